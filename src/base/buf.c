@@ -1,0 +1,79 @@
+// A growable run of bytes: doubles when full, never shrinks, writes integers byte by
+// byte so that the machine's own order does not matter.
+#include "base/buf.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { FIRST_CAPACITY = 64 };
+
+void buf_deinit(Buf *buf) {
+  mem_free(buf->data);
+  *buf = (Buf){0};
+}
+
+uint8_t *buf_reserve(Buf *buf, size_t extra) {
+  assert(extra <= SIZE_MAX / 2 - buf->size);
+  size_t needed = buf->size + extra;
+  if (needed > buf->capacity || !buf->data) {
+    size_t capacity = buf->capacity ? buf->capacity : FIRST_CAPACITY;
+    while (capacity < needed) capacity *= 2;
+    buf->data = mem_grow(buf->data, capacity);
+    buf->capacity = capacity;
+  }
+  return buf->data + buf->size;
+}
+
+void buf_append(Buf *buf, const void *bytes, size_t size) {
+  if (size == 0) return;  // `bytes` may be NULL then
+  memcpy(buf_reserve(buf, size), bytes, size);
+  buf->size += size;
+}
+
+static void append_integer(Buf *buf, uint64_t value, size_t size) {
+  uint8_t *out = buf_reserve(buf, size);
+  for (size_t i = 0; i < size; i++) out[i] = (uint8_t)(value >> (8 * i));
+  buf->size += size;
+}
+
+void buf_u8(Buf *buf, uint8_t value) { append_integer(buf, value, 1); }
+void buf_u16(Buf *buf, uint16_t value) { append_integer(buf, value, 2); }
+void buf_u32(Buf *buf, uint32_t value) { append_integer(buf, value, 4); }
+void buf_u64(Buf *buf, uint64_t value) { append_integer(buf, value, 8); }
+
+void buf_str8(Buf *buf, const char *text, size_t size) {
+  if (size > UINT8_MAX) size = UINT8_MAX;
+  buf_u8(buf, (uint8_t)size);
+  buf_append(buf, text, size);
+}
+
+void buf_str16(Buf *buf, const char *text, size_t size) {
+  if (size > UINT16_MAX) size = UINT16_MAX;
+  buf_u16(buf, (uint16_t)size);
+  buf_append(buf, text, size);
+}
+
+void buf_printf(Buf *buf, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int size = vsnprintf(NULL, 0, format, args);
+  assert(size >= 0);
+  // One more for the terminator, which the next append writes over.
+  char *out = (char *)buf_reserve(buf, (size_t)size + 1);
+  vsnprintf(out, (size_t)size + 1, format, again);
+  buf->size += (size_t)size;
+  va_end(again);
+  va_end(args);
+}
+
+void buf_consume(Buf *buf, size_t size) {
+  assert(size <= buf->size);
+  if (size == 0) return;
+  buf->size -= size;
+  memmove(buf->data, buf->data + size, buf->size);
+}

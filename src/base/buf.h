@@ -1,0 +1,37 @@
+// A growable run of bytes, owned by whoever holds the struct. Zero-initialised is
+// empty. Integers are written little-endian, as on the wire.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Buf {
+  uint8_t *data;
+  size_t size;      // bytes in use
+  size_t capacity;  // bytes allocated
+} Buf;
+
+/// Frees the memory; the Buf is empty and usable again.
+void buf_deinit(Buf *buf);
+
+/// Makes room for `extra` more bytes and returns where they go. Does not change `size`.
+uint8_t *buf_reserve(Buf *buf, size_t extra);
+
+void buf_append(Buf *buf, const void *bytes, size_t size);
+void buf_u8(Buf *buf, uint8_t value);
+void buf_u16(Buf *buf, uint16_t value);
+void buf_u32(Buf *buf, uint32_t value);
+void buf_u64(Buf *buf, uint64_t value);
+
+/// A u8 length and the bytes; longer text is cut at 255.
+void buf_str8(Buf *buf, const char *text, size_t size);
+
+/// A u16 length and the bytes; longer text is cut at 65535.
+void buf_str16(Buf *buf, const char *text, size_t size);
+
+/// printf at the end of the buffer; no terminator is counted in `size`.
+void buf_printf(Buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/// Removes the first `size` bytes and moves the rest down.
+void buf_consume(Buf *buf, size_t size);

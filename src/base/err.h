@@ -1,0 +1,25 @@
+// One error space for the whole program: 0 or a count is success, negative is failure.
+// On Unix libuv's codes are -errno and pass through unchanged; our own start at -20001,
+// out of reach of both.
+#pragma once
+
+// X(name, value, text)
+#define ERR_MAP(X)                           \
+  X(ERR_MALFORMED, -20001, "malformed data") \
+  X(ERR_TOO_LARGE, -20002, "too large")      \
+  X(ERR_NOT_FOUND, -20003, "not found")      \
+  X(ERR_EXISTS, -20004, "exists already")    \
+  X(ERR_FULL, -20005, "limit reached")       \
+  X(ERR_CLOSED, -20006, "closed")            \
+  X(ERR_INVALID, -20007, "invalid value")    \
+  X(ERR_END, -20008, "end of stream")        \
+  X(ERR_ADDRESS, -20009, "address not understood")
+
+typedef enum Err {
+#define X(name, value, text) name = value,
+  ERR_MAP(X)
+#undef X
+} Err;
+
+/// A short lower-case sentence for `err`, ours or a negated errno. Never NULL; static.
+const char *err_text(int err);

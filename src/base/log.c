@@ -1,0 +1,221 @@
+// The log. A line is put together in a Buf and goes out in one write(2), so that lines
+// of several processes on one terminal do not mix. Text is for people: local time,
+// `key=value`, quotes only where they are needed. JSON is for machines: UTC, one object
+// a line.
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+
+#define DIM "\x1b[2m"
+#define RESET "\x1b[0m"
+#define INDENT "    "
+
+static LogLevel least_level = LOG_INFO;
+static LogFormat line_format = LOG_TEXT;
+static uint32_t script_version;
+
+static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
+static const char *const level_colours[] = {"\x1b[36m", "\x1b[32m", "\x1b[33m",
+                                            "\x1b[31m"};
+
+void log_set_level(LogLevel level) { least_level = level; }
+void log_set_format(LogFormat format) { line_format = format; }
+void log_set_version(uint32_t version) { script_version = version; }
+
+int log_level_parse(const char *name) {
+  for (int level = LOG_DEBUG; level <= LOG_OFF; level++)
+    if (strcmp(name, level_names[level]) == 0) return level;
+  return -1;
+}
+
+bool log_is_on(LogLevel level) { return level >= least_level && level < LOG_OFF; }
+
+LogField log_str(const char *key, const char *text) {
+  return log_bytes(key, text, text ? strlen(text) : 0);
+}
+
+LogField log_bytes(const char *key, const char *text, size_t size) {
+  return (LogField){.key = key, .text = text ? text : "", .size = size};
+}
+
+LogField log_num(const char *key, int64_t number) {
+  return (LogField){.key = key, .number = number};
+}
+
+static void append(Buf *buf, const char *text) { buf_append(buf, text, strlen(text)); }
+
+static void append_control(Buf *buf, uint32_t code) {
+  switch (code) {
+    case '\n':
+      append(buf, "\\n");
+      break;
+    case '\r':
+      append(buf, "\\r");
+      break;
+    case '\t':
+      append(buf, "\\t");
+      break;
+    default:
+      buf_printf(buf, "\\u%04x", (unsigned)code);
+  }
+}
+
+// Appends one character and returns its size. JSON has no way to write a byte that is
+// not UTF-8: there it becomes the replacement character.
+static size_t append_char(Buf *buf, const char *text, size_t size) {
+  uint32_t code;
+  size_t length = text_read_char(text, size, &code);
+  if (length == 0) {
+    if (line_format == LOG_JSON) {
+      append(buf, "\\ufffd");
+    } else {
+      buf_printf(buf, "\\x%02x", (unsigned char)*text);
+    }
+    return 1;
+  }
+  if (text_is_control(code)) {
+    append_control(buf, code);
+  } else {
+    buf_append(buf, text, length);
+  }
+  return length;
+}
+
+static void append_quoted(Buf *buf, const char *text, size_t size) {
+  buf_u8(buf, '"');
+  for (size_t at = 0; at < size;) {
+    if (text[at] == '"' || text[at] == '\\') buf_u8(buf, '\\');
+    at += append_char(buf, text + at, size - at);
+  }
+  buf_u8(buf, '"');
+}
+
+// Whether a value reads the same without quotes.
+static bool is_plain(const char *text, size_t size) {
+  uint32_t code;
+  for (size_t at = 0, length; at < size; at += length) {
+    length = text_read_char(text + at, size - at, &code);
+    if (length == 0 || text_is_control(code) || strchr(" \"\\=", (int)code))
+      return false;
+  }
+  return size > 0;
+}
+
+static void append_text_fields(Buf *buf, const LogField *fields) {
+  for (; fields && fields->key; fields++) {
+    buf_printf(buf, " %s=", fields->key);
+    if (!fields->text) {
+      buf_printf(buf, "%lld", (long long)fields->number);
+    } else if (is_plain(fields->text, fields->size)) {
+      buf_append(buf, fields->text, fields->size);
+    } else {
+      append_quoted(buf, fields->text, fields->size);
+    }
+  }
+  if (script_version) buf_printf(buf, " v=%u", (unsigned)script_version);
+}
+
+// One line of a message, which keeps its tabs as spaces.
+static void append_line(Buf *buf, const char *text, size_t size) {
+  for (size_t at = 0; at < size;) {
+    if (text[at] == '\t') {
+      append(buf, INDENT);
+      at++;
+    } else {
+      at += append_char(buf, text + at, size - at);
+    }
+  }
+}
+
+// Whether standard error is a terminal that wants colours (no-color.org).
+static bool has_colours(void) {
+  const char *no_color = getenv("NO_COLOR");
+  return !(no_color && *no_color) && isatty(STDERR_FILENO);
+}
+
+static void append_text_head(Buf *buf, LogLevel level, const struct timespec *now) {
+  bool is_coloured = has_colours();
+  struct tm tm;
+  localtime_r(&now->tv_sec, &tm);
+  buf_printf(buf, "%s%02d:%02d:%02d.%03d%s ", is_coloured ? DIM : "", tm.tm_hour,
+             tm.tm_min, tm.tm_sec, (int)(now->tv_nsec / 1000000),
+             is_coloured ? RESET : "");
+  buf_printf(buf, "%s%-5s%s ", is_coloured ? level_colours[level] : "",
+             level_names[level], is_coloured ? RESET : "");
+}
+
+// The fields come after the first line, so that they are found where they always are.
+static void append_text(Buf *buf, LogLevel level, const struct timespec *now,
+                        const char *message, const LogField *fields) {
+  append_text_head(buf, level, now);
+  size_t size = strcspn(message, "\n");
+  append_line(buf, message, size);
+  append_text_fields(buf, fields);
+  buf_u8(buf, '\n');
+  while (message[size] == '\n') {
+    message += size + 1;
+    size = strcspn(message, "\n");
+    if (size == 0) continue;
+    append(buf, INDENT);
+    append_line(buf, message, size);
+    buf_u8(buf, '\n');
+  }
+}
+
+static void append_json(Buf *buf, LogLevel level, const struct timespec *now,
+                        const char *message, const LogField *fields) {
+  struct tm tm;
+  gmtime_r(&now->tv_sec, &tm);
+  buf_printf(buf, "{\"time\":\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\",\"level\":\"%s\"",
+             tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+             tm.tm_sec, (int)(now->tv_nsec / 1000000), level_names[level]);
+  append(buf, ",\"message\":");
+  append_quoted(buf, message, strlen(message));
+  for (; fields && fields->key; fields++) {
+    buf_u8(buf, ',');
+    append_quoted(buf, fields->key, strlen(fields->key));
+    buf_u8(buf, ':');
+    if (fields->text) {
+      append_quoted(buf, fields->text, fields->size);
+    } else {
+      buf_printf(buf, "%lld", (long long)fields->number);
+    }
+  }
+  if (script_version) buf_printf(buf, ",\"version\":%u", (unsigned)script_version);
+  append(buf, "}\n");
+}
+
+// There is nowhere to report a log that cannot be written.
+static void write_all(const uint8_t *bytes, size_t size) {
+  while (size > 0) {
+    ssize_t written = write(STDERR_FILENO, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    bytes += written;
+    size -= (size_t)written;
+  }
+}
+
+void log_write(LogLevel level, const char *message, const LogField *fields) {
+  if (!log_is_on(level)) return;
+  int saved_errno = errno;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  Buf buf = {0};
+  if (line_format == LOG_JSON) {
+    append_json(&buf, level, &now, message, fields);
+  } else {
+    append_text(&buf, level, &now, message, fields);
+  }
+  write_all(buf.data, buf.size);
+  buf_deinit(&buf);
+  errno = saved_errno;
+}

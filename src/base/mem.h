@@ -1,0 +1,24 @@
+// Allocation that never returns NULL: exhaustion aborts with a message, so no caller
+// writes a branch that no test can take. Sizes that a peer can influence are checked
+// before they get here.
+#pragma once
+
+#include <stddef.h>
+
+/// `size` bytes, not cleared.
+void *mem_alloc(size_t size);
+
+/// `size` bytes of zeros.
+void *mem_zalloc(size_t size);
+
+/// `memory` (or NULL) at its new `size`; the old pointer is dead.
+void *mem_grow(void *memory, size_t size);
+
+/// A copy of the C string `text`.
+char *mem_strdup(const char *text);
+
+/// Frees what the functions above gave. NULL is allowed.
+void mem_free(void *memory);
+
+/// Allocations made and not yet freed. Zero at a clean exit.
+size_t mem_live(void);

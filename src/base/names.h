@@ -1,0 +1,35 @@
+// A map from byte strings to non-zero u32. Hashed with SipHash-1-3 under a random key,
+// so that strangers who choose the names cannot choose collisions.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct NamesEntry {
+  char *text;  // NULL when empty
+  uint32_t size;
+  uint32_t value;
+  uint64_t hash;
+} NamesEntry;
+
+typedef struct Names {
+  NamesEntry *entries;
+  uint32_t capacity;  // power of two, or 0
+  uint32_t count;
+  uint64_t key[2];
+} Names;
+
+void names_init(Names *names);
+void names_deinit(Names *names);
+
+/// The value for a name, or 0.
+uint32_t names_find(const Names *names, const char *text, size_t size);
+
+/// Sets (or replaces) the value of a name; `value` is not 0. The text is copied.
+void names_set(Names *names, const char *text, size_t size, uint32_t value);
+
+/// Forgets a name; one that is not there is ignored.
+void names_remove(Names *names, const char *text, size_t size);
+
+/// SipHash-1-3 of `size` bytes under `key` (Aumasson and Bernstein, 2012).
+uint64_t names_hash(const uint64_t key[2], const void *bytes, size_t size);

@@ -1,0 +1,70 @@
+// Objects behind generation-tagged ids. Free slots form a queue: the one freed longest
+// ago is taken first, and only when RESTING others wait behind it (or when there is no
+// more room), so an id comes round again after 4096 * RESTING uses at the soonest, and
+// ids stay small for long.
+#include "base/slots.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+#include "base/mem.h"
+
+enum { RESTING = 1024, FIRST_CAPACITY = 16 };
+
+void slots_deinit(Slots *slots) {
+  mem_free(slots->slots);
+  *slots = (Slots){0};
+}
+
+static uint32_t take_free(Slots *slots) {
+  uint32_t index = slots->free_head;
+  slots->free_head = slots->slots[index].next;
+  if (slots->free_head == 0) slots->free_tail = 0;
+  return index;
+}
+
+static uint32_t take_new(Slots *slots) {
+  if (slots->size == 0) slots->size = 1;  // index 0 is never given out
+  if (slots->size >= slots->capacity) {
+    slots->capacity = slots->capacity ? slots->capacity * 2 : FIRST_CAPACITY;
+    slots->slots = mem_grow(slots->slots, slots->capacity * sizeof(Slot));
+    slots->slots[0] = (Slot){0};
+  }
+  uint32_t index = slots->size++;
+  slots->slots[index] = (Slot){.id = index};
+  return index;
+}
+
+uint32_t slots_add(Slots *slots, void *value) {
+  assert(value);
+  if (slots->count == SLOTS_MAX) return 0;
+  uint32_t free_count = slots->size ? slots->size - 1 - slots->count : 0;
+  bool is_new = free_count < RESTING && slots->size <= SLOTS_MAX;
+  uint32_t index = is_new ? take_new(slots) : take_free(slots);
+  Slot *slot = &slots->slots[index];
+  slot->value = value;
+  slots->count++;
+  return slot->id;
+}
+
+void slots_remove(Slots *slots, uint32_t id) {
+  assert(slots_find(slots, id));
+  uint32_t index = id & SLOTS_MAX;
+  // The generation is the top of the id, so it wraps without touching the index.
+  slots->slots[index] = (Slot){.id = id + (1u << SLOTS_INDEX_BITS)};
+  slots->count--;
+  if (slots->free_tail) {
+    slots->slots[slots->free_tail].next = index;
+  } else {
+    slots->free_head = index;
+  }
+  slots->free_tail = index;
+}
+
+void *slots_next(const Slots *slots, uint32_t *cursor) {
+  while (*cursor + 1 < slots->size) {
+    void *value = slots->slots[++*cursor].value;
+    if (value) return value;
+  }
+  return NULL;
+}

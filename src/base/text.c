@@ -1,0 +1,85 @@
+// UTF-8 and edit distance, by the book.
+#include "base/text.h"
+
+#include <string.h>
+
+enum { WORD_MAX_BYTES = 64 };
+
+size_t text_read_char(const char *text, size_t size, uint32_t *code) {
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (size == 0) return 0;
+  const uint8_t *bytes = (const uint8_t *)text;
+  uint8_t lead = bytes[0];
+  if (lead < 0x80) {
+    *code = lead;
+    return 1;
+  }
+  size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc0 || lead >= 0xf8 || length > size) return 0;
+  uint32_t value = lead & (0x7fu >> length);
+  for (size_t i = 1; i < length; i++) {
+    if ((bytes[i] & 0xc0) != 0x80) return 0;
+    value = value << 6 | (bytes[i] & 0x3f);
+  }
+  bool is_surrogate = value >= 0xd800 && value < 0xe000;
+  if (value < least[length] || value > 0x10ffff || is_surrogate) return 0;
+  *code = value;
+  return length;
+}
+
+bool text_is_utf8(const char *text, size_t size) {
+  uint32_t code;
+  for (size_t at = 0, length; at < size; at += length) {
+    length = text_read_char(text + at, size - at, &code);
+    if (length == 0) return false;
+  }
+  return true;
+}
+
+bool text_is_name(const char *text, size_t size) {
+  if (size == 0 || size > NAME_MAX_BYTES) return false;
+  uint32_t code;
+  for (size_t at = 0, length; at < size; at += length) {
+    length = text_read_char(text + at, size - at, &code);
+    if (length == 0 || text_is_control(code)) return false;
+  }
+  return true;
+}
+
+static size_t least_of(size_t a, size_t b) { return a < b ? a : b; }
+
+// The edits (insert, delete, replace, swap two neighbours) that turn `a` into `b`. Both
+// are at most WORD_MAX_BYTES long.
+static size_t distance(const char *a, size_t a_size, const char *b, size_t b_size) {
+  size_t table[WORD_MAX_BYTES + 1][WORD_MAX_BYTES + 1];
+  for (size_t i = 0; i <= a_size; i++) table[i][0] = i;
+  for (size_t j = 0; j <= b_size; j++) table[0][j] = j;
+  for (size_t i = 1; i <= a_size; i++) {
+    for (size_t j = 1; j <= b_size; j++) {
+      size_t edits = table[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+      edits = least_of(edits, table[i - 1][j] + 1);
+      edits = least_of(edits, table[i][j - 1] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        edits = least_of(edits, table[i - 2][j - 2] + 1);
+      table[i][j] = edits;
+    }
+  }
+  return table[a_size][b_size];
+}
+
+const char *text_nearest(const char *word, const char *const *words) {
+  size_t size = strlen(word);
+  if (size > WORD_MAX_BYTES) return NULL;
+  // The first distance that is too far. Something of the word has to remain.
+  size_t limit = least_of(size / 3 > 2 ? size / 3 + 1 : 3, size);
+  const char *nearest = NULL;
+  for (; *words; words++) {
+    size_t other_size = strlen(*words);
+    if (other_size > WORD_MAX_BYTES) continue;
+    size_t edits = distance(word, size, *words, other_size);
+    if (edits >= limit) continue;
+    limit = edits;
+    nearest = *words;
+  }
+  return nearest;
+}

@@ -1,0 +1,31 @@
+// Questions about text: is it valid, is it a name, which word was meant.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NAME_MAX_BYTES = 64 };
+
+/// Reads the character at the start of `text` into `code`. Returns the bytes it takes
+/// up, or 0 when there is no well-formed one.
+size_t text_read_char(const char *text, size_t size, uint32_t *code);
+
+/// Whether a character is a control character (C0, DEL or C1), which a terminal may
+/// obey.
+static inline bool text_is_control(uint32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+
+/// Whether the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong
+/// forms).
+bool text_is_utf8(const char *text, size_t size);
+
+/// Whether the bytes may name a room or a peer: 1 to 64 bytes of UTF-8 without control
+/// characters (C0, DEL and C1).
+bool text_is_name(const char *text, size_t size);
+
+/// The entry of `words` (NULL-terminated) nearest to `word` by edit distance, or NULL
+/// when none is near enough to be a slip of the fingers (a third of the length, at
+/// least 2, and less than all).
+const char *text_nearest(const char *word, const char *const *words);

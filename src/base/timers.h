@@ -1,0 +1,44 @@
+// Timers in a binary heap, driven by a `now` that the caller passes in; nothing here
+// reads a clock. A Timer is embedded in its owner, which must stop it before it dies.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Timer Timer;
+typedef void TimerCallback(void *data, uint64_t now_ms);
+
+struct Timer {
+  uint64_t due_ms;
+  TimerCallback *callback;
+  void *data;
+  uint64_t order;  // timers for the same time run in the order in which they were set
+  uint32_t place;  // 1 + index in the heap; 0: not set
+};
+
+typedef struct Timers {
+  Timer **heap;
+  uint32_t count;
+  uint32_t capacity;
+  uint64_t order;   // that the next timer set will have
+  uint64_t run_ms;  // `now_ms` while timers_run is at work, else 0
+} Timers;
+
+void timers_deinit(Timers *timers);
+
+/// Sets `timer` to call `callback(data, now_ms)` once at `due_ms`; a timer that was set
+/// is moved. In a callback a time that has passed already becomes that of the run.
+void timers_set(Timers *timers, Timer *timer, uint64_t due_ms, TimerCallback *callback,
+                void *data);
+
+/// Stops `timer`; one that is not set is ignored.
+void timers_stop(Timers *timers, Timer *timer);
+
+static inline bool timers_is_set(const Timer *timer) { return timer->place != 0; }
+
+/// When the next timer is due, or UINT64_MAX.
+uint64_t timers_next_ms(const Timers *timers);
+
+/// Calls every timer due at `now_ms`, in order of time. Those that a callback sets for
+/// `now_ms` or earlier wait for the next call, so that this always ends.
+void timers_run(Timers *timers, uint64_t now_ms);
