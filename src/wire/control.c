@@ -1,0 +1,82 @@
+// Payloads of the control channel, field by field in the order of docs/protocol.md.
+#include "wire/control.h"
+
+#include <string.h>
+
+#include "base/err.h"
+
+static Reader payload_of(const Packet *packet) {
+  return reader_of(packet->payload, packet->length);
+}
+
+static int finish(const Reader *reader) {
+  return reader_is_done(reader) ? 0 : ERR_MALFORMED;
+}
+
+int control_read_hello(const Packet *packet, Hello *hello) {
+  Reader reader = payload_of(packet);
+  hello->version = reader_u16(&reader);
+  hello->protocol_hash = reader_u64(&reader);
+  hello->name = reader_str8(&reader);
+  hello->token = reader_str16(&reader);
+  hello->resume_token = reader_bytes(&reader, UUID_SIZE);
+  hello->reliable_received = reader_u32(&reader);
+  return finish(&reader);
+}
+
+int control_read_name(const Packet *packet, Text *name) {
+  Reader reader = payload_of(packet);
+  *name = reader_str8(&reader);
+  return finish(&reader);
+}
+
+int control_read_u32(const Packet *packet, uint32_t *value) {
+  Reader reader = payload_of(packet);
+  *value = reader_u32(&reader);
+  return finish(&reader);
+}
+
+int control_read_u16(const Packet *packet, uint16_t *value) {
+  Reader reader = payload_of(packet);
+  *value = reader_u16(&reader);
+  return finish(&reader);
+}
+
+int control_read_u64(const Packet *packet, uint64_t *value) {
+  Reader reader = payload_of(packet);
+  *value = reader_u64(&reader);
+  return finish(&reader);
+}
+
+int control_read_empty(const Packet *packet) {
+  return packet->length == 0 ? 0 : ERR_MALFORMED;
+}
+
+int control_read_room_data(const Packet *packet, uint32_t *room, Text *data) {
+  Reader reader = payload_of(packet);
+  *room = reader_u32(&reader);
+  data->size = (uint32_t)reader_left(&reader);
+  data->bytes = (const char *)reader_bytes(&reader, data->size);
+  return finish(&reader);
+}
+
+void control_welcome(Buf *buf, const Welcome *welcome) {
+  static const uint8_t zeros[32];
+  buf_u16(buf, PROTOCOL_VERSION);
+  buf_u32(buf, welcome->peer);
+  buf_append(buf, welcome->session, UUID_SIZE);
+  buf_append(buf, zeros, UUID_SIZE);  // resume token
+  buf_u64(buf, welcome->server_time_us);
+  buf_u32(buf, welcome->max_payload);
+  buf_u32(buf, welcome->ping_interval_ms);
+  buf_u16(buf, welcome->tick_rate);
+  buf_u8(buf, 0);                        // resumed
+  buf_u32(buf, 0);                       // reliable packets received so far
+  buf_u16(buf, 0);                       // UDP port
+  buf_append(buf, zeros, sizeof zeros);  // UDP key
+}
+
+void control_code_text(Buf *buf, Code code, const char *text) {
+  buf_u16(buf, (uint16_t)code);
+  buf_str16(buf, text, strlen(text));
+}

@@ -1,0 +1,82 @@
+// The control channel: decoding what clients send, encoding what the server sends
+// (docs/protocol.md, section 3). Decoders return 0 or ERR_MALFORMED; a payload that is too short
+// or too long is malformed. Texts point into the packet. Encoders append a payload (no header).
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "wire/code.h"
+#include "wire/packet.h"
+#include "wire/reader.h"
+
+enum { PROTOCOL_VERSION = 1, UUID_SIZE = 16 };
+
+typedef enum ControlType {
+  CONTROL_HELLO = 1,
+  CONTROL_JOIN = 2,
+  CONTROL_LEAVE = 3,
+  CONTROL_BROADCAST = 4,
+  CONTROL_PING = 5,
+  CONTROL_PONG = 6,
+  CONTROL_ACK = 7,
+  CONTROL_CHANNEL_OPEN = 8,
+  CONTROL_CHANNEL_CLOSE = 9,
+  CONTROL_ROOM_LIST = 10,
+  CONTROL_BYE = 11,
+  CONTROL_WELCOME = 129,
+  CONTROL_JOINED = 130,
+  CONTROL_LEFT = 131,
+  CONTROL_RELAYED = 132,  // BROADCAST from the server
+  CONTROL_PEER_JOINED = 133,
+  CONTROL_PEER_LEFT = 134,
+  CONTROL_ERROR = 135,
+  CONTROL_REJECTED = 136,
+  CONTROL_CLOSING = 137,
+  CONTROL_CHANNEL_OPENED = 138,
+  CONTROL_ROOMS = 139,
+  CONTROL_REDIRECT = 140,
+} ControlType;
+
+typedef struct Hello {
+  uint16_t version;
+  uint64_t protocol_hash;
+  Text name;
+  Text token;
+  const uint8_t *resume_token;  // UUID_SIZE bytes
+  uint32_t reliable_received;
+} Hello;
+
+typedef struct Welcome {
+  uint32_t peer;
+  const uint8_t *session;  // UUID_SIZE bytes
+  uint64_t server_time_us;
+  uint32_t max_payload;
+  uint32_t ping_interval_ms;
+  uint16_t tick_rate;
+} Welcome;
+
+int control_read_hello(const Packet *packet, Hello *hello);
+
+/// JOIN and CHANNEL_OPEN: one str8.
+int control_read_name(const Packet *packet, Text *name);
+
+/// LEAVE, ACK: one u32.
+int control_read_u32(const Packet *packet, uint32_t *value);
+
+/// CHANNEL_CLOSE: one u16.
+int control_read_u16(const Packet *packet, uint16_t *value);
+
+/// PING and PONG: one u64.
+int control_read_u64(const Packet *packet, uint64_t *value);
+
+/// ROOM_LIST and BYE: nothing.
+int control_read_empty(const Packet *packet);
+
+/// BROADCAST and messages: a u32 room and the rest of the payload.
+int control_read_room_data(const Packet *packet, uint32_t *room, Text *data);
+
+void control_welcome(Buf *buf, const Welcome *welcome);
+
+/// ERROR, REJECTED and CLOSING: u16 code and str16 text.
+void control_code_text(Buf *buf, Code code, const char *text);

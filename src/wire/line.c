@@ -1,0 +1,79 @@
+// Lines of text peers: commands taken apart, and strangers' bytes made safe to show.
+#include "wire/line.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/text.h"
+
+typedef enum Operand {
+  OPERAND_NONE,  // whatever follows is ignored
+  OPERAND_NAME,  // all that follows
+  OPERAND_WORD,  // up to a space; the rest is the rest
+} Operand;
+
+typedef struct Command {
+  const char *name;
+  LineVerb verb;
+  Operand operand;
+} Command;
+
+static const Command commands[] = {
+    {"/join", LINE_JOIN, OPERAND_NAME},   {"/leave", LINE_LEAVE, OPERAND_NAME},
+    {"/rooms", LINE_ROOMS, OPERAND_NONE}, {"/name", LINE_NAME, OPERAND_NAME},
+    {"/send", LINE_SEND, OPERAND_WORD},   {"/quit", LINE_QUIT, OPERAND_NONE},
+};
+
+static bool is_space(char c) { return c == ' ' || c == '\t'; }
+
+static Text trim(Text text) {
+  while (text.size > 0 && is_space(text.bytes[0])) text.bytes++, text.size--;
+  while (text.size > 0 && is_space(text.bytes[text.size - 1])) text.size--;
+  return text;
+}
+
+// Takes the first word off `text`.
+static Text take_word(Text *text) {
+  Text word = {text->bytes, 0};
+  while (word.size < text->size && !is_space(word.bytes[word.size])) word.size++;
+  *text = trim((Text){text->bytes + word.size, text->size - word.size});
+  return word;
+}
+
+static const Command *find_command(Text word) {
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    const char *name = commands[i].name;
+    if (strlen(name) == word.size && memcmp(name, word.bytes, word.size) == 0)
+      return &commands[i];
+  }
+  return NULL;
+}
+
+Line line_read(const char *text, size_t size) {
+  const Text none = {"", 0};
+  if (size == 0 || text[0] != '/')
+    return (Line){LINE_PLAIN, none, {text, (uint32_t)size}};
+  Text rest = {text, (uint32_t)size};
+  Text word = take_word(&rest);
+  const Command *command = find_command(word);
+  if (!command) return (Line){LINE_UNKNOWN, word, none};
+  if (command->operand == OPERAND_NONE) return (Line){command->verb, none, none};
+  if (rest.size == 0) return (Line){LINE_INCOMPLETE, word, none};
+  if (command->operand == OPERAND_NAME) return (Line){command->verb, rest, none};
+  Text operand = take_word(&rest);
+  return (Line){command->verb, operand, rest};
+}
+
+void line_append_safe(Buf *buf, const char *text, size_t size) {
+  for (size_t at = 0; at < size;) {
+    uint32_t code;
+    size_t length = text_read_char(text + at, size - at, &code);
+    if (length == 0 || text_is_control(code)) {
+      buf_u8(buf, '?');
+      at += length ? length : 1;
+    } else {
+      buf_append(buf, text + at, length);
+      at += length;
+    }
+  }
+}

@@ -1,0 +1,50 @@
+// The 12-byte header, taken apart and put together.
+#include "wire/packet.h"
+
+#include "base/err.h"
+#include "wire/reader.h"
+
+enum { KNOWN_FLAGS = PACKET_RELIABLE | PACKET_REQUEST | PACKET_RESPONSE };
+
+static bool is_well_formed(const Packet *packet) {
+  const uint8_t both = PACKET_REQUEST | PACKET_RESPONSE;
+  return packet->priority < PRIORITY_COUNT && !(packet->flags & ~KNOWN_FLAGS) &&
+         (packet->flags & both) != both;
+}
+
+int64_t packet_read(const uint8_t *bytes, size_t size, uint32_t max_payload,
+                    Packet *packet) {
+  if (size < PACKET_HEADER_SIZE) return 0;
+  Reader reader = reader_of(bytes, PACKET_HEADER_SIZE);
+  Packet header;
+  header.channel = reader_u16(&reader);
+  header.type = reader_u16(&reader);
+  header.priority = reader_u8(&reader);
+  header.flags = reader_u8(&reader);
+  header.ref = reader_u16(&reader);
+  header.length = reader_u32(&reader);
+  header.payload = bytes + PACKET_HEADER_SIZE;
+  if (!is_well_formed(&header)) return ERR_MALFORMED;
+  if (header.length > max_payload) return ERR_TOO_LARGE;
+  if (size - PACKET_HEADER_SIZE < header.length) return 0;
+  *packet = header;
+  return (int64_t)PACKET_HEADER_SIZE + header.length;
+}
+
+void packet_write_header(uint8_t out[PACKET_HEADER_SIZE], const Packet *packet) {
+  out[0] = (uint8_t)packet->channel;
+  out[1] = (uint8_t)(packet->channel >> 8);
+  out[2] = (uint8_t)packet->type;
+  out[3] = (uint8_t)(packet->type >> 8);
+  out[4] = packet->priority;
+  out[5] = packet->flags;
+  out[6] = (uint8_t)packet->ref;
+  out[7] = (uint8_t)(packet->ref >> 8);
+  for (int i = 0; i < 4; i++) out[8 + i] = (uint8_t)(packet->length >> (8 * i));
+}
+
+void packet_append(Buf *buf, const Packet *packet) {
+  packet_write_header(buf_reserve(buf, PACKET_HEADER_SIZE), packet);
+  buf->size += PACKET_HEADER_SIZE;
+  buf_append(buf, packet->payload, packet->length);
+}

@@ -1,0 +1,52 @@
+// The packet that every transport carries: a 12-byte header and a payload
+// (docs/protocol.md, section 1). Bytes in, packets out; no I/O, no clock, no memory.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum { PACKET_HEADER_SIZE = 12 };
+
+typedef enum Priority {
+  PRIORITY_CRITICAL,
+  PRIORITY_HIGH,
+  PRIORITY_NORMAL,
+  PRIORITY_LOW,
+  PRIORITY_COUNT
+} Priority;
+
+enum PacketFlags { PACKET_RELIABLE = 1, PACKET_REQUEST = 2, PACKET_RESPONSE = 4 };
+
+enum Channels {
+  CHANNEL_CONTROL = 0,
+  CHANNEL_MESSAGE = 2,
+  CHANNEL_PLUGIN_FIRST = 1000,
+  CHANNEL_PLUGIN_LAST = 1999,
+  CHANNEL_LLM_FIRST = 2000,
+  CHANNEL_LLM_LAST = 2999,
+};
+
+typedef struct Packet {
+  uint16_t channel;
+  uint16_t type;
+  uint8_t priority;
+  uint8_t flags;
+  uint16_t ref;
+  uint32_t length;         // bytes of payload
+  const uint8_t *payload;  // inside the bytes that were read; not owned
+} Packet;
+
+/// Reads the packet at the start of `bytes`. Returns the bytes it takes up, 0 when it is not all
+/// there yet, ERR_TOO_LARGE when its length is over `max_payload`, ERR_MALFORMED when the header
+/// breaks a rule. The header is judged as soon as it is there, before the payload arrives.
+/// `packet` is filled only when the result is positive.
+int64_t packet_read(const uint8_t *bytes, size_t size, uint32_t max_payload,
+                    Packet *packet);
+
+/// Writes the header of `packet` to `out`.
+void packet_write_header(uint8_t out[PACKET_HEADER_SIZE], const Packet *packet);
+
+/// Appends header and payload.
+void packet_append(Buf *buf, const Packet *packet);

@@ -1,0 +1,42 @@
+// A cursor over received bytes. Reading past the end gives zeros and sets `failed`, so a decoder
+// reads every field first and asks once.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Reader {
+  const uint8_t *at;
+  const uint8_t *end;
+  bool failed;
+} Reader;
+
+/// Text inside a received packet; valid as long as the packet is.
+typedef struct Text {
+  const char *bytes;
+  uint32_t size;
+} Text;
+
+Reader reader_of(const void *bytes, size_t size);
+
+uint8_t reader_u8(Reader *reader);
+uint16_t reader_u16(Reader *reader);
+uint32_t reader_u32(Reader *reader);
+uint64_t reader_u64(Reader *reader);
+
+/// `size` bytes in place, or NULL when there are fewer.
+const uint8_t *reader_bytes(Reader *reader, size_t size);
+
+Text reader_str8(Reader *reader);
+Text reader_str16(Reader *reader);
+
+/// What is left, without consuming it.
+static inline size_t reader_left(const Reader *reader) {
+  return (size_t)(reader->end - reader->at);
+}
+
+/// Whether everything was read and nothing was missing.
+static inline bool reader_is_done(const Reader *reader) {
+  return !reader->failed && reader->at == reader->end;
+}
