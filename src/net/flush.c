@@ -1,0 +1,286 @@
+// Flushing: each connection takes what it has not yet taken from its sources and writes
+// it at once. Within a priority the sources are merged by stamp, so a connection sees
+// messages in the order in which they were made; the usual case, one source and nothing
+// left out, is one run of bytes and one write.
+#include "net/internal.h"
+
+enum { RUNS_MAX = 64 };  // pieces of one gathered write
+
+// How far one source has been taken.
+typedef struct Cursor {
+  const Frame *frame;
+  uint32_t at;  // next message
+  uint32_t tag;
+  uint32_t base;  // number of the frame's first message
+  uint8_t priority;
+  const Skip *skips;  // the member's, all priorities
+  uint32_t skip_count;
+} Cursor;
+
+// Messages [first, last) of a frame that follow each other in memory.
+typedef struct Run {
+  const Frame *frame;
+  uint32_t first, last;
+  uint32_t tag;
+  uint8_t priority;
+} Run;
+
+typedef struct Writer {
+  Conn *conn;
+  uint32_t count;
+  Run runs[RUNS_MAX];
+} Writer;
+
+static uint32_t run_size(const Run *run) {
+  return run->frame->entries[run->last - 1].end - frame_start(run->frame, run->first);
+}
+
+static void take_run(Conn *conn, const Run *run) {
+  backlog_take(conn, run->priority, run->frame, run->first, run->last, run->tag);
+}
+
+// What the socket did not take goes to the backlog: the rest of the message that was
+// cut, then whole messages.
+static void keep_rest(const Writer *writer, size_t written) {
+  for (uint32_t i = 0; i < writer->count; i++) {
+    Run run = writer->runs[i];
+    size_t size = run_size(&run);
+    if (written >= size) {
+      written -= size;
+      continue;
+    }
+    if (written > 0) {
+      uint32_t cut = frame_start(run.frame, run.first) + (uint32_t)written;
+      while (run.frame->entries[run.first].end <= cut) run.first++;
+      if (frame_start(run.frame, run.first) < cut) {
+        uint32_t end = run.frame->entries[run.first++].end;
+        backlog_take_rest(writer->conn, run.frame->bytes.data + cut, end - cut);
+      }
+      written = 0;
+    }
+    if (run.first < run.last) take_run(writer->conn, &run);
+  }
+}
+
+static void writer_send(Writer *writer) {
+  if (writer->count == 0) return;
+  uv_buf_t bufs[RUNS_MAX];
+  size_t total = 0;
+  for (uint32_t i = 0; i < writer->count; i++) {
+    const Run *run = &writer->runs[i];
+    uint32_t start = frame_start(run->frame, run->first), size = run_size(run);
+    bufs[i] = uv_buf_init((char *)run->frame->bytes.data + start, size);
+    total += size;
+  }
+  int written = uv_try_write((uv_stream_t *)&writer->conn->tcp, bufs, writer->count);
+  if (written < 0 && written != UV_EAGAIN)
+    conn_end(writer->conn, written);
+  else if ((size_t)(written < 0 ? 0 : written) < total)
+    keep_rest(writer, written < 0 ? 0 : (size_t)written);
+  writer->count = 0;
+}
+
+static void writer_add(Writer *writer, const Run *run) {
+  if (writer->conn->end_error) return;
+  if (writer->conn->backlog) {
+    take_run(writer->conn, run);
+    return;
+  }
+  writer->runs[writer->count++] = *run;
+  if (writer->count == RUNS_MAX) writer_send(writer);
+}
+
+// Moves past what this connection does not get; false at the end of the frame.
+static bool settle(Cursor *cursor) {
+  for (; cursor->at < cursor->frame->count; cursor->at++) {
+    uint32_t number = cursor->base + cursor->at;
+    while (cursor->skip_count && (cursor->skips->priority != cursor->priority ||
+                                  (int32_t)(cursor->skips->to - number) <= 0)) {
+      cursor->skips++;
+      cursor->skip_count--;
+    }
+    if (cursor->skip_count && (int32_t)(cursor->skips->from - number) <= 0) {
+      cursor->at = cursor->skips->to - cursor->base - 1;
+      continue;
+    }
+    if (!cursor->frame->entries[cursor->at].is_dead) return true;
+  }
+  return false;
+}
+
+// The first message at or after `cursor->at` with a stamp of `limit` or more.
+static uint32_t find_stamp(const Cursor *cursor, uint64_t limit) {
+  uint32_t low = cursor->at, high = cursor->frame->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (cursor->frame->entries[middle].stamp < limit)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// Takes the run that begins at a settled cursor and was made before `limit`.
+static Run next_run(Cursor *cursor, uint64_t limit) {
+  const Frame *frame = cursor->frame;
+  uint32_t last = limit == UINT64_MAX ? frame->count : find_stamp(cursor, limit);
+  if (cursor->skip_count) {
+    uint32_t from = cursor->skips->from - cursor->base;
+    if (cursor->skips->priority == cursor->priority && from < last) last = from;
+  }
+  Run run = {frame, cursor->at, cursor->at + 1, cursor->tag, cursor->priority};
+  if (frame->dead_count == 0)
+    run.last = last;
+  else
+    while (run.last < last && !frame->entries[run.last].is_dead) run.last++;
+  cursor->at = run.last;
+  return run;
+}
+
+// All messages of the cursors in the order of their stamps.
+static void merge(Writer *writer, Cursor *cursors, uint32_t count) {
+  for (;;) {
+    Cursor *first = NULL;
+    uint64_t best = UINT64_MAX, second = UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+      if (!settle(&cursors[i])) continue;
+      uint64_t stamp = cursors[i].frame->entries[cursors[i].at].stamp;
+      if (stamp < best) {
+        second = best;
+        best = stamp;
+        first = &cursors[i];
+      } else if (stamp < second) {
+        second = stamp;
+      }
+    }
+    if (!first) return;
+    Run run = next_run(first, second);
+    writer_add(writer, &run);
+  }
+}
+
+static bool open_member(const GroupRef *ref, uint8_t priority, Cursor *cursor) {
+  Group *group = ref->group;
+  const Frame *frame = group->source.frames[priority];
+  if (!frame) return false;
+  Member *member = &group->members[ref->index];
+  uint32_t taken = member->cursor[priority] - group->base[priority];
+  if ((int32_t)taken < 0) taken = 0;
+  if (taken >= frame->count) return false;
+  member->cursor[priority] = group->base[priority] + frame->count;
+  *cursor = (Cursor){
+      .frame = frame,
+      .at = taken,
+      .tag = group->tag,
+      .base = group->base[priority],
+      .priority = priority,
+      .skips = member->skips,
+      .skip_count = member->skip_count,
+  };
+  return true;
+}
+
+static void flush_priority(Writer *writer, uint8_t priority) {
+  enum { CURSORS_MAX = 32 };
+  Conn *conn = writer->conn;
+  Cursor cursors[CURSORS_MAX];
+  uint32_t count = 0;
+  if (conn->direct.frames[priority])
+    cursors[count++] =
+        (Cursor){.frame = conn->direct.frames[priority], .priority = priority};
+  for (uint32_t i = 0; i < conn->group_count; i++) {
+    if (count == CURSORS_MAX) {
+      merge(writer, cursors, count);
+      count = 0;
+    }
+    if (open_member(&conn->groups[i], priority, &cursors[count])) count++;
+  }
+  merge(writer, cursors, count);
+}
+
+void flush_conn(Conn *conn, unsigned mask) {
+  Writer writer;
+  writer.conn = conn;
+  writer.count = 0;
+  for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
+    if (mask & 1u << i) flush_priority(&writer, i);
+  writer_send(&writer);
+  for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
+    if (mask & 1u << i) frame_release(conn->net, &conn->direct, i);
+  if (conn->backlog) backlog_pump(conn);
+}
+
+void flush_group(Net *net, Group *group, unsigned mask) {
+  if (!(mask & source_pending(&group->source))) return;
+  for (uint32_t i = 0; i < group->count; i++) flush_conn(group->members[i].conn, mask);
+  group_reset(net, group, mask);
+}
+
+// Flushes the dirty sources and keeps in the lists those that still have something
+// pending.
+static void flush_dirty(Net *net, unsigned mask) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < net->dirty_groups.count; i++) {
+    Group *group = net->dirty_groups.items[i];
+    flush_group(net, group, mask);
+    group->source.is_dirty = source_pending(&group->source) != 0;
+    if (group->source.is_dirty) net->dirty_groups.items[kept++] = group;
+  }
+  net->dirty_groups.count = kept;
+  kept = 0;
+  for (uint32_t i = 0; i < net->dirty_conns.count; i++) {
+    Conn *conn = net->dirty_conns.items[i];
+    unsigned pending = source_pending(&conn->direct);
+    unsigned wanted = conn->is_urgent ? PRIORITIES_ALL : mask;
+    if (pending & wanted) flush_conn(conn, wanted);
+    conn->is_urgent = false;
+    conn->direct.is_dirty = source_pending(&conn->direct) != 0;
+    if (conn->direct.is_dirty) net->dirty_conns.items[kept++] = conn;
+  }
+  net->dirty_conns.count = kept;
+}
+
+static void frame_is_due(void *data, uint64_t now_ms) {
+  // Nothing to do: the end of this turn sees that the time has come.
+  (void)data;
+  (void)now_ms;
+}
+
+// One source of each connection a frame; what is left waits for the next. The callee may close
+// any connection, this one included.
+static bool report_drops(Net *net) {
+  List list = net->dropping;
+  net->dropping = (List){0};
+  for (uint32_t i = 0; i < list.count; i++) {
+    Conn *conn = list.items[i];
+    conn->is_reported = false;
+    if (conn->state != CONN_OPEN || !backlog_report(conn) || conn->is_reported) continue;
+    conn->is_reported = true;
+    list_add(&net->dropping, conn);
+  }
+  bool is_any = list.count > 0;
+  list_deinit(&list);
+  return is_any;
+}
+
+static bool is_idle(const Net *net) {
+  return net->dirty_groups.count + net->dirty_conns.count + net->dropping.count == 0;
+}
+
+bool flush_turn(Net *net) {
+  if (is_idle(net)) return false;
+  uint64_t now_us = net->limits.batch_hz ? net_clock_us() : 0;
+  if (net->limits.batch_hz == 0 || now_us >= net->next_frame_us) {
+    flush_dirty(net, PRIORITIES_ALL);
+    if (net->limits.batch_hz)
+      net->next_frame_us = now_us + 1000000 / net->limits.batch_hz;
+    return report_drops(net);
+  }
+  flush_dirty(net, 1u << PRIORITY_CRITICAL);
+  if (is_idle(net) || timers_is_set(&net->frame_timer)) return false;
+  uint64_t wait_ms = (net->next_frame_us - now_us + 999) / 1000;
+  timers_set(&net->timers, &net->frame_timer, net_now_ms(net) + wait_ms, frame_is_due,
+             NULL);
+  return false;
+}

@@ -1,0 +1,255 @@
+// What the files of net share. Nothing above net includes it.
+//
+// A Source is whatever collects messages between two flushes: a connection (sent to it
+// directly) or a group. It has a Frame per priority. At a flush each connection takes
+// from its sources what it has not yet taken, in the order in which it was made, and
+// writes it in one gathered write. What the socket does not accept is copied to the
+// connection's Backlog, whose size is bounded, so that a slow reader never holds on to
+// anybody else's memory.
+#pragma once
+
+#include <uv.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/slots.h"
+#include "base/timers.h"
+#include "net/net.h"
+
+typedef struct Conn Conn;
+typedef struct Group Group;
+
+enum {
+  READ_BUFFER_BYTES = 64 << 10,  // shared by all connections of a loop
+  WRITE_CHUNK_BYTES =
+      64 << 10,  // handed to uv_write at a time; more cannot be dropped any more
+  FRAME_POOL_MAX = 256,          // empty frames kept for reuse
+  FRAME_KEEP_BYTES = 256 << 10,  // larger frames give their memory back
+  LISTEN_BACKLOG = 4096,
+  BACKLOG_KEPT_SPARE = 256,  // control messages that may wait beyond the capacity
+  PRIORITIES_ALL = (1 << PRIORITY_COUNT) - 1,
+};
+
+typedef struct Entry {
+  uint32_t end;   // offset just past its last byte in the frame
+  uint8_t flags;  // OutFlags
+  bool is_dead;   // replaced by a newer one with the same key
+  uint64_t stamp;
+  uint64_t key;
+} Entry;
+
+/// The messages of one source and priority since its last flush.
+typedef struct Frame {
+  Buf bytes;
+  Entry *entries;
+  uint32_t count, capacity;
+  uint32_t dead_count, keyed_count;
+  struct Frame *next_free;
+} Frame;
+
+typedef struct Source {
+  Frame *frames[PRIORITY_COUNT];  // NULL while nothing is pending
+  bool is_dirty;                  // in the list of sources to flush
+} Source;
+
+/// Messages [from, to) of a group that a member does not get, by number since the
+/// group's start.
+typedef struct Skip {
+  uint32_t from, to;
+  uint8_t priority;
+} Skip;
+
+typedef struct Member {
+  Conn *conn;
+  uint32_t ref;                     // index of this membership in conn->groups
+  uint32_t cursor[PRIORITY_COUNT];  // messages taken, by number since the group's start
+  uint32_t skip_count, skip_capacity;
+  Skip *skips;
+} Member;
+
+struct Group {
+  Source source;
+  uint32_t id;
+  uint32_t tag;
+  uint32_t base[PRIORITY_COUNT];  // number of the first message in each frame
+  Member *members;
+  uint32_t count, capacity;
+};
+
+typedef struct GroupRef {
+  Group *group;
+  uint32_t index;  // in group->members
+} GroupRef;
+
+/// A message that waits in a backlog.
+typedef struct Waiting {
+  uint32_t size;
+  uint32_t tag;
+  uint64_t key;
+  uint8_t flags;
+  bool is_dead;
+} Waiting;
+
+typedef struct Lane {
+  Buf bytes;
+  size_t at;  // bytes before this are gone
+  Waiting *items;
+  uint32_t head, count, capacity;  // items[head .. head+count)
+  uint32_t keyed_count;
+  size_t dead_bytes;
+} Lane;
+
+typedef struct Drop {
+  uint32_t tag;
+  uint32_t count;
+} Drop;
+
+/// What waits for a connection that does not read fast enough.
+typedef struct Backlog {
+  uv_write_t request;
+  bool is_writing;
+  Buf writing;  // bytes handed to libuv
+  Lane lanes[PRIORITY_COUNT];
+  uint32_t droppable, kept;  // messages waiting, by whether overflow may drop them
+  size_t bytes;
+  Drop *drops;  // not yet reported
+  uint32_t drop_count, drop_capacity;
+} Backlog;
+
+typedef enum ConnState { CONN_OPEN, CONN_CLOSING, CONN_CLOSED } ConnState;
+
+struct Conn {
+  uv_tcp_t tcp;
+  Net *net;
+  void *data;  // the layer above's
+  Source direct;
+  GroupRef *groups;
+  uint16_t group_count, group_capacity;
+  uint8_t state;    // ConnState
+  uint8_t framing;  // Framing
+  bool is_held;
+  bool is_ended;     // in net->ended
+  bool is_resumed;   // in net->resumed
+  bool is_reported;  // in net->dropping
+  bool is_urgent;    // its whole stream goes out this turn
+  bool is_slow;      // condemned as a SlowConsumer
+  bool is_eof;       // the other side writes no more
+  ConnId id;
+  uint32_t max_payload;
+  uint32_t scanned;  // bytes of `in` known to hold no end of line
+  int end_error;     // why it is in net->ended: 0 is an orderly end
+  Buf in;            // an incomplete packet or line
+  uint64_t in_since_ms;
+  Timer timer;       // the deadline of a begun packet, then of lingering
+  Backlog *backlog;  // NULL while it keeps up
+};
+
+/// A list that owns nothing.
+typedef struct List {
+  void **items;
+  uint32_t count, capacity;
+} List;
+
+typedef struct Listener {
+  uv_tcp_t tcp;
+  Net *net;
+  Framing framing;
+  struct Listener *next;
+} Listener;
+
+struct Net {
+  uv_loop_t loop;
+  uv_prepare_t prepare;
+  uv_check_t check;
+  uv_idle_t idle;  // runs while there is more to do, so that the loop does not wait
+  uv_timer_t clock;
+  uint64_t clock_due_ms;  // what `clock` is set to
+  Timers timers;
+  Timer frame_timer;
+  uint64_t next_frame_us;
+  NetLimits limits;
+  NetEvents events;
+  void *data;
+  Slots conns, groups;
+  uint64_t stamp;
+  Frame *free_frames;
+  uint32_t free_frame_count;
+  List dirty_groups, dirty_conns;  // with something pending
+  List ended;                      // to be told upwards
+  List resumed;                    // released with input waiting
+  List dropping;                   // with drops to report
+  Listener *listeners;
+  uint64_t accept_warned_ms;
+  bool is_stopping;
+  uint8_t read_buffer[READ_BUFFER_BYTES];
+};
+
+uv_loop_t *net_loop(Net *net);
+
+// list.c
+void list_add(List *list, void *item);
+void list_remove(List *list, const void *item);
+void list_deinit(List *list);
+
+// frame.c
+/// The frame of `source` at `priority`, taken from the pool when there is none.
+Frame *frame_of(Net *net, Source *source, uint8_t priority);
+void frame_append(Frame *frame, const Out *out, uint64_t stamp);
+/// Empties the source's frame at `priority` and gives it back to the pool.
+void frame_release(Net *net, Source *source, uint8_t priority);
+void frame_pool_free(Net *net);
+/// Where message `index` begins.
+static inline uint32_t frame_start(const Frame *frame, uint32_t index) {
+  return index == 0 ? 0 : frame->entries[index - 1].end;
+}
+/// Priorities in which something is pending, as a mask.
+unsigned source_pending(const Source *source);
+
+// group.c
+Group *group_find(const Net *net, GroupId id);
+/// Takes the conn out of all its groups.
+void group_leave_all(Conn *conn);
+/// Empties the group's frames of the priorities in `mask`; everyone has taken them.
+void group_reset(Net *net, Group *group, unsigned mask);
+
+// flush.c
+/// Writes what the conn has not yet taken from its sources, in the priorities of
+/// `mask`.
+void flush_conn(Conn *conn, unsigned mask);
+/// Flushes what this turn has to: everything when a frame is due, else critical and
+/// urgent. With a frame, drops are reported; returns whether any were.
+bool flush_turn(Net *net);
+/// Flushes every member of a group, so that its frames can be emptied.
+void flush_group(Net *net, Group *group, unsigned mask);
+
+// backlog.c
+/// Keeps messages [first, last) of `frame` for a conn that cannot take them now. `tag`
+/// says whose they are. Overflow is judged here.
+void backlog_take(Conn *conn, uint8_t priority, const Frame *frame, uint32_t first,
+                  uint32_t last, uint32_t tag);
+/// Puts the rest of a message that was written in part before everything else.
+void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size);
+/// Hands the next chunk to libuv, if none is under way. Frees the backlog when all is
+/// written.
+void backlog_pump(Conn *conn);
+/// Tells upwards of one source's drops; returns whether there are more to tell of.
+bool backlog_report(Conn *conn);
+/// Forgets what waits (what libuv has is still written).
+void backlog_drop_all(Conn *conn);
+void backlog_free(Conn *conn);
+
+// conn.c
+/// Takes a connection that a listener has; failures are logged.
+void conn_accept(Listener *listener);
+Conn *conn_find(const Net *net, ConnId id);
+/// Has the end of a connection told upwards at the end of the turn; `error` as libuv
+/// gives it, 0 for an orderly end.
+void conn_end(Conn *conn, int error);
+/// Tells upwards that the conn in net->ended is gone, or condemned.
+void conn_tell_end(Conn *conn);
+/// Continues with input that waited while the conn was held.
+void conn_resume(Conn *conn);
+/// A closing conn has nothing left to write.
+void conn_drained(Conn *conn);
+/// Closes the socket now.
+void conn_destroy(Conn *conn);

@@ -1,0 +1,150 @@
+// The servicer: sockets, framing of byte streams into packets or lines, and fan-out.
+// The only layer that knows libuv. Everything crosses this interface as ids and bytes,
+// so that sockets may one day be served on other threads.
+//
+// Output is collected and written when a frame ends: what is CRITICAL at the end of the
+// loop turn, the rest at most `batch_hz` times a second. A connection sees one ordered
+// stream within a priority, however many groups it is in.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/timers.h"
+#include "wire/code.h"
+#include "wire/packet.h"
+
+typedef struct Net Net;
+typedef uint32_t ConnId;   // 0: none; a stale id is ignored by every function here
+typedef uint32_t GroupId;  // 0: none
+
+typedef enum Framing { FRAMING_PACKETS, FRAMING_LINES } Framing;
+typedef enum Overflow { DROP_NEWEST, DROP_OLDEST, OVERFLOW_DISCONNECT } Overflow;
+
+enum {
+  ADDRESS_SIZE = 46,            // text of an IPv6 address and its NUL
+  NET_BACKLOG_BYTES = 8 << 20,  // bytes that may wait for one slow connection
+  NET_FRAME_BYTES = 512 << 10,  // a source with more than this pending is flushed early
+  NET_LINGER_MS = 2000,  // how long a closing connection may take to read the rest
+  NET_PACKET_DEADLINE_MS = 10000,  // a packet once begun has to be complete by then
+};
+
+typedef struct NetLimits {
+  uint32_t max_payload;       // bytes of one packet's payload or of one line
+  uint32_t channel_capacity;  // messages that may wait for one connection
+  Overflow overflow;          // what happens past the capacity
+  uint32_t batch_hz;          // frames a second; 0: a frame is a loop turn
+} NetLimits;
+
+typedef struct ConnInfo {
+  Framing framing;
+  char address[ADDRESS_SIZE];  // of the peer, without port
+} ConnInfo;
+
+/// What net tells the layer above. `data` is what net_new was given. From inside any of
+/// these, any net function may be called; a connection closed there gets no further
+/// call.
+typedef struct NetEvents {
+  /// A connection is there. Returns what `conn_data` is passed from now on.
+  void *(*open)(void *data, ConnId conn, const ConnInfo *info);
+  /// A whole packet; its payload is valid during the call only.
+  void (*packet)(void *data, void *conn_data, const Packet *packet);
+  /// A whole line without its end, valid during the call only.
+  void (*line)(void *data, void *conn_data, const char *text, size_t size);
+  /// The other side broke a rule (CODE_PAYLOAD_TOO_LARGE, CODE_PROTOCOL,
+  /// CODE_SLOW_CONSUMER). It can still be written to; the answer must be net_close.
+  void (*fault)(void *data, void *conn_data, Code code, const char *text);
+  /// `dropped` messages of group `tag` (0: sent to it directly) were dropped since the
+  /// last call, `queued` wait. At most once a connection and frame.
+  void (*drops)(void *data, void *conn_data, uint32_t tag, uint32_t dropped,
+                uint32_t queued);
+  /// The other side ended it: CODE_CLOSED after an orderly end, else CODE_RESET. The id
+  /// is stale.
+  void (*close)(void *data, void *conn_data, Code code);
+  /// All input of this loop turn has been handed up; output follows. Returns whether
+  /// there is more to do, in which case the next turn comes at once.
+  bool (*turn)(void *data, uint64_t now_ms);
+  void *turn_data;  // what `turn` is passed instead of `data`, when not NULL
+} NetEvents;
+
+enum OutFlags {
+  OUT_KEEP =
+      1,  // overflow does not drop it (control messages); too many end in SlowConsumer
+  OUT_URGENT =
+      2,  // in its place in the stream, but the stream is flushed this loop turn
+};
+
+/// One message, already framed, in up to three parts. Its bytes are copied.
+typedef struct Out {
+  const void *parts[3];
+  uint32_t sizes[3];
+  uint8_t priority;  // Priority
+  uint8_t flags;     // OutFlags
+  uint64_t
+      key;  // not 0: replaces what still waits in the same stream under the same key
+} Out;
+
+Net *net_new(const NetLimits *limits, const NetEvents *events, void *data);
+
+/// Asserts that every handle is closed; net_run must have returned.
+void net_free(Net *net);
+
+/// Listens at `host`:`*port`; port 0 takes a free one and stores it. Returns 0 or an
+/// error.
+int net_listen(Net *net, const char *host, uint16_t *port, Framing framing);
+
+/// Runs until net_stop and until everything is closed.
+void net_run(Net *net);
+
+/// Stops listening and closes what is left; connections that were closed before get up
+/// to NET_LINGER_MS to read what waits for them.
+void net_stop(Net *net);
+
+/// Takes new limits into use (max_payload for connections opened from now on).
+void net_set_limits(Net *net, const NetLimits *limits);
+
+/// Monotonic time, the same all through a loop turn.
+uint64_t net_now_ms(const Net *net);
+
+/// Monotonic time read from the clock now.
+uint64_t net_clock_us(void);
+
+/// Unix time in microseconds.
+uint64_t net_unix_us(void);
+
+/// Timers driven by the loop.
+Timers *net_timers(Net *net);
+
+/// Queues `out` for one connection.
+void net_write(Net *net, ConnId conn, const Out *out);
+
+/// Ends a connection: reading stops, what waits is written for at most NET_LINGER_MS,
+/// then the socket closes. The id is stale at once and `close` is not called.
+void net_close(Net *net, ConnId conn);
+
+/// Stops handing up packets (and reading) until net_release; what has arrived is kept.
+void net_hold(Net *net, ConnId conn);
+void net_release(Net *net, ConnId conn);
+
+/// Payloads over `bytes` are a fault from now on.
+void net_set_max_payload(Net *net, ConnId conn, uint32_t bytes);
+
+/// Messages that wait for a connection that does not read fast enough; 0 when it keeps
+/// up.
+uint32_t net_queued(const Net *net, ConnId conn);
+
+/// A set of connections that get the same bytes. `tag` comes back in `drops`.
+GroupId net_group_open(Net *net, uint32_t tag);
+
+/// What was written to the group before is still delivered.
+void net_group_close(Net *net, GroupId group);
+
+/// A connection may be in many groups, once in each. It leaves them when it closes.
+void net_group_join(Net *net, GroupId group, ConnId conn);
+void net_group_leave(Net *net, GroupId group, ConnId conn);
+
+/// Queues `out` for every member but the `except_count` connections in `except`. Framed
+/// and stored once, whatever the number of members.
+void net_group_write(Net *net, GroupId group, const Out *out, const ConnId *except,
+                     uint32_t except_count);

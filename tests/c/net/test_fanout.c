@@ -1,0 +1,473 @@
+// Fan-out over real sockets: order, priorities, what is left out, slow readers and their counts.
+// Clients are blocking sockets in this process; the loop is turned by hand.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "net/internal.h"
+
+enum { CONNS_MAX = 64, LINE_SIZE = 16 };
+
+typedef struct World {
+  Net *net;
+  uint16_t port;
+  ConnId ids[CONNS_MAX];
+  int sockets[CONNS_MAX];
+  uint32_t count, closed, turns_left;
+  Code last_close, last_fault;
+  uint64_t dropped, drop_calls;
+  uint32_t last_tag, lines;
+  char last_line[64];
+} World;
+
+static void *on_open(void *data, ConnId conn, const ConnInfo *info) {
+  World *world = data;
+  assert_string_equal(info->address, "127.0.0.1");
+  world->ids[world->count++] = conn;
+  return world;
+}
+
+static void on_packet(void *data, void *conn_data, const Packet *packet) {
+  (void)conn_data;
+  (void)packet;
+  ((World *)data)->lines++;
+}
+
+static void on_line(void *data, void *conn_data, const char *text, size_t size) {
+  (void)conn_data;
+  World *world = data;
+  world->lines++;
+  snprintf(world->last_line, sizeof world->last_line, "%.*s", (int)size, text);
+}
+
+static void on_fault(void *data, void *conn_data, Code code, const char *text) {
+  (void)conn_data;
+  (void)text;
+  World *world = data;
+  world->last_fault = code;
+  net_close(world->net, world->ids[0]);
+}
+
+static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped,
+                     uint32_t queued) {
+  (void)conn_data;
+  (void)queued;
+  World *world = data;
+  world->dropped += dropped;
+  world->drop_calls++;
+  world->last_tag = tag;
+}
+
+static void on_close(void *data, void *conn_data, Code code) {
+  (void)conn_data;
+  World *world = data;
+  world->closed++;
+  world->last_close = code;
+}
+
+static bool on_turn(void *data, uint64_t now_ms) {
+  (void)data;
+  (void)now_ms;
+  return false;
+}
+
+static void turn(World *world) { uv_run(net_loop(world->net), UV_RUN_NOWAIT); }
+
+static void world_open(World *world, NetLimits limits) {
+  static const NetEvents events = {.open = on_open,
+                                   .packet = on_packet,
+                                   .line = on_line,
+                                   .fault = on_fault,
+                                   .drops = on_drops,
+                                   .close = on_close,
+                                   .turn = on_turn};
+  *world = (World){0};
+  world->net = net_new(&limits, &events, world);
+  assert_int_equal(net_listen(world->net, "127.0.0.1", &world->port, FRAMING_LINES), 0);
+}
+
+static void world_close(World *world) {
+  for (uint32_t i = 0; i < world->count; i++)
+    if (world->sockets[i] >= 0) close(world->sockets[i]);
+  net_free(world->net);
+  assert_int_equal(mem_live(), 0);
+}
+
+static uint32_t join(World *world) {
+  uint32_t index = world->count;
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_port = htons(world->port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+  while (world->count == index) turn(world);
+  world->sockets[index] = fd;
+  return index;
+}
+
+static Out out_of(const char *text, Priority priority) {
+  return (Out){.parts = {text, "\n"},
+               .sizes = {(uint32_t)strlen(text), 1},
+               .priority = (uint8_t)priority};
+}
+
+// Reads what is there until `wanted` has come, turning the loop meanwhile.
+static void expect(World *world, uint32_t index, const char *wanted) {
+  char got[4096] = {0};
+  size_t size = 0;
+  for (int i = 0; i < 1000 && size < strlen(wanted); i++) {
+    turn(world);
+    ssize_t n = recv(world->sockets[index], got + size, strlen(wanted) - size, MSG_DONTWAIT);
+    if (n > 0) size += (size_t)n;
+    if (n < 0) poll(NULL, 0, 1);
+  }
+  assert_string_equal(got, wanted);
+}
+
+static const NetLimits DEFAULTS = {
+    .max_payload = 4096, .channel_capacity = 1024, .overflow = DROP_NEWEST};
+
+static void group_reaches_everyone_but_the_excepted(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS);
+  for (int i = 0; i < 3; i++) join(&world);
+  GroupId group = net_group_open(world.net, 7);
+  for (int i = 0; i < 3; i++) net_group_join(world.net, group, world.ids[i]);
+  const char *words[] = {"a", "b", "c", "d"};
+  ConnId excepted[] = {world.ids[0], world.ids[0], world.ids[1], world.ids[0]};
+  for (int i = 0; i < 4; i++) {
+    Out out = out_of(words[i], PRIORITY_NORMAL);
+    net_group_write(world.net, group, &out, &excepted[i], 1);
+  }
+  expect(&world, 0, "c\n");
+  expect(&world, 1, "a\nb\nd\n");
+  expect(&world, 2, "a\nb\nc\nd\n");
+  world_close(&world);
+}
+
+static void streams_merge_in_the_order_of_sending(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS);
+  join(&world);
+  GroupId one = net_group_open(world.net, 1), two = net_group_open(world.net, 2);
+  net_group_join(world.net, one, world.ids[0]);
+  net_group_join(world.net, two, world.ids[0]);
+  for (int i = 0; i < 3; i++) {
+    Out a = out_of("one", PRIORITY_NORMAL), b = out_of("two", PRIORITY_NORMAL),
+        c = out_of("direct", PRIORITY_NORMAL);
+    net_group_write(world.net, one, &a, NULL, 0);
+    net_write(world.net, world.ids[0], &c);
+    net_group_write(world.net, two, &b, NULL, 0);
+    net_group_write(world.net, one, &a, NULL, 0);
+  }
+  expect(&world, 0,
+         "one\ndirect\ntwo\none\none\ndirect\ntwo\none\none\ndirect\ntwo\none\n");
+  world_close(&world);
+}
+
+static void higher_priorities_go_first_in_a_frame(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS);
+  join(&world);
+  GroupId group = net_group_open(world.net, 1);
+  net_group_join(world.net, group, world.ids[0]);
+  const struct { const char *text; Priority priority; } made[] = {
+      {"low", PRIORITY_LOW},   {"normal", PRIORITY_NORMAL},
+      {"high", PRIORITY_HIGH}, {"critical", PRIORITY_CRITICAL}};
+  for (int i = 0; i < 4; i++) {
+    Out out = out_of(made[i].text, made[i].priority);
+    if (i % 2)
+      net_write(world.net, world.ids[0], &out);
+    else
+      net_group_write(world.net, group, &out, NULL, 0);
+  }
+  expect(&world, 0, "critical\nhigh\nnormal\nlow\n");
+  world_close(&world);
+}
+
+static void newer_message_replaces_older_with_its_key(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS);
+  join(&world);
+  GroupId group = net_group_open(world.net, 1);
+  net_group_join(world.net, group, world.ids[0]);
+  const struct { const char *text; uint64_t key; } made[] = {
+      {"x=1", 10}, {"y=1", 20}, {"event", 0}, {"x=2", 10}, {"x=3", 10}};
+  for (int i = 0; i < 5; i++) {
+    Out out = out_of(made[i].text, PRIORITY_NORMAL);
+    out.key = made[i].key;
+    net_group_write(world.net, group, &out, NULL, 0);
+  }
+  expect(&world, 0, "y=1\nevent\nx=3\n");
+  world_close(&world);
+}
+
+static void member_gets_what_is_sent_while_it_is_in(void **state) {
+  (void)state;
+  NetLimits limits = DEFAULTS;
+  limits.batch_hz = 20;
+  World world;
+  world_open(&world, limits);
+  join(&world);
+  join(&world);
+  GroupId group = net_group_open(world.net, 1);
+  net_group_join(world.net, group, world.ids[0]);
+  Out first = out_of("first", PRIORITY_NORMAL), second = out_of("second", PRIORITY_NORMAL),
+      third = out_of("third", PRIORITY_NORMAL);
+  net_group_write(world.net, group, &first, NULL, 0);
+  turn(&world);
+  net_group_write(world.net, group, &first, NULL, 0);
+  net_group_join(world.net, group, world.ids[1]);
+  net_group_write(world.net, group, &second, NULL, 0);
+  net_group_leave(world.net, group, world.ids[0]);
+  net_group_write(world.net, group, &third, NULL, 0);
+  expect(&world, 0, "first\nfirst\nsecond\n");
+  expect(&world, 1, "second\nthird\n");
+  world_close(&world);
+}
+
+static void urgent_message_takes_its_stream_along(void **state) {
+  (void)state;
+  NetLimits limits = DEFAULTS;
+  limits.batch_hz = 1;
+  World world;
+  world_open(&world, limits);
+  join(&world);
+  Out a = out_of("a", PRIORITY_NORMAL), b = out_of("b", PRIORITY_NORMAL),
+      now = out_of("now", PRIORITY_CRITICAL);
+  net_write(world.net, world.ids[0], &a);
+  turn(&world);  // the first frame; the next is a second away
+  net_write(world.net, world.ids[0], &b);
+  net_write(world.net, world.ids[0], &now);
+  expect(&world, 0, "a\nnow\n");
+  b.flags = OUT_URGENT;
+  net_write(world.net, world.ids[0], &b);
+  expect(&world, 0, "b\nb\n");
+  world_close(&world);
+}
+
+// Sends numbered lines of LINE_SIZE bytes until the socket is full and `extra` more.
+static uint32_t flood(World *world, GroupId group, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    char text[LINE_SIZE];
+    snprintf(text, sizeof text, "%015u", i);
+    Out out = out_of(text, PRIORITY_NORMAL);
+    net_group_write(world->net, group, &out, NULL, 0);
+    if (i % 64 == 63) turn(world);
+  }
+  turn(world);
+  return count;
+}
+
+static uint32_t drain(World *world, uint32_t index, uint32_t *last, bool *ordered) {
+  char bytes[1 << 16];
+  size_t size = 0;
+  uint32_t lines = 0;
+  int quiet = 0;
+  *ordered = true;
+  *last = 0;
+  while (quiet < 20) {
+    turn(world);
+    ssize_t n = recv(world->sockets[index], bytes + size, sizeof bytes - size, MSG_DONTWAIT);
+    if (n <= 0) {
+      poll(NULL, 0, 1);
+      quiet++;
+      continue;
+    }
+    quiet = 0;
+    size += (size_t)n;
+    size_t at = 0;
+    for (; size - at >= LINE_SIZE; at += LINE_SIZE) {
+      uint32_t number = (uint32_t)strtoul(bytes + at, NULL, 10);
+      if (lines && number <= *last) *ordered = false;
+      *last = number;
+      lines++;
+    }
+    memmove(bytes, bytes + at, size - at);
+    size -= at;
+  }
+  return lines;
+}
+
+static void received_and_dropped_are_what_was_sent(Overflow overflow) {
+  NetLimits limits = DEFAULTS;
+  limits.channel_capacity = 100;
+  limits.overflow = overflow;
+  World world;
+  world_open(&world, limits);
+  join(&world);
+  join(&world);
+  GroupId group = net_group_open(world.net, 9);
+  net_group_join(world.net, group, world.ids[0]);
+  uint32_t sent = flood(&world, group, 600000);
+  assert_true(world.dropped > 0);
+  assert_int_equal(world.last_tag, 9);
+  assert_int_equal(net_queued(world.net, world.ids[0]), 100);
+  Conn *conn = conn_find(world.net, world.ids[0]);
+  assert_true(conn->backlog->lanes[PRIORITY_NORMAL].bytes.capacity < 64 * 1024);
+  uint32_t last;
+  bool ordered;
+  uint32_t received = drain(&world, 0, &last, &ordered);
+  assert_int_equal(received + world.dropped, sent);
+  assert_true(ordered);
+  if (overflow == DROP_OLDEST) assert_int_equal(last, sent - 1);
+  assert_null(conn->backlog);
+  world_close(&world);
+}
+
+static void newest_are_dropped_past_the_capacity(void **state) {
+  (void)state;
+  received_and_dropped_are_what_was_sent(DROP_NEWEST);
+}
+
+static void oldest_are_dropped_past_the_capacity(void **state) {
+  (void)state;
+  received_and_dropped_are_what_was_sent(DROP_OLDEST);
+}
+
+static void slow_consumer_is_a_fault_where_overflow_disconnects(void **state) {
+  (void)state;
+  NetLimits limits = DEFAULTS;
+  limits.channel_capacity = 100;
+  limits.overflow = OVERFLOW_DISCONNECT;
+  World world;
+  world_open(&world, limits);
+  join(&world);
+  GroupId group = net_group_open(world.net, 9);
+  net_group_join(world.net, group, world.ids[0]);
+  flood(&world, group, 600000);
+  assert_int_equal(world.last_fault, CODE_SLOW_CONSUMER);
+  assert_null(conn_find(world.net, world.ids[0]));
+  world_close(&world);
+}
+
+static void keyed_stream_to_a_stalled_reader_stays_small(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS);
+  join(&world);
+  GroupId group = net_group_open(world.net, 1);
+  net_group_join(world.net, group, world.ids[0]);
+  flood(&world, group, 400000);
+  assert_int_equal(net_queued(world.net, world.ids[0]), 1024);
+  // Now that the queue is full of unkeyed ones, drain and fill with keyed ones only.
+  uint32_t last;
+  bool ordered;
+  drain(&world, 0, &last, &ordered);
+  for (uint32_t i = 0; i < 600000; i++) {
+    char text[LINE_SIZE];
+    snprintf(text, sizeof text, "%015u", i);
+    Out out = out_of(text, PRIORITY_NORMAL);
+    out.key = 5;
+    net_group_write(world.net, group, &out, NULL, 0);
+    turn(&world);
+    if (net_queued(world.net, world.ids[0]) > 0 && i > 500000) break;
+  }
+  assert_true(net_queued(world.net, world.ids[0]) <= 1);
+  world_close(&world);
+}
+
+static void orderly_end_hears_the_last_answer(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS);
+  uint32_t index = join(&world);
+  Out out = out_of("answer", PRIORITY_NORMAL);
+  assert_int_equal(send(world.sockets[index], "no end of line", 14, 0), 14);
+  shutdown(world.sockets[index], SHUT_WR);
+  net_write(world.net, world.ids[index], &out);
+  expect(&world, index, "answer\n");
+  while (world.closed == 0) turn(&world);
+  assert_int_equal(world.last_close, CODE_CLOSED);
+  assert_string_equal(world.last_line, "no end of line");
+  world_close(&world);
+}
+
+static void reset_is_told_as_such(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS);
+  uint32_t index = join(&world);
+  struct linger now = {1, 0};
+  setsockopt(world.sockets[index], SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  close(world.sockets[index]);
+  world.sockets[index] = -1;
+  while (world.closed == 0) turn(&world);
+  assert_int_equal(world.last_close, CODE_RESET);
+  world_close(&world);
+}
+
+static void held_connection_hands_up_nothing_until_released(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS);
+  uint32_t index = join(&world);
+  net_hold(world.net, world.ids[index]);
+  assert_int_equal(send(world.sockets[index], "a\nb\r\nc\n", 7, 0), 7);
+  for (int i = 0; i < 50; i++) turn(&world);
+  assert_int_equal(world.lines, 0);
+  net_release(world.net, world.ids[index]);
+  while (world.lines < 3) turn(&world);
+  assert_string_equal(world.last_line, "c");
+  world_close(&world);
+}
+
+static void line_over_the_limit_is_a_fault(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS);
+  uint32_t index = join(&world);
+  char bytes[5000];
+  memset(bytes, 'x', sizeof bytes);
+  assert_int_equal(send(world.sockets[index], bytes, sizeof bytes, 0), sizeof bytes);
+  for (int i = 0; i < 1000 && !world.last_fault; i++) turn(&world);
+  assert_int_equal(world.last_fault, CODE_PAYLOAD_TOO_LARGE);
+  world_close(&world);
+}
+
+static void port_in_use_is_an_error(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS);
+  uint16_t port = world.port;
+  assert_int_equal(net_listen(world.net, "127.0.0.1", &port, FRAMING_PACKETS), UV_EADDRINUSE);
+  uint16_t other = 0;
+  assert_int_equal(net_listen(world.net, "no such host.invalid", &other, FRAMING_PACKETS),
+                   ERR_ADDRESS);
+  world_close(&world);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(group_reaches_everyone_but_the_excepted),
+      cmocka_unit_test(streams_merge_in_the_order_of_sending),
+      cmocka_unit_test(higher_priorities_go_first_in_a_frame),
+      cmocka_unit_test(newer_message_replaces_older_with_its_key),
+      cmocka_unit_test(member_gets_what_is_sent_while_it_is_in),
+      cmocka_unit_test(urgent_message_takes_its_stream_along),
+      cmocka_unit_test(newest_are_dropped_past_the_capacity),
+      cmocka_unit_test(oldest_are_dropped_past_the_capacity),
+      cmocka_unit_test(slow_consumer_is_a_fault_where_overflow_disconnects),
+      cmocka_unit_test(keyed_stream_to_a_stalled_reader_stays_small),
+      cmocka_unit_test(orderly_end_hears_the_last_answer),
+      cmocka_unit_test(reset_is_told_as_such),
+      cmocka_unit_test(held_connection_hands_up_nothing_until_released),
+      cmocka_unit_test(line_over_the_limit_is_a_fault),
+      cmocka_unit_test(port_in_use_is_an_error),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
