@@ -1,5 +1,6 @@
-// Fan-out over real sockets: order, priorities, what is left out, slow readers and their counts.
-// Clients are blocking sockets in this process; the loop is turned by hand.
+// Fan-out over real sockets: order, priorities, what is left out, slow readers and
+// their counts. Clients are blocking sockets in this process; the loop is turned by
+// hand.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -127,7 +128,8 @@ static void expect(World *world, uint32_t index, const char *wanted) {
   size_t size = 0;
   for (int i = 0; i < 1000 && size < strlen(wanted); i++) {
     turn(world);
-    ssize_t n = recv(world->sockets[index], got + size, strlen(wanted) - size, MSG_DONTWAIT);
+    ssize_t n =
+        recv(world->sockets[index], got + size, strlen(wanted) - size, MSG_DONTWAIT);
     if (n > 0) size += (size_t)n;
     if (n < 0) poll(NULL, 0, 1);
   }
@@ -184,9 +186,13 @@ static void higher_priorities_go_first_in_a_frame(void **state) {
   join(&world);
   GroupId group = net_group_open(world.net, 1);
   net_group_join(world.net, group, world.ids[0]);
-  const struct { const char *text; Priority priority; } made[] = {
-      {"low", PRIORITY_LOW},   {"normal", PRIORITY_NORMAL},
-      {"high", PRIORITY_HIGH}, {"critical", PRIORITY_CRITICAL}};
+  const struct {
+    const char *text;
+    Priority priority;
+  } made[] = {{"low", PRIORITY_LOW},
+              {"normal", PRIORITY_NORMAL},
+              {"high", PRIORITY_HIGH},
+              {"critical", PRIORITY_CRITICAL}};
   for (int i = 0; i < 4; i++) {
     Out out = out_of(made[i].text, made[i].priority);
     if (i % 2)
@@ -205,8 +211,10 @@ static void newer_message_replaces_older_with_its_key(void **state) {
   join(&world);
   GroupId group = net_group_open(world.net, 1);
   net_group_join(world.net, group, world.ids[0]);
-  const struct { const char *text; uint64_t key; } made[] = {
-      {"x=1", 10}, {"y=1", 20}, {"event", 0}, {"x=2", 10}, {"x=3", 10}};
+  const struct {
+    const char *text;
+    uint64_t key;
+  } made[] = {{"x=1", 10}, {"y=1", 20}, {"event", 0}, {"x=2", 10}, {"x=3", 10}};
   for (int i = 0; i < 5; i++) {
     Out out = out_of(made[i].text, PRIORITY_NORMAL);
     out.key = made[i].key;
@@ -226,7 +234,8 @@ static void member_gets_what_is_sent_while_it_is_in(void **state) {
   join(&world);
   GroupId group = net_group_open(world.net, 1);
   net_group_join(world.net, group, world.ids[0]);
-  Out first = out_of("first", PRIORITY_NORMAL), second = out_of("second", PRIORITY_NORMAL),
+  Out first = out_of("first", PRIORITY_NORMAL),
+      second = out_of("second", PRIORITY_NORMAL),
       third = out_of("third", PRIORITY_NORMAL);
   net_group_write(world.net, group, &first, NULL, 0);
   turn(&world);
@@ -282,7 +291,8 @@ static uint32_t drain(World *world, uint32_t index, uint32_t *last, bool *ordere
   *last = 0;
   while (quiet < 20) {
     turn(world);
-    ssize_t n = recv(world->sockets[index], bytes + size, sizeof bytes - size, MSG_DONTWAIT);
+    ssize_t n =
+        recv(world->sockets[index], bytes + size, sizeof bytes - size, MSG_DONTWAIT);
     if (n <= 0) {
       poll(NULL, 0, 1);
       quiet++;
@@ -444,10 +454,12 @@ static void port_in_use_is_an_error(void **state) {
   World world;
   world_open(&world, DEFAULTS);
   uint16_t port = world.port;
-  assert_int_equal(net_listen(world.net, "127.0.0.1", &port, FRAMING_PACKETS), UV_EADDRINUSE);
+  assert_int_equal(net_listen(world.net, "127.0.0.1", &port, FRAMING_PACKETS),
+                   UV_EADDRINUSE);
   uint16_t other = 0;
-  assert_int_equal(net_listen(world.net, "no such host.invalid", &other, FRAMING_PACKETS),
-                   ERR_ADDRESS);
+  assert_int_equal(
+      net_listen(world.net, "no such host.invalid", &other, FRAMING_PACKETS),
+      ERR_ADDRESS);
   world_close(&world);
 }
 
