@@ -3,51 +3,42 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
+
+enum { ERRNO_LAST = 4095 };  // Linux keeps to this
+
+typedef struct ErrText {
+  int err;
+  const char *text;
+} ErrText;
+
+static const ErrText texts[] = {
+#define X(name, value, text) {name, text},
+    ERR_MAP(X)
+#undef X
+        {-EACCES, "permission denied"},
+    {-EADDRINUSE, "address already in use"},
+    {-EADDRNOTAVAIL, "address not available on this machine"},
+    {-EAFNOSUPPORT, "address family not supported"},
+    {-ECANCELED, "canceled"},
+    {-ECONNABORTED, "connection aborted"},
+    {-ECONNREFUSED, "connection refused"},
+    {-ECONNRESET, "connection reset by peer"},
+    {-EINVAL, "invalid argument"},
+    {-EISDIR, "is a directory"},
+    {-EMFILE, "too many open files"},
+    {-ENFILE, "too many open files in the system"},
+    {-ENOENT, "no such file or directory"},
+    {-ENOTDIR, "not a directory"},
+    {-EPERM, "operation not permitted"},
+    {-EPIPE, "broken pipe"},
+    {-ETIMEDOUT, "timed out"},
+};
 
 const char *err_text(int err) {
   if (err >= 0) return "no error";
-  switch (err) {
-#define X(name, value, text) \
-  case value:                \
-    return text;
-    ERR_MAP(X)
-#undef X
-    case -EACCES:
-      return "permission denied";
-    case -EADDRINUSE:
-      return "address already in use";
-    case -EADDRNOTAVAIL:
-      return "address not available on this machine";
-    case -EAFNOSUPPORT:
-      return "address family not supported";
-    case -ECANCELED:
-      return "canceled";
-    case -ECONNABORTED:
-      return "connection aborted";
-    case -ECONNREFUSED:
-      return "connection refused";
-    case -ECONNRESET:
-      return "connection reset by peer";
-    case -EINVAL:
-      return "invalid argument";
-    case -EISDIR:
-      return "is a directory";
-    case -EMFILE:
-      return "too many open files";
-    case -ENFILE:
-      return "too many open files in the system";
-    case -ENOENT:
-      return "no such file or directory";
-    case -ENOTDIR:
-      return "not a directory";
-    case -EPERM:
-      return "operation not permitted";
-    case -EPIPE:
-      return "broken pipe";
-    case -ETIMEDOUT:
-      return "timed out";
-    default:
-      return err > -4096 ? strerror(-err) : "unknown error";
-  }
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    if (texts[i].err == err) return texts[i].text;
+  return err >= -ERRNO_LAST ? strerror(-err) : "unknown error";
 }

@@ -103,8 +103,8 @@ static bool is_plain(const char *text, size_t size) {
   uint32_t code;
   for (size_t at = 0, length; at < size; at += length) {
     length = text_read_char(text + at, size - at, &code);
-    if (length == 0 || text_is_control(code) || strchr(" \"\\=", (int)code))
-      return false;
+    if (length == 0 || text_is_control(code)) return false;
+    if (length == 1 && strchr(" \"\\=", text[at])) return false;
   }
   return size > 0;
 }

@@ -200,6 +200,11 @@ static void flush_priority(Writer *writer, uint8_t priority) {
 }
 
 void flush_conn(Conn *conn, unsigned mask) {
+  unsigned pending = conn->direct.pending;
+  for (uint32_t i = 0; i < conn->group_count; i++)
+    pending |= conn->groups[i].group->source.pending;
+  mask &= pending;
+  if (!mask) return;
   Writer writer;
   writer.conn = conn;
   writer.count = 0;
@@ -207,12 +212,13 @@ void flush_conn(Conn *conn, unsigned mask) {
     if (mask & 1u << i) flush_priority(&writer, i);
   writer_send(&writer);
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
-    if (mask & 1u << i) frame_release(conn->net, &conn->direct, i);
+    if (mask & conn->direct.pending & 1u << i)
+      frame_release(conn->net, &conn->direct, i);
   if (conn->backlog) backlog_pump(conn);
 }
 
 void flush_group(Net *net, Group *group, unsigned mask) {
-  if (!(mask & source_pending(&group->source))) return;
+  if (!(mask & group->source.pending)) return;
   for (uint32_t i = 0; i < group->count; i++) flush_conn(group->members[i].conn, mask);
   group_reset(net, group, mask);
 }
@@ -224,18 +230,17 @@ static void flush_dirty(Net *net, unsigned mask) {
   for (uint32_t i = 0; i < net->dirty_groups.count; i++) {
     Group *group = net->dirty_groups.items[i];
     flush_group(net, group, mask);
-    group->source.is_dirty = source_pending(&group->source) != 0;
+    group->source.is_dirty = group->source.pending != 0;
     if (group->source.is_dirty) net->dirty_groups.items[kept++] = group;
   }
   net->dirty_groups.count = kept;
   kept = 0;
   for (uint32_t i = 0; i < net->dirty_conns.count; i++) {
     Conn *conn = net->dirty_conns.items[i];
-    unsigned pending = source_pending(&conn->direct);
     unsigned wanted = conn->is_urgent ? PRIORITIES_ALL : mask;
-    if (pending & wanted) flush_conn(conn, wanted);
+    if (conn->direct.pending & wanted) flush_conn(conn, wanted);
     conn->is_urgent = false;
-    conn->direct.is_dirty = source_pending(&conn->direct) != 0;
+    conn->direct.is_dirty = conn->direct.pending != 0;
     if (conn->direct.is_dirty) net->dirty_conns.items[kept++] = conn;
   }
   net->dirty_conns.count = kept;
@@ -247,15 +252,16 @@ static void frame_is_due(void *data, uint64_t now_ms) {
   (void)now_ms;
 }
 
-// One source of each connection a frame; what is left waits for the next. The callee may close
-// any connection, this one included.
+// One source of each connection a frame; what is left waits for the next. The callee
+// may close any connection, this one included.
 static bool report_drops(Net *net) {
   List list = net->dropping;
   net->dropping = (List){0};
   for (uint32_t i = 0; i < list.count; i++) {
     Conn *conn = list.items[i];
     conn->is_reported = false;
-    if (conn->state != CONN_OPEN || !backlog_report(conn) || conn->is_reported) continue;
+    if (conn->state != CONN_OPEN || !backlog_report(conn) || conn->is_reported)
+      continue;
     conn->is_reported = true;
     list_add(&net->dropping, conn);
   }

@@ -19,7 +19,10 @@ static void frame_free(Frame *frame) {
 }
 
 Frame *frame_of(Net *net, Source *source, uint8_t priority) {
-  if (!source->frames[priority]) source->frames[priority] = take_from_pool(net);
+  if (!source->frames[priority]) {
+    source->frames[priority] = take_from_pool(net);
+    source->pending |= (uint8_t)(1u << priority);
+  }
   return source->frames[priority];
 }
 
@@ -57,6 +60,7 @@ void frame_release(Net *net, Source *source, uint8_t priority) {
   Frame *frame = source->frames[priority];
   if (!frame) return;
   source->frames[priority] = NULL;
+  source->pending &= (uint8_t) ~(1u << priority);
   if (net->free_frame_count >= FRAME_POOL_MAX ||
       frame->bytes.capacity > FRAME_KEEP_BYTES) {
     frame_free(frame);
@@ -75,11 +79,4 @@ void frame_pool_free(Net *net) {
     net->free_frames = frame->next_free;
     frame_free(frame);
   }
-}
-
-unsigned source_pending(const Source *source) {
-  unsigned mask = 0;
-  for (unsigned i = 0; i < PRIORITY_COUNT; i++)
-    if (source->frames[i]) mask |= 1u << i;
-  return mask;
 }

@@ -49,6 +49,7 @@ typedef struct Frame {
 
 typedef struct Source {
   Frame *frames[PRIORITY_COUNT];  // NULL while nothing is pending
+  uint8_t pending;                // mask of the priorities that have a frame
   bool is_dirty;                  // in the list of sources to flush
 } Source;
 
@@ -202,8 +203,6 @@ void frame_pool_free(Net *net);
 static inline uint32_t frame_start(const Frame *frame, uint32_t index) {
   return index == 0 ? 0 : frame->entries[index - 1].end;
 }
-/// Priorities in which something is pending, as a mask.
-unsigned source_pending(const Source *source);
 
 // group.c
 Group *group_find(const Net *net, GroupId id);

@@ -16,6 +16,12 @@ uint64_t net_now_ms(const Net *net) { return uv_now(&net->loop); }
 
 uint64_t net_clock_us(void) { return uv_hrtime() / 1000; }
 
+uint64_t net_unix_us(void) {
+  uv_timeval64_t now;
+  uv_gettimeofday(&now);
+  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_usec;
+}
+
 Timers *net_timers(Net *net) { return &net->timers; }
 
 void net_set_limits(Net *net, const NetLimits *limits) { net->limits = *limits; }

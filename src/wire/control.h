@@ -1,6 +1,7 @@
 // The control channel: decoding what clients send, encoding what the server sends
-// (docs/protocol.md, section 3). Decoders return 0 or ERR_MALFORMED; a payload that is too short
-// or too long is malformed. Texts point into the packet. Encoders append a payload (no header).
+// (docs/protocol.md, section 3). Decoders return 0 or ERR_MALFORMED; a payload that is
+// too short or too long is malformed. Texts point into the packet. Encoders append a
+// payload (no header).
 #pragma once
 
 #include <stdint.h>

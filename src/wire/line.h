@@ -1,5 +1,5 @@
-// What text peers type (docs/protocol.md, section 6): commands that begin with `/`, anything else
-// is a plain line.
+// What text peers type (docs/protocol.md, section 6): commands that begin with `/`,
+// anything else is a plain line.
 #pragma once
 
 #include <stddef.h>
@@ -8,14 +8,14 @@
 #include "wire/reader.h"
 
 typedef enum LineVerb {
-  LINE_PLAIN,    // `rest` is the whole line
-  LINE_JOIN,     // `word` is the room
-  LINE_LEAVE,    // `word` is the room
+  LINE_PLAIN,  // `rest` is the whole line
+  LINE_JOIN,   // `word` is the room
+  LINE_LEAVE,  // `word` is the room
   LINE_ROOMS,
-  LINE_NAME,     // `word` is the name
-  LINE_SEND,     // `word` is the message's name, `rest` its JSON (may be empty)
+  LINE_NAME,  // `word` is the name
+  LINE_SEND,  // `word` is the message's name, `rest` its JSON (may be empty)
   LINE_QUIT,
-  LINE_UNKNOWN,  // `word` is the command as typed
+  LINE_UNKNOWN,     // `word` is the command as typed
   LINE_INCOMPLETE,  // a known command without the word it needs; `word` is the command
 } LineVerb;
 
@@ -25,10 +25,11 @@ typedef struct Line {
   Text rest;
 } Line;
 
-/// Takes a line apart; its end-of-line is already gone. Names may contain spaces: for JOIN, LEAVE
-/// and NAME the word is everything after the command, trimmed; for SEND it ends at a space.
+/// Takes a line apart; its end-of-line is already gone. Names may contain spaces: for
+/// JOIN, LEAVE and NAME the word is everything after the command, trimmed; for SEND it
+/// ends at a space.
 Line line_read(const char *text, size_t size);
 
-/// Appends `size` bytes made safe for a terminal: control characters and bytes that are not UTF-8
-/// become '?', so no peer can forge a line or send an escape sequence.
+/// Appends `size` bytes made safe for a terminal: control characters and bytes that are
+/// not UTF-8 become '?', so no peer can forge a line or send an escape sequence.
 void line_append_safe(Buf *buf, const char *text, size_t size);

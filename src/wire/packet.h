@@ -38,10 +38,11 @@ typedef struct Packet {
   const uint8_t *payload;  // inside the bytes that were read; not owned
 } Packet;
 
-/// Reads the packet at the start of `bytes`. Returns the bytes it takes up, 0 when it is not all
-/// there yet, ERR_TOO_LARGE when its length is over `max_payload`, ERR_MALFORMED when the header
-/// breaks a rule. The header is judged as soon as it is there, before the payload arrives.
-/// `packet` is filled only when the result is positive.
+/// Reads the packet at the start of `bytes`. Returns the bytes it takes up, 0 when it
+/// is not all there yet, ERR_TOO_LARGE when its length is over `max_payload`,
+/// ERR_MALFORMED when the header breaks a rule. The header is judged as soon as it is
+/// there, before the payload arrives. `packet` is filled only when the result is
+/// positive.
 int64_t packet_read(const uint8_t *bytes, size_t size, uint32_t max_payload,
                     Packet *packet);
 

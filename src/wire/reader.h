@@ -1,5 +1,5 @@
-// A cursor over received bytes. Reading past the end gives zeros and sets `failed`, so a decoder
-// reads every field first and asks once.
+// A cursor over received bytes. Reading past the end gives zeros and sets `failed`, so
+// a decoder reads every field first and asks once.
 #pragma once
 
 #include <stdbool.h>
