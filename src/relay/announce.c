@@ -1,0 +1,187 @@
+// What peers are told of rooms: JOINED and LEFT, PEER_JOINED and PEER_LEFT, ROOMS, and
+// the lines that stand for them.
+
+#include "relay/internal.h"
+
+// A packet or line of the control channel that keeps its place among the room's
+// broadcasts.
+static void tell(Relay *relay, Peer *peer, ControlType type, const Packet *request) {
+  bool is_answer = request && (request->flags & PACKET_REQUEST);
+  Packet packet = {
+      .channel = CHANNEL_CONTROL,
+      .type = type,
+      .priority = PRIORITY_NORMAL,
+      .flags = is_answer ? PACKET_RESPONSE : 0,
+      .ref = is_answer ? request->ref : 0,
+      .length = (uint32_t)relay->scratch.size,
+      .payload = relay->scratch.data,
+  };
+  session_send(relay->session, peer, &packet, NULL, 0, 0, OUT_KEEP | OUT_URGENT);
+}
+
+static void tell_line(Relay *relay, Peer *peer) {
+  session_send_line(relay->session, peer, (const char *)relay->scratch.data,
+                    relay->scratch.size, PRIORITY_NORMAL, 0, OUT_KEEP | OUT_URGENT);
+}
+
+static Buf *fresh(Relay *relay) {
+  relay->scratch.size = 0;
+  return &relay->scratch;
+}
+
+static void put_member(Buf *buf, const Peer *peer) {
+  buf_u32(buf, peer->id);
+  buf_str8(buf, peer->name, peer->name_size);
+}
+
+// --- Joining -----------------------------------------------------------------
+static void put_peer_joined(Buf *buf, const Room *room, const Peer *peer) {
+  buf_u32(buf, room->id);
+  put_member(buf, peer);
+}
+
+static Peer *member_at(const Relay *relay, const Room *room, uint32_t place) {
+  return session_find(relay->session, room->members[place]);
+}
+
+// As many members as fit into one packet; returns how many those are.
+static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer *peer) {
+  buf_u32(buf, room->id);
+  buf_str8(buf, room->name, room->name_size);
+  buf_u32(buf, peer->id);
+  size_t count_at = buf->size;
+  buf_u16(buf, 0);
+  uint32_t n = 0;
+  for (; n < room->count && n < UINT16_MAX; n++) {
+    const Peer *member = member_at(relay, room, n);
+    if (buf->size + 5 + member->name_size > relay->limits.max_payload) break;
+    put_member(buf, member);
+  }
+  buf->data[count_at] = (uint8_t)n;
+  buf->data[count_at + 1] = (uint8_t)(n >> 8);
+  return n;
+}
+
+static void send_joined(Relay *relay, const Room *room, Peer *peer,
+                        const Packet *request) {
+  uint32_t told = put_joined(relay, fresh(relay), room, peer);
+  tell(relay, peer, CONTROL_JOINED, request);
+  for (; told < room->count; told++) {
+    put_peer_joined(fresh(relay), room, member_at(relay, room, told));
+    tell(relay, peer, CONTROL_PEER_JOINED, NULL);
+  }
+}
+
+static void send_joined_line(Relay *relay, const Room *room, Peer *peer) {
+  Buf *buf = fresh(relay);
+  buf_printf(buf, "* joined %s", room->name);
+  if (room->count == 0) buf_printf(buf, ", nobody else is here");
+  for (uint32_t i = 0; i < room->count; i++) {
+    const char *name = member_at(relay, room, i)->name;
+    if (buf->size > relay->limits.max_payload) {
+      buf_printf(buf, " and %u more", room->count - i);
+      break;
+    }
+    buf_printf(buf, "%s%s", i == 0 ? ": " : ", ", name);
+  }
+  tell_line(relay, peer);
+}
+
+void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request) {
+  if (peer->framing == FRAMING_PACKETS)
+    send_joined(relay, room, peer, request);
+  else
+    send_joined_line(relay, room, peer);
+  Buf *buf = fresh(relay);
+  put_peer_joined(buf, room, peer);
+  room_tell_packet(relay, room, CONTROL_PEER_JOINED, buf);
+  if (room->lines == 0) return;
+  buf = fresh(relay);
+  buf_printf(buf, "* %s joined %s", peer->name, room->name);
+  room_tell_line(relay, room, buf);
+}
+
+// --- Leaving -----------------------------------------------------------------
+static void send_left(Relay *relay, const Room *room, Peer *peer, Code code,
+                      const Packet *request) {
+  Buf *buf = fresh(relay);
+  if (peer->framing == FRAMING_PACKETS) {
+    buf_u32(buf, room->id);
+    buf_u16(buf, (uint16_t)code);
+    tell(relay, peer, CONTROL_LEFT, request);
+  } else {
+    buf_printf(buf, "* left %s", room->name);
+    if (code != CODE_CLOSED) buf_printf(buf, " (%s)", code_name(code));
+    tell_line(relay, peer);
+  }
+}
+
+void announce_leave(Relay *relay, Room *room, Peer *peer, Code code,
+                    const Packet *request) {
+  if (peer->state == PEER_CONNECTED) send_left(relay, room, peer, code, request);
+  Buf *buf = fresh(relay);
+  buf_u32(buf, room->id);
+  buf_u32(buf, peer->id);
+  room_tell_packet(relay, room, CONTROL_PEER_LEFT, buf);
+  if (room->lines == 0) return;
+  buf = fresh(relay);
+  buf_printf(buf, "* %s left %s", peer->name, room->name);
+  room_tell_line(relay, room, buf);
+}
+
+// --- Lists and names ---------------------------------------------------------
+static void send_rooms(Relay *relay, Peer *peer, const Packet *request) {
+  Buf *buf = fresh(relay);
+  uint32_t n = 0;
+  Room *room;
+  buf_u16(buf, 0);
+  for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));) {
+    if (room->state != ROOM_OPEN) continue;
+    if (n == UINT16_MAX || buf->size + 9 + room->name_size > relay->limits.max_payload)
+      break;
+    buf_u32(buf, room->id);
+    buf_str8(buf, room->name, room->name_size);
+    buf_u32(buf, room->count);
+    n++;
+  }
+  buf->data[0] = (uint8_t)n;
+  buf->data[1] = (uint8_t)(n >> 8);
+  tell(relay, peer, CONTROL_ROOMS, request);
+}
+
+static void send_rooms_line(Relay *relay, Peer *peer) {
+  Buf *buf = fresh(relay);
+  uint32_t n = 0;
+  Room *room;
+  for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));) {
+    if (room->state != ROOM_OPEN) continue;
+    if (buf->size > relay->limits.max_payload) {
+      buf_printf(buf, ", ...");
+      break;
+    }
+    buf_printf(buf, "%s%s (%u)", n++ == 0 ? "* rooms: " : ", ", room->name,
+               room->count);
+  }
+  if (n == 0) buf_printf(buf, "* no rooms");
+  tell_line(relay, peer);
+}
+
+void announce_rooms(Relay *relay, Peer *peer, const Packet *request) {
+  if (peer->framing == FRAMING_PACKETS)
+    send_rooms(relay, peer, request);
+  else
+    send_rooms_line(relay, peer);
+}
+
+void announce_name(Relay *relay, Peer *peer, Text old_name) {
+  Buf *buf = fresh(relay);
+  buf_printf(buf, "* %.*s is now %s", (int)old_name.size, old_name.bytes, peer->name);
+  for (uint32_t i = 0; i < peer->room_count; i++) {
+    const Room *room = slots_find(&relay->rooms, peer->rooms[i].room);
+    Audience others = {.lines = room->lines, .except = &peer->conn, .except_count = 1};
+    audience_line(relay, &others, buf, PRIORITY_NORMAL, 0, OUT_KEEP);
+  }
+  buf = fresh(relay);
+  buf_printf(buf, "* you are now %s", peer->name);
+  tell_line(relay, peer);
+}

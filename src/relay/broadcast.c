@@ -1,0 +1,131 @@
+// Fan-out: one write to a group of binary peers, one to the group of text peers beside
+// it. Nothing here is done once per member.
+
+#include "relay/internal.h"
+#include "wire/line.h"
+
+void audience_packet(Relay *relay, const Audience *audience, const Packet *packet,
+                     const void *prefix, uint32_t prefix_size, uint64_t key,
+                     uint8_t out_flags) {
+  if (audience->packets == 0) return;
+  uint8_t header[PACKET_HEADER_SIZE];
+  Packet whole = *packet;
+  whole.length = prefix_size + packet->length;
+  packet_write_header(header, &whole);
+  Out out = {
+      .parts = {header, prefix, packet->payload},
+      .sizes = {sizeof header, prefix_size, packet->length},
+      .priority = packet->priority,
+      .flags = out_flags,
+      .key = key,
+  };
+  net_group_write(relay->net, audience->packets, &out, audience->except,
+                  audience->except_count);
+}
+
+void audience_line(Relay *relay, const Audience *audience, const Buf *line,
+                   uint8_t priority, uint64_t key, uint8_t out_flags) {
+  if (audience->lines == 0) return;
+  Out out = {
+      .parts = {line->data, "\n"},
+      .sizes = {(uint32_t)line->size, 1},
+      .priority = priority,
+      .flags = out_flags,
+      .key = key,
+  };
+  net_group_write(relay->net, audience->lines, &out, audience->except,
+                  audience->except_count);
+}
+
+void room_tell_packet(Relay *relay, const Room *room, ControlType type,
+                      const Buf *payload) {
+  Packet packet = {
+      .channel = CHANNEL_CONTROL,
+      .type = type,
+      .priority = PRIORITY_NORMAL,
+      .length = (uint32_t)payload->size,
+      .payload = payload->data,
+  };
+  Audience members = {.packets = room->packets};
+  audience_packet(relay, &members, &packet, NULL, 0, 0, OUT_KEEP);
+}
+
+void room_tell_line(Relay *relay, const Room *room, const Buf *line) {
+  Audience members = {.lines = room->lines};
+  audience_line(relay, &members, line, PRIORITY_NORMAL, 0, OUT_KEEP);
+}
+
+// --- What clients broadcast --------------------------------------------------
+static void write_u32(uint8_t *at, uint32_t value) {
+  for (int i = 0; i < 4; i++) at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static void relay_as_line(Relay *relay, const Room *room, const Peer *peer,
+                          uint8_t priority, uint8_t out_flags, Text data) {
+  Buf *line = &relay->scratch;
+  line->size = 0;
+  buf_append(line, peer->name, peer->name_size);
+  buf_append(line, ": ", 2);
+  line_append_safe(line, data.bytes, data.size);
+  Audience others = {.lines = room->lines, .except = &peer->conn, .except_count = 1};
+  audience_line(relay, &others, line, priority, 0, out_flags);
+}
+
+void room_relay(Relay *relay, Room *room, const Peer *peer, uint8_t priority,
+                uint8_t flags, Text data) {
+  uint8_t head[PACKET_HEADER_SIZE + 8];
+  uint8_t reliable = flags & PACKET_RELIABLE;
+  uint8_t out_flags = reliable ? OUT_KEEP : 0;
+  Packet packet = {
+      .channel = CHANNEL_CONTROL,
+      .type = CONTROL_RELAYED,
+      .priority = priority,
+      .flags = reliable,
+      .length = 8 + data.size,
+  };
+  packet_write_header(head, &packet);
+  write_u32(head + PACKET_HEADER_SIZE, room->id);
+  write_u32(head + PACKET_HEADER_SIZE + 4, peer->id);
+  Out out = {
+      .parts = {head, data.bytes},
+      .sizes = {sizeof head, data.size},
+      .priority = priority,
+      .flags = out_flags,
+  };
+  if (room->packets) net_group_write(relay->net, room->packets, &out, &peer->conn, 1);
+  if (room->lines) relay_as_line(relay, room, peer, priority, out_flags, data);
+  relay->stats.deliveries += room->count - 1;
+}
+
+void broadcast_from(Relay *relay, Peer *peer, Room *room, const Packet *packet,
+                    Text data) {
+  if (!(room->kind.hooks & HOOK_BROADCAST)) {
+    room_relay(relay, room, peer, packet->priority, packet->flags, data);
+    return;
+  }
+  relay_emit(relay, &(Event){.type = EVENT_BROADCAST,
+                             .priority = packet->priority,
+                             .flags = packet->flags,
+                             .ref = packet->ref,
+                             .peer = peer->id,
+                             .room = room->id,
+                             .data = data});
+}
+
+// --- Everybody ---------------------------------------------------------------
+void all_add(Relay *relay, const Peer *peer) {
+  if (relay->all_packets == 0) return;
+  net_group_join(
+      relay->net,
+      peer->framing == FRAMING_PACKETS ? relay->all_packets : relay->all_lines,
+      peer->conn);
+}
+
+void all_ensure(Relay *relay) {
+  if (relay->all_packets) return;
+  relay->all_packets = net_group_open(relay->net, 0);
+  relay->all_lines = net_group_open(relay->net, 0);
+  const Peer *peer;
+  for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));)
+    if (peer->state == PEER_CONNECTED) all_add(relay, peer);
+}

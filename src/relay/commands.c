@@ -1,0 +1,63 @@
+// The commands of one handler, in one run of memory. A record is a Command, its
+// exceptions, its name and its body, rounded up so that the next Command is aligned.
+
+#include "relay/commands.h"
+
+#include <string.h>
+
+enum {
+  ALIGNMENT = 8,
+  KEEP_BYTES = 4 << 20,  // memory beyond this is given back when it is cleared
+};
+
+static size_t padded(size_t size) {
+  return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+static size_t except_bytes(const Command *command) {
+  return command->except_count * sizeof *command->except;
+}
+
+// With a NUL after each of the two texts.
+static size_t whole_size(const Command *command) {
+  return padded(sizeof *command + except_bytes(command) + command->name.size + 1 +
+                command->body.size + 1);
+}
+
+static uint8_t *put(uint8_t *at, const void *bytes, size_t size) {
+  if (size > 0) memcpy(at, bytes, size);
+  return at + size;
+}
+
+void commands_deinit(Commands *commands) { buf_deinit(&commands->bytes); }
+
+void commands_push(Commands *commands, const Command *command) {
+  size_t whole = whole_size(command);
+  uint8_t *at = buf_reserve(&commands->bytes, whole);
+  at = put(at, command, sizeof *command);
+  at = put(at, command->except, except_bytes(command));
+  at = put(at, command->name.bytes, command->name.size);
+  *at++ = '\0';
+  at = put(at, command->body.bytes, command->body.size);
+  *at = '\0';
+  commands->bytes.size += whole;
+}
+
+bool commands_next(const Commands *commands, size_t *at, Command *command) {
+  if (*at >= commands->bytes.size) return false;
+  const uint8_t *record = commands->bytes.data + *at;
+  memcpy(command, record, sizeof *command);
+  record += sizeof *command;
+  command->except = (const uint32_t *)(const void *)record;
+  record += except_bytes(command);
+  command->name.bytes = (const char *)record;
+  record += command->name.size + 1;
+  command->body.bytes = (const char *)record;
+  *at += whole_size(command);
+  return true;
+}
+
+void commands_clear(Commands *commands) {
+  commands->bytes.size = 0;
+  if (commands->bytes.capacity > KEEP_BYTES) buf_deinit(&commands->bytes);
+}

@@ -1,0 +1,65 @@
+// What a handler wants done: collected while it runs, carried out together when it ends
+// well or waits, forgotten when it fails. Filled by the script's calls, executed by the
+// relay alone.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "wire/reader.h"
+
+typedef enum CommandType {
+  COMMAND_MESSAGE,  // target, id, room (of a TARGET_PEER), name, body, value_at, except
+  COMMAND_RELAY,    // room `id`, body, except
+  COMMAND_PACKET,   // peer `id`, channel, packet_type, body
+  COMMAND_ERROR,    // peer `id`, code, ref, body: text; answers a REQUEST
+  COMMAND_CLOSE,    // peer `id`, code, body: text
+  COMMAND_JOIN,     // peer `id`, room
+  COMMAND_LEAVE,    // peer `id`, room, code, body: text
+  COMMAND_ROOM_CREATE,   // room `id`, reserved before
+  COMMAND_ROOM_DELETE,   // room `id`
+  COMMAND_TIMER_SET,     // timer `id`, delay_ms, repeat_ms
+  COMMAND_TIMER_CANCEL,  // timer `id`
+} CommandType;
+
+typedef enum Target { TARGET_PEER, TARGET_ROOM, TARGET_ALL } Target;
+
+typedef struct Command {
+  uint8_t type;    // CommandType
+  uint8_t target;  // Target
+  uint8_t priority;
+  uint8_t flags;  // packet flags
+  uint16_t channel;
+  uint16_t packet_type;
+  uint16_t ref;
+  uint32_t id;
+  uint32_t room;
+  uint32_t code;
+  uint64_t key;        // hash of the send option `key`; 0: none
+  uint64_t delay_ms;   // until a timer fires
+  uint64_t repeat_ms;  // between its further firings; 0: once
+  uint32_t value_at;   // where in a message's body the value's JSON begins; 0: there is
+                       // no value
+  Text name;
+  Text body;
+  const uint32_t *except;  // peer ids
+  uint32_t except_count;
+} Command;
+
+typedef struct Commands {
+  Buf bytes;
+} Commands;
+
+void commands_deinit(Commands *commands);
+
+/// Appends `command` with a copy of what it points to; a NUL follows the copies of name
+/// and body.
+void commands_push(Commands *commands, const Command *command);
+
+/// Reads the command at `*at` (start at 0) and moves on; false at the end. Pointers are
+/// valid until the next push or clear.
+bool commands_next(const Commands *commands, size_t *at, Command *command);
+
+void commands_clear(Commands *commands);

@@ -1,0 +1,153 @@
+// Packets from connected clients, sorted by channel and type: control, messages,
+// packets for the script, plugin channels.
+
+#include "relay/internal.h"
+
+const Packet NO_REQUEST = {.priority = PRIORITY_NORMAL};
+
+void relay_malformed(Relay *relay, Peer *peer, const char *what) {
+  session_kick(relay->session, peer, CODE_PROTOCOL, what);
+}
+
+bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook) {
+  return ((room ? room->kind.hooks : 0) | relay->game_hooks) & hook;
+}
+
+static void on_join(Relay *relay, Peer *peer, const Packet *packet) {
+  Text name;
+  if (control_read_name(packet, &name) < 0)
+    relay_malformed(relay, peer, "malformed JOIN");
+  else
+    join_by_name(relay, peer, name, packet);
+}
+
+static void on_leave(Relay *relay, Peer *peer, const Packet *packet) {
+  uint32_t id;
+  if (control_read_u32(packet, &id) < 0) {
+    relay_malformed(relay, peer, "malformed LEAVE");
+    return;
+  }
+  Room *room = relay_room(relay, id);
+  if (room && member_find(peer, id))
+    leave_room(relay, peer, room, CODE_CLOSED, packet);
+  else
+    member_room(relay, peer, id, packet);
+}
+
+static void on_broadcast(Relay *relay, Peer *peer, const Packet *packet) {
+  uint32_t id;
+  Text data;
+  if (control_read_room_data(packet, &id, &data) < 0) {
+    relay_malformed(relay, peer, "malformed BROADCAST");
+    return;
+  }
+  relay->stats.messages_in++;
+  Room *room = member_room(relay, peer, id, packet);
+  if (room) broadcast_from(relay, peer, room, packet, data);
+}
+
+static void on_room_list(Relay *relay, Peer *peer, const Packet *packet) {
+  if (control_read_empty(packet) < 0)
+    relay_malformed(relay, peer, "malformed ROOM_LIST");
+  else
+    announce_rooms(relay, peer, packet);
+}
+
+static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
+  switch (packet->type) {
+    case CONTROL_JOIN:
+      on_join(relay, peer, packet);
+      break;
+    case CONTROL_LEAVE:
+      on_leave(relay, peer, packet);
+      break;
+    case CONTROL_BROADCAST:
+      on_broadcast(relay, peer, packet);
+      break;
+    case CONTROL_CHANNEL_OPEN:
+      channel_open(relay, peer, packet);
+      break;
+    case CONTROL_CHANNEL_CLOSE:
+      channel_close(relay, peer, packet);
+      break;
+    case CONTROL_ROOM_LIST:
+      on_room_list(relay, peer, packet);
+      break;
+    default:
+      session_error(relay->session, peer, packet, CODE_UNSUPPORTED,
+                    "clients do not send this control type");
+  }
+}
+
+// --- Messages ----------------------------------------------------------------
+static Event message_event(EventType type, const Peer *peer, const Packet *packet) {
+  return (Event){
+      .type = type,
+      .priority = packet->priority,
+      .flags = packet->flags,
+      .channel = packet->channel,
+      .packet_type = packet->type,
+      .ref = packet->ref,
+      .peer = peer->id,
+      .data = {(const char *)packet->payload, packet->length},
+  };
+}
+
+static void on_message(Relay *relay, Peer *peer, const Packet *packet) {
+  uint32_t id;
+  Text body;
+  if (control_read_room_data(packet, &id, &body) < 0) {
+    relay_malformed(relay, peer, "malformed message");
+    return;
+  }
+  relay->stats.messages_in++;
+  bool is_response = packet->flags & PACKET_RESPONSE;
+  Event event =
+      message_event(is_response ? EVENT_RESPONSE : EVENT_MESSAGE, peer, packet);
+  event.room = id;
+  event.data = body;
+  if (is_response) {
+    if (relay->is_scripted) relay_emit(relay, &event);
+    return;
+  }
+  Room *room = NULL;
+  if (id != 0 && !(room = member_room(relay, peer, id, packet))) return;
+  if (relay_has_hook(relay, room, HOOK_MESSAGE))
+    relay_emit(relay, &event);
+  else
+    session_error(relay->session, peer, packet, CODE_UNSUPPORTED,
+                  "no handler for messages");
+}
+
+void channel_to_script(Relay *relay, Peer *peer, const Packet *packet) {
+  Event event = message_event(EVENT_PACKET, peer, packet);
+  if (relay->game_hooks & HOOK_PACKET)
+    relay_emit(relay, &event);
+  else
+    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
+                  "nobody serves this channel");
+}
+
+static bool is_in(uint16_t channel, int first, int last) {
+  return channel >= first && channel <= last;
+}
+
+void relay_packet(Relay *relay, Peer *peer, const Packet *packet) {
+  uint16_t channel = packet->channel;
+  if (channel == CHANNEL_CONTROL) {
+    on_control(relay, peer, packet);
+    return;
+  }
+  if (channel == CHANNEL_MESSAGE) {
+    on_message(relay, peer, packet);
+    return;
+  }
+  relay->stats.messages_in++;
+  if (is_in(channel, CHANNEL_PLUGIN_FIRST, CHANNEL_PLUGIN_LAST))
+    channel_packet(relay, peer, packet);
+  else if (channel == 1 || is_in(channel, CHANNEL_LLM_FIRST, CHANNEL_LLM_LAST))
+    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
+                  "nobody serves this channel");
+  else
+    channel_to_script(relay, peer, packet);
+}

@@ -1,0 +1,76 @@
+// What enters the script: one queue, filled all through a loop turn, drained once at
+// its end. Events and the bytes they carry lie in one run of memory that is used again
+// and again. Events pushed during a drain wait for the next one.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "wire/reader.h"
+
+// X(constant, name): the names are what the Lua half sees in core.events.
+#define EVENT_MAP(X)                                                                   \
+  X(EVENT_START, "start")               /* the server listens */                       \
+  X(EVENT_STOP, "stop")                 /* data: why */                                \
+  X(EVENT_CONNECT, "connect")           /* peer; verdict wanted */                     \
+  X(EVENT_DISCONNECT, "disconnect")     /* peer, a: code */                            \
+  X(EVENT_JOIN, "join")                 /* peer, room, ref; verdict wanted */          \
+  X(EVENT_LEAVE, "leave")               /* peer, room, a: code */                      \
+  X(EVENT_MESSAGE, "message")           /* peer, room, type, flags, ref, data: body */ \
+  X(EVENT_TEXT, "text")                 /* peer, room, data: the line */               \
+  X(EVENT_RESPONSE, "response")         /* peer, ref, type, data: body */              \
+  X(EVENT_PACKET, "packet")             /* peer, channel, type, flags, ref, data */    \
+  X(EVENT_BROADCAST, "broadcast")       /* peer, room, data; verdict wanted */         \
+  X(EVENT_BACKPRESSURE, "backpressure") /* peer, room or 0, a: dropped, b: queued */   \
+  X(EVENT_ROOM_CREATE, "room_create")   /* room */                                     \
+  X(EVENT_ROOM_DELETE, "room_delete")   /* room; data: its name */                     \
+  X(EVENT_TIMER, "timer")               /* a: timer id */                              \
+  X(EVENT_TICK, "tick")                 /* room or 0, a: microseconds since the last,  \
+                                           b: ticks that were left out */              \
+  X(EVENT_RELOAD, "reload")             /* a: who asked */                             \
+  X(EVENT_ERROR, "error")               /* a handler failed; peer, room, data: text */ \
+  X(EVENT_DEFERRED, "deferred")         /* the relay's own: a packet, in its turn */   \
+  X(EVENT_DEFERRED_LINE, "deferred_line")                                              \
+  X(EVENT_GONE, "gone") /* the relay's own: a disconnect, in its turn */
+
+typedef enum EventType {
+#define X(constant, name) constant,
+  EVENT_MAP(X)
+#undef X
+      EVENT_TYPE_COUNT
+} EventType;
+
+typedef struct Event {
+  uint8_t type;      // EventType
+  uint8_t priority;  // of the packet it came with
+  uint8_t flags;
+  uint16_t channel;
+  uint16_t packet_type;
+  uint16_t ref;
+  uint32_t peer;
+  uint32_t room;
+  uint32_t a, b;
+  Text data;  // valid until the end of the drain
+} Event;
+
+typedef struct Events {
+  Buf filling;   // pushed since the drain began
+  Buf draining;  // being drained
+  size_t at;     // how far
+} Events;
+
+void events_deinit(Events *events);
+
+/// Appends `event`; its data is copied.
+void events_push(Events *events, const Event *event);
+
+/// Whether anything waits for the next drain.
+bool events_is_empty(const Events *events);
+
+/// Begins a drain of what is in now.
+void events_begin(Events *events);
+
+/// The next event of this drain, false at its end.
+bool events_next(Events *events, Event *event);

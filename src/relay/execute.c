@@ -1,0 +1,205 @@
+// Carrying out a handler's commands. What a command named may have gone since it was
+// queued (an earlier command of the same handler closed the peer): then it is left out.
+
+#include <string.h>
+
+#include "relay/internal.h"
+#include "wire/line.h"
+
+static uint8_t out_flags(const Command *command) {
+  return command->flags & PACKET_RELIABLE ? OUT_KEEP : 0;
+}
+
+static Packet packet_of(const Command *command, uint16_t channel, uint16_t type) {
+  return (Packet){
+      .channel = channel,
+      .type = type,
+      .priority = command->priority,
+      .flags = command->flags,
+      .ref = command->ref,
+      .length = command->body.size,
+      .payload = (const uint8_t *)command->body.bytes,
+  };
+}
+
+// --- To rooms and everybody --------------------------------------------------
+// The connections to leave out. Returns how many of them would have got it.
+static uint32_t collect_except(Relay *relay, const Command *command, const Room *room) {
+  uint32_t left_out = 0;
+  relay->except.size = 0;
+  for (uint32_t i = 0; i < command->except_count; i++) {
+    uint32_t id;
+    memcpy(&id, command->except + i, sizeof id);
+    const Peer *peer = session_find(relay->session, id);
+    if (!peer || peer->state != PEER_CONNECTED) continue;
+    if (room && !member_find(peer, room->id)) continue;
+    buf_append(&relay->except, &peer->conn, sizeof peer->conn);
+    left_out++;
+  }
+  return left_out;
+}
+
+static Audience audience_of(const Relay *relay, const Room *room) {
+  return (Audience){
+      .packets = room ? room->packets : relay->all_packets,
+      .lines = room ? room->lines : relay->all_lines,
+      .except = (const ConnId *)(const void *)relay->except.data,
+      .except_count = (uint32_t)(relay->except.size / sizeof(ConnId)),
+  };
+}
+
+static Audience find_audience(Relay *relay, const Command *command, const Room *room) {
+  uint32_t left_out = collect_except(relay, command, room);
+  uint32_t whole = room ? room->count : session_count(relay->session);
+  relay->stats.deliveries += whole - left_out;
+  return audience_of(relay, room);
+}
+
+// `name` or `name JSON`, from the body `["name",JSON]`.
+static Buf *message_line(Relay *relay, const Command *command) {
+  Buf *line = &relay->scratch;
+  line->size = 0;
+  line_append_safe(line, command->name.bytes, command->name.size);
+  if (command->value_at > 0 && command->value_at < command->body.size) {
+    buf_u8(line, ' ');
+    line_append_safe(line, command->body.bytes + command->value_at,
+                     command->body.size - command->value_at - 1);
+  }
+  return line;
+}
+
+static void send_to_audience(Relay *relay, const Command *command, const Room *room) {
+  Audience audience = find_audience(relay, command, room);
+  Packet packet = packet_of(command, CHANNEL_MESSAGE, command->packet_type);
+  Buf *prefix = &relay->scratch;
+  prefix->size = 0;
+  buf_u32(prefix, room ? room->id : 0);
+  audience_packet(relay, &audience, &packet, prefix->data, 4, command->key,
+                  out_flags(command));
+  if (audience.lines)
+    audience_line(relay, &audience, message_line(relay, command), command->priority,
+                  command->key, out_flags(command));
+}
+
+static void do_relay(Relay *relay, const Command *command) {
+  const Room *room = room_find_open(relay, command->id);
+  if (!room) return;
+  Audience audience = find_audience(relay, command, room);
+  Packet packet = packet_of(command, CHANNEL_CONTROL, CONTROL_RELAYED);
+  Buf *prefix = &relay->scratch;
+  prefix->size = 0;
+  buf_u32(prefix, room->id);
+  buf_u32(prefix, 0);
+  audience_packet(relay, &audience, &packet, prefix->data, 8, command->key,
+                  out_flags(command));
+  Buf line = {.data = (uint8_t *)command->body.bytes, .size = command->body.size};
+  audience_line(relay, &audience, &line, command->priority, command->key,
+                out_flags(command));
+}
+
+// --- To one peer -------------------------------------------------------------
+static void send_to_peer(Relay *relay, const Command *command, Peer *peer) {
+  relay->stats.deliveries++;
+  if (peer->framing == FRAMING_LINES) {
+    const Buf *line = message_line(relay, command);
+    session_send_line(relay->session, peer, (const char *)line->data, line->size,
+                      command->priority, command->key, out_flags(command));
+    return;
+  }
+  Packet packet = packet_of(command, CHANNEL_MESSAGE, command->packet_type);
+  Buf *prefix = &relay->scratch;
+  prefix->size = 0;
+  buf_u32(prefix, command->room);
+  session_send(relay->session, peer, &packet, prefix->data, 4, command->key,
+               out_flags(command));
+}
+
+static void do_message(Relay *relay, const Command *command) {
+  if (command->target == TARGET_ALL) {
+    all_ensure(relay);
+    send_to_audience(relay, command, NULL);
+  } else if (command->target == TARGET_ROOM) {
+    const Room *room = room_find_open(relay, command->id);
+    if (room) send_to_audience(relay, command, room);
+  } else {
+    Peer *peer = session_find(relay->session, command->id);
+    if (peer && peer->state == PEER_CONNECTED) send_to_peer(relay, command, peer);
+  }
+}
+
+static void do_packet(Relay *relay, const Command *command) {
+  static const uint8_t FROM_SERVER[4] = {0};
+  uint32_t server = channel_server(relay, command->channel);
+  uint32_t id = command->id ? command->id : server;
+  Peer *peer = session_find(relay->session, id);
+  if (!peer) return;
+  Packet packet = packet_of(command, command->channel, command->packet_type);
+  relay->stats.deliveries++;
+  session_send(relay->session, peer, &packet, FROM_SERVER, id == server ? 4 : 0,
+               command->key, out_flags(command));
+}
+
+static void do_error(Relay *relay, const Command *command) {
+  Peer *peer = session_find(relay->session, command->id);
+  Packet request = {.flags = command->ref ? PACKET_REQUEST : command->flags,
+                    .ref = command->ref};
+  if (peer)
+    session_error(relay->session, peer, &request, (Code)command->code,
+                  command->body.bytes);
+}
+
+static void do_close(Relay *relay, const Command *command) {
+  Peer *peer = session_find(relay->session, command->id);
+  if (peer)
+    session_kick(relay->session, peer, (Code)command->code, command->body.bytes);
+}
+
+// --- Rooms and timers --------------------------------------------------------
+static void do_join(Relay *relay, const Command *command) {
+  Peer *peer = session_find(relay->session, command->id);
+  if (peer) join_room(relay, peer, relay_room(relay, command->room), &NO_REQUEST);
+}
+
+static void do_leave(Relay *relay, const Command *command) {
+  Peer *peer = session_find(relay->session, command->id);
+  if (peer && member_find(peer, command->room))
+    leave_room(relay, peer, relay_room(relay, command->room), (Code)command->code,
+               NULL);
+}
+
+static void do_room_delete(Relay *relay, const Command *command) {
+  Room *room = room_find_open(relay, command->id);
+  if (room) room_delete(relay, room);
+}
+
+static void do_timer_set(Relay *relay, const Command *command) {
+  ScriptTimer *timer = slots_find(&relay->timers, command->id);
+  script_timer_start(timer, command->delay_ms, command->repeat_ms);
+}
+
+static void do_timer_cancel(Relay *relay, const Command *command) {
+  ScriptTimer *timer = slots_find(&relay->timers, command->id);
+  if (timer) script_timer_free(timer);
+}
+
+static void do_room_create(Relay *relay, const Command *command) {
+  room_open(relay, slots_find(&relay->rooms, command->id));
+}
+
+void command_execute(Relay *relay, const Command *command) {
+  typedef void Execute(Relay *, const Command *);
+  static Execute *const EXECUTE[] = {
+      [COMMAND_MESSAGE] = do_message,
+      [COMMAND_RELAY] = do_relay,
+      [COMMAND_PACKET] = do_packet,
+      [COMMAND_ERROR] = do_error,
+      [COMMAND_CLOSE] = do_close,
+      [COMMAND_JOIN] = do_join,
+      [COMMAND_LEAVE] = do_leave,
+      [COMMAND_ROOM_CREATE] = do_room_create,
+      [COMMAND_ROOM_DELETE] = do_room_delete,
+      [COMMAND_TIMER_SET] = do_timer_set,
+      [COMMAND_TIMER_CANCEL] = do_timer_cancel,
+  };
+  EXECUTE[command->type](relay, command);
+}

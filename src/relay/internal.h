@@ -1,0 +1,254 @@
+// What the files of this folder share: the Relay itself and the steps that cross files.
+// Functions here begin with the noun they serve: room_, member_, announce_, relay_.
+#pragma once
+
+#include "base/buf.h"
+#include "base/names.h"
+#include "relay/relay.h"
+#include "relay/room.h"
+
+enum {
+  CHANNEL_PLUGIN_COUNT = CHANNEL_PLUGIN_LAST - CHANNEL_PLUGIN_FIRST + 1,
+  SHRINK_BYTES =
+      4 << 20,  // a buffer that grew beyond this is given back when it is empty
+  HOOKS_OF_ROOMS = HOOK_JOIN | HOOK_LEAVE | HOOK_BROADCAST | HOOK_BACKPRESSURE |
+                   HOOK_ROOM_CREATE |
+                   HOOK_ROOM_DELETE,  // the game's stand in for these
+};
+
+// Room kinds by name.
+typedef struct Kinds {
+  Names names;  // 1 + index
+  RoomKind *list;
+  uint32_t count, capacity;
+} Kinds;
+
+// A timer of the script.
+typedef struct ScriptTimer {
+  Timer timer;
+  Relay *relay;
+  uint32_t id;
+  uint64_t due_ms;
+  uint64_t repeat_ms;  // 0: once
+} ScriptTimer;
+
+// Bytes of an event that lie nowhere else, until the end of the drain.
+typedef struct Kept {
+  struct Kept *next;
+  char bytes[];
+} Kept;
+
+struct Relay {
+  RelayLimits limits;
+  Session *session;  // not owned
+  Net *net;          // not owned
+  bool is_scripted;
+  bool is_draining;   // between relay_begin_drain and the end of the events
+  bool is_capturing;  // a deferred packet is being handled: its events are next
+  uint32_t game_hooks;
+  Slots rooms;       // Room by id; owned
+  Names room_names;  // ids of rooms that are open or reserved
+  uint32_t open_rooms;
+  Kinds kinds;
+  Kinds next_kinds;  // between relay_kinds_begin and relay_kinds_end
+  uint32_t next_hooks;
+  Names channel_names;                           // 1 + index of each name ever served
+  uint32_t channel_peers[CHANNEL_PLUGIN_COUNT];  // who serves it now; 0: nobody
+  uint32_t channel_count;
+  GroupId all_packets, all_lines;  // everybody; 0 until the first message to all
+  Events events;
+  Buf captured;        // Event structs, to be handed out before the rest of the drain
+  size_t captured_at;  // how far, in bytes
+  Kept *kept;
+  uint32_t told_peer;  // its DISCONNECT is being handled; to be forgotten after that
+  uint32_t told_room;  // the same with ROOM_DELETE
+  Commands commands;
+  Buf reserved_rooms, reserved_timers;  // ids, of the handler that runs
+  Slots timers;                         // ScriptTimer by id; owned
+  Ticker ticker;                        // the game's
+  Buf scratch;                          // one payload or line at a time
+  Buf except;                           // ConnIds, one write at a time
+  RelayStats stats;
+};
+
+// --- relay.c: events on their way to the script ------------------------------
+/// Queues `event` (or, while a deferred packet is handled, hands it out next) and
+/// counts it for its peer. Its data has to outlive the drain or the call.
+void relay_emit(Relay *relay, const Event *event);
+
+/// The same for data that lives as long as the call only.
+void relay_emit_copy(Relay *relay, const Event *event);
+
+// --- drain.c -----------------------------------------------------------------
+/// SessionEvents.packet, .line and .disconnect: handled at once, or in their turn.
+void drain_packet(void *data, Peer *peer, const Packet *packet);
+void drain_line(void *data, Peer *peer, const char *text, size_t size);
+void drain_disconnect(void *data, Peer *peer, Code reason);
+
+/// Forgets the peer and the room whose last event has been handled.
+void drain_settle(Relay *relay);
+
+/// Whether an event of this type counts in Peer.queued.
+bool event_is_counted(uint8_t type);
+
+// --- room.c ------------------------------------------------------------------
+/// A room that exists and is open, or NULL.
+Room *room_find_open(const Relay *relay, uint32_t id);
+
+/// A new room in ROOM_RESERVED; NULL with `err` set: ERR_EXISTS, ERR_FULL, ERR_INVALID.
+Room *room_reserve(Relay *relay, Text name, int *err);
+
+/// A reserved room becomes an open one.
+void room_open(Relay *relay, Room *room);
+
+/// A reserved room is given back.
+void room_unreserve(Relay *relay, Room *room);
+
+/// Soft-deletes an open room; it goes at once when it is empty.
+void room_delete(Relay *relay, Room *room);
+
+/// After a member left: the end of a deleted room, or the wait of one that deletes
+/// itself.
+void room_check_empty(Relay *relay, Room *room);
+
+/// Frees a room in whatever state.
+void room_free(Relay *relay, Room *room);
+
+// --- member.c ----------------------------------------------------------------
+/// The peer's place in the room, or NULL.
+RoomRef *member_find(const Peer *peer, uint32_t room);
+
+void member_add(Relay *relay, Room *room, Peer *peer);
+void member_remove(Relay *relay, Room *room, Peer *peer);
+
+/// The open room that a packet of the peer is for; NULL after an ERROR when it is not
+/// there or the peer is not in it.
+Room *member_room(Relay *relay, Peer *peer, uint32_t room, const Packet *request);
+
+// --- join.c ------------------------------------------------------------------
+/// Why the peer cannot join the room (may be NULL) now, or CODE_CLOSED when it can.
+Code join_fault(const Peer *peer, const Room *room, const char **why);
+
+/// JOIN by name; `request` tells flags and ref.
+void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request);
+
+/// Capacity, the script, and then JOINED.
+void join_room(Relay *relay, Peer *peer, Room *room, const Packet *request);
+
+/// LEFT, PEER_LEFT and the event. `request` may be NULL.
+void leave_room(Relay *relay, Peer *peer, Room *room, Code code, const Packet *request);
+
+/// A closed peer leaves everything it was in.
+void leave_all(Relay *relay, Peer *peer, Code code);
+
+// --- announce.c --------------------------------------------------------------
+/// JOINED to a peer that is about to be added to the room, and PEER_JOINED to those in
+/// it.
+void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request);
+
+/// LEFT to a peer that has just been removed from the room, and PEER_LEFT to those in
+/// it.
+void announce_leave(Relay *relay, Room *room, Peer *peer, Code code,
+                    const Packet *request);
+
+/// ROOMS, or its line.
+void announce_rooms(Relay *relay, Peer *peer, const Packet *request);
+
+/// The new name of a text peer, to it and to the text members of its rooms.
+void announce_name(Relay *relay, Peer *peer, Text old_name);
+
+// --- broadcast.c -------------------------------------------------------------
+/// Who gets something: a room's members or everybody, but those in `except`.
+typedef struct Audience {
+  GroupId packets, lines;
+  const ConnId *except;
+  uint32_t except_count;
+} Audience;
+
+/// A packet to the binary members. `prefix` goes before the payload, as in
+/// session_send.
+void audience_packet(Relay *relay, const Audience *audience, const Packet *packet,
+                     const void *prefix, uint32_t prefix_size, uint64_t key,
+                     uint8_t out_flags);
+
+/// A line to the text members; an end of line is added.
+void audience_line(Relay *relay, const Audience *audience, const Buf *line,
+                   uint8_t priority, uint64_t key, uint8_t out_flags);
+
+/// A control packet or line for a room's members.
+void room_tell_packet(Relay *relay, const Room *room, ControlType type,
+                      const Buf *payload);
+void room_tell_line(Relay *relay, const Room *room, const Buf *line);
+
+/// What a client broadcasts: from `peer` (a member) to the others.
+void room_relay(Relay *relay, Room *room, const Peer *peer, uint8_t priority,
+                uint8_t flags, Text data);
+
+/// BROADCAST from a peer, or its plain line: relayed, or an event where there is a
+/// hook.
+void broadcast_from(Relay *relay, Peer *peer, Room *room, const Packet *packet,
+                    Text data);
+
+/// The groups of everybody, made now if they are not there yet.
+void all_ensure(Relay *relay);
+
+/// Adds an accepted peer to them when they are there.
+void all_add(Relay *relay, const Peer *peer);
+
+// --- control.c and lines.c ---------------------------------------------------
+/// What stands for the request where there is none.
+extern const Packet NO_REQUEST;
+
+/// Handles a packet or line of a peer whose turn it is.
+void relay_packet(Relay *relay, Peer *peer, const Packet *packet);
+void relay_line(Relay *relay, Peer *peer, Text text);
+
+/// Whether some handler takes messages (HOOK_MESSAGE) or lines (HOOK_TEXT) for the room
+/// (or NULL).
+bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
+
+/// `what` was malformed: the peer is closed with Protocol.
+void relay_malformed(Relay *relay, Peer *peer, const char *what);
+
+// --- channels.c --------------------------------------------------------------
+void channel_open(Relay *relay, Peer *peer, const Packet *packet);
+void channel_close(Relay *relay, Peer *peer, const Packet *packet);
+
+/// A packet on a plugin channel.
+void channel_packet(Relay *relay, Peer *peer, const Packet *packet);
+
+/// The peer serves nothing any more.
+void channel_release_all(Relay *relay, const Peer *peer);
+
+/// Who serves the plugin channel, or 0.
+uint32_t channel_server(const Relay *relay, uint16_t channel);
+
+/// A packet for the script, or ERROR ChannelNotFound.
+void channel_to_script(Relay *relay, Peer *peer, const Packet *packet);
+
+// --- execute.c ---------------------------------------------------------------
+void command_execute(Relay *relay, const Command *command);
+
+// --- kinds.c -----------------------------------------------------------------
+void kinds_init(Kinds *kinds);
+void kinds_deinit(Kinds *kinds);
+
+/// What the script says of a room of this name, or NULL when the game does not name its
+/// kind.
+const RoomKind *kind_find(const Relay *relay, Text name);
+
+/// Takes what holds for the room's name into the room.
+void kind_apply(const Relay *relay, Room *room);
+
+// --- ticks.c -----------------------------------------------------------------
+/// Starts, changes or stops a ticker; `rate` is ticks a second, 0 stops it.
+void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate);
+
+/// Starts or stops the room's (or the game's) ticker as hooks and limits say.
+void ticker_refresh_room(Relay *relay, Room *room);
+void ticker_refresh_game(Relay *relay);
+
+/// A timer that exists but is not set; NULL when there are too many.
+ScriptTimer *script_timer_new(Relay *relay);
+void script_timer_start(ScriptTimer *timer, uint64_t delay_ms, uint64_t repeat_ms);
+void script_timer_free(ScriptTimer *timer);

@@ -1,0 +1,144 @@
+// What text peers type (docs/protocol.md, section 6).
+
+#include "wire/line.h"
+
+#include <string.h>
+
+#include "relay/internal.h"
+
+static void complain(Relay *relay, Peer *peer, Code code, const char *text) {
+  session_error(relay->session, peer, NULL, code, text);
+}
+
+// The room of that name among those the peer is in, deleted ones included.
+static Room *find_own_room(const Relay *relay, const Peer *peer, Text name) {
+  for (uint32_t i = peer->room_count; i-- > 0;) {
+    Room *room = slots_find(&relay->rooms, peer->rooms[i].room);
+    if (room->name_size == name.size && memcmp(room->name, name.bytes, name.size) == 0)
+      return room;
+  }
+  return NULL;
+}
+
+static void on_leave(Relay *relay, Peer *peer, Text name) {
+  Room *room = find_own_room(relay, peer, name);
+  if (room)
+    leave_room(relay, peer, room, CODE_CLOSED, NULL);
+  else
+    complain(relay, peer, CODE_NOT_IN_ROOM, "you are not in this room");
+}
+
+static void on_name(Relay *relay, Peer *peer, Text name) {
+  if (!text_is_name(name.bytes, name.size)) {
+    complain(relay, peer, CODE_PROTOCOL,
+             "names are 1 to 64 bytes of UTF-8 without control characters");
+    return;
+  }
+  char old[NAME_MAX_BYTES + 1];
+  Text old_name = {old, peer->name_size};
+  memcpy(old, peer->name, sizeof old);
+  memcpy(peer->name, name.bytes, name.size);
+  peer->name[name.size] = '\0';
+  peer->name_size = (uint8_t)name.size;
+  announce_name(relay, peer, old_name);
+}
+
+static bool is_plain_name(Text name) {
+  return text_is_name(name.bytes, name.size) && !memchr(name.bytes, '"', name.size) &&
+         !memchr(name.bytes, '\\', name.size);
+}
+
+// The room that a peer's line is for (NULL: none). False after an error.
+static bool line_room(Relay *relay, Peer *peer, Room **room) {
+  *room = NULL;
+  if (peer->last_room == 0) return true;
+  *room = member_room(relay, peer, peer->last_room, NULL);
+  return *room != NULL;
+}
+
+static void on_send(Relay *relay, Peer *peer, Text name, Text json) {
+  relay->stats.messages_in++;
+  Room *room;
+  if (!is_plain_name(name)) {
+    complain(relay, peer, CODE_PROTOCOL,
+             "message names have no quotes, backslashes or control characters");
+    return;
+  }
+  if (!line_room(relay, peer, &room)) return;
+  if (!relay_has_hook(relay, room, HOOK_MESSAGE)) {
+    complain(relay, peer, CODE_UNSUPPORTED, "no handler for messages");
+    return;
+  }
+  Buf *body = &relay->scratch;
+  body->size = 0;
+  buf_printf(body, "[\"%.*s\",", (int)name.size, name.bytes);
+  buf_append(body, json.size ? json.bytes : "null", json.size ? json.size : 4);
+  buf_u8(body, ']');
+  relay_emit_copy(relay,
+                  &(Event){.type = EVENT_MESSAGE,
+                           .priority = PRIORITY_NORMAL,
+                           .channel = CHANNEL_MESSAGE,
+                           .peer = peer->id,
+                           .room = room ? room->id : 0,
+                           .data = {(const char *)body->data, (uint32_t)body->size}});
+}
+
+static void on_plain(Relay *relay, Peer *peer, Text text) {
+  Room *room;
+  if (text.size == 0) return;
+  relay->stats.messages_in++;
+  if (!line_room(relay, peer, &room)) return;
+  if (relay_has_hook(relay, room, HOOK_TEXT))
+    relay_emit(relay, &(Event){.type = EVENT_TEXT,
+                               .priority = PRIORITY_NORMAL,
+                               .peer = peer->id,
+                               .room = room ? room->id : 0,
+                               .data = text});
+  else if (room)
+    broadcast_from(relay, peer, room, &NO_REQUEST, text);
+  else
+    complain(relay, peer, CODE_NOT_IN_ROOM, "join a room first, with /join ROOM");
+}
+
+static void explain(Relay *relay, Peer *peer, const char *what, Text word,
+                    const char *then) {
+  Buf *buf = &relay->scratch;
+  buf->size = 0;
+  buf_printf(buf, "%s%.*s%s; try " TEXT_COMMANDS, what,
+             word.size > 64 ? 64 : (int)word.size, word.bytes, then);
+  buf_u8(buf, 0);
+  complain(relay, peer, CODE_UNSUPPORTED, (const char *)buf->data);
+}
+
+void relay_line(Relay *relay, Peer *peer, Text text) {
+  Line line = line_read(text.bytes, text.size);
+  switch (line.verb) {
+    case LINE_PLAIN:
+      on_plain(relay, peer, line.rest);
+      break;
+    case LINE_JOIN:
+      join_by_name(relay, peer, line.word, &NO_REQUEST);
+      break;
+    case LINE_LEAVE:
+      on_leave(relay, peer, line.word);
+      break;
+    case LINE_ROOMS:
+      announce_rooms(relay, peer, NULL);
+      break;
+    case LINE_NAME:
+      on_name(relay, peer, line.word);
+      break;
+    case LINE_SEND:
+      on_send(relay, peer, line.word, line.rest);
+      break;
+    case LINE_QUIT:
+      session_kick(relay->session, peer, CODE_CLOSED, NULL);
+      break;
+    case LINE_INCOMPLETE:
+      explain(relay, peer, "", line.word, " needs a word");
+      break;
+    case LINE_UNKNOWN:
+      explain(relay, peer, "unknown command ", line.word, "");
+      break;
+  }
+}

@@ -1,0 +1,80 @@
+// Who is in which room: the room's list of members, the peer's list of rooms and the
+// groups that carry a room's broadcasts, kept in step.
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "relay/internal.h"
+
+RoomRef *member_find(const Peer *peer, uint32_t room) {
+  for (uint32_t i = 0; i < peer->room_count; i++)
+    if (peer->rooms[i].room == room) return &peer->rooms[i];
+  return NULL;
+}
+
+static void add_ref(Peer *peer, const Room *room) {
+  if (peer->room_count == peer->room_capacity) {
+    peer->room_capacity = peer->room_capacity ? (uint16_t)(2 * peer->room_capacity) : 2;
+    peer->rooms = mem_grow(peer->rooms, peer->room_capacity * sizeof *peer->rooms);
+  }
+  peer->rooms[peer->room_count++] = (RoomRef){.room = room->id, .place = room->count};
+  peer->last_room = room->id;
+}
+
+static void join_groups(Relay *relay, Room *room, const Peer *peer) {
+  GroupId *group = peer->framing == FRAMING_PACKETS ? &room->packets : &room->lines;
+  if (*group == 0) *group = net_group_open(relay->net, room->id);
+  net_group_join(relay->net, *group, peer->conn);
+}
+
+void member_add(Relay *relay, Room *room, Peer *peer) {
+  add_ref(peer, room);
+  if (room->count == room->capacity) {
+    room->capacity = room->capacity ? 2 * room->capacity : 4;
+    room->members = mem_grow(room->members, room->capacity * sizeof *room->members);
+  }
+  room->members[room->count++] = peer->id;
+  join_groups(relay, room, peer);
+  timers_stop(net_timers(relay->net), &room->timer);
+}
+
+// The last member takes the place that became free.
+static void remove_member(Relay *relay, Room *room, uint32_t place) {
+  uint32_t moved = room->members[--room->count];
+  if (place == room->count) return;
+  room->members[place] = moved;
+  RoomRef *ref = member_find(session_find(relay->session, moved), room->id);
+  ref->place = place;
+}
+
+static void remove_ref(Peer *peer, RoomRef *ref) {
+  RoomRef *end = peer->rooms + peer->room_count;
+  memmove(ref, ref + 1, (size_t)(end - (ref + 1)) * sizeof *ref);
+  peer->room_count--;
+  peer->last_room = peer->room_count ? peer->rooms[peer->room_count - 1].room : 0;
+}
+
+void member_remove(Relay *relay, Room *room, Peer *peer) {
+  RoomRef *ref = member_find(peer, room->id);
+  assert(ref && room->members[ref->place] == peer->id);
+  uint32_t place = ref->place;
+  remove_ref(peer, ref);
+  remove_member(relay, room, place);
+  net_group_leave(relay->net,
+                  peer->framing == FRAMING_PACKETS ? room->packets : room->lines,
+                  peer->conn);
+}
+
+Room *member_room(Relay *relay, Peer *peer, uint32_t id, const Packet *request) {
+  Room *room = room_find_open(relay, id);
+  if (!room)
+    session_error(relay->session, peer, request, CODE_NO_SUCH_ROOM,
+                  "there is no such room");
+  else if (!member_find(peer, id))
+    session_error(relay->session, peer, request, CODE_NOT_IN_ROOM,
+                  "you are not in this room");
+  else
+    return room;
+  return NULL;
+}

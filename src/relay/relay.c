@@ -1,0 +1,184 @@
+// The Relay's own life, its queries, and what it hears from the session.
+
+#include "relay/relay.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "relay/internal.h"
+
+enum { WARN_INTERVAL_MS = 1000 };
+
+Relay *relay_new(const RelayLimits *limits) {
+  Relay *relay = mem_zalloc(sizeof *relay);
+  relay->limits = *limits;
+  names_init(&relay->room_names);
+  names_init(&relay->channel_names);
+  kinds_init(&relay->kinds);
+  kinds_init(&relay->next_kinds);
+  return relay;
+}
+
+void relay_attach(Relay *relay, Session *session, Net *net) {
+  relay->session = session;
+  relay->net = net;
+}
+
+static void free_objects(Relay *relay) {
+  Room *room;
+  ScriptTimer *timer;
+  Peer *peer;
+  for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));) {
+    mem_free(peer->rooms);
+    peer->rooms = NULL;
+    peer->room_count = peer->room_capacity = 0;
+  }
+  for (uint32_t cursor = 0; (room = slots_next(&relay->rooms, &cursor));)
+    room_free(relay, room);
+  for (uint32_t cursor = 0; (timer = slots_next(&relay->timers, &cursor));)
+    script_timer_free(timer);
+  ticker_set(relay, &relay->ticker, 0, 0);
+  net_group_close(relay->net, relay->all_packets);
+  net_group_close(relay->net, relay->all_lines);
+}
+
+static void free_kept(Kept *kept) {
+  while (kept) {
+    Kept *next = kept->next;
+    mem_free(kept);
+    kept = next;
+  }
+}
+
+void relay_free(Relay *relay) {
+  if (relay->net) free_objects(relay);
+  slots_deinit(&relay->rooms);
+  slots_deinit(&relay->timers);
+  names_deinit(&relay->room_names);
+  names_deinit(&relay->channel_names);
+  kinds_deinit(&relay->kinds);
+  kinds_deinit(&relay->next_kinds);
+  events_deinit(&relay->events);
+  commands_deinit(&relay->commands);
+  buf_deinit(&relay->captured);
+  buf_deinit(&relay->reserved_rooms);
+  buf_deinit(&relay->reserved_timers);
+  buf_deinit(&relay->scratch);
+  buf_deinit(&relay->except);
+  free_kept(relay->kept);
+  mem_free(relay);
+}
+
+void relay_set_limits(Relay *relay, const RelayLimits *limits) {
+  relay->limits = *limits;
+  if (!relay->net) return;
+  ticker_refresh_game(relay);
+  Room *room;
+  for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));)
+    ticker_refresh_room(relay, room);
+}
+
+void relay_set_scripted(Relay *relay) { relay->is_scripted = true; }
+
+// --- Queries -----------------------------------------------------------------
+Session *relay_session(Relay *relay) { return relay->session; }
+
+Room *relay_room(const Relay *relay, uint32_t room) {
+  return slots_find(&relay->rooms, room);
+}
+
+uint32_t relay_find_room(const Relay *relay, const char *name, size_t size) {
+  return names_find(&relay->room_names, name, size);
+}
+
+Room *relay_next_room(const Relay *relay, uint32_t *cursor) {
+  Room *room;
+  do {
+    room = slots_next(&relay->rooms, cursor);
+  } while (room && (room->state == ROOM_RESERVED || room->state == ROOM_GONE));
+  return room;
+}
+
+RelayStats relay_stats(const Relay *relay) {
+  RelayStats stats = relay->stats;
+  stats.peers = session_count(relay->session);
+  stats.rooms = relay->open_rooms;
+  return stats;
+}
+
+// --- Events on their way to the script ---------------------------------------
+void relay_push(Relay *relay, const Event *event) {
+  events_push(&relay->events, event);
+}
+
+bool relay_has_events(const Relay *relay) { return !events_is_empty(&relay->events); }
+
+void relay_emit(Relay *relay, const Event *event) {
+  if (relay->is_capturing) {
+    buf_append(&relay->captured, event, sizeof *event);
+    return;
+  }
+  events_push(&relay->events, event);
+  if (!event_is_counted(event->type)) return;
+  Peer *peer = session_find(relay->session, event->peer);
+  if (peer) peer->queued++;
+}
+
+static Text keep(Relay *relay, Text text) {
+  Kept *kept = mem_alloc(sizeof *kept + text.size);
+  kept->next = relay->kept;
+  relay->kept = kept;
+  memcpy(kept->bytes, text.bytes, text.size);
+  return (Text){kept->bytes, text.size};
+}
+
+void relay_emit_copy(Relay *relay, const Event *event) {
+  Event copy = *event;
+  if (relay->is_capturing) copy.data = keep(relay, event->data);
+  relay_emit(relay, &copy);
+}
+
+// --- What the session reports ------------------------------------------------
+static void on_connect(void *data, Peer *peer) {
+  Relay *relay = data;
+  if (relay->game_hooks & HOOK_CONNECT)
+    relay_emit(relay, &(Event){.type = EVENT_CONNECT, .peer = peer->id});
+  else
+    relay_accept(relay, peer->id);
+}
+
+static void warn_of_drops(Relay *relay, Peer *peer, uint32_t dropped, uint32_t queued) {
+  uint64_t now_ms = net_now_ms(relay->net);
+  if (now_ms < peer->next_warn_ms) return;
+  peer->next_warn_ms = now_ms + WARN_INTERVAL_MS;
+  log_warn("messages dropped", log_num("peer", peer->id),
+           log_bytes("name", peer->name, peer->name_size), log_num("dropped", dropped),
+           log_num("queued", queued),
+           log_num("dropped_so_far", (int64_t)peer->dropped));
+}
+
+static void on_drops(void *data, Peer *peer, uint32_t tag, uint32_t dropped,
+                     uint32_t queued) {
+  Relay *relay = data;
+  relay->stats.dropped += dropped;
+  warn_of_drops(relay, peer, dropped, queued);
+  const Room *room = relay_room(relay, tag);
+  uint32_t hooks = room ? room->kind.hooks : relay->game_hooks;
+  if (hooks & HOOK_BACKPRESSURE)
+    relay_emit(relay, &(Event){.type = EVENT_BACKPRESSURE,
+                               .peer = peer->id,
+                               .room = room ? room->id : 0,
+                               .a = dropped,
+                               .b = queued});
+}
+
+SessionEvents relay_session_events(void) {
+  return (SessionEvents){
+      .connect = on_connect,
+      .packet = drain_packet,
+      .line = drain_line,
+      .drops = on_drops,
+      .disconnect = drain_disconnect,
+  };
+}

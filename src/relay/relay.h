@@ -1,0 +1,158 @@
+// Rooms, who is in them, and what goes where: between the session below and the script
+// above. A relay without handlers never enters the script: each event is pushed only
+// where a hook for it is set. Peers and rooms are named by id across this interface; 0
+// is none.
+//
+// A peer's packets are handled in order: while one of them waits for the script, those
+// behind it wait too.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "relay/commands.h"
+#include "relay/events.h"
+#include "session/session.h"
+
+typedef struct Relay Relay;
+typedef struct Room Room;
+
+/// Handlers that exist. For the game: all of them; for a room kind: those of rooms.
+enum Hooks {
+  HOOK_CONNECT = 1 << 0,
+  HOOK_DISCONNECT = 1 << 1,
+  HOOK_MESSAGE = 1 << 2,  // some message handler; without it a message is Unsupported
+  HOOK_TEXT = 1 << 3,     // handles the message `text`
+  HOOK_PACKET = 1 << 4,
+  HOOK_TICK = 1 << 5,
+  HOOK_ROOM_CREATE = 1 << 6,
+  HOOK_ROOM_DELETE = 1 << 7,
+  HOOK_JOIN = 1 << 8,
+  HOOK_LEAVE = 1 << 9,
+  HOOK_BROADCAST = 1 << 10,
+  HOOK_BACKPRESSURE = 1 << 11,
+};
+
+enum {
+  RELAY_ROOMS_PER_PEER = 256,       // a peer in more is refused with RoomFull
+  RELAY_CHANNELS_PER_PEER = 16,     // plugin channels one peer may serve at a time
+  RELAY_COMMANDS_BYTES = 64 << 20,  // what one handler may queue
+};
+
+/// What the script says of a room kind (the name of a room up to its first ':').
+typedef struct RoomKind {
+  uint32_t hooks;
+  uint32_t capacity;  // members; 0: no limit
+  bool auto_create;
+  bool has_auto_delete;
+  uint32_t auto_delete_ms;  // how long an empty room lives on
+  double tick_rate;         // 0: the game's
+} RoomKind;
+
+typedef struct RelayLimits {
+  uint32_t max_rooms;
+  uint32_t max_payload;
+  double tick_rate;
+} RelayLimits;
+
+typedef struct RelayStats {
+  uint64_t messages_in;  // broadcasts, messages and packets that clients sent
+  uint64_t deliveries;   // messages handed to net, counted once per receiver
+  uint64_t dropped;      // of these, dropped by overflow
+  uint64_t handlers;     // events handed to the script
+  uint64_t errors;       // rollbacks: handlers that failed
+  uint32_t peers, rooms;
+} RelayStats;
+
+/// The relay's own SessionEvents, to be passed to session_new with the relay as data.
+SessionEvents relay_session_events(void);
+
+/// Session and net are not owned and must outlive it.
+Relay *relay_new(const RelayLimits *limits);
+void relay_attach(Relay *relay, Session *session, Net *net);
+void relay_free(Relay *relay);
+void relay_set_limits(Relay *relay, const RelayLimits *limits);
+
+// --- Events ------------------------------------------------------------------
+
+/// Says that a script is there: from now on it is told of disconnects and deleted rooms
+/// too, and has to drain the queue once a turn.
+void relay_set_scripted(Relay *relay);
+
+/// Pushes an event of the host (START, STOP, RELOAD, ERROR).
+void relay_push(Relay *relay, const Event *event);
+
+/// Begins this turn's drain.
+void relay_begin_drain(Relay *relay);
+
+/// The next event for the script in this drain, false at the end. Carries out the
+/// relay's own events on the way, and skips those whose peer or room is gone.
+bool relay_next_event(Relay *relay, Event *event);
+
+/// Whether events wait for the next drain.
+bool relay_has_events(const Relay *relay);
+
+// --- Verdicts -----------------------------------------------------------------
+// For CONNECT, JOIN and BROADCAST; carried out at once, before the handler's commands.
+
+/// Lets a peer in, or not. False when it is gone.
+bool relay_accept(Relay *relay, uint32_t peer);
+void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
+
+/// Answers the JOIN of `event`'s peer, room, flags and ref. Admitting checks again that
+/// the room is there and not full.
+void relay_admit(Relay *relay, const Event *event);
+void relay_refuse(Relay *relay, const Event *event, Code code, const char *reason);
+
+/// Relays `data` as the BROADCAST of `event`'s peer, priority and flags to its room.
+/// When the peer has left the room by now, nobody gets it.
+void relay_pass(Relay *relay, const Event *event, Text data);
+
+/// Answers the BROADCAST of `event` with ERROR Internal if it asked.
+void relay_fail(Relay *relay, const Event *event);
+
+// --- Commands ----------------------------------------------------------------
+
+/// Queues a command of the handler that runs. Returns 0, or a negative error
+/// (ERR_NOT_FOUND: no such peer, room, timer or member, or it is closed; ERR_TOO_LARGE:
+/// over max_payload; ERR_EXISTS, ERR_FULL: a join that cannot be; ERR_FULL: over
+/// RELAY_COMMANDS_BYTES; ERR_INVALID: a packet on channel 0) and queues nothing.
+/// COMMAND_ROOM_CREATE and COMMAND_TIMER_SET have their own functions below. A
+/// COMMAND_PACKET for a peer that serves the plugin channel it is on, or for peer 0
+/// (whoever serves it), arrives as sent by the server.
+int relay_command(Relay *relay, const Command *command);
+
+/// Reserves a room for COMMAND_ROOM_CREATE, which is queued with it. Returns its id, or
+/// 0 with `err` set: ERR_EXISTS, ERR_FULL (max_rooms), ERR_INVALID (the name).
+uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err);
+
+/// Reserves a timer and queues its COMMAND_TIMER_SET. 0 when there are too many.
+uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms);
+
+/// Carries out what the handler queued, in order.
+void relay_commit(Relay *relay);
+
+/// Forgets what the handler queued and gives back what it reserved.
+void relay_rollback(Relay *relay);
+
+// --- Kinds -------------------------------------------------------------------
+
+/// Replaces all kinds: those set between begin and end. Rooms keep the kind of their
+/// name.
+void relay_kinds_begin(Relay *relay, uint32_t game_hooks);
+void relay_kind_set(Relay *relay, const char *name, size_t size, const RoomKind *kind);
+void relay_kinds_end(Relay *relay);
+
+// --- Queries -----------------------------------------------------------------
+
+Session *relay_session(Relay *relay);
+
+/// The room in whatever state (relay/room.h), or NULL.
+Room *relay_room(const Relay *relay, uint32_t room);
+
+/// The room of that name that is open or reserved, or 0.
+uint32_t relay_find_room(const Relay *relay, const char *name, size_t size);
+
+/// The next room after `*cursor` (start at 0) that is open or soft-deleted, or NULL.
+Room *relay_next_room(const Relay *relay, uint32_t *cursor);
+RelayStats relay_stats(const Relay *relay);

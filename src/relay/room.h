@@ -1,0 +1,46 @@
+// One room: a name, its members, and the groups that carry its broadcasts. The relay
+// owns rooms; a room lists its members by id.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/timers.h"
+#include "net/net.h"
+#include "relay/relay.h"
+
+typedef enum RoomState {
+  ROOM_RESERVED,  // a handler asked for it and has not ended
+  ROOM_OPEN,
+  ROOM_DELETED,  // soft-deleted: goes when the last member leaves
+  ROOM_GONE,     // empty and deleted; readable until ROOM_DELETE has been handled
+} RoomState;
+
+/// A tick that repeats, of a room or of the game.
+typedef struct Ticker {
+  Timer timer;
+  Relay *relay;
+  uint32_t room;         // 0: the game's
+  uint64_t interval_us;  // 0: stopped
+  uint64_t last_us;      // when the last one was
+  uint64_t next_us;      // when the next one should be
+} Ticker;
+
+struct Room {
+  uint32_t id;
+  uint8_t state;  // RoomState
+  uint8_t name_size;
+  uint8_t kind_size;  // the kind is the first kind_size bytes of the name
+  char name[NAME_MAX_BYTES + 1];
+  RoomKind
+      kind;  // what holds for this room; the game's hooks where its kind is not named
+  bool has_kind;      // whether the game names its kind
+  GroupId packets;    // binary members
+  GroupId lines;      // text members; 0 until the first one comes
+  uint32_t *members;  // peer ids; owned
+  uint32_t count;
+  uint32_t capacity;  // allocated
+  Relay *relay;
+  Timer timer;  // auto_delete
+  Ticker ticker;
+};

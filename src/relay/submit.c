@@ -1,0 +1,149 @@
+// The commands of the handler that runs: checked when they are queued, so that the
+// script hears of a mistake where it made it; carried out at its end (execute.c) or
+// forgotten.
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "relay/internal.h"
+
+static const Peer *find_peer(const Relay *relay, uint32_t id) {
+  const Peer *peer = session_find(relay->session, id);
+  if (!peer) return NULL;
+  return peer->state == PEER_CONNECTED || peer->state == PEER_CONNECTING ? peer : NULL;
+}
+
+// A room that is open, or will be when the handler ends.
+static const Room *find_room(const Relay *relay, uint32_t id) {
+  const Room *room = slots_find(&relay->rooms, id);
+  return room && room->state <= ROOM_OPEN ? room : NULL;
+}
+
+static int check_size(const Relay *relay, const Command *command) {
+  return command->body.size > relay->limits.max_payload ? ERR_TOO_LARGE : 0;
+}
+
+static int check_message(const Relay *relay, const Command *command) {
+  bool is_there = command->target == TARGET_ALL ||
+                  (command->target == TARGET_PEER && find_peer(relay, command->id)) ||
+                  (command->target == TARGET_ROOM && find_room(relay, command->id));
+  return is_there ? check_size(relay, command) : ERR_NOT_FOUND;
+}
+
+static int check_packet(const Relay *relay, const Command *command) {
+  if (command->channel == CHANNEL_CONTROL) return ERR_INVALID;
+  uint32_t peer = command->id ? command->id : channel_server(relay, command->channel);
+  return find_peer(relay, peer) ? check_size(relay, command) : ERR_NOT_FOUND;
+}
+
+static int check_join(const Relay *relay, const Command *command) {
+  const Peer *peer = find_peer(relay, command->id);
+  const Room *room = find_room(relay, command->room);
+  const char *why;
+  if (!peer || !room) return ERR_NOT_FOUND;
+  switch (join_fault(peer, room, &why)) {
+    case CODE_CLOSED:
+      return 0;
+    case CODE_ALREADY_IN_ROOM:
+      return ERR_EXISTS;
+    default:
+      return ERR_FULL;
+  }
+}
+
+static int check_leave(const Relay *relay, const Command *command) {
+  const Peer *peer = session_find(relay->session, command->id);
+  return peer && member_find(peer, command->room) ? 0 : ERR_NOT_FOUND;
+}
+
+static int check(const Relay *relay, const Command *command) {
+  if (relay->commands.bytes.size + command->body.size > RELAY_COMMANDS_BYTES)
+    return ERR_FULL;
+  switch ((CommandType)command->type) {
+    case COMMAND_MESSAGE:
+      return check_message(relay, command);
+    case COMMAND_RELAY:
+      return find_room(relay, command->id) ? check_size(relay, command) : ERR_NOT_FOUND;
+    case COMMAND_PACKET:
+      return check_packet(relay, command);
+    case COMMAND_ERROR:
+    case COMMAND_CLOSE:
+      return find_peer(relay, command->id) ? 0 : ERR_NOT_FOUND;
+    case COMMAND_JOIN:
+      return check_join(relay, command);
+    case COMMAND_LEAVE:
+      return check_leave(relay, command);
+    case COMMAND_ROOM_DELETE:
+      return find_room(relay, command->id) ? 0 : ERR_NOT_FOUND;
+    case COMMAND_TIMER_CANCEL:
+      return slots_find(&relay->timers, command->id) ? 0 : ERR_NOT_FOUND;
+    case COMMAND_ROOM_CREATE:
+    case COMMAND_TIMER_SET:
+      break;
+  }
+  assert(!"a command with a function of its own");
+  return ERR_INVALID;
+}
+
+int relay_command(Relay *relay, const Command *command) {
+  int err = check(relay, command);
+  if (err == 0) commands_push(&relay->commands, command);
+  return err;
+}
+
+// --- What is reserved --------------------------------------------------------
+static void reserve(Buf *ids, uint32_t id) { buf_append(ids, &id, sizeof id); }
+
+static bool take_reserved(const Buf *ids, size_t *at, uint32_t *id) {
+  if (*at == ids->size) return false;
+  memcpy(id, ids->data + *at, sizeof *id);
+  *at += sizeof *id;
+  return true;
+}
+
+uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err) {
+  if (size > NAME_MAX_BYTES) {
+    *err = ERR_INVALID;
+    return 0;
+  }
+  Room *room = room_reserve(relay, (Text){name, (uint32_t)size}, err);
+  if (!room) return 0;
+  reserve(&relay->reserved_rooms, room->id);
+  commands_push(&relay->commands,
+                &(Command){.type = COMMAND_ROOM_CREATE, .id = room->id});
+  return room->id;
+}
+
+uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms) {
+  ScriptTimer *timer = script_timer_new(relay);
+  if (!timer) return 0;
+  reserve(&relay->reserved_timers, timer->id);
+  commands_push(&relay->commands, &(Command){.type = COMMAND_TIMER_SET,
+                                             .id = timer->id,
+                                             .delay_ms = delay_ms,
+                                             .repeat_ms = repeat_ms});
+  return timer->id;
+}
+
+static void clear(Relay *relay) {
+  relay->reserved_rooms.size = relay->reserved_timers.size = 0;
+  commands_clear(&relay->commands);
+}
+
+void relay_commit(Relay *relay) {
+  Command command;
+  for (size_t at = 0; commands_next(&relay->commands, &at, &command);)
+    command_execute(relay, &command);
+  clear(relay);
+}
+
+void relay_rollback(Relay *relay) {
+  uint32_t id;
+  for (size_t at = 0; take_reserved(&relay->reserved_rooms, &at, &id);)
+    room_unreserve(relay, slots_find(&relay->rooms, id));
+  for (size_t at = 0; take_reserved(&relay->reserved_timers, &at, &id);)
+    script_timer_free(slots_find(&relay->timers, id));
+  clear(relay);
+  relay->stats.errors++;
+}

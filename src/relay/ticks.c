@@ -1,0 +1,94 @@
+// What fires with time: ticks of rooms and of the game, and the script's timers. All of
+// them only push an event.
+
+#include "base/mem.h"
+#include "relay/internal.h"
+
+// --- Ticks -------------------------------------------------------------------
+static void on_tick(void *data, uint64_t now_ms);
+
+static void wait_for_next(Ticker *ticker) {
+  timers_set(net_timers(ticker->relay->net), &ticker->timer,
+             (ticker->next_us + 999) / 1000, on_tick, ticker);
+}
+
+static uint32_t clamp_u32(uint64_t value) {
+  return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+// A tick that is late by whole intervals leaves those out.
+static void on_tick(void *data, uint64_t now_ms) {
+  Ticker *ticker = data;
+  uint64_t now_us = now_ms * 1000;
+  uint64_t left_out = (now_us - ticker->next_us) / ticker->interval_us;
+  Event event = {
+      .type = EVENT_TICK,
+      .room = ticker->room,
+      .a = clamp_u32(now_us - ticker->last_us),
+      .b = clamp_u32(left_out),
+  };
+  ticker->last_us = now_us;
+  ticker->next_us += (left_out + 1) * ticker->interval_us;
+  relay_emit(ticker->relay, &event);
+  wait_for_next(ticker);
+}
+
+void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate) {
+  uint64_t interval_us = rate > 0 ? (uint64_t)(1e6 / rate) : 0;
+  if (rate > 0 && interval_us < 1000) interval_us = 1000;
+  if (interval_us == ticker->interval_us) return;
+  ticker->relay = relay;
+  ticker->room = room;
+  ticker->interval_us = interval_us;
+  timers_stop(net_timers(relay->net), &ticker->timer);
+  if (interval_us == 0) return;
+  ticker->last_us = net_now_ms(relay->net) * 1000;
+  ticker->next_us = ticker->last_us + interval_us;
+  wait_for_next(ticker);
+}
+
+void ticker_refresh_room(Relay *relay, Room *room) {
+  double rate =
+      room->kind.tick_rate > 0 ? room->kind.tick_rate : relay->limits.tick_rate;
+  bool is_wanted = room->kind.hooks & HOOK_TICK;
+  ticker_set(relay, &room->ticker, room->id, is_wanted ? rate : 0);
+}
+
+void ticker_refresh_game(Relay *relay) {
+  bool is_wanted = relay->game_hooks & HOOK_TICK;
+  ticker_set(relay, &relay->ticker, 0, is_wanted ? relay->limits.tick_rate : 0);
+}
+
+// --- Timers of the script ----------------------------------------------------
+static void on_timer(void *data, uint64_t now_ms) {
+  ScriptTimer *timer = data;
+  Relay *relay = timer->relay;
+  relay_emit(relay, &(Event){.type = EVENT_TIMER, .a = timer->id});
+  if (timer->repeat_ms == 0) return;
+  timer->due_ms += timer->repeat_ms;
+  if (timer->due_ms <= now_ms) timer->due_ms = now_ms + timer->repeat_ms;
+  timers_set(net_timers(relay->net), &timer->timer, timer->due_ms, on_timer, timer);
+}
+
+ScriptTimer *script_timer_new(Relay *relay) {
+  ScriptTimer *timer = mem_zalloc(sizeof *timer);
+  timer->id = slots_add(&relay->timers, timer);
+  timer->relay = relay;
+  if (timer->id) return timer;
+  mem_free(timer);
+  return NULL;
+}
+
+void script_timer_start(ScriptTimer *timer, uint64_t delay_ms, uint64_t repeat_ms) {
+  Net *net = timer->relay->net;
+  timer->due_ms = net_now_ms(net) + delay_ms;
+  timer->repeat_ms = repeat_ms;
+  timers_set(net_timers(net), &timer->timer, timer->due_ms, on_timer, timer);
+}
+
+void script_timer_free(ScriptTimer *timer) {
+  Relay *relay = timer->relay;
+  timers_stop(net_timers(relay->net), &timer->timer);
+  slots_remove(&relay->timers, timer->id);
+  mem_free(timer);
+}

@@ -1,0 +1,37 @@
+// The script's answers to CONNECT and BROADCAST; those to JOIN are in join.c. They may
+// come long after the event, so nothing is taken for granted but the event itself.
+
+#include "base/log.h"
+#include "relay/internal.h"
+
+bool relay_accept(Relay *relay, uint32_t id) {
+  if (!session_accept(relay->session, id)) return false;
+  all_add(relay, session_find(relay->session, id));
+  return true;
+}
+
+void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason) {
+  session_reject(relay->session, peer, code, reason ? reason : "");
+}
+
+void relay_pass(Relay *relay, const Event *event, Text data) {
+  Peer *peer = session_find(relay->session, event->peer);
+  Room *room = room_find_open(relay, event->room);
+  if (!peer || !room || !member_find(peer, room->id)) return;
+  if (data.size > relay->limits.max_payload) {
+    log_warn("on_broadcast gave more than max_payload", log_num("room", room->id),
+             log_bytes("name", room->name, room->name_size),
+             log_num("bytes", data.size));
+    relay_fail(relay, event);
+    return;
+  }
+  room_relay(relay, room, peer, event->priority, event->flags, data);
+}
+
+void relay_fail(Relay *relay, const Event *event) {
+  Peer *peer = session_find(relay->session, event->peer);
+  if (!peer || !(event->flags & PACKET_REQUEST)) return;
+  Packet request = {.flags = event->flags, .ref = event->ref};
+  session_error(relay->session, peer, &request, CODE_INTERNAL,
+                "a handler failed; the log has the error");
+}

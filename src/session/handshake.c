@@ -1,0 +1,217 @@
+// How a connection becomes a peer: the limits at the door, HELLO, the question to the
+// layer above, and WELCOME or REJECTED. A text peer says nothing and is asked about at
+// once.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "session/internal.h"
+
+static const char SERVER_FULL[] = "the server is full";
+static const char ADDRESS_FULL[] = "too many connections from your address";
+
+static void make_uuid(uint8_t uuid[UUID_SIZE]) {
+  random_bytes(uuid, UUID_SIZE);
+  uuid[6] = (uuid[6] & 0x0f) | 0x40;
+  uuid[8] = (uuid[8] & 0x3f) | 0x80;
+}
+
+static bool is_full(const Session *session) {
+  return session->connected + session->connecting >= session->limits.max_clients;
+}
+
+// --- At the door -------------------------------------------------------------
+// Why a new connection may not even say HELLO, or NULL.
+static const char *door_fault(Session *session, const ConnInfo *info) {
+  const SessionLimits *limits = &session->limits;
+  if ((uint64_t)session->open >= (uint64_t)limits->max_clients + SESSION_SPARE)
+    return SERVER_FULL;
+  if (info->framing == FRAMING_LINES && is_full(session)) return SERVER_FULL;
+  if (limits->max_clients_per_address > 0 &&
+      session_count_address(session, info->address, 0) >=
+          limits->max_clients_per_address)
+    return ADDRESS_FULL;
+  return NULL;
+}
+
+static void turn_away(Session *session, ConnId conn, const ConnInfo *info,
+                      const char *why) {
+  session->stats.ended[CODE_SERVER_FULL]++;
+  log_info("refused", log_str("address", info->address),
+           log_str("reason", code_name(CODE_SERVER_FULL)), log_str("text", why));
+  send_code(session, conn, info->framing, CONTROL_REJECTED, NULL, CODE_SERVER_FULL,
+            why);
+  net_close(session->net, conn);
+}
+
+static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
+  Peer *peer = mem_zalloc(sizeof *peer);
+  peer->id = slots_add(&session->peers, peer);
+  if (peer->id == 0) {
+    mem_free(peer);
+    return NULL;
+  }
+  peer->conn = conn;
+  peer->owner = session;
+  peer->state = PEER_HANDSHAKE;
+  peer->framing = (uint8_t)info->framing;
+  memcpy(peer->address, info->address, sizeof peer->address);
+  make_uuid(peer->session);
+  peer->last_packet_ms = peer->rate_at_ms = net_now_ms(session->net);
+  peer->rate_tokens = 2.0 * session->limits.rate_limit;
+  session->open++;
+  session_count_address(session, peer->address, 1);
+  return peer;
+}
+
+// Asks the layer above. The peer may be gone afterwards.
+static void ask(Session *session, Peer *peer) {
+  peer->state = PEER_CONNECTING;
+  session->connecting++;
+  net_hold(session->net, peer->conn);
+  keepalive_arm(session, peer);
+  session->events.connect(session->data, peer);
+}
+
+static void expect_hello(Session *session, Peer *peer) {
+  uint32_t max_payload = session->limits.max_payload;
+  if (max_payload > SESSION_HELLO_MAX) max_payload = SESSION_HELLO_MAX;
+  net_set_max_payload(session->net, peer->conn, max_payload);
+  keepalive_arm(session, peer);
+}
+
+void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
+  Session *session = data;
+  session->stats.opened++;
+  if (session->is_down) {
+    net_close(session->net, conn);
+    return NULL;
+  }
+  const char *why = door_fault(session, info);
+  Peer *peer = why ? NULL : add_peer(session, conn, info);
+  if (!peer) {
+    turn_away(session, conn, info, why ? why : SERVER_FULL);
+    return NULL;
+  }
+  if (peer->framing == FRAMING_PACKETS) {
+    expect_hello(session, peer);
+    return peer;
+  }
+  uint32_t id = peer->id;
+  peer->name_size = (uint8_t)snprintf(peer->name, sizeof peer->name, "guest-%u", id);
+  ask(session, peer);
+  return session_find(session, id);
+}
+
+// --- HELLO -------------------------------------------------------------------
+static const char *hello_fault(const Session *session, const Hello *hello, Code *code) {
+  if (hello->version != PROTOCOL_VERSION) {
+    *code = CODE_VERSION_MISMATCH;
+    return "this server speaks version 1";
+  }
+  if (hello->protocol_hash != 0) {
+    *code = CODE_HASH_MISMATCH;
+    return "this server's protocol hash is 0";
+  }
+  if (!text_is_name(hello->name.bytes, hello->name.size)) {
+    *code = CODE_PROTOCOL;
+    return "names are 1 to 64 bytes of UTF-8 without control characters";
+  }
+  *code = CODE_SERVER_FULL;
+  return is_full(session) ? SERVER_FULL : NULL;
+}
+
+static void take_hello(Peer *peer, const Hello *hello) {
+  memcpy(peer->name, hello->name.bytes, hello->name.size);
+  peer->name_size = (uint8_t)hello->name.size;
+  if (hello->token.size == 0) return;
+  peer->token = mem_alloc(hello->token.size);
+  peer->token_size = hello->token.size;
+  memcpy(peer->token, hello->token.bytes, hello->token.size);
+}
+
+static Packet hello_of(const Peer *peer) {
+  return (Packet){.flags = peer->hello_flags, .ref = peer->hello_ref};
+}
+
+static void refuse(Session *session, Peer *peer, Code code, const char *reason) {
+  Packet hello = hello_of(peer);
+  send_code(session, peer->conn, peer->framing, CONTROL_REJECTED, &hello, code, reason);
+  net_close(session->net, peer->conn);
+  peer_end(session, peer, "refused", code, reason);
+}
+
+void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
+  Hello hello;
+  if (packet->channel != CHANNEL_CONTROL || packet->type != CONTROL_HELLO) {
+    session_kick(session, peer, CODE_PROTOCOL, "the first packet has to be HELLO");
+    return;
+  }
+  if (control_read_hello(packet, &hello) < 0) {
+    session_kick(session, peer, CODE_PROTOCOL, "malformed HELLO");
+    return;
+  }
+  peer->hello_flags = packet->flags;
+  peer->hello_ref = packet->ref;
+  Code code;
+  const char *why = hello_fault(session, &hello, &code);
+  if (why) {
+    refuse(session, peer, code, why);
+    return;
+  }
+  take_hello(peer, &hello);
+  ask(session, peer);
+}
+
+// --- The answer --------------------------------------------------------------
+static void send_welcome(Session *session, Peer *peer) {
+  Welcome welcome = {
+      .peer = peer->id,
+      .session = peer->session,
+      .server_time_us = net_unix_us(),
+      .max_payload = session->limits.max_payload,
+      .ping_interval_ms = session->limits.ping_interval_ms,
+      .tick_rate = session->limits.tick_rate,
+  };
+  Packet hello = hello_of(peer);
+  session->scratch.size = 0;
+  control_welcome(&session->scratch, &welcome);
+  send_control(session, peer, CONTROL_WELCOME, &hello, &session->scratch);
+}
+
+static void send_greeting(Session *session, Peer *peer) {
+  Buf *buf = &session->scratch;
+  buf->size = 0;
+  buf_printf(buf, "* connected as %s; %s", peer->name, TEXT_COMMANDS);
+  session_send_line(session, peer, (const char *)buf->data, buf->size,
+                    PRIORITY_CRITICAL, 0, OUT_KEEP);
+}
+
+bool session_accept(Session *session, uint32_t id) {
+  Peer *peer = session_find(session, id);
+  if (!peer || peer->state != PEER_CONNECTING) return false;
+  peer->state = PEER_CONNECTED;
+  session->connecting--;
+  session->connected++;
+  session->stats.accepted++;
+  if (peer->framing == FRAMING_PACKETS)
+    send_welcome(session, peer);
+  else
+    send_greeting(session, peer);
+  log_info("connected", log_num("peer", id),
+           log_bytes("name", peer->name, peer->name_size),
+           log_str("address", peer->address),
+           log_str("transport", peer->framing == FRAMING_PACKETS ? "tcp" : "text"));
+  keepalive_start(session, peer);
+  net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
+  net_release(session->net, peer->conn);
+  return true;
+}
+
+void session_reject(Session *session, uint32_t id, Code code, const char *reason) {
+  Peer *peer = session_find(session, id);
+  if (peer && peer->state == PEER_CONNECTING) refuse(session, peer, code, reason);
+}

@@ -1,0 +1,97 @@
+// Deadlines of a peer: HELLO, PING and its PONG, silence; and how much it may send. One
+// timer a peer: what it does only stores when it did so, and the timer finds out when
+// it fires.
+
+#include "session/internal.h"
+
+static bool is_pinged(const Session *session, const Peer *peer) {
+  return peer->state == PEER_CONNECTED && peer->framing == FRAMING_PACKETS &&
+         session->limits.ping_interval_ms > 0;
+}
+
+// When the peer is closed for having sent nothing.
+static uint64_t silence_ends(const Session *session, const Peer *peer) {
+  uint32_t limit = peer->state == PEER_HANDSHAKE ? session->limits.handshake_timeout_ms
+                                                 : session->limits.idle_timeout_ms;
+  return limit > 0 ? peer->last_packet_ms + limit : UINT64_MAX;
+}
+
+static void on_silence(Session *session, Peer *peer) {
+  if (peer->state == PEER_HANDSHAKE)
+    session_kick(session, peer, CODE_HANDSHAKE_TIMEOUT, "no HELLO in time");
+  else
+    session_kick(session, peer, CODE_IDLE_TIMEOUT, "nothing came for too long");
+}
+
+static void send_ping(Session *session, Peer *peer, uint64_t now_ms) {
+  uint32_t interval = session->limits.ping_interval_ms;
+  Buf *buf = &session->scratch;
+  peer->is_ping_due = true;
+  peer->ping_sent_us = net_clock_us();
+  peer->next_ping_ms += interval;
+  if (peer->next_ping_ms <= now_ms) peer->next_ping_ms = now_ms + interval;
+  buf->size = 0;
+  buf_u64(buf, peer->ping_sent_us);
+  send_control(session, peer, CONTROL_PING, NULL, buf);
+}
+
+static void on_timer(void *data, uint64_t now_ms) {
+  Peer *peer = data;
+  Session *session = peer->owner;
+  if (now_ms >= silence_ends(session, peer)) {
+    on_silence(session, peer);
+    return;
+  }
+  if (is_pinged(session, peer) && now_ms >= peer->next_ping_ms) {
+    if (peer->is_ping_due) {
+      session_kick(session, peer, CODE_PING_TIMEOUT, "no PONG before the next PING");
+      return;
+    }
+    send_ping(session, peer, now_ms);
+  }
+  keepalive_arm(session, peer);
+}
+
+void keepalive_arm(Session *session, Peer *peer) {
+  uint64_t due_ms = silence_ends(session, peer);
+  if (is_pinged(session, peer) && peer->next_ping_ms < due_ms)
+    due_ms = peer->next_ping_ms;
+  if (due_ms == UINT64_MAX)
+    timers_stop(net_timers(session->net), &peer->timer);
+  else
+    timers_set(net_timers(session->net), &peer->timer, due_ms, on_timer, peer);
+}
+
+void keepalive_start(Session *session, Peer *peer) {
+  uint64_t now_ms = net_now_ms(session->net);
+  peer->last_packet_ms = now_ms;
+  peer->next_ping_ms = now_ms + session->limits.ping_interval_ms;
+  keepalive_arm(session, peer);
+}
+
+static bool take_token(const Session *session, Peer *peer, uint64_t now_ms) {
+  double rate = session->limits.rate_limit;
+  if (rate == 0) return true;
+  double full = 2 * rate;
+  double refill = (double)(now_ms - peer->rate_at_ms) * rate / 1000;
+  peer->rate_tokens += refill;
+  if (peer->rate_tokens > full) peer->rate_tokens = full;
+  peer->rate_at_ms = now_ms;
+  if (peer->rate_tokens < 1) return false;
+  peer->rate_tokens -= 1;
+  return true;
+}
+
+bool keepalive_note(Session *session, Peer *peer, uint64_t bytes) {
+  uint64_t now_ms = net_now_ms(session->net);
+  peer->last_packet_ms = now_ms;
+  peer->packets_in++;
+  peer->bytes_in += bytes;
+  return take_token(session, peer, now_ms);
+}
+
+void keepalive_pong(Peer *peer, uint64_t value) {
+  if (!peer->is_ping_due || value != peer->ping_sent_us) return;
+  peer->is_ping_due = false;
+  peer->latency_us = (uint32_t)(net_clock_us() - value);
+}

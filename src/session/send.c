@@ -1,0 +1,116 @@
+// What the session sends: packets and lines to one peer, errors, and the last words of
+// a connection.
+
+#include <string.h>
+
+#include "session/internal.h"
+#include "wire/line.h"
+
+static void write_packet(Session *session, ConnId conn, const Packet *packet,
+                         const Out *rest) {
+  uint8_t header[PACKET_HEADER_SIZE];
+  packet_write_header(header, packet);
+  Out out = *rest;
+  out.parts[0] = header;
+  out.sizes[0] = sizeof header;
+  out.priority = packet->priority;
+  net_write(session->net, conn, &out);
+}
+
+static Packet control_packet(ControlType type, const Packet *request,
+                             const Buf *payload) {
+  bool is_answer = request && (request->flags & PACKET_REQUEST);
+  return (Packet){
+      .channel = CHANNEL_CONTROL,
+      .type = type,
+      .priority = PRIORITY_CRITICAL,
+      .flags = is_answer ? PACKET_RESPONSE : 0,
+      .ref = is_answer ? request->ref : 0,
+      .length = (uint32_t)payload->size,
+      .payload = payload->data,
+  };
+}
+
+static void write_control(Session *session, ConnId conn, const Packet *packet) {
+  Out out = {
+      .parts = {NULL, packet->payload},
+      .sizes = {0, packet->length},
+      .flags = OUT_KEEP,
+  };
+  write_packet(session, conn, packet, &out);
+}
+
+static void count_out(Peer *peer, uint64_t bytes) {
+  peer->packets_out++;
+  peer->bytes_out += bytes;
+}
+
+void send_control(Session *session, Peer *peer, ControlType type, const Packet *request,
+                  const Buf *payload) {
+  Packet packet = control_packet(type, request, payload);
+  write_control(session, peer->conn, &packet);
+  count_out(peer, PACKET_HEADER_SIZE + (uint64_t)packet.length);
+}
+
+static void write_line(Session *session, ConnId conn, const Out *line) {
+  Out out = *line;
+  out.parts[1] = "\n";
+  out.sizes[1] = 1;
+  net_write(session->net, conn, &out);
+}
+
+void send_code(Session *session, ConnId conn, Framing framing, ControlType type,
+               const Packet *request, Code code, const char *text) {
+  Buf *buf = &session->scratch;
+  buf->size = 0;
+  if (framing == FRAMING_LINES) {
+    buf_printf(buf, "! %s: ", code_name(code));
+    line_append_safe(buf, text, strlen(text));
+    Out out = {.parts = {buf->data},
+               .sizes = {(uint32_t)buf->size},
+               .priority = PRIORITY_CRITICAL,
+               .flags = OUT_KEEP};
+    write_line(session, conn, &out);
+  } else {
+    control_code_text(buf, code, text);
+    Packet packet = control_packet(type, request, buf);
+    write_control(session, conn, &packet);
+  }
+}
+
+void session_error(Session *session, Peer *peer, const Packet *request, Code code,
+                   const char *text) {
+  if (peer->state != PEER_CONNECTED) return;
+  send_code(session, peer->conn, peer->framing, CONTROL_ERROR, request, code, text);
+  count_out(peer, session->scratch.size);
+}
+
+void session_send(Session *session, Peer *peer, const Packet *packet,
+                  const void *prefix, uint32_t prefix_size, uint64_t key,
+                  uint8_t out_flags) {
+  if (peer->state != PEER_CONNECTED || peer->framing != FRAMING_PACKETS) return;
+  Packet whole = *packet;
+  whole.length = prefix_size + packet->length;
+  Out out = {
+      .parts = {NULL, prefix, packet->payload},
+      .sizes = {0, prefix_size, packet->length},
+      .flags = out_flags,
+      .key = key,
+  };
+  write_packet(session, peer->conn, &whole, &out);
+  count_out(peer, PACKET_HEADER_SIZE + (uint64_t)whole.length);
+}
+
+void session_send_line(Session *session, Peer *peer, const char *text, size_t size,
+                       uint8_t priority, uint64_t key, uint8_t out_flags) {
+  if (peer->state != PEER_CONNECTED || peer->framing != FRAMING_LINES) return;
+  Out out = {
+      .parts = {text},
+      .sizes = {(uint32_t)size},
+      .priority = priority,
+      .flags = out_flags,
+      .key = key,
+  };
+  write_line(session, peer->conn, &out);
+  count_out(peer, size + 1);
+}

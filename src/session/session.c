@@ -1,0 +1,223 @@
+// The table of peers, what net reports about them, and the one way a peer ends. How a
+// peer comes in is in handshake.c, what keeps it alive in keepalive.c.
+
+#include "session/session.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "session/internal.h"
+
+Session *session_new(const SessionLimits *limits, const SessionEvents *events,
+                     void *data) {
+  Session *session = mem_zalloc(sizeof *session);
+  session->limits = *limits;
+  session->events = *events;
+  session->data = data;
+  names_init(&session->addresses);
+  return session;
+}
+
+void session_attach(Session *session, Net *net) { session->net = net; }
+
+static void free_peer(Session *session, Peer *peer) {
+  assert(peer->rooms == NULL);
+  timers_stop(net_timers(session->net), &peer->timer);
+  slots_remove(&session->peers, peer->id);
+  mem_free(peer->token);
+  mem_free(peer);
+}
+
+void session_free(Session *session) {
+  Peer *peer;
+  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
+    free_peer(session, peer);
+  slots_deinit(&session->peers);
+  names_deinit(&session->addresses);
+  buf_deinit(&session->scratch);
+  mem_free(session);
+}
+
+void session_set_limits(Session *session, const SessionLimits *limits) {
+  session->limits = *limits;
+}
+
+Peer *session_find(const Session *session, uint32_t peer) {
+  return slots_find(&session->peers, peer);
+}
+
+Peer *session_next(const Session *session, uint32_t *cursor) {
+  return slots_next(&session->peers, cursor);
+}
+
+uint32_t session_count(const Session *session) { return session->connected; }
+
+SessionStats session_stats(const Session *session) { return session->stats; }
+
+uint32_t session_count_address(Session *session, const char *address, int change) {
+  size_t size = strlen(address);
+  uint32_t count = names_find(&session->addresses, address, size) + (uint32_t)change;
+  if (change == 0) return count;
+  if (count > 0)
+    names_set(&session->addresses, address, size, count);
+  else
+    names_remove(&session->addresses, address, size);
+  return count;
+}
+
+// --- The end of a peer -------------------------------------------------------
+void peer_end(Session *session, Peer *peer, const char *message, Code code,
+              const char *text) {
+  bool was_connected = peer->state == PEER_CONNECTED;
+  assert(peer->state != PEER_CLOSED);
+  if (peer->state == PEER_CONNECTING) session->connecting--;
+  if (was_connected) session->connected--;
+  session->open--;
+  session->stats.ended[code]++;
+  session_count_address(session, peer->address, -1);
+  timers_stop(net_timers(session->net), &peer->timer);
+  peer->state = PEER_CLOSED;
+  peer->conn = 0;
+  log_info(message, log_num("peer", peer->id),
+           log_bytes("name", peer->name, peer->name_size),
+           log_str("address", peer->address), log_str("reason", code_name(code)),
+           log_str("text", text ? text : ""));
+  if (was_connected)
+    session->events.disconnect(session->data, peer, code);
+  else
+    free_peer(session, peer);
+}
+
+void session_kick(Session *session, Peer *peer, Code code, const char *text) {
+  if (peer->state == PEER_CLOSED) return;
+  if (text)
+    send_code(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, code, text);
+  net_close(session->net, peer->conn);
+  peer_end(session, peer, "disconnected", code, text);
+}
+
+void session_forget(Session *session, Peer *peer) {
+  assert(peer->state == PEER_CLOSED);
+  free_peer(session, peer);
+}
+
+void session_shutdown(Session *session, Code code, const char *text) {
+  session->is_down = true;
+  Peer *peer;
+  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
+    session_kick(session, peer, code, text);
+}
+
+// --- What net reports --------------------------------------------------------
+static void malformed(Session *session, Peer *peer, const char *what) {
+  session_kick(session, peer, CODE_PROTOCOL, what);
+}
+
+static void on_ping(Session *session, Peer *peer, const Packet *packet) {
+  uint64_t value;
+  if (control_read_u64(packet, &value) < 0) {
+    malformed(session, peer, "malformed PING");
+    return;
+  }
+  Buf pong = {.data = (uint8_t *)packet->payload, .size = packet->length};
+  send_control(session, peer, CONTROL_PONG, packet, &pong);
+}
+
+static void on_pong(Session *session, Peer *peer, const Packet *packet) {
+  uint64_t value;
+  if (control_read_u64(packet, &value) < 0) {
+    malformed(session, peer, "malformed PONG");
+    return;
+  }
+  keepalive_pong(peer, value);
+}
+
+static void on_ack(Session *session, Peer *peer, const Packet *packet) {
+  uint32_t count;
+  if (control_read_u32(packet, &count) < 0) malformed(session, peer, "malformed ACK");
+}
+
+static void on_bye(Session *session, Peer *peer, const Packet *packet) {
+  if (control_read_empty(packet) < 0) {
+    malformed(session, peer, "malformed BYE");
+    return;
+  }
+  session_kick(session, peer, CODE_CLOSED, NULL);
+}
+
+// Whether the packet was one for the session itself.
+static bool on_own_control(Session *session, Peer *peer, const Packet *packet) {
+  switch (packet->type) {
+    case CONTROL_HELLO:
+      malformed(session, peer, "a second HELLO");
+      return true;
+    case CONTROL_PING:
+      on_ping(session, peer, packet);
+      return true;
+    case CONTROL_PONG:
+      on_pong(session, peer, packet);
+      return true;
+    case CONTROL_ACK:
+      on_ack(session, peer, packet);
+      return true;
+    case CONTROL_BYE:
+      on_bye(session, peer, packet);
+      return true;
+    default:
+      return false;
+  }
+}
+
+static bool note(Session *session, Peer *peer, uint64_t bytes) {
+  if (keepalive_note(session, peer, bytes)) return true;
+  session_kick(session, peer, CODE_RATE_LIMITED,
+               "more packets than the rate limit allows");
+  return false;
+}
+
+static void on_packet(void *data, void *conn_data, const Packet *packet) {
+  Session *session = data;
+  Peer *peer = conn_data;
+  if (!note(session, peer, PACKET_HEADER_SIZE + (uint64_t)packet->length)) return;
+  if (peer->state == PEER_HANDSHAKE)
+    handshake_packet(session, peer, packet);
+  else if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
+    session->events.packet(session->data, peer, packet);
+}
+
+static void on_line(void *data, void *conn_data, const char *text, size_t size) {
+  Session *session = data;
+  Peer *peer = conn_data;
+  if (note(session, peer, size + 1))
+    session->events.line(session->data, peer, text, size);
+}
+
+static void on_fault(void *data, void *conn_data, Code code, const char *text) {
+  session_kick(data, conn_data, code, text);
+}
+
+static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped,
+                     uint32_t queued) {
+  Session *session = data;
+  Peer *peer = conn_data;
+  peer->dropped += dropped;
+  if (peer->state == PEER_CONNECTED)
+    session->events.drops(session->data, peer, tag, dropped, queued);
+}
+
+static void on_close(void *data, void *conn_data, Code code) {
+  peer_end(data, conn_data, "disconnected", code, NULL);
+}
+
+NetEvents session_net_events(void) {
+  return (NetEvents){
+      .open = handshake_open,
+      .packet = on_packet,
+      .line = on_line,
+      .fault = on_fault,
+      .drops = on_drops,
+      .close = on_close,
+  };
+}

@@ -1,0 +1,167 @@
+// Peers: from the first bytes of a connection (HELLO, or nothing at all for text peers)
+// through keepalive to the one reason that ends it. Knows nothing of rooms.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/slots.h"
+#include "base/text.h"
+#include "base/timers.h"
+#include "net/net.h"
+#include "wire/code.h"
+#include "wire/control.h"
+#include "wire/packet.h"
+
+typedef struct Session Session;
+
+typedef enum PeerState {
+  PEER_HANDSHAKE,   // no HELLO yet
+  PEER_CONNECTING,  // HELLO is good; the script is being asked
+  PEER_CONNECTED,
+  PEER_CLOSED,  // the connection is gone; readable until session_forget
+} PeerState;
+
+/// A peer's place in one room; the relay's.
+typedef struct RoomRef {
+  uint32_t room;
+  uint32_t place;  // index in the room's members
+} RoomRef;
+
+typedef struct Peer {
+  uint32_t id;
+  ConnId conn;  // 0 once closed
+  Session *owner;
+  uint8_t state;    // PeerState
+  uint8_t framing;  // Framing: lines mean a text peer
+  uint8_t name_size;
+  bool is_ping_due;     // a PING is out and not answered
+  uint8_t hello_flags;  // of the HELLO, which WELCOME or REJECTED answers
+  uint16_t hello_ref;
+  char name[NAME_MAX_BYTES + 1];
+  char address[ADDRESS_SIZE];
+  uint8_t session[UUID_SIZE];
+  char *token;  // owned; NULL when empty
+  uint32_t token_size;
+  uint32_t latency_us;  // of the last PING; 0: not known yet
+  Timer timer;          // handshake deadline, then keepalive
+  uint64_t last_packet_ms;
+  uint64_t next_ping_ms;
+  uint64_t ping_sent_us;
+  uint64_t rate_at_ms;  // when rate_tokens was true
+  double rate_tokens;   // packets it may send now
+  uint64_t packets_in, bytes_in;
+  uint64_t packets_out,
+      bytes_out;  // sent to it alone: what rooms get is not counted a peer
+  uint64_t dropped;
+  // The relay's part.
+  RoomRef *rooms;  // in the order of joining; owned by the relay
+  uint16_t room_count, room_capacity;
+  bool is_gone;        // its disconnect has taken its turn: it is in no room any more
+  uint32_t queued;     // events that wait for the drain; later packets wait behind them
+  uint32_t last_room;  // joined last; where plain lines of a text peer go
+  uint64_t next_warn_ms;  // when the log may say again that messages were dropped
+} Peer;
+
+// What a text peer can type, as it is told.
+#define TEXT_COMMANDS \
+  "/join ROOM, /leave ROOM, /rooms, /name NAME, /send NAME JSON, /quit"
+
+typedef struct SessionLimits {
+  uint32_t max_clients;
+  uint32_t max_clients_per_address;  // 0: off
+  uint32_t max_payload;
+  uint32_t idle_timeout_ms;  // 0: off, as for the next two
+  uint32_t ping_interval_ms;
+  uint32_t handshake_timeout_ms;
+  uint32_t rate_limit;  // packets a second; 0: off
+  uint16_t tick_rate;   // told in WELCOME
+} SessionLimits;
+
+enum {
+  SESSION_HELLO_MAX = 4096,  // payload bytes before a peer is known
+  SESSION_SPARE = 64,  // connections past max_clients that may be refused politely
+  SESSION_CODES = CODE_ROOM_FULL + 1,
+};
+
+typedef struct SessionStats {
+  uint64_t opened;                // connections that came
+  uint64_t accepted;              // peers that became connected
+  uint64_t ended[SESSION_CODES];  // ends of all these, refusals included, by Code
+} SessionStats;
+
+/// What the session tells the relay. `data` is what session_new was given.
+typedef struct SessionEvents {
+  /// A peer wants in (PEER_CONNECTING). The answer, now or later: session_accept or
+  /// session_reject. Nothing more arrives from it until then.
+  void (*connect)(void *data, Peer *peer);
+  /// A packet of a connected peer, HELLO, PING, PONG, ACK and BYE excepted.
+  void (*packet)(void *data, Peer *peer, const Packet *packet);
+  /// A line of a connected text peer.
+  void (*line)(void *data, Peer *peer, const char *text, size_t size);
+  /// See NetEvents.drops.
+  void (*drops)(void *data, Peer *peer, uint32_t tag, uint32_t dropped,
+                uint32_t queued);
+  /// A connected peer is gone (PEER_CLOSED). The relay calls session_forget when it is
+  /// done with it. A peer that was never accepted ends without this.
+  void (*disconnect)(void *data, Peer *peer, Code reason);
+} SessionEvents;
+
+/// The session's own NetEvents, to be passed to net_new with the session as data;
+/// `turn` is left for the caller to fill.
+NetEvents session_net_events(void);
+
+Session *session_new(const SessionLimits *limits, const SessionEvents *events,
+                     void *data);
+
+/// Must be called once before anything else; net is not owned.
+void session_attach(Session *session, Net *net);
+
+void session_free(Session *session);
+
+void session_set_limits(Session *session, const SessionLimits *limits);
+
+/// WELCOME and a place among the connected. False when the peer is gone by now.
+bool session_accept(Session *session, uint32_t peer);
+
+/// REJECTED and the end.
+void session_reject(Session *session, uint32_t peer, Code code, const char *reason);
+
+/// CLOSING (or `! Code: text` for a text peer) and the end, through `disconnect` when
+/// it was connected. With `text` NULL nothing is said. A peer that is closed already is
+/// left alone.
+void session_kick(Session *session, Peer *peer, Code code, const char *text);
+
+/// Frees a PEER_CLOSED peer. Its `rooms` have to be freed before.
+void session_forget(Session *session, Peer *peer);
+
+/// The peer, in whatever state, or NULL.
+Peer *session_find(const Session *session, uint32_t peer);
+
+/// The next peer after `*cursor` (start at 0), in whatever state, or NULL.
+Peer *session_next(const Session *session, uint32_t *cursor);
+
+/// Peers in PEER_CONNECTED.
+uint32_t session_count(const Session *session);
+
+SessionStats session_stats(const Session *session);
+
+/// CLOSING to everyone and the end of every peer; connections that arrive later are
+/// closed.
+void session_shutdown(Session *session, Code code, const char *text);
+
+/// ERROR for a binary peer (with `ref` and RESPONSE when `request` carries REQUEST;
+/// `request` may be NULL), the line `! Code: text` for a text peer. Nothing to a peer
+/// that is not connected; the same holds for the two below.
+void session_error(Session *session, Peer *peer, const Packet *request, Code code,
+                   const char *text);
+
+/// One packet to one peer; nothing to a text peer. `prefix` (may be NULL) goes before
+/// the payload and is counted in the length that is sent.
+void session_send(Session *session, Peer *peer, const Packet *packet,
+                  const void *prefix, uint32_t prefix_size, uint64_t key,
+                  uint8_t out_flags);
+
+/// One line to a text peer, nothing to others; `text` without end of line.
+void session_send_line(Session *session, Peer *peer, const char *text, size_t size,
+                       uint8_t priority, uint64_t key, uint8_t out_flags);
