@@ -1,0 +1,17 @@
+-- Settings of luacheck. Modules and tests see LuaJIT's globals, games what the sandbox gives them.
+std = "luajit"
+max_line_length = 110
+
+stds.game = {
+  read_globals = {
+    "_VERSION", "assert", "bit", "coroutine", "error", "getmetatable", "ipairs", "math", "next",
+    "pairs", "pcall", "print", "rawequal", "rawget", "rawset", "require", "select",
+    "setmetatable", "string", "table", "tonumber", "tostring", "type", "unpack", "xpcall",
+    debug = { fields = { "traceback" } },
+    os = { fields = { "clock", "date", "difftime", "time" } },
+  },
+}
+
+files["examples"].std = "game"
+files["tests"].std = "+busted"
+files["tests/**/games"].std = "game"

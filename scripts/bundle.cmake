@@ -1,0 +1,25 @@
+# Writes every Lua file under LUA_DIR/perigee into one C table, the bundle_files of
+# src/script/bundle.h, and beside it a depfile, so that a changed, new or removed file counts.
+#   cmake -D LUA_DIR=/path/to/lua -D OUTPUT=bundle.c -P scripts/bundle.cmake
+file(GLOB_RECURSE names LIST_DIRECTORIES true RELATIVE ${LUA_DIR} ${LUA_DIR}/perigee/*)
+list(SORT names)
+list(PREPEND names perigee)
+
+set(c "#include \"script/bundle.h\"\n\nconst BundleFile bundle_files[] = {\n")
+set(depfile "${OUTPUT}:")
+foreach(name IN LISTS names)
+  if(name MATCHES "\\.lua$" AND NOT name MATCHES "/_meta\\.lua$") # that one is for editors
+    # By way of hex, so that no byte of the source means anything to CMake or to C.
+    file(READ ${LUA_DIR}/${name} hex HEX)
+    string(REGEX REPLACE "(..)" "\\\\x\\1" text "${hex}")
+    string(LENGTH "${hex}" digits)
+    math(EXPR size "${digits} / 2")
+    string(APPEND c "  {\"${name}\",\n   \"${text}\",\n   ${size}},\n")
+  elseif(NOT IS_DIRECTORY ${LUA_DIR}/${name})
+    continue()
+  endif()
+  string(REPLACE " " "\\ " path "${LUA_DIR}/${name}")
+  string(APPEND depfile " \\\n  ${path}")
+endforeach()
+file(WRITE ${OUTPUT} "${c}  {0}};\n")
+file(WRITE ${OUTPUT}.d "${depfile}\n")

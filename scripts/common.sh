@@ -1,0 +1,10 @@
+# shellcheck shell=bash
+# Sourced by the other scripts: stops at the first failure, goes to the root of the project.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Runs a command and shows it first.
+run() {
+  printf '> %s\n' "$*" >&2
+  "$@"
+}

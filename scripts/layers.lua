@@ -1,0 +1,39 @@
+-- Fails where an include points up, where libuv or Lua are used outside their layer, and where a
+-- source file is missing from CMakeLists.txt. Run from the root: luajit scripts/layers.lua
+local LAYERS = { "base", "wire", "net", "session", "relay", "script", "app" }
+local CONFINED = { ["uv.h"] = "net", ["lua.h"] = "script", ["lualib.h"] = "script",
+                   ["lauxlib.h"] = "script", ["luajit.h"] = "script" }
+
+local rank, faults = {}, 0
+for i, layer in ipairs(LAYERS) do rank[layer] = i end
+
+local function fault(...)
+  faults = faults + 1
+  print(string.format(...))
+end
+
+local function check_include(path, line_number, layer, included)
+  local target = included:match("^(%w+)/")
+  if CONFINED[included] and CONFINED[included] ~= layer then
+    fault("%s:%d: <%s> belongs to src/%s alone", path, line_number, included, CONFINED[included])
+  elseif rank[target] and rank[target] > rank[layer] then
+    fault("%s:%d: %s is below %s and may not include it", path, line_number, layer, target)
+  end
+end
+
+local listed = io.open("CMakeLists.txt"):read("*a") .. io.open("tests/CMakeLists.txt"):read("*a")
+for path in io.popen("find src -name '*.[ch]' | sort"):lines() do
+  local layer = path:match("^src/(%w+)/")
+  if not rank[layer] then fault("%s:1: not in a layer's folder", path) end
+  if path:find("%.c$") and not listed:find(path, 1, true) then
+    fault("%s:1: not listed in CMakeLists.txt", path)
+  end
+  local line_number = 0
+  for line in io.lines(path) do
+    line_number = line_number + 1
+    local included = line:match('^%s*#%s*include%s*["<]([^">]+)')
+    if included then check_include(path, line_number, layer, included) end
+  end
+end
+
+os.exit(faults == 0 and 0 or 1)
