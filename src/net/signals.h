@@ -1,0 +1,20 @@
+// The signals that a server answers, delivered on the loop. SIGPIPE is ignored for the
+// process: writes to a socket that is gone give an error instead.
+#pragma once
+
+#include "net/net.h"
+
+typedef struct Signals Signals;
+
+typedef struct SignalEvents {
+  /// SIGINT or SIGTERM; `name` is one of these.
+  void (*stop)(void *data, const char *name);
+  /// SIGHUP.
+  void (*reload)(void *data);
+} SignalEvents;
+
+Signals *signals_open(Net *net, const SignalEvents *events, void *data);
+
+/// From now on the signals do what they did before signals_open, so that a second
+/// SIGINT ends a server that is slow to stop. Freed by the loop; NULL is allowed.
+void signals_close(Signals *signals);

@@ -1,0 +1,345 @@
+// Directories are watched, not files, because a file that is replaced takes its watch
+// with it: the directory of every symlink on the way to a file, the directory of the
+// file itself, and the one above. An event only says that it is time to look; what has
+// changed is found by comparing hashes. The handles are opened anew at every look: one
+// that sits on a directory which has been moved away cannot be told from a good one.
+#include "net/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/random.h"
+#include "net/internal.h"
+
+enum { SYMLINKS_MAX = 40, READ_STEP_BYTES = 64 << 10 };
+
+typedef struct File {
+  char *path;
+  bool exists;
+  bool is_empty;
+  uint64_t hash;
+  uint64_t doubted_ms;  // since when it has been found gone or empty; 0: it is not
+} File;
+
+typedef struct Directory {
+  uv_fs_event_t handle;
+  Watch *watch;
+  char *path;
+  Buf names;  // entries that matter, each with its NUL
+} Directory;
+
+struct Watch {
+  Net *net;
+  WatchCallback *on_change;
+  void *data;
+  uint64_t key[2];
+  File *files;
+  size_t file_count;
+  List directories;     // of Directory, open
+  uint32_t open_count;  // handles that are not closed yet
+  bool is_polling;      // some directory could not be watched
+  bool has_warned;      // of that
+  bool is_closing;
+  uint64_t first_ms;  // when the first event came that was not acted on; 0: none
+  Timer timer;
+};
+
+static void look(void *data, uint64_t now_ms);
+
+static void release(Watch *watch) {
+  if (watch->is_closing && watch->open_count == 0) mem_free(watch);
+}
+
+// --- Directories ---
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? path : slash + 1;
+}
+
+// Events about the directory itself come under its own name.
+static bool has_name(const Directory *directory, const char *name) {
+  const char *at = (const char *)directory->names.data;
+  const char *end = at + directory->names.size;
+  for (; at < end; at += strlen(at) + 1) {
+    if (strcmp(at, name) == 0) return true;
+  }
+  return strcmp(base_name(directory->path), name) == 0;
+}
+
+static void on_event(uv_fs_event_t *handle, const char *name, int events, int status) {
+  Directory *directory = handle->data;
+  Watch *watch = directory->watch;
+  (void)events, (void)status;
+  if (name != NULL && !has_name(directory, name)) return;
+  uint64_t now_ms = net_now_ms(watch->net);
+  if (watch->first_ms == 0) watch->first_ms = now_ms;
+  uint64_t due_ms = now_ms + WATCH_QUIET_MS;
+  uint64_t latest_ms = watch->first_ms + WATCH_PATIENCE_MS;
+  if (due_ms > latest_ms) due_ms = latest_ms;
+  timers_set(net_timers(watch->net), &watch->timer, due_ms, look, watch);
+}
+
+static void on_closed(uv_handle_t *handle) {
+  Directory *directory = handle->data;
+  Watch *watch = directory->watch;
+  buf_deinit(&directory->names);
+  mem_free(directory->path);
+  mem_free(directory);
+  watch->open_count--;
+  release(watch);
+}
+
+static void directory_close(Directory *directory) {
+  uv_close((uv_handle_t *)&directory->handle, on_closed);
+}
+
+// The open directory named by the first `size` bytes of `path`, or NULL.
+static Directory *directory_find(const Watch *watch, const char *path, size_t size) {
+  for (uint32_t i = 0; i < watch->directories.count; i++) {
+    Directory *directory = watch->directories.items[i];
+    if (strlen(directory->path) == size && memcmp(directory->path, path, size) == 0)
+      return directory;
+  }
+  return NULL;
+}
+
+static Directory *directory_open(Watch *watch, const char *path, size_t size) {
+  Directory *directory = mem_zalloc(sizeof *directory);
+  directory->watch = watch;
+  directory->path = mem_alloc(size + 1);
+  memcpy(directory->path, path, size);
+  directory->path[size] = '\0';
+  directory->handle.data = directory;
+  uv_fs_event_init(net_loop(watch->net), &directory->handle);
+  watch->open_count++;
+  int err = uv_fs_event_start(&directory->handle, on_event, directory->path, 0);
+  if (err == 0) {
+    list_add(&watch->directories, directory);
+    return directory;
+  }
+  if (err != UV_ENOENT && err != UV_ENOTDIR) {
+    if (!watch->has_warned)
+      log_warn(
+          "a directory cannot be watched; looking at its files now and then instead",
+          log_str("directory", directory->path), log_str("error", uv_strerror(err)));
+    watch->is_polling = watch->has_warned = true;
+  }
+  directory_close(directory);
+  return NULL;
+}
+
+// The bytes of the directory that holds `path`, which is absolute.
+static size_t parent_size(const char *path, size_t size) {
+  while (size > 1 && path[size - 1] == '/') size--;
+  while (size > 1 && path[size - 1] != '/') size--;
+  while (size > 1 && path[size - 1] == '/') size--;
+  return size;
+}
+
+// Watches for changes of the directory entry that the first `size` bytes of `path`
+// name. False when its directory cannot be watched.
+static bool watch_entry(Watch *watch, const char *path, size_t size) {
+  size_t parent = parent_size(path, size);
+  Directory *directory = directory_find(watch, path, parent);
+  if (directory == NULL) directory = directory_open(watch, path, parent);
+  if (directory == NULL) return false;
+  parent += strspn(path + parent, "/");
+  if (size > parent) buf_append(&directory->names, path + parent, size - parent);
+  buf_u8(&directory->names, 0);
+  return true;
+}
+
+// Replaces the first `size` bytes of `path`, a symlink, by what it points to. False
+// when that is too long or cannot be read.
+static bool follow(char path[PATH_MAX], size_t size) {
+  char link[PATH_MAX], rest[PATH_MAX], target[PATH_MAX];
+  memcpy(link, path, size);
+  link[size] = '\0';
+  memcpy(rest, path + size, strlen(path + size) + 1);
+  ssize_t length = readlink(link, target, sizeof target - 1);
+  if (length <= 0) return false;
+  target[length] = '\0';
+  size_t keep = target[0] == '/' ? 0 : parent_size(path, size);
+  if (keep + (size_t)length + strlen(rest) + 2 > PATH_MAX) return false;
+  path[keep] = '\0';
+  if (keep > 0) strcat(path, "/");
+  strcat(path, target);
+  strcat(path, rest);
+  return true;
+}
+
+// Watches the directory of every symlink on the way along `path` and brings `path` to
+// where they lead, as far as it exists.
+static void watch_symlinks(Watch *watch, char path[PATH_MAX]) {
+  int followed = 0;
+  size_t size = 0;
+  while (path[size] != '\0' && followed < SYMLINKS_MAX) {
+    size += strspn(path + size, "/");
+    size += strcspn(path + size, "/");
+    char part[PATH_MAX];
+    memcpy(part, path, size);
+    part[size] = '\0';
+    struct stat info;
+    if (lstat(part, &info) != 0) return;
+    if (!S_ISLNK(info.st_mode)) continue;
+    watch_entry(watch, path, size);
+    if (!follow(path, size)) return;
+    followed++;
+    size = 0;
+  }
+}
+
+static void watch_path(Watch *watch, const char *file) {
+  char path[PATH_MAX];
+  if (file[0] == '/') {
+    path[0] = '\0';
+  } else {
+    if (getcwd(path, sizeof path - 1) == NULL) return;
+    strcat(path, "/");
+  }
+  if (strlen(path) + strlen(file) >= sizeof path) return;
+  strcat(path, file);
+  watch_symlinks(watch, path);
+  // The file in its directory and that in the one above, of those that exist.
+  int watched = 0;
+  for (size_t size = strlen(path); watched < 2 && size > 1;
+       size = parent_size(path, size))
+    watched += watch_entry(watch, path, size);
+}
+
+// The new handles are there before the old ones go, so nothing is missed in between.
+static void watch_directories(Watch *watch) {
+  List old = watch->directories;
+  watch->directories = (List){0};
+  watch->is_polling = false;
+  for (size_t i = 0; i < watch->file_count; i++)
+    watch_path(watch, watch->files[i].path);
+  for (uint32_t i = 0; i < old.count; i++) directory_close(old.items[i]);
+  list_deinit(&old);
+}
+
+// --- Files ---
+
+static int read_file(const char *path, Buf *bytes) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return -errno;
+  ssize_t size;
+  do {
+    size = read(fd, buf_reserve(bytes, READ_STEP_BYTES), READ_STEP_BYTES);
+    if (size > 0) bytes->size += (size_t)size;
+  } while (size > 0);
+  int err = size < 0 ? -errno : 0;
+  close(fd);
+  return err;
+}
+
+static File file_now(const Watch *watch, const File *file) {
+  Buf bytes = {0};
+  File now = *file;
+  int err = read_file(file->path, &bytes);
+  if (err != -EMFILE && err != -ENFILE) {  // these say nothing about the file
+    now.exists = err == 0;
+    now.is_empty = bytes.size == 0;
+    now.hash = now.exists ? names_hash(watch->key, bytes.data, bytes.size) : 0;
+  }
+  buf_deinit(&bytes);
+  return now;
+}
+
+// Takes what a file is like now as known. Returns whether it changed; one that seems to
+// be in the middle of being saved is left for a later look.
+static bool file_update(Watch *watch, File *file, uint64_t now_ms) {
+  File now = file_now(watch, file);
+  bool is_changed = now.exists != file->exists || now.hash != file->hash;
+  bool is_doubtful = file->exists && !file->is_empty && (!now.exists || now.is_empty);
+  if (is_doubtful && file->doubted_ms == 0) file->doubted_ms = now_ms;
+  if (is_doubtful && now_ms < file->doubted_ms + WATCH_GRACE_MS) return false;
+  now.doubted_ms = 0;
+  *file = now;
+  return is_changed;
+}
+
+static bool is_doubting(const Watch *watch) {
+  for (size_t i = 0; i < watch->file_count; i++) {
+    if (watch->files[i].doubted_ms != 0) return true;
+  }
+  return false;
+}
+
+static void look(void *data, uint64_t now_ms) {
+  Watch *watch = data;
+  bool is_changed = false;
+  watch->first_ms = 0;
+  watch_directories(watch);
+  for (size_t i = 0; i < watch->file_count; i++)
+    is_changed |= file_update(watch, &watch->files[i], now_ms);
+  if (is_doubting(watch))
+    timers_set(net_timers(watch->net), &watch->timer, now_ms + WATCH_QUIET_MS, look,
+               watch);
+  else if (watch->is_polling)
+    timers_set(net_timers(watch->net), &watch->timer, now_ms + WATCH_POLL_MS, look,
+               watch);
+  if (is_changed) watch->on_change(watch->data);
+}
+
+static File file_new(Watch *watch, const char *path) {
+  File *files = watch->files;
+  for (size_t i = 0; i < watch->file_count; i++) {
+    if (files[i].path == NULL || strcmp(files[i].path, path) != 0) continue;
+    File file = files[i];
+    files[i].path = NULL;  // moves to the new set
+    return file;
+  }
+  File file = {.path = mem_strdup(path)};
+  return file_now(watch, &file);
+}
+
+static void free_files(File *files, size_t count) {
+  for (size_t i = 0; i < count; i++) mem_free(files[i].path);
+  mem_free(files);
+}
+
+// --- The surface ---
+
+Watch *watch_open(Net *net, WatchCallback *on_change, void *data) {
+  Watch *watch = mem_zalloc(sizeof *watch);
+  watch->net = net;
+  watch->on_change = on_change;
+  watch->data = data;
+  random_bytes(watch->key, sizeof watch->key);
+  return watch;
+}
+
+void watch_set(Watch *watch, const char *const *files, size_t count) {
+  File *next = mem_zalloc((count + 1) * sizeof *next);
+  for (size_t i = 0; i < count; i++) next[i] = file_new(watch, files[i]);
+  free_files(watch->files, watch->file_count);
+  watch->files = next;
+  watch->file_count = count;
+  watch_directories(watch);
+  if (watch->is_polling && !timers_is_set(&watch->timer))
+    timers_set(net_timers(watch->net), &watch->timer,
+               net_now_ms(watch->net) + WATCH_POLL_MS, look, watch);
+}
+
+void watch_close(Watch *watch) {
+  if (watch == NULL || watch->is_closing) return;
+  timers_stop(net_timers(watch->net), &watch->timer);
+  for (uint32_t i = 0; i < watch->directories.count; i++)
+    directory_close(watch->directories.items[i]);
+  list_deinit(&watch->directories);
+  free_files(watch->files, watch->file_count);
+  watch->is_closing = true;
+  release(watch);
+}

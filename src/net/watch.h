@@ -1,0 +1,35 @@
+// Watches files for changes of content. What counts is what a reader of the file would
+// see: saving by rename, truncating and writing, exchanging a symlink anywhere in the
+// path, or a whole directory are changes; touching a file is none. A file may be
+// missing and appear later.
+//
+// Where the kernel cannot watch a directory (it is missing, or inotify is out of
+// watches), files are looked at every WATCH_POLL_MS instead.
+#pragma once
+
+#include <stddef.h>
+
+#include "net/net.h"
+
+typedef struct Watch Watch;
+
+enum {
+  WATCH_QUIET_MS = 25,     // so long nothing has to happen before files are compared
+  WATCH_PATIENCE_MS = 75,  // but they are compared this long after the first sign
+  WATCH_GRACE_MS =
+      100,  // a file may be gone or empty for so long while it is being saved
+  WATCH_POLL_MS = 200,
+};
+
+/// Some watched file has changed. Changes made together are told once.
+typedef void WatchCallback(void *data);
+
+Watch *watch_open(Net *net, WatchCallback *on_change, void *data);
+
+/// Watches these files and no others. What is known of those that were watched before
+/// is kept, so a change between the last call of `on_change` and this one is still
+/// told.
+void watch_set(Watch *watch, const char *const *files, size_t count);
+
+/// Freed by the loop; NULL is allowed.
+void watch_close(Watch *watch);

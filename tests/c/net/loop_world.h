@@ -1,0 +1,80 @@
+// What the tests of net's small parts share: a Net without connections, a folder of its
+// own, and turning the loop until something holds.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "net/internal.h"
+
+enum { FOLDER_SIZE = 64, PATH_SIZE = 256, DEADLINE_MS = 5000, TURN_MS = 5 };
+
+typedef struct LoopWorld {
+  Net *net;
+  char folder[FOLDER_SIZE];
+} LoopWorld;
+
+static inline bool loop_world_turn(void *data, uint64_t now_ms) {
+  (void)data, (void)now_ms;
+  return false;
+}
+
+static inline void loop_world_init(LoopWorld *world) {
+  NetLimits limits = {.max_payload = 1024, .channel_capacity = 16};
+  NetEvents events = {.turn = loop_world_turn};
+  world->net = net_new(&limits, &events, world);
+  snprintf(world->folder, sizeof world->folder, "/tmp/perigee-test-XXXXXX");
+  assert_non_null(mkdtemp(world->folder));
+}
+
+/// Everything that was opened on the net must have been closed.
+static inline void loop_world_deinit(LoopWorld *world) {
+  net_free(world->net);
+  char command[PATH_SIZE];
+  snprintf(command, sizeof command, "rm -rf '%s'", world->folder);
+  assert_int_equal(system(command), 0);
+  assert_int_equal(mem_live(), 0);
+}
+
+static inline void loop_world_on_wake(void *data, uint64_t now_ms) {
+  (void)data, (void)now_ms;
+}
+
+/// Turns the loop once; waits at most TURN_MS.
+static inline void loop_world_turn_once(LoopWorld *world) {
+  Timer wake = {0};
+  uv_loop_t *loop = net_loop(world->net);
+  uv_update_time(loop);
+  timers_set(net_timers(world->net), &wake, net_now_ms(world->net) + TURN_MS,
+             loop_world_on_wake, NULL);
+  uv_run(loop, UV_RUN_NOWAIT);  // arms the clock
+  uv_run(loop, UV_RUN_ONCE);
+  timers_stop(net_timers(world->net), &wake);
+}
+
+/// Turns the loop until `condition` holds. False when that takes too long.
+static inline bool loop_world_wait(LoopWorld *world, bool (*condition)(void *data),
+                                   void *data) {
+  uint64_t deadline_us = net_clock_us() + DEADLINE_MS * 1000;
+  while (!condition(data)) {
+    if (net_clock_us() > deadline_us) return false;
+    loop_world_turn_once(world);
+  }
+  return true;
+}
+
+/// Turns the loop for so long: for what must not happen.
+static inline void loop_world_run(LoopWorld *world, uint64_t milliseconds) {
+  uint64_t end_us = net_clock_us() + milliseconds * 1000;
+  while (net_clock_us() < end_us) loop_world_turn_once(world);
+}
