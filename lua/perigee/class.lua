@@ -1,0 +1,66 @@
+--- Objects whose fields are partly read from the server: methods, getters, and a clear error for
+--- whatever else a script reads or writes.
+
+local fault = require "perigee.fault"
+
+local class = {}
+
+local function names_of(...)
+  local names = {}
+  for i = 1, select("#", ...) do
+    for name in pairs((select(i, ...))) do
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+
+--- Completes a metatable.
+---@param meta table with __metatable, the class's name
+---@param methods table<string, function>
+---@param getters table<string, fun(self: table): any>
+---@param fields table<string, true> plain fields, set when the object was made
+function class.define(meta, methods, getters, fields)
+  local name = meta.__metatable
+
+  function meta.__index(self, key)
+    local method = methods[key]
+    if method then
+      return method
+    end
+    local getter = getters[key]
+    if getter then
+      return getter(self)
+    end
+    if fields[key] then
+      return nil
+    end
+    fault.raise("a %s has no %s%s", name, tostring(key),
+      fault.hint(tostring(key), names_of(methods, getters, fields)))
+  end
+
+  function meta.__newindex(self, key, value)
+    if key ~= "state" then
+      fault.raise("a %s's fields cannot be set; %s.state.%s is free for the game", name, name,
+        tostring(key))
+    end
+    fault.check(name .. ".state", value, "table")
+    rawset(self, key, value)
+  end
+
+  function meta.__tostring(self)
+    return name .. " " .. self.id .. " (" .. tostring(self.name) .. ")"
+  end
+end
+
+
+--- A getter for `state`: a table of the object's own, made when first read.
+function class.state(self)
+  local state = {}
+  rawset(self, "state", state)
+  return state
+end
+
+return class

@@ -1,0 +1,449 @@
+--- A client of a Perigee server, for tools, tests and plain LuaJIT. Reads top to bottom:
+---
+---   local client = require "perigee.client"
+---   local c = assert(client.connect("localhost:7777", { name = "ann" }))
+---   local room = assert(c:join("lobby"))
+---   room:broadcast("hello")
+---   print(c:recv(5).type)
+---   c:close()
+---
+--- What you ask for is returned; what happens unasked is an event, for a handler (`on`) or for
+--- `recv`. Calls fail with nil, a message and a code, never with an error. docs/lua-client.md is
+--- the guide.
+
+local address = require "perigee.client.address"
+local commands = require "perigee.client.commands"
+local json = require "perigee.client.json"
+local loop = require "perigee.client.loop"
+local protocol = require "perigee.client.protocol"
+local Room = require "perigee.client.room"
+
+local TIMEOUT = 10 -- seconds, for a call that names none
+local CLOSE_TIMEOUT = 1 -- seconds that the server has to answer a BYE
+
+---@class perigee.Client
+---@field id integer this client's peer id
+---@field name string
+---@field session string the session's UUID
+---@field connected boolean
+---@field max_payload integer bytes of one packet's payload
+---@field ping_interval number seconds
+---@field tick_rate integer
+---@field server_time number Unix time in seconds, as of the connection
+---@field timeout number seconds that a call waits when it names no timeout
+---@field reason? table { code, message }: why the connection ended
+local Client = {}
+Client.__index = Client
+
+local client = {
+  spawn = loop.spawn,
+  run = loop.run,
+  sleep = loop.sleep,
+  now = loop.now,
+  json = json.raw,
+}
+
+
+-- Connecting ------------------------------------------------------------------------------------
+
+local function uuid_text(raw)
+  local hex = raw:gsub(".", function(char) return ("%02x"):format(char:byte()) end)
+  return (hex:gsub("^(%x%x%x%x%x%x%x%x)(%x%x%x%x)(%x%x%x%x)(%x%x%x%x)", "%1-%2-%3-%4-"))
+end
+
+
+local function new_client(transport, options)
+  return setmetatable({
+    name = options.name,
+    timeout = options.timeout,
+    connected = false,
+    _transport = transport,
+    _protocol = protocol.new(),
+    _slots = {}, -- ref -> the slot of the call that waits for the answer
+    _queue = {}, -- events nobody took yet
+    _receivers = {}, -- slots of the calls to recv that wait, oldest first
+    _handlers = {},
+    _ask_handlers = {},
+    _opening = loop.slot(),
+    _ended = loop.slot(),
+  }, Client)
+end
+
+
+--- Waits for the server's answer to HELLO.
+local function shake_hands(self, token, timeout)
+  self._transport:write(commands.hello(self.name, token))
+  local welcome, message, code = loop.wait(self._opening, timeout)
+  if not welcome then
+    self._transport:close()
+    if message == "timeout" then
+      message = "the server did not answer HELLO; is it a Perigee server?"
+      code = "HandshakeTimeout"
+    end
+    return nil, message, code
+  end
+  return self
+end
+
+
+--- Connects and says HELLO. Options: `name` (1 to 64 bytes, "guest" when left out), `token` (a
+--- text for the server's on_connect), `timeout` (seconds, 10 when left out; also for later calls).
+---@param where string "host", "host:port" or "[v6]:port"
+---@param options? { name?: string, token?: string, timeout?: number }
+---@return perigee.Client?, string? message, string? code
+function client.connect(where, options)
+  options = options or {}
+  local host, port = address.parse(where)
+  if not host then return nil, port, "EINVAL" end
+  local name, token = options.name or "guest", options.token or ""
+  if #name > 255 then return nil, "a name is 1 to 64 bytes", "Protocol" end
+  if #token > 65535 then return nil, "a token is at most 65535 bytes", "Protocol" end
+  local timeout = options.timeout or TIMEOUT
+  local deadline = loop.now() + timeout
+  local target = "cannot connect to " .. address.format(host, port) .. ": "
+  local transport, message, code = loop.connect(host, port, timeout)
+  if not transport then return nil, target .. message, code end
+  local self = new_client(transport, { name = name, timeout = timeout })
+  transport:start(function(data) self:_on_bytes(data) end,
+    function(...) self:_on_end(...) end)
+  local connected
+  connected, message, code = shake_hands(self, token, deadline - loop.now())
+  if not connected then return nil, target .. message, code end
+  return self
+end
+
+
+-- What arrives ----------------------------------------------------------------------------------
+
+function Client:_on_bytes(data)
+  self._protocol:receive(data)
+  for event in self._protocol.next_event, self._protocol do self:_take(event) end
+end
+
+
+function Client:_on_end(code, message)
+  local event = self._protocol:finish(code, message)
+  if event then self:_take(event) end
+end
+
+
+--- What the client itself does about some events. Nothing else happens with those it returns true
+--- for.
+local TAKE = {}
+
+
+function TAKE.ping(self, event)
+  self._transport:write(event.answer)
+  return true
+end
+
+
+function TAKE.welcome(self, event)
+  self.connected = true
+  self.id, self.session = event.id, uuid_text(event.session)
+  self.max_payload, self.tick_rate = event.max_payload, event.tick_rate
+  self.ping_interval = event.ping_interval_ms / 1e3
+  self.server_time = event.server_time_us / 1e6
+  loop.fill(self._opening, event)
+  return true
+end
+
+
+function TAKE.rejected(self, event)
+  loop.fill(self._opening, nil, event.message, event.code)
+end
+
+
+function TAKE.joined(self, event)
+  event.room = setmetatable(event.room, Room)
+  event.room.client = self
+end
+
+
+function TAKE.ask(self, event)
+  local fn = self._ask_handlers[event.name]
+  if not fn then return false end
+  loop.enter(function() self:answer(event, fn(event.value, event.room)) end)
+  return true
+end
+
+
+function TAKE.closed(self, event)
+  self.connected = false
+  self.reason = { code = event.code, message = event.message }
+  self._transport:close()
+  if self._stop_waiting then self._stop_waiting() end
+  local slots = self._slots
+  self._slots = {}
+  for _, slot in pairs(slots) do loop.fill(slot, nil, event.message, event.code) end
+  loop.fill(self._opening, nil, event.message, event.code)
+  loop.fill(self._ended)
+end
+
+
+--- Gives an event to who waits for it: the call it answers, a handler, `recv`, or the queue.
+function Client:_take(event)
+  local take = TAKE[event.type]
+  if take and take(self, event) then return end
+  local slot = event.answers and self._slots[event.answers]
+  if slot then return loop.fill(slot, event) end
+  self:_publish(event)
+  if event.type ~= "closed" then return end
+  while #self._receivers > 0 do
+    loop.fill(table.remove(self._receivers, 1), nil, "closed")
+  end
+end
+
+
+function Client:_publish(event)
+  local handler = self._handlers[event.type] or self._handlers["*"]
+  if handler then return loop.enter(handler, event) end
+  while #self._receivers > 0 do
+    local slot = table.remove(self._receivers, 1)
+    if not slot.is_filled then return loop.fill(slot, event) end
+  end
+  self._queue[#self._queue + 1] = event
+end
+
+
+--- The next event that no handler takes; nil, "timeout" when none comes in time; nil, "closed"
+--- when the connection is over and all its events were taken. The last event is of type "closed".
+---@param timeout? number seconds; nil waits for ever, 0 not at all
+---@return table? event, string? reason
+function Client:recv(timeout)
+  if timeout == 0 and #self._queue == 0 then loop.poll() end
+  if #self._queue > 0 then return table.remove(self._queue, 1) end
+  if self._ended.is_filled then return nil, "closed" end
+  if timeout == 0 then return nil, "timeout" end
+  local slot = loop.slot()
+  self._receivers[#self._receivers + 1] = slot
+  local event, reason = loop.wait(slot, timeout)
+  for i, other in ipairs(self._receivers) do
+    if other == slot then table.remove(self._receivers, i) end
+  end
+  return event, reason
+end
+
+
+--- Calls `fn(event)` for every event of a type, in a coroutine, so it may wait; "*" stands for
+--- all types without a handler of their own. Events of that type that already wait for `recv` go
+--- to it at once. nil takes the handler away.
+---@param type string
+---@param fn? fun(event: table)
+function Client:on(type, fn)
+  self._handlers[type] = fn
+  if not fn then return end
+  local waiting = self._queue
+  self._queue = {}
+  for _, event in ipairs(waiting) do self:_publish(event) end
+end
+
+
+--- Answers the server's questions called `name`: what `fn(value, room)` returns is the answer.
+--- Questions without a handler are events of type "ask", for `answer`.
+---@param name string
+---@param fn? fun(value: any, room: perigee.client.Room?): any
+function Client:on_ask(name, fn)
+  self._ask_handlers[name] = fn
+end
+
+
+-- Calls -----------------------------------------------------------------------------------------
+
+--- Sends bytes; nil, message, code when the connection is over or the packet too large.
+function Client:_send(data)
+  if not self.connected then
+    local reason = self.reason or { code = "ConnectionClosed" }
+    return nil, "closed", reason.code
+  end
+  local size = #data - 12
+  if size > self.max_payload then
+    return nil, ("%d bytes of payload, and the server takes %d"):format(size, self.max_payload),
+      "PayloadTooLarge"
+  end
+  self._transport:write(data)
+  return true
+end
+
+
+--- Sends a request and waits for the event that answers it.
+function Client:_request(data, ref, timeout)
+  local slot = loop.slot()
+  self._slots[ref] = slot
+  local sent, message, code = self:_send(data)
+  if not sent then
+    self._slots[ref] = nil
+    self._protocol:forget(ref)
+    return nil, message, code
+  end
+  local event
+  event, message, code = loop.wait(slot, timeout or self.timeout)
+  self._slots[ref] = nil
+  self._protocol:forget(ref)
+  if not event then return nil, message, code or message end
+  if event.type == "error" then return nil, event.message, event.code end
+  return event
+end
+
+
+local function is_countable(name)
+  if #name <= 255 then return true end
+  return nil, "a name is 1 to 64 bytes", "Protocol"
+end
+
+
+--- Joins a room and waits for the server's yes or no.
+---@param name string
+---@return perigee.client.Room?, string? message, string? code
+function Client:join(name)
+  local fits, problem, wrong = is_countable(name)
+  if not fits then return nil, problem, wrong end
+  local event, message, code = self:_request(self._protocol:request(commands.join, name))
+  if not event then return nil, message, code end
+  return event.room
+end
+
+
+function Client:_leave(room)
+  local event, message, code = self:_request(self._protocol:request(commands.leave, room.id))
+  if not event then return nil, message, code end
+  return true
+end
+
+
+function Client:_broadcast(room, data, options)
+  return self:_send(commands.broadcast(room.id, data, options))
+end
+
+
+--- Sends a message to the server's script. Options: `room`, `priority`, `reliable`.
+---@param name string
+---@param value? any what JSON can hold, or `client.json "[]"`
+---@param options? table
+---@return true? sent, string? message, string? code
+function Client:send(name, value, options)
+  local room_id = options and options.room and options.room.id or 0
+  return self:_send(commands.message(room_id, name, value, options))
+end
+
+
+--- Asks the server's script and waits for the answer: the value, or nil, message, code; when none
+--- comes in time nil, "timeout".
+---@param name string
+---@param value? any
+---@param timeout? number seconds
+---@param room? perigee.client.Room
+---@return any answer, string? message, string? code
+function Client:ask(name, value, timeout, room)
+  local data, ref = self._protocol:request(commands.ask, room and room.id or 0, name, value)
+  local event, message, code = self:_request(data, ref, timeout)
+  if not event then return nil, message, code end
+  return event.value
+end
+
+
+--- Answers an event of type "ask".
+---@param event table
+---@param value? any
+---@return true? sent, string? message, string? code
+function Client:answer(event, value)
+  return self:_send(commands.answer(event, value))
+end
+
+
+--- The rooms that the server lists: { id, name, members (how many) } each.
+---@return { id: integer, name: string, members: integer }[]?, string? message, string? code
+function Client:rooms()
+  local event, message, code = self:_request(self._protocol:request(commands.list_rooms))
+  if not event then return nil, message, code end
+  return event.rooms
+end
+
+
+--- The room this client is in under that name, or nil.
+---@param name string
+---@return perigee.client.Room?
+function Client:room(name)
+  for _, room in pairs(self._protocol.rooms) do
+    if room.name == name then return room end
+  end
+  return nil
+end
+
+
+--- The time to the server and back, in seconds.
+---@param timeout? number seconds
+---@return number? latency, string? message, string? code
+function Client:ping(timeout)
+  local start = loop.now()
+  local data, ref = self._protocol:request(commands.ping)
+  local event, message, code = self:_request(data, ref, timeout)
+  if not event then return nil, message, code end
+  return loop.now() - start
+end
+
+
+--- Serves a plugin channel: packets that others send on it arrive as events of type "packet" with
+--- their `sender`.
+---@param name string
+---@return integer? channel, string? message, string? code
+function Client:open_channel(name)
+  local fits, problem, wrong = is_countable(name)
+  if not fits then return nil, problem, wrong end
+  local event, message, code = self:_request(self._protocol:request(commands.open_channel, name))
+  if not event then return nil, message, code end
+  return event.channel
+end
+
+
+--- Serves a plugin channel no longer.
+---@param channel integer
+---@return true? sent, string? message, string? code
+function Client:close_channel(channel)
+  self._protocol:stop_serving(channel)
+  return self:_send(commands.close_channel(channel))
+end
+
+
+--- Sends a packet on a channel of the game or of a plugin. Options: `priority`, `reliable`; `to`
+--- (a peer id) on a channel that this client serves; `ref` with `request` or `response`.
+---@param channel integer
+---@param number integer the packet's type
+---@param data? string
+---@param options? table
+---@return true? sent, string? message, string? code
+function Client:send_packet(channel, number, data, options)
+  local payload = self._protocol:address(channel, data or "", options and options.to)
+  return self:_send(commands.packet(channel, number, payload, options))
+end
+
+
+--- Waits until the system has taken all that was sent: for those who send faster than the network
+--- carries.
+---@return true? flushed, string? message, string? code
+function Client:flush()
+  self._transport:flush()
+  if self.connected then return true end
+  return nil, "closed", self.reason and self.reason.code or "ConnectionClosed"
+end
+
+
+--- Says BYE and closes. Everything sent before has reached the server when this returns, unless the
+--- server went away.
+---@return true
+function Client:close()
+  if self._ended.is_filled then return true end
+  if self.connected then
+    self.connected = false
+    self._transport:write(commands.bye())
+    self._transport:shutdown()
+    self._stop_waiting = loop.after(CLOSE_TIMEOUT, function()
+      self:_on_end("ConnectionClosed", "closed")
+    end)
+  end
+  if loop.can_wait() then loop.wait(self._ended) end
+  return true
+end
+
+
+return client

@@ -1,0 +1,43 @@
+--- Addresses as people type them: `host`, `host:port`, `[v6]:port`, `v6`.
+
+local constants = require "perigee.client.constants"
+
+local address = {}
+
+
+local function split(text)
+  local host, port = text:match("^%[([^%]]+)%]:?(%d*)$")
+  if host then return host, port end
+  local _, colons = text:gsub(":", "")
+  if colons > 1 then return text, "" end
+  return text:match("^([^:]+):(%d+)$") or text:match("^[^:]+$"), text:match(":(%d+)$") or ""
+end
+
+
+--- The host and the port (7777 when it is not named) of an address; or nil and what is wrong.
+---@param text string
+---@return string? host, integer|string port_or_problem
+function address.parse(text)
+  local host, port = split(text)
+  if not host or host:find("[%s%c%[%]]") then
+    return nil, ("%q is not an address; use host, host:port or [v6]:port"):format(text)
+  end
+  if port == "" then return host, constants.DEFAULT_PORT end
+  local number = tonumber(port)
+  if number < 1 or number > 65535 then
+    return nil, ("port %s is not between 1 and 65535"):format(port)
+  end
+  return host, number
+end
+
+
+--- The address as text, the way `parse` reads it.
+---@param host string
+---@param port integer
+---@return string
+function address.format(host, port)
+  return (host:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(host, port)
+end
+
+
+return address

@@ -1,0 +1,190 @@
+--- What a client sends, as bytes: one function per packet of docs/protocol.md. Those that ask for
+--- an answer take the ref first. They raise for values that have no encoding (an unknown priority,
+--- a function in a message).
+
+local bytes = require "perigee.client.bytes"
+local constants = require "perigee.client.constants"
+local json = require "perigee.client.json"
+local packet = require "perigee.client.packet"
+
+local CHANNEL, FLAG, REQUEST = constants.CHANNEL, constants.FLAG, constants.REQUEST
+local CRITICAL = { priority = "critical" }
+
+---@class perigee.client.SendOptions
+---@field priority? "critical"|"high"|"normal"|"low"
+---@field reliable? boolean
+
+local commands = {}
+
+
+local function priority_of(options)
+  local name = options and options.priority or "normal"
+  local priority = constants.PRIORITY[name]
+  if not priority then
+    error(("no priority %q; there are critical, high, normal and low"):format(tostring(name)), 0)
+  end
+  return priority
+end
+
+
+local function flags_of(options, flags)
+  return (flags or 0) + (options and options.reliable and FLAG.RELIABLE or 0)
+end
+
+
+local function control(layout, values, ref, options)
+  return packet.encode {
+    channel = CHANNEL.CONTROL,
+    number = layout.number,
+    priority = priority_of(options),
+    flags = flags_of(options, ref and FLAG.REQUEST),
+    ref = ref,
+    payload = bytes.write(layout, values),
+  }
+end
+
+
+---@param name string
+---@param token string
+---@return string
+function commands.hello(name, token)
+  return control(REQUEST.HELLO, {
+    version = constants.VERSION,
+    protocol_hash = 0,
+    name = name,
+    token = token,
+    resume_token = constants.NO_TOKEN,
+    reliable_received = 0,
+  })
+end
+
+
+---@param ref integer
+---@param name string
+---@return string
+function commands.join(ref, name)
+  return control(REQUEST.JOIN, { name = name }, ref)
+end
+
+
+---@param ref integer
+---@param room_id integer
+---@return string
+function commands.leave(ref, room_id)
+  return control(REQUEST.LEAVE, { room = room_id }, ref)
+end
+
+
+---@param room_id integer
+---@param data string
+---@param options? perigee.client.SendOptions
+---@return string
+function commands.broadcast(room_id, data, options)
+  return control(REQUEST.BROADCAST, { room = room_id, data = data }, nil, options)
+end
+
+
+---@param ref integer
+---@return string
+function commands.list_rooms(ref)
+  return control(REQUEST.ROOM_LIST, {}, ref)
+end
+
+
+--- A PING whose value is its ref, so that the PONG finds its way back.
+---@param ref integer
+---@return string
+function commands.ping(ref)
+  return control(REQUEST.PING, { value = bytes.integer(ref, 8) }, nil, CRITICAL)
+end
+
+
+---@param value string the PING's
+---@return string
+function commands.pong(value)
+  return control(REQUEST.PONG, { value = value }, nil, CRITICAL)
+end
+
+
+---@param ref integer
+---@param name string
+---@return string
+function commands.open_channel(ref, name)
+  return control(REQUEST.CHANNEL_OPEN, { name = name }, ref)
+end
+
+
+---@param channel integer
+---@return string
+function commands.close_channel(channel)
+  return control(REQUEST.CHANNEL_CLOSE, { channel = channel })
+end
+
+
+---@return string
+function commands.bye()
+  return control(REQUEST.BYE, {})
+end
+
+
+local function message(room_id, name, value, ref, flags, options)
+  return packet.encode {
+    channel = CHANNEL.MESSAGES,
+    number = 0,
+    priority = priority_of(options),
+    flags = flags_of(options, flags),
+    ref = ref,
+    payload = bytes.integer(room_id, 4) .. json.encode_message(name, value),
+  }
+end
+
+
+---@param room_id integer 0: none
+---@param name string
+---@param value any
+---@param options? perigee.client.SendOptions
+---@return string
+function commands.message(room_id, name, value, options)
+  return message(room_id, name, value, nil, nil, options)
+end
+
+
+---@param ref integer
+---@param room_id integer 0: none
+---@param name string
+---@param value any
+---@return string
+function commands.ask(ref, room_id, name, value)
+  return message(room_id, name, value, ref, FLAG.REQUEST)
+end
+
+
+--- The answer to an event of type "ask".
+---@param ask table the event
+---@param value any
+---@return string
+function commands.answer(ask, value)
+  return message(ask.room_id, ask.name, value, ask.ref, FLAG.RESPONSE)
+end
+
+
+--- A packet on a channel of the game or of a plugin.
+---@param channel integer
+---@param number integer
+---@param data string
+---@param options? table priority, reliable, ref, request, response
+---@return string
+function commands.packet(channel, number, data, options)
+  local flag = options and (options.request and FLAG.REQUEST or options.response and FLAG.RESPONSE)
+  return packet.encode {
+    channel = channel,
+    number = number,
+    priority = priority_of(options),
+    flags = flags_of(options, flag or 0),
+    ref = options and options.ref,
+    payload = data,
+  }
+end
+
+
+return commands

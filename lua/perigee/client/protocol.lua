@@ -1,0 +1,306 @@
+--- The client's half of docs/protocol.md without any I/O: bytes received give events (commands.lua
+--- is the other direction). It keeps what follows from them: the rooms this client is in, the
+--- channels it serves, and which requests wait for an answer.
+---
+--- An event that answers a request has `answers` set to the request's ref; every other event is
+--- news. After an event of type "closed" there are no more.
+
+local bytes = require "perigee.client.bytes"
+local commands = require "perigee.client.commands"
+local constants = require "perigee.client.constants"
+local json = require "perigee.client.json"
+local packet = require "perigee.client.packet"
+
+local CHANNEL, FLAG = constants.CHANNEL, constants.FLAG
+
+---@class perigee.client.Protocol
+---@field phase "handshake"|"open"|"closed"
+---@field rooms table<integer, table> by id: { id, name, members = { [peer id] = name }, joined }
+---@field max_payload integer what the server takes; known from WELCOME on
+local Protocol = {}
+Protocol.__index = Protocol
+
+local protocol = {}
+
+
+---@return perigee.client.Protocol
+function protocol.new()
+  return setmetatable({
+    phase = "handshake",
+    rooms = {},
+    max_payload = math.huge,
+    _packets = packet.reader(),
+    _requests = {}, -- ref -> true while the answer is awaited
+    _last_ref = 0,
+    _serving = {}, -- channel -> true
+    _reason = nil, -- why the server says it closes: { code, message }
+  }, Protocol)
+end
+
+
+--- The name of a code.
+---@param number integer
+---@return string
+function protocol.code_name(number)
+  return constants.CODES[number] or "Unknown"
+end
+
+
+--- Makes a request: `encode(ref, ...)` (of commands.lua) under a ref that no other request waits
+--- under.
+---@param encode function
+---@return string data, integer ref
+function Protocol:request(encode, ...)
+  local ref = self._last_ref
+  repeat
+    ref = ref % 0xffff + 1
+    assert(ref ~= self._last_ref, "65535 requests wait for an answer")
+  until not self._requests[ref]
+  local data = encode(ref, ...)
+  self._last_ref = ref
+  self._requests[ref] = true
+  return data, ref
+end
+
+
+--- The answer to a request is no longer awaited: should it come, it is news, or nothing.
+---@param ref integer
+function Protocol:forget(ref)
+  self._requests[ref] = nil
+end
+
+
+--- On a channel that this client serves, data begins with the peer that it is for (0: the server).
+---@param channel integer
+---@param data string
+---@param to? integer peer id
+---@return string
+function Protocol:address(channel, data, to)
+  return self._serving[channel] and bytes.integer(to or 0, 4) .. data or data
+end
+
+
+--- This client serves a channel no longer.
+---@param channel integer
+function Protocol:stop_serving(channel)
+  self._serving[channel] = nil
+end
+
+
+-- What arrives ----------------------------------------------------------------------------------
+
+--- What each control packet does to the state. A reaction may return nil: no event then.
+local REACT = {}
+
+
+function REACT.ping(_, event)
+  event.answer = commands.pong(event.value)
+  return event
+end
+
+
+function REACT.pong(self, event)
+  local ref = bytes.reader(event.value):integer(8)
+  if not self._requests[ref] then return nil end
+  self._requests[ref] = nil
+  event.answers = ref
+  return event
+end
+
+
+function REACT.ack() return nil end
+
+
+function REACT.welcome(self, event)
+  self.phase = "open"
+  self.max_payload = event.max_payload
+  return event
+end
+
+
+function REACT.rejected(self, event)
+  event.code = protocol.code_name(event.code)
+  self._reason = event
+  return event
+end
+
+
+REACT.closing = REACT.rejected
+
+
+function REACT.error(_, event)
+  event.code = protocol.code_name(event.code)
+  return event
+end
+
+
+function REACT.joined(self, event)
+  local room = self.rooms[event.room_id] or { id = event.room_id }
+  room.name, room.joined, room.members = event.name, true, {}
+  for _, peer in ipairs(event.peers) do room.members[peer.id] = peer.name end
+  self.rooms[room.id] = room
+  event.room, event.peers, event.id = room, nil, nil
+  return event
+end
+
+
+function REACT.left(self, event)
+  event.code = protocol.code_name(event.code)
+  event.room = self.rooms[event.room_id]
+  if event.room then event.room.joined = false end
+  self.rooms[event.room_id] = nil
+  return event
+end
+
+
+function REACT.peer_joined(self, event)
+  event.room = self.rooms[event.room_id]
+  if event.room then event.room.members[event.id] = event.name end
+  return event
+end
+
+
+function REACT.peer_left(self, event)
+  event.room = self.rooms[event.room_id]
+  if event.room then
+    event.name = event.room.members[event.id]
+    event.room.members[event.id] = nil
+  end
+  return event
+end
+
+
+function REACT.broadcast(self, event)
+  event.room = self.rooms[event.room_id]
+  event.name = event.room and event.room.members[event.sender]
+  return event
+end
+
+
+function REACT.channel_opened(self, event)
+  self._serving[event.channel] = true
+  return event
+end
+
+
+local BEFORE_WELCOME = { welcome = true, rejected = true, closing = true, error = true }
+
+
+local function read_control(self, header)
+  local layout = constants.EVENT[header.number]
+  if not layout then
+    return { type = "packet", channel = 0, number = header.number, data = header.payload }
+  end
+  local reader = bytes.reader(header.payload)
+  local event = reader:fields(layout)
+  event.type = layout.name
+  if not reader:is_complete() then return nil, "a malformed " .. event.type end
+  if self.phase == "handshake" and not BEFORE_WELCOME[event.type] then
+    return nil, event.type .. " before welcome"
+  end
+  if self.phase == "open" and event.type == "welcome" then return nil, "a second welcome" end
+  local react = REACT[event.type]
+  if react then return react(self, event) end
+  return event
+end
+
+
+local function read_message(self, header)
+  if #header.payload < 4 then return nil, "a malformed message" end
+  local event = { type = "message", room_id = bytes.reader(header.payload):integer(4) }
+  event.room = self.rooms[event.room_id]
+  event.body = header.payload:sub(5)
+  event.name, event.value = json.decode_message(event.body)
+  if not event.name then return nil, "a message that is not [\"name\", value]" end
+  if packet.has(header.flags, FLAG.REQUEST) then event.type, event.ref = "ask", header.ref end
+  return event
+end
+
+
+local function read_packet(self, header)
+  local event = {
+    type = "packet",
+    channel = header.channel,
+    number = header.number,
+    data = header.payload,
+    ref = header.ref,
+    reliable = packet.has(header.flags, FLAG.RELIABLE),
+    request = packet.has(header.flags, FLAG.REQUEST),
+    response = packet.has(header.flags, FLAG.RESPONSE),
+  }
+  if self._serving[header.channel] then
+    if #header.payload < 4 then return nil, "a plugin's packet without a sender" end
+    event.sender = bytes.reader(header.payload):integer(4)
+    event.data = header.payload:sub(5)
+  end
+  return event
+end
+
+
+local function read(self, header)
+  if header.channel == CHANNEL.CONTROL then return read_control(self, header) end
+  if self.phase == "handshake" then return nil, "a packet before welcome" end
+  if header.channel == CHANNEL.MESSAGES and header.number == 0 then
+    return read_message(self, header)
+  end
+  return read_packet(self, header)
+end
+
+
+--- Marks an event that answers a request. An answer nobody waits for any more is dropped, unless
+--- it changed something (a late JOINED).
+local function settle(self, event, header)
+  local is_answer = packet.has(header.flags, FLAG.RESPONSE) or event.type == "error"
+  if not is_answer or event.type == "packet" or event.answers then return event end
+  if self._requests[header.ref] then
+    self._requests[header.ref] = nil
+    event.answers = header.ref
+    return event
+  end
+  if event.type == "message" or event.type == "rooms" then return nil end
+  return event
+end
+
+
+---@param data string
+function Protocol:receive(data)
+  self._packets:push(data)
+end
+
+
+--- The next event; nil when the bytes received so far hold no more.
+---@return table?
+function Protocol:next_event()
+  while self.phase ~= "closed" do
+    local header, problem = self._packets:next()
+    if not header and not problem then return nil end
+    local event
+    if header then
+      event, problem = read(self, header)
+      event = event and settle(self, event, header)
+    end
+    if problem then
+      self._reason = nil
+      return self:finish("Protocol", "the server sent " .. problem)
+    end
+    if event then return event end
+  end
+  return nil
+end
+
+
+--- The connection is over; the reason that the server gave stands, where it gave one.
+---@param code string
+---@param message_text string
+---@return table? event "closed"; nil when it was closed before
+function Protocol:finish(code, message_text)
+  if self.phase == "closed" then return nil end
+  self.phase = "closed"
+  for _, room in pairs(self.rooms) do room.joined = false end
+  self.rooms, self._requests = {}, {}
+  local reason = self._reason or { code = code, message = message_text }
+  return { type = "closed", code = reason.code, message = reason.message }
+end
+
+
+return protocol

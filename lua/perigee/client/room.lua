@@ -1,0 +1,56 @@
+--- A room that this client is in, or was: what `Client:join` returns.
+
+---@class perigee.client.Room
+---@field id integer
+---@field name string
+---@field joined boolean false once it was left, or the connection is gone
+---@field members table<integer, string> the others in the room: names by peer id
+---@field client perigee.Client
+local Room = {}
+Room.__index = Room
+
+
+local function with_room(room, options)
+  local copy = { room = room }
+  for key, value in pairs(options or {}) do copy[key] = value end
+  return copy
+end
+
+
+--- Relays bytes to every other member.
+---@param data string
+---@param options? table priority ("critical", "high", "normal", "low"), reliable (boolean)
+---@return true? sent, string? message, string? code
+function Room:broadcast(data, options)
+  return self.client:_broadcast(self, data, options)
+end
+
+
+--- Sends a message about this room to the server's script.
+---@param name string
+---@param value? any
+---@param options? table priority, reliable
+---@return true? sent, string? message, string? code
+function Room:send(name, value, options)
+  return self.client:send(name, value, with_room(self, options))
+end
+
+
+--- Asks the server's script something about this room and waits for the answer.
+---@param name string
+---@param value? any
+---@param timeout? number seconds
+---@return any answer, string? message, string? code
+function Room:ask(name, value, timeout)
+  return self.client:ask(name, value, timeout, self)
+end
+
+
+--- Leaves the room and waits until the server says so.
+---@return true? left, string? message, string? code
+function Room:leave()
+  return self.client:_leave(self)
+end
+
+
+return Room

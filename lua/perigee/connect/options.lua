@@ -1,0 +1,95 @@
+--- The command line of `perigee connect`.
+
+local address = require "perigee.client.address"
+
+local USAGE = "usage: perigee connect ADDRESS [--room ROOM] [--name NAME] [--token TOKEN]"
+
+local HELP = USAGE .. [[
+
+
+Joins a server, shows each event as it comes, and sends each line that is typed to the room
+joined last.
+
+  ADDRESS            host, host:port or [v6]:port; the port is 7777 when it is not named
+  --room ROOM        join this room; may be given several times
+  --name NAME        the name that others see (default: $USER)
+  --token TOKEN      what the game's on_connect gets as peer.token (default: $PERIGEE_TOKEN)
+  --timeout SECONDS  how long to wait for an answer (default: 10)
+  --stay             at the end of the input stay and go on showing events
+  --help             this text
+
+Lines that begin with / are commands; /help lists them. In a pipe there is no prompt: lines are
+sent as they come, and at the end of the input it waits for the answers and says BYE:
+
+  echo hello | perigee connect localhost --room lobby
+
+Colours are for terminals, and go with NO_COLOR=1.
+]]
+
+local options = { USAGE = USAGE, HELP = HELP }
+
+local VALUES = { ["--room"] = true, ["--name"] = true, ["--token"] = true, ["--timeout"] = true }
+local FLAGS = { ["--stay"] = "stay", ["--help"] = "help", ["-h"] = "help" }
+
+
+local SET = {
+  ["--name"] = function(result, value) result.name = value end,
+  ["--token"] = function(result, value) result.token = value end,
+  ["--room"] = function(result, value) table.insert(result.rooms, value) end,
+  ["--timeout"] = function(result, value)
+    result.timeout = tonumber(value)
+    if not result.timeout or result.timeout <= 0 then
+      return ("--timeout needs a number of seconds, not %q"):format(value)
+    end
+  end,
+}
+
+
+--- An argument that is not a value: what it was, or what is wrong with it.
+local function take(result, argument, next_argument)
+  local name, value = argument:match("^(%-%-[^=]+)=(.*)$")
+  name = name or argument
+  if VALUES[name] then
+    if not value and not next_argument then return nil, name .. " needs a value" end
+    return value and 1 or 2, SET[name](result, value or next_argument)
+  end
+  if FLAGS[argument] then
+    result[FLAGS[argument]] = true
+  elseif argument:sub(1, 1) == "-" then
+    return nil, ("there is no option %s"):format(argument)
+  elseif result.address then
+    return nil, ("%q is one address too many"):format(argument)
+  else
+    result.address = argument
+  end
+  return 1
+end
+
+
+--- The options as a table: address, rooms, name, token, timeout, stay, help; or nil and what is
+--- wrong.
+---@param arguments string[]
+---@return table? options, string? problem
+function options.parse(arguments)
+  local result = {
+    rooms = {},
+    name = os.getenv "USER" or "guest",
+    token = os.getenv "PERIGEE_TOKEN" or "",
+    timeout = 10,
+  }
+  local at = 1
+  while arguments[at] do
+    local taken, problem = take(result, arguments[at], arguments[at + 1])
+    if problem then return nil, problem end
+    at = at + taken
+  end
+  if result.help then return result end
+  if not result.address then return nil, "which server? an address is missing" end
+  local host, wrong = address.parse(result.address)
+  if not host then return nil, wrong end
+  if result.name == "" then result.name = "guest" end
+  return result
+end
+
+
+return options

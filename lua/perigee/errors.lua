@@ -1,0 +1,210 @@
+--- What becomes of a handler's error: a line in the log, and a report for on_error.
+
+local core = require "perigee.core"
+local live = require "perigee.live"
+local registry = require "perigee.registry"
+local tasks = require "perigee.tasks"
+local undo = require "perigee.undo"
+
+local getinfo, load = debug.getinfo, load
+
+local errors = {}
+
+local EVENTS, LEVELS = core.events, core.levels
+local LOG_INTERVAL = 1 -- seconds between two lines of the same error
+local SEEN_MAX = 200 -- different errors that are remembered for that
+local REPORTS_MAX = 100 -- that wait for on_error
+
+local event_names = {}
+for name, number in next, EVENTS do
+  event_names[number] = name
+end
+
+local seen, seen_count = {}, 0 -- text -> { at = of the last line, count = since }
+local reports, last_report, waiting = {}, 0, 0
+
+-- Texts ------------------------------------------------------------------------------------
+
+-- Replaces without patterns.
+local function replace(text, what, by)
+  local at, pieces = 1, {}
+  while true do
+    local first, last = text:find(what, at, true)
+    if not first then
+      pieces[#pieces + 1] = text:sub(at)
+      return table.concat(pieces)
+    end
+    pieces[#pieces + 1] = text:sub(at, first - 1) .. by
+    at = last + 1
+  end
+end
+
+-- Lua cuts long file names in messages; gives them back whole.
+local function with_whole_names(text, files)
+  for _, path in ipairs(files) do
+    local short = getinfo(load("", "@" .. path), "S").short_src
+    if short ~= path then
+      text = replace(text, short, path)
+    end
+  end
+  return text
+end
+
+--- An error value as text. Metamethods of the script's are not called.
+---@param problem any
+---@return string
+function errors.text(problem)
+  if type(problem) == "string" then
+    return problem
+  elseif type(problem) == "table" then
+    local message = rawget(problem, "message")
+    return type(message) == "string" and message or "(the error is a table)"
+  elseif type(problem) == "number" or type(problem) == "boolean" or problem == nil then
+    return tostring(problem)
+  end
+  return ("(the error is a %s)"):format(type(problem))
+end
+
+
+-- File, line and rest of "file:line: rest".
+local function split(text)
+  return text:match "^([^\n]-):(%d+): (.*)$"
+end
+
+-- The lines about the script's own functions. For the innermost LuaJIT does not always know the
+-- line; the error does.
+local function clean_traceback(traceback, text)
+  local file, number = split(text)
+  local lines = {}
+  for line in traceback:gmatch "\t([^\n]+)" do
+    if not line:find "^lua/perigee/" and not line:find "^%[C%]" and not line:find "^%[builtin" then
+      local place, rest = line:match "^(.-): (in .*)$"
+      if #lines == 0 and place == file then
+        line = ("%s:%s: %s"):format(file, number, rest)
+      end
+      lines[#lines + 1] = line
+    end
+  end
+  return lines
+end
+
+-- What ran ---------------------------------------------------------------------------------
+
+-- "on_join", "duel.on_tick", "on_message.move", "timer beat".
+local function label_of(event, room)
+  local label = live.label() or "on_" .. event_names[event]
+  if event == EVENTS.timer then
+    return label
+  end
+  local object = registry.peek_room(room)
+  local found = object and live.kinds[object.kind]
+  if found and found[label:match "^[^.]+"] then
+    return object.kind .. "." .. label
+  end
+  return label
+end
+
+-- The log ----------------------------------------------------------------------------------
+
+-- How many of the same were not logged since the last; nil when this one is not to be either.
+local function count_unlogged(text)
+  local now, known = core.now(), seen[text]
+  if known and now - known.at < LOG_INTERVAL then
+    known.count = known.count + 1
+    return nil
+  end
+  local unlogged = known and known.count or 0
+  if not known then
+    if seen_count >= SEEN_MAX then
+      seen, seen_count = {}, 0
+    end
+    known, seen_count = {}, seen_count + 1
+    seen[text] = known
+  end
+  known.at, known.count = now, 0
+  return unlogged
+end
+
+
+--- Logs a text at most once a second, and says how often it was left out in between.
+---@param level integer
+---@param text string
+---@param details string? lines that follow
+function errors.log(level, text, details)
+  local unlogged = count_unlogged(text)
+  if unlogged then
+    local more = unlogged > 0 and (" (and %d times more since it was last logged)"):format(unlogged)
+    core.log(level, ((text .. (more or "") .. (details or "")):gsub("%z", "\\0")))
+  end
+end
+
+-- Reports ----------------------------------------------------------------------------------
+
+local function kind_handler(room)
+  local found = room and live.kinds[room.kind]
+  return found and found.on_error
+end
+
+local function report(fields)
+  if not kind_handler(fields.room) and not live.game.on_error or waiting >= REPORTS_MAX then
+    return
+  end
+  last_report, waiting = last_report + 1, waiting + 1
+  reports[last_report] = fields
+  core.push_error(last_report)
+end
+
+
+--- Hands the report of a number to on_error: the room kind's, or the game's.
+---@param number integer
+function errors.tell(number)
+  local fields = reports[number]
+  reports[number], waiting = nil, waiting - 1
+  local of_kind = kind_handler(fields.room)
+  if of_kind then
+    of_kind(fields.room, fields)
+  elseif live.game.on_error then
+    live.game.on_error(fields)
+  end
+end
+
+
+--- A handler has failed. Undoes the Lua half's share of what it did, logs, has on_error called,
+--- and returns the error as text. What fails in a load is only returned.
+---@param event integer what it was called for
+---@param peer integer
+---@param room integer
+---@param problem any the error value
+---@param traceback string
+---@return string
+function errors.failed(event, peer, room, problem, traceback)
+  undo.run()
+  if event == EVENTS.tick then
+    tasks.end_tick(room)
+  end
+  local files = live.version and live.version.files or {}
+  local text = with_whole_names(errors.text(problem), files)
+  if event == EVENTS.load or event == EVENTS.reload then
+    return text
+  end
+  local task = live.task
+  local lines = clean_traceback(with_whole_names(traceback, files), text)
+  local handler = label_of(event, room)
+  errors.log(LEVELS.error, handler .. " failed: " .. text,
+    #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or "")
+  if event ~= EVENTS.error then
+    local file, line, message = split(text)
+    if not file and lines[1] then
+      file, line = lines[1]:match "^(.-):(%d+):"
+    end
+    report {
+      version = type(task) == "table" and task.version or live.number,
+      handler = handler, file = file, line = tonumber(line), message = message or text,
+      traceback = table.concat(lines, "\n"),
+      peer = registry.peek_peer(peer), room = registry.peek_room(room),
+    }
+  end
+  return text
+end
+
+return errors

@@ -1,0 +1,84 @@
+--- Errors that are the script author's: raised so that they name the author's line, not ours.
+
+local core = require "perigee.core"
+
+local getinfo, error = debug.getinfo, error
+local format = string.format
+
+local fault = {}
+
+-- Whether a function of this source is part of the host.
+local function is_host(source)
+  return source:sub(1, 13) == "@lua/perigee/"
+end
+
+
+--- "file:line: " of the innermost function that is not the host's, or "".
+---@return string
+function fault.where()
+  for level = 2, 250 do
+    local info = getinfo(level, "Sl")
+    if not info then
+      return ""
+    end
+    if info.currentline > 0 and not is_host(info.source) then
+      return format("%s:%d: ", info.source:gsub("^@", ""), info.currentline)
+    end
+  end
+  return ""
+end
+
+
+--- Raises an error at the script's line.
+---@param message string
+---@param ... any arguments for string.format
+function fault.raise(message, ...)
+  error(fault.where() .. format(message, ...), 0)
+end
+
+
+--- What a value is, for messages: "a table", "nil".
+---@param value any
+---@return string
+function fault.kind(value)
+  local kind = type(value)
+  if kind == "table" then
+    local class = getmetatable(value)
+    return type(class) == "string" and "a " .. class or "a table"
+  end
+  return kind == "nil" and "nil" or "a " .. kind
+end
+
+
+--- Raises an error unless the value has the type.
+---@param what string what the value is for
+---@param value any
+---@param wanted string a type's name
+function fault.check(what, value, wanted)
+  if type(value) ~= wanted then
+    fault.raise("%s must be a %s, not %s", what, wanted, fault.kind(value))
+  end
+end
+
+
+--- Raises an error unless the value is a finite number that is not negative.
+---@param what string
+---@param value any
+function fault.check_seconds(what, value)
+  fault.check(what, value, "number")
+  if value < 0 or value ~= value or value > 1e9 then
+    fault.raise("%s must be seconds from 0 to 1e9, not %s", what, value)
+  end
+end
+
+
+--- "; did you mean x?", or "".
+---@param word string
+---@param words string[]
+---@return string
+function fault.hint(word, words)
+  local meant = core.nearest(word, words)
+  return meant and format("; did you mean %s?", meant) or ""
+end
+
+return fault

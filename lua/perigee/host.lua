@@ -1,0 +1,335 @@
+--- The dispatcher: C calls these functions, one per event, always with the same arguments: peer,
+--- room, data, a, b, flags, ref, type, channel, priority. Each finds the handlers and calls them.
+--- Verdicts are returned: true, or false and a reason; for a broadcast also other bytes.
+---
+--- A function that returns a coroutine (tasks.lua) has C resume it. What is here runs for every
+--- event, so it makes no tables and closures where nothing is asked for.
+
+local core = require "perigee.core"
+local errors = require "perigee.errors"
+local events = require "perigee.events"
+local fault = require "perigee.fault"
+local live = require "perigee.live"
+local messages = require "perigee.messages"
+local peer_host = require "perigee.peer"
+local registry = require "perigee.registry"
+local reload = require "perigee.reload"
+local room_host = require "perigee.room"
+local rooms = require "perigee.rooms"
+local sandbox = require "perigee.sandbox"
+local tasks = require "perigee.tasks"
+
+local peers, room_objects, of_room = registry.peers, registry.rooms, live.of_room
+local code_names, CODES = core.code_names, core.codes
+local is_request = peer_host.is_request
+
+local priority_names = {}
+for name, number in next, core.priorities do
+  priority_names[number] = name
+end
+
+-- What runs, for error messages, where an event has two handlers.
+local ON_CREATE, ON_DELETE = { label = "on_create" }, { label = "on_delete" }
+
+local host = { failed = errors.failed }
+
+-- Runs while nothing but the host's own code can be at fault.
+function host.load(_, _, path)
+  return reload.load(path)
+end
+
+
+function host.reload()
+  return reload.reload()
+end
+
+
+function host.follow_up(_, _, _, at)
+  reload.follow_up(at)
+end
+
+
+function host.start()
+  live.task = nil
+  local handler = live.game.on_start
+  if handler then
+    handler()
+  end
+end
+
+
+function host.stop(_, _, reason)
+  live.task = nil
+  local handler = live.game.on_stop
+  if handler then
+    handler(reason)
+  end
+end
+
+
+function host.error(_, _, _, number)
+  live.task = nil
+  errors.tell(number)
+end
+
+-- Peers ------------------------------------------------------------------------------------
+
+-- The words that go with a refusal.
+local function reason_text(reason)
+  if type(reason) == "string" then
+    return reason
+  end
+  return reason == nil and "refused" or errors.text(reason)
+end
+
+
+function host.connect(peer)
+  live.task = nil
+  local handler = live.game.on_connect
+  if handler then
+    local verdict, reason = handler(peers[peer])
+    if verdict == false then
+      return false, reason_text(reason)
+    end
+  end
+  if events.recording then
+    events.record { type = "Connected", peer = peers[peer] }
+  end
+  return true
+end
+
+
+function host.forget(peer)
+  if rawget(peers, peer) then
+    peer_host.keep(peer)
+    registry.forget_peer(peer)
+  end
+  tasks.drop_peer(peer)
+end
+
+
+function host.disconnect(peer, _, _, code)
+  live.task = nil
+  local handler = live.game.on_disconnect
+  local object = rawget(peers, peer)
+  if handler or events.recording or object then
+    object = peer_host.keep(peer)
+  end
+  registry.forget_peer(peer)
+  tasks.drop_peer(peer)
+  if events.recording then
+    events.record { type = "Disconnected", peer = object, reason = code_names[code] }
+  end
+  if handler then
+    handler(object, code_names[code])
+  end
+end
+
+
+function host.packet(peer, _, data, _, _, flags, ref, packet_type, channel, priority)
+  live.task = nil
+  local handler = live.game.on_packet
+  if not handler then
+    core.error(peer, CODES.ChannelNotFound, flags, ref, "nobody serves this channel")
+    return
+  end
+  local answer = handler(peers[peer], {
+    channel = channel, type = packet_type, bytes = data, priority = priority_names[priority],
+    reliable = flags % 2 == 1, request = is_request(flags),
+  })
+  if is_request(flags) and answer ~= nil then
+    fault.check("on_packet's answer", answer, "string")
+    peer_host.answer_packet(peer, channel, packet_type, answer, ref)
+  end
+end
+
+-- Messages ---------------------------------------------------------------------------------
+
+local function no_handler(peer, name, flags, ref)
+  core.error(peer, CODES.Unsupported, flags, ref, ('no handler for message "%s"'):format(name))
+end
+
+-- Calls the handler of a message: the room kind's, else the game's. Returns whether there is one,
+-- and what it returned.
+local function call_handler(peer, room, name, value)
+  local object = room ~= 0 and room_objects[room] or nil
+  local handler = object and of_room[room].on_message
+  if type(handler) == "function" then
+    return true, handler(object, peers[peer], name, value)
+  elseif handler and handler[name] then
+    return true, handler[name](object, peers[peer], value)
+  end
+  handler = live.game.on_message
+  if type(handler) == "function" then
+    return true, handler(peers[peer], name, value, object)
+  elseif handler and handler[name] then
+    return true, handler[name](peers[peer], value, object)
+  end
+  return false
+end
+
+local function record_message(peer, room, name, value)
+  events.record {
+    type = "Message", peer = peers[peer], name = name, value = value,
+    room = room ~= 0 and room_objects[room] or nil,
+  }
+end
+
+
+function host.message(peer, room, body, _, _, flags, ref, packet_type)
+  local name, value = messages.decode(body)
+  live.task = name
+  if packet_type ~= 0 then
+    core.error(peer, CODES.Unsupported, flags, ref, "this game has no schema; messages are of type 0")
+    return
+  elseif not name then
+    core.error(peer, CODES.Protocol, flags, ref, 'a message is the JSON text ["name", value]')
+    return
+  end
+  if events.recording then
+    record_message(peer, room, name, value)
+  end
+  local is_handled, answer = call_handler(peer, room, name, value)
+  if is_request(flags) and is_handled then
+    peer_host.answer(peer, room, name, answer, ref)
+  elseif not is_handled and (is_request(flags) or not events.recording) then
+    no_handler(peer, name, flags, ref)
+  end
+end
+
+
+function host.text(peer, room, line)
+  live.task = "text"
+  if events.recording then
+    record_message(peer, room, "text", line)
+  end
+  if not call_handler(peer, room, "text", line) and not events.recording then
+    no_handler(peer, "text", 0, 0)
+  end
+end
+
+
+function host.response(peer, _, body, _, _, _, ref)
+  return tasks.answer(peer, ref, body)
+end
+
+-- Rooms ------------------------------------------------------------------------------------
+
+
+function host.join(peer, room)
+  live.task = nil
+  local handler = of_room[room].on_join
+  if handler then
+    local verdict, reason = handler(room_objects[room], peers[peer])
+    if verdict == false then
+      return false, reason_text(reason)
+    end
+  end
+  return true
+end
+
+
+function host.leave(peer, room, _, code)
+  live.task = nil
+  local handler = of_room[room].on_leave
+  if handler then
+    handler(room_objects[room], peers[peer], code_names[code])
+  end
+end
+
+
+function host.broadcast(peer, room, data)
+  live.task = nil
+  local handler = of_room[room].on_broadcast
+  if not handler then
+    return true
+  end
+  local verdict = handler(room_objects[room], peers[peer], data)
+  if verdict == nil or verdict == true then
+    return true
+  elseif verdict == false or type(verdict) == "string" then
+    return verdict
+  end
+  fault.raise("on_broadcast returns nil, true, false or a string, not %s", fault.kind(verdict))
+end
+
+
+function host.backpressure(peer, room, _, dropped, queued)
+  live.task = nil
+  local handlers = room ~= 0 and of_room[room] or live.game
+  if handlers.on_backpressure then
+    local object = room ~= 0 and room_objects[room] or nil
+    handlers.on_backpressure(object, peers[peer], { dropped = dropped, queued = queued })
+  end
+end
+
+
+function host.room_create(_, room)
+  live.task = ON_CREATE
+  local object, options = room_objects[room], rooms.host.take_options(room)
+  local on_create, on_room_create = of_room[room].on_create, live.game.on_room_create
+  if on_create then
+    on_create(object, options)
+  end
+  live.task = nil
+  if on_room_create then
+    on_room_create(object)
+  end
+end
+
+
+function host.room_delete(_, room)
+  live.task = ON_DELETE
+  local object = room_objects[room]
+  local on_delete, on_room_delete = of_room[room].on_delete, live.game.on_room_delete
+  room_host.keep(object)
+  rooms.host.take_options(room)
+  registry.forget_room(room)
+  of_room[room] = nil
+  tasks.drop_room(room)
+  if on_delete then
+    on_delete(object)
+  end
+  live.task = nil
+  if on_room_delete then
+    on_room_delete(object)
+  end
+end
+
+-- Time -------------------------------------------------------------------------------------
+
+
+function host.timer(_, _, _, id)
+  return tasks.fire(id)
+end
+
+
+function host.tick(_, room, _, passed_us, left_out)
+  live.task = nil
+  if left_out > 0 then
+    errors.log(core.levels.warn, "on_tick is late; ticks were left out")
+  end
+  if tasks.is_ticking(room) then
+    errors.log(core.levels.warn, "on_tick still waits; the next was left out")
+    return
+  end
+  if room ~= 0 then
+    local handler = of_room[room].on_tick
+    if handler then
+      handler(room_objects[room], passed_us / 1e6)
+    end
+  else
+    local handler = live.game.on_tick
+    if handler then
+      handler(passed_us / 1e6)
+    end
+    events.end_tick()
+  end
+  tasks.end_tick(room)
+end
+
+
+math.randomseed(core.seed())
+sandbox.close()
+
+return host

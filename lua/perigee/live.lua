@@ -1,0 +1,81 @@
+--- What is live now: the version of the game whose handlers are called, and what the Lua half
+--- found out about it at its load.
+
+local registry = require "perigee.registry"
+
+local live = {
+  number = 0, -- of the version that is live
+  loading = nil, -- of the version whose top level runs, nil outside
+  version = nil, -- see loader.lua
+  -- What runs, where its event does not say it: a message's name, or a table with label (what it
+  -- is called) and version; nil for a plain handler.
+  task = nil,
+}
+
+--- The game's own handlers, by name.
+---@type table<string, function>
+live.game = {}
+
+-- Handlers for rooms, by kind; and for rooms whose kind the game does not name.
+live.kinds = {}
+live.fallback = {}
+
+--- The handlers of a room, by the room's id.
+---@type table<integer, table<string, function>>
+live.of_room = setmetatable({}, {
+  __index = function(of_room, id)
+    local room = registry.rooms[id]
+    if not room then
+      return live.fallback
+    end
+    local handlers = live.kinds[room.kind] or live.fallback
+    of_room[id] = handlers
+    return handlers
+  end,
+})
+
+
+--- Takes a version into use.
+---@param version perigee.Version
+function live.set(version)
+  live.number, live.version = version.number, version
+  live.game, live.kinds, live.fallback = version.game, version.kinds, version.fallback
+  for id in next, live.of_room do
+    live.of_room[id] = nil
+  end
+end
+
+
+--- What runs, in words; nil where its event says it.
+---@return string?
+function live.label()
+  local task = live.task
+  if type(task) == "string" then
+    return "on_message." .. task
+  end
+  return task and task.label
+end
+
+
+--- The number of the version that the running code belongs to, as far as is known.
+---@return integer
+function live.running()
+  return live.loading or live.number
+end
+
+
+--- The function that a timer's name stands for.
+---@param name string
+---@param room perigee.Room?
+---@return function?
+function live.named(name, room)
+  local version = live.version
+  local source = version.table
+  if room and version.kind_tables[room.kind] then
+    source = version.kind_tables[room.kind]
+  end
+  local found = rawget(source, name)
+  return type(found) == "function" and found or nil
+end
+
+return live

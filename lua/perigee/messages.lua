@@ -1,0 +1,88 @@
+--- Messages as they are on the wire: the JSON text ["name", value].
+
+local core = require "perigee.core"
+local fault = require "perigee.fault"
+local json = require("cjson.safe").new()
+
+local find = string.find
+local is_utf8 = core.is_utf8
+
+local messages = {}
+
+local NAMES_MAX = 1000 -- quoted names that are kept
+local DEPTH_MAX = 64 -- of tables within tables
+
+json.decode_max_depth(DEPTH_MAX + 1) -- the message itself is a list
+json.encode_max_depth(DEPTH_MAX)
+json.encode_sparse_array(true) -- holes make an object of it, not an error
+
+local encode_json, decode_json, NULL = json.encode, json.decode, json.null
+
+local quoted, quoted_count = {}, 0
+
+local function quote(name)
+  fault.check("a message's name", name, "string")
+  if name == "" or #name > 255 or find(name, "%c") then
+    fault.raise("a message's name is 1 to 255 bytes without control characters")
+  end
+  if quoted_count == NAMES_MAX then
+    quoted, quoted_count = {}, 0
+  end
+  local text = encode_json(name)
+  quoted[name], quoted_count = text, quoted_count + 1
+  return text
+end
+
+
+--- The body of a message, and where in it the value's JSON begins (0: there is no value).
+---@param name string
+---@param value any
+---@return string body
+---@return integer value_at
+function messages.encode(name, value)
+  local head = quoted[name] or quote(name)
+  if value == nil then
+    return "[" .. head .. ",null]", 0
+  end
+  local text, problem = encode_json(value)
+  if not text then
+    fault.raise("message %s: %s", head, problem)
+  end
+  return "[" .. head .. "," .. text .. "]", #head + 2
+end
+
+
+-- JSON's null is no value at all.
+local function without_null(value)
+  if value == NULL then
+    return nil
+  end
+  if type(value) == "table" then
+    for key, entry in next, value do
+      value[key] = without_null(entry)
+    end
+  end
+  return value
+end
+
+
+--- The name and value in a body; nil for a body that is no message.
+---@param body string
+---@return string? name
+---@return any value
+function messages.decode(body)
+  local message = is_utf8(body) and decode_json(body)
+  if type(message) ~= "table" then
+    return nil
+  end
+  local name, value = message[1], message[2]
+  if type(name) ~= "string" or value == nil or message[3] ~= nil then
+    return nil
+  end
+  if find(body, "null", 1, true) then
+    value = without_null(value)
+  end
+  return name, value
+end
+
+return messages

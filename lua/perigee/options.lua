@@ -1,0 +1,82 @@
+--- The last argument of whatever sends: priority, reliable, except, key.
+
+local core = require "perigee.core"
+local fault = require "perigee.fault"
+local registry = require "perigee.registry"
+
+local PRIORITIES = core.priorities
+local RELIABLE = core.flags.reliable
+local WORDS = { "priority", "reliable", "except", "key" }
+
+local options = {}
+
+local function read_priority(name)
+  local priority = PRIORITIES[name]
+  if not priority then
+    fault.raise('priority must be "critical", "high", "normal" or "low", not %s',
+      type(name) == "string" and '"' .. name .. '"' or fault.kind(name))
+  end
+  return priority
+end
+
+
+--- The ids of a peer or a list of peers.
+---@param except perigee.Peer|perigee.Peer[]
+---@param what string
+---@return integer[]
+function options.ids(except, what)
+  if registry.is_peer(except) then
+    return { except.id }
+  end
+  fault.check(what, except, "table")
+  local ids = {}
+  for i, peer in ipairs(except) do
+    if not registry.is_peer(peer) then
+      fault.raise("%s must be a peer or a list of peers; entry %d is %s", what, i,
+        fault.kind(peer))
+    end
+    ids[i] = peer.id
+  end
+  return ids
+end
+
+
+local function read_key(key)
+  if type(key) ~= "string" and type(key) ~= "number" then
+    fault.raise("key must be a string, not %s", fault.kind(key))
+  end
+  return tostring(key)
+end
+
+
+--- What a send needs: priority, packet flags, key or nil, ids to leave out or nil.
+---@param given table?
+---@return integer priority
+---@return integer flags
+---@return string? key
+---@return integer[]? except
+function options.read(given)
+  local priority, flags, key, except = PRIORITIES.normal, 0, nil, nil
+  if given == nil then
+    return priority, flags, key, except
+  end
+  fault.check("options", given, "table")
+  for word, value in next, given do
+    if word == "priority" then
+      priority = read_priority(value)
+    elseif word == "reliable" then
+      fault.check("reliable", value, "boolean")
+      flags = value and RELIABLE or 0
+    elseif word == "except" then
+      except = options.ids(value, "except")
+    elseif word == "key" then
+      key = read_key(value)
+    else
+      fault.raise("there is no option %s%s", tostring(word),
+        fault.hint(tostring(word), WORDS))
+    end
+  end
+  return priority, flags, key, except
+end
+
+return options

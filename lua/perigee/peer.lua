@@ -1,0 +1,223 @@
+--- What scripts do with a peer.
+
+local bit = require "bit"
+local class = require "perigee.class"
+local core = require "perigee.core"
+local fault = require "perigee.fault"
+local messages = require "perigee.messages"
+local options = require "perigee.options"
+local registry = require "perigee.registry"
+local tasks = require "perigee.tasks"
+
+local TO_PEER = core.targets.peer
+local CODES, CHANNELS = core.codes, core.channels
+local REQUEST, RESPONSE = core.flags.request, core.flags.response
+local PRIORITY = core.priorities.high -- of questions and their answers
+local ASK_TIMEOUT = 5 -- seconds, where the script names none
+
+--- A client of the server.
+---@class perigee.Peer
+---@field id integer
+---@field name string
+---@field session string UUID
+---@field address string without port
+---@field transport "tcp"|"ws"|"udp"|"text"|"bot"
+---@field token string what it said in HELLO, or ""
+---@field latency_ms number of the last ping, 0 while there was none
+---@field connected boolean
+---@field state table free for the game; survives reloads
+local Peer = {}
+
+local getters = { state = class.state }
+
+-- What stays readable when the peer is gone.
+local KEPT = { "name", "session", "address", "transport", "token", "latency_ms" }
+
+function getters.connected(self)
+  return core.peer_connected(self.id)
+end
+
+
+for _, field in ipairs(KEPT) do
+  local read = core["peer_" .. field]
+  getters[field] = function(self)
+    return read(self.id)
+  end
+end
+
+
+--- Sends a message to this peer.
+---@param name string
+---@param value any what JSON can say
+---@param opts table? priority, reliable, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:send(name, value, opts)
+  local body, value_at = messages.encode(name, value)
+  local priority, flags, key = options.read(opts)
+  return core.send(TO_PEER, self.id, 0, name, body, value_at, priority, flags, 0, key)
+end
+
+
+--- Sends a packet as it is.
+---@param channel integer
+---@param packet_type integer
+---@param bytes string
+---@param opts table? priority, reliable, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:send_packet(channel, packet_type, bytes, opts)
+  fault.check("channel", channel, "number")
+  fault.check("type", packet_type, "number")
+  fault.check("bytes", bytes, "string")
+  if channel <= CHANNELS.message or channel > CHANNELS.last or channel % 1 ~= 0 then
+    fault.raise("channel must be a whole number from %d to %d, not %s", CHANNELS.message + 1,
+      CHANNELS.last, channel)
+  end
+  if packet_type < 0 or packet_type > CHANNELS.last or packet_type % 1 ~= 0 then
+    fault.raise("type must be a whole number from 0 to %d, not %s", CHANNELS.last, packet_type)
+  end
+  local priority, flags, key = options.read(opts)
+  return core.packet(self.id, channel, packet_type, bytes, priority, flags, 0, key)
+end
+
+
+--- Sends a question and waits for the answer.
+---@param name string
+---@param value any
+---@param timeout number? seconds, 5 if not given
+---@return any answer nil when there is none
+---@return string? message "timeout" when none came in time
+---@return string? code
+function Peer:ask(name, value, timeout)
+  fault.check_seconds("timeout", timeout == nil and ASK_TIMEOUT or timeout)
+  local body, value_at = messages.encode(name, value)
+  tasks.check_may_wait "peer:ask"
+  if self.transport == "text" then
+    return nil, "a text peer cannot answer", "Unsupported"
+  end
+  local ref = tasks.take_ref(self.id)
+  local ok, message, code =
+    core.send(TO_PEER, self.id, 0, name, body, value_at, PRIORITY, REQUEST, ref)
+  if not ok then
+    return nil, message, code
+  end
+  return tasks.wait_answer(self.id, ref, timeout or ASK_TIMEOUT)
+end
+
+
+-- The id of a room or of its name, 0 when no room has that name.
+local function id_of(room, what)
+  if registry.is_room(room) then
+    return room.id
+  elseif type(room) ~= "string" then
+    fault.raise("%s takes a room or its name, not %s", what, fault.kind(room))
+  end
+  return core.room_find(room) or 0
+end
+
+
+--- Has this peer join a room, as if it had asked to; `on_join` is asked.
+---@param room perigee.Room|string the room or its name
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:join(room)
+  return core.join(self.id, id_of(room, "peer:join"))
+end
+
+
+--- Takes this peer out of a room, as if it had asked to leave.
+---@param room perigee.Room|string the room or its name
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:leave(room)
+  return core.leave(self.id, id_of(room, "peer:leave"), CODES.ConnectionClosed, "")
+end
+
+
+--- The rooms that this peer is in.
+---@return perigee.Room[]
+function Peer:rooms()
+  return registry.list(core.peer_rooms(self.id) or {}, registry.rooms)
+end
+
+
+--- Disconnects this peer.
+---@param reason string? told to it
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:kick(reason)
+  if reason ~= nil then
+    fault.check("reason", reason, "string")
+  end
+  return core.close(self.id, CODES.Kicked, reason or "")
+end
+
+
+--- latency_ms, packets_in, packets_out, bytes_in, bytes_out, queued, dropped, and last_activity
+--- (seconds ago).
+---@return table? stats
+---@return string? message
+---@return string? code
+function Peer:stats()
+  local stats = core.peer_stats(self.id)
+  if not stats then
+    return nil, "the peer is gone", "ConnectionClosed"
+  end
+  return stats
+end
+
+
+class.define(registry.peer_class, Peer, getters, {})
+
+local peer = {}
+
+
+--- Makes what is known of a peer part of its object, which outlives it.
+---@param id integer
+---@return perigee.Peer
+function peer.keep(id)
+  local object = registry.peers[id]
+  for _, field in ipairs(KEPT) do
+    rawset(object, field, getters[field](object))
+  end
+  rawset(object, "connected", false)
+  return object
+end
+
+
+--- Answers a peer's question.
+---@param id integer
+---@param room integer the room of the question, or 0
+---@param name string
+---@param value any
+---@param ref integer
+function peer.answer(id, room, name, value, ref)
+  local body, value_at = messages.encode(name, value)
+  core.send(TO_PEER, id, room, name, body, value_at, PRIORITY, RESPONSE, ref)
+end
+
+
+--- Answers a packet's question with bytes.
+---@param id integer
+---@param channel integer
+---@param packet_type integer
+---@param bytes string
+---@param ref integer
+function peer.answer_packet(id, channel, packet_type, bytes, ref)
+  core.packet(id, channel, packet_type, bytes, PRIORITY, RESPONSE, ref)
+end
+
+
+---@param flags integer
+---@return boolean
+function peer.is_request(flags)
+  return bit.band(flags, REQUEST) ~= 0
+end
+
+return peer

@@ -1,0 +1,93 @@
+--- The objects that scripts hold of peers and rooms: one per id, made when first asked for,
+--- kept while the peer or room lives. Their methods are in peer.lua and room.lua.
+
+local core = require "perigee.core"
+
+local registry = {}
+
+--- Metatables of the objects. What getmetatable gives is their class, as a word.
+registry.peer_class = { __metatable = "peer" }
+registry.room_class = { __metatable = "room" }
+
+-- Those that are gone, for handlers that are still at work for them.
+local gone_peers = setmetatable({}, { __mode = "v" })
+local gone_rooms = setmetatable({}, { __mode = "v" })
+
+local function make_peer(peers, id)
+  local peer = setmetatable({ id = id }, registry.peer_class)
+  peers[id] = peer
+  return peer
+end
+
+local function make_room(rooms, id)
+  local name = core.room_name(id)
+  if not name then
+    return nil
+  end
+  local kind = name:match "^[^:]*"
+  local room = setmetatable({ id = id, name = name, kind = kind }, registry.room_class)
+  rooms[id] = room
+  return room
+end
+
+--- By id. Reading makes the object; ids come from the core, which tells when they end.
+---@type table<integer, perigee.Peer>
+registry.peers = setmetatable({}, { __index = make_peer })
+---@type table<integer, perigee.Room>
+registry.rooms = setmetatable({}, { __index = make_room })
+
+
+--- Ends the life of a peer's object in the registry.
+---@param id integer
+function registry.forget_peer(id)
+  gone_peers[id] = rawget(registry.peers, id)
+  registry.peers[id] = nil
+end
+
+
+---@param id integer
+function registry.forget_room(id)
+  gone_rooms[id] = rawget(registry.rooms, id)
+  registry.rooms[id] = nil
+end
+
+
+--- The object of a peer that may be gone by now; nil when nobody ever asked for it.
+---@param id integer
+---@return perigee.Peer?
+function registry.peek_peer(id)
+  return rawget(registry.peers, id) or gone_peers[id]
+end
+
+
+---@param id integer
+---@return perigee.Room?
+function registry.peek_room(id)
+  return rawget(registry.rooms, id) or gone_rooms[id]
+end
+
+
+---@return boolean
+function registry.is_peer(value)
+  return type(value) == "table" and getmetatable(value) == "peer"
+end
+
+
+---@return boolean
+function registry.is_room(value)
+  return type(value) == "table" and getmetatable(value) == "room"
+end
+
+
+--- Objects for a list of ids.
+---@param ids integer[]
+---@param objects table registry.peers or registry.rooms
+function registry.list(ids, objects)
+  local list = {}
+  for i = 1, #ids do
+    list[i] = objects[ids[i]]
+  end
+  return list
+end
+
+return registry

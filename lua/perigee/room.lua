@@ -1,0 +1,195 @@
+--- What scripts do with a room.
+
+local class = require "perigee.class"
+local core = require "perigee.core"
+local fault = require "perigee.fault"
+local messages = require "perigee.messages"
+local options = require "perigee.options"
+local registry = require "perigee.registry"
+local tasks = require "perigee.tasks"
+local undo = require "perigee.undo"
+
+local TO_ROOM = core.targets.room
+local KICKED = core.codes.Kicked
+
+--- Peers that get each other's broadcasts.
+---@class perigee.Room
+---@field id integer
+---@field name string
+---@field kind string the name up to its first ':'
+---@field count integer members
+---@field state table free for the game; survives reloads
+local Room = {}
+
+local getters = { state = class.state }
+
+-- What set_meta stored, by room object.
+local metas = setmetatable({}, { __mode = "k" })
+
+function getters.count(self)
+  return core.room_count(self.id)
+end
+
+
+--- Sends a message to every member.
+---@param name string
+---@param value any what JSON can say
+---@param opts table? priority, reliable, except, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:broadcast(name, value, opts)
+  local body, value_at = messages.encode(name, value)
+  local priority, flags, key, except = options.read(opts)
+  return core.send(TO_ROOM, self.id, self.id, name, body, value_at, priority, flags, 0, key,
+    except)
+end
+
+
+--- Sends bytes to every member as a BROADCAST of the server.
+---@param bytes string
+---@param opts table? priority, reliable, except, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:relay(bytes, opts)
+  fault.check("bytes", bytes, "string")
+  local priority, flags, key, except = options.read(opts)
+  return core.relay(self.id, bytes, priority, flags, key, except)
+end
+
+
+--- The members.
+---@return perigee.Peer[]
+function Room:peers()
+  return registry.list(core.room_members(self.id), registry.peers)
+end
+
+
+--- Whether a peer is a member.
+---@param peer perigee.Peer
+---@return boolean
+function Room:has(peer)
+  return registry.is_peer(peer) and core.room_has(self.id, peer.id)
+end
+
+
+--- Removes a member; it and `on_leave` are told Kicked.
+---@param peer perigee.Peer
+---@param reason string?
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:kick(peer, reason)
+  if not registry.is_peer(peer) then
+    fault.raise("room:kick takes a peer, not %s", fault.kind(peer))
+  end
+  return core.leave(peer.id, self.id, KICKED, reason or "")
+end
+
+
+local function put_meta(meta, key, value)
+  meta[key] = value
+end
+
+--- Stores a value about this room, for whoever looks at it; nil removes it.
+---@param key string
+---@param value any plain data
+function Room:set_meta(key, value)
+  fault.check("a meta key", key, "string")
+  local meta = metas[self] or {}
+  metas[self] = meta
+  undo.push(put_meta, meta, key, meta[key])
+  meta[key] = value
+end
+
+
+---@param key string
+---@return any
+function Room:get_meta(key)
+  local meta = metas[self]
+  return meta and meta[key]
+end
+
+
+--- Deletes this room softly: nobody can join any more, and it goes with its last member.
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:delete()
+  return core.room_delete(self.id)
+end
+
+
+local function is_gone(self)
+  return rawget(registry.rooms, self.id) ~= self
+end
+
+local function no_room()
+  return nil, "there is no such room", "NoSuchRoom"
+end
+
+
+--- Calls a function with this room once; the timer dies with the room.
+---@param seconds number
+---@param fn function|string or the name of one in the kind's table
+---@return perigee.Timer?
+---@return string? message
+---@return string? code
+function Room:after(seconds, fn)
+  if is_gone(self) then
+    return no_room()
+  end
+  return tasks.after(seconds, fn, self)
+end
+
+
+--- Calls a function with this room again and again; the timer dies with the room.
+---@param seconds number
+---@param fn function|string or the name of one in the kind's table
+---@return perigee.Timer?
+---@return string? message
+---@return string? code
+function Room:every(seconds, fn)
+  if is_gone(self) then
+    return no_room()
+  end
+  return tasks.every(seconds, fn, self)
+end
+
+
+--- Runs a function as a task of its own, which may wait and which dies with the room.
+---@param fn function
+---@param ... any its arguments
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:spawn(fn, ...)
+  if is_gone(self) then
+    return no_room()
+  end
+  tasks.spawn(self, fn, ...)
+  return true
+end
+
+
+class.define(registry.room_class, Room, getters, {})
+
+local room = {}
+
+
+--- Makes what is known of a room that goes part of its object.
+---@param object perigee.Room
+function room.keep(object)
+  rawset(object, "count", 0)
+end
+
+
+--- What set_meta stored for a room, or nil.
+---@param object perigee.Room
+---@return table?
+function room.meta(object)
+  return metas[object]
+end
+
+return room

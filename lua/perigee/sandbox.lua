@@ -1,0 +1,143 @@
+--- What scripts may use. Each version of a game gets an environment of its own with copies of the
+--- libraries' tables, so that nothing it does to them reaches another version or the host; and
+--- the real global table, which some functions would hand out, is cleared of everything else.
+
+local core = require "perigee.core"
+local fault = require "perigee.fault"
+
+local sandbox = {}
+
+local traceback, getmetatable, date, os_time = debug.traceback, debug.getmetatable, os.date, os.time
+local globals = _G
+
+local BASE = {
+  "_VERSION", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal",
+  "rawget", "rawset", "select", "setmetatable", "tonumber", "tostring", "type", "unpack", "xpcall",
+}
+
+local LIBRARIES = {
+  bit = {
+    "arshift", "band", "bnot", "bor", "bswap", "bxor", "lshift", "rol", "ror", "rshift", "tobit",
+    "tohex",
+  },
+  coroutine = {
+    "create", "isyieldable", "resume", "running", "status", "wrap", "yield",
+  },
+  math = {
+    "abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "deg", "exp", "floor", "fmod",
+    "frexp", "huge", "ldexp", "log", "log10", "max", "min", "modf", "pi", "pow", "rad", "random",
+    "randomseed", "sin", "sinh", "sqrt", "tan", "tanh",
+  },
+  os = { "clock", "difftime" },
+  string = {
+    "byte", "char", "find", "format", "gmatch", "gsub", "len", "lower", "match", "rep", "reverse",
+    "sub", "upper",
+  },
+  table = { "concat", "insert", "maxn", "move", "remove", "sort" },
+}
+
+-- Why something that Lua has is not there.
+local REASONS = {
+  io = "scripts have no files",
+  debug = "of debug there is only traceback",
+  load = "code comes from the game's files; use require",
+  loadstring = "code comes from the game's files; use require",
+  loadfile = "code comes from the game's files; use require",
+  dofile = "code comes from the game's files; use require",
+  module = "return a table instead",
+  collectgarbage = "memory is the host's",
+  ffi = "scripts have no ffi",
+  package = "use require",
+  jit = "the host's",
+}
+
+local function pick(from, names)
+  local picked = {}
+  for _, name in ipairs(names) do
+    picked[name] = from[name]
+  end
+  return picked
+end
+
+-- Taken while everything is there; environments are made later.
+local base = pick(globals, BASE)
+local libraries = {}
+for name, names in next, LIBRARIES do
+  libraries[name] = pick(globals[name], names)
+end
+libraries.debug = { traceback = traceback }
+
+function libraries.os.time(when)
+  return when == nil and core.time() or os_time(when)
+end
+
+function libraries.os.date(format, when)
+  return date(format, when or core.time())
+end
+
+local function names_of(environment)
+  local names = {}
+  for name in next, environment do
+    names[#names + 1] = name
+  end
+  return names
+end
+
+local function explain(environment, name)
+  if type(name) ~= "string" then
+    return ""
+  end
+  local reason = REASONS[name]
+  return reason and " (" .. reason .. ")" or fault.hint(name, names_of(environment))
+end
+
+local function on_read(environment, name)
+  fault.raise("there is no global %s%s", tostring(name), explain(environment, name))
+end
+
+local function on_write(_, name)
+  fault.raise("%s is not declared; write `local %s`", tostring(name), tostring(name))
+end
+
+
+--- An environment for the code of one version.
+---@param functions table<string, function> what it has besides: print, require
+---@return table
+function sandbox.environment(functions)
+  local environment = pick(base, BASE)
+  for name, library in next, libraries do
+    local copy = {}
+    for key, value in next, library do
+      copy[key] = value
+    end
+    environment[name] = copy
+  end
+  for name, fn in next, functions do
+    environment[name] = fn
+  end
+  environment._G = environment
+  return setmetatable(environment, {
+    __index = on_read,
+    __newindex = on_write,
+    __metatable = "environment",
+  })
+end
+
+
+--- Takes out of the state whatever scripts may not have. The host's own files have taken what
+--- they need by then.
+function sandbox.close()
+  for name in next, globals do
+    if base[name] == nil and not libraries[name] and name ~= "_G" then
+      globals[name] = nil
+    end
+  end
+  for name in next, libraries do
+    globals[name] = pick(libraries[name], names_of(libraries[name]))
+  end
+  local strings = getmetatable ""
+  strings.__index = globals.string
+  strings.__metatable = "string"
+end
+
+return sandbox

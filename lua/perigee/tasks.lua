@@ -1,0 +1,362 @@
+--- Timers, tasks and waiting. A timer is an id of the core's with an entry here that says what
+--- to do. A handler that waits is a parked coroutine: a timer's entry too, which C resumes when
+--- the entry is returned to it (see wake).
+
+local core = require "perigee.core"
+local fault = require "perigee.fault"
+local live = require "perigee.live"
+local messages = require "perigee.messages"
+local undo = require "perigee.undo"
+
+local running, yield = coroutine.running, coroutine.yield
+local is_yieldable = coroutine.isyieldable
+
+local TICK = core.events.tick
+local REF_MAX = 65535
+local INTERVAL_MIN = 0.001 -- seconds
+
+local tasks = {}
+
+--- What happens when a timer fires.
+---@class perigee.TimerEntry
+---@field id integer
+---@field version integer of the game that it belongs to
+---@field owned boolean whether it ends with that version
+---@field room perigee.Room? with which it dies
+---@field fn function|string?
+---@field label string what it is called in error messages
+---@field repeats boolean?
+---@field args table? with its size in n
+---@field co thread? that waits; the rest of the entry is then as core.wait gave it
+
+local timers = {} ---@type table<integer, perigee.TimerEntry>
+local by_room = {} -- room id -> set of the ids of its timers
+local asks = {} -- peer id -> ref -> entry that waits for the answer
+local ticking = {} -- room id (0: the game) whose on_tick waits -> true
+local last_ref = 0
+
+local function add(entry)
+  timers[entry.id] = entry
+  local room = entry.room and entry.room.id
+  if room then
+    by_room[room] = by_room[room] or {}
+    by_room[room][entry.id] = true
+  end
+end
+
+local function remove(entry)
+  timers[entry.id] = nil
+  local of_room = entry.room and by_room[entry.room.id]
+  if of_room then
+    of_room[entry.id] = nil
+  end
+  local of_peer = entry.asked and asks[entry.asked]
+  if of_peer then
+    of_peer[entry.ask_ref] = nil
+    if not next(of_peer) then
+      asks[entry.asked] = nil
+    end
+  end
+end
+
+-- Timers -----------------------------------------------------------------------------------
+
+---@class perigee.Timer
+local Timer = {}
+local timer_class = { __index = Timer, __metatable = "timer" }
+
+
+--- Stops the timer.
+---@return boolean was_set whether it would have fired again
+function Timer:cancel()
+  local entry = timers[self.id]
+  if not entry then
+    return false
+  end
+  core.timer_cancel(entry.id)
+  remove(entry)
+  undo.push(add, entry)
+  return true
+end
+
+
+local function check_function(fn, room)
+  if type(fn) == "string" then
+    if not live.loading and not live.named(fn, room) then
+      fault.raise("there is no function %s in the %s's table", fn, room and "room kind" or "game")
+    end
+  elseif type(fn) ~= "function" then
+    fault.raise("a timer calls a function or the name of one, not %s", fault.kind(fn))
+  end
+end
+
+local function label_of(fn)
+  return type(fn) == "string" and "timer " .. fn or "timer"
+end
+
+local function set(entry, delay, interval)
+  entry.id, entry.owned = core.timer_set(delay, interval)
+  entry.version = live.running()
+  add(entry)
+  undo.push(remove, entry)
+  return setmetatable({ id = entry.id }, timer_class)
+end
+
+
+---@param seconds number
+---@param fn function|string
+---@param room perigee.Room?
+---@return perigee.Timer
+function tasks.after(seconds, fn, room)
+  fault.check_seconds("the delay", seconds)
+  check_function(fn, room)
+  return set({ fn = fn, room = room, label = label_of(fn) }, seconds, 0)
+end
+
+
+---@param seconds number
+---@param fn function|string
+---@param room perigee.Room?
+---@return perigee.Timer
+function tasks.every(seconds, fn, room)
+  fault.check_seconds("the interval", seconds)
+  if seconds < INTERVAL_MIN then
+    fault.raise("the interval must be at least %s seconds, not %s", INTERVAL_MIN, seconds)
+  end
+  check_function(fn, room)
+  return set({ fn = fn, room = room, label = label_of(fn), repeats = true }, seconds, seconds)
+end
+
+
+--- Runs a function as a task of its own when the running handler has ended.
+---@param room perigee.Room? with which the task dies
+---@param fn function
+function tasks.spawn(room, fn, ...)
+  fault.check("the task", fn, "function")
+  set({ fn = fn, room = room, label = "task", args = { n = select("#", ...), ... } }, 0, 0)
+end
+
+
+local function find_function(entry)
+  local fn = entry.fn
+  if type(fn) == "function" then
+    return fn
+  end
+  return live.named(fn, entry.room)
+    or error(("a timer calls %s, and there is no such function any more"):format(fn), 0)
+end
+
+local function run(entry)
+  if not entry.repeats then
+    remove(entry)
+  end
+  live.task = entry
+  core.adopt(entry.room and entry.room.id or 0, entry.owned)
+  local fn = find_function(entry)
+  if entry.args then
+    fn(unpack(entry.args, 1, entry.args.n))
+  else
+    fn(entry.room)
+  end
+end
+
+-- Waiting ----------------------------------------------------------------------------------
+
+
+--- Raises an error where nothing may wait.
+---@param what string the function that wants to
+function tasks.check_may_wait(what)
+  if live.loading then
+    fault.raise("%s cannot wait while the game is being loaded", what)
+  elseif not core.may_wait() then
+    fault.raise("%s cannot wait in a coroutine of your own; use perigee.spawn instead of it", what)
+  elseif not is_yieldable() then
+    fault.raise("%s cannot wait inside a function that table.sort, string.gsub and the like call",
+      what)
+  end
+end
+
+
+-- Leaves the running coroutine to `entry` until that is woken; returns what wake was given.
+local function park(entry, seconds)
+  local task = live.task
+  if type(task) ~= "table" or not task.version then
+    task = { version = live.number, label = live.label() }
+  end
+  entry.id = core.timer_set(seconds, 0)
+  entry.co, entry.task, entry.version = running(), task, task.version
+  entry.type, entry.peer, entry.room_id, entry.flags, entry.ref, entry.priority,
+    entry.packet_type, entry.owned, entry.data = core.wait()
+  -- What a room's timer or task waits for ends with the room; its handlers go on.
+  entry.room = task.room
+  if entry.type == TICK then
+    ticking[entry.room_id] = true
+  end
+  add(entry)
+  return yield()
+end
+
+-- To be returned to C, which resumes the coroutine as the event that it was started for.
+local function wake(entry, ...)
+  remove(entry)
+  live.task = entry.task
+  return entry.co, entry.type, entry.peer, entry.room_id, entry.flags, entry.ref,
+    entry.priority, entry.packet_type, entry.owned, entry.data, ...
+end
+
+
+--- Waits.
+---@param seconds number
+function tasks.sleep(seconds)
+  fault.check_seconds("the time to sleep", seconds)
+  tasks.check_may_wait "perigee.sleep"
+  park({}, seconds)
+end
+
+
+--- A number that no open question to this peer has.
+---@param peer integer
+---@return integer ref
+function tasks.take_ref(peer)
+  local open = asks[peer] or {}
+  for _ = 1, REF_MAX do
+    last_ref = last_ref % REF_MAX + 1
+    if not open[last_ref] then
+      return last_ref
+    end
+  end
+  fault.raise "there are too many open questions to this peer"
+end
+
+
+--- Waits for the answer to a question.
+---@param peer integer
+---@param ref integer
+---@param timeout number seconds
+---@return any value
+---@return string? message
+---@return string? code
+function tasks.wait_answer(peer, ref, timeout)
+  local entry = { asked = peer, ask_ref = ref }
+  asks[peer] = asks[peer] or {}
+  asks[peer][ref] = entry
+  return park(entry, timeout)
+end
+
+-- What the host calls ----------------------------------------------------------------------
+
+
+--- A timer has fired.
+---@param id integer
+function tasks.fire(id)
+  local entry = timers[id]
+  if not entry then
+    return
+  elseif not entry.co then
+    run(entry)
+  elseif entry.is_gone then
+    return wake(entry, nil, "the peer is gone", "ConnectionClosed")
+  elseif entry.asked then
+    return wake(entry, nil, "timeout")
+  else
+    return wake(entry)
+  end
+end
+
+
+--- A peer has answered.
+---@param peer integer
+---@param ref integer
+---@param body string
+function tasks.answer(peer, ref, body)
+  local entry = asks[peer] and asks[peer][ref]
+  if not entry then
+    return
+  end
+  core.timer_cancel(entry.id)
+  local name, value = messages.decode(body)
+  if name then
+    return wake(entry, value)
+  end
+  return wake(entry, nil, "the answer is malformed", "Protocol")
+end
+
+
+--- A peer is gone: who waits for its answer is told, in a handler of its own.
+---@param peer integer
+function tasks.drop_peer(peer)
+  local open = asks[peer]
+  if not open then
+    return
+  end
+  local entries = {}
+  for _, entry in next, open do
+    entries[#entries + 1] = entry
+  end
+  for _, entry in ipairs(entries) do
+    core.timer_cancel(entry.id)
+    remove(entry)
+    entry.is_gone = true
+    entry.id = core.timer_set(0, 0)
+    add(entry)
+  end
+  core.commit()
+end
+
+
+--- A room is gone, and its timers and tasks with it.
+---@param room integer
+function tasks.drop_room(room)
+  ticking[room] = nil
+  local ids = by_room[room]
+  if not ids then
+    return
+  end
+  by_room[room] = nil
+  for id in next, ids do
+    core.timer_cancel(id)
+    remove(timers[id])
+  end
+  core.commit()
+end
+
+
+--- Ends what belongs to versions before this one. Returns how many timers and tasks that were,
+--- and how many go on with functions of an older version.
+---@param number integer
+---@return integer revoked
+---@return integer old
+function tasks.revoke(number)
+  local revoked, old = {}, 0
+  for _, entry in next, timers do
+    if entry.version < number then
+      if entry.owned then
+        revoked[#revoked + 1] = entry
+      elseif type(entry.fn) ~= "string" then
+        old = old + 1
+      end
+    end
+  end
+  for _, entry in ipairs(revoked) do
+    core.timer_cancel(entry.id)
+    remove(entry)
+  end
+  return #revoked, old
+end
+
+
+--- Whether an on_tick waits, of the room or (0) the game.
+---@param room integer
+---@return boolean
+function tasks.is_ticking(room)
+  return ticking[room] == true
+end
+
+
+--- An on_tick has ended.
+---@param room integer
+function tasks.end_tick(room)
+  ticking[room] = nil
+end
+
+return tasks

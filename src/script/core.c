@@ -1,0 +1,149 @@
+// Makes the table perigee.core: functions from the core_*.c files, and the constants
+// that Lua shares with C, so that none is typed twice.
+#include "script/core.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "wire/code.h"
+
+typedef struct Constant {
+  const char *name;
+  int value;
+} Constant;
+
+static const Constant HOOKS[] = {{"connect", HOOK_CONNECT},
+                                 {"disconnect", HOOK_DISCONNECT},
+                                 {"message", HOOK_MESSAGE},
+                                 {"text", HOOK_TEXT},
+                                 {"packet", HOOK_PACKET},
+                                 {"tick", HOOK_TICK},
+                                 {"room_create", HOOK_ROOM_CREATE},
+                                 {"room_delete", HOOK_ROOM_DELETE},
+                                 {"join", HOOK_JOIN},
+                                 {"leave", HOOK_LEAVE},
+                                 {"broadcast", HOOK_BROADCAST},
+                                 {"backpressure", HOOK_BACKPRESSURE},
+                                 {NULL, 0}};
+
+static const Constant EVENTS[] = {
+#define X(constant, name) {name, constant},
+    EVENT_MAP(X) ENTRY_MAP(X)
+#undef X
+        {NULL, 0}};
+
+static const Constant CODES[] = {
+#define X(constant, number, name) {name, constant},
+    CODE_MAP(X)
+#undef X
+        {NULL, 0}};
+
+static const Constant PRIORITIES[] = {{"critical", PRIORITY_CRITICAL},
+                                      {"high", PRIORITY_HIGH},
+                                      {"normal", PRIORITY_NORMAL},
+                                      {"low", PRIORITY_LOW},
+                                      {NULL, 0}};
+
+static const Constant FLAGS[] = {{"reliable", PACKET_RELIABLE},
+                                 {"request", PACKET_REQUEST},
+                                 {"response", PACKET_RESPONSE},
+                                 {NULL, 0}};
+
+static const Constant TARGETS[] = {
+    {"peer", TARGET_PEER}, {"room", TARGET_ROOM}, {"all", TARGET_ALL}, {NULL, 0}};
+
+static const Constant CHANNELS[] = {{"control", CHANNEL_CONTROL},
+                                    {"message", CHANNEL_MESSAGE},
+                                    {"last", UINT16_MAX},
+                                    {NULL, 0}};
+
+static const Constant LEVELS[] = {{"debug", LOG_DEBUG},
+                                  {"info", LOG_INFO},
+                                  {"warn", LOG_WARN},
+                                  {"error", LOG_ERROR},
+                                  {NULL, 0}};
+
+Host *core_host(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
+
+uint32_t core_id(lua_State *L, int at) {
+  lua_Number id = luaL_checknumber(L, at);
+  luaL_argcheck(L, id >= 0 && id <= UINT32_MAX, at, "not an id");
+  return (uint32_t)id;
+}
+
+int core_fail(lua_State *L, const char *message, const char *code) {
+  lua_pushnil(L);
+  lua_pushstring(L, message);
+  lua_pushstring(L, code);
+  return 3;
+}
+
+static int push_result(lua_State *L, int result, const char *gone, Code code) {
+  switch (result) {
+    case 0:
+      lua_pushboolean(L, 1);
+      return 1;
+    case ERR_NOT_FOUND:
+      return core_fail(L, gone, code_name(code));
+    case ERR_TOO_LARGE:
+      return core_fail(L, "larger than max_payload", code_name(CODE_PAYLOAD_TOO_LARGE));
+    case ERR_EXISTS:
+      return core_fail(L, "already in the room", code_name(CODE_ALREADY_IN_ROOM));
+    case ERR_FULL:
+      return core_fail(L, "the room is full", code_name(CODE_ROOM_FULL));
+    default:
+      return core_fail(L, err_text(result), code_name(CODE_INTERNAL));
+  }
+}
+
+int core_peer_result(lua_State *L, int result) {
+  return push_result(L, result, "the peer is gone", CODE_CLOSED);
+}
+
+int core_room_result(lua_State *L, int result) {
+  return push_result(L, result, "there is no such room", CODE_NO_SUCH_ROOM);
+}
+
+static void set_functions(lua_State *L, Host *host, const luaL_Reg *functions) {
+  for (; functions->name != NULL; functions++) {
+    lua_pushlightuserdata(L, host);
+    lua_pushcclosure(L, functions->func, 1);
+    lua_setfield(L, -2, functions->name);
+  }
+}
+
+static void set_constants(lua_State *L, const char *name, const Constant *constants) {
+  lua_newtable(L);
+  for (; constants->name != NULL; constants++) {
+    lua_pushinteger(L, constants->value);
+    lua_setfield(L, -2, constants->name);
+  }
+  lua_setfield(L, -2, name);
+}
+
+// code_names: numbers to names, as events carry them.
+static void set_code_names(lua_State *L) {
+  lua_newtable(L);
+  for (const Constant *code = CODES; code->name != NULL; code++) {
+    lua_pushstring(L, code->name);
+    lua_rawseti(L, -2, code->value);
+  }
+  lua_setfield(L, -2, "code_names");
+}
+
+void core_push(lua_State *L, Host *host) {
+  lua_newtable(L);
+  set_functions(L, host, core_send_functions);
+  set_functions(L, host, core_peer_functions);
+  set_functions(L, host, core_room_functions);
+  set_functions(L, host, core_time_functions);
+  set_functions(L, host, core_game_functions);
+  set_constants(L, "hooks", HOOKS);
+  set_constants(L, "events", EVENTS);
+  set_constants(L, "codes", CODES);
+  set_constants(L, "priorities", PRIORITIES);
+  set_constants(L, "flags", FLAGS);
+  set_constants(L, "targets", TARGETS);
+  set_constants(L, "channels", CHANNELS);
+  set_constants(L, "levels", LEVELS);
+  set_code_names(L);
+}

@@ -1,0 +1,33 @@
+// The flat table perigee.core: what the Lua half may ask of the server. Each function
+// checks its arguments, makes one call into the relay, and pushes the result. Peers,
+// rooms and timers are integers; failures that can happen in production are nil,
+// message, code.
+#pragma once
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "script/host.h"
+
+/// Pushes the table, with the enums that C owns.
+void core_push(lua_State *L, Host *host);
+
+/// The host whose core function runs.
+Host *core_host(lua_State *L);
+
+/// The id at argument `at`.
+uint32_t core_id(lua_State *L, int at);
+
+/// Pushes nil, message and the code's name; returns 3.
+int core_fail(lua_State *L, const char *message, const char *code);
+
+/// Pushes true, or the failure of a command whose id names a peer or a room.
+int core_peer_result(lua_State *L, int result);
+int core_room_result(lua_State *L, int result);
+
+// The functions, by file.
+extern const luaL_Reg core_send_functions[];
+extern const luaL_Reg core_peer_functions[];
+extern const luaL_Reg core_room_functions[];
+extern const luaL_Reg core_time_functions[];
+extern const luaL_Reg core_game_functions[];

@@ -1,0 +1,174 @@
+// perigee.core: what a load of the game tells the server: its configuration, room kinds
+// and files. Also words and figures.
+#include <lauxlib.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "script/core.h"
+
+enum { WORDS_MAX = 64 };
+
+static int core_config_begin(lua_State *L) {
+  const Host *host = core_host(L);
+  host->events->config_begin(host->events_data);
+  return 0;
+}
+
+// Joins the strings of the list at `at` into the scratch buffer; NULL when one is none.
+static const char *join_texts(lua_State *L, Buf *scratch, int at) {
+  scratch->size = 0;
+  int count = (int)lua_objlen(L, at);
+  for (int i = 1; i <= count; i++) {
+    lua_rawgeti(L, at, i);
+    size_t size;
+    const char *text =
+        lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : NULL;
+    if (text == NULL) return NULL;
+    if (i > 1) buf_u8(scratch, ',');
+    buf_append(scratch, text, size);
+    lua_pop(L, 1);
+  }
+  buf_u8(scratch, 0);
+  return (const char *)scratch->data;
+}
+
+static ScriptValue read_value(lua_State *L, Host *host, int at) {
+  const char *texts;
+  switch (lua_type(L, at)) {
+    case LUA_TSTRING:
+      return (ScriptValue){.type = SCRIPT_TEXT, .text = lua_tostring(L, at)};
+    case LUA_TNUMBER:
+      return (ScriptValue){.type = SCRIPT_NUMBER, .number = lua_tonumber(L, at)};
+    case LUA_TBOOLEAN:
+      return (ScriptValue){.type = SCRIPT_SWITCH, .number = lua_toboolean(L, at)};
+    case LUA_TTABLE:
+      texts = join_texts(L, &host->scratch, at);
+      if (texts != NULL) return (ScriptValue){.type = SCRIPT_TEXTS, .text = texts};
+      return (ScriptValue){.type = SCRIPT_OTHER, .text = "a table"};
+    default:
+      return (ScriptValue){
+          .type = SCRIPT_OTHER,
+          .text = lua_pushfstring(L, "a %s", lua_typename(L, lua_type(L, at)))};
+  }
+}
+
+// config_set(key, value): nil, or what is wrong
+static int core_config_set(lua_State *L) {
+  Host *host = core_host(L);
+  const char *key = luaL_checkstring(L, 1);
+  ScriptValue value = read_value(L, host, 2);
+  const char *wrong = host->events->config_set(host->events_data, key, &value);
+  if (wrong == NULL) return 0;
+  lua_pushstring(L, wrong);
+  return 1;
+}
+
+// config_end(is_taken)
+static int core_config_end(lua_State *L) {
+  const Host *host = core_host(L);
+  host->events->config_end(host->events_data, lua_toboolean(L, 1));
+  return 0;
+}
+
+static int core_kinds_begin(lua_State *L) {
+  relay_kinds_begin(core_host(L)->relay, core_id(L, 1));
+  return 0;
+}
+
+// kind_set(name, hooks, capacity, auto_create, auto_delete, tick_rate): auto_delete in
+// seconds or nil, the rest with 0 and false for what is not said
+static int core_kind_set(lua_State *L) {
+  size_t size;
+  const char *name = luaL_checklstring(L, 1, &size);
+  RoomKind kind = {.hooks = core_id(L, 2),
+                   .capacity = core_id(L, 3),
+                   .auto_create = lua_toboolean(L, 4),
+                   .has_auto_delete = !lua_isnil(L, 5),
+                   .auto_delete_ms = (uint32_t)(luaL_optnumber(L, 5, 0) * 1000),
+                   .tick_rate = luaL_checknumber(L, 6)};
+  relay_kind_set(core_host(L)->relay, name, size, &kind);
+  return 0;
+}
+
+static int core_kinds_end(lua_State *L) {
+  relay_kinds_end(core_host(L)->relay);
+  return 0;
+}
+
+static void forget_files(Host *host) {
+  for (size_t i = 0; i < host->file_count; i++) mem_free(host->files[i]);
+  host->file_count = 0;
+}
+
+// files(paths): what the game consists of
+static int core_files(lua_State *L) {
+  Host *host = core_host(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  forget_files(host);
+  size_t count = lua_objlen(L, 1);
+  host->files = mem_grow(host->files, (count + 1) * sizeof *host->files);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, 1, (int)i + 1);
+    const char *path = lua_tostring(L, -1);
+    if (path != NULL) host->files[host->file_count++] = mem_strdup(path);
+    lua_pop(L, 1);
+  }
+  host->files[host->file_count] = NULL;
+  return 0;
+}
+
+// nearest(word, words): the one of `words` that was meant, or nil
+static int core_nearest(lua_State *L) {
+  const char *words[WORDS_MAX + 1];
+  const char *word = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  int count = (int)lua_objlen(L, 2);
+  luaL_argcheck(L, count <= WORDS_MAX, 2, "too many words");
+  luaL_checkstack(L, count, NULL);
+  for (int i = 0; i < count; i++) {
+    lua_rawgeti(L, 2, i + 1);
+    words[i] = luaL_checkstring(L, -1);
+  }
+  words[count] = NULL;
+  lua_pushstring(L, text_nearest(word, words));
+  return 1;
+}
+
+static int core_is_utf8(lua_State *L) {
+  size_t size;
+  const char *text = luaL_checklstring(L, 1, &size);
+  lua_pushboolean(L, text_is_utf8(text, size));
+  return 1;
+}
+
+static void set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static int core_stats(lua_State *L) {
+  const Host *host = core_host(L);
+  RelayStats stats = relay_stats(host->relay);
+  lua_createtable(L, 0, 8);
+  set_number(L, "peers", stats.peers);
+  set_number(L, "rooms", stats.rooms);
+  set_number(L, "messages_in", (double)stats.messages_in);
+  set_number(L, "deliveries", (double)stats.deliveries);
+  set_number(L, "dropped", (double)stats.dropped);
+  set_number(L, "handlers", (double)stats.handlers);
+  set_number(L, "errors", (double)stats.errors);
+  set_number(L, "memory", (double)host->memory);
+  return 1;
+}
+
+const luaL_Reg core_game_functions[] = {{"config_begin", core_config_begin},
+                                        {"config_set", core_config_set},
+                                        {"config_end", core_config_end},
+                                        {"kinds_begin", core_kinds_begin},
+                                        {"kind_set", core_kind_set},
+                                        {"kinds_end", core_kinds_end},
+                                        {"files", core_files},
+                                        {"nearest", core_nearest},
+                                        {"is_utf8", core_is_utf8},
+                                        {"stats", core_stats},
+                                        {NULL, NULL}};

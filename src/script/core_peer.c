@@ -1,0 +1,103 @@
+// perigee.core: what is known of a peer. All of it can be read until the peer's
+// disconnect has been handled; after that each function returns nil.
+#include <lauxlib.h>
+#include <stdio.h>
+
+#include "script/core.h"
+
+static Peer *find_peer(lua_State *L, int at) {
+  return session_find(relay_session(core_host(L)->relay), core_id(L, at));
+}
+
+static int core_peer_name(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  if (peer == NULL) return 0;
+  lua_pushlstring(L, peer->name, peer->name_size);
+  return 1;
+}
+
+static int core_peer_address(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  if (peer == NULL) return 0;
+  lua_pushstring(L, peer->address);
+  return 1;
+}
+
+static int core_peer_session(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  if (peer == NULL) return 0;
+  char text[2 * UUID_SIZE + 5], *at = text;
+  for (int i = 0; i < UUID_SIZE; i++) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) *at++ = '-';
+    at += snprintf(at, 3, "%02x", peer->session[i]);
+  }
+  lua_pushstring(L, text);
+  return 1;
+}
+
+static int core_peer_transport(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  if (peer == NULL) return 0;
+  lua_pushstring(L, peer->framing == FRAMING_LINES ? "text" : "tcp");
+  return 1;
+}
+
+static int core_peer_token(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  if (peer == NULL) return 0;
+  lua_pushlstring(L, peer->token == NULL ? "" : peer->token, peer->token_size);
+  return 1;
+}
+
+static int core_peer_latency_ms(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  if (peer == NULL) return 0;
+  lua_pushnumber(L, peer->latency_us / 1000.0);
+  return 1;
+}
+
+static int core_peer_connected(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  lua_pushboolean(L, peer != NULL && peer->state == PEER_CONNECTED);
+  return 1;
+}
+
+static int core_peer_rooms(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  if (peer == NULL) return 0;
+  lua_createtable(L, peer->room_count, 0);
+  for (int i = 0; i < peer->room_count; i++) {
+    lua_pushnumber(L, peer->rooms[i].room);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static void set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static int core_peer_stats(lua_State *L) {
+  const Host *host = core_host(L);
+  const Peer *peer = find_peer(L, 1);
+  if (peer == NULL) return 0;
+  lua_createtable(L, 0, 8);
+  set_number(L, "latency_ms", peer->latency_us / 1000.0);
+  set_number(L, "packets_in", (double)peer->packets_in);
+  set_number(L, "packets_out", (double)peer->packets_out);
+  set_number(L, "bytes_in", (double)peer->bytes_in);
+  set_number(L, "bytes_out", (double)peer->bytes_out);
+  set_number(L, "dropped", (double)peer->dropped);
+  set_number(L, "queued", net_queued(host->net, peer->conn));
+  uint64_t silent_ms = net_now_ms(host->net) - peer->last_packet_ms;
+  set_number(L, "last_activity", (double)silent_ms / 1000.0);
+  return 1;
+}
+
+const luaL_Reg core_peer_functions[] = {
+    {"peer_name", core_peer_name},           {"peer_address", core_peer_address},
+    {"peer_session", core_peer_session},     {"peer_transport", core_peer_transport},
+    {"peer_token", core_peer_token},         {"peer_latency_ms", core_peer_latency_ms},
+    {"peer_connected", core_peer_connected}, {"peer_rooms", core_peer_rooms},
+    {"peer_stats", core_peer_stats},         {NULL, NULL}};

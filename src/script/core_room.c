@@ -1,0 +1,134 @@
+// perigee.core: rooms, and who is in them. What is read is the state before the handler
+// that runs, apart from rooms that it made itself.
+#include "relay/room.h"
+
+#include <lauxlib.h>
+
+#include "base/err.h"
+#include "script/core.h"
+
+static Room *find_room(lua_State *L, int at) {
+  return relay_room(core_host(L)->relay, core_id(L, at));
+}
+
+// create(name): the id
+static int core_room_create(lua_State *L) {
+  size_t size;
+  const char *name = luaL_checklstring(L, 1, &size);
+  int err = 0;
+  uint32_t room = relay_create(core_host(L)->relay, name, size, &err);
+  switch (err) {
+    case 0:
+      lua_pushnumber(L, room);
+      return 1;
+    case ERR_EXISTS:
+      return core_fail(L, "a room of that name exists", "Exists");
+    case ERR_FULL:
+      return core_fail(L, "max_rooms is reached", code_name(CODE_SERVER_FULL));
+    default:
+      return core_fail(
+          L, "room names are 1 to 64 bytes of UTF-8 without control characters",
+          "Invalid");
+  }
+}
+
+static int core_room_delete(lua_State *L) {
+  Command command = {.type = COMMAND_ROOM_DELETE, .id = core_id(L, 1)};
+  return core_room_result(L, relay_command(core_host(L)->relay, &command));
+}
+
+// join(peer, room)
+static int core_join(lua_State *L) {
+  Command command = {.type = COMMAND_JOIN, .id = core_id(L, 1), .room = core_id(L, 2)};
+  if (find_room(L, 2) == NULL) return core_room_result(L, ERR_NOT_FOUND);
+  return core_peer_result(L, relay_command(core_host(L)->relay, &command));
+}
+
+// leave(peer, room, code, text)
+static int core_leave(lua_State *L) {
+  size_t size;
+  const char *text = luaL_checklstring(L, 4, &size);
+  Command command = {.type = COMMAND_LEAVE,
+                     .id = core_id(L, 1),
+                     .room = core_id(L, 2),
+                     .code = core_id(L, 3),
+                     .body = {.bytes = text, .size = (uint32_t)size}};
+  if (relay_command(core_host(L)->relay, &command) != 0) {
+    return core_fail(L, "not in the room", code_name(CODE_NOT_IN_ROOM));
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+// find(name): the id of the room that has the name now, or nil
+static int core_room_find(lua_State *L) {
+  size_t size;
+  const char *name = luaL_checklstring(L, 1, &size);
+  uint32_t room = relay_find_room(core_host(L)->relay, name, size);
+  if (room == 0) return 0;
+  lua_pushnumber(L, room);
+  return 1;
+}
+
+// rooms(is_all): ids of the open rooms, or also of deleted ones that still have members
+static int core_rooms(lua_State *L) {
+  const Relay *relay = core_host(L)->relay;
+  int is_all = lua_toboolean(L, 1), count = 0;
+  lua_newtable(L);
+  uint32_t cursor = 0;
+  for (const Room *room; (room = relay_next_room(relay, &cursor)) != NULL;) {
+    if (room->state == ROOM_RESERVED) continue;
+    if (room->state == ROOM_DELETED && !is_all) continue;
+    lua_pushnumber(L, room->id);
+    lua_rawseti(L, -2, ++count);
+  }
+  return 1;
+}
+
+static int core_room_name(lua_State *L) {
+  const Room *room = find_room(L, 1);
+  if (room == NULL) return 0;
+  lua_pushlstring(L, room->name, room->name_size);
+  return 1;
+}
+
+static int core_room_count(lua_State *L) {
+  const Room *room = find_room(L, 1);
+  lua_pushnumber(L, room == NULL ? 0 : room->count);
+  return 1;
+}
+
+static int core_room_members(lua_State *L) {
+  const Room *room = find_room(L, 1);
+  lua_newtable(L);
+  for (uint32_t i = 0; room != NULL && i < room->count; i++) {
+    lua_pushnumber(L, room->members[i]);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+  return 1;
+}
+
+// has(room, peer)
+static int core_room_has(lua_State *L) {
+  const Host *host = core_host(L);
+  uint32_t room = core_id(L, 1);
+  const Peer *peer = session_find(relay_session(host->relay), core_id(L, 2));
+  int is_in = 0;
+  for (int i = 0; peer != NULL && i < peer->room_count; i++) {
+    is_in |= peer->rooms[i].room == room;
+  }
+  lua_pushboolean(L, is_in);
+  return 1;
+}
+
+const luaL_Reg core_room_functions[] = {{"room_create", core_room_create},
+                                        {"room_delete", core_room_delete},
+                                        {"join", core_join},
+                                        {"leave", core_leave},
+                                        {"room_find", core_room_find},
+                                        {"rooms", core_rooms},
+                                        {"room_name", core_room_name},
+                                        {"room_count", core_room_count},
+                                        {"room_members", core_room_members},
+                                        {"room_has", core_room_has},
+                                        {NULL, NULL}};

@@ -1,0 +1,112 @@
+// perigee.core: what goes out to peers and rooms. Argument orders are long and fixed,
+// because the callers are a handful of lines in lua/perigee.
+#include <lauxlib.h>
+
+#include "base/names.h"
+#include "script/core.h"
+
+static Text check_text(lua_State *L, int at) {
+  size_t size;
+  const char *bytes = luaL_checklstring(L, at, &size);
+  return (Text){.bytes = bytes, .size = (uint32_t)size};
+}
+
+// The send option `key` as the number that net compares; 0 for none.
+static uint64_t read_key(lua_State *L, const Host *host, int at) {
+  if (lua_isnoneornil(L, at)) return 0;
+  size_t size;
+  const char *text = luaL_checklstring(L, at, &size);
+  uint64_t key = names_hash(host->key_seed, text, size);
+  return key == 0 ? 1 : key;
+}
+
+// A list of peer ids, or nil.
+static void read_except(lua_State *L, Host *host, int at, Command *command) {
+  if (lua_isnoneornil(L, at)) return;
+  luaL_checktype(L, at, LUA_TTABLE);
+  host->scratch.size = 0;
+  int count = (int)lua_objlen(L, at);
+  uint32_t *ids =
+      (uint32_t *)(void *)buf_reserve(&host->scratch, (size_t)count * sizeof *ids);
+  for (int i = 0; i < count; i++) {
+    lua_rawgeti(L, at, i + 1);
+    ids[i] = (uint32_t)lua_tonumber(L, -1);
+    lua_pop(L, 1);
+  }
+  command->except = ids;
+  command->except_count = (uint32_t)count;
+}
+
+// send(target, id, room, name, body, value_at, priority, flags, ref, key, except)
+static int core_send(lua_State *L) {
+  Host *host = core_host(L);
+  Command command = {.type = COMMAND_MESSAGE,
+                     .target = (uint8_t)luaL_checkint(L, 1),
+                     .id = core_id(L, 2),
+                     .room = core_id(L, 3),
+                     .channel = CHANNEL_MESSAGE,
+                     .name = check_text(L, 4),
+                     .body = check_text(L, 5),
+                     .value_at = (uint32_t)luaL_checkint(L, 6),
+                     .priority = (uint8_t)luaL_checkint(L, 7),
+                     .flags = (uint8_t)luaL_checkint(L, 8),
+                     .ref = (uint16_t)luaL_checkint(L, 9),
+                     .key = read_key(L, host, 10)};
+  read_except(L, host, 11, &command);
+  int result = relay_command(host->relay, &command);
+  return command.target == TARGET_ROOM ? core_room_result(L, result)
+                                       : core_peer_result(L, result);
+}
+
+// relay(room, bytes, priority, flags, key, except)
+static int core_relay(lua_State *L) {
+  Host *host = core_host(L);
+  Command command = {.type = COMMAND_RELAY,
+                     .id = core_id(L, 1),
+                     .body = check_text(L, 2),
+                     .priority = (uint8_t)luaL_checkint(L, 3),
+                     .flags = (uint8_t)luaL_checkint(L, 4),
+                     .key = read_key(L, host, 5)};
+  read_except(L, host, 6, &command);
+  return core_room_result(L, relay_command(host->relay, &command));
+}
+
+// packet(peer, channel, type, bytes, priority, flags, ref, key)
+static int core_packet(lua_State *L) {
+  Host *host = core_host(L);
+  Command command = {.type = COMMAND_PACKET,
+                     .id = core_id(L, 1),
+                     .channel = (uint16_t)luaL_checkint(L, 2),
+                     .packet_type = (uint16_t)luaL_checkint(L, 3),
+                     .body = check_text(L, 4),
+                     .priority = (uint8_t)luaL_checkint(L, 5),
+                     .flags = (uint8_t)luaL_checkint(L, 6),
+                     .ref = (uint16_t)luaL_checkint(L, 7),
+                     .key = read_key(L, host, 8)};
+  return core_peer_result(L, relay_command(host->relay, &command));
+}
+
+// error(peer, code, flags, ref, text): ERROR, as the answer to a REQUEST with these
+// flags
+static int core_error(lua_State *L) {
+  Command command = {.type = COMMAND_ERROR,
+                     .id = core_id(L, 1),
+                     .code = core_id(L, 2),
+                     .flags = (uint8_t)luaL_checkint(L, 3),
+                     .ref = (uint16_t)luaL_checkint(L, 4),
+                     .body = check_text(L, 5)};
+  return core_peer_result(L, relay_command(core_host(L)->relay, &command));
+}
+
+// close(peer, code, text)
+static int core_close(lua_State *L) {
+  Command command = {.type = COMMAND_CLOSE,
+                     .id = core_id(L, 1),
+                     .code = core_id(L, 2),
+                     .body = check_text(L, 3)};
+  return core_peer_result(L, relay_command(core_host(L)->relay, &command));
+}
+
+const luaL_Reg core_send_functions[] = {{"send", core_send},     {"relay", core_relay},
+                                        {"packet", core_packet}, {"error", core_error},
+                                        {"close", core_close},   {NULL, NULL}};

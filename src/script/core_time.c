@@ -1,0 +1,128 @@
+// perigee.core: time, timers, waiting, and the log.
+#include <lauxlib.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "relay/room.h"
+#include "script/core.h"
+
+static int core_now(lua_State *L) {
+  lua_pushnumber(L, (double)net_now_ms(core_host(L)->net) / 1000.0);
+  return 1;
+}
+
+// time(): seconds since 1970
+static int core_time(lua_State *L) {
+  lua_pushnumber(L, (double)time(NULL));
+  return 1;
+}
+
+// seed(): a whole number below 2^53, from the kernel
+static int core_seed(lua_State *L) {
+  uint64_t seed;
+  random_bytes(&seed, sizeof seed);
+  lua_pushnumber(L, (double)(seed >> 11));
+  return 1;
+}
+
+// timer_set(delay, interval): in seconds, interval 0 for once; the id, and whether the
+// timer ends with this version of the script
+static int core_timer_set(lua_State *L) {
+  Host *host = core_host(L);
+  lua_Number delay = luaL_checknumber(L, 1), interval = luaL_checknumber(L, 2);
+  uint32_t timer = relay_timer_set(host->relay, (uint64_t)(delay * 1000),
+                                   (uint64_t)(interval * 1000));
+  if (timer == 0) return luaL_error(L, "there are too many timers");
+  lua_pushnumber(L, timer);
+  lua_pushboolean(L, host->is_owned);
+  return 2;
+}
+
+static int core_timer_cancel(lua_State *L) {
+  Command command = {.type = COMMAND_TIMER_CANCEL, .id = core_id(L, 1)};
+  lua_pushboolean(L, relay_command(core_host(L)->relay, &command) == 0);
+  return 1;
+}
+
+// adopt(room, is_owned): the handler that runs works for this room, and its timers end
+// with this version of the script, or not
+static int core_adopt(lua_State *L) {
+  Host *host = core_host(L);
+  host->event.room = core_id(L, 1);
+  host->is_owned = lua_toboolean(L, 2);
+  return 0;
+}
+
+// may_wait(): whether this is the handler's own coroutine
+static int core_may_wait(lua_State *L) {
+  lua_pushboolean(L, core_host(L)->running == L);
+  return 1;
+}
+
+// wait(): announces the yield that follows. Returns the handler's event, to be returned
+// with its coroutine when it is woken (see host.c).
+static int core_wait(lua_State *L) {
+  Host *host = core_host(L);
+  if (host->running != L) return luaL_error(L, "nothing here may wait");
+  const Event *event = &host->event;
+  host->is_waiting = true;
+  lua_pushinteger(L, event->type);
+  lua_pushnumber(L, event->peer);
+  lua_pushnumber(L, event->room);
+  lua_pushinteger(L, event->flags);
+  lua_pushinteger(L, event->ref);
+  lua_pushinteger(L, event->priority);
+  lua_pushinteger(L, event->packet_type);
+  lua_pushboolean(L, host->is_owned);
+  bool is_kept = event->type == EVENT_BROADCAST;
+  lua_pushlstring(L, is_kept ? event->data.bytes : "", is_kept ? event->data.size : 0);
+  return 9;
+}
+
+// commit(): carries out what has been asked for so far, whatever the handler does next
+static int core_commit(lua_State *L) {
+  host_commit(core_host(L));
+  return 0;
+}
+
+// transaction(): a number that is the same until the next commit or rollback
+static int core_transaction(lua_State *L) {
+  lua_pushnumber(L, core_host(L)->transaction);
+  return 1;
+}
+
+// log(level, text): with the peer and room of the handler that runs
+static int core_log(lua_State *L) {
+  const Host *host = core_host(L);
+  LogLevel level = (LogLevel)luaL_checkint(L, 1);
+  const char *text = luaL_checkstring(L, 2);
+  const Room *room = relay_room(host->relay, host->event.room);
+  LogField fields[3] = {{0}};
+  int count = 0;
+  if (room != NULL) fields[count++] = log_bytes("room", room->name, room->name_size);
+  if (host->event.peer != 0) fields[count++] = log_num("peer", host->event.peer);
+  if (log_is_on(level)) log_write(level, text, fields);
+  return 0;
+}
+
+// push_error(report): has `error` called with the number of a report
+static int core_push_error(lua_State *L) {
+  Event event = {.type = EVENT_ERROR, .a = core_id(L, 1)};
+  relay_push(core_host(L)->relay, &event);
+  return 0;
+}
+
+const luaL_Reg core_time_functions[] = {{"now", core_now},
+                                        {"time", core_time},
+                                        {"seed", core_seed},
+                                        {"timer_set", core_timer_set},
+                                        {"timer_cancel", core_timer_cancel},
+                                        {"adopt", core_adopt},
+                                        {"may_wait", core_may_wait},
+                                        {"wait", core_wait},
+                                        {"commit", core_commit},
+                                        {"transaction", core_transaction},
+                                        {"log", core_log},
+                                        {"push_error", core_push_error},
+                                        {NULL, NULL}};

@@ -1,0 +1,290 @@
+// Calls into Lua. Every handler is one lua_resume, which stands in for the protected
+// call; an error on the way becomes a rollback, and a text for the log.
+#include "script/host.h"
+
+#include <assert.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "script/core.h"
+#include "script/library.h"
+
+// What the Lua half returns to wake a coroutine: the coroutine, its event (see
+// core_wait), and from then on what its wait returns.
+enum { WAKE_EVENT = 2, WAKE_VALUES = 11 };
+
+static const char *const ENTRY_NAMES[ENTRY_COUNT] = {
+#define X(constant, name) [constant] = name,
+    EVENT_MAP(X) ENTRY_MAP(X)
+#undef X
+};
+
+static void set_fault(Host *host, const char *text, size_t size) {
+  host->fault.size = 0;
+  buf_append(&host->fault, text, size);
+  buf_u8(&host->fault, 0);
+}
+
+// --- Making the state ---
+
+static void *allocate(void *data, void *memory, size_t old_size, size_t size) {
+  Host *host = data;
+  host->memory += size - old_size;
+  if (size > 0) return mem_grow(memory, size);
+  mem_free(memory);
+  return NULL;
+}
+
+static int on_panic(lua_State *L) {
+  const char *text = lua_tostring(L, -1);
+  log_error("error outside a protected call", log_str("error", text ? text : "?"));
+  abort();
+}
+
+// `require` of the Lua half itself: the bundle, each module once. Upvalues: host,
+// loaded.
+static int require_host(lua_State *L) {
+  const Host *host = lua_touserdata(L, lua_upvalueindex(1));
+  const char *name = luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  lua_pushvalue(L, 1);
+  lua_rawget(L, lua_upvalueindex(2));
+  if (!lua_isnil(L, -1)) return 1;
+  if (!library_load(L, name, host->lua_path)) return lua_error(L);
+  lua_call(L, 0, 1);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, lua_upvalueindex(2));
+  return 1;
+}
+
+static void open_library(lua_State *L, const char *name, lua_CFunction open) {
+  lua_pushcfunction(L, open);
+  lua_pushstring(L, name);
+  lua_call(L, 1, 0);
+}
+
+// The Lua half takes what it needs of these as locals and then takes away what games
+// may not have; the JIT begins to work when its library is opened.
+static void open_libraries(lua_State *L) {
+  open_library(L, "", luaopen_base);
+  open_library(L, LUA_LOADLIBNAME, luaopen_package);
+  open_library(L, LUA_TABLIBNAME, luaopen_table);
+  open_library(L, LUA_IOLIBNAME, luaopen_io);
+  open_library(L, LUA_OSLIBNAME, luaopen_os);
+  open_library(L, LUA_STRLIBNAME, luaopen_string);
+  open_library(L, LUA_MATHLIBNAME, luaopen_math);
+  open_library(L, LUA_DBLIBNAME, luaopen_debug);
+  open_library(L, LUA_BITLIBNAME, luaopen_bit);
+  open_library(L, LUA_JITLIBNAME, luaopen_jit);
+}
+
+// Leaves the table of modules that are there already: the core, and JSON from the
+// machine.
+static void push_loaded(lua_State *L, Host *host) {
+  lua_newtable(L);
+  core_push(L, host);
+  lua_setfield(L, -2, "perigee.core");
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "cjson.safe");
+  lua_call(L, 1, 1);
+  lua_setfield(L, -2, "cjson.safe");
+  lua_getglobal(L, "bit");
+  lua_setfield(L, -2, "bit");
+}
+
+static void take_entries(lua_State *L, Host *host) {
+  for (int i = 0; i < ENTRY_COUNT; i++) {
+    host->entries[i] = LUA_NOREF;
+    lua_getfield(L, -1, ENTRY_NAMES[i]);
+    if (lua_isfunction(L, -1)) {
+      host->entries[i] = luaL_ref(L, LUA_REGISTRYINDEX);
+    } else {
+      lua_pop(L, 1);
+    }
+  }
+  lua_getfield(L, -1, "failed");
+  host->failed = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static int start(lua_State *L) {
+  Host *host = lua_touserdata(L, 1);
+  open_libraries(L);
+  lua_pushlightuserdata(L, host);
+  push_loaded(L, host);
+  lua_pushcclosure(L, require_host, 2);
+  lua_pushvalue(L, -1);
+  lua_setglobal(L, "require");
+  lua_pushliteral(L, "perigee.host");
+  lua_call(L, 1, 1);
+  take_entries(L, host);
+  return 0;
+}
+
+bool host_init(Host *host) {
+  random_bytes(host->key_seed, sizeof host->key_seed);
+  host->L = lua_newstate(allocate, host);
+  assert(host->L != NULL);
+  lua_atpanic(host->L, on_panic);
+  if (lua_cpcall(host->L, start, host) == 0) return true;
+  size_t size;
+  const char *text = lua_tolstring(host->L, -1, &size);
+  if (text != NULL) set_fault(host, text, size);
+  lua_settop(host->L, 0);
+  return false;
+}
+
+void host_deinit(Host *host) {
+  if (host->L != NULL) lua_close(host->L);
+  for (size_t i = 0; i < host->file_count; i++) mem_free(host->files[i]);
+  mem_free(host->files);
+  buf_deinit(&host->fault);
+  buf_deinit(&host->scratch);
+}
+
+// --- Failing ---
+
+typedef struct Failure {
+  Host *host;
+  lua_State *co;  // its traceback; the error value lies on top where `text` is NULL
+  const char *text;
+} Failure;
+
+// Tells the Lua half, which undoes its share, logs, and returns the error for people.
+static int tell_failed(lua_State *L) {
+  Failure *failure = lua_touserdata(L, 1);
+  Host *host = failure->host;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, host->failed);
+  lua_pushinteger(L, host->event.type);
+  lua_pushinteger(L, host->event.peer);
+  lua_pushinteger(L, host->event.room);
+  if (failure->text != NULL) {
+    lua_pushstring(L, failure->text);
+  } else {
+    lua_xmove(failure->co, L, 1);
+  }
+  luaL_traceback(L, failure->co, NULL, 0);
+  lua_call(L, 5, 1);
+  size_t size;
+  const char *text = luaL_checklstring(L, -1, &size);
+  set_fault(host, text, size);
+  return 0;
+}
+
+static HostOutcome fail(Host *host, lua_State *co, const char *text) {
+  Failure failure = {.host = host, .co = co, .text = text};
+  relay_rollback(host->relay);
+  if (lua_cpcall(host->L, tell_failed, &failure) != 0) {
+    const char *fault = lua_tostring(host->L, -1);
+    if (fault == NULL) fault = "a handler failed, and so did telling how";
+    set_fault(host, fault, strlen(fault));
+    log_error("handler failed", log_str("error", fault));
+    lua_settop(host->L, 0);
+  }
+  host->transaction++;
+  return HOST_FAILED;
+}
+
+// --- Calling ---
+
+static lua_State *take_idle(Host *host) {
+  if (host->idle == NULL) {
+    host->idle = lua_newthread(host->L);
+    host->idle_ref = luaL_ref(host->L, LUA_REGISTRYINDEX);
+  }
+  return host->idle;
+}
+
+// The idle coroutine is somebody's now, or dead.
+static void give_up_idle(Host *host) {
+  luaL_unref(host->L, LUA_REGISTRYINDEX, host->idle_ref);
+  host->idle = NULL;
+}
+
+// The arguments are the same for all entries; each takes the first few it needs.
+static int push_event(lua_State *co, const Event *event) {
+  lua_pushinteger(co, event->peer);
+  lua_pushinteger(co, event->room);
+  if (event->data.size > 0) {
+    lua_pushlstring(co, event->data.bytes, event->data.size);
+  } else {
+    lua_pushliteral(co, "");
+  }
+  lua_pushnumber(co, event->a);
+  lua_pushnumber(co, event->b);
+  lua_pushinteger(co, event->flags);
+  lua_pushinteger(co, event->ref);
+  lua_pushinteger(co, event->packet_type);
+  lua_pushinteger(co, event->channel);
+  lua_pushinteger(co, event->priority);
+  return 10;
+}
+
+static HostOutcome resume(Host *host, lua_State *co, int count) {
+  host->running = co;
+  host->is_waiting = false;
+  int status = lua_resume(co, count);
+  host->running = NULL;
+  if (status == 0) {
+    host->results = co;
+    return HOST_ENDED;
+  }
+  if (status == LUA_YIELD && host->is_waiting) return HOST_WAITS;
+  return fail(host, co,
+              status == LUA_YIELD
+                  ? "coroutine.yield in a handler: nothing would wake it; "
+                    "to wait there is perigee.sleep"
+                  : NULL);
+}
+
+// Goes on with the coroutine that `co` returned, as the event it was started for.
+static HostOutcome wake(Host *host, lua_State *co) {
+  lua_State *task = lua_tothread(co, 1);
+  size_t size;
+  host->event = (Event){.type = (uint8_t)lua_tointeger(co, WAKE_EVENT),
+                        .peer = (uint32_t)lua_tonumber(co, WAKE_EVENT + 1),
+                        .room = (uint32_t)lua_tonumber(co, WAKE_EVENT + 2),
+                        .flags = (uint8_t)lua_tointeger(co, WAKE_EVENT + 3),
+                        .ref = (uint16_t)lua_tointeger(co, WAKE_EVENT + 4),
+                        .priority = (uint8_t)lua_tointeger(co, WAKE_EVENT + 5),
+                        .packet_type = (uint16_t)lua_tointeger(co, WAKE_EVENT + 6)};
+  host->is_owned = lua_toboolean(co, WAKE_EVENT + 7);
+  host->event.data.bytes = lua_tolstring(co, WAKE_EVENT + 8, &size);
+  host->event.data.size = (uint32_t)size;
+  int count = lua_gettop(co) - (WAKE_VALUES - 1);
+  lua_xmove(co, task, count);
+  return resume(host, task, count);
+}
+
+HostOutcome host_call(Host *host, const Event *event) {
+  assert(host->running == NULL && lua_gettop(host->L) == 0);
+  assert(host->entries[event->type] != LUA_NOREF);
+  lua_State *co = take_idle(host);
+  host->event = *event;
+  host->is_owned = event->type == EVENT_START || event->type == EVENT_RELOAD ||
+                   event->type == ENTRY_LOAD;
+  lua_rawgeti(co, LUA_REGISTRYINDEX, host->entries[event->type]);
+  HostOutcome outcome = resume(host, co, push_event(co, event));
+  if (outcome != HOST_ENDED) {
+    give_up_idle(host);
+  } else if (lua_isthread(co, 1)) {
+    outcome = wake(host, co);
+    if (outcome != HOST_ENDED) host_done(host);
+  }
+  return outcome;
+}
+
+void host_done(Host *host) {
+  host->results = NULL;
+  if (host->idle != NULL) lua_settop(host->idle, 0);
+}
+
+void host_commit(Host *host) {
+  relay_commit(host->relay);
+  host->transaction++;
+}

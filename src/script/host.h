@@ -1,0 +1,79 @@
+// The Lua state of a game, and the one way into it: host_call. Private to src/script.
+//
+// A handler runs on a coroutine that is used again for the next one. When it waits, its
+// coroutine is left to the Lua half, which keeps it until what it waits for has come,
+// and then returns it from another handler ("wakes" it); host_call resumes it as the
+// event it began with.
+//
+// Between calls the main state's stack is empty.
+#pragma once
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "net/net.h"
+#include "relay/relay.h"
+#include "script/script.h"
+
+// What the Lua half is called for, besides events; numbered on from EventType.
+// X(constant, name)
+#define ENTRY_MAP(X)                                                              \
+  X(ENTRY_LOAD, "load")           /* data: the game's path; results: version */   \
+  X(ENTRY_FOLLOW_UP, "follow_up") /* a: which of those that a reload asked for */ \
+  X(ENTRY_FORGET, "forget")       /* peer: it was not let in */
+
+typedef enum Entry {
+  ENTRY_BEFORE_FIRST = EVENT_TYPE_COUNT - 1,
+#define X(constant, name) constant,
+  ENTRY_MAP(X)
+#undef X
+      ENTRY_COUNT
+} Entry;
+
+typedef enum HostOutcome {
+  HOST_ENDED,   // results lie on `results`
+  HOST_WAITS,   // the handler goes on later
+  HOST_FAILED,  // `fault` says how; the relay has forgotten what it wanted
+} HostOutcome;
+
+typedef struct Host {
+  lua_State *L;
+  lua_State *idle;  // the coroutine for the next handler; NULL: to be made
+  int idle_ref;
+  lua_State *running;    // the coroutine of the handler that runs; NULL outside
+  lua_State *results;    // the one that has ended, its results from 1 on
+  Event event;           // what the handler is for; `type` may be an Entry
+  bool is_owned;         // its timers end with this version of the script
+  bool is_waiting;       // it has told the host that it is about to wait
+  uint32_t transaction;  // counts commits and rollbacks
+  uint64_t key_seed[2];  // under which send options' keys are hashed
+  int entries[ENTRY_COUNT];
+  int failed;     // the Lua function that is told of failures
+  size_t memory;  // bytes of the Lua heap
+  Buf fault;      // a C string: the last failure, or why the host could not start
+  Buf scratch;    // of one core function
+  char **files;   // of the game; owned, ended by NULL
+  size_t file_count;
+  const char *lua_path;  // as in ScriptOptions
+  Relay *relay;
+  Net *net;
+  const ScriptEvents *events;
+  void *events_data;
+} Host;
+
+/// Makes the state and runs the Lua half of the host in it. False, with `fault` set,
+/// when that cannot be.
+bool host_init(Host *host);
+void host_deinit(Host *host);
+
+/// Runs the Lua half's function for `event`. What a handler that ended or waits has
+/// asked for is still to be committed; what one that failed has asked for is forgotten.
+HostOutcome host_call(Host *host, const Event *event);
+
+/// Ends the use of `results`.
+void host_done(Host *host);
+
+/// Carries out what the running handler has asked for so far, or what the last one did.
+void host_commit(Host *host);

@@ -1,0 +1,245 @@
+// The drain: takes the relay's events one by one, has the host run their handlers, and
+// turns what comes of it into verdicts, commits and rollbacks. Also loads and reloads.
+#include "script/script.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "script/host.h"
+
+static const char FAILED_TEXT[] = "a handler failed; the log has the error";
+
+struct Script {
+  Host host;
+  ScriptOptions options;
+  uint32_t version;
+  bool has_host;  // there is a game, and the Lua half runs
+};
+
+Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
+                   const ScriptEvents *events, void *data) {
+  Script *script = mem_zalloc(sizeof *script);
+  script->options = *options;
+  script->host.relay = relay;
+  script->host.net = net;
+  script->host.events = events;
+  script->host.events_data = data;
+  script->host.lua_path = options->lua_path;
+  return script;
+}
+
+void script_free(Script *script) {
+  if (script == NULL) return;
+  host_deinit(&script->host);
+  mem_free(script);
+}
+
+uint32_t script_version(const Script *script) { return script->version; }
+
+const char *const *script_files(const Script *script, size_t *count) {
+  static const char *const NONE[] = {NULL};
+  *count = script->host.file_count;
+  if (script->host.files == NULL) return NONE;
+  return (const char *const *)script->host.files;
+}
+
+// --- Verdicts ---
+
+static void tell_forget(Host *host, uint32_t peer) {
+  host_call(host, &(Event){.type = ENTRY_FORGET, .peer = peer});
+  host_done(host);
+}
+
+static void judge_connect(Host *host) {
+  lua_State *results = host->results;
+  uint32_t peer = host->event.peer;
+  bool is_in = lua_toboolean(results, 1);
+  if (is_in) {
+    is_in = relay_accept(host->relay, peer);
+  } else {
+    relay_reject(host->relay, peer, CODE_REJECTED, lua_tostring(results, 2));
+  }
+  host_done(host);
+  host_commit(host);
+  if (!is_in) tell_forget(host, peer);
+}
+
+static void judge_join(Host *host) {
+  lua_State *results = host->results;
+  if (lua_toboolean(results, 1)) {
+    relay_admit(host->relay, &host->event);
+  } else {
+    relay_refuse(host->relay, &host->event, CODE_REJECTED, lua_tostring(results, 2));
+  }
+}
+
+static void judge_broadcast(Host *host) {
+  lua_State *results = host->results;
+  Text data = host->event.data;
+  if (lua_isstring(results, 1)) {
+    size_t size;
+    data.bytes = lua_tolstring(results, 1, &size);
+    data.size = (uint32_t)size;
+  } else if (!lua_toboolean(results, 1)) {
+    return;
+  }
+  relay_pass(host->relay, &host->event, data);
+}
+
+// The verdict comes before what the handler asked for: JOINED before what it sends.
+static void end_well(Host *host) {
+  switch (host->event.type) {
+    case EVENT_CONNECT:
+      judge_connect(host);
+      return;
+    case EVENT_JOIN:
+      judge_join(host);
+      break;
+    case EVENT_BROADCAST:
+      judge_broadcast(host);
+      break;
+    default:
+      break;
+  }
+  host_done(host);
+  host_commit(host);
+}
+
+static void answer_error(Host *host) {
+  const Event *event = &host->event;
+  if (!(event->flags & PACKET_REQUEST)) return;
+  Command command = {.type = COMMAND_ERROR,
+                     .id = event->peer,
+                     .code = CODE_INTERNAL,
+                     .flags = event->flags,
+                     .ref = event->ref,
+                     .body = {FAILED_TEXT, sizeof FAILED_TEXT - 1}};
+  relay_command(host->relay, &command);
+  host_commit(host);
+}
+
+static void end_badly(Host *host) {
+  switch (host->event.type) {
+    case EVENT_CONNECT:
+      relay_reject(host->relay, host->event.peer, CODE_INTERNAL, FAILED_TEXT);
+      tell_forget(host, host->event.peer);
+      break;
+    case EVENT_JOIN:
+      relay_refuse(host->relay, &host->event, CODE_INTERNAL, FAILED_TEXT);
+      break;
+    case EVENT_BROADCAST:
+      relay_fail(host->relay, &host->event);
+      break;
+    case EVENT_MESSAGE:
+    case EVENT_PACKET:
+      answer_error(host);
+      break;
+    default:
+      break;
+  }
+}
+
+static void handle(Host *host, const Event *event) {
+  switch (host_call(host, event)) {
+    case HOST_ENDED:
+      end_well(host);
+      break;
+    case HOST_WAITS:
+      host_commit(host);
+      break;
+    case HOST_FAILED:
+      end_badly(host);
+      break;
+  }
+}
+
+// --- Loading ---
+
+static void set_version(Script *script, uint32_t version) {
+  script->version = version;
+  log_set_version(version);
+}
+
+const char *script_load(Script *script) {
+  Host *host = &script->host;
+  if (script->options.game == NULL) return NULL;
+  script->has_host = host_init(host);
+  if (!script->has_host) return (const char *)host->fault.data;
+  const char *game = script->options.game;
+  Event event = {.type = ENTRY_LOAD, .data = {game, (uint32_t)strlen(game)}};
+  if (host_call(host, &event) != HOST_ENDED) return (const char *)host->fault.data;
+  set_version(script, (uint32_t)lua_tointeger(host->results, 1));
+  relay_set_scripted(host->relay);
+  host_done(host);
+  host_commit(host);
+  log_info("loaded", log_str("game", game));
+  return NULL;
+}
+
+void script_reload(Script *script, uint32_t asked) {
+  relay_push(script->host.relay, &(Event){.type = EVENT_RELOAD, .a = asked});
+}
+
+static void tell_outcome(const Script *script, bool is_good, uint32_t asked,
+                         const char *report) {
+  const Host *host = &script->host;
+  ScriptOutcome outcome = {
+      .is_good = is_good, .asked = asked, .version = script->version, .report = report};
+  if (host->events->reloaded != NULL)
+    host->events->reloaded(host->events_data, &outcome);
+}
+
+static void fail_reload(Script *script, uint32_t asked) {
+  Buf text = {0};
+  buf_printf(&text, "reload failed: %s; version %u goes on",
+             (const char *)script->host.fault.data, script->version);
+  buf_u8(&text, 0);
+  log_plain(LOG_ERROR, (const char *)text.data);
+  tell_outcome(script, false, asked, (const char *)text.data);
+  buf_deinit(&text);
+}
+
+// Results of the Lua half: version, report, how many handlers of the new version come
+// next.
+static void end_reload(Script *script, uint32_t asked) {
+  Host *host = &script->host;
+  Buf report = {0};
+  int follow_ups = (int)lua_tointeger(host->results, 3);
+  set_version(script, (uint32_t)lua_tointeger(host->results, 1));
+  buf_printf(&report, "reloaded: %s", lua_tostring(host->results, 2));
+  buf_u8(&report, 0);
+  host_done(host);
+  host_commit(host);
+  log_plain(LOG_INFO, (const char *)report.data);
+  tell_outcome(script, true, asked, (const char *)report.data);
+  buf_deinit(&report);
+  for (int i = 1; i <= follow_ups; i++)
+    handle(host, &(Event){.type = ENTRY_FOLLOW_UP, .a = (uint32_t)i});
+}
+
+static void reload(Script *script, const Event *event) {
+  if (host_call(&script->host, event) == HOST_ENDED) {
+    end_reload(script, event->a);
+  } else {
+    fail_reload(script, event->a);
+  }
+}
+
+// --- Draining ---
+
+void script_drain(Script *script) {
+  Relay *relay = script->host.relay;
+  Event event;
+  relay_begin_drain(relay);
+  while (relay_next_event(relay, &event)) {
+    if (!script->has_host) continue;
+    if (event.type == EVENT_RELOAD) {
+      reload(script, &event);
+    } else {
+      handle(&script->host, &event);
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// A game's script, live: loaded, driven by the relay's events, exchanged at run time.
+// With tool.h the only door to Lua; no lua.h is needed to use it.
+//
+// The script is entered from script_load and script_drain alone. Everything it does
+// reaches the relay as commands, which are carried out when a handler ends well or
+// waits, and forgotten when it fails.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/net.h"
+#include "relay/relay.h"
+
+typedef struct Script Script;
+
+typedef enum ScriptValueType {
+  SCRIPT_TEXT,
+  SCRIPT_NUMBER,
+  SCRIPT_SWITCH,
+  SCRIPT_TEXTS,  // a list of texts
+  SCRIPT_OTHER,
+} ScriptValueType;
+
+/// A value in game.config.
+typedef struct ScriptValue {
+  ScriptValueType type;
+  const char *text;  // TEXT; TEXTS: joined by commas; OTHER: what it is ("a table")
+  double number;     // NUMBER; SWITCH: 0 or 1
+} ScriptValue;
+
+/// How a reload went.
+typedef struct ScriptOutcome {
+  bool is_good;
+  uint32_t asked;      // `asked` of script_reload
+  uint32_t version;    // the one that is live now
+  const char *report;  // one line: what changed, or what was wrong
+} ScriptOutcome;
+
+/// What the script tells its owner. `data` is what script_new was given. Called from
+/// within script_load and script_drain.
+typedef struct ScriptEvents {
+  /// game.config is about to be told, all of it: what an earlier version set is to be
+  /// forgotten if this one is taken.
+  void (*config_begin)(void *data);
+  /// One entry. Returns NULL, or one sentence on what is wrong, valid until the next
+  /// call.
+  const char *(*config_set)(void *data, const char *key, const ScriptValue *value);
+  /// The end: what was told is to be taken into use, or forgotten.
+  void (*config_end)(void *data, bool is_taken);
+  /// A reload has ended, well or not. script_files may have changed.
+  void (*reloaded)(void *data, const ScriptOutcome *outcome);
+} ScriptEvents;
+
+typedef struct ScriptOptions {
+  const char *game;  // folder with a game.lua, or a .lua file; NULL: no script at all
+  const char *lua_path;  // folder that holds perigee/*.lua; NULL: what is compiled in
+} ScriptOptions;
+
+/// Relay and net are not owned and must outlive it. Never NULL; what could not be made
+/// is told by script_load.
+Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
+                   const ScriptEvents *events, void *data);
+void script_free(Script *script);
+
+/// The first load: runs the game's top level, tells its configuration, sets the relay's
+/// kinds. Returns NULL, or what was wrong, with file and line; valid until script_free.
+const char *script_load(Script *script);
+
+/// Handles this turn's events. To be called once a turn, script or not, after all
+/// input.
+void script_drain(Script *script);
+
+/// Asks for a reload, which happens in the next drain. `asked` comes back in
+/// `reloaded`.
+void script_reload(Script *script, uint32_t asked);
+
+/// The version that is live: 1 after the first load, 0 before.
+uint32_t script_version(const Script *script);
+
+/// The files that the game consists of, with those a failed attempt wanted. Ended by
+/// NULL; valid until the next load or drain.
+const char *const *script_files(const Script *script, size_t *count);

@@ -1,0 +1,78 @@
+// A plain interpreter round one bundled module. Unlike the host of games it hides
+// nothing: tools are the product's own code.
+#include "script/tool.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <stdio.h>
+
+#include "script/library.h"
+
+typedef struct Tool {
+  const char *module;
+  const char *lua_path;
+  int argc;
+  char **argv;
+  int code;
+} Tool;
+
+// A package.loaders entry; its upvalue is the Tool.
+static int search(lua_State *L) {
+  const Tool *tool = lua_touserdata(L, lua_upvalueindex(1));
+  if (!library_load(L, luaL_checkstring(L, 1), tool->lua_path)) {
+    lua_pushfstring(L, "\n\t%s", lua_tostring(L, -1));
+  }
+  return 1;
+}
+
+// Ours come first, so that a copy installed on the machine does not stand in for them.
+static void add_searcher(lua_State *L, Tool *tool) {
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "loaders");
+  for (int i = (int)lua_objlen(L, -1); i >= 2; i--) {
+    lua_rawgeti(L, -1, i);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushlightuserdata(L, tool);
+  lua_pushcclosure(L, search, 1);
+  lua_rawseti(L, -2, 2);
+  lua_pop(L, 2);
+}
+
+static void push_main(lua_State *L, const char *module) {
+  lua_getglobal(L, "require");
+  lua_pushstring(L, module);
+  lua_call(L, 1, 1);
+  if (!lua_istable(L, -1)) return;
+  lua_getfield(L, -1, "main");
+  lua_remove(L, -2);
+}
+
+static int run(lua_State *L) {
+  Tool *tool = lua_touserdata(L, 1);
+  luaL_openlibs(L);
+  add_searcher(L, tool);
+  push_main(L, tool->module);
+  luaL_checkstack(L, tool->argc, "too many arguments");
+  for (int i = 0; i < tool->argc; i++) lua_pushstring(L, tool->argv[i]);
+  lua_call(L, tool->argc, 1);
+  tool->code = lua_isnumber(L, -1) ? (int)lua_tointeger(L, -1) : 0;
+  return 0;
+}
+
+int script_tool_run(const char *module, int argc, char **argv, const char *lua_path) {
+  Tool tool = {.module = module, .lua_path = lua_path, .argc = argc, .argv = argv};
+  lua_State *L = luaL_newstate();
+  if (L == NULL) {
+    fprintf(stderr, "perigee: out of memory\n");
+    return 1;
+  }
+  if (lua_cpcall(L, run, &tool) != 0) {
+    const char *text = lua_tostring(L, -1);
+    fprintf(stderr, "perigee: %s\n", text == NULL ? "a tool failed" : text);
+    tool.code = 1;
+  }
+  lua_close(L);
+  return tool.code;
+}

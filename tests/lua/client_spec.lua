@@ -1,0 +1,498 @@
+--- The client against a fake server in the same loop.
+
+local uv = require "luv"
+local client = require "perigee.client"
+local loop = require "perigee.client.loop"
+local fake_server = require "tests.lua.fake_server"
+
+
+local function connect(server, options)
+  options = options or {}
+  options.timeout = options.timeout or 2
+  return assert(client.connect(server.address, options))
+end
+
+
+local function with(behaviour)
+  local server = fake_server.start(behaviour)
+  return connect(server), server
+end
+
+
+--- Runs the loop until the server got a packet of that name.
+local function server_gets(server, name)
+  local deadline = loop.now() + 2
+  while loop.now() < deadline do
+    for i, got in ipairs(server.got) do
+      if got == name then return table.remove(server.got, i) end
+    end
+    client.sleep(0.002)
+  end
+  error("the server got no " .. name)
+end
+
+
+after_each(fake_server.stop_all)
+
+
+describe("connect", function()
+  it("says HELLO and takes WELCOME", function()
+    local hello
+    local server = fake_server.start()
+    server.hello = function(self, packet)
+      hello = packet.payload
+      self:welcome()
+    end
+    local c = connect(server, { name = "ann", token = "secret" })
+    assert.truthy(hello:find("ann", 1, true))
+    assert.truthy(hello:find("secret", 1, true))
+    assert.is_true(c.connected)
+    assert.equal(42, c.id)
+    assert.equal("ann", c.name)
+    assert.equal("abababab-abab-abab-abab-abababababab", c.session)
+    assert.equal(1, c.server_time)
+    assert.equal(13, c.ping_interval)
+    assert.equal(20, c.tick_rate)
+    c:close()
+  end)
+
+  it("says where nobody listens", function()
+    local server = fake_server.start()
+    fake_server.stop_all()
+    local c, message, code = client.connect(server.address)
+    assert.is_nil(c)
+    assert.equal("cannot connect to " .. server.address .. ": connection refused", message)
+    assert.equal("ECONNREFUSED", code)
+  end)
+
+  it("refuses addresses, names and tokens that are none", function()
+    local _, message, code = client.connect("here:there")
+    assert.equal("\"here:there\" is not an address; use host, host:port or [v6]:port", message)
+    assert.equal("EINVAL", code)
+    assert.same({ nil, "a name is 1 to 64 bytes", "Protocol" },
+      { client.connect("localhost", { name = ("x"):rep(256) }) })
+    assert.same({ nil, "a token is at most 65535 bytes", "Protocol" },
+      { client.connect("localhost", { token = ("x"):rep(65536) }) })
+  end)
+
+  it("passes on the server's no", function()
+    local server = fake_server.start { hello = function(self) self:reject(7, "banned") end }
+    local c, message, code = client.connect(server.address)
+    assert.is_nil(c)
+    assert.equal("cannot connect to " .. server.address .. ": banned", message)
+    assert.equal("Rejected", code)
+  end)
+
+  it("gives up on a server that does not answer, hangs up, or speaks something else", function()
+    local silent = fake_server.start { hello = function() end }
+    local _, message, code = client.connect(silent.address, { timeout = 0.02 })
+    assert.equal("HandshakeTimeout", code)
+    assert.truthy(message:find("is it a Perigee server?", 1, true))
+    local rude = fake_server.start { hello = function(self) self:drop() end }
+    _, message, code = client.connect(rude.address)
+    assert.equal("ConnectionClosed", code)
+    assert.truthy(message:find("the server closed the connection", 1, true))
+    local other = fake_server.start {
+      accepted = function(self) self.peer:write("220 mail.example ESMTP\r\n") end,
+    }
+    _, message, code = client.connect(other.address)
+    assert.equal("Protocol", code)
+    assert.truthy(message:find("the server sent a packet of priority", 1, true))
+  end)
+
+  it("tries each address of a name", function()
+    local server = fake_server.start()
+    local port = server.address:match("%d+$")
+    connect({ address = "localhost:" .. port }):close()
+  end)
+end)
+
+
+describe("rooms", function()
+  it("join, see who is there, talk, leave", function()
+    local c, server = with { leave = function(self, request)
+      self:answer(request, 131, request.payload .. "\0\0")
+    end }
+    local room = assert(c:join("lobby"))
+    assert.equal(7, room.id)
+    assert.equal("lobby", room.name)
+    assert.same({ [3] = "bob" }, room.members)
+    assert.equal(room, c:room("lobby"))
+    assert.is_nil(c:room("other"))
+    assert.is_true(room:broadcast("hi", { reliable = true }))
+    server_gets(server, "broadcast")
+    server:relay(7, 3, "hello")
+    local event = c:recv(2)
+    assert.equal("broadcast", event.type)
+    assert.equal(room, event.room)
+    assert.equal("bob", event.name)
+    assert.equal("hello", event.data)
+    assert.is_true(room:leave())
+    assert.is_false(room.joined)
+    assert.is_nil(c:room("lobby"))
+    assert.same({ nil, "timeout" }, { c:recv(0) })
+    c:close()
+  end)
+
+  it("the server's no is nil, message, code", function()
+    local c = with { join = function(self, request) self:error(request, 11, "no such room") end }
+    assert.same({ nil, "no such room", "NoSuchRoom" }, { c:join("nowhere") })
+    assert.same({ nil, "a name is 1 to 64 bytes", "Protocol" }, { c:join(("x"):rep(256)) })
+    c:close()
+  end)
+
+  it("an answer that does not come is a timeout", function()
+    local c = with { join = function() end }
+    c.timeout = 0.02
+    assert.same({ nil, "timeout", "timeout" }, { c:join("lobby") })
+    c:close()
+  end)
+
+  it("being put into a room, and out of it, are events", function()
+    local c, server = with()
+    server:joined(nil, 9, "duel:1")
+    local event = c:recv(2)
+    assert.equal("joined", event.type)
+    assert.equal("duel:1", event.room.name)
+    assert.is_true(event.room:broadcast("hi"))
+    server:send(131, "\9\0\0\0\6\0")
+    event = c:recv(2)
+    assert.equal("left", event.type)
+    assert.equal("Kicked", event.code)
+    assert.is_false(event.room.joined)
+    c:close()
+  end)
+
+  it("are listed", function()
+    local c = with { list_rooms = function(self, request)
+      self:answer(request, 139, "\1\0\7\0\0\0\5lobby\2\0\0\0")
+    end }
+    assert.same({ { id = 7, name = "lobby", members = 2 } }, c:rooms())
+    c:close()
+  end)
+
+  it("an error nobody asked for is an event", function()
+    local c = with { broadcast = function(self) self:error(nil, 12, "not in it") end }
+    c:join("lobby"):broadcast("hi")
+    local event = c:recv(2)
+    assert.equal("error", event.type)
+    assert.equal("NotInRoom", event.code)
+    c:close()
+  end)
+end)
+
+
+describe("messages", function()
+  it("are sent, to the server or about a room", function()
+    local bodies = {}
+    local c, server = with()
+    server.message = function(_, packet) bodies[#bodies + 1] = packet.payload end
+    assert.is_true(c:send("move", { x = 1 }))
+    assert.is_true(c:join("lobby"):send("list", client.json "[]", { priority = "high" }))
+    server_gets(server, "message")
+    server_gets(server, "message")
+    assert.same({ "\0\0\0\0[\"move\",{\"x\":1}]", "\7\0\0\0[\"list\",[]]" }, bodies)
+    c:close()
+  end)
+
+  it("ask waits for the answer", function()
+    local c, server = with { message = function(self, packet)
+      self:answer(packet, 0, packet.payload:sub(1, 4) .. "[\"hp\",12]")
+    end }
+    assert.equal(12, c:ask("hp"))
+    assert.equal(12, c:join("lobby"):ask("hp"))
+    server.message = function(self, packet) self:answer(packet, 0, "\0\0\0\0[\"hp\",null]") end
+    assert.same({ n = 1 }, { n = select("#", c:ask("hp")), c:ask("hp") })
+    server.message = function(self, packet) self:error(packet, 18, "no handler") end
+    assert.same({ nil, "no handler", "Unsupported" }, { c:ask("hp") })
+    server.message = function() end
+    assert.same({ nil, "timeout", "timeout" }, { c:ask("hp", nil, 0.02) })
+    c:close()
+  end)
+
+  it("the server's questions are answered by handlers, which may wait", function()
+    local answers = {}
+    local c, server = with { message = function(_, packet) answers[#answers + 1] = packet end }
+    c:on_ask("sum", function(value)
+      client.sleep(0.002)
+      return value[1] + value[2]
+    end)
+    server:say("[\"sum\",[1,2]]", 77)
+    server_gets(server, "message")
+    assert.equal("\0\0\0\0[\"sum\",3]", answers[1].payload)
+    assert.equal(77, answers[1].ref)
+    assert.equal(4, answers[1].flags)
+    c:close()
+  end)
+
+  it("a question without a handler is an event, answered later", function()
+    local answers = {}
+    local c, server = with { message = function(_, packet) answers[#answers + 1] = packet end }
+    server:say("[\"name?\",null]", 5)
+    local event = c:recv(2)
+    assert.equal("ask", event.type)
+    assert.equal("name?", event.name)
+    assert.is_true(c:answer(event, "ann"))
+    server_gets(server, "message")
+    assert.equal("\0\0\0\0[\"name?\",\"ann\"]", answers[1].payload)
+    c:close()
+  end)
+
+  it("what has no encoding is an error of the caller", function()
+    local c = with()
+    assert.has_error(function() c:send("x", print) end, "JSON cannot hold a function")
+    assert.has_error(function() c:send("x", 1, { priority = "top" }) end)
+    c:close()
+  end)
+
+  it("too large a packet is not sent", function()
+    local c = with()
+    assert.same({ nil, "1001 bytes of payload, and the server takes 1000", "PayloadTooLarge" },
+      { c:send_packet(3000, 1, ("x"):rep(1001)) })
+    assert.is_true(c:send_packet(3000, 1, ("x"):rep(1000)))
+    c:close()
+  end)
+end)
+
+
+describe("channels", function()
+  it("are opened, served and closed", function()
+    local c, server = with { open_channel = function(self, request)
+      self:answer(request, 138, "\232\3\2ai")
+    end }
+    local payload
+    server.packet = function(_, packet) payload = packet.payload end
+    assert.equal(1000, c:open_channel("ai"))
+    server:send(1, "\3\0\0\0question", { channel = 1000 })
+    local event = c:recv(2)
+    assert.equal("packet", event.type)
+    assert.equal(3, event.sender)
+    assert.equal("question", event.data)
+    c:send_packet(1000, 2, "answer", { to = event.sender })
+    server_gets(server, "packet")
+    assert.equal("\3\0\0\0answer", payload)
+    assert.is_true(c:close_channel(1000))
+    server_gets(server, "close_channel")
+    c:close()
+  end)
+end)
+
+
+describe("events", function()
+  it("recv waits its time", function()
+    local c = with()
+    local start = loop.now()
+    assert.same({ nil, "timeout" }, { c:recv(0.03) })
+    assert.is_true(loop.now() - start >= 0.029)
+    assert.same({ nil, "timeout" }, { c:recv(0) })
+    c:close()
+  end)
+
+  it("keep their order", function()
+    local c, server = with()
+    for i = 1, 50 do server:say(("[\"n\",%d]"):format(i)) end
+    for i = 1, 50 do assert.equal(i, c:recv(2).value) end
+    c:close()
+  end)
+
+  it("handlers take their type, the others go to recv", function()
+    local c, server = with()
+    local names = {}
+    server:say("[\"early\",1]")
+    server_gets(server, "hello")
+    assert.equal("pong", c:ping() and "pong")
+    c:on("message", function(event) names[#names + 1] = event.name end)
+    server:say("[\"late\",1]")
+    server:error(nil, 12, "no")
+    assert.equal("error", c:recv(2).type)
+    assert.same({ "early", "late" }, names)
+    c:on("message", nil)
+    server:say("[\"last\",1]")
+    assert.equal("last", c:recv(2).name)
+    c:close()
+  end)
+
+  it("\"*\" takes what no other handler does", function()
+    local c, server = with()
+    local types = {}
+    c:on("*", function(event) types[#types + 1] = event.type end)
+    c:on("message", function() end)
+    server:say("[\"x\",1]")
+    server:closing(2, "idle")
+    server:drop()
+    assert.same({ nil, "closed" }, { c:recv(2) })
+    assert.same({ "closing", "closed" }, types)
+  end)
+
+  it("handlers may wait, and their errors reach who drives the loop", function()
+    local c, server = with()
+    local room
+    c:on("message", function(event) room = c:join(event.value) end)
+    server:say("[\"join\",\"lobby\"]")
+    server_gets(server, "join")
+    while not room do client.sleep(0.002) end
+    assert.equal("lobby", room.name)
+    c:on("message", function() error("oops") end)
+    server:say("[\"x\",1]")
+    local ok, problem = pcall(c.recv, c, 2)
+    assert.is_false(ok)
+    assert.truthy(problem:find("oops", 1, true))
+    assert.truthy(problem:find("stack traceback", 1, true))
+    c:close()
+  end)
+end)
+
+
+describe("keepalive", function()
+  it("answers the server's pings while waiting in any call", function()
+    local pong
+    local c, server = with { pong = function(_, packet) pong = packet.payload end }
+    server:send(5, "12345678")
+    assert.same({ nil, "timeout" }, { c:recv(0.05) })
+    assert.equal("12345678", pong)
+    server:send(5, "abcdefgh")
+    c:join("lobby")
+    server_gets(server, "pong")
+    assert.equal("abcdefgh", pong)
+    c:close()
+  end)
+
+  it("ping measures", function()
+    local c, server = with()
+    local latency = c:ping()
+    assert.is_true(latency > 0 and latency < 2)
+    server.ping = function() end
+    assert.same({ nil, "timeout", "timeout" }, { c:ping(0.02) })
+    c:close()
+  end)
+end)
+
+
+describe("the end", function()
+  it("close says BYE, after all that was sent", function()
+    local c, server = with()
+    for _ = 1, 20 do c:send("x") end
+    assert.is_true(c:close())
+    assert.is_false(c.connected)
+    assert.equal("bye", server.got[#server.got])
+    assert.equal(22, #server.got)
+    assert.is_true(c:close())
+    assert.same({ nil, "closed", "ConnectionClosed" }, { c:send("x") })
+    assert.same({ nil, "closed", "ConnectionClosed" }, { c:join("lobby") })
+    assert.equal("closed", c:recv().type)
+    assert.same({ nil, "closed" }, { c:recv() })
+  end)
+
+  it("close does not wait for ever", function()
+    local c, server = with { bye = function() end }
+    local start = loop.now()
+    server.drop = function() end
+    c:close()
+    assert.is_true(loop.now() - start < 1.5)
+  end)
+
+  it("a server that vanishes ends every call that waits", function()
+    local c = with { join = function(self) self:drop() end }
+    assert.same({ nil, "the server closed the connection", "ConnectionClosed" },
+      { c:join("lobby") })
+    assert.is_false(c.connected)
+    assert.same({ code = "ConnectionClosed", message = "the server closed the connection" },
+      c.reason)
+    assert.equal("closed", c:recv().type)
+    assert.same({ nil, "closed" }, { c:recv() })
+    assert.same({ nil, "closed", "ConnectionClosed" }, { c:send("x") })
+  end)
+
+  it("a reset connection", function()
+    local c = with { join = function(self) self.peer:close_reset() end }
+    local _, message, code = c:join("lobby")
+    assert.equal("connection reset", message)
+    assert.equal("ConnectionReset", code)
+  end)
+
+  it("has the reason that the server gave", function()
+    local c, server = with()
+    server:closing(6, "go away")
+    server:drop()
+    local event = c:recv(2)
+    assert.same({ type = "closing", code = "Kicked", message = "go away" }, event)
+    event = c:recv(2)
+    assert.same({ type = "closed", code = "Kicked", message = "go away" }, event)
+  end)
+
+  it("malformed bytes end the connection from this side", function()
+    local c, server = with()
+    server:send(130, "short")
+    local event = c:recv(2)
+    assert.equal("closed", event.type)
+    assert.equal("Protocol", event.code)
+    assert.equal("the server sent a malformed joined", event.message)
+    while not server.saw_end do client.sleep(0.002) end
+  end)
+end)
+
+
+describe("coroutines", function()
+  it("many clients live in one process", function()
+    local server = fake_server.start()
+    local done = 0
+    client.run(function()
+      for i = 1, 20 do
+        client.spawn(function()
+          local c = connect(server, { name = "n" .. i })
+          assert(c:join("lobby"))
+          assert(c:ping())
+          c:close()
+          done = done + 1
+        end)
+      end
+      while done < 20 do client.sleep(0.002) end
+    end)
+    assert.equal(20, done)
+  end)
+
+  it("run returns what the function returns, and raises what is raised", function()
+    assert.same({ 1, nil, 3 }, { client.run(function(a) return a, nil, 3 end, 1) })
+    local ok, problem = pcall(client.run, function() error("oops") end)
+    assert.is_false(ok)
+    assert.truthy(problem:find("oops", 1, true))
+    ok, problem = pcall(client.run, function()
+      client.spawn(function() error({ reason = "a table" }) end)
+      client.sleep(1)
+    end)
+    assert.is_false(ok)
+    assert.same({ reason = "a table" }, problem)
+  end)
+
+  it("two that receive take turns", function()
+    local c, server = with()
+    local got = {}
+    client.run(function()
+      for i = 1, 2 do
+        client.spawn(function()
+          local event = c:recv(2)
+          got[#got + 1] = i .. event.name
+        end)
+      end
+      client.sleep(0.01)
+      server:say("[\"a\",1]")
+      server:say("[\"b\",1]")
+      while #got < 2 do client.sleep(0.002) end
+    end)
+    assert.same({ "1a", "2b" }, got)
+    c:close()
+  end)
+
+  it("a call that waits in a bare callback says what to do", function()
+    local c = with()
+    local timer, problem = uv.new_timer(), nil
+    timer:start(0, 0, function()
+      timer:close()
+      problem = select(2, pcall(c.ping, c))
+    end)
+    client.sleep(0.02)
+    assert.equal("this call waits, and a luv callback cannot: wrap the code in client.spawn",
+      problem)
+    c:close()
+  end)
+end)

@@ -1,0 +1,159 @@
+--- A server of one's own making for client_spec: it lives in the same loop as the client, answers
+--- HELLO with WELCOME and everything else as the test says.
+
+local uv = require "luv"
+local bytes = require "perigee.client.bytes"
+local packet = require "perigee.client.packet"
+
+local fake_server = {}
+
+local FakeServer = {}
+FakeServer.__index = FakeServer
+
+local started = {}
+
+
+local function u16(value) return bytes.integer(value, 2) end
+local function u32(value) return bytes.integer(value, 4) end
+local function str8(text) return bytes.counted(text, 1) end
+local function str16(text) return bytes.counted(text, 2) end
+
+local WELCOME = u16(1) .. u32(42) .. ("\171"):rep(16) .. ("\0"):rep(16) .. bytes.integer(1e6, 8)
+  .. u32(1000) .. u32(13000) .. u16(20) .. "\0" .. u32(0) .. u16(0) .. ("\0"):rep(32)
+
+
+--- What control packets are called: methods of these names, `message` and `packet` answer them.
+local NAMES = {
+  "hello", "join", "leave", "broadcast", "ping", "pong", "ack", "open_channel", "close_channel",
+  "list_rooms", "bye",
+}
+
+
+local function take(connection, packets, data)
+  packets:push(data)
+  for got in packets.next, packets do
+    local name = got.channel == 0 and NAMES[got.number] or "packet"
+    if got.channel == 2 then name = "message" end
+    table.insert(connection.got, name)
+    local handler = connection[name]
+    if handler then handler(connection, got) end
+  end
+end
+
+
+--- A connection is the server with a peer of its own.
+local function accept(server)
+  local peer = uv.new_tcp()
+  server._listener:accept(peer)
+  server.peer = peer
+  server.peers[#server.peers + 1] = peer
+  local connection = setmetatable({ peer = peer }, { __index = server })
+  if server.accepted then return connection:accepted() end
+  local packets = packet.reader()
+  peer:read_start(function(_, data)
+    if data then return take(connection, packets, data) end
+    server.saw_end = true
+    connection:drop()
+  end)
+end
+
+
+--- Starts one; `behaviour` adds or replaces the methods that answer packets. `got` lists what came.
+function fake_server.start(behaviour)
+  local self = setmetatable({ got = {}, peers = {} }, FakeServer)
+  for name, fn in pairs(behaviour or {}) do self[name] = fn end
+  self._listener = uv.new_tcp()
+  assert(self._listener:bind("127.0.0.1", 0))
+  assert(self._listener:listen(128, function() accept(self) end))
+  self.address = "127.0.0.1:" .. self._listener:getsockname().port
+  started[#started + 1] = self
+  return self
+end
+
+
+--- Closes all servers.
+function fake_server.stop_all()
+  for _, server in ipairs(started) do
+    for _, peer in ipairs(server.peers) do
+      if not peer:is_closing() then peer:close() end
+    end
+    if not server._listener:is_closing() then server._listener:close() end
+  end
+  started = {}
+  uv.run("nowait")
+end
+
+
+--- Sends a packet to the connection, or to the newest one; on the control channel unless told otherwise.
+function FakeServer:send(number, payload, fields)
+  fields = fields or {}
+  fields.number, fields.payload = number, payload
+  self.peer:write(packet.encode(fields))
+end
+
+
+--- Answers a request.
+function FakeServer:answer(request, number, payload)
+  self:send(number, payload, { channel = request.channel, flags = 4, ref = request.ref })
+end
+
+
+--- A message or, with a ref, a question.
+function FakeServer:say(body, ref, room_id)
+  self:send(0, u32(room_id or 0) .. body, { channel = 2, flags = ref and 2 or 0, ref = ref })
+end
+
+
+function FakeServer:welcome() self:send(129, WELCOME) end
+
+
+function FakeServer:joined(request, id, name, peers)
+  local list = {}
+  for _, peer in ipairs(peers or {}) do list[#list + 1] = u32(peer[1]) .. str8(peer[2]) end
+  local payload = u32(id) .. str8(name) .. u32(42) .. u16(#list) .. table.concat(list)
+  if request then return self:answer(request, 130, payload) end
+  self:send(130, payload)
+end
+
+
+function FakeServer:error(request, code, message)
+  local payload = u16(code) .. str16(message)
+  if request then return self:send(135, payload, { flags = 4, ref = request.ref }) end
+  self:send(135, payload)
+end
+
+
+function FakeServer:reject(code, message) self:send(136, u16(code) .. str16(message)) end
+
+
+function FakeServer:closing(code, message) self:send(137, u16(code) .. str16(message)) end
+
+
+function FakeServer:relay(room_id, sender, data)
+  self:send(132, u32(room_id) .. u32(sender) .. data)
+end
+
+
+--- Ends the connection.
+function FakeServer:drop()
+  if not self.peer:is_closing() then self.peer:close() end
+end
+
+
+-- How packets are answered unless a test says otherwise.
+
+function FakeServer:hello() self:welcome() end
+
+
+function FakeServer:bye() self:drop() end
+
+
+function FakeServer:join(request)
+  self:joined(request, 7, request.payload:sub(2), { { 3, "bob" } })
+end
+
+
+function FakeServer:ping(request) self:send(6, request.payload) end
+
+
+return fake_server
