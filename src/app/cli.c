@@ -1,0 +1,251 @@
+// One table of commands; each row has its help and a function that gets the arguments
+// after the command's name.
+#include "app/cli.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/config.h"
+#include "app/remote.h"
+#include "app/server.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "script/tool.h"
+
+enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+typedef struct CliCommand {
+  const char *name;
+  const char *usage;
+  const char *summary;
+  const char *details;  // printed by help after the summary
+  int (*run)(char **arguments);
+} CliCommand;
+
+static int command_run(char **arguments);
+static int command_reload(char **arguments);
+static int command_connect(char **arguments);
+static int command_help(char **arguments);
+
+static const CliCommand COMMANDS[] = {
+    {"run", "run [GAME] [flags]",
+     "serve a game; it is reloaded when a file of it is saved",
+     "GAME is a folder with a game.lua, or a .lua file. Without one the server is a "
+     "plain relay\n"
+     "with one room, `lobby`.\n\n"
+     "  --prod                              serve as for real: --no-watch\n"
+     "  --lua-path DIR                      take Perigee's own Lua files from "
+     "DIR/perigee\n\n"
+     "Configuration, which also goes into game.config or the environment "
+     "(max_clients,\n"
+     "PERIGEE_MAX_CLIENTS=9, --max-clients 9; --no-watch and --no-text-port switch "
+     "off):\n\n",
+     command_run},
+    {"reload", "reload [--port N]", "have a running server load its game anew",
+     "Prints what came of it. Without --port: the only server of yours that is "
+     "running.\n",
+     command_reload},
+    {"connect", "connect ADDRESS [--room ROOM] [--name NAME]",
+     "join a server and talk, for people and for pipes",
+     "ADDRESS is HOST:PORT. Shows each event as it comes and sends each line that is "
+     "typed.\n",
+     command_connect},
+    {"help", "help [COMMAND]", "say more about a command", "", command_help},
+};
+
+enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
+
+// --- Messages ---
+
+__attribute__((format(printf, 2, 3))) static int fail_usage(const char *command,
+                                                            const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fputs("perigee: ", stderr);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fprintf(stderr, " (see `perigee help%s%s`)\n", command == NULL ? "" : " ",
+          command == NULL ? "" : command);
+  return EXIT_USAGE;
+}
+
+static void print_help(FILE *out) {
+  fputs("Perigee is a game relay server that is scripted in Lua.\n\n", out);
+  for (int i = 0; i < COMMAND_COUNT; i++)
+    fprintf(out, "  perigee %-45s %s\n", COMMANDS[i].usage, COMMANDS[i].summary);
+  fputs(
+      "  perigee --version                                     print the versions\n\n",
+      out);
+  fputs("To begin: perigee run examples/chat\n", out);
+}
+
+static void print_command_help(const CliCommand *command) {
+  printf("perigee %s: %s\n\n%s", command->usage, command->summary, command->details);
+  if (command->run == command_run) config_print_help(stdout);
+}
+
+static void print_version(void) {
+  puts("perigee " PERIGEE_VERSION);
+  puts("LuaJIT " PERIGEE_LUAJIT_VERSION);
+  puts("libuv " PERIGEE_LIBUV_VERSION);
+}
+
+static const CliCommand *find_command(const char *name) {
+  for (int i = 0; i < COMMAND_COUNT; i++) {
+    if (strcmp(COMMANDS[i].name, name) == 0) return &COMMANDS[i];
+  }
+  return NULL;
+}
+
+static int fail_unknown(const char *name) {
+  const char *names[COMMAND_COUNT + 1] = {0};
+  for (int i = 0; i < COMMAND_COUNT; i++) names[i] = COMMANDS[i].name;
+  const char *meant = text_nearest(name, names);
+  if (meant == NULL) return fail_usage(NULL, "there is no command \"%s\"", name);
+  return fail_usage(NULL, "there is no command \"%s\"; did you mean \"%s\"?", name,
+                    meant);
+}
+
+// --- Commands ---
+
+typedef struct RunArguments {
+  const char *game;
+  const char *lua_path;
+  Config config;
+} RunArguments;
+
+// Takes the argument at `*at` and moves past it.
+static bool read_run_argument(RunArguments *run, char **arguments, int *at,
+                              ConfigError *error) {
+  static const char *const OWN_FLAGS[] = {"prod", "lua_path", "help", NULL};
+  char *argument = arguments[*at];
+  if (strncmp(argument, "--", 2) != 0) {
+    bool is_first = run->game == NULL && argument[0] != '-';
+    if (is_first) run->game = argument;
+    if (!is_first)
+      snprintf(error->text, sizeof error->text, "unexpected argument \"%.100s\"",
+               argument);
+    ++*at;
+    return is_first;
+  }
+  if (strcmp(argument, "--prod") == 0) {
+    char *no_watch[] = {"--no-watch", NULL};
+    int none = 0;
+    ++*at;
+    return config_set_flag(&run->config, no_watch, &none, NULL, error);
+  }
+  if (strcmp(argument, "--lua-path") == 0) {
+    run->lua_path = arguments[++*at];
+    if (run->lua_path != NULL)
+      ++*at;
+    else
+      snprintf(error->text, sizeof error->text, "--lua-path needs a folder");
+    return run->lua_path != NULL;
+  }
+  return config_set_flag(&run->config, arguments, at, OWN_FLAGS, error);
+}
+
+static bool read_run_arguments(RunArguments *run, char **arguments,
+                               ConfigError *error) {
+  extern char **environ;
+  if (!config_set_environment(&run->config, (const char *const *)environ, error))
+    return false;
+  for (int at = 0; arguments[at] != NULL;) {
+    if (!read_run_argument(run, arguments, &at, error)) return false;
+  }
+  return true;
+}
+
+static int command_run(char **arguments) {
+  RunArguments run = {0};
+  ConfigError error;
+  config_init(&run.config);
+  int code;
+  if (read_run_arguments(&run, arguments, &error)) {
+    ServerOptions options = {run.game, run.lua_path, &run.config};
+    code = server_run(&options);
+  } else {
+    code = fail_usage("run", "%s", error.text);
+  }
+  config_deinit(&run.config);
+  return code;
+}
+
+static int command_reload(char **arguments) {
+  unsigned long port = 0;
+  if (arguments[0] != NULL) {
+    const char *text = arguments[1];
+    if (strncmp(arguments[0], "--port=", 7) == 0)
+      text = arguments[0] + 7;
+    else if (strcmp(arguments[0], "--port") != 0)
+      return fail_usage("reload", "unexpected argument \"%s\"", arguments[0]);
+    char *end = NULL;
+    if (text != NULL) port = strtoul(text, &end, 10);
+    if (text == NULL || *end != '\0' || port < 1 || port > 65535)
+      return fail_usage("reload", "--port must be a whole number from 1 to 65535");
+  }
+  return remote_reload((uint16_t)port);
+}
+
+static int command_connect(char **arguments) {
+  int count = 0;
+  while (arguments[count] != NULL) count++;
+  return script_tool_run("perigee.connect", count, arguments, NULL);
+}
+
+static int command_help(char **arguments) {
+  if (arguments[0] == NULL) {
+    print_help(stdout);
+    return EXIT_GOOD;
+  }
+  const CliCommand *command = find_command(arguments[0]);
+  if (command == NULL) return fail_unknown(arguments[0]);
+  print_command_help(command);
+  return EXIT_GOOD;
+}
+
+// --- Choosing one ---
+
+static bool asks_for_help(char **arguments) {
+  for (; *arguments != NULL; arguments++) {
+    if (strcmp(*arguments, "--help") == 0 || strcmp(*arguments, "-h") == 0) return true;
+  }
+  return false;
+}
+
+static int dispatch(char **arguments) {
+  const char *name = arguments[0];
+  if (name == NULL) {
+    print_help(stderr);
+    return EXIT_USAGE;
+  }
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+    return command_help(arguments + 1);
+  if (strcmp(name, "--version") == 0) {
+    print_version();
+    return EXIT_GOOD;
+  }
+  const CliCommand *command = find_command(name);
+  if (command == NULL) return fail_unknown(name);
+  if (asks_for_help(arguments + 1)) {
+    print_command_help(command);
+    return EXIT_GOOD;
+  }
+  return command->run(arguments + 1);
+}
+
+// Tests ask for this: whatever was allocated has to be freed by now.
+static int check_leaks(int code) {
+  const char *wanted = getenv("PERIGEE_LEAK_CHECK");
+  if (wanted == NULL || strcmp(wanted, "1") != 0 || mem_live() == 0) return code;
+  fprintf(stderr, "perigee: %zu allocations leaked\n", mem_live());
+  return EXIT_FAILED;
+}
+
+int cli_main(int argc, char **argv) {
+  return check_leaks(dispatch(argc > 0 ? argv + 1 : argv));
+}

@@ -1,0 +1,316 @@
+// Every way into the configuration ends in one function, `store`, which checks a value
+// against its row of the table. Texts of flags and of the environment are first turned
+// into what Lua would have given; defaults are read in the same way as flags.
+#include "app/config.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/rule.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define ENVIRONMENT_PREFIX "PERIGEE_"
+
+enum { NAME_SIZE = 64, SPELT_SIZE = NAME_SIZE + 16 };
+
+static const Rule RULES[KEY_COUNT] = {
+#define X(constant, key, kind, standard, min, max, when, text, choices) \
+  [constant] = {.name = #key,                                           \
+                .type = CONFIG_##kind,                                  \
+                .change = CHANGE_##when,                                \
+                .fallback = (standard),                                 \
+                .least = (min),                                         \
+                .most = (max),                                          \
+                .help = (text),                                         \
+                .words = (choices)},
+    CONFIG_MAP(X)
+#undef X
+};
+
+__attribute__((format(printf, 2, 3))) static bool complain(ConfigError *error,
+                                                           const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error->text, sizeof error->text, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+// --- Names ---
+
+int config_find(const char *name) {
+  for (int key = 0; key < KEY_COUNT; key++) {
+    if (strcmp(RULES[key].name, name) == 0) return key;
+  }
+  return -1;
+}
+
+const char *config_name(ConfigKey key) { return RULES[key].name; }
+
+ConfigChange config_change(ConfigKey key) { return RULES[key].change; }
+
+// Copies `from` with `translate` done to each byte; cut at NAME_SIZE.
+static void spell(char name[NAME_SIZE], const char *from, int (*translate)(int)) {
+  size_t size = 0;
+  for (; from[size] != '\0' && size < NAME_SIZE - 1; size++) {
+    name[size] = (char)translate((unsigned char)from[size]);
+  }
+  name[size] = '\0';
+}
+
+static int to_dash(int c) { return c == '_' ? '-' : c; }
+static int to_underscore(int c) { return c == '-' ? '_' : c; }
+
+// The key as the user of that source spells it.
+static void spell_key(char out[SPELT_SIZE], ConfigSource source, const char *name) {
+  char spelt[NAME_SIZE];
+  switch (source) {
+    case CONFIG_FROM_FLAG:
+      spell(spelt, name, to_dash);
+      snprintf(out, SPELT_SIZE, "--%s", spelt);
+      break;
+    case CONFIG_FROM_ENVIRONMENT:
+      spell(spelt, name, toupper);
+      snprintf(out, SPELT_SIZE, ENVIRONMENT_PREFIX "%s", spelt);
+      break;
+    default:
+      snprintf(out, SPELT_SIZE, "game.config.%s", name);
+  }
+}
+
+// The nearest key or entry of `others` (which may be NULL), or NULL.
+static const char *nearest(const char *name, const char *const *others) {
+  const char *words[KEY_COUNT + 17];
+  size_t count = 0;
+  for (; count < KEY_COUNT; count++) words[count] = RULES[count].name;
+  for (size_t i = 0; others != NULL && others[i] != NULL; i++) {
+    assert(i < 16);
+    words[count++] = others[i];
+  }
+  words[count] = NULL;
+  return text_nearest(name, words);
+}
+
+static bool complain_unknown(ConfigError *error, ConfigSource source, const char *name,
+                             const char *const *others) {
+  char wrong[SPELT_SIZE], right[SPELT_SIZE];
+  spell_key(wrong, source, name);
+  const char *meant = nearest(name, others);
+  if (meant == NULL) return complain(error, "there is no %s", wrong);
+  spell_key(right, source, meant);
+  return complain(error, "there is no %s; did you mean %s?", wrong, right);
+}
+
+// --- Values ---
+
+static bool complain_value(ConfigError *error, ConfigSource source, const Rule *rule,
+                           const ConfigGiven *given) {
+  char spelt[SPELT_SIZE], expected[128], found[80];
+  spell_key(spelt, source, rule->name);
+  rule_print_expected(expected, sizeof expected, rule);
+  rule_print_given(found, sizeof found, given);
+  return complain(error, "%s must be %s, not %s", spelt, expected, found);
+}
+
+static void value_set(ConfigValue *value, const ConfigValue *from) {
+  char *text = from->text == NULL ? NULL : mem_strdup(from->text);
+  mem_free(value->text);
+  *value = *from;
+  value->text = text;
+}
+
+// Stores a good value unless a stronger source has spoken.
+static bool store(Config *config, ConfigKey key, ConfigSource source,
+                  const ConfigGiven *given) {
+  ConfigValue value = {.source = source};
+  if (!rule_check(&RULES[key], given, &value)) return false;
+  if (source >= config->values[key].source) value_set(&config->values[key], &value);
+  return true;
+}
+
+static bool store_text(Config *config, ConfigKey key, ConfigSource source,
+                       const char *text, ConfigError *error) {
+  ConfigGiven given = rule_read(&RULES[key], text);
+  if (store(config, key, source, &given)) return true;
+  ConfigGiven typed = {.type = GIVEN_TEXT, .text = text};
+  return complain_value(error, source, &RULES[key], &typed);
+}
+
+// --- Sources ---
+
+static void set_default(Config *config, ConfigKey key) {
+  ConfigGiven given = rule_read(&RULES[key], RULES[key].fallback);
+  config->values[key].source = CONFIG_FROM_DEFAULT;
+  bool is_good = store(config, key, CONFIG_FROM_DEFAULT, &given);
+  assert(is_good);
+}
+
+void config_init(Config *config) {
+  *config = (Config){0};
+  for (int key = 0; key < KEY_COUNT; key++) set_default(config, (ConfigKey)key);
+}
+
+void config_deinit(Config *config) {
+  for (int key = 0; key < KEY_COUNT; key++) mem_free(config->values[key].text);
+  *config = (Config){0};
+}
+
+void config_copy(Config *config, const Config *from) {
+  for (int key = 0; key < KEY_COUNT; key++) {
+    value_set(&config->values[key], &from->values[key]);
+  }
+}
+
+bool config_set_game(Config *config, const char *name, const ConfigGiven *given,
+                     ConfigError *error) {
+  int key = config_find(name);
+  if (key < 0) return complain_unknown(error, CONFIG_FROM_GAME, name, NULL);
+  if (store(config, (ConfigKey)key, CONFIG_FROM_GAME, given)) return true;
+  return complain_value(error, CONFIG_FROM_GAME, &RULES[key], given);
+}
+
+void config_forget_game(Config *config) {
+  for (int key = 0; key < KEY_COUNT; key++) {
+    if (config->values[key].source == CONFIG_FROM_GAME)
+      set_default(config, (ConfigKey)key);
+  }
+}
+
+static bool set_variable(Config *config, const char *variable, ConfigError *error) {
+  const char *equals = strchr(variable, '=');
+  if (equals == NULL || equals[1] == '\0') return true;  // empty is as good as not set
+  size_t size = (size_t)(equals - variable);
+  if (size >= NAME_SIZE) return true;
+  char upper[NAME_SIZE] = {0}, name[NAME_SIZE];
+  memcpy(upper, variable, size);
+  spell(name, upper, tolower);
+  int key = config_find(name);
+  if (key >= 0)
+    return store_text(config, (ConfigKey)key, CONFIG_FROM_ENVIRONMENT, equals + 1,
+                      error);
+  if (nearest(name, NULL) == NULL) return true;
+  return complain_unknown(error, CONFIG_FROM_ENVIRONMENT, name, NULL);
+}
+
+bool config_set_environment(Config *config, const char *const *environment,
+                            ConfigError *error) {
+  const size_t prefix = strlen(ENVIRONMENT_PREFIX);
+  for (; *environment != NULL; environment++) {
+    if (strncmp(*environment, ENVIRONMENT_PREFIX, prefix) != 0) continue;
+    if (!set_variable(config, *environment + prefix, error)) return false;
+  }
+  return true;
+}
+
+bool config_set_flag(Config *config, char **argv, int *at, const char *const *others,
+                     ConfigError *error) {
+  const char *flag = argv[(*at)++] + 2;
+  const char *value = strchr(flag, '=');
+  char written[NAME_SIZE] = {0}, name[NAME_SIZE];
+  size_t size = value != NULL ? (size_t)(value - flag) : strlen(flag);
+  memcpy(written, flag, size < NAME_SIZE ? size : NAME_SIZE - 1);
+  spell(name, written, to_underscore);
+  int key = config_find(name);
+  if (key < 0 && value == NULL && strncmp(name, "no_", 3) == 0) {
+    key = config_find(name + 3);
+    if (key >= 0)
+      return store_text(config, (ConfigKey)key, CONFIG_FROM_FLAG, "off", error);
+  }
+  if (key < 0) return complain_unknown(error, CONFIG_FROM_FLAG, name, others);
+  if (value != NULL) {
+    value++;
+  } else if (RULES[key].type == CONFIG_SWITCH) {
+    value = "on";
+  } else if (argv[*at] != NULL) {
+    value = argv[(*at)++];
+  } else {
+    return complain(error, "--%s needs a value", written);
+  }
+  return store_text(config, (ConfigKey)key, CONFIG_FROM_FLAG, value, error);
+}
+
+// --- Readers ---
+
+double config_number(const Config *config, ConfigKey key) {
+  return config->values[key].number;
+}
+
+bool config_is_on(const Config *config, ConfigKey key) {
+  return config->values[key].number != 0;
+}
+
+uint32_t config_ms(const Config *config, ConfigKey key) {
+  return (uint32_t)(config->values[key].number * 1000 + 0.5);
+}
+
+const char *config_text(const Config *config, ConfigKey key) {
+  return config->values[key].text;
+}
+
+bool config_is_same(const Config *a, const Config *b, ConfigKey key) {
+  const ConfigValue *x = &a->values[key], *y = &b->values[key];
+  if ((x->text == NULL) != (y->text == NULL)) return false;
+  return x->text != NULL ? strcmp(x->text, y->text) == 0 : x->number == y->number;
+}
+
+static uint32_t whole(const Config *config, ConfigKey key) {
+  return (uint32_t)config->values[key].number;
+}
+
+NetLimits config_net_limits(const Config *config) {
+  return (NetLimits){
+      .max_payload = whole(config, KEY_MAX_PAYLOAD),
+      .channel_capacity = whole(config, KEY_CHANNEL_CAPACITY),
+      .overflow = (Overflow)whole(config, KEY_OVERFLOW),
+      .batch_hz = whole(config, KEY_BATCH_HZ),
+  };
+}
+
+SessionLimits config_session_limits(const Config *config) {
+  double tick_rate = config_number(config, KEY_TICK_RATE);
+  return (SessionLimits){
+      .max_clients = whole(config, KEY_MAX_CLIENTS),
+      .max_clients_per_address = whole(config, KEY_MAX_CLIENTS_PER_ADDRESS),
+      .max_payload = whole(config, KEY_MAX_PAYLOAD),
+      .idle_timeout_ms = config_ms(config, KEY_IDLE_TIMEOUT),
+      .ping_interval_ms = config_ms(config, KEY_PING_INTERVAL),
+      .handshake_timeout_ms = config_ms(config, KEY_HANDSHAKE_TIMEOUT),
+      .rate_limit = whole(config, KEY_RATE_LIMIT),
+      .tick_rate = tick_rate < 1 ? 1 : (uint16_t)(tick_rate + 0.5),
+  };
+}
+
+RelayLimits config_relay_limits(const Config *config) {
+  return (RelayLimits){
+      .max_rooms = whole(config, KEY_MAX_ROOMS),
+      .max_payload = whole(config, KEY_MAX_PAYLOAD),
+      .tick_rate = config_number(config, KEY_TICK_RATE),
+  };
+}
+
+// --- Help ---
+
+void config_print_help(FILE *out) {
+  static const char *const VALUES[] = {
+      [CONFIG_TEXT] = " TEXT",       [CONFIG_TEXTS] = " TEXT,...",
+      [CONFIG_WHOLE] = " N",         [CONFIG_NUMBER] = " N",
+      [CONFIG_SECONDS] = " SECONDS", [CONFIG_BYTES] = " SIZE",
+      [CONFIG_SWITCH] = "",          [CONFIG_PORT] = " PORT",
+      [CONFIG_CHOICE] = " WORD",     [CONFIG_ADDRESS] = " ADDRESS",
+  };
+  for (int key = 0; key < KEY_COUNT; key++) {
+    const Rule *rule = &RULES[key];
+    char name[NAME_SIZE], flag[SPELT_SIZE], words[80] = "";
+    spell(name, rule->name, to_dash);
+    snprintf(flag, sizeof flag, "--%s%s", name, VALUES[rule->type]);
+    if (*rule->words != '\0') rule_print_words(words, sizeof words, rule->words);
+    fprintf(out, "  %-35s %s%s%s", flag, rule->help, *words ? ": " : "", words);
+    if (*rule->fallback != '\0') fprintf(out, " [%s]", rule->fallback);
+    fprintf(out, "%s\n",
+            rule->change == CHANGE_NEVER ? " (no effect in this version)" : "");
+  }
+}

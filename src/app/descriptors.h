@@ -1,0 +1,12 @@
+// How many connections the limit of file descriptors (RLIMIT_NOFILE) allows.
+#pragma once
+
+#include <stdint.h>
+
+enum { DESCRIPTORS_OWN = 64 };  // what a server needs besides its connections, at most
+
+/// Raises the soft limit to the hard one.
+void descriptors_raise(void);
+
+/// Warns, with numbers, when fewer than `max_clients` fit.
+void descriptors_check(uint32_t max_clients);

@@ -1,0 +1,4 @@
+// Where the program begins.
+#include "app/cli.h"
+
+int main(int argc, char **argv) { return cli_main(argc, argv); }

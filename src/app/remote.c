@@ -1,0 +1,178 @@
+// Sockets lie in $XDG_RUNTIME_DIR/perigee, or where there is none in /tmp/perigee-UID,
+// as PORT.sock. Asking looks in both, because the server may have been started in
+// another environment.
+#include "app/remote.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+enum { DIRECTORIES = 2, SERVERS_MAX = 64, ANSWER_MAX_SECONDS = 12, READ_STEP = 1024 };
+
+typedef struct Found {
+  char path[REMOTE_PATH_MAX];
+  uint16_t port;
+} Found;
+
+typedef struct FoundList {
+  Found items[SERVERS_MAX];
+  size_t count;
+} FoundList;
+
+static bool is_directory(const char *path) {
+  struct stat info;
+  return path != NULL && path[0] == '/' && stat(path, &info) == 0 &&
+         S_ISDIR(info.st_mode);
+}
+
+// The directory at `index`, the preferred one first; false where there is none.
+static bool directory_of(int index, char *path, size_t size) {
+  const char *runtime = getenv("XDG_RUNTIME_DIR");
+  int length;
+  if (index == 1)
+    length = snprintf(path, size, "/tmp/perigee-%u", (unsigned)geteuid());
+  else if (is_directory(runtime))
+    length = snprintf(path, size, "%s/perigee", runtime);
+  else
+    return false;
+  return length < (int)size;
+}
+
+int remote_path(char *path, size_t size, uint16_t port) {
+  char directory[REMOTE_PATH_MAX - 16];
+  path[0] = '\0';
+  if (!directory_of(0, directory, sizeof directory) &&
+      !directory_of(1, directory, sizeof directory))
+    return -ENAMETOOLONG;
+  snprintf(path, size, "%s/%u.sock", directory, port);
+  return 0;
+}
+
+// A socket connected to the server at `path`, or -1.
+static int connect_to(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (strlen(path) >= sizeof address.sun_path) return -1;
+  strcpy(address.sun_path, path);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  struct timeval patience = {.tv_sec = ANSWER_MAX_SECONDS};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+static bool is_alive(const char *path) {
+  int fd = connect_to(path);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
+// The port in "7777.sock", or 0.
+static uint16_t port_of(const char *name) {
+  char *end;
+  unsigned long port = strtoul(name, &end, 10);
+  return strcmp(end, ".sock") == 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
+}
+
+static void find_in(FoundList *found, const char *directory) {
+  struct stat info;
+  if (lstat(directory, &info) != 0 || info.st_uid != geteuid()) return;
+  DIR *entries = opendir(directory);
+  if (entries == NULL) return;
+  for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+    if (found->count == SERVERS_MAX) break;
+    Found *next = &found->items[found->count];
+    next->port = port_of(entry->d_name);
+    if (next->port == 0) continue;
+    snprintf(next->path, sizeof next->path, "%s/%u.sock", directory, next->port);
+    if (is_alive(next->path)) found->count++;
+  }
+  closedir(entries);
+}
+
+static FoundList find_servers(void) {
+  FoundList found = {.count = 0};
+  char directory[REMOTE_PATH_MAX - 16];
+  for (int i = 0; i < DIRECTORIES; i++) {
+    if (directory_of(i, directory, sizeof directory)) find_in(&found, directory);
+  }
+  return found;
+}
+
+static void print_ports(const FoundList *found) {
+  for (size_t i = 0; i < found->count; i++)
+    fprintf(stderr, "%s%u", i == 0 ? "" : ", ", found->items[i].port);
+}
+
+// The server that is meant, or NULL, which was said.
+static const Found *choose(const FoundList *found, uint16_t port) {
+  for (size_t i = 0; i < found->count; i++) {
+    if (found->items[i].port == port || (port == 0 && found->count == 1))
+      return &found->items[i];
+  }
+  if (port == 0 && found->count == 0) {
+    fputs("perigee: no server of yours is running\n", stderr);
+  } else if (port == 0) {
+    fputs("perigee: several servers are running; choose one with --port: ", stderr);
+    print_ports(found);
+    fputc('\n', stderr);
+  } else {
+    fprintf(stderr, "perigee: no server of yours is running on port %u", port);
+    if (found->count > 0) fputs("; there is one on port ", stderr);
+    print_ports(found);
+    fputc('\n', stderr);
+  }
+  return NULL;
+}
+
+// Sends the request and reads the whole answer. False when the server does not answer.
+static bool ask(const char *path, const char *request, Buf *reply) {
+  int fd = connect_to(path);
+  if (fd < 0) return false;
+  size_t size = strlen(request);
+  bool is_good = send(fd, request, size, MSG_NOSIGNAL) == (ssize_t)size;
+  while (is_good) {
+    ssize_t length = read(fd, buf_reserve(reply, READ_STEP), READ_STEP);
+    if (length > 0) reply->size += (size_t)length;
+    if (length <= 0) break;
+  }
+  close(fd);
+  return is_good && reply->size > 0;
+}
+
+// The answer is `ok TEXT` or `error TEXT`.
+static int print_answer(const Buf *reply) {
+  const char *text = (const char *)reply->data;
+  bool is_good = reply->size > 3 && memcmp(text, "ok ", 3) == 0;
+  const char *space = memchr(text, ' ', reply->size);
+  size_t skip = space == NULL ? 0 : (size_t)(space - text) + 1;
+  fprintf(is_good ? stdout : stderr, "perigee: %.*s", (int)(reply->size - skip),
+          text + skip);
+  return is_good ? 0 : 1;
+}
+
+int remote_reload(uint16_t port) {
+  FoundList found = find_servers();
+  const Found *server = choose(&found, port);
+  if (server == NULL) return found.count > 1 && port == 0 ? 2 : 1;
+  Buf reply = {0};
+  int code = 1;
+  if (ask(server->path, "reload\n", &reply))
+    code = print_answer(&reply);
+  else
+    fprintf(stderr, "perigee: the server on port %u did not answer\n", server->port);
+  buf_deinit(&reply);
+  return code;
+}
