@@ -198,6 +198,11 @@ static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
   }
 }
 
+static bool is_tick_alive(const Relay *relay, uint32_t id) {
+  const Room *room = relay_room(relay, id);
+  return id == 0 || (room && room->state != ROOM_GONE);
+}
+
 static bool is_alive(Relay *relay, const Event *event) {
   switch (event->type) {
     case EVENT_START:
@@ -208,7 +213,7 @@ static bool is_alive(Relay *relay, const Event *event) {
     case EVENT_TIMER:
       return slots_find(&relay->timers, event->a) != NULL;
     case EVENT_TICK:
-      return event->room == 0 || relay_room(relay, event->room);
+      return is_tick_alive(relay, event->room);
     case EVENT_ROOM_CREATE:
     case EVENT_ROOM_DELETE:
       return relay_room(relay, event->room) != NULL;

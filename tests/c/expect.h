@@ -1,5 +1,5 @@
-// What the tests of session and relay say and expect over a fake net: packets of the control
-// channel, messages and lines.
+// What the tests of session and relay say and expect over a fake net: packets of the
+// control channel, messages and lines.
 #pragma once
 
 #include <setjmp.h>
@@ -137,10 +137,9 @@ static inline void expect_no_answer(const Sent *sent) {
 static inline const Sent *expect_line(Net *net, ConnId conn, const char *text) {
   const Sent *sent = fake_next(net, conn);
   assert_non_null(sent);
-  char *line = mem_zalloc(sent->line.size + 1);
-  memcpy(line, sent->line.bytes, sent->line.size);
+  char line[1024];
+  snprintf(line, sizeof line, "%.*s", (int)sent->line.size, sent->line.bytes);
   assert_string_equal(line, text);
-  mem_free(line);
   return sent;
 }
 
