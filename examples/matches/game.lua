@@ -1,0 +1,61 @@
+-- Matches: join match:1 (or match:anything) and it is there; two play, a third is refused.
+-- When both are in, a countdown runs; then whoever sends `hit` five times first wins.
+local match = { capacity = 2, tick_rate = 10, auto_create = true, auto_delete = 10 }
+
+local COUNTDOWN_SECONDS = 3
+local HITS_TO_WIN = 5
+
+local function wait_for_players(room)
+  room.state = { phase = "waiting", hits = {} }
+end
+
+function match.on_create(room)
+  wait_for_players(room)
+end
+
+function match.on_join(room)
+  -- The room as it was before: the one that joins is not counted yet.
+  if room.count + 1 < match.capacity then return end
+  room.state.phase = "countdown"
+  room.state.left = COUNTDOWN_SECONDS
+  room:broadcast("ready", COUNTDOWN_SECONDS)
+end
+
+function match.on_leave(room, peer)
+  wait_for_players(room)
+  room:broadcast("waiting", peer.name .. " left")
+end
+
+function match.on_tick(room, dt)
+  local state = room.state
+  if state.phase ~= "countdown" then return end
+  local before = math.ceil(state.left)
+  state.left = state.left - dt
+  local now = math.ceil(state.left)
+  if now <= 0 then
+    state.phase = "playing"
+    room:broadcast "go"
+  elseif now < before then
+    room:broadcast("countdown", now)
+  end
+end
+
+match.on_message = {}
+
+-- /send hit
+function match.on_message.hit(room, peer)
+  local state = room.state
+  if state.phase ~= "playing" then return end
+  local hits = (state.hits[peer.name] or 0) + 1
+  state.hits[peer.name] = hits
+  room:broadcast("hit", { by = peer.name, hits = hits })
+  if hits >= HITS_TO_WIN then
+    state.phase = "over"
+    room:broadcast("won", peer.name)
+  end
+end
+
+return {
+  config = { text_port = 4000 },
+  rooms = { match = match },
+}

@@ -1,0 +1,10 @@
+-- Relay: no script logic at all. What a member of a room broadcasts goes to the others,
+-- and the server never enters Lua for it.
+return {
+  config = { text_port = 4000 },
+  rooms = {
+    lobby = { auto_create = true },
+    -- table:1, table:blue, ...: there as soon as someone joins, gone a minute after the last left.
+    table = { capacity = 8, auto_create = true, auto_delete = 60 },
+  },
+}

@@ -1,0 +1,49 @@
+-- Targets: the four ways to say who gets a message: one, all, all but one, a group.
+-- Everyone is put into the room `lobby`, where others are looked up by name.
+local perigee = require "perigee"
+
+local game = { config = { text_port = 4000 } }
+
+function game.on_start()
+  perigee.rooms.create "lobby"
+end
+
+function game.on_connect(peer)
+  peer:join(perigee.rooms.get "lobby")
+end
+
+-- The members of the lobby that have one of these names.
+local function named(names)
+  local wanted, found = {}, {}
+  for _, name in ipairs(names) do wanted[name] = true end
+  for _, peer in ipairs(perigee.rooms.get("lobby"):peers()) do
+    if wanted[peer.name] then found[#found + 1] = peer end
+  end
+  return found
+end
+
+game.on_message = {}
+
+-- /send one {"to": "bob", "text": "psst"}
+function game.on_message.one(peer, value)
+  local other = named({ value.to })[1]
+  if not other then return peer:send("nobody", value.to) end
+  perigee.send(perigee.to.one(other), "note", { from = peer.name, text = value.text })
+end
+
+-- /send all "hello"
+function game.on_message.all(peer, text)
+  perigee.send(perigee.to.all, "note", { from = peer.name, text = text })
+end
+
+-- /send others "hello"
+function game.on_message.others(peer, text)
+  perigee.send(perigee.to.all_except(peer), "note", { from = peer.name, text = text })
+end
+
+-- /send group {"to": ["ann", "bob"], "text": "hello"}
+function game.on_message.group(peer, value)
+  perigee.send(perigee.to.group(named(value.to)), "note", { from = peer.name, text = value.text })
+end
+
+return game

@@ -1,0 +1,100 @@
+// The clients of the load generator: plain sockets on one epoll, all in one process. A
+// Load owns its clients; what arrives is checked and counted here, and handed to the
+// scenario's `on_packet`.
+#pragma once
+
+#include "wire.h"
+
+typedef struct Load Load;
+
+typedef struct Client {
+  int fd;  // -1: closed
+  uint32_t id;
+  uint32_t room;      // 0: in none
+  uint32_t index;     // among the load's clients
+  uint32_t expected;  // the number that the next broadcast has to carry
+  Bytes in;           // the beginning of a packet
+} Client;
+
+struct Load {
+  // the command line
+  uint16_t port;
+  int pid;           // of the server
+  bool spin;         // never sleep: waking this process is then no cost of the server's
+  double seconds;    // how long to measure
+  uint32_t members;  // clients in a room; all clients where there are no rooms
+  uint32_t rooms;
+  uint32_t burst;    // broadcasts in one write
+  uint32_t payload;  // bytes of data in one broadcast
+  uint32_t stalled;  // clients that never read
+
+  int epoll;
+  bool lossy;      // broadcasts may be missing
+  bool finishing;  // the server may close connections
+  Client *clients;
+  uint32_t count;
+  uint64_t welcomed, joined, closed, deliveries, pings;
+  void (*on_packet)(Load *load, Client *client, uint16_t type, const uint8_t *payload);
+  void (*on_close)(Load *load, Client *client);
+  void *data;  // the scenario's
+};
+
+/// Ends the program with a message.
+void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+uint64_t clock_ns(void);
+
+/// Nanoseconds that the threads of the server have run; exact while it waits.
+uint64_t server_cpu_ns(const Load *load);
+
+/// Resident memory of the server in KiB.
+uint64_t server_rss_kb(const Load *load);
+
+/// Makes `count` clients, connects them, and has them welcomed.
+void load_connect(Load *load, uint32_t count);
+
+/// Has the clients join: `load->members` in a room, `bench:1` on. Returns when all are
+/// in.
+void load_join(Load *load);
+
+/// Ends all clients in order; returns when the server has closed them.
+void load_finish(Load *load);
+
+/// One turn: reads what there is; waits at most `timeout_ms` where it may sleep.
+void load_poll(Load *load, int timeout_ms);
+
+/// Polls until `*counter` has reached `goal`; fails when that takes ten seconds.
+void load_await(Load *load, const uint64_t *counter, uint64_t goal, const char *what);
+
+/// Has client 0 broadcast `load->burst` packets in one write, numbered from `*number`
+/// on, and returns when the others of its room have them all.
+void load_burst(Load *load, uint32_t *number);
+
+/// Opens a connection and sends HELLO.
+void client_open(Load *load, Client *client);
+
+void client_close(Client *client);
+
+/// Writes all of it, waiting where the socket is full.
+void client_write(const Client *client, const Bytes *bytes);
+
+void client_join(Client *client, uint32_t room_number);
+
+/// A packet that carries a u32 (LEAVE) or nothing (BYE).
+void client_send(Client *client, enum WireType type, const uint32_t *room);
+
+/// Begins or stops reading.
+void client_watch(Load *load, Client *client);
+void client_ignore(Load *load, Client *client);
+
+/// Appends a broadcast whose data begins with `number` and `stamp`.
+void broadcast_put(Bytes *bytes, const Load *load, const Client *client,
+                   uint32_t number, uint64_t stamp);
+
+/// The stamp in the payload of a relayed packet.
+static inline uint64_t relayed_stamp(const uint8_t *payload) {
+  return wire_u64(payload + 12);
+}
+
+/// The value at `share` (0.5: the median) of `values`, which get sorted.
+uint32_t percentile(uint32_t *values, size_t count, double share);

@@ -1,0 +1,74 @@
+// Coming and going: how many connect + join + leave + close cycles the server takes,
+// and what connected clients cost while they are idle.
+#include "scenarios.h"
+
+enum {
+  CYCLES_MAX = 4000,     // in one run: each takes a port of the system's
+  PING_INTERVAL_S = 13,  // of the server: what is measured has to hold a whole one
+};
+
+typedef struct Churn {
+  uint64_t until_ns, begun, done;
+} Churn;
+
+static void begin(Load *load, Client *client) {
+  Churn *churn = load->data;
+  if (clock_ns() > churn->until_ns || churn->begun == CYCLES_MAX) return;
+  churn->begun++;
+  client_open(load, client);
+}
+
+static void on_churn_packet(Load *load, Client *client, uint16_t type,
+                            const uint8_t *payload) {
+  (void)load;
+  (void)payload;
+  if (type == WIRE_WELCOME) client_join(client, 1 + client->index);
+  if (type == WIRE_JOINED) client_send(client, WIRE_LEAVE, &client->room);
+  if (type == WIRE_LEFT) client_send(client, WIRE_BYE, NULL);
+}
+
+static void on_churn_close(Load *load, Client *client) {
+  Churn *churn = load->data;
+  churn->done++;
+  begin(load, client);
+}
+
+void run_churn(Load *load) {
+  uint64_t start = clock_ns(), cpu = server_cpu_ns(load);
+  Churn churn = {.until_ns = start + (uint64_t)(load->seconds * 1e9)};
+  load->data = &churn;
+  load->on_packet = on_churn_packet;
+  load->on_close = on_churn_close;
+  load->finishing = true;
+  load->clients = calloc(load->members, sizeof *load->clients);
+  for (uint32_t i = 0; i < load->members; i++) {
+    load->clients[i].index = i;
+    begin(load, &load->clients[i]);
+  }
+  while (churn.done < churn.begun)
+    load_await(load, &churn.done, churn.done + 1, "cycles");
+  double seconds = (double)(clock_ns() - start) / 1e9;
+  double micros = (double)(server_cpu_ns(load) - cpu) / 1e3,
+         cycles = (double)churn.done;
+  printf("us_per_cycle=%.3f cycles=%.0f per_second=%.0f\n", micros / cycles, cycles,
+         cycles / seconds);
+  free(load->clients);
+}
+
+void run_idle(Load *load) {
+  load->spin = false;
+  uint64_t rss_kb = server_rss_kb(load);
+  load_connect(load, load->members);
+  uint64_t deadline = clock_ns() + 1000000000u;
+  while (clock_ns() < deadline) load_poll(load, 100);
+
+  double kb = (double)(server_rss_kb(load) - rss_kb);
+  uint64_t start = clock_ns(), cpu = server_cpu_ns(load);
+  while (clock_ns() < start + PING_INTERVAL_S * 1000000000ull) load_poll(load, 100);
+  double elapsed = (double)(clock_ns() - start);
+  printf("clients=%u kb_per_client=%.3f base_kb=%llu cpu_percent=%.3f pings=%llu\n",
+         load->count, kb / load->count, (unsigned long long)rss_kb,
+         (double)(server_cpu_ns(load) - cpu) / elapsed * 100,
+         (unsigned long long)load->pings);
+  load_finish(load);
+}

@@ -1,0 +1,90 @@
+// Fan-out: what one delivery costs the server, in one busy room and in many quiet ones.
+#include <time.h>
+
+#include "scenarios.h"
+
+enum {
+  SETTLE_NS = 3000000
+};  // until the server waits again, and its CPU time is exact
+static const double WARM_UP_SECONDS = 0.1;
+
+static uint64_t settled_cpu_ns(const Load *load) {
+  const struct timespec settle = {.tv_nsec = SETTLE_NS};
+  nanosleep(&settle, NULL);
+  return server_cpu_ns(load);
+}
+
+// Runs `work` to warm up and then for the time asked for, and prints what it cost.
+static void measure(Load *load, uint64_t (*work)(Load *load, uint64_t until_ns)) {
+  work(load, clock_ns() + (uint64_t)(WARM_UP_SECONDS * 1e9));
+  uint64_t cpu = settled_cpu_ns(load), deliveries = load->deliveries;
+  uint64_t start = clock_ns();
+  uint64_t messages = work(load, start + (uint64_t)(load->seconds * 1e9));
+  double seconds = (double)(clock_ns() - start) / 1e9;
+  double micros = (double)(settled_cpu_ns(load) - cpu) / 1e3;
+  double count = (double)(load->deliveries - deliveries);
+  printf("us_per_delivery=%.4f us_per_message=%.4f deliveries=%.0f per_second=%.0f\n",
+         micros / count, micros / (double)messages, count, count / seconds);
+}
+
+static uint64_t fanout(Load *load, uint64_t until_ns) {
+  uint32_t first = load->clients[1].expected, number = first;
+  while (clock_ns() < until_ns) load_burst(load, &number);
+  return number - first;
+}
+
+void run_fanout(Load *load) {
+  load_connect(load, load->members);
+  load_join(load);
+  measure(load, fanout);
+  load_finish(load);
+}
+
+typedef struct Rooms {
+  uint32_t *waiting;  // by room: members that do not have its broadcast yet
+  uint64_t until_ns, sent;
+  Bytes packet;
+} Rooms;
+
+static void send_one(Load *load, Rooms *rooms, uint32_t room) {
+  const Client *sender = &load->clients[room * load->members];
+  rooms->packet.size = 0;
+  broadcast_put(&rooms->packet, load, sender, sender[1].expected, 0);
+  rooms->waiting[room] = load->members - 1;
+  rooms->sent++;
+  client_write(sender, &rooms->packet);
+}
+
+static void on_room_packet(Load *load, Client *client, uint16_t type,
+                           const uint8_t *payload) {
+  (void)payload;
+  if (type != WIRE_RELAYED) return;
+  Rooms *rooms = load->data;
+  uint32_t room = client->index / load->members;
+  if (--rooms->waiting[room] == 0 && clock_ns() < rooms->until_ns)
+    send_one(load, rooms, room);
+}
+
+static uint64_t ping_rooms(Load *load, uint64_t until_ns) {
+  Rooms *rooms = load->data;
+  uint64_t goal = load->deliveries;
+  rooms->until_ns = until_ns;
+  rooms->sent = 0;
+  for (uint32_t i = 0; i < load->rooms; i++) send_one(load, rooms, i);
+  while (clock_ns() < until_ns) load_poll(load, 10);
+  goal += rooms->sent * (load->members - 1);
+  load_await(load, &load->deliveries, goal, "deliveries");
+  return rooms->sent;
+}
+
+void run_rooms(Load *load) {
+  Rooms rooms = {.waiting = calloc(load->rooms, sizeof *rooms.waiting)};
+  load_connect(load, load->members * load->rooms);
+  load_join(load);
+  load->data = &rooms;
+  load->on_packet = on_room_packet;
+  measure(load, ping_rooms);
+  load_finish(load);
+  bytes_deinit(&rooms.packet);
+  free(rooms.waiting);
+}

@@ -1,0 +1,119 @@
+-- Prints the table of scripts/bench: medians over the rounds, and the median of the ratios of each
+-- round. Reads lines of `scenario server key=value...`.
+local RATIOS = {
+  fanout = { key = "us_per_delivery", unit = "µs/delivery", target = 1.2 },
+  rooms = { key = "us_per_delivery", unit = "µs/delivery", target = 1.15 },
+  echo = { key = "p50_us", unit = "µs p50", target = 1.15 },
+  churn = { key = "us_per_cycle", unit = "µs/cycle", target = 1.3 },
+  stall = { key = "p99_us", unit = "µs p99", target = 1.3, base = "without", other = "with" },
+}
+local HOOK_TARGET_US = 0.25
+local IDLE_TARGETS = {
+  { key = "kb_per_client", unit = "KB/client", target = 1 },
+  { key = "cpu_percent", unit = "CPU %", target = 0.5 },
+}
+
+local function number(value) return string.format("%.4g", value) end
+
+local function median(values)
+  local sorted = { unpack(values) }
+  table.sort(sorted)
+  local middle = math.floor((#sorted + 1) / 2)
+  return #sorted % 2 == 1 and sorted[middle] or (sorted[middle] + sorted[middle + 1]) / 2
+end
+
+-- results[scenario][server] is a list of tables, one a round; order lists the scenarios.
+local function read_results(path)
+  local results, order = {}, {}
+  for line in io.lines(path) do
+    local scenario, server, rest = line:match("^(%S+) (%S+) (.*)$")
+    if not results[scenario] then
+      results[scenario] = {}
+      table.insert(order, scenario)
+    end
+    local round = {}
+    for key, value in rest:gmatch("(%S+)=(%S+)") do round[key] = tonumber(value) end
+    results[scenario][server] = results[scenario][server] or {}
+    table.insert(results[scenario][server], round)
+  end
+  return results, order
+end
+
+local function column(rounds, key)
+  local values = {}
+  for i, round in ipairs(rounds) do values[i] = round[key] end
+  return values
+end
+
+local function print_row(scenario, unit, base, other, compared, target, is_reached)
+  print(string.format("| %s | %s | %s | %s | %s | %s | %s |", scenario, unit, base, other,
+    compared, target, is_reached and "yes" or "**no**"))
+end
+
+local function print_ratio(scenario, spec, servers)
+  local base = column(servers[spec.base or "floor"], spec.key)
+  local other = column(servers[spec.other or "relay"], spec.key)
+  local ratios = {}
+  for i, value in ipairs(base) do ratios[i] = other[i] / value end
+  local ratio = median(ratios)
+  print_row(scenario, spec.unit, number(median(base)), number(median(other)),
+    string.format("%.2f ×", ratio), "≤ " .. spec.target .. " ×", ratio <= spec.target)
+end
+
+local function print_hook(servers)
+  local plain = column(servers.relay, "us_per_message")
+  local hook = column(servers.hook, "us_per_message")
+  local costs = {}
+  for i, value in ipairs(plain) do costs[i] = hook[i] - value end
+  local cost = median(costs)
+  print_row("hook", "µs/message", number(median(plain)), number(median(hook)),
+    string.format("+ %.3f", cost), "≤ + " .. HOOK_TARGET_US, cost <= HOOK_TARGET_US)
+end
+
+local function print_idle(servers)
+  local round = servers.relay[1]
+  for _, spec in ipairs(IDLE_TARGETS) do
+    local value = round[spec.key]
+    print_row("idle-" .. round.clients, spec.unit, "", number(value), "", "≤ " .. spec.target,
+      value <= spec.target)
+  end
+end
+
+-- The cost of a delivery may not rise with the size of the burst.
+local function print_bursts(results)
+  for _, members in ipairs({ 50, 500 }) do
+    local previous, steps, falls = math.huge, {}, true
+    for _, burst in ipairs({ 16, 32, 64, 256 }) do
+      local servers = results["fanout-" .. members .. "-" .. burst]
+      if not servers then return end
+      local cost = median(column(servers.relay, "us_per_delivery"))
+      falls, previous = falls and cost <= previous, cost
+      table.insert(steps, number(cost))
+    end
+    print_row("fanout-" .. members, "µs/delivery", "", table.concat(steps, " → "), "",
+      "never rises", falls)
+  end
+end
+
+local function print_stalled(servers)
+  for _, round in ipairs(servers.with) do
+    print(string.format("stall: %d sent, the stalled member got %d; the server grew by %d KB",
+      round.sent, round.received, round.rss_growth_kb))
+  end
+end
+
+local results, order = read_results(arg[1])
+print("\n| scenario | unit | floor | Perigee | compared | target | reached |")
+print("|---|---|---|---|---|---|---|")
+for _, scenario in ipairs(order) do
+  local spec = RATIOS[scenario:match("^%a+")]
+  if spec then
+    print_ratio(scenario, spec, results[scenario])
+  elseif scenario == "hook" then
+    print_hook(results.hook)
+  else
+    print_idle(results.idle)
+  end
+end
+print_bursts(results)
+if results.stall then print_stalled(results.stall) end

@@ -1,0 +1,25 @@
+// What the load generator can do. Each scenario connects its clients, measures for
+// `load->seconds`, prints one line of `key=value`, and leaves the server as it found
+// it.
+#pragma once
+
+#include "client.h"
+
+/// One room: a burst in one write, then the next when every member has all of it.
+void run_fanout(Load *load);
+
+/// Many rooms with one broadcast in flight in each: nothing to batch.
+void run_rooms(Load *load);
+
+/// Two clients throw one broadcast to and fro.
+void run_echo(Load *load);
+
+/// Connect, join, leave, close, over and over.
+void run_churn(Load *load);
+
+/// A room at 1,000 broadcasts a second, in the burst of `load->burst` members that
+/// never read.
+void run_stall(Load *load);
+
+/// Clients that do nothing but answer PINGs.
+void run_idle(Load *load);

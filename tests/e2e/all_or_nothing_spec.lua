@@ -1,0 +1,128 @@
+--- A handler that fails sends nothing and changes nothing outside the script's own tables; the
+--- fault is logged, told to on_error, and everything else goes on.
+local server = require "tests.e2e.server"
+
+local GAME = [[
+local perigee = require "perigee"
+local game = { on_message = {} }
+
+function game.on_start()
+  perigee.rooms.create "lobby"
+end
+
+function game.on_message.half(peer, value, room)
+  peer:send("to you", 1)
+  room:broadcast("to the room", 1)
+  room:relay("raw")
+  perigee.send(perigee.to.all, "to all", 1)
+  peer:send_packet(4000, 1, "bytes")
+  perigee.rooms.create "made by mistake"
+  perigee.rooms.delete "lobby"
+  perigee.after(0, function() print "timer of a failed handler" end)
+  for _, member in pairs(room:peers()) do
+    if member ~= peer then
+      member:kick "by mistake"
+      room:kick(member, "by mistake")
+    end
+  end
+  peer:leave(room)
+  local nothing
+  return nothing.at_all
+end
+
+function game.on_message.whole(peer, value, room)
+  room:broadcast("whole", value)
+end
+
+function game.on_message.late(peer, value, room)
+  room:broadcast("before the wait", 1)
+  perigee.sleep(0.01)
+  room:broadcast("after the wait", 1)
+  error "failed after a wait"
+end
+
+function game.on_error(report)
+  print("on_error was told: " .. tostring(report.message or report))
+end
+
+return game
+]]
+
+describe("a handler that fails", function()
+  local perigee, ann, bob, room
+
+  before_each(function()
+    perigee = server.start { game = GAME }
+    ann, bob = perigee:client "ann", perigee:client "bob"
+    room = ann:join "lobby"
+    bob:join "lobby"
+    ann:expect "PEER_JOINED"
+  end)
+
+  after_each(server.stop_all)
+
+  it("sends nothing of what it sent, and does nothing of what it did", function()
+    ann:send(room, "half")
+    perigee:wait_log "at_all"
+    ann:send(room, "whole", 2)
+    for _, client in ipairs { ann, bob } do
+      client:expect_next("MESSAGE", { message = "whole", value = 2 })
+      client:expect_quiet()
+    end
+    local rooms = ann:list_rooms()
+    assert.equal(1, #rooms)
+    assert.equal("lobby", rooms[1].name)
+    assert.equal(2, rooms[1].members)
+    assert.equal(0, perigee:count_log "timer of a failed handler")
+  end)
+
+  it("is logged with file, line and traceback, and told to on_error", function()
+    ann:send(room, "half")
+    local line = perigee:wait_log(function(fields, text)
+      return fields.level == "error" and text:find("game.lua:26:", 1, true)
+    end)
+    assert.truthy(line)
+    perigee:wait_log "traceback"
+    perigee:wait_log "on_error was told: "
+  end)
+
+  it("has sent what it sent before it waited, and not what came after", function()
+    ann:send(room, "late")
+    perigee:wait_log "failed after a wait"
+    for _, client in ipairs { ann, bob } do
+      client:expect_next("MESSAGE", { message = "before the wait" })
+      client:expect_quiet()
+    end
+  end)
+
+  it("disconnects nobody, however often it fails", function()
+    for _ = 1, 300 do
+      ann:send(room, "half")
+    end
+    ann:send(room, "whole", 3)
+    bob:expect_next("MESSAGE", { message = "whole", value = 3 })
+    ann:expect_next("MESSAGE", { message = "whole", value = 3 })
+    ann:expect_quiet()
+  end)
+end)
+
+describe("on_error that fails itself", function()
+  after_each(server.stop_all)
+
+  it("is logged, and that is all", function()
+    local perigee = server.start {
+      game = [[
+        return {
+          on_message = { fail = function() error "first fault" end },
+          on_error = function() error "second fault" end,
+        }
+      ]],
+    }
+    local ann = perigee:client()
+    ann:send(0, "fail")
+    perigee:wait_log "first fault"
+    perigee:wait_log "second fault"
+    ann:expect_quiet()
+    assert.is_true(perigee:count_log "second fault" < 5)
+  end)
+end)

@@ -1,0 +1,194 @@
+--- A binary client: sends anything, right or wrong, and turns what comes back into events named
+--- as in the protocol (WELCOME, JOINED, ...; MESSAGE for channel 2; PACKET for other channels).
+--- It answers PING by itself unless told not to. Where an answer is due, the helpers wait for it.
+local bit = require "bit"
+local packet = require "tests.e2e.packet"
+local Stream = require "tests.e2e.stream"
+
+local Client = setmetatable({}, { __index = Stream })
+Client.__index = Client
+Client.cut = packet.decode
+
+
+--- Connects, and says nothing yet.
+---@param port integer
+---@param o? table as for `Stream.open`, and `pong` = false: leaves the server's pings unanswered
+---@return table? client
+---@return string? error
+function Client.connect(port, o)
+  local self, err = Stream.open(Client, port, o)
+  if not self then return nil, err end
+  self.pings, self.next_ref = {}, 1
+  self.pong = not o or o.pong ~= false
+  return self
+end
+
+
+function Client:took(event)
+  if event.name ~= "PING" then return false end
+  self.pings[#self.pings + 1] = event
+  if self.pong then self:control("PONG", event.value) end
+  return true
+end
+
+
+--- Sends one packet.
+---@param p table { channel, type, priority, flags, ref, payload }
+function Client:send_packet(p)
+  return self:write(packet.encode(p))
+end
+
+
+--- Sends a packet of the control channel.
+---@param name string as in `packet.CLIENT`
+---@param payload? string
+---@param o? table { flags, ref, priority }
+function Client:control(name, payload, o)
+  o = o or {}
+  return self:send_packet {
+    type = packet.CLIENT[name],
+    payload = payload,
+    flags = o.flags,
+    ref = o.ref,
+    priority = o.priority,
+  }
+end
+
+
+function Client:new_ref()
+  local ref = self.next_ref
+  self.next_ref = ref + 1
+  return ref
+end
+
+
+--- Sends a control packet with REQUEST.
+---@return integer ref
+function Client:request(name, payload)
+  local ref = self:new_ref()
+  self:control(name, payload, { flags = packet.REQUEST, ref = ref })
+  return ref
+end
+
+
+--- Waits for the answer to a request: RESPONSE and its ref.
+---@return table event
+function Client:expect_answer(name, ref, fields)
+  return self:expect(function(event)
+    if event.ref ~= ref or bit.band(event.flags or 0, packet.RESPONSE) == 0 then return false end
+    for key, value in pairs(fields or {}) do
+      if event[key] ~= value then return false end
+    end
+    return event.name == name
+  end)
+end
+
+
+--- Says HELLO and waits for WELCOME.
+---@param o? table as for `packet.hello`
+---@return table client itself; the WELCOME is in `client.welcome`, the peer id in `client.id`
+function Client:hello(o)
+  self:control("HELLO", packet.hello(o or {}))
+  self.label = o and o.name or self.label
+  self.welcome = self:expect "WELCOME"
+  self.id = self.welcome.peer
+  return self
+end
+
+
+--- Joins a room and waits until it is in.
+---@return integer room its id
+---@return table joined
+function Client:join(name)
+  local ref = self:request("JOIN", packet.str8(name))
+  local joined = self:expect_answer("JOINED", ref)
+  return joined.room, joined
+end
+
+
+--- Leaves a room and waits until it is out.
+function Client:leave(room)
+  return self:expect_answer("LEFT", self:request("LEAVE", packet.u32(room)))
+end
+
+
+function Client:broadcast(room, data, o)
+  return self:control("BROADCAST", packet.u32(room) .. data, o)
+end
+
+
+--- Sends a message by name on channel 2.
+---@param room integer 0: none
+function Client:send(room, name, value, o)
+  o = o or {}
+  return self:send_packet {
+    channel = 2,
+    type = 0,
+    payload = packet.message(room, name, value),
+    flags = o.flags,
+    ref = o.ref,
+    priority = o.priority,
+  }
+end
+
+
+--- Sends a message with REQUEST.
+---@return integer ref
+function Client:ask(room, name, value)
+  local ref = self:new_ref()
+  self:send(room, name, value, { flags = packet.REQUEST, ref = ref })
+  return ref
+end
+
+
+--- Sends a message with REQUEST and gives the value of its answer.
+function Client:question(room, name, value)
+  return self:expect_answer("MESSAGE", self:ask(room, name, value)).value
+end
+
+
+--- The ERROR that a request gets.
+function Client:expect_error(code, ref)
+  if ref then return self:expect_answer("ERROR", ref, { code = code }) end
+  return self:expect("ERROR", { code = code, ref = 0 })
+end
+
+
+--- CLOSING with this code, and then the end.
+function Client:expect_closing(code)
+  local event = self:expect("CLOSING", { code = code })
+  self:expect_end()
+  return event
+end
+
+
+--- REJECTED with this code, and then the end.
+function Client:expect_rejected(code)
+  local event = self:expect("REJECTED", { code = code })
+  self:expect_end()
+  return event
+end
+
+
+--- Asks for the list of rooms. The answer goes out after all that was queued before it, so this is
+--- also a fence: what has not come when it is answered is not coming.
+function Client:list_rooms()
+  return self:expect_answer("ROOMS", self:request "ROOM_LIST").rooms
+end
+
+
+--- Everything that this client sent so far has been handled, and all that was queued for it came.
+function Client:fence()
+  self:list_rooms()
+  return self
+end
+
+
+--- After a fence the inbox is empty.
+function Client:expect_quiet()
+  self:list_rooms()
+  self:expect_nothing()
+end
+
+
+return Client

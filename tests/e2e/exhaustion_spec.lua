@@ -1,0 +1,88 @@
+--- Out of file descriptors, crowds, slow senders: whoever is connected goes on being served.
+local packet = require "tests.e2e.packet"
+local server = require "tests.e2e.server"
+local Client = require "tests.e2e.client"
+local wait = require "tests.e2e.wait"
+
+describe("a server out of file descriptors", function()
+  after_each(server.stop_all)
+
+  it("serves those who are connected, does not spin, and takes others again later", function()
+    local perigee = server.start { open_files = 40, flags = { handshake_timeout = 60 } }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    local room = ann:join "lobby"
+    bob:join "lobby"
+    ann:expect "PEER_JOINED"
+
+    local crowd = {}
+    for i = 1, 60 do
+      crowd[i] = Client.connect(perigee.port)
+      crowd[i]:control("HELLO", packet.hello { name = "crowd" })
+    end
+    local function count(name)
+      local found = 0
+      for _, client in ipairs(crowd) do
+        for _, event in ipairs(client.inbox) do
+          if event.name == name then found = found + 1 end
+        end
+      end
+      return found
+    end
+    wait.until_true(function()
+      ann:broadcast(room, "x")
+      bob:expect("BROADCAST", { data = "x" })
+      return count "WELCOME" >= 10 and perigee:count_log "open files" > 0
+    end)
+    assert.is_true(count "WELCOME" < 40)
+    perigee:wait_log "open files"
+
+    local before = perigee:cpu_seconds()
+    wait.pass(0.5)
+    assert.is_true(perigee:cpu_seconds() - before < 0.25, "busy while out of descriptors")
+    ann:broadcast(room, "y")
+    bob:expect("BROADCAST", { data = "y" })
+
+    for _, client in ipairs(crowd) do
+      client:close()
+    end
+    local late
+    wait.until_true(function()
+      late = perigee:raw { try = true }
+      if not late then return false end
+      late:control("HELLO", packet.hello { name = "late" })
+      wait.until_true(function() return late.ended or late.inbox[1] end)
+      return not late.ended
+    end)
+    late:expect_next "WELCOME"
+    late:join "lobby"
+    assert.is_true(perigee:count_log "open files" < 20)
+  end)
+end)
+
+describe("many clients that connect and vanish", function()
+  after_each(server.stop_all)
+
+  it("leave nothing behind", function()
+    local perigee = server.start { flags = { max_clients = 4000 } }
+    local ann = perigee:client()
+    for round = 1, 10 do
+      local crowd = {}
+      for i = 1, 50 do
+        local client = perigee:raw()
+        crowd[i] = client
+        if i % 2 == 0 then client:control("HELLO", packet.hello { name = "crowd" }) end
+        if i % 4 == 0 then client:control("JOIN", packet.str8 "lobby") end
+        if i % 5 == 0 then client:write "\0\0" end
+      end
+      for i, client in ipairs(crowd) do
+        if (i + round) % 2 == 0 then
+          client:reset()
+        else
+          client:close()
+        end
+      end
+    end
+    wait.until_true(function() return ann:list_rooms()[1].members == 0 end)
+    assert.equal(0, ann:list_rooms()[1].members)
+  end)
+end)

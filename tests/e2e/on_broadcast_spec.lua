@@ -1,0 +1,109 @@
+--- on_broadcast: what is relayed is the script's to say, where it wants to.
+local packet = require "tests.e2e.packet"
+local server = require "tests.e2e.server"
+
+local GAME = [[
+  local perigee = require "perigee"
+  return {
+    on_start = function() perigee.rooms.create "lobby" end,
+    on_broadcast = function(room, peer, data)
+      if data == "nil" then return nil end
+      if data == "true" then return true end
+      if data == "false" then return false end
+      if data == "empty" then return "" end
+      if data == "fail" then error "broadcast handler broke" end
+      if data == "fail after sending" then
+        room:broadcast("never", 1)
+        error "broke later"
+      end
+      if data == "slow" then perigee.sleep(0.03) return "slow, changed" end
+      if data == "aside" then
+        room:broadcast("aside", peer.name)
+        return true
+      end
+      return data:upper()
+    end,
+  }
+]]
+
+describe("on_broadcast", function()
+  local perigee, ann, bob, room
+
+  before_each(function()
+    perigee = server.start { game = GAME, text = true }
+    ann, bob = perigee:client "ann", perigee:client "bob"
+    room = ann:join "lobby"
+    bob:join "lobby"
+    ann:expect "PEER_JOINED"
+  end)
+
+  after_each(server.stop_all)
+
+  it("relays what came for nil and true", function()
+    for _, data in ipairs { "nil", "true" } do
+      ann:broadcast(room, data, { priority = 1, flags = packet.RELIABLE })
+      local event = bob:expect_next("BROADCAST", { room = room, sender = ann.id, data = data })
+      assert.equal(1, event.priority)
+      assert.equal(packet.RELIABLE, event.flags)
+    end
+    ann:expect_quiet()
+  end)
+
+  it("drops for false, without a word", function()
+    ann:broadcast(room, "false", { flags = packet.REQUEST, ref = 4 })
+    ann:broadcast(room, "after")
+    bob:expect_next("BROADCAST", { data = "AFTER" })
+    ann:expect_quiet()
+  end)
+
+  it("relays another string instead, also an empty one", function()
+    ann:broadcast(room, "shout", { priority = 3 })
+    bob:expect_next("BROADCAST", { sender = ann.id, data = "SHOUT", priority = 3 })
+    ann:broadcast(room, "empty")
+    bob:expect_next("BROADCAST", { sender = ann.id, data = "" })
+    ann:expect_quiet()
+  end)
+
+  it("that fails drops the message, and says Internal to who asked", function()
+    ann:broadcast(room, "fail")
+    ann:expect_quiet()
+    ann:broadcast(room, "fail", { flags = packet.REQUEST, ref = 7 })
+    ann:expect_error("Internal", 7)
+    ann:broadcast(room, "fail after sending")
+    ann:broadcast(room, "after")
+    bob:expect_next("BROADCAST", { data = "AFTER" })
+    perigee:wait_log "broadcast handler broke"
+    perigee:wait_log "broke later"
+    ann:expect_quiet()
+  end)
+
+  it("may take its time, and does not hold up what others send", function()
+    ann:broadcast(room, "slow")
+    bob:broadcast(room, "quick")
+    ann:expect_next("BROADCAST", { data = "QUICK" })
+    bob:expect_next("BROADCAST", { data = "slow, changed", sender = ann.id })
+  end)
+
+  it("may send besides", function()
+    ann:broadcast(room, "aside")
+    bob:expect("BROADCAST", { data = "aside" })
+    bob:expect("MESSAGE", { message = "aside", value = "ann" })
+    ann:expect_next("MESSAGE", { message = "aside" })
+  end)
+
+  it("hears text peers too", function()
+    local cid = perigee:text "cid"
+    cid:join "lobby"
+    cid:line "hello"
+    bob:expect("BROADCAST", { sender = cid.id, data = "HELLO" })
+    ann:broadcast(room, "hi")
+    cid:expect_line "ann: HI"
+  end)
+
+  it("is not asked for broadcasts that are refused", function()
+    local dan = perigee:client "dan"
+    dan:broadcast(room, "fail", { flags = packet.REQUEST, ref = 2 })
+    dan:expect_error("NotInRoom", 2)
+    assert.equal(0, perigee:count_log "broadcast handler broke")
+  end)
+end)

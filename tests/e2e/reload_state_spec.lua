@@ -1,0 +1,192 @@
+--- What stays and what goes at a reload: state, rooms, meta, timers, tasks.
+local server = require "tests.e2e.server"
+
+-- Saves a version and has it loaded by command, so that it is in when this returns.
+local function reload(perigee, text)
+  perigee:save("game.lua", text)
+  local process = server.perigee { "reload", "--port", tostring(perigee.port) }
+  local code = process:wait_exit()
+  if code ~= 0 then process:fail("reload: exit code " .. code, 2) end
+end
+
+local STATE = [[
+  local perigee = require "perigee"
+  local game = { on_message = {} }
+  local on = game.on_message
+  local loads = %d
+  local upvalue = 0
+  function game.on_start() perigee.rooms.create "lobby" end
+  function on.add(peer, value, room)
+    perigee.state.sum = (perigee.state.sum or 0) + value
+    room.state.list = room.state.list or {}
+    table.insert(room.state.list, { value = value })
+    peer.state.last = value
+    upvalue = upvalue + value
+    room:set_meta("sum", perigee.state.sum)
+  end
+  function on.look(peer, value, room)
+    return {
+      loads = loads,
+      sum = perigee.state.sum,
+      count = room.state.list and #room.state.list or 0,
+      last = peer.state.last,
+      upvalue = upvalue,
+      meta = room:get_meta "sum",
+      name = peer.name,
+    }
+  end
+  return game
+]]
+
+describe("at a reload", function()
+  after_each(server.stop_all)
+
+  it("perigee.state, room.state, peer.state and meta stay; locals begin anew", function()
+    local perigee = server.start { game = STATE:format(1) }
+    local ann = perigee:client()
+    local room = ann:join "lobby"
+    ann:send(room, "add", 5):send(room, "add", 7)
+    for loads = 2, 4 do
+      reload(perigee, STATE:format(loads))
+      local look = ann:question(room, "look")
+      assert.same({
+        loads = loads,
+        sum = 12,
+        count = 2,
+        last = 7,
+        upvalue = 0,
+        meta = 12,
+        name = "ann",
+      }, look)
+    end
+  end)
+
+  it("a function found in state is an error that names the key", function()
+    local perigee = server.start {
+      game = [[
+        local perigee = require "perigee"
+        return {
+          on_message = {
+            hide = function() perigee.state.secret = function() end end,
+            version = function() return 1 end,
+          },
+        }
+      ]],
+    }
+    local ann = perigee:client()
+    ann:question(0, "hide")
+    perigee:save("game.lua", "return { on_message = { version = function() return 2 end } }")
+    local process = server.perigee { "reload", "--port", tostring(perigee.port) }
+    assert.equal(1, process:wait_exit())
+    perigee:wait_log "secret"
+    assert.equal(1, ann:question(0, "version"))
+  end)
+
+  it("timers of on_start are revoked, named ones call the new code, others run on", function()
+    local function game(number)
+      return ([[
+        local perigee = require "perigee"
+        local game = { on_message = {} }
+        function game.beat() print "named beat of %d" end
+        function game.on_start()
+          perigee.rooms.create "lobby"
+          perigee.every(0.01, function() print "start beat of %d" end)
+        end
+        function game.on_reload()
+          perigee.every(0.01, function() print "reload beat of %d" end)
+        end
+        function game.on_message.start()
+          perigee.every(0.01, "beat")
+          perigee.every(0.01, function() print "handler beat of %d" end)
+        end
+        return game
+      ]]):format(number, number, number, number)
+    end
+    local perigee = server.start { game = game(1) }
+    local ann = perigee:client()
+    ann:question(0, "start")
+    perigee:wait_log "start beat of 1"
+    perigee:wait_log "named beat of 1"
+    reload(perigee, game(2))
+    perigee:wait_log "named beat of 2"
+    perigee:wait_log "reload beat of 2"
+    local start, named = perigee:count_log "start beat of", perigee:count_log "named beat of 1"
+    local handler = perigee:count_log "handler beat of 1"
+    reload(perigee, game(3))
+    perigee:wait_log "named beat of 3"
+    perigee:wait_log "reload beat of 3"
+    local reloaded = perigee:count_log "reload beat of 2"
+    perigee:wait_log(function() return perigee:count_log "named beat of 3" >= 5 end)
+    assert.equal(start, perigee:count_log "start beat of")
+    assert.equal(named, perigee:count_log "named beat of 1")
+    assert.equal(reloaded, perigee:count_log "reload beat of 2")
+    assert.is_true(perigee:count_log "handler beat of 1" > handler)
+  end)
+
+  it("on_upgrade runs for each room, then on_reload", function()
+    local function game(number)
+      return ([[
+        return {
+          rooms = {
+            duel = {
+              auto_create = true,
+              on_upgrade = function(room, from, to)
+                print("upgrade of " .. room.name .. " to code %d, " .. tostring(from ~= to))
+              end,
+            },
+          },
+          on_reload = function(from, to) print("reload to code %d, " .. tostring(to - from)) end,
+        }
+      ]]):format(number, number)
+    end
+    local perigee = server.start { game = game(1) }
+    local ann = perigee:client()
+    ann:join "duel:1"
+    ann:join "duel:2"
+    reload(perigee, game(2))
+    perigee:wait_log "reload to code 2, 1"
+    assert.equal(1, perigee:count_log "upgrade of duel:1 to code 2, true")
+    assert.equal(1, perigee:count_log "upgrade of duel:2 to code 2, true")
+    local last
+    for _, line in ipairs(perigee.err) do
+      if line:find(" to code 2", 1, true) then last = line end
+    end
+    assert.truthy(last:find("reload to code 2", 1, true))
+  end)
+
+  it("a handler that waits ends in its old code", function()
+    local function game(number)
+      return ([[
+        local perigee = require "perigee"
+        local game = { on_message = {} }
+        function game.on_message.wait(peer)
+          local answer = peer:ask("go on?", %d, 30)
+          peer:send("went on in", %d)
+        end
+        return game
+      ]]):format(number, number)
+    end
+    local perigee = server.start { game = game(1) }
+    local ann = perigee:client()
+    ann:send(0, "wait")
+    local question = ann:expect("MESSAGE", { message = "go on?", value = 1 })
+    reload(perigee, game(2))
+    ann:send(0, "go on?", true, { flags = 4, ref = question.ref })
+    ann:expect("MESSAGE", { message = "went on in", value = 1 })
+    ann:send(0, "wait")
+    ann:expect("MESSAGE", { message = "go on?", value = 2 })
+  end)
+
+  it("settings of kinds that changed hold from then on", function()
+    local function game(capacity)
+      return ("return { rooms = { duel = { auto_create = true, capacity = %d } } }"):format(capacity)
+    end
+    local packet = require "tests.e2e.packet"
+    local perigee = server.start { game = game(1) }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    ann:join "duel:1"
+    bob:expect_error("RoomFull", bob:request("JOIN", packet.str8 "duel:1"))
+    reload(perigee, game(2))
+    bob:join "duel:1"
+  end)
+end)

@@ -1,0 +1,225 @@
+--- on_connect and on_join: who may come in is the script's to say.
+local packet = require "tests.e2e.packet"
+local server = require "tests.e2e.server"
+
+describe("on_connect", function()
+  after_each(server.stop_all)
+
+  it("turns peers away with a reason", function()
+    local perigee = server.start {
+      game = [[
+        return {
+          on_connect = function(peer)
+            if peer.name == "mallory" then return false, "banned for life" end
+          end,
+          on_disconnect = function(peer, reason) print("ended " .. peer.name) end,
+        }
+      ]],
+    }
+    local mallory, ann = perigee:raw(), perigee:client "ann"
+    mallory:control("HELLO", packet.hello { name = "mallory" }, { flags = 2, ref = 9 })
+    local rejected = mallory:expect_next("REJECTED", { code = "Rejected", ref = 9 })
+    assert.equal("banned for life", rejected.text)
+    mallory:expect_end()
+    ann:control "BYE"
+    perigee:wait_log "ended ann"
+    assert.equal(0, perigee:count_log "ended mallory")
+  end)
+
+  it("accepts whatever it returns but false", function()
+    local perigee = server.start {
+      game = [[
+        local values = { nothing = nil, yes = true, zero = 0, text = "no" }
+        return { on_connect = function(peer) return values[peer.name] end }
+      ]],
+    }
+    for _, name in ipairs { "nothing", "yes", "zero", "text" } do
+      perigee:client(name)
+    end
+  end)
+
+  it("may refuse without a reason", function()
+    local perigee = server.start { game = "return { on_connect = function() return false end }" }
+    local ann = perigee:raw()
+    ann:control("HELLO", packet.hello { name = "ann" })
+    ann:expect_rejected "Rejected"
+  end)
+
+  it("that fails rejects with Internal, and the log has file and line", function()
+    local perigee = server.start {
+      game = "return {\n  on_connect = function() error 'broken on purpose' end,\n}\n",
+    }
+    for _ = 1, 3 do
+      local ann = perigee:raw()
+      ann:control("HELLO", packet.hello { name = "ann" })
+      ann:expect_rejected "Internal"
+    end
+    perigee:wait_log "game.lua:2: broken on purpose"
+  end)
+
+  it("may take its time, and holds nobody else up", function()
+    local perigee = server.start {
+      game = [[
+        local perigee = require "perigee"
+        return {
+          on_connect = function(peer)
+            if peer.name == "slow" then
+              perigee.sleep(0.1)
+              return false, "thought about it"
+            end
+          end,
+        }
+      ]],
+    }
+    local slow = perigee:raw()
+    slow:control("HELLO", packet.hello { name = "slow" })
+    -- What comes before the verdict waits for it.
+    slow:control("PING", packet.u64(1))
+    perigee:client "quick"
+    local rejected = slow:expect_next("REJECTED", { code = "Rejected" })
+    assert.equal("thought about it", rejected.text)
+    slow:expect_end()
+  end)
+
+  it("holds back what a peer sends until it is in", function()
+    local perigee = server.start {
+      game = [[
+        local perigee = require "perigee"
+        return {
+          on_start = function() perigee.rooms.create "lobby" end,
+          on_connect = function(peer) perigee.sleep(0.05) end,
+        }
+      ]],
+    }
+    local ann = perigee:raw()
+    ann:control("HELLO", packet.hello { name = "ann" })
+    ann:control("JOIN", packet.str8 "lobby")
+    ann:control("PING", packet.u64(1))
+    ann:expect_next "WELCOME"
+    ann:expect "JOINED"
+    ann:expect "PONG"
+  end)
+
+  it("forgets a peer that goes while it is thinking", function()
+    local perigee = server.start {
+      game = [[
+        local perigee = require "perigee"
+        return {
+          on_connect = function(peer)
+            print("asked")
+            perigee.sleep(0.05)
+            print("decided")
+          end,
+          on_disconnect = function(peer, reason) print("ended " .. peer.name) end,
+        }
+      ]],
+    }
+    local ann = perigee:raw()
+    ann:control("HELLO", packet.hello { name = "ann" })
+    perigee:wait_log "asked"
+    ann:reset()
+    perigee:client "bob"
+    perigee:wait_log "decided"
+    assert.equal(0, perigee:count_log "ended ann")
+  end)
+
+  it("may send: after WELCOME", function()
+    local perigee = server.start {
+      game = [[
+        local perigee = require "perigee"
+        return {
+          on_start = function() perigee.rooms.create "lobby" end,
+          on_connect = function(peer)
+            peer:send("hello", peer.name)
+            peer:join "lobby"
+          end,
+        }
+      ]],
+    }
+    local ann = perigee:raw()
+    ann:control("HELLO", packet.hello { name = "ann" })
+    ann:expect_next "WELCOME"
+    ann:expect_next("MESSAGE", { message = "hello", value = "ann" })
+    ann:expect_next("JOINED", { room_name = "lobby" })
+  end)
+end)
+
+describe("on_join", function()
+  after_each(server.stop_all)
+
+  local GAME = [[
+    local perigee = require "perigee"
+    return {
+      on_start = function() perigee.rooms.create "lobby" end,
+      on_join = function(room, peer)
+        if peer.name == "mallory" then return false, "not here" end
+        if peer.name == "broken" then error "on_join broke" end
+        if peer.name == "slow" then perigee.sleep(0.05) end
+        if peer.name == "slow mallory" then
+          perigee.sleep(0.05)
+          return false, "not here either"
+        end
+        peer:send("only you", room.count)
+        room:broadcast("all of you", peer.name)
+      end,
+    }
+  ]]
+
+  it("turns peers away from the room, not from the server", function()
+    local perigee = server.start { game = GAME }
+    local ann, mallory = perigee:client "ann", perigee:client "mallory"
+    ann:join "lobby"
+    ann:expect_many(2, "MESSAGE")
+    local ref = mallory:request("JOIN", packet.str8 "lobby")
+    assert.equal("not here", mallory:expect_error("Rejected", ref).text)
+    mallory:control("JOIN", packet.str8 "lobby")
+    mallory:expect_error "Rejected"
+    ann:expect_quiet()
+    mallory:expect_quiet()
+    assert.equal(1, ann:list_rooms()[1].members)
+  end)
+
+  it("that fails refuses with Internal", function()
+    local perigee = server.start { game = GAME }
+    local broken = perigee:client "broken"
+    broken:expect_error("Internal", broken:request("JOIN", packet.str8 "lobby"))
+    perigee:wait_log "on_join broke"
+    assert.equal(0, broken:list_rooms()[1].members)
+  end)
+
+  it("sends after JOINED, to the newcomer too", function()
+    local perigee = server.start { game = GAME }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    ann:join "lobby"
+    ann:expect_many(2, "MESSAGE")
+    bob:control("JOIN", packet.str8 "lobby")
+    bob:expect_next "JOINED"
+    bob:expect_next("MESSAGE", { message = "only you" })
+    bob:expect_next("MESSAGE", { message = "all of you", value = "bob" })
+    ann:expect_next("PEER_JOINED", { peer = bob.id })
+    ann:expect_next("MESSAGE", { message = "all of you", value = "bob" })
+  end)
+
+  it("may take its time, whatever it says then", function()
+    local perigee = server.start { game = GAME }
+    local slow, mallory = perigee:client "slow", perigee:client "slow mallory"
+    local slow_ref = slow:request("JOIN", packet.str8 "lobby")
+    local ref = mallory:request("JOIN", packet.str8 "lobby")
+    perigee:client("quick"):join "lobby"
+    slow:expect_answer("JOINED", slow_ref)
+    assert.equal("not here either", mallory:expect_error("Rejected", ref).text)
+  end)
+
+  it("forgets a peer that goes while it is thinking", function()
+    local perigee = server.start { game = GAME }
+    local slow, ann = perigee:client "slow", perigee:client "ann"
+    local room = ann:join "lobby"
+    ann:expect_many(2, "MESSAGE")
+    slow:request("JOIN", packet.str8 "lobby")
+    slow:reset()
+    ann:leave(room)
+    local bob = perigee:client "slow"
+    bob:join "lobby"
+    assert.equal(1, ann:list_rooms()[1].members)
+  end)
+end)
