@@ -1,4 +1,4 @@
--- Settings of luacheck. Modules and tests see LuaJIT's globals, games what the sandbox gives them.
+-- Modules and tests see LuaJIT's globals, games what lua/perigee/sandbox.lua gives them.
 std = "luajit"
 max_line_length = 110
 

@@ -16,6 +16,7 @@ local commands = require "perigee.client.commands"
 local json = require "perigee.client.json"
 local loop = require "perigee.client.loop"
 local protocol = require "perigee.client.protocol"
+local queue = require "perigee.client.queue"
 local Room = require "perigee.client.room"
 
 local TIMEOUT = 10 -- seconds, for a call that names none
@@ -60,8 +61,8 @@ local function new_client(transport, options)
     _transport = transport,
     _protocol = protocol.new(),
     _slots = {}, -- ref -> the slot of the call that waits for the answer
-    _queue = {}, -- events nobody took yet
-    _receivers = {}, -- slots of the calls to recv that wait, oldest first
+    _queue = queue.new(), -- events nobody took yet
+    _receivers = queue.new(), -- slots of the calls to recv that wait, oldest first
     _handlers = {},
     _ask_handlers = {},
     _opening = loop.slot(),
@@ -189,20 +190,17 @@ function Client:_take(event)
   if slot then return loop.fill(slot, event) end
   self:_publish(event)
   if event.type ~= "closed" then return end
-  while #self._receivers > 0 do
-    loop.fill(table.remove(self._receivers, 1), nil, "closed")
-  end
+  for slot in self._receivers.pop, self._receivers do loop.fill(slot, nil, "closed") end
 end
 
 
 function Client:_publish(event)
   local handler = self._handlers[event.type] or self._handlers["*"]
   if handler then return loop.enter(handler, event) end
-  while #self._receivers > 0 do
-    local slot = table.remove(self._receivers, 1)
+  for slot in self._receivers.pop, self._receivers do
     if not slot.is_filled then return loop.fill(slot, event) end
   end
-  self._queue[#self._queue + 1] = event
+  self._queue:push(event)
 end
 
 
@@ -211,17 +209,13 @@ end
 ---@param timeout? number seconds; nil waits for ever, 0 not at all
 ---@return table? event, string? reason
 function Client:recv(timeout)
-  if timeout == 0 and #self._queue == 0 then loop.poll() end
-  if #self._queue > 0 then return table.remove(self._queue, 1) end
+  if timeout == 0 and self._queue.count == 0 then loop.poll() end
+  if self._queue.count > 0 then return self._queue:pop() end
   if self._ended.is_filled then return nil, "closed" end
   if timeout == 0 then return nil, "timeout" end
   local slot = loop.slot()
-  self._receivers[#self._receivers + 1] = slot
-  local event, reason = loop.wait(slot, timeout)
-  for i, other in ipairs(self._receivers) do
-    if other == slot then table.remove(self._receivers, i) end
-  end
-  return event, reason
+  self._receivers:push(slot)
+  return loop.wait(slot, timeout)
 end
 
 
@@ -234,8 +228,8 @@ function Client:on(type, fn)
   self._handlers[type] = fn
   if not fn then return end
   local waiting = self._queue
-  self._queue = {}
-  for _, event in ipairs(waiting) do self:_publish(event) end
+  self._queue = queue.new()
+  for event in waiting.pop, waiting do self:_publish(event) end
 end
 
 

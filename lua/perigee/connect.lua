@@ -202,8 +202,8 @@ local function session(chosen)
   }, Session)
   self.paint = show.painter(self.screen.has_colours)
   local ignore_signals = self:_watch_signals()
-  self:note(("* connected to %s as %s; /help lists the commands"):format(chosen.address,
-    text.safe(c.name)))
+  local hint = self.screen.is_interactive and "; /help lists the commands" or ""
+  self:note(("* connected to %s as %s%s"):format(chosen.address, text.safe(c.name), hint))
   c:on("*", function(event) self:_take(event) end)
   self:_run(chosen)
   ignore_signals()

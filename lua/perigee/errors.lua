@@ -189,14 +189,16 @@ function errors.failed(event, peer, room, problem, traceback)
   end
   local task = live.task
   local lines = clean_traceback(with_whole_names(traceback, files), text)
+  local file, line, message = split(text)
+  if not file and lines[1] then
+    file, line, message = split(lines[1])
+    message = text
+    text = file and ("%s:%s: %s"):format(file, line, text) or text
+  end
   local handler = label_of(event, room)
   errors.log(LEVELS.error, handler .. " failed: " .. text,
     #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or "")
   if event ~= EVENTS.error then
-    local file, line, message = split(text)
-    if not file and lines[1] then
-      file, line = lines[1]:match "^(.-):(%d+):"
-    end
     report {
       version = type(task) == "table" and task.version or live.number,
       handler = handler, file = file, line = tonumber(line), message = message or text,

@@ -59,7 +59,7 @@ typedef enum ConfigChange {
     "time to say HELLO", "")                                                          \
   X(KEY_RESUME_TIMEOUT, resume_timeout, SECONDS, "30", 0, 604800, NEVER,              \
     "how long a lost session waits; 0: not at all", "")                               \
-  X(KEY_CHANNEL_CAPACITY, channel_capacity, WHOLE, "1024", 1, 65536, LIVE,            \
+  X(KEY_CHANNEL_CAPACITY, channel_capacity, WHOLE, "1024", 1, 1000000, LIVE,          \
     "messages that may wait for one peer", "")                                        \
   X(KEY_OVERFLOW, overflow, CHOICE, "drop_newest", 0, 0, LIVE,                        \
     "what happens past channel_capacity", "drop_newest|drop_oldest|disconnect")       \

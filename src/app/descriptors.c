@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include "base/log.h"
-#include "session/session.h"
 
 void descriptors_raise(void) {
   struct rlimit limit;
@@ -16,8 +15,8 @@ void descriptors_raise(void) {
 void descriptors_check(uint32_t max_clients) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-  int64_t own = DESCRIPTORS_OWN + SESSION_SPARE;
-  int64_t fits = (int64_t)limit.rlim_cur > own ? (int64_t)limit.rlim_cur - own : 0;
+  int64_t fits = (int64_t)limit.rlim_cur - DESCRIPTORS_OWN;
+  if (fits < 0) fits = 0;
   if ((int64_t)max_clients <= fits) return;
   log_warn("max_clients is more than the file descriptors allow; raise `ulimit -n`",
            log_num("max_clients", max_clients),

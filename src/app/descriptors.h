@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-enum { DESCRIPTORS_OWN = 64 };  // what a server needs besides its connections, at most
+enum { DESCRIPTORS_OWN = 32 };  // what a server needs besides its connections, at most
 
 /// Raises the soft limit to the hard one.
 void descriptors_raise(void);

@@ -25,8 +25,9 @@ enum { LAST_DRAINS_MAX = 16 };
 typedef enum ServerState {
   SERVER_STARTING,
   SERVER_LIVE,
-  SERVER_STOPPING,
-  SERVER_STOPPED
+  SERVER_STOPPING,  // on_stop comes in the next drain
+  SERVER_LEAVING,   // what it sent goes out, then everyone is told
+  SERVER_STOPPED,
 } ServerState;
 
 typedef struct Server {
@@ -192,7 +193,6 @@ static void on_request(void *data, ControlToken token, const char *line) {
 
 // --- Stop ---
 
-// on_stop runs in this turn's drain; the rest follows after it.
 static void on_stop(void *data, const char *name) {
   Server *server = data;
   if (server->state != SERVER_LIVE) return;
@@ -205,10 +205,8 @@ static void on_stop(void *data, const char *name) {
 static void close_helpers(Server *server) {
   watch_close(server->watch);
   control_close(server->control);
-  signals_close(server->signals);
   server->watch = NULL;
   server->control = NULL;
-  server->signals = NULL;
 }
 
 static void log_counters(const Server *server) {
@@ -230,15 +228,35 @@ static void log_counters(const Server *server) {
   if (count > 0) log_write(LOG_INFO, "connections ended", ends);
 }
 
+// A frame is a turn from now on, so that what on_stop sent is out before CLOSING, which
+// would overtake it.
+static void flush_at_once(Server *server) {
+  NetLimits limits = config_net_limits(&server->config);
+  limits.batch_hz = 0;
+  net_set_limits(server->net, &limits);
+}
+
+static void leave(Server *server) {
+  session_shutdown(server->session, CODE_CLOSED, "the server is shutting down");
+  close_helpers(server);
+  net_stop(server->net);
+}
+
 static bool on_turn(void *data, uint64_t now_ms) {
   Server *server = data;
   (void)now_ms;
   script_drain(server->script);
-  if (server->state == SERVER_STOPPING) {
-    server->state = SERVER_STOPPED;
-    session_shutdown(server->session, CODE_CLOSED, "the server is shutting down");
-    close_helpers(server);
-    net_stop(server->net);
+  switch (server->state) {
+    case SERVER_STOPPING:
+      flush_at_once(server);
+      server->state = SERVER_LEAVING;
+      return true;
+    case SERVER_LEAVING:
+      leave(server);
+      server->state = SERVER_STOPPED;
+      break;
+    default:
+      break;
   }
   return relay_has_events(server->relay);
 }
@@ -261,6 +279,7 @@ static void build(Server *server) {
 }
 
 static void take_down(Server *server) {
+  signals_close(server->signals);
   close_helpers(server);
   script_free(server->script);
   relay_free(server->relay);

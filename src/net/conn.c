@@ -179,6 +179,16 @@ static void on_closed(uv_handle_t *handle) {
   mem_free(conn);
 }
 
+// Descriptors are given out from the lowest, so the highest is given out last. While
+// none is left, libuv accepts and closes by means of a spare one and says nothing of
+// it.
+static void warn_if_last(Conn *conn) {
+  uv_os_fd_t fd;
+  if (uv_fileno((uv_handle_t *)&conn->tcp, &fd) == 0 &&
+      (uint64_t)fd + 1 >= conn->net->descriptors)
+    net_warn_accept(conn->net, "out of file descriptors; raise `ulimit -n`");
+}
+
 static void read_address(const Conn *conn, char address[ADDRESS_SIZE]) {
   struct sockaddr_storage peer;
   int size = sizeof peer;
@@ -204,6 +214,7 @@ void conn_accept(Listener *listener) {
     conn_destroy(conn);
     return;
   }
+  warn_if_last(conn);
   uv_tcp_nodelay(&conn->tcp, 1);
   ConnInfo info = {.framing = listener->framing};
   read_address(conn, info.address);

@@ -4,6 +4,8 @@
 // left out, is one run of bytes and one write.
 #include "net/internal.h"
 
+#include "base/mem.h"
+
 enum { RUNS_MAX = 64 };  // pieces of one gathered write
 
 // How far one source has been taken.
@@ -138,25 +140,43 @@ static Run next_run(Cursor *cursor, uint64_t limit) {
   return run;
 }
 
+static uint64_t next_stamp(const Cursor *cursor) {
+  return cursor->frame->entries[cursor->at].stamp;
+}
+
+// `heap` is a binary heap, the oldest next message first, but for the one at `at`.
+static void sift_down(Cursor *heap, uint32_t count, uint32_t at) {
+  for (;;) {
+    uint32_t oldest = at;
+    for (uint32_t i = 2 * at + 1; i <= 2 * at + 2 && i < count; i++)
+      if (next_stamp(&heap[i]) < next_stamp(&heap[oldest])) oldest = i;
+    if (oldest == at) return;
+    Cursor moved = heap[at];
+    heap[at] = heap[oldest];
+    heap[oldest] = moved;
+    at = oldest;
+  }
+}
+
+// When the first of the heap has to give way.
+static uint64_t second_stamp(const Cursor *heap, uint32_t count) {
+  uint64_t second = UINT64_MAX;
+  for (uint32_t i = 1; i <= 2 && i < count; i++)
+    if (next_stamp(&heap[i]) < second) second = next_stamp(&heap[i]);
+  return second;
+}
+
 // All messages of the cursors in the order of their stamps.
 static void merge(Writer *writer, Cursor *cursors, uint32_t count) {
-  for (;;) {
-    Cursor *first = NULL;
-    uint64_t best = UINT64_MAX, second = UINT64_MAX;
-    for (uint32_t i = 0; i < count; i++) {
-      if (!settle(&cursors[i])) continue;
-      uint64_t stamp = cursors[i].frame->entries[cursors[i].at].stamp;
-      if (stamp < best) {
-        second = best;
-        best = stamp;
-        first = &cursors[i];
-      } else if (stamp < second) {
-        second = stamp;
-      }
-    }
-    if (!first) return;
-    Run run = next_run(first, second);
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (settle(&cursors[i])) cursors[left++] = cursors[i];
+  for (uint32_t i = left / 2; i-- > 0;) sift_down(cursors, left, i);
+  while (left > 0) {
+    Run run = next_run(&cursors[0], second_stamp(cursors, left));
     writer_add(writer, &run);
+    if (!settle(&cursors[0])) cursors[0] = cursors[--left];
+    sift_down(cursors, left, 0);
   }
 }
 
@@ -182,21 +202,19 @@ static bool open_member(const GroupRef *ref, uint8_t priority, Cursor *cursor) {
 }
 
 static void flush_priority(Writer *writer, uint8_t priority) {
-  enum { CURSORS_MAX = 32 };
+  enum { CURSORS_FEW = 16 };
   Conn *conn = writer->conn;
-  Cursor cursors[CURSORS_MAX];
+  Cursor few[CURSORS_FEW], *cursors = few;
+  if (conn->group_count >= CURSORS_FEW)
+    cursors = mem_alloc((conn->group_count + 1u) * sizeof *cursors);
   uint32_t count = 0;
   if (conn->direct.frames[priority])
     cursors[count++] =
         (Cursor){.frame = conn->direct.frames[priority], .priority = priority};
-  for (uint32_t i = 0; i < conn->group_count; i++) {
-    if (count == CURSORS_MAX) {
-      merge(writer, cursors, count);
-      count = 0;
-    }
+  for (uint32_t i = 0; i < conn->group_count; i++)
     if (open_member(&conn->groups[i], priority, &cursors[count])) count++;
-  }
   merge(writer, cursors, count);
+  if (cursors != few) mem_free(cursors);
 }
 
 void flush_conn(Conn *conn, unsigned mask) {

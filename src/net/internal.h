@@ -181,11 +181,14 @@ struct Net {
   List dropping;                   // with drops to report
   Listener *listeners;
   uint64_t accept_warned_ms;
+  uint64_t descriptors;  // how many this process may have
   bool is_stopping;
   uint8_t read_buffer[READ_BUFFER_BYTES];
 };
 
 uv_loop_t *net_loop(Net *net);
+/// Logs, at most once a second, why connections are refused.
+void net_warn_accept(Net *net, const char *error);
 
 // list.c
 void list_add(List *list, void *item);

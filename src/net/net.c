@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -112,6 +113,13 @@ uint32_t net_queued(const Net *net, ConnId id) {
 // --- Listening
 // --------------------------------------------------------------------------------
 
+void net_warn_accept(Net *net, const char *error) {
+  uint64_t now_ms = net_now_ms(net);
+  if (net->accept_warned_ms && now_ms - net->accept_warned_ms < 1000) return;
+  net->accept_warned_ms = now_ms;
+  log_warn("connections cannot be accepted", log_str("error", error));
+}
+
 static void on_connection(uv_stream_t *server, int status) {
   Listener *listener = server->data;
   Net *net = listener->net;
@@ -119,12 +127,7 @@ static void on_connection(uv_stream_t *server, int status) {
     conn_accept(listener);
     return;
   }
-  // libuv has accepted and closed it by means of its spare descriptor; those who are
-  // connected are served on.
-  uint64_t now_ms = net_now_ms(net);
-  if (net->accept_warned_ms && now_ms - net->accept_warned_ms < 1000) return;
-  net->accept_warned_ms = now_ms;
-  log_warn("a connection could not be accepted", log_str("error", uv_strerror(status)));
+  net_warn_accept(net, uv_strerror(status));
 }
 
 static void on_listener_closed(uv_handle_t *handle) { mem_free(handle->data); }
@@ -191,12 +194,18 @@ static void open_handles(Net *net) {
   uv_unref((uv_handle_t *)&net->clock);
 }
 
+static uint64_t descriptor_limit(void) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : UINT64_MAX;
+}
+
 Net *net_new(const NetLimits *limits, const NetEvents *events, void *data) {
   Net *net = mem_zalloc(sizeof *net);
   net->limits = *limits;
   net->events = *events;
   net->data = data;
   net->stamp = 1;
+  net->descriptors = descriptor_limit();
   net->clock_due_ms = UINT64_MAX;
   open_handles(net);
   return net;

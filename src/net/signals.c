@@ -32,6 +32,7 @@ Signals *signals_open(Net *net, const SignalEvents *events, void *data) {
   for (int i = 0; i < SIGNAL_COUNT; i++) {
     uv_signal_init(net_loop(net), &signals->handles[i]);
     signals->handles[i].data = signals;
+    uv_unref((uv_handle_t *)&signals->handles[i]);
     uv_signal_start(&signals->handles[i], on_signal, NUMBERS[i]);
   }
   signal(SIGPIPE, SIG_IGN);

@@ -13,8 +13,9 @@ typedef struct SignalEvents {
   void (*reload)(void *data);
 } SignalEvents;
 
+/// Does not keep the loop running.
 Signals *signals_open(Net *net, const SignalEvents *events, void *data);
 
-/// From now on the signals do what they did before signals_open, so that a second
-/// SIGINT ends a server that is slow to stop. Freed by the loop; NULL is allowed.
+/// From now on the signals do what they did before signals_open. Freed by the loop;
+/// NULL is allowed.
 void signals_close(Signals *signals);

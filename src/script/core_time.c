@@ -1,6 +1,5 @@
 // perigee.core: time, timers, waiting, and the log.
 #include <lauxlib.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/random.h"
@@ -14,7 +13,7 @@ static int core_now(lua_State *L) {
 
 // time(): seconds since 1970
 static int core_time(lua_State *L) {
-  lua_pushnumber(L, (double)time(NULL));
+  lua_pushnumber(L, (double)(net_unix_us() / 1000000));
   return 1;
 }
 

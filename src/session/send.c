@@ -6,6 +6,8 @@
 #include "session/internal.h"
 #include "wire/line.h"
 
+// `rest` has all but the header. Its priority is the packet's place in the stream,
+// which may be another than what the header says.
 static void write_packet(Session *session, ConnId conn, const Packet *packet,
                          const Out *rest) {
   uint8_t header[PACKET_HEADER_SIZE];
@@ -13,7 +15,6 @@ static void write_packet(Session *session, ConnId conn, const Packet *packet,
   Out out = *rest;
   out.parts[0] = header;
   out.sizes[0] = sizeof header;
-  out.priority = packet->priority;
   net_write(session->net, conn, &out);
 }
 
@@ -31,10 +32,12 @@ static Packet control_packet(ControlType type, const Packet *request,
   };
 }
 
-static void write_control(Session *session, ConnId conn, const Packet *packet) {
+static void write_control(Session *session, ConnId conn, const Packet *packet,
+                          Priority place) {
   Out out = {
       .parts = {NULL, packet->payload},
       .sizes = {0, packet->length},
+      .priority = place,
       .flags = OUT_KEEP,
   };
   write_packet(session, conn, packet, &out);
@@ -48,7 +51,7 @@ static void count_out(Peer *peer, uint64_t bytes) {
 void send_control(Session *session, Peer *peer, ControlType type, const Packet *request,
                   const Buf *payload) {
   Packet packet = control_packet(type, request, payload);
-  write_control(session, peer->conn, &packet);
+  write_control(session, peer->conn, &packet, PRIORITY_CRITICAL);
   count_out(peer, PACKET_HEADER_SIZE + (uint64_t)packet.length);
 }
 
@@ -61,6 +64,8 @@ static void write_line(Session *session, ConnId conn, const Out *line) {
 
 void send_code(Session *session, ConnId conn, Framing framing, ControlType type,
                const Packet *request, Code code, const char *text) {
+  // Last words come after all that was sent before them.
+  Priority place = type == CONTROL_ERROR ? PRIORITY_CRITICAL : PRIORITY_LOW;
   Buf *buf = &session->scratch;
   buf->size = 0;
   if (framing == FRAMING_LINES) {
@@ -68,13 +73,13 @@ void send_code(Session *session, ConnId conn, Framing framing, ControlType type,
     line_append_safe(buf, text, strlen(text));
     Out out = {.parts = {buf->data},
                .sizes = {(uint32_t)buf->size},
-               .priority = PRIORITY_CRITICAL,
+               .priority = place,
                .flags = OUT_KEEP};
     write_line(session, conn, &out);
   } else {
     control_code_text(buf, code, text);
     Packet packet = control_packet(type, request, buf);
-    write_control(session, conn, &packet);
+    write_control(session, conn, &packet, place);
   }
 }
 
@@ -94,6 +99,7 @@ void session_send(Session *session, Peer *peer, const Packet *packet,
   Out out = {
       .parts = {NULL, prefix, packet->payload},
       .sizes = {0, prefix_size, packet->length},
+      .priority = packet->priority,
       .flags = out_flags,
       .key = key,
   };

@@ -51,8 +51,7 @@ typedef struct Peer {
   uint64_t rate_at_ms;  // when rate_tokens was true
   double rate_tokens;   // packets it may send now
   uint64_t packets_in, bytes_in;
-  uint64_t packets_out,
-      bytes_out;  // sent to it alone: what rooms get is not counted a peer
+  uint64_t packets_out, bytes_out;  // sent to it alone, not to a room it is in
   uint64_t dropped;
   // The relay's part.
   RoomRef *rooms;  // in the order of joining; owned by the relay

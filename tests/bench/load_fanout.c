@@ -47,7 +47,7 @@ typedef struct Rooms {
 } Rooms;
 
 static void send_one(Load *load, Rooms *rooms, uint32_t room) {
-  const Client *sender = &load->clients[room * load->members];
+  const Client *sender = &load->clients[(size_t)room * load->members];
   rooms->packet.size = 0;
   broadcast_put(&rooms->packet, load, sender, sender[1].expected, 0);
   rooms->waiting[room] = load->members - 1;

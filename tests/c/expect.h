@@ -110,7 +110,8 @@ static inline const Sent *expect_control(Net *net, ConnId conn, ControlType type
   return expect_packet(net, conn, CHANNEL_CONTROL, (uint16_t)type);
 }
 
-/// ERROR, REJECTED or CLOSING with that code.
+/// ERROR, REJECTED or CLOSING with that code; the last two come after all that was sent
+/// before.
 static inline const Sent *expect_code(Net *net, ConnId conn, ControlType type,
                                       Code code) {
   const Sent *sent = expect_control(net, conn, type);
@@ -118,7 +119,9 @@ static inline const Sent *expect_code(Net *net, ConnId conn, ControlType type,
   assert_int_equal(reader_u16(&reader), code);
   reader_str16(&reader);
   assert_true(reader_is_done(&reader));
-  assert_int_equal(sent->priority, PRIORITY_CRITICAL);
+  assert_int_equal(sent->packet.priority, PRIORITY_CRITICAL);
+  Priority place = type == CONTROL_ERROR ? PRIORITY_CRITICAL : PRIORITY_LOW;
+  assert_int_equal(sent->priority, place);
   assert_true(sent->flags & OUT_KEEP);
   return sent;
 }

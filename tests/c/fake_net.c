@@ -117,7 +117,6 @@ static void deliver(FakeConn *conn, const Out *out, GroupId group) {
   if (conn->framing == FRAMING_PACKETS) {
     int64_t used = packet_read(node->bytes, whole.size, UINT32_MAX, &node->sent.packet);
     assert(used == whole.size);
-    assert(node->sent.packet.priority == out->priority);
   } else {
     assert(whole.size > 0 && whole.bytes[whole.size - 1] == '\n');
     node->sent.line.size--;

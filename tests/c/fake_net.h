@@ -10,7 +10,7 @@ typedef struct Sent {
   Packet
       packet;  // of a FRAMING_PACKETS connection; the payload lives as long as the Net
   Text line;   // of a FRAMING_LINES connection, without its end
-  uint8_t priority;  // what Out said
+  uint8_t priority;  // what Out said: its place in the stream
   uint8_t flags;
   uint64_t key;
   GroupId group;  // 0: sent to it alone

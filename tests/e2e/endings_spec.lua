@@ -195,7 +195,7 @@ describe("the end of the server", function()
   end)
 
   it("does not wait for those who read nothing, for longer than it must", function()
-    local perigee = server.start { flags = { channel_capacity = 100000 } }
+    local perigee = server.start { flags = { channel_capacity = 65536 } }
     local ann, bob = perigee:client "ann", perigee:client("bob", { recv_buffer = 4096 })
     local room = ann:join "lobby"
     bob:join "lobby"

@@ -31,10 +31,10 @@ describe("a server out of file descriptors", function()
     wait.until_true(function()
       ann:broadcast(room, "x")
       bob:expect("BROADCAST", { data = "x" })
-      return count "WELCOME" >= 10 and perigee:count_log "open files" > 0
+      return count "WELCOME" >= 10 and perigee:count_log "out of file descriptors" > 0
     end)
     assert.is_true(count "WELCOME" < 40)
-    perigee:wait_log "open files"
+    perigee:wait_log "out of file descriptors"
 
     local before = perigee:cpu_seconds()
     wait.pass(0.5)
@@ -55,7 +55,7 @@ describe("a server out of file descriptors", function()
     end)
     late:expect_next "WELCOME"
     late:join "lobby"
-    assert.is_true(perigee:count_log "open files" < 20)
+    assert.is_true(perigee:count_log "out of file descriptors" < 20)
   end)
 end)
 

@@ -167,6 +167,29 @@ describe("a packet on another channel", function()
     ann:expect_quiet()
   end)
 
+  it("with REQUEST is answered with what on_packet returns", function()
+    local perigee = server.start {
+      game = [[
+        return {
+          on_packet = function(peer, packet)
+            if packet.type == 1 then return packet.payload:reverse() end
+            if packet.type == 2 then error "no such packet" end
+          end,
+        }
+      ]],
+    }
+    local ann = perigee:client()
+    local function ask(kind, ref)
+      ann:send_packet { channel = 50, type = kind, flags = 2, ref = ref, payload = "abc" }
+    end
+    ask(1, 9)
+    ann:expect_answer("PACKET", 9, { channel = 50, type = 1, payload = "cba" })
+    ask(2, 10)
+    ann:expect_error("Internal", 10)
+    ann:send_packet { channel = 50, type = 1, payload = "abc" }
+    ann:expect_quiet()
+  end)
+
   it("is refused where no on_packet is, and always on channels that are reserved", function()
     local perigee = server.start { game = "return {}" }
     local other = server.start { game = "return { on_packet = function() end }" }

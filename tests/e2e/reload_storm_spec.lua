@@ -65,7 +65,7 @@ describe("a storm of reloads", function()
     local perigee = server.start {
       game = game(0),
       watch = true,
-      flags = { max_clients = 200, channel_capacity = 100000 },
+      flags = { max_clients = 200, channel_capacity = 65536 },
     }
     local observer, clients = perigee:client "observer", {}
     for i = 1, CLIENTS do

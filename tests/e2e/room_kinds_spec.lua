@@ -191,11 +191,11 @@ describe("a room of the script", function()
     end
 
     function on.pull(peer, name)
-      return { peer:join(name) and "ok" or "no" }
+      peer:join(perigee.rooms.get(name))
     end
 
     function on.push(peer, name)
-      return { peer:leave(name) and "ok" or "no" }
+      peer:leave(perigee.rooms.get(name))
     end
 
     function on.mine(peer)
@@ -236,11 +236,11 @@ describe("a room of the script", function()
     local perigee = server.start { game = COMMANDS }
     local ann, bob = perigee:client "ann", perigee:client "bob"
     local room = bob:join "lobby"
-    ann:ask(0, "pull", "lobby")
+    ann:send(0, "pull", "lobby")
     local joined = ann:expect("JOINED", { flags = 0, ref = 0 })
     assert.same({ { id = bob.id, name = "bob" } }, joined.members)
     bob:expect_next("PEER_JOINED", { peer = ann.id })
-    ann:ask(0, "push", "lobby")
+    ann:send(0, "push", "lobby")
     ann:expect("LEFT", { room = room, ref = 0 })
     bob:expect_next("PEER_LEFT", { peer = ann.id })
   end)

@@ -162,6 +162,7 @@ end
 
 
 function Process:kill(signal)
+  self.told = signal
   return self.handle:kill(signal)
 end
 
@@ -346,7 +347,7 @@ end
 
 --- Ends the server: SIGTERM, exit code 0, and only log lines on standard error.
 function Server:stop()
-  if not self.code then self:kill "sigterm" end
+  if not self.code and self.told ~= "sigterm" then self:kill "sigterm" end
   return self:check_end(2)
 end
 

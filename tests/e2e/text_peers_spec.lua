@@ -106,12 +106,12 @@ describe("a text peer", function()
     local cases = {
       { "hello", "NotInRoom" },
       { "/join nowhere", "NoSuchRoom" },
-      { "/join", "Protocol" },
+      { "/join", "Unsupported" },
       { "/leave lobby", "NotInRoom" },
-      { "/leave nowhere", "NoSuchRoom" },
+      { "/leave nowhere", "NotInRoom" },
       { "/name " .. ("x"):rep(65), "Protocol" },
-      { "/name", "Protocol" },
-      { "/send", "Protocol" },
+      { "/name", "Unsupported" },
+      { "/send", "Unsupported" },
       { "/dance", "Unsupported" },
       { "/", "Unsupported" },
     }

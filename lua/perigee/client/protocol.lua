@@ -189,7 +189,7 @@ local BEFORE_WELCOME = { welcome = true, rejected = true, closing = true, error 
 local function read_control(self, header)
   local layout = constants.EVENT[header.number]
   if not layout then
-    return { type = "packet", channel = 0, number = header.number, data = header.payload }
+    return { type = "packet", channel = 0, number = header.number, payload = header.payload }
   end
   local reader = bytes.reader(header.payload)
   local event = reader:fields(layout)
@@ -222,7 +222,7 @@ local function read_packet(self, header)
     type = "packet",
     channel = header.channel,
     number = header.number,
-    data = header.payload,
+    payload = header.payload,
     ref = header.ref,
     reliable = packet.has(header.flags, FLAG.RELIABLE),
     request = packet.has(header.flags, FLAG.REQUEST),
@@ -231,7 +231,7 @@ local function read_packet(self, header)
   if self._serving[header.channel] then
     if #header.payload < 4 then return nil, "a plugin's packet without a sender" end
     event.sender = bytes.reader(header.payload):integer(4)
-    event.data = header.payload:sub(5)
+    event.payload = header.payload:sub(5)
   end
   return event
 end

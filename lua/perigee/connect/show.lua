@@ -80,7 +80,7 @@ local SHOW = {
   packet = function(event)
     local sender = event.sender and (" from peer %d"):format(event.sender) or ""
     return "note", ("* packet on channel %d%s, type %d, %d bytes: %s"):format(event.channel, sender,
-      event.number, #event.data, hex(event.data))
+      event.number, #event.payload, hex(event.payload))
   end,
   redirect = function(event)
     return "note", ("* the server says: go to %s:%d"):format(text.safe(event.host), event.port)

@@ -39,6 +39,8 @@ static void test_signals(void **state) {
   World world = {0};
   signal(SIGHUP, SIG_IGN);
   loop_world_init(&world.loop);
+  uint16_t port = 0;  // signals alone do not keep the loop running
+  assert_int_equal(net_listen(world.loop.net, "127.0.0.1", &port, FRAMING_LINES), 0);
   Signals *signals = signals_open(world.loop.net, &EVENTS, &world);
   expect(&world, SIGHUP, 0, 1);
   expect(&world, SIGTERM, 1, 0);

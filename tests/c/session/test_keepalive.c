@@ -1,7 +1,10 @@
 // PING and PONG, silence, and the deadline for HELLO, on a clock that the test moves.
 #include "world.h"
 
-// Answers the PING that has to be there; returns its value.
+// Pings go out in batches, so each may be late by this much.
+enum { INTERVAL_MS = 13000, BATCH_MS = INTERVAL_MS / 100 };
+
+// The value of the PING that has to be there.
 static uint64_t take_ping(World *world, ConnId conn) {
   const Sent *sent = expect_control(world->net, conn, CONTROL_PING);
   assert_int_equal(sent->priority, PRIORITY_CRITICAL);
@@ -11,6 +14,12 @@ static uint64_t take_ping(World *world, ConnId conn) {
   uint64_t value = reader_u64(&reader);
   assert_true(reader_is_done(&reader));
   return value;
+}
+
+// Waits for the next PING, which comes as late as it may.
+static uint64_t wait_for_ping(World *world, ConnId conn) {
+  fake_advance(world->net, INTERVAL_MS + BATCH_MS);
+  return take_ping(world, conn);
 }
 
 static void pong(World *world, ConnId conn, uint64_t value) {
@@ -39,26 +48,45 @@ static void a_peer_that_says_nothing_is_closed_in_time(void **state) {
 static void a_peer_is_pinged_every_interval(void **state) {
   World *world = *state;
   ConnId conn = join_tcp(world, "ann");
-  for (int i = 0; i < 20; i++) {
-    fake_advance(world->net, 12999);
+  uint64_t start_ms = net_now_ms(world->net);
+  for (uint64_t i = 1; i <= 20; i++) {
+    fake_advance(world->net, start_ms + i * INTERVAL_MS - 1 - net_now_ms(world->net));
     expect_nothing(world->net, conn);
-    fake_advance(world->net, 1);
+    fake_advance(world->net, 1 + BATCH_MS);
     pong(world, conn, take_ping(world, conn));
+    expect_nothing(world->net, conn);
   }
   assert_int_equal(world->disconnects, 0);
+}
+
+static void peers_that_came_at_different_times_are_pinged_together(void **state) {
+  World *world = *state;
+  ConnId conns[8];
+  for (int i = 0; i < 8; i++) {
+    conns[i] = join_tcp(world, "ann");
+    fake_advance(world->net, 10);
+  }
+  uint64_t wakes = 0, last_ms = 0;
+  uint64_t end_ms = net_now_ms(world->net) + INTERVAL_MS + BATCH_MS;
+  for (uint64_t next_ms;
+       (next_ms = timers_next_ms(net_timers(world->net))) <= end_ms;) {
+    wakes += next_ms != last_ms;
+    last_ms = next_ms;
+    fake_advance(world->net, next_ms - net_now_ms(world->net));
+  }
+  for (int i = 0; i < 8; i++) take_ping(world, conns[i]);
+  assert_in_range(wakes, 1, 2);
 }
 
 static void a_missing_pong_is_a_ping_timeout(void **state) {
   World *world = *state;
   ConnId conn = join_tcp(world, "ann");
-  fake_advance(world->net, 13000);
-  take_ping(world, conn);
+  wait_for_ping(world, conn);
   Buf name = with_str8("lobby");
   fake_advance(world->net, 12000);
   say(world->net, conn, control(CONTROL_JOIN), &name);
-  fake_advance(world->net, 999);
   expect_nothing(world->net, conn);
-  fake_advance(world->net, 1);
+  fake_advance(world->net, 1000);
   expect_end(world, conn, CODE_PING_TIMEOUT);
 }
 
@@ -66,10 +94,9 @@ static void a_pong_with_another_value_does_not_count(void **state) {
   World *world = *state;
   ConnId conn = join_tcp(world, "ann");
   pong(world, conn, 1);
-  fake_advance(world->net, 13000);
-  pong(world, conn, take_ping(world, conn) + 1);
+  pong(world, conn, wait_for_ping(world, conn) + 1);
   assert_int_equal(peer_of(world)->latency_us, 0);
-  fake_advance(world->net, 13000);
+  fake_advance(world->net, INTERVAL_MS);
   expect_end(world, conn, CODE_PING_TIMEOUT);
 }
 
@@ -77,7 +104,8 @@ static void latency_is_the_time_between_ping_and_pong(void **state) {
   World *world = *state;
   ConnId conn = join_tcp(world, "ann");
   assert_int_equal(peer_of(world)->latency_us, 0);
-  fake_advance(world->net, 13000);
+  uint64_t due_ms = timers_next_ms(net_timers(world->net));
+  fake_advance(world->net, due_ms - net_now_ms(world->net));
   uint64_t value = take_ping(world, conn);
   fake_advance(world->net, 42);
   pong(world, conn, value);
@@ -114,8 +142,9 @@ static void any_packet_is_activity(void **state) {
 static void pongs_alone_keep_a_peer_alive(void **state) {
   World *world = *state;
   ConnId conn = join_tcp(world, "ann");
+  fake_advance(world->net, BATCH_MS);
   for (int i = 0; i < 10; i++) {
-    fake_advance(world->net, 13000);
+    fake_advance(world->net, INTERVAL_MS);
     pong(world, conn, take_ping(world, conn));
   }
   assert_int_equal(world->disconnects, 0);
@@ -166,9 +195,9 @@ static void a_stopped_process_does_not_ping_in_a_burst(void **state) {
   fake_jump(world->net, 100000);
   pong(world, conn, take_ping(world, conn));
   expect_nothing(world->net, conn);
-  fake_advance(world->net, 12999);
+  fake_advance(world->net, INTERVAL_MS - 1);
   expect_nothing(world->net, conn);
-  fake_advance(world->net, 1);
+  fake_advance(world->net, 1 + BATCH_MS);
   take_ping(world, conn);
 }
 
@@ -191,6 +220,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_peer_that_says_nothing_is_closed_in_time),
       TEST(a_peer_is_pinged_every_interval),
+      TEST(peers_that_came_at_different_times_are_pinged_together),
       TEST(a_missing_pong_is_a_ping_timeout),
       TEST(a_pong_with_another_value_does_not_count),
       TEST(latency_is_the_time_between_ping_and_pong),
