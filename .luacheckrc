@@ -4,8 +4,8 @@ max_line_length = 110
 
 stds.game = {
   read_globals = {
-    "_VERSION", "assert", "bit", "coroutine", "error", "getmetatable", "ipairs", "math", "next",
-    "pairs", "pcall", "print", "rawequal", "rawget", "rawset", "require", "select",
+    "_G", "_VERSION", "assert", "bit", "coroutine", "error", "getmetatable", "ipairs", "math",
+    "next", "pairs", "pcall", "print", "rawequal", "rawget", "rawset", "require", "select",
     "setmetatable", "string", "table", "tonumber", "tostring", "type", "unpack", "xpcall",
     debug = { fields = { "traceback" } },
     os = { fields = { "clock", "date", "difftime", "time" } },

@@ -1,8 +1,10 @@
 -- Fails where an include points up, where libuv or Lua are used outside their layer, and where a
--- source file is missing from CMakeLists.txt. Run from the root: luajit scripts/layers.lua
+-- source or test is missing from the CMakeLists.txt. Run from the root: luajit scripts/layers.lua
 local LAYERS = { "base", "wire", "net", "session", "relay", "script", "app" }
-local CONFINED = { ["uv.h"] = "net", ["lua.h"] = "script", ["lualib.h"] = "script",
-                   ["lauxlib.h"] = "script", ["luajit.h"] = "script" }
+local CONFINED = {
+  ["uv.h"] = "net", ["lua.h"] = "script", ["lualib.h"] = "script", ["lauxlib.h"] = "script",
+  ["luajit.h"] = "script",
+}
 
 local rank, faults = {}, 0
 for i, layer in ipairs(LAYERS) do rank[layer] = i end
@@ -21,11 +23,13 @@ local function check_include(path, line_number, layer, included)
   end
 end
 
-local listed = io.open("CMakeLists.txt"):read("*a") .. io.open("tests/CMakeLists.txt"):read("*a")
+local function read(path) return assert(io.open(path)):read("*a") end
+
+local sources, tests = read "CMakeLists.txt", read "tests/CMakeLists.txt"
 for path in io.popen("find src -name '*.[ch]' | sort"):lines() do
   local layer = path:match("^src/(%w+)/")
   if not rank[layer] then fault("%s:1: not in a layer's folder", path) end
-  if path:find("%.c$") and not listed:find(path, 1, true) then
+  if path:find("%.c$") and not sources:find(path, 1, true) then
     fault("%s:1: not listed in CMakeLists.txt", path)
   end
   local line_number = 0
@@ -34,6 +38,10 @@ for path in io.popen("find src -name '*.[ch]' | sort"):lines() do
     local included = line:match('^%s*#%s*include%s*["<]([^">]+)')
     if included then check_include(path, line_number, layer, included) end
   end
+end
+for path in io.popen("find tests/c -name 'test_*.c' | sort"):lines() do
+  local name = path:match("^tests/c/(.*)%.c$"):gsub("test_", "")
+  if not tests:find(name .. "%f[%W]") then fault("%s:1: not listed in tests/CMakeLists.txt", path) end
 end
 
 os.exit(faults == 0 and 0 or 1)

@@ -62,7 +62,7 @@ local function new_client(transport, options)
     _protocol = protocol.new(),
     _slots = {}, -- ref -> the slot of the call that waits for the answer
     _queue = queue.new(), -- events nobody took yet
-    _receivers = queue.new(), -- slots of the calls to recv that wait, oldest first
+    _receivers = {}, -- slots of the calls to recv that wait, oldest first
     _handlers = {},
     _ask_handlers = {},
     _opening = loop.slot(),
@@ -190,14 +190,17 @@ function Client:_take(event)
   if slot then return loop.fill(slot, event) end
   self:_publish(event)
   if event.type ~= "closed" then return end
-  for slot in self._receivers.pop, self._receivers do loop.fill(slot, nil, "closed") end
+  while #self._receivers > 0 do
+    loop.fill(table.remove(self._receivers, 1), nil, "closed")
+  end
 end
 
 
 function Client:_publish(event)
   local handler = self._handlers[event.type] or self._handlers["*"]
   if handler then return loop.enter(handler, event) end
-  for slot in self._receivers.pop, self._receivers do
+  while #self._receivers > 0 do
+    local slot = table.remove(self._receivers, 1)
     if not slot.is_filled then return loop.fill(slot, event) end
   end
   self._queue:push(event)
@@ -214,8 +217,12 @@ function Client:recv(timeout)
   if self._ended.is_filled then return nil, "closed" end
   if timeout == 0 then return nil, "timeout" end
   local slot = loop.slot()
-  self._receivers:push(slot)
-  return loop.wait(slot, timeout)
+  self._receivers[#self._receivers + 1] = slot
+  local event, reason = loop.wait(slot, timeout)
+  for i, other in ipairs(self._receivers) do
+    if other == slot then table.remove(self._receivers, i) end
+  end
+  return event, reason
 end
 
 
@@ -400,15 +407,30 @@ end
 
 
 --- Sends a packet on a channel of the game or of a plugin. Options: `priority`, `reliable`; `to`
---- (a peer id) on a channel that this client serves; `ref` with `request` or `response`.
+--- (a peer id) on a channel that this client serves; `answers` (the packet that it answers).
 ---@param channel integer
 ---@param number integer the packet's type
 ---@param data? string
 ---@param options? table
 ---@return true? sent, string? message, string? code
 function Client:send_packet(channel, number, data, options)
-  local payload = self._protocol:address(channel, data or "", options and options.to)
+  local to = options and (options.to or options.answers and options.answers.sender)
+  local payload = self._protocol:address(channel, data or "", to)
   return self:_send(commands.packet(channel, number, payload, options))
+end
+
+
+--- Sends a packet that is a question and waits for the bytes of the answer.
+---@param channel integer
+---@param number integer the packet's type
+---@param data? string
+---@param timeout? number seconds
+---@return string? answer, string? message, string? code
+function Client:ask_packet(channel, number, data, timeout)
+  local request, ref = self._protocol:request(commands.ask_packet, channel, number, data or "")
+  local event, message, code = self:_request(request, ref, timeout)
+  if not event then return nil, message, code end
+  return event.payload
 end
 
 

@@ -40,8 +40,8 @@ local function replace(text, what, by)
 end
 
 -- Lua cuts long file names in messages; gives them back whole.
-local function with_whole_names(text, files)
-  for _, path in ipairs(files) do
+local function with_whole_names(text)
+  for _, path in ipairs(live.attempt.files) do
     local short = getinfo(load("", "@" .. path), "S").short_src
     if short ~= path then
       text = replace(text, short, path)
@@ -49,6 +49,7 @@ local function with_whole_names(text, files)
   end
   return text
 end
+
 
 --- An error value as text. Metamethods of the script's are not called.
 ---@param problem any
@@ -182,16 +183,15 @@ function errors.failed(event, peer, room, problem, traceback)
   if event == EVENTS.tick then
     tasks.end_tick(room)
   end
-  local files = live.version and live.version.files or {}
-  local text = with_whole_names(errors.text(problem), files)
+  local text = with_whole_names(errors.text(problem))
   if event == EVENTS.load or event == EVENTS.reload then
     return text
   end
   local task = live.task
-  local lines = clean_traceback(with_whole_names(traceback, files), text)
+  local lines = clean_traceback(with_whole_names(traceback), text)
   local file, line, message = split(text)
   if not file and lines[1] then
-    file, line, message = split(lines[1])
+    file, line = split(lines[1])
     message = text
     text = file and ("%s:%s: %s"):format(file, line, text) or text
   end

@@ -101,7 +101,8 @@ local function check_keys(source, known, where, prefix, warnings)
       local kind = type(source[key])
       local is_free = kind == "function" or kind == "table" or prefix == ""
       if key:find "^on_" then
-        warnings[#warnings + 1] = ("%s: there is no handler %s%s%s"):format(where, prefix, key, hint)
+        warnings[#warnings + 1] =
+          ("%s: there is no handler %s%s%s"):format(where, prefix, key, hint)
       elseif hint ~= "" or not is_free then
         warnings[#warnings + 1] = ("%s: nothing reads %s%s%s"):format(where, prefix, key, hint)
       end

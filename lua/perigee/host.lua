@@ -134,7 +134,7 @@ function host.packet(peer, _, data, _, _, flags, ref, packet_type, channel, prio
     return
   end
   local answer = handler(peers[peer], {
-    channel = channel, type = packet_type, bytes = data, priority = priority_names[priority],
+    channel = channel, type = packet_type, payload = data, priority = priority_names[priority],
     reliable = flags % 2 == 1, request = is_request(flags),
   })
   if is_request(flags) and answer ~= nil then
@@ -180,7 +180,8 @@ function host.message(peer, room, body, _, _, flags, ref, packet_type)
   local name, value = messages.decode(body)
   live.task = name
   if packet_type ~= 0 then
-    core.error(peer, CODES.Unsupported, flags, ref, "this game has no schema; messages are of type 0")
+    core.error(peer, CODES.Unsupported, flags, ref,
+      "this game has no schema; messages are of type 0")
     return
   elseif not name then
     core.error(peer, CODES.Protocol, flags, ref, 'a message is the JSON text ["name", value]')

@@ -7,6 +7,7 @@ local live = {
   number = 0, -- of the version that is live
   loading = nil, -- of the version whose top level runs, nil outside
   version = nil, -- see loader.lua
+  attempt = nil, -- the version loaded last, live or not
   -- What runs, where its event does not say it: a message's name, or a table with label (what it
   -- is called) and version; nil for a plain handler.
   task = nil,

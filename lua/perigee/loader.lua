@@ -167,7 +167,7 @@ end
 ---@return boolean ok
 ---@return any problem
 function loader.run(version)
-  live.loading = version.number
+  live.loading, live.attempt = version.number, version
   local ok, problem = pcall(load_main, version)
   live.loading = nil
   return ok, problem

@@ -184,7 +184,8 @@ local peer = {}
 function peer.keep(id)
   local object = registry.peers[id]
   for _, field in ipairs(KEPT) do
-    rawset(object, field, getters[field](object))
+    local value = getters[field](object) -- none, not even nil, of a peer that was never let in
+    rawset(object, field, value)
   end
   rawset(object, "connected", false)
   return object

@@ -184,7 +184,7 @@ end
 ---@return integer follow_ups
 function reload.reload()
   local old = live.version
-  local new = loader.new(game, old.number + 1, make_api(old.api.state))
+  local new = loader.new(game, old.number + 1, make_api(old.api.state or {}))
   take(new)
   from = old.number
   local revoked, kept = tasks.revoke(new.number)

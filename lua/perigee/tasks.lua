@@ -322,12 +322,14 @@ end
 
 
 --- Ends what belongs to versions before this one. Returns how many timers and tasks that were,
---- and how many go on with functions of an older version.
+--- and how many go on with functions of an older version. An on_tick of those that still waits
+--- does not hold up the new version's.
 ---@param number integer
 ---@return integer revoked
 ---@return integer old
 function tasks.revoke(number)
   local revoked, old = {}, 0
+  ticking = {}
   for _, entry in next, timers do
     if entry.version < number then
       if entry.owned then

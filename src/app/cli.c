@@ -22,7 +22,7 @@ typedef struct CliCommand {
   const char *name;
   const char *usage;
   const char *summary;
-  const char *details;  // printed by help after the summary
+  const char *details;  // what its help adds to that
   int (*run)(char **arguments);
 } CliCommand;
 
@@ -34,26 +34,18 @@ static int command_help(char **arguments);
 static const CliCommand COMMANDS[] = {
     {"run", "run [GAME] [flags]",
      "serve a game; it is reloaded when a file of it is saved",
-     "GAME is a folder with a game.lua, or a .lua file. Without one the server is a "
-     "plain relay\n"
-     "with one room, `lobby`.\n\n"
+     "GAME is a folder with a game.lua, or a .lua file. Without one the server is\n"
+     "a plain relay with one room, `lobby`.\n\n"
      "  --prod                              serve as for real: --no-watch\n"
-     "  --lua-path DIR                      take Perigee's own Lua files from "
-     "DIR/perigee\n\n"
-     "Configuration, which also goes into game.config or the environment "
-     "(max_clients,\n"
-     "PERIGEE_MAX_CLIENTS=9, --max-clients 9; --no-watch and --no-text-port switch "
-     "off):\n\n",
+     "  --lua-path DIR                      take Perigee's Lua from DIR/perigee\n\n"
+     "Settings, also for game.config (max_clients = 9) and for the environment\n"
+     "(PERIGEE_MAX_CLIENTS=9); --no-watch and --no-text-port switch off:\n\n",
      command_run},
     {"reload", "reload [--port N]", "have a running server load its game anew",
-     "Prints what came of it. Without --port: the only server of yours that is "
-     "running.\n",
+     "Prints what came of it. Without --port: the only server of yours there is.\n",
      command_reload},
     {"connect", "connect ADDRESS [--room ROOM] [--name NAME]",
-     "join a server and talk, for people and for pipes",
-     "ADDRESS is HOST:PORT. Shows each event as it comes and sends each line that is "
-     "typed.\n",
-     command_connect},
+     "join a server and talk, for people and for pipes", "", command_connect},
     {"help", "help [COMMAND]", "say more about a command", "", command_help},
 };
 
@@ -77,15 +69,16 @@ static void print_help(FILE *out) {
   fputs("Perigee is a game relay server that is scripted in Lua.\n\n", out);
   for (int i = 0; i < COMMAND_COUNT; i++)
     fprintf(out, "  perigee %-45s %s\n", COMMANDS[i].usage, COMMANDS[i].summary);
-  fputs(
-      "  perigee --version                                     print the versions\n\n",
-      out);
+  fprintf(out, "  perigee %-45s %s\n\n", "--version", "print the versions");
   fputs("To begin: perigee run examples/chat\n", out);
 }
 
-static void print_command_help(const CliCommand *command) {
+// A tool knows its own flags best.
+static int print_command_help(const CliCommand *command) {
+  if (command->run == command_connect) return command->run((char *[]){"--help", NULL});
   printf("perigee %s: %s\n\n%s", command->usage, command->summary, command->details);
   if (command->run == command_run) config_print_help(stdout);
+  return EXIT_GOOD;
 }
 
 static void print_version(void) {
@@ -204,8 +197,7 @@ static int command_help(char **arguments) {
   }
   const CliCommand *command = find_command(arguments[0]);
   if (command == NULL) return fail_unknown(arguments[0]);
-  print_command_help(command);
-  return EXIT_GOOD;
+  return print_command_help(command);
 }
 
 // --- Choosing one ---
@@ -231,10 +223,7 @@ static int dispatch(char **arguments) {
   }
   const CliCommand *command = find_command(name);
   if (command == NULL) return fail_unknown(name);
-  if (asks_for_help(arguments + 1)) {
-    print_command_help(command);
-    return EXIT_GOOD;
-  }
+  if (asks_for_help(arguments + 1)) return print_command_help(command);
   return command->run(arguments + 1);
 }
 

@@ -30,7 +30,9 @@ typedef struct Run {
 typedef struct Writer {
   Conn *conn;
   uint32_t count;
+  size_t total;  // bytes in the runs
   Run runs[RUNS_MAX];
+  uv_buf_t bufs[RUNS_MAX];  // where their bytes are
 } Writer;
 
 static uint32_t run_size(const Run *run) {
@@ -66,20 +68,16 @@ static void keep_rest(const Writer *writer, size_t written) {
 
 static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
-  uv_buf_t bufs[RUNS_MAX];
-  size_t total = 0;
-  for (uint32_t i = 0; i < writer->count; i++) {
-    const Run *run = &writer->runs[i];
-    uint32_t start = frame_start(run->frame, run->first), size = run_size(run);
-    bufs[i] = uv_buf_init((char *)run->frame->bytes.data + start, size);
-    total += size;
-  }
-  int written = uv_try_write((uv_stream_t *)&writer->conn->tcp, bufs, writer->count);
+  int written =
+      uv_try_write((uv_stream_t *)&writer->conn->tcp, writer->bufs, writer->count);
   if (written < 0 && written != UV_EAGAIN)
     conn_end(writer->conn, written);
-  else if ((size_t)(written < 0 ? 0 : written) < total)
-    keep_rest(writer, written < 0 ? 0 : (size_t)written);
+  else if (written < 0)
+    keep_rest(writer, 0);
+  else if ((size_t)written < writer->total)
+    keep_rest(writer, (size_t)written);
   writer->count = 0;
+  writer->total = 0;
 }
 
 static void writer_add(Writer *writer, const Run *run) {
@@ -88,7 +86,11 @@ static void writer_add(Writer *writer, const Run *run) {
     take_run(writer->conn, run);
     return;
   }
-  writer->runs[writer->count++] = *run;
+  const uint8_t *bytes = run->frame->bytes.data + frame_start(run->frame, run->first);
+  uint32_t size = run_size(run);
+  writer->runs[writer->count] = *run;
+  writer->bufs[writer->count++] = uv_buf_init((char *)bytes, size);
+  writer->total += size;
   if (writer->count == RUNS_MAX) writer_send(writer);
 }
 
@@ -226,6 +228,7 @@ void flush_conn(Conn *conn, unsigned mask) {
   Writer writer;
   writer.conn = conn;
   writer.count = 0;
+  writer.total = 0;
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
     if (mask & 1u << i) flush_priority(&writer, i);
   writer_send(&writer);

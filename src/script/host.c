@@ -84,15 +84,27 @@ static void open_libraries(lua_State *L) {
   open_library(L, LUA_JITLIBNAME, luaopen_jit);
 }
 
-// Leaves the table of modules that are there already: the core, and JSON from the
-// machine.
+// JSON from the machine, and not from wherever the server was started.
+static void push_json(lua_State *L) {
+  lua_getglobal(L, "package");
+  lua_pushliteral(L, "");
+  lua_setfield(L, -2, "path");
+  lua_getfield(L, -1, "cpath");
+  luaL_gsub(L, lua_tostring(L, -1), "./?.so;", "");
+  lua_setfield(L, -3, "cpath");
+  lua_pop(L, 2);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "cjson.safe");
+  if (lua_pcall(L, 1, 1, 0) != 0)
+    luaL_error(L, "lua-cjson is missing; on Debian: apt install lua-cjson");
+}
+
+// Leaves the table of modules that are there already.
 static void push_loaded(lua_State *L, Host *host) {
   lua_newtable(L);
   core_push(L, host);
   lua_setfield(L, -2, "perigee.core");
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "cjson.safe");
-  lua_call(L, 1, 1);
+  push_json(L);
   lua_setfield(L, -2, "cjson.safe");
   lua_getglobal(L, "bit");
   lua_setfield(L, -2, "bit");

@@ -88,13 +88,24 @@ static uint64_t drain(Load *load, Client *stalled) {
   return load->deliveries - before;
 }
 
+// The p99 of each tenth of a second, and of these the median: what else the machine
+// does for moments does not count, what the server does all the time does.
+static uint32_t steady_p99(const Times *times, size_t window) {
+  uint32_t p99[1024];
+  size_t count = 0;
+  for (size_t at = 0; at + window <= times->count && count < 1024; at += window)
+    p99[count++] = percentile(times->ns + at, window, 0.99);
+  return percentile(p99, count, 0.5);
+}
+
 static void print_stall(const Load *load, Times *times, uint64_t sent,
                         uint64_t rss_kb) {
-  printf("p50_us=%.2f p99_us=%.2f stalled=%u sent=%llu",
+  size_t window = (size_t)(load->members - 1) * STALL_RATE / 10;
+  printf("steady_p99_us=%.2f", steady_p99(times, window) / 1e3);
+  printf(" p50_us=%.2f p99_us=%.2f stalled=%u sent=%llu rss_growth_kb=%lld",
          percentile(times->ns, times->count, 0.5) / 1e3,
          percentile(times->ns, times->count, 0.99) / 1e3, load->stalled,
-         (unsigned long long)sent);
-  printf(" rss_growth_kb=%lld", (long long)(server_rss_kb(load) - rss_kb));
+         (unsigned long long)sent, (long long)(server_rss_kb(load) - rss_kb));
 }
 
 void run_stall(Load *load) {

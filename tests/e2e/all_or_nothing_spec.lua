@@ -106,6 +106,44 @@ describe("a handler that fails", function()
   end)
 end)
 
+describe("what a script cannot send", function()
+  after_each(server.stop_all)
+
+  it("is an error of the handler, and harms nobody", function()
+    local perigee = server.start {
+      game = [[
+        local on = {}
+        function on.name(peer) peer:send(("n"):rep(70000), 1) end
+        function on.no_name(peer) peer:send("", 1) end
+        function on.circle(peer) local t = {} t.t = t peer:send("deep", t) end
+        function on.closure(peer) peer:send("function", print) end
+        function on.no_number(peer) peer:send("nan", 0 / 0) end
+        function on.priority(peer) peer:send("x", 1, { priority = "urgent" }) end
+        function on.option(peer) peer:send("x", 1, { relaible = true }) end
+        function on.channel(peer) peer:send_packet(0, 129, "forged") end
+        function on.answer() return print end
+        return { on_message = on }
+      ]],
+    }
+    local ann = perigee:client()
+    for _, what in ipairs {
+      "name",
+      "no_name",
+      "circle",
+      "closure",
+      "no_number",
+      "priority",
+      "option",
+      "channel",
+      "answer",
+    } do
+      ann:expect_error("Internal", ann:ask(0, what))
+      perigee:wait_log("on_message." .. what .. " failed: ")
+    end
+    ann:expect_quiet()
+  end)
+end)
+
 describe("on_error that fails itself", function()
   after_each(server.stop_all)
 

@@ -25,8 +25,16 @@ local GAME = [[
   end
 
   function on.kick(peer, value) find(value.name):kick(value.reason) end
+  on["long kick"] = function(peer, name) find(name):kick(("long "):rep(20000)) end
   function on.remove(peer, name)
     perigee.rooms.get("lobby"):kick(find(name), "out")
+  end
+  function on.farewell(peer, name)
+    local other = find(name)
+    for i, priority in ipairs { "critical", "high", "low" } do
+      other:send("farewell", i, { priority = priority })
+    end
+    other:kick "enough"
   end
   function on.again(peer) return peer.connected end
   return game
@@ -104,6 +112,22 @@ describe("the end of a connection", function()
     local closing = bob:expect("CLOSING", { code = "Kicked" })
     assert.equal("bad manners", closing.text)
     bob:expect_end()
+    ended("bob", "Kicked")
+  end)
+
+  it("by the script comes after all that the script sent before", function()
+    ann:send(0, "farewell", "bob")
+    for i = 1, 3 do
+      bob:expect_next("MESSAGE", { message = "farewell", value = i })
+    end
+    bob:expect_next("CLOSING", { code = "Kicked" })
+    bob:expect_end()
+  end)
+
+  it("may have a reason longer than the wire can carry", function()
+    ann:send(0, "long kick", "bob")
+    local closing = bob:expect("CLOSING", { code = "Kicked" })
+    assert.is_true(#closing.text > 100)
     ended("bob", "Kicked")
   end)
 

@@ -59,6 +59,19 @@ describe("a server out of file descriptors", function()
   end)
 end)
 
+describe("a packet that is begun and not finished", function()
+  after_each(server.stop_all)
+
+  it("closes after its deadline, though a byte comes now and then", function()
+    local perigee = server.start { flags = { idle_timeout = 60, ping_interval = 60 } }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    ann:trickle(packet.header({ type = 5 }, 8), 1)
+    local closing = ann:expect("CLOSING", { code = "Protocol" }, 30)
+    assert.truthy(closing.text:find("not finished", 1, true), closing.text)
+    bob:expect_quiet()
+  end)
+end)
+
 describe("many clients that connect and vanish", function()
   after_each(server.stop_all)
 

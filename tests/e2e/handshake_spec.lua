@@ -238,7 +238,7 @@ describe("a client that takes too long over its HELLO", function()
   end)
 
   it("does not hold up others", function()
-    local perigee = server.start { flags = { handshake_timeout = 0.2 } }
+    local perigee = server.start { flags = { handshake_timeout = 0.5 } }
     local slow = perigee:raw()
     local ann, bob = perigee:client "ann", perigee:client "bob"
     local room = ann:join "lobby"

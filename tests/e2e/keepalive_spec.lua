@@ -78,19 +78,19 @@ describe("keepalive", function()
   end)
 
   it("keeps a client that answers", function()
-    local perigee = server.start { flags = { ping_interval = 0.05, idle_timeout = 60 } }
+    local perigee = server.start { flags = { ping_interval = 0.2, idle_timeout = 60 } }
     local ann = perigee:client()
-    wait.until_true(function() return #ann.pings >= 8 or ann.ended end)
+    wait.until_true(function() return #ann.pings >= 4 or ann.ended end)
     assert.equal(0, ann.pings[1].priority)
     ann:expect_quiet()
   end)
 
   it("pings a client that talks as well as one that does not", function()
-    local perigee = server.start { flags = { ping_interval = 0.05, idle_timeout = 60 } }
+    local perigee = server.start { flags = { ping_interval = 0.2, idle_timeout = 60 } }
     local ann, bob = perigee:client "ann", perigee:client "bob"
     wait.until_true(function()
       ann:fence()
-      return #ann.pings >= 4 and #bob.pings >= 4
+      return #ann.pings >= 3 and #bob.pings >= 3
     end)
     ann:expect_quiet()
     bob:expect_quiet()
@@ -99,19 +99,18 @@ describe("keepalive", function()
   it("shows the latency to the script", function()
     local perigee = server.start {
       game = TELLS_ENDS,
-      flags = { ping_interval = 0.1, idle_timeout = 60 },
+      flags = { ping_interval = 0.5, idle_timeout = 60 },
     }
     local near, far = perigee:client "near", perigee:client("far", { pong = false })
     wait.until_true(function() return far.pings[1] end)
     -- The far client answers its ping late, but before the next one.
-    wait.pass(0.04)
+    wait.pass(0.1)
     far.pong = true
     far:control("PONG", far.pings[1].value)
     local latency = far:question(0, "latency")
-    assert.is_true(latency >= 35 and latency < 5000, tostring(latency))
-    wait.until_true(function() return #near.pings >= 2 end)
+    assert.is_true(latency >= 95 and latency < 500, tostring(latency))
     latency = near:question(0, "latency")
-    assert.is_true(latency >= 0 and latency < 5000, tostring(latency))
+    assert.is_true(latency >= 0 and latency < 500, tostring(latency))
   end)
 
   it("lets a client that reads nothing but answers nothing either go", function()
@@ -122,6 +121,7 @@ describe("keepalive", function()
     local ann = perigee:client()
     ann:stall()
     perigee:wait_log "ann ended: PingTimeout"
+    ann:close()
   end)
 
   it("closes idle text peers, and pings none", function()

@@ -22,6 +22,7 @@ local GAME = [[
   function game.on_message.put(peer) peer:join(perigee.rooms.get "lobby") end
   function game.on_packet(peer, packet)
     peer:send_packet(packet.channel, packet.type + 1, packet.payload:upper())
+    return packet.request and packet.payload:reverse() or nil
   end
   return game
 ]]
@@ -136,6 +137,7 @@ describe("the Lua client", function()
     ann:send_packet(3000, 7, "abc")
     local event = next_event(ann, "packet")
     assert.same({ 3000, 8, "ABC" }, { event.channel, event.number, event.payload })
+    assert.equal("cba", ann:ask_packet(3000, 7, "abc"))
   end)
 
   it("serves a plugin channel", function()
@@ -150,6 +152,10 @@ describe("the Lua client", function()
     plugin:send_packet(channel, 2, "pong", { to = event.sender })
     event = next_event(ann, "packet")
     assert.equal("pong", event.payload)
+    plugin:on("packet", function(packet)
+      plugin:send_packet(channel, 2, packet.payload:upper(), { answers = packet })
+    end)
+    assert.equal("QUESTION", ann:ask_packet(channel, 1, "question"))
     plugin:close_channel(channel)
     plugin:ping()
     ann:send_packet(channel, 1, "ping")
@@ -240,5 +246,32 @@ describe("the Lua client", function()
       while heard < 30 * 29 do client.sleep(0.01) end
     end)
     assert.equal(30 * 29, heard)
+  end)
+end)
+
+describe("docs/lua-client.md", function()
+  after_each(server.stop_all)
+
+  it("has examples that run", function()
+    local file = assert(io.open "docs/lua-client.md")
+    local page = file:read "*a"
+    file:close()
+    local game = page:match "```lua game%.lua\n(.-)```"
+    perigee = server.start { game = game }
+    local count = 0
+    for example in page:gmatch "```lua\n(.-)```" do
+      count = count + 1
+      example = example:gsub("localhost:7777", "127.0.0.1:" .. perigee.port)
+      local folder = server.folder { ["example.lua"] = example }
+      local process = server.spawn("/usr/bin/luajit", { folder .. "/example.lua" },
+        { env = { LUA_PATH = "lua/?.lua;;" } })
+      if process:wait_exit() ~= 0 then process:fail("example " .. count) end
+      local printed = table.concat(process.out, "\n")
+      for wanted in example:gmatch "%-%-> ([^\n;]*)" do
+        wanted = wanted:gsub("%s%s+", "\t"):gsub("\t$", "")
+        assert.truthy(printed:find(wanted, 1, true), wanted .. " is not in:\n" .. printed)
+      end
+    end
+    assert.equal(6, count)
   end)
 end)

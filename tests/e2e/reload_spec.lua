@@ -147,6 +147,22 @@ describe("a reload", function()
     bob:expect_next("BROADCAST", { data = "two new" })
   end)
 
+  it("takes the files that a link points to by then", function()
+    local folder = server.folder {
+      ["one/game.lua"] = version(1),
+      ["two/game.lua"] = version(2),
+    }
+    local uv = require "luv"
+    assert(uv.fs_symlink("one", folder .. "/current"))
+    local perigee = server.start { path = folder .. "/current" }
+    local ann = perigee:client()
+    assert.equal(1, ann:question(0, "version"))
+    assert(uv.fs_symlink("two", folder .. "/next"))
+    assert(os.rename(folder .. "/next", folder .. "/current"))
+    reload_command(perigee)
+    assert.equal(2, ann:question(0, "version"))
+  end)
+
   it("may add and take away handlers", function()
     local perigee = server.start { game = version(1) }
     local ann, bob = perigee:client "ann", perigee:client "bob"

@@ -1,4 +1,5 @@
 --- What stays and what goes at a reload: state, rooms, meta, timers, tasks.
+local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 
 -- Saves a version and has it loaded by command, so that it is in when this returns.
@@ -177,11 +178,23 @@ describe("at a reload", function()
     ann:expect("MESSAGE", { message = "go on?", value = 2 })
   end)
 
+  it("settings of the game that changed hold from then on", function()
+    local function game(max_clients)
+      return ("return { config = { max_clients = %d } }"):format(max_clients)
+    end
+    local perigee = server.start { game = game(1) }
+    perigee:client()
+    local bob = perigee:raw()
+    bob:control("HELLO", packet.hello { name = "bob" })
+    bob:expect_rejected "ServerFull"
+    reload(perigee, game(2))
+    perigee:client "bob"
+  end)
+
   it("settings of kinds that changed hold from then on", function()
     local function game(capacity)
       return ("return { rooms = { duel = { auto_create = true, capacity = %d } } }"):format(capacity)
     end
-    local packet = require "tests.e2e.packet"
     local perigee = server.start { game = game(1) }
     local ann, bob = perigee:client "ann", perigee:client "bob"
     ann:join "duel:1"

@@ -86,13 +86,13 @@ describe("a room kind", function()
 
   it("keeps a room that is joined again before its time is up", function()
     local perigee = server.start {
-      game = [[return { rooms = { brief = { auto_create = true, auto_delete = 0.2 } } }]],
+      game = [[return { rooms = { brief = { auto_create = true, auto_delete = 0.5 } } }]],
     }
     local ann = perigee:client()
     local room = ann:join "brief:1"
     ann:leave(room)
     assert.equal(room, (ann:join "brief:1"))
-    wait.pass(0.5)
+    wait.pass(0.8)
     assert.equal(room, ann:list_rooms()[1].id)
   end)
 

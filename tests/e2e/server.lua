@@ -77,10 +77,10 @@ local function read_lines(pipe, lines)
       return
     end
     unfinished = unfinished .. bytes
-    local from = 1
-    for line, next_from in unfinished:gmatch "([^\n]*)\n()" do
-      lines[#lines + 1] = line
-      from = next_from
+    local from, stop = 1, unfinished:find("\n", 1, true)
+    while stop do
+      lines[#lines + 1] = unfinished:sub(from, stop - 1)
+      from, stop = stop + 1, unfinished:find("\n", stop + 1, true)
     end
     unfinished = unfinished:sub(from)
   end)
@@ -89,14 +89,24 @@ end
 
 -- The tests' own environment without Perigee's settings, which are the test's to give.
 local function environment(extra)
-  local list = { "PERIGEE_LEAK_CHECK=1" }
+  local values, list = { PERIGEE_LEAK_CHECK = "1" }, {}
   for name, value in pairs(uv.os_environ()) do
-    if not name:match "^PERIGEE_" then list[#list + 1] = name .. "=" .. value end
+    if not name:match "^PERIGEE_" then values[name] = value end
   end
   for name, value in pairs(extra or {}) do
+    values[name] = value
+  end
+  for name, value in pairs(values) do
     list[#list + 1] = name .. "=" .. value
   end
   return list
+end
+
+
+--- For tests that measure memory: what AddressSanitizer keeps of freed memory would count.
+---@return table env
+function server.without_quarantine()
+  return { ASAN_OPTIONS = (os.getenv "ASAN_OPTIONS" or "") .. ":quarantine_size_mb=1" }
 end
 
 
@@ -345,7 +355,8 @@ function Server:cpu_seconds()
 end
 
 
---- Ends the server: SIGTERM, exit code 0, and only log lines on standard error.
+--- Ends the server: SIGTERM, exit code 0, and only log lines on standard error, none of them of a
+--- fault in the server itself.
 function Server:stop()
   if not self.code and self.told ~= "sigterm" then self:kill "sigterm" end
   return self:check_end(2)
@@ -362,6 +373,10 @@ function Server:check_end(level)
   end
   for _, line in ipairs(self.err) do
     if line:sub(1, 1) ~= "{" then self:fail("not a log line: " .. line, level) end
+    -- A handler of the game may fail; the server's own Lua may not.
+    if line:find('failed: lua/perigee/', 1, true) then
+      self:fail("a fault of the host: " .. line, level)
+    end
   end
 end
 

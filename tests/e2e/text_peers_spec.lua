@@ -308,6 +308,36 @@ describe("a text peer and a script", function()
     ann:expect_end()
   end)
 
+  it("hears from the script why it may not stay", function()
+    local perigee = server.start {
+      text = true,
+      game = [[
+        local perigee = require "perigee"
+        local game = { on_message = {} }
+        function game.on_start() perigee.rooms.create "lobby" perigee.rooms.create "vip" end
+        function game.on_join(room) if room.name == "vip" then return false, "not you" end end
+        function game.on_message.fall(peer) peer:send "you fall" peer:kick "fell out" end
+        function game.on_message.out(peer, _, room) room:kick(peer) end
+        function game.on_message.broken() error "broken" end
+        return game
+      ]],
+    }
+    local ann, bob = perigee:text "ann", perigee:text "bob"
+    ann:line "/join vip"
+    ann:expect_line "! Rejected: not you"
+    ann:join "lobby"
+    bob:join "lobby"
+    ann:line "/send out"
+    ann:expect_line "* left lobby (Kicked)"
+    bob:expect_line "* ann left lobby"
+    ann:expect_line "* bob joined lobby"
+    ann:line "/send broken"
+    ann:line "/send fall"
+    ann:expect_line "you fall"
+    ann:expect_line "! Kicked: fell out"
+    ann:expect_end()
+  end)
+
   it("without a text handler speaks to its room", function()
     local perigee = server.start {
       text = true,

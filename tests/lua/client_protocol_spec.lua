@@ -101,8 +101,10 @@ describe("commands", function()
   end)
 
   it("packets of games and plugins", function()
-    local data = commands.packet(3000, 4, "data", { ref = 3, response = true })
-    assert.equal(x "b80b 0400 02 04 0300 04000000 'data'", data)
+    assert.equal(x "b80b 0400 02 00 0000 04000000 'data'", commands.packet(3000, 4, "data"))
+    assert.equal(x "b80b 0400 02 02 0300 04000000 'data'", commands.ask_packet(3, 3000, 4, "data"))
+    assert.equal(x "b80b 0400 02 04 0300 04000000 'data'",
+      commands.packet(3000, 4, "data", { answers = { ref = 3, request = true } }))
   end)
 
   it("a request gets a ref that is not taken", function()
@@ -246,6 +248,14 @@ describe("events", function()
     assert.equal("hi", event.payload)
     assert.is_true(event.reliable)
     assert.is_nil(event.sender)
+  end)
+
+  it("a packet answers a request, or is news", function()
+    local p = open()
+    local _, ref = p:request(commands.ask_packet, 3000, 4, "q")
+    local data = x "b80b 0400 02 04 0100 01000000 'a'"
+    assert.equal(ref, event_of(p, data).answers)
+    assert.is_nil(event_of(p, data).answers)
   end)
 
   it("a served channel's packets have a sender, and its answers a receiver", function()
@@ -451,5 +461,16 @@ describe("addresses", function()
       assert.is_nil(host)
       assert.is_string(problem)
     end
+  end)
+end)
+
+
+describe("a missing library", function()
+  it("is one line that names the package", function()
+    local need = require "perigee.client.need"
+    local ok, problem = pcall(need, "no.such.module", "lua-such", "such")
+    assert.is_false(ok)
+    assert.equal("perigee.client needs the Lua module \"no.such.module\": install it with "
+      .. "`apt install lua-such` or `luarocks install such`", problem)
   end)
 end)

@@ -127,15 +127,21 @@ function commands.bye()
 end
 
 
-local function message(room_id, name, value, ref, flags, options)
+local function game_packet(channel, number, data, ref, flags, options)
   return packet.encode {
-    channel = CHANNEL.MESSAGES,
-    number = 0,
+    channel = channel,
+    number = number,
     priority = priority_of(options),
     flags = flags_of(options, flags),
     ref = ref,
-    payload = bytes.integer(room_id, 4) .. json.encode_message(name, value),
+    payload = data,
   }
+end
+
+
+local function message(room_id, name, value, ref, flags, options)
+  local body = bytes.integer(room_id, 4) .. json.encode_message(name, value)
+  return game_packet(CHANNEL.MESSAGES, 0, body, ref, flags, options)
 end
 
 
@@ -172,18 +178,24 @@ end
 ---@param channel integer
 ---@param number integer
 ---@param data string
----@param options? table priority, reliable, ref, request, response
+---@param options? table priority, reliable, answers (an event of type "packet")
 ---@return string
 function commands.packet(channel, number, data, options)
-  local flag = options and (options.request and FLAG.REQUEST or options.response and FLAG.RESPONSE)
-  return packet.encode {
-    channel = channel,
-    number = number,
-    priority = priority_of(options),
-    flags = flags_of(options, flag or 0),
-    ref = options and options.ref,
-    payload = data,
-  }
+  local answers = options and options.answers
+  if not (answers and answers.request) then
+    return game_packet(channel, number, data, nil, nil, options)
+  end
+  return game_packet(channel, number, data, answers.ref, FLAG.RESPONSE, options)
+end
+
+
+---@param ref integer
+---@param channel integer
+---@param number integer
+---@param data string
+---@return string
+function commands.ask_packet(ref, channel, number, data)
+  return game_packet(channel, number, data, ref, FLAG.REQUEST)
 end
 
 

@@ -251,7 +251,7 @@ end
 --- it changed something (a late JOINED).
 local function settle(self, event, header)
   local is_answer = packet.has(header.flags, FLAG.RESPONSE) or event.type == "error"
-  if not is_answer or event.type == "packet" or event.answers then return event end
+  if not is_answer or event.answers then return event end
   if self._requests[header.ref] then
     self._requests[header.ref] = nil
     event.answers = header.ref

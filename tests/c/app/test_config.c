@@ -144,6 +144,8 @@ static void test_unknown_names_are_told_with_the_nearest(void **state) {
 static void test_other_variables_are_passed_over(void **state) {
   (void)state;
   assert_true(variable("PERIGEE_LEAK_CHECK=1"));
+  assert_true(variable("PERIGEE_TOKEN=secret"));
+  assert_true(variable("PERIGEE_BIN=build/dev/perigee"));
   assert_true(variable("PERIGEE_SERVICE_HOST_7777=1"));
   assert_true(variable("PERIGEE_MAX_CLIENTS="));
   assert_int_equal(config_number(&config, KEY_MAX_CLIENTS), 1024);

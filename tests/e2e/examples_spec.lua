@@ -1,0 +1,170 @@
+--- The games under examples/, played as their READMEs say.
+local packet = require "tests.e2e.packet"
+local server = require "tests.e2e.server"
+local wait = require "tests.e2e.wait"
+
+local function start(name) return server.start { path = "examples/" .. name, text = true } end
+
+-- A netcat session on the text port; lines go to `stdin`, what it shows to `out`.
+local function netcat(perigee)
+  local process = server.spawn(
+    "/usr/bin/nc",
+    { "127.0.0.1", tostring(perigee.text_port) },
+    { stdin = true }
+  )
+  function process:shows(line)
+    local found = wait.until_true(function()
+      for _, shown in ipairs(self.out) do
+        if shown == line then return true end
+      end
+      return self.code and "ended"
+    end)
+    if found ~= true then self:fail("netcat does not show: " .. line, 2) end
+  end
+  return process
+end
+
+describe("examples/chat", function()
+  after_each(server.stop_all)
+
+  it("has two netcat sessions and a binary client talk in one room", function()
+    local perigee = start "chat"
+    local ann, bob, cid = netcat(perigee), netcat(perigee), perigee:client "cid"
+    ann.stdin:write "/name ann\n/join lobby\n"
+    ann:shows "* joined lobby, nobody else is here"
+    bob.stdin:write "/name bob\n/join lobby\n"
+    bob:shows "* joined lobby: ann"
+    ann:shows "* bob joined lobby"
+    local room = cid:join "lobby"
+    bob:shows "* cid joined lobby"
+    ann.stdin:write "hello\n"
+    bob:shows "ann: hello"
+    cid:expect("BROADCAST", { room = room, data = "hello" })
+    cid:broadcast(room, "hello yourself")
+    ann:shows "cid: hello yourself"
+    bob:shows "cid: hello yourself"
+    bob.stdin:write "/quit\n"
+    ann:shows "* bob left lobby"
+    bob.stdin:shutdown()
+    assert.equal(0, bob:wait_exit())
+    cid:expect("PEER_LEFT", { room = room })
+    ann:kill "sigkill"
+    cid:expect("PEER_LEFT", { room = room })
+  end)
+
+  it("guards the door of vip", function()
+    local perigee = start "chat"
+    local ann, vip = perigee:text "ann", perigee:text "vip ann"
+    ann:line "/join vip"
+    ann:expect_line "! Rejected: this room is for names that begin with vip"
+    vip:join "vip"
+  end)
+
+  it("shouts to everyone", function()
+    local perigee = start "chat"
+    local ann, bob, cid = perigee:text "ann", perigee:text "bob", perigee:client "cid"
+    ann:join "lobby"
+    ann:line "!shout dinner is ready"
+    for _, client in ipairs { ann, bob } do
+      client:expect_line 'shout "ann: dinner is ready"'
+    end
+    cid:expect("MESSAGE", { message = "shout", value = "ann: dinner is ready" })
+    bob:line '/send shout "coming"'
+    ann:expect_line 'shout "bob: coming"'
+    bob:expect_line 'shout "bob: coming"'
+    ann:expect_quiet()
+  end)
+end)
+
+describe("examples/relay", function()
+  after_each(server.stop_all)
+
+  it("relays, in rooms that come by joining, and never enters Lua for it", function()
+    local perigee = start "relay"
+    local ann, bob = perigee:client "ann", perigee:text "bob"
+    local room = ann:join "table:1"
+    bob:join "table:1"
+    for i = 1, 100 do
+      ann:broadcast(room, tostring(i))
+    end
+    for i = 1, 100 do
+      bob:expect_line("ann: " .. i)
+    end
+    bob:line "thanks"
+    ann:expect("BROADCAST", { data = "thanks" })
+    ann:join "lobby"
+    ann:expect_error("NoSuchRoom", ann:request("JOIN", packet.str8 "chair:1"))
+    perigee:stop()
+    local served = perigee:wait_log '"message":"served"'
+    assert.equal(101, served.messages_in)
+    -- on_start, on_stop and the rooms' creation at most; nothing for a message.
+    assert.is_true(served.handlers < 10, served.handlers .. " handlers")
+  end)
+end)
+
+describe("examples/targets", function()
+  after_each(server.stop_all)
+
+  it("sends to one, to all, to all but one, and to a group", function()
+    local perigee = start "targets"
+    local players = {}
+    for _, name in ipairs { "ann", "bob", "cid" } do
+      players[name] = perigee:client(name)
+      players[name]:expect("JOINED", { room_name = "lobby" })
+    end
+    local function gets(name, text)
+      local value = players[name]:expect("MESSAGE", { message = "note" }).value
+      assert.same({ from = "ann", text = text }, value)
+    end
+    local ann = players.ann
+    ann:send(0, "one", { to = "bob", text = "psst" })
+    gets("bob", "psst")
+    ann:send(0, "all", "hello all")
+    for name in pairs(players) do
+      gets(name, "hello all")
+    end
+    ann:send(0, "others", "hello others")
+    gets("bob", "hello others")
+    gets("cid", "hello others")
+    ann:send(0, "group", { to = { "ann", "cid" }, text = "hello two" })
+    gets("ann", "hello two")
+    gets("cid", "hello two")
+    ann:send(0, "one", { to = "dan", text = "psst" })
+    ann:expect("MESSAGE", { message = "nobody", value = "dan" })
+    for _, client in pairs(players) do
+      client:fence()
+      for _, event in ipairs(client.inbox) do
+        assert.not_equal("MESSAGE", event.name)
+      end
+    end
+  end)
+end)
+
+describe("examples/matches", function()
+  after_each(server.stop_all)
+
+  it("plays a match of two, from the countdown to the end", function()
+    local perigee = start "matches"
+    local ann, bob, cid = perigee:client "ann", perigee:client "bob", perigee:client "cid"
+    local room = ann:join "match:1"
+    bob:join "match:1"
+    cid:expect_error("RoomFull", cid:request("JOIN", packet.str8 "match:1"))
+    cid:join "match:2"
+    for _, client in ipairs { ann, bob } do
+      client:expect("MESSAGE", { message = "ready", value = 3 })
+      client:expect("MESSAGE", { message = "countdown", value = 2 })
+      client:expect("MESSAGE", { message = "countdown", value = 1 })
+      client:expect("MESSAGE", { message = "go" })
+    end
+    for _ = 1, 5 do
+      ann:send(room, "hit")
+    end
+    for hits = 1, 5 do
+      local value = bob:expect("MESSAGE", { message = "hit" }).value
+      assert.same({ by = "ann", hits = hits }, value)
+    end
+    bob:expect("MESSAGE", { message = "won", value = "ann" })
+    bob:leave(room)
+    ann:expect("MESSAGE", { message = "waiting", value = "bob left" })
+  end)
+end)

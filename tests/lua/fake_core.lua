@@ -1,0 +1,369 @@
+--- Stands in for perigee.core, and for the C that calls the Lua half: records commands, forgets
+--- those of a handler that fails, resumes coroutines, and keeps time by hand. Each `new` loads the
+--- host's modules afresh.
+
+local fake = {}
+
+local EVENTS = {
+  "start", "stop", "connect", "disconnect", "join", "leave", "message", "text", "response",
+  "packet", "broadcast", "backpressure", "room_create", "room_delete", "timer", "tick", "reload",
+  "error", "load", "follow_up", "forget",
+}
+local HOOKS = {
+  "connect", "disconnect", "message", "text", "packet", "tick", "room_create", "room_delete",
+  "join", "leave", "broadcast", "backpressure",
+}
+local CODES = {
+  "ConnectionClosed", "Kicked", "Rejected", "NoSuchRoom", "Protocol", "Unsupported", "Internal",
+  "ChannelNotFound",
+}
+
+local function numbered(names, number_of)
+  local numbers = {}
+  for i, name in ipairs(names) do
+    numbers[name] = number_of(i)
+  end
+  return numbers
+end
+
+local function from_zero(i)
+  return i - 1
+end
+
+local function constants(core)
+  core.events = numbered(EVENTS, from_zero)
+  core.hooks = numbered(HOOKS, function(i) return 2 ^ (i - 1) end)
+  core.codes = numbered(CODES, from_zero)
+  core.priorities = numbered({ "critical", "high", "normal", "low" }, from_zero)
+  core.levels = numbered({ "debug", "info", "warn", "error" }, from_zero)
+  core.targets = { peer = 0, room = 1, all = 2 }
+  core.flags = { reliable = 1, request = 2, response = 4 }
+  core.channels = { control = 0, message = 2, last = 65535 }
+  core.code_names = {}
+  for name, number in pairs(core.codes) do
+    core.code_names[number] = name
+  end
+end
+
+-- How many letters to change, add or take away.
+local function distance(a, b)
+  local row = {}
+  for j = 0, #b do
+    row[j] = j
+  end
+  for i = 1, #a do
+    local diagonal = row[0]
+    row[0] = i
+    for j = 1, #b do
+      local cost = a:byte(i) == b:byte(j) and 0 or 1
+      diagonal, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, diagonal + cost)
+    end
+  end
+  return row[#b]
+end
+
+local function nearest(word, words)
+  local best, least = nil, math.max(2, math.floor(#word / 3)) + 1
+  for _, candidate in ipairs(words) do
+    local far = distance(word, candidate)
+    if far < least then
+      best, least = candidate, far
+    end
+  end
+  return best
+end
+
+-- The world: rooms and peers by id, what was done, what was logged.
+local function world(core)
+  core.rooms_by_id, core.peers_by_id = {}, {}
+  core.done, core.pending = {}, {} -- commands: { name, ... }
+  core.logged, core.clock, core.next_id, core.transactions = {}, 100, 1000, 0
+  core.timers = {} -- id -> { due, interval }
+  core.errors_pushed = {}
+end
+
+local function command(core, name)
+  core[name] = function(...)
+    core.pending[#core.pending + 1] = { name, ... }
+    return true
+  end
+end
+
+local function do_command(core, entry)
+  local name, id = entry[1], entry[2]
+  core.done[#core.done + 1] = entry
+  if name == "timer_set" then
+    core.timers[id] = { due = core.clock + entry[3], interval = entry[4] }
+  elseif name == "timer_cancel" then
+    core.timers[id] = nil
+  end
+end
+
+local function queries(core)
+  function core.now() return core.clock end
+  function core.time() return 1700000000 end
+  function core.seed() return 1 end
+  function core.transaction() return core.transactions end
+  function core.is_utf8() return true end
+  function core.room_name(id) return core.rooms_by_id[id] end
+  function core.room_count() return 0 end
+  function core.room_members() return {} end
+  function core.room_has() return false end
+  function core.room_find(name)
+    for id, known in pairs(core.rooms_by_id) do
+      if known == name then
+        return id
+      end
+    end
+  end
+  function core.rooms()
+    local ids = {}
+    for id in pairs(core.rooms_by_id) do
+      ids[#ids + 1] = id
+    end
+    table.sort(ids)
+    return ids
+  end
+  function core.peer_connected(id) return core.peers_by_id[id] ~= nil end
+  for _, field in ipairs { "name", "session", "address", "transport", "token", "latency_ms" } do
+    core["peer_" .. field] = function(id)
+      return core.peers_by_id[id] and field .. " of " .. id
+    end
+  end
+  function core.peer_rooms() return {} end
+  function core.peer_stats() return {} end
+  function core.stats() return {} end
+end
+
+local function calls(core)
+  function core.log(level, text) core.logged[#core.logged + 1] = { level = level, text = text } end
+  function core.push_error(number) core.errors_pushed[#core.errors_pushed + 1] = number end
+  function core.files(paths) core.file_list = paths end
+  function core.kinds_begin(hooks) core.game_hooks, core.kinds = hooks, {} end
+  function core.kind_set(name, hooks, capacity, auto_create, auto_delete, tick_rate)
+    core.kinds[name] = {
+      hooks = hooks, capacity = capacity, auto_create = auto_create, auto_delete = auto_delete,
+      tick_rate = tick_rate,
+    }
+  end
+  function core.kinds_end() end
+  function core.config_begin() core.config = {} end
+  function core.config_set(key, value)
+    if core.refuse_config then
+      return core.refuse_config(key, value)
+    end
+    core.config[key] = value
+  end
+  function core.config_end(is_taken) core.config_taken = is_taken end
+  for _, name in ipairs { "send", "relay", "packet", "error", "close", "join", "leave",
+    "room_delete", "timer_cancel" } do
+    command(core, name)
+  end
+end
+
+local function new_id(core)
+  core.next_id = core.next_id + 1
+  return core.next_id
+end
+
+local function reservations(core)
+  core.reserved = {}
+  function core.room_create(name)
+    if core.room_find(name) then
+      return nil, "a room of that name exists", "Exists"
+    end
+    local id = new_id(core)
+    core.rooms_by_id[id] = name
+    core.reserved[#core.reserved + 1] = id
+    core.pending[#core.pending + 1] = { "room_create", id, name }
+    return id
+  end
+  function core.timer_set(delay, interval)
+    local id = new_id(core)
+    core.pending[#core.pending + 1] = { "timer_set", id, delay, interval }
+    return id, core.is_owned
+  end
+end
+
+local function control(core)
+  function core.commit()
+    for _, entry in ipairs(core.pending) do
+      do_command(core, entry)
+    end
+    core.pending, core.reserved = {}, {}
+    core.transactions = core.transactions + 1
+  end
+  function core.rollback()
+    for _, id in ipairs(core.reserved) do
+      core.rooms_by_id[id] = nil
+    end
+    core.pending, core.reserved = {}, {}
+  end
+  function core.adopt(room, is_owned)
+    core.event.room, core.is_owned = room, is_owned
+  end
+  function core.may_wait() return coroutine.running() == core.running end
+  function core.wait()
+    local event = core.event
+    core.is_waiting = true
+    return event.type, event.peer, event.room, event.flags, event.ref, event.priority,
+      event.packet_type, core.is_owned, event.data
+  end
+end
+
+-- Finds the modules of the host again under a core of their own.
+local function load_modules(core)
+  for name in pairs(package.loaded) do
+    if name:find "^perigee%." and not name:find "^perigee%.client" then
+      package.loaded[name] = nil
+    end
+  end
+  package.loaded["perigee.core"] = core
+  local sandbox = require "perigee.sandbox"
+  sandbox.close = function() end
+end
+
+
+--- A new core; modules that are required from now on use it.
+function fake.new()
+  local core = { nearest = nearest }
+  constants(core)
+  world(core)
+  queries(core)
+  calls(core)
+  reservations(core)
+  control(core)
+  load_modules(core)
+  return core
+end
+
+local function resume(core, host, co, ...)
+  core.running, core.is_waiting = co, false
+  local results = { coroutine.resume(co, ...) }
+  core.running = nil
+  if not results[1] then
+    core.rollback()
+    local event = core.event
+    local text = host.failed(event.type, event.peer, event.room, results[2],
+      debug.traceback(co))
+    core.transactions = core.transactions + 1
+    return "failed", text
+  elseif coroutine.status(co) == "suspended" then
+    assert(core.is_waiting, "a yield that was not announced")
+    core.commit()
+    return "waits"
+  end
+  return "ended", unpack(results, 2, 5)
+end
+
+
+-- A timer that fires once is gone when it has.
+local function take_timer(core, name, id)
+  local timer = core.timers[id]
+  if name == "timer" and timer and timer.interval == 0 then
+    core.timers[id] = nil
+  end
+end
+
+
+--- Calls the host for an event as C does. Returns "ended" and the results, "waits", or "failed"
+--- and the text.
+function fake.call(core, host, name, event)
+  event = event or {}
+  for _, field in ipairs { "peer", "room", "a", "b", "flags", "ref", "packet_type", "channel",
+    "priority" } do
+    event[field] = event[field] or 0
+  end
+  event.type, event.data = core.events[name], event.data or ""
+  core.event = event
+  core.is_owned = name == "start" or name == "reload" or name == "load"
+  take_timer(core, name, event.a)
+  local outcome, first, second, third = resume(core, host, coroutine.create(host[name]),
+    event.peer, event.room, event.data, event.a, event.b, event.flags, event.ref,
+    event.packet_type, event.channel, event.priority)
+  if outcome == "ended" and type(first) == "thread" then
+    error "a wake goes through fake.wake"
+  end
+  if outcome == "ended" then
+    core.commit()
+  end
+  return outcome, first, second, third
+end
+
+
+local function pack(...)
+  return { n = select("#", ...), ... }
+end
+
+
+--- As fake.call for an event that may wake a coroutine: a timer, a response.
+function fake.wake(core, host, name, event)
+  event = event or {}
+  event.type = core.events[name]
+  core.event = event
+  core.is_owned = false
+  take_timer(core, name, event.a)
+  local woken = pack(coroutine.resume(coroutine.create(host[name]), event.peer or 0,
+    event.room or 0, event.data or "", event.a or 0, 0, 0, event.ref or 0, 0, 0, 0))
+  assert(woken[1], woken[2])
+  local co = woken[2]
+  assert(type(co) == "thread", "nothing was woken")
+  core.event = {
+    type = woken[3], peer = woken[4], room = woken[5], flags = woken[6], ref = woken[7],
+    priority = woken[8], packet_type = woken[9], data = woken[11],
+  }
+  core.is_owned = woken[10]
+  local outcome, first, second = resume(core, host, co, unpack(woken, 12, woken.n))
+  if outcome == "ended" then
+    core.commit()
+  end
+  return outcome, first, second
+end
+
+
+--- The commands done so far with this name, without it.
+function fake.done(core, name)
+  local found = {}
+  for _, entry in ipairs(core.done) do
+    if entry[1] == name then
+      found[#found + 1] = { unpack(entry, 2, table.maxn(entry)) }
+    end
+  end
+  return found
+end
+
+
+--- The texts logged so far at a level, in one string.
+function fake.log_text(core)
+  local lines = {}
+  for _, line in ipairs(core.logged) do
+    lines[#lines + 1] = line.text
+  end
+  return table.concat(lines, "\n")
+end
+
+
+--- Writes a game into a folder of its own. Returns the folder.
+function fake.game(files)
+  local folder = os.tmpname()
+  os.remove(folder)
+  for name, text in pairs(files) do
+    local path = folder .. "/" .. name
+    assert(os.execute("mkdir -p " .. path:match "^.*/"))
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+  end
+  return folder
+end
+
+
+--- Loads the host with a game. Returns the host, how the load went, and the game's folder.
+function fake.host(core, files)
+  local host = require "perigee.host"
+  local folder = fake.game(type(files) == "string" and { ["game.lua"] = files } or files)
+  local outcome, text = fake.call(core, host, "load", { data = folder })
+  return host, outcome, text, folder
+end
+
+return fake

@@ -1,0 +1,74 @@
+local fake_core = require "tests.lua.fake_core"
+
+describe("messages", function()
+  local messages
+
+  before_each(function()
+    fake_core.new()
+    messages = require "perigee.messages"
+  end)
+
+  it("are the JSON text of a name and a value, which is found again", function()
+    local body, value_at = messages.encode("moved", { 1, "two" })
+    assert.equal('["moved",[1,"two"]]', body)
+    assert.equal('[1,"two"]', body:sub(value_at + 1, -2))
+    local name, value = messages.decode(body)
+    assert.equal("moved", name)
+    assert.same({ 1, "two" }, value)
+  end)
+
+  it("without a value say null, and that there is none", function()
+    assert.same({ '["go",null]', 0 }, { messages.encode("go", nil) })
+    assert.same({ "go", n = 2 }, { n = select("#", messages.decode '["go",null]'),
+      (messages.decode '["go",null]') })
+  end)
+
+  it("quote their names", function()
+    assert.equal('["a\\"b\\\\",1]', (messages.encode('a"b\\', 1)))
+  end)
+
+  it("keep few of the names that are made up on the way", function()
+    for i = 1, 3000 do
+      assert.equal(('["n%d",1]'):format(i), (messages.encode("n" .. i, 1)))
+    end
+  end)
+
+  it("give nil for null, however deep", function()
+    local _, value = messages.decode '["x",{"a":null,"b":[1,null,{"c":null,"d":"null"}]}]'
+    assert.same({ b = { 1, nil, { d = "null" } } }, value)
+  end)
+
+  it("that are none are refused", function()
+    local bodies = {
+      "", "{}", "[]", '["x"]', '["x",1,2]', "[1,2]", '"x"', "null", '["x",', '["x",nope]',
+      ("["):rep(5000) .. ("]"):rep(5000), '["x",' .. ("["):rep(70) .. ("]"):rep(70) .. "]",
+    }
+    for _, body in ipairs(bodies) do
+      assert.is_nil((messages.decode(body)), body)
+    end
+  end)
+
+  it("say what cannot be sent", function()
+    local function fails(text, ...)
+      local ok, problem = pcall(messages.encode, ...)
+      assert.is_false(ok)
+      assert.truthy(problem:find(text, 1, true), problem)
+    end
+    fails("message \"f\"", "f", print)
+    fails("function", "f", { a = { print } })
+    fails("NaN", "f", 0 / 0)
+    fails("must be a string, not nil", nil, 1)
+    fails("must be a string, not a number", 5, 1)
+    fails("1 to 255 bytes", "", 1)
+    fails("without control characters", "a\nb", 1)
+    local loop = {}
+    loop[1] = loop
+    fails("nesting", "f", loop)
+  end)
+
+  it("take tables with holes and with ids as keys", function()
+    local body = messages.encode("scores", { [7] = 1, [5000] = 2 })
+    local _, value = messages.decode(body)
+    assert.same({ ["7"] = 1, ["5000"] = 2 }, value)
+  end)
+end)

@@ -1,0 +1,203 @@
+local fake_core = require "tests.lua.fake_core"
+
+describe("a reload", function()
+  local core, host, folder
+
+  before_each(function()
+    core = fake_core.new()
+    core.rooms_by_id[7], core.peers_by_id[1] = "duel:1", true
+  end)
+
+  local function load(source)
+    local outcome, text
+    host, outcome, text, folder = fake_core.host(core, source)
+    assert.equal("ended", outcome, text)
+  end
+
+  local function write(source, name)
+    local file = assert(io.open(folder .. "/" .. (name or "game.lua"), "w"))
+    file:write(source)
+    file:close()
+  end
+
+  local function reload(source)
+    write(source)
+    local outcome, version, report, follow_ups = fake_core.call(core, host, "reload")
+    for i = 1, outcome == "ended" and follow_ups or 0 do
+      fake_core.call(core, host, "follow_up", { a = i })
+    end
+    return outcome, version, report
+  end
+
+  local function message(name)
+    local event = { peer = 1, room = 7, data = '["' .. name .. '",1]' }
+    return fake_core.call(core, host, "message", event)
+  end
+
+  local function fails(want, source)
+    local outcome, text = reload(source)
+    assert.equal("failed", outcome)
+    assert.truthy(text:find(want, 1, true), text)
+    message "who"
+    assert.truthy(fake_core.log_text(core):find "first$")
+  end
+
+  local FIRST = "return { on_message = { who = function() print 'first' end } }"
+
+  it("puts a new version in the place of the old one", function()
+    load(FIRST)
+    local outcome, version, report = reload [[
+      local game = { on_message = { who = function() print "second" end }, on_stop = print }
+      function game.on_reload(from, to) print("reloaded", from, to) end
+      return game
+    ]]
+    assert.same({ "ended", 2 }, { outcome, version })
+    assert.equal(("version 2; changed %s/game.lua; new handlers on_reload, on_stop"):format(folder),
+      report)
+    message "who"
+    assert.equal("reloaded\t1\t2\nsecond", fake_core.log_text(core))
+  end)
+
+  it("that does not load leaves the old version as it was", function()
+    load(FIRST)
+    fails("game.lua:1: unexpected symbol", "x = = 2")
+    fails("game.lua:1: oops", "error 'oops'")
+    fails("on_join must be a function", "return { on_join = 1 }")
+    fails("there is no module", "require 'nothing'")
+    fails("cannot wait while", "require('perigee').sleep(1)")
+    function core.refuse_config()
+      return "no such key"
+    end
+    fails("game.lua: no such key", "return { config = { x = 1 } }")
+  end)
+
+  it("keeps state, and lets only data be in it", function()
+    load [[
+      local perigee = require "perigee"
+      perigee.state.count = 1
+      return { on_message = {
+        who = function() print "first" end,
+        room = function(peer, value, room) room.state.players = { { hit = function() end } } end,
+        peer = function(peer, value, room)
+          room.state.players = nil
+          peer.state["odd key"] = coroutine.create(print)
+        end,
+        meta = function(peer)
+          peer.state["odd key"] = nil
+          perigee.state.a = { b = setmetatable({}, {}) }
+        end,
+        good = function(peer, value, room)
+          perigee.state.a = { peer, room, [peer] = { 1, "x", true } }
+          perigee.state.a.self = perigee.state.a
+        end,
+      } }
+    ]]
+    message "room"
+    fails('room.state of room "duel:1".players[1].hit holds a function', FIRST)
+    message "peer"
+    fails('["odd key"] holds a thread', FIRST)
+    message "meta"
+    fails("perigee.state.a.b holds a table with a metatable", FIRST)
+    message "good"
+    local list = {}
+    for _ = 1, 100000 do
+      list = { list }
+    end
+    local outcome = reload [[
+      local perigee = require "perigee"
+      print(perigee.state.count, perigee.state.a.self == perigee.state.a)
+      return {}
+    ]]
+    assert.equal("ended", outcome)
+    assert.truthy(fake_core.log_text(core):find "1\ttrue$")
+  end)
+
+  it("checks state that is nested as deep as it likes", function()
+    load [[
+      local list = {}
+      for _ = 1, 100000 do list = { list } end
+      require("perigee").state.list = list
+      return {}
+    ]]
+    assert.equal("ended", (reload "return {}"))
+  end)
+
+  it("revokes timers and tasks of the top level, on_start and on_reload, and no others", function()
+    local source = [[
+      local perigee = require "perigee"
+      perigee.every(1, print)
+      local game = { on_message = {} }
+      local function start()
+        perigee.after(1, print)
+        perigee.spawn(function() while true do perigee.sleep(1) end end)
+      end
+      game.on_start, game.on_reload = start, start
+      function game.on_message.go(peer, value, room)
+        perigee.every(1, "on_stop")
+        room:every(1, print)
+      end
+      function game.on_stop() end
+      return game
+    ]]
+    local function count()
+      local n = 0
+      for _ in pairs(core.timers) do
+        n = n + 1
+      end
+      return n
+    end
+    load(source)
+    fake_core.call(core, host, "start")
+    message "go"
+    assert.equal(5, count())
+    for i = 1, 20 do
+      for id, timer in pairs(core.timers) do
+        if timer.interval == 0 and timer.due <= core.clock then
+          assert.equal("waits", (fake_core.call(core, host, "timer", { a = id })))
+        end
+      end
+      local _, version, report = reload(source)
+      assert.equal(i + 1, version)
+      assert.equal(("version %d; nothing changed; 3 timers and tasks revoked; "
+        .. "1 timers and tasks go on with old code"):format(version), report)
+      assert.equal(5, count())
+    end
+  end)
+
+  it("upgrades rooms, and one that fails keeps its state", function()
+    core.rooms_by_id[9] = "duel:2"
+    load "return { rooms = { duel = {} } }"
+    reload [[
+      local duel = {}
+      function duel.on_upgrade(room, from, to)
+        if room.name == "duel:1" then error "cannot" end
+        print(room.name, from, to)
+      end
+      return { rooms = { duel = duel } }
+    ]]
+    local log = fake_core.log_text(core)
+    assert.truthy(log:find "duel.on_upgrade failed: .*game.lua:3: cannot")
+    assert.truthy(log:find "\nduel:2\t1\t2$")
+  end)
+
+  it("tells which files are watched when it fails, those of both versions", function()
+    load { ["game.lua"] = "require 'old' return {}", ["old.lua"] = "" }
+    write("", "new.lua")
+    assert.equal("failed", (reload "require 'new' error 'x'"))
+    assert.same({ folder .. "/game.lua", folder .. "/new.lua", folder .. "/old.lua" },
+      core.file_list)
+  end)
+
+  it("runs all modules anew", function()
+    local source = [[
+      local n = require "n"
+      return { on_message = { who = function() print(n) end } }
+    ]]
+    load { ["game.lua"] = source, ["n.lua"] = "return 1" }
+    write("return 2", "n.lua")
+    local _, _, report = reload(source)
+    assert.equal(("version 2; changed %s/n.lua"):format(folder), report)
+    message "who"
+    assert.equal("2", fake_core.log_text(core))
+  end)
+end)
