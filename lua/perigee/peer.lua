@@ -95,7 +95,9 @@ function Peer:ask(name, value, timeout)
   fault.check_seconds("timeout", timeout == nil and ASK_TIMEOUT or timeout)
   local body, value_at = messages.encode(name, value)
   tasks.check_may_wait "peer:ask"
-  if self.transport == "text" then
+  if not self.connected then
+    return nil, "the peer is not connected", "ConnectionClosed"
+  elseif self.transport == "text" then
     return nil, "a text peer cannot answer", "Unsupported"
   end
   local ref = tasks.take_ref(self.id)

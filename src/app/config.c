@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "app/rule.h"
@@ -42,7 +41,8 @@ __attribute__((format(printf, 2, 3))) static bool complain(ConfigError *error,
 
 // --- Names ---
 
-int config_find(const char *name) {
+// The key of a name as in game.config, or -1.
+static int find_key(const char *name) {
   for (int key = 0; key < KEY_COUNT; key++) {
     if (strcmp(RULES[key].name, name) == 0) return key;
   }
@@ -167,7 +167,7 @@ void config_copy(Config *config, const Config *from) {
 
 bool config_set_game(Config *config, const char *name, const ConfigGiven *given,
                      ConfigError *error) {
-  int key = config_find(name);
+  int key = find_key(name);
   if (key < 0) return complain_unknown(error, CONFIG_FROM_GAME, name, NULL);
   if (store(config, (ConfigKey)key, CONFIG_FROM_GAME, given)) return true;
   return complain_value(error, CONFIG_FROM_GAME, &RULES[key], given);
@@ -188,7 +188,7 @@ static bool set_variable(Config *config, const char *variable, ConfigError *erro
   char upper[NAME_SIZE] = {0}, name[NAME_SIZE];
   memcpy(upper, variable, size);
   spell(name, upper, tolower);
-  int key = config_find(name);
+  int key = find_key(name);
   if (key >= 0)
     return store_text(config, (ConfigKey)key, CONFIG_FROM_ENVIRONMENT, equals + 1,
                       error);
@@ -214,9 +214,9 @@ bool config_set_flag(Config *config, char **argv, int *at, const char *const *ot
   size_t size = value != NULL ? (size_t)(value - flag) : strlen(flag);
   memcpy(written, flag, size < NAME_SIZE ? size : NAME_SIZE - 1);
   spell(name, written, to_underscore);
-  int key = config_find(name);
+  int key = find_key(name);
   if (key < 0 && value == NULL && strncmp(name, "no_", 3) == 0) {
-    key = config_find(name + 3);
+    key = find_key(name + 3);
     if (key >= 0)
       return store_text(config, (ConfigKey)key, CONFIG_FROM_FLAG, "off", error);
   }

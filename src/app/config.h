@@ -1,12 +1,11 @@
 // The configuration: every key in one table, and its value with where it came from.
 // Sources in rising order are the defaults, game.config, the environment
-// (PERIGEE_MAX_CLIENTS=100) and flags
-// (--max-clients 100); setting a key never overrides a stronger source, so the order of
-// the calls does not matter. Each wrong name or value gives one sentence.
+// (PERIGEE_MAX_CLIENTS=100) and flags (--max-clients 100); setting a key never
+// overrides a stronger source, so the order of the calls does not matter. Each wrong
+// name or value gives one sentence.
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -143,24 +142,30 @@ void config_forget_game(Config *config);
 
 /// Sets what `environment` (NAME=value, NULL-terminated) has under PERIGEE_. A name
 /// that looks like a slip is an error; others that are no key are passed over, because
-/// they may not be for us.
+/// they may not be for us. False, with the sentence, at the first fault.
 bool config_set_environment(Config *config, const char *const *environment,
                             ConfigError *error);
 
 /// Takes the flag at `argv[*at]` (`--max-clients 9`, `--max-clients=9`, `--no-watch`)
 /// and moves past it. `others` are flags of the command that are no keys, for the
-/// sentence about unknown ones.
+/// sentence about unknown ones. False, with the sentence, for a flag or value that is
+/// wrong.
 bool config_set_flag(Config *config, char **argv, int *at, const char *const *others,
                      ConfigError *error);
 
-/// The key of a name as in game.config, or -1.
-int config_find(const char *name);
+/// The key as game.config spells it. Static.
 const char *config_name(ConfigKey key);
 ConfigChange config_change(ConfigKey key);
 
+/// The number; of a CONFIG_CHOICE the index of its word, of a text 0.
 double config_number(const Config *config, ConfigKey key);
+
+/// Whether a CONFIG_SWITCH is true.
 bool config_is_on(const Config *config, ConfigKey key);
+
+/// A CONFIG_SECONDS in milliseconds, rounded.
 uint32_t config_ms(const Config *config, ConfigKey key);
+
 /// The text or the chosen word. Never NULL.
 const char *config_text(const Config *config, ConfigKey key);
 

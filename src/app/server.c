@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "app/descriptors.h"
@@ -14,7 +13,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "net/control.h"
 #include "net/signals.h"
 #include "net/watch.h"

@@ -10,10 +10,8 @@
   X(ERR_NOT_FOUND, -20003, "not found")      \
   X(ERR_EXISTS, -20004, "exists already")    \
   X(ERR_FULL, -20005, "limit reached")       \
-  X(ERR_CLOSED, -20006, "closed")            \
-  X(ERR_INVALID, -20007, "invalid value")    \
-  X(ERR_END, -20008, "end of stream")        \
-  X(ERR_ADDRESS, -20009, "address not understood")
+  X(ERR_INVALID, -20006, "invalid value")    \
+  X(ERR_ADDRESS, -20007, "address not understood")
 
 typedef enum Err {
 #define X(name, value, text) name = value,

@@ -154,9 +154,19 @@ static bool drop_oldest(Conn *conn) {
   return false;
 }
 
+// Forgets what waits; what libuv has is still written.
+static void drop_all(Backlog *backlog) {
+  for (int i = 0; i < PRIORITY_COUNT; i++) {
+    lane_deinit(&backlog->lanes[i]);
+    backlog->lanes[i] = (Lane){0};
+  }
+  backlog->droppable = backlog->kept = 0;
+  backlog->bytes = 0;
+}
+
 static void condemn(Conn *conn) {
   conn->is_slow = true;
-  backlog_drop_all(conn);
+  drop_all(conn->backlog);
   conn_end(conn, UV_ENOBUFS);
 }
 
@@ -206,17 +216,6 @@ void backlog_take(Conn *conn, uint8_t priority, const Frame *frame, uint32_t fir
 
 void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size) {
   buf_append(&backlog_of(conn)->writing, bytes, size);
-}
-
-void backlog_drop_all(Conn *conn) {
-  Backlog *backlog = conn->backlog;
-  if (!backlog) return;
-  for (int i = 0; i < PRIORITY_COUNT; i++) {
-    lane_deinit(&backlog->lanes[i]);
-    backlog->lanes[i] = (Lane){0};
-  }
-  backlog->droppable = backlog->kept = 0;
-  backlog->bytes = 0;
 }
 
 static void on_written(uv_write_t *request, int status) {

@@ -6,13 +6,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/log.h"
+#include "base/err.h"
 #include "base/mem.h"
 
 Conn *conn_find(const Net *net, ConnId id) { return slots_find(&net->conns, id); }
 
-// --- Input
-// ------------------------------------------------------------------------------------
+// --- Input ---
 
 static void on_packet_deadline(void *data, uint64_t now_ms) {
   Conn *conn = data;
@@ -39,7 +38,7 @@ static void fault(Conn *conn, int error) {
 }
 
 static bool takes_input(const Conn *conn) {
-  return conn->state == CONN_OPEN && !conn->is_held && !conn->end_error;
+  return conn->state == CONN_OPEN && !conn->is_held && !conn->is_ended;
 }
 
 // Both readers hand up what is whole and return how many bytes that was.
@@ -83,6 +82,20 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
                                         : read_packets(conn, bytes, size);
 }
 
+// After input: memory that is not needed is given back, and a packet that was begun
+// (`is_new`: only now) has a deadline.
+static void settle_input(Conn *conn, bool is_new) {
+  if (conn->state != CONN_OPEN) return;
+  if (conn->in.size == 0) {
+    buf_deinit(&conn->in);
+    return;
+  }
+  if (is_new) conn->in_since_ms = net_now_ms(conn->net);
+  if (conn->framing == FRAMING_PACKETS && !timers_is_set(&conn->timer))
+    timers_set(&conn->net->timers, &conn->timer,
+               conn->in_since_ms + NET_PACKET_DEADLINE_MS, on_packet_deadline, conn);
+}
+
 // What is not whole waits in `in`, which grows with the bytes received, never with a
 // length field.
 static void take_input(Conn *conn, const uint8_t *bytes, size_t size) {
@@ -96,15 +109,7 @@ static void take_input(Conn *conn, const uint8_t *bytes, size_t size) {
     done = read_bytes(conn, conn->in.data, conn->in.size);
     buf_consume(&conn->in, done);
   }
-  if (conn->state != CONN_OPEN) return;
-  if (conn->in.size == 0) {
-    buf_deinit(&conn->in);
-    return;
-  }
-  if (was_empty || done > 0) conn->in_since_ms = net_now_ms(conn->net);
-  if (conn->framing == FRAMING_PACKETS && !timers_is_set(&conn->timer))
-    timers_set(&conn->net->timers, &conn->timer,
-               conn->in_since_ms + NET_PACKET_DEADLINE_MS, on_packet_deadline, conn);
+  settle_input(conn, was_empty || done > 0);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buf) {
@@ -164,11 +169,10 @@ void conn_resume(Conn *conn) {
   if (conn->in.size == 0) return;
   size_t done = read_bytes(conn, conn->in.data, conn->in.size);
   buf_consume(&conn->in, done);
-  conn->in_since_ms = net_now_ms(conn->net);
+  settle_input(conn, true);
 }
 
-// --- Birth
-// ------------------------------------------------------------------------------------
+// --- Birth ---
 
 static void on_closed(uv_handle_t *handle) {
   Conn *conn = handle->data;
@@ -222,8 +226,7 @@ void conn_accept(Listener *listener) {
   if (takes_input(conn)) uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read);
 }
 
-// --- Death
-// ------------------------------------------------------------------------------------
+// --- Death ---
 
 void conn_destroy(Conn *conn) {
   if (conn->state == CONN_CLOSED) return;

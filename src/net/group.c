@@ -5,7 +5,9 @@
 #include "base/mem.h"
 #include "net/internal.h"
 
-Group *group_find(const Net *net, GroupId id) { return slots_find(&net->groups, id); }
+static Group *find_group(const Net *net, GroupId id) {
+  return slots_find(&net->groups, id);
+}
 
 GroupId net_group_open(Net *net, uint32_t tag) {
   Group *group = mem_zalloc(sizeof *group);
@@ -22,7 +24,7 @@ static Member *member_of(const Group *group, const Conn *conn) {
 }
 
 void net_group_join(Net *net, GroupId id, ConnId conn_id) {
-  Group *group = group_find(net, id);
+  Group *group = find_group(net, id);
   Conn *conn = conn_find(net, conn_id);
   if (!group || !conn || member_of(group, conn)) return;
   if (group->count == group->capacity) {
@@ -59,7 +61,7 @@ static void remove_member(Group *group, uint32_t index) {
 }
 
 void net_group_leave(Net *net, GroupId id, ConnId conn_id) {
-  Group *group = group_find(net, id);
+  Group *group = find_group(net, id);
   Conn *conn = conn_find(net, conn_id);
   if (!group || !conn) return;
   for (uint32_t i = 0; i < conn->group_count; i++) {
@@ -86,7 +88,7 @@ void group_reset(Net *net, Group *group, unsigned mask) {
 }
 
 void net_group_close(Net *net, GroupId id) {
-  Group *group = group_find(net, id);
+  Group *group = find_group(net, id);
   if (!group) return;
   flush_group(net, group, PRIORITIES_ALL);
   while (group->count) remove_member(group, group->count - 1);
@@ -131,7 +133,7 @@ static void leave_out(const Group *group, Member *member, uint8_t priority,
 
 void net_group_write(Net *net, GroupId id, const Out *out, const ConnId *except,
                      uint32_t except_count) {
-  Group *group = group_find(net, id);
+  Group *group = find_group(net, id);
   if (!group || group->count == 0) return;
   Frame *frame = frame_of(net, &group->source, out->priority);
   uint32_t number = group->base[out->priority] + frame->count;

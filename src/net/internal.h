@@ -11,7 +11,6 @@
 #include <uv.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/slots.h"
 #include "base/timers.h"
 #include "net/net.h"
@@ -208,7 +207,6 @@ static inline uint32_t frame_start(const Frame *frame, uint32_t index) {
 }
 
 // group.c
-Group *group_find(const Net *net, GroupId id);
 /// Takes the conn out of all its groups.
 void group_leave_all(Conn *conn);
 /// Empties the group's frames of the priorities in `mask`; everyone has taken them.
@@ -236,8 +234,6 @@ void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size);
 void backlog_pump(Conn *conn);
 /// Tells upwards of one source's drops; returns whether there are more to tell of.
 bool backlog_report(Conn *conn);
-/// Forgets what waits (what libuv has is still written).
-void backlog_drop_all(Conn *conn);
 void backlog_free(Conn *conn);
 
 // conn.c

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/internal.h"
@@ -27,8 +28,7 @@ Timers *net_timers(Net *net) { return &net->timers; }
 
 void net_set_limits(Net *net, const NetLimits *limits) { net->limits = *limits; }
 
-// --- The turn
-// ---------------------------------------------------------------------------------
+// --- The turn ---
 
 static void on_clock(uv_timer_t *clock) {
   Net *net = clock->data;
@@ -84,8 +84,7 @@ static void end_turn(Net *net) {
 static void on_prepare(uv_prepare_t *prepare) { end_turn(prepare->data); }
 static void on_check(uv_check_t *check) { end_turn(check->data); }
 
-// --- Writing
-// ----------------------------------------------------------------------------------
+// --- Writing ---
 
 void net_write(Net *net, ConnId id, const Out *out) {
   Conn *conn = conn_find(net, id);
@@ -110,8 +109,7 @@ uint32_t net_queued(const Net *net, ConnId id) {
   return conn && conn->backlog ? conn->backlog->droppable + conn->backlog->kept : 0;
 }
 
-// --- Listening
-// --------------------------------------------------------------------------------
+// --- Listening ---
 
 void net_warn_accept(Net *net, const char *error) {
   uint64_t now_ms = net_now_ms(net);
@@ -175,8 +173,7 @@ int net_listen(Net *net, const char *host, uint16_t *port, Framing framing) {
   return 0;
 }
 
-// --- Start and stop
-// ---------------------------------------------------------------------------
+// --- Start and stop ---
 
 // The loop's own handles do not keep it running.
 static void open_handles(Net *net) {

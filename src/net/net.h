@@ -27,7 +27,8 @@ enum {
   NET_BACKLOG_BYTES = 8 << 20,  // bytes that may wait for one slow connection
   NET_FRAME_BYTES = 512 << 10,  // a source with more than this pending is flushed early
   NET_LINGER_MS = 2000,  // how long a closing connection may take to read the rest
-  NET_PACKET_DEADLINE_MS = 10000,  // a packet once begun has to be complete by then
+  NET_PACKET_DEADLINE_MS = 10000,  // a packet once begun is complete by then; a line,
+                                   // which may be typed key by key, has no deadline
 };
 
 typedef struct NetLimits {
@@ -75,7 +76,8 @@ enum OutFlags {
       2,  // in its place in the stream, but the stream is flushed this loop turn
 };
 
-/// One message, already framed, in up to three parts. Its bytes are copied.
+/// One message (or several whole packets that stay together), already framed, in up to
+/// three parts. Its bytes are copied.
 typedef struct Out {
   const void *parts[3];
   uint32_t sizes[3];

@@ -3,19 +3,22 @@
 
 #include "relay/internal.h"
 
-// A packet or line of the control channel that keeps its place among the room's
-// broadcasts.
-static void tell(Relay *relay, Peer *peer, ControlType type, const Packet *request) {
-  bool is_answer = request && (request->flags & PACKET_REQUEST);
-  Packet packet = {
+enum { BATCH_BYTES = 16 << 10 };  // of packets sent as one message, about
+
+// Control packets keep their place among the room's broadcasts.
+static Packet packet_of(ControlType type, const Buf *payload) {
+  return (Packet){
       .channel = CHANNEL_CONTROL,
       .type = type,
       .priority = PRIORITY_NORMAL,
-      .flags = is_answer ? PACKET_RESPONSE : 0,
-      .ref = is_answer ? request->ref : 0,
-      .length = (uint32_t)relay->scratch.size,
-      .payload = relay->scratch.data,
+      .length = (uint32_t)payload->size,
+      .payload = payload->data,
   };
+}
+
+void announce_to(Relay *relay, Peer *peer, ControlType type, const Packet *request) {
+  Packet packet = packet_of(type, &relay->scratch);
+  packet_answer(&packet, request);
   session_send(relay->session, peer, &packet, NULL, 0, 0, OUT_KEEP | OUT_URGENT);
 }
 
@@ -34,7 +37,8 @@ static void put_member(Buf *buf, const Peer *peer) {
   buf_str8(buf, peer->name, peer->name_size);
 }
 
-// --- Joining -----------------------------------------------------------------
+// --- Joining ---
+
 static void put_peer_joined(Buf *buf, const Room *room, const Peer *peer) {
   buf_u32(buf, room->id);
   put_member(buf, peer);
@@ -62,14 +66,31 @@ static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer 
   return n;
 }
 
+// PEER_JOINED for the members from `place` on: many in one message, so that a crowded
+// room does not make whoever joins it a SlowConsumer.
+static void send_more_members(Relay *relay, const Room *room, Peer *peer,
+                              uint32_t place) {
+  Buf payload = {0};
+  while (place < room->count) {
+    Buf *batch = fresh(relay);
+    uint32_t count = 0;
+    for (; place < room->count && batch->size < BATCH_BYTES; place++, count++) {
+      payload.size = 0;
+      put_peer_joined(&payload, room, member_at(relay, room, place));
+      Packet packet = packet_of(CONTROL_PEER_JOINED, &payload);
+      packet_append(batch, &packet);
+    }
+    session_send_framed(relay->session, peer, batch, count, PRIORITY_NORMAL,
+                        OUT_KEEP | OUT_URGENT);
+  }
+  buf_deinit(&payload);
+}
+
 static void send_joined(Relay *relay, const Room *room, Peer *peer,
                         const Packet *request) {
   uint32_t told = put_joined(relay, fresh(relay), room, peer);
-  tell(relay, peer, CONTROL_JOINED, request);
-  for (; told < room->count; told++) {
-    put_peer_joined(fresh(relay), room, member_at(relay, room, told));
-    tell(relay, peer, CONTROL_PEER_JOINED, NULL);
-  }
+  announce_to(relay, peer, CONTROL_JOINED, request);
+  send_more_members(relay, room, peer, told);
 }
 
 static void send_joined_line(Relay *relay, const Room *room, Peer *peer) {
@@ -101,14 +122,15 @@ void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request) 
   room_tell_line(relay, room, buf);
 }
 
-// --- Leaving -----------------------------------------------------------------
+// --- Leaving ---
+
 static void send_left(Relay *relay, const Room *room, Peer *peer, Code code,
                       const Packet *request) {
   Buf *buf = fresh(relay);
   if (peer->framing == FRAMING_PACKETS) {
     buf_u32(buf, room->id);
     buf_u16(buf, (uint16_t)code);
-    tell(relay, peer, CONTROL_LEFT, request);
+    announce_to(relay, peer, CONTROL_LEFT, request);
   } else {
     buf_printf(buf, "* left %s", room->name);
     if (code != CODE_CLOSED) buf_printf(buf, " (%s)", code_name(code));
@@ -129,7 +151,8 @@ void announce_leave(Relay *relay, Room *room, Peer *peer, Code code,
   room_tell_line(relay, room, buf);
 }
 
-// --- Lists and names ---------------------------------------------------------
+// --- Lists and names ---
+
 static void send_rooms(Relay *relay, Peer *peer, const Packet *request) {
   Buf *buf = fresh(relay);
   uint32_t n = 0;
@@ -146,7 +169,7 @@ static void send_rooms(Relay *relay, Peer *peer, const Packet *request) {
   }
   buf->data[0] = (uint8_t)n;
   buf->data[1] = (uint8_t)(n >> 8);
-  tell(relay, peer, CONTROL_ROOMS, request);
+  announce_to(relay, peer, CONTROL_ROOMS, request);
 }
 
 static void send_rooms_line(Relay *relay, Peer *peer) {

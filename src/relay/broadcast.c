@@ -55,7 +55,8 @@ void room_tell_line(Relay *relay, const Room *room, const Buf *line) {
   audience_line(relay, &members, line, PRIORITY_NORMAL, 0, OUT_KEEP);
 }
 
-// --- What clients broadcast --------------------------------------------------
+// --- What clients broadcast ---
+
 static void write_u32(uint8_t *at, uint32_t value) {
   for (int i = 0; i < 4; i++) at[i] = (uint8_t)(value >> (8 * i));
 }
@@ -112,7 +113,8 @@ void broadcast_from(Relay *relay, Peer *peer, Room *room, const Packet *packet,
                              .data = data});
 }
 
-// --- Everybody ---------------------------------------------------------------
+// --- Everybody ---
+
 void all_add(Relay *relay, const Peer *peer) {
   if (relay->all_packets == 0) return;
   net_group_join(

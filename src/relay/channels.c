@@ -33,16 +33,7 @@ static void serve(Relay *relay, Peer *peer, uint32_t index, Text name,
   buf->size = 0;
   buf_u16(buf, (uint16_t)(CHANNEL_PLUGIN_FIRST + index));
   buf_str8(buf, name.bytes, name.size);
-  bool is_answer = request->flags & PACKET_REQUEST;
-  Packet packet = {
-      .type = CONTROL_CHANNEL_OPENED,
-      .priority = PRIORITY_NORMAL,
-      .flags = is_answer ? PACKET_RESPONSE : 0,
-      .ref = is_answer ? request->ref : 0,
-      .length = (uint32_t)buf->size,
-      .payload = buf->data,
-  };
-  session_send(relay->session, peer, &packet, NULL, 0, 0, OUT_KEEP | OUT_URGENT);
+  announce_to(relay, peer, CONTROL_CHANNEL_OPENED, request);
 }
 
 void channel_open(Relay *relay, Peer *peer, const Packet *packet) {

@@ -14,7 +14,7 @@ typedef enum CommandType {
   COMMAND_MESSAGE,  // target, id, room (of a TARGET_PEER), name, body, value_at, except
   COMMAND_RELAY,    // room `id`, body, except
   COMMAND_PACKET,   // peer `id`, channel, packet_type, body
-  COMMAND_ERROR,    // peer `id`, code, ref, body: text; answers a REQUEST
+  COMMAND_ERROR,    // peer `id`, code, flags and ref of what it answers, body: text
   COMMAND_CLOSE,    // peer `id`, code, body: text
   COMMAND_JOIN,     // peer `id`, room
   COMMAND_LEAVE,    // peer `id`, room, code, body: text

@@ -79,7 +79,8 @@ static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
   }
 }
 
-// --- Messages ----------------------------------------------------------------
+// --- Messages ---
+
 static Event message_event(EventType type, const Peer *peer, const Packet *packet) {
   return (Event){
       .type = type,

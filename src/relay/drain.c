@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "relay/internal.h"
 
 bool event_is_counted(uint8_t type) {
@@ -27,7 +26,8 @@ bool event_is_counted(uint8_t type) {
   }
 }
 
-// --- Coming in ---------------------------------------------------------------
+// --- Coming in ---
+
 static void defer(Relay *relay, Peer *peer, Event event) {
   event.peer = peer->id;
   events_push(&relay->events, &event);
@@ -84,8 +84,10 @@ void drain_disconnect(void *data, Peer *peer, Code reason) {
     defer(relay, peer, (Event){.type = EVENT_GONE, .a = reason});
 }
 
-// --- Going out ---------------------------------------------------------------
-void drain_settle(Relay *relay) {
+// --- Going out ---
+
+// Forgets the peer and the room whose last event has been handled.
+static void settle(Relay *relay) {
   Peer *peer = session_find(relay->session, relay->told_peer);
   Room *room = slots_find(&relay->rooms, relay->told_room);
   relay->told_peer = relay->told_room = 0;
@@ -93,17 +95,9 @@ void drain_settle(Relay *relay) {
   if (room) room_free(relay, room);
 }
 
-static void free_kept(Relay *relay) {
-  while (relay->kept) {
-    Kept *next = relay->kept->next;
-    mem_free(relay->kept);
-    relay->kept = next;
-  }
-}
-
 void relay_begin_drain(Relay *relay) {
-  drain_settle(relay);
-  free_kept(relay);
+  settle(relay);
+  relay_free_kept(relay);
   events_begin(&relay->events);
   relay->is_draining = true;
 }
@@ -159,7 +153,7 @@ static bool handle_own(Relay *relay, const Event *event) {
   return true;
 }
 
-// --- What is worth telling ---------------------------------------------------
+// --- What is worth telling ---
 // A packet for a room has to find it, and its sender in it, when its turn comes.
 static bool is_still_member(Relay *relay, Peer *peer, const Event *event) {
   Packet request = packet_of(event);
@@ -234,7 +228,7 @@ static void note_told(Relay *relay, const Event *event) {
 }
 
 bool relay_next_event(Relay *relay, Event *event) {
-  drain_settle(relay);
+  settle(relay);
   for (;;) {
     if (!take_captured(relay, event) && !take_queued(relay, event)) break;
     if (handle_own(relay, event) || !is_alive(relay, event)) continue;

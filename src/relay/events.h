@@ -16,7 +16,7 @@
   X(EVENT_STOP, "stop")                 /* data: why */                                \
   X(EVENT_CONNECT, "connect")           /* peer; verdict wanted */                     \
   X(EVENT_DISCONNECT, "disconnect")     /* peer, a: code */                            \
-  X(EVENT_JOIN, "join")                 /* peer, room, ref; verdict wanted */          \
+  X(EVENT_JOIN, "join")                 /* peer, room, flags, ref; verdict wanted */   \
   X(EVENT_LEAVE, "leave")               /* peer, room, a: code */                      \
   X(EVENT_MESSAGE, "message")           /* peer, room, type, flags, ref, data: body */ \
   X(EVENT_TEXT, "text")                 /* peer, room, data: the line */               \
@@ -29,9 +29,9 @@
   X(EVENT_TIMER, "timer")               /* a: timer id */                              \
   X(EVENT_TICK, "tick")                 /* room or 0, a: microseconds since the last,  \
                                            b: ticks that were left out */              \
-  X(EVENT_RELOAD, "reload")             /* a: who asked */                             \
-  X(EVENT_ERROR, "error")               /* a handler failed; peer, room, data: text */ \
-  X(EVENT_DEFERRED, "deferred")         /* the relay's own: a packet, in its turn */   \
+  X(EVENT_RELOAD, "reload")             /* a: who asked, or 0 */                       \
+  X(EVENT_ERROR, "error")       /* a handler failed; a: number of the report */        \
+  X(EVENT_DEFERRED, "deferred") /* the relay's own: a packet, in its turn */           \
   X(EVENT_DEFERRED_LINE, "deferred_line")                                              \
   X(EVENT_GONE, "gone") /* the relay's own: a disconnect, in its turn */
 

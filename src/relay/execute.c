@@ -22,7 +22,7 @@ static Packet packet_of(const Command *command, uint16_t channel, uint16_t type)
   };
 }
 
-// --- To rooms and everybody --------------------------------------------------
+// --- To rooms and everybody ---
 // The connections to leave out. Returns how many of them would have got it.
 static uint32_t collect_except(Relay *relay, const Command *command, const Room *room) {
   uint32_t left_out = 0;
@@ -97,7 +97,8 @@ static void do_relay(Relay *relay, const Command *command) {
                 out_flags(command));
 }
 
-// --- To one peer -------------------------------------------------------------
+// --- To one peer ---
+
 static void send_to_peer(Relay *relay, const Command *command, Peer *peer) {
   relay->stats.deliveries++;
   if (peer->framing == FRAMING_LINES) {
@@ -141,8 +142,7 @@ static void do_packet(Relay *relay, const Command *command) {
 
 static void do_error(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
-  Packet request = {.flags = command->ref ? PACKET_REQUEST : command->flags,
-                    .ref = command->ref};
+  Packet request = {.flags = command->flags, .ref = command->ref};
   if (peer)
     session_error(relay->session, peer, &request, (Code)command->code,
                   command->body.bytes);
@@ -154,7 +154,8 @@ static void do_close(Relay *relay, const Command *command) {
     session_kick(relay->session, peer, (Code)command->code, command->body.bytes);
 }
 
-// --- Rooms and timers --------------------------------------------------------
+// --- Rooms and timers ---
+
 static void do_join(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
   if (peer) join_room(relay, peer, relay_room(relay, command->room), &NO_REQUEST);

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/names.h"
+#include "base/slots.h"
 #include "relay/relay.h"
 #include "relay/room.h"
 
@@ -71,7 +72,8 @@ struct Relay {
   RelayStats stats;
 };
 
-// --- relay.c: events on their way to the script ------------------------------
+// --- relay.c: events on their way to the script ---
+
 /// Queues `event` (or, while a deferred packet is handled, hands it out next) and
 /// counts it for its peer. Its data has to outlive the drain or the call.
 void relay_emit(Relay *relay, const Event *event);
@@ -79,19 +81,21 @@ void relay_emit(Relay *relay, const Event *event);
 /// The same for data that lives as long as the call only.
 void relay_emit_copy(Relay *relay, const Event *event);
 
-// --- drain.c -----------------------------------------------------------------
+/// Frees the copies of the drain that has ended.
+void relay_free_kept(Relay *relay);
+
+// --- drain.c ---
+
 /// SessionEvents.packet, .line and .disconnect: handled at once, or in their turn.
 void drain_packet(void *data, Peer *peer, const Packet *packet);
 void drain_line(void *data, Peer *peer, const char *text, size_t size);
 void drain_disconnect(void *data, Peer *peer, Code reason);
 
-/// Forgets the peer and the room whose last event has been handled.
-void drain_settle(Relay *relay);
-
 /// Whether an event of this type counts in Peer.queued.
 bool event_is_counted(uint8_t type);
 
-// --- room.c ------------------------------------------------------------------
+// --- room.c ---
+
 /// A room that exists and is open, or NULL.
 Room *room_find_open(const Relay *relay, uint32_t id);
 
@@ -114,7 +118,8 @@ void room_check_empty(Relay *relay, Room *room);
 /// Frees a room in whatever state.
 void room_free(Relay *relay, Room *room);
 
-// --- member.c ----------------------------------------------------------------
+// --- member.c ---
+
 /// The peer's place in the room, or NULL.
 RoomRef *member_find(const Peer *peer, uint32_t room);
 
@@ -125,7 +130,8 @@ void member_remove(Relay *relay, Room *room, Peer *peer);
 /// there or the peer is not in it.
 Room *member_room(Relay *relay, Peer *peer, uint32_t room, const Packet *request);
 
-// --- join.c ------------------------------------------------------------------
+// --- join.c ---
+
 /// Why the peer cannot join the room (may be NULL) now, or CODE_CLOSED when it can.
 Code join_fault(const Peer *peer, const Room *room, const char **why);
 
@@ -141,7 +147,12 @@ void leave_room(Relay *relay, Peer *peer, Room *room, Code code, const Packet *r
 /// A closed peer leaves everything it was in.
 void leave_all(Relay *relay, Peer *peer, Code code);
 
-// --- announce.c --------------------------------------------------------------
+// --- announce.c ---
+
+/// The control packet `type` with relay->scratch as its payload to one peer, as the
+/// answer to `request` (which may be NULL), in its place among broadcasts.
+void announce_to(Relay *relay, Peer *peer, ControlType type, const Packet *request);
+
 /// JOINED to a peer that is about to be added to the room, and PEER_JOINED to those in
 /// it.
 void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request);
@@ -157,7 +168,8 @@ void announce_rooms(Relay *relay, Peer *peer, const Packet *request);
 /// The new name of a text peer, to it and to the text members of its rooms.
 void announce_name(Relay *relay, Peer *peer, Text old_name);
 
-// --- broadcast.c -------------------------------------------------------------
+// --- broadcast.c ---
+
 /// Who gets something: a room's members or everybody, but those in `except`.
 typedef struct Audience {
   GroupId packets, lines;
@@ -195,7 +207,8 @@ void all_ensure(Relay *relay);
 /// Adds an accepted peer to them when they are there.
 void all_add(Relay *relay, const Peer *peer);
 
-// --- control.c and lines.c ---------------------------------------------------
+// --- control.c and lines.c ---
+
 /// What stands for the request where there is none.
 extern const Packet NO_REQUEST;
 
@@ -210,7 +223,8 @@ bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
 /// `what` was malformed: the peer is closed with Protocol.
 void relay_malformed(Relay *relay, Peer *peer, const char *what);
 
-// --- channels.c --------------------------------------------------------------
+// --- channels.c ---
+
 void channel_open(Relay *relay, Peer *peer, const Packet *packet);
 void channel_close(Relay *relay, Peer *peer, const Packet *packet);
 
@@ -226,10 +240,12 @@ uint32_t channel_server(const Relay *relay, uint16_t channel);
 /// A packet for the script, or ERROR ChannelNotFound.
 void channel_to_script(Relay *relay, Peer *peer, const Packet *packet);
 
-// --- execute.c ---------------------------------------------------------------
+// --- execute.c ---
+
 void command_execute(Relay *relay, const Command *command);
 
-// --- kinds.c -----------------------------------------------------------------
+// --- kinds.c ---
+
 void kinds_init(Kinds *kinds);
 void kinds_deinit(Kinds *kinds);
 
@@ -240,7 +256,8 @@ const RoomKind *kind_find(const Relay *relay, Text name);
 /// Takes what holds for the room's name into the room.
 void kind_apply(const Relay *relay, Room *room);
 
-// --- ticks.c -----------------------------------------------------------------
+// --- ticks.c ---
+
 /// Starts, changes or stops a ticker; `rate` is ticks a second, 0 stops it.
 void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate);
 

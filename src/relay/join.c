@@ -1,8 +1,6 @@
 // Joining and leaving rooms: the checks, the question to the script, and what follows
 // from its answer.
 
-#include <assert.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "relay/internal.h"
@@ -85,7 +83,8 @@ void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request) {
   if (room) join_room(relay, peer, room, request);
 }
 
-// --- Verdicts ----------------------------------------------------------------
+// --- Verdicts ---
+
 static Packet request_of(const Event *event) {
   return (Packet){.flags = event->flags, .ref = event->ref};
 }
@@ -101,10 +100,11 @@ void relay_admit(Relay *relay, const Event *event) {
 void relay_refuse(Relay *relay, const Event *event, Code code, const char *reason) {
   Peer *peer = session_find(relay->session, event->peer);
   Packet request = request_of(event);
-  if (peer) session_error(relay->session, peer, &request, code, reason);
+  if (peer) session_error(relay->session, peer, &request, code, reason ? reason : "");
 }
 
-// --- Leaving -----------------------------------------------------------------
+// --- Leaving ---
+
 static void emit_leave(Relay *relay, const Room *room, const Peer *peer, Code code) {
   if (room->kind.hooks & HOOK_LEAVE)
     relay_emit(

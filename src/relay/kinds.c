@@ -26,7 +26,6 @@ const RoomKind *kind_find(const Relay *relay, Text name) {
 
 void kind_apply(const Relay *relay, Room *room) {
   const RoomKind *kind = kind_find(relay, (Text){room->name, room->name_size});
-  room->has_kind = kind != NULL;
   room->kind = kind ? *kind : (RoomKind){.hooks = relay->game_hooks & HOOKS_OF_ROOMS};
 }
 

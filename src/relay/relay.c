@@ -43,14 +43,6 @@ static void free_objects(Relay *relay) {
   net_group_close(relay->net, relay->all_lines);
 }
 
-static void free_kept(Kept *kept) {
-  while (kept) {
-    Kept *next = kept->next;
-    mem_free(kept);
-    kept = next;
-  }
-}
-
 void relay_free(Relay *relay) {
   if (relay->net) free_objects(relay);
   slots_deinit(&relay->rooms);
@@ -66,7 +58,7 @@ void relay_free(Relay *relay) {
   buf_deinit(&relay->reserved_timers);
   buf_deinit(&relay->scratch);
   buf_deinit(&relay->except);
-  free_kept(relay->kept);
+  relay_free_kept(relay);
   mem_free(relay);
 }
 
@@ -81,7 +73,8 @@ void relay_set_limits(Relay *relay, const RelayLimits *limits) {
 
 void relay_set_scripted(Relay *relay) { relay->is_scripted = true; }
 
-// --- Queries -----------------------------------------------------------------
+// --- Queries ---
+
 Session *relay_session(Relay *relay) { return relay->session; }
 
 Room *relay_room(const Relay *relay, uint32_t room) {
@@ -107,7 +100,8 @@ RelayStats relay_stats(const Relay *relay) {
   return stats;
 }
 
-// --- Events on their way to the script ---------------------------------------
+// --- Events on their way to the script ---
+
 void relay_push(Relay *relay, const Event *event) {
   events_push(&relay->events, event);
 }
@@ -139,7 +133,16 @@ void relay_emit_copy(Relay *relay, const Event *event) {
   relay_emit(relay, &copy);
 }
 
-// --- What the session reports ------------------------------------------------
+void relay_free_kept(Relay *relay) {
+  while (relay->kept) {
+    Kept *next = relay->kept->next;
+    mem_free(relay->kept);
+    relay->kept = next;
+  }
+}
+
+// --- What the session reports ---
+
 static void on_connect(void *data, Peer *peer) {
   Relay *relay = data;
   if (relay->game_hooks & HOOK_CONNECT)

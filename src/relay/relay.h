@@ -73,7 +73,7 @@ void relay_attach(Relay *relay, Session *session, Net *net);
 void relay_free(Relay *relay);
 void relay_set_limits(Relay *relay, const RelayLimits *limits);
 
-// --- Events ------------------------------------------------------------------
+// --- Events ---
 
 /// Says that a script is there: from now on it is told of disconnects and deleted rooms
 /// too, and has to drain the queue once a turn.
@@ -92,10 +92,11 @@ bool relay_next_event(Relay *relay, Event *event);
 /// Whether events wait for the next drain.
 bool relay_has_events(const Relay *relay);
 
-// --- Verdicts -----------------------------------------------------------------
+// --- Verdicts ---
 // For CONNECT, JOIN and BROADCAST; carried out at once, before the handler's commands.
 
-/// Lets a peer in, or not. False when it is gone.
+/// Lets a peer in, or not. False when it is gone. A `reason`, here and below, may be
+/// NULL.
 bool relay_accept(Relay *relay, uint32_t peer);
 void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
 
@@ -111,7 +112,7 @@ void relay_pass(Relay *relay, const Event *event, Text data);
 /// Answers the BROADCAST of `event` with ERROR Internal if it asked.
 void relay_fail(Relay *relay, const Event *event);
 
-// --- Commands ----------------------------------------------------------------
+// --- Commands ---
 
 /// Queues a command of the handler that runs. Returns 0, or a negative error
 /// (ERR_NOT_FOUND: no such peer, room, timer or member, or it is closed; ERR_TOO_LARGE:
@@ -135,7 +136,7 @@ void relay_commit(Relay *relay);
 /// Forgets what the handler queued and gives back what it reserved.
 void relay_rollback(Relay *relay);
 
-// --- Kinds -------------------------------------------------------------------
+// --- Kinds ---
 
 /// Replaces all kinds: those set between begin and end. Rooms keep the kind of their
 /// name.
@@ -143,7 +144,7 @@ void relay_kinds_begin(Relay *relay, uint32_t game_hooks);
 void relay_kind_set(Relay *relay, const char *name, size_t size, const RoomKind *kind);
 void relay_kinds_end(Relay *relay);
 
-// --- Queries -----------------------------------------------------------------
+// --- Queries ---
 
 Session *relay_session(Relay *relay);
 

@@ -37,8 +37,6 @@ Room *room_reserve(Relay *relay, Text name, int *err) {
   room->state = ROOM_RESERVED;
   memcpy(room->name, name.bytes, name.size);
   room->name_size = (uint8_t)name.size;
-  const char *colon = memchr(room->name, ':', room->name_size);
-  room->kind_size = colon ? (uint8_t)(colon - room->name) : room->name_size;
   names_set(&relay->room_names, room->name, room->name_size, room->id);
   return room;
 }

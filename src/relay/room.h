@@ -30,11 +30,9 @@ struct Room {
   uint32_t id;
   uint8_t state;  // RoomState
   uint8_t name_size;
-  uint8_t kind_size;  // the kind is the first kind_size bytes of the name
   char name[NAME_MAX_BYTES + 1];
   RoomKind
       kind;  // what holds for this room; the game's hooks where its kind is not named
-  bool has_kind;      // whether the game names its kind
   GroupId packets;    // binary members
   GroupId lines;      // text members; 0 until the first one comes
   uint32_t *members;  // peer ids; owned

@@ -92,7 +92,8 @@ int relay_command(Relay *relay, const Command *command) {
   return err;
 }
 
-// --- What is reserved --------------------------------------------------------
+// --- What is reserved ---
+
 static void reserve(Buf *ids, uint32_t id) { buf_append(ids, &id, sizeof id); }
 
 static bool take_reserved(const Buf *ids, size_t *at, uint32_t *id) {

@@ -4,7 +4,8 @@
 #include "base/mem.h"
 #include "relay/internal.h"
 
-// --- Ticks -------------------------------------------------------------------
+// --- Ticks ---
+
 static void on_tick(void *data, uint64_t now_ms);
 
 static void wait_for_next(Ticker *ticker) {
@@ -59,7 +60,8 @@ void ticker_refresh_game(Relay *relay) {
   ticker_set(relay, &relay->ticker, 0, is_wanted ? relay->limits.tick_rate : 0);
 }
 
-// --- Timers of the script ----------------------------------------------------
+// --- Timers of the script ---
+
 static void on_timer(void *data, uint64_t now_ms) {
   ScriptTimer *timer = data;
   Relay *relay = timer->relay;

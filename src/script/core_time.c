@@ -13,7 +13,8 @@ static int core_now(lua_State *L) {
 
 // time(): seconds since 1970
 static int core_time(lua_State *L) {
-  lua_pushnumber(L, (double)(net_unix_us() / 1000000));
+  uint64_t seconds = net_unix_us() / 1000000;
+  lua_pushnumber(L, (double)seconds);
   return 1;
 }
 

@@ -218,17 +218,17 @@ static void give_up_idle(Host *host) {
   host->idle = NULL;
 }
 
-// The arguments are the same for all entries; each takes the first few it needs.
+// The arguments are the same for all entries; each takes the first few it needs. Those
+// of packets are left out where there is no packet.
 static int push_event(lua_State *co, const Event *event) {
   lua_pushinteger(co, event->peer);
   lua_pushinteger(co, event->room);
-  if (event->data.size > 0) {
-    lua_pushlstring(co, event->data.bytes, event->data.size);
-  } else {
-    lua_pushliteral(co, "");
-  }
+  lua_pushlstring(co, event->data.size > 0 ? event->data.bytes : "", event->data.size);
   lua_pushnumber(co, event->a);
   lua_pushnumber(co, event->b);
+  if (event->type != EVENT_MESSAGE && event->type != EVENT_PACKET &&
+      event->type != EVENT_RESPONSE)
+    return 5;
   lua_pushinteger(co, event->flags);
   lua_pushinteger(co, event->ref);
   lua_pushinteger(co, event->packet_type);

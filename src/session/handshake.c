@@ -23,7 +23,7 @@ static bool is_full(const Session *session) {
   return session->connected + session->connecting >= session->limits.max_clients;
 }
 
-// --- At the door -------------------------------------------------------------
+// --- At the door ---
 // Why a new connection may not even say HELLO, or NULL.
 static const char *door_fault(Session *session, const ConnInfo *info) {
   const SessionLimits *limits = &session->limits;
@@ -106,7 +106,8 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
   return session_find(session, id);
 }
 
-// --- HELLO -------------------------------------------------------------------
+// --- HELLO ---
+
 static const char *hello_fault(const Session *session, const Hello *hello, Code *code) {
   if (hello->version != PROTOCOL_VERSION) {
     *code = CODE_VERSION_MISMATCH;
@@ -166,7 +167,8 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
   ask(session, peer);
 }
 
-// --- The answer --------------------------------------------------------------
+// --- The answer ---
+
 static void send_welcome(Session *session, Peer *peer) {
   Welcome welcome = {
       .peer = peer->id,

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/names.h"
+#include "base/slots.h"
 #include "session/session.h"
 
 struct Session {
@@ -21,7 +22,8 @@ struct Session {
   Buf scratch;  // for one payload or line at a time
 };
 
-// --- session.c ---------------------------------------------------------------
+// --- session.c ---
+
 /// The end of a peer whose connection is closed or being closed. `message` is what the
 /// log says. The peer is freed when it was never connected.
 void peer_end(Session *session, Peer *peer, const char *message, Code code,
@@ -30,14 +32,16 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
 /// How many open connections come from `address`, after adding `change` to it.
 uint32_t session_count_address(Session *session, const char *address, int change);
 
-// --- handshake.c -------------------------------------------------------------
+// --- handshake.c ---
+
 /// NetEvents.open.
 void *handshake_open(void *data, ConnId conn, const ConnInfo *info);
 
 /// The first packet of a connection.
 void handshake_packet(Session *session, Peer *peer, const Packet *packet);
 
-// --- keepalive.c -------------------------------------------------------------
+// --- keepalive.c ---
+
 /// Sets the peer's timer for whatever is due next in its state.
 void keepalive_arm(Session *session, Peer *peer);
 
@@ -49,7 +53,8 @@ bool keepalive_note(Session *session, Peer *peer, uint64_t bytes);
 
 void keepalive_pong(Peer *peer, uint64_t value);
 
-// --- send.c ------------------------------------------------------------------
+// --- send.c ---
+
 /// A critical control packet, written whatever the state of the peer. It answers
 /// `request` where that is not NULL and carries REQUEST.
 void send_control(Session *session, Peer *peer, ControlType type, const Packet *request,

@@ -20,16 +20,15 @@ static void write_packet(Session *session, ConnId conn, const Packet *packet,
 
 static Packet control_packet(ControlType type, const Packet *request,
                              const Buf *payload) {
-  bool is_answer = request && (request->flags & PACKET_REQUEST);
-  return (Packet){
+  Packet packet = {
       .channel = CHANNEL_CONTROL,
       .type = type,
       .priority = PRIORITY_CRITICAL,
-      .flags = is_answer ? PACKET_RESPONSE : 0,
-      .ref = is_answer ? request->ref : 0,
       .length = (uint32_t)payload->size,
       .payload = payload->data,
   };
+  packet_answer(&packet, request);
+  return packet;
 }
 
 static void write_control(Session *session, ConnId conn, const Packet *packet,
@@ -87,7 +86,9 @@ void session_error(Session *session, Peer *peer, const Packet *request, Code cod
                    const char *text) {
   if (peer->state != PEER_CONNECTED) return;
   send_code(session, peer->conn, peer->framing, CONTROL_ERROR, request, code, text);
-  count_out(peer, session->scratch.size);
+  // What send_code put together, and the header or the end of line.
+  uint64_t extra = peer->framing == FRAMING_LINES ? 1 : PACKET_HEADER_SIZE;
+  count_out(peer, session->scratch.size + extra);
 }
 
 void session_send(Session *session, Peer *peer, const Packet *packet,
@@ -105,6 +106,20 @@ void session_send(Session *session, Peer *peer, const Packet *packet,
   };
   write_packet(session, peer->conn, &whole, &out);
   count_out(peer, PACKET_HEADER_SIZE + (uint64_t)whole.length);
+}
+
+void session_send_framed(Session *session, Peer *peer, const Buf *packets,
+                         uint32_t count, uint8_t priority, uint8_t out_flags) {
+  if (peer->state != PEER_CONNECTED || peer->framing != FRAMING_PACKETS) return;
+  Out out = {
+      .parts = {packets->data},
+      .sizes = {(uint32_t)packets->size},
+      .priority = priority,
+      .flags = out_flags,
+  };
+  net_write(session->net, peer->conn, &out);
+  peer->packets_out += count;
+  peer->bytes_out += packets->size;
 }
 
 void session_send_line(Session *session, Peer *peer, const char *text, size_t size,

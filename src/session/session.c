@@ -67,11 +67,12 @@ uint32_t session_count_address(Session *session, const char *address, int change
   return count;
 }
 
-// --- The end of a peer -------------------------------------------------------
+// --- The end of a peer ---
+
 void peer_end(Session *session, Peer *peer, const char *message, Code code,
               const char *text) {
   bool was_connected = peer->state == PEER_CONNECTED;
-  assert(peer->state != PEER_CLOSED);
+  assert(peer->state != PEER_CLOSED && (unsigned)code < SESSION_CODES);
   if (peer->state == PEER_CONNECTING) session->connecting--;
   if (was_connected) session->connected--;
   session->open--;
@@ -110,7 +111,8 @@ void session_shutdown(Session *session, Code code, const char *text) {
     session_kick(session, peer, code, text);
 }
 
-// --- What net reports --------------------------------------------------------
+// --- What net reports ---
+
 static void malformed(Session *session, Peer *peer, const char *what) {
   session_kick(session, peer, CODE_PROTOCOL, what);
 }

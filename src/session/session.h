@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/slots.h"
+#include "base/buf.h"
 #include "base/text.h"
 #include "base/timers.h"
 #include "net/net.h"
@@ -151,7 +151,7 @@ void session_shutdown(Session *session, Code code, const char *text);
 
 /// ERROR for a binary peer (with `ref` and RESPONSE when `request` carries REQUEST;
 /// `request` may be NULL), the line `! Code: text` for a text peer. Nothing to a peer
-/// that is not connected; the same holds for the two below.
+/// that is not connected; the same holds for those below.
 void session_error(Session *session, Peer *peer, const Packet *request, Code code,
                    const char *text);
 
@@ -160,6 +160,11 @@ void session_error(Session *session, Peer *peer, const Packet *request, Code cod
 void session_send(Session *session, Peer *peer, const Packet *packet,
                   const void *prefix, uint32_t prefix_size, uint64_t key,
                   uint8_t out_flags);
+
+/// `count` whole packets, framed already, to one peer; nothing to a text peer. They
+/// stay together: where messages that wait are counted, they are one.
+void session_send_framed(Session *session, Peer *peer, const Buf *packets,
+                         uint32_t count, uint8_t priority, uint8_t out_flags);
 
 /// One line to a text peer, nothing to others; `text` without end of line.
 void session_send_line(Session *session, Peer *peer, const char *text, size_t size,

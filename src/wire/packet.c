@@ -43,6 +43,12 @@ void packet_write_header(uint8_t out[PACKET_HEADER_SIZE], const Packet *packet) 
   for (int i = 0; i < 4; i++) out[8 + i] = (uint8_t)(packet->length >> (8 * i));
 }
 
+void packet_answer(Packet *packet, const Packet *request) {
+  if (!request || !(request->flags & PACKET_REQUEST)) return;
+  packet->flags |= PACKET_RESPONSE;
+  packet->ref = request->ref;
+}
+
 void packet_append(Buf *buf, const Packet *packet) {
   packet_write_header(buf_reserve(buf, PACKET_HEADER_SIZE), packet);
   buf->size += PACKET_HEADER_SIZE;

@@ -49,5 +49,9 @@ int64_t packet_read(const uint8_t *bytes, size_t size, uint32_t max_payload,
 /// Writes the header of `packet` to `out`.
 void packet_write_header(uint8_t out[PACKET_HEADER_SIZE], const Packet *packet);
 
+/// Makes `packet` the answer to `request`: RESPONSE and its ref, where `request` is not
+/// NULL and carries REQUEST.
+void packet_answer(Packet *packet, const Packet *request);
+
 /// Appends header and payload.
 void packet_append(Buf *buf, const Packet *packet);

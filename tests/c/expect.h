@@ -16,7 +16,7 @@
 #include "fake_net.h"
 #include "wire/control.h"
 
-// --- The client speaks -------------------------------------------------------
+// --- The client speaks ---
 
 /// Sends a packet and empties `payload`.
 static inline void say(Net *net, ConnId conn, Packet packet, Buf *payload) {
@@ -81,7 +81,7 @@ static inline void say_hello(Net *net, ConnId conn, const char *name) {
   say(net, conn, control(CONTROL_HELLO), &hello);
 }
 
-// --- What it got -------------------------------------------------------------
+// --- What it got ---
 
 static inline void expect_nothing(Net *net, ConnId conn) {
   const Sent *sent = fake_next(net, conn);

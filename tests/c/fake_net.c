@@ -95,35 +95,35 @@ static FakeConn *find(Net *net, ConnId id) {
   return id && !net->conns[id].is_stale ? &net->conns[id] : NULL;
 }
 
-// --- Writing -----------------------------------------------------------------
+// --- Writing ---
 
-static SentNode *record(const Out *out, GroupId group) {
-  size_t size = (size_t)out->sizes[0] + out->sizes[1] + out->sizes[2];
+// The first packet of `bytes`, or the line that they are. Returns its size.
+static size_t record(FakeConn *conn, const Out *out, GroupId group,
+                     const uint8_t *bytes, size_t size) {
   SentNode *node = mem_zalloc(sizeof *node + size);
-  uint8_t *at = node->bytes;
-  for (int i = 0; i < 3; i++) {
-    if (out->sizes[i]) memcpy(at, out->parts[i], out->sizes[i]);
-    at += out->sizes[i];
-  }
   node->sent = (Sent){
       .priority = out->priority, .flags = out->flags, .key = out->key, .group = group};
-  node->sent.line = (Text){(char *)node->bytes, (uint32_t)size};
-  return node;
-}
-
-static void deliver(FakeConn *conn, const Out *out, GroupId group) {
-  SentNode *node = record(out, group);
-  Text whole = node->sent.line;
+  memcpy(node->bytes, bytes, size);
   if (conn->framing == FRAMING_PACKETS) {
-    int64_t used = packet_read(node->bytes, whole.size, UINT32_MAX, &node->sent.packet);
-    assert(used == whole.size);
+    int64_t used = packet_read(node->bytes, size, UINT32_MAX, &node->sent.packet);
+    assert(used > 0);
+    size = (size_t)used;
   } else {
-    assert(whole.size > 0 && whole.bytes[whole.size - 1] == '\n');
-    node->sent.line.size--;
+    assert(size > 0 && bytes[size - 1] == '\n');
+    node->sent.line = (Text){(char *)node->bytes, (uint32_t)size - 1};
   }
   *conn->sent_end = node;
   conn->sent_end = &node->next;
   if (!conn->next) conn->next = node;
+  return size;
+}
+
+static void deliver(FakeConn *conn, const Out *out, GroupId group) {
+  Buf whole = {0};
+  for (int i = 0; i < 3; i++) buf_append(&whole, out->parts[i], out->sizes[i]);
+  for (size_t at = 0; at < whole.size;)
+    at += record(conn, out, group, whole.data + at, whole.size - at);
+  buf_deinit(&whole);
 }
 
 void net_write(Net *net, ConnId id, const Out *out) {
@@ -158,7 +158,7 @@ void net_group_write(Net *net, GroupId id, const Out *out, const ConnId *except,
   net->group_writes++;
 }
 
-// --- Groups ------------------------------------------------------------------
+// --- Groups ---
 
 GroupId net_group_open(Net *net, uint32_t tag) {
   assert(net->group_count + 1 < GROUPS_MAX);
@@ -213,7 +213,7 @@ uint32_t fake_groups(Net *net) {
 
 uint64_t fake_group_writes(Net *net) { return net->group_writes; }
 
-// --- The life of a connection ------------------------------------------------
+// --- The life of a connection ---
 
 static void make_stale(Net *net, ConnId id) {
   for (GroupId group = 1; group <= net->group_count; group++)
@@ -282,7 +282,7 @@ uint32_t net_queued(const Net *net, ConnId conn) {
   return 0;
 }
 
-// --- The other side ----------------------------------------------------------
+// --- The other side ---
 
 ConnId fake_open(Net *net, Framing framing, const char *address) {
   assert(net->conn_count + 1 < CONNS_MAX);

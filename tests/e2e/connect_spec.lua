@@ -217,12 +217,11 @@ describe("perigee connect on a terminal", function()
     process:wait_out "(\27%[1mbob:\27%[0m hi)"
     process.stdin:write "\r"
     assert.equal("hello", bob:expect("BROADCAST").data)
-    local drawn = table.concat(process.out, "\n")
-    has(drawn, "bob:\27[0m hi\r\n\rlobby> hello\27[K")
     process.stdin:write "\27[A!\r" -- up: the line before
     assert.equal("hello!", bob:expect("BROADCAST").data)
     process.stdin:write "\4"
     assert.equal(0, process:wait_exit())
+    has(table.concat(process.out, "\n"), "bob:\27[0m hi\r\n\rlobby> hello\27[K")
   end)
 
   it("has no colours where they are not wanted", function()

@@ -126,6 +126,35 @@ describe("a message from a client", function()
     end
   end)
 
+  it("keeps its place among the broadcasts of its sender", function()
+    local perigee = server.start {
+      game = [[
+        local perigee = require "perigee"
+        return {
+          on_start = function() perigee.rooms.create "lobby" end,
+          on_message = {
+            say = function(peer, value, room)
+              room:broadcast("said", value, { except = peer })
+            end,
+          },
+        }
+      ]],
+    }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    local room = ann:join "lobby"
+    bob:join "lobby"
+    for i = 1, 300, 3 do
+      ann:send(room, "say", i):broadcast(room, tostring(i + 1)):broadcast(room, tostring(i + 2))
+    end
+    for i = 1, 300 do
+      if i % 3 == 1 then
+        bob:expect_next("MESSAGE", { message = "said", value = i })
+      else
+        bob:expect_next("BROADCAST", { data = tostring(i) })
+      end
+    end
+  end)
+
   it("that is no message is refused, and the connection stays", function()
     local perigee = server.start { game = GAME }
     local ann = perigee:client()

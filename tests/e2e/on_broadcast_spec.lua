@@ -84,6 +84,17 @@ describe("on_broadcast", function()
     bob:expect_next("BROADCAST", { data = "slow, changed", sender = ann.id })
   end)
 
+  it("hears what was sent before its sender went", function()
+    for i = 1, 50 do
+      ann:broadcast(room, "words " .. i)
+    end
+    ann:control "BYE"
+    for i = 1, 50 do
+      bob:expect_next("BROADCAST", { sender = ann.id, data = "WORDS " .. i })
+    end
+    bob:expect_next("PEER_LEFT", { peer = ann.id })
+  end)
+
   it("may send besides", function()
     ann:broadcast(room, "aside")
     bob:expect("BROADCAST", { data = "aside" })

@@ -201,6 +201,27 @@ describe("on_join", function()
     ann:expect_next("MESSAGE", { message = "all of you", value = "bob" })
   end)
 
+  it("comes before what the newcomer sends right behind its JOIN", function()
+    local perigee = server.start { game = GAME }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    local room = ann:join "lobby"
+    ann:expect_many(2, "MESSAGE")
+    local join = packet.encode { type = 2, payload = packet.str8 "lobby" }
+    local talk = packet.encode { type = 4, payload = packet.u32(room) .. "hello" }
+    local leave = packet.encode { type = 3, payload = packet.u32(room) }
+    bob:write((join .. talk .. leave):rep(3))
+    for _ = 1, 3 do
+      ann:expect_next("PEER_JOINED", { peer = bob.id })
+      ann:expect_next("MESSAGE", { message = "all of you", value = "bob" })
+      ann:expect_next("BROADCAST", { sender = bob.id, data = "hello" })
+      ann:expect_next("PEER_LEFT", { peer = bob.id })
+    end
+    bob:expect_many(3, "JOINED")
+    bob:expect_many(3, "LEFT")
+    bob:expect_many(6, "MESSAGE")
+    bob:expect_quiet()
+  end)
+
   it("may take its time, whatever it says then", function()
     local perigee = server.start { game = GAME }
     local slow, mallory = perigee:client "slow", perigee:client "slow mallory"

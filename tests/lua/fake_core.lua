@@ -343,10 +343,22 @@ function fake.log_text(core)
 end
 
 
+local folders = {}
+
+--- Removes the games that were written. Specs that write some call it after each test.
+function fake.clean()
+  for i, folder in ipairs(folders) do
+    os.execute("rm -r " .. folder)
+    folders[i] = nil
+  end
+end
+
+
 --- Writes a game into a folder of its own. Returns the folder.
 function fake.game(files)
   local folder = os.tmpname()
   os.remove(folder)
+  folders[#folders + 1] = folder
   for name, text in pairs(files) do
     local path = folder .. "/" .. name
     assert(os.execute("mkdir -p " .. path:match "^.*/"))

@@ -7,6 +7,8 @@ describe("handlers", function()
     core = fake_core.new()
   end)
 
+  after_each(fake_core.clean)
+
   -- Loads a game and returns how that went.
   local function load(source)
     local _, outcome, text, folder = fake_core.host(core, source)

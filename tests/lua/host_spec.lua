@@ -9,6 +9,8 @@ describe("the host", function()
     core.rooms_by_id[8] = "hall"
   end)
 
+  after_each(fake_core.clean)
+
   local function load(source)
     local outcome, text
     host, outcome, text = fake_core.host(core, source)

@@ -7,6 +7,8 @@ describe("the loader", function()
     core = fake_core.new()
   end)
 
+  after_each(fake_core.clean)
+
   local function load(files)
     local host, outcome, text, folder = fake_core.host(core, files)
     local said = type(text) == "string" and text:gsub(folder:gsub("%p", "%%%0") .. "/", "") or text

@@ -24,6 +24,8 @@ local function games()
 end
 
 describe("docs/scripting.md", function()
+  after_each(fake_core.clean)
+
   it("has games that load without a warning", function()
     assert.is_true(#games() > 3)
     for _, files in ipairs(games()) do

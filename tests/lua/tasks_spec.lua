@@ -8,6 +8,8 @@ describe("timers and tasks", function()
     core.rooms_by_id[7], core.peers_by_id[1] = "duel:1", true
   end)
 
+  after_each(fake_core.clean)
+
   local function load(source)
     local outcome, text
     host, outcome, text = fake_core.host(core, source)

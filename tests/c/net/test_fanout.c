@@ -1,148 +1,13 @@
 // Fan-out over real sockets: order, priorities, what is left out, slow readers and
-// their counts. Clients are blocking sockets in this process; the loop is turned by
-// hand.
-#include <arpa/inet.h>
+// their counts.
 #include <fcntl.h>
-#include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "net/internal.h"
-
-enum { CONNS_MAX = 64, LINE_SIZE = 16 };
-
-typedef struct World {
-  Net *net;
-  uint16_t port;
-  ConnId ids[CONNS_MAX];
-  int sockets[CONNS_MAX];
-  uint32_t count, closed, turns_left;
-  Code last_close, last_fault;
-  uint64_t dropped, drop_calls;
-  uint32_t last_tag, lines;
-  char last_line[64];
-} World;
-
-static void *on_open(void *data, ConnId conn, const ConnInfo *info) {
-  World *world = data;
-  assert_string_equal(info->address, "127.0.0.1");
-  world->ids[world->count++] = conn;
-  return world;
-}
-
-static void on_packet(void *data, void *conn_data, const Packet *packet) {
-  (void)conn_data;
-  (void)packet;
-  ((World *)data)->lines++;
-}
-
-static void on_line(void *data, void *conn_data, const char *text, size_t size) {
-  (void)conn_data;
-  World *world = data;
-  world->lines++;
-  snprintf(world->last_line, sizeof world->last_line, "%.*s", (int)size, text);
-}
-
-static void on_fault(void *data, void *conn_data, Code code, const char *text) {
-  (void)conn_data;
-  (void)text;
-  World *world = data;
-  world->last_fault = code;
-  net_close(world->net, world->ids[0]);
-}
-
-static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped,
-                     uint32_t queued) {
-  (void)conn_data;
-  (void)queued;
-  World *world = data;
-  world->dropped += dropped;
-  world->drop_calls++;
-  world->last_tag = tag;
-}
-
-static void on_close(void *data, void *conn_data, Code code) {
-  (void)conn_data;
-  World *world = data;
-  world->closed++;
-  world->last_close = code;
-}
-
-static bool on_turn(void *data, uint64_t now_ms) {
-  (void)data;
-  (void)now_ms;
-  return false;
-}
-
-static void turn(World *world) { uv_run(net_loop(world->net), UV_RUN_NOWAIT); }
-
-static void world_open(World *world, NetLimits limits) {
-  static const NetEvents events = {.open = on_open,
-                                   .packet = on_packet,
-                                   .line = on_line,
-                                   .fault = on_fault,
-                                   .drops = on_drops,
-                                   .close = on_close,
-                                   .turn = on_turn};
-  *world = (World){0};
-  world->net = net_new(&limits, &events, world);
-  assert_int_equal(net_listen(world->net, "127.0.0.1", &world->port, FRAMING_LINES), 0);
-}
-
-static void world_close(World *world) {
-  for (uint32_t i = 0; i < world->count; i++)
-    if (world->sockets[i] >= 0) close(world->sockets[i]);
-  net_free(world->net);
-  assert_int_equal(mem_live(), 0);
-}
-
-static uint32_t join(World *world) {
-  uint32_t index = world->count;
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  struct sockaddr_in address = {.sin_family = AF_INET,
-                                .sin_port = htons(world->port),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-  while (world->count == index) turn(world);
-  world->sockets[index] = fd;
-  return index;
-}
-
-static Out out_of(const char *text, Priority priority) {
-  return (Out){.parts = {text, "\n"},
-               .sizes = {(uint32_t)strlen(text), 1},
-               .priority = (uint8_t)priority};
-}
-
-// Reads what is there until `wanted` has come, turning the loop meanwhile.
-static void expect(World *world, uint32_t index, const char *wanted) {
-  char got[4096] = {0};
-  size_t size = 0;
-  for (int i = 0; i < 1000 && size < strlen(wanted); i++) {
-    turn(world);
-    ssize_t n =
-        recv(world->sockets[index], got + size, strlen(wanted) - size, MSG_DONTWAIT);
-    if (n > 0) size += (size_t)n;
-    if (n < 0) poll(NULL, 0, 1);
-  }
-  assert_string_equal(got, wanted);
-}
-
-static const NetLimits DEFAULTS = {
-    .max_payload = 4096, .channel_capacity = 1024, .overflow = DROP_NEWEST};
+#include "socket_world.h"
 
 static void group_reaches_everyone_but_the_excepted(void **state) {
   (void)state;
   World world;
-  world_open(&world, DEFAULTS);
+  world_open(&world, DEFAULTS, FRAMING_LINES);
   for (int i = 0; i < 3; i++) join(&world);
   GroupId group = net_group_open(world.net, 7);
   for (int i = 0; i < 3; i++) net_group_join(world.net, group, world.ids[i]);
@@ -161,7 +26,7 @@ static void group_reaches_everyone_but_the_excepted(void **state) {
 static void streams_merge_in_the_order_of_sending(void **state) {
   (void)state;
   World world;
-  world_open(&world, DEFAULTS);
+  world_open(&world, DEFAULTS, FRAMING_LINES);
   join(&world);
   GroupId one = net_group_open(world.net, 1), two = net_group_open(world.net, 2);
   net_group_join(world.net, one, world.ids[0]);
@@ -182,7 +47,7 @@ static void streams_merge_in_the_order_of_sending(void **state) {
 static void higher_priorities_go_first_in_a_frame(void **state) {
   (void)state;
   World world;
-  world_open(&world, DEFAULTS);
+  world_open(&world, DEFAULTS, FRAMING_LINES);
   join(&world);
   GroupId group = net_group_open(world.net, 1);
   net_group_join(world.net, group, world.ids[0]);
@@ -207,7 +72,7 @@ static void higher_priorities_go_first_in_a_frame(void **state) {
 static void newer_message_replaces_older_with_its_key(void **state) {
   (void)state;
   World world;
-  world_open(&world, DEFAULTS);
+  world_open(&world, DEFAULTS, FRAMING_LINES);
   join(&world);
   GroupId group = net_group_open(world.net, 1);
   net_group_join(world.net, group, world.ids[0]);
@@ -229,7 +94,7 @@ static void member_gets_what_is_sent_while_it_is_in(void **state) {
   NetLimits limits = DEFAULTS;
   limits.batch_hz = 20;
   World world;
-  world_open(&world, limits);
+  world_open(&world, limits, FRAMING_LINES);
   join(&world);
   join(&world);
   GroupId group = net_group_open(world.net, 1);
@@ -254,7 +119,7 @@ static void urgent_message_takes_its_stream_along(void **state) {
   NetLimits limits = DEFAULTS;
   limits.batch_hz = 1;
   World world;
-  world_open(&world, limits);
+  world_open(&world, limits, FRAMING_LINES);
   join(&world);
   Out a = out_of("a", PRIORITY_NORMAL), b = out_of("b", PRIORITY_NORMAL),
       now = out_of("now", PRIORITY_CRITICAL);
@@ -318,7 +183,7 @@ static void received_and_dropped_are_what_was_sent(Overflow overflow) {
   limits.channel_capacity = 100;
   limits.overflow = overflow;
   World world;
-  world_open(&world, limits);
+  world_open(&world, limits, FRAMING_LINES);
   join(&world);
   join(&world);
   GroupId group = net_group_open(world.net, 9);
@@ -355,7 +220,7 @@ static void slow_consumer_is_a_fault_where_overflow_disconnects(void **state) {
   limits.channel_capacity = 100;
   limits.overflow = OVERFLOW_DISCONNECT;
   World world;
-  world_open(&world, limits);
+  world_open(&world, limits, FRAMING_LINES);
   join(&world);
   GroupId group = net_group_open(world.net, 9);
   net_group_join(world.net, group, world.ids[0]);
@@ -368,7 +233,7 @@ static void slow_consumer_is_a_fault_where_overflow_disconnects(void **state) {
 static void keyed_stream_to_a_stalled_reader_stays_small(void **state) {
   (void)state;
   World world;
-  world_open(&world, DEFAULTS);
+  world_open(&world, DEFAULTS, FRAMING_LINES);
   join(&world);
   GroupId group = net_group_open(world.net, 1);
   net_group_join(world.net, group, world.ids[0]);
@@ -391,78 +256,6 @@ static void keyed_stream_to_a_stalled_reader_stays_small(void **state) {
   world_close(&world);
 }
 
-static void orderly_end_hears_the_last_answer(void **state) {
-  (void)state;
-  World world;
-  world_open(&world, DEFAULTS);
-  uint32_t index = join(&world);
-  Out out = out_of("answer", PRIORITY_NORMAL);
-  assert_int_equal(send(world.sockets[index], "no end of line", 14, 0), 14);
-  shutdown(world.sockets[index], SHUT_WR);
-  net_write(world.net, world.ids[index], &out);
-  expect(&world, index, "answer\n");
-  while (world.closed == 0) turn(&world);
-  assert_int_equal(world.last_close, CODE_CLOSED);
-  assert_string_equal(world.last_line, "no end of line");
-  world_close(&world);
-}
-
-static void reset_is_told_as_such(void **state) {
-  (void)state;
-  World world;
-  world_open(&world, DEFAULTS);
-  uint32_t index = join(&world);
-  struct linger now = {1, 0};
-  setsockopt(world.sockets[index], SOL_SOCKET, SO_LINGER, &now, sizeof now);
-  close(world.sockets[index]);
-  world.sockets[index] = -1;
-  while (world.closed == 0) turn(&world);
-  assert_int_equal(world.last_close, CODE_RESET);
-  world_close(&world);
-}
-
-static void held_connection_hands_up_nothing_until_released(void **state) {
-  (void)state;
-  World world;
-  world_open(&world, DEFAULTS);
-  uint32_t index = join(&world);
-  net_hold(world.net, world.ids[index]);
-  assert_int_equal(send(world.sockets[index], "a\nb\r\nc\n", 7, 0), 7);
-  for (int i = 0; i < 50; i++) turn(&world);
-  assert_int_equal(world.lines, 0);
-  net_release(world.net, world.ids[index]);
-  while (world.lines < 3) turn(&world);
-  assert_string_equal(world.last_line, "c");
-  world_close(&world);
-}
-
-static void line_over_the_limit_is_a_fault(void **state) {
-  (void)state;
-  World world;
-  world_open(&world, DEFAULTS);
-  uint32_t index = join(&world);
-  char bytes[5000];
-  memset(bytes, 'x', sizeof bytes);
-  assert_int_equal(send(world.sockets[index], bytes, sizeof bytes, 0), sizeof bytes);
-  for (int i = 0; i < 1000 && !world.last_fault; i++) turn(&world);
-  assert_int_equal(world.last_fault, CODE_PAYLOAD_TOO_LARGE);
-  world_close(&world);
-}
-
-static void port_in_use_is_an_error(void **state) {
-  (void)state;
-  World world;
-  world_open(&world, DEFAULTS);
-  uint16_t port = world.port;
-  assert_int_equal(net_listen(world.net, "127.0.0.1", &port, FRAMING_PACKETS),
-                   UV_EADDRINUSE);
-  uint16_t other = 0;
-  assert_int_equal(
-      net_listen(world.net, "no such host.invalid", &other, FRAMING_PACKETS),
-      ERR_ADDRESS);
-  world_close(&world);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(group_reaches_everyone_but_the_excepted),
@@ -475,11 +268,6 @@ int main(void) {
       cmocka_unit_test(oldest_are_dropped_past_the_capacity),
       cmocka_unit_test(slow_consumer_is_a_fault_where_overflow_disconnects),
       cmocka_unit_test(keyed_stream_to_a_stalled_reader_stays_small),
-      cmocka_unit_test(orderly_end_hears_the_last_answer),
-      cmocka_unit_test(reset_is_told_as_such),
-      cmocka_unit_test(held_connection_hands_up_nothing_until_released),
-      cmocka_unit_test(line_over_the_limit_is_a_fault),
-      cmocka_unit_test(port_in_use_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

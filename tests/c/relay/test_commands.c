@@ -207,10 +207,11 @@ static void an_error_answers_a_request(void **state) {
   Command error = {.type = COMMAND_ERROR,
                    .id = ann.id,
                    .code = CODE_UNSUPPORTED,
+                   .flags = PACKET_REQUEST,
                    .ref = 12,
                    .body = {"no handlerXXX", 10}};
   command(world, error);
-  error.ref = 0;
+  error.flags = 0;
   command(world, error);
   error.id = guest.id;
   command(world, error);

@@ -132,8 +132,6 @@ static void a_room_is_made_where_its_kind_says_so(void **state) {
   Client ann = enter(world, "ann");
   uint32_t room = join(world, ann, "duel:42");
   assert_string_equal(relay_room(world->relay, room)->name, "duel:42");
-  assert_int_equal(relay_room(world->relay, room)->kind_size, 4);
-  assert_true(relay_room(world->relay, room)->has_kind);
   join(world, ann, "duel");
   ask_join(world, ann, "dual:1");
   expect_error(world, ann, CODE_NO_SUCH_ROOM);

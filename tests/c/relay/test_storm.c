@@ -36,7 +36,7 @@ static bool is_connected(Storm *storm, uint32_t i) {
   return conn && !fake_is_closed(storm->world->net, conn);
 }
 
-// --- Clients -----------------------------------------------------------------
+// --- Clients ---
 
 static void reconnect(Storm *storm, uint32_t i) {
   Net *net = storm->world->net;
@@ -108,7 +108,7 @@ static void act(Storm *storm) {
     speak_packet(storm, client);
 }
 
-// --- The script --------------------------------------------------------------
+// --- The script ---
 
 static void answer(Storm *storm, const Event *event) {
   Relay *relay = storm->world->relay;
@@ -183,7 +183,7 @@ static void reload(Storm *storm) {
   script(storm->world, choose(storm, 1 << 12), &duel);
 }
 
-// --- What has to hold --------------------------------------------------------
+// --- What has to hold ---
 
 static void check_room(World *world, const Room *room) {
   for (uint32_t i = 0; i < room->count; i++) {

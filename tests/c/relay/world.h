@@ -52,7 +52,7 @@ static inline int tear_down(void **state) {
   return 0;
 }
 
-// --- The script --------------------------------------------------------------
+// --- The script ---
 
 /// A script with these handlers of the game, and one kind `duel` if that is not NULL.
 static inline void script(World *world, uint32_t game_hooks, const RoomKind *duel) {
@@ -130,7 +130,7 @@ static inline uint32_t create(World *world, const char *name) {
   return room;
 }
 
-// --- Clients -----------------------------------------------------------------
+// --- Clients ---
 
 /// A connected binary client.
 static inline Client enter(World *world, const char *name) {

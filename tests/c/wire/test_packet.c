@@ -163,6 +163,24 @@ static int nothing_is_left(void **state) {
 
 #define TEST(function) cmocka_unit_test_teardown(function, nothing_is_left)
 
+static void an_answer_carries_the_ref_of_its_request(void **state) {
+  (void)state;
+  Packet request = {.flags = PACKET_REQUEST | PACKET_RELIABLE, .ref = 7};
+  Packet answer = {.flags = PACKET_RELIABLE};
+  packet_answer(&answer, &request);
+  assert_int_equal(answer.flags, PACKET_RELIABLE | PACKET_RESPONSE);
+  assert_int_equal(answer.ref, 7);
+}
+
+static void what_answers_no_request_carries_nothing(void **state) {
+  (void)state;
+  Packet plain = {.ref = 7}, answer = {0};
+  packet_answer(&answer, NULL);
+  packet_answer(&answer, &plain);
+  assert_int_equal(answer.flags, 0);
+  assert_int_equal(answer.ref, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_packet_is_read_field_by_field),
@@ -177,6 +195,8 @@ int main(void) {
       TEST(the_greatest_length_does_not_overflow),
       TEST(a_written_header_is_the_one_that_was_read),
       TEST(appending_writes_header_and_payload),
+      TEST(an_answer_carries_the_ref_of_its_request),
+      TEST(what_answers_no_request_carries_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,147 @@
+// A Net whose clients are blocking sockets of this process; the loop is turned by hand.
+#pragma once
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "net/internal.h"
+
+enum { CONNS_MAX = 64, LINE_SIZE = 16 };
+
+typedef struct World {
+  Net *net;
+  uint16_t port;
+  ConnId ids[CONNS_MAX];
+  int sockets[CONNS_MAX];
+  uint32_t count, closed, turns_left;
+  Code last_close, last_fault;
+  uint64_t dropped, drop_calls;
+  uint32_t last_tag, lines, packets;
+  uint32_t answer_bytes;  // that every packet is answered with
+  char last_line[64];
+} World;
+
+static inline void *on_open(void *data, ConnId conn, const ConnInfo *info) {
+  World *world = data;
+  assert_string_equal(info->address, "127.0.0.1");
+  world->ids[world->count++] = conn;
+  return world;
+}
+
+static inline void on_packet(void *data, void *conn_data, const Packet *packet) {
+  (void)conn_data;
+  (void)packet;
+  World *world = data;
+  world->packets++;
+  if (world->answer_bytes == 0) return;
+  void *answer = mem_zalloc(world->answer_bytes);
+  net_write(
+      world->net, world->ids[0],
+      &(Out){.parts = {answer}, .sizes = {world->answer_bytes}, .flags = OUT_KEEP});
+  mem_free(answer);
+}
+
+static inline void on_line(void *data, void *conn_data, const char *text, size_t size) {
+  (void)conn_data;
+  World *world = data;
+  world->lines++;
+  snprintf(world->last_line, sizeof world->last_line, "%.*s", (int)size, text);
+}
+
+static inline void on_fault(void *data, void *conn_data, Code code, const char *text) {
+  (void)conn_data;
+  (void)text;
+  World *world = data;
+  world->last_fault = code;
+  net_close(world->net, world->ids[0]);
+}
+
+static inline void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped,
+                            uint32_t queued) {
+  (void)conn_data;
+  (void)queued;
+  World *world = data;
+  world->dropped += dropped;
+  world->drop_calls++;
+  world->last_tag = tag;
+}
+
+static inline void on_close(void *data, void *conn_data, Code code) {
+  (void)conn_data;
+  World *world = data;
+  world->closed++;
+  world->last_close = code;
+}
+
+static inline bool on_turn(void *data, uint64_t now_ms) {
+  (void)data;
+  (void)now_ms;
+  return false;
+}
+
+static inline void turn(World *world) { uv_run(net_loop(world->net), UV_RUN_NOWAIT); }
+
+static inline void world_open(World *world, NetLimits limits, Framing framing) {
+  static const NetEvents events = {.open = on_open,
+                                   .packet = on_packet,
+                                   .line = on_line,
+                                   .fault = on_fault,
+                                   .drops = on_drops,
+                                   .close = on_close,
+                                   .turn = on_turn};
+  *world = (World){0};
+  world->net = net_new(&limits, &events, world);
+  assert_int_equal(net_listen(world->net, "127.0.0.1", &world->port, framing), 0);
+}
+
+static inline void world_close(World *world) {
+  for (uint32_t i = 0; i < world->count; i++)
+    if (world->sockets[i] >= 0) close(world->sockets[i]);
+  net_free(world->net);
+  assert_int_equal(mem_live(), 0);
+}
+
+static inline uint32_t join(World *world) {
+  uint32_t index = world->count;
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_port = htons(world->port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+  while (world->count == index) turn(world);
+  world->sockets[index] = fd;
+  return index;
+}
+
+static inline Out out_of(const char *text, Priority priority) {
+  return (Out){.parts = {text, "\n"},
+               .sizes = {(uint32_t)strlen(text), 1},
+               .priority = (uint8_t)priority};
+}
+
+// Reads what is there until `wanted` has come, turning the loop meanwhile.
+static inline void expect(World *world, uint32_t index, const char *wanted) {
+  char got[4096] = {0};
+  size_t size = 0;
+  for (int i = 0; i < 1000 && size < strlen(wanted); i++) {
+    turn(world);
+    ssize_t n =
+        recv(world->sockets[index], got + size, strlen(wanted) - size, MSG_DONTWAIT);
+    if (n > 0) size += (size_t)n;
+    if (n < 0) poll(NULL, 0, 1);
+  }
+  assert_string_equal(got, wanted);
+}
+
+static const NetLimits DEFAULTS = {
+    .max_payload = 4096, .channel_capacity = 1024, .overflow = DROP_NEWEST};
