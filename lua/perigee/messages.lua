@@ -3,6 +3,7 @@
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 local json = require("cjson.safe").new()
+local json_text = require "perigee.json_text"
 
 local find = string.find
 local is_utf8 = core.is_utf8
@@ -17,6 +18,33 @@ json.encode_max_depth(DEPTH_MAX)
 json.encode_sparse_array(true) -- holes make an object of it, not an error
 
 local encode_json, decode_json, NULL = json.encode, json.decode, json.null
+
+local WIDE = 1e14 -- from here on cjson loses digits
+
+local encode_exact = json_text.encoder(encode_json, function(value)
+  return value == NULL and "null" or nil
+end)
+
+local function has_wide(value, depth)
+  if type(value) == "number" then
+    return value >= WIDE or value <= -WIDE
+  elseif type(value) == "table" and depth <= DEPTH_MAX then
+    for key, entry in next, value do
+      if has_wide(key, depth) or has_wide(entry, depth + 1) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+local function encode_value(value)
+  if not has_wide(value, 0) then
+    return encode_json(value)
+  end
+  local ok, text = pcall(encode_exact, value)
+  return ok and text or nil, text
+end
 
 local quoted, quoted_count = {}, 0
 
@@ -44,7 +72,7 @@ function messages.encode(name, value)
   if value == nil then
     return "[" .. head .. ",null]", 0
   end
-  local text, problem = encode_json(value)
+  local text, problem = encode_value(value)
   if not text then
     fault.raise("message %s: %s", head, problem)
   end

@@ -2,7 +2,6 @@
 // owns rooms; a room lists its members by id.
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/timers.h"

@@ -28,6 +28,7 @@ typedef struct FakeConn {
   Framing framing;
   bool is_stale, is_closed, is_held;
   uint32_t max_payload;
+  uint32_t writes;
   Input *inputs;
   SentNode *sent, **sent_end, *next;
 } FakeConn;
@@ -124,7 +125,10 @@ static void deliver(FakeConn *conn, const Out *out, GroupId group) {
   for (size_t at = 0; at < whole.size;)
     at += record(conn, out, group, whole.data + at, whole.size - at);
   buf_deinit(&whole);
+  conn->writes++;
 }
+
+uint32_t fake_writes(Net *net, ConnId conn) { return net->conns[conn].writes; }
 
 void net_write(Net *net, ConnId id, const Out *out) {
   FakeConn *conn = find(net, id);

@@ -36,6 +36,9 @@ void fake_drops(Net *net, ConnId conn, uint32_t tag, uint32_t dropped, uint32_t 
 /// The next message the connection got, or NULL. Valid until the Net ends.
 const Sent *fake_next(Net *net, ConnId conn);
 
+/// How many messages were written to the connection; one may hold several packets.
+uint32_t fake_writes(Net *net, ConnId conn);
+
 /// Whether the server has closed it.
 bool fake_is_closed(Net *net, ConnId conn);
 bool fake_is_held(Net *net, ConnId conn);

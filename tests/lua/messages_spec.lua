@@ -66,6 +66,16 @@ describe("messages", function()
     fails("nesting", "f", loop)
   end)
 
+  it("keep every digit of large numbers", function()
+    local value = { id = 2 ^ 53, at = -1790000000123456, [2 ^ 53 - 1] = { "x", 1.5, true } }
+    local body = messages.encode("wide", value)
+    assert.equal(
+      '["wide",{"9007199254740991":["x",1.5,true],"at":-1790000000123456,"id":9007199254740992}]',
+      body
+    )
+    assert.equal(2 ^ 53, select(2, messages.decode(body)).id)
+  end)
+
   it("take tables with holes and with ids as keys", function()
     local body = messages.encode("scores", { [7] = 1, [5000] = 2 })
     local _, value = messages.decode(body)

@@ -1,6 +1,5 @@
 // Fan-out over real sockets: order, priorities, what is left out, slow readers and
 // their counts.
-#include <fcntl.h>
 
 #include "socket_world.h"
 

@@ -2,7 +2,6 @@
 #include "net/signals.h"
 
 #include <signal.h>
-#include <string.h>
 
 #include "loop_world.h"
 

@@ -1,0 +1,97 @@
+--- JSON text that is exact: numbers get as many digits as they need. lua-cjson keeps 14, too few
+--- for a 53-bit id or a time in microseconds.
+
+local DEPTH_MAX = 64
+
+local json_text = {}
+
+
+--- The shortest of 14 to 17 digits that reads back as the same number. Raises for what JSON lacks.
+---@param value number
+---@return string
+function json_text.number(value)
+  if value ~= value or value == math.huge or value == -math.huge then
+    error("JSON has no " .. tostring(value), 0)
+  end
+  for digits = 14, 16 do
+    local text = ("%." .. digits .. "g"):format(value)
+    if tonumber(text) == value then
+      return text
+    end
+  end
+  return ("%.17g"):format(value)
+end
+
+
+-- The length of a table that is to be an array: keys 1 to n, at most every second one missing.
+local function array_length(value)
+  local count, last = 0, 0
+  for key in next, value do
+    if type(key) ~= "number" or key < 1 or key % 1 ~= 0 then
+      return nil
+    end
+    count, last = count + 1, math.max(last, key)
+  end
+  if count == 0 or last > 2 * count then
+    return nil
+  end
+  return last
+end
+
+
+--- An encoder. `encode_plain` gives the text of strings and booleans; `special(value)` may give the
+--- text of a value that is to be sent in a way of its own, and is asked first.
+---@param encode_plain fun(value: string|boolean): string
+---@param special fun(value: any): string?
+---@return fun(value: any): string encode raises for what JSON cannot hold
+function json_text.encoder(encode_plain, special)
+  local encode_value
+
+  local function encode_array(value, length, depth)
+    local out = {}
+    for i = 1, length do
+      out[i] = encode_value(value[i], depth)
+    end
+    return "[" .. table.concat(out, ",") .. "]"
+  end
+
+  local function encode_object(value, depth)
+    local out = {}
+    for key, item in next, value do
+      if type(key) ~= "string" and type(key) ~= "number" then
+        error("JSON cannot have a " .. type(key) .. " as a key", 0)
+      end
+      local name = type(key) == "number" and json_text.number(key) or key
+      out[#out + 1] = encode_plain(name) .. ":" .. encode_value(item, depth)
+    end
+    table.sort(out)
+    return "{" .. table.concat(out, ",") .. "}"
+  end
+
+  function encode_value(value, depth)
+    local kind = type(value)
+    local text = value == nil and "null" or special(value)
+    if text then
+      return text
+    elseif kind == "number" then
+      return json_text.number(value)
+    elseif kind == "string" or kind == "boolean" then
+      return encode_plain(value)
+    elseif kind ~= "table" then
+      error("JSON cannot hold a " .. kind, 0)
+    elseif depth == DEPTH_MAX then
+      error("JSON nested too deep; does a table hold itself?", 0)
+    end
+    local length = array_length(value)
+    if length then
+      return encode_array(value, length, depth + 1)
+    end
+    return encode_object(value, depth + 1)
+  end
+
+  return function(value)
+    return encode_value(value, 0)
+  end
+end
+
+return json_text
