@@ -8,7 +8,9 @@
 #include "net/internal.h"
 
 static Backlog *backlog_of(Conn *conn) {
-  if (!conn->backlog) conn->backlog = mem_zalloc(sizeof *conn->backlog);
+  if (conn->backlog) return conn->backlog;
+  conn->backlog = mem_zalloc(sizeof *conn->backlog);
+  conn->backlog->total = &conn->net->backlog_bytes;
   return conn->backlog;
 }
 
@@ -25,6 +27,11 @@ void backlog_free(Conn *conn) {
   mem_free(backlog->drops);
   mem_free(backlog);
   conn->backlog = NULL;
+}
+
+static void count_bytes(Backlog *backlog, int64_t change) {
+  backlog->bytes += (size_t)change;
+  *backlog->total += (size_t)change;
 }
 
 static void count_drop(Conn *conn, uint32_t tag) {
@@ -63,7 +70,7 @@ static void forget(Backlog *backlog, const Waiting *item) {
     backlog->kept--;
   else
     backlog->droppable--;
-  backlog->bytes -= item->size;
+  count_bytes(backlog, -(int64_t)item->size);
 }
 
 // Moves what is live to the front, once at least half of a lane is dead or gone.
@@ -161,7 +168,7 @@ static void drop_all(Backlog *backlog) {
     backlog->lanes[i] = (Lane){0};
   }
   backlog->droppable = backlog->kept = 0;
-  backlog->bytes = 0;
+  count_bytes(backlog, -(int64_t)backlog->bytes);
 }
 
 static void condemn(Conn *conn) {
@@ -170,20 +177,30 @@ static void condemn(Conn *conn) {
   conn_end(conn, UV_ENOBUFS);
 }
 
+// How much may wait for one connection. Many that do not read share a total: past it
+// each is held to little.
+static size_t byte_limit(const Net *net) {
+  return net->backlog_bytes < NET_BACKLOG_TOTAL ? NET_BACKLOG_BYTES : NET_BACKLOG_SHARE;
+}
+
+// Messages that may not be dropped have some space of their own, so that a connection
+// is not condemned because droppable ones fill the rest.
+static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
+  uint32_t count = conn->net->limits.channel_capacity + BACKLOG_KEPT_SPARE;
+  if (conn->backlog->kept < count &&
+      conn->backlog->bytes + item->size <= bytes + NET_BACKLOG_KEPT)
+    return true;
+  condemn(conn);
+  return false;
+}
+
 // Makes room for a message, or says that there is none for it.
 static bool has_room(Conn *conn, const Waiting *item) {
   Backlog *backlog = conn->backlog;
   uint32_t capacity = conn->net->limits.channel_capacity;
-  if (item->flags & OUT_KEEP) {
-    // Only a peer that asks and never reads gets here.
-    if (backlog->kept < capacity + BACKLOG_KEPT_SPARE &&
-        backlog->bytes + item->size <= NET_BACKLOG_BYTES)
-      return true;
-    condemn(conn);
-    return false;
-  }
-  while (backlog->droppable >= capacity ||
-         backlog->bytes + item->size > NET_BACKLOG_BYTES) {
+  size_t bytes = byte_limit(conn->net);
+  if (item->flags & OUT_KEEP) return has_room_kept(conn, item, bytes);
+  while (backlog->droppable >= capacity || backlog->bytes + item->size > bytes) {
     if (conn->net->limits.overflow == OVERFLOW_DISCONNECT) {
       condemn(conn);
       return false;
@@ -206,7 +223,7 @@ void backlog_take(Conn *conn, uint8_t priority, const Frame *frame, uint32_t fir
     if (item.key) replace_key(backlog, lane, tag, item.key);
     if (!has_room(conn, &item)) continue;
     lane_push(lane, &item, frame->bytes.data + start);
-    backlog->bytes += item.size;
+    count_bytes(backlog, item.size);
     if (item.flags & OUT_KEEP)
       backlog->kept++;
     else

@@ -38,7 +38,21 @@ static void fault(Conn *conn, int error) {
 }
 
 static bool takes_input(const Conn *conn) {
-  return conn->state == CONN_OPEN && !conn->is_held && !conn->is_ended;
+  return conn->state == CONN_OPEN && !conn->is_held && !conn->is_paused &&
+         !conn->is_ended;
+}
+
+static void resume_later(Conn *conn) {
+  if (conn->is_resumed) return;
+  conn->is_resumed = true;
+  list_add(&conn->net->resumed, conn);
+}
+
+void conn_pause(Conn *conn) {
+  if (conn->state != CONN_OPEN || conn->is_paused) return;
+  conn->is_paused = true;
+  uv_read_stop((uv_stream_t *)&conn->tcp);
+  resume_later(conn);
 }
 
 // Both readers hand up what is whole and return how many bytes that was.
@@ -131,8 +145,9 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
   if (count > 0) {
     // A closing connection's input is read and thrown away, so that closing sends no
     // reset.
-    if (conn->state == CONN_OPEN)
-      take_input(conn, (const uint8_t *)buf->base, (size_t)count);
+    if (conn->state != CONN_OPEN) return;
+    take_input(conn, (const uint8_t *)buf->base, (size_t)count);
+    if (count == READ_BUFFER_BYTES) conn_pause(conn);
     return;
   }
   if (count == 0) return;
@@ -158,13 +173,12 @@ void net_release(Net *net, ConnId id) {
   Conn *conn = conn_find(net, id);
   if (!conn || !conn->is_held) return;
   conn->is_held = false;
-  if (conn->is_resumed) return;
-  conn->is_resumed = true;
-  list_add(&net->resumed, conn);
+  resume_later(conn);
 }
 
 void conn_resume(Conn *conn) {
-  if (conn->state != CONN_OPEN || conn->is_held || conn->is_ended) return;
+  conn->is_paused = false;
+  if (!takes_input(conn)) return;
   uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read);
   if (conn->in.size == 0) return;
   size_t done = read_bytes(conn, conn->in.data, conn->in.size);

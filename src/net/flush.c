@@ -242,6 +242,7 @@ void flush_group(Net *net, Group *group, unsigned mask) {
   if (!(mask & group->source.pending)) return;
   for (uint32_t i = 0; i < group->count; i++) flush_conn(group->members[i].conn, mask);
   group_reset(net, group, mask);
+  if (!group->source.pending) group_forget_skips(group);
 }
 
 // Flushes the dirty sources and keeps in the lists those that still have something

@@ -87,6 +87,17 @@ void group_reset(Net *net, Group *group, unsigned mask) {
   }
 }
 
+void group_forget_skips(Group *group) {
+  for (uint32_t i = 0; i < group->count; i++) {
+    Member *member = &group->members[i];
+    member->skip_count = 0;
+    if (member->skip_capacity <= SKIPS_KEPT) continue;
+    mem_free(member->skips);
+    member->skips = NULL;
+    member->skip_capacity = 0;
+  }
+}
+
 void net_group_close(Net *net, GroupId id) {
   Group *group = find_group(net, id);
   if (!group) return;

@@ -23,6 +23,7 @@ enum {
   WRITE_CHUNK_BYTES =
       64 << 10,  // handed to uv_write at a time; more cannot be dropped any more
   FRAME_POOL_MAX = 256,          // empty frames kept for reuse
+  SKIPS_KEPT = 64,               // a member's longer list of skips gives its memory back
   FRAME_KEEP_BYTES = 256 << 10,  // larger frames give their memory back
   LISTEN_BACKLOG = 4096,
   BACKLOG_KEPT_SPARE = 256,  // control messages that may wait beyond the capacity
@@ -112,6 +113,7 @@ typedef struct Backlog {
   Lane lanes[PRIORITY_COUNT];
   uint32_t droppable, kept;  // messages waiting, by whether overflow may drop them
   size_t bytes;
+  size_t *total;  // of all backlogs; the net's
   Drop *drops;  // not yet reported
   uint32_t drop_count, drop_capacity;
 } Backlog;
@@ -129,6 +131,7 @@ struct Conn {
   uint8_t framing;  // Framing
   bool is_held;
   bool is_ended;     // in net->ended
+  bool is_paused;    // it has had its share of this turn
   bool is_resumed;   // in net->resumed
   bool is_reported;  // in net->dropping
   bool is_urgent;    // its whole stream goes out this turn
@@ -164,6 +167,7 @@ struct Net {
   uv_idle_t idle;  // runs while there is more to do, so that the loop does not wait
   uv_timer_t clock;
   uint64_t clock_due_ms;  // what `clock` is set to
+  uint64_t polled_ms;     // when the loop went to look at the sockets
   Timers timers;
   Timer frame_timer;
   uint64_t next_frame_us;
@@ -176,8 +180,9 @@ struct Net {
   uint32_t free_frame_count;
   List dirty_groups, dirty_conns;  // with something pending
   List ended;                      // to be told upwards
-  List resumed;                    // released with input waiting
+  List resumed;                    // released or paused: input may be waiting
   List dropping;                   // with drops to report
+  size_t backlog_bytes;            // that wait in all backlogs
   Listener *listeners;
   uint64_t accept_warned_ms;
   uint64_t descriptors;  // how many this process may have
@@ -209,6 +214,8 @@ static inline uint32_t frame_start(const Frame *frame, uint32_t index) {
 // group.c
 /// Takes the conn out of all its groups.
 void group_leave_all(Conn *conn);
+/// Forgets what members were not to get, once nothing is pending.
+void group_forget_skips(Group *group);
 /// Empties the group's frames of the priorities in `mask`; everyone has taken them.
 void group_reset(Net *net, Group *group, unsigned mask);
 
@@ -245,7 +252,10 @@ Conn *conn_find(const Net *net, ConnId id);
 void conn_end(Conn *conn, int error);
 /// Tells upwards that the conn in net->ended is gone, or condemned.
 void conn_tell_end(Conn *conn);
-/// Continues with input that waited while the conn was held.
+/// Leaves the rest of the conn's input for the next turn, so that one that floods does
+/// not make the others wait.
+void conn_pause(Conn *conn);
+/// Continues with input that waited while the conn was held or paused.
 void conn_resume(Conn *conn);
 /// A closing conn has nothing left to write.
 void conn_drained(Conn *conn);

@@ -30,10 +30,10 @@ void net_set_limits(Net *net, const NetLimits *limits) { net->limits = *limits; 
 
 // --- The turn ---
 
+// Only wakes the loop: timers run once the sockets have been looked at.
 static void on_clock(uv_timer_t *clock) {
   Net *net = clock->data;
   net->clock_due_ms = UINT64_MAX;
-  timers_run(&net->timers, net_now_ms(net));
 }
 
 static void arm_clock(Net *net) {
@@ -54,13 +54,17 @@ static bool tell_ended(Net *net) {
   return is_any;
 }
 
-static bool resume_released(Net *net) {
-  bool is_any = net->resumed.count > 0;
-  while (net->resumed.count) {
-    Conn *conn = net->resumed.items[--net->resumed.count];
+// Those that pause again meanwhile wait for the next turn.
+static bool resume_waiting(Net *net) {
+  List list = net->resumed;
+  net->resumed = (List){0};
+  for (uint32_t i = 0; i < list.count; i++) {
+    Conn *conn = list.items[i];
     conn->is_resumed = false;
     conn_resume(conn);
   }
+  bool is_any = list.count > 0;
+  list_deinit(&list);
   return is_any;
 }
 
@@ -72,7 +76,7 @@ static void end_turn(Net *net) {
   bool is_more = net->events.turn(data, net_now_ms(net));
   is_more |= flush_turn(net);
   is_more |= tell_ended(net);
-  is_more |= resume_released(net);
+  is_more |= resume_waiting(net);
   if (is_more)
     uv_idle_start(&net->idle, on_idle);
   else
@@ -80,9 +84,19 @@ static void end_turn(Net *net) {
   arm_clock(net);
 }
 
-// Timers run before the loop waits, sockets after: a turn ends after either.
-static void on_prepare(uv_prepare_t *prepare) { end_turn(prepare->data); }
-static void on_check(uv_check_t *check) { end_turn(check->data); }
+static void on_prepare(uv_prepare_t *prepare) {
+  Net *net = prepare->data;
+  end_turn(net);
+  net->polled_ms = net_now_ms(net);
+}
+
+// Sockets come before the timers that were due when they were looked at. After a handler
+// that took seconds nobody is silent or late whose packets have arrived meanwhile.
+static void on_check(uv_check_t *check) {
+  Net *net = check->data;
+  timers_run(&net->timers, net->polled_ms);
+  end_turn(net);
+}
 
 // --- Writing ---
 
@@ -96,7 +110,9 @@ void net_write(Net *net, ConnId id, const Out *out) {
     conn->direct.is_dirty = true;
     list_add(&net->dirty_conns, conn);
   }
-  if (frame->bytes.size > NET_FRAME_BYTES) flush_conn(conn, PRIORITIES_ALL);
+  if (frame->bytes.size <= NET_FRAME_BYTES) return;
+  flush_conn(conn, PRIORITIES_ALL);
+  conn_pause(conn);
 }
 
 void net_set_max_payload(Net *net, ConnId id, uint32_t bytes) {

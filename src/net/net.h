@@ -24,7 +24,10 @@ typedef enum Overflow { DROP_NEWEST, DROP_OLDEST, OVERFLOW_DISCONNECT } Overflow
 
 enum {
   ADDRESS_SIZE = 46,            // text of an IPv6 address and its NUL
-  NET_BACKLOG_BYTES = 8 << 20,  // bytes that may wait for one slow connection
+  NET_BACKLOG_BYTES = 8 << 20,    // bytes that may wait for one slow connection,
+  NET_BACKLOG_TOTAL = 256 << 20,  // until so many wait for all of them:
+  NET_BACKLOG_SHARE = 128 << 10,  // then no more for each than this
+  NET_BACKLOG_KEPT = 256 << 10,   // and OUT_KEEP ones that much beyond either
   NET_FRAME_BYTES = 512 << 10,  // a source with more than this pending is flushed early
   NET_LINGER_MS = 2000,  // how long a closing connection may take to read the rest
   NET_PACKET_DEADLINE_MS = 10000,  // a packet once begun is complete by then; a line,
