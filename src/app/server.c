@@ -1,8 +1,10 @@
 // What happens in which order: start, the turn, reload, stop. Each layer's own work is
 // its own; this file only connects them.
+#define _GNU_SOURCE  // program_invocation_name
 #include "app/server.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -355,19 +357,22 @@ static void print_ready(const Server *server) {
   fflush(stdout);
 }
 
+// The commands are told as this program was called, so that they can be copied.
 static void log_hint(const Server *server) {
   const char *host = config_text(&server->config, KEY_HOST);
   if (strcmp(host, "0.0.0.0") == 0) host = "127.0.0.1";
-  char line[160];
-  snprintf(line, sizeof line, "perigee connect %s:%u", host, server->port);
+  char line[PATH_MAX];
+  snprintf(line, sizeof line, "%s connect %s:%u", program_invocation_name, host,
+           server->port);
   log_info("to join from another terminal", log_str("run", line));
   if (server->text_port != 0) {
     snprintf(line, sizeof line, "nc %s %u", host, server->text_port);
     log_info("to join as lines of text", log_str("run", line));
   }
-  if (server->game == NULL && game_check(".") == NULL)
-    log_info("there is a game.lua in this folder; to serve it",
-             log_str("run", "perigee run ."));
+  if (server->game == NULL && game_check(".") == NULL) {
+    snprintf(line, sizeof line, "%s run .", program_invocation_name);
+    log_info("there is a game.lua in this folder; to serve it", log_str("run", line));
+  }
 }
 
 // Connections that arrive while on_start runs wait in the kernel's queue.

@@ -19,6 +19,7 @@ typedef struct Names {
   uint64_t key[2];
 } Names;
 
+/// An empty map with a random key.
 void names_init(Names *names);
 void names_deinit(Names *names);
 

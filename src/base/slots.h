@@ -23,6 +23,7 @@ typedef struct Slots {
   uint32_t free_head, free_tail;
 } Slots;
 
+/// Frees the table; the values are their owner's.
 void slots_deinit(Slots *slots);
 
 /// Stores `value` (not NULL) and returns its id, or 0 when SLOTS_MAX values are in.

@@ -7,6 +7,9 @@
 
 enum { NAME_MAX_BYTES = 64 };
 
+/// What text_is_name asks for, in words for people.
+#define TEXT_NAME_RULE "1 to 64 bytes of UTF-8 without control characters"
+
 /// Reads the character at the start of `text` into `code`. Returns the bytes it takes
 /// up, or 0 when there is no well-formed one.
 size_t text_read_char(const char *text, size_t size, uint32_t *code);

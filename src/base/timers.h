@@ -9,7 +9,7 @@ typedef struct Timer Timer;
 typedef void TimerCallback(void *data, uint64_t now_ms);
 
 struct Timer {
-  uint64_t due_ms;
+  uint64_t due_ms;  // stays after the timer has fired
   TimerCallback *callback;
   void *data;
   uint64_t order;  // timers for the same time run in the order in which they were set

@@ -19,19 +19,20 @@ static void lane_deinit(Lane *lane) {
   mem_free(lane->items);
 }
 
+static void count_bytes(Backlog *backlog, int64_t change) {
+  backlog->bytes += (size_t)change;
+  *backlog->total += (size_t)change;
+}
+
 void backlog_free(Conn *conn) {
   Backlog *backlog = conn->backlog;
   if (!backlog) return;
+  count_bytes(backlog, -(int64_t)backlog->bytes);
   for (int i = 0; i < PRIORITY_COUNT; i++) lane_deinit(&backlog->lanes[i]);
   buf_deinit(&backlog->writing);
   mem_free(backlog->drops);
   mem_free(backlog);
   conn->backlog = NULL;
-}
-
-static void count_bytes(Backlog *backlog, int64_t change) {
-  backlog->bytes += (size_t)change;
-  *backlog->total += (size_t)change;
 }
 
 static void count_drop(Conn *conn, uint32_t tag) {
@@ -73,6 +74,13 @@ static void forget(Backlog *backlog, const Waiting *item) {
   count_bytes(backlog, -(int64_t)item->size);
 }
 
+static void shrink(Buf *buf) {
+  Buf small = {0};
+  buf_append(&small, buf->data, buf->size);
+  buf_deinit(buf);
+  *buf = small;
+}
+
 // Moves what is live to the front, once at least half of a lane is dead or gone.
 static void lane_compact(Lane *lane) {
   if (lane->at + lane->dead_bytes < 4096 ||
@@ -93,6 +101,7 @@ static void lane_compact(Lane *lane) {
   lane->at = lane->dead_bytes = 0;
   lane->head = 0;
   lane->count = kept;
+  if (lane->bytes.capacity / 4 >= to + WRITE_CHUNK_BYTES) shrink(&lane->bytes);
 }
 
 // Takes the oldest message off a lane; its bytes are at the returned place until the

@@ -190,6 +190,7 @@ void conn_resume(Conn *conn) {
 
 static void on_closed(uv_handle_t *handle) {
   Conn *conn = handle->data;
+  if (conn->is_refused) conn->net->refused_count--;
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
     frame_release(conn->net, &conn->direct, i);
   backlog_free(conn);
@@ -218,6 +219,13 @@ static void read_address(const Conn *conn, char address[ADDRESS_SIZE]) {
     memmove(address, address + 7, strlen(address + 7) + 1);
 }
 
+// One that was closed as it came has a while to read why, unless so many have that they
+// would use up the descriptors.
+static void limit_refused(Conn *conn) {
+  conn->is_refused = true;
+  if (++conn->net->refused_count > REFUSED_MAX) conn_destroy(conn);
+}
+
 void conn_accept(Listener *listener) {
   Net *net = listener->net;
   Conn *conn = mem_zalloc(sizeof *conn);
@@ -237,6 +245,7 @@ void conn_accept(Listener *listener) {
   ConnInfo info = {.framing = listener->framing};
   read_address(conn, info.address);
   conn->data = net->events.open(net->data, conn->id, &info);
+  if (conn->state == CONN_CLOSING) limit_refused(conn);
   if (takes_input(conn)) uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read);
 }
 

@@ -22,10 +22,11 @@ enum {
   READ_BUFFER_BYTES = 64 << 10,  // shared by all connections of a loop
   WRITE_CHUNK_BYTES =
       64 << 10,  // handed to uv_write at a time; more cannot be dropped any more
-  FRAME_POOL_MAX = 256,          // empty frames kept for reuse
-  SKIPS_KEPT = 64,               // a member's longer list of skips gives its memory back
+  FRAME_POOL_MAX = 256,  // empty frames kept for reuse
+  SKIPS_KEPT = 64,       // a member's longer list of skips gives its memory back
   FRAME_KEEP_BYTES = 256 << 10,  // larger frames give their memory back
   LISTEN_BACKLOG = 4096,
+  REFUSED_MAX = 64,  // connections closed as they came that may linger at a time
   BACKLOG_KEPT_SPARE = 256,  // control messages that may wait beyond the capacity
   PRIORITIES_ALL = (1 << PRIORITY_COUNT) - 1,
 };
@@ -114,7 +115,7 @@ typedef struct Backlog {
   uint32_t droppable, kept;  // messages waiting, by whether overflow may drop them
   size_t bytes;
   size_t *total;  // of all backlogs; the net's
-  Drop *drops;  // not yet reported
+  Drop *drops;    // not yet reported
   uint32_t drop_count, drop_capacity;
 } Backlog;
 
@@ -137,6 +138,7 @@ struct Conn {
   bool is_urgent;    // its whole stream goes out this turn
   bool is_slow;      // condemned as a SlowConsumer
   bool is_eof;       // the other side writes no more
+  bool is_refused;   // counted in net->refused_count
   ConnId id;
   uint32_t max_payload;
   uint32_t scanned;  // bytes of `in` known to hold no end of line
@@ -184,6 +186,7 @@ struct Net {
   List dropping;                   // with drops to report
   size_t backlog_bytes;            // that wait in all backlogs
   Listener *listeners;
+  uint32_t refused_count;  // closed as they came and not gone yet
   uint64_t accept_warned_ms;
   uint64_t descriptors;  // how many this process may have
   bool is_stopping;

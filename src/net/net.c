@@ -90,8 +90,9 @@ static void on_prepare(uv_prepare_t *prepare) {
   net->polled_ms = net_now_ms(net);
 }
 
-// Sockets come before the timers that were due when they were looked at. After a handler
-// that took seconds nobody is silent or late whose packets have arrived meanwhile.
+// Sockets come before the timers that were due when they were looked at. After a
+// handler that took seconds nobody is silent or late whose packets have arrived
+// meanwhile.
 static void on_check(uv_check_t *check) {
   Net *net = check->data;
   timers_run(&net->timers, net->polled_ms);

@@ -23,7 +23,7 @@ typedef enum Framing { FRAMING_PACKETS, FRAMING_LINES } Framing;
 typedef enum Overflow { DROP_NEWEST, DROP_OLDEST, OVERFLOW_DISCONNECT } Overflow;
 
 enum {
-  ADDRESS_SIZE = 46,            // text of an IPv6 address and its NUL
+  ADDRESS_SIZE = 46,              // text of an IPv6 address and its NUL
   NET_BACKLOG_BYTES = 8 << 20,    // bytes that may wait for one slow connection,
   NET_BACKLOG_TOTAL = 256 << 20,  // until so many wait for all of them:
   NET_BACKLOG_SHARE = 128 << 10,  // then no more for each than this

@@ -44,8 +44,7 @@ void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
     return;
   }
   if (!text_is_name(name.bytes, name.size)) {
-    refuse(relay, peer, packet, CODE_PROTOCOL,
-           "channel names are 1 to 64 bytes of UTF-8 without control characters");
+    refuse(relay, peer, packet, CODE_PROTOCOL, "channel names are " TEXT_NAME_RULE);
     return;
   }
   uint32_t known = names_find(&relay->channel_names, name.bytes, name.size);

@@ -1,6 +1,7 @@
 // Carrying out a handler's commands. What a command named may have gone since it was
 // queued (an earlier command of the same handler closed the peer): then it is left out.
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "relay/internal.h"
@@ -23,6 +24,23 @@ static Packet packet_of(const Command *command, uint16_t channel, uint16_t type)
 }
 
 // --- To rooms and everybody ---
+
+static int compare_ids(const void *a, const void *b) {
+  ConnId left, right;
+  memcpy(&left, a, sizeof left);
+  memcpy(&right, b, sizeof right);
+  return (left > right) - (left < right);
+}
+
+// A script may name a peer twice. Returns how many ids are left.
+static uint32_t remove_doubles(ConnId *ids, uint32_t count) {
+  uint32_t kept = 1;
+  qsort(ids, count, sizeof *ids, compare_ids);
+  for (uint32_t i = 1; i < count; i++)
+    if (ids[i] != ids[kept - 1]) ids[kept++] = ids[i];
+  return kept;
+}
+
 // The connections to leave out. Returns how many of them would have got it.
 static uint32_t collect_except(Relay *relay, const Command *command, const Room *room) {
   uint32_t left_out = 0;
@@ -36,6 +54,9 @@ static uint32_t collect_except(Relay *relay, const Command *command, const Room 
     buf_append(&relay->except, &peer->conn, sizeof peer->conn);
     left_out++;
   }
+  if (left_out > 1)
+    left_out = remove_doubles((ConnId *)(void *)relay->except.data, left_out);
+  relay->except.size = left_out * sizeof(ConnId);
   return left_out;
 }
 

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "relay/internal.h"
 
+static const char TOO_MANY_ROOMS[] = "you are in too many rooms";
+
 Code join_fault(const Peer *peer, const Room *room, const char **why) {
   if (!room || room->state > ROOM_OPEN) {
     *why = "there is no such room";
@@ -19,7 +21,7 @@ Code join_fault(const Peer *peer, const Room *room, const char **why) {
     return CODE_ROOM_FULL;
   }
   if (peer->room_count >= RELAY_ROOMS_PER_PEER) {
-    *why = "you are in too many rooms";
+    *why = TOO_MANY_ROOMS;
     return CODE_ROOM_FULL;
   }
   return CODE_CLOSED;
@@ -62,6 +64,10 @@ static Room *find_or_create(Relay *relay, Peer *peer, Text name,
                   "there is no such room");
     return NULL;
   }
+  if (peer->room_count >= RELAY_ROOMS_PER_PEER) {
+    session_error(relay->session, peer, request, CODE_ROOM_FULL, TOO_MANY_ROOMS);
+    return NULL;
+  }
   int err;
   Room *room = room_reserve(relay, name, &err);
   if (room)
@@ -76,7 +82,7 @@ void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request) {
   if (peer->state != PEER_CONNECTED) return;
   if (!text_is_name(name.bytes, name.size)) {
     session_error(relay->session, peer, request, CODE_PROTOCOL,
-                  "room names are 1 to 64 bytes of UTF-8 without control characters");
+                  "room names are " TEXT_NAME_RULE);
     return;
   }
   Room *room = find_or_create(relay, peer, name, request);

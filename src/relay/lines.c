@@ -30,8 +30,7 @@ static void on_leave(Relay *relay, Peer *peer, Text name) {
 
 static void on_name(Relay *relay, Peer *peer, Text name) {
   if (!text_is_name(name.bytes, name.size)) {
-    complain(relay, peer, CODE_PROTOCOL,
-             "names are 1 to 64 bytes of UTF-8 without control characters");
+    complain(relay, peer, CODE_PROTOCOL, "names are " TEXT_NAME_RULE);
     return;
   }
   char old[NAME_MAX_BYTES + 1];

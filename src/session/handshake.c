@@ -1,4 +1,4 @@
-// How a connection becomes a peer: the limits at the door, HELLO, the question to the
+// How a connection becomes a peer: the limits on admission, HELLO, the question to the
 // layer above, and WELCOME or REJECTED. A text peer says nothing and is asked about at
 // once.
 
@@ -23,9 +23,9 @@ static bool is_full(const Session *session) {
   return session->connected + session->connecting >= session->limits.max_clients;
 }
 
-// --- At the door ---
+// --- Admission ---
 // Why a new connection may not even say HELLO, or NULL.
-static const char *door_fault(Session *session, const ConnInfo *info) {
+static const char *admission_fault(Session *session, const ConnInfo *info) {
   const SessionLimits *limits = &session->limits;
   if ((uint64_t)session->open >= (uint64_t)limits->max_clients + SESSION_SPARE)
     return SERVER_FULL;
@@ -37,8 +37,8 @@ static const char *door_fault(Session *session, const ConnInfo *info) {
   return NULL;
 }
 
-static void turn_away(Session *session, ConnId conn, const ConnInfo *info,
-                      const char *why) {
+static void refuse_conn(Session *session, ConnId conn, const ConnInfo *info,
+                        const char *why) {
   session->stats.ended[CODE_SERVER_FULL]++;
   log_info("refused", log_str("address", info->address),
            log_str("reason", code_name(CODE_SERVER_FULL)), log_str("text", why));
@@ -90,10 +90,10 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
     net_close(session->net, conn);
     return NULL;
   }
-  const char *why = door_fault(session, info);
+  const char *why = admission_fault(session, info);
   Peer *peer = why ? NULL : add_peer(session, conn, info);
   if (!peer) {
-    turn_away(session, conn, info, why ? why : SERVER_FULL);
+    refuse_conn(session, conn, info, why ? why : SERVER_FULL);
     return NULL;
   }
   if (peer->framing == FRAMING_PACKETS) {
@@ -119,7 +119,7 @@ static const char *hello_fault(const Session *session, const Hello *hello, Code 
   }
   if (!text_is_name(hello->name.bytes, hello->name.size)) {
     *code = CODE_PROTOCOL;
-    return "names are 1 to 64 bytes of UTF-8 without control characters";
+    return "names are " TEXT_NAME_RULE;
   }
   *code = CODE_SERVER_FULL;
   return is_full(session) ? SERVER_FULL : NULL;

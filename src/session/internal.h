@@ -45,6 +45,10 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet);
 /// Sets the peer's timer for whatever is due next in its state.
 void keepalive_arm(Session *session, Peer *peer);
 
+/// Takes limits that have changed into use: the next PING is due an interval from now
+/// at the latest. `was_pinged`: there were PINGs before.
+void keepalive_refresh(Session *session, Peer *peer, bool was_pinged);
+
 /// The first PING is due one interval from now.
 void keepalive_start(Session *session, Peer *peer);
 

@@ -4,6 +4,8 @@
 
 #include "session/internal.h"
 
+enum { LATE_MS = 1000 };  // a timer later than this: the process stood still
+
 static bool is_pinged(const Session *session, const Peer *peer) {
   return peer->state == PEER_CONNECTED && peer->framing == FRAMING_PACKETS &&
          session->limits.ping_interval_ms > 0;
@@ -38,6 +40,12 @@ static void send_ping(Session *session, Peer *peer, uint64_t now_ms) {
 static void on_timer(void *data, uint64_t now_ms) {
   Peer *peer = data;
   Session *session = peer->owner;
+  if (now_ms > peer->timer.due_ms + LATE_MS) {
+    // What came meanwhile is read before anybody is judged.
+    timers_set(net_timers(session->net), &peer->timer, now_ms + LATE_MS, on_timer,
+               peer);
+    return;
+  }
   if (now_ms >= silence_ends(session, peer)) {
     on_silence(session, peer);
     return;
@@ -69,6 +77,12 @@ void keepalive_arm(Session *session, Peer *peer) {
     timers_stop(net_timers(session->net), &peer->timer);
   else
     timers_set(net_timers(session->net), &peer->timer, due_ms, on_timer, peer);
+}
+
+void keepalive_refresh(Session *session, Peer *peer, bool was_pinged) {
+  uint64_t soon_ms = net_now_ms(session->net) + session->limits.ping_interval_ms;
+  if (!was_pinged || peer->next_ping_ms > soon_ms) peer->next_ping_ms = soon_ms;
+  keepalive_arm(session, peer);
 }
 
 void keepalive_start(Session *session, Peer *peer) {

@@ -41,7 +41,12 @@ void session_free(Session *session) {
 }
 
 void session_set_limits(Session *session, const SessionLimits *limits) {
+  bool was_pinged = session->limits.ping_interval_ms > 0;
   session->limits = *limits;
+  if (!session->net) return;
+  Peer *peer;
+  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
+    if (peer->state != PEER_CLOSED) keepalive_refresh(session, peer, was_pinged);
 }
 
 Peer *session_find(const Session *session, uint32_t peer) {
@@ -84,7 +89,7 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
   log_info(message, log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size),
            log_str("address", peer->address), log_str("reason", code_name(code)),
-           log_str("text", text ? text : ""));
+           text ? log_str("text", text) : (LogField){0});
   if (was_connected)
     session->events.disconnect(session->data, peer, code);
   else

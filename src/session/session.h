@@ -118,6 +118,8 @@ void session_attach(Session *session, Net *net);
 
 void session_free(Session *session);
 
+/// Takes new limits into use: max_payload for peers that are accepted from now on,
+/// max_clients for those that come.
 void session_set_limits(Session *session, const SessionLimits *limits);
 
 /// WELCOME and a place among the connected. False when the peer is gone by now.

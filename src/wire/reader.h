@@ -18,6 +18,7 @@ typedef struct Text {
   uint32_t size;
 } Text;
 
+/// A cursor at the start of `bytes`, which may be NULL when `size` is 0. Not owned.
 Reader reader_of(const void *bytes, size_t size);
 
 uint8_t reader_u8(Reader *reader);

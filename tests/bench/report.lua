@@ -71,11 +71,11 @@ local function print_hook(servers)
 end
 
 local function print_idle(servers)
-  local round = servers.relay[1]
+  local floor, relay = servers.floor[1], servers.relay[1]
   for _, spec in ipairs(IDLE_TARGETS) do
-    local value = round[spec.key]
-    print_row("idle-" .. round.clients, spec.unit, "", number(value), "", "≤ " .. spec.target,
-      value <= spec.target)
+    local base, value = floor[spec.key], relay[spec.key]
+    print_row("idle-" .. relay.clients, spec.unit, number(base), number(value),
+      string.format("%.2f ×", value / base), "≤ " .. spec.target, value <= spec.target)
   end
 end
 

@@ -110,14 +110,14 @@ describe("the client of the tests", function()
 
   local function connect(class)
     local client = class.connect(listener:getsockname().port)
-    wait.until_true(function() return peer end)
+    wait.for_true(function() return peer end)
     return client
   end
 
   it("sends what it is told and finds its answer among other packets", function()
     local client = connect(Client)
     local ref = client:request("JOIN", packet.str8 "lobby")
-    wait.until_true(function() return #got >= 18 end)
+    wait.for_true(function() return #got >= 18 end)
     assert.equal("000002000202010006000000" .. "056c6f626279", hex(got))
     peer:write(packet.encode { type = 134, payload = packet.u32(1) .. packet.u32(2) })
     peer:write(packet.encode {
@@ -134,7 +134,7 @@ describe("the client of the tests", function()
   it("answers pings", function()
     connect(Client)
     peer:write(packet.encode { type = 5, priority = 0, payload = "abcdefgh" })
-    wait.until_true(function() return #got >= 20 end)
+    wait.for_true(function() return #got >= 20 end)
     assert.equal("000006000200000008000000" .. hex "abcdefgh", hex(got))
   end)
 
@@ -185,7 +185,7 @@ describe("the client of the tests", function()
   it("has text peers that speak lines", function()
     local client = connect(TextClient)
     client:line "hello"
-    wait.until_true(function() return got == "hello\n" end)
+    wait.for_true(function() return got == "hello\n" end)
     assert.equal("hello\n", got)
     peer:write "* a\n* b"
     client:expect_line "* a"

@@ -8,7 +8,7 @@ local wait = require "tests.e2e.wait"
 -- Connects until the server takes the client: the end of another may still be on its way.
 local function connect_in_the_end(perigee, name)
   local client
-  wait.until_true(function()
+  wait.for_true(function()
     client = perigee:raw()
     client:control("HELLO", packet.hello { name = name })
     local answer = client:expect(function(event)
@@ -55,7 +55,7 @@ describe("max_clients", function()
     for i = 1, 400 do
       silent[i] = perigee:raw()
     end
-    wait.until_true(function()
+    wait.for_true(function()
       for _, client in ipairs(silent) do
         if client.ended then refused = client end
       end
@@ -123,7 +123,7 @@ describe("rate_limit", function()
     ann:greeted()
     ann:write(("/rooms\n"):rep(200))
     ann:expect_match "^! RateLimited: "
-    wait.until_true(function() return ann.ended end)
+    wait.for_true(function() return ann.ended end)
     assert.is_true(ann.ended)
   end)
 end)

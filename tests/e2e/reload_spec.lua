@@ -21,7 +21,7 @@ end
 
 local function wait_version(client, number)
   local seen
-  wait.until_true(function()
+  wait.for_true(function()
     seen = client:question(0, "version")
     return seen == number
   end)

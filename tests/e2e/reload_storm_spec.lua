@@ -90,7 +90,7 @@ describe("a storm of reloads", function()
         speak(client)
       end
       local seen
-      wait.until_true(function()
+      wait.for_true(function()
         turn = turn + 1
         for i = 1 + turn % ROOMS, CLIENTS, ROOMS do
           speak(clients[i])
@@ -124,7 +124,7 @@ describe("a storm of reloads", function()
       perigee:save("game.lua", game(number))
     end
     local seen
-    wait.until_true(function()
+    wait.for_true(function()
       seen = ann:question(0, "version")
       return seen == 100
     end)

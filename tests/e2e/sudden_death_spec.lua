@@ -37,7 +37,7 @@ describe("clients that are killed", function()
       one:wait_exit()
       two:wait_exit()
       ann:expect_many(20, "PEER_LEFT", { room = room })
-      wait.until_true(function() return perigee:count_log '"ended crowd' >= 40 * round end)
+      wait.for_true(function() return perigee:count_log '"ended crowd' >= 40 * round end)
       assert.equal(40 * round, perigee:count_log '"ended crowd')
       ann.inbox = {}
       assert.equal("pong", ann:question(0, "ping"))

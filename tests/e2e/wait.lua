@@ -31,6 +31,17 @@ function wait.until_true(check, seconds)
 end
 
 
+--- The same, but a deadline that passes is an error: for what a test has to see.
+---@param check fun(): any
+---@param seconds? number
+---@return any
+function wait.for_true(check, seconds)
+  local value = wait.until_true(check, seconds)
+  if not value then error("what was waited for does not come", 2) end
+  return value
+end
+
+
 --- Lets the loop turn for a while: only for "and nothing happens meanwhile", where no event can
 --- be waited for.
 ---@param seconds number

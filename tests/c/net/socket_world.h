@@ -28,12 +28,17 @@ typedef struct World {
   uint64_t dropped, drop_calls;
   uint32_t last_tag, lines, packets;
   uint32_t answer_bytes;  // that every packet is answered with
+  bool is_refusing;       // closes what comes
   char last_line[64];
 } World;
 
 static inline void *on_open(void *data, ConnId conn, const ConnInfo *info) {
   World *world = data;
   assert_string_equal(info->address, "127.0.0.1");
+  if (world->is_refusing) {
+    net_close(world->net, conn);
+    return NULL;
+  }
   world->ids[world->count++] = conn;
   return world;
 }

@@ -61,7 +61,7 @@ static int tear_down(void **state) {
 
 static Client client_of(const char *request) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  strncpy(address.sun_path, world.path, sizeof address.sun_path - 1);
+  memcpy(address.sun_path, world.path, sizeof address.sun_path - 1);
   Client client = {.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0)};
   assert_int_equal(connect(client.fd, (struct sockaddr *)&address, sizeof address), 0);
   size_t size = strlen(request);

@@ -188,6 +188,7 @@ static void a_peer_is_in_so_many_rooms_at_most(void **state) {
   }
   ask_join(world, ann, "duel:x");
   expect_error(world, ann, CODE_ROOM_FULL);
+  assert_int_equal(relay_stats(world->relay).rooms, RELAY_ROOMS_PER_PEER);
 }
 
 static void leaving_where_one_is_not_is_not_in_room(void **state) {

@@ -193,12 +193,27 @@ static void a_stopped_process_does_not_ping_in_a_burst(void **state) {
   limit(world);
   ConnId conn = join_tcp(world, "ann");
   fake_jump(world->net, 100000);
+  fake_advance(world->net, 1000);
   pong(world, conn, take_ping(world, conn));
   expect_nothing(world->net, conn);
   fake_advance(world->net, INTERVAL_MS - 1);
   expect_nothing(world->net, conn);
   fake_advance(world->net, 1 + BATCH_MS);
   take_ping(world, conn);
+}
+
+static void what_came_while_the_process_stood_still_counts(void **state) {
+  World *world = *state;
+  ConnId ann = join_tcp(world, "ann"), bob = join_tcp(world, "bob");
+  fake_advance(world->net, INTERVAL_MS + BATCH_MS);
+  uint64_t value = take_ping(world, ann);
+  take_ping(world, bob);
+  fake_jump(world->net, 100000);
+  assert_false(fake_is_closed(world->net, ann));
+  pong(world, ann, value);
+  fake_advance(world->net, 1000);
+  assert_false(fake_is_closed(world->net, ann));
+  assert_true(fake_is_closed(world->net, bob));
 }
 
 static void a_ping_from_the_client_is_answered(void **state) {
@@ -216,6 +231,29 @@ static void a_ping_from_the_client_is_answered(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void changed_limits_hold_for_those_who_are_there(void **state) {
+  World *world = *state;
+  world->limits.ping_interval_ms = world->limits.idle_timeout_ms = 0;
+  limit(world);
+  ConnId conn = join_tcp(world, "ann");
+  fake_advance(world->net, 100000);
+  expect_nothing(world->net, conn);
+  world->limits.ping_interval_ms = INTERVAL_MS;
+  limit(world);
+  pong(world, conn, wait_for_ping(world, conn));
+  world->limits.ping_interval_ms = 1000;
+  limit(world);
+  fake_advance(world->net, 1010);
+  pong(world, conn, take_ping(world, conn));
+  world->limits.ping_interval_ms = 0;
+  world->limits.idle_timeout_ms = 5000;
+  limit(world);
+  fake_advance(world->net, 4999);
+  expect_nothing(world->net, conn);
+  fake_advance(world->net, 1);
+  expect_end(world, conn, CODE_IDLE_TIMEOUT);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_peer_that_says_nothing_is_closed_in_time),
@@ -231,7 +269,9 @@ int main(void) {
       TEST(a_peer_that_waits_for_an_answer_idles_out),
       TEST(zero_switches_the_deadlines_off),
       TEST(a_stopped_process_does_not_ping_in_a_burst),
+      TEST(what_came_while_the_process_stood_still_counts),
       TEST(a_ping_from_the_client_is_answered),
+      TEST(changed_limits_hold_for_those_who_are_there),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
