@@ -17,8 +17,8 @@ typedef uint32_t ControlToken;  // 0: none; a stale token is ignored
 enum {
   CONTROL_CONNECTIONS_MAX = 8,  // further ones are closed at once
   CONTROL_LINE_MAX = 256,       // bytes of a request with its end of line
-  CONTROL_DEADLINE_MS =
-      5000,  // for the request to arrive, for the answer, and to read it
+  // For the request to arrive, for the answer, and to read it.
+  CONTROL_DEADLINE_MS = 5000,
 };
 
 /// A request arrived: a C string without its end of line, valid during the call.

@@ -20,8 +20,8 @@ typedef struct Group Group;
 
 enum {
   READ_BUFFER_BYTES = 64 << 10,  // shared by all connections of a loop
-  WRITE_CHUNK_BYTES =
-      64 << 10,  // handed to uv_write at a time; more cannot be dropped any more
+  // Handed to uv_write at a time; what is handed over cannot be dropped any more.
+  WRITE_CHUNK_BYTES = 64 << 10,
   FRAME_POOL_MAX = 256,  // empty frames kept for reuse
   SKIPS_KEPT = 64,       // a member's longer list of skips gives its memory back
   FRAME_KEEP_BYTES = 256 << 10,  // larger frames give their memory back

@@ -73,10 +73,8 @@ typedef struct NetEvents {
 } NetEvents;
 
 enum OutFlags {
-  OUT_KEEP =
-      1,  // overflow does not drop it (control messages); too many end in SlowConsumer
-  OUT_URGENT =
-      2,  // in its place in the stream, but the stream is flushed this loop turn
+  OUT_KEEP = 1,    // overflow does not drop it; too many waiting end in SlowConsumer
+  OUT_URGENT = 2,  // keeps its place, but the whole stream is flushed this loop turn
 };
 
 /// One message (or several whole packets that stay together), already framed, in up to

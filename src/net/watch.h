@@ -16,8 +16,7 @@ typedef struct Watch Watch;
 enum {
   WATCH_QUIET_MS = 25,     // so long nothing has to happen before files are compared
   WATCH_PATIENCE_MS = 75,  // but they are compared this long after the first sign
-  WATCH_GRACE_MS =
-      100,  // a file may be gone or empty for so long while it is being saved
+  WATCH_GRACE_MS = 100,    // a file may be gone or empty that long while being saved
   WATCH_POLL_MS = 200,
 };
 

@@ -10,8 +10,7 @@
 
 enum {
   CHANNEL_PLUGIN_COUNT = CHANNEL_PLUGIN_LAST - CHANNEL_PLUGIN_FIRST + 1,
-  SHRINK_BYTES =
-      4 << 20,  // a buffer that grew beyond this is given back when it is empty
+  SHRINK_BYTES = 4 << 20,  // an empty buffer that grew beyond this is given back
   HOOKS_OF_ROOMS = HOOK_JOIN | HOOK_LEAVE | HOOK_BROADCAST | HOOK_BACKPRESSURE |
                    HOOK_ROOM_CREATE |
                    HOOK_ROOM_DELETE,  // the game's stand in for these
