@@ -3,7 +3,7 @@
 return {
   config = { text_port = 4000 },
   rooms = {
-    lobby = { auto_create = true },
+    lobby = { auto_create = true, auto_delete = 60 },
     -- table:1, table:blue, ...: there as soon as someone joins, gone a minute after the last left.
     table = { capacity = 8, auto_create = true, auto_delete = 60 },
   },

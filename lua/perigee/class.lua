@@ -17,16 +17,30 @@ local function names_of(...)
 end
 
 
+-- A method that says what is wrong with `room.broadcast("x")`.
+local function checked(class_name, name, method)
+  return function(self, ...)
+    if type(self) ~= "table" or getmetatable(self) ~= class_name then
+      fault.raise("%s:%s is called with a colon, on a %s", class_name, name, class_name)
+    end
+    return method(self, ...)
+  end
+end
+
+
 --- Completes a metatable.
 ---@param meta table with __metatable, the class's name
 ---@param methods table<string, function>
 ---@param getters table<string, fun(self: table): any>
 ---@param fields table<string, true> plain fields, set when the object was made
 function class.define(meta, methods, getters, fields)
-  local name = meta.__metatable
+  local name, checked_methods = meta.__metatable, {}
+  for key, method in next, methods do
+    checked_methods[key] = checked(name, key, method)
+  end
 
   function meta.__index(self, key)
-    local method = methods[key]
+    local method = checked_methods[key]
     if method then
       return method
     end

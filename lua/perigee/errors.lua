@@ -91,18 +91,55 @@ end
 
 -- What ran ---------------------------------------------------------------------------------
 
+-- The handlers of a room's kind, where the game names it.
+local function kind_of(room)
+  local object = registry.peek_room(room)
+  return object and live.kinds[object.kind], object
+end
+
 -- "on_join", "duel.on_tick", "on_message.move", "timer beat".
 local function label_of(event, room)
   local label = live.label() or "on_" .. event_names[event]
   if event == EVENTS.timer then
     return label
   end
-  local object = registry.peek_room(room)
-  local found = object and live.kinds[object.kind]
+  local found, object = kind_of(room)
   if found and found[label:match "^[^.]+"] then
     return object.kind .. "." .. label
   end
   return label
+end
+
+local function find_handler(handlers, label)
+  local name, message = label:match "^([^.]+)%.?(.*)$"
+  local found = handlers[name]
+  if type(found) == "table" then
+    return found[message]
+  end
+  return found
+end
+
+-- The function that the host called, where it is still known.
+local function called(event, room)
+  local task = live.task
+  if type(task) == "table" and task.fn then
+    return type(task.fn) == "function" and task.fn or live.named(task.fn, task.room)
+  elseif type(task) == "table" and task.version and task.version ~= live.number then
+    return nil
+  end
+  local label = live.label() or "on_" .. event_names[event]
+  local of_kind = kind_of(room)
+  return of_kind and find_handler(of_kind, label) or find_handler(live.game, label)
+end
+
+-- Where the handler begins: what there is to say when it ended with `return f()`, after which
+-- Lua does not know any more who called f.
+local function beginning(event, room)
+  local fn = called(event, room)
+  local info = fn and getinfo(fn, "S")
+  if info and info.what ~= "C" then
+    return info.source:gsub("^@", ""), info.linedefined
+  end
 end
 
 -- The log ----------------------------------------------------------------------------------
@@ -194,6 +231,11 @@ function errors.failed(event, peer, room, problem, traceback)
     file, line = split(lines[1])
     message = text
     text = file and ("%s:%s: %s"):format(file, line, text) or text
+  end
+  if not file then
+    file, line = beginning(event, room)
+    text = file and ("%s:%d: %s (in or below the function that begins there)"):format(file, line,
+      text) or text
   end
   local handler = label_of(event, room)
   errors.log(LEVELS.error, handler .. " failed: " .. text,

@@ -5,6 +5,8 @@ local bit = require "bit"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 
+local getlocal = debug.getlocal
+
 local HOOKS = core.hooks
 
 local handlers = {}
@@ -42,6 +44,8 @@ local function set_of(list)
   end
   return set
 end
+
+local TAKES_ROOM = set_of { "on_room_create", "on_room_delete", unpack(FALLBACKS) }
 
 local function fail(where, message, ...)
   error(("%s: %s"):format(where, message:format(...)), 0)
@@ -110,6 +114,18 @@ local function check_keys(source, known, where, prefix, warnings)
   end
 end
 
+-- Those that have a room as their first argument may call it self. What the others would get as
+-- self is what the author takes for the second.
+local function check_self(found, where, warnings)
+  for _, name in ipairs(GAME_HANDLERS) do
+    local handler = found[name]
+    if type(handler) == "function" and not TAKES_ROOM[name] and getlocal(handler, 1) == "self" then
+      warnings[#warnings + 1] = ("%s: %s has no self; write `function game.%s` with a dot"):format(
+        where, name, name)
+    end
+  end
+end
+
 -- Kinds ------------------------------------------------------------------------------------
 
 local function check_setting(name, value, where, prefix)
@@ -139,6 +155,14 @@ local function read_settings(source, where, prefix)
   return settings
 end
 
+-- Whoever joins makes a room then, under any name, and it never goes.
+local function check_settings(settings, where, prefix, warnings)
+  if settings.auto_create and not settings.auto_delete then
+    warnings[#warnings + 1] = ("%s: %sauto_create without auto_delete: strangers can fill "
+      .. "max_rooms; add auto_delete = 60"):format(where, prefix)
+  end
+end
+
 local KIND_KEYS = { unpack(KIND_HANDLERS) }
 for _, name in ipairs(SETTINGS) do
   KIND_KEYS[#KIND_KEYS + 1] = name
@@ -149,7 +173,8 @@ local function read_kind(version, name, source)
     fail(version.main, "rooms has the key %s; room kinds are named by the part of a room's name "
       .. "before its first ':'", tostring(name))
   elseif type(source) ~= "table" then
-    fail(version.main, "rooms.%s must be a table of handlers, not %s", name, fault.kind(source))
+    fail(version.main, "rooms.%s must be a table of handlers, not %s%s", name, fault.kind(source),
+      source == true and "; does its file end with return?" or "")
   end
   local where = version.file_of[source] or version.main
   local prefix = name .. "."
@@ -157,6 +182,7 @@ local function read_kind(version, name, source)
   version.settings[name] = read_settings(source, where, prefix)
   version.kind_tables[name] = source
   check_keys(source, KIND_KEYS, where, prefix, version.warnings)
+  check_settings(version.settings[name], where, prefix, version.warnings)
 end
 
 
@@ -170,6 +196,7 @@ function handlers.read(version)
   local known = { unpack(GAME_HANDLERS) }
   known[#known + 1], known[#known + 2] = unpack(GAME_FIELDS)
   check_keys(source, known, version.main, "", version.warnings)
+  check_self(version.game, version.main, version.warnings)
   for _, field in ipairs(GAME_FIELDS) do
     local value = rawget(source, field)
     if value ~= nil and type(value) ~= "table" then

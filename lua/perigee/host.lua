@@ -185,7 +185,9 @@ function host.message(peer, room, body, _, _, flags, ref, packet_type)
       "this game has no schema; messages are of type 0")
     return
   elseif not name then
-    core.error(peer, CODES.Protocol, flags, ref, 'a message is the JSON text ["name", value]')
+    core.error(peer, CODES.Protocol, flags, ref, core.peer_transport(peer) == "text"
+      and 'what follows the name is JSON, such as 5, "text" or {"x": 1}'
+      or 'a message is the JSON text ["name", value]')
     return
   end
   if events.recording then

@@ -65,18 +65,36 @@ function live.running()
 end
 
 
+-- Where timers' names are looked up.
+local function named_in(room)
+  local of_kind = room and live.version.kind_tables[room.kind]
+  return of_kind or live.version.table, of_kind and "room kind " .. room.kind or "the game"
+end
+
+
 --- The function that a timer's name stands for.
 ---@param name string
 ---@param room perigee.Room?
 ---@return function?
 function live.named(name, room)
-  local version = live.version
-  local source = version.table
-  if room and version.kind_tables[room.kind] then
-    source = version.kind_tables[room.kind]
-  end
-  local found = rawget(source, name)
+  local found = rawget(named_in(room), name)
   return type(found) == "function" and found or nil
+end
+
+
+--- The names that timers can call, and whose they are, in words.
+---@param room perigee.Room?
+---@return string[] names
+---@return string whose
+function live.functions(room)
+  local source, whose = named_in(room)
+  local names = {}
+  for name, value in next, source do
+    if type(name) == "string" and type(value) == "function" then
+      names[#names + 1] = name
+    end
+  end
+  return names, whose
 end
 
 return live

@@ -4,9 +4,10 @@ local core = require "perigee.core"
 local fault = require "perigee.fault"
 local json = require("cjson.safe").new()
 local json_text = require "perigee.json_text"
+local registry = require "perigee.registry"
 
 local find = string.find
-local is_utf8 = core.is_utf8
+local is_utf8, is_peer, is_room = core.is_utf8, registry.is_peer, registry.is_room
 
 local messages = {}
 
@@ -25,21 +26,25 @@ local encode_exact = json_text.encoder(encode_json, function(value)
   return value == NULL and "null" or nil
 end)
 
-local function has_wide(value, depth)
+-- Whether there are numbers in it of which cjson would lose digits. Raises for peers and rooms,
+-- of which cjson would send some fields.
+local function inspect(value, depth)
   if type(value) == "number" then
     return value >= WIDE or value <= -WIDE
-  elseif type(value) == "table" and depth <= DEPTH_MAX then
-    for key, entry in next, value do
-      if has_wide(key, depth) or has_wide(entry, depth + 1) then
-        return true
-      end
-    end
+  elseif type(value) ~= "table" or depth > DEPTH_MAX then
+    return false
+  elseif is_peer(value) or is_room(value) then
+    fault.raise("a %s cannot be sent; send its id or its name", getmetatable(value))
   end
-  return false
+  local has_wide = false
+  for key, entry in next, value do
+    has_wide = inspect(entry, depth + 1) or has_wide or type(key) == "number" and inspect(key)
+  end
+  return has_wide
 end
 
 local function encode_value(value)
-  if not has_wide(value, 0) then
+  if not inspect(value, 0) then
     return encode_json(value)
   end
   local ok, text = pcall(encode_exact, value)

@@ -20,24 +20,38 @@ local function read_priority(name)
 end
 
 
---- The ids of a peer or a list of peers.
----@param except perigee.Peer|perigee.Peer[]
+--- The ids of a peer, or of the peers in a table, whatever their keys.
+---@param peers perigee.Peer|perigee.Peer[]
 ---@param what string
 ---@return integer[]
-function options.ids(except, what)
-  if registry.is_peer(except) then
-    return { except.id }
+function options.ids(peers, what)
+  if registry.is_peer(peers) then
+    return { peers.id }
+  elseif type(peers) ~= "table" or registry.is_room(peers) then
+    fault.raise("%s must be a peer or a list of peers, not %s", what, fault.kind(peers))
   end
-  fault.check(what, except, "table")
   local ids = {}
-  for i, peer in ipairs(except) do
+  for key, peer in next, peers do
     if not registry.is_peer(peer) then
-      fault.raise("%s must be a peer or a list of peers; entry %d is %s", what, i,
+      fault.raise("%s must be a peer or a list of peers; entry %s is %s", what, tostring(key),
         fault.kind(peer))
     end
-    ids[i] = peer.id
+    ids[#ids + 1] = peer.id
   end
   return ids
+end
+
+
+---@param except integer[]
+---@param id integer of a peer
+---@return boolean
+function options.leaves_out(except, id)
+  for _, left_out in ipairs(except) do
+    if left_out == id then
+      return true
+    end
+  end
+  return false
 end
 
 

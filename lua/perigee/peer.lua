@@ -4,9 +4,11 @@ local bit = require "bit"
 local class = require "perigee.class"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
+local live = require "perigee.live"
 local messages = require "perigee.messages"
 local options = require "perigee.options"
 local registry = require "perigee.registry"
+local rooms = require("perigee.rooms").api
 local tasks = require "perigee.tasks"
 
 local TO_PEER = core.targets.peer
@@ -49,13 +51,16 @@ end
 --- Sends a message to this peer.
 ---@param name string
 ---@param value any what JSON can say
----@param opts table? priority, reliable, key
+---@param opts table? priority, reliable, except, key
 ---@return boolean? ok
 ---@return string? message
 ---@return string? code
 function Peer:send(name, value, opts)
   local body, value_at = messages.encode(name, value)
-  local priority, flags, key = options.read(opts)
+  local priority, flags, key, except = options.read(opts)
+  if except and options.leaves_out(except, self.id) then
+    return true
+  end
   return core.send(TO_PEER, self.id, 0, name, body, value_at, priority, flags, 0, key)
 end
 
@@ -64,7 +69,7 @@ end
 ---@param channel integer
 ---@param packet_type integer
 ---@param bytes string
----@param opts table? priority, reliable, key
+---@param opts table? priority, reliable, except, key
 ---@return boolean? ok
 ---@return string? message
 ---@return string? code
@@ -79,7 +84,12 @@ function Peer:send_packet(channel, packet_type, bytes, opts)
   if packet_type < 0 or packet_type > CHANNELS.last or packet_type % 1 ~= 0 then
     fault.raise("type must be a whole number from 0 to %d, not %s", CHANNELS.last, packet_type)
   end
-  local priority, flags, key = options.read(opts)
+  local priority, flags, key, except = options.read(opts)
+  if self.transport == "text" then
+    return nil, "a text peer takes no packets", "Unsupported"
+  elseif except and options.leaves_out(except, self.id) then
+    return true
+  end
   return core.packet(self.id, channel, packet_type, bytes, priority, flags, 0, key)
 end
 
@@ -120,14 +130,28 @@ local function id_of(room, what)
   return core.room_find(room) or 0
 end
 
+local function is_made_by_joining(name)
+  local settings = live.version.settings[name:match "^[^:]*"]
+  return settings ~= nil and settings.auto_create == true
+end
 
---- Has this peer join a room, as if it had asked to; `on_join` is asked.
+
+--- Has this peer join a room, as if it had asked to: `on_join` is asked, and a room that is not
+--- there is made where its kind has `auto_create`.
 ---@param room perigee.Room|string the room or its name
 ---@return boolean? ok
 ---@return string? message
 ---@return string? code
 function Peer:join(room)
-  return core.join(self.id, id_of(room, "peer:join"))
+  local id = id_of(room, "peer:join")
+  if id == 0 and is_made_by_joining(room) then
+    local made, message, code = rooms.create(room)
+    if not made then
+      return nil, message, code
+    end
+    id = made.id
+  end
+  return core.join(self.id, id)
 end
 
 

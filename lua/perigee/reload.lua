@@ -2,6 +2,7 @@
 
 local core = require "perigee.core"
 local events = require "perigee.events"
+local fault = require "perigee.fault"
 local handlers = require "perigee.handlers"
 local live = require "perigee.live"
 local loader = require "perigee.loader"
@@ -16,19 +17,26 @@ local game -- its path, as the user gave it
 local follow_ups = {} -- handlers of the new version that come next: rooms' ids, or 0 for on_reload
 local from -- the version before the live one
 
+-- A copy of a table of the API, which says so when a script asks it for what it has not.
+local function copy_api(what, source)
+  local copy, names = {}, {}
+  for name, value in next, source do
+    copy[name] = value
+    names[#names + 1] = name
+  end
+  return setmetatable(copy, {
+    __index = function(_, name)
+      fault.raise("%s has no %s%s", what, tostring(name), fault.hint(tostring(name), names))
+    end,
+    __metatable = "table",
+  })
+end
+
 -- A copy of the API, so that nothing one version does to it reaches another.
 local function make_api(shared)
-  local api = {}
-  for name, value in next, perigee do
-    api[name] = value
-  end
-  api.rooms, api.to = {}, {}
-  for name, value in next, perigee.rooms do
-    api.rooms[name] = value
-  end
-  for name, value in next, perigee.to do
-    api.to[name] = value
-  end
+  local api = copy_api("perigee", perigee)
+  api.rooms = copy_api("perigee.rooms", perigee.rooms)
+  api.to = copy_api("perigee.to", perigee.to)
   api.state = shared
   return api
 end
@@ -88,7 +96,7 @@ local function take(version)
   if not ok then
     error(problem, 0)
   end
-  state.check(version.api.state)
+  state.check(rawget(version.api, "state"))
   tell_config(version)
   live.set(version)
   events.begin_window(version.game.on_tick ~= nil)
@@ -184,7 +192,7 @@ end
 ---@return integer follow_ups
 function reload.reload()
   local old = live.version
-  local new = loader.new(game, old.number + 1, make_api(old.api.state or {}))
+  local new = loader.new(game, old.number + 1, make_api(rawget(old.api, "state") or {}))
   take(new)
   from = old.number
   local revoked, kept = tasks.revoke(new.number)

@@ -66,23 +66,32 @@ function Room:peers()
 end
 
 
+local function check_peer(method, peer)
+  if not registry.is_peer(peer) then
+    fault.raise("%s takes a peer, not %s", method, fault.kind(peer))
+  end
+end
+
+
 --- Whether a peer is a member.
 ---@param peer perigee.Peer
 ---@return boolean
 function Room:has(peer)
-  return registry.is_peer(peer) and core.room_has(self.id, peer.id)
+  check_peer("room:has", peer)
+  return core.room_has(self.id, peer.id)
 end
 
 
 --- Removes a member; it and `on_leave` are told Kicked.
 ---@param peer perigee.Peer
----@param reason string?
+---@param reason string? for the log, and for a text peer
 ---@return boolean? ok
 ---@return string? message
 ---@return string? code
 function Room:kick(peer, reason)
-  if not registry.is_peer(peer) then
-    fault.raise("room:kick takes a peer, not %s", fault.kind(peer))
+  check_peer("room:kick", peer)
+  if reason ~= nil then
+    fault.check("reason", reason, "string")
   end
   return core.leave(peer.id, self.id, KICKED, reason or "")
 end

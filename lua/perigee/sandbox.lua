@@ -96,7 +96,9 @@ local function on_read(environment, name)
 end
 
 local function on_write(_, name)
-  fault.raise("%s is not declared; write `local %s`", tostring(name), tostring(name))
+  name = tostring(name)
+  fault.raise("%s is not declared; write `%s`", name,
+    name:find "^on_" and "function game." .. name or "local " .. name)
 end
 
 

@@ -16,6 +16,19 @@ local function target(fields)
   return setmetatable(fields, target_class)
 end
 
+local function join_lists(a, b)
+  if not a or not b then
+    return a or b
+  end
+  local list = {}
+  for _, from in ipairs { a, b } do
+    for _, id in ipairs(from) do
+      list[#list + 1] = id
+    end
+  end
+  return list
+end
+
 --- Makers of targets, and `all`, which is one.
 targets.to = {}
 
@@ -33,33 +46,22 @@ end
 
 
 --- Everybody but these peers.
----@param ... perigee.Peer
+---@param ... perigee.Peer|perigee.Peer[]
 function targets.to.all_except(...)
-  local first = ...
-  local peers = select("#", ...) == 1 and not registry.is_peer(first) and first or { ... }
-  return target { is_all = true, except = options.ids(peers, "perigee.to.all_except's peers") }
+  local except = {}
+  for i = 1, select("#", ...) do
+    except = join_lists(except, options.ids(select(i, ...), "what perigee.to.all_except leaves out"))
+  end
+  return target { is_all = true, except = except }
 end
 
 
 --- These peers.
 ---@param peers perigee.Peer[]
 function targets.to.group(peers)
-  return target { ids = options.ids(peers, "perigee.to.group's peers") }
+  return target { ids = options.ids(peers, "what perigee.to.group takes") }
 end
 
-
-local function join_lists(a, b)
-  if not a or not b then
-    return a or b
-  end
-  local list = {}
-  for _, from in ipairs { a, b } do
-    for _, id in ipairs(from) do
-      list[#list + 1] = id
-    end
-  end
-  return list
-end
 
 local function send_to_group(ids, name, body, value_at, priority, flags, key, except)
   local left_out = {}
@@ -92,6 +94,9 @@ function targets.send(whom, name, value, opts)
     return core.send(TARGETS.room, whom.id, whom.id, name, body, value_at, priority, flags, 0,
       key, except)
   elseif class == "peer" then
+    if except and options.leaves_out(except, whom.id) then
+      return true
+    end
     return core.send(TARGETS.peer, whom.id, 0, name, body, value_at, priority, flags, 0, key)
   elseif class ~= "target" then
     fault.raise("perigee.send takes a peer, a room or one of perigee.to, not %s",

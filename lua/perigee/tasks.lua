@@ -69,6 +69,9 @@ local timer_class = { __index = Timer, __metatable = "timer" }
 --- Stops the timer.
 ---@return boolean was_set whether it would have fired again
 function Timer:cancel()
+  if type(self) ~= "table" or getmetatable(self) ~= "timer" then
+    fault.raise "timer:cancel is called with a colon, on a timer"
+  end
   local entry = timers[self.id]
   if not entry then
     return false
@@ -80,10 +83,19 @@ function Timer:cancel()
 end
 
 
+local function describe_unknown(name, room)
+  local functions, whose = live.functions(room)
+  local hint = fault.hint(name, functions)
+  if hint == "" and not room then
+    hint = "; a timer that calls one of a room kind is made with room:after or room:every"
+  end
+  return ("there is no function %s in the table of %s%s"):format(name, whose, hint)
+end
+
 local function check_function(fn, room)
   if type(fn) == "string" then
     if not live.loading and not live.named(fn, room) then
-      fault.raise("there is no function %s in the %s's table", fn, room and "room kind" or "game")
+      fault.raise("%s", describe_unknown(fn, room))
     end
   elseif type(fn) ~= "function" then
     fault.raise("a timer calls a function or the name of one, not %s", fault.kind(fn))
@@ -143,7 +155,7 @@ local function find_function(entry)
     return fn
   end
   return live.named(fn, entry.room)
-    or error(("a timer calls %s, and there is no such function any more"):format(fn), 0)
+    or error(live.version.main .. ": " .. describe_unknown(fn, entry.room), 0)
 end
 
 local function run(entry)

@@ -1,7 +1,10 @@
 // What peers are told of rooms: JOINED and LEFT, PEER_JOINED and PEER_LEFT, ROOMS, and
 // the lines that stand for them.
 
+#include <string.h>
+
 #include "relay/internal.h"
+#include "wire/line.h"
 
 enum { BATCH_BYTES = 16 << 10 };  // of packets sent as one message, about
 
@@ -124,23 +127,32 @@ void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request) 
 
 // --- Leaving ---
 
-static void send_left(Relay *relay, const Room *room, Peer *peer, Code code,
-                      const Packet *request) {
+// " (Kicked: the reason)", for those who did not ask to leave.
+static void put_cause(Buf *buf, const Leave *leave) {
+  if (leave->code == CODE_CLOSED) return;
+  buf_printf(buf, " (%s", code_name(leave->code));
+  if (leave->reason && leave->reason[0] != '\0') {
+    buf_printf(buf, ": ");
+    line_append_safe(buf, leave->reason, strlen(leave->reason));
+  }
+  buf_u8(buf, ')');
+}
+
+static void send_left(Relay *relay, const Room *room, Peer *peer, const Leave *leave) {
   Buf *buf = fresh(relay);
   if (peer->framing == FRAMING_PACKETS) {
     buf_u32(buf, room->id);
-    buf_u16(buf, (uint16_t)code);
-    announce_to(relay, peer, CONTROL_LEFT, request);
+    buf_u16(buf, (uint16_t)leave->code);
+    announce_to(relay, peer, CONTROL_LEFT, leave->request);
   } else {
     buf_printf(buf, "* left %s", room->name);
-    if (code != CODE_CLOSED) buf_printf(buf, " (%s)", code_name(code));
+    put_cause(buf, leave);
     tell_line(relay, peer);
   }
 }
 
-void announce_leave(Relay *relay, Room *room, Peer *peer, Code code,
-                    const Packet *request) {
-  if (peer->state == PEER_CONNECTED) send_left(relay, room, peer, code, request);
+void announce_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave) {
+  if (peer->state == PEER_CONNECTED) send_left(relay, room, peer, leave);
   Buf *buf = fresh(relay);
   buf_u32(buf, room->id);
   buf_u32(buf, peer->id);

@@ -29,7 +29,7 @@ static void on_leave(Relay *relay, Peer *peer, const Packet *packet) {
   }
   Room *room = relay_room(relay, id);
   if (room && member_find(peer, id))
-    leave_room(relay, peer, room, CODE_CLOSED, packet);
+    leave_room(relay, peer, room, &(Leave){.code = CODE_CLOSED, .request = packet});
   else
     member_room(relay, peer, id, packet);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "relay/internal.h"
 #include "wire/line.h"
 
@@ -182,11 +183,19 @@ static void do_join(Relay *relay, const Command *command) {
   if (peer) join_room(relay, peer, relay_room(relay, command->room), &NO_REQUEST);
 }
 
+static void log_kick(const Peer *peer, const Room *room, const char *reason) {
+  log_info("kicked from a room", log_num("peer", peer->id),
+           log_bytes("name", peer->name, peer->name_size),
+           log_bytes("room", room->name, room->name_size), log_str("text", reason));
+}
+
 static void do_leave(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
-  if (peer && member_find(peer, command->room))
-    leave_room(relay, peer, relay_room(relay, command->room), (Code)command->code,
-               NULL);
+  if (!peer || !member_find(peer, command->room)) return;
+  Room *room = relay_room(relay, command->room);
+  Leave leave = {.code = (Code)command->code, .reason = command->body.bytes};
+  if (leave.code == CODE_KICKED) log_kick(peer, room, leave.reason);
+  leave_room(relay, peer, room, &leave);
 }
 
 static void do_room_delete(Relay *relay, const Command *command) {

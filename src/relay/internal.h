@@ -140,8 +140,15 @@ void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request);
 /// Capacity, the script, and then JOINED.
 void join_room(Relay *relay, Peer *peer, Room *room, const Packet *request);
 
-/// LEFT, PEER_LEFT and the event. `request` may be NULL.
-void leave_room(Relay *relay, Peer *peer, Room *room, Code code, const Packet *request);
+/// Why a peer leaves a room.
+typedef struct Leave {
+  Code code;
+  const char *reason;  // in words, "" or NULL for none; text peers and the log see it
+  const Packet *request;  // which asked for it, or NULL
+} Leave;
+
+/// LEFT, PEER_LEFT and the event.
+void leave_room(Relay *relay, Peer *peer, Room *room, const Leave *leave);
 
 /// A closed peer leaves everything it was in.
 void leave_all(Relay *relay, Peer *peer, Code code);
@@ -158,8 +165,7 @@ void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request);
 
 /// LEFT to a peer that has just been removed from the room, and PEER_LEFT to those in
 /// it.
-void announce_leave(Relay *relay, Room *room, Peer *peer, Code code,
-                    const Packet *request);
+void announce_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
 
 /// ROOMS, or its line.
 void announce_rooms(Relay *relay, Peer *peer, const Packet *request);

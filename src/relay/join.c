@@ -118,17 +118,17 @@ static void emit_leave(Relay *relay, const Room *room, const Peer *peer, Code co
         &(Event){.type = EVENT_LEAVE, .peer = peer->id, .room = room->id, .a = code});
 }
 
-void leave_room(Relay *relay, Peer *peer, Room *room, Code code,
-                const Packet *request) {
+void leave_room(Relay *relay, Peer *peer, Room *room, const Leave *leave) {
   member_remove(relay, room, peer);
-  announce_leave(relay, room, peer, code, request);
-  emit_leave(relay, room, peer, code);
+  announce_leave(relay, room, peer, leave);
+  emit_leave(relay, room, peer, leave->code);
   room_check_empty(relay, room);
 }
 
 void leave_all(Relay *relay, Peer *peer, Code code) {
   while (peer->room_count > 0)
-    leave_room(relay, peer, slots_find(&relay->rooms, peer->rooms[0].room), code, NULL);
+    leave_room(relay, peer, slots_find(&relay->rooms, peer->rooms[0].room),
+               &(Leave){.code = code});
   mem_free(peer->rooms);
   peer->rooms = NULL;
   peer->room_capacity = 0;

@@ -23,7 +23,7 @@ static Room *find_own_room(const Relay *relay, const Peer *peer, Text name) {
 static void on_leave(Relay *relay, Peer *peer, Text name) {
   Room *room = find_own_room(relay, peer, name);
   if (room)
-    leave_room(relay, peer, room, CODE_CLOSED, NULL);
+    leave_room(relay, peer, room, &(Leave){.code = CODE_CLOSED});
   else
     complain(relay, peer, CODE_NOT_IN_ROOM, "you are not in this room");
 }

@@ -39,6 +39,9 @@ enum {
   RELAY_COMMANDS_BYTES = 64 << 20,  // what one handler may queue
 };
 
+/// What a peer is told with CODE_INTERNAL.
+#define RELAY_FAILED_TEXT "a handler failed; the log has the error"
+
 /// What the script says of a room kind (the name of a room up to its first ':').
 typedef struct RoomKind {
   uint32_t hooks;

@@ -32,6 +32,5 @@ void relay_fail(Relay *relay, const Event *event) {
   Peer *peer = session_find(relay->session, event->peer);
   if (!peer || !(event->flags & PACKET_REQUEST)) return;
   Packet request = {.flags = event->flags, .ref = event->ref};
-  session_error(relay->session, peer, &request, CODE_INTERNAL,
-                "a handler failed; the log has the error");
+  session_error(relay->session, peer, &request, CODE_INTERNAL, RELAY_FAILED_TEXT);
 }

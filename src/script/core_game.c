@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "script/core.h"
 
-enum { WORDS_MAX = 64 };
+enum { WORDS_MAX = 256 };  // that are compared; more are passed over
 
 static int core_config_begin(lua_State *L) {
   const Host *host = core_host(L);
@@ -123,7 +123,7 @@ static int core_nearest(lua_State *L) {
   const char *word = luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
   int count = (int)lua_objlen(L, 2);
-  luaL_argcheck(L, count <= WORDS_MAX, 2, "too many words");
+  if (count > WORDS_MAX) count = WORDS_MAX;
   luaL_checkstack(L, count, NULL);
   for (int i = 0; i < count; i++) {
     lua_rawgeti(L, 2, i + 1);

@@ -5,6 +5,7 @@
 #include <lauxlib.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "script/core.h"
 
 static Room *find_room(lua_State *L, int at) {
@@ -26,9 +27,7 @@ static int core_room_create(lua_State *L) {
     case ERR_FULL:
       return core_fail(L, "max_rooms is reached", code_name(CODE_SERVER_FULL));
     default:
-      return core_fail(
-          L, "room names are 1 to 64 bytes of UTF-8 without control characters",
-          "Invalid");
+      return core_fail(L, "room names are " TEXT_NAME_RULE, "Invalid");
   }
 }
 

@@ -2,15 +2,12 @@
 // turns what comes of it into verdicts, commits and rollbacks. Also loads and reloads.
 #include "script/script.h"
 
-#include <lauxlib.h>
-#include <stdio.h>
+#include <lua.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "script/host.h"
-
-static const char FAILED_TEXT[] = "a handler failed; the log has the error";
 
 struct Script {
   Host host;
@@ -36,8 +33,6 @@ void script_free(Script *script) {
   host_deinit(&script->host);
   mem_free(script);
 }
-
-uint32_t script_version(const Script *script) { return script->version; }
 
 const char *const *script_files(const Script *script, size_t *count) {
   static const char *const NONE[] = {NULL};
@@ -116,7 +111,7 @@ static void answer_error(Host *host) {
                      .code = CODE_INTERNAL,
                      .flags = event->flags,
                      .ref = event->ref,
-                     .body = {FAILED_TEXT, sizeof FAILED_TEXT - 1}};
+                     .body = {RELAY_FAILED_TEXT, sizeof RELAY_FAILED_TEXT - 1}};
   relay_command(host->relay, &command);
   host_commit(host);
 }
@@ -124,11 +119,11 @@ static void answer_error(Host *host) {
 static void end_badly(Host *host) {
   switch (host->event.type) {
     case EVENT_CONNECT:
-      relay_reject(host->relay, host->event.peer, CODE_INTERNAL, FAILED_TEXT);
+      relay_reject(host->relay, host->event.peer, CODE_INTERNAL, RELAY_FAILED_TEXT);
       tell_forget(host, host->event.peer);
       break;
     case EVENT_JOIN:
-      relay_refuse(host->relay, &host->event, CODE_INTERNAL, FAILED_TEXT);
+      relay_refuse(host->relay, &host->event, CODE_INTERNAL, RELAY_FAILED_TEXT);
       break;
     case EVENT_BROADCAST:
       relay_fail(host->relay, &host->event);

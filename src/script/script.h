@@ -76,9 +76,6 @@ void script_drain(Script *script);
 /// `reloaded`.
 void script_reload(Script *script, uint32_t asked);
 
-/// The version that is live: 1 after the first load, 0 before.
-uint32_t script_version(const Script *script);
-
 /// The files that the game consists of, with those a failed attempt wanted. Ended by
 /// NULL; valid until the next load or drain.
 const char *const *script_files(const Script *script, size_t *count);

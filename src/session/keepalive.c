@@ -30,8 +30,10 @@ static void send_ping(Session *session, Peer *peer, uint64_t now_ms) {
   Buf *buf = &session->scratch;
   peer->is_ping_due = true;
   peer->ping_sent_us = net_clock_us();
+  // One that goes out late leaves its peer the time to answer all the same.
   peer->next_ping_ms += interval;
-  if (peer->next_ping_ms <= now_ms) peer->next_ping_ms = now_ms + interval;
+  if (peer->next_ping_ms < now_ms + interval - interval / 10)
+    peer->next_ping_ms = now_ms + interval;
   buf->size = 0;
   buf_u64(buf, peer->ping_sent_us);
   send_control(session, peer, CONTROL_PING, NULL, buf);

@@ -216,6 +216,19 @@ static void what_came_while_the_process_stood_still_counts(void **state) {
   assert_true(fake_is_closed(world->net, bob));
 }
 
+static void a_late_ping_leaves_time_to_answer(void **state) {
+  World *world = *state;
+  world->limits.ping_interval_ms = 1000;
+  limit(world);
+  ConnId conn = join_tcp(world, "ann");
+  fake_jump(world->net, 1900);
+  take_ping(world, conn);
+  fake_advance(world->net, 990);
+  assert_false(fake_is_closed(world->net, conn));
+  fake_advance(world->net, 20);
+  expect_end(world, conn, CODE_PING_TIMEOUT);
+}
+
 static void a_ping_from_the_client_is_answered(void **state) {
   World *world = *state;
   ConnId conn = join_tcp(world, "ann");
@@ -270,6 +283,7 @@ int main(void) {
       TEST(zero_switches_the_deadlines_off),
       TEST(a_stopped_process_does_not_ping_in_a_burst),
       TEST(what_came_while_the_process_stood_still_counts),
+      TEST(a_late_ping_leaves_time_to_answer),
       TEST(a_ping_from_the_client_is_answered),
       TEST(changed_limits_hold_for_those_who_are_there),
   };
