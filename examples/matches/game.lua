@@ -46,8 +46,8 @@ match.on_message = {}
 function match.on_message.hit(room, peer)
   local state = room.state
   if state.phase ~= "playing" then return end
-  local hits = (state.hits[peer.name] or 0) + 1
-  state.hits[peer.name] = hits
+  local hits = (state.hits[peer.id] or 0) + 1
+  state.hits[peer.id] = hits
   room:broadcast("hit", { by = peer.name, hits = hits })
   if hits >= HITS_TO_WIN then
     state.phase = "over"

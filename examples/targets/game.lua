@@ -9,7 +9,7 @@ function game.on_start()
 end
 
 function game.on_connect(peer)
-  peer:join(perigee.rooms.get "lobby")
+  peer:join "lobby"
 end
 
 -- The members of the lobby that have one of these names.

@@ -168,11 +168,12 @@ end
 ---@param level integer
 ---@param text string
 ---@param details string? lines that follow
-function errors.log(level, text, details)
+---@param version integer? of the code that it is about, if not the live one
+function errors.log(level, text, details, version)
   local unlogged = count_unlogged(text)
   if unlogged then
     local more = unlogged > 0 and (" (and %d times more since it was last logged)"):format(unlogged)
-    core.log(level, ((text .. (more or "") .. (details or "")):gsub("%z", "\\0")))
+    core.log(level, ((text .. (more or "") .. (details or "")):gsub("%z", "\\0")), version)
   end
 end
 
@@ -234,15 +235,17 @@ function errors.failed(event, peer, room, problem, traceback)
   end
   if not file then
     file, line = beginning(event, room)
+    message = text
     text = file and ("%s:%d: %s (in or below the function that begins there)"):format(file, line,
       text) or text
   end
   local handler = label_of(event, room)
+  local version = type(task) == "table" and task.version or live.number
   errors.log(LEVELS.error, handler .. " failed: " .. text,
-    #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or "")
+    #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or "", version)
   if event ~= EVENTS.error then
     report {
-      version = type(task) == "table" and task.version or live.number,
+      version = version,
       handler = handler, file = file, line = tonumber(line), message = message or text,
       traceback = table.concat(lines, "\n"),
       peer = registry.peek_peer(peer), room = registry.peek_room(room),

@@ -119,12 +119,15 @@ local function make_require(version)
   end
 end
 
-local function print_to_log(...)
-  local words = {}
-  for i = 1, select("#", ...) do
-    words[i] = tostring((select(i, ...)))
+-- The function `print` of one version, whose number its lines carry.
+local function make_print(version)
+  return function(...)
+    local words = {}
+    for i = 1, select("#", ...) do
+      words[i] = tostring((select(i, ...)))
+    end
+    core.log(core.levels.info, (table.concat(words, "\t"):gsub("%z", "\\0")), version.number)
   end
-  core.log(core.levels.info, (table.concat(words, "\t"):gsub("%z", "\\0")))
 end
 
 
@@ -141,7 +144,7 @@ function loader.new(game, number, api)
     kinds = {}, kind_tables = {}, settings = {}, warnings = {},
   }
   version.environment = sandbox.environment {
-    print = print_to_log,
+    print = make_print(version),
     require = make_require(version),
   }
   return version

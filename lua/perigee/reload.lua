@@ -103,7 +103,7 @@ local function take(version)
   export()
   core.config_end(true)
   for _, warning in ipairs(version.warnings) do
-    core.log(core.levels.warn, warning)
+    core.log(core.levels.warn, warning, version.number)
   end
 end
 

@@ -162,6 +162,9 @@ local function run(entry)
   if not entry.repeats then
     remove(entry)
   end
+  if type(entry.fn) == "string" then
+    entry.version = live.number -- whose code it calls
+  end
   live.task = entry
   core.adopt(entry.room and entry.room.id or 0, entry.owned)
   local fn = find_function(entry)

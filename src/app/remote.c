@@ -58,25 +58,28 @@ int remote_path(char *path, size_t size, uint16_t port) {
   return 0;
 }
 
-// A socket connected to the server at `path`, or -1.
-static int connect_to(const char *path) {
+// A socket connected to the server at `path`, or -1; `flags` as for socket(2).
+static int connect_to(const char *path, int flags) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) return -1;
   strcpy(address.sun_path, path);
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
   if (fd < 0) return -1;
   struct timeval patience = {.tv_sec = ANSWER_MAX_SECONDS};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
+  int error = errno;
   close(fd);
+  errno = error;
   return -1;
 }
 
+// Does not wait: a server that is stuck has a full queue, and is alive.
 static bool is_alive(const char *path) {
-  int fd = connect_to(path);
+  int fd = connect_to(path, SOCK_NONBLOCK);
   if (fd >= 0) close(fd);
-  return fd >= 0;
+  return fd >= 0 || errno == EAGAIN;
 }
 
 // The port in "7777.sock", or 0.
@@ -86,27 +89,37 @@ static uint16_t port_of(const char *name) {
   return strcmp(end, ".sock") == 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-static void find_in(FoundList *found, const char *directory) {
+static bool is_own(const char *directory) {
   struct stat info;
-  if (lstat(directory, &info) != 0 || info.st_uid != geteuid()) return;
+  return lstat(directory, &info) == 0 && info.st_uid == geteuid();
+}
+
+static void add_if_alive(FoundList *found, const char *directory, uint16_t port) {
+  if (port == 0 || found->count == SERVERS_MAX) return;
+  Found *next = &found->items[found->count];
+  next->port = port;
+  snprintf(next->path, sizeof next->path, "%s/%u.sock", directory, port);
+  if (is_alive(next->path)) found->count++;
+}
+
+static void find_in(FoundList *found, const char *directory) {
   DIR *entries = opendir(directory);
   if (entries == NULL) return;
-  for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-    if (found->count == SERVERS_MAX) break;
-    Found *next = &found->items[found->count];
-    next->port = port_of(entry->d_name);
-    if (next->port == 0) continue;
-    snprintf(next->path, sizeof next->path, "%s/%u.sock", directory, next->port);
-    if (is_alive(next->path)) found->count++;
-  }
+  for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
+    add_if_alive(found, directory, port_of(entry->d_name));
   closedir(entries);
 }
 
-static FoundList find_servers(void) {
+// The server on `port`; with port 0, all of them.
+static FoundList find_servers(uint16_t port) {
   FoundList found = {.count = 0};
   char directory[REMOTE_PATH_MAX - 16];
   for (int i = 0; i < DIRECTORIES; i++) {
-    if (directory_of(i, directory, sizeof directory)) find_in(&found, directory);
+    if (!directory_of(i, directory, sizeof directory) || !is_own(directory)) continue;
+    if (port == 0)
+      find_in(&found, directory);
+    else
+      add_if_alive(&found, directory, port);
   }
   return found;
 }
@@ -116,21 +129,23 @@ static void print_ports(const FoundList *found) {
     fprintf(stderr, "%s%u", i == 0 ? "" : ", ", found->items[i].port);
 }
 
+static void explain_missing(uint16_t port) {
+  FoundList others = find_servers(0);
+  fprintf(stderr, "perigee: no server of yours is running on port %u", port);
+  if (others.count > 0) fputs("; there is one on port ", stderr);
+  print_ports(&others);
+  fputc('\n', stderr);
+}
+
 // The server that is meant, or NULL, which was said.
 static const Found *choose(const FoundList *found, uint16_t port) {
-  for (size_t i = 0; i < found->count; i++) {
-    if (found->items[i].port == port || (port == 0 && found->count == 1))
-      return &found->items[i];
-  }
-  if (port == 0 && found->count == 0) {
+  if (found->count > 0 && (port != 0 || found->count == 1)) return &found->items[0];
+  if (port != 0) {
+    explain_missing(port);
+  } else if (found->count == 0) {
     fputs("perigee: no server of yours is running\n", stderr);
-  } else if (port == 0) {
-    fputs("perigee: several servers are running; choose one with --port: ", stderr);
-    print_ports(found);
-    fputc('\n', stderr);
   } else {
-    fprintf(stderr, "perigee: no server of yours is running on port %u", port);
-    if (found->count > 0) fputs("; there is one on port ", stderr);
+    fputs("perigee: several servers are running; choose one with --port: ", stderr);
     print_ports(found);
     fputc('\n', stderr);
   }
@@ -139,7 +154,7 @@ static const Found *choose(const FoundList *found, uint16_t port) {
 
 // Sends the request and reads the whole answer. False when the server does not answer.
 static bool ask(const char *path, const char *request, Buf *reply) {
-  int fd = connect_to(path);
+  int fd = connect_to(path, 0);
   if (fd < 0) return false;
   size_t size = strlen(request);
   bool is_good = send(fd, request, size, MSG_NOSIGNAL) == (ssize_t)size;
@@ -164,7 +179,7 @@ static int print_answer(const Buf *reply) {
 }
 
 int remote_reload(uint16_t port) {
-  FoundList found = find_servers();
+  FoundList found = find_servers(port);
   const Found *server = choose(&found, port);
   if (server == NULL) return found.count > 1 && port == 0 ? 2 : 1;
   Buf reply = {0};

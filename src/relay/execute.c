@@ -186,7 +186,8 @@ static void do_join(Relay *relay, const Command *command) {
 static void log_kick(const Peer *peer, const Room *room, const char *reason) {
   log_info("kicked from a room", log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size),
-           log_bytes("room", room->name, room->name_size), log_str("text", reason));
+           log_bytes("room", room->name, room->name_size),
+           reason[0] != '\0' ? log_str("text", reason) : (LogField){0});
 }
 
 static void do_leave(Relay *relay, const Command *command) {

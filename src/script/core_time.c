@@ -92,7 +92,8 @@ static int core_transaction(lua_State *L) {
   return 1;
 }
 
-// log(level, text): with the peer and room of the handler that runs
+// log(level, text, version): with the peer and room of the handler that runs; the
+// version is the live one if not given
 static int core_log(lua_State *L) {
   const Host *host = core_host(L);
   LogLevel level = (LogLevel)luaL_checkint(L, 1);
@@ -102,7 +103,10 @@ static int core_log(lua_State *L) {
   int count = 0;
   if (room != NULL) fields[count++] = log_bytes("room", room->name, room->name_size);
   if (host->event.peer != 0) fields[count++] = log_num("peer", host->event.peer);
-  if (log_is_on(level)) log_write(level, text, fields);
+  if (!log_is_on(level)) return 0;
+  log_set_version((uint32_t)luaL_optnumber(L, 3, host->version));
+  log_write(level, text, fields);
+  log_set_version(host->version);
   return 0;
 }
 

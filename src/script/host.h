@@ -45,6 +45,7 @@ typedef struct Host {
   lua_State *running;    // the coroutine of the handler that runs; NULL outside
   lua_State *results;    // the one that has ended, its results from 1 on
   Event event;           // what the handler is for; `type` may be an Entry
+  uint32_t version;      // of the script that is live; 0 before the first
   bool is_owned;         // its timers end with this version of the script
   bool is_waiting;       // it has told the host that it is about to wait
   uint32_t transaction;  // counts commits and rollbacks

@@ -12,7 +12,6 @@
 struct Script {
   Host host;
   ScriptOptions options;
-  uint32_t version;
   bool has_host;  // there is a game, and the Lua half runs
 };
 
@@ -154,7 +153,7 @@ static void handle(Host *host, const Event *event) {
 // --- Loading ---
 
 static void set_version(Script *script, uint32_t version) {
-  script->version = version;
+  script->host.version = version;
   log_set_version(version);
 }
 
@@ -181,8 +180,10 @@ void script_reload(Script *script, uint32_t asked) {
 static void tell_outcome(const Script *script, bool is_good, uint32_t asked,
                          const char *report) {
   const Host *host = &script->host;
-  ScriptOutcome outcome = {
-      .is_good = is_good, .asked = asked, .version = script->version, .report = report};
+  ScriptOutcome outcome = {.is_good = is_good,
+                           .asked = asked,
+                           .version = script->host.version,
+                           .report = report};
   if (host->events->reloaded != NULL)
     host->events->reloaded(host->events_data, &outcome);
 }
@@ -190,7 +191,7 @@ static void tell_outcome(const Script *script, bool is_good, uint32_t asked,
 static void fail_reload(Script *script, uint32_t asked) {
   Buf text = {0};
   buf_printf(&text, "reload failed: %s; version %u goes on",
-             (const char *)script->host.fault.data, script->version);
+             (const char *)script->host.fault.data, script->host.version);
   buf_u8(&text, 0);
   log_plain(LOG_ERROR, (const char *)text.data);
   tell_outcome(script, false, asked, (const char *)text.data);

@@ -17,6 +17,7 @@ function game.on_message.half(peer, value, room)
   perigee.send(perigee.to.all, "to all", 1)
   peer:send_packet(4000, 1, "bytes")
   perigee.rooms.create "made by mistake"
+  room:set_meta("mistake", true)
   perigee.rooms.delete "lobby"
   perigee.after(0, function() print "timer of a failed handler" end)
   for _, member in pairs(room:peers()) do
@@ -31,7 +32,7 @@ function game.on_message.half(peer, value, room)
 end
 
 function game.on_message.whole(peer, value, room)
-  room:broadcast("whole", value)
+  room:broadcast("whole", { value, room:get_meta "mistake" })
 end
 
 function game.on_message.late(peer, value, room)
@@ -39,6 +40,10 @@ function game.on_message.late(peer, value, room)
   perigee.sleep(0.01)
   room:broadcast("after the wait", 1)
   error "failed after a wait"
+end
+
+function game.on_message.last(peer)
+  return peer:send(5)
 end
 
 function game.on_error(report)
@@ -66,7 +71,7 @@ describe("a handler that fails", function()
     perigee:wait_log "half failed"
     ann:send(room, "whole", 2)
     for _, client in ipairs { ann, bob } do
-      client:expect_next("MESSAGE", { message = "whole", value = 2 })
+      assert.same({ 2 }, client:expect_next("MESSAGE", { message = "whole" }).value)
       client:expect_quiet()
     end
     local rooms = ann:list_rooms()
@@ -79,11 +84,19 @@ describe("a handler that fails", function()
   it("is logged with file, line and traceback, and told to on_error", function()
     ann:send(room, "half")
     local line = perigee:wait_log(function(fields, text)
-      return fields.level == "error" and text:find("game.lua:25: attempt to index", 1, true)
+      return fields.level == "error" and text:find("game.lua:26: attempt to index", 1, true)
     end)
     assert.truthy(line)
     perigee:wait_log "traceback"
     perigee:wait_log "on_error was told: "
+  end)
+
+  it("is told by where it begins when its end was a call", function()
+    ann:send(room, "last")
+    local line = perigee:wait_log "on_message.last failed"
+    assert.truthy(line.message:find "/game.lua:40: a message's name must be a string, not a number",
+      line.message)
+    perigee:wait_log "on_error was told: a message's name must be a string"
   end)
 
   it("has sent what it sent before it waited, and not what came after", function()
@@ -100,8 +113,8 @@ describe("a handler that fails", function()
       ann:send(room, "half")
     end
     ann:send(room, "whole", 3)
-    bob:expect_next("MESSAGE", { message = "whole", value = 3 })
-    ann:expect_next("MESSAGE", { message = "whole", value = 3 })
+    bob:expect_next("MESSAGE", { message = "whole" })
+    ann:expect_next("MESSAGE", { message = "whole" })
     ann:expect_quiet()
   end)
 end)

@@ -151,6 +151,21 @@ describe("the end of a connection", function()
     ann:expect_next("PEER_LEFT", { peer = bob.id })
   end)
 
+  it("is no end when only the room is left; what comes for the room then is refused", function()
+    local function remove_me(ref)
+      return packet.encode {
+        channel = 2,
+        type = 0,
+        flags = packet.REQUEST,
+        ref = ref,
+        payload = packet.message(room, "remove", "bob"),
+      }
+    end
+    bob:write(remove_me(1) .. remove_me(2))
+    bob:expect_answer("MESSAGE", 1)
+    bob:expect_error("NotInRoom", 2)
+  end)
+
   it("is no end when only the room is left", function()
     ann:send(0, "remove", "bob")
     bob:expect("LEFT", { room = room, code = "Kicked", flags = 0 })

@@ -155,6 +155,43 @@ describe("a broadcast", function()
   end)
 end)
 
+describe("a frame", function()
+  after_each(server.stop_all)
+
+  -- A frame a second: what comes right after one has to wait for the next.
+  local perigee, ann, bob, room
+
+  before_each(function()
+    perigee = server.start { flags = { batch_hz = 1 } }
+    ann, bob = perigee:client "ann", perigee:client "bob"
+    room = ann:join "lobby"
+    bob:join "lobby"
+    ann:broadcast(room, "first"):fence()
+    bob:expect("BROADCAST", { data = "first" })
+  end)
+
+  it("is not waited for by what is critical, and what is high goes first in it", function()
+    for i, priority in ipairs { 3, 2, 1, 0 } do
+      ann:broadcast(room, tostring(i), { priority = priority })
+    end
+    for i = 4, 1, -1 do
+      bob:expect_next("BROADCAST", { data = tostring(i) })
+    end
+  end)
+
+  it("is not waited for by answers", function()
+    local uv = require "luv"
+    local before = uv.hrtime()
+    for _ = 1, 30 do
+      bob:leave(room)
+      bob:join "lobby"
+      bob:list_rooms()
+    end
+    -- Ninety answers, or else ninety frames.
+    assert.is_true((uv.hrtime() - before) / 1e9 < 30)
+  end)
+end)
+
 describe("broadcasts without batching", function()
   after_each(server.stop_all)
 

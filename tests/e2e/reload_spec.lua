@@ -121,6 +121,36 @@ describe("a reload", function()
     assert.equal(1, #process.out + #process.err)
   end)
 
+  it("needs a port when there are several servers", function()
+    local one, two = server.start { game = version(1) }, server.start { game = version(1) }
+    local process = server.perigee { "reload" }
+    assert.equal(2, process:wait_exit())
+    for _, started in ipairs { one, two } do
+      assert.truthy(process.err[1]:find(tostring(started.port), 1, true), process.err[1])
+      assert.equal(0, (reload_command(started)))
+    end
+  end)
+
+  it("is not held up by another server that is stuck", function()
+    local stuck, perigee = server.start { game = version(1) }, server.start { game = version(1) }
+    stuck:kill "sigstop"
+    local ann = perigee:client()
+    perigee:save("game.lua", version(2))
+    assert.equal(0, (reload_command(perigee)))
+    assert.equal(2, ann:question(0, "version"))
+    -- Its queue full, `perigee reload` still finds out who is there, without waiting for it.
+    local uv, pipes = require "luv", {}
+    for i = 1, 300 do
+      pipes[i] = uv.new_pipe(false)
+      pipes[i]:connect(server.runtime() .. "/perigee/" .. stuck.port .. ".sock", function() end)
+    end
+    assert.equal(0, (reload_command(perigee)))
+    for _, pipe in ipairs(pipes) do
+      pipe:close()
+    end
+    stuck:kill "sigcont"
+  end)
+
   it("uses what is new from the next event on, also in waiting rooms", function()
     local function game(word)
       return ([[

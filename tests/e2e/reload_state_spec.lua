@@ -178,6 +178,39 @@ describe("at a reload", function()
     ann:expect("MESSAGE", { message = "go on?", value = 2 })
   end)
 
+  it("log lines carry the version whose code wrote them", function()
+    local function game(number)
+      return ([[
+        local perigee = require "perigee"
+        print "loading %d"
+        local game = { on_conect = print, on_message = {} }
+        function game.on_message.wait() perigee.sleep(0.3) print "waited %d" error "failed %d" end
+        return game
+      ]]):gsub("%%d", number)
+    end
+    local perigee = server.start { game = game(1) }
+    local function check(number, ...)
+      for _, text in ipairs { ... } do
+        local line = perigee:wait_log(function(fields) return fields.message:find(text, 1, true) end)
+        assert.equal(number, line.version, text)
+      end
+    end
+    check(1, "loading 1", "there is no handler on_conect")
+    perigee:client():send(0, "wait")
+    perigee:save("game.lua", game(2))
+    perigee:kill "sighup"
+    check(2, "loading 2", "reloaded: version 2")
+    check(1, "waited 1", "failed 1")
+    local warnings = 0
+    for _, line in ipairs(perigee.err) do
+      if line:find("on_conect", 1, true) then
+        warnings = warnings + 1
+        assert.truthy(line:find(('"version":%d'):format(warnings), 1, true), line)
+      end
+    end
+    assert.equal(2, warnings)
+  end)
+
   it("settings of the game that changed hold from then on", function()
     local function game(max_clients)
       return ("return { config = { max_clients = %d } }"):format(max_clients)

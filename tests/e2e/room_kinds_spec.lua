@@ -245,6 +245,32 @@ describe("a room of the script", function()
     bob:expect_next("PEER_LEFT", { peer = ann.id })
   end)
 
+  it("is made where the script has somebody join what its kind makes by joining", function()
+    local perigee = server.start {
+      game = [[
+        local duel = { auto_create = true, auto_delete = 60 }
+        function duel.on_create(room) print("made " .. room.name) end
+        function duel.on_join(room, peer) print(peer.name .. " joins " .. room.name) end
+        return {
+          rooms = { duel = duel },
+          on_message = { go = function(peer, name)
+            local ok, problem, code = peer:join(name)
+            return { ok or false, problem, code }
+          end },
+        }
+      ]],
+    }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    assert.same({ true }, ann:question(0, "go", "duel:1"))
+    ann:expect "JOINED"
+    assert.same({ true }, bob:question(0, "go", "duel:1"))
+    assert.equal(1, #bob:expect("JOINED").members)
+    perigee:wait_log "bob joins duel:1"
+    assert.equal(1, perigee:count_log "made duel:1")
+    assert.same({ false, "there is no such room", "NoSuchRoom" }, ann:question(0, "go", "den"))
+    assert.equal("Invalid", ann:question(0, "go", "duel:\n")[3])
+  end)
+
   it("keeps meta", function()
     local ann = server.start({ game = COMMANDS }):client()
     ann:question(0, "remember", { key = "map", value = { name = "caves", size = 3 } })

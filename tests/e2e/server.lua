@@ -18,6 +18,7 @@ Server.__index = Server
 local running = {} -- processes that have not ended
 local unsettled = {} -- servers that began well and whose end has not been looked at
 local folders = {}
+local runtime
 
 local ROOT = assert(uv.cwd())
 
@@ -87,12 +88,15 @@ local function read_lines(pipe, lines)
 end
 
 
--- The tests' own environment without Perigee's settings, which are the test's to give.
+-- The tests' own environment without Perigee's settings, which are the test's to give, and with a
+-- folder of the test's own for the sockets by which `perigee reload` finds its server.
 local function environment(extra)
+  runtime = runtime or server.folder {}
   local values, list = { PERIGEE_LEAK_CHECK = "1" }, {}
   for name, value in pairs(uv.os_environ()) do
     if not name:match "^PERIGEE_" then values[name] = value end
   end
+  values.XDG_RUNTIME_DIR = runtime
   for name, value in pairs(extra or {}) do
     values[name] = value
   end
@@ -107,6 +111,13 @@ end
 ---@return table env
 function server.without_quarantine()
   return { ASAN_OPTIONS = (os.getenv "ASAN_OPTIONS" or "") .. ":quarantine_size_mb=1" }
+end
+
+
+--- Where the sockets of this test's servers are.
+---@return string
+function server.runtime()
+  return runtime
 end
 
 
@@ -397,7 +408,7 @@ function server.stop_all()
   for _, folder in ipairs(folders) do
     remove_folder(folder)
   end
-  folders = {}
+  folders, runtime = {}, nil
   wait.until_closed()
   if failure then error(failure, 0) end
 end

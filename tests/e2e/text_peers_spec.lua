@@ -154,8 +154,9 @@ describe("a text peer", function()
     local perigee = server.start { text = true }
     local ann, bob = perigee:text "ann", perigee:text "bob"
     ann:join "lobby"
-    bob:write "/join lobby\nlast words\n"
+    bob:write "/join lobby\nmany words\nlast words"
     bob:half_close()
+    ann:expect_line "bob: many words"
     ann:expect_line "bob: last words"
     ann:expect_line "* bob left lobby"
   end)
@@ -279,7 +280,7 @@ describe("a text peer and a script", function()
     local told = require("cjson").decode((ann:expect_match "^told (.*)$"))
     assert.same({ value = { a = { 1, "x y" } }, room = "lobby", via = "text" }, told)
     ann:line "/send tell {not json"
-    ann:expect_match "^! Protocol: "
+    ann:expect_line [[! Protocol: what follows the name is JSON, such as 5, "text" or {"x": 1}]]
     ann:line "/send unknown 1"
     ann:expect_match "^! Unsupported: "
     ann:expect_quiet()
@@ -317,7 +318,7 @@ describe("a text peer and a script", function()
         function game.on_start() perigee.rooms.create "lobby" perigee.rooms.create "vip" end
         function game.on_join(room) if room.name == "vip" then return false, "not you" end end
         function game.on_message.fall(peer) peer:send "you fall" peer:kick "fell out" end
-        function game.on_message.out(peer, _, room) room:kick(peer) end
+        function game.on_message.out(peer, reason, room) room:kick(peer, reason) end
         function game.on_message.broken() error "broken" end
         return game
       ]],
@@ -328,9 +329,15 @@ describe("a text peer and a script", function()
     ann:join "lobby"
     bob:join "lobby"
     ann:line "/send out"
+    ann:expect_line "* bob joined lobby"
     ann:expect_line "* left lobby (Kicked)"
     bob:expect_line "* ann left lobby"
-    ann:expect_line "* bob joined lobby"
+    bob:line [[/send out "too\nloud"]]
+    bob:expect_line "* left lobby (Kicked: too?loud)"
+    perigee:wait_log(function(fields)
+      return fields.message == "kicked from a room" and fields.room == "lobby"
+        and fields.name == "bob" and fields.text == "too\nloud"
+    end)
     ann:line "/send broken"
     ann:line "/send fall"
     ann:expect_line "you fall"

@@ -75,6 +75,7 @@ describe("timers", function()
           room:every(0.01, function() room:broadcast("beat") end)
         end
         function duel.on_message.stop(room, peer) room:delete() end
+        function duel.on_delete(room) print("gone " .. room.name) end
         return { rooms = { duel = duel } }
       ]],
     }
@@ -85,6 +86,8 @@ describe("timers", function()
     ann:expect_many(3, "MESSAGE", { message = "beat", room = room })
     ann:send(room, "stop")
     ann:leave(room)
+    perigee:wait_log "gone duel:1"
+    local beats = perigee:count_log "named in duel:1"
     ann:join "duel:2"
     perigee:wait_log "after in duel:2"
     ann.inbox = {}
@@ -92,6 +95,8 @@ describe("timers", function()
     for _, event in ipairs(ann.inbox) do
       assert.not_equal(room, event.room)
     end
+    assert.equal(beats, perigee:count_log "named in duel:1")
+    assert.equal(0, perigee:count_log "failed")
   end)
 
   it("that fail are logged, and fire again", function()

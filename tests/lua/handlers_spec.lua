@@ -37,6 +37,8 @@ describe("handlers", function()
       "return { rooms = { duel = { on_tick = true } } }")
     fails("game.lua: rooms.duel must be a table of handlers, not a function",
       "return { rooms = { duel = print } }")
+    fails("game.lua: rooms.duel must be a table of handlers, not a boolean; "
+      .. "does its file end with return?", "return { rooms = { duel = true } }")
     fails("game.lua: rooms must be a table, not a string", "return { rooms = 'duel' }")
     fails("game.lua: config must be a table, not a number", "return { config = 7 }")
     fails("game.lua: a game returns its table of handlers; this file returned nil",
@@ -62,6 +64,26 @@ describe("handlers", function()
       "return { rooms = { duel = { capacty = 2 } } }")
     warns("nothing reads duel.max_players", "return { rooms = { duel = { max_players = 2 } } }")
     warns("nothing reads room; did you mean rooms?", "return { room = {} }")
+  end)
+
+  it("of the game that are written with a colon are warned about", function()
+    warns("on_connect has no self; write `function game.on_connect` with a dot",
+      "local game = {} function game:on_connect(peer) end return game")
+    warns("on_tick has no self", "local game = {} function game:on_tick() end return game")
+    core = fake_core.new()
+    assert.equal("ended", (load [[
+      local game, duel = {}, {}
+      function game:on_join(peer) end
+      function duel:on_tick(dt) end
+      game.rooms = { duel = duel }
+      return game
+    ]]))
+    assert.equal("", fake_core.log_text(core))
+  end)
+
+  it("of a kind that strangers can make rooms of without end are warned about", function()
+    warns("game.lua: duel.auto_create without auto_delete: strangers can fill max_rooms; "
+      .. "add auto_delete = 60", "return { rooms = { duel = { auto_create = true } } }")
   end)
 
   it("and other fields that games are free to have are not warned about", function()

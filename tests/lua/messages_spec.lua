@@ -66,6 +66,17 @@ describe("messages", function()
     fails("nesting", "f", loop)
   end)
 
+  it("have no peers and rooms in them", function()
+    local registry = require "perigee.registry"
+    local peer = setmetatable({ id = 1 }, registry.peer_class)
+    local room = setmetatable({ id = 2 }, registry.room_class)
+    for what, value in pairs { ["a peer"] = peer, ["a room"] = { 2 ^ 60, { who = room } } } do
+      local ok, problem = pcall(messages.encode, "x", value)
+      assert.is_false(ok)
+      assert.truthy(problem:find(what .. " cannot be sent; send its id or its name", 1, true), problem)
+    end
+  end)
+
   it("keep every digit of large numbers", function()
     local value = { id = 2 ^ 53, at = -1790000000123456, [2 ^ 53 - 1] = { "x", 1.5, true } }
     local body = messages.encode("wide", value)

@@ -60,6 +60,20 @@ describe("a reload", function()
     assert.equal("reloaded\t1\t2\nsecond", fake_core.log_text(core))
   end)
 
+  it("says what the API has not, and what was meant", function()
+    local found = {}
+    for i, expression in ipairs { "perigee.snd()", "perigee.rooms.creat 'x'", "perigee.to.everyone" } do
+      local _, _, text = fake_core.host(fake_core.new(),
+        "local perigee = require 'perigee'\nreturn " .. expression .. ", 1")
+      found[i] = text:match "game.lua:2: (.*)$" or text
+    end
+    assert.same({
+      "perigee has no snd; did you mean send?",
+      "perigee.rooms has no creat; did you mean create?",
+      "perigee.to has no everyone",
+    }, found)
+  end)
+
   it("that does not load leaves the old version as it was", function()
     load(FIRST)
     fails("game.lua:1: unexpected symbol", "x = = 2")

@@ -59,6 +59,13 @@ describe("the sandbox", function()
     says("game.lua:1: there is no global io (scripts have no files)", "io.write(1)")
   end)
 
+  it("tells where a handler belongs that was written as a global", function()
+    local ok, problem = run "function on_start() end"
+    assert.is_false(ok)
+    assert.truthy(problem:find("on_start is not declared; write `function game.on_start`", 1, true),
+      problem)
+  end)
+
   it("gives each version libraries of its own", function()
     assert.is_true((run "string.trim = 1; table.sort = nil; math.pi = 3"))
     local other = require("perigee.sandbox").environment {}

@@ -39,6 +39,21 @@ describe("targets and options", function()
     assert.same({ { "send", 0, 1, 0, "hi", body, 0, 2, 0, 0 } }, group)
   end)
 
+  it("may be a table of peers with whatever keys", function()
+    local group = sent(perigee.to.group { ["the second"] = bob }, "hi")
+    assert.same({ { "send", 0, 2, 0, "hi", '["hi",null]', 0, 2, 0, 0 } }, group)
+    assert.same({ 1, 2 }, sent(perigee.to.all_except { [7] = ann, [900] = bob }, "hi")[1][12])
+  end)
+
+  it("leave out a peer that is the only one", function()
+    assert.same({}, sent(ann, "hi", nil, { except = { bob, ann } }))
+    assert.same(1, #sent(ann, "hi", nil, { except = bob }))
+    core.pending = {}
+    assert.is_true(ann:send("hi", 1, { except = ann }))
+    assert.is_true(ann:send_packet(5, 1, "x", { except = ann }))
+    assert.same({}, core.pending)
+  end)
+
   it("take priority, reliable, key and except", function()
     local options = { priority = "critical", reliable = true, key = "pos", except = { ann } }
     local send = sent(room, "hi", 1, options)[1]
@@ -55,10 +70,20 @@ describe("targets and options", function()
     fails("there is no option prioritty; did you mean priority?", perigee.send, ann, "x", 1,
       { prioritty = "low" })
     fails("reliable must be a boolean, not a number", perigee.send, ann, "x", 1, { reliable = 1 })
-    fails("except must be a table, not a string", perigee.send, room, "x", 1, { except = "ann" })
+    fails("leaves out must be a peer or a list of peers, not nil", perigee.to.all_except, nil, ann)
+    fails("is a boolean", perigee.to.group, { [ann] = true })
+    fails("except must be a peer or a list of peers, not a string", perigee.send, room, "x", 1,
+      { except = "ann" })
     fails("a peer has no nmae; did you mean name?", function() return ann.nmae end)
     fails("peer.state.score is free for the game", function() ann.score = 1 end)
     fails("a room has no bradcast; did you mean broadcast?", function() room:bradcast() end)
+    fails("room:broadcast is called with a colon, on a room", function() room.broadcast("x") end)
+    fails("peer:send is called with a colon, on a peer", function() ann.send("x", 1) end)
+    fails("reason must be a string, not a table", function() room:kick(ann, {}) end)
+    fails("room:has takes a peer, not a number", function() room:has(1) end)
+    fails("the functions of perigee.rooms are called with a dot", function()
+      perigee.rooms:get "lobby"
+    end)
     fails("channel must be a whole number from 3 to 65535, not 2", function()
       ann:send_packet(2, 1, "x")
     end)

@@ -105,7 +105,36 @@ describe("timers and tasks", function()
     ]]
     local outcome, text = message "go"
     assert.equal("failed", outcome)
-    assert.truthy(text:find("game.lua:2: there is no function baet in the game's table", 1, true))
+    assert.truthy(text:find("game.lua:2: there is no function baet in the table of the game", 1,
+      true), text)
+  end)
+
+  it("given a name fail as the version that has the name now", function()
+    load [[
+      local perigee = require "perigee"
+      local game = { on_message = {}, beat = function() error "old" end }
+      function game.on_message.go() perigee.after(1, "beat") end
+      function game.on_error(report) print("version " .. report.version) end
+      return game
+    ]]
+    message "go"
+    local timer = fake_core.done(core, "timer_set")[1][1]
+    assert.equal("ended", (fake_core.call(core, host, "reload")))
+    assert.equal("failed", (fake_core.call(core, host, "timer", { a = timer })))
+    fake_core.call(core, host, "error", { a = core.errors_pushed[1] })
+    assert.truthy(fake_core.log_text(core):find("version 2", 1, true), fake_core.log_text(core))
+  end)
+
+  it("that are set at the top level for no function name the file when they fire", function()
+    load [[
+      local perigee = require "perigee"
+      perigee.after(1, "baet")
+      return { beat = print }
+    ]]
+    fake_core.call(core, host, "timer", { a = fake_core.done(core, "timer_set")[1][1] })
+    local log = fake_core.log_text(core)
+    assert.truthy(log:find("/game.lua: there is no function baet in the table of the game; "
+      .. "did you mean beat?", 1, true), log)
   end)
 
   it("die with their room", function()
