@@ -41,7 +41,7 @@ end
 
 -- Lua cuts long file names in messages; gives them back whole.
 local function with_whole_names(text)
-  for _, path in ipairs(live.attempt.files) do
+  for _, path in ipairs(live.attempt and live.attempt.files or {}) do
     local short = getinfo(load("", "@" .. path), "S").short_src
     if short ~= path then
       text = replace(text, short, path)
@@ -223,6 +223,7 @@ function errors.failed(event, peer, room, problem, traceback)
   end
   local text = with_whole_names(errors.text(problem))
   if event == EVENTS.load or event == EVENTS.reload then
+    live.loading = nil -- a yield at the top level leaves loader.run half done
     return text
   end
   local task = live.task

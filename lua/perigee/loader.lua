@@ -7,7 +7,7 @@ local handlers = require "perigee.handlers"
 local live = require "perigee.live"
 local sandbox = require "perigee.sandbox"
 
-local open, load = io.open, load
+local load = load
 
 local loader = {}
 
@@ -40,14 +40,8 @@ end
 
 local function read(version, path)
   note_file(version, path)
-  local file, problem = open(path, "rb")
-  if not file then
-    return nil, problem
-  end
-  local text
-  text, problem = file:read "*a"
-  file:close()
-  version.texts[path] = text
+  local text, problem = core.read_file(path)
+  version.texts[path] = text or ""
   return text, problem and path .. ": " .. problem
 end
 

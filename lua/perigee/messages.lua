@@ -44,8 +44,11 @@ local function inspect(value, depth)
 end
 
 local function encode_value(value)
-  if not inspect(value, 0) then
-    return encode_json(value)
+  -- First, because it gives up early on a table that holds itself, which inspect would go through
+  -- again and again.
+  local plain, problem = encode_json(value)
+  if not plain or not inspect(value, 0) then
+    return plain, problem
   end
   local ok, text = pcall(encode_exact, value)
   return ok and text or nil, text
@@ -53,9 +56,13 @@ end
 
 local quoted, quoted_count = {}, 0
 
+local function is_name(name)
+  return name ~= "" and #name <= 255 and not find(name, "%c")
+end
+
 local function quote(name)
   fault.check("a message's name", name, "string")
-  if name == "" or #name > 255 or find(name, "%c") then
+  if not is_name(name) then
     fault.raise("a message's name is 1 to 255 bytes without control characters")
   end
   if quoted_count == NAMES_MAX then
@@ -110,6 +117,8 @@ function messages.decode(body)
   end
   local name, value = message[1], message[2]
   if type(name) ~= "string" or value == nil or message[3] ~= nil then
+    return nil
+  elseif not quoted[name] and not is_name(name) then
     return nil
   end
   if find(body, "null", 1, true) then

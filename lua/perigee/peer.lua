@@ -218,6 +218,14 @@ function peer.keep(id)
 end
 
 
+-- Who asked is told that there is no answer, unless it is gone.
+local function check_answer(ok, problem, code)
+  if not ok and code == "PayloadTooLarge" then
+    fault.raise("the answer is %s", problem)
+  end
+end
+
+
 --- Answers a peer's question.
 ---@param id integer
 ---@param room integer the room of the question, or 0
@@ -226,7 +234,7 @@ end
 ---@param ref integer
 function peer.answer(id, room, name, value, ref)
   local body, value_at = messages.encode(name, value)
-  core.send(TO_PEER, id, room, name, body, value_at, PRIORITY, RESPONSE, ref)
+  check_answer(core.send(TO_PEER, id, room, name, body, value_at, PRIORITY, RESPONSE, ref))
 end
 
 
@@ -237,7 +245,7 @@ end
 ---@param bytes string
 ---@param ref integer
 function peer.answer_packet(id, channel, packet_type, bytes, ref)
-  core.packet(id, channel, packet_type, bytes, PRIORITY, RESPONSE, ref)
+  check_answer(core.packet(id, channel, packet_type, bytes, PRIORITY, RESPONSE, ref))
 end
 
 

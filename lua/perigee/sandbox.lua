@@ -10,6 +10,8 @@ local sandbox = {}
 local traceback, getmetatable, date, os_time = debug.traceback, debug.getmetatable, os.date, os.time
 local globals = _G
 
+local WORDS_MAX = 64 -- that core.nearest takes
+
 local BASE = {
   "_VERSION", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal",
   "rawget", "rawset", "select", "setmetatable", "tonumber", "tostring", "type", "unpack", "xpcall",
@@ -68,17 +70,60 @@ end
 libraries.debug = { traceback = traceback }
 
 function libraries.os.time(when)
-  return when == nil and core.time() or os_time(when)
+  if when == nil then
+    return core.time()
+  end
+  return os_time(when) -- a tail call, so that errors name the game's line
 end
 
 function libraries.os.date(format, when)
   return date(format, when or core.time())
 end
 
+-- What nests on the C stack has to end before that does: Lua's own limits do not cover it.
+local function check_stack()
+  if not core.has_stack() then
+    fault.raise "stack overflow"
+  end
+end
+
+local gsub, resume, wrap = string.gsub, coroutine.resume, coroutine.wrap
+local running = coroutine.running
+
+function libraries.string.gsub(...)
+  check_stack()
+  return gsub(...)
+end
+
+function libraries.coroutine.resume(...)
+  check_stack()
+  return resume(...)
+end
+
+function libraries.coroutine.wrap(fn)
+  fault.check("the coroutine", fn, "function")
+  local go_on = wrap(fn)
+  return function(...)
+    check_stack()
+    return go_on(...)
+  end
+end
+
+-- The coroutines of handlers are the host's to resume; in them it is nil, as in a main program.
+function libraries.coroutine.running()
+  if core.may_wait() then
+    return nil
+  end
+  return running()
+end
+
+-- Those that it has, and some of those that a game has put in with rawset.
 local function names_of(environment)
   local names = {}
   for name in next, environment do
-    names[#names + 1] = name
+    if type(name) == "string" and #names < WORDS_MAX then
+      names[#names + 1] = name
+    end
   end
   return names
 end

@@ -12,6 +12,10 @@ local targets = {}
 
 local target_class = { __metatable = "target" }
 
+function target_class.__newindex()
+  fault.raise "a target cannot be changed; make one with perigee.to"
+end
+
 local function target(fields)
   return setmetatable(fields, target_class)
 end

@@ -70,6 +70,9 @@ local timer_class = { __index = Timer, __metatable = "timer" }
 ---@return boolean was_set whether it would have fired again
 function Timer:cancel()
   if type(self) ~= "table" or getmetatable(self) ~= "timer" then
+    fault.raise "a timer's method is called with a colon: timer:cancel()"
+  end
+  if type(self) ~= "table" or getmetatable(self) ~= "timer" then
     fault.raise "timer:cancel is called with a colon, on a timer"
   end
   local entry = timers[self.id]

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "app/config.h"
+#include "app/descriptors.h"
 #include "app/remote.h"
 #include "app/server.h"
 #include "base/mem.h"
@@ -180,6 +181,8 @@ static int command_reload(char **arguments) {
     if (text != NULL) port = strtoul(text, &end, 10);
     if (text == NULL || *end != '\0' || port < 1 || port > 65535)
       return fail_usage("reload", "--port must be a whole number from 1 to 65535");
+    const char *more = arguments[text == arguments[1] ? 2 : 1];
+    if (more != NULL) return fail_usage("reload", "unexpected argument \"%s\"", more);
   }
   return remote_reload((uint16_t)port);
 }
@@ -236,5 +239,6 @@ static int check_leaks(int code) {
 }
 
 int cli_main(int argc, char **argv) {
+  descriptors_fill();
   return check_leaks(dispatch(argc > 0 ? argv + 1 : argv));
 }

@@ -1,9 +1,18 @@
 // Thin over getrlimit and setrlimit. A limit that cannot be raised is lived with.
 #include "app/descriptors.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/log.h"
+
+void descriptors_fill(void) {
+  int fd;
+  do fd = open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) close(fd);
+}
 
 void descriptors_raise(void) {
   struct rlimit limit;

@@ -5,6 +5,10 @@
 
 enum { DESCRIPTORS_OWN = 32 };  // what a server needs besides its connections, at most
 
+/// Opens /dev/null for those of 0, 1 and 2 that are closed; else a connection would get
+/// the number, and what is printed.
+void descriptors_fill(void);
+
 /// Raises the soft limit to the hard one.
 void descriptors_raise(void);
 

@@ -6,7 +6,6 @@
 #include "net/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
@@ -14,13 +13,14 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/random.h"
 #include "net/internal.h"
 
-enum { SYMLINKS_MAX = 40, READ_STEP_BYTES = 64 << 10 };
+enum { SYMLINKS_MAX = 40 };
 
 typedef struct File {
   char *path;
@@ -230,23 +230,10 @@ static void watch_directories(Watch *watch) {
 
 // --- Files ---
 
-static int read_file(const char *path, Buf *bytes) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return -errno;
-  ssize_t size;
-  do {
-    size = read(fd, buf_reserve(bytes, READ_STEP_BYTES), READ_STEP_BYTES);
-    if (size > 0) bytes->size += (size_t)size;
-  } while (size > 0);
-  int err = size < 0 ? -errno : 0;
-  close(fd);
-  return err;
-}
-
 static File file_now(const Watch *watch, const File *file) {
   Buf bytes = {0};
   File now = *file;
-  int err = read_file(file->path, &bytes);
+  int err = file_read(file->path, &bytes);
   if (err != -EMFILE && err != -ENFILE) {  // these say nothing about the file
     now.exists = err == 0;
     now.is_empty = bytes.size == 0;

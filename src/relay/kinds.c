@@ -54,7 +54,7 @@ void relay_kinds_end(Relay *relay) {
   Room *room;
   for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));) {
     bool had_auto_delete = room->kind.has_auto_delete;
-    uint32_t old_ms = room->kind.auto_delete_ms;
+    uint64_t old_ms = room->kind.auto_delete_ms;
     kind_apply(relay, room);
     ticker_refresh_room(relay, room);
     if (had_auto_delete && old_ms != room->kind.auto_delete_ms)

@@ -48,7 +48,7 @@ typedef struct RoomKind {
   uint32_t capacity;  // members; 0: no limit
   bool auto_create;
   bool has_auto_delete;
-  uint32_t auto_delete_ms;  // how long an empty room lives on
+  uint64_t auto_delete_ms;  // how long an empty room lives on
   double tick_rate;         // 0: the game's
 } RoomKind;
 

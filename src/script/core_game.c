@@ -1,7 +1,10 @@
 // perigee.core: what a load of the game tells the server: its configuration, room kinds
 // and files. Also words and figures.
+#include <errno.h>
 #include <lauxlib.h>
 
+#include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "script/core.h"
@@ -84,7 +87,7 @@ static int core_kind_set(lua_State *L) {
                    .capacity = core_id(L, 3),
                    .auto_create = lua_toboolean(L, 4),
                    .has_auto_delete = !lua_isnil(L, 5),
-                   .auto_delete_ms = (uint32_t)(luaL_optnumber(L, 5, 0) * 1000),
+                   .auto_delete_ms = (uint64_t)(luaL_optnumber(L, 5, 0) * 1000),
                    .tick_rate = luaL_checknumber(L, 6)};
   relay_kind_set(core_host(L)->relay, name, size, &kind);
   return 0;
@@ -117,6 +120,21 @@ static int core_files(lua_State *L) {
   return 0;
 }
 
+// read_file(path): the text, or nil and what is wrong
+static int core_read_file(lua_State *L) {
+  Host *host = core_host(L);
+  host->scratch.size = 0;
+  int err = file_read(luaL_checkstring(L, 1), &host->scratch);
+  if (err == 0) {
+    lua_pushlstring(L, (const char *)host->scratch.data, host->scratch.size);
+  } else {
+    lua_pushnil(L);
+    lua_pushstring(L, err == -EINVAL ? "not a regular file" : err_text(err));
+  }
+  buf_deinit(&host->scratch);
+  return err == 0 ? 1 : 2;
+}
+
 // nearest(word, words): the one of `words` that was meant, or nil
 static int core_nearest(lua_State *L) {
   const char *words[WORDS_MAX + 1];
@@ -138,6 +156,12 @@ static int core_is_utf8(lua_State *L) {
   size_t size;
   const char *text = luaL_checklstring(L, 1, &size);
   lua_pushboolean(L, text_is_utf8(text, size));
+  return 1;
+}
+
+// has_stack(): whether calls may nest deeper in C
+static int core_has_stack(lua_State *L) {
+  lua_pushboolean(L, host_has_stack(core_host(L)));
   return 1;
 }
 
@@ -170,5 +194,7 @@ const luaL_Reg core_game_functions[] = {{"config_begin", core_config_begin},
                                         {"files", core_files},
                                         {"nearest", core_nearest},
                                         {"is_utf8", core_is_utf8},
+                                        {"has_stack", core_has_stack},
+                                        {"read_file", core_read_file},
                                         {"stats", core_stats},
                                         {NULL, NULL}};

@@ -7,6 +7,7 @@
 #include <lualib.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,6 +18,8 @@
 // What the Lua half returns to wake a coroutine: the coroutine, its event (see
 // core_wait), and from then on what its wait returns.
 enum { WAKE_EVENT = 2, WAKE_VALUES = 11 };
+
+enum { STACK_MAX = 1 << 20 };  // bytes of the C stack for calls that nest on it
 
 static const char *const ENTRY_NAMES[ENTRY_COUNT] = {
 #define X(constant, name) [constant] = name,
@@ -138,7 +141,21 @@ static int start(lua_State *L) {
   return 0;
 }
 
+// At most half of what there is: the rest is for calls that do not ask.
+static size_t choose_stack_max(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0) return STACK_MAX;
+  return limit.rlim_cur / 2 < STACK_MAX ? (size_t)limit.rlim_cur / 2 : STACK_MAX;
+}
+
+bool host_has_stack(const Host *host) {
+  const char *here = __builtin_frame_address(0);
+  return (size_t)(host->stack - here) < host->stack_max;
+}
+
 bool host_init(Host *host) {
+  host->stack = __builtin_frame_address(0);
+  host->stack_max = choose_stack_max();
   random_bytes(host->key_seed, sizeof host->key_seed);
   host->L = lua_newstate(allocate, host);
   assert(host->L != NULL);

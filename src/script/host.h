@@ -51,11 +51,13 @@ typedef struct Host {
   uint32_t transaction;  // counts commits and rollbacks
   uint64_t key_seed[2];  // under which send options' keys are hashed
   int entries[ENTRY_COUNT];
-  int failed;     // the Lua function that is told of failures
-  size_t memory;  // bytes of the Lua heap
-  Buf fault;      // a C string: the last failure, or why the host could not start
-  Buf scratch;    // of one core function
-  char **files;   // of the game; owned, ended by NULL
+  int failed;         // the Lua function that is told of failures
+  size_t memory;      // bytes of the Lua heap
+  const char *stack;  // where the C stack was when the state was made
+  size_t stack_max;   // bytes of it that calls may take
+  Buf fault;          // a C string: the last failure, or why the host could not start
+  Buf scratch;        // of one core function
+  char **files;       // of the game; owned, ended by NULL
   size_t file_count;
   const char *lua_path;  // as in ScriptOptions
   Relay *relay;
@@ -72,6 +74,10 @@ void host_deinit(Host *host);
 /// Runs the Lua half's function for `event`. What a handler that ended or waits has
 /// asked for is still to be committed; what one that failed has asked for is forgotten.
 HostOutcome host_call(Host *host, const Event *event);
+
+/// Whether there is C stack left for calls that nest on it. Lua counts those within one
+/// coroutine, but not coroutines in coroutines, nor how much each takes.
+bool host_has_stack(const Host *host);
 
 /// Ends the use of `results`.
 void host_done(Host *host);

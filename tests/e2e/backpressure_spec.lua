@@ -191,7 +191,7 @@ describe("direct sends to one that does not read", function()
       slow:send(0, "flood", { from = i, pad = DATA })
     end
     slow:wrote()
-    ann:fence()
+    wait.for_true(function() return ann:question(0, "dropped") > 0 end)
     slow:resume_reading()
     slow:fence()
     local count, dropped = 0, 0

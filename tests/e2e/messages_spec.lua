@@ -126,6 +126,43 @@ describe("a message from a client", function()
     end
   end)
 
+  it("is not handled in a room that its sender was removed from just before", function()
+    local perigee = server.start {
+      game = [[
+        local perigee = require "perigee"
+        local room
+        return {
+          on_start = function() room = perigee.rooms.create "lobby" end,
+          on_message = {
+            -- Long enough for the messages of the others to arrive meanwhile.
+            busy = function()
+              local stop = os.clock() + 0.01
+              repeat until os.clock() > stop
+            end,
+            remove = function(peer)
+              for _, member in ipairs(room:peers()) do
+                if member ~= peer then room:kick(member) end
+              end
+            end,
+            here = function(peer) return room:has(peer) end,
+          },
+        }
+      ]],
+    }
+    local ann, bob, cid = perigee:client "ann", perigee:client "bob", perigee:client "cid"
+    local room = ann:join "lobby"
+    for _ = 1, 20 do
+      bob:join "lobby"
+      cid:send(0, "busy"):fence()
+      cid:send(0, "busy"):wrote()
+      ann:send(room, "remove"):wrote()
+      local ref = bob:ask(room, "here")
+      local answer = bob:expect(function(event) return event.ref == ref end)
+      assert.is_true(answer.code == "NotInRoom" or answer.value == true)
+      bob:expect("LEFT", { code = "Kicked" })
+    end
+  end)
+
   it("keeps its place among the broadcasts of its sender", function()
     local perigee = server.start {
       game = [[

@@ -109,6 +109,18 @@ describe("a plugin channel", function()
     plugin:expect_closing "Protocol"
   end)
 
+  it("is refused to who serves many already", function()
+    local perigee = server.start()
+    local plugin, other = perigee:client "plugin", perigee:client "other"
+    for i = 1, 16 do
+      open(plugin, "game " .. i)
+    end
+    plugin:expect_error("ServerFull", plugin:request("CHANNEL_OPEN", packet.str8 "another"))
+    open(other, "another")
+    plugin:control("CHANNEL_CLOSE", packet.u16(1000)):fence()
+    open(plugin, "game 1")
+  end)
+
   it("needs a name", function()
     local plugin = server.start():client()
     for _, name in ipairs { "", ("x"):rep(65), "a\nb" } do

@@ -203,6 +203,22 @@ describe("several rooms", function()
     ann:expect("BROADCAST", { room = den, data = "still here" })
   end)
 
+  it("are too many for one peer at some point, and it stays in those that it has", function()
+    local perigee = server.start { game = "return { rooms = { r = { auto_create = true } } }" }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    local first = bob:join "r:1"
+    local joined = 0
+    repeat
+      joined = joined + 1
+      local ref = ann:request("JOIN", packet.str8("r:" .. joined))
+      local answer = ann:expect(function(event) return event.ref == ref end)
+    until answer.name == "ERROR" or joined > 1000
+    assert.equal(257, joined)
+    ann:expect_error("RoomFull", ann:request("JOIN", packet.str8 "r:1000"))
+    bob:broadcast(first, "still here?")
+    ann:expect("BROADCAST", { data = "still here?" })
+  end)
+
   it("can be many for one peer", function()
     local perigee = server.start { game = "return { rooms = { r = { auto_create = true } } }" }
     local ann, bob = perigee:client "ann", perigee:client "bob"

@@ -1,156 +1,24 @@
 --- Starts the real binary on free ports with a game of its own, reads what it prints, and ends it:
 --- SIGTERM, exit code 0, and nothing on standard error but log lines.
 local cjson = require "cjson"
-local uv = require "luv"
 local Client = require "tests.e2e.client"
+local Process = require "tests.e2e.process"
 local Stream = require "tests.e2e.stream"
 local TextClient = require "tests.e2e.text_client"
 local wait = require "tests.e2e.wait"
 
-local server = {}
-
-local Process = {}
-Process.__index = Process
+-- What specs need of Process they find here.
+local server = {
+  binary = Process.binary,
+  folder = Process.folder,
+  runtime = Process.runtime,
+  spawn = Process.spawn,
+}
 
 local Server = setmetatable({}, { __index = Process })
 Server.__index = Server
 
-local running = {} -- processes that have not ended
 local unsettled = {} -- servers that began well and whose end has not been looked at
-local folders = {}
-local runtime
-
-local ROOT = assert(uv.cwd())
-
-
---- The binary under test.
----@return string
-function server.binary()
-  local path = os.getenv "PERIGEE_BIN" or "build/dev/perigee"
-  return path:sub(1, 1) == "/" and path or ROOT .. "/" .. path
-end
-
-
-local function remove_folder(path)
-  for name, kind in
-    function(scan) return uv.fs_scandir_next(scan) end,
-    assert(uv.fs_scandir(path))
-  do
-    local entry = path .. "/" .. name
-    if kind == "directory" then
-      remove_folder(entry)
-    else
-      assert(uv.fs_unlink(entry))
-    end
-  end
-  assert(uv.fs_rmdir(path))
-end
-
-
-local function write_file(path, text)
-  local folder = path:match "^(.*)/"
-  if not uv.fs_stat(folder) then assert(uv.fs_mkdir(folder, 493)) end
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-end
-
-
---- A temporary folder with these files; it goes when the test ends.
----@param files table<string, string> path to text
----@return string folder
-function server.folder(files)
-  local path = assert(uv.fs_mkdtemp(uv.os_tmpdir() .. "/perigee-e2e-XXXXXX"))
-  folders[#folders + 1] = path
-  for name, text in pairs(files or {}) do
-    write_file(path .. "/" .. name, text)
-  end
-  return path
-end
-
-
-local function read_lines(pipe, lines)
-  local unfinished = ""
-  pipe:read_start(function(_, bytes)
-    if not bytes then
-      if unfinished ~= "" then lines[#lines + 1] = unfinished end
-      pipe:close()
-      return
-    end
-    unfinished = unfinished .. bytes
-    local from, stop = 1, unfinished:find("\n", 1, true)
-    while stop do
-      lines[#lines + 1] = unfinished:sub(from, stop - 1)
-      from, stop = stop + 1, unfinished:find("\n", stop + 1, true)
-    end
-    unfinished = unfinished:sub(from)
-  end)
-end
-
-
--- The tests' own environment without Perigee's settings, which are the test's to give, and with a
--- folder of the test's own for the sockets by which `perigee reload` finds its server.
-local function environment(extra)
-  runtime = runtime or server.folder {}
-  local values, list = { PERIGEE_LEAK_CHECK = "1" }, {}
-  for name, value in pairs(uv.os_environ()) do
-    if not name:match "^PERIGEE_" then values[name] = value end
-  end
-  values.XDG_RUNTIME_DIR = runtime
-  for name, value in pairs(extra or {}) do
-    values[name] = value
-  end
-  for name, value in pairs(values) do
-    list[#list + 1] = name .. "=" .. value
-  end
-  return list
-end
-
-
---- For tests that measure memory: what AddressSanitizer keeps of freed memory would count.
----@return table env
-function server.without_quarantine()
-  return { ASAN_OPTIONS = (os.getenv "ASAN_OPTIONS" or "") .. ":quarantine_size_mb=1" }
-end
-
-
---- Where the sockets of this test's servers are.
----@return string
-function server.runtime()
-  return runtime
-end
-
-
---- Starts any program; `server.perigee` is this with the binary under test.
----@param path string
----@param args string[]
----@param o? table { cwd, env, stdin: true for a pipe in process.stdin }
----@return table process { out, err: lines; code, signal once it ended }
-function server.spawn(path, args, o)
-  o = o or {}
-  local stdout, stderr = uv.new_pipe(false), uv.new_pipe(false)
-  local stdin = o.stdin and uv.new_pipe(false) or nil
-  local self = setmetatable({ out = {}, err = {}, stdin = stdin }, Process)
-  if not uv.fs_stat(path) then error(path .. " is missing: build it first", 0) end
-  local handle, pid = uv.spawn(path, {
-    args = args,
-    stdio = { stdin, stdout, stderr },
-    cwd = o.cwd,
-    env = environment(o.env),
-  }, function(code, signal)
-    self.code, self.signal = code, signal
-    self.handle:close()
-    if stdin and not stdin:is_closing() then stdin:close() end
-    running[self] = nil
-  end)
-  assert(handle, pid)
-  self.handle, self.pid = handle, pid
-  running[self] = true
-  read_lines(stdout, self.out)
-  read_lines(stderr, self.err)
-  self.pipes = { stdout, stderr }
-  return self
-end
 
 
 --- Runs the binary with these arguments.
@@ -159,48 +27,10 @@ function server.perigee(args, o)
 end
 
 
-function Process:fail(text, level)
-  error(
-    ("%s\n-- stdout:\n%s\n-- stderr:\n%s"):format(
-      text,
-      table.concat(self.out, "\n"),
-      table.concat(self.err, "\n")
-    ),
-    (level or 1) + 1
-  )
-end
-
-
---- Waits until the process has ended and all it printed is here.
----@return integer code
-function Process:wait_exit(seconds)
-  local over = wait.until_true(function()
-    return self.code and self.pipes[1]:is_closing() and self.pipes[2]:is_closing()
-  end, seconds)
-  if not over then self:fail("the process does not end", 2) end
-  return self.code
-end
-
-
-function Process:kill(signal)
-  self.told = signal
-  return self.handle:kill(signal)
-end
-
-
---- Waits for a line on standard output that the pattern matches; gives its captures.
----@return string
-function Process:wait_out(pattern, seconds)
-  local captures
-  wait.until_true(function()
-    for _, line in ipairs(self.out) do
-      captures = { line:match(pattern) }
-      if captures[1] then return true end
-    end
-    return self.code
-  end, seconds)
-  if not captures or not captures[1] then self:fail("no output like " .. pattern, 2) end
-  return unpack(captures)
+--- For tests that measure memory: what AddressSanitizer keeps of freed memory would count.
+---@return table env
+function server.without_quarantine()
+  return { ASAN_OPTIONS = (os.getenv "ASAN_OPTIONS" or "") .. ":quarantine_size_mb=1" }
 end
 
 
@@ -262,7 +92,7 @@ function server.launch(o)
     args = { "-c", ("ulimit -n %d; exec \"$@\""):format(o.open_files), "sh", unpack(args) }
     path = "/bin/sh"
   end
-  local self = server.spawn(path, args, { cwd = o.path and ROOT or folder, env = o.env })
+  local self = server.spawn(path, args, { cwd = o.path and Process.ROOT or folder, env = o.env })
   self.folder = folder
   return setmetatable(self, Server)
 end
@@ -270,7 +100,7 @@ end
 
 --- Writes a file of the game.
 function Server:save(name, text)
-  write_file(self.folder .. "/" .. name, text)
+  Process.write_file(self.folder .. "/" .. name, text)
 end
 
 
@@ -400,15 +230,8 @@ function server.stop_all()
     local ok, err = pcall(started.stop, started)
     if not ok then failure = failure or err end
   end
-  for process in pairs(running) do
-    process:kill "sigkill"
-    process:wait_exit()
-  end
   Stream.close_all()
-  for _, folder in ipairs(folders) do
-    remove_folder(folder)
-  end
-  folders, runtime = {}, nil
+  Process.clean_up()
   wait.until_closed()
   if failure then error(failure, 0) end
 end

@@ -105,6 +105,16 @@ local function queries(core)
   function core.seed() return 1 end
   function core.transaction() return core.transactions end
   function core.is_utf8() return true end
+  function core.has_stack() return true end
+  function core.read_file(path)
+    local file = io.open(path, "rb")
+    if not file then
+      return nil, "No such file or directory"
+    end
+    local text, problem = file:read "*a"
+    file:close()
+    return text, problem
+  end
   function core.room_name(id) return core.rooms_by_id[id] end
   function core.room_count() return 0 end
   function core.room_members() return {} end
