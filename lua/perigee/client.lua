@@ -267,8 +267,8 @@ function Client:_send(data)
 end
 
 
---- Sends a request and waits for the event that answers it.
-function Client:_request(data, ref, timeout)
+--- Sends a request and waits for the event that answers it, of the type that it has to be.
+function Client:_request(wanted, data, ref, timeout)
   local slot = loop.slot()
   self._slots[ref] = slot
   local sent, message, code = self:_send(data)
@@ -283,6 +283,7 @@ function Client:_request(data, ref, timeout)
   self._protocol:forget(ref)
   if not event then return nil, message, code or message end
   if event.type == "error" then return nil, event.message, event.code end
+  if event.type ~= wanted then return nil, "the answer is of another kind", "Protocol" end
   return event
 end
 
@@ -299,14 +300,15 @@ end
 function Client:join(name)
   local fits, problem, wrong = is_countable(name)
   if not fits then return nil, problem, wrong end
-  local event, message, code = self:_request(self._protocol:request(commands.join, name))
+  local event, message, code = self:_request("joined", self._protocol:request(commands.join, name))
   if not event then return nil, message, code end
   return event.room
 end
 
 
 function Client:_leave(room)
-  local event, message, code = self:_request(self._protocol:request(commands.leave, room.id))
+  local event, message, code =
+    self:_request("left", self._protocol:request(commands.leave, room.id))
   if not event then return nil, message, code end
   return true
 end
@@ -337,7 +339,7 @@ end
 ---@return any answer, string? message, string? code
 function Client:ask(name, value, timeout, room)
   local data, ref = self._protocol:request(commands.ask, room and room.id or 0, name, value)
-  local event, message, code = self:_request(data, ref, timeout)
+  local event, message, code = self:_request("message", data, ref, timeout)
   if not event then return nil, message, code end
   return event.value
 end
@@ -355,7 +357,7 @@ end
 --- The rooms that the server lists: { id, name, members (how many) } each.
 ---@return { id: integer, name: string, members: integer }[]?, string? message, string? code
 function Client:rooms()
-  local event, message, code = self:_request(self._protocol:request(commands.list_rooms))
+  local event, message, code = self:_request("rooms", self._protocol:request(commands.list_rooms))
   if not event then return nil, message, code end
   return event.rooms
 end
@@ -378,7 +380,7 @@ end
 function Client:ping(timeout)
   local start = loop.now()
   local data, ref = self._protocol:request(commands.ping)
-  local event, message, code = self:_request(data, ref, timeout)
+  local event, message, code = self:_request("pong", data, ref, timeout)
   if not event then return nil, message, code end
   return loop.now() - start
 end
@@ -391,7 +393,8 @@ end
 function Client:open_channel(name)
   local fits, problem, wrong = is_countable(name)
   if not fits then return nil, problem, wrong end
-  local event, message, code = self:_request(self._protocol:request(commands.open_channel, name))
+  local event, message, code =
+    self:_request("channel_opened", self._protocol:request(commands.open_channel, name))
   if not event then return nil, message, code end
   return event.channel
 end
@@ -428,7 +431,7 @@ end
 ---@return string? answer, string? message, string? code
 function Client:ask_packet(channel, number, data, timeout)
   local request, ref = self._protocol:request(commands.ask_packet, channel, number, data or "")
-  local event, message, code = self:_request(request, ref, timeout)
+  local event, message, code = self:_request("packet", request, ref, timeout)
   if not event then return nil, message, code end
   return event.payload
 end

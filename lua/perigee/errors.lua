@@ -14,6 +14,7 @@ local EVENTS, LEVELS = core.events, core.levels
 local LOG_INTERVAL = 1 -- seconds between two lines of the same error
 local SEEN_MAX = 200 -- different errors that are remembered for that
 local REPORTS_MAX = 100 -- that wait for on_error
+local TEXT_MAX = 8192 -- bytes of an error that are told
 
 local event_names = {}
 for name, number in next, EVENTS do
@@ -64,6 +65,29 @@ function errors.text(problem)
     return tostring(problem)
   end
   return ("(the error is a %s)"):format(type(problem))
+end
+
+
+-- Errors may carry a whole message or file.
+local function shorten(text)
+  if #text <= TEXT_MAX then
+    return text
+  end
+  return ("%s... (%d bytes in all)"):format(text:sub(1, TEXT_MAX), #text)
+end
+
+
+-- The files that call the game's functions.
+local CALLERS = { host = true, tasks = true, errors = true, reload = true }
+
+-- What C raises in a handler that ends with `return f()` is said of the line that called the
+-- handler, which is the host's.
+local function without_caller(text, traceback)
+  local caller, rest = text:match "^lua/perigee/(%l+)%.lua:%d+: (.*)$"
+  if CALLERS[caller] and traceback:find "^[^\n]*\n\t%[[Cb]" then
+    return rest
+  end
+  return text
 end
 
 
@@ -221,7 +245,7 @@ function errors.failed(event, peer, room, problem, traceback)
   if event == EVENTS.tick then
     tasks.end_tick(room)
   end
-  local text = with_whole_names(errors.text(problem))
+  local text = with_whole_names(without_caller(shorten(errors.text(problem)), traceback))
   if event == EVENTS.load or event == EVENTS.reload then
     live.loading = nil -- a yield at the top level leaves loader.run half done
     return text

@@ -42,6 +42,7 @@ LogField log_str(const char *key, const char *text) {
 }
 
 LogField log_bytes(const char *key, const char *text, size_t size) {
+  if (size > LOG_VALUE_MAX) size = LOG_VALUE_MAX;
   return (LogField){.key = key, .text = text ? text : "", .size = size};
 }
 

@@ -34,6 +34,8 @@ bool log_is_on(LogLevel level);
 /// `message` of script tracebacks are kept in text (indented) and escaped in JSON.
 void log_write(LogLevel level, const char *message, const LogField *fields);
 
+enum { LOG_VALUE_MAX = 1024 };  // bytes of a text value; the rest is cut off
+
 LogField log_str(const char *key, const char *text);
 LogField log_bytes(const char *key, const char *text, size_t size);
 LogField log_num(const char *key, int64_t number);

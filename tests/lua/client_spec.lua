@@ -148,6 +148,17 @@ describe("rooms", function()
     c:close()
   end)
 
+  it("an answer of another kind is an error", function()
+    local c = with {
+      join = function(self, request) self:answer(request, 131, ("\0"):rep(6)) end,
+    }
+    local room, message, code = c:join("lobby")
+    assert.is_nil(room)
+    assert.equal("string", type(message))
+    assert.equal("Protocol", code)
+    c:close()
+  end)
+
   it("being put into a room, and out of it, are events", function()
     local c, server = with()
     server:joined(nil, 9, "duel:1")

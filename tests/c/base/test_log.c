@@ -229,6 +229,18 @@ static void errno_and_a_closed_stderr_do_not_matter(void **state) {
   close(stderr_copy);
 }
 
+static void a_long_value_is_cut(void **state) {
+  (void)state;
+  char text[LOG_VALUE_MAX + 100];
+  memset(text, 'x', sizeof text);
+  capture();
+  log_info("kicked", log_bytes("text", text, sizeof text), log_num("peer", 3));
+  const char *line = captured_text();
+  const char *rest = strstr(line, "text=") + strlen("text=");
+  assert_int_equal(strspn(rest, "x"), LOG_VALUE_MAX);
+  assert_string_equal(rest + LOG_VALUE_MAX, " peer=3\n");
+}
+
 static int reset(void **state) {
   (void)state;
   log_set_level(LOG_INFO);
@@ -247,6 +259,7 @@ int main(void) {
       TEST(the_script_version_follows_the_fields),
       TEST(values_are_quoted_where_they_must_be),
       TEST(no_value_can_forge_a_line_or_a_terminal_sequence),
+      TEST(a_long_value_is_cut),
       TEST(a_traceback_is_indented_under_its_line),
       TEST(control_characters_of_a_message_are_escaped),
       TEST(a_json_line_is_one_object),
