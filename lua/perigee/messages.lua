@@ -62,8 +62,8 @@ end
 
 local function quote(name)
   fault.check("a message's name", name, "string")
-  if not is_name(name) then
-    fault.raise("a message's name is 1 to 255 bytes without control characters")
+  if not is_name(name) or not is_utf8(name) then
+    fault.raise("a message's name is 1 to 255 bytes of UTF-8 without control characters")
   end
   if quoted_count == NAMES_MAX then
     quoted, quoted_count = {}, 0
@@ -87,6 +87,9 @@ function messages.encode(name, value)
   local text, problem = encode_value(value)
   if not text then
     fault.raise("message %s: %s", head, problem)
+  elseif not is_utf8(text) then
+    fault.raise("message %s: a string in it is not UTF-8; bytes go through room:relay or "
+      .. "peer:send_packet", head)
   end
   return "[" .. head .. "," .. text .. "]", #head + 2
 end

@@ -1,5 +1,6 @@
 --- Games that nest too deep, hold themselves, or lie where no file should be: an error, and the
 --- server goes on.
+local Process = require "tests.e2e.process"
 local uv = require "luv"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
@@ -154,7 +155,11 @@ describe("a server that is started without standard streams", function()
       return uv.fs_readlink(("/proc/%d/fd/%d"):format(process.pid, fd)) == "/dev/null"
     end
     wait.for_true(function() return is_null(0) and is_null(1) and is_null(2) end)
-    uv.sleep(300) -- until it listens and takes signals
+    -- Its control socket comes after everything else, so then it takes signals.
+    wait.for_true(function()
+      local folder = uv.fs_scandir(Process.runtime() .. "/perigee")
+      return folder and uv.fs_scandir_next(folder) ~= nil
+    end)
     process:kill "sigterm"
     assert.equal(0, process:wait_exit())
   end)

@@ -60,6 +60,8 @@ describe("messages", function()
     fails("must be a string, not nil", nil, 1)
     fails("must be a string, not a number", 5, 1)
     fails("1 to 255 bytes", "", 1)
+    fails("1 to 255 bytes", "caf\233", 1)
+    fails("not UTF-8", "f", { deep = { "caf\233" } })
     fails("without control characters", "a\nb", 1)
     local loop = {}
     loop[1] = loop
