@@ -154,6 +154,7 @@ static bool handle_own(Relay *relay, const Event *event) {
 }
 
 // --- What is worth telling ---
+
 // A packet for a room has to find it, and its sender in it, when its turn comes.
 static bool is_still_member(Relay *relay, Peer *peer, const Event *event) {
   Packet request = packet_of(event);

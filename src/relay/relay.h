@@ -96,6 +96,7 @@ bool relay_next_event(Relay *relay, Event *event);
 bool relay_has_events(const Relay *relay);
 
 // --- Verdicts ---
+
 // For CONNECT, JOIN and BROADCAST; carried out at once, before the handler's commands.
 
 /// Lets a peer in, or not. False when it is gone. A `reason`, here and below, may be

@@ -24,6 +24,7 @@ static bool is_full(const Session *session) {
 }
 
 // --- Admission ---
+
 // Why a new connection may not even say HELLO, or NULL.
 static const char *admission_fault(Session *session, const ConnInfo *info) {
   const SessionLimits *limits = &session->limits;
