@@ -1,9 +1,13 @@
 // open, fstat, read. The size is checked while reading too, because a file may grow and
 // those of /proc say 0.
+#define _GNU_SOURCE  // F_SETLEASE
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,4 +40,36 @@ int file_read(const char *path, Buf *bytes) {
   if (err == 0) err = read_all(fd, bytes);
   close(fd);
   return err;
+}
+
+static int64_t nanoseconds(struct timespec time) {
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+// The time of the last change of the inode is the one that no tool sets back.
+void file_stamp(const char *path, char stamp[FILE_STAMP_SIZE]) {
+  struct stat info;
+  stamp[0] = '\0';
+  if (stat(path, &info) != 0) return;
+  snprintf(stamp, FILE_STAMP_SIZE,
+           "%" PRIu64 ":%" PRIu64 ":%" PRId64 ":%" PRId64 ":%" PRId64,
+           (uint64_t)info.st_dev, (uint64_t)info.st_ino, (int64_t)info.st_size,
+           nanoseconds(info.st_mtim), nanoseconds(info.st_ctim));
+}
+
+// The kernel gives a read lease only on a file that nobody has open for writing. Who
+// opens it for writing in the moment that it is held waits that long; the signal we get
+// then is one that does nothing unless somebody handles it.
+bool file_is_being_written(const char *path) {
+#ifdef F_SETLEASE
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  bool is_written = check(fd) == 0 && fcntl(fd, F_SETSIG, SIGURG) == 0 &&
+                    fcntl(fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN;
+  close(fd);
+  return is_written;
+#else
+  (void)path;
+  return false;
+#endif
 }

@@ -17,17 +17,32 @@
 #define RESET "\x1b[0m"
 #define INDENT "    "
 
-static LogLevel least_level = LOG_INFO;
-static LogFormat line_format = LOG_TEXT;
-static uint32_t script_version;
+static LogState current = {.level = LOG_INFO, .format = LOG_TEXT};
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 static const char *const level_colours[] = {"\x1b[36m", "\x1b[32m", "\x1b[33m",
                                             "\x1b[31m"};
 
-void log_set_level(LogLevel level) { least_level = level; }
-void log_set_format(LogFormat format) { line_format = format; }
-void log_set_version(uint32_t version) { script_version = version; }
+void log_set_level(LogLevel level) { current.level = level; }
+void log_set_format(LogFormat format) { current.format = format; }
+
+void log_set_sink(LogSink *sink, void *data) {
+  current.sink = sink;
+  current.sink_data = data;
+}
+
+LogState log_swap(LogState state) {
+  LogState before = current;
+  current = state;
+  return before;
+}
+
+void log_set_version(uint32_t number, const char *hash) {
+  size_t size = strnlen(hash, LOG_HASH_MAX);
+  current.version = number;
+  memcpy(current.hash, hash, size);
+  current.hash[size] = '\0';
+}
 
 int log_level_parse(const char *name) {
   for (int level = LOG_DEBUG; level <= LOG_OFF; level++)
@@ -35,7 +50,7 @@ int log_level_parse(const char *name) {
   return -1;
 }
 
-bool log_is_on(LogLevel level) { return level >= least_level && level < LOG_OFF; }
+bool log_is_on(LogLevel level) { return level >= current.level && level < LOG_OFF; }
 
 LogField log_str(const char *key, const char *text) {
   return log_bytes(key, text, text ? strlen(text) : 0);
@@ -74,7 +89,7 @@ static size_t append_char(Buf *buf, const char *text, size_t size) {
   uint32_t code;
   size_t length = text_read_char(text, size, &code);
   if (length == 0) {
-    if (line_format == LOG_JSON) {
+    if (current.format == LOG_JSON) {
       append(buf, "\\ufffd");
     } else {
       buf_printf(buf, "\\x%02x", (unsigned char)*text);
@@ -120,7 +135,9 @@ static void append_text_fields(Buf *buf, const LogField *fields) {
       append_quoted(buf, fields->text, fields->size);
     }
   }
-  if (script_version) buf_printf(buf, " v=%u", (unsigned)script_version);
+  if (!current.version) return;
+  buf_printf(buf, " v=%u", (unsigned)current.version);
+  if (current.hash[0] != '\0') buf_printf(buf, ".%s", current.hash);
 }
 
 // One line of a message, which keeps its tabs as spaces.
@@ -153,9 +170,7 @@ static void append_text_head(Buf *buf, LogLevel level, const struct timespec *no
 }
 
 // The fields come after the first line, so that they are found where they always are.
-static void append_text(Buf *buf, LogLevel level, const struct timespec *now,
-                        const char *message, const LogField *fields) {
-  append_text_head(buf, level, now);
+static void append_text(Buf *buf, const char *message, const LogField *fields) {
   size_t size = strcspn(message, "\n");
   append_line(buf, message, size);
   append_text_fields(buf, fields);
@@ -189,7 +204,9 @@ static void append_json(Buf *buf, LogLevel level, const struct timespec *now,
       buf_printf(buf, "%lld", (long long)fields->number);
     }
   }
-  if (script_version) buf_printf(buf, ",\"version\":%u", (unsigned)script_version);
+  if (current.version) buf_printf(buf, ",\"version\":%u", (unsigned)current.version);
+  if (current.version && current.hash[0] != '\0')
+    buf_printf(buf, ",\"hash\":\"%s\"", current.hash);
   append(buf, "}\n");
 }
 
@@ -204,18 +221,33 @@ static void write_all(const uint8_t *bytes, size_t size) {
   }
 }
 
-void log_write(LogLevel level, const char *message, const LogField *fields) {
-  if (!log_is_on(level)) return;
-  int saved_errno = errno;
+static void write_line(LogLevel level, const char *message, const LogField *fields) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   Buf buf = {0};
-  if (line_format == LOG_JSON) {
+  if (current.format == LOG_JSON) {
     append_json(&buf, level, &now, message, fields);
   } else {
-    append_text(&buf, level, &now, message, fields);
+    append_text_head(&buf, level, &now);
+    append_text(&buf, message, fields);
   }
   write_all(buf.data, buf.size);
   buf_deinit(&buf);
+}
+
+static void give_to_sink(LogLevel level, const char *message, const LogField *fields) {
+  Buf buf = {0};
+  append_text(&buf, message, fields);
+  current.sink(current.sink_data, level, (const char *)buf.data, buf.size - 1);
+  buf_deinit(&buf);
+}
+
+void log_write(LogLevel level, const char *message, const LogField *fields) {
+  if (!log_is_on(level)) return;
+  int saved_errno = errno;
+  if (current.sink != NULL)
+    give_to_sink(level, message, fields);
+  else
+    write_line(level, message, fields);
   errno = saved_errno;
 }

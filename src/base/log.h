@@ -1,6 +1,6 @@
 // The log: one line an event, a message and fields, to standard error, as text
-// (coloured on a terminal) or JSON. The level, format and script version are the only
-// state and belong to the process.
+// (coloured on a terminal) or JSON. The level, format, script version and sink are the
+// only state and belong to the process.
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +9,11 @@
 
 typedef enum LogLevel { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR, LOG_OFF } LogLevel;
 typedef enum LogFormat { LOG_TEXT, LOG_JSON } LogFormat;
+
+enum {
+  LOG_VALUE_MAX = 1024,  // bytes of a text value; the rest is cut off
+  LOG_HASH_MAX = 16,     // bytes of a version's hash
+};
 
 typedef struct LogField {
   const char *key;   // NULL ends the list
@@ -21,8 +26,31 @@ typedef struct LogField {
 void log_set_level(LogLevel level);
 void log_set_format(LogFormat format);
 
-/// The script version that every line carries from now on; 0 before the first.
-void log_set_version(uint32_t version);
+/// The script version that every line carries from now on, as `v=3.1a2b3c4`; `number` 0
+/// before the first. Of `hash` (of what was loaded) LOG_HASH_MAX bytes are kept; "" where
+/// it is not known.
+void log_set_version(uint32_t number, const char *hash);
+
+/// Takes each line instead of standard error: its text as LOG_TEXT has it, without time,
+/// level and end of line. Must not log.
+typedef void LogSink(void *data, LogLevel level, const char *text, size_t size);
+
+/// NULL: standard error again.
+void log_set_sink(LogSink *sink, void *data);
+
+/// All that the functions above set.
+typedef struct LogState {
+  LogLevel level;
+  LogFormat format;
+  uint32_t version;
+  char hash[LOG_HASH_MAX + 1];
+  LogSink *sink;
+  void *sink_data;
+} LogState;
+
+/// Takes `state` into use and returns what was, for servers that take turns in one
+/// process.
+LogState log_swap(LogState state);
 
 /// Level for "debug", "info", "warn", "error", "off"; -1 for anything else.
 int log_level_parse(const char *name);
@@ -33,8 +61,6 @@ bool log_is_on(LogLevel level);
 /// UTF-8 are escaped, so no peer can forge a line or a terminal sequence. Newlines in
 /// `message` of script tracebacks are kept in text (indented) and escaped in JSON.
 void log_write(LogLevel level, const char *message, const LogField *fields);
-
-enum { LOG_VALUE_MAX = 1024 };  // bytes of a text value; the rest is cut off
 
 LogField log_str(const char *key, const char *text);
 LogField log_bytes(const char *key, const char *text, size_t size);

@@ -77,7 +77,9 @@ const char *text_nearest(const char *word, const char *const *words) {
     size_t other_size = strlen(*words);
     if (other_size > WORD_MAX_BYTES) continue;
     size_t edits = distance(word, size, *words, other_size);
-    if (edits >= limit) continue;
+    bool is_better = edits < limit || (nearest != NULL && edits == limit &&
+                                       strcmp(*words, nearest) < 0);
+    if (!is_better) continue;
     limit = edits;
     nearest = *words;
   }

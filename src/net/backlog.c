@@ -1,7 +1,7 @@
 // Backlogs: what waits for a connection that does not read fast enough, copied, so that
 // it holds on to nobody else's memory. A lane per priority; whole messages only, so
-// that one can still be dropped or replaced; libuv is given at most WRITE_CHUNK_BYTES
-// at a time.
+// that one can still be dropped or replaced; the transport is given at most
+// WRITE_CHUNK_BYTES at a time.
 #include <string.h>
 
 #include "base/mem.h"
@@ -170,7 +170,7 @@ static bool drop_oldest(Conn *conn) {
   return false;
 }
 
-// Forgets what waits; what libuv has is still written.
+// Forgets what waits; what the transport has is still written.
 static void drop_all(Backlog *backlog) {
   for (int i = 0; i < PRIORITY_COUNT; i++) {
     lane_deinit(&backlog->lanes[i]);
@@ -244,19 +244,6 @@ void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size) {
   buf_append(&backlog_of(conn)->writing, bytes, size);
 }
 
-static void on_written(uv_write_t *request, int status) {
-  Conn *conn = request->data;
-  Backlog *backlog = conn->backlog;
-  backlog->is_writing = false;
-  backlog->writing.size = 0;
-  if (status == 0)
-    backlog_pump(conn);
-  else if (conn->state == CONN_OPEN)
-    conn_end(conn, status);
-  else
-    conn_destroy(conn);
-}
-
 // Fills `writing` with whole messages, in the order of priorities.
 static void fill_chunk(Backlog *backlog) {
   for (int i = 0; i < PRIORITY_COUNT; i++) {
@@ -281,10 +268,8 @@ void backlog_pump(Conn *conn) {
     return;
   }
   backlog->is_writing = true;
-  backlog->request.data = conn;
-  uv_buf_t buf =
-      uv_buf_init((char *)backlog->writing.data, (unsigned)backlog->writing.size);
-  int err = uv_write(&backlog->request, (uv_stream_t *)&conn->tcp, &buf, 1, on_written);
+  Buf *writing = &backlog->writing;
+  int err = conn->transport->write(conn, writing->data, writing->size);
   if (err) {
     backlog->is_writing = false;
     conn_end(conn, err);

@@ -1,10 +1,10 @@
-// Connections: accepting, cutting the byte stream into packets or lines, and closing.
+// Connections: cutting the byte stream into packets or lines, and closing. How the bytes
+// travel is their transport's.
 // Whatever ends a connection from outside is told upwards at the end of the turn, so
 // nobody finds a connection gone in the middle of something.
 #include "net/internal.h"
 
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -48,10 +48,14 @@ static void resume_later(Conn *conn) {
   list_add(&conn->net->resumed, conn);
 }
 
+static void read_start(Conn *conn) { conn->transport->read_start(conn); }
+
+static void read_stop(Conn *conn) { conn->transport->read_stop(conn); }
+
 void conn_pause(Conn *conn) {
   if (conn->state != CONN_OPEN || conn->is_paused) return;
   conn->is_paused = true;
-  uv_read_stop((uv_stream_t *)&conn->tcp);
+  read_stop(conn);
   resume_later(conn);
 }
 
@@ -126,12 +130,6 @@ static void take_input(Conn *conn, const uint8_t *bytes, size_t size) {
   settle_input(conn, was_empty || done > 0);
 }
 
-static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buf) {
-  (void)wanted;
-  Net *net = ((Conn *)handle->data)->net;
-  *buf = uv_buf_init((char *)net->read_buffer, sizeof net->read_buffer);
-}
-
 // The last line of a text peer may lack its end.
 static void take_last_line(Conn *conn) {
   if (conn->framing != FRAMING_LINES || conn->in.size == 0 || !takes_input(conn))
@@ -140,24 +138,22 @@ static void take_last_line(Conn *conn) {
   take_input(conn, &newline, 1);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
-  Conn *conn = stream->data;
-  if (count > 0) {
-    // A closing connection's input is read and thrown away, so that closing sends no
-    // reset.
-    if (conn->state != CONN_OPEN) return;
-    take_input(conn, (const uint8_t *)buf->base, (size_t)count);
-    if (count == READ_BUFFER_BYTES) conn_pause(conn);
-    return;
-  }
-  if (count == 0) return;
-  uv_read_stop(stream);
+void conn_read(Conn *conn, const uint8_t *bytes, size_t size) {
+  // A closing connection's input is read and thrown away, so that closing sends no
+  // reset.
+  if (conn->state != CONN_OPEN) return;
+  take_input(conn, bytes, size);
+  if (size == READ_BUFFER_BYTES) conn_pause(conn);
+}
+
+void conn_read_end(Conn *conn, int status) {
+  read_stop(conn);
   conn->is_eof = true;
   if (conn->state == CONN_OPEN) {
-    if (count == UV_EOF) take_last_line(conn);
+    if (status == UV_EOF) take_last_line(conn);
     bool is_cut = conn->framing == FRAMING_PACKETS && conn->in.size > 0;
-    conn_end(conn, count == UV_EOF && !is_cut ? 0 : UV_ECONNRESET);
-  } else if (!conn->backlog || count != UV_EOF) {
+    conn_end(conn, status == UV_EOF && !is_cut ? 0 : UV_ECONNRESET);
+  } else if (!conn->backlog || status != UV_EOF) {
     conn_destroy(conn);
   }
 }
@@ -166,7 +162,7 @@ void net_hold(Net *net, ConnId id) {
   Conn *conn = conn_find(net, id);
   if (!conn) return;
   conn->is_held = true;
-  uv_read_stop((uv_stream_t *)&conn->tcp);
+  read_stop(conn);
 }
 
 void net_release(Net *net, ConnId id) {
@@ -179,7 +175,7 @@ void net_release(Net *net, ConnId id) {
 void conn_resume(Conn *conn) {
   conn->is_paused = false;
   if (!takes_input(conn)) return;
-  uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read);
+  read_start(conn);
   if (conn->in.size == 0) return;
   size_t done = read_bytes(conn, conn->in.data, conn->in.size);
   buf_consume(&conn->in, done);
@@ -188,35 +184,16 @@ void conn_resume(Conn *conn) {
 
 // --- Birth ---
 
-static void on_closed(uv_handle_t *handle) {
-  Conn *conn = handle->data;
-  if (conn->is_refused) conn->net->refused_count--;
-  for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
-    frame_release(conn->net, &conn->direct, i);
-  backlog_free(conn);
-  buf_deinit(&conn->in);
-  mem_free(conn);
+void conn_init(Conn *conn, Net *net, const Transport *transport, Framing framing) {
+  conn->transport = transport;
+  conn->net = net;
+  conn->framing = (uint8_t)framing;
+  conn->max_payload = net->limits.max_payload;
 }
 
-// Descriptors are given out from the lowest, so the highest is given out last. While
-// none is left, libuv accepts and closes by means of a spare one and says nothing of
-// it.
-static void warn_if_last(Conn *conn) {
-  uv_os_fd_t fd;
-  if (uv_fileno((uv_handle_t *)&conn->tcp, &fd) == 0 &&
-      (uint64_t)fd + 1 >= conn->net->descriptors)
-    net_warn_accept(conn->net, "out of file descriptors; raise `ulimit -n`");
-}
-
-static void read_address(const Conn *conn, char address[ADDRESS_SIZE]) {
-  struct sockaddr_storage peer;
-  int size = sizeof peer;
-  strcpy(address, "unknown");
-  if (uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&peer, &size)) return;
-  uv_ip_name((struct sockaddr *)&peer, address, ADDRESS_SIZE);
-  // A client that came over IPv4 to an IPv6 socket is known by its IPv4 address.
-  if (strncmp(address, "::ffff:", 7) == 0 && strchr(address, '.'))
-    memmove(address, address + 7, strlen(address + 7) + 1);
+bool conn_add(Conn *conn) {
+  conn->id = slots_add(&conn->net->conns, conn);
+  return conn->id != 0;
 }
 
 // One that was closed as it came has a while to read why, unless so many have that they
@@ -226,36 +203,29 @@ static void limit_refused(Conn *conn) {
   if (++conn->net->refused_count > REFUSED_MAX) conn_destroy(conn);
 }
 
-void conn_accept(Listener *listener) {
-  Net *net = listener->net;
-  Conn *conn = mem_zalloc(sizeof *conn);
-  conn->net = net;
-  conn->framing = listener->framing;
-  conn->max_payload = net->limits.max_payload;
-  uv_tcp_init(&net->loop, &conn->tcp);
-  conn->tcp.data = conn;
-  int err = uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&conn->tcp);
-  if (!err) conn->id = slots_add(&net->conns, conn);
-  if (!conn->id) {
-    conn_destroy(conn);
-    return;
-  }
-  warn_if_last(conn);
-  uv_tcp_nodelay(&conn->tcp, 1);
-  ConnInfo info = {.framing = listener->framing};
-  read_address(conn, info.address);
-  conn->data = net->events.open(net->data, conn->id, &info);
+void conn_open(Conn *conn, const ConnInfo *info) {
+  Net *net = conn->net;
+  conn->data = net->events.open(net->data, conn->id, info);
   if (conn->state == CONN_CLOSING) limit_refused(conn);
-  if (takes_input(conn)) uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read);
+  if (takes_input(conn)) read_start(conn);
 }
 
 // --- Death ---
+
+void conn_free(Conn *conn) {
+  if (conn->is_refused) conn->net->refused_count--;
+  for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
+    frame_release(conn->net, &conn->direct, i);
+  backlog_free(conn);
+  buf_deinit(&conn->in);
+  mem_free(conn);
+}
 
 void conn_destroy(Conn *conn) {
   if (conn->state == CONN_CLOSED) return;
   conn->state = CONN_CLOSED;
   timers_stop(&conn->net->timers, &conn->timer);
-  uv_close((uv_handle_t *)&conn->tcp, on_closed);
+  conn->transport->close(conn);
 }
 
 static void on_linger_over(void *data, uint64_t now_ms) {
@@ -264,11 +234,8 @@ static void on_linger_over(void *data, uint64_t now_ms) {
 }
 
 void conn_drained(Conn *conn) {
-  uv_os_fd_t fd;
-  if (conn->is_eof || uv_fileno((uv_handle_t *)&conn->tcp, &fd) != 0)
-    conn_destroy(conn);
-  else
-    shutdown(fd, SHUT_WR);  // the other side closes when it has read everything
+  // The other side closes when it has read everything.
+  if (conn->is_eof || !conn->transport->shutdown(conn)) conn_destroy(conn);
 }
 
 // From here on the layer above does not know the connection any more.
@@ -288,7 +255,7 @@ static void begin_close(Conn *conn, bool is_writable) {
   }
   timers_set(&net->timers, &conn->timer, net_now_ms(net) + NET_LINGER_MS,
              on_linger_over, conn);
-  if (!conn->is_eof) uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read);
+  if (!conn->is_eof) read_start(conn);
   if (conn->backlog)
     backlog_pump(conn);
   else
@@ -306,8 +273,19 @@ void conn_end(Conn *conn, int error) {
   if (!conn->is_slow && error) conn->end_error = error;
   if (conn->is_ended) return;
   conn->is_ended = true;
-  uv_read_stop((uv_stream_t *)&conn->tcp);
+  read_stop(conn);
   list_add(&conn->net->ended, conn);
+}
+
+void conn_written(Conn *conn, int status) {
+  conn->backlog->is_writing = false;
+  conn->backlog->writing.size = 0;
+  if (status == 0)
+    backlog_pump(conn);
+  else if (conn->state == CONN_OPEN)
+    conn_end(conn, status);
+  else
+    conn_destroy(conn);
 }
 
 void conn_tell_end(Conn *conn) {

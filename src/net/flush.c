@@ -68,10 +68,10 @@ static void keep_rest(const Writer *writer, size_t written) {
 
 static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
-  int written =
-      uv_try_write((uv_stream_t *)&writer->conn->tcp, writer->bufs, writer->count);
+  Conn *conn = writer->conn;
+  int written = conn->transport->try_write(conn, writer->bufs, writer->count);
   if (written < 0 && written != UV_EAGAIN)
-    conn_end(writer->conn, written);
+    conn_end(conn, written);
   else if (written < 0)
     keep_rest(writer, 0);
   else if ((size_t)written < writer->total)
@@ -298,7 +298,7 @@ static bool is_idle(const Net *net) {
 
 bool flush_turn(Net *net) {
   if (is_idle(net)) return false;
-  uint64_t now_us = net->limits.batch_hz ? net_clock_us() : 0;
+  uint64_t now_us = net->limits.batch_hz ? net_clock_us(net) : 0;
   if (net->limits.batch_hz == 0 || now_us >= net->next_frame_us) {
     flush_dirty(net, PRIORITIES_ALL);
     if (net->limits.batch_hz)

@@ -17,10 +17,12 @@
 
 typedef struct Conn Conn;
 typedef struct Group Group;
+typedef struct Sim Sim;
 
 enum {
   READ_BUFFER_BYTES = 64 << 10,  // shared by all connections of a loop
-  // Handed to uv_write at a time; what is handed over cannot be dropped any more.
+  // Handed to a transport's `write` at a time; what is handed over cannot be dropped
+  // any more.
   WRITE_CHUNK_BYTES = 64 << 10,
   FRAME_POOL_MAX = 256,  // empty frames kept for reuse
   SKIPS_KEPT = 64,       // a member's longer list of skips gives its memory back
@@ -108,9 +110,9 @@ typedef struct Drop {
 
 /// What waits for a connection that does not read fast enough.
 typedef struct Backlog {
-  uv_write_t request;
+  uv_write_t request;  // for the transport
   bool is_writing;
-  Buf writing;  // bytes handed to libuv
+  Buf writing;  // bytes handed to the transport
   Lane lanes[PRIORITY_COUNT];
   uint32_t droppable, kept;  // messages waiting, by whether overflow may drop them
   size_t bytes;
@@ -121,8 +123,28 @@ typedef struct Backlog {
 
 typedef enum ConnState { CONN_OPEN, CONN_CLOSING, CONN_CLOSED } ConnState;
 
+/// How the bytes of a connection travel. A transport has a struct of its own for each
+/// connection, whose first member is the Conn. What arrives it tells by conn_read and
+/// conn_read_end. Errors are libuv's.
+typedef struct Transport {
+  /// Starts and stops handing up what arrives. Nothing is handed up from within.
+  void (*read_start)(Conn *conn);
+  void (*read_stop)(Conn *conn);
+  /// Writes what can be written at once and returns how many bytes that was, or
+  /// UV_EAGAIN for none, or the error that ended the connection.
+  int (*try_write)(Conn *conn, const uv_buf_t *bufs, unsigned count);
+  /// Writes all of `bytes`, which stay where they are meanwhile, and then calls
+  /// conn_written; not from within. Returns 0 or an error.
+  int (*write)(Conn *conn, uint8_t *bytes, size_t size);
+  /// Tells the other side that nothing more comes. False when it cannot be told.
+  bool (*shutdown)(Conn *conn);
+  /// Ends it now, and calls conn_free when nothing refers to the conn any more; not
+  /// from within.
+  void (*close)(Conn *conn);
+} Transport;
+
 struct Conn {
-  uv_tcp_t tcp;
+  const Transport *transport;
   Net *net;
   void *data;  // the layer above's
   Source direct;
@@ -155,15 +177,11 @@ typedef struct List {
   uint32_t count, capacity;
 } List;
 
-typedef struct Listener {
-  uv_tcp_t tcp;
-  Net *net;
-  Framing framing;
-  struct Listener *next;
-} Listener;
+typedef struct Listener Listener;
 
 struct Net {
-  uv_loop_t loop;
+  Sim *sim;        // NULL: time, randomness and sockets are real
+  uv_loop_t loop;  // and what belongs to it: only when they are
   uv_prepare_t prepare;
   uv_check_t check;
   uv_idle_t idle;  // runs while there is more to do, so that the loop does not wait
@@ -194,8 +212,25 @@ struct Net {
 };
 
 uv_loop_t *net_loop(Net *net);
+/// A Net without a loop.
+Net *net_make(const NetLimits *limits, const NetEvents *events, void *data);
+/// All input is in: the layers above act on it, then their output leaves. Returns
+/// whether there is more to do.
+bool net_end_turn(Net *net);
 /// Logs, at most once a second, why connections are refused.
 void net_warn_accept(Net *net, const char *error);
+
+// tcp.c
+void listeners_close(Net *net);
+
+// sim.c
+uint64_t sim_now_ms(const Sim *sim);
+uint64_t sim_unix_us(const Sim *sim);
+void sim_random(Sim *sim, void *bytes, size_t size);
+/// Nobody is accepted any more.
+void sim_stop(Net *net);
+/// Closes what is open and frees it.
+void sim_free(Net *net);
 
 // list.c
 void list_add(List *list, void *item);
@@ -239,7 +274,7 @@ void backlog_take(Conn *conn, uint8_t priority, const Frame *frame, uint32_t fir
                   uint32_t last, uint32_t tag);
 /// Puts the rest of a message that was written in part before everything else.
 void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size);
-/// Hands the next chunk to libuv, if none is under way. Frees the backlog when all is
+/// Hands the next chunk to the transport, if none is under way. Frees the backlog when all is
 /// written.
 void backlog_pump(Conn *conn);
 /// Tells upwards of one source's drops; returns whether there are more to tell of.
@@ -247,8 +282,20 @@ bool backlog_report(Conn *conn);
 void backlog_free(Conn *conn);
 
 // conn.c
-/// Takes a connection that a listener has; failures are logged.
-void conn_accept(Listener *listener);
+/// The first step of a transport that has a new connection. `conn` is zeroed.
+void conn_init(Conn *conn, Net *net, const Transport *transport, Framing framing);
+/// Gives it an id; false when there are too many.
+bool conn_add(Conn *conn);
+/// Tells upwards that it is there, and begins to read.
+void conn_open(Conn *conn, const ConnInfo *info);
+/// Bytes have arrived; with READ_BUFFER_BYTES of them the rest is left for later.
+void conn_read(Conn *conn, const uint8_t *bytes, size_t size);
+/// Nothing more arrives: UV_EOF or an error.
+void conn_read_end(Conn *conn, int status);
+/// What was handed to the transport's `write` is written, or (an error) never will be.
+void conn_written(Conn *conn, int status);
+/// Frees it.
+void conn_free(Conn *conn);
 Conn *conn_find(const Net *net, ConnId id);
 /// Has the end of a connection told upwards at the end of the turn; `error` as libuv
 /// gives it, 0 for an orderly end.
@@ -262,5 +309,5 @@ void conn_pause(Conn *conn);
 void conn_resume(Conn *conn);
 /// A closing conn has nothing left to write.
 void conn_drained(Conn *conn);
-/// Closes the socket now.
+/// Ends the connection now.
 void conn_destroy(Conn *conn);

@@ -1,27 +1,45 @@
-// The servicer's loop: listening, the end of each turn, timers, start and stop.
+// The servicer's loop: time, the end of each turn, timers, start and stop.
 #include "net/net.h"
 
 #include <assert.h>
-#include <netdb.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 
-#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "net/internal.h"
 
-uv_loop_t *net_loop(Net *net) { return &net->loop; }
+uv_loop_t *net_loop(Net *net) {
+  assert(net->sim == NULL);
+  return &net->loop;
+}
 
-uint64_t net_now_ms(const Net *net) { return uv_now(&net->loop); }
+// --- Time and randomness ---
 
-uint64_t net_clock_us(void) { return uv_hrtime() / 1000; }
+bool net_is_simulated(const Net *net) { return net->sim != NULL; }
 
-uint64_t net_unix_us(void) {
+uint64_t net_now_ms(const Net *net) {
+  return net->sim ? sim_now_ms(net->sim) : uv_now(&net->loop);
+}
+
+uint64_t net_real_us(void) { return uv_hrtime() / 1000; }
+
+uint64_t net_clock_us(const Net *net) {
+  return net->sim ? sim_now_ms(net->sim) * 1000 : net_real_us();
+}
+
+uint64_t net_unix_us(const Net *net) {
+  if (net->sim) return sim_unix_us(net->sim);
   uv_timeval64_t now;
   uv_gettimeofday(&now);
   return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_usec;
+}
+
+void net_random(Net *net, void *bytes, size_t size) {
+  if (net->sim)
+    sim_random(net->sim, bytes, size);
+  else
+    random_bytes(bytes, size);
 }
 
 Timers *net_timers(Net *net) { return &net->timers; }
@@ -68,16 +86,19 @@ static bool resume_waiting(Net *net) {
   return is_any;
 }
 
-static void on_idle(uv_idle_t *idle) { (void)idle; }
-
-// Input is in: the layers above act on it, then their output leaves.
-static void end_turn(Net *net) {
+bool net_end_turn(Net *net) {
   void *data = net->events.turn_data ? net->events.turn_data : net->data;
   bool is_more = net->events.turn(data, net_now_ms(net));
   is_more |= flush_turn(net);
   is_more |= tell_ended(net);
   is_more |= resume_waiting(net);
-  if (is_more)
+  return is_more;
+}
+
+static void on_idle(uv_idle_t *idle) { (void)idle; }
+
+static void end_turn(Net *net) {
+  if (net_end_turn(net))
     uv_idle_start(&net->idle, on_idle);
   else
     uv_idle_stop(&net->idle);
@@ -126,68 +147,11 @@ uint32_t net_queued(const Net *net, ConnId id) {
   return conn && conn->backlog ? conn->backlog->droppable + conn->backlog->kept : 0;
 }
 
-// --- Listening ---
-
 void net_warn_accept(Net *net, const char *error) {
   uint64_t now_ms = net_now_ms(net);
   if (net->accept_warned_ms && now_ms - net->accept_warned_ms < 1000) return;
   net->accept_warned_ms = now_ms;
   log_warn("connections cannot be accepted", log_str("error", error));
-}
-
-static void on_connection(uv_stream_t *server, int status) {
-  Listener *listener = server->data;
-  Net *net = listener->net;
-  if (status == 0) {
-    conn_accept(listener);
-    return;
-  }
-  net_warn_accept(net, uv_strerror(status));
-}
-
-static void on_listener_closed(uv_handle_t *handle) { mem_free(handle->data); }
-
-// Numeric addresses and names alike; blocking is fine, this runs before the loop.
-static int resolve(const char *host, uint16_t port, struct sockaddr_storage *address) {
-  char service[8];
-  snprintf(service, sizeof service, "%u", port);
-  struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-  struct addrinfo *found;
-  if (getaddrinfo(host, service, &hints, &found) != 0) return ERR_ADDRESS;
-  memcpy(address, found->ai_addr, found->ai_addrlen);
-  freeaddrinfo(found);
-  return 0;
-}
-
-static int bound_port(const uv_tcp_t *tcp, uint16_t *port) {
-  struct sockaddr_storage address;
-  int size = sizeof address;
-  int err = uv_tcp_getsockname(tcp, (struct sockaddr *)&address, &size);
-  if (err) return err;
-  // The port is at the same place for both families.
-  *port = ntohs(((struct sockaddr_in *)&address)->sin_port);
-  return 0;
-}
-
-int net_listen(Net *net, const char *host, uint16_t *port, Framing framing) {
-  struct sockaddr_storage address;
-  int err = resolve(host, *port, &address);
-  if (err) return err;
-  Listener *listener = mem_zalloc(sizeof *listener);
-  *listener = (Listener){.net = net, .framing = framing};
-  uv_tcp_init(&net->loop, &listener->tcp);
-  listener->tcp.data = listener;
-  err = uv_tcp_bind(&listener->tcp, (struct sockaddr *)&address, 0);
-  if (!err)
-    err = uv_listen((uv_stream_t *)&listener->tcp, LISTEN_BACKLOG, on_connection);
-  if (!err) err = bound_port(&listener->tcp, port);
-  if (err) {
-    uv_close((uv_handle_t *)&listener->tcp, on_listener_closed);
-    return err;
-  }
-  listener->next = net->listeners;
-  net->listeners = listener;
-  return 0;
 }
 
 // --- Start and stop ---
@@ -213,7 +177,7 @@ static uint64_t descriptor_limit(void) {
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : UINT64_MAX;
 }
 
-Net *net_new(const NetLimits *limits, const NetEvents *events, void *data) {
+Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
   Net *net = mem_zalloc(sizeof *net);
   net->limits = *limits;
   net->events = *events;
@@ -221,6 +185,11 @@ Net *net_new(const NetLimits *limits, const NetEvents *events, void *data) {
   net->stamp = 1;
   net->descriptors = descriptor_limit();
   net->clock_due_ms = UINT64_MAX;
+  return net;
+}
+
+Net *net_new(const NetLimits *limits, const NetEvents *events, void *data) {
+  Net *net = net_make(limits, events, data);
   open_handles(net);
   return net;
 }
@@ -228,16 +197,13 @@ Net *net_new(const NetLimits *limits, const NetEvents *events, void *data) {
 void net_stop(Net *net) {
   if (net->is_stopping) return;
   net->is_stopping = true;
-  while (net->listeners) {
-    Listener *listener = net->listeners;
-    net->listeners = listener->next;
-    uv_close((uv_handle_t *)&listener->tcp, on_listener_closed);
-  }
+  listeners_close(net);
+  if (net->sim) sim_stop(net);
   uint32_t cursor = 0;
   for (Conn *conn; (conn = slots_next(&net->conns, &cursor));) net_close(net, conn->id);
 }
 
-void net_run(Net *net) { uv_run(&net->loop, UV_RUN_DEFAULT); }
+void net_run(Net *net) { uv_run(net_loop(net), UV_RUN_DEFAULT); }
 
 static void close_handle(uv_handle_t *handle, void *data) {
   Net *net = data;
@@ -248,13 +214,20 @@ static void close_handle(uv_handle_t *handle, void *data) {
     uv_close(handle, NULL);
 }
 
-void net_free(Net *net) {
-  net_stop(net);
+static void close_loop(Net *net) {
   uv_walk(&net->loop, close_handle, net);
   uv_run(&net->loop, UV_RUN_DEFAULT);
   int err = uv_loop_close(&net->loop);
   assert(err == 0 && "a handle is still open");
   (void)err;
+}
+
+void net_free(Net *net) {
+  net_stop(net);
+  if (net->sim)
+    sim_free(net);
+  else
+    close_loop(net);
   uint32_t cursor = 0;
   for (Group *group; (group = slots_next(&net->groups, &cursor));)
     net_group_close(net, group->id);

@@ -111,10 +111,20 @@ void net_set_limits(Net *net, const NetLimits *limits);
 uint64_t net_now_ms(const Net *net);
 
 /// Monotonic time read from the clock now.
-uint64_t net_clock_us(void);
+uint64_t net_clock_us(const Net *net);
 
 /// Unix time in microseconds.
-uint64_t net_unix_us(void);
+uint64_t net_unix_us(const Net *net);
+
+/// Random bytes: from the kernel, or in a simulation from its seed.
+void net_random(Net *net, void *bytes, size_t size);
+
+/// Whether sockets, time and randomness are simulated (see sim.h).
+bool net_is_simulated(const Net *net);
+
+/// Monotonic time of the machine, in a simulation too: for how long something takes
+/// that has to be stopped when it takes too long.
+uint64_t net_real_us(void);
 
 /// Timers driven by the loop.
 Timers *net_timers(Net *net);

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -27,7 +28,7 @@ typedef struct File {
   bool exists;
   bool is_empty;
   uint64_t hash;
-  uint64_t doubted_ms;  // since when it has been found gone or empty; 0: it is not
+  uint64_t doubted_ms;  // since when it seems to be in the middle of being saved, or 0
 } File;
 
 typedef struct Directory {
@@ -49,7 +50,9 @@ struct Watch {
   bool is_polling;      // some directory could not be watched
   bool has_warned;      // of that
   bool is_closing;
+  bool has_changed;   // a file has, and it has not been told
   uint64_t first_ms;  // when the first event came that was not acted on; 0: none
+  uint64_t name;      // then: a hash of the path it was about; 0: of several
   Timer timer;
 };
 
@@ -76,14 +79,26 @@ static bool has_name(const Directory *directory, const char *name) {
   return strcmp(base_name(directory->path), name) == 0;
 }
 
+static uint64_t hash_path(const Directory *directory, const char *name) {
+  uint64_t hash = hash_add(HASH_START, directory->path, strlen(directory->path));
+  return hash_add(hash, name, strlen(name)) | 1;
+}
+
+// Several files that are saved together may take longer from one to the next than the
+// steps of saving one do.
 static void on_event(uv_fs_event_t *handle, const char *name, int events, int status) {
   Directory *directory = handle->data;
   Watch *watch = directory->watch;
   (void)events, (void)status;
   if (name != NULL && !has_name(directory, name)) return;
   uint64_t now_ms = net_now_ms(watch->net);
-  if (watch->first_ms == 0) watch->first_ms = now_ms;
-  uint64_t due_ms = now_ms + WATCH_QUIET_MS;
+  uint64_t hash = hash_path(directory, name != NULL ? name : "");
+  if (watch->first_ms == 0) {
+    watch->first_ms = now_ms;
+    watch->name = hash;
+  }
+  if (watch->name != hash) watch->name = 0;
+  uint64_t due_ms = now_ms + (watch->name ? WATCH_QUIET_MS : WATCH_BURST_QUIET_MS);
   uint64_t latest_ms = watch->first_ms + WATCH_PATIENCE_MS;
   if (due_ms > latest_ms) due_ms = latest_ms;
   timers_set(net_timers(watch->net), &watch->timer, due_ms, look, watch);
@@ -248,9 +263,11 @@ static File file_now(const Watch *watch, const File *file) {
 static bool file_update(Watch *watch, File *file, uint64_t now_ms) {
   File now = file_now(watch, file);
   bool is_changed = now.exists != file->exists || now.hash != file->hash;
-  bool is_doubtful = file->exists && !file->is_empty && (!now.exists || now.is_empty);
-  if (is_doubtful && file->doubted_ms == 0) file->doubted_ms = now_ms;
-  if (is_doubtful && now_ms < file->doubted_ms + WATCH_GRACE_MS) return false;
+  bool is_missing = file->exists && !file->is_empty && (!now.exists || now.is_empty);
+  bool is_open = is_changed && now.exists && file_is_being_written(file->path);
+  if ((is_missing || is_open) && file->doubted_ms == 0) file->doubted_ms = now_ms;
+  if (is_missing && now_ms < file->doubted_ms + WATCH_GRACE_MS) return false;
+  if (is_open && now_ms < file->doubted_ms + WATCH_PATIENCE_MS) return false;
   now.doubted_ms = 0;
   *file = now;
   return is_changed;
@@ -263,20 +280,23 @@ static bool is_doubting(const Watch *watch) {
   return false;
 }
 
+// What has changed is told when no file is in doubt any more: until then a change may be
+// one half of what is being saved.
 static void look(void *data, uint64_t now_ms) {
   Watch *watch = data;
-  bool is_changed = false;
   watch->first_ms = 0;
   watch_directories(watch);
   for (size_t i = 0; i < watch->file_count; i++)
-    is_changed |= file_update(watch, &watch->files[i], now_ms);
+    watch->has_changed |= file_update(watch, &watch->files[i], now_ms);
   if (is_doubting(watch))
     timers_set(net_timers(watch->net), &watch->timer, now_ms + WATCH_QUIET_MS, look,
                watch);
   else if (watch->is_polling)
     timers_set(net_timers(watch->net), &watch->timer, now_ms + WATCH_POLL_MS, look,
                watch);
-  if (is_changed) watch->on_change(watch->data);
+  if (!watch->has_changed || is_doubting(watch)) return;
+  watch->has_changed = false;
+  watch->on_change(watch->data);
 }
 
 static File file_new(Watch *watch, const char *path) {

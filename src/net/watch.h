@@ -14,13 +14,15 @@
 typedef struct Watch Watch;
 
 enum {
-  WATCH_QUIET_MS = 25,     // so long nothing has to happen before files are compared
-  WATCH_PATIENCE_MS = 75,  // but they are compared this long after the first sign
-  WATCH_GRACE_MS = 100,    // a file may be gone or empty that long while being saved
+  WATCH_QUIET_MS = 40,        // so long nothing has to happen before files are compared
+  WATCH_BURST_QUIET_MS = 80,  // and so long where more than one file is concerned
+  WATCH_PATIENCE_MS = 2000,   // but they are compared this long after the first sign
+  WATCH_GRACE_MS = 100,       // a file may be gone or empty that long while being saved
   WATCH_POLL_MS = 200,
 };
 
-/// Some watched file has changed. Changes made together are told once.
+/// Some watched file has changed. Changes made together are told once, and not while a
+/// file is still open for writing.
 typedef void WatchCallback(void *data);
 
 Watch *watch_open(Net *net, WatchCallback *on_change, void *data);

@@ -7,14 +7,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/random.h"
 #include "session/internal.h"
 
 static const char SERVER_FULL[] = "the server is full";
 static const char ADDRESS_FULL[] = "too many connections from your address";
 
-static void make_uuid(uint8_t uuid[UUID_SIZE]) {
-  random_bytes(uuid, UUID_SIZE);
+static void make_uuid(Net *net, uint8_t uuid[UUID_SIZE]) {
+  net_random(net, uuid, UUID_SIZE);
   uuid[6] = (uuid[6] & 0x0f) | 0x40;
   uuid[8] = (uuid[8] & 0x3f) | 0x80;
 }
@@ -60,7 +59,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->state = PEER_HANDSHAKE;
   peer->framing = (uint8_t)info->framing;
   memcpy(peer->address, info->address, sizeof peer->address);
-  make_uuid(peer->session);
+  make_uuid(session->net, peer->session);
   peer->last_packet_ms = peer->rate_at_ms = net_now_ms(session->net);
   peer->rate_tokens = 2.0 * session->limits.rate_limit;
   session->open++;
@@ -174,7 +173,7 @@ static void send_welcome(Session *session, Peer *peer) {
   Welcome welcome = {
       .peer = peer->id,
       .session = peer->session,
-      .server_time_us = net_unix_us(),
+      .server_time_us = net_unix_us(session->net),
       .max_payload = session->limits.max_payload,
       .ping_interval_ms = session->limits.ping_interval_ms,
       .tick_rate = session->limits.tick_rate,

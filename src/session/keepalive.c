@@ -29,7 +29,7 @@ static void send_ping(Session *session, Peer *peer, uint64_t now_ms) {
   uint32_t interval = session->limits.ping_interval_ms;
   Buf *buf = &session->scratch;
   peer->is_ping_due = true;
-  peer->ping_sent_us = net_clock_us();
+  peer->ping_sent_us = net_clock_us(session->net);
   // One that goes out late leaves its peer the time to answer all the same.
   peer->next_ping_ms += interval;
   if (peer->next_ping_ms < now_ms + interval - interval / 10)
@@ -118,5 +118,5 @@ bool keepalive_note(Session *session, Peer *peer, uint64_t bytes) {
 void keepalive_pong(Peer *peer, uint64_t value) {
   if (!peer->is_ping_due || value != peer->ping_sent_us) return;
   peer->is_ping_due = false;
-  peer->latency_us = (uint32_t)(net_clock_us() - value);
+  peer->latency_us = (uint32_t)(net_clock_us(peer->owner->net) - value);
 }

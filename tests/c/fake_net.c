@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 enum { CONNS_MAX = 4096, GROUPS_MAX = 8192, START_MS = 1000000 };
 
@@ -48,17 +49,15 @@ struct Net {
   FakeGroup groups[GROUPS_MAX];
   uint32_t group_count;
   uint64_t group_writes;
+  uint64_t now_us;
 };
-
-// net_clock_us has no Net to ask.
-static uint64_t now_us;
 
 Net *net_new(const NetLimits *limits, const NetEvents *events, void *data) {
   (void)limits;
   Net *net = mem_zalloc(sizeof *net);
   net->events = *events;
   net->data = data;
-  now_us = (uint64_t)START_MS * 1000;
+  net->now_us = (uint64_t)START_MS * 1000;
   return net;
 }
 
@@ -82,13 +81,15 @@ void net_free(Net *net) {
   mem_free(net);
 }
 
-uint64_t net_now_ms(const Net *net) {
+uint64_t net_now_ms(const Net *net) { return net->now_us / 1000; }
+uint64_t net_clock_us(const Net *net) { return net->now_us; }
+uint64_t net_unix_us(const Net *net) { return 1700000000000000 + net->now_us; }
+
+void net_random(Net *net, void *bytes, size_t size) {
   (void)net;
-  return now_us / 1000;
+  random_bytes(bytes, size);
 }
 
-uint64_t net_clock_us(void) { return now_us; }
-uint64_t net_unix_us(void) { return 1700000000000000 + now_us; }
 Timers *net_timers(Net *net) { return &net->timers; }
 
 static FakeConn *find(Net *net, ConnId id) {
@@ -336,14 +337,14 @@ bool fake_is_held(Net *net, ConnId id) { return net->conns[id].is_held; }
 uint32_t fake_max_payload(Net *net, ConnId id) { return net->conns[id].max_payload; }
 
 void fake_jump(Net *net, uint64_t ms) {
-  now_us += ms * 1000;
+  net->now_us += ms * 1000;
   for (uint32_t i = 1; i <= net->conn_count; i++) pump(net, &net->conns[i]);
-  timers_run(&net->timers, now_us / 1000);
+  timers_run(&net->timers, net->now_us / 1000);
 }
 
 void fake_advance(Net *net, uint64_t ms) {
-  uint64_t end_ms = now_us / 1000 + ms;
+  uint64_t end_ms = net->now_us / 1000 + ms;
   for (uint64_t next; (next = timers_next_ms(&net->timers)) <= end_ms;)
-    fake_jump(net, next > now_us / 1000 ? next - now_us / 1000 : 0);
-  if (end_ms > now_us / 1000) fake_jump(net, end_ms - now_us / 1000);
+    fake_jump(net, next > net->now_us / 1000 ? next - net->now_us / 1000 : 0);
+  if (end_ms > net->now_us / 1000) fake_jump(net, end_ms - net->now_us / 1000);
 }

@@ -2,10 +2,12 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,11 +72,56 @@ static void test_too_large(void **state) {
   unlink(path_of("large"));
 }
 
+static void test_stamps(void **state) {
+  (void)state;
+  char stamps[4][FILE_STAMP_SIZE];
+  struct timespec past[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+  file_stamp(path_of("some"), stamps[0]);
+  assert_string_equal(stamps[0], "");
+  write_bytes("some", 10);
+  utimensat(AT_FDCWD, path_of("some"), past, 0);
+  file_stamp(path_of("some"), stamps[1]);
+  file_stamp(path_of("some"), stamps[2]);
+  assert_string_equal(stamps[1], stamps[2]);
+  usleep(20000);  // longer than the file system's clock stands still
+  write_bytes("some", 10);
+  utimensat(AT_FDCWD, path_of("some"), past, 0);
+  file_stamp(path_of("some"), stamps[2]);
+  assert_string_not_equal(stamps[1], stamps[2]);
+  // Another file under the name, at the same moment.
+  write_bytes("other", 10);
+  utimensat(AT_FDCWD, path_of("other"), past, 0);
+  char from[64];
+  strcpy(from, path_of("other"));
+  assert_int_equal(rename(from, path_of("some")), 0);
+  file_stamp(path_of("some"), stamps[3]);
+  assert_string_not_equal(stamps[2], stamps[3]);
+  unlink(path_of("some"));
+}
+
+static void test_open_for_writing(void **state) {
+  (void)state;
+  assert_false(file_is_being_written(path_of("some")));
+  assert_false(file_is_being_written(path_of(".")));
+  write_bytes("some", 10);
+  assert_false(file_is_being_written(path_of("some")));
+  int reader = open(path_of("some"), O_RDONLY);
+  assert_false(file_is_being_written(path_of("some")));
+  int writer = open(path_of("some"), O_WRONLY);
+  assert_true(file_is_being_written(path_of("some")));
+  close(writer);
+  assert_false(file_is_being_written(path_of("some")));
+  close(reader);
+  unlink(path_of("some"));
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_whole_files),
       cmocka_unit_test(test_what_is_no_file),
       cmocka_unit_test(test_too_large),
+      cmocka_unit_test(test_stamps),
+      cmocka_unit_test(test_open_for_writing),
   };
   if (mkdtemp(folder) == NULL) return 1;
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

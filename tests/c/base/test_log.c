@@ -81,7 +81,7 @@ static void levels_are_padded_to_one_width(void **state) {
 
 static void the_script_version_follows_the_fields(void **state) {
   (void)state;
-  log_set_version(2);
+  log_set_version(2, "");
   capture();
   log_info("reloaded", log_num("took", -5));
   check_text("info  reloaded took=-5 v=2\n");
@@ -89,6 +89,25 @@ static void the_script_version_follows_the_fields(void **state) {
   capture();
   log_plain(LOG_INFO, "reloaded");
   check_json("\"level\":\"info\",\"message\":\"reloaded\",\"version\":2}\n");
+}
+
+static void the_versions_hash_follows_its_number(void **state) {
+  (void)state;
+  log_set_version(3, "1a2b3c4");
+  capture();
+  log_plain(LOG_INFO, "reloaded");
+  check_text("info  reloaded v=3.1a2b3c4\n");
+  log_set_format(LOG_JSON);
+  capture();
+  log_plain(LOG_INFO, "reloaded");
+  check_json(
+      "\"level\":\"info\",\"message\":\"reloaded\",\"version\":3,"
+      "\"hash\":\"1a2b3c4\"}\n");
+  log_set_format(LOG_TEXT);
+  log_set_version(4, "longer than any hash");
+  capture();
+  log_plain(LOG_INFO, "m");
+  check_text("info  m v=4.longer than any \n");
 }
 
 static void values_are_quoted_where_they_must_be(void **state) {
@@ -245,7 +264,7 @@ static int reset(void **state) {
   (void)state;
   log_set_level(LOG_INFO);
   log_set_format(LOG_TEXT);
-  log_set_version(0);
+  log_set_version(0, "");
   assert_int_equal(mem_live(), 0);
   return 0;
 }
@@ -257,6 +276,7 @@ int main(void) {
       TEST(a_text_line_has_time_level_message_and_fields),
       TEST(levels_are_padded_to_one_width),
       TEST(the_script_version_follows_the_fields),
+      TEST(the_versions_hash_follows_its_number),
       TEST(values_are_quoted_where_they_must_be),
       TEST(no_value_can_forge_a_line_or_a_terminal_sequence),
       TEST(a_long_value_is_cut),

@@ -65,9 +65,9 @@ static inline void loop_world_turn_once(LoopWorld *world) {
 /// Turns the loop until `condition` holds. False when that takes too long.
 static inline bool loop_world_wait(LoopWorld *world, bool (*condition)(void *data),
                                    void *data) {
-  uint64_t deadline_us = net_clock_us() + DEADLINE_MS * 1000;
+  uint64_t deadline_us = net_real_us() + DEADLINE_MS * 1000;
   while (!condition(data)) {
-    if (net_clock_us() > deadline_us) return false;
+    if (net_real_us() > deadline_us) return false;
     loop_world_turn_once(world);
   }
   return true;
@@ -75,6 +75,6 @@ static inline bool loop_world_wait(LoopWorld *world, bool (*condition)(void *dat
 
 /// Turns the loop for so long: for what must not happen.
 static inline void loop_world_run(LoopWorld *world, uint64_t milliseconds) {
-  uint64_t end_us = net_clock_us() + milliseconds * 1000;
-  while (net_clock_us() < end_us) loop_world_turn_once(world);
+  uint64_t end_us = net_real_us() + milliseconds * 1000;
+  while (net_real_us() < end_us) loop_world_turn_once(world);
 }

@@ -19,7 +19,7 @@ static void hello_is_answered_with_welcome(void **state) {
   assert_int_equal(session[8] >> 6, 2);
   static const uint8_t zeros[32];
   assert_memory_equal(reader_bytes(&reader, UUID_SIZE), zeros, UUID_SIZE);
-  assert_int_equal(reader_u64(&reader), net_unix_us());
+  assert_int_equal(reader_u64(&reader), net_unix_us(world->net));
   assert_int_equal(reader_u32(&reader), 65536);
   assert_int_equal(reader_u32(&reader), 13000);
   assert_int_equal(reader_u16(&reader), 20);

@@ -1,0 +1,437 @@
+// The in-memory transport and its loop. A Pipe is what lies between a client and the
+// server's Conn: it is there before the Conn is accepted and after it is gone. Pipes with
+// something that the server would be woken for wait in a queue, in the order in which it
+// came.
+#include "net/sim.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "net/internal.h"
+
+enum {
+  TURNS_MAX = 100000,     // of the loop at one time
+  KEEP_BYTES = 64 << 10,  // larger buffers give their memory back once they are empty
+  UNIX_START_S = 1700000000,  // the time of day at SIM_START_MS
+};
+
+typedef struct SimConn SimConn;
+
+typedef struct Pipe {
+  uint32_t id;
+  SimConn *conn;  // NULL: not accepted yet, or closed
+  Buf input;      // to the server
+  size_t taken;   // of it
+  Buf output;     // to the client
+  size_t window;
+  uint8_t framing;  // Framing
+  uint8_t ending;   // SimEnding: of the server's side
+  uint8_t over;     // SimEnding: of the client's
+  bool is_new;      // not accepted yet
+  bool is_queued;
+  bool is_first;  // while the queue is being ordered
+  char address[ADDRESS_SIZE];
+} Pipe;
+
+struct SimConn {
+  Conn conn;
+  Pipe *pipe;
+  bool is_reading;
+  bool is_told;     // that the client writes no more
+  bool is_writing;  // `left` bytes at `rest`, or only the news that they are written
+  const uint8_t *rest;
+  size_t left;
+};
+
+struct Sim {
+  uint64_t now_ms;
+  uint64_t random[4];
+  Slots pipes;
+  List queue;    // Pipes
+  List polled;   // the queue of the turn under way
+  List closing;  // SimConns that go at the end of the turn
+  bool is_more;  // to do, after the last turn
+};
+
+static Pipe *pipe_find(const Net *net, SimId id) {
+  assert(net->sim);
+  return slots_find(&net->sim->pipes, id);
+}
+
+// --- Time and randomness ---
+
+uint64_t sim_now_ms(const Sim *sim) { return sim->now_ms; }
+
+uint64_t sim_unix_us(const Sim *sim) {
+  return (uint64_t)UNIX_START_S * 1000000 + (sim->now_ms - SIM_START_MS) * 1000;
+}
+
+static uint64_t rotate(uint64_t value, int bits) {
+  return value << bits | value >> (64 - bits);
+}
+
+// SplitMix64, to spread a seed.
+static uint64_t spread(uint64_t *seed) {
+  uint64_t z = *seed += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+// xoshiro256** (Blackman and Vigna, 2018).
+static uint64_t next_random(Sim *sim) {
+  uint64_t *s = sim->random;
+  uint64_t result = rotate(s[1] * 5, 7) * 9;
+  uint64_t t = s[1] << 17;
+  s[2] ^= s[0];
+  s[3] ^= s[1];
+  s[1] ^= s[2];
+  s[0] ^= s[3];
+  s[2] ^= t;
+  s[3] = rotate(s[3], 45);
+  return result;
+}
+
+void sim_random(Sim *sim, void *bytes, size_t size) {
+  uint8_t *at = bytes;
+  while (size > 0) {
+    uint64_t word = next_random(sim);
+    size_t count = size < sizeof word ? size : sizeof word;
+    memcpy(at, &word, count);
+    at += count;
+    size -= count;
+  }
+}
+
+// --- The queue ---
+
+static void enqueue(Net *net, Pipe *pipe) {
+  if (pipe->is_queued) return;
+  pipe->is_queued = true;
+  list_add(&net->sim->queue, pipe);
+}
+
+static size_t unread(const Pipe *pipe) { return pipe->input.size - pipe->taken; }
+
+// Whether the server would be woken to read.
+static bool is_readable(const Pipe *pipe) {
+  const SimConn *sim = pipe->conn;
+  return sim && sim->is_reading &&
+         (unread(pipe) > 0 || (pipe->over != SIM_OPEN && !sim->is_told));
+}
+
+static void empty(Buf *buf) {
+  buf->size = 0;
+  if (buf->capacity > KEEP_BYTES) buf_deinit(buf);
+}
+
+// --- The transport ---
+
+static SimConn *sim_of(Conn *conn) { return (SimConn *)conn; }
+
+static void sim_read_start(Conn *conn) {
+  SimConn *sim = sim_of(conn);
+  sim->is_reading = true;
+  if (is_readable(sim->pipe)) enqueue(conn->net, sim->pipe);
+}
+
+static void sim_read_stop(Conn *conn) { sim_of(conn)->is_reading = false; }
+
+// Takes as much as the client's window has room for.
+static size_t push(Pipe *pipe, const void *bytes, size_t size) {
+  size_t room = pipe->window > pipe->output.size ? pipe->window - pipe->output.size : 0;
+  if (size > room) size = room;
+  if (size > 0) buf_append(&pipe->output, bytes, size);
+  return size;
+}
+
+static int sim_try_write(Conn *conn, const uv_buf_t *bufs, unsigned count) {
+  Pipe *pipe = sim_of(conn)->pipe;
+  if (pipe->over == SIM_RESET) return UV_ECONNRESET;
+  size_t total = 0;
+  for (unsigned i = 0; i < count; i++) {
+    size_t pushed = push(pipe, bufs[i].base, bufs[i].len);
+    total += pushed;
+    if (pushed < bufs[i].len) break;
+  }
+  return total > 0 ? (int)total : UV_EAGAIN;
+}
+
+static void push_rest(SimConn *sim) {
+  size_t pushed = push(sim->pipe, sim->rest, sim->left);
+  sim->rest += pushed;
+  sim->left -= pushed;
+  if (sim->left == 0) enqueue(sim->conn.net, sim->pipe);
+}
+
+static int sim_write(Conn *conn, uint8_t *bytes, size_t size) {
+  SimConn *sim = sim_of(conn);
+  if (sim->pipe->over == SIM_RESET) return UV_ECONNRESET;
+  sim->is_writing = true;
+  sim->rest = bytes;
+  sim->left = size;
+  push_rest(sim);
+  return 0;
+}
+
+static bool sim_shutdown(Conn *conn) {
+  Pipe *pipe = sim_of(conn)->pipe;
+  if (pipe->ending == SIM_OPEN) pipe->ending = SIM_ENDED;
+  return true;
+}
+
+// As the kernel does: who closes without having read everything sends a reset.
+static void sim_close(Conn *conn) {
+  Pipe *pipe = sim_of(conn)->pipe;
+  if (unread(pipe) > 0)
+    pipe->ending = SIM_RESET;
+  else if (pipe->ending == SIM_OPEN)
+    pipe->ending = SIM_ENDED;
+  pipe->conn = NULL;
+  pipe->taken = 0;
+  empty(&pipe->input);
+  list_add(&conn->net->sim->closing, conn);
+}
+
+static const Transport SIM = {
+    .read_start = sim_read_start,
+    .read_stop = sim_read_stop,
+    .try_write = sim_try_write,
+    .write = sim_write,
+    .shutdown = sim_shutdown,
+    .close = sim_close,
+};
+
+// --- The turn ---
+
+static void accept_pipe(Net *net, Pipe *pipe) {
+  SimConn *sim = mem_zalloc(sizeof *sim);
+  sim->pipe = pipe;
+  pipe->is_new = false;
+  pipe->conn = sim;
+  conn_init(&sim->conn, net, &SIM, (Framing)pipe->framing);
+  if (!conn_add(&sim->conn)) {
+    conn_destroy(&sim->conn);
+    return;
+  }
+  ConnInfo info = {.framing = (Framing)pipe->framing};
+  memcpy(info.address, pipe->address, sizeof info.address);
+  conn_open(&sim->conn, &info);
+}
+
+// One read, as from a socket.
+static void read_pipe(SimConn *sim) {
+  Pipe *pipe = sim->pipe;
+  size_t size = unread(pipe);
+  if (size > READ_BUFFER_BYTES) size = READ_BUFFER_BYTES;
+  if (size == 0) {
+    sim->is_told = true;
+    conn_read_end(&sim->conn, pipe->over == SIM_ENDED ? UV_EOF : UV_ECONNRESET);
+    return;
+  }
+  const uint8_t *bytes = pipe->input.data + pipe->taken;
+  Buf kept = {0};  // the bytes stay where they are, even if the connection is closed
+  pipe->taken += size;
+  if (pipe->taken == pipe->input.size) {
+    kept = pipe->input;
+    pipe->input = (Buf){0};
+    pipe->taken = 0;
+  }
+  conn_read(&sim->conn, bytes, size);
+  if (kept.data && pipe->input.data == NULL) {
+    pipe->input = kept;
+    empty(&pipe->input);
+  } else {
+    buf_deinit(&kept);
+  }
+}
+
+static void poll_pipe(Net *net, Pipe *pipe) {
+  if (pipe->is_new) {
+    accept_pipe(net, pipe);
+    return;
+  }
+  SimConn *sim = pipe->conn;
+  if (is_readable(pipe)) read_pipe(sim);
+  if (!pipe->conn) return;
+  if (sim->is_writing && sim->left > 0 && pipe->over != SIM_RESET) push_rest(sim);
+  if (sim->is_writing && (sim->left == 0 || pipe->over == SIM_RESET)) {
+    sim->is_writing = false;
+    conn_written(&sim->conn, sim->left == 0 ? 0 : UV_ECONNRESET);
+  }
+  if (is_readable(pipe)) enqueue(net, pipe);
+}
+
+static void poll_pipes(Net *net) {
+  Sim *sim = net->sim;
+  List polled = sim->queue;
+  sim->queue = sim->polled;
+  sim->polled = polled;
+  for (uint32_t i = 0; i < polled.count; i++) {
+    Pipe *pipe = polled.items[i];
+    pipe->is_queued = false;
+    poll_pipe(net, pipe);
+  }
+  sim->polled.count = 0;
+}
+
+static void free_closing(Sim *sim) {
+  for (uint32_t i = 0; i < sim->closing.count; i++) conn_free(sim->closing.items[i]);
+  sim->closing.count = 0;
+}
+
+static bool has_work(const Net *net) {
+  const Sim *sim = net->sim;
+  return sim->is_more || sim->queue.count > 0 ||
+         timers_next_ms(&net->timers) <= sim->now_ms;
+}
+
+// One turn of the loop: prepare, sockets, check.
+static void turn_once(Net *net) {
+  Sim *sim = net->sim;
+  net_end_turn(net);
+  poll_pipes(net);
+  timers_run(&net->timers, sim->now_ms);
+  sim->is_more = net_end_turn(net);
+  free_closing(sim);
+}
+
+bool net_sim_turn(Net *net, uint64_t now_ms) {
+  Sim *sim = net->sim;
+  if (now_ms > sim->now_ms) sim->now_ms = now_ms;
+  for (int i = 0; i < TURNS_MAX; i++) {
+    turn_once(net);
+    if (!has_work(net)) return true;
+  }
+  return false;
+}
+
+uint64_t net_sim_due(const Net *net) {
+  return has_work(net) ? net->sim->now_ms : timers_next_ms(&net->timers);
+}
+
+// --- Clients ---
+
+SimId net_sim_connect(Net *net, Framing framing, const char *address) {
+  Pipe *pipe = mem_zalloc(sizeof *pipe);
+  pipe->id = slots_add(&net->sim->pipes, pipe);
+  if (pipe->id == 0) {
+    mem_free(pipe);
+    return 0;
+  }
+  pipe->framing = (uint8_t)framing;
+  pipe->window = SIM_WINDOW_BYTES;
+  strncpy(pipe->address, address, sizeof pipe->address - 1);
+  pipe->is_new = !net->is_stopping;
+  if (pipe->is_new)
+    enqueue(net, pipe);
+  else
+    pipe->ending = SIM_RESET;
+  return pipe->id;
+}
+
+bool net_sim_is_client(const Net *net, SimId id) { return pipe_find(net, id) != NULL; }
+
+void net_sim_write(Net *net, SimId id, const void *bytes, size_t size) {
+  Pipe *pipe = pipe_find(net, id);
+  if (!pipe || pipe->over != SIM_OPEN || size == 0) return;
+  if (!pipe->conn && !pipe->is_new) {
+    pipe->ending = SIM_RESET;  // what comes to a closed socket is answered with it
+    return;
+  }
+  buf_append(&pipe->input, bytes, size);
+  if (is_readable(pipe)) enqueue(net, pipe);
+}
+
+const uint8_t *net_sim_peek(const Net *net, SimId id, size_t *size) {
+  const Pipe *pipe = pipe_find(net, id);
+  *size = pipe ? pipe->output.size : 0;
+  return pipe ? pipe->output.data : NULL;
+}
+
+SimEnding net_sim_take(Net *net, SimId id) {
+  Pipe *pipe = pipe_find(net, id);
+  if (!pipe) return SIM_RESET;
+  empty(&pipe->output);
+  if (pipe->conn && pipe->conn->is_writing) enqueue(net, pipe);
+  return (SimEnding)pipe->ending;
+}
+
+static void end_client(Net *net, SimId id, SimEnding how) {
+  Pipe *pipe = pipe_find(net, id);
+  if (!pipe || pipe->over >= how) return;
+  pipe->over = (uint8_t)how;
+  if (pipe->conn) enqueue(net, pipe);
+}
+
+void net_sim_shutdown(Net *net, SimId id) { end_client(net, id, SIM_ENDED); }
+
+void net_sim_reset(Net *net, SimId id) {
+  Pipe *pipe = pipe_find(net, id);
+  end_client(net, id, SIM_RESET);
+  if (!pipe) return;
+  empty(&pipe->output);
+  pipe->ending = SIM_RESET;
+}
+
+void net_sim_window(Net *net, SimId id, size_t bytes) {
+  Pipe *pipe = pipe_find(net, id);
+  if (!pipe) return;
+  pipe->window = bytes;
+  if (pipe->conn && pipe->conn->is_writing) enqueue(net, pipe);
+}
+
+void net_sim_order(Net *net, const SimId *ids, size_t count) {
+  List *queue = &net->sim->queue, ordered = {0};
+  for (size_t i = 0; i < count; i++) {
+    Pipe *pipe = pipe_find(net, ids[i]);
+    if (!pipe || !pipe->is_queued || pipe->is_first) continue;
+    pipe->is_first = true;
+    list_add(&ordered, pipe);
+  }
+  for (uint32_t i = 0; i < queue->count; i++) {
+    Pipe *pipe = queue->items[i];
+    if (!pipe->is_first) list_add(&ordered, pipe);
+    pipe->is_first = false;
+  }
+  list_deinit(queue);
+  *queue = ordered;
+}
+
+// --- Start and stop ---
+
+Net *net_new_simulated(const NetLimits *limits, const NetEvents *events, void *data,
+                       uint64_t seed) {
+  Net *net = net_make(limits, events, data);
+  Sim *sim = net->sim = mem_zalloc(sizeof *sim);
+  sim->now_ms = SIM_START_MS;
+  for (int i = 0; i < 4; i++) sim->random[i] = spread(&seed);
+  return net;
+}
+
+void sim_stop(Net *net) {
+  uint32_t cursor = 0;
+  for (Pipe *pipe; (pipe = slots_next(&net->sim->pipes, &cursor));) {
+    if (pipe->is_new) pipe->ending = SIM_RESET;
+    pipe->is_new = false;
+  }
+}
+
+void sim_free(Net *net) {
+  Sim *sim = net->sim;
+  uint32_t cursor = 0;
+  for (Pipe *pipe; (pipe = slots_next(&sim->pipes, &cursor));) {
+    if (pipe->conn) conn_destroy(&pipe->conn->conn);
+    buf_deinit(&pipe->input);
+    buf_deinit(&pipe->output);
+    mem_free(pipe);
+  }
+  free_closing(sim);
+  slots_deinit(&sim->pipes);
+  list_deinit(&sim->queue);
+  list_deinit(&sim->polled);
+  list_deinit(&sim->closing);
+  mem_free(sim);
+  net->sim = NULL;
+}

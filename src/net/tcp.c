@@ -1,0 +1,190 @@
+// The libuv TCP transport: listening, accepting, and the bytes of each connection.
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "net/internal.h"
+
+typedef struct TcpConn {
+  Conn conn;
+  uv_tcp_t handle;  // its data is the conn
+} TcpConn;
+
+struct Listener {
+  uv_tcp_t tcp;
+  Net *net;
+  Framing framing;
+  Listener *next;
+};
+
+static uv_stream_t *stream_of(Conn *conn) {
+  return (uv_stream_t *)&((TcpConn *)conn)->handle;
+}
+
+// --- The transport ---
+
+static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buf) {
+  (void)wanted;
+  Net *net = ((Conn *)handle->data)->net;
+  *buf = uv_buf_init((char *)net->read_buffer, sizeof net->read_buffer);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
+  if (count > 0)
+    conn_read(stream->data, (const uint8_t *)buf->base, (size_t)count);
+  else if (count < 0)
+    conn_read_end(stream->data, (int)count);
+}
+
+static void tcp_read_start(Conn *conn) {
+  uv_read_start(stream_of(conn), on_alloc, on_read);
+}
+
+static void tcp_read_stop(Conn *conn) { uv_read_stop(stream_of(conn)); }
+
+static int tcp_try_write(Conn *conn, const uv_buf_t *bufs, unsigned count) {
+  return uv_try_write(stream_of(conn), bufs, count);
+}
+
+static void on_written(uv_write_t *request, int status) {
+  conn_written(request->data, status);
+}
+
+static int tcp_write(Conn *conn, uint8_t *bytes, size_t size) {
+  uv_write_t *request = &conn->backlog->request;
+  request->data = conn;
+  uv_buf_t buf = uv_buf_init((char *)bytes, (unsigned)size);
+  return uv_write(request, stream_of(conn), &buf, 1, on_written);
+}
+
+static bool tcp_shutdown(Conn *conn) {
+  uv_os_fd_t fd;
+  if (uv_fileno((uv_handle_t *)stream_of(conn), &fd) != 0) return false;
+  shutdown(fd, SHUT_WR);
+  return true;
+}
+
+static void on_closed(uv_handle_t *handle) { conn_free(handle->data); }
+
+static void tcp_close(Conn *conn) {
+  uv_close((uv_handle_t *)stream_of(conn), on_closed);
+}
+
+static const Transport TCP = {
+    .read_start = tcp_read_start,
+    .read_stop = tcp_read_stop,
+    .try_write = tcp_try_write,
+    .write = tcp_write,
+    .shutdown = tcp_shutdown,
+    .close = tcp_close,
+};
+
+// --- Accepting ---
+
+// Descriptors are given out from the lowest, so the highest is given out last. While
+// none is left, libuv accepts and closes by means of a spare one and says nothing of
+// it.
+static void warn_if_last(const TcpConn *tcp) {
+  uv_os_fd_t fd;
+  if (uv_fileno((const uv_handle_t *)&tcp->handle, &fd) == 0 &&
+      (uint64_t)fd + 1 >= tcp->conn.net->descriptors)
+    net_warn_accept(tcp->conn.net, "out of file descriptors; raise `ulimit -n`");
+}
+
+static void read_address(const TcpConn *tcp, char address[ADDRESS_SIZE]) {
+  struct sockaddr_storage peer;
+  int size = sizeof peer;
+  strcpy(address, "unknown");
+  if (uv_tcp_getpeername(&tcp->handle, (struct sockaddr *)&peer, &size)) return;
+  uv_ip_name((struct sockaddr *)&peer, address, ADDRESS_SIZE);
+  // A client that came over IPv4 to an IPv6 socket is known by its IPv4 address.
+  if (strncmp(address, "::ffff:", 7) == 0 && strchr(address, '.'))
+    memmove(address, address + 7, strlen(address + 7) + 1);
+}
+
+static void accept_conn(Listener *listener) {
+  Net *net = listener->net;
+  TcpConn *tcp = mem_zalloc(sizeof *tcp);
+  Conn *conn = &tcp->conn;
+  conn_init(conn, net, &TCP, listener->framing);
+  uv_tcp_init(&net->loop, &tcp->handle);
+  tcp->handle.data = conn;
+  int err = uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&tcp->handle);
+  if (err || !conn_add(conn)) {
+    conn_destroy(conn);
+    return;
+  }
+  warn_if_last(tcp);
+  uv_tcp_nodelay(&tcp->handle, 1);
+  ConnInfo info = {.framing = listener->framing};
+  read_address(tcp, info.address);
+  conn_open(conn, &info);
+}
+
+// --- Listening ---
+
+static void on_connection(uv_stream_t *server, int status) {
+  Listener *listener = server->data;
+  Net *net = listener->net;
+  if (status == 0) {
+    accept_conn(listener);
+    return;
+  }
+  net_warn_accept(net, uv_strerror(status));
+}
+
+static void on_listener_closed(uv_handle_t *handle) { mem_free(handle->data); }
+
+// Numeric addresses and names alike; blocking is fine, this runs before the loop.
+static int resolve(const char *host, uint16_t port, struct sockaddr_storage *address) {
+  char service[8];
+  snprintf(service, sizeof service, "%u", port);
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+  struct addrinfo *found;
+  if (getaddrinfo(host, service, &hints, &found) != 0) return ERR_ADDRESS;
+  memcpy(address, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  return 0;
+}
+
+static int bound_port(const uv_tcp_t *tcp, uint16_t *port) {
+  struct sockaddr_storage address;
+  int size = sizeof address;
+  int err = uv_tcp_getsockname(tcp, (struct sockaddr *)&address, &size);
+  if (err) return err;
+  // The port is at the same place for both families.
+  *port = ntohs(((struct sockaddr_in *)&address)->sin_port);
+  return 0;
+}
+
+int net_listen(Net *net, const char *host, uint16_t *port, Framing framing) {
+  struct sockaddr_storage address;
+  int err = resolve(host, *port, &address);
+  if (err) return err;
+  Listener *listener = mem_zalloc(sizeof *listener);
+  *listener = (Listener){.net = net, .framing = framing};
+  uv_tcp_init(net_loop(net), &listener->tcp);
+  listener->tcp.data = listener;
+  err = uv_tcp_bind(&listener->tcp, (struct sockaddr *)&address, 0);
+  if (!err)
+    err = uv_listen((uv_stream_t *)&listener->tcp, LISTEN_BACKLOG, on_connection);
+  if (!err) err = bound_port(&listener->tcp, port);
+  if (err) {
+    uv_close((uv_handle_t *)&listener->tcp, on_listener_closed);
+    return err;
+  }
+  listener->next = net->listeners;
+  net->listeners = listener;
+  return 0;
+}
+
+void listeners_close(Net *net) {
+  while (net->listeners) {
+    Listener *listener = net->listeners;
+    net->listeners = listener->next;
+    uv_close((uv_handle_t *)&listener->tcp, on_listener_closed);
+  }
+}
