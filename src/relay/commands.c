@@ -57,7 +57,7 @@ bool commands_next(const Commands *commands, size_t *at, Command *command) {
   return true;
 }
 
-void commands_clear(Commands *commands) {
-  commands->bytes.size = 0;
-  if (commands->bytes.capacity > KEEP_BYTES) buf_deinit(&commands->bytes);
+void commands_cut(Commands *commands, size_t size) {
+  commands->bytes.size = size;
+  if (size == 0 && commands->bytes.capacity > KEEP_BYTES) buf_deinit(&commands->bytes);
 }

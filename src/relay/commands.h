@@ -59,7 +59,8 @@ void commands_deinit(Commands *commands);
 void commands_push(Commands *commands, const Command *command);
 
 /// Reads the command at `*at` (start at 0) and moves on; false at the end. Pointers are
-/// valid until the next push or clear.
+/// valid until the next push or cut.
 bool commands_next(const Commands *commands, size_t *at, Command *command);
 
-void commands_clear(Commands *commands);
+/// Forgets those that were pushed when more than `size` bytes were in use.
+void commands_cut(Commands *commands, size_t size);

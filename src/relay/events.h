@@ -29,7 +29,7 @@
   X(EVENT_TIMER, "timer")               /* a: timer id */                              \
   X(EVENT_TICK, "tick")         /* room or 0, a: microseconds since the last,  \
                                            b: ticks that were left out */       \
-  X(EVENT_RELOAD, "reload")     /* a: who asked, or 0 */                               \
+  X(EVENT_RELOAD, "reload")     /* a: who asked, or 0; b: what for */                  \
   X(EVENT_ERROR, "error")       /* a handler failed; a: number of the report */        \
   X(EVENT_DEFERRED, "deferred") /* the relay's own: a packet, in its turn */           \
   X(EVENT_DEFERRED_LINE, "deferred_line")                                              \

@@ -140,6 +140,17 @@ void relay_commit(Relay *relay);
 /// Forgets what the handler queued and gives back what it reserved.
 void relay_rollback(Relay *relay);
 
+/// How much has been queued and reserved. The zero value stands for nothing.
+typedef struct RelayMark {
+  size_t commands, rooms, timers;
+} RelayMark;
+
+/// What handlers queue from here on can be taken back alone, as long as nothing has
+/// been committed: because a handler failed, or for another reason.
+RelayMark relay_mark(const Relay *relay);
+void relay_rollback_to(Relay *relay, RelayMark mark);
+void relay_forget(Relay *relay, RelayMark mark);
+
 // --- Kinds ---
 
 /// Replaces all kinds: those set between begin and end. Rooms keep the kind of their

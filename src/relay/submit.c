@@ -129,7 +129,7 @@ uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms) {
 
 static void clear(Relay *relay) {
   relay->reserved_rooms.size = relay->reserved_timers.size = 0;
-  commands_clear(&relay->commands);
+  commands_cut(&relay->commands, 0);
 }
 
 void relay_commit(Relay *relay) {
@@ -139,12 +139,25 @@ void relay_commit(Relay *relay) {
   clear(relay);
 }
 
-void relay_rollback(Relay *relay) {
+RelayMark relay_mark(const Relay *relay) {
+  return (RelayMark){relay->commands.bytes.size, relay->reserved_rooms.size,
+                     relay->reserved_timers.size};
+}
+
+void relay_forget(Relay *relay, RelayMark mark) {
   uint32_t id;
-  for (size_t at = 0; take_reserved(&relay->reserved_rooms, &at, &id);)
+  for (size_t at = mark.rooms; take_reserved(&relay->reserved_rooms, &at, &id);)
     room_unreserve(relay, slots_find(&relay->rooms, id));
-  for (size_t at = 0; take_reserved(&relay->reserved_timers, &at, &id);)
+  for (size_t at = mark.timers; take_reserved(&relay->reserved_timers, &at, &id);)
     script_timer_free(slots_find(&relay->timers, id));
-  clear(relay);
+  relay->reserved_rooms.size = mark.rooms;
+  relay->reserved_timers.size = mark.timers;
+  commands_cut(&relay->commands, mark.commands);
+}
+
+void relay_rollback_to(Relay *relay, RelayMark mark) {
+  relay_forget(relay, mark);
   relay->stats.errors++;
 }
+
+void relay_rollback(Relay *relay) { relay_rollback_to(relay, (RelayMark){0}); }

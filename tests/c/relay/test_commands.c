@@ -33,7 +33,7 @@ static void commands_are_kept_with_all_they_point_to(void **state) {
     for (uint32_t j = 0; j < i; j++) assert_int_equal(command.except[j], i + j);
   }
   assert_false(commands_next(&commands, &at, &command));
-  commands_clear(&commands);
+  commands_cut(&commands, 0);
   at = 0;
   assert_false(commands_next(&commands, &at, &command));
   commands_deinit(&commands);
@@ -70,6 +70,45 @@ static void a_rollback_forgets_everything(void **state) {
   expect_no_events(world);
   create(world, "lobby");
   assert_int_equal(relay_stats(world->relay).errors, 1);
+}
+
+// As in a reload: several handlers, of which one fails, and then all or nothing.
+static void a_rollback_to_a_mark_leaves_what_was_before_it(void **state) {
+  World *world = *state;
+  script(world, 0, NULL);
+  Client ann = enter(world, "ann");
+  int err;
+  uint32_t first = relay_create(world->relay, "first", 5, &err);
+  uint32_t timer = relay_timer_set(world->relay, 10, 0);
+  command(world, message(TARGET_PEER, ann.id));
+  RelayMark mark = relay_mark(world->relay);
+  uint32_t second = relay_create(world->relay, "second", 6, &err);
+  uint32_t gone = relay_timer_set(world->relay, 10, 0);
+  command(world, message(TARGET_PEER, ann.id));
+  relay_rollback_to(world->relay, mark);
+  assert_null(relay_room(world->relay, second));
+  assert_int_equal(relay_find_room(world->relay, "second", 6), 0);
+  assert_int_equal(try(world, (Command){.type = COMMAND_TIMER_CANCEL, .id = gone}),
+                   ERR_NOT_FOUND);
+  assert_int_equal(relay_find_room(world->relay, "first", 5), first);
+  expect_quiet(world, ann);
+  relay_commit(world->relay);
+  expect_message(world, ann, 0, "[\"hi\",1]");
+  expect_quiet(world, ann);
+  fake_advance(world->net, 10);
+  begin(world);
+  assert_int_equal(next(world, EVENT_TIMER).a, timer);
+  end(world);
+  assert_int_equal(relay_stats(world->relay).errors, 1);
+}
+
+static void what_is_forgotten_for_another_reason_is_no_error(void **state) {
+  World *world = *state;
+  int err;
+  uint32_t room = relay_create(world->relay, "lobby", 5, &err);
+  relay_forget(world->relay, (RelayMark){0});
+  assert_null(relay_room(world->relay, room));
+  assert_int_equal(relay_stats(world->relay).errors, 0);
 }
 
 static void a_message_carries_its_options(void **state) {
@@ -408,6 +447,8 @@ int main(void) {
       TEST(commands_are_kept_with_all_they_point_to),
       TEST(nothing_goes_out_before_the_commit),
       TEST(a_rollback_forgets_everything),
+      TEST(a_rollback_to_a_mark_leaves_what_was_before_it),
+      TEST(what_is_forgotten_for_another_reason_is_no_error),
       TEST(a_message_carries_its_options),
       TEST(a_message_to_a_room_reaches_its_members),
       TEST(a_message_to_all_reaches_those_who_came_later_too),
