@@ -13,6 +13,7 @@
 #include "app/descriptors.h"
 #include "app/remote.h"
 #include "app/server.h"
+#include "app/sim_server.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "script/tool.h"
@@ -29,15 +30,26 @@ typedef struct CliCommand {
 
 static int command_run(char **arguments);
 static int command_reload(char **arguments);
+static int command_new(char **arguments);
+static int command_check(char **arguments);
+static int command_test(char **arguments);
 static int command_connect(char **arguments);
 static int command_help(char **arguments);
 
 static const CliCommand COMMANDS[] = {
+    {"new", "new NAME", "make a small game to begin with",
+     "Makes the folder NAME (a path, such as games/duel) with a game that works, a\n"
+     "test of it, and what editors need to complete and check the API.\n\n"
+     "  --annotations [GAME]                bring the latter up to date in a game "
+     "that\n"
+     "                                      is there (default: this folder)\n",
+     command_new},
     {"run", "run [GAME] [flags]",
      "serve a game; it is reloaded when a file of it is saved",
      "GAME is a folder with a game.lua, or a .lua file. Without one the server is\n"
      "a plain relay with one room, `lobby`.\n\n"
      "  --prod                              serve as for real: --no-watch\n"
+     "  --no-jit                            interpret scripts, and compile nothing\n"
      "  --lua-path DIR                      take Perigee's Lua from DIR/perigee\n\n"
      "Settings, also for game.config (max_clients = 9) and for the environment\n"
      "(PERIGEE_MAX_CLIENTS=9); --no-watch and --no-text-port switch off:\n\n",
@@ -45,6 +57,17 @@ static const CliCommand COMMANDS[] = {
     {"reload", "reload [--port N]", "have a running server load its game anew",
      "Prints what came of it. Without --port: the only server of yours there is.\n",
      command_reload},
+    {"test", "test [GAME] [--seed N | --fuzz N] [FILES]",
+     "run the specs of a game: no sockets, no waiting", "", command_test},
+    {"check", "check [GAME]", "say what is wrong with a game without serving it",
+     "Loads GAME (default: this folder) as `perigee run` would, and looks at those of "
+     "its\n"
+     "lines that a load does not run. Each finding is a line, file:line: error: ... "
+     "or\n"
+     "file:line: warning: .... Ends with 1 when there is an error. No game is started "
+     "and\n"
+     "no port is opened: it is quick enough for an editor to run at each save.\n",
+     command_check},
     {"connect", "connect ADDRESS [--room ROOM] [--name NAME]",
      "join a server and talk, for people and for pipes", "", command_connect},
     {"help", "help [COMMAND]", "say more about a command", "", command_help},
@@ -71,12 +94,13 @@ static void print_help(FILE *out) {
   for (int i = 0; i < COMMAND_COUNT; i++)
     fprintf(out, "  perigee %-45s %s\n", COMMANDS[i].usage, COMMANDS[i].summary);
   fprintf(out, "  perigee %-45s %s\n\n", "--version", "print the versions");
-  fputs("To begin: perigee run examples/chat\n", out);
+  fputs("To begin: perigee new mygame\n", out);
 }
 
 // A tool knows its own flags best.
 static int print_command_help(const CliCommand *command) {
-  if (command->run == command_connect) return command->run((char *[]){"--help", NULL});
+  if (command->run == command_connect || command->run == command_test)
+    return command->run((char *[]){"--help", NULL});
   printf("perigee %s: %s\n\n%s", command->usage, command->summary, command->details);
   if (command->run == command_run) config_print_help(stdout);
   return EXIT_GOOD;
@@ -109,13 +133,14 @@ static int fail_unknown(const char *name) {
 typedef struct RunArguments {
   const char *game;
   const char *lua_path;
+  bool has_no_jit;
   Config config;
 } RunArguments;
 
 // Takes the argument at `*at` and moves past it.
 static bool read_run_argument(RunArguments *run, char **arguments, int *at,
                               ConfigError *error) {
-  static const char *const OWN_FLAGS[] = {"prod", "lua_path", "help", NULL};
+  static const char *const OWN_FLAGS[] = {"prod", "no_jit", "lua_path", "help", NULL};
   char *argument = arguments[*at];
   if (strncmp(argument, "--", 2) != 0) {
     bool is_first = run->game == NULL && argument[0] != '-';
@@ -131,6 +156,11 @@ static bool read_run_argument(RunArguments *run, char **arguments, int *at,
     int none = 0;
     ++*at;
     return config_set_flag(&run->config, no_watch, &none, NULL, error);
+  }
+  if (strcmp(argument, "--no-jit") == 0) {
+    run->has_no_jit = true;
+    ++*at;
+    return true;
   }
   if (strcmp(argument, "--lua-path") == 0) {
     run->lua_path = arguments[++*at];
@@ -160,7 +190,10 @@ static int command_run(char **arguments) {
   config_init(&run.config);
   int code;
   if (read_run_arguments(&run, arguments, &error)) {
-    ServerOptions options = {run.game, run.lua_path, &run.config};
+    ServerOptions options = {.game = run.game,
+                             .lua_path = run.lua_path,
+                             .has_no_jit = run.has_no_jit,
+                             .config = &run.config};
     code = server_run(&options);
   } else {
     code = fail_usage("run", "%s", error.text);
@@ -187,10 +220,24 @@ static int command_reload(char **arguments) {
   return remote_reload((uint16_t)port);
 }
 
-static int command_connect(char **arguments) {
+static int run_tool(const char *module, char **arguments) {
   int count = 0;
   while (arguments[count] != NULL) count++;
-  return script_tool_run("perigee.connect", count, arguments, NULL);
+  return script_tool_run(module, count, arguments, NULL, sim_server_ops());
+}
+
+static int command_connect(char **arguments) {
+  return run_tool("perigee.connect", arguments);
+}
+
+static int command_new(char **arguments) { return run_tool("perigee.new", arguments); }
+
+static int command_check(char **arguments) {
+  return run_tool("perigee.check", arguments);
+}
+
+static int command_test(char **arguments) {
+  return run_tool("perigee.test", arguments);
 }
 
 static int command_help(char **arguments) {

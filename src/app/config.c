@@ -292,6 +292,14 @@ RelayLimits config_relay_limits(const Config *config) {
   };
 }
 
+ScriptLimits config_script_limits(const Config *config) {
+  return (ScriptLimits){
+      .handler_us = (uint64_t)(config_number(config, KEY_HANDLER_BUDGET) * 1e6),
+      .memory = (size_t)config_number(config, KEY_MEMORY_LIMIT),
+      .rollback_errors = (uint32_t)config_number(config, KEY_ROLLBACK_ERRORS),
+  };
+}
+
 // --- Help ---
 
 void config_print_help(FILE *out) {

@@ -11,6 +11,7 @@
 
 #include "net/net.h"
 #include "relay/relay.h"
+#include "script/script.h"
 #include "session/session.h"
 
 typedef enum ConfigType {
@@ -68,11 +69,11 @@ typedef enum ConfigChange {
   X(KEY_BATCH_HZ, batch_hz, WHOLE, "60", 0, 1000, LIVE,                               \
     "output frames a second; 0: one at the end of every loop turn", "")               \
   X(KEY_TICK_RATE, tick_rate, NUMBER, "20", 0.01, 1000, LIVE, "on_tick a second", "") \
-  X(KEY_HANDLER_BUDGET, handler_budget, SECONDS, "0.05", 0.001, 60, NEVER,            \
+  X(KEY_HANDLER_BUDGET, handler_budget, SECONDS, "0.05", 0.001, 60, LIVE,            \
     "time that one handler call may take", "")                                        \
-  X(KEY_MEMORY_LIMIT, memory_limit, BYTES, "256 MiB", 8 << 20, 1ull << 36, NEVER,     \
+  X(KEY_MEMORY_LIMIT, memory_limit, BYTES, "256 MiB", 8 << 20, 1ull << 36, LIVE,     \
     "size of the Lua heap", "")                                                       \
-  X(KEY_ROLLBACK_ERRORS, rollback_errors, WHOLE, "10", 0, 1000000, NEVER,             \
+  X(KEY_ROLLBACK_ERRORS, rollback_errors, WHOLE, "10", 0, 1000000, LIVE,              \
     "errors in the 5 s after a reload that bring the old version back; 0: off", "")   \
   X(KEY_WATCH, watch, SWITCH, "true", 0, 1, LIVE,                                     \
     "reload when a file of the game changes; off with --prod", "")                    \
@@ -175,6 +176,7 @@ bool config_is_same(const Config *a, const Config *b, ConfigKey key);
 NetLimits config_net_limits(const Config *config);
 SessionLimits config_session_limits(const Config *config);
 RelayLimits config_relay_limits(const Config *config);
+ScriptLimits config_script_limits(const Config *config);
 
 /// Prints a line for each key: its flag, what it means and its default.
 void config_print_help(FILE *out);

@@ -2,11 +2,14 @@
 // everything down again in reverse order.
 #pragma once
 
+#include <stdbool.h>
+
 #include "app/config.h"
 
 typedef struct ServerOptions {
   const char *game;  // folder or .lua file; NULL: a plain relay with one room, `lobby`
   const char *lua_path;  // see ScriptOptions
+  bool has_no_jit;
   const Config *config;  // defaults, environment and flags; the game's own is added
 } ServerOptions;
 

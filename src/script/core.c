@@ -130,6 +130,11 @@ static void set_code_names(lua_State *L) {
   lua_setfield(L, -2, "code_names");
 }
 
+static void set_switch(lua_State *L, const char *name, bool is_on) {
+  lua_pushboolean(L, is_on);
+  lua_setfield(L, -2, name);
+}
+
 void core_push(lua_State *L, Host *host) {
   lua_newtable(L);
   set_functions(L, host, core_send_functions);
@@ -137,6 +142,9 @@ void core_push(lua_State *L, Host *host) {
   set_functions(L, host, core_room_functions);
   set_functions(L, host, core_time_functions);
   set_functions(L, host, core_game_functions);
+  set_functions(L, host, core_budget_functions);
+  set_functions(L, host, core_text_functions);
+  set_functions(L, host, core_table_functions);
   set_constants(L, "hooks", HOOKS);
   set_constants(L, "events", EVENTS);
   set_constants(L, "codes", CODES);
@@ -146,4 +154,8 @@ void core_push(lua_State *L, Host *host) {
   set_constants(L, "channels", CHANNELS);
   set_constants(L, "levels", LEVELS);
   set_code_names(L);
+  lua_pushinteger(L, BUDGET_TEXT_MAX);
+  lua_setfield(L, -2, "text_max");
+  set_switch(L, "is_simulated", net_is_simulated(host->net));
+  set_switch(L, "is_shuffled", host->options->is_shuffled);
 }

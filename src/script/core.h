@@ -21,6 +21,10 @@ uint32_t core_id(lua_State *L, int at);
 /// Pushes nil, message and the code's name; returns 3.
 int core_fail(lua_State *L, const char *message, const char *code);
 
+/// A lua_CFunction, nearest(word, words): the one of `words` that was meant, or nil. Needs
+/// no host.
+int core_nearest(lua_State *L);
+
 /// Pushes true, or the failure of a command whose id names a peer or a room.
 int core_peer_result(lua_State *L, int result);
 int core_room_result(lua_State *L, int result);
@@ -31,3 +35,6 @@ extern const luaL_Reg core_peer_functions[];
 extern const luaL_Reg core_room_functions[];
 extern const luaL_Reg core_time_functions[];
 extern const luaL_Reg core_game_functions[];
+extern const luaL_Reg core_budget_functions[];
+extern const luaL_Reg core_text_functions[];
+extern const luaL_Reg core_table_functions[];

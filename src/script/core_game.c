@@ -1,10 +1,13 @@
 // perigee.core: what a load of the game tells the server: its configuration, room kinds
 // and files. Also words and figures.
 #include <errno.h>
+#include <inttypes.h>
 #include <lauxlib.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "script/core.h"
@@ -124,7 +127,11 @@ static int core_files(lua_State *L) {
 static int core_read_file(lua_State *L) {
   Host *host = core_host(L);
   host->scratch.size = 0;
-  int err = file_read(luaL_checkstring(L, 1), &host->scratch);
+  const ScriptOptions *options = host->options;
+  const char *path = luaL_checkstring(L, 1);
+  int err = options->read == NULL
+                ? file_read(path, &host->scratch)
+                : options->read(options->read_data, path, &host->scratch);
   if (err == 0) {
     lua_pushlstring(L, (const char *)host->scratch.data, host->scratch.size);
   } else {
@@ -135,8 +142,50 @@ static int core_read_file(lua_State *L) {
   return err == 0 ? 1 : 2;
 }
 
-// nearest(word, words): the one of `words` that was meant, or nil
-static int core_nearest(lua_State *L) {
+// file_stamp(path): a text that is another one once the file has been written to or
+// replaced; "" where there is none. file_is_being_written(path): whether it is open for
+// that. A game that does not come from the disk does not change while it is read.
+static int core_file_stamp(lua_State *L) {
+  char stamp[FILE_STAMP_SIZE] = "";
+  const char *path = luaL_checkstring(L, 1);
+  if (core_host(L)->options->read == NULL) file_stamp(path, stamp);
+  lua_pushstring(L, stamp);
+  return 1;
+}
+
+static int core_file_is_being_written(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  lua_pushboolean(L, core_host(L)->options->read == NULL && file_is_being_written(path));
+  return 1;
+}
+
+// hash(texts): 16 hexadecimal digits; the same for the same list of texts
+static int core_hash(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  uint64_t hash = HASH_START;
+  int count = (int)lua_objlen(L, 1);
+  for (int i = 1; i <= count; i++) {
+    size_t size;
+    lua_rawgeti(L, 1, i);
+    const char *text = luaL_checklstring(L, -1, &size);
+    uint64_t length = size;
+    hash = hash_add(hash, &length, sizeof length);
+    hash = hash_add(hash, text, size);
+    lua_pop(L, 1);
+  }
+  char digits[17];
+  snprintf(digits, sizeof digits, "%016" PRIx64, hash);
+  lua_pushstring(L, digits);
+  return 1;
+}
+
+// rollback_errors(): how many errors of a new version bring the old one back; 0: none do
+static int core_rollback_errors(lua_State *L) {
+  lua_pushnumber(L, core_host(L)->budget.limits.rollback_errors);
+  return 1;
+}
+
+int core_nearest(lua_State *L) {
   const char *words[WORDS_MAX + 1];
   const char *word = luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -181,7 +230,7 @@ static int core_stats(lua_State *L) {
   set_number(L, "dropped", (double)stats.dropped);
   set_number(L, "handlers", (double)stats.handlers);
   set_number(L, "errors", (double)stats.errors);
-  set_number(L, "memory", (double)host->memory);
+  set_number(L, "memory", (double)host->memory.bytes);
   return 1;
 }
 
@@ -196,5 +245,10 @@ const luaL_Reg core_game_functions[] = {{"config_begin", core_config_begin},
                                         {"is_utf8", core_is_utf8},
                                         {"has_stack", core_has_stack},
                                         {"read_file", core_read_file},
+                                        {"file_stamp", core_file_stamp},
+                                        {"file_is_being_written",
+                                         core_file_is_being_written},
+                                        {"hash", core_hash},
+                                        {"rollback_errors", core_rollback_errors},
                                         {"stats", core_stats},
                                         {NULL, NULL}};

@@ -2,26 +2,33 @@
 #include <lauxlib.h>
 
 #include "base/log.h"
-#include "base/random.h"
 #include "relay/room.h"
 #include "script/core.h"
+#include "script/reload.h"
 
 static int core_now(lua_State *L) {
   lua_pushnumber(L, (double)net_now_ms(core_host(L)->net) / 1000.0);
   return 1;
 }
 
+// read_clock(): seconds by a clock that goes on while a handler runs, for how long things
+// take
+static int core_read_clock(lua_State *L) {
+  lua_pushnumber(L, (double)net_clock_us(core_host(L)->net) / 1e6);
+  return 1;
+}
+
 // time(): seconds since 1970
 static int core_time(lua_State *L) {
-  uint64_t seconds = net_unix_us() / 1000000;
+  uint64_t seconds = net_unix_us(core_host(L)->net) / 1000000;
   lua_pushnumber(L, (double)seconds);
   return 1;
 }
 
-// seed(): a whole number below 2^53, from the kernel
+// seed(): a random whole number below 2^53
 static int core_seed(lua_State *L) {
   uint64_t seed;
-  random_bytes(&seed, sizeof seed);
+  net_random(core_host(L)->net, &seed, sizeof seed);
   lua_pushnumber(L, (double)(seed >> 11));
   return 1;
 }
@@ -65,6 +72,7 @@ static int core_may_wait(lua_State *L) {
 static int core_wait(lua_State *L) {
   Host *host = core_host(L);
   if (host->running != L) return luaL_error(L, "nothing here may wait");
+  budget_charge(host, L, 0);
   const Event *event = &host->event;
   host->is_waiting = true;
   lua_pushinteger(L, event->type);
@@ -92,21 +100,44 @@ static int core_transaction(lua_State *L) {
   return 1;
 }
 
-// log(level, text, version): with the peer and room of the handler that runs; the
+enum {
+  LOG_TEXT_MAX = 16384,  // bytes of a text from the Lua half; the rest is cut off
+  LOG_STEPS = 1000,      // what writing a line is charged as
+};
+
+// Leaves what is logged of a long text on the stack.
+static const char *cut_text(lua_State *L, const char *text) {
+  lua_pushlstring(L, text, LOG_TEXT_MAX);
+  return lua_tostring(L, -1);
+}
+
+// log(level, text, version, hash): with the peer and room of the handler that runs; the
 // version is the live one if not given
 static int core_log(lua_State *L) {
-  const Host *host = core_host(L);
+  Host *host = core_host(L);
   LogLevel level = (LogLevel)luaL_checkint(L, 1);
-  const char *text = luaL_checkstring(L, 2);
+  size_t size;
+  const char *text = luaL_checklstring(L, 2, &size);
+  budget_charge(host, L, LOG_STEPS);
+  if (size > LOG_TEXT_MAX)
+    text = lua_pushfstring(L, "%s... (%d bytes in all)", cut_text(L, text), (int)size);
   const Room *room = relay_room(host->relay, host->event.room);
   LogField fields[3] = {{0}};
   int count = 0;
   if (room != NULL) fields[count++] = log_bytes("room", room->name, room->name_size);
   if (host->event.peer != 0) fields[count++] = log_num("peer", host->event.peer);
   if (!log_is_on(level)) return 0;
-  log_set_version((uint32_t)luaL_optnumber(L, 3, host->version));
+  if (!lua_isnoneornil(L, 3))
+    log_set_version((uint32_t)luaL_checknumber(L, 3), luaL_optstring(L, 4, ""));
   log_write(level, text, fields);
-  log_set_version(host->version);
+  log_set_version(host->version, host->hash);
+  return 0;
+}
+
+// ask_rollback(): has `roll_back` called
+static int core_ask_rollback(lua_State *L) {
+  Event event = {.type = EVENT_RELOAD, .b = RELOAD_BACK};
+  relay_push(core_host(L)->relay, &event);
   return 0;
 }
 
@@ -118,6 +149,8 @@ static int core_push_error(lua_State *L) {
 }
 
 const luaL_Reg core_time_functions[] = {{"now", core_now},
+                                        {"read_clock", core_read_clock},
+                                        {"ask_rollback", core_ask_rollback},
                                         {"time", core_time},
                                         {"seed", core_seed},
                                         {"timer_set", core_timer_set},

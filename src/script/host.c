@@ -4,7 +4,9 @@
 
 #include <assert.h>
 #include <lauxlib.h>
+#include <luajit.h>
 #include <lualib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,12 +14,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "script/account.h"
 #include "script/core.h"
 #include "script/library.h"
 
 // What the Lua half returns to wake a coroutine: the coroutine, its event (see
 // core_wait), and from then on what its wait returns.
 enum { WAKE_EVENT = 2, WAKE_VALUES = 11 };
+
+static const char MEMORY_TEXT[] =
+    "not enough memory: the Lua heap is far over memory_limit";
 
 enum { STACK_MAX = 1 << 20 };  // bytes of the C stack for calls that nest on it
 
@@ -37,7 +43,11 @@ static void set_fault(Host *host, const char *text, size_t size) {
 
 static void *allocate(void *data, void *memory, size_t old_size, size_t size) {
   Host *host = data;
-  host->memory += size - old_size;
+  if (size > old_size) {
+    if (!memory_grants(host, old_size, size)) return NULL;
+    host->memory.allocated += size - old_size;
+  }
+  host->memory.bytes += size - old_size;
   if (size > 0) return mem_grow(memory, size);
   mem_free(memory);
   return NULL;
@@ -58,7 +68,7 @@ static int require_host(lua_State *L) {
   lua_pushvalue(L, 1);
   lua_rawget(L, lua_upvalueindex(2));
   if (!lua_isnil(L, -1)) return 1;
-  if (!library_load(L, name, host->lua_path)) return lua_error(L);
+  if (!library_load(L, name, host->options->lua_path)) return lua_error(L);
   lua_call(L, 0, 1);
   lua_pushvalue(L, 1);
   lua_pushvalue(L, -2);
@@ -74,7 +84,7 @@ static void open_library(lua_State *L, const char *name, lua_CFunction open) {
 
 // The Lua half takes what it needs of these as locals and then takes away what games
 // may not have; the JIT begins to work when its library is opened.
-static void open_libraries(lua_State *L) {
+static void open_libraries(lua_State *L, bool has_no_jit) {
   open_library(L, "", luaopen_base);
   open_library(L, LUA_LOADLIBNAME, luaopen_package);
   open_library(L, LUA_TABLIBNAME, luaopen_table);
@@ -85,10 +95,11 @@ static void open_libraries(lua_State *L) {
   open_library(L, LUA_DBLIBNAME, luaopen_debug);
   open_library(L, LUA_BITLIBNAME, luaopen_bit);
   open_library(L, LUA_JITLIBNAME, luaopen_jit);
+  if (has_no_jit) luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
 }
 
-// JSON from the machine, and not from wherever the server was started.
-static void push_json(lua_State *L) {
+// Libraries in C come from the machine, and not from wherever the server was started.
+static void set_paths(lua_State *L) {
   lua_getglobal(L, "package");
   lua_pushliteral(L, "");
   lua_setfield(L, -2, "path");
@@ -96,10 +107,15 @@ static void push_json(lua_State *L) {
   luaL_gsub(L, lua_tostring(L, -1), "./?.so;", "");
   lua_setfield(L, -3, "cpath");
   lua_pop(L, 2);
+}
+
+// Expects the table of modules on top of the stack.
+static void take_library(lua_State *L, const char *name, const char *package) {
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "cjson.safe");
+  lua_pushstring(L, name);
   if (lua_pcall(L, 1, 1, 0) != 0)
-    luaL_error(L, "lua-cjson is missing; on Debian: apt install lua-cjson");
+    luaL_error(L, "%s is missing; on Debian: apt install %s", package, package);
+  lua_setfield(L, -2, name);
 }
 
 // Leaves the table of modules that are there already.
@@ -107,8 +123,9 @@ static void push_loaded(lua_State *L, Host *host) {
   lua_newtable(L);
   core_push(L, host);
   lua_setfield(L, -2, "perigee.core");
-  push_json(L);
-  lua_setfield(L, -2, "cjson.safe");
+  set_paths(L);
+  take_library(L, "cjson.safe", "lua-cjson");
+  take_library(L, "lpeg", "lua-lpeg");
   lua_getglobal(L, "bit");
   lua_setfield(L, -2, "bit");
 }
@@ -125,16 +142,29 @@ static void take_entries(lua_State *L, Host *host) {
   }
   lua_getfield(L, -1, "failed");
   host->failed = luaL_ref(L, LUA_REGISTRYINDEX);
+  lua_getfield(L, -1, "label");
+  host->label = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+// Expects `require` on top of the stack. Before perigee.host, which takes away what it
+// needs.
+static void take_inspect(lua_State *L, Host *host) {
+  lua_pushvalue(L, -1);
+  lua_pushliteral(L, "perigee.inspect");
+  lua_call(L, 1, 1);
+  host->inspect = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
 static int start(lua_State *L) {
   Host *host = lua_touserdata(L, 1);
-  open_libraries(L);
+  open_libraries(L, host->options->has_no_jit);
+  budget_init(host, L);
   lua_pushlightuserdata(L, host);
   push_loaded(L, host);
   lua_pushcclosure(L, require_host, 2);
   lua_pushvalue(L, -1);
   lua_setglobal(L, "require");
+  if (net_is_simulated(host->net)) take_inspect(L, host);
   lua_pushliteral(L, "perigee.host");
   lua_call(L, 1, 1);
   take_entries(L, host);
@@ -172,17 +202,40 @@ void host_deinit(Host *host) {
   if (host->L != NULL) lua_close(host->L);
   for (size_t i = 0; i < host->file_count; i++) mem_free(host->files[i]);
   mem_free(host->files);
+  budget_deinit(&host->budget);
+  costs_clear(&host->costs);
   buf_deinit(&host->fault);
   buf_deinit(&host->scratch);
 }
 
 // --- Failing ---
 
+typedef enum FailureKind { FAILED_PLAIN, FAILED_BUDGET, FAILED_MEMORY } FailureKind;
+
 typedef struct Failure {
+  FailureKind kind;
   Host *host;
   lua_State *co;  // its traceback; the error value lies on top where `text` is NULL
   const char *text;
 } Failure;
+
+// Where a call was when it was found to be over its budget counts, and not where what
+// caught that error on the way raised it again. Where memory ran out nothing is known:
+// the stack may not be in order.
+static void push_traceback(lua_State *L, const Failure *failure) {
+  const Buf *trace = &failure->host->budget.trace;
+  switch (failure->kind) {
+    case FAILED_PLAIN:
+      luaL_traceback(L, failure->co, NULL, 0);
+      break;
+    case FAILED_BUDGET:
+      lua_pushlstring(L, (const char *)trace->data, trace->size - 1);
+      break;
+    case FAILED_MEMORY:
+      lua_pushliteral(L, "");
+      break;
+  }
+}
 
 // Tells the Lua half, which undoes its share, logs, and returns the error for people.
 static int tell_failed(lua_State *L) {
@@ -197,7 +250,7 @@ static int tell_failed(lua_State *L) {
   } else {
     lua_xmove(failure->co, L, 1);
   }
-  luaL_traceback(L, failure->co, NULL, 0);
+  push_traceback(L, failure);
   lua_call(L, 5, 1);
   size_t size;
   const char *text = luaL_checklstring(L, -1, &size);
@@ -205,9 +258,12 @@ static int tell_failed(lua_State *L) {
   return 0;
 }
 
-static HostOutcome fail(Host *host, lua_State *co, const char *text) {
-  Failure failure = {.host = host, .co = co, .text = text};
-  relay_rollback(host->relay);
+static HostOutcome fail(Host *host, lua_State *co, FailureKind kind, const char *text) {
+  Failure failure = {.kind = kind, .host = host, .co = co, .text = text};
+  if (host->memory.was_refused || host->budget.over == BUDGET_OVER_MEMORY)
+    memory_reclaim(host);
+  budget_end(host);
+  relay_rollback_to(host->relay, host->mark);
   if (lua_cpcall(host->L, tell_failed, &failure) != 0) {
     const char *fault = lua_tostring(host->L, -1);
     if (fault == NULL) fault = "a handler failed, and so did telling how";
@@ -215,7 +271,7 @@ static HostOutcome fail(Host *host, lua_State *co, const char *text) {
     log_error("handler failed", log_str("error", fault));
     lua_settop(host->L, 0);
   }
-  host->transaction++;
+  if (!host->is_held) host->transaction++;
   return HOST_FAILED;
 }
 
@@ -259,12 +315,19 @@ static HostOutcome resume(Host *host, lua_State *co, int count) {
   host->is_waiting = false;
   int status = lua_resume(co, count);
   host->running = NULL;
+  if (budget_is_over(&host->budget))
+    return fail(host, co, FAILED_BUDGET, (const char *)host->budget.text.data);
+  if (host->memory.was_refused) return fail(host, co, FAILED_MEMORY, MEMORY_TEXT);
   if (status == 0) {
+    budget_end(host);
     host->results = co;
     return HOST_ENDED;
   }
-  if (status == LUA_YIELD && host->is_waiting) return HOST_WAITS;
-  return fail(host, co,
+  if (status == LUA_YIELD && host->is_waiting) {
+    budget_end(host);
+    return HOST_WAITS;
+  }
+  return fail(host, co, FAILED_PLAIN,
               status == LUA_YIELD
                   ? "coroutine.yield in a handler: nothing would wake it; "
                     "to wait there is perigee.sleep"
@@ -294,9 +357,12 @@ HostOutcome host_call(Host *host, const Event *event) {
   assert(host->running == NULL && lua_gettop(host->L) == 0);
   assert(host->entries[event->type] != LUA_NOREF);
   lua_State *co = take_idle(host);
+  host->stack = __builtin_frame_address(0);
   host->event = *event;
   host->is_owned = event->type == EVENT_START || event->type == EVENT_RELOAD ||
                    event->type == ENTRY_LOAD;
+  if (event->type > ENTRY_BEFORE_FIRST) budget_tick(host);
+  budget_begin(host);
   lua_rawgeti(co, LUA_REGISTRYINDEX, host->entries[event->type]);
   HostOutcome outcome = resume(host, co, push_event(co, event));
   if (outcome != HOST_ENDED) {
@@ -316,4 +382,23 @@ void host_done(Host *host) {
 void host_commit(Host *host) {
   relay_commit(host->relay);
   host->transaction++;
+}
+
+void host_hold(Host *host) {
+  host->is_held = true;
+  host->mark = relay_mark(host->relay);
+}
+
+void host_release(Host *host, HostRelease release) {
+  host->is_held = false;
+  host->mark = (RelayMark){0};
+  if (release == HOST_FORGET) relay_forget(host->relay, host->mark);
+  host_commit(host);
+}
+
+void host_set_version(Host *host, uint32_t number, const char *hash) {
+  if (number != host->version) account_reset(host);
+  host->version = number;
+  snprintf(host->hash, sizeof host->hash, "%s", hash != NULL ? hash : "");
+  log_set_version(number, host->hash);
 }

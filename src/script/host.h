@@ -13,15 +13,23 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "net/net.h"
 #include "relay/relay.h"
+#include "script/budget.h"
+#include "script/cost.h"
+#include "script/memory.h"
 #include "script/script.h"
 
 // What the Lua half is called for, besides events; numbered on from EventType.
 // X(constant, name)
 #define ENTRY_MAP(X)                                                              \
-  X(ENTRY_LOAD, "load")           /* data: the game's path; results: version */   \
-  X(ENTRY_FOLLOW_UP, "follow_up") /* a: which of those that a reload asked for */ \
+  X(ENTRY_LOAD, "load")           /* data: the game's path; results: version, hash */ \
+  X(ENTRY_UPGRADE, "upgrade")     /* a step of a reload: the next room */             \
+  X(ENTRY_FINISH, "finish")       /* its last; results: see reload.c */               \
+  X(ENTRY_FOLLOW_UP, "follow_up") /* on_reload */                                     \
+  X(ENTRY_ROLL_BACK, "roll_back") /* the version before comes back */                 \
+  X(ENTRY_SETTLE, "settle")       /* it will not */                                   \
   X(ENTRY_FORGET, "forget")       /* peer: it was not let in */
 
 typedef enum Entry {
@@ -38,7 +46,7 @@ typedef enum HostOutcome {
   HOST_FAILED,  // `fault` says how; the relay has forgotten what it wanted
 } HostOutcome;
 
-typedef struct Host {
+struct Host {
   lua_State *L;
   lua_State *idle;  // the coroutine for the next handler; NULL: to be made
   int idle_ref;
@@ -46,25 +54,35 @@ typedef struct Host {
   lua_State *results;    // the one that has ended, its results from 1 on
   Event event;           // what the handler is for; `type` may be an Entry
   uint32_t version;      // of the script that is live; 0 before the first
+  char hash[LOG_HASH_MAX + 1];  // its hash, or ""
+  bool is_held;    // what handlers ask for is decided on later, all together
+  RelayMark mark;  // then: what was asked for before the running one
   bool is_owned;         // its timers end with this version of the script
   bool is_waiting;       // it has told the host that it is about to wait
   uint32_t transaction;  // counts commits and rollbacks
   uint64_t key_seed[2];  // under which send options' keys are hashed
   int entries[ENTRY_COUNT];
   int failed;         // the Lua function that is told of failures
-  size_t memory;      // bytes of the Lua heap
-  const char *stack;  // where the C stack was when the state was made
+  int label;          // the one that names what has run
+  Budget budget;      // of the call that runs
+  Memory memory;
+  Costs costs;
+  const char *stack;  // where the C stack was when the host was entered
   size_t stack_max;   // bytes of it that calls may take
   Buf fault;          // a C string: the last failure, or why the host could not start
   Buf scratch;        // of one core function
   char **files;       // of the game; owned, ended by NULL
   size_t file_count;
-  const char *lua_path;  // as in ScriptOptions
+  const ScriptOptions *options;
+  int inspect;  // in a simulation: the module perigee.inspect; 0: none
   Relay *relay;
   Net *net;
   const ScriptEvents *events;
   void *events_data;
-} Host;
+};
+
+/// Has no state when there is no game.
+Host *script_host(Script *script);
 
 /// Makes the state and runs the Lua half of the host in it. False, with `fault` set,
 /// when that cannot be.
@@ -84,3 +102,14 @@ void host_done(Host *host);
 
 /// Carries out what the running handler has asked for so far, or what the last one did.
 void host_commit(Host *host);
+
+/// From here to host_release what handlers ask for is neither carried out nor, when a
+/// later one fails, forgotten. To be called before each of them.
+void host_hold(Host *host);
+
+/// Carries all of it out, or forgets it.
+typedef enum HostRelease { HOST_COMMIT, HOST_FORGET } HostRelease;
+void host_release(Host *host, HostRelease release);
+
+/// The version of the script that is live now, for the log too.
+void host_set_version(Host *host, uint32_t number, const char *hash);

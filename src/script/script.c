@@ -1,5 +1,5 @@
 // The drain: takes the relay's events one by one, has the host run their handlers, and
-// turns what comes of it into verdicts, commits and rollbacks. Also loads and reloads.
+// turns what comes of it into verdicts, commits and rollbacks. Also the first load.
 #include "script/script.h"
 
 #include <lua.h>
@@ -7,10 +7,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "script/account.h"
 #include "script/host.h"
+#include "script/reload.h"
 
 struct Script {
   Host host;
+  Reload reload;
   ScriptOptions options;
   bool has_host;  // there is a game, and the Lua half runs
 };
@@ -23,12 +26,28 @@ Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
   script->host.net = net;
   script->host.events = events;
   script->host.events_data = data;
-  script->host.lua_path = options->lua_path;
+  script->host.options = &script->options;
+  reload_init(&script->reload, &script->host);
   return script;
+}
+
+Host *script_host(Script *script) { return &script->host; }
+
+void script_set_limits(Script *script, const ScriptLimits *limits) {
+  script->host.budget.limits = *limits;
+}
+
+void script_log_costs(const Script *script) {
+  if (script->has_host) account_log(&script->host);
+}
+
+bool script_has_work(const Script *script) {
+  return script->has_host && memory_is_pressed(&script->host);
 }
 
 void script_free(Script *script) {
   if (script == NULL) return;
+  reload_deinit(&script->reload);
   host_deinit(&script->host);
   mem_free(script);
 }
@@ -152,11 +171,6 @@ static void handle(Host *host, const Event *event) {
 
 // --- Loading ---
 
-static void set_version(Script *script, uint32_t version) {
-  script->host.version = version;
-  log_set_version(version);
-}
-
 const char *script_load(Script *script) {
   Host *host = &script->host;
   if (script->options.game == NULL) return NULL;
@@ -165,7 +179,8 @@ const char *script_load(Script *script) {
   const char *game = script->options.game;
   Event event = {.type = ENTRY_LOAD, .data = {game, (uint32_t)strlen(game)}};
   if (host_call(host, &event) != HOST_ENDED) return (const char *)host->fault.data;
-  set_version(script, (uint32_t)lua_tointeger(host->results, 1));
+  host_set_version(host, (uint32_t)lua_tointeger(host->results, 1),
+                   lua_tostring(host->results, 2));
   relay_set_scripted(host->relay);
   host_done(host);
   host_commit(host);
@@ -174,54 +189,12 @@ const char *script_load(Script *script) {
 }
 
 void script_reload(Script *script, uint32_t asked) {
-  relay_push(script->host.relay, &(Event){.type = EVENT_RELOAD, .a = asked});
+  relay_push(script->host.relay,
+             &(Event){.type = EVENT_RELOAD, .a = asked, .b = RELOAD_ASKED});
 }
 
-static void tell_outcome(const Script *script, bool is_good, uint32_t asked,
-                         const char *report) {
-  const Host *host = &script->host;
-  ScriptOutcome outcome = {.is_good = is_good,
-                           .asked = asked,
-                           .version = script->host.version,
-                           .report = report};
-  if (host->events->reloaded != NULL)
-    host->events->reloaded(host->events_data, &outcome);
-}
-
-static void fail_reload(Script *script, uint32_t asked) {
-  Buf text = {0};
-  buf_printf(&text, "reload failed: %s; version %u goes on",
-             (const char *)script->host.fault.data, script->host.version);
-  buf_u8(&text, 0);
-  log_plain(LOG_ERROR, (const char *)text.data);
-  tell_outcome(script, false, asked, (const char *)text.data);
-  buf_deinit(&text);
-}
-
-// Results of the Lua half: version, report, how many handlers of the new version come
-// next.
-static void end_reload(Script *script, uint32_t asked) {
-  Host *host = &script->host;
-  Buf report = {0};
-  int follow_ups = (int)lua_tointeger(host->results, 3);
-  set_version(script, (uint32_t)lua_tointeger(host->results, 1));
-  buf_printf(&report, "reloaded: %s", lua_tostring(host->results, 2));
-  buf_u8(&report, 0);
-  host_done(host);
-  host_commit(host);
-  log_plain(LOG_INFO, (const char *)report.data);
-  tell_outcome(script, true, asked, (const char *)report.data);
-  buf_deinit(&report);
-  for (int i = 1; i <= follow_ups; i++)
-    handle(host, &(Event){.type = ENTRY_FOLLOW_UP, .a = (uint32_t)i});
-}
-
-static void reload(Script *script, const Event *event) {
-  if (host_call(&script->host, event) == HOST_ENDED) {
-    end_reload(script, event->a);
-  } else {
-    fail_reload(script, event->a);
-  }
+void script_refresh(Script *script) {
+  relay_push(script->host.relay, &(Event){.type = EVENT_RELOAD, .b = RELOAD_CHANGED});
 }
 
 // --- Draining ---
@@ -230,12 +203,17 @@ void script_drain(Script *script) {
   Relay *relay = script->host.relay;
   Event event;
   relay_begin_drain(relay);
+  if (script->has_host) budget_tick(&script->host);
   while (relay_next_event(relay, &event)) {
     if (!script->has_host) continue;
     if (event.type == EVENT_RELOAD) {
-      reload(script, &event);
+      reload_handle(&script->reload, &event);
+      budget_tick(&script->host);
     } else {
       handle(&script->host, &event);
+      account_end(&script->host);
     }
   }
+  if (script->has_host)
+    memory_settle(&script->host, script->host.budget.now_us);
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "net/net.h"
 #include "relay/relay.h"
 
@@ -35,7 +36,7 @@ typedef struct ScriptOutcome {
   bool is_good;
   uint32_t asked;      // `asked` of script_reload
   uint32_t version;    // the one that is live now
-  const char *report;  // one line: what changed, or what was wrong
+  const char *report;  // what changed, or what was wrong; a line, or several
 } ScriptOutcome;
 
 /// What the script tells its owner. `data` is what script_new was given. Called from
@@ -53,9 +54,24 @@ typedef struct ScriptEvents {
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
 } ScriptEvents;
 
+/// Appends what is in a file of the game. Returns 0 or an error, as file_read does.
+typedef int ScriptRead(void *data, const char *path, Buf *bytes);
+
+/// What handlers may take. May change at any time.
+typedef struct ScriptLimits {
+  uint64_t handler_us;  // time of one call of a handler
+  size_t memory;        // bytes of the Lua heap
+  uint32_t rollback_errors;  // in the seconds after a reload that undo it; 0: no number
+} ScriptLimits;
+
 typedef struct ScriptOptions {
   const char *game;  // folder with a game.lua, or a .lua file; NULL: no script at all
   const char *lua_path;  // folder that holds perigee/*.lua; NULL: what is compiled in
+  bool has_no_jit;       // scripts are interpreted only
+  ScriptRead *read;      // NULL: from the disk
+  void *read_data;
+  // In a simulation, have pairs go through keys in random orders instead of a fixed one.
+  bool is_shuffled;
 } ScriptOptions;
 
 /// Relay and net are not owned and must outlive it. Never NULL; what could not be made
@@ -63,6 +79,16 @@ typedef struct ScriptOptions {
 Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
                    const ScriptEvents *events, void *data);
 void script_free(Script *script);
+
+/// Takes new limits into use; to be called once before script_load.
+void script_set_limits(Script *script, const ScriptLimits *limits);
+
+/// Logs the handlers with the worst calls.
+void script_log_costs(const Script *script);
+
+/// Whether there is so much of the Lua heap to collect that the next turn should come
+/// at once.
+bool script_has_work(const Script *script);
 
 /// The first load: runs the game's top level, tells its configuration, sets the relay's
 /// kinds. Returns NULL, or what was wrong, with file and line; valid until script_free.
@@ -75,6 +101,10 @@ void script_drain(Script *script);
 /// Asks for a reload, which happens in the next drain. `asked` comes back in
 /// `reloaded`.
 void script_reload(Script *script, uint32_t asked);
+
+/// Asks for a reload if a file of the game holds something else than it did at the last
+/// one, good or bad.
+void script_refresh(Script *script);
 
 /// The files that the game consists of, with those a failed attempt wanted. Ended by
 /// NULL; valid until the next load or drain.

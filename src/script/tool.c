@@ -8,12 +8,15 @@
 #include <stdio.h>
 
 #include "script/library.h"
+#include "script/tool_module.h"
+#include "script/tool_sim_lua.h"
 
 typedef struct Tool {
   const char *module;
   const char *lua_path;
   int argc;
   char **argv;
+  const SimOps *sim;
   int code;
 } Tool;
 
@@ -40,6 +43,23 @@ static void add_searcher(lua_State *L, Tool *tool) {
   lua_pop(L, 2);
 }
 
+static int open_sim(lua_State *L) {
+  const Tool *tool = lua_touserdata(L, lua_upvalueindex(1));
+  tool_sim_push(L, tool->sim);
+  return 1;
+}
+
+static void add_modules(lua_State *L, Tool *tool) {
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "preload");
+  lua_pushcfunction(L, tool_module_open);
+  lua_setfield(L, -2, "perigee.tool");
+  lua_pushlightuserdata(L, tool);
+  lua_pushcclosure(L, open_sim, 1);
+  lua_setfield(L, -2, "perigee.sim");
+  lua_pop(L, 2);
+}
+
 static void push_main(lua_State *L, const char *module) {
   lua_getglobal(L, "require");
   lua_pushstring(L, module);
@@ -53,6 +73,7 @@ static int run(lua_State *L) {
   Tool *tool = lua_touserdata(L, 1);
   luaL_openlibs(L);
   add_searcher(L, tool);
+  add_modules(L, tool);
   push_main(L, tool->module);
   luaL_checkstack(L, tool->argc, "too many arguments");
   for (int i = 0; i < tool->argc; i++) lua_pushstring(L, tool->argv[i]);
@@ -61,8 +82,9 @@ static int run(lua_State *L) {
   return 0;
 }
 
-int script_tool_run(const char *module, int argc, char **argv, const char *lua_path) {
-  Tool tool = {.module = module, .lua_path = lua_path, .argc = argc, .argv = argv};
+int script_tool_run(const char *module, int argc, char **argv, const char *lua_path,
+                    const SimOps *sim) {
+  Tool tool = {module, lua_path, argc, argv, sim, 0};
   lua_State *L = luaL_newstate();
   if (L == NULL) {
     fprintf(stderr, "perigee: out of memory\n");

@@ -1,0 +1,254 @@
+// What happens in which order. Each layer's own work is its own; this file only connects
+// them.
+#include "app/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "net/sim.h"
+
+enum { LAST_DRAINS_MAX = 16 };
+
+// --- Configuration ---
+
+static void warn_ineffective(Engine *engine, ConfigKey key) {
+  Config defaults;
+  config_init(&defaults);
+  bool is_default = config_is_same(&engine->config, &defaults, key);
+  config_deinit(&defaults);
+  if (is_default || engine->warned[key]) return;
+  char text[96];
+  snprintf(text, sizeof text, "%s is accepted but has no effect in this version",
+           config_name(key));
+  log_plain(LOG_WARN, text);
+  engine->warned[key] = true;
+}
+
+void engine_set_log(const Config *config) {
+  log_set_level((LogLevel)log_level_parse(config_text(config, KEY_LOG_LEVEL)));
+  bool is_json = strcmp(config_text(config, KEY_LOG_FORMAT), "json") == 0;
+  log_set_format(is_json ? LOG_JSON : LOG_TEXT);
+}
+
+static void set_script_limits(Engine *engine) {
+  ScriptLimits limits = config_script_limits(&engine->config);
+  script_set_limits(engine->script, &limits);
+}
+
+// Takes engine->config into use.
+static void apply_config(Engine *engine) {
+  NetLimits net = config_net_limits(&engine->config);
+  SessionLimits session = config_session_limits(&engine->config);
+  RelayLimits relay = config_relay_limits(&engine->config);
+  engine_set_log(&engine->config);
+  net_set_limits(engine->net, &net);
+  session_set_limits(engine->session, &session);
+  relay_set_limits(engine->relay, &relay);
+  set_script_limits(engine);
+  const EngineOptions *options = &engine->options;
+  if (options->events->configured != NULL)
+    options->events->configured(options->data, &engine->config);
+  for (int key = 0; key < KEY_COUNT; key++) {
+    if (config_change((ConfigKey)key) == CHANGE_NEVER)
+      warn_ineffective(engine, (ConfigKey)key);
+  }
+}
+
+static void warn_later(const Engine *engine) {
+  for (int key = 0; key < KEY_COUNT; key++) {
+    if (config_change((ConfigKey)key) == CHANGE_START &&
+        !config_is_same(&engine->config, &engine->next, (ConfigKey)key))
+      log_warn("a changed setting takes effect at the next start",
+               log_str("key", config_name((ConfigKey)key)));
+  }
+}
+
+static void on_config_begin(void *data) {
+  Engine *engine = data;
+  config_copy(&engine->next, &engine->config);
+  config_forget_game(&engine->next);
+}
+
+static const char *on_config_set(void *data, const char *key,
+                                 const ScriptValue *value) {
+  Engine *engine = data;
+  ConfigGiven given = {.text = value->text, .number = value->number};
+  switch (value->type) {
+    case SCRIPT_TEXT:
+      given.type = GIVEN_TEXT;
+      break;
+    case SCRIPT_NUMBER:
+      given.type = GIVEN_NUMBER;
+      break;
+    case SCRIPT_SWITCH:
+      given.type = GIVEN_SWITCH;
+      break;
+    case SCRIPT_TEXTS:
+      given.type = GIVEN_TEXTS;
+      break;
+    case SCRIPT_OTHER:
+      given.type = GIVEN_OTHER;
+      break;
+  }
+  bool is_good = config_set_game(&engine->next, key, &given, &engine->error);
+  return is_good ? NULL : engine->error.text;
+}
+
+static void on_config_end(void *data, bool is_taken) {
+  Engine *engine = data;
+  if (!is_taken) return;
+  if (engine->state != ENGINE_STARTING) warn_later(engine);
+  config_copy(&engine->config, &engine->next);
+  apply_config(engine);
+}
+
+// --- Reload ---
+
+static void on_reloaded(void *data, const ScriptOutcome *outcome) {
+  const Engine *engine = data;
+  if (engine->options.events->reloaded != NULL)
+    engine->options.events->reloaded(engine->options.data, outcome);
+}
+
+const char *engine_reload(Engine *engine, uint32_t asked) {
+  if (engine->state != ENGINE_LIVE) return "the server is stopping";
+  if (engine->options.script.game == NULL)
+    return "there is no game to reload: this is a plain relay";
+  script_reload(engine->script, asked);
+  return NULL;
+}
+
+void engine_refresh(Engine *engine) {
+  if (engine->state == ENGINE_LIVE) script_refresh(engine->script);
+}
+
+// --- Stop ---
+
+void engine_stop(Engine *engine, const char *signal) {
+  if (engine->state != ENGINE_LIVE) return;
+  log_info("stopping", log_str("signal", signal));
+  engine->state = ENGINE_STOPPING;
+  Event event = {.type = EVENT_STOP, .data = {signal, (uint32_t)strlen(signal)}};
+  relay_push(engine->relay, &event);
+}
+
+// A frame is a turn from now on, so that what on_stop sent is out before CLOSING, which
+// would overtake it.
+static void flush_at_once(Engine *engine) {
+  NetLimits limits = config_net_limits(&engine->config);
+  limits.batch_hz = 0;
+  net_set_limits(engine->net, &limits);
+}
+
+static void leave(Engine *engine) {
+  session_shutdown(engine->session, CODE_CLOSED, "the server is shutting down");
+  if (engine->options.events->leaving != NULL)
+    engine->options.events->leaving(engine->options.data);
+  net_stop(engine->net);
+}
+
+static bool on_turn(void *data, uint64_t now_ms) {
+  Engine *engine = data;
+  (void)now_ms;
+  script_drain(engine->script);
+  switch (engine->state) {
+    case ENGINE_STOPPING:
+      flush_at_once(engine);
+      engine->state = ENGINE_LEAVING;
+      return true;
+    case ENGINE_LEAVING:
+      leave(engine);
+      engine->state = ENGINE_STOPPED;
+      break;
+    default:
+      break;
+  }
+  return relay_has_events(engine->relay) || script_has_work(engine->script);
+}
+
+static void log_counters(const Engine *engine) {
+  RelayStats relay = relay_stats(engine->relay);
+  SessionStats session = session_stats(engine->session);
+  LogField ends[SESSION_CODES + 1] = {0};
+  size_t count = 0;
+  for (int code = 0; code < SESSION_CODES; code++) {
+    if (session.ended[code] > 0)
+      ends[count++] = log_num(code_name((Code)code), (int64_t)session.ended[code]);
+  }
+  log_info("served", log_num("connections", (int64_t)session.opened),
+           log_num("accepted", (int64_t)session.accepted),
+           log_num("messages_in", (int64_t)relay.messages_in),
+           log_num("deliveries", (int64_t)relay.deliveries),
+           log_num("dropped", (int64_t)relay.dropped),
+           log_num("handlers", (int64_t)relay.handlers),
+           log_num("errors", (int64_t)relay.errors));
+  if (count > 0) log_write(LOG_INFO, "connections ended", ends);
+}
+
+void engine_finish(Engine *engine) {
+  for (int i = 0; i < LAST_DRAINS_MAX && relay_has_events(engine->relay); i++)
+    script_drain(engine->script);
+  log_counters(engine);
+  script_log_costs(engine->script);
+}
+
+// --- Start ---
+
+static void build(Engine *engine) {
+  NetLimits net_limits = config_net_limits(&engine->config);
+  SessionLimits session_limits = config_session_limits(&engine->config);
+  RelayLimits relay_limits = config_relay_limits(&engine->config);
+  SessionEvents session_events = relay_session_events();
+  NetEvents net_events = session_net_events();
+  net_events.turn = on_turn;
+  net_events.turn_data = engine;
+  engine->relay = relay_new(&relay_limits);
+  engine->session = session_new(&session_limits, &session_events, engine->relay);
+  const uint64_t *seed = engine->options.seed;
+  engine->net = seed == NULL ? net_new(&net_limits, &net_events, engine->session)
+                             : net_new_simulated(&net_limits, &net_events,
+                                                 engine->session, *seed);
+  session_attach(engine->session, engine->net);
+  relay_attach(engine->relay, engine->session, engine->net);
+}
+
+void engine_init(Engine *engine, const EngineOptions *options) {
+  static const ScriptEvents EVENTS = {on_config_begin, on_config_set, on_config_end,
+                                      on_reloaded};
+  *engine = (Engine){.options = *options};
+  config_init(&engine->config);
+  config_init(&engine->next);
+  config_copy(&engine->config, options->config);
+  engine->options.config = NULL;  // it may be gone by and by
+  engine_set_log(&engine->config);
+  build(engine);
+  engine->script =
+      script_new(&options->script, engine->relay, engine->net, &EVENTS, engine);
+  set_script_limits(engine);
+}
+
+void engine_deinit(Engine *engine) {
+  script_free(engine->script);
+  relay_free(engine->relay);
+  session_free(engine->session);
+  net_free(engine->net);
+  config_deinit(&engine->next);
+  config_deinit(&engine->config);
+}
+
+const char *engine_load(Engine *engine) {
+  if (engine->options.script.game != NULL) return script_load(engine->script);
+  apply_config(engine);
+  int err;
+  relay_create(engine->relay, "lobby", strlen("lobby"), &err);
+  relay_commit(engine->relay);
+  return NULL;
+}
+
+void engine_start(Engine *engine) {
+  engine->state = ENGINE_LIVE;
+  Event event = {.type = EVENT_START};
+  relay_push(engine->relay, &event);
+  script_drain(engine->script);
+}

@@ -1,0 +1,72 @@
+// A server without its surroundings: the layers, wired, and the script on top of them;
+// configuration, the turn, reload, stop. What it is served with is the owner's:
+// sockets, signals and files that are watched in server.c, a test in sim_server.c.
+#pragma once
+
+#include "app/config.h"
+#include "script/script.h"
+
+typedef enum EngineState {
+  ENGINE_STARTING,
+  ENGINE_LIVE,
+  ENGINE_STOPPING,  // on_stop comes in the next drain
+  ENGINE_LEAVING,   // what it sent goes out, then everyone is told
+  ENGINE_STOPPED,
+} EngineState;
+
+/// What the engine tells its owner; any may be NULL. `data` is of the options.
+typedef struct EngineEvents {
+  /// `config` is in effect from now on.
+  void (*configured)(void *data, const Config *config);
+  /// See ScriptEvents.
+  void (*reloaded)(void *data, const ScriptOutcome *outcome);
+  /// Everyone has been told; net stops now.
+  void (*leaving)(void *data);
+} EngineEvents;
+
+typedef struct EngineOptions {
+  ScriptOptions script;
+  const Config *config;  // defaults, environment and flags; the game's own is added
+  const uint64_t *seed;  // of a simulated net; NULL: the real one
+  const EngineEvents *events;
+  void *data;
+} EngineOptions;
+
+typedef struct Engine {
+  EngineState state;
+  EngineOptions options;
+  Config config;  // in effect
+  Config next;    // while a script tells its own
+  ConfigError error;
+  bool warned[KEY_COUNT];  // of a key that has no effect
+  Net *net;
+  Session *session;
+  Relay *relay;
+  Script *script;
+} Engine;
+
+/// Builds the layers.
+void engine_init(Engine *engine, const EngineOptions *options);
+void engine_deinit(Engine *engine);
+
+/// The log's level and format.
+void engine_set_log(const Config *config);
+
+/// Loads the game, or makes the lobby of a plain relay. Returns NULL, or what was wrong.
+const char *engine_load(Engine *engine);
+
+/// From now on it serves; on_start is run.
+void engine_start(Engine *engine);
+
+/// Asks for a reload; `asked` comes back in `reloaded`. Returns NULL, or why there is
+/// none.
+const char *engine_reload(Engine *engine, uint32_t asked);
+
+/// The same, if a file of the game is not what it was at the last one.
+void engine_refresh(Engine *engine);
+
+/// on_stop, then CLOSING to everyone, then net_stop; over the next turns.
+void engine_stop(Engine *engine, const char *signal);
+
+/// What the end of the last connections still has to tell the script, and the figures.
+void engine_finish(Engine *engine);

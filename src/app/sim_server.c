@@ -1,0 +1,255 @@
+// The engine's surroundings in a test: a log that is kept and files in memory.
+#include "app/sim_server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/engine.h"
+#include "app/game_path.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "net/sim.h"
+
+typedef struct OwnFile {
+  char *path;
+  Buf text;
+} OwnFile;
+
+struct SimServer {
+  Engine engine;
+  char *game, *lua_path;
+  uint64_t seed;
+  LogState log;    // the server's while it does not run, else what was before
+  SimLine *lines;  // lines[taken ..] were not asked for yet
+  size_t line_count, line_capacity, taken;
+  bool is_echoed;
+  OwnFile *files;
+  size_t file_count;
+  bool has_disk;  // for what is not among them
+  Buf *report;    // of the reload that runs
+  bool is_good;   // how it went
+};
+
+// --- The log ---
+
+static void on_line(void *data, LogLevel level, const char *text, size_t size) {
+  SimServer *server = data;
+  if (server->line_count == server->line_capacity) {
+    server->line_capacity = server->line_capacity ? server->line_capacity * 2 : 16;
+    server->lines = mem_grow(server->lines, server->line_capacity * sizeof(SimLine));
+  }
+  SimLine line = {.level = level, .text = mem_alloc(size + 1), .size = size};
+  if (server->engine.net != NULL) line.at_ms = net_now_ms(server->engine.net);
+  memcpy(line.text, text, size);
+  line.text[size] = '\0';
+  server->lines[server->line_count++] = line;
+  if (server->is_echoed) fprintf(stderr, "%s\n", line.text);
+}
+
+static void forget_lines(SimServer *server, size_t count) {
+  for (size_t i = 0; i < count; i++) mem_free(server->lines[i].text);
+  server->line_count -= count;
+  memmove(server->lines, server->lines + count, server->line_count * sizeof(SimLine));
+}
+
+static const SimLine *take_log(SimServer *server, size_t *count) {
+  forget_lines(server, server->taken);
+  *count = server->taken = server->line_count;
+  return server->lines;
+}
+
+// The server's own log is in use from here until the next call.
+static void swap_log(SimServer *server) { server->log = log_swap(server->log); }
+
+// --- Files ---
+
+static void forget_files(SimServer *server) {
+  for (size_t i = 0; i < server->file_count; i++) {
+    mem_free(server->files[i].path);
+    buf_deinit(&server->files[i].text);
+  }
+  mem_free(server->files);
+  server->files = NULL;
+  server->file_count = 0;
+}
+
+static void set_files(SimServer *server, const SimFile *files, size_t count) {
+  forget_files(server);
+  if (count == 0) return;
+  server->files = mem_zalloc(count * sizeof *server->files);
+  server->file_count = count;
+  for (size_t i = 0; i < count; i++) {
+    server->files[i].path = mem_strdup(files[i].path);
+    buf_append(&server->files[i].text, files[i].text, files[i].size);
+  }
+}
+
+// "examples/duel/rules.lua" is "rules.lua" of the game "examples/duel".
+static const char *inner_path(const SimServer *server, const char *path) {
+  size_t size = strlen(server->game);
+  if (size > 4 && strcmp(server->game + size - 4, ".lua") == 0)
+    while (size > 0 && server->game[size - 1] != '/') size--;
+  if (strncmp(path, server->game, size) != 0) return path;
+  path += size;
+  while (*path == '/') path++;
+  return path;
+}
+
+static int read_text(void *data, const char *path, Buf *bytes) {
+  const SimServer *server = data;
+  const char *inner = inner_path(server, path);
+  for (size_t i = 0; i < server->file_count; i++) {
+    const OwnFile *file = &server->files[i];
+    if (strcmp(file->path, path) != 0 && strcmp(file->path, inner) != 0) continue;
+    buf_append(bytes, file->text.data, file->text.size);
+    return 0;
+  }
+  return server->has_disk ? file_read(path, bytes) : -ENOENT;
+}
+
+// --- Reload and stop ---
+
+static void on_reloaded(void *data, const ScriptOutcome *outcome) {
+  SimServer *server = data;
+  server->is_good = outcome->is_good;
+  if (server->report == NULL) return;
+  server->report->size = 0;
+  buf_append(server->report, outcome->report, strlen(outcome->report));
+}
+
+static bool reload(SimServer *server, const SimFile *files, size_t count, Buf *report) {
+  set_files(server, files, count);
+  swap_log(server);
+  server->is_good = false;
+  const char *problem = engine_reload(&server->engine, 0);
+  if (problem != NULL) {
+    buf_append(report, problem, strlen(problem));
+  } else {
+    server->report = report;
+    net_sim_turn(server->engine.net, 0);
+    server->report = NULL;
+  }
+  swap_log(server);
+  return server->is_good;
+}
+
+static void stop(SimServer *server) {
+  swap_log(server);
+  engine_stop(&server->engine, "SIGTERM");
+  swap_log(server);
+}
+
+// --- Start ---
+
+static bool read_flags(Config *config, const char *const *pairs, Buf *problem) {
+  ConfigError error;
+  for (; pairs != NULL && pairs[0] != NULL; pairs += 2) {
+    Buf flag = {0};
+    buf_printf(&flag, "--%s=%s", pairs[0], pairs[1]);
+    buf_u8(&flag, 0);
+    char *arguments[] = {(char *)flag.data, NULL};
+    int at = 0;
+    bool is_good = config_set_flag(config, arguments, &at, NULL, &error);
+    buf_deinit(&flag);
+    if (is_good) continue;
+    buf_append(problem, error.text, strlen(error.text));
+    return false;
+  }
+  return true;
+}
+
+static SimServer *make(const SimOptions *options, const Config *config) {
+  static const EngineEvents EVENTS = {.reloaded = on_reloaded};
+  SimServer *server = mem_zalloc(sizeof *server);
+  bool is_in_memory = options->game == NULL && options->file_count > 0;
+  if (is_in_memory) server->game = mem_strdup("game");
+  if (options->game != NULL) server->game = mem_strdup(options->game);
+  server->has_disk = !is_in_memory;
+  if (options->lua_path != NULL) server->lua_path = mem_strdup(options->lua_path);
+  server->seed = options->seed;
+  server->is_echoed = options->is_echoed;
+  server->log = (LogState){.sink = on_line, .sink_data = server};
+  set_files(server, options->files, options->file_count);
+  EngineOptions engine = {
+      .script = {.game = server->game,
+                 .lua_path = server->lua_path,
+                 .read = read_text,
+                 .read_data = server,
+                 .is_shuffled = options->is_shuffled},
+      .config = config,
+      .seed = &server->seed,
+      .events = &EVENTS,
+      .data = server,
+  };
+  swap_log(server);
+  engine_init(&server->engine, &engine);
+  swap_log(server);
+  return server;
+}
+
+static void close_server(SimServer *server) {
+  swap_log(server);
+  engine_deinit(&server->engine);
+  server->engine.net = NULL;
+  swap_log(server);
+  forget_lines(server, server->line_count);
+  mem_free(server->lines);
+  forget_files(server);
+  mem_free(server->game);
+  mem_free(server->lua_path);
+  mem_free(server);
+}
+
+static SimServer *load(const SimOptions *options, const Config *config, Buf *problem) {
+  SimServer *server = make(options, config);
+  swap_log(server);
+  const char *text = engine_load(&server->engine);
+  swap_log(server);
+  if (text != NULL) buf_append(problem, text, strlen(text));
+  return server;
+}
+
+static SimServer *open_server(const SimOptions *options, Buf *problem) {
+  const char *wrong = options->game == NULL || options->file_count > 0
+                          ? NULL
+                          : game_check(options->game);
+  if (wrong != NULL) {
+    buf_printf(problem, "%s: %s", options->game, wrong);
+    return NULL;
+  }
+  Config config;
+  config_init(&config);
+  SimServer *server = NULL;
+  if (read_flags(&config, options->config, problem))
+    server = load(options, &config, problem);
+  config_deinit(&config);
+  return server;
+}
+
+static void start(SimServer *server) {
+  swap_log(server);
+  engine_start(&server->engine);
+  net_sim_turn(server->engine.net, 0);
+  swap_log(server);
+}
+
+static Net *net_of(const SimServer *server) { return server->engine.net; }
+
+static Script *script_of(const SimServer *server) { return server->engine.script; }
+
+const SimOps *sim_server_ops(void) {
+  static const SimOps OPS = {
+      .open = open_server,
+      .start = start,
+      .close = close_server,
+      .enter = swap_log,
+      .leave = swap_log,
+      .net = net_of,
+      .script = script_of,
+      .stop = stop,
+      .reload = reload,
+      .log = take_log,
+  };
+  return &OPS;
+}

@@ -1,0 +1,112 @@
+// From an ended call to the handler it is put down to.
+#include "script/account.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "script/core.h"
+
+enum { LOGGED = 3 };  // handlers that account_log names
+
+// Leaves the function that the host has called on the budget's stack, or nil.
+static CostKey read_key(const Host *host) {
+  lua_State *L = host->budget.L;
+  CostKey key = {0};
+  lua_rawgeti(L, 1, COUNTER_MESSAGE);
+  key.message = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  lua_rawgeti(L, 1, COUNTER_FUNCTION);
+  key.function = lua_topointer(L, -1);
+  if (host->event.type == EVENT_TIMER && lua_isfunction(L, -1)) {
+    // A new closure each time, perhaps: it is the place in the source that matters.
+    lua_Debug at;
+    lua_pushvalue(L, -1);
+    lua_getinfo(L, ">S", &at);
+    key = (CostKey){.function = at.source, .line = (uint32_t)at.linedefined};
+  }
+  return key;
+}
+
+static void copy_text(char *out, const char *text) {
+  snprintf(out, COST_NAME_SIZE, "%s", text);
+}
+
+typedef struct Naming {
+  Host *host;
+  Cost *cost;
+} Naming;
+
+// Asks the Lua half what has run.
+static int name_handler(lua_State *L) {
+  const Naming *naming = lua_touserdata(L, 1);
+  const Host *host = naming->host;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, host->label);
+  lua_pushinteger(L, host->event.type);
+  lua_pushnumber(L, host->event.room);
+  lua_call(L, 2, 1);
+  copy_text(naming->cost->name, luaL_optstring(L, -1, "?"));
+  return 0;
+}
+
+static void describe(Host *host, Cost *cost) {
+  lua_State *L = host->budget.L;
+  Naming naming = {host, cost};
+  lua_Debug at = {0};
+  if (lua_isfunction(L, -1)) {
+    lua_pushvalue(L, -1);
+    lua_getinfo(L, ">S", &at);
+    copy_text(cost->file, at.source[0] == '@' ? at.source + 1 : at.short_src);
+    cost->line = at.linedefined > 0 ? (uint32_t)at.linedefined : 0;
+  }
+  if (cost->key.function == NULL) {
+    copy_text(cost->name, "others");
+  } else if (lua_cpcall(host->L, name_handler, &naming) != 0) {
+    copy_text(cost->name, "?");
+    lua_settop(host->L, 0);
+  }
+}
+
+static void warn(Cost *cost, uint64_t us) {
+  cost->is_warned = true;
+  log_warn("a handler took more than half of its budget (handler_budget)",
+           log_str("handler", cost->name), log_num("us", (int64_t)us),
+           log_str("file", cost->file), log_num("line", cost->line));
+}
+
+void account_end(Host *host) {
+  Budget *budget = &host->budget;
+  uint64_t started_us = budget->now_us;
+  budget_tick(host);
+  CostKey key = read_key(host);
+  if (key.function != NULL && host->version != 0) {
+    uint64_t us = budget->now_us - started_us;
+    bool is_new;
+    Cost *cost = costs_find(&host->costs, &key, &is_new);
+    if (is_new) describe(host, cost);
+    cost_add(cost, us);
+    // Of what really took time nothing is logged in a simulation: no two runs are alike.
+    if (us > budget->limits.handler_us / 2 && !cost->is_warned &&
+        !net_is_simulated(host->net))
+      warn(cost, us);
+  }
+  lua_settop(budget->L, 1);
+}
+
+void account_reset(Host *host) { costs_clear(&host->costs); }
+
+void account_log(const Host *host) {
+  if (net_is_simulated(host->net)) return;
+  const Cost *slowest[LOGGED];
+  size_t count = costs_slowest(&host->costs, slowest, LOGGED);
+  for (size_t i = 0; i < count; i++) {
+    const Cost *cost = slowest[i];
+    log_info("slowest handlers", log_str("handler", cost->name),
+             log_num("calls", (int64_t)cost->calls),
+             log_num("total_us", (int64_t)cost->total_us),
+             log_num("p99_us", (int64_t)cost_p99(cost)),
+             log_num("worst_us", (int64_t)cost->worst_us), log_str("file", cost->file),
+             log_num("line", cost->line));
+  }
+}

@@ -1,0 +1,129 @@
+// How big the Lua heap may be, and keeping the collector ahead of that.
+#include "script/memory.h"
+
+#include "base/log.h"
+#include "script/budget.h"
+#include "script/host.h"
+
+enum {
+  STEP_KB = 64,        // of allocation that one step of the collector makes up for
+  SETTLE_US = 2000,    // that memory_settle may take
+  CYCLES = 2,          // after which all is gone that was garbage at the start
+  WARN_PERCENT = 80,   // of the limit
+  WARN_US = 60000000,  // between two warnings
+  PAUSE_MAX = 200,     // percent of what was left by the last cycle at which the
+  PAUSE_MIN = 110,     // next one begins by itself
+  STEP_PERCENT = 400,  // of what is allocated meanwhile, when the heap is half full
+  STEP_PERCENT_PLAIN = 200,
+};
+
+// What a call may add to a heap that is over its limit already through no fault of its
+// own; beyond a quarter over the limit, nothing.
+static size_t grace(size_t limit) { return limit / 64; }
+
+static size_t hard_cap(const Host *host) {
+  return host->budget.limits.memory * BUDGET_HARD_RATIO;
+}
+
+static bool is_power_of_two(size_t size) { return (size & (size - 1)) == 0; }
+
+// Whether it is a string or the buffer in which one is made, and no part of a table.
+// Only a guess: LuaJIT's buffers are powers of two, the hash parts of tables so many
+// times 24 bytes; array parts, which grow in place, are neither.
+static bool is_text(size_t old_size, size_t size) {
+  if (is_power_of_two(size)) return true;
+  return old_size == 0 && !(size % 24 == 0 && is_power_of_two(size / 24));
+}
+
+bool memory_grants(Host *host, size_t old_size, size_t size) {
+  Memory *memory = &host->memory;
+  if (host->running == NULL || budget_is_over(&host->budget)) return true;
+  bool is_granted = memory->bytes + (size - old_size) <= hard_cap(host);
+  if (size > MEMORY_TEXT_MAX && is_text(old_size, size)) is_granted = false;
+  if (memory->refuse_in > 0 && --memory->refuse_in == 0) is_granted = false;
+  if (!is_granted) memory->was_refused = true;
+  return is_granted;
+}
+
+// One step; whether a cycle of the collector has ended with it.
+static bool step(lua_State *L) { return lua_gc(L, LUA_GCSTEP, STEP_KB) != 0; }
+
+static bool is_innocent(const Host *host) {
+  size_t limit = host->budget.limits.memory, bytes = host->memory.bytes;
+  return bytes <= host->budget.started_bytes + grace(limit) && bytes <= limit / 4 * 5;
+}
+
+// Reckons with as much until the next look as since the last: a string that doubles
+// would else be made once more.
+static bool fits(const Host *host) {
+  const Memory *memory = &host->memory;
+  uint64_t recent = memory->allocated - host->budget.looked_allocated;
+  return memory->bytes + recent <= host->budget.limits.memory;
+}
+
+bool memory_is_over(Host *host, lua_State *L) {
+  const Memory *memory = &host->memory;
+  const Budget *budget = &host->budget;
+  if (host->running == NULL) return false;
+  if (memory->was_refused) return true;
+  if (fits(host) || is_innocent(host)) return false;
+  for (int cycles = 0; cycles < CYCLES && !fits(host);) {
+    if (step(L)) cycles++;
+    if (budget_clock_us() - budget->started_us > budget->allowed_us) break;
+  }
+  return !fits(host);
+}
+
+void memory_reclaim(Host *host) {
+  host->memory.cycles = CYCLES;
+  host->memory.was_refused = false;
+}
+
+// --- Keeping ahead ---
+
+static void warn(Host *host, uint64_t now_us) {
+  Memory *memory = &host->memory;
+  size_t limit = host->budget.limits.memory;
+  if (memory->bytes < limit / 100 * WARN_PERCENT) return;
+  if (memory->warned_us != 0 && now_us - memory->warned_us < WARN_US) return;
+  memory->warned_us = now_us;
+  log_warn("the Lua heap is close to memory_limit",
+           log_num("mib", (int64_t)(memory->bytes >> 20)),
+           log_num("limit_mib", (int64_t)(limit >> 20)));
+}
+
+// What is left after full cycles decides when the next ones are due: the collector's
+// own, which allocation drives, and ours.
+static void plan(Host *host) {
+  Memory *memory = &host->memory;
+  size_t limit = host->budget.limits.memory, live = memory->bytes;
+  size_t room = live < limit ? (limit - live) / 4 : 0;
+  memory->next_bytes = live + (room > limit / 32 ? room : limit / 32);
+  if (memory->next_bytes < limit / 2) memory->next_bytes = limit / 2;
+  size_t pause = limit / 4 * 3 / (live / 100 + 1);
+  pause = pause > PAUSE_MAX ? PAUSE_MAX : pause < PAUSE_MIN ? PAUSE_MIN : pause;
+  lua_gc(host->L, LUA_GCSETPAUSE, (int)pause);
+  lua_gc(host->L, LUA_GCSETSTEPMUL,
+         live > limit / 2 ? STEP_PERCENT : STEP_PERCENT_PLAIN);
+}
+
+void memory_settle(Host *host, uint64_t now_us) {
+  Memory *memory = &host->memory;
+  if (memory->cycles == 0) {
+    if (memory->next_bytes == 0) plan(host);
+    if (memory->bytes < memory->next_bytes) return;
+    memory->cycles = CYCLES;
+  }
+  uint64_t end_us = now_us + SETTLE_US;
+  do {
+    if (step(host->L) && --memory->cycles == 0) {
+      plan(host);
+      warn(host, now_us);
+    }
+  } while (memory->cycles > 0 && budget_clock_us() < end_us);
+}
+
+bool memory_is_pressed(const Host *host) {
+  return host->memory.cycles > 0 &&
+         host->memory.bytes > host->budget.limits.memory / 4 * 3;
+}

@@ -1,0 +1,47 @@
+// The size of the Lua heap. Past memory_limit handlers fail at their next look; the
+// allocator itself refuses only what would go far beyond that. Garbage is collected
+// ahead of the limit, a little after each drain, so that nobody fails for garbage.
+// Private to src/script.
+#pragma once
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Host Host;
+
+typedef struct Memory {
+  size_t bytes;        // of the Lua heap
+  uint64_t allocated;  // bytes ever
+  size_t next_bytes;   // size from which on there is work for memory_settle
+  uint32_t cycles;     // of the collector that it still has to see through
+  bool was_refused;    // an allocation of the running call
+  uint64_t warned_us;  // when the log was told last; 0: never
+  uint32_t refuse_in;  // for tests: allocations until one is refused; 0: none is
+} Memory;
+
+enum {
+  // Bytes of one string that the `..` operator makes, and of the buffer that it is made
+  // in: the one thing of any size that a script does without a check in between.
+  MEMORY_TEXT_MAX = (32 << 20) + 64,
+};
+
+/// Whether a handler may have a block of `size` bytes (more than `old_size`, which it
+/// has). Only what runs inside lua_resume is ever refused: elsewhere a refusal would
+/// end the process.
+bool memory_grants(Host *host, size_t old_size, size_t size);
+
+/// Whether the running call has to end because of what it has allocated. Lets the
+/// collector try first, as long as the call's time lasts.
+bool memory_is_over(Host *host, lua_State *L);
+
+/// A call failed for want of memory: what it leaves is to be collected soon.
+void memory_reclaim(Host *host);
+
+/// Has the collector work for a moment if the heap has come near its limit. To be
+/// called at the end of a drain; `now_us` is the clock's. Warns in the log.
+void memory_settle(Host *host, uint64_t now_us);
+
+/// Whether there is so much to collect that it should not wait for the next event.
+bool memory_is_pressed(const Host *host);

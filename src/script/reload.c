@@ -1,0 +1,224 @@
+// A reload is one event: no other handler runs between its first step and its last. The
+// commands of the new version's top level and of all on_upgrades pile up in the relay,
+// and are carried out or forgotten together.
+#include "script/reload.h"
+
+#include <lua.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+// --- Events ---
+
+static void push(const Reload *reload, ReloadCause cause) {
+  relay_push(reload->host->relay, &(Event){.type = EVENT_RELOAD, .b = cause});
+}
+
+static void on_retry(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  push(data, RELOAD_AGAIN);
+}
+
+static void on_settle(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  push(data, RELOAD_SETTLED);
+}
+
+static void set_timer(Reload *reload, Timer *timer, uint32_t delay_ms,
+                      TimerCallback *callback) {
+  Net *net = reload->host->net;
+  timers_set(net_timers(net), timer, net_now_ms(net) + delay_ms, callback, reload);
+}
+
+void reload_init(Reload *reload, Host *host) { *reload = (Reload){.host = host}; }
+
+void reload_deinit(Reload *reload) {
+  timers_stop(net_timers(reload->host->net), &reload->retry);
+  timers_stop(net_timers(reload->host->net), &reload->settle);
+  buf_deinit(&reload->askers);
+}
+
+// --- The end ---
+
+static void tell(const Host *host, bool is_good, uint32_t asked, const char *report) {
+  ScriptOutcome outcome = {.is_good = is_good,
+                           .asked = asked,
+                           .version = host->version,
+                           .report = report};
+  if (host->events->reloaded != NULL)
+    host->events->reloaded(host->events_data, &outcome);
+}
+
+// Everybody who asked is told; with nobody, the owner alone. What is told may lead to
+// the next question.
+static void tell_askers(Reload *reload, bool is_good, const char *report) {
+  Buf askers = reload->askers;
+  reload->askers = (Buf){0};
+  if (askers.size == 0) tell(reload->host, is_good, 0, report);
+  for (size_t at = 0; at < askers.size; at += sizeof(uint32_t)) {
+    uint32_t asked;
+    memcpy(&asked, askers.data + at, sizeof asked);
+    tell(reload->host, is_good, asked, report);
+  }
+  buf_deinit(&askers);
+}
+
+static void end(Reload *reload, bool is_good, LogLevel level, const Buf *report) {
+  reload->waiting_ms = 0;
+  reload->is_waiting = reload->is_asked = false;
+  timers_stop(net_timers(reload->host->net), &reload->retry);
+  log_plain(level, (const char *)report->data);
+  tell_askers(reload, is_good, (const char *)report->data);
+}
+
+static void fail(Reload *reload, const char *text) {
+  const Host *host = reload->host;
+  Buf report = {0};
+  buf_printf(&report, "reload failed: %s; version %u%s%s goes on", text, host->version,
+             host->hash[0] != '\0' ? "." : "", host->hash);
+  buf_u8(&report, 0);
+  end(reload, false, LOG_ERROR, &report);
+  buf_deinit(&report);
+}
+
+// --- Steps ---
+
+static void call_on_reload(Host *host) {
+  switch (host_call(host, &(Event){.type = ENTRY_FOLLOW_UP})) {
+    case HOST_ENDED:
+      host_done(host);
+      host_commit(host);
+      break;
+    case HOST_WAITS:
+      host_commit(host);
+      break;
+    case HOST_FAILED:
+      break;
+  }
+}
+
+// Results: whether the reload is final, the number and hash of the version that is live,
+// what to say, whether there is an on_reload.
+static void finish(Reload *reload) {
+  Host *host = reload->host;
+  if (host_call(host, &(Event){.type = ENTRY_FINISH}) != HOST_ENDED) {
+    host_release(host, HOST_FORGET);
+    fail(reload, (const char *)host->fault.data);
+    return;
+  }
+  lua_State *results = host->results;
+  bool is_final = lua_toboolean(results, 1), has_handler = lua_toboolean(results, 5);
+  Buf report = {0};
+  const char *text = lua_tostring(results, 4);
+  if (is_final) buf_printf(&report, "reloaded: ");
+  buf_append(&report, text, strlen(text) + 1);
+  host_set_version(host, (uint32_t)lua_tointeger(results, 2), lua_tostring(results, 3));
+  host_done(host);
+  host_release(host, is_final ? HOST_COMMIT : HOST_FORGET);
+  if (is_final) {
+    set_timer(reload, &reload->settle, RELOAD_SETTLE_MS, on_settle);
+    end(reload, true, LOG_INFO, &report);
+  } else {
+    fail(reload, (const char *)report.data);
+  }
+  buf_deinit(&report);
+  if (has_handler) call_on_reload(host);
+}
+
+// One that fails is the Lua half's to count.
+static void upgrade(Host *host, uint32_t rooms) {
+  for (uint32_t i = 0; i < rooms; i++) {
+    host_hold(host);
+    if (host_call(host, &(Event){.type = ENTRY_UPGRADE}) == HOST_ENDED) host_done(host);
+  }
+}
+
+static void wait_for_quiet(Reload *reload) {
+  uint64_t now_ms = net_now_ms(reload->host->net);
+  if (reload->waiting_ms == 0) reload->waiting_ms = now_ms;
+  reload->is_waiting = true;
+  set_timer(reload, &reload->retry, RELOAD_RETRY_MS, on_retry);
+}
+
+// How long files may still be waited for, in milliseconds.
+static uint32_t patience(const Reload *reload) {
+  if (reload->waiting_ms == 0) return RELOAD_PATIENCE_MS;
+  uint64_t passed_ms = net_now_ms(reload->host->net) - reload->waiting_ms;
+  return passed_ms < RELOAD_PATIENCE_MS ? RELOAD_PATIENCE_MS - (uint32_t)passed_ms : 0;
+}
+
+// What there is to parse is parsed in turns of their own.
+static void go_on_next_turn(Reload *reload) {
+  reload->is_waiting = true;
+  push(reload, RELOAD_AGAIN);
+}
+
+// Results: "upgrade" and the number of rooms, "more", "again", or "same".
+static void begin(Reload *reload) {
+  Host *host = reload->host;
+  Event event = {
+      .type = EVENT_RELOAD, .a = patience(reload), .b = reload->is_asked ? 1 : 0};
+  host_hold(host);
+  if (host_call(host, &event) != HOST_ENDED) {
+    host_release(host, HOST_FORGET);
+    fail(reload, (const char *)host->fault.data);
+    return;
+  }
+  char outcome = lua_tostring(host->results, 1)[0];
+  uint32_t rooms = (uint32_t)lua_tointeger(host->results, 2);
+  host_done(host);
+  if (outcome == 'u') {
+    upgrade(host, rooms);
+    finish(reload);
+    return;
+  }
+  host_release(host, HOST_FORGET);
+  reload->is_waiting = false;
+  if (outcome == 'a') wait_for_quiet(reload);
+  if (outcome == 'm') go_on_next_turn(reload);
+  if (outcome == 's') reload->waiting_ms = 0;
+}
+
+// Results: the number and hash of the version that is back, and what to say; none when
+// there is nothing to bring back.
+static void go_back(Reload *reload) {
+  Host *host = reload->host;
+  if (host_call(host, &(Event){.type = ENTRY_ROLL_BACK}) != HOST_ENDED) return;
+  lua_State *results = host->results;
+  if (!lua_isnumber(results, 1)) {
+    host_done(host);
+    return;
+  }
+  Buf report = {0};
+  buf_printf(&report, "rolled back: %s", lua_tostring(results, 3));
+  buf_u8(&report, 0);
+  host_set_version(host, (uint32_t)lua_tointeger(results, 1), lua_tostring(results, 2));
+  host_done(host);
+  host_commit(host);
+  log_plain(LOG_ERROR, (const char *)report.data);
+  tell(host, false, 0, (const char *)report.data);
+  buf_deinit(&report);
+}
+
+void reload_handle(Reload *reload, const Event *event) {
+  switch ((ReloadCause)event->b) {
+    case RELOAD_BACK:
+      go_back(reload);
+      return;
+    case RELOAD_SETTLED:
+      if (host_call(reload->host, &(Event){.type = ENTRY_SETTLE}) == HOST_ENDED)
+        host_done(reload->host);
+      return;
+    case RELOAD_ASKED:
+      reload->is_asked = true;
+      if (event->a != 0) buf_u32(&reload->askers, event->a);
+      break;
+    case RELOAD_CHANGED:
+      break;
+    case RELOAD_AGAIN:
+      if (!reload->is_waiting) return;
+      break;
+  }
+  begin(reload);
+}

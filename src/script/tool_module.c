@@ -1,0 +1,78 @@
+// The module perigee.tool: what tools need besides Lua's own libraries, such as folders
+// and the texts in the bundle.
+#define _GNU_SOURCE  // program_invocation_name
+#include "script/tool_module.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <lauxlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "script/bundle.h"
+#include "script/core.h"
+
+static int fail_errno(lua_State *L, int code) {
+  lua_pushnil(L);
+  lua_pushstring(L, strerror(code));
+  return 2;
+}
+
+// kind(path): "file", "folder", "other"; nil when there is nothing
+static int tool_kind(lua_State *L) {
+  struct stat info;
+  if (stat(luaL_checkstring(L, 1), &info) != 0) return 0;
+  lua_pushstring(L, S_ISREG(info.st_mode)   ? "file"
+                    : S_ISDIR(info.st_mode) ? "folder"
+                                            : "other");
+  return 1;
+}
+
+// list(path): the names in a folder, in no particular order; nil and what is wrong
+static int tool_list(lua_State *L) {
+  DIR *folder = opendir(luaL_checkstring(L, 1));
+  if (folder == NULL) return fail_errno(L, errno);
+  lua_newtable(L);
+  int count = 0;
+  for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    lua_pushstring(L, entry->d_name);
+    lua_rawseti(L, -2, ++count);
+  }
+  closedir(folder);
+  return 1;
+}
+
+// make_folder(path): true; nil and what is wrong. Its parent has to be there.
+static int tool_make_folder(lua_State *L) {
+  if (mkdir(luaL_checkstring(L, 1), 0777) != 0) return fail_errno(L, errno);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+// bundled(prefix): texts in the bundle by name, of those that begin with `prefix`
+static int tool_bundled(lua_State *L) {
+  size_t size;
+  const char *prefix = luaL_checklstring(L, 1, &size);
+  lua_newtable(L);
+  for (const BundleFile *entry = bundle_files; entry->name != NULL; entry++) {
+    if (strncmp(entry->name, prefix, size) != 0) continue;
+    lua_pushlstring(L, entry->text, entry->size);
+    lua_setfield(L, -2, entry->name);
+  }
+  return 1;
+}
+
+int tool_module_open(lua_State *L) {
+  static const luaL_Reg FUNCTIONS[] = {{"kind", tool_kind},
+                                       {"list", tool_list},
+                                       {"make_folder", tool_make_folder},
+                                       {"bundled", tool_bundled},
+                                       {"nearest", core_nearest},
+                                       {NULL, NULL}};
+  lua_newtable(L);
+  luaL_register(L, NULL, FUNCTIONS);
+  lua_pushstring(L, program_invocation_name);
+  lua_setfield(L, -2, "program");
+  return 1;
+}

@@ -1,0 +1,367 @@
+// Binds what tool_sim.h says to Lua: flat functions on integer ids. Servers live in one
+// userdata, so that a tool which ends takes them down.
+#include "script/tool_sim.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "base/slots.h"
+#include "net/sim.h"
+#include "script/copy.h"
+#include "script/host.h"
+#include "script/tool_sim_lua.h"
+
+typedef struct World {
+  const SimOps *ops;
+  Slots servers;
+} World;
+
+static const char *const LEVELS[] = {"debug", "info", "warn", "error", "off"};
+static const char *const ENDINGS[] = {[SIM_ENDED] = "end", [SIM_RESET] = "reset"};
+
+// --- Arguments ---
+
+static World *world_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
+
+static uint32_t read_id(lua_State *L, int at) {
+  lua_Number id = luaL_checknumber(L, at);
+  luaL_argcheck(L, id >= 1 && id <= UINT32_MAX, at, "not an id");
+  return (uint32_t)id;
+}
+
+static SimServer *read_server(lua_State *L) {
+  uint32_t id = read_id(L, 1);
+  SimServer *server = slots_find(&world_of(L)->servers, id);
+  if (server == NULL) luaL_error(L, "there is no simulated server %d", (int)id);
+  return server;
+}
+
+static Net *read_net(lua_State *L) { return world_of(L)->ops->net(read_server(L)); }
+
+static SimId read_client(lua_State *L, const Net *net, int at) {
+  SimId id = read_id(L, at);
+  if (!net_sim_is_client(net, id))
+    luaL_error(L, "there is no simulated client %d", (int)id);
+  return id;
+}
+
+static uint64_t read_ms(lua_State *L, int at) {
+  lua_Number ms = luaL_checknumber(L, at);
+  luaL_argcheck(L, ms >= 0 && ms < 1e15 && ms == (lua_Number)(uint64_t)ms, at,
+                "not a whole number of milliseconds");
+  return (uint64_t)ms;
+}
+
+// --- Servers ---
+
+static void push_lines(lua_State *L, const SimOps *ops, SimServer *server) {
+  size_t count;
+  const SimLine *lines = ops->log(server, &count);
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, LEVELS[lines[i].level]);
+    lua_setfield(L, -2, "level");
+    lua_pushlstring(L, lines[i].text, lines[i].size);
+    lua_setfield(L, -2, "text");
+    lua_pushnumber(L, (lua_Number)(lines[i].at_ms - SIM_START_MS));
+    lua_setfield(L, -2, "at");
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+}
+
+// A server with its game loaded; NULL with nil, the problem and the log pushed.
+static SimServer *load(lua_State *L, const SimOptions *options) {
+  const SimOps *ops = world_of(L)->ops;
+  Buf problem = {0};
+  SimServer *server = ops->open(options, &problem);
+  if (server != NULL && problem.size == 0) return server;
+  lua_pushnil(L);
+  lua_pushlstring(L, (const char *)problem.data, problem.size);
+  buf_deinit(&problem);
+  if (server == NULL) {
+    lua_newtable(L);
+    return NULL;
+  }
+  push_lines(L, ops, server);
+  ops->close(server);
+  return NULL;
+}
+
+// open(options): the id, or nil, what is wrong, and the lines of the log
+static int sim_open(lua_State *L) {
+  SimOptions options = tool_sim_options(L);
+  World *world = world_of(L);
+  SimServer *server = load(L, &options);
+  if (server == NULL) return 3;
+  uint32_t id = slots_add(&world->servers, server);
+  if (id == 0) {
+    world->ops->close(server);
+    return luaL_error(L, "there are too many simulated servers");
+  }
+  world->ops->start(server);
+  lua_pushnumber(L, id);
+  return 1;
+}
+
+// check(options): true, or nil; what is wrong; the lines of the log
+static int sim_check(lua_State *L) {
+  SimOptions options = tool_sim_options(L);
+  SimServer *server = load(L, &options);
+  if (server == NULL) return 3;
+  lua_pushboolean(L, 1);
+  lua_pushnil(L);
+  push_lines(L, world_of(L)->ops, server);
+  world_of(L)->ops->close(server);
+  return 3;
+}
+
+static int sim_close(lua_State *L) {
+  SimServer *server = read_server(L);
+  World *world = world_of(L);
+  slots_remove(&world->servers, read_id(L, 1));
+  world->ops->close(server);
+  return 0;
+}
+
+static int sim_stop(lua_State *L) {
+  SimServer *server = read_server(L);
+  world_of(L)->ops->stop(server);
+  return 0;
+}
+
+// reload(id, files): the report, or nil and what is wrong
+static int sim_reload(lua_State *L) {
+  SimServer *server = read_server(L);
+  size_t count;
+  const SimFile *files = tool_sim_files(L, 2, &count);
+  Buf report = {0};
+  bool is_good = world_of(L)->ops->reload(server, files, count, &report);
+  if (!is_good) lua_pushnil(L);
+  lua_pushlstring(L, (const char *)report.data, report.size);
+  buf_deinit(&report);
+  return is_good ? 1 : 2;
+}
+
+// log(id): { { level, text, at }, ... } since the last call
+static int sim_log(lua_State *L) {
+  SimServer *server = read_server(L);
+  push_lines(L, world_of(L)->ops, server);
+  return 1;
+}
+
+static void set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static int sim_stats(lua_State *L) {
+  const Host *host = script_host(world_of(L)->ops->script(read_server(L)));
+  RelayStats stats = relay_stats(host->relay);
+  lua_createtable(L, 0, 8);
+  set_number(L, "peers", stats.peers);
+  set_number(L, "rooms", stats.rooms);
+  set_number(L, "messages_in", (double)stats.messages_in);
+  set_number(L, "deliveries", (double)stats.deliveries);
+  set_number(L, "dropped", (double)stats.dropped);
+  set_number(L, "handlers", (double)stats.handlers);
+  set_number(L, "errors", (double)stats.errors);
+  set_number(L, "memory", (double)host->memory.bytes);
+  return 1;
+}
+
+// --- Clients ---
+
+// connect(id, framing, address): the client
+static int sim_connect(lua_State *L) {
+  static const char *const FRAMINGS[] = {
+      [FRAMING_PACKETS] = "packets", [FRAMING_LINES] = "lines", NULL};
+  Net *net = read_net(L);
+  Framing framing = (Framing)luaL_checkoption(L, 2, "packets", FRAMINGS);
+  SimId id = net_sim_connect(net, framing, luaL_optstring(L, 3, "127.0.0.1"));
+  if (id == 0) return luaL_error(L, "there are too many simulated clients");
+  lua_pushnumber(L, id);
+  return 1;
+}
+
+// write(id, client, bytes)
+static int sim_write(lua_State *L) {
+  Net *net = read_net(L);
+  SimId client = read_client(L, net, 2);
+  size_t size;
+  const char *bytes = luaL_checklstring(L, 3, &size);
+  net_sim_write(net, client, bytes, size);
+  return 0;
+}
+
+// read(id, client): bytes, and how it ended after them: nil, "end" or "reset"
+static int sim_read(lua_State *L) {
+  Net *net = read_net(L);
+  SimId client = read_client(L, net, 2);
+  size_t size;
+  const uint8_t *bytes = net_sim_peek(net, client, &size);
+  lua_pushlstring(L, size > 0 ? (const char *)bytes : "", size);
+  lua_pushstring(L, ENDINGS[net_sim_take(net, client)]);
+  return 2;
+}
+
+static int sim_shutdown(lua_State *L) {
+  Net *net = read_net(L);
+  net_sim_shutdown(net, read_client(L, net, 2));
+  return 0;
+}
+
+static int sim_reset(lua_State *L) {
+  Net *net = read_net(L);
+  net_sim_reset(net, read_client(L, net, 2));
+  return 0;
+}
+
+static int sim_window(lua_State *L) {
+  Net *net = read_net(L);
+  SimId client = read_client(L, net, 2);
+  lua_Number bytes = luaL_checknumber(L, 3);
+  luaL_argcheck(L, bytes >= 0 && bytes <= UINT32_MAX, 3, "not a number of bytes");
+  net_sim_window(net, client, (size_t)bytes);
+  return 0;
+}
+
+// --- Time ---
+
+static int sim_now(lua_State *L) {
+  lua_pushnumber(L, (lua_Number)(net_now_ms(read_net(L)) - SIM_START_MS));
+  return 1;
+}
+
+static int sim_due(lua_State *L) {
+  uint64_t due_ms = net_sim_due(read_net(L));
+  if (due_ms == UINT64_MAX) return 0;
+  lua_pushnumber(L, (lua_Number)(due_ms - SIM_START_MS));
+  return 1;
+}
+
+// turn(id, ms)
+static int sim_turn(lua_State *L) {
+  SimServer *server = read_server(L);
+  const SimOps *ops = world_of(L)->ops;
+  Net *net = ops->net(server);
+  uint64_t now_ms = read_ms(L, 2) + SIM_START_MS;
+  luaL_argcheck(L, now_ms >= net_now_ms(net), 2, "that time has passed");
+  ops->enter(server);
+  bool is_done = net_sim_turn(net, now_ms);
+  ops->leave(server);
+  if (is_done) return 0;
+  return luaL_error(L,
+                    "the game never comes to rest: at %f s it sets a timer of 0 "
+                    "seconds again and again",
+                    (lua_Number)(now_ms - SIM_START_MS) / 1000);
+}
+
+// order(id, clients)
+static int sim_order(lua_State *L) {
+  Net *net = read_net(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  size_t count = lua_objlen(L, 2);
+  SimId *clients = lua_newuserdata(L, (count + 1) * sizeof *clients);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, 2, (int)i + 1);
+    clients[i] = read_client(L, net, lua_gettop(L));
+    lua_pop(L, 1);
+  }
+  net_sim_order(net, clients, count);
+  return 0;
+}
+
+// --- Looking inside ---
+
+// Calls the function with the arguments from index 3 of L on. The results, or what went
+// wrong, lie on G.
+static const char *call_inspect(lua_State *L, lua_State *G, const Host *host) {
+  const char *name = lua_tostring(L, 2);
+  lua_rawgeti(G, LUA_REGISTRYINDEX, host->inspect);
+  lua_pushstring(G, name);
+  lua_rawget(G, -2);
+  lua_remove(G, 1);
+  if (!lua_isfunction(G, 1))
+    return lua_pushfstring(G, "perigee.inspect has no function %s", name);
+  int count = lua_gettop(L) - 2;
+  for (int i = 1; i <= count; i++) {
+    const char *problem = copy_value(L, i + 2, G);
+    if (problem != NULL)
+      return lua_pushfstring(G, "argument %d cannot be copied: %s", i, problem);
+  }
+  if (lua_pcall(G, count, LUA_MULTRET, 0) == 0) return NULL;
+  const char *text = lua_tostring(G, -1);
+  return text != NULL ? text : "an error that is not a text";
+}
+
+// inspect(id, name, ...): what the function returns
+static int sim_inspect(lua_State *L) {
+  SimServer *server = read_server(L);
+  const SimOps *ops = world_of(L)->ops;
+  luaL_checkstring(L, 2);
+  Host *host = script_host(ops->script(server));
+  lua_State *G = host->L;
+  if (G == NULL || host->inspect == 0) return luaL_error(L, "the server has no game");
+  host->event = (Event){0};
+  host->stack = __builtin_frame_address(0);
+  ops->enter(server);
+  const char *problem = call_inspect(L, G, host);
+  ops->leave(server);
+  int count = problem == NULL ? lua_gettop(G) : 0;
+  lua_settop(L, 0);
+  for (int i = 1; i <= count && problem == NULL; i++) problem = copy_value(G, i, L);
+  if (problem != NULL) {
+    luaL_where(L, 1);
+    lua_pushstring(L, problem);
+    lua_concat(L, 2);
+  }
+  lua_settop(G, 0);
+  return problem == NULL ? count : lua_error(L);
+}
+
+// --- The module ---
+
+static int collect(lua_State *L) {
+  World *world = lua_touserdata(L, 1);
+  uint32_t cursor = 0;
+  for (SimServer *server; (server = slots_next(&world->servers, &cursor)) != NULL;)
+    world->ops->close(server);
+  slots_deinit(&world->servers);
+  return 0;
+}
+
+void tool_sim_push(lua_State *L, const SimOps *ops) {
+  static const luaL_Reg FUNCTIONS[] = {{"open", sim_open},
+                                       {"check", sim_check},
+                                       {"close", sim_close},
+                                       {"stop", sim_stop},
+                                       {"reload", sim_reload},
+                                       {"log", sim_log},
+                                       {"stats", sim_stats},
+                                       {"connect", sim_connect},
+                                       {"write", sim_write},
+                                       {"read", sim_read},
+                                       {"shutdown", sim_shutdown},
+                                       {"reset", sim_reset},
+                                       {"window", sim_window},
+                                       {"now", sim_now},
+                                       {"due", sim_due},
+                                       {"turn", sim_turn},
+                                       {"order", sim_order},
+                                       {"inspect", sim_inspect},
+                                       {NULL, NULL}};
+  lua_newtable(L);
+  World *world = lua_newuserdata(L, sizeof *world);
+  *world = (World){.ops = ops};
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, collect);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  for (const luaL_Reg *function = FUNCTIONS; function->name != NULL; function++) {
+    lua_pushvalue(L, -1);
+    lua_pushcclosure(L, function->func, 1);
+    lua_setfield(L, -3, function->name);
+  }
+  lua_pop(L, 1);
+}
