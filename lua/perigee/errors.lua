@@ -2,6 +2,7 @@
 
 local core = require "perigee.core"
 local live = require "perigee.live"
+local probation = require "perigee.probation"
 local registry = require "perigee.registry"
 local tasks = require "perigee.tasks"
 local undo = require "perigee.undo"
@@ -134,6 +135,9 @@ local function label_of(event, room)
   return label
 end
 
+errors.label = label_of
+
+
 local function find_handler(handlers, label)
   local name, message = label:match "^([^.]+)%.?(.*)$"
   local found = handlers[name]
@@ -197,7 +201,7 @@ function errors.log(level, text, details, version)
   local unlogged = count_unlogged(text)
   if unlogged then
     local more = unlogged > 0 and (" (and %d times more since it was last logged)"):format(unlogged)
-    core.log(level, ((text .. (more or "") .. (details or "")):gsub("%z", "\\0")), version)
+    live.log(level, ((text .. (more or "") .. (details or "")):gsub("%z", "\\0")), version)
   end
 end
 
@@ -268,9 +272,10 @@ function errors.failed(event, peer, room, problem, traceback)
   local version = type(task) == "table" and task.version or live.number
   errors.log(LEVELS.error, handler .. " failed: " .. text,
     #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or "", version)
+  probation.note(version, text)
   if event ~= EVENTS.error then
     report {
-      version = version,
+      version = version, hash = live.hash(version),
       handler = handler, file = file, line = tonumber(line), message = message or text,
       traceback = table.concat(lines, "\n"),
       peer = registry.peek_peer(peer), room = registry.peek_room(room),

@@ -5,7 +5,7 @@ local bit = require "bit"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 
-local getlocal = debug.getlocal
+local getlocal, getinfo = debug.getlocal, debug.getinfo
 
 local HOOKS = core.hooks
 
@@ -62,6 +62,13 @@ local function sorted_keys(source)
   return keys
 end
 
+-- File and line of a function, or the file.
+local function place(where, value)
+  local info = type(value) == "function" and getinfo(value, "S")
+  return info and info.what ~= "C" and ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined)
+    or where
+end
+
 -- Handlers ---------------------------------------------------------------------------------
 
 local function read_by_name(source, where, prefix)
@@ -106,9 +113,10 @@ local function check_keys(source, known, where, prefix, warnings)
       local is_free = kind == "function" or kind == "table" or prefix == ""
       if key:find "^on_" then
         warnings[#warnings + 1] =
-          ("%s: there is no handler %s%s%s"):format(where, prefix, key, hint)
+          ("%s: there is no handler %s%s%s"):format(place(where, source[key]), prefix, key, hint)
       elseif hint ~= "" or not is_free then
-        warnings[#warnings + 1] = ("%s: nothing reads %s%s%s"):format(where, prefix, key, hint)
+        warnings[#warnings + 1] = ("%s: nothing reads %s%s%s"):format(place(where, source[key]),
+          prefix, key, hint)
       end
     end
   end
@@ -121,7 +129,7 @@ local function check_self(found, where, warnings)
     local handler = found[name]
     if type(handler) == "function" and not TAKES_ROOM[name] and getlocal(handler, 1) == "self" then
       warnings[#warnings + 1] = ("%s: %s has no self; write `function game.%s` with a dot"):format(
-        where, name, name)
+        place(where, handler), name, name)
     end
   end
 end
@@ -211,18 +219,18 @@ function handlers.read(version)
 end
 
 
---- The names of all handlers of a version: "on_tick", "duel.on_message.move".
+--- All handlers of a version by name: "on_tick", "duel.on_message.move".
 ---@param version perigee.Version
----@return table<string, true>
-function handlers.names(version)
-  local names = {}
+---@return table<string, function>
+function handlers.all(version)
+  local all = {}
   local function add(found, prefix)
     for name, handler in next, found do
       if type(handler) == "function" then
-        names[prefix .. name] = true
+        all[prefix .. name] = handler
       else
-        for message in next, handler do
-          names[prefix .. name .. "." .. message] = true
+        for message, by_name in next, handler do
+          all[prefix .. name .. "." .. message] = by_name
         end
       end
     end
@@ -231,7 +239,7 @@ function handlers.names(version)
   for kind, found in next, version.kinds do
     add(found, kind .. ".")
   end
-  return names
+  return all
 end
 
 -- Hooks ------------------------------------------------------------------------------------

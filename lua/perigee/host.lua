@@ -18,11 +18,15 @@ local reload = require "perigee.reload"
 local room_host = require "perigee.room"
 local rooms = require "perigee.rooms"
 local sandbox = require "perigee.sandbox"
+local self_test = require "perigee.self_test"
 local tasks = require "perigee.tasks"
 
 local peers, room_objects, of_room = registry.peers, registry.rooms, live.of_room
 local code_names, CODES = core.code_names, core.codes
 local is_request = peer_host.is_request
+
+-- Which function runs, and for which message, for the statistics: C reads it after the call.
+local ran, FUNCTION, MESSAGE = core.counter(), 3, 4
 
 local priority_names = {}
 for name, number in next, core.priorities do
@@ -32,7 +36,7 @@ end
 -- What runs, for error messages, where an event has two handlers.
 local ON_CREATE, ON_DELETE = { label = "on_create" }, { label = "on_delete" }
 
-local host = { failed = errors.failed }
+local host = { failed = errors.failed, label = errors.label }
 
 -- Runs while nothing but the host's own code can be at fault.
 function host.load(_, _, path)
@@ -40,19 +44,40 @@ function host.load(_, _, path)
 end
 
 
-function host.reload()
-  return reload.reload()
+function host.reload(_, _, _, patience_ms, is_asked)
+  return reload.begin(patience_ms / 1000, is_asked ~= 0)
 end
 
 
-function host.follow_up(_, _, _, at)
-  reload.follow_up(at)
+function host.upgrade()
+  reload.upgrade()
+end
+
+
+function host.finish()
+  return reload.finish()
+end
+
+
+function host.follow_up()
+  reload.follow_up()
+end
+
+
+function host.roll_back()
+  return reload.roll_back()
+end
+
+
+function host.settle()
+  reload.settle()
 end
 
 
 function host.start()
   live.task = nil
   local handler = live.game.on_start
+  ran[FUNCTION], ran[MESSAGE] = handler, nil
   if handler then
     handler()
   end
@@ -62,6 +87,7 @@ end
 function host.stop(_, _, reason)
   live.task = nil
   local handler = live.game.on_stop
+  ran[FUNCTION], ran[MESSAGE] = handler, nil
   if handler then
     handler(reason)
   end
@@ -69,7 +95,7 @@ end
 
 
 function host.error(_, _, _, number)
-  live.task = nil
+  live.task, ran[FUNCTION] = nil, nil
   errors.tell(number)
 end
 
@@ -87,6 +113,7 @@ end
 function host.connect(peer)
   live.task = nil
   local handler = live.game.on_connect
+  ran[FUNCTION], ran[MESSAGE] = handler, nil
   if handler then
     local verdict, reason = handler(peers[peer])
     if verdict == false then
@@ -112,6 +139,7 @@ end
 function host.disconnect(peer, _, _, code)
   live.task = nil
   local handler = live.game.on_disconnect
+  ran[FUNCTION], ran[MESSAGE] = handler, nil
   local object = rawget(peers, peer)
   if handler or events.recording or object then
     object = peer_host.keep(peer)
@@ -130,6 +158,7 @@ end
 function host.packet(peer, _, data, _, _, flags, ref, packet_type, channel, priority)
   live.task = nil
   local handler = live.game.on_packet
+  ran[FUNCTION], ran[MESSAGE] = handler, nil
   if not handler then
     core.error(peer, CODES.ChannelNotFound, flags, ref, "nobody serves this channel")
     return
@@ -156,16 +185,21 @@ local function call_handler(peer, room, name, value)
   local object = room ~= 0 and room_objects[room] or nil
   local handler = object and of_room[room].on_message
   if type(handler) == "function" then
+    ran[FUNCTION], ran[MESSAGE] = handler, name
     return true, handler(object, peers[peer], name, value)
   elseif handler and handler[name] then
+    ran[FUNCTION], ran[MESSAGE] = handler[name], name
     return true, handler[name](object, peers[peer], value)
   end
   handler = live.game.on_message
   if type(handler) == "function" then
+    ran[FUNCTION], ran[MESSAGE] = handler, name
     return true, handler(peers[peer], name, value, object)
   elseif handler and handler[name] then
+    ran[FUNCTION], ran[MESSAGE] = handler[name], name
     return true, handler[name](peers[peer], value, object)
   end
+  ran[FUNCTION] = nil
   return false
 end
 
@@ -179,7 +213,7 @@ end
 
 function host.message(peer, room, body, _, _, flags, ref, packet_type)
   local name, value = messages.decode(body)
-  live.task = name
+  live.task, ran[FUNCTION] = name, nil
   if packet_type ~= 0 then
     core.error(peer, CODES.Unsupported, flags, ref,
       "this game has no schema; messages are of type 0")
@@ -214,6 +248,7 @@ end
 
 
 function host.response(peer, _, body, _, _, _, ref)
+  ran[FUNCTION] = nil
   return tasks.answer(peer, ref, body)
 end
 
@@ -223,6 +258,7 @@ end
 function host.join(peer, room)
   live.task = nil
   local handler = of_room[room].on_join
+  ran[FUNCTION], ran[MESSAGE] = handler, nil
   if handler then
     local verdict, reason = handler(room_objects[room], peers[peer])
     if verdict == false then
@@ -236,6 +272,7 @@ end
 function host.leave(peer, room, _, code)
   live.task = nil
   local handler = of_room[room].on_leave
+  ran[FUNCTION], ran[MESSAGE] = handler, nil
   if handler then
     handler(room_objects[room], peers[peer], code_names[code])
   end
@@ -245,6 +282,7 @@ end
 function host.broadcast(peer, room, data)
   live.task = nil
   local handler = of_room[room].on_broadcast
+  ran[FUNCTION], ran[MESSAGE] = handler, nil
   if not handler then
     return true
   end
@@ -261,6 +299,7 @@ end
 function host.backpressure(peer, room, _, dropped, queued)
   live.task = nil
   local handlers = room ~= 0 and of_room[room] or live.game
+  ran[FUNCTION], ran[MESSAGE] = handlers.on_backpressure, nil
   if handlers.on_backpressure then
     local object = room ~= 0 and room_objects[room] or nil
     handlers.on_backpressure(object, peers[peer], { dropped = dropped, queued = queued })
@@ -272,6 +311,7 @@ function host.room_create(_, room)
   live.task = ON_CREATE
   local object, options = room_objects[room], rooms.host.take_options(room)
   local on_create, on_room_create = of_room[room].on_create, live.game.on_room_create
+  ran[FUNCTION], ran[MESSAGE] = on_create or on_room_create, nil
   if on_create then
     on_create(object, options)
   end
@@ -286,6 +326,7 @@ function host.room_delete(_, room)
   live.task = ON_DELETE
   local object = room_objects[room]
   local on_delete, on_room_delete = of_room[room].on_delete, live.game.on_room_delete
+  ran[FUNCTION], ran[MESSAGE] = on_delete or on_room_delete, nil
   room_host.keep(object)
   rooms.host.take_options(room)
   registry.forget_room(room)
@@ -304,6 +345,7 @@ end
 
 
 function host.timer(_, _, _, id)
+  ran[FUNCTION] = nil
   return tasks.fire(id)
 end
 
@@ -319,11 +361,13 @@ function host.tick(_, room, _, passed_us, left_out)
   end
   if room ~= 0 then
     local handler = of_room[room].on_tick
+    ran[FUNCTION], ran[MESSAGE] = handler, nil
     if handler then
       handler(room_objects[room], passed_us / 1e6)
     end
   else
     local handler = live.game.on_tick
+    ran[FUNCTION], ran[MESSAGE] = handler, nil
     if handler then
       handler(passed_us / 1e6)
     end
@@ -333,6 +377,9 @@ function host.tick(_, room, _, passed_us, left_out)
 end
 
 
+if not core.is_simulated then
+  self_test.run()
+end
 math.randomseed(core.seed())
 sandbox.close()
 

@@ -51,10 +51,15 @@ end
 
 
 --- Figures of the server: peers, rooms, messages_in, deliveries, dropped, handlers, errors, and
---- memory (bytes of the Lua heap).
+--- memory (bytes of the Lua heap); and `slowest`, a list of the handlers with the worst single
+--- calls, the worst first, since the version went live: handler, calls, and in seconds total, p99
+--- and worst; file and line where it begins.
 ---@return table
 function perigee.stats()
-  return core.stats()
+  local stats = core.stats()
+  stats.slowest = core.slowest()
+  stats.timers, stats.waiting = tasks.count()
+  return stats
 end
 
 return perigee

@@ -1,13 +1,17 @@
 --- What is live now: the version of the game whose handlers are called, and what the Lua half
 --- found out about it at its load.
 
+local core = require "perigee.core"
 local registry = require "perigee.registry"
+
+local getfenv, getmetatable = debug.getfenv, debug.getmetatable
 
 local live = {
   number = 0, -- of the version that is live
   loading = nil, -- of the version whose top level runs, nil outside
+  upgrading = nil, -- true while a handler runs that may be taken back after its end
   version = nil, -- see loader.lua
-  attempt = nil, -- the version loaded last, live or not
+  attempt = nil, -- the version loaded last, live or not: its files and texts
   -- What runs, where its event does not say it: a message's name, or a table with label (what it
   -- is called) and version; nil for a plain handler.
   task = nil,
@@ -34,6 +38,74 @@ live.of_room = setmetatable({}, {
     return handlers
   end,
 })
+
+
+-- The versions of which code may still run: their hashes by number, and their numbers by
+-- environment, which is what a function belongs to a version by.
+local hashes = {}
+local numbers = setmetatable({}, { __mode = "k" })
+
+
+--- Makes a version known that is about to be loaded.
+---@param version perigee.Version
+function live.know(version)
+  numbers[version.environment] = version.number
+end
+
+
+--- The number of the version that a function is of; nil for one of the host's own.
+---@param fn function
+---@return integer?
+function live.version_of(fn)
+  local environment = getfenv(fn)
+  local meta = getmetatable(environment) -- of one that only adds to the version's (instrument.lua)
+  return numbers[environment] or meta and numbers[meta.__index]
+end
+
+
+--- Forgets the hashes of versions that are not in the set.
+---@param needed table<integer, true>
+function live.forget_hashes(needed)
+  for number in next, hashes do
+    if number ~= live.number and not needed[number] then
+      hashes[number] = nil
+    end
+  end
+end
+
+
+--- "3.1a2b3c4": a version as the log names it.
+---@param number integer
+---@return string
+function live.name(number)
+  return hashes[number] and number .. "." .. hashes[number] or tostring(number)
+end
+
+
+--- Sets the hash of a version, once all its files are known.
+---@param number integer
+---@param hash string
+function live.set_hash(number, hash)
+  hashes[number] = hash
+end
+
+
+--- The hash of a version, or "".
+---@param number integer
+---@return string
+function live.hash(number)
+  return hashes[number] or ""
+end
+
+
+--- Logs a text as one of a version.
+---@param level integer
+---@param text string
+---@param number integer? the live one if not given
+function live.log(level, text, number)
+  number = number or live.number
+  core.log(level, text, number, hashes[number] or "")
+end
 
 
 --- Takes a version into use.

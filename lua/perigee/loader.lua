@@ -1,17 +1,21 @@
 --- Loads one version of a game: its main file and what that requires, in an environment of their
 --- own. Nothing of it is live until reload.lua says so.
 
+local budget = require "perigee.budget"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 local handlers = require "perigee.handlers"
+local instrument = require "perigee.instrument"
 local live = require "perigee.live"
 local sandbox = require "perigee.sandbox"
 
-local load = load
+local to_text = core.is_simulated and require("perigee.simulated").tostring or tostring
 
 local loader = {}
 
 local EXTENSION = "%.lua$"
+local HASH_DIGITS = 7 -- that are shown
+local LINES_MAX = 1000 -- that may wait
 local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 
 --- One load of a game.
@@ -19,8 +23,11 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field number integer 1 for the first
 ---@field main string path of game.lua as the user knows it
 ---@field root string folder of the game with its slash, or ""
+---@field hash string of its files' names and texts; "" before it has been run
 ---@field files string[] paths, in the order of loading, with those that were looked for in vain
----@field texts table<string, string> by path
+---@field texts table<string, string> by path, of those that are there
+---@field stamps table<string, string> what told the state of a file when it was read, by path
+---@field environment table its globals
 ---@field table table what the main file returned
 ---@field game table<string, function|table> its handlers
 ---@field fallback table<string, function> its handlers for rooms of kinds it does not name
@@ -31,18 +38,41 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field warnings string[]
 ---@field api table what `require "perigee"` gave it
 
-local function note_file(version, path)
-  if not version.texts[path] then
+-- What a file holds when it is first asked for is what it holds for this version. The stamp is
+-- taken first, so that a change in between does not go unseen.
+local function read(version, path)
+  local text, problem = version.texts[path], version.problems[path]
+  if not version.stamps[path] then
     version.files[#version.files + 1] = path
-    version.texts[path] = ""
+    version.stamps[path] = core.file_stamp(path)
+    text, problem = core.read_file(path)
+    problem = not text and path .. ": " .. problem or nil
+    version.texts[path], version.problems[path] = text, problem
   end
+  return text, problem
 end
 
-local function read(version, path)
-  note_file(version, path)
-  local text, problem = core.read_file(path)
-  version.texts[path] = text or ""
-  return text, problem and path .. ": " .. problem
+-- What parsing made of texts, which takes most of the time of a load: of those of the live version
+-- and of the last attempt. False: of this one nothing can be made.
+local sources = {}
+
+local function instrumented(text, path)
+  local source, problem = sources[text], nil
+  if not source then
+    source, problem = instrument.source(text, path)
+    sources[text] = source or false
+  end
+  return source, problem
+end
+
+local function forget_sources(version)
+  local needed = {}
+  for _, texts in ipairs { version.texts, live.version and live.version.texts or {} } do
+    for _, text in next, texts do
+      needed[text] = sources[text]
+    end
+  end
+  sources = needed
 end
 
 -- What the file returns. Errors carry its name and line.
@@ -50,7 +80,11 @@ local function run(version, path, text)
   if text:byte(1) == 27 then
     error(path .. ": this is bytecode; games are loaded from source", 0)
   end
-  local chunk, problem = load(text, "@" .. path, "t", version.environment)
+  local source, problem = instrumented(text, path)
+  local chunk
+  if source then
+    chunk, problem = instrument.load(source, path, version.environment, budget.counter)
+  end
   if not chunk then
     error(problem, 0)
   end
@@ -113,14 +147,24 @@ local function make_require(version)
   end
 end
 
--- The function `print` of one version, whose number its lines carry.
+-- Lines that are printed before all files are known wait for the hash, which they carry.
+local function log(version, text)
+  local waiting = version.lines
+  if waiting and #waiting < LINES_MAX then
+    waiting[#waiting + 1] = text
+  else
+    live.log(core.levels.info, text, version.number)
+  end
+end
+
+-- The function `print` of one version, which its lines carry.
 local function make_print(version)
   return function(...)
     local words = {}
     for i = 1, select("#", ...) do
-      words[i] = tostring((select(i, ...)))
+      words[i] = to_text((select(i, ...)))
     end
-    core.log(core.levels.info, (table.concat(words, "\t"):gsub("%z", "\\0")), version.number)
+    log(version, (table.concat(words, "\t"):gsub("%z", "\\0")))
   end
 end
 
@@ -133,15 +177,31 @@ end
 function loader.new(game, number, api)
   local main = game:find(EXTENSION) and game or game:gsub("/+$", "") .. "/game.lua"
   local version = {
-    number = number, main = main, root = main:match "^.*/" or "", api = api,
-    files = {}, texts = {}, modules = {}, loading = {}, file_of = {},
+    number = number, main = main, root = main:match "^.*/" or "", api = api, hash = "",
+    files = {}, texts = {}, problems = {}, stamps = {}, lines = {},
+    modules = {}, loading = {}, file_of = {},
     kinds = {}, kind_tables = {}, settings = {}, warnings = {},
   }
   version.environment = sandbox.environment {
     print = make_print(version),
     require = make_require(version),
   }
+  live.know(version)
   return version
+end
+
+-- The same files have the same hash, wherever the game's folder is.
+local function hash_of(version)
+  local paths, parts = {}, {}
+  for path in next, version.texts do
+    paths[#paths + 1] = path
+  end
+  table.sort(paths)
+  for _, path in ipairs(paths) do
+    parts[#parts + 1] = path:sub(#version.root + 1)
+    parts[#parts + 1] = version.texts[path]
+  end
+  return core.hash(parts):sub(1, HASH_DIGITS)
 end
 
 local function load_main(version)
@@ -159,15 +219,77 @@ local function load_main(version)
 end
 
 
+-- A yield at the top level never comes back here, so nothing may depend on this having ended.
+local function end_load(version)
+  live.loading = nil
+  forget_sources(version)
+  version.hash = hash_of(version)
+  live.set_hash(version.number, version.hash)
+  local lines = version.lines
+  version.lines = nil
+  for _, line in ipairs(lines) do
+    live.log(core.levels.info, line, version.number)
+  end
+end
+
+
 --- Runs a version's top level and reads what it returned.
 ---@param version perigee.Version
 ---@return boolean ok
 ---@return any problem
 function loader.run(version)
-  live.loading, live.attempt = version.number, version
+  live.loading, live.attempt = version.number, { files = version.files, texts = version.texts }
   local ok, problem = pcall(load_main, version)
-  live.loading = nil
+  end_load(version)
   return ok, problem
+end
+
+
+--- Parses some of what the next load will need, if the files are the ones that they were: so many
+--- that no more than about `seconds` pass, but one at least. Returns whether there is more.
+---@param attempt table files of the last load, good or bad
+---@param seconds number
+---@return boolean
+function loader.prepare(attempt, seconds)
+  local stop = nil
+  for _, path in ipairs(attempt.files) do
+    local text = core.read_file(path)
+    if text and sources[text] == nil then
+      local now = core.read_clock()
+      stop = stop or now + seconds
+      if now > stop then
+        return true
+      end
+      instrumented(text, path)
+    end
+  end
+  return false
+end
+
+
+--- The first of the version's files that may be other than what was read of it: changed or gone
+--- since, or open for writing. With nil the version is what the files are.
+---@param version perigee.Version
+---@return string? path
+function loader.unsettled(version)
+  for _, path in ipairs(version.files) do
+    if core.file_stamp(path) ~= version.stamps[path] or core.file_is_being_written(path) then
+      return path
+    end
+  end
+end
+
+
+--- Whether files hold what they held when they were read for a version.
+---@param attempt table its files and texts
+---@return boolean
+function loader.is_same(attempt)
+  for _, path in ipairs(attempt.files) do
+    if core.read_file(path) ~= attempt.texts[path] then
+      return false
+    end
+  end
+  return true
 end
 
 return loader

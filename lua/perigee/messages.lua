@@ -4,10 +4,9 @@ local core = require "perigee.core"
 local fault = require "perigee.fault"
 local json = require("cjson.safe").new()
 local json_text = require "perigee.json_text"
-local registry = require "perigee.registry"
 
-local find = string.find
-local is_utf8, is_peer, is_room = core.is_utf8, registry.is_peer, registry.is_room
+local find, format = string.find, string.format
+local is_utf8, weigh, charge = core.is_utf8, core.weigh, core.charge
 
 local messages = {}
 
@@ -21,36 +20,44 @@ json.encode_sparse_array(true) -- holes make an object of it, not an error
 local encode_json, decode_json, NULL = json.encode, json.decode, json.null
 
 local WIDE = 1e14 -- from here on cjson loses digits
+local WEIGHT_MAX = 4 * 2 ^ 20 -- bytes of JSON at the least; max_payload is never more
+local VALUE_STEPS = 100 -- that writing a value with all digits is charged as
 
 local encode_exact = json_text.encoder(encode_json, function(value)
+  charge(VALUE_STEPS)
   return value == NULL and "null" or nil
 end)
 
--- Whether there are numbers in it of which cjson would lose digits. Raises for peers and rooms,
--- of which cjson would send some fields.
-local function inspect(value, depth)
+-- For the same bytes in each run: keys are sorted, and numbers as cjson writes them.
+local encode_sorted = core.is_simulated and json_text.encoder(encode_json, function(value)
+  charge(VALUE_STEPS)
   if type(value) == "number" then
-    return value >= WIDE or value <= -WIDE
-  elseif type(value) ~= "table" or depth > DEPTH_MAX then
-    return false
-  elseif is_peer(value) or is_room(value) then
-    fault.raise("a %s cannot be sent; send its id or its name", getmetatable(value))
+    return format("%.14g", value)
   end
-  local has_wide = false
-  for key, entry in next, value do
-    has_wide = inspect(entry, depth + 1) or has_wide or type(key) == "number" and inspect(key)
-  end
-  return has_wide
+  return value == NULL and "null" or nil
+end)
+
+-- Whether there is an object with keys whose order could be another.
+local function has_order(text)
+  local at = find(text, "{", 1, true)
+  at = at and find(text, ":", at, true)
+  return at and find(text, ":", at + 1, true) ~= nil
 end
 
+-- The encoders do not stop half-way, so what they get is weighed first, and what is too heavy for
+-- any message is not begun. Of peers and rooms cjson would send some fields.
 local function encode_value(value)
-  -- First, because it gives up early on a table that holds itself, which inspect would go through
-  -- again and again.
-  local plain, problem = encode_json(value)
-  if not plain or not inspect(value, 0) then
+  local wrong, has_wide = weigh(value, DEPTH_MAX, WEIGHT_MAX, WIDE)
+  if wrong == "peer" or wrong == "room" then
+    fault.raise("a %s cannot be sent; send its id or its name", wrong)
+  elseif wrong == "heavy" then
+    return nil, "its JSON would be larger than any message can be"
+  end
+  local plain, problem = encode_json(value) -- says so of what is nested too deep
+  if not plain or not (has_wide or encode_sorted and has_order(plain)) then
     return plain, problem
   end
-  local ok, text = pcall(encode_exact, value)
+  local ok, text = pcall(has_wide and encode_exact or encode_sorted, value)
   return ok and text or nil, text
 end
 

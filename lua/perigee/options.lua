@@ -1,12 +1,16 @@
 --- The last argument of whatever sends: priority, reliable, except, key.
 
 local core = require "perigee.core"
+local each = require "perigee.each"
 local fault = require "perigee.fault"
 local registry = require "perigee.registry"
 
 local PRIORITIES = core.priorities
 local RELIABLE = core.flags.reliable
+local ENTRY_STEPS = 20 -- that reading an entry of a list is charged as
 local WORDS = { "priority", "reliable", "except", "key" }
+
+local charge = core.charge
 
 local options = {}
 
@@ -31,7 +35,8 @@ function options.ids(peers, what)
     fault.raise("%s must be a peer or a list of peers, not %s", what, fault.kind(peers))
   end
   local ids = {}
-  for key, peer in next, peers do
+  for key, peer in each(peers) do
+    charge(ENTRY_STEPS)
     if not registry.is_peer(peer) then
       fault.raise("%s must be a peer or a list of peers; entry %s is %s", what, tostring(key),
         fault.kind(peer))
@@ -46,6 +51,7 @@ end
 ---@param id integer of a peer
 ---@return boolean
 function options.leaves_out(except, id)
+  charge(#except)
   for _, left_out in ipairs(except) do
     if left_out == id then
       return true
@@ -75,7 +81,7 @@ function options.read(given)
     return priority, flags, key, except
   end
   fault.check("options", given, "table")
-  for word, value in next, given do
+  for word, value in each(given) do
     if word == "priority" then
       priority = read_priority(value)
     elseif word == "reliable" then

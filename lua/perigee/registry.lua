@@ -3,6 +3,8 @@
 
 local core = require "perigee.core"
 
+local OBJECT_STEPS = 50 -- that finding or making an object is charged as
+
 local registry = {}
 
 --- Metatables of the objects. What getmetatable gives is their class, as a word.
@@ -85,6 +87,7 @@ end
 function registry.list(ids, objects)
   local list = {}
   for i = 1, #ids do
+    core.charge(OBJECT_STEPS)
     list[i] = objects[ids[i]]
   end
   return list

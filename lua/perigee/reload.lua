@@ -1,21 +1,33 @@
 --- Puts a version of the game in the place of another, in one step or not at all.
+---
+--- C calls reload.begin, reload.upgrade for each room that has an on_upgrade, and reload.finish,
+--- with no other event in between. What all of them ask for waits until finish has decided; so
+--- does whatever holds outside of these files: configuration, room kinds, the revoked timers.
 
 local core = require "perigee.core"
+local each = require "perigee.each"
 local events = require "perigee.events"
 local fault = require "perigee.fault"
 local handlers = require "perigee.handlers"
 local live = require "perigee.live"
 local loader = require "perigee.loader"
 local perigee = require "perigee.init"
+local probation = require "perigee.probation"
 local registry = require "perigee.registry"
+local report = require "perigee.report"
 local state = require "perigee.state"
 local tasks = require "perigee.tasks"
+local undo = require "perigee.undo"
 
 local reload = {}
 
+local FAILED_MAX = 10 -- one room in so many may fail in on_upgrade
+local PREPARE_SECONDS = 0.002 -- of parsing in one turn; what else goes on does so in between
+
 local game -- its path, as the user gave it
-local follow_ups = {} -- handlers of the new version that come next: rooms' ids, or 0 for on_reload
-local from -- the version before the live one
+local last_number = 0 -- of the versions that went live, for however short a time
+local step -- the reload that is under way, see reload.begin
+local spare -- the version before the live one, while it may have to come back
 
 -- A copy of a table of the API, which says so when a script asks it for what it has not.
 local function copy_api(what, source)
@@ -41,11 +53,14 @@ local function make_api(shared)
   return api
 end
 
-local function tell_files(version, ok)
-  local files = { unpack(version.files) }
-  if not ok and live.version then
-    for _, path in ipairs(live.version.files) do
-      files[#files + 1] = not version.texts[path] and path or nil
+-- Of the new version and of the one that is live: a broken version may not get to ask for all of
+-- its files, and what it waits for may be an old one's.
+local function tell_files(version, other)
+  local files, known = {}, {}
+  for _, source in ipairs { version, other } do
+    for _, path in ipairs(source.files) do
+      files[#files + 1] = not known[path] and path or nil
+      known[path] = true
     end
   end
   core.files(files)
@@ -61,7 +76,7 @@ local function sorted(set)
 end
 
 local function check_config(version)
-  for key in next, version.config do
+  for key in each(version.config) do
     if type(key) ~= "string" then
       error(("%s: config has the key %s; its keys are names"):format(version.main,
         tostring(key)), 0)
@@ -81,29 +96,30 @@ local function tell_config(version)
   end
 end
 
-local function export()
-  if live.version then
+function events.on_change()
+  if live.version and not step then
     handlers.export(live.version, events)
   end
 end
 
-events.on_change = export
-
--- Loads and checks; then takes the version into use, which cannot fail.
-local function take(version)
-  local ok, problem = loader.run(version)
-  tell_files(version, ok)
-  if not ok then
-    error(problem, 0)
-  end
+-- Everything that can be wrong with a version that has been run.
+local function check(version)
   state.check(rawget(version.api, "state"))
   tell_config(version)
+end
+
+-- Makes what has been checked hold, which cannot fail.
+local function take(version)
   live.set(version)
+  last_number = math.max(last_number, version.number)
   events.begin_window(version.game.on_tick ~= nil)
-  export()
+  handlers.export(version, events)
   core.config_end(true)
+end
+
+local function warn(version)
   for _, warning in ipairs(version.warnings) do
-    core.log(core.levels.warn, warning, version.number)
+    live.log(core.levels.warn, warning, version.number)
   end
 end
 
@@ -111,107 +127,233 @@ end
 --- The first load.
 ---@param path string
 ---@return integer version
+---@return string hash
 function reload.load(path)
   game = path
-  take(loader.new(game, 1, make_api {}))
-  return live.number
+  local version = loader.new(game, 1, make_api {})
+  local ok, problem = loader.run(version)
+  tell_files(version)
+  if not ok then
+    error(problem, 0)
+  end
+  check(version)
+  take(version)
+  warn(version)
+  return version.number, version.hash
 end
 
--- What changed -----------------------------------------------------------------------------
+-- A reload, step by step -------------------------------------------------------------------
 
-local function add_list(parts, what, list)
-  if #list > 0 then
-    parts[#parts + 1] = what .. " " .. table.concat(list, ", ")
-  end
-end
-
-local function compare_files(parts, old, new)
-  local changed, added, removed = {}, {}, {}
-  for path, text in next, new.texts do
-    local list = old.texts[path] == nil and added or old.texts[path] ~= text and changed
-    if list then
-      list[#list + 1] = path
-    end
-  end
-  for path in next, old.texts do
-    removed[#removed + 1] = new.texts[path] == nil and path or nil
-  end
-  for i, list in ipairs { changed, added, removed } do
-    table.sort(list)
-    add_list(parts, ({ "changed", "added", "removed" })[i], list)
-  end
-end
-
-local function compare_handlers(parts, old, new)
-  local before, after, added, removed = handlers.names(old), handlers.names(new), {}, {}
-  for name in next, after do
-    added[#added + 1] = not before[name] and name or nil
-  end
-  for name in next, before do
-    removed[#removed + 1] = not after[name] and name or nil
-  end
-  table.sort(added)
-  table.sort(removed)
-  add_list(parts, "new handlers", added)
-  add_list(parts, "handlers gone:", removed)
-end
-
-local function describe(old, new, revoked, kept)
-  local parts = { "version " .. new.number }
-  compare_files(parts, old, new)
-  compare_handlers(parts, old, new)
-  if #parts == 1 then
-    parts[2] = "nothing changed"
-  end
-  if revoked > 0 then
-    parts[#parts + 1] = ("%d timers and tasks revoked"):format(revoked)
-  end
-  if kept > 0 then
-    parts[#parts + 1] = ("%d timers and tasks go on with old code"):format(kept)
-  end
-  return table.concat(parts, "; ")
-end
-
-local function list_follow_ups(version)
-  follow_ups = {}
+local function list_rooms(version)
+  local ids = {}
+  live.set(version)
   for _, id in ipairs(core.rooms(true)) do
     if live.of_room[id].on_upgrade then
-      follow_ups[#follow_ups + 1] = id
+      ids[#ids + 1] = id
     end
   end
-  if version.game.on_reload then
-    follow_ups[#follow_ups + 1] = 0
+  return ids
+end
+
+-- What has been read may be half of what is being saved: then all of it is read again a little
+-- later. A version that is broken because of that is not worth telling of, either.
+local function is_too_early(version, patience)
+  local path = loader.unsettled(version)
+  if path and patience > 0 then
+    undo.run_all()
+    return true
+  elseif path then
+    live.log(core.levels.warn, path .. " keeps changing; it is taken as it was just now",
+      version.number)
   end
 end
 
 
---- Loads the game again. Returns the new version's number, what changed, and how many follow-ups
---- there are; raises an error when the old version has to go on.
----@return integer version
----@return string report
----@return integer follow_ups
-function reload.reload()
-  local old = live.version
-  local new = loader.new(game, old.number + 1, make_api(rawget(old.api, "state") or {}))
-  take(new)
-  from = old.number
-  local revoked, kept = tasks.revoke(new.number)
-  list_follow_ups(new)
-  return new.number, describe(old, new, revoked, kept), #follow_ups
+--- Loads the game again and checks it. On success its top level has been run and on_upgrade comes
+--- next (reload.upgrade, then reload.finish), and nothing of it holds yet. Raises an error when the
+--- old version has to go on.
+---@param patience number seconds for which files that are just being written can be waited for
+---@param is_asked boolean whether somebody wants it even if no file has changed
+---@return string outcome "upgrade", "more" (to be called again, in another turn), "again" (files are
+--- being written: a little later) or "same" (nothing changed)
+---@return integer? rooms
+function reload.begin(patience, is_asked)
+  if not is_asked and loader.is_same(live.attempt) then
+    return "same"
+  end
+  if loader.prepare(live.attempt, PREPARE_SECONDS) then
+    return "more"
+  end
+  local old, began = live.version, core.read_clock()
+  local new = loader.new(game, last_number + 1, make_api(rawget(old.api, "state") or {}))
+  local ok, problem = loader.run(new)
+  tell_files(new, old)
+  if is_too_early(new, patience) then
+    return "again"
+  elseif not ok then
+    error(problem, 0)
+  end
+  local loaded = core.read_clock()
+  check(new)
+  step = { old = old, new = new, began = began, loaded = loaded, at = 0, failed = 0, done = {} }
+  step.rooms = list_rooms(new)
+  probation.begin(new.number)
+  return "upgrade", #step.rooms
 end
 
 
---- Runs one of the handlers that follow a reload.
----@param at integer
-function reload.follow_up(at)
-  local id = follow_ups[at]
-  local is_game = id == 0
-  live.task = { label = is_game and "on_reload" or "on_upgrade", version = live.number }
-  core.adopt(id, is_game)
-  if is_game then
-    live.game.on_reload(from, live.number)
-  elseif registry.rooms[id] then
-    live.of_room[id].on_upgrade(registry.rooms[id], from, live.number)
+-- The on_upgrade that was called last did not come back.
+local function note_failure()
+  local id = step.room
+  if id then
+    step.room, step.failed = nil, step.failed + 1
+    step.first = step.first or ("room %q: %s"):format(core.room_name(id) or "?",
+      probation.last or "?")
+  end
+end
+
+local function is_undone()
+  return step.failed * FAILED_MAX > #step.rooms
+end
+
+
+--- Calls the next room's on_upgrade. What it asks for is carried out when the reload is final.
+function reload.upgrade()
+  note_failure()
+  step.at = step.at + 1
+  local id = step.rooms[step.at]
+  if not id or is_undone() then
+    return
+  end
+  local room, old, new = registry.rooms[id], step.old, step.new
+  live.task = { label = "on_upgrade", version = new.number }
+  core.adopt(id, false)
+  undo.hold()
+  local snapshot = state.remember(room)
+  undo.push(state.bring_back, snapshot)
+  step.room, live.upgrading = id, true
+  live.of_room[id].on_upgrade(room, old.number, new.number)
+  step.room, live.upgrading = nil, nil
+  step.done[#step.done + 1] = snapshot
+end
+
+
+local function describe_rooms(parts)
+  local done = #step.done
+  if done > 0 then
+    parts[#parts + 1] = report.count(done, "room") .. " upgraded"
+  end
+  if step.failed > 0 then
+    parts[#parts + 1] = ("on_upgrade failed for %s, whose old state stays; first %s"):format(
+      report.count(step.failed, "room"), step.first)
+  end
+end
+
+local function describe(revoked, groups)
+  local parts = report.changes(step.old, step.new)
+  if #revoked > 0 then
+    parts[#parts + 1] = report.count(#revoked, "timer or task", "timers and tasks")
+      .. " revoked"
+  end
+  parts[#parts + 1] = report.old_code(groups)
+  describe_rooms(parts)
+  parts[#parts + 1] = ("paused %.1f ms (%.1f loading)"):format(
+    (core.read_clock() - step.began) * 1000, (step.loaded - step.began) * 1000)
+  return report.join(report.version(step.new), parts)
+end
+
+-- As if it had never been loaded, but for its number.
+local function give_up()
+  local old, new = step.old, step.new
+  last_number = new.number
+  undo.run_all()
+  core.config_end(false)
+  live.set(old)
+  probation.stop()
+  local text = ("on_upgrade failed for %d of %s, so %s is not taken; first %s"):format(step.failed,
+    report.count(#step.rooms, "room"), report.version(new), step.first)
+  step = nil
+  return false, old.number, old.hash, text
+end
+
+local function make_final()
+  local old, new = step.old, step.new
+  take(new)
+  local revoked = tasks.revoke(new.number)
+  local groups, versions = tasks.old_code()
+  versions[old.number] = true
+  live.forget_hashes(versions)
+  spare = { version = old, revoked = revoked, snapshots = step.done, at = core.now() }
+  probation.start(core.rollback_errors())
+  local text = describe(revoked, groups)
+  warn(new)
+  step = nil
+  return true, new.number, new.hash, text, new.game.on_reload ~= nil
+end
+
+
+--- Decides. If the reload is final it holds from here on; if not, nothing of it ever did.
+---@return boolean is_final
+---@return integer number of the version that is live
+---@return string hash
+---@return string text what happened
+---@return boolean? has_handler whether on_reload is to be called
+function reload.finish()
+  note_failure()
+  live.upgrading = nil
+  if is_undone() then
+    return give_up()
+  end
+  return make_final()
+end
+
+
+--- Calls on_reload.
+function reload.follow_up()
+  live.task = { label = "on_reload", version = live.number }
+  core.adopt(0, true)
+  local from = spare and spare.version.number or live.number
+  live.game.on_reload(from, live.number)
+end
+
+-- Back ---------------------------------------------------------------------------------------
+
+
+--- Puts the version before the live one back, if that has made too many errors.
+---@return integer? number nil: it stays
+---@return string? hash
+---@return string? text
+function reload.roll_back()
+  if not spare or probation.number ~= live.number then
+    return nil
+  end
+  local broken, old = live.version, spare.version
+  tell_config(old)
+  take(old)
+  tell_files(old, broken)
+  local revoked = tasks.revoke(old.number)
+  tasks.restore(spare.revoked, spare.at)
+  for i = #spare.snapshots, 1, -1 do
+    state.bring_back(spare.snapshots[i])
+  end
+  local parts = {
+    ("handlers of %s failed %s in its first seconds"):format(report.version(broken),
+      report.count(probation.failures, "time")),
+    "last: " .. tostring(probation.last),
+    ("%s revoked, %d set again"):format(
+      report.count(#revoked, "timer or task", "timers and tasks"), #spare.revoked),
+  }
+  spare = nil
+  probation.stop()
+  return old.number, old.hash, report.join(report.version(old) .. " is back", parts)
+end
+
+
+--- The live version is there for good: what was kept for going back goes.
+function reload.settle()
+  if spare and probation.is_over() then
+    spare = nil
+    probation.stop()
   end
 end
 

@@ -1,9 +1,12 @@
---- What scripts may use. Each version of a game gets an environment of its own with copies of the
---- libraries' tables, so that nothing it does to them reaches another version or the host; and
+--- What scripts may use. Each version of a game gets an environment of its own, with libraries that
+--- it can read but not change, so that nothing it does reaches another version or the host; and
 --- the real global table, which some functions would hand out, is cleared of everything else.
 
+local budget = require "perigee.budget"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
+local text = require "perigee.text"
+local simulated = core.is_simulated and require "perigee.simulated"
 
 local sandbox = {}
 
@@ -11,6 +14,7 @@ local traceback, getmetatable, date, os_time = debug.traceback, debug.getmetatab
 local globals = _G
 
 local WORDS_MAX = 64 -- that core.nearest takes
+local DATE_FORMAT_MAX = 200 -- bytes
 
 local BASE = {
   "_VERSION", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal",
@@ -77,44 +81,33 @@ function libraries.os.time(when)
 end
 
 function libraries.os.date(format, when)
+  if format ~= nil then
+    fault.check("the format", format, "string")
+    if #format > DATE_FORMAT_MAX then
+      fault.raise("the format of a date has at most %d bytes", DATE_FORMAT_MAX)
+    end
+  end
   return date(format, when or core.time())
 end
 
--- What nests on the C stack has to end before that does: Lua's own limits do not cover it.
-local function check_stack()
-  if not core.has_stack() then
-    fault.raise "stack overflow"
+-- What keeps to the budget, in the place of what does not.
+base.pcall, base.xpcall = budget.pcall, budget.xpcall
+for _, name in ipairs { "resume", "running", "wrap" } do
+  libraries.coroutine[name] = budget[name]
+end
+
+for name, replacements in next, { string = text.string, table = text.table } do
+  for key, fn in next, replacements do
+    libraries[name][key] = fn
   end
 end
-
-local gsub, resume, wrap = string.gsub, coroutine.resume, coroutine.wrap
-local running = coroutine.running
-
-function libraries.string.gsub(...)
-  check_stack()
-  return gsub(...)
+for key, fn in next, text.base do
+  base[key] = fn
 end
 
-function libraries.coroutine.resume(...)
-  check_stack()
-  return resume(...)
-end
-
-function libraries.coroutine.wrap(fn)
-  fault.check("the coroutine", fn, "function")
-  local go_on = wrap(fn)
-  return function(...)
-    check_stack()
-    return go_on(...)
-  end
-end
-
--- The coroutines of handlers are the host's to resume; in them it is nil, as in a main program.
-function libraries.coroutine.running()
-  if core.may_wait() then
-    return nil
-  end
-  return running()
+if simulated then
+  base.next, base.pairs, base.tostring = simulated.next, simulated.pairs, simulated.tostring
+  libraries.os.clock, date = simulated.clock, simulated.date
 end
 
 -- Those that it has, and some of those that a game has put in with rawset.
@@ -146,6 +139,18 @@ local function on_write(_, name)
     name:find "^on_" and "function game." .. name or "local " .. name)
 end
 
+-- Stands for a library's table, which a script can read but not change. What rawset does to it
+-- stays with its version of the game. Compiled code does not pay for the step in between.
+local function freeze(name, library)
+  return setmetatable({}, {
+    __index = library,
+    __newindex = function(_, key)
+      fault.raise("%s.%s cannot be set: the libraries are not to be changed", name, tostring(key))
+    end,
+    __metatable = "library",
+  })
+end
+
 
 --- An environment for the code of one version.
 ---@param functions table<string, function> what it has besides: print, require
@@ -153,11 +158,7 @@ end
 function sandbox.environment(functions)
   local environment = pick(base, BASE)
   for name, library in next, libraries do
-    local copy = {}
-    for key, value in next, library do
-      copy[key] = value
-    end
-    environment[name] = copy
+    environment[name] = freeze(name, library)
   end
   for name, fn in next, functions do
     environment[name] = fn

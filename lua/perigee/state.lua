@@ -1,12 +1,13 @@
 --- What survives a reload must be data: a function in it would keep old code alive. Finds the
---- first thing that is none.
+--- first thing that is none. Also remembers what a state holds, to bring it back.
 
 local core = require "perigee.core"
+local each = require "perigee.each"
 local fault = require "perigee.fault"
 local registry = require "perigee.registry"
 local room = require "perigee.room"
 
-local getmetatable = debug.getmetatable
+local getmetatable, setmetatable = debug.getmetatable, debug.setmetatable
 
 local state = {}
 
@@ -52,16 +53,19 @@ local function find_fault(root)
   while size > 0 do
     local from = stack[size]
     stack[size], size = nil, size - 1
-    for key, value in next, from do
+    for key, value in each(from) do
       local wrong = not is_good(key) and key or not is_good(value) and value
       if wrong then
         return path_of(from, key, parents, keys), describe(wrong)
       end
-      if type(value) == "table" and not is_object(value) and not parents[value]
-        and value ~= root then
-        parents[value], keys[value] = from, key
-        size = size + 1
-        stack[size] = value
+      for i = 1, 2 do
+        local inner = i == 1 and value or key
+        if type(inner) == "table" and not is_object(inner) and not parents[inner]
+          and inner ~= root then
+          parents[inner], keys[inner] = from, key
+          size = size + 1
+          stack[size] = inner
+        end
       end
     end
   end
@@ -93,6 +97,67 @@ function state.check(shared)
     check(("peer.state of peer %d (%s)"):format(id, core.peer_name(id) or "?"),
       rawget(object, "state"))
   end
+end
+
+
+--- What a state held: of each table that can be reached in it, the entries.
+---@class perigee.Snapshot
+---@field room perigee.Room
+---@field root table? what room.state was; nil when nobody had asked for it yet
+---@field tables table[] all that can be reached, without doubles
+---@field entries table[] a copy of each
+
+local function copy_entries(from)
+  local copy = {}
+  for key, value in next, from do
+    copy[key] = value
+  end
+  return copy
+end
+
+
+--- Remembers a room's state. The tables themselves stay the ones that they are, so whoever else
+--- holds one of them (perigee.state, another room, a handler that waits) holds it still, whether
+--- the state is brought back or not.
+---@param object perigee.Room
+---@return perigee.Snapshot
+function state.remember(object)
+  local root = rawget(object, "state")
+  local tables, entries, seen = {}, {}, {}
+  local function note(value)
+    if type(value) == "table" and not seen[value] and not is_object(value) then
+      seen[value] = true
+      tables[#tables + 1] = value
+    end
+  end
+  note(root)
+  local at = 1
+  while tables[at] do
+    local copy = copy_entries(tables[at])
+    entries[at] = copy
+    for key, value in next, copy do
+      note(key)
+      note(value)
+    end
+    at = at + 1
+  end
+  return { room = object, root = root, tables = tables, entries = entries }
+end
+
+
+--- Makes a room's state what it was.
+---@param snapshot perigee.Snapshot
+function state.bring_back(snapshot)
+  for i, target in ipairs(snapshot.tables) do
+    setmetatable(target, nil)
+    for key in next, target do
+      target[key] = nil
+    end
+    for key, value in next, snapshot.entries[i] do
+      target[key] = value
+    end
+  end
+  rawset(snapshot.room, "state", snapshot.root)
 end
 
 return state

@@ -7,6 +7,7 @@ local options = require "perigee.options"
 local registry = require "perigee.registry"
 
 local TARGETS = core.targets
+local ENTRY_STEPS = 10 -- that an entry of a list is charged as
 
 local targets = {}
 
@@ -26,6 +27,7 @@ local function join_lists(a, b)
   end
   local list = {}
   for _, from in ipairs { a, b } do
+    core.charge(#from * ENTRY_STEPS)
     for _, id in ipairs(from) do
       list[#list + 1] = id
     end
@@ -73,6 +75,7 @@ local function send_to_group(ids, name, body, value_at, priority, flags, key, ex
     left_out[id] = true
   end
   for _, id in ipairs(ids) do
+    core.charge(ENTRY_STEPS)
     if not left_out[id] then
       left_out[id] = true
       core.send(TARGETS.peer, id, 0, name, body, value_at, priority, flags, 0, key)

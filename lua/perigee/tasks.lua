@@ -6,11 +6,14 @@ local core = require "perigee.core"
 local fault = require "perigee.fault"
 local live = require "perigee.live"
 local messages = require "perigee.messages"
+local registry = require "perigee.registry"
 local undo = require "perigee.undo"
 
+local getinfo = debug.getinfo
 local running, yield = coroutine.running, coroutine.yield
 local is_yieldable = coroutine.isyieldable
 
+local ran, FUNCTION, MESSAGE = core.counter(), 3, 4 -- as in host.lua
 local TICK = core.events.tick
 local REF_MAX = 65535
 local INTERVAL_MIN = 0.001 -- seconds
@@ -19,13 +22,14 @@ local tasks = {}
 
 --- What happens when a timer fires.
 ---@class perigee.TimerEntry
----@field id integer
----@field version integer of the game that it belongs to
+---@field id integer of the core's timer; another one when a rollback has set it anew
+---@field version integer of the game whose code it calls
 ---@field owned boolean whether it ends with that version
+---@field due number when it fires, by core.now
 ---@field room perigee.Room? with which it dies
 ---@field fn function|string?
 ---@field label string what it is called in error messages
----@field repeats boolean?
+---@field interval number? seconds between firings of one that repeats
 ---@field args table? with its size in n
 ---@field co thread? that waits; the rest of the entry is then as core.wait gave it
 
@@ -34,6 +38,10 @@ local by_room = {} -- room id -> set of the ids of its timers
 local asks = {} -- peer id -> ref -> entry that waits for the answer
 local ticking = {} -- room id (0: the game) whose on_tick waits -> true
 local last_ref = 0
+
+-- The entries of the timers that scripts hold. An entry cannot be part of the object itself,
+-- which is open to the script.
+local held = setmetatable({}, { __mode = "k" })
 
 local function add(entry)
   timers[entry.id] = entry
@@ -72,11 +80,8 @@ function Timer:cancel()
   if type(self) ~= "table" or getmetatable(self) ~= "timer" then
     fault.raise "a timer's method is called with a colon: timer:cancel()"
   end
-  if type(self) ~= "table" or getmetatable(self) ~= "timer" then
-    fault.raise "timer:cancel is called with a colon, on a timer"
-  end
-  local entry = timers[self.id]
-  if not entry then
+  local entry = held[self]
+  if not entry or timers[entry.id] ~= entry then
     return false
   end
   core.timer_cancel(entry.id)
@@ -111,10 +116,13 @@ end
 
 local function set(entry, delay, interval)
   entry.id, entry.owned = core.timer_set(delay, interval)
-  entry.version = live.running()
+  entry.due = core.now() + delay
+  entry.version = type(entry.fn) == "function" and live.version_of(entry.fn) or live.running()
   add(entry)
   undo.push(remove, entry)
-  return setmetatable({ id = entry.id }, timer_class)
+  local timer = setmetatable({ id = entry.id }, timer_class)
+  held[timer] = entry
+  return timer
 end
 
 
@@ -139,7 +147,7 @@ function tasks.every(seconds, fn, room)
     fault.raise("the interval must be at least %s seconds, not %s", INTERVAL_MIN, seconds)
   end
   check_function(fn, room)
-  return set({ fn = fn, room = room, label = label_of(fn), repeats = true }, seconds, seconds)
+  return set({ fn = fn, room = room, label = label_of(fn), interval = seconds }, seconds, seconds)
 end
 
 
@@ -162,7 +170,9 @@ local function find_function(entry)
 end
 
 local function run(entry)
-  if not entry.repeats then
+  if entry.interval then
+    entry.due = core.now() + entry.interval
+  else
     remove(entry)
   end
   if type(entry.fn) == "string" then
@@ -171,6 +181,7 @@ local function run(entry)
   live.task = entry
   core.adopt(entry.room and entry.room.id or 0, entry.owned)
   local fn = find_function(entry)
+  ran[FUNCTION], ran[MESSAGE] = fn, nil
   if entry.args then
     fn(unpack(entry.args, 1, entry.args.n))
   else
@@ -186,6 +197,9 @@ end
 function tasks.check_may_wait(what)
   if live.loading then
     fault.raise("%s cannot wait while the game is being loaded", what)
+  elseif live.upgrading then
+    fault.raise("%s cannot wait in on_upgrade: all rooms are upgraded in one step; what takes "
+      .. "time goes into perigee.spawn or on_reload", what)
   elseif not core.may_wait() then
     fault.raise("%s cannot wait in a coroutine of your own; use perigee.spawn instead of it", what)
   elseif not is_yieldable() then
@@ -202,7 +216,9 @@ local function park(entry, seconds)
     task = { version = live.number, label = live.label() }
   end
   entry.id = core.timer_set(seconds, 0)
+  entry.due = core.now() + seconds
   entry.co, entry.task, entry.version = running(), task, task.version
+  entry.ran, entry.ran_for = ran[FUNCTION], ran[MESSAGE]
   entry.type, entry.peer, entry.room_id, entry.flags, entry.ref, entry.priority,
     entry.packet_type, entry.owned, entry.data = core.wait()
   -- What a room's timer or task waits for ends with the room; its handlers go on.
@@ -218,6 +234,7 @@ end
 local function wake(entry, ...)
   remove(entry)
   live.task = entry.task
+  ran[FUNCTION], ran[MESSAGE] = entry.ran, entry.ran_for
   return entry.co, entry.type, entry.peer, entry.room_id, entry.flags, entry.ref,
     entry.priority, entry.packet_type, entry.owned, entry.data, ...
 end
@@ -339,30 +356,134 @@ function tasks.drop_room(room)
 end
 
 
---- Ends what belongs to versions before this one. Returns how many timers and tasks that were,
---- and how many go on with functions of an older version. An on_tick of those that still waits
---- does not hold up the new version's.
+-- Versions ---------------------------------------------------------------------------------
+
+
+--- Ends what belongs to other versions than this one: owned timers and tasks. An on_tick of those
+--- that still waits does not hold up this one's.
 ---@param number integer
----@return integer revoked
----@return integer old
+---@return perigee.TimerEntry[] revoked
 function tasks.revoke(number)
-  local revoked, old = {}, 0
+  local revoked = {}
   ticking = {}
   for _, entry in next, timers do
-    if entry.version < number then
-      if entry.owned then
-        revoked[#revoked + 1] = entry
-      elseif type(entry.fn) ~= "string" then
-        old = old + 1
-      end
+    if entry.owned and entry.version ~= number then
+      revoked[#revoked + 1] = entry
     end
   end
   for _, entry in ipairs(revoked) do
     core.timer_cancel(entry.id)
     remove(entry)
   end
-  return #revoked, old
+  return revoked
 end
+
+
+-- An answer that came in between is lost; one that comes late is not.
+local function listen_again(entry)
+  local peer, ref = entry.asked, entry.ask_ref
+  if not peer then
+    return
+  elseif asks[peer] and asks[peer][ref] then
+    entry.asked = nil
+  else
+    asks[peer] = asks[peer] or {}
+    asks[peer][ref] = entry
+  end
+end
+
+
+--- Sets again what revoke has ended, for the time that was left by then.
+---@param revoked perigee.TimerEntry[]
+---@param at number when that was, by core.now
+function tasks.restore(revoked, at)
+  for _, entry in ipairs(revoked) do
+    local room = entry.room
+    if not room or rawget(registry.rooms, room.id) == room then
+      local delay = math.max(0, entry.due - at)
+      entry.id = core.timer_set(delay, entry.interval or 0)
+      entry.due = core.now() + delay
+      add(entry)
+      listen_again(entry)
+    end
+  end
+end
+
+
+-- The outermost function of the game in a coroutine that waits: the handler or task.
+local function waiting_in(co)
+  local found
+  for level = 0, 250 do
+    local info = getinfo(co, level, "S")
+    if not info then
+      return found
+    end
+    if info.what ~= "C" and info.source:sub(1, 13) ~= "@lua/perigee/" then
+      found = info
+    end
+  end
+  return found
+end
+
+-- What it is in words, and where its function begins.
+local function describe_code(entry)
+  local info = entry.co and waiting_in(entry.co) or not entry.co and getinfo(entry.fn, "S")
+  local what = entry.args and "task" or "timer"
+  if entry.co then
+    what = "waiting " .. (entry.task.label or "handler")
+  end
+  if not info or info.what == "C" or info.source:sub(1, 13) == "@lua/perigee/" then
+    return what, "a built-in function"
+  end
+  return what, ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined)
+end
+
+
+--- What still holds code of other versions than the live one, the most numerous first.
+---@return { what: string, place: string, count: integer }[] groups
+---@return table<integer, true> versions
+function tasks.old_code()
+  local groups, by_name, versions = {}, {}, {}
+  for _, entry in next, timers do
+    if entry.version ~= live.number and (entry.co or type(entry.fn) == "function") then
+      versions[entry.version] = true
+      local what, place = describe_code(entry)
+      local name = what .. " " .. place
+      if not by_name[name] then
+        by_name[name] = { what = what, place = place, count = 0 }
+        groups[#groups + 1] = by_name[name]
+      end
+      by_name[name].count = by_name[name].count + 1
+    end
+  end
+  table.sort(groups, function(a, b)
+    if a.count ~= b.count then
+      return a.count > b.count
+    elseif a.place ~= b.place then
+      return a.place < b.place
+    end
+    return a.what < b.what
+  end)
+  return groups, versions
+end
+
+
+--- How many timers are set and tasks have not begun yet, and how many handlers and tasks wait.
+---@return integer timers
+---@return integer waiting
+function tasks.count()
+  local set_count, waiting = 0, 0
+  for _, entry in next, timers do
+    if entry.co then
+      waiting = waiting + 1
+    else
+      set_count = set_count + 1
+    end
+  end
+  return set_count, waiting
+end
+
+-- Ticks ------------------------------------------------------------------------------------
 
 
 --- Whether an on_tick waits, of the room or (0) the game.

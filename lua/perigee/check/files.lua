@@ -1,0 +1,254 @@
+--- What can be said of a game's files without running them: those that do not parse, globals that there
+--- are not, modules that are not there. A load meets these only on the lines that it runs.
+
+local source = require "perigee.check.source"
+local tool = require "perigee.tool"
+
+local DEPTH_MAX = 12 -- of folders in folders; links may lead round in circles
+local FILES_MAX = 5000
+
+-- What an editor is told of the sandbox is what there is.
+local SANDBOX = "perigee/meta/sandbox.lua"
+local LIBRARIES = { "bit", "coroutine", "math", "string", "table" }
+
+local REASONS = {
+  io = "scripts have no files",
+  load = "code comes from the game's files; use require",
+  loadstring = "code comes from the game's files; use require",
+  loadfile = "code comes from the game's files; use require",
+  dofile = "code comes from the game's files; use require",
+  module = "return a table instead",
+  collectgarbage = "memory is the host's",
+  ffi = "scripts have no ffi",
+  package = "use require",
+}
+
+local files = {}
+
+
+--- The main file of a game.
+---@param game string a folder with a game.lua, or a .lua file
+---@return string path
+function files.main(game)
+  if game:find "%.lua$" then
+    return game
+  end
+  return (game:gsub("/+$", "") .. "/game.lua")
+end
+
+
+---@param path string
+---@return string? text
+function files.read(path)
+  local file = tool.kind(path) == "file" and io.open(path, "rb")
+  if not file then
+    return nil
+  end
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+
+-- Compiles a file. Returns nil and a finding when it does not parse.
+local function compile(path, text, kind, remark)
+  local fn, problem = loadstring(text, "@" .. path)
+  if fn then
+    return fn
+  end
+  local line, message = problem:match ":(%d+): (.*)$"
+  return nil, {
+    path = path, line = tonumber(line), kind = kind, message = (message or problem) .. (remark or ""),
+  }
+end
+
+-- The game's own files -----------------------------------------------------------------------
+
+
+local function find_module(root, name)
+  local stem = root .. name:gsub("%.", "/")
+  for _, ending in ipairs { ".lua", "/init.lua" } do
+    local text = files.read(stem .. ending)
+    if text then
+      return stem .. ending, text
+    end
+  end
+  stem = stem:gsub("^%./", "")
+  return nil, ("%s.lua or %s/init.lua"):format(stem, stem)
+end
+
+local function add_missing(found, path, module, tried)
+  found[#found + 1] = {
+    path = path, line = module.line, kind = "error",
+    message = ("there is no module %q: no file %s"):format(module.name, tried),
+  }
+end
+
+local visit
+
+local function visit_modules(game, path, used, found)
+  for _, module in ipairs(used.modules) do
+    local is_ours = module.name ~= "perigee" and not module.name:find "^perigee%."
+      and module.name:find "^[%w_-]+[%w_.-]*$" and not module.name:find "%.%."
+    if is_ours then
+      local module_path, text = find_module(game.root, module.name)
+      if module_path then
+        visit(game, module_path, text, found)
+      else
+        add_missing(found, path, module, text)
+      end
+    end
+  end
+end
+
+-- A file that the game runs, and those that it requires by name.
+function visit(game, path, text, found)
+  if game.used[path] ~= nil then
+    return
+  end
+  local fn, problem = compile(path, text, "error")
+  game.used[path] = fn and source.read(fn) or false
+  found[#found + 1] = problem
+  if fn then
+    visit_modules(game, path, game.used[path], found)
+  end
+end
+
+-- Globals ------------------------------------------------------------------------------------
+
+
+local function known_globals()
+  local known, text = {}, tool.bundled(SANDBOX)[SANDBOX]
+  for name in text:gmatch "\nfunction ([%w_]+)%(" do
+    known[name] = true
+  end
+  for name in text:gmatch "\n([%w_]+) = " do
+    known[name] = true
+  end
+  for _, name in ipairs(LIBRARIES) do
+    known[name] = true
+  end
+  return known
+end
+
+-- A game may declare globals after all, with rawset: then the name is one of its texts.
+local function declared(game)
+  local names = {}
+  for _, used in pairs(game.used) do
+    for _, read in ipairs(used and used.reads or {}) do
+      if read.name == "rawset" then
+        for name in pairs(used.texts) do
+          names[name] = true
+        end
+      end
+    end
+  end
+  return names
+end
+
+local function explain(name, known)
+  if REASONS[name] then
+    return " (" .. REASONS[name] .. ")"
+  end
+  local words = {}
+  for word in pairs(known) do
+    words[#words + 1] = word
+  end
+  table.sort(words)
+  local meant = tool.nearest(name, words)
+  return meant and "; did you mean " .. meant .. "?" or ""
+end
+
+-- One finding for each name in a file, at its first line.
+local function add_globals(found, path, uses, is_known, describe)
+  local first = {}
+  for _, use in ipairs(uses) do
+    local known = first[use.name]
+    if not is_known(use.name) and (not known or use.line < known) then
+      first[use.name] = use.line
+    end
+  end
+  for name, line in pairs(first) do
+    found[#found + 1] = { path = path, line = line, kind = "error", message = describe(name) }
+  end
+end
+
+local function check_globals(game, found)
+  local known, of_game = known_globals(), declared(game)
+  for path, used in pairs(game.used) do
+    if used then
+      local is_written = {}
+      for _, write in ipairs(used.writes) do
+        is_written[write.name] = true
+      end
+      add_globals(found, path, used.writes, function(name)
+        return known[name] or of_game[name]
+      end, function(name)
+        return ("%s is not declared; write `%s`"):format(name,
+          name:find "^on_" and "function game." .. name or "local " .. name)
+      end)
+      add_globals(found, path, used.reads, function(name)
+        return known[name] or of_game[name] or is_written[name]
+      end, function(name)
+        return ("there is no global %s%s"):format(name, explain(name, known))
+      end)
+    end
+  end
+end
+
+-- Files that nothing requires ----------------------------------------------------------------
+
+
+local function walk(folder, depth, paths)
+  local names = depth <= DEPTH_MAX and tool.list(folder) or {}
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local path = folder .. "/" .. name
+    if not name:find "^%." and #paths < FILES_MAX then
+      local kind = tool.kind(path)
+      if kind == "folder" then
+        walk(path, depth + 1, paths)
+      elseif kind == "file" and name:find "%.lua$" then
+        paths[#paths + 1] = path
+      end
+    end
+  end
+  return paths
+end
+
+local function check_others(game, folder, found)
+  local total = 0
+  for _, path in ipairs(walk(folder, 1, {})) do
+    total = total + 1
+    if game.used[path] == nil then
+      local text = (files.read(path) or ""):gsub("^#[^\n]*", "")
+      local _, problem = compile(path, text, "warning", " (the game does not load this file)")
+      found[#found + 1] = problem
+    end
+  end
+  return total
+end
+
+
+--- Findings about the files of a game: { path, line, kind, message }; and how many files there are.
+---@param path string a folder with a game.lua, or a .lua file
+---@return table[] findings
+---@return integer count
+function files.check(path)
+  local main = files.main(path)
+  local folder = main ~= path and main:match "^(.*)/" or nil
+  local game = { root = main:match "^.*/" or "", used = {} } -- by path: see source.read; false: unreadable
+  local found, total = {}, 0
+  visit(game, main, files.read(main) or "", found)
+  check_globals(game, found)
+  if folder then
+    total = check_others(game, folder, found)
+  else
+    for _ in pairs(game.used) do
+      total = total + 1
+    end
+  end
+  return found, total
+end
+
+return files

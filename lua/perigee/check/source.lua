@@ -1,0 +1,99 @@
+--- What a Lua file uses, read from its bytecode, which knows for certain which names are globals: those
+--- it reads and sets, and the modules that it requires by name.
+
+local bit = require "bit"
+local util = require "jit.util"
+
+local band, rshift = bit.band, bit.rshift
+
+local source = {}
+
+local function opcode(instruction)
+  return band(instruction, 0xff)
+end
+
+local function operand_a(instruction)
+  return band(rshift(instruction, 8), 0xff)
+end
+
+local function operand_d(instruction)
+  return rshift(instruction, 16)
+end
+
+-- The numbers of instructions differ from one LuaJIT to the next; programs that consist of them tell.
+local function learn(text, at)
+  return opcode(util.funcbc(assert(loadstring(text)), at))
+end
+
+local READ, WRITE = learn("return x", 1), learn("x = nil", 2)
+local TEXT = learn("require 'x'", 2)
+local CLOSE = learn("return function() end", 2) -- comes between, where a function is left that has others
+local CALLS = { [learn("require 'x'", 3)] = true, [learn("return require 'x'", 3)] = true }
+
+-- The text that an instruction names.
+local function text_of(fn, instruction)
+  return util.funck(fn, -operand_d(instruction) - 1)
+end
+
+-- `require "name"` is three instructions: the function, the name, the call.
+local function required(fn, at)
+  local load, text, call = util.funcbc(fn, at), util.funcbc(fn, at + 1), util.funcbc(fn, at + 2)
+  if call and opcode(call) == CLOSE then
+    call = util.funcbc(fn, at + 3)
+  end
+  if text and call and opcode(text) == TEXT and CALLS[opcode(call)]
+    and operand_a(call) == operand_a(load) then
+    return text_of(fn, text)
+  end
+end
+
+local function add(list, name, fn, at)
+  list[#list + 1] = { name = name, line = util.funcinfo(fn, at).currentline }
+end
+
+local scan
+
+-- Texts among the constants, for names that are made in other ways; and the functions inside.
+local function scan_constants(fn, used)
+  for i = -1, -65536, -1 do
+    local constant = util.funck(fn, i)
+    if constant == nil then
+      return
+    elseif type(constant) == "string" then
+      used.texts[constant] = true
+    elseif type(constant) == "proto" then
+      scan(constant, used)
+    end
+  end
+end
+
+function scan(fn, used)
+  for at = 1, util.funcinfo(fn).bytecodes - 1 do
+    local instruction = util.funcbc(fn, at)
+    local code = opcode(instruction)
+    if code == WRITE then
+      add(used.writes, text_of(fn, instruction), fn, at)
+    elseif code == READ then
+      local name = text_of(fn, instruction)
+      local module = name == "require" and required(fn, at)
+      add(used.reads, name, fn, at)
+      if module then
+        add(used.modules, module, fn, at)
+      end
+    end
+  end
+  scan_constants(fn, used)
+end
+
+
+--- What a compiled file uses: `reads` and `writes` of globals and `modules`, each a list of
+--- { name, line }; and `texts`, the set of all its constants.
+---@param fn function
+---@return table
+function source.read(fn)
+  local used = { reads = {}, writes = {}, modules = {}, texts = {} }
+  scan(fn, used)
+  return used
+end
+
+return source

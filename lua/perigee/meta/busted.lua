@@ -1,0 +1,108 @@
+---@meta
+--- Globals of specs, which `perigee test` runs with busted.
+
+--- A group of tests; what is in `fn` is shown with `name` before it.
+---@param name string
+---@param fn fun()
+function describe(name, fn) end
+
+--- The same as `describe`.
+---@param name string
+---@param fn fun()
+function context(name, fn) end
+
+--- A test.
+---@param name string
+---@param fn fun()
+function it(name, fn) end
+
+--- A test that is not written yet, or not run.
+---@param name string
+---@param fn? fun()
+function pending(name, fn) end
+
+--- Runs before each test of the group.
+---@param fn fun()
+function before_each(fn) end
+
+--- Runs after each test of the group.
+---@param fn fun()
+function after_each(fn) end
+
+--- Runs once, before the tests of the group.
+---@param fn fun()
+function setup(fn) end
+
+--- Runs once, after the tests of the group.
+---@param fn fun()
+function teardown(fn) end
+
+--- What a test says must hold. Called as a function it raises an error unless `value` is true.
+---@class perigee.testing.Assert
+---@overload fun(value: any, message: any, ...: any): any
+assert = {}
+
+--- `actual == expected`.
+---@param expected any
+---@param actual any
+---@param message? string
+function assert.equal(expected, actual, message) end
+
+--- `actual ~= expected`.
+---@param expected any
+---@param actual any
+---@param message? string
+function assert.not_equal(expected, actual, message) end
+
+--- Equal all through: tables are compared by what they hold.
+---@param expected any
+---@param actual any
+---@param message? string
+function assert.same(expected, actual, message) end
+
+--- Not equal all through.
+---@param expected any
+---@param actual any
+---@param message? string
+function assert.not_same(expected, actual, message) end
+
+--- The value is true.
+---@param value any
+---@param message? string
+function assert.is_true(value, message) end
+
+--- The value is false.
+---@param value any
+---@param message? string
+function assert.is_false(value, message) end
+
+--- The value is nil.
+---@param value any
+---@param message? string
+function assert.is_nil(value, message) end
+
+--- The value is not nil.
+---@param value any
+---@param message? string
+function assert.is_not_nil(value, message) end
+
+--- The value is neither false nor nil.
+---@param value any
+---@param message? string
+function assert.truthy(value, message) end
+
+--- The value is false or nil.
+---@param value any
+---@param message? string
+function assert.falsy(value, message) end
+
+--- The text matches the Lua pattern.
+---@param pattern string
+---@param text string
+---@param message? string
+function assert.matches(pattern, text, message) end
+
+--- The function raises an error: this one, if it is given.
+---@param fn fun()
+---@param expected? any
+function assert.has_error(fn, expected) end

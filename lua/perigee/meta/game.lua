@@ -1,0 +1,173 @@
+---@meta
+--- What a game gives: the tables that game.lua and the files of room kinds return, for editors.
+--- Write `---@class Game: perigee.Game` above `local game = {}`, and `---@class Duel: perigee.RoomKind`
+--- above that of a kind; what handlers are called with is known from then on.
+
+-- Messages by name --------------------------------------------------------------------------
+
+--- A message for the game. What it returns answers the client that asked.
+---@alias perigee.AnyMessageHandler fun(peer: perigee.Peer, name: string, value: any, room: perigee.Room?): any
+
+--- One message of the game, in `game.on_message`. What it returns answers the client that asked.
+---@alias perigee.MessageHandler fun(peer: perigee.Peer, value: any, room: perigee.Room?): any
+
+--- A message for a room. What it returns answers the client that asked.
+---@alias perigee.AnyRoomMessageHandler fun(room: perigee.Room, peer: perigee.Peer, name: string, value: any): any
+
+--- One message for rooms of a kind, in `kind.on_message`. What it returns answers the client that asked.
+---@alias perigee.RoomMessageHandler fun(room: perigee.Room, peer: perigee.Peer, value: any): any
+
+-- What a game returns -----------------------------------------------------------------------
+
+--- The table that game.lua returns. All of it is optional.
+---@class perigee.Game
+--- Settings of the server; flags and environment variables are stronger.
+---@field config? perigee.Config
+--- Room kinds by name: a room's kind is its name up to the first `:`.
+---@field rooms? table<string, perigee.RoomKind>
+--- Called once, when the server listens.
+---@field on_start? fun()
+--- Called at the end. What it sends still goes out.
+---@field on_stop? fun(reason: "SIGINT"|"SIGTERM")
+--- Somebody wants in. `return false, "reason"` rejects; anything else accepts.
+---@field on_connect? fun(peer: perigee.Peer): boolean?, string?
+--- A session is over; the peer's fields can still be read.
+---@field on_disconnect? fun(peer: perigee.Peer, reason: perigee.Code)
+--- A connection is lost and its session waits. Not called in this version.
+---@field on_suspend? fun(peer: perigee.Peer, reason: perigee.Code)
+--- Messages: one function for all of them, or a table of functions by name.
+---@field on_message? perigee.AnyMessageHandler|table<string, perigee.MessageHandler>
+--- A packet on a channel of the game's own. A string that it returns answers one that asks.
+---@field on_packet? fun(peer: perigee.Peer, packet: perigee.Packet): string?
+--- Called `tick_rate` times a second; `dt` is the seconds since the last call.
+---@field on_tick? fun(dt: number)
+--- This version of the game has replaced version `from`.
+---@field on_reload? fun(from: integer, to: integer)
+--- A handler failed, and the room's kind has no `on_error` of its own.
+---@field on_error? fun(report: perigee.ErrorReport)
+--- A room of any kind was made; called after the kind's `on_create`.
+---@field on_room_create? fun(room: perigee.Room)
+--- A room of any kind is gone; called after the kind's `on_delete`.
+---@field on_room_delete? fun(room: perigee.Room)
+--- For rooms whose kind the game does not name: the room is there.
+---@field on_create? fun(room: perigee.Room, options: any)
+--- For rooms whose kind the game does not name: the room is gone.
+---@field on_delete? fun(room: perigee.Room)
+--- For rooms whose kind the game does not name: somebody wants in. `return false, "reason"` refuses.
+---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
+--- For rooms whose kind the game does not name: somebody has left or was disconnected.
+---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
+--- For rooms whose kind the game does not name: nil or true relays `data`, false drops it, a string replaces it.
+---@field on_broadcast? fun(room: perigee.Room, peer: perigee.Peer, data: string): boolean|string|nil
+--- Messages for a peer were dropped because it reads too slowly. `room` is nil for what was sent to it alone.
+---@field on_backpressure? fun(room: perigee.Room?, peer: perigee.Peer, info: perigee.Backpressure)
+--- For rooms whose kind the game does not name: a suspended session is back. Not called in this version.
+---@field on_resume? fun(room: perigee.Room, peer: perigee.Peer, gap: perigee.Gap)
+--- For rooms whose kind the game does not name: called for each room after a reload.
+---@field on_upgrade? fun(room: perigee.Room, from: integer, to: integer)
+
+--- A kind of room: its settings and handlers, all optional. The room is every handler's first argument.
+---@class perigee.RoomKind
+--- Members at a time; one more is refused with RoomFull. Default: no limit.
+---@field capacity? integer
+--- Whether joining a room that is not there makes it. Default: false, joining fails with NoSuchRoom.
+---@field auto_create? boolean
+--- Seconds that an empty room lives on. Default: for ever.
+---@field auto_delete? number
+--- Calls of `on_tick` a second, for each room. Default: `tick_rate` of the game.
+---@field tick_rate? number
+--- The room is there; `options` is what `perigee.rooms.create` was given, or an empty table.
+---@field on_create? fun(room: perigee.Room, options: any)
+--- The room was deleted and has no members any more.
+---@field on_delete? fun(room: perigee.Room)
+--- Somebody wants in. `return false, "reason"` refuses. The peer is not yet counted in `room.count`.
+---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
+--- Somebody has left or was disconnected.
+---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
+--- Messages for a room: one function for all of them, or a table of functions by name.
+---@field on_message? perigee.AnyRoomMessageHandler|table<string, perigee.RoomMessageHandler>
+--- Before a member's broadcast is relayed: nil or true relays `data`, false drops it, a string replaces it.
+---@field on_broadcast? fun(room: perigee.Room, peer: perigee.Peer, data: string): boolean|string|nil
+--- Messages for a member were dropped because it reads too slowly.
+---@field on_backpressure? fun(room: perigee.Room, peer: perigee.Peer, info: perigee.Backpressure)
+--- A suspended session is back. Not called in this version.
+---@field on_resume? fun(room: perigee.Room, peer: perigee.Peer, gap: perigee.Gap)
+--- Called `tick_rate` times a second for each room; `dt` is the seconds since the last call.
+---@field on_tick? fun(room: perigee.Room, dt: number)
+--- Called for each room after a reload, to bring `room.state` up to date.
+---@field on_upgrade? fun(room: perigee.Room, from: integer, to: integer)
+--- A handler failed in a room of this kind.
+---@field on_error? fun(room: perigee.Room, report: perigee.ErrorReport)
+
+--- `game.config`. Flags (`--max-clients 9`) and environment variables (`PERIGEE_MAX_CLIENTS=9`) are stronger.
+---@class perigee.Config
+---@field host? string Address to listen on. Default: "0.0.0.0".
+---@field port? integer TCP port; 0 takes any free one and prints it. Default: 7777.
+---@field text_port? integer|false Port for lines of text; 4000 by convention. Default: off.
+---@field udp_ports? integer Size of the UDP port range. Default: 1. No effect in this version.
+---@field max_clients? integer Clients at a time. Default: 1024.
+---@field max_clients_per_address? integer Connections from one address; 0: no limit. Default: 0.
+---@field max_payload? integer|string Bytes of one packet's payload or of one line. Default: "64 KiB".
+---@field idle_timeout? number Seconds of silence that end a connection; 0: none do. Default: 31.
+---@field ping_interval? number Seconds from ping to ping; 0: off. Default: 13.
+---@field handshake_timeout? number Seconds in which a client must say HELLO. Default: 5.
+---@field resume_timeout? number Seconds that a lost session waits; 0: not at all. Default: 30. No effect in this version.
+---@field channel_capacity? integer Messages that may wait for one peer. Default: 1024.
+--- What happens past `channel_capacity`. Default: "drop_newest".
+---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
+---@field max_rooms? integer Rooms at a time. Default: 4096.
+---@field rate_limit? integer Packets a second from one peer, twice that in a burst; 0: no limit. Default: 0.
+---@field batch_hz? integer Output frames a second; 0: one at the end of every loop turn. Default: 60.
+---@field tick_rate? number Calls of `on_tick` a second. Default: 20.
+---@field handler_budget? number Seconds that one handler call may take. Default: 0.05.
+---@field memory_limit? integer|string Bytes of the Lua heap. Default: "256 MiB".
+--- Errors in the 5 s after a reload that bring the old version back; 0: off. Default: 10.
+---@field rollback_errors? integer
+---@field watch? boolean Whether a saved file reloads the game; off with --prod. Default: true.
+---@field tls_cert? string PEM file of the certificate. Default: none. No effect in this version.
+---@field tls_key? string PEM file of its key. Default: none. No effect in this version.
+---@field allowed_origins? string|string[] WebSocket origins besides the server's own. Default: none. No effect in this version.
+---@field admin? string|false Address of the dashboard. Default: "127.0.0.1:7778". No effect in this version.
+---@field log_level? "debug"|"info"|"warn"|"error"|"off" Least level that is logged. Default: "info".
+---@field log_format? "text"|"json" Form of the log. Default: "text".
+
+-- What handlers get -------------------------------------------------------------------------
+
+--- What went wrong, for `on_error`.
+---@class perigee.ErrorReport
+---@field version integer Number of the version of the game that failed.
+---@field hash string Hash of that version's files.
+---@field handler string Such as "on_join", "duel.on_message.move", "timer announce", "task".
+---@field file? string Where it failed, as far as is known.
+---@field line? integer
+---@field message string
+---@field traceback string
+---@field peer? perigee.Peer For whom the handler ran.
+---@field room? perigee.Room For which room the handler ran.
+
+--- A packet on a channel of the game's own.
+---@class perigee.Packet
+---@field channel integer
+---@field type integer
+---@field payload string The bytes.
+---@field priority perigee.Priority
+---@field reliable boolean
+---@field request boolean Whether the client waits for an answer: the string that `on_packet` returns.
+
+--- How far a peer is behind.
+---@class perigee.Backpressure
+---@field dropped integer Messages for this peer that were dropped since the last call.
+---@field queued integer Messages that wait for it.
+
+--- What a session missed while it was suspended. Not used in this version.
+---@class perigee.Gap
+
+--- What has happened, in the poll style.
+---@class perigee.Event
+---@field type "Connected"|"Disconnected"|"Message"
+---@field peer perigee.Peer
+---@field reason? perigee.Code Of Disconnected: why.
+---@field name? string Of Message: its name.
+---@field value? any Of Message: its value.
+---@field room? perigee.Room Of Message: the room that it is for, if any.
+

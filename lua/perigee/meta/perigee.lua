@@ -1,0 +1,368 @@
+---@meta perigee
+--- What a game gets from `require "perigee"`, for editors: names, types and a sentence each. What
+--- a game gives is in game.lua beside this file; the whole story is in docs/scripting.md.
+
+-- Words -------------------------------------------------------------------------------------
+
+--- Why something was refused, failed or ended.
+---@alias perigee.Code
+---| "ConnectionClosed" # it left or said goodbye of its own accord; as an answer: the peer is gone
+---| "ConnectionReset" # the network ended the connection
+---| "IdleTimeout" # nothing came from it for `idle_timeout` seconds
+---| "PingTimeout" # it did not answer a ping
+---| "PayloadTooLarge" # larger than `max_payload`
+---| "Protocol" # it sent what is no packet
+---| "Kicked" # the game removed it
+---| "Rejected" # the game said no
+---| "ServerFull" # `max_clients` or `max_rooms` is reached
+---| "VersionMismatch" # it speaks another version of the protocol
+---| "ProtocolHashMismatch" # it was built for other messages
+---| "NoSuchRoom" # there is no room of that name, or it was deleted
+---| "NotInRoom" # the peer is no member
+---| "AlreadyInRoom" # the peer is a member already
+---| "ChannelNotFound" # nobody serves that channel
+---| "ChannelTaken" # another plugin serves that channel
+---| "RateLimited" # it sent more than `rate_limit` allows
+---| "HandshakeTimeout" # it did not say HELLO in time
+---| "Unsupported" # not something that this server, or this peer, can do
+---| "Internal" # a handler failed
+---| "Unauthorized" # it may not do that
+---| "SlowConsumer" # it did not read, and `overflow` is "disconnect"
+---| "Replaced" # its session goes on in another connection
+---| "RoomFull" # the room's `capacity` is reached
+---| "Exists" # a room of that name is there already
+---| "Invalid" # no good name for a room
+
+--- When a message goes out: "critical" at once; "high", then "normal" (the default), then "low" in each frame.
+---@alias perigee.Priority "critical"|"high"|"normal"|"low"
+
+--- Whom `perigee.send` sends to: a peer, a room, or what a function of `perigee.to` returned.
+---@alias perigee.Receiver perigee.Peer|perigee.Room|perigee.Target
+
+-- Peers -------------------------------------------------------------------------------------
+
+--- Free for the game; survives reloads. Plain data only: no functions, no metatables.
+---@class perigee.PeerState
+---@field [any] any
+
+--- A client of the server. Keep what is yours in `peer.state`.
+---@class perigee.Peer
+---@field id integer Ids are not used again soon.
+---@field name string May change, with `/name`.
+---@field session string The session's UUID as text.
+---@field address string Without the port.
+---@field transport "tcp"|"ws"|"udp"|"text"|"bot" How it is connected; "text" takes messages, but no packets and questions.
+---@field token string What it said when it connected, or "".
+---@field latency_ms number Milliseconds of the last ping; 0 while there was none.
+---@field connected boolean False in `on_connect`, and after the end.
+---@field state perigee.PeerState Free for the game; survives reloads.
+local Peer = {}
+
+--- Sends a message to this peer, when the handler has ended.
+---@param name string
+---@param value? any What JSON can say.
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Peer:send(name, value, opts) end
+
+--- Sends a packet as it is, on a channel from 3 up. Unsupported for a text peer.
+---@param channel integer
+---@param packet_type integer From 0 to 65535.
+---@param bytes string
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Peer:send_packet(channel, packet_type, bytes, opts) end
+
+--- Sends a question, waits for the answer and returns it. What the handler did before is carried out first.
+---@async
+---@param name string
+---@param value? any What JSON can say.
+---@param timeout? number Seconds to wait. Default: 5.
+---@return any answer Nil when there is none.
+---@return string? message "timeout" when none came in time.
+---@return perigee.Code? code
+function Peer:ask(name, value, timeout) end
+
+--- Has this peer join a room as if it had asked to: `on_join` is asked, and `auto_create` makes the room.
+---@param room perigee.Room|string The room or its name.
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Peer:join(room) end
+
+--- Takes this peer out of a room, as if it had asked to leave.
+---@param room perigee.Room|string The room or its name.
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Peer:leave(room) end
+
+--- The rooms that this peer is in.
+---@return perigee.Room[]
+function Peer:rooms() end
+
+--- Disconnects this peer with Kicked.
+---@param reason? string Told to it, and logged.
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Peer:kick(reason) end
+
+--- Figures of this peer's connection.
+---@return perigee.PeerStats? stats
+---@return string? message Why not.
+---@return perigee.Code? code
+function Peer:stats() end
+
+--- Figures of a peer's connection. What goes out to rooms is not counted per peer.
+---@class perigee.PeerStats
+---@field latency_ms number Milliseconds of the last ping.
+---@field packets_in integer
+---@field packets_out integer
+---@field bytes_in integer
+---@field bytes_out integer
+---@field queued integer Messages that wait.
+---@field dropped integer Messages that were dropped because it reads too slowly.
+---@field last_activity number Seconds since it was last heard of.
+
+-- Rooms -------------------------------------------------------------------------------------
+
+--- Free for the game; survives reloads. Plain data only: no functions, no metatables.
+---@class perigee.RoomState
+---@field [any] any
+
+--- Peers that get each other's broadcasts. Keep what is yours in `room.state`.
+---@class perigee.Room
+---@field id integer
+---@field name string
+---@field kind string The name up to its first `:`.
+---@field count integer Members, as they were before the handler.
+---@field state perigee.RoomState Free for the game; survives reloads.
+local Room = {}
+
+--- Sends a message to every member, when the handler has ended.
+---@param name string
+---@param value? any What JSON can say.
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Room:broadcast(name, value, opts) end
+
+--- Sends bytes to every member, as a broadcast of the server's; to text peers as they are.
+---@param bytes string
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Room:relay(bytes, opts) end
+
+--- The members, as they were before the handler.
+---@return perigee.Peer[]
+function Room:peers() end
+
+--- Whether a peer is a member.
+---@param peer perigee.Peer
+---@return boolean
+function Room:has(peer) end
+
+--- Removes a member, which stays connected; it and `on_leave` are told Kicked.
+---@param peer perigee.Peer
+---@param reason? string For the log, and for a text peer.
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Room:kick(peer, reason) end
+
+--- Stores a fact about this room for others to look at; nil removes it.
+---@param key string
+---@param value any Plain data.
+function Room:set_meta(key, value) end
+
+--- What `set_meta` stored.
+---@param key string
+---@return any
+function Room:get_meta(key) end
+
+--- Deletes this room softly: nobody can join any more, and it goes with its last member.
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Room:delete() end
+
+--- Calls `fn(room)` once, in so many seconds. The timer dies with the room.
+---@param seconds number
+---@param fn string|fun(room: perigee.Room) A function, or the name of one in the kind's table, which survives reloads.
+---@return perigee.Timer? timer
+---@return string? message Why not.
+---@return perigee.Code? code
+function Room:after(seconds, fn) end
+
+--- Calls `fn(room)` every so many seconds (at least 0.001). The timer dies with the room.
+---@param seconds number
+---@param fn string|fun(room: perigee.Room) A function, or the name of one in the kind's table, which survives reloads.
+---@return perigee.Timer? timer
+---@return string? message Why not.
+---@return perigee.Code? code
+function Room:every(seconds, fn) end
+
+--- Runs `fn(...)` as a task of its own when the handler has ended. It may wait, and dies with the room.
+---@param fn async fun(...: any)
+---@param ... any
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Room:spawn(fn, ...) end
+
+-- The library -------------------------------------------------------------------------------
+
+--- Options of everything that sends.
+---@class perigee.SendOptions
+---@field priority? perigee.Priority When it goes out. Default: "normal".
+---@field reliable? boolean True: not dropped by a full queue. Default: false.
+---@field except? perigee.Peer|table<any, perigee.Peer> Who does not get it.
+---@field key? string|number A newer message with the same key replaces an older one that still waits.
+
+--- Several receivers at once, as the functions of `perigee.to` return them.
+---@class perigee.Target
+
+--- What `perigee.after` and `perigee.every` return.
+---@class perigee.Timer
+local Timer = {}
+
+--- Stops the timer.
+---@return boolean was_set Whether it would have fired again.
+function Timer:cancel() end
+
+--- What calls of one handler have cost.
+---@class perigee.HandlerCost
+---@field handler string Such as "on_join", "duel.on_message.move".
+---@field calls integer
+---@field total number Seconds of all calls.
+---@field p99 number Seconds; of a hundred calls one took longer.
+---@field worst number Seconds of the worst call.
+---@field file? string Where the handler begins.
+---@field line? integer
+
+--- Figures of the server since its start.
+---@class perigee.Stats
+---@field peers integer Peers that are connected.
+---@field rooms integer Rooms that are there.
+---@field timers integer Timers that are set, and tasks that have not begun yet.
+---@field waiting integer Handlers and tasks that wait.
+---@field messages_in integer Messages and broadcasts that came in.
+---@field deliveries integer Messages that went out, counted per receiver.
+---@field dropped integer Messages that were dropped because a peer reads too slowly.
+---@field handlers integer Handlers that were run.
+---@field errors integer Handlers that failed.
+---@field memory integer Bytes of the Lua heap.
+---@field slowest perigee.HandlerCost[] The handlers with the worst single calls since this version went live.
+
+--- Free for the game; survives reloads. Plain data only: no functions, no metatables.
+---@class perigee.State
+---@field [any] any
+
+--- What a game can do besides what peers and rooms can.
+---@class perigee
+---@field state perigee.State Free for the game; survives reloads.
+---@field rooms perigee.Rooms Rooms by name.
+---@field to perigee.To Whom `perigee.send` sends to.
+local perigee = {}
+
+--- Rooms by name.
+---@class perigee.Rooms
+local rooms = {}
+
+--- Makes a room. Names are 1 to 64 bytes of UTF-8; `on_create` is called when the handler has ended.
+---@param name string
+---@param options? any For `on_create`.
+---@return perigee.Room? room
+---@return string? message Why not.
+---@return perigee.Code? code Exists, Invalid or ServerFull.
+function rooms.create(name, options) end
+
+--- The room of that name, or nil.
+---@param name string
+---@return perigee.Room?
+function rooms.get(name) end
+
+--- Deletes the room of that name softly: nobody can join any more, and it goes with its last member.
+---@param name string
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function rooms.delete(name) end
+
+--- All rooms that can be joined.
+---@return perigee.Room[]
+function rooms.all() end
+
+--- Whom `perigee.send` sends to.
+---@class perigee.To
+---@field all perigee.Target Everybody who is connected.
+local to = {}
+
+--- One peer: the same as the peer.
+---@param peer perigee.Peer
+---@return perigee.Peer
+function to.one(peer) end
+
+--- Everybody but these peers.
+---@param ... perigee.Peer|table<any, perigee.Peer> Peers, or tables of peers.
+---@return perigee.Target
+function to.all_except(...) end
+
+--- These peers, each once; those who are gone are passed over.
+---@param peers table<any, perigee.Peer> Any table of peers, whatever its keys.
+---@return perigee.Target
+function to.group(peers) end
+
+--- Sends a message to a peer, a room, or one of `perigee.to`, when the handler has ended.
+---@param whom perigee.Receiver
+---@param name string
+---@param value? any What JSON can say.
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function perigee.send(whom, name, value, opts) end
+
+--- Iterates over what has happened since it was last asked, in `on_tick`.
+---@return fun(): perigee.Event?
+function perigee.events() end
+
+--- Waits, and lets everything else go on. What the handler did before is carried out first.
+---@async
+---@param seconds number
+function perigee.sleep(seconds) end
+
+--- Seconds on a clock that never goes back; the same all through one handler.
+---@return number
+function perigee.now() end
+
+--- Calls `fn()` once, in so many seconds.
+---@param seconds number
+---@param fn string|fun() A function, or the name of one in the game's table, which survives reloads.
+---@return perigee.Timer
+function perigee.after(seconds, fn) end
+
+--- Calls `fn()` every so many seconds (at least 0.001).
+---@param seconds number
+---@param fn string|fun() A function, or the name of one in the game's table, which survives reloads.
+---@return perigee.Timer
+function perigee.every(seconds, fn) end
+
+--- Runs `fn(...)` as a task of its own when the handler has ended. It may wait.
+---@param fn async fun(...: any)
+---@param ... any
+function perigee.spawn(fn, ...) end
+
+--- Figures of the server since its start.
+---@return perigee.Stats
+function perigee.stats() end
+
+return perigee

@@ -1,0 +1,139 @@
+--- What a reload did, in words: one line while that is short, else a line for each part.
+
+local handlers = require "perigee.handlers"
+local live = require "perigee.live"
+
+local getinfo, dump = debug.getinfo, string.dump
+
+local report = {}
+
+local LINE_MAX = 160 -- bytes, with what C writes before it
+local LIST_MAX = 8 -- names that are listed
+
+local function list(names)
+  local rest = #names - LIST_MAX
+  if rest <= 1 then -- "and 1 more" is no shorter than most names
+    return table.concat(names, ", ")
+  end
+  return ("%s and %d more"):format(table.concat(names, ", ", 1, LIST_MAX), rest)
+end
+
+local function add_list(parts, what, names)
+  if #names > 0 then
+    table.sort(names)
+    parts[#parts + 1] = what .. " " .. list(names)
+  end
+end
+
+
+--- "1 room", "2 rooms".
+---@param count integer
+---@param what string
+---@param several string? what many of them are called, if not just with an s
+---@return string
+function report.count(count, what, several)
+  return ("%d %s"):format(count, count == 1 and what or several or what .. "s")
+end
+
+
+local function compare_files(parts, old, new)
+  local changed, added, removed = {}, {}, {}
+  for path, text in next, new.texts do
+    local names = old.texts[path] == nil and added or old.texts[path] ~= text and changed
+    if names then
+      names[#names + 1] = path
+    end
+  end
+  for path in next, old.texts do
+    removed[#removed + 1] = new.texts[path] == nil and path or nil
+  end
+  add_list(parts, "files changed:", changed)
+  add_list(parts, "files added:", added)
+  add_list(parts, "files removed:", removed)
+end
+
+-- The code of two functions without names of locals and line numbers, so that a function which
+-- has only moved, or got a comment, is the same. It holds the functions inside it and all
+-- constants. It does not hold what a function finds outside itself when it runs: a local of the
+-- file or another module that changed is not seen here, the changed file is.
+local function is_same_code(a, b)
+  local in_a, in_b = getinfo(a, "S"), getinfo(b, "S")
+  if in_a.what == "C" or in_b.what == "C" then
+    return in_a.what == in_b.what
+  end
+  return dump(a, true) == dump(b, true)
+end
+
+local function compare_handlers(parts, old, new)
+  local before, after, added, removed, changed = handlers.all(old), handlers.all(new), {}, {}, {}
+  for name, handler in next, after do
+    if not before[name] then
+      added[#added + 1] = name
+    elseif not is_same_code(before[name], handler) then
+      changed[#changed + 1] = name
+    end
+  end
+  for name in next, before do
+    removed[#removed + 1] = not after[name] and name or nil
+  end
+  add_list(parts, "handlers added:", added)
+  add_list(parts, "handlers removed:", removed)
+  add_list(parts, "handlers changed:", changed)
+end
+
+
+--- What there is to say of code of old versions.
+---@param groups table[] as tasks.old_code gives them
+---@return string? part
+function report.old_code(groups)
+  local names, rest = {}, 0
+  for i, group in ipairs(groups) do
+    if i <= LIST_MAX then
+      names[i] = ("%s of %s"):format(report.count(group.count, group.what), group.place)
+    else
+      rest = rest + group.count
+    end
+  end
+  if #names > 0 then
+    return "old code goes on in " .. table.concat(names, ", ")
+      .. (rest > 0 and (" and %d more"):format(rest) or "")
+  end
+end
+
+
+--- What changed from one version to another.
+---@param old perigee.Version
+---@param new perigee.Version
+---@return string[] parts
+function report.changes(old, new)
+  local parts = {}
+  compare_files(parts, old, new)
+  compare_handlers(parts, old, new)
+  if #parts == 0 then
+    parts[1] = "nothing changed"
+  end
+  return parts
+end
+
+
+--- Puts a headline and parts together.
+---@param head string
+---@param parts string[]
+---@return string
+function report.join(head, parts)
+  local line = table.concat({ head, unpack(parts) }, "; ")
+  if #line <= LINE_MAX and not line:find("\n", 1, true) then
+    return line
+  end
+  return table.concat({ head, unpack(parts) }, "\n")
+end
+
+
+--- "version 3.1a2b3c4".
+---@param version perigee.Version
+---@return string
+function report.version(version)
+  return "version " .. live.name(version.number)
+end
+
+return report

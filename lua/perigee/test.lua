@@ -1,0 +1,109 @@
+--- `perigee test [GAME]`: runs the specs of a game with busted.
+
+local options = require "perigee.test.options"
+
+local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+local SEED = 1 -- the same every time: a test that passed passes
+
+
+local function fail(format, ...)
+  io.stderr:write("perigee: ", format:format(...), "\n")
+  return EXIT_FAILED
+end
+
+
+-- A word as a shell takes it.
+local function quote(word)
+  if word:find "^[%w_./:=-]+$" then return word end
+  return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+
+--- The command that does again what has failed.
+local function command(chosen, flag, seed)
+  local words = { "perigee", "test" }
+  if chosen.game ~= "." then words[#words + 1] = quote(chosen.game) end
+  for _, pattern in ipairs(chosen.filter) do words[#words + 1] = "--filter " .. quote(pattern) end
+  for _, pattern in ipairs(chosen.filter_out) do
+    words[#words + 1] = "--filter-out " .. quote(pattern)
+  end
+  for _, file in ipairs(chosen.files) do words[#words + 1] = quote(file) end
+  words[#words + 1] = ("%s %d"):format(flag, seed)
+  return table.concat(words, " ")
+end
+
+
+-- Modules of the game and of its specs are found by the names that the game uses.
+local function add_path(game)
+  local root = game:find "%.lua$" and (game:match "^(.*)/[^/]*$" or ".") or game:gsub("/+$", "")
+  package.path = ("%s/?.lua;%s/?/init.lua;%s"):format(root, root, package.path)
+end
+
+
+local function find_specs(chosen)
+  local files = require "perigee.test.files"
+  if #chosen.files == 0 then return files.of_game(chosen.game) end
+  local specs = {}
+  for _, name in ipairs(chosen.files) do
+    local found, problem = files.under(name)
+    if not found then return nil, problem end
+    for _, spec in ipairs(found) do specs[#specs + 1] = spec end
+  end
+  return specs
+end
+
+
+local function run_fuzzed(chosen, specs)
+  local seed, counts = require "perigee.test.fuzz".run(chosen, specs)
+  if seed then
+    print(("\nthe same again: %s"):format(command(chosen, "--fuzz-seed", seed)))
+    return EXIT_FAILED
+  end
+  return counts
+end
+
+
+local function run_once(chosen, specs)
+  local is_fuzzed = chosen.fuzz_seed ~= nil
+  local seed = chosen.fuzz_seed or chosen.seed or SEED
+  require("perigee.testing").control.configure { seed = seed, fuzz = is_fuzzed }
+  local counts = require "perigee.test.runner".run(chosen, specs)
+  if counts.faults == 0 then return counts end
+  print(("\nThe seed was %d; the same again: %s"):format(seed,
+    command(chosen, is_fuzzed and "--fuzz-seed" or "--seed", seed)))
+  return EXIT_FAILED
+end
+
+
+local function run(chosen)
+  local specs, problem = find_specs(chosen)
+  if not specs then return fail("%s", problem) end
+  add_path(chosen.game)
+  require("perigee.testing").control.configure { game = chosen.game }
+  local result = chosen.fuzz and run_fuzzed(chosen, specs) or run_once(chosen, specs)
+  if type(result) == "number" then return result end
+  if result.tests == 0 and not chosen.list then return fail "there is no such test" end
+  return EXIT_GOOD
+end
+
+
+--- The command. Takes the arguments behind `perigee test`; returns the exit code.
+---@param ... string
+---@return integer
+return function(...)
+  local chosen, problem = options.parse { ... }
+  if not chosen then
+    io.stderr:write("perigee: ", problem, "\n", options.USAGE, "\n")
+    return EXIT_USAGE
+  end
+  if chosen.help then
+    io.stdout:write(options.HELP)
+    return EXIT_GOOD
+  end
+  local ok, missing = pcall(require, "busted.core")
+  if not ok then
+    if not tostring(missing):find("not found", 1, true) then error(missing, 0) end
+    return fail "specs need busted: install it with `apt install lua-busted`"
+  end
+  return run(chosen)
+end

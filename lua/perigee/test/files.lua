@@ -1,0 +1,54 @@
+--- Where a game's specs are.
+
+local path = require "pl.path"
+local dir = require "pl.dir"
+
+local files = {}
+
+
+local function in_folder(folder, list)
+  for _, name in ipairs(dir.getallfiles(folder, "*_spec.lua")) do list[#list + 1] = name end
+end
+
+
+--- The specs in a file or folder, in order.
+---@param name string
+---@return string[]? specs, string? problem
+function files.under(name)
+  local list = {}
+  if path.isdir(name) then
+    in_folder(name, list)
+    if #list == 0 then return nil, ("there are no *_spec.lua files in %s"):format(name) end
+  elseif path.isfile(name) then
+    list[1] = name
+  else
+    return nil, ("there is no %s"):format(name)
+  end
+  table.sort(list)
+  return list
+end
+
+
+--- The specs of a game: GAME/spec/*_spec.lua, or NAME_spec.lua beside NAME.lua.
+---@param game string
+---@return string[]? specs, string? problem
+function files.of_game(game)
+  if game:find "%.lua$" then
+    if not path.isfile(game) then return nil, ("there is no game %s"):format(game) end
+    local spec = game:gsub("%.lua$", "_spec.lua")
+    if path.isfile(spec) then return { spec } end
+    return nil, ("%s has no specs: write one in %s"):format(game, spec)
+  end
+  if not path.isfile(path.join(game, "game.lua")) then
+    return nil, ("there is no game in %s: it has no game.lua"):format(
+      game == "." and "this folder" or game)
+  end
+  local folder = game == "." and "spec" or path.join(game, "spec")
+  local list = path.isdir(folder) and files.under(folder)
+  if list then return list end
+  return nil, ("%s has no specs: write one in %s"):format(
+    game == "." and "this game" or game, path.join(folder, "game_spec.lua"))
+end
+
+
+return files

@@ -1,0 +1,109 @@
+--- The command line of `perigee test`.
+
+local USAGE = "usage: perigee test [GAME] [--seed N | --fuzz N | --fuzz-seed N] [FILES]"
+
+local HELP = USAGE .. [[
+
+
+Runs the specs of a game: GAME/spec/*_spec.lua, or NAME_spec.lua beside a NAME.lua.
+
+  GAME               a folder with a game.lua, or a .lua file (default: the current folder)
+  FILES              these specs instead: *_spec.lua files, or folders of them
+  --seed N           what chance and the simulated network follow from (default: 1)
+  --fuzz N           run the specs under N timings and orders of things, until one fails
+  --fuzz-seed N      run them under the Nth of these
+  --filter PATTERN   only tests whose full name matches the Lua pattern; may be given several times
+  --filter-out PATTERN
+                     not those
+  --list             print the names of the tests
+  --no-keep-going    stop at the first failure
+  --verbose          tracebacks of failures
+  --output NAME      busted's output: utfTerminal, plainTerminal, TAP, json, junit, gtest
+  --help             this text
+
+The specs are busted's (describe, it, assert) and use perigee.testing. The exit code is 0 when all
+passed, 1 when not, 2 for a wrong command line.
+]]
+
+local options = { USAGE = USAGE, HELP = HELP }
+
+local SEED_MAX = 2 ^ 31 - 1
+local VALUES = {
+  ["--seed"] = true, ["--fuzz"] = true, ["--fuzz-seed"] = true, ["--filter"] = true,
+  ["--filter-out"] = true, ["--output"] = true,
+}
+local FLAGS = {
+  ["--list"] = "list", ["--verbose"] = "verbose", ["-v"] = "verbose",
+  ["--no-keep-going"] = "stop_early", ["--help"] = "help", ["-h"] = "help",
+}
+
+
+local function set_number(key, flag, least)
+  return function(result, text)
+    local number = tonumber(text)
+    if not number or number % 1 ~= 0 or number < least or number > SEED_MAX then
+      return ("%s needs a whole number of at least %d, not %q"):format(flag, least, text)
+    end
+    result[key] = number
+  end
+end
+
+
+local SET = {
+  ["--seed"] = set_number("seed", "--seed", 0),
+  ["--fuzz"] = set_number("fuzz", "--fuzz", 1),
+  ["--fuzz-seed"] = set_number("fuzz_seed", "--fuzz-seed", 1),
+  ["--filter"] = function(result, value) table.insert(result.filter, value) end,
+  ["--filter-out"] = function(result, value) table.insert(result.filter_out, value) end,
+  ["--output"] = function(result, value) result.output = value end,
+}
+
+
+local function take_word(result, word)
+  if result.game or word:find "_spec%.lua$" then
+    table.insert(result.files, word)
+  else
+    result.game = word
+  end
+end
+
+
+--- Takes the argument at the front: how many it was, or nil and what is wrong.
+local function take(result, argument, next_argument)
+  local name, value = argument:match("^(%-%-[^=]+)=(.*)$")
+  name = name or argument
+  if VALUES[name] then
+    if not value and not next_argument then return nil, name .. " needs a value" end
+    return value and 1 or 2, SET[name](result, value or next_argument)
+  end
+  if FLAGS[argument] then
+    result[FLAGS[argument]] = true
+  elseif argument:sub(1, 1) == "-" then
+    return nil, ("there is no option %s"):format(argument)
+  else
+    take_word(result, argument)
+  end
+  return 1
+end
+
+
+--- The options as a table: game, files, seed, fuzz, fuzz_seed, filter, filter_out, list, verbose,
+--- stop_early, output, help; or nil and what is wrong.
+---@param arguments string[]
+---@return table? options, string? problem
+function options.parse(arguments)
+  local result = { files = {}, filter = {}, filter_out = {} }
+  local at = 1
+  while arguments[at] do
+    local taken, problem = take(result, arguments[at], arguments[at + 1])
+    if problem then return nil, problem end
+    at = at + taken
+  end
+  local modes = (result.seed and 1 or 0) + (result.fuzz and 1 or 0) + (result.fuzz_seed and 1 or 0)
+  if modes > 1 then return nil, "--seed, --fuzz and --fuzz-seed exclude each other" end
+  result.game = result.game or "."
+  return result
+end
+
+
+return options

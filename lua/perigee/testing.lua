@@ -1,0 +1,73 @@
+--- Tests of games, without sockets and without waiting: a server with the game loaded, simulated
+--- clients, and a clock that moves only when the spec says so.
+---
+---   local testing = require "perigee.testing"
+---   local server = testing.server()
+---   local ann, bob = server:clients(2)
+---   ann:join "lobby"
+---   bob:join("lobby"):broadcast "hello"
+---   ann:expect_broadcast "hello"
+---
+--- For specs that `perigee test` runs; docs/testing.md is the guide.
+
+local servers = require "perigee.testing.server"
+
+local testing = {
+  seed = 1, -- of servers that name none
+  is_fuzzing = false, -- whether timing and order vary with the seed
+}
+
+local game = "." -- under test
+local open = {} -- the servers of the running test
+
+
+--- A server with a game loaded and started; it is closed when the test ends. Options: `game` (a
+--- path; the game under test when left out), or `source` (the text of a game.lua) or `files`
+--- (texts by file name); `seed`; `config`; `network` (conditions for all clients); `fuzz = false`
+--- where timing has to be exact; `trace = false` for tests of very many messages.
+---@param options? table
+---@return perigee.testing.Server
+function testing.server(options)
+  local server = servers.open(options or {},
+    { game = game, seed = testing.seed, fuzz = testing.is_fuzzing })
+  open[#open + 1] = server
+  return server
+end
+
+
+-- For the command perigee test ------------------------------------------------------------------
+
+local control = {}
+
+
+--- What servers are to be like from now on.
+---@param options { game: string?, seed: integer?, fuzz: boolean? }
+function control.configure(options)
+  game = options.game or game
+  testing.seed = options.seed or testing.seed
+  if options.fuzz ~= nil then testing.is_fuzzing = options.fuzz end
+end
+
+
+--- What the servers of this test have to say at its end; nil when all is well.
+---@return string? problem
+function control.verdict()
+  for _, server in ipairs(open) do
+    local problem = server:_verdict()
+    if problem then return problem end
+  end
+  return nil
+end
+
+
+--- Closes the servers of this test.
+function control.close_all()
+  local servers_open = open
+  open = {}
+  for _, server in ipairs(servers_open) do server:close() end
+end
+
+
+testing.control = control
+
+return testing

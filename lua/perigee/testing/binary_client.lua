@@ -1,0 +1,415 @@
+--- A client that speaks packets: perigee.client on a simulated network. The same calls do the same
+--- things; the protocol is perigee.client.protocol's, and rooms are perigee.client's rooms. Calls
+--- that a spec expects to succeed (`join`) fail the spec when they do not; `try_join` and the like
+--- return nil, message, code, as perigee.client's do.
+
+local bit = require "bit"
+local Client = require "perigee.testing.client"
+local clocks = require "perigee.testing.clock"
+local commands = require "perigee.client.commands"
+local constants = require "perigee.client.constants"
+local failure = require "perigee.testing.failure"
+local protocols = require "perigee.client.protocol"
+local report = require "perigee.testing.report"
+local Room = require "perigee.client.room"
+local wire = require "perigee.testing.wire"
+
+local CHANNEL, FLAG = constants.CHANNEL, constants.FLAG
+local QUESTIONS = FLAG.REQUEST + FLAG.RESPONSE
+local BROADCAST = 132
+local CLOSE_SECONDS = 1 -- that the server has to answer a BYE
+
+---@class perigee.testing.BinaryClient: perigee.testing.Client
+---@field session string UUID
+---@field max_payload integer
+---@field ping_interval number seconds
+---@field tick_rate integer
+local BinaryClient = setmetatable({}, { __index = Client })
+BinaryClient.__index = BinaryClient
+
+local binary_client = {}
+
+
+-- Connecting ------------------------------------------------------------------------------------
+
+-- Decodes what the inbox kept as it came. A protocol of its own: the other's may be over by then.
+local function decoder(rooms)
+  local protocol = protocols.new()
+  protocol.phase, protocol.rooms = "open", rooms
+  return function(raw)
+    protocol:receive(raw)
+    return assert(protocol:next_event())
+  end
+end
+
+
+local function uuid_text(raw)
+  local hex = raw:gsub(".", function(char) return ("%02x"):format(char:byte()) end)
+  return (hex:gsub("^(%x%x%x%x%x%x%x%x)(%x%x%x%x)(%x%x%x%x)(%x%x%x%x)", "%1-%2-%3-%4-"))
+end
+
+
+--- Connects and waits for the server's yes or no.
+---@param server perigee.testing.Server
+---@param options table name, token, network
+---@param server_end table as link.new has it
+---@return perigee.testing.BinaryClient?, string? message, string? code
+function binary_client.connect(server, options, server_end)
+  local rooms = {}
+  local self = setmetatable({ text = false, rooms_joined = {} }, BinaryClient)
+  self._known_rooms = rooms -- by id, also those that it left
+  self._protocol = protocols.new()
+  self._slots = {} -- ref -> the slot of the call that waits for the answer
+  self._ask_handlers = {}
+  self._rest = "" -- a packet that has not come whole
+  Client.init(self, server, options, server_end, decoder(rooms))
+  server:_add_client(self)
+  self._link:send(commands.hello(options.name, options.token or ""))
+  local welcome, message, code = self._clock:wait(self._opening, self.timeout * 1000)
+  if welcome then return self end
+  if message == "timeout" then
+    self._link:reset()
+    return nil, "the server did not answer HELLO", "HandshakeTimeout"
+  end
+  return nil, message, code
+end
+
+
+-- What arrives ----------------------------------------------------------------------------------
+
+--- What the client itself does about some events. Nothing else happens with those it returns true
+--- for.
+local TAKE = {}
+
+
+function TAKE.ping(self, event)
+  self._link:send(event.answer)
+  return true
+end
+
+
+function TAKE.welcome(self, event)
+  self.connected = true
+  self.id, self.session = event.id, uuid_text(event.session)
+  self.max_payload, self.tick_rate = event.max_payload, event.tick_rate
+  self.ping_interval = event.ping_interval_ms / 1e3
+  self.server_time = event.server_time_us / 1e6
+  self._clock:fill(self._opening, event)
+  return true
+end
+
+
+function TAKE.rejected(self, event)
+  self.reason = { code = event.code, message = event.message }
+  self._clock:fill(self._opening, nil, event.message, event.code)
+end
+
+
+function TAKE.closing(self, event)
+  self.reason = { code = event.code, message = event.message }
+end
+
+
+function TAKE.joined(self, event)
+  event.room = setmetatable(event.room, Room)
+  event.room.client = self
+  self._known_rooms[event.room_id] = event.room
+  table.insert(self.rooms_joined, event.room)
+end
+
+
+function TAKE.left(self, event)
+  for i, room in ipairs(self.rooms_joined) do
+    if room == event.room then table.remove(self.rooms_joined, i) end
+  end
+end
+
+
+function TAKE.ask(self, event)
+  local fn = self._ask_handlers[event.name]
+  if not fn then return false end
+  self._clock:spawn(function() self:answer(event, fn(event.value, event.room)) end)
+  return true
+end
+
+
+local function take(self, event)
+  if event.type == "closed" then return self:_finish(event.code, event.message) end
+  local react = TAKE[event.type]
+  if react and react(self, event) then return end
+  local slot = event.answers and self._slots[event.answers]
+  if slot then return self._clock:fill(slot, event) end
+  self._inbox:push(self._clock.now, event)
+end
+
+
+-- Whether a packet may wait until somebody looks at it.
+local function is_lazy(channel, number, flags)
+  if bit.band(flags, QUESTIONS) ~= 0 then return false end
+  return channel == CHANNEL.MESSAGES and number == 0
+    or channel == CHANNEL.CONTROL and number == BROADCAST
+end
+
+
+local function take_packet(self, raw, channel, number, flags)
+  if self.connected and is_lazy(channel, number, flags) then
+    return self._inbox:push(self._clock.now, raw)
+  end
+  self._protocol:receive(raw)
+  for event in self._protocol.next_event, self._protocol do take(self, event) end
+end
+
+
+function BinaryClient:_on_bytes(data)
+  if self._rest ~= "" then data, self._rest = self._rest .. data, "" end
+  local at, size = 1, #data
+  while at <= size do
+    local stop, channel, number, flags = wire.scan(data, at)
+    if not stop then break end
+    take_packet(self, at == 1 and stop == size and data or data:sub(at, stop), channel, number,
+      flags)
+    at = stop + 1
+  end
+  if at <= size then self._rest = at == 1 and data or data:sub(at) end
+  self:_tell()
+end
+
+
+function BinaryClient:_finish(code, message)
+  if self._ended.is_filled then return end
+  self._protocol:finish(code, message)
+  self.rooms_joined = {}
+  Client._finish(self, code, message)
+  local slots = self._slots
+  self._slots = {}
+  for _, slot in pairs(slots) do
+    self._clock:fill(slot, nil, self.reason.message, self.reason.code)
+  end
+end
+
+
+-- Calls -----------------------------------------------------------------------------------------
+
+local function gone(self)
+  return nil, "closed", self.reason and self.reason.code or "ConnectionClosed"
+end
+
+
+--- Sends bytes; nil, message, code when the connection is over or the packet too large.
+function BinaryClient:_send(data)
+  if not self.connected then return gone(self) end
+  local size = #data - wire.HEADER_SIZE
+  if size > self.max_payload then
+    return nil, ("%d bytes of payload, and the server takes %d"):format(size, self.max_payload),
+      "PayloadTooLarge"
+  end
+  self._link:send(data)
+  return true
+end
+
+
+--- Sends a request and waits for the event that answers it, of the type that it has to be.
+function BinaryClient:_request(wanted, data, ref, timeout)
+  local slot = clocks.slot()
+  self._slots[ref] = slot
+  local event, message, code = self:_send(data)
+  if event then
+    event, message, code = self._clock:wait(slot, (timeout or self.timeout) * 1000)
+  end
+  self._slots[ref] = nil
+  self._protocol:forget(ref)
+  if not event then return nil, message, code or message end
+  if event.type == "error" then return nil, event.message, event.code end
+  if event.type ~= wanted then return nil, "the answer is of another kind", "Protocol" end
+  return event
+end
+
+
+--- Joins a room; nil, message, code when it may not.
+---@param name string
+---@return perigee.client.Room?, string? message, string? code
+function BinaryClient:try_join(name)
+  failure.check("a room's name", name, "string")
+  if #name > 255 then return nil, "a name is 1 to 64 bytes", "Protocol" end
+  local event, message, code = self:_request("joined", self._protocol:request(commands.join, name))
+  if not event then return nil, message, code end
+  return event.room
+end
+
+
+--- Joins a room; the spec fails when it may not.
+---@param name string
+---@return perigee.client.Room
+function BinaryClient:join(name)
+  local room, message, code = self:try_join(name)
+  if not room then
+    local what = ("%s cannot join %q"):format(self.name, name)
+    failure.raise("%s", report.refused(self.server, what, message, code))
+  end
+  return room
+end
+
+
+function BinaryClient:_leave(room)
+  local event, message, code =
+    self:_request("left", self._protocol:request(commands.leave, room.id))
+  if not event then return nil, message, code end
+  return true
+end
+
+
+function BinaryClient:_broadcast(room, data, options)
+  return self:_send(commands.broadcast(room.id, data, options))
+end
+
+
+--- Sends a message to the game. Options: `room`, `priority`, `reliable`.
+---@param name string
+---@param value? any what JSON can hold
+---@param options? table
+---@return true? sent, string? message, string? code
+function BinaryClient:send(name, value, options)
+  local room = options and options.room
+  if room and next(options, next(options)) == nil then options = nil end -- nothing but the room
+  return self:_send(wire.message(room and room.id or 0, name, value, options))
+end
+
+
+--- Asks the game and waits for the answer: the value, or nil, message, code; when none comes in
+--- time nil, "timeout".
+---@param name string
+---@param value? any
+---@param timeout? number seconds
+---@param room? perigee.client.Room
+---@return any answer, string? message, string? code
+function BinaryClient:ask(name, value, timeout, room)
+  local data, ref = self._protocol:request(commands.ask, room and room.id or 0, name, value)
+  local event, message, code = self:_request("message", data, ref, timeout)
+  if not event then return nil, message, code end
+  return event.value
+end
+
+
+--- Answers an event of type "ask".
+---@param event table
+---@param value? any
+---@return true? sent, string? message, string? code
+function BinaryClient:answer(event, value)
+  return self:_send(commands.answer(event, value))
+end
+
+
+--- Answers the game's questions called `name` with what `fn(value, room)` returns. Questions
+--- without a handler are for `expect`, and for `answer`.
+---@param name string
+---@param fn? fun(value: any, room: perigee.client.Room?): any
+function BinaryClient:on_ask(name, fn)
+  self._ask_handlers[name] = fn
+end
+
+
+--- The rooms that the server lists.
+---@return { id: integer, name: string, members: integer }[]?, string? message, string? code
+function BinaryClient:rooms()
+  local event, message, code = self:_request("rooms", self._protocol:request(commands.list_rooms))
+  if not event then return nil, message, code end
+  return event.rooms
+end
+
+
+--- The room this client is in under that name, or nil.
+---@param name string
+---@return perigee.client.Room?
+function BinaryClient:room(name)
+  for _, room in ipairs(self.rooms_joined) do
+    if room.name == name then return room end
+  end
+  return nil
+end
+
+
+--- The time to the server and back, in seconds.
+---@param timeout? number seconds
+---@return number? latency, string? message, string? code
+function BinaryClient:ping(timeout)
+  local start = self._clock.now
+  local event, message, code = self:_request("pong", self:_ping_request(timeout))
+  if not event then return nil, message, code end
+  return (self._clock.now - start) / 1000
+end
+
+
+function BinaryClient:_ping_request(timeout)
+  local data, ref = self._protocol:request(commands.ping)
+  return data, ref, timeout
+end
+
+
+--- Serves a plugin channel: what others send on it arrives as events of type "packet".
+---@param name string
+---@return integer? channel, string? message, string? code
+function BinaryClient:open_channel(name)
+  local event, message, code =
+    self:_request("channel_opened", self._protocol:request(commands.open_channel, name))
+  if not event then return nil, message, code end
+  return event.channel
+end
+
+
+---@param channel integer
+---@return true? sent, string? message, string? code
+function BinaryClient:close_channel(channel)
+  self._protocol:stop_serving(channel)
+  return self:_send(commands.close_channel(channel))
+end
+
+
+--- Sends a packet on a channel of the game or of a plugin; options as perigee.client has them.
+---@param channel integer
+---@param number integer the packet's type
+---@param data? string
+---@param options? table priority, reliable, to, answers
+---@return true? sent, string? message, string? code
+function BinaryClient:send_packet(channel, number, data, options)
+  local to = options and (options.to or options.answers and options.answers.sender)
+  local payload = self._protocol:address(channel, data or "", to)
+  return self:_send(commands.packet(channel, number, payload, options))
+end
+
+
+--- Sends a packet that is a question and waits for the bytes of the answer.
+---@param channel integer
+---@param number integer
+---@param data? string
+---@param timeout? number seconds
+---@return string? answer, string? message, string? code
+function BinaryClient:ask_packet(channel, number, data, timeout)
+  local request, ref = self._protocol:request(commands.ask_packet, channel, number, data or "")
+  local event, message, code = self:_request("packet", request, ref, timeout)
+  if not event then return nil, message, code end
+  return event.payload
+end
+
+
+--- Sends bytes as they are: for specs about clients that do not keep to the protocol.
+---@param data string
+function BinaryClient:write(data)
+  self._link:send(data)
+end
+
+
+--- Says BYE and waits until the server has heard it.
+function BinaryClient:close()
+  if self._ended.is_filled then return end
+  if self.connected then
+    self:_send(commands.bye())
+    self.connected = false
+  end
+  self._link:shutdown()
+  self._clock:wait(self._ended, CLOSE_SECONDS * 1000)
+  self._link:close()
+  self:_finish("ConnectionClosed", "closed")
+end
+
+
+return binary_client

@@ -1,0 +1,362 @@
+--- What simulated clients of both kinds share: the inbox and what is expected of it, handlers, the
+--- network, and how a connection ends. binary_client.lua and text_client.lua add the language.
+
+local clocks = require "perigee.testing.clock"
+local failure = require "perigee.testing.failure"
+local inboxes = require "perigee.testing.inbox"
+local link = require "perigee.testing.link"
+local match = require "perigee.testing.match"
+local report = require "perigee.testing.report"
+
+local HUGE = math.huge
+local EXPECT_SECONDS = 5 -- that an expectation waits
+local NOTHING_SECONDS = 1 -- that nothing is to come
+local TIMEOUT = 10 -- seconds, for a call that names none
+local IS_MESSAGE = { message = true, ask = true, line = true }
+
+---@class perigee.testing.Client
+---@field id integer its peer id
+---@field name string
+---@field text boolean whether it is a text peer
+---@field connected boolean as far as the client knows
+---@field reason? table { code, message }: why the connection ended
+---@field timeout number seconds that a call waits when it names no timeout
+---@field server perigee.testing.Server
+local Client = {}
+Client.__index = Client
+
+
+--- The fields that both kinds begin with. `server_end` as link.new has it.
+---@param self table
+---@param server perigee.testing.Server
+---@param options table name, and network conditions
+---@param server_end table
+---@param decode fun(raw: string): table
+function Client.init(self, server, options, server_end, decode)
+  self.server, self.name, self.connected = server, options.name, false
+  self.timeout = TIMEOUT
+  self._clock = server._clock
+  self._inbox = inboxes.new(decode)
+  self._handlers = {}
+  self._waiters = {} -- who waits for something to arrive
+  self._arrived_to = 0 -- index up to which handlers have had what came
+  self._opening, self._ended = clocks.slot(), clocks.slot()
+  self._link = link.new(server._clock, server:_new_random(), server_end, {
+    on_bytes = function(data) self:_on_bytes(data) end,
+    on_end = function(ending) self:_on_end(ending) end,
+  }, not self.text)
+  self._link:set(options.network)
+  return self
+end
+
+
+-- What arrives ----------------------------------------------------------------------------------
+
+local function give_to_handlers(self)
+  local handlers, inbox = self._handlers, self._inbox
+  if next(handlers) == nil then
+    self._arrived_to = inbox.count
+    return
+  end
+  while self._arrived_to < inbox.count do
+    self._arrived_to = self._arrived_to + 1
+    local event = inbox:get(self._arrived_to)
+    local handler = handlers[event.type] or handlers["*"]
+    if handler then
+      event.is_handled = true
+      self._clock:spawn(handler, event)
+    end
+  end
+end
+
+
+--- Tells handlers and those who wait what has come.
+function Client:_tell()
+  give_to_handlers(self)
+  local waiters = self._waiters
+  for i = #waiters, 1, -1 do
+    local waiter = waiters[i]
+    local index = self._inbox:find(waiter.topic, waiter.accept, waiter.from)
+    waiter.from = self._inbox.count + 1
+    if index then self._clock:fill(waiter.slot, index) end
+  end
+end
+
+
+--- The connection is over, for the reason that is known by now.
+function Client:_finish(code, message)
+  if self._ended.is_filled then return end
+  self.connected = false
+  self.reason = self.reason or { code = code, message = message }
+  local event = { type = "closed", code = self.reason.code, message = self.reason.message }
+  self._inbox:push(self._clock.now, event)
+  self:_tell()
+  for _, waiter in ipairs(self._waiters) do self._clock:fill(waiter.slot, nil, "closed") end
+  self._clock:fill(self._opening, nil, event.message, event.code)
+  self._clock:fill(self._ended)
+end
+
+
+function Client:_on_end(ending)
+  if ending == "reset" then
+    self:_finish("ConnectionReset", "the connection was reset")
+  else
+    self._link:close()
+    self:_finish("ConnectionClosed", "the server closed the connection")
+  end
+end
+
+
+--- Waits until something arrives, or has arrived, that `accept` wants.
+---@return integer? index, string? problem
+function Client:_await(topic, accept, seconds)
+  local inbox = self._inbox
+  local index = inbox:find(topic, accept)
+  if index then return index end
+  if self._ended.is_filled then return nil, "closed" end
+  local waiter = { topic = topic, accept = accept, slot = clocks.slot(), from = inbox.count + 1 }
+  table.insert(self._waiters, waiter)
+  local found, problem = self._clock:wait(waiter.slot, seconds * 1000)
+  for i, other in ipairs(self._waiters) do
+    if other == waiter then table.remove(self._waiters, i) end
+  end
+  return found, problem
+end
+
+
+-- Expectations ----------------------------------------------------------------------------------
+
+--- What is expected: what it is about, how events are told apart, and words for reports.
+---@class perigee.testing.Wish
+---@field topic string expectations of the same topic look at things in order
+---@field what string
+---@field is_candidate fun(event: table): boolean whether an event is of that kind at all
+---@field value any what it has to be
+---@field value_of fun(event: table): any
+
+local function accepter(wish)
+  local is_candidate, value_of, value = wish.is_candidate, wish.value_of, wish.value
+  return function(event)
+    if not is_candidate(event) then return false end
+    return value == nil or match.accepts(value, value_of(event))
+  end
+end
+
+
+local function check_seconds(seconds, default)
+  if seconds == nil then return default end
+  failure.check("a number of seconds", seconds, "number")
+  return seconds
+end
+
+
+local function expect(self, wish, seconds)
+  seconds = check_seconds(seconds, EXPECT_SECONDS)
+  local index, problem = self:_await(wish.topic, accepter(wish), seconds)
+  if not index then failure.raise("%s", report.missing(self, wish, seconds, problem)) end
+  return self._inbox:take(wish.topic, index)
+end
+
+
+local function expect_nothing(self, wish, seconds)
+  local accept = accepter(wish)
+  local index = self:_await(wish.topic, accept, check_seconds(seconds, NOTHING_SECONDS))
+  if index then failure.raise("%s", report.unwanted(self, wish, index)) end
+end
+
+
+local function message_wish(name, value)
+  failure.check("the name of a message", name, "string")
+  return {
+    topic = "message " .. name,
+    what = ("the message %q"):format(name),
+    value = value,
+    is_candidate = function(event) return event.name == name and IS_MESSAGE[event.type] end,
+    value_of = function(event) return event.value end,
+  }
+end
+
+
+--- Waits for a message of that name whose value is as expected: tables are compared by the fields
+--- that are named, functions are asked. Messages of that name that came before it are passed over.
+---@param name string
+---@param value? any nil: any value
+---@param seconds? number 5 when left out
+---@return any value, table event
+function Client:expect(name, value, seconds)
+  local event = expect(self, message_wish(name, value), seconds)
+  return event.value, event
+end
+
+
+--- No such message may wait to be looked at, nor come for a while.
+---@param name string
+---@param value? any
+---@param seconds? number 1 when left out; may stand in the place of the value
+function Client:expect_nothing(name, value, seconds)
+  if type(value) == "number" and seconds == nil then value, seconds = nil, value end
+  expect_nothing(self, message_wish(name, value), seconds)
+end
+
+
+--- Waits for bytes that another member, or the server, relayed to a room.
+---@param data? string|fun(data: string): boolean
+---@param seconds? number
+---@return string data, table event
+function Client:expect_broadcast(data, seconds)
+  local event = expect(self, {
+    topic = "broadcast",
+    what = "a broadcast",
+    value = data,
+    is_candidate = function(event) return event.type == "broadcast" end,
+    value_of = function(event) return event.data end,
+  }, seconds)
+  return event.data, event
+end
+
+
+--- Waits for an event of a type (docs/lua-client.md lists them).
+---@param kind string
+---@param fields? table
+---@param seconds? number
+---@return table event
+function Client:expect_event(kind, fields, seconds)
+  failure.check("the type of an event", kind, "string")
+  return expect(self, {
+    topic = "event " .. kind,
+    what = ("an event %q"):format(kind),
+    value = fields,
+    is_candidate = function(event) return event.type == kind end,
+    value_of = function(event) return event end,
+  }, seconds)
+end
+
+
+--- Waits for the end of the connection.
+---@param code? string "Kicked" and the like
+---@param seconds? number
+---@return table reason { code, message }
+function Client:expect_closed(code, seconds)
+  return self:expect_event("closed", code and { code = code }, seconds)
+end
+
+
+-- Of text peers.
+function Client:_expect_line(line, seconds)
+  local event = expect(self, {
+    topic = "line",
+    what = "a line",
+    value = line,
+    is_candidate = function(event) return event.type == "line" end,
+    value_of = function(event) return event.line end,
+  }, seconds)
+  return event.line
+end
+
+
+--- The values of all messages of that name that have come (since `clear`), looked at or not.
+---@param name string
+---@return any[]
+function Client:received(name)
+  local values, inbox = {}, self._inbox
+  for index = inbox.first, inbox.count do
+    local event = inbox:get(index)
+    if event.name == name and IS_MESSAGE[event.type] then values[#values + 1] = event.value end
+  end
+  return values
+end
+
+
+--- Forgets all that has come so far.
+function Client:clear()
+  self._inbox:clear()
+end
+
+
+-- Events, as perigee.client has them ------------------------------------------------------------
+
+--- The next event that no handler takes; nil, "timeout"; nil, "closed" after the last.
+---@param timeout? number seconds
+---@return table? event, string? reason
+function Client:recv(timeout)
+  local inbox = self._inbox
+  local event = inbox:next()
+  if event then return event end
+  if self._ended.is_filled then return nil, "closed" end
+  inbox:skip "recv"
+  local _, problem = self:_await("recv", function(other) return not other.is_handled end,
+    timeout or HUGE)
+  event = inbox:next()
+  if event then return event end
+  return nil, problem
+end
+
+
+--- Calls `fn(event)` for every event of a type that comes, in a task, so it may wait; "*" stands
+--- for all types without a handler of their own. nil takes the handler away.
+---@param kind string
+---@param fn? fun(event: table)
+function Client:on(kind, fn)
+  self._handlers[kind] = fn
+end
+
+
+-- Time ------------------------------------------------------------------------------------------
+
+--- Starts a task that plays this client: `fn(client, ...)`.
+---@param fn function
+function Client:spawn(fn, ...)
+  self.server:spawn(fn, self, ...)
+end
+
+
+--- Lets time pass.
+---@param seconds number
+function Client:sleep(seconds)
+  self.server:sleep(seconds)
+end
+
+
+-- The network -----------------------------------------------------------------------------------
+
+--- Changes conditions of this client's network, from now on: latency, jitter, loss, bandwidth,
+--- read_rate, window.
+---@param conditions perigee.testing.Conditions
+function Client:network(conditions)
+  failure.check("the network's conditions", conditions, "table")
+  self._link:set(conditions)
+end
+
+
+--- Stands still: neither reads nor sends, until `resume`.
+function Client:stall()
+  self._link:stall()
+end
+
+
+function Client:resume()
+  self._link:resume()
+end
+
+
+--- Its cable is pulled: bytes go nowhere, in either direction, and neither side is told.
+function Client:vanish()
+  self._link:vanish()
+end
+
+
+--- Its connection is reset.
+function Client:cut()
+  self._link:reset()
+  self:_finish("ConnectionReset", "the spec cut the connection")
+end
+
+
+--- Its program dies: the system closes the connection, and nothing says BYE.
+function Client:kill()
+  self._link:close()
+  self:_finish("ConnectionClosed", "the spec killed the client")
+end
+
+
+return Client

@@ -1,0 +1,105 @@
+--- What a client has received and when. A thing is kept as it came and decoded when somebody looks
+--- at it, which for most messages of a match nobody does.
+
+---@class perigee.testing.Inbox
+---@field count integer
+---@field first integer the oldest that `clear` has not forgotten
+local Inbox = {}
+Inbox.__index = Inbox
+
+local inbox = {}
+
+
+--- `decode(raw)` makes an event of what was pushed as a string.
+---@param decode fun(raw: string): table
+---@return perigee.testing.Inbox
+function inbox.new(decode)
+  return setmetatable({
+    count = 0,
+    first = 1,
+    _decode = decode,
+    _items = {},
+    _times = {},
+    _passed = {}, -- what an expectation is about -> index up to which it has been looked at
+    _read = 0, -- index up to which recv has been
+  }, Inbox)
+end
+
+
+---@param at integer milliseconds
+---@param item string|table raw, or an event
+function Inbox:push(at, item)
+  local count = self.count + 1
+  self.count, self._items[count], self._times[count] = count, item, at
+end
+
+
+---@param index integer
+---@return table event
+---@return integer at
+function Inbox:get(index)
+  local item = self._items[index]
+  if type(item) == "string" then
+    item = self._decode(item)
+    self._items[index] = item
+  end
+  return item, self._times[index]
+end
+
+
+--- Finds what `accept(event)` wants among what has not been passed over for `topic`.
+---@param topic string
+---@param accept fun(event: table): boolean
+---@param from? integer index, of the first to look at
+---@return integer? index
+function Inbox:find(topic, accept, from)
+  local first = math.max(self.first, (self._passed[topic] or 0) + 1, from or 1)
+  for index = first, self.count do
+    local event = self:get(index)
+    if not event.is_taken and accept(event) then return index end
+  end
+  return nil
+end
+
+
+--- What was found is looked at: nobody finds it again, and expectations of the same topic go on
+--- behind it.
+---@param topic string
+---@param index integer
+---@return table event
+function Inbox:take(topic, index)
+  local event = self:get(index)
+  event.is_taken = true
+  self._passed[topic] = index
+  return event
+end
+
+
+--- Expectations of a topic begin with what comes from now on.
+---@param topic string
+function Inbox:skip(topic)
+  self._passed[topic] = self.count
+end
+
+
+--- The next one that neither recv nor a handler nor an expectation has had.
+---@return table? event
+function Inbox:next()
+  while self._read < self.count do
+    self._read = self._read + 1
+    local event = self:get(self._read)
+    if not event.is_handled and not event.is_taken then return event end
+  end
+  return nil
+end
+
+
+--- Forgets all that has come so far.
+function Inbox:clear()
+  for index = self.first, self.count do self._items[index], self._times[index] = nil, nil end
+  self._read = self.count
+  self.first = self.count + 1
+end
+
+
+return inbox

@@ -1,0 +1,293 @@
+--- The network between one client and the server: how long bytes take, which get lost, how fast
+--- they come, and how all that ends. Bytes of one direction never overtake each other, as in any
+--- stream; jitter varies the time between them.
+
+local failure = require "perigee.testing.failure"
+local wire = require "perigee.testing.wire"
+
+local HUGE = math.huge
+local WINDOW_MIN = 512 -- bytes that a slow client's side takes at a time, at least
+local WINDOW_DEFAULT = 256 * 1024
+
+--- How a network behaves. All of it may change at any time.
+---@class perigee.testing.Conditions
+---@field latency? number seconds that bytes take, each way
+---@field jitter? number seconds, at most, that they take longer
+---@field loss? number share (0 to 1) of the unreliable packets that get lost, each way
+---@field bandwidth? number bytes a second, each way
+---@field read_rate? number bytes a second that the client reads: a slow reader
+---@field window? integer bytes that wait on the client's side before the server has to
+
+local KEYS = { "latency", "jitter", "loss", "bandwidth", "read_rate", "window" }
+local IS_KEY = {}
+for _, key in ipairs(KEYS) do IS_KEY[key] = true end
+
+---@class perigee.testing.Link
+---@field state "open"|"stalled"|"vanished"|"over"
+local Link = {}
+Link.__index = Link
+
+local link = { KEYS = KEYS }
+
+
+-- Conditions ------------------------------------------------------------------------------------
+
+--- Refuses conditions that make no sense.
+---@param conditions perigee.testing.Conditions
+function link.check(conditions)
+  for key, value in pairs(conditions) do
+    if not IS_KEY[key] then
+      failure.misuse("there is no network condition %q; there are %s", tostring(key),
+        table.concat(KEYS, ", "))
+    end
+    failure.check(key, value, "number")
+    if value < 0 or key == "loss" and value > 1 then
+      failure.misuse("%s cannot be %s", key, value)
+    end
+  end
+end
+
+
+--- Changes some of the conditions, from now on.
+---@param conditions perigee.testing.Conditions
+function Link:set(conditions)
+  link.check(conditions)
+  for key, value in pairs(conditions) do self._conditions[key] = value end
+  local now = self._conditions
+  self._latency = (now.latency or 0) * 1000
+  self._jitter = (now.jitter or 0) * 1000
+  self._loss = now.loss or 0
+  self._up_rate = now.bandwidth or HUGE
+  self._down_rate = math.min(now.bandwidth or HUGE, now.read_rate or HUGE)
+  local window = now.window
+  if not window then
+    window = self._down_rate == HUGE and WINDOW_DEFAULT
+      or math.min(WINDOW_DEFAULT, math.max(WINDOW_MIN, math.floor(self._down_rate / 10)))
+  end
+  if self.state ~= "over" then self._end.window(window) end
+end
+
+
+--- A link. `server_end` has the functions write(bytes), read() → bytes, ending; shutdown(),
+--- reset() and window(bytes) of the server's side; `client_end` on_bytes(bytes) and
+--- on_end(ending).
+---@param clock perigee.testing.Clock
+---@param random perigee.testing.Random
+---@param server_end table
+---@param client_end table
+---@param is_packets boolean whether the stream is one of packets
+---@return perigee.testing.Link
+function link.new(clock, random, server_end, client_end, is_packets)
+  return setmetatable({
+    state = "open",
+    _clock = clock,
+    _random = random,
+    _end = server_end,
+    _client = client_end,
+    _is_packets = is_packets,
+    _conditions = {},
+    _up = {}, _up_first = 1, _up_last = 0, -- operations on their way, oldest first
+    _down = {}, _down_first = 1, _down_last = 0,
+    _up_at = 0, _down_at = 0, -- when the newest of them arrives
+    _up_free = 0, _down_free = 0, -- when the line has sent what it was given
+    _held = {}, -- operations of a stalled client
+    _rest = "", -- a packet that has not come whole, where packets are told apart
+  }, Link)
+end
+
+
+local function delay(self)
+  local jitter = self._jitter
+  return self._latency + (jitter > 0 and jitter * self._random:fraction() or 0)
+end
+
+
+-- To the server ---------------------------------------------------------------------------------
+
+-- What travels besides bytes.
+local SHUTDOWN, RESET = {}, {}
+
+
+local function carry_out(self, operation)
+  if operation == SHUTDOWN then
+    self._end.shutdown()
+  elseif operation == RESET then
+    self._end.reset()
+  else
+    self._end.write(operation)
+  end
+end
+
+
+local function arrive_up(self)
+  local first = self._up_first
+  if first > self._up_last then return end -- dropped meanwhile
+  local operation = self._up[first]
+  self._up[first], self._up_first = nil, first + 1
+  carry_out(self, operation)
+end
+
+
+local function travel_up(self, operation)
+  local now = self._clock.now
+  local at = math.max(now, self._up_free)
+  if self._up_rate < HUGE and type(operation) == "string" then
+    at = at + #operation / self._up_rate * 1000
+    self._up_free = at
+  end
+  at = math.ceil(math.max(at + delay(self), self._up_at))
+  self._up_at = at
+  if at <= now and self._up_first > self._up_last then return carry_out(self, operation) end
+  self._up_last = self._up_last + 1
+  self._up[self._up_last] = operation
+  self._clock:at(at, arrive_up, self)
+end
+
+
+local function send(self, operation)
+  if self.state == "open" then
+    travel_up(self, operation)
+  elseif self.state == "stalled" then
+    self._held[#self._held + 1] = operation
+  end
+end
+
+
+--- Sends one packet, or one line.
+---@param bytes string
+function Link:send(bytes)
+  if self._loss > 0 and self._is_packets then
+    local _, channel, number, flags = wire.scan(bytes, 1)
+    if wire.may_be_lost(channel, number, flags) and self._random:fraction() < self._loss then
+      return
+    end
+  end
+  send(self, bytes)
+end
+
+
+-- To the client ---------------------------------------------------------------------------------
+
+-- Takes packets that get lost out of the stream.
+local function lose(self, bytes)
+  local data, kept, at = self._rest .. bytes, {}, 1
+  while true do
+    local stop, channel, number, flags = wire.scan(data, at)
+    if not stop then break end
+    local is_lost = wire.may_be_lost(channel, number, flags)
+      and self._random:fraction() < self._loss
+    if not is_lost then kept[#kept + 1] = data:sub(at, stop) end
+    at = stop + 1
+  end
+  self._rest = data:sub(at)
+  return table.concat(kept)
+end
+
+
+local function deliver(self, bytes, ending)
+  if self.state == "vanished" or self.state == "over" then return end
+  if bytes ~= "" then self._client.on_bytes(bytes) end
+  if not ending or self.state == "over" then return end
+  self.state = "over"
+  self._client.on_end(ending)
+end
+
+
+local function arrive_down(self)
+  local first = self._down_first
+  if first > self._down_last then return end
+  local item = self._down[first]
+  self._down[first], self._down_first = nil, first + 1
+  deliver(self, item.bytes, item.ending)
+end
+
+
+local function pull_later(self)
+  self:pull()
+end
+
+
+-- The line is busy with what was read; the server's side fills up meanwhile.
+local function slow_down(self, size)
+  if self._down_rate == HUGE or size == 0 then return self._clock.now end
+  self._down_free = math.ceil(self._clock.now + size / self._down_rate * 1000)
+  self._clock:at(self._down_free, pull_later, self)
+  return self._down_free
+end
+
+
+--- Takes what the server has written since, if the client reads at all.
+function Link:pull()
+  local now = self._clock.now
+  if self.state ~= "open" or self._has_ended or now < self._down_free then return end
+  local bytes, ending = self._end.read()
+  if bytes == "" and not ending then return end
+  self._has_ended = ending ~= nil
+  local at = slow_down(self, #bytes)
+  if self._is_packets and (self._loss > 0 or self._rest ~= "") then bytes = lose(self, bytes) end
+  at = math.ceil(math.max(at + delay(self), self._down_at))
+  self._down_at = at
+  if at <= now and self._down_first > self._down_last then return deliver(self, bytes, ending) end
+  self._down_last = self._down_last + 1
+  self._down[self._down_last] = { bytes = bytes, ending = ending }
+  self._clock:at(at, arrive_down, self)
+end
+
+
+-- Ends and pauses -------------------------------------------------------------------------------
+
+--- The client neither reads nor sends; what it would send waits.
+function Link:stall()
+  if self.state == "open" then self.state = "stalled" end
+end
+
+
+--- The end of that: it reads and sends what has waited.
+function Link:resume()
+  if self.state ~= "stalled" then return end
+  self.state = "open"
+  local held = self._held
+  self._held = {}
+  for _, operation in ipairs(held) do send(self, operation) end
+  self:pull()
+end
+
+
+--- From now on bytes go nowhere, in either direction, and nobody is told.
+function Link:vanish()
+  if self.state == "over" then return end
+  self.state = "vanished"
+  self._up, self._up_first, self._up_last, self._held = {}, 1, 0, {}
+end
+
+
+--- The client sends the end of its stream, and reads on.
+function Link:shutdown()
+  send(self, SHUTDOWN)
+end
+
+
+-- The client is gone, and this is the last that the server hears of it.
+local function finish(self, operation)
+  if self.state == "over" then return end
+  if self.state == "stalled" then self.state = "open" end
+  send(self, operation)
+  self.state = "over"
+end
+
+
+--- The client is gone; the system closes its socket in good order.
+function Link:close()
+  if self.state == "stalled" then self:resume() end
+  finish(self, SHUTDOWN)
+end
+
+
+--- The connection is reset: what the client had sent before still arrives, nothing else does.
+function Link:reset()
+  self._held = {}
+  finish(self, RESET)
+end
+
+
+return link

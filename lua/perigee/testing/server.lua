@@ -1,0 +1,546 @@
+--- A server of which everything is real but the sockets, the clock and chance: the game is loaded
+--- by the host, clients' bytes go through session and relay. It lives as long as the test that
+--- made it.
+
+local binary_client = require "perigee.testing.binary_client"
+local clocks = require "perigee.testing.clock"
+local failure = require "perigee.testing.failure"
+local link = require "perigee.testing.link"
+local match = require "perigee.testing.match"
+local random = require "perigee.testing.random"
+local report = require "perigee.testing.report"
+local sim = require "perigee.sim"
+local text_client = require "perigee.testing.text_client"
+local traces = require "perigee.testing.trace"
+
+local HUGE = math.huge
+local LOG_SECONDS = 5 -- that expect_error and expect_log wait
+local RUN_SECONDS = 24 * 60 * 60 -- that tasks may take
+local STOP_SECONDS = 2 -- in which everybody has been told
+local NAMES = { "ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "leo" }
+
+-- Of clients without conditions of their own, when timing is to vary (seconds).
+local FUZZ_LATENCY, FUZZ_JITTER = 0.08, 0.04
+
+local OPTIONS = {
+  game = "string", source = "string", files = "table", seed = "number", config = "table",
+  fuzz = "boolean", network = "table", trace = "boolean",
+}
+local CLIENT_OPTIONS = { name = "string", token = "string", text = "boolean", address = "string" }
+
+--- A line of the game's log.
+---@class perigee.testing.LogEntry
+---@field at number seconds
+---@field level string
+---@field text string
+
+---@class perigee.testing.Server
+---@field seed integer
+---@field logs perigee.testing.LogEntry[]
+local Server = {}
+Server.__index = Server
+
+local servers = {}
+
+
+-- Options ---------------------------------------------------------------------------------------
+
+local function check_options(options, known, what)
+  for key, value in pairs(options) do
+    if not known[key] then failure.misuse("%s has no option %q", what, tostring(key)) end
+    failure.check(key, value, known[key])
+  end
+end
+
+
+local function files_of(options)
+  if options.source then return { ["game.lua"] = options.source } end
+  return options.files
+end
+
+
+-- Opening and closing ---------------------------------------------------------------------------
+
+local function new_clock(self)
+  local id, due = self._id, sim.due
+  return clocks.new(function(now) self:_turn(now) end, function() return due(id) end,
+    self._fuzz and self:_new_random() or nil)
+end
+
+
+--- Loads a game and starts it. `defaults` has game, seed and fuzz, for options that leave them out.
+---@param options table
+---@param defaults table
+---@return perigee.testing.Server
+function servers.open(options, defaults)
+  check_options(options, OPTIONS, "a server")
+  link.check(options.network or {})
+  local fuzz = defaults.fuzz and options.fuzz ~= false
+  local files = files_of(options)
+  local game = options.game or files and "game.lua" or defaults.game
+  local self = setmetatable({
+    seed = options.seed or defaults.seed,
+    logs = {},
+    _fuzz = fuzz,
+    _network = options.network or {},
+    _clients = {},
+    _links = {},
+    _written = {}, -- connections that have sent since the last turn
+    _streams = 0, -- of random numbers
+    _asked = {}, -- patterns of errors that the spec asked for
+    _waiters = {},
+    _files = files, -- that stand in for those on the disk
+    _trace = options.trace ~= false and traces.new() or nil,
+    _main = game:match "([^/]+%.lua)$" or "game.lua",
+  }, Server)
+  self._order = fuzz and self:_new_random() or nil
+  local id, problem = sim.open {
+    game = game, files = files, seed = self.seed, config = options.config,
+    shuffle = fuzz,
+  }
+  if not id then failure.raise("the game does not load: %s", problem) end
+  self._id = id
+  self._clock = new_clock(self)
+  self:_take_logs()
+  return self
+end
+
+
+--- A generator that nobody else uses.
+---@return perigee.testing.Random
+function Server:_new_random()
+  self._streams = self._streams + 1
+  return random.new(self.seed, self._streams)
+end
+
+
+--- Takes the server down without ceremony. Happens by itself at the end of a test.
+function Server:close()
+  if self._is_closed then return end
+  self._is_closed = true
+  sim.close(self._id)
+end
+
+
+--- What is wrong at the end of a test, in words: errors that nobody asked for.
+---@return string? problem
+function Server:_verdict()
+  local unasked = {}
+  for _, entry in ipairs(self:errors()) do
+    if not self:_is_asked(entry) then unasked[#unasked + 1] = entry end
+  end
+  return #unasked > 0 and report.unasked(unasked) or nil
+end
+
+
+--- Stops the server as SIGTERM would: on_stop, everybody is told, and what was sent arrives.
+function Server:stop()
+  sim.stop(self._id)
+  self:sleep(STOP_SECONDS)
+end
+
+
+-- The turn --------------------------------------------------------------------------------------
+
+function Server:_take_logs()
+  local entries = sim.log(self._id)
+  if not entries or #entries == 0 then return end
+  local at = self._clock.now
+  for _, entry in ipairs(entries) do
+    table.insert(self.logs, { at = at / 1000, level = entry.level, text = entry.text })
+    if self._trace then self._trace:add(at, "log", entry.level, entry.text) end
+  end
+  local waiters = self._waiters
+  self._waiters = {}
+  for _, slot in ipairs(waiters) do self._clock:fill(slot, true) end
+end
+
+
+-- Whose input comes first is nobody's to say.
+local function mix_order(self)
+  local written = self._written
+  if #written > 1 then
+    self._order:shuffle(written)
+    sim.order(self._id, written)
+  end
+  if #written > 0 then self._written = {} end
+end
+
+
+function Server:_turn(now)
+  if self._is_closed then failure.misuse "the server is closed" end
+  if self._fuzz then mix_order(self) end
+  sim.turn(self._id, now)
+  self:_take_logs()
+  local links, gone = self._links, 0
+  for i = 1, #links do
+    links[i]:pull()
+    if links[i].state == "over" then gone = gone + 1 end
+  end
+  if gone == 0 then return end
+  local left = {}
+  for _, other in ipairs(links) do
+    if other.state ~= "over" then left[#left + 1] = other end
+  end
+  self._links = left
+end
+
+
+-- Clients ---------------------------------------------------------------------------------------
+
+-- The server's side of a client's link; whatever passes it is in the trace.
+local function server_end(self, conn, label)
+  local id, trace, clock, server = self._id, self._trace, self._clock, self
+  local function note(what, text)
+    if trace then trace:add(clock.now, label, what, text) end
+  end
+  return {
+    write = function(bytes)
+      if trace then trace:add(clock.now, label, "<", bytes) end
+      if server._fuzz then table.insert(server._written, conn) end
+      sim.write(id, conn, bytes)
+    end,
+    read = function()
+      local bytes, ending = sim.read(id, conn)
+      if trace and bytes ~= "" then trace:add(clock.now, label, ">", bytes) end
+      if ending then note(ending, "") end
+      return bytes, ending
+    end,
+    shutdown = function()
+      note("<", "end")
+      sim.shutdown(id, conn)
+    end,
+    reset = function()
+      note("<", "reset")
+      sim.reset(id, conn)
+    end,
+    window = function(bytes) sim.window(id, conn, bytes) end,
+  }
+end
+
+
+-- The conditions of a new client, taken out of its options.
+local function take_network(self, options)
+  local network, has_own = {}, false
+  for key, value in pairs(self._network) do network[key], has_own = value, true end
+  for _, key in ipairs(link.KEYS) do
+    if options[key] ~= nil then network[key], has_own = options[key], true end
+    options[key] = nil
+  end
+  if self._fuzz and not has_own then
+    local numbers = self:_new_random()
+    network.latency = numbers:fraction() * FUZZ_LATENCY
+    network.jitter = numbers:fraction() * FUZZ_JITTER
+  end
+  link.check(network)
+  return network
+end
+
+
+local function client_options(self, options)
+  if type(options) == "string" then options = { name = options } end
+  failure.check("a client", options or {}, "table")
+  local copy = {}
+  for key, value in pairs(options or {}) do copy[key] = value end
+  local network = take_network(self, copy)
+  check_options(copy, CLIENT_OPTIONS, "a client")
+  copy.network = network
+  if not copy.name and not copy.text then copy.name = "guest" end
+  return copy
+end
+
+
+--- Notes a client as soon as it connects.
+function Server:_add_client(client)
+  table.insert(self._clients, client)
+  table.insert(self._links, client._link)
+end
+
+
+--- Connects a client: its name, or options: name, token, text (a text peer), address, and the
+--- conditions of its network. nil, message, code when the server refuses it.
+---@param options? string|table
+---@return perigee.testing.Client?, string? message, string? code
+function Server:try_client(options)
+  options = client_options(self, options)
+  local kind = options.text and text_client or binary_client
+  local framing = options.text and "lines" or "packets"
+  local conn = sim.connect(self._id, framing, options.address or "127.0.0.1")
+  local label = options.name or "guest"
+  return kind.connect(self, options, server_end(self, conn, label))
+end
+
+
+--- Connects a client; the spec fails when the server refuses it.
+---@param options? string|table
+---@return perigee.testing.Client
+function Server:client(options)
+  local client, message, code = self:try_client(options)
+  if not client then
+    local name = type(options) == "string" and options or options and options.name or "a client"
+    failure.raise("%s", report.refused(self, name .. " was not let in", message, code))
+  end
+  return client
+end
+
+
+--- Connects several: ann, bob, cid, dan, ...
+---@param count integer
+---@param options? table what they have in common
+---@return perigee.testing.Client ...
+function Server:clients(count, options)
+  local list = {}
+  for i = 1, count do
+    local own = { name = NAMES[i] or "client" .. i }
+    for key, value in pairs(options or {}) do own[key] = value end
+    list[i] = self:client(own)
+  end
+  return unpack(list)
+end
+
+
+-- Time ------------------------------------------------------------------------------------------
+
+--- Virtual seconds since the start.
+---@return number
+function Server:now()
+  return self._clock.now / 1000
+end
+
+
+--- Lets time pass: everything that is due happens.
+---@param seconds number
+function Server:advance(seconds)
+  failure.check("a number of seconds", seconds, "number")
+  self._clock:sleep(math.ceil(seconds * 1000 - 1e-6))
+end
+
+
+Server.sleep = Server.advance
+
+
+--- Starts a task: `fn(...)` runs beside the spec, and what waits in it lets the others go on.
+---@param fn function
+function Server:spawn(fn, ...)
+  failure.check("a task", fn, "function")
+  return self._clock:spawn(fn, ...)
+end
+
+
+--- With a function: runs it as a task and waits until it ends; returns what it returns. Without:
+--- waits until all tasks have ended.
+---@param fn? function
+function Server:run(fn, ...)
+  if fn then return self._clock:wait(self:spawn(fn, ...), HUGE) end
+  local limit = self._clock.now + RUN_SECONDS * 1000
+  while self._clock:count_tasks() > 0 and self._clock:step(limit) do end
+  if self._clock:count_tasks() > 0 then
+    failure.raise("%d tasks have not ended after a day", self._clock:count_tasks())
+  end
+end
+
+
+-- Looking inside --------------------------------------------------------------------------------
+
+--- A room as it is now: id, name, kind, count, state, meta, peers (id and name of each); nil when
+--- there is none. All of it is a copy.
+---@param name string
+---@return table?
+function Server:room(name)
+  failure.check("a room's name", name, "string")
+  return (sim.inspect(self._id, "room", name))
+end
+
+
+--- All rooms, by name.
+---@return table<string, table>
+function Server:rooms()
+  return (sim.inspect(self._id, "rooms"))
+end
+
+
+--- A copy of perigee.state.
+---@return table
+function Server:state()
+  return (sim.inspect(self._id, "state"))
+end
+
+
+--- What the server knows of a client: id, name, address, transport, latency_ms, state, rooms,
+--- stats; nil when it is gone.
+---@param client perigee.testing.Client
+---@return table?
+function Server:peer(client)
+  failure.check("a client", client, "table")
+  return (sim.inspect(self._id, "peer", client.id))
+end
+
+
+local function peer_stat(self, client, name)
+  local peer = self:peer(client)
+  if not peer then failure.raise("the server has no peer %s any more", client.name) end
+  return peer.stats[name]
+end
+
+
+--- How many messages for a client were dropped because it did not keep up.
+---@param client perigee.testing.Client
+---@return integer
+function Server:dropped(client)
+  return peer_stat(self, client, "dropped")
+end
+
+
+--- How many messages wait for a client.
+---@param client perigee.testing.Client
+---@return integer
+function Server:queued(client)
+  return peer_stat(self, client, "queued")
+end
+
+
+--- The relay's figures.
+---@return table
+function Server:stats()
+  return sim.stats(self._id)
+end
+
+
+--- Everything that went in and out, and the log, with the time: the same for the same seed.
+---@return string
+function Server:trace()
+  if not self._trace then failure.misuse "this server was made with trace = false" end
+  return self._trace:text()
+end
+
+
+-- The log ---------------------------------------------------------------------------------------
+
+--- The errors in the log.
+---@return perigee.testing.LogEntry[]
+function Server:errors()
+  local list = {}
+  for _, entry in ipairs(self.logs) do
+    if entry.level == "error" then list[#list + 1] = entry end
+  end
+  return list
+end
+
+
+-- A text as it stands, or a Lua pattern.
+local function holds(text, pattern)
+  if text:find(pattern, 1, true) then return true end
+  local ok, found = pcall(string.find, text, pattern)
+  return ok and found ~= nil
+end
+
+
+function Server:_is_asked(entry)
+  if entry.is_asked then return true end
+  for _, pattern in ipairs(self._asked) do
+    if holds(entry.text, pattern) then return true end
+  end
+  return false
+end
+
+
+local function find_log(self, pattern, from, level)
+  for i = from, #self.logs do
+    local entry = self.logs[i]
+    if (not level or entry.level == level) and holds(entry.text, pattern) then return entry, i end
+  end
+  return nil
+end
+
+
+-- Waits for a line of the log, among those since the last that was looked for.
+local function await_log(self, pattern, seconds, level)
+  failure.check("what the log is to say", pattern, "string")
+  local limit, from = self._clock.now + (seconds or LOG_SECONDS) * 1000, 1
+  while true do
+    local entry = find_log(self, pattern, from, level)
+    if entry then return entry end
+    from = #self.logs + 1
+    local slot = clocks.slot()
+    table.insert(self._waiters, slot)
+    local _, problem = self._clock:wait(slot, limit - self._clock.now)
+    if problem then return nil end
+  end
+end
+
+
+local function no_log(self, what, pattern, seconds)
+  local out = { ("the log has no %s like %s, in %g s, up to %.3f s"):format(what,
+    match.show(pattern), seconds or LOG_SECONDS, self:now()) }
+  out[#out + 1] = #self.logs > 0 and "its last lines are:" or "it is empty"
+  for i = math.max(1, #self.logs - 9), #self.logs do
+    local entry = self.logs[i]
+    out[#out + 1] = ("  %9.3f  %-5s %s"):format(entry.at, entry.level, entry.text)
+  end
+  failure.raise("%s", table.concat(out, "\n"))
+end
+
+
+--- The game is to raise an error, and may: waits for one whose text has this, as it stands or as a
+--- Lua pattern. All errors like it are asked for.
+---@param pattern string
+---@param seconds? number 5 when left out
+---@return string text
+function Server:expect_error(pattern, seconds)
+  local entry = await_log(self, pattern, seconds, "error")
+  if not entry then no_log(self, "error", pattern, seconds) end
+  table.insert(self._asked, pattern)
+  return entry.text
+end
+
+
+--- Waits for a line of the log.
+---@param pattern string a part of it as it stands, or a Lua pattern
+---@param seconds? number
+---@return perigee.testing.LogEntry
+function Server:expect_log(pattern, seconds)
+  local entry = await_log(self, pattern, seconds)
+  if not entry then no_log(self, "line", pattern, seconds) end
+  return entry
+end
+
+
+-- Reload ----------------------------------------------------------------------------------------
+
+-- Files given later take the place of those of the same name.
+local function merge(files, newer)
+  if not newer then return files end
+  local merged = {}
+  for name, text in pairs(files or {}) do merged[name] = text end
+  for name, text in pairs(newer) do merged[name] = text end
+  return merged
+end
+
+
+--- Reloads the game while everybody stays: with the text of its main file, with texts by file
+--- name, or from the disk. Returns what came of it; nil and what is wrong when it does not load.
+---@param source? string|table<string, string>
+---@return any report, string? problem
+function Server:try_reload(source)
+  if type(source) == "string" then source = { [self._main] = source } end
+  self._files = merge(self._files, source)
+  local logged = #self.logs
+  local result, problem = sim.reload(self._id, self._files)
+  self:_take_logs()
+  if result then return result end
+  for i = logged + 1, #self.logs do self.logs[i].is_asked = true end -- the spec has the problem
+  return nil, problem
+end
+
+
+--- As try_reload; the spec fails when the new version does not load.
+---@param source? string|table<string, string>
+---@return any report
+function Server:reload(source)
+  local result, problem = self:try_reload(source)
+  if not result then failure.raise("the reload failed: %s", problem) end
+  return result
+end
+
+
+return servers

@@ -1,0 +1,246 @@
+--- A text peer: what netcat is to a real server. Its calls are those of the other clients where the
+--- thing is the same; lines go and come as they are with `line` and `expect_line`.
+
+local Client = require "perigee.testing.client"
+local failure = require "perigee.testing.failure"
+local json = require "perigee.client.json"
+local report = require "perigee.testing.report"
+
+local CLOSE_SECONDS = 1
+local ANSWER = "answer to a command" -- the topic of these
+
+---@class perigee.testing.TextClient: perigee.testing.Client
+local TextClient = setmetatable({}, { __index = Client })
+TextClient.__index = TextClient
+
+local text_client = {}
+
+--- A room that a text peer is in.
+---@class perigee.testing.TextRoom
+---@field name string
+---@field joined boolean
+---@field client perigee.testing.TextClient
+local TextRoom = {}
+TextRoom.__index = TextRoom
+
+
+-- What arrives ----------------------------------------------------------------------------------
+
+-- A line as an event; `name` and `value` where it may be a message.
+local function decode(line)
+  local event = { type = "line", line = line }
+  local name, rest = line:match "^([^%s*!][^%s]*) ?(.*)$"
+  if not name then return event end
+  if rest == "" then
+    event.name = name
+    return event
+  end
+  local value, problem = json.decode(rest)
+  if not problem then event.name, event.value = name, value end
+  return event
+end
+
+
+function TextClient:_on_bytes(data)
+  local at = 1
+  while true do
+    local stop = data:find("\n", at, true)
+    if not stop then break end
+    local line = self._rest .. data:sub(at, stop - 1)
+    self._rest, at = "", stop + 1
+    local code, message = line:match "^! (%w+): (.*)$"
+    if code then self._problem = { code = code, message = message } end
+    self._inbox:push(self._clock.now, line)
+  end
+  self._rest = self._rest .. data:sub(at)
+  self:_tell()
+end
+
+
+function TextClient:_finish(code, message)
+  if self._problem and code == "ConnectionClosed" then self.reason = self._problem end
+  Client._finish(self, code, message)
+end
+
+
+-- Waits for a line that one of the patterns matches. Returns which, and its captures.
+local function await(self, patterns)
+  local which, captures
+  local index, problem = self:_await(ANSWER, function(event)
+    for name, pattern in pairs(patterns) do
+      captures = { (event.line or ""):match(pattern) }
+      if captures[1] then
+        which = name
+        return true
+      end
+    end
+    return false
+  end, self.timeout)
+  if not index then return nil, problem end
+  self._inbox:take(ANSWER, index)
+  return which, unpack(captures)
+end
+
+
+local function escape(text)
+  return (text:gsub("%p", "%%%0"))
+end
+
+
+--- Sends a command and waits for its answer, or for an error.
+local function command(self, line, good)
+  self._inbox:skip(ANSWER)
+  self:line(line)
+  local which, code, message = await(self, { good = good, bad = "^! (%w+): (.*)$" })
+  if which == "good" then return true end
+  if which == "bad" then return nil, message, code end
+  local reason = self.reason or { message = code, code = code }
+  return nil, reason.message, reason.code
+end
+
+
+-- Connecting ------------------------------------------------------------------------------------
+
+--- Connects, waits for the greeting, and takes its name.
+---@param server perigee.testing.Server
+---@param options table name (nil: the one it is given), network
+---@param server_end table as link.new has it
+---@return perigee.testing.TextClient?, string? message, string? code
+function text_client.connect(server, options, server_end)
+  local self = setmetatable({ text = true, _rest = "" }, TextClient)
+  Client.init(self, server, options, server_end, decode)
+  server:_add_client(self)
+  local which, name, message = await(self, {
+    good = "^%* connected as (guest%-%d+);",
+    bad = "^! (%w+): (.*)$",
+  })
+  if which == "bad" then return nil, message, name end
+  if not which then return nil, "the server does not greet", "HandshakeTimeout" end
+  self.connected, self.id = true, tonumber(name:match "%d+$")
+  if not options.name then
+    self.name = name
+    return self
+  end
+  local good, problem, code =
+    command(self, "/name " .. options.name, "^(%* you are now " .. escape(options.name) .. ")$")
+  if not good then return nil, problem, code end
+  return self
+end
+
+
+-- Calls -----------------------------------------------------------------------------------------
+
+--- Sends a line: what is said in the room joined last, or a command.
+---@param line string
+---@return true? sent, string? message, string? code
+function TextClient:line(line)
+  failure.check("a line", line, "string")
+  if self._ended.is_filled then return nil, "closed", self.reason.code end
+  self._link:send(line .. "\n")
+  return true
+end
+
+
+--- Joins a room; nil, message, code when it may not.
+---@param name string
+---@return perigee.testing.TextRoom?, string? message, string? code
+function TextClient:try_join(name)
+  failure.check("a room's name", name, "string")
+  local good, message, code = command(self, "/join " .. name, "^(%* joined " .. escape(name) .. ")")
+  if not good then return nil, message, code end
+  self._last_room = setmetatable({ name = name, joined = true, client = self }, TextRoom)
+  return self._last_room
+end
+
+
+--- Joins a room; the spec fails when it may not.
+---@param name string
+---@return perigee.testing.TextRoom
+function TextClient:join(name)
+  local room, message, code = self:try_join(name)
+  if not room then
+    local what = ("%s cannot join %q"):format(self.name, name)
+    failure.raise("%s", report.refused(self.server, what, message, code))
+  end
+  return room
+end
+
+
+--- Sends a message, about the room joined last.
+---@param name string
+---@param value? any what JSON can hold
+---@return true? sent, string? message, string? code
+function TextClient:send(name, value)
+  local rest = value == nil and "" or " " .. json.encode(value)
+  return self:line("/send " .. name .. rest)
+end
+
+
+--- Waits for a line.
+---@param line? string|fun(line: string): boolean
+---@param seconds? number
+---@return string line
+function TextClient:expect_line(line, seconds)
+  failure.check("what is expected", line, "string", "function", "nil")
+  return self:_expect_line(line, seconds)
+end
+
+
+--- Quits and waits until the server has heard it.
+function TextClient:close()
+  if self._ended.is_filled then return end
+  self:line "/quit"
+  self.connected = false
+  self._link:shutdown()
+  self._clock:wait(self._ended, CLOSE_SECONDS * 1000)
+  self._link:close()
+  self:_finish("ConnectionClosed", "closed")
+end
+
+
+for _, name in ipairs { "ask", "answer", "on_ask", "send_packet", "ask_packet", "open_channel",
+  "ping", "rooms", "write" } do
+  TextClient[name] = function()
+    failure.misuse("a text peer has no %s; it has line and expect_line", name)
+  end
+end
+
+
+-- Rooms -----------------------------------------------------------------------------------------
+
+local function check_is_last(self)
+  if self.client._last_room ~= self then
+    failure.misuse("a text peer speaks in the room that it joined last, which is %s, not %s",
+      self.client._last_room.name, self.name)
+  end
+end
+
+
+--- Says something to the other members.
+---@param data string
+function TextRoom:broadcast(data)
+  check_is_last(self)
+  return self.client:line(data)
+end
+
+
+--- Sends a message about this room.
+---@param name string
+---@param value? any
+function TextRoom:send(name, value)
+  check_is_last(self)
+  return self.client:send(name, value)
+end
+
+
+--- Leaves the room and waits until the server says so.
+---@return true? left, string? message, string? code
+function TextRoom:leave()
+  local good, message, code =
+    command(self.client, "/leave " .. self.name, "^(%* left " .. escape(self.name) .. ")")
+  if good then self.joined = false end
+  return good, message, code
+end
+
+
+return text_client
