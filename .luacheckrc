@@ -15,3 +15,8 @@ stds.game = {
 files["examples"].std = "game"
 files["tests"].std = "+busted"
 files["tests/**/games"].std = "game"
+
+-- Annotations declare; nothing in them runs.
+files["lua/perigee/meta"] = { ignore = { "1", "2" }, max_line_length = 130 }
+files["lua/perigee/new/game"].std = "game"
+files["lua/perigee/new/game/spec"].std = "+busted"

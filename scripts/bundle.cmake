@@ -1,5 +1,6 @@
-# Writes every Lua file under LUA_DIR/perigee into one C table, the bundle_files of
-# src/script/bundle.h, and beside it a depfile, so that a changed, new or removed file counts.
+# Writes every Lua file under LUA_DIR/perigee, and all that a new game is made of, into one C table,
+# the bundle_files of src/script/bundle.h, and beside it a depfile, so that a changed, new or removed
+# file counts.
 #   cmake -D LUA_DIR=/path/to/lua -D OUTPUT=bundle.c -P scripts/bundle.cmake
 file(GLOB_RECURSE names LIST_DIRECTORIES true RELATIVE ${LUA_DIR} ${LUA_DIR}/perigee/*)
 list(SORT names)
@@ -8,7 +9,7 @@ list(PREPEND names perigee)
 set(c "#include \"script/bundle.h\"\n\nconst BundleFile bundle_files[] = {\n")
 set(depfile "${OUTPUT}:")
 foreach(name IN LISTS names)
-  if(name MATCHES "\\.lua$")
+  if(name MATCHES "\\.lua$" OR name MATCHES "^perigee/new/.*\\.(md|json|txt)$")
     # By way of hex, so that no byte of the source means anything to CMake or to C.
     file(READ ${LUA_DIR}/${name} hex HEX)
     string(REGEX REPLACE "(..)" "\\\\x\\1" text "${hex}")

@@ -1,25 +1,44 @@
---- A hundred clients exchange numbered messages while the game is saved fifty times, every fifth
---- time with a syntax error: nobody is disconnected, nothing is lost, doubled or out of order, and
---- the newest good version is the one that answers.
+--- A hundred clients in fifty rooms exchange numbered messages while the game is saved fifty times
+--- (PERIGEE_STORM_SAVES: as often as that; scripts/soak does it a thousand times), every fifth time
+--- with a syntax error: nobody is disconnected, nothing is lost, doubled or out of order, the newest
+--- good version is the one that answers, and timers and memory stay what they were.
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
-local CLIENTS, ROOMS, SAVES = 100, 10, 50
+local CLIENTS, ROOMS = 100, 50
+local SAVES = tonumber(os.getenv "PERIGEE_STORM_SAVES") or 50
+local LEVEL_FROM = 200 -- saves after which memory is level
+local LEVEL_HEAP, LEVEL_RESIDENT = 2 ^ 20, 8 * 1024 -- bytes and KiB that are no leak
 
--- A version that stamps what it relays and what it sends with its number.
+-- A version that stamps what it relays and what it sends with its number, changes the state of all
+-- rooms, and has timers and tasks of all kinds.
 local function game(number)
   return ([[
     local perigee = require "perigee"
+    local NUMBER = %d
     local room = { auto_create = true, on_message = {} }
-    function room.on_broadcast(room, peer, data) return data .. " %d" end
+    function room.on_broadcast(room, peer, data) return data .. " " .. NUMBER end
     function room.on_message.say(room, peer, value)
-      room:broadcast("said", { from = peer.id, number = value, version = %d }, { except = peer })
+      room:broadcast("said", { from = peer.id, number = value, version = NUMBER }, { except = peer })
     end
+    function room.on_create(room) room:every(0.05, "beat") end
+    function room.on_upgrade(room) room.state.version, room.state.list = NUMBER, { {}, {}, {} } end
+    function room.beat(room) room.state.beats = (room.state.beats or 0) + 1 end
+    local function start()
+      perigee.every(0.5, function() end)
+      perigee.spawn(function() while true do perigee.sleep(0.05) end end)
+    end
+    perigee.every(0.7, function() end)
     return {
       rooms = { r = room },
-      on_message = { version = function() return %d end },
+      on_start = start,
+      on_reload = start,
+      on_message = {
+        version = function() return NUMBER end,
+        stats = function() return perigee.stats() end,
+      },
     }
-  ]]):format(number, number, number)
+  ]]):format(number)
 end
 
 local function is_broken(number) return number % 5 == 0 end
@@ -58,6 +77,26 @@ local function speak(client)
   client:send(client.room, "say", client.said)
 end
 
+-- The heap at its lowest, just after a collection, and what the process has.
+local function measure(perigee, observer)
+  local stats
+  local heap = math.huge
+  for _ = 1, 40 do
+    stats = observer:question(0, "stats")
+    heap = math.min(heap, stats.memory)
+  end
+  return { heap = heap, resident = perigee:memory_kb(), timers = stats.timers, waiting = stats.waiting }
+end
+
+local function check_level(first, last)
+  assert.is_true(last.heap - first.heap < LEVEL_HEAP,
+    ("heap from %d to %d"):format(first.heap, last.heap))
+  if not (os.getenv "ASAN_OPTIONS" or ""):find "quarantine" then
+    assert.is_true(last.resident - first.resident < LEVEL_RESIDENT,
+      ("resident from %d to %d KiB"):format(first.resident, last.resident))
+  end
+end
+
 describe("a storm of reloads", function()
   after_each(server.stop_all)
 
@@ -65,7 +104,14 @@ describe("a storm of reloads", function()
     local perigee = server.start {
       game = game(0),
       watch = true,
-      flags = { max_clients = 200, channel_capacity = 65536 },
+      -- The clients are not here to be asked whether they live.
+      flags = {
+        max_clients = 200,
+        channel_capacity = 65536,
+        ping_interval = 0,
+        idle_timeout = 0,
+      },
+      env = server.without_quarantine(),
     }
     local observer, clients = perigee:client "observer", {}
     for i = 1, CLIENTS do
@@ -78,6 +124,7 @@ describe("a storm of reloads", function()
     end
 
     local good, broken, turn = 0, 0, 0
+    local before, first = measure(perigee, observer), nil
     for number = 1, SAVES do
       if is_broken(number) then
         perigee:save("game.lua", "return {\n  version = " .. number .. ",,\n}")
@@ -100,11 +147,13 @@ describe("a storm of reloads", function()
       end)
       assert.equal(good, seen)
       assert.is_true(perigee:count_log "game.lua:2:" >= broken)
+      if number == LEVEL_FROM then first = measure(perigee, observer) end
     end
 
     for _, client in ipairs(clients) do
       client:fence()
     end
+    local received = 0
     for _, client in ipairs(clients) do
       client:expect_quiet()
       assert.is_nil(client.wrong)
@@ -112,8 +161,17 @@ describe("a storm of reloads", function()
         local heard = other ~= client and other.room == client.room and other.said or nil
         assert.equal(heard, client.got["broadcast" .. other.id])
         assert.equal(heard, client.got["say" .. other.id])
+        received = received + 2 * (heard or 0)
       end
       assert.equal(good, math.max(client.versions.broadcast, client.versions.say))
+    end
+    local last = measure(perigee, observer)
+    assert.same({ before.timers, before.waiting }, { last.timers, last.waiting })
+    if SAVES > LEVEL_FROM then
+      check_level(first, last)
+      print(("%d saves, %d messages received; heap %d KiB after %d saves, %d at the end; resident "
+        .. "%d KiB and %d; %d timers"):format(SAVES, received, first.heap / 1024, LEVEL_FROM,
+        last.heap / 1024, first.resident, last.resident, last.timers))
     end
   end)
 

@@ -7,7 +7,7 @@ local fake = {}
 local EVENTS = {
   "start", "stop", "connect", "disconnect", "join", "leave", "message", "text", "response",
   "packet", "broadcast", "backpressure", "room_create", "room_delete", "timer", "tick", "reload",
-  "error", "load", "follow_up", "forget",
+  "error", "load", "upgrade", "finish", "follow_up", "roll_back", "settle", "forget",
 }
 local HOOKS = {
   "connect", "disconnect", "message", "text", "packet", "tick", "room_create", "room_delete",
@@ -99,8 +99,43 @@ local function do_command(core, entry)
   end
 end
 
+local function weigh(value, depth_max, weight_max, wide)
+  if type(value) == "number" then
+    return nil, value >= wide or value <= -wide
+  elseif type(value) ~= "table" then
+    return nil, false
+  elseif type(getmetatable(value)) == "string" then
+    return getmetatable(value), false
+  elseif depth_max < 0 then
+    return "deep", false
+  end
+  local has_wide = false
+  for key, entry in pairs(value) do
+    local wrong, is_wide = weigh(entry, depth_max - 1, weight_max, wide)
+    if wrong then
+      return wrong, has_wide
+    end
+    local _, is_wide_key = weigh(type(key) == "number" and key or nil, 0, 0, wide)
+    has_wide = has_wide or is_wide or is_wide_key
+  end
+  return nil, has_wide
+end
+
 local function queries(core)
   function core.now() return core.clock end
+  function core.read_clock() return core.clock end
+  -- Any text that is the same for the same texts.
+  function core.hash(texts)
+    local hash = 0
+    for i = 1, #table.concat(texts, "\n") do
+      hash = (hash * 31 + table.concat(texts, "\n"):byte(i)) % 2 ^ 40
+    end
+    return ("%016x"):format(hash)
+  end
+  function core.file_stamp() return "" end
+  function core.file_is_being_written() return false end
+  function core.rollback_errors() return core.rollback_limit or 0 end
+  function core.ask_rollback() core.rollbacks_asked = (core.rollbacks_asked or 0) + 1 end
   function core.time() return 1700000000 end
   function core.seed() return 1 end
   function core.transaction() return core.transactions end
@@ -109,6 +144,22 @@ local function queries(core)
     return text:gsub("[%z\1-\127]", ""):gsub("[\194-\244][\128-\191]+", "") == ""
   end
   function core.has_stack() return true end
+  function core.charge() end
+  core.text_find, core.text_match = string.find, string.match
+  core.text_gsub, core.table_sort = string.gsub, table.sort
+  function core.text_gmatch_next(state)
+    state.next = state.next or string.gmatch(state[1], state[2])
+    return state.next()
+  end
+  core.text_max = 16 * 2 ^ 20
+  function core.slowest() return {} end
+  function core.trial() return true end
+  core.weigh = weigh
+  function core.check_over() end
+  local counter = { 1e9 }
+  counter[2] = function() counter[1] = 1e9 end
+  function core.counter() return counter end
+  function core.counter() return { 2 ^ 52, function() end } end
   function core.read_file(path)
     local file = io.open(path, "rb")
     if not file then
@@ -149,7 +200,9 @@ local function queries(core)
 end
 
 local function calls(core)
-  function core.log(level, text) core.logged[#core.logged + 1] = { level = level, text = text } end
+  function core.log(level, text, version, hash)
+    core.logged[#core.logged + 1] = { level = level, text = text, version = version, hash = hash }
+  end
   function core.push_error(number) core.errors_pushed[#core.errors_pushed + 1] = number end
   function core.files(paths) core.file_list = paths end
   function core.kinds_begin(hooks) core.game_hooks, core.kinds = hooks, {} end
@@ -206,11 +259,15 @@ local function control(core)
     core.pending, core.reserved = {}, {}
     core.transactions = core.transactions + 1
   end
-  function core.rollback()
-    for _, id in ipairs(core.reserved) do
-      core.rooms_by_id[id] = nil
+  -- Back to where the running handler began, which in a reload is not the start of everything.
+  function core.rollback(mark)
+    mark = mark or { pending = 0, reserved = 0 }
+    for i = #core.reserved, mark.reserved + 1, -1 do
+      core.rooms_by_id[core.reserved[i]], core.reserved[i] = nil, nil
     end
-    core.pending, core.reserved = {}, {}
+    for i = #core.pending, mark.pending + 1, -1 do
+      core.pending[i] = nil
+    end
   end
   function core.adopt(room, is_owned)
     core.event.room, core.is_owned = room, is_owned
@@ -255,18 +312,18 @@ local function resume(core, host, co, ...)
   local results = { coroutine.resume(co, ...) }
   core.running = nil
   if not results[1] then
-    core.rollback()
+    core.rollback(core.mark)
     local event = core.event
     local text = host.failed(event.type, event.peer, event.room, results[2],
       debug.traceback(co))
-    core.transactions = core.transactions + 1
+    core.transactions = core.transactions + (core.mark and 0 or 1)
     return "failed", text
   elseif coroutine.status(co) == "suspended" then
     assert(core.is_waiting, "a yield that was not announced")
     core.commit()
     return "waits"
   end
-  return "ended", unpack(results, 2, 5)
+  return "ended", unpack(results, 2, 6)
 end
 
 
@@ -291,16 +348,53 @@ function fake.call(core, host, name, event)
   core.event = event
   core.is_owned = name == "start" or name == "reload" or name == "load"
   take_timer(core, name, event.a)
-  local outcome, first, second, third = resume(core, host, coroutine.create(host[name]),
-    event.peer, event.room, event.data, event.a, event.b, event.flags, event.ref,
-    event.packet_type, event.channel, event.priority)
+  local outcome, first, second, third, fourth, fifth = resume(core, host,
+    coroutine.create(host[name]), event.peer, event.room, event.data, event.a, event.b,
+    event.flags, event.ref, event.packet_type, event.channel, event.priority)
   if outcome == "ended" and type(first) == "thread" then
     error "a wake goes through fake.wake"
   end
-  if outcome == "ended" then
+  if outcome == "ended" and not core.mark then
     core.commit()
   end
-  return outcome, first, second, third
+  return outcome, first, second, third, fourth, fifth
+end
+
+
+-- What handlers ask for from here on waits.
+local function hold(core)
+  core.mark = { pending = #core.pending, reserved = #core.reserved }
+end
+
+local function release(core, is_final)
+  core.mark = nil
+  if not is_final then
+    core.rollback()
+  end
+  core.commit()
+end
+
+
+--- Reloads as C does. Returns "ended", the version and the report; or "failed" and the text;
+--- or "again" or "same".
+---@param event table? a: milliseconds of patience, b: 0 when only a file has changed
+function fake.reload(core, host, event)
+  hold(core)
+  local outcome, first, rooms = fake.call(core, host, "reload", event or { a = 0, b = 1 })
+  if outcome == "failed" or first ~= "upgrade" then
+    release(core, false)
+    return outcome == "failed" and outcome or first, first
+  end
+  for _ = 1, rooms do
+    hold(core)
+    fake.call(core, host, "upgrade")
+  end
+  local _, is_final, version, _, text, has_handler = fake.call(core, host, "finish")
+  release(core, is_final)
+  if has_handler then
+    fake.call(core, host, "follow_up")
+  end
+  return is_final and "ended" or "failed", is_final and version or text, text
 end
 
 
@@ -343,6 +437,15 @@ function fake.done(core, name)
     end
   end
   return found
+end
+
+
+function fake.count_timers(core)
+  local count = 0
+  for _ in pairs(core.timers) do
+    count = count + 1
+  end
+  return count
 end
 
 

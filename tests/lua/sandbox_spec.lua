@@ -68,13 +68,83 @@ describe("the sandbox", function()
       problem)
   end)
 
-  it("gives each version libraries of its own", function()
-    assert.is_true((run "string.trim = 1; table.sort = nil; math.pi = 3"))
+  it("has libraries that cannot be changed, and says where that was tried", function()
+    for _, code in ipairs { "string.trim = 1", "table.sort = nil", "\n\nmath.pi = 3" } do
+      local ok, problem = run(code)
+      assert.is_false(ok)
+      assert.truthy(problem:find("^game%.lua:%d: %l+%.%l+ cannot be set"), problem)
+    end
+    local _, problem = run "\n\nmath.pi = 3"
+    assert.equal("game.lua:3: math.pi cannot be set: the libraries are not to be changed", problem)
+  end)
+
+  it("keeps what rawset does to a library from other versions and from the host", function()
+    assert.is_true((run "rawset(string, 'trim', 1); rawset(math, 'pi', 3)"))
     local other = require("perigee.sandbox").environment {}
     assert.is_nil(other.string.trim)
-    assert.equal("function", type(other.table.sort))
     assert.equal(math.pi, other.math.pi)
-    assert.equal("function", type(table.sort))
+    assert.is_not.equal(3, math.pi)
+  end)
+
+  describe("with pcall, xpcall and coroutines of its own", function()
+    -- The same code with Lua's.
+    local function run_plain(code)
+      local plain = { string = string, coroutine = coroutine, table = table, math = math }
+      for _, name in ipairs { "pcall", "xpcall", "error", "select", "tostring", "type", "unpack",
+        "setmetatable", "debug" } do
+        plain[name] = _G[name]
+      end
+      return pcall(assert(load(code, "@game.lua", "t", plain)))
+    end
+
+    local SAME = {
+      "return pcall(error, 'x', 2)", "return pcall(error, 'x')", "return pcall(error)",
+      "return pcall(error, nil)", "return select('#', pcall(error))",
+      "return pcall(function() error('x', 1) end)", "return pcall(function() error('x', 2) end)",
+      "return pcall(function() local t = nil; t.x = 1 end)", "return pcall(nil)",
+      "return select('#', pcall(unpack, {}, 1, 200))",
+      "return select('#', pcall(function() return nil, nil end))",
+      "local ok, e = pcall(error, { 5 }); return e[1]", "return pcall(error, true)",
+      "return pcall(pcall, error, 'x')", "return xpcall(error, function(e) return e .. '!' end, 'x')",
+      "return xpcall(function(...) return ... end, error, 1, nil, 3)",
+      "return pcall(xpcall)", "return (pcall(xpcall, error))",
+      "local function f() return f() + 1 end; return (pcall(f))",
+      "local function f() return f() + 1 end; return select(2, pcall(f)):match 'stack overflow'",
+      "return xpcall(function() error 'a' end, function() error 'b' end)",
+      "return coroutine.wrap(function() return pcall(coroutine.yield, 7) end)()",
+      "local f = coroutine.wrap(function() return pcall(coroutine.yield, 7) end) f(); return f(8)",
+      "local f = coroutine.wrap(function() return pcall(function() error(coroutine.yield(), 0) end) end)"
+        .. " f(); return f 'late'",
+      "return coroutine.resume(coroutine.create(function(...) return ... end), 1, nil, 3)",
+      "return coroutine.resume(coroutine.create(function() error('x', 0) end))",
+      "return coroutine.resume(coroutine.create(function() error { 1 } end)) == false",
+      "local c = coroutine.create(function() end); coroutine.resume(c); return coroutine.resume(c)",
+      "return (xpcall(function() local x = nil .. 'a' end, function() return debug.traceback() end))",
+      "return select(2, xpcall(function() error 'x' end, debug.traceback)):match '^[^\\n]*'",
+      "return select(2, xpcall(function() error 'x' end,"
+        .. "function() return debug.traceback() end)):match 'game.lua:1: in function'",
+    }
+
+    it("does what Lua does", function()
+      for _, code in ipairs(SAME) do
+        assert.same({ run_plain(code) }, { run(code) }, code)
+      end
+    end)
+
+    it("raises again what core says is over", function()
+      local core = package.loaded["perigee.core"]
+      for _, code in ipairs {
+        "pcall(error, 1) reached()", "xpcall(error, tostring) reached()",
+        "coroutine.resume(coroutine.create(error), 1) reached()",
+      } do
+        local reached = false
+        rawset(environment, "reached", function() reached = true end)
+        core.check_over = function() error("over", 0) end
+        local ok, problem = run(code)
+        core.check_over = function() end
+        assert.same({ false, "over", false }, { ok, problem, reached }, code)
+      end
+    end)
   end)
 
   it("does not show its own workings", function()

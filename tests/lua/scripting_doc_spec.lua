@@ -1,71 +1,103 @@
---- docs/scripting.md against the code: its games load, and it names all there is.
+--- The pages of the manual against the code: their games load, what they name exists, and no page
+--- with Lua is left out. tests/e2e/scripting_doc_spec.lua plays the games.
 local fake_core = require "tests.lua.fake_core"
+local luacats = require "tests.lua.luacats"
+local pages = require "tests.pages"
 
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read "*a"
-  file:close()
-  return text
+local META = "lua/perigee/meta/"
+local API = luacats.read { META .. "perigee.lua", META .. "game.lua", META .. "sandbox.lua" }
+
+-- Which test runs the Lua of a page.
+local RUN_BY = {
+  ["README.md"] = "this", ["docs/scripting.md"] = "this",
+  ["docs/lua-client.md"] = "tests/e2e/lua_client_spec.lua",
+  ["docs/testing.md"] = "tests/e2e/testing_doc_spec.lua",
+}
+
+-- Names after a prefix, and the classes that have them.
+local NAMES = {
+  ["perigee%."] = { "perigee" },
+  ["perigee%.rooms%."] = { "perigee.Rooms" }, ["perigee%.to%."] = { "perigee.To" },
+  ["peer[:.]"] = { "perigee.Peer" }, ["other[:.]"] = { "perigee.Peer" },
+  ["room[:.]"] = { "perigee.Room" }, ["self[:.]"] = { "perigee.Room" },
+  ["timer:"] = { "perigee.Timer" }, ["event%."] = { "perigee.Event" },
+  ["packet%."] = { "perigee.Packet" }, ["info%."] = { "perigee.Backpressure" },
+  ["game%.on_"] = { "perigee.Game" }, ["duel[:.]on_"] = { "perigee.RoomKind" },
+}
+
+local function knows(classes, name)
+  for _, class_name in ipairs(classes) do
+    local class = API.classes[class_name]
+    if class.fields[name] or class.methods[name] then
+      return true
+    end
+  end
+  return false
 end
 
-local DOC = read "docs/scripting.md"
-
--- Lists of files by name: each block is a file, and a game.lua completes a game.
-local function games()
-  local list, files = {}, {}
-  for block in DOC:gmatch "```lua\n(.-)```" do
-    local name = assert(block:match "^%-%- (%S+%.lua)", "a block begins with the name of its file")
-    files[name] = block
-    if name == "game.lua" then
-      list[#list + 1], files = files, {}
+-- The names in a piece of code that do not exist.
+local function unknown_names(code, list)
+  for prefix, classes in pairs(NAMES) do
+    local start = prefix:match "on_$" or ""
+    for name in code:gmatch("%f[%w_]" .. prefix .. "([%a_][%w_]*)") do
+      if not knows(classes, start .. name) then
+        list[#list + 1] = prefix .. name
+      end
     end
   end
   return list
 end
 
+describe("the pages", function()
+  it("with Lua are all run by some test", function()
+    for path, text in pairs(pages.all()) do
+      if text:find("```lua", 1, true) then
+        local by = RUN_BY[path]
+        assert.truthy(by, "nothing runs the Lua of " .. path)
+        assert.truthy(by == "this" or io.open(by), by)
+      end
+    end
+  end)
+
+  it("about scripts name nothing that there is not", function()
+    for path in pairs { ["README.md"] = 1, ["docs/scripting.md"] = 1 } do
+      local text, unknown = pages.read(path), {}
+      for _, code in ipairs(pages.code(text)) do
+        unknown_names(code, unknown)
+      end
+      assert.same({}, unknown, path)
+    end
+  end)
+
+  it("are read strictly enough to see a slip", function()
+    for _, slip in ipairs { "perigee.sned(peer)", "room:brodcast 'x'", "perigee.rooms.make 'x'", "peer.nmae",
+      "function game.on_conect() end", "function duel:on_jion() end" } do
+      assert.equal(1, #unknown_names(slip, {}), slip)
+    end
+  end)
+end)
+
+describe("README.md", function()
+  it("shows what is in the examples", function()
+    local blocks = pages.blocks(pages.read "README.md", "lua")
+    assert.is_true(#blocks > 0)
+    for _, block in ipairs(blocks) do
+      assert.truthy(pages.read("examples/chat/game.lua"):find(block, 1, true), block)
+    end
+  end)
+end)
+
 describe("docs/scripting.md", function()
   after_each(fake_core.clean)
 
   it("has games that load without a warning", function()
-    assert.is_true(#games() > 3)
-    for _, files in ipairs(games()) do
+    local games = pages.games(pages.read "docs/scripting.md")
+    assert.is_true(#games > 3)
+    for _, files in ipairs(games) do
       local core = fake_core.new()
       local _, outcome, text = fake_core.host(core, files)
       assert.equal("ended", outcome, text)
       assert.equal("", fake_core.log_text(core))
-    end
-  end)
-
-  it("names every field and method", function()
-    fake_core.new()
-    local perigee = require "perigee.init"
-    require "perigee.peer"
-    require "perigee.room"
-    local function names(prefix, list)
-      for name in pairs(list) do
-        assert.truthy(DOC:find(prefix .. name, 1, true), prefix .. name)
-      end
-    end
-    names("perigee.", perigee)
-    names("perigee.rooms.", perigee.rooms)
-    names("perigee.to.", perigee.to)
-    for _, class in ipairs { "Peer", "Room" } do
-      local source = read(("lua/perigee/%s.lua"):format(class:lower()))
-      local fields = {}
-      for name in source:gmatch("\nfunction " .. class .. ":([%w_]+)") do
-        fields[class:lower() .. ":" .. name] = true
-      end
-      for name in source:gmatch "\n%-%-%-@field ([%w_]+)" do
-        fields[class:lower() .. "." .. name] = true
-      end
-      names("", fields)
-    end
-  end)
-
-  it("names every handler", function()
-    local source = read "lua/perigee/handlers.lua"
-    for name in source:gmatch '"(on_[%w_]+)"' do
-      assert.truthy(DOC:find("`" .. name .. "(", 1, true), name)
     end
   end)
 end)

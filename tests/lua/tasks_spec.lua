@@ -119,7 +119,7 @@ describe("timers and tasks", function()
     ]]
     message "go"
     local timer = fake_core.done(core, "timer_set")[1][1]
-    assert.equal("ended", (fake_core.call(core, host, "reload")))
+    assert.equal("ended", (fake_core.reload(core, host)))
     assert.equal("failed", (fake_core.call(core, host, "timer", { a = timer })))
     fake_core.call(core, host, "error", { a = core.errors_pushed[1] })
     assert.truthy(fake_core.log_text(core):find("version 2", 1, true), fake_core.log_text(core))

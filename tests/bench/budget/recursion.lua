@@ -1,0 +1,11 @@
+-- Calls, and next to nothing else.
+local function fib(n)
+  if n < 2 then
+    return n
+  end
+  return fib(n - 1) + fib(n - 2)
+end
+
+return function()
+  return fib(32)
+end

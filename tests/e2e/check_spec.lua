@@ -1,0 +1,255 @@
+--- `perigee check`: what is wrong with a game, where, and what to do.
+local server = require "tests.e2e.server"
+local uv = require "luv"
+
+local function run(folder, ...)
+  local process = server.perigee({ "check", ... }, { cwd = folder })
+  local code = process:wait_exit()
+  return code, process.out, table.concat(process.err, "\n")
+end
+
+-- Checks a game of these files; the lines printed are exactly these, the last one the summary.
+local function says(code, files, lines)
+  files = type(files) == "string" and { ["game.lua"] = files } or files
+  local found, out, err = run(server.folder(files))
+  assert.same(lines, out)
+  assert.equal("", err)
+  assert.equal(code, found)
+end
+
+local function error_at(place, message)
+  return { ("%s: error: %s"):format(place, message), ".: 1 error" }
+end
+
+local function warning_at(place, message)
+  return { ("%s: warning: %s"):format(place, message), ".: 1 warning" }
+end
+
+describe("perigee check finds", function()
+  after_each(server.stop_all)
+
+  it("nothing in a game that is right", function()
+    says(0, "return {}", { ".: nothing to complain about in 1 file" })
+  end)
+
+  it("a syntax error, in whichever file", function()
+    says(1, "return {\n  a = = 1,\n}\n", error_at("game.lua:2", "unexpected symbol near '='"))
+    says(1, {
+      ["game.lua"] = "return { rooms = { duel = require 'rooms.duel' } }",
+      ["rooms/duel.lua"] = "local x = \nreturn {}\n",
+    }, error_at("rooms/duel.lua:2", "unexpected symbol near 'return'"))
+  end)
+
+  it("a syntax error in a file that is required only later", function()
+    says(1, {
+      ["game.lua"] = "local function f() return require 'later' end\nreturn { on_start = f }",
+      ["later.lua"] = "x x",
+    }, error_at("later.lua:1", "'=' expected near 'x'"))
+  end)
+
+  it("an error while loading", function()
+    says(1, "\nerror 'no good'\n", error_at("game.lua:2", "no good"))
+  end)
+
+  it("a handler that is none", function()
+    says(1, "return {\n  on_connect = 'yes' }",
+      error_at("game.lua:2", "on_connect must be a function, not a string"))
+    says(1, "return { rooms = { r = {\n  on_join = 3 } } }",
+      error_at("game.lua:2", "r.on_join must be a function, not a number"))
+    says(1, "local game = {}\ngame.on_message = { hit = 1 }\nreturn game",
+      error_at("game.lua:2", "on_message.hit must be a function, not a number"))
+  end)
+
+  it("a setting that cannot be", function()
+    says(1, "return { rooms = {\n  r = {\n    capacity = 'many' } } }",
+      error_at("game.lua:3", "r.capacity must be a whole number from 1 to 1000000, not a string"))
+  end)
+
+  it("a configuration that cannot be, as the server would", function()
+    says(1, "return {\n  config = {\n    max_clinets = 3,\n  },\n}", error_at("game.lua:3",
+      "there is no game.config.max_clinets; did you mean game.config.max_clients?"))
+    says(1, "return {\n  config = {\n    port = 'high',\n  },\n}", error_at("game.lua:3",
+      'game.config.port must be a whole number from 0 to 65535, not "high"'))
+  end)
+
+  it("a setting that has no effect yet, a warning", function()
+    says(0, "return {\n  config = {\n    admin = false,\n  },\n}",
+      warning_at("game.lua:3", "admin is accepted but has no effect in this version"))
+  end)
+
+  it("a misspelt handler, a warning that names the right one", function()
+    says(0, "local game = {}\n\nfunction game.on_conect() end\n\nreturn game",
+      warning_at("game.lua:3", "there is no handler on_conect; did you mean on_connect?"))
+    says(0, {
+      ["game.lua"] = "return { rooms = { duel = require 'rooms.duel' } }",
+      ["rooms/duel.lua"] = "local duel = {}\nfunction duel.on_jion() end\nreturn duel",
+    }, warning_at("rooms/duel.lua:2", "there is no handler duel.on_jion; did you mean on_join?"))
+  end)
+
+  it("a setting that nothing reads", function()
+    says(0, "return { rooms = {\n  duel = {\n    capacty = 2 } } }",
+      warning_at("game.lua:3", "nothing reads duel.capacty; did you mean capacity?"))
+  end)
+
+  it("auto_create without auto_delete", function()
+    says(0, "return { rooms = {\n  duel = { auto_create = true } } }",
+      warning_at("game.lua:2", "duel.auto_create without auto_delete: strangers can fill max_rooms; "
+        .. "add auto_delete = 60"))
+  end)
+
+  it("a handler with a self that it has not", function()
+    says(0, "local game = {}\nfunction game:on_connect(peer) end\nreturn game", warning_at("game.lua:2",
+      "on_connect has no self; write `function game.on_connect` with a dot"))
+  end)
+
+  it("a global that is set on a line that no load runs", function()
+    says(1, "local game = {}\nfunction game.on_connect()\n  score = 1\nend\nreturn game",
+      error_at("game.lua:3", "score is not declared; write `local score`"))
+    says(1, "function on_connect() end\nreturn {}",
+      error_at("game.lua:1", "on_connect is not declared; write `function game.on_connect`"))
+  end)
+
+  it("a global that is read on a line that no load runs", function()
+    says(1, "local game = {}\nfunction game.on_connect(peer)\n  prnt(peer)\n  prnt(1)\nend\nreturn game",
+      error_at("game.lua:3", "there is no global prnt; did you mean print?"))
+    says(1, "return { on_start = function()\n  io.open 'x' end }",
+      error_at("game.lua:2", "there is no global io (scripts have no files)"))
+  end)
+
+  it("a module that is not there, on a line that no load runs", function()
+    says(1, "return { on_start = function()\n  return require 'rules' end }",
+      error_at("game.lua:2", 'there is no module "rules": no file rules.lua or rules/init.lua'))
+  end)
+
+  it("a file beside the game that does not parse, a warning", function()
+    says(0, { ["game.lua"] = "return {}", ["spec/game_spec.lua"] = "it(" }, warning_at(
+      "spec/game_spec.lua:1", "unexpected symbol near '<eof>' (the game does not load this file)"))
+  end)
+
+  it("more than one thing at a time, sorted by place", function()
+    says(1, {
+      ["game.lua"] = "local game = { rooms = { a = require 'a' } }\nfunction game.on_tik() x = 1 end\n"
+        .. "function game.on_tick() y = 1 end\nreturn game",
+      ["a.lua"] = "return { auto_create = true, on_join = function() return nobody end }",
+    }, {
+      "a.lua:1: error: there is no global nobody",
+      "a.lua:1: warning: a.auto_create without auto_delete: strangers can fill max_rooms; "
+        .. "add auto_delete = 60",
+      "game.lua:2: error: x is not declared; write `local x`",
+      "game.lua:2: warning: there is no handler on_tik; did you mean on_tick?",
+      "game.lua:3: error: y is not declared; write `local y`",
+      ".: 3 errors, 2 warnings",
+    })
+  end)
+
+  it("a top level without an end", function()
+    local code, out = run(server.folder { ["game.lua"] = "\nwhile true do end\nreturn {}" })
+    assert.equal(1, code)
+    assert.truthy(out[1]:find("game.lua:2: error: ", 1, true), out[1])
+  end)
+end)
+
+describe("perigee check raises no false alarm", function()
+  after_each(server.stop_all)
+
+  local function is_fine(files)
+    files = type(files) == "string" and { ["game.lua"] = files } or files
+    local code, out, err = run(server.folder(files))
+    assert.equal(0, code, table.concat(out, "\n") .. err)
+    assert.equal(1, #out, table.concat(out, "\n"))
+  end
+
+  it("over locals, upvalues, fields and parameters of any name", function()
+    is_fine "local io = {}\nreturn { on_start = function(load) return io, load, load.jit, { os = 1 } end }"
+  end)
+
+  it("over globals that were declared with rawset", function()
+    is_fine "rawset(_G, 'score', 0)\nreturn { on_tick = function() score = score + 1 end }"
+  end)
+
+  it("over everything that scripts have", function()
+    local names = {}
+    for name in io.open("lua/perigee/meta/sandbox.lua"):read("*a"):gmatch "\nfunction ([%w_.]+)%(" do
+      names[#names + 1] = name
+    end
+    is_fine("return { on_start = function() return " .. table.concat(names, ", ")
+      .. ", _G, _VERSION, bit, coroutine, math, string, table end }")
+  end)
+
+  it("over code that is not the game's: specs, tools, hidden folders", function()
+    is_fine {
+      ["game.lua"] = "return {}", ["spec/game_spec.lua"] = "describe('x', function() io.write '' end)",
+      ["tool.lua"] = "#!/usr/bin/env luajit\nlocal ffi = require 'ffi'\nx = ffi", [".hidden/x.lua"] = "= =",
+    }
+  end)
+
+  it("over modules whose names are made, and those of the host", function()
+    is_fine "local n = 'x'\nreturn { on_start = function() return require(n), require 'perigee' end }"
+  end)
+
+  it("over what on_start would do, which is not run", function()
+    is_fine "return { on_start = function() error 'not now' end, config = { port = 1 } }"
+  end)
+
+  it("over the examples", function()
+    for _, name in ipairs { "chat", "matches", "relay", "targets" } do
+      local path = "examples/" .. name
+      local code, out = run(uv.cwd(), path)
+      assert.equal(0, code)
+      assert.truthy(out[1]:find("^" .. path .. ": nothing to complain about in %d files?$"),
+        table.concat(out, "\n"))
+    end
+  end)
+end)
+
+describe("perigee check", function()
+  after_each(server.stop_all)
+
+  it("takes a folder, a file, or where it stands", function()
+    local folder = server.folder { ["a/game.lua"] = "return {}", ["b.lua"] = "return {} +" }
+    assert.equal(0, (run(folder, "a")))
+    assert.equal(0, (run(folder, "a/")))
+    assert.equal(0, (run(folder .. "/a")))
+    local code, out = run(folder, "b.lua")
+    assert.equal(1, code)
+    assert.truthy(out[1]:find("b.lua:1: error: ", 1, true), out[1])
+  end)
+
+  it("says when there is no game", function()
+    local folder = server.folder { ["notes.txt"] = "" }
+    for arguments, message in pairs {
+      [""] = ".: there is no game.lua in this folder",
+      ["nowhere"] = "nowhere: there is no such game; give a folder with a game.lua, or a .lua file",
+      ["notes.txt"] = "notes.txt: a game is a folder with a game.lua, or a .lua file",
+    } do
+      local code, out, err = run(folder, arguments ~= "" and arguments or nil)
+      assert.equal(1, code)
+      assert.same({}, out)
+      assert.equal("perigee: " .. message, err)
+    end
+  end)
+
+  it("ends with 2 for wrong usage", function()
+    local folder = server.folder {}
+    assert.equal(2, (run(folder, "--strict")))
+    assert.equal(2, (run(folder, "a", "b")))
+    local code, out = run(folder, "--help")
+    assert.equal(0, code)
+    assert.truthy(out[1]:find("perigee check", 1, true), out[1])
+  end)
+
+  it("opens no port", function()
+    local folder = server.folder { ["game.lua"] = "return { config = { port = 1, text_port = 2 } }" }
+    assert.equal(0, (run(folder)))
+  end)
+
+  it("is quick enough for each save", function()
+    local folder, best = server.folder { ["game.lua"] = "return {}" }, math.huge
+    for _ = 1, 5 do
+      local before = uv.hrtime()
+      run(folder)
+      best = math.min(best, (uv.hrtime() - before) / 1e6)
+    end
+    assert.is_true(best < 300, best .. " ms") -- it takes about 10; sanitizers take their share
+  end)
+end)

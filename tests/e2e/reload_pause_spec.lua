@@ -1,0 +1,99 @@
+--- A game of two thousand lines is reloaded while a client asks and asks: every question is answered,
+--- by the old version and then by the new one. How long the answers take is printed where
+--- PERIGEE_STORM_SAVES is set, as scripts/soak does.
+local server = require "tests.e2e.server"
+local uv = require "luv"
+local wait = require "tests.e2e.wait"
+
+local LINES, FILES = 2000, 20
+local SAVES = tonumber(os.getenv "PERIGEE_STORM_SAVES") or 3
+
+-- Seventeen lines as games have them.
+local FUNCTION = [[
+-- Moves a unit of squad %d one step towards its goal, if it has one and can pay for it.
+function squads.move_%d(unit, squad, dt)
+  if not unit.goal or unit.fuel <= 0 then
+    return false, "no goal"
+  end
+  local dx, dy = unit.goal.x - unit.x, unit.goal.y - unit.y
+  local distance = math.sqrt(dx * dx + dy * dy)
+  for index, other in ipairs(squad.units) do
+    if other ~= unit and other.x == unit.x then other.pushed = (other.pushed or 0) + dt * %d end
+  end
+  while distance > 0.5 and unit.fuel > 0 do
+    unit.x, unit.y = unit.x + dx / distance, unit.y + dy / distance
+    distance, unit.fuel = distance - 1, unit.fuel - 1
+  end
+  return true, { name = "moved", id = unit.id, x = unit.x, y = unit.y, kind = 'unit_%d' }
+end
+
+]]
+
+local function lines(count)
+  local text = { "local squads = {}\n" }
+  for i = 1, math.ceil(count / 17) do
+    text[#text + 1] = FUNCTION:format(i, i, i, i)
+  end
+  return table.concat(text)
+end
+
+local function main(number)
+  return ([[
+    local game = { on_message = {} }
+    function game.on_message.version() return %d end
+    return game
+  ]]):format(number)
+end
+
+local function in_one(number) return { ["game.lua"] = lines(LINES) .. main(number) } end
+
+local function in_several(number)
+  local files, requires = {}, {}
+  for i = 1, FILES - 1 do
+    files[("part%d.lua"):format(i)] = ("-- %d\n%sreturn squads\n"):format(number, lines(LINES / FILES))
+    requires[i] = ("require 'part%d'\n"):format(i)
+  end
+  files["game.lua"] = table.concat(requires) .. main(number)
+  return files
+end
+
+local function measure(make)
+  local perigee = server.start { files = make(0), watch = true }
+  local client = perigee:client()
+  local longest, live, asked = 0, 0, 0
+  for number = 1, SAVES do
+    for name, text in pairs(make(number)) do
+      perigee:save(name, text)
+    end
+    local saved, answer = uv.hrtime(), nil
+    wait.for_true(function()
+      local before = uv.hrtime()
+      answer = client:question(0, "version")
+      longest, asked = math.max(longest, uv.hrtime() - before), asked + 1
+      return answer == number
+    end)
+    assert.equal(number, answer)
+    live = math.max(live, uv.hrtime() - saved)
+  end
+  local pause = 0
+  for _, line in ipairs(perigee.err) do
+    pause = math.max(pause, tonumber(line:match "paused ([%d.]+) ms") or 0)
+  end
+  assert.equal(0, perigee:count_log '"level":"error"')
+  return { asked = asked, longest = longest / 1e6, live = live / 1e6, pause = pause }
+end
+
+describe("a reload of two thousand lines", function()
+  after_each(server.stop_all)
+
+  for name, make in pairs { ["one file"] = in_one, ["twenty files"] = in_several } do
+    it("in " .. name .. " is between two answers", function()
+      local worst = measure(make)
+      if os.getenv "PERIGEE_STORM_SAVES" then
+        print(("%s, %d reloads, %d questions: the longest answer took %.1f ms, the longest pause "
+          .. "%.1f ms, the longest from saving to the new version's answer %.1f ms"):format(name,
+          SAVES, worst.asked, worst.longest, worst.pause, worst.live))
+      end
+    end)
+  end
+end)

@@ -1,0 +1,426 @@
+--- lua/perigee/meta against the code: what editors say of the API is what there is, in both
+--- directions, with the right parameters, defaults and words.
+local fake_core = require "tests.lua.fake_core"
+local luacats = require "tests.lua.luacats"
+
+local META = "lua/perigee/meta/"
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+local API = luacats.read { META .. "perigee.lua", META .. "game.lua", META .. "sandbox.lua" }
+local SCRIPTING, OPERATING = read "docs/scripting.md", read "docs/operating.md"
+
+local function keys(set)
+  local list = {}
+  for key in pairs(set) do
+    list[#list + 1] = key
+  end
+  table.sort(list)
+  return list
+end
+
+local function set_of(list)
+  local set = {}
+  for _, key in ipairs(list) do
+    set[key] = true
+  end
+  return set
+end
+
+-- The local variable of that name that a function uses, found through what it calls.
+local function upvalue(fn, wanted, seen)
+  seen = seen or {}
+  seen[fn] = true
+  for i = 1, 100 do
+    local name, value = debug.getupvalue(fn, i)
+    if name == wanted then
+      return value
+    elseif type(value) == "function" and not seen[value] then
+      local found = upvalue(value, wanted, seen)
+      if found ~= nil then
+        return found
+      end
+    elseif not name then
+      return nil
+    end
+  end
+end
+
+local function parameters(fn)
+  local list, info = {}, debug.getinfo(fn, "u")
+  for i = 1, info.nparams do
+    list[i] = debug.getlocal(fn, i)
+  end
+  list[#list + 1] = info.isvararg and "..." or nil
+  return list
+end
+
+local function annotated_parameters(annotation)
+  local list = { annotation.is_method and "self" or nil }
+  for _, param in ipairs(annotation.params) do
+    list[#list + 1] = param.name
+  end
+  return list
+end
+
+-- Functions by name against those that are annotated.
+local function same_functions(what, real, annotated)
+  assert.same(keys(real), keys(annotated), what)
+  for name, fn in pairs(real) do
+    assert.same(parameters(fn), annotated_parameters(annotated[name]), what .. name)
+  end
+end
+
+-- Splits a table of the API as annotations do.
+local function split(source)
+  local functions, fields = {}, {}
+  for name, value in pairs(source) do
+    local list = type(value) == "function" and functions or fields
+    list[name] = value
+  end
+  return functions, fields
+end
+
+describe("the parser of the tests", function()
+  local function problem_of(text)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+    local ok, problem = pcall(luacats.read, { path })
+    os.remove(path)
+    return not ok and problem:gsub("^.-:(%d+):", "%1:") or nil
+  end
+
+  it("takes what is right", function()
+    assert.is_nil(problem_of('---@meta x\n\n--- A.\n---@class A\n---@field b? A[]|"c" text\nlocal a = {}\n\n'
+      .. "--- F.\n---@param x fun(a: A, ...: any): A?, string\n---@return A? text\nfunction a.f(x) end\n"))
+  end)
+
+  it("refuses what an editor would pass over", function()
+    local cases = {
+      { "---@clas A\n", "1: there is no tag @clas" },
+      { "---@class A\n---@field b strnig\n", "2: there is no type strnig" },
+      { "---@class A\n---@field b fun(a: A\n", "2: this is no type: fun(a: A" },
+      { "---@class A\n---@field b string|\n", "2: this is no type: string|" },
+      { "---@class A\n---@class A\n", "2: A is there twice" },
+      { "---@class A : B\n", "1: there is no type B" },
+      { "---@class A\nlocal a = {}\n\n---@param y any\nfunction a.f(x) end\n",
+        "5: parameter 1 is x, documented is y" },
+      { "function b.f() end\n", "1: b is not a local table of a class" },
+      { "-@class A\n", "unexpected symbol" },
+      { "--@class A\n", "1: this is no annotation: --@class A" },
+    }
+    for _, case in ipairs(cases) do
+      local problem = problem_of(case[1])
+      assert.truthy(problem and problem:find(case[2], 1, true), case[1] .. tostring(problem))
+    end
+  end)
+end)
+
+describe("the annotations", function()
+  local perigee
+  setup(function()
+    fake_core.new()
+    perigee = require "perigee.init"
+    require "perigee.peer"
+    require "perigee.room"
+  end)
+
+  it("say something of everything", function()
+    for name, class in pairs(API.classes) do
+      assert.not_equal("", class.doc, name)
+      for method, annotation in pairs(class.methods) do
+        assert.not_equal("", annotation.doc, name .. "." .. method)
+      end
+    end
+    for name, alias in pairs(API.aliases) do
+      assert.not_equal("", alias.doc, name)
+    end
+    for _, name in ipairs { "Game", "RoomKind", "Config", "SendOptions" } do
+      for field, annotation in pairs(API.classes["perigee." .. name].fields) do
+        assert.not_equal("", annotation.doc, name .. "." .. field)
+        assert.is_true(annotation.optional, name .. "." .. field .. " is optional")
+      end
+    end
+  end)
+
+  it("have all of the library", function()
+    local functions, fields = split(perigee)
+    fields.state = {} -- which each version is given
+    same_functions("perigee.", functions, API.classes["perigee"].methods)
+    assert.same(keys(fields), keys(API.classes["perigee"].fields))
+    same_functions("perigee.rooms.", perigee.rooms, API.classes["perigee.Rooms"].methods)
+    functions, fields = split(perigee.to)
+    same_functions("perigee.to.", functions, API.classes["perigee.To"].methods)
+    assert.same(keys(fields), keys(API.classes["perigee.To"].fields))
+  end)
+
+  it("have all of peers and rooms", function()
+    local registry = require "perigee.registry"
+    local plain = { peer = { "id" }, room = { "id", "name", "kind" } } -- set when the object is made
+    for name, own in pairs(plain) do
+      local meta = registry[name .. "_class"]
+      local methods, getters = {}, set_of(own)
+      for method, checked in pairs(upvalue(meta.__index, "checked_methods")) do
+        methods[method] = upvalue(checked, "method")
+      end
+      for getter in pairs(upvalue(meta.__index, "getters")) do
+        getters[getter] = true
+      end
+      local class = API.classes["perigee." .. name:gsub("^%l", string.upper)]
+      same_functions(name .. ":", methods, class.methods)
+      assert.same(keys(getters), keys(class.fields), name)
+    end
+  end)
+
+  it("have all of timers", function()
+    local Timer = debug.getmetatable(require("perigee.tasks").after(1, function() end)).__index
+    same_functions("timer:", Timer, API.classes["perigee.Timer"].methods)
+  end)
+
+  it("have every handler and setting", function()
+    local handlers = require "perigee.handlers"
+    local function list(name) return upvalue(handlers.read, name) end
+    local of_game = { unpack(list "GAME_HANDLERS") }
+    for _, name in ipairs(list "GAME_FIELDS") do
+      of_game[#of_game + 1] = name
+    end
+    assert.same(keys(set_of(of_game)), keys(API.classes["perigee.Game"].fields))
+    assert.same(keys(set_of(list "KIND_KEYS")), keys(API.classes["perigee.RoomKind"].fields))
+    for name, rule in pairs(list "SETTING_RULES") do
+      local wanted = rule.whole and "integer" or rule[1]
+      assert.equal(wanted, API.classes["perigee.RoomKind"].fields[name].type, name)
+    end
+    for name, field in pairs(API.classes["perigee.RoomKind"].fields) do
+      if name:find "^on_" and name ~= "on_message" then
+        assert.truthy(field.type:find("fun(room: perigee.Room", 1, true), name)
+      end
+    end
+  end)
+
+  it("have every send option, priority and word", function()
+    local options = require "perigee.options"
+    assert.same(keys(set_of(upvalue(options.read, "WORDS"))),
+      keys(API.classes["perigee.SendOptions"].fields))
+    local priorities = {}
+    for word in read("src/script/core.c"):match("PRIORITIES%[%] = {(.-)};"):gmatch '"(%w+)"' do
+      priorities['"' .. word .. '"'] = true
+    end
+    local annotated = {}
+    for word in API.aliases["perigee.Priority"].type:gmatch "[^|]+" do
+      annotated[word] = true
+    end
+    assert.same(keys(priorities), keys(annotated))
+    local codes = set_of { "Exists", "Invalid" } -- of rooms.create alone
+    for code in read("src/wire/code.h"):gmatch 'X%(CODE_[%u_]+, %d+, "(%w+)"%)' do
+      codes[code] = true
+    end
+    assert.same(keys(codes), keys(API.aliases["perigee.Code"].words))
+  end)
+end)
+
+describe("the annotations of config", function()
+  local TYPES = {
+    TEXT = "string", TEXTS = "string|string[]", WHOLE = "integer", NUMBER = "number", SECONDS = "number",
+    BYTES = "integer|string", SWITCH = "boolean", PORT = "integer|false", ADDRESS = "string|false",
+  }
+  local rows = {}
+  setup(function()
+    local map = read("src/app/config.h"):match("#define CONFIG_MAP%(X%)(.-)\n\n"):gsub("\\\n", " ")
+    for row in map:gmatch "X(%b())" do
+      local name, kind, default, change = row:match '^%([%u_]+,%s*([%l_]+),%s*(%u+),%s*"(.-)",.-,.-,%s*(%u+),'
+      rows[name] = { kind = kind, default = default, change = change, words = row:match '"([^"]*)"%)$' }
+    end
+  end)
+
+  it("have every key with its type, default and effect", function()
+    local fields = API.classes["perigee.Config"].fields
+    assert.same(keys(rows), keys(fields))
+    for name, row in pairs(rows) do
+      local field = fields[name]
+      local wanted = TYPES[row.kind] or '"' .. row.words:gsub("|", '"|"') .. '"'
+      assert.equal(wanted, field.type, name)
+      local default = field.doc:match "Default: (.-)%. No effect" or field.doc:match "Default: (.+)%.$"
+      assert.equal(row.default == "" and "none" or row.default, default:gsub('"', ""), name)
+      assert.equal(row.change == "NEVER", field.doc:find "No effect in this version" ~= nil, name)
+      if row.kind == "SECONDS" then
+        assert.truthy(field.doc:find("econds", 1, true) or field.doc:find(" s ", 1, true), name)
+      end
+    end
+  end)
+
+  it("are rows of the operator's manual", function()
+    for name in pairs(rows) do
+      assert.truthy(OPERATING:find("\n| `" .. name .. "` |", 1, true), name)
+    end
+  end)
+end)
+
+describe("the annotations of the sandbox", function()
+  after_each(fake_core.clean)
+
+  -- Which of the names in LuaJIT's own `of` a script has too.
+  local function in_a_script(of)
+    local core, names = fake_core.new(), {}
+    for name in pairs(of == "_G" and _G or _G[of]) do
+      names[#names + 1] = ("%q"):format(name)
+    end
+    local _, outcome, text = fake_core.host(core, ([[
+      local of = %s
+      for _, name in ipairs { %s } do
+        local ok, value = pcall(function() return of[name] end)
+        if ok and value ~= nil then print(name) end
+      end
+      return {}
+    ]]):format(of, table.concat(names, ", ")))
+    assert.equal("ended", outcome, text)
+    local found = {}
+    for _, line in ipairs(core.logged) do
+      found[line.text] = true
+    end
+    return found
+  end
+
+  it("have what scripts have, and nothing else", function()
+    local globals = in_a_script "_G"
+    for _, library in ipairs { "bit", "coroutine", "math", "string", "table" } do
+      assert.is_true(globals[library], library)
+      globals[library] = nil -- an editor knows these; what they lack is only dump
+    end
+    assert.same(keys(globals), keys(API.globals))
+    for _, library in ipairs { "os", "debug" } do
+      assert.same(keys(in_a_script(library)), keys(API.classes["perigee.sandbox." .. library].methods))
+    end
+    assert.is_nil(in_a_script("string").dump)
+  end)
+
+  it("are what an editor is told to use instead of Lua's own", function()
+    local luarc = require("cjson").decode(read "lua/perigee/new/game/luarc.json")
+    local builtin = luarc["runtime.builtin"]
+    for _, name in ipairs { "basic", "debug", "ffi", "io", "jit", "os", "package", "string.buffer" } do
+      assert.equal("disable", builtin[name], name)
+    end
+    for _, name in ipairs { "bit", "builtin", "coroutine", "math", "string", "table" } do
+      assert.is_nil(builtin[name], name)
+    end
+    assert.equal("LuaJIT", luarc["runtime.version"])
+    assert.same({ ".perigee" }, luarc["workspace.library"])
+  end)
+end)
+
+describe("the annotations of specs", function()
+  local DOCUMENTED = luacats.read({ META .. "testing.lua", META .. "busted.lua" }, luacats.read({
+    META .. "perigee.lua", META .. "game.lua",
+  }).names)
+  local found = {} -- classes of perigee.testing by what holds them
+
+  setup(function()
+    package.loaded["perigee.sim"] = {} -- is in the binary; nothing of it is called here
+    found.testing = require "perigee.testing"
+    found.Server = upvalue(require("perigee.testing.server").open, "Server")
+    found.BinaryClient = upvalue(require("perigee.testing.binary_client").connect, "BinaryClient")
+    found.TextClient = upvalue(require("perigee.testing.text_client").connect, "TextClient")
+    found.Client = require "perigee.testing.client"
+    found.Room = require "perigee.client.room"
+  end)
+  teardown(function()
+    for name in pairs(package.loaded) do
+      if name:find "^perigee%.testing" or name == "perigee.sim" then
+        package.loaded[name] = nil
+      end
+    end
+  end)
+
+  -- Functions that are not private; those of the first class count.
+  local function methods_of(...)
+    local methods = {}
+    for _, class in ipairs { ... } do
+      for name, fn in pairs(class) do
+        if type(fn) == "function" and not name:find "^_" and not methods[name] then
+          methods[name] = fn
+        end
+      end
+    end
+    methods.init = nil -- of what clients of both kinds share
+    return methods
+  end
+
+  it("have all of perigee.testing", function()
+    local functions = methods_of(found.testing)
+    same_functions("testing.", functions, DOCUMENTED.classes["perigee.testing"].methods)
+    same_functions("server:", methods_of(found.Server), DOCUMENTED.classes["perigee.testing.Server"].methods)
+    same_functions("client:", methods_of(found.BinaryClient, found.TextClient, found.Client),
+      DOCUMENTED.classes["perigee.testing.Client"].methods)
+    same_functions("room:", methods_of(found.Room), DOCUMENTED.classes["perigee.testing.Room"].methods)
+  end)
+
+  it("have every option", function()
+    local open = require("perigee.testing.server").open
+    assert.same(keys(upvalue(open, "OPTIONS")),
+      keys(DOCUMENTED.classes["perigee.testing.ServerOptions"].fields))
+    assert.same(keys(upvalue(found.Server.try_client, "CLIENT_OPTIONS")),
+      keys(DOCUMENTED.classes["perigee.testing.ClientOptions"].fields))
+    assert.same(keys(set_of(require("perigee.testing.link").KEYS)),
+      keys(DOCUMENTED.classes["perigee.testing.Conditions"].fields))
+  end)
+
+  it("have globals and assertions that there are", function()
+    for name, method in pairs(DOCUMENTED.classes["perigee.testing.Assert"].methods) do
+      assert.is_truthy(assert[name], name)
+      assert.not_equal("", method.doc)
+    end
+    for name in pairs(DOCUMENTED.globals) do
+      assert.is_truthy(getfenv(1)[name], name)
+    end
+  end)
+end)
+
+describe("docs/scripting.md", function()
+  local function mentions(text)
+    assert.truthy(SCRIPTING:find(text, 1, true), text .. " is not in docs/scripting.md")
+  end
+
+  it("has every function and field that is annotated", function()
+    local prefixes = {
+      ["perigee"] = "perigee.", ["perigee.Rooms"] = "perigee.rooms.", ["perigee.To"] = "perigee.to.",
+      ["perigee.Peer"] = "peer", ["perigee.Room"] = "room", ["perigee.Timer"] = "timer",
+    }
+    for class, prefix in pairs(prefixes) do
+      local is_object = not prefix:find "%.$"
+      for name in pairs(API.classes[class].methods) do
+        mentions("`" .. prefix .. (is_object and ":" or "") .. name)
+      end
+      for name in pairs(API.classes[class].fields) do
+        mentions("`" .. prefix .. (is_object and "." or "") .. name)
+      end
+    end
+  end)
+
+  it("has every handler, setting, option and figure", function()
+    for _, class in ipairs { "Game", "RoomKind" } do
+      for name in pairs(API.classes["perigee." .. class].fields) do
+        mentions("`" .. name .. (name:find "^on_" and "(" or ""))
+      end
+    end
+    for _, class in ipairs { "SendOptions", "Stats", "PeerStats", "ErrorReport" } do
+      for name in pairs(API.classes["perigee." .. class].fields) do
+        mentions("`" .. name .. "`")
+      end
+    end
+    for name in pairs(API.classes["perigee.Packet"].fields) do
+      mentions("`packet." .. name .. "`")
+    end
+    for name in pairs(API.classes["perigee.Backpressure"].fields) do
+      mentions("`info." .. name .. "`")
+    end
+    for name in pairs(API.globals) do
+      assert.truthy(SCRIPTING:find("%f[%w_]" .. name .. "%f[^%w_]"), name)
+    end
+  end)
+end)

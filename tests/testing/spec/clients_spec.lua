@@ -1,0 +1,167 @@
+-- Simulated clients do what perigee.client's do.
+local testing = require "perigee.testing"
+
+describe("a simulated client", function()
+  local server, ann
+
+  before_each(function()
+    server = testing.server()
+    ann = server:client { name = "ann", token = "secret", address = "10.1.2.3" }
+  end)
+
+  it("is known to the server as it says", function()
+    assert.equal("ann", ann.name)
+    assert.is_true(ann.connected)
+    assert.equal(36, #ann.session)
+    local peer = server:peer(ann)
+    assert.same({ "ann", "10.1.2.3", "tcp", "secret" },
+      { peer.name, peer.address, peer.transport, peer.state.token })
+    assert.equal(peer.session, ann.session)
+  end)
+
+  it("is refused with a reason", function()
+    local client, message, code = server:try_client { name = "bob", token = "no" }
+    assert.is_nil(client)
+    assert.same({ "not you", "Rejected" }, { message, code })
+  end)
+
+  it("asks and is asked", function()
+    assert.same({ 1, { a = "b" } }, ann:ask("echo", { 1, { a = "b" } }))
+    local answer, _, code = ann:ask "unheard"
+    assert.is_nil(answer)
+    assert.equal("Unsupported", code)
+    ann:on_ask("sum", function(value) return value[1] + value[2] end)
+    ann:send "quiz"
+    ann:expect("solved", 3)
+    ann:on_ask("sum", nil)
+    ann:send "quiz"
+    local _, question = ann:expect("sum", { 1, 2 })
+    ann:answer(question, 4)
+    ann:expect("solved", 4)
+  end)
+
+  it("knows its rooms", function()
+    local bob = server:client "bob"
+    local hers, his = ann:join "hall", bob:join "hall"
+    ann:expect_event("peer_joined", { name = "bob" })
+    assert.same({ [bob.id] = "bob" }, hers.members)
+    assert.same({ [ann.id] = "ann" }, his.members)
+    assert.equal(hers, ann:room "hall")
+    assert.same({ { id = hers.id, name = "hall", members = 2 } }, ann:rooms())
+    local _, _, code = ann:try_join "cellar"
+    assert.equal("NoSuchRoom", code)
+    assert.is_true(his:leave())
+    assert.is_false(his.joined)
+    ann:expect("left", { name = "bob" })
+    assert.same({}, hers.members)
+    his = bob:join "hall"
+    hers:broadcast "psst"
+    local data, event = bob:expect_broadcast()
+    assert.same({ "psst", "ann", "hall" }, { data, event.name, event.room.name })
+    his:broadcast "what?"
+    ann:expect_broadcast(function(text) return text:find "wh" end)
+  end)
+
+  it("sends packets and serves channels", function()
+    ann:send_packet(5000, 7, "abc")
+    ann:expect_event("packet", { channel = 5000, number = 7, payload = "cba" })
+    local plugin = server:client "plugin"
+    local channel = plugin:open_channel "shouting"
+    plugin:on("packet", function(packet)
+      plugin:send_packet(channel, 2, packet.payload:upper(), { answers = packet })
+    end)
+    assert.equal("HELLO", ann:ask_packet(channel, 1, "hello"))
+  end)
+
+  it("takes events one by one, or by handlers", function()
+    ann:send("say", 1)
+    ann:send("say", 2)
+    assert.equal(1, ann:recv(1).value)
+    assert.equal(2, ann:recv(1).value)
+    assert.same({ nil, "timeout" }, { ann:recv(1) })
+    local heard = {}
+    ann:on("message", function(event) heard[#heard + 1] = event.value end)
+    ann:send("say", 3)
+    assert.same({ nil, "timeout" }, { ann:recv(1) })
+    assert.same({ 3 }, heard)
+    ann:close()
+    assert.equal("closed", ann:recv().type)
+    assert.same({ nil, "closed" }, { ann:recv() })
+  end)
+
+  it("hears why it is thrown out", function()
+    ann:send "leave"
+    local reason = ann:expect_closed "Kicked"
+    assert.equal("you asked for it", reason.message)
+    assert.is_false(ann.connected)
+    assert.same({ nil, "closed", "Kicked" }, { ann:send "leave" })
+    assert.same({ nil, "closed", "Kicked" }, { ann:ask "echo" })
+  end)
+
+  it("is thrown out for bytes that are no packets", function()
+    ann:write(("\255"):rep(12))
+    ann:expect_closed "Protocol"
+  end)
+
+  it("writes the same bytes the fast way and the slow", function()
+    local wire = require "perigee.testing.wire"
+    local commands = require "perigee.client.commands"
+    local values = { 1, -3, 0.5, 1e15, 2 ^ 53, "text\n\"x\"", true, {}, { a = 1 }, { b = 2, a = 1, c = "x" },
+      { 1, 2 }, { [5] = 1 }, { a = { b = 1 } }, { a = 0.1 }, { a = false, ["k/ü"] = "v" } }
+    values[#values + 1] = nil
+    for _, value in ipairs(values) do
+      assert.equal(commands.message(7, "name", value), wire.message(7, "name", value))
+    end
+    assert.equal(commands.message(70000, "n/\"", nil), wire.message(70000, "n/\"", nil))
+  end)
+end)
+
+describe("a text peer", function()
+  local server, ann, bob
+
+  before_each(function()
+    server = testing.server()
+    ann = server:client { name = "ann", text = true }
+    bob = server:client "bob"
+  end)
+
+  it("types lines and reads lines", function()
+    assert.equal("text", server:peer(ann).transport)
+    local hall = ann:join "hall"
+    bob:join "hall"
+    ann:expect_line "* bob joined hall"
+    hall:broadcast "hello"
+    bob:expect_broadcast "hello"
+    bob:room("hall"):broadcast "hi"
+    ann:expect_line "bob: hi"
+    ann:line "/rooms"
+    ann:expect_line(function(line) return line:find "hall" end)
+    assert.is_true(hall:leave())
+    bob:expect("left", { name = "ann" })
+  end)
+
+  it("sends and gets messages", function()
+    ann:send("say", { x = 1 })
+    ann:expect("said", { x = 1 })
+    ann:send "say"
+    ann:expect_line "said"
+    bob:send("say", "x")
+    ann:expect_nothing "said"
+  end)
+
+  it("is refused in words", function()
+    local room, message, code = ann:try_join "cellar"
+    assert.is_nil(room)
+    assert.equal("NoSuchRoom", code)
+    assert.is_string(message)
+  end)
+
+  it("leaves", function()
+    local guest = server:client { text = true }
+    assert.equal("guest-3", guest.name)
+    guest:close()
+    ann:send "leave"
+    ann:expect_closed "Kicked"
+    assert.equal("ConnectionClosed", server:state().endings["guest-3"])
+  end)
+end)
