@@ -13,6 +13,7 @@ stds.game = {
 }
 
 files["examples"].std = "game"
+files["examples/*/spec"].std = "luajit+busted"
 files["tests"].std = "+busted"
 files["tests/**/games"].std = "game"
 

@@ -7,12 +7,13 @@
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 
-local pcall, xpcall, error, select, type = pcall, xpcall, error, select, type
+local error, pcall, xpcall, select, type = error, pcall, xpcall, select, type
 local getinfo = debug.getinfo
-local resume, wrap, running = coroutine.resume, coroutine.wrap, coroutine.running
+local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
 local sub, match = string.sub, string.match
 
 local OWN = "lua/perigee/budget.lua:"
+local PLACES_MAX = 1000 -- bytes of an error to which places are added
 
 local budget = {
   --- What the checks in scripts count in; see instrument.lua.
@@ -72,12 +73,24 @@ function budget.resume(co, ...)
 end
 
 
+-- What a coroutine gave that somebody has wrapped. Like Lua, adds to an error where it came out;
+-- but not to one that has come a long way, which would grow with each step.
+local function deliver(ok, ...)
+  if ok then
+    return ...
+  end
+  core.check_over()
+  local problem = ...
+  error(problem, type(problem) == "string" and #problem < PLACES_MAX and 2 or 0)
+end
+
+
 function budget.wrap(fn)
   fault.check("the coroutine", fn, "function")
-  local go_on = wrap(fn)
+  local co = create(fn)
   return function(...)
     check_stack()
-    return go_on(...)
+    return deliver(resume(co, ...))
   end
 end
 

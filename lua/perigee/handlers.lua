@@ -5,7 +5,7 @@ local bit = require "bit"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 
-local getlocal, getinfo = debug.getlocal, debug.getinfo
+local getlocal, getinfo, getmetatable = debug.getlocal, debug.getinfo, debug.getmetatable
 
 local HOOKS = core.hooks
 
@@ -47,6 +47,8 @@ end
 
 local TAKES_ROOM = set_of { "on_room_create", "on_room_delete", unpack(FALLBACKS) }
 
+local IS_OF_GAME = set_of(GAME_HANDLERS)
+
 local function fail(where, message, ...)
   error(("%s: %s"):format(where, message:format(...)), 0)
 end
@@ -65,8 +67,8 @@ end
 -- File and line of a function, or the file.
 local function place(where, value)
   local info = type(value) == "function" and getinfo(value, "S")
-  return info and info.what ~= "C" and ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined)
-    or where
+  local is_game = info and info.what ~= "C" and info.source:sub(1, 13) ~= "@lua/perigee/"
+  return is_game and ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined) or where
 end
 
 -- Handlers ---------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ local function check_keys(source, known, where, prefix, warnings)
   local is_known = set_of(known)
   for _, key in ipairs(sorted_keys(source)) do
     if type(key) == "string" and not is_known[key] then
-      local hint = fault.hint(key, known)
+      local hint = IS_OF_GAME[key] and "; it is one of the game" or fault.hint(key, known)
       local kind = type(source[key])
       local is_free = kind == "function" or kind == "table" or prefix == ""
       if key:find "^on_" then
@@ -119,6 +121,15 @@ local function check_keys(source, known, where, prefix, warnings)
           prefix, key, hint)
       end
     end
+  end
+end
+
+-- What is inherited is not seen: which handlers there are has to be known when the game is loaded.
+local function check_inheritance(source, where, name, warnings)
+  local meta = getmetatable(source)
+  if meta and rawget(meta, "__index") ~= nil then
+    warnings[#warnings + 1] = ("%s: %s has a metatable; handlers and settings are looked for in the "
+      .. "table itself, so copy them into it"):format(where, name)
   end
 end
 
@@ -191,6 +202,7 @@ local function read_kind(version, name, source)
   version.kind_tables[name] = source
   check_keys(source, KIND_KEYS, where, prefix, version.warnings)
   check_settings(version.settings[name], where, prefix, version.warnings)
+  check_inheritance(source, where, "rooms." .. name, version.warnings)
 end
 
 
@@ -205,6 +217,7 @@ function handlers.read(version)
   known[#known + 1], known[#known + 2] = unpack(GAME_FIELDS)
   check_keys(source, known, version.main, "", version.warnings)
   check_self(version.game, version.main, version.warnings)
+  check_inheritance(source, version.main, "the game's table", version.warnings)
   for _, field in ipairs(GAME_FIELDS) do
     local value = rawget(source, field)
     if value ~= nil and type(value) ~= "table" then

@@ -2,6 +2,7 @@
 --- found out about it at its load.
 
 local core = require "perigee.core"
+local each = require "perigee.each"
 local registry = require "perigee.registry"
 
 local getfenv, getmetatable = debug.getfenv, debug.getmetatable
@@ -161,7 +162,7 @@ end
 function live.functions(room)
   local source, whose = named_in(room)
   local names = {}
-  for name, value in next, source do
+  for name, value in each(source) do
     if type(name) == "string" and type(value) == "function" then
       names[#names + 1] = name
     end

@@ -32,7 +32,7 @@ local spare -- the version before the live one, while it may have to come back
 -- A copy of a table of the API, which says so when a script asks it for what it has not.
 local function copy_api(what, source)
   local copy, names = {}, {}
-  for name, value in next, source do
+  for name, value in each(source) do
     copy[name] = value
     names[#names + 1] = name
   end

@@ -2,60 +2,21 @@
 --- it can read but not change, so that nothing it does reaches another version or the host; and
 --- the real global table, which some functions would hand out, is cleared of everything else.
 
+local allowed = require "perigee.allowed"
 local budget = require "perigee.budget"
 local core = require "perigee.core"
+local each = require "perigee.each"
 local fault = require "perigee.fault"
 local text = require "perigee.text"
 local simulated = core.is_simulated and require "perigee.simulated"
 
 local sandbox = {}
 
-local traceback, getmetatable, date, os_time = debug.traceback, debug.getmetatable, os.date, os.time
+local getmetatable, date, os_time = debug.getmetatable, os.date, os.time
 local globals = _G
 
 local WORDS_MAX = 64 -- that core.nearest takes
 local DATE_FORMAT_MAX = 200 -- bytes
-
-local BASE = {
-  "_VERSION", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal",
-  "rawget", "rawset", "select", "setmetatable", "tonumber", "tostring", "type", "unpack", "xpcall",
-}
-
-local LIBRARIES = {
-  bit = {
-    "arshift", "band", "bnot", "bor", "bswap", "bxor", "lshift", "rol", "ror", "rshift", "tobit",
-    "tohex",
-  },
-  coroutine = {
-    "create", "isyieldable", "resume", "running", "status", "wrap", "yield",
-  },
-  math = {
-    "abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "deg", "exp", "floor", "fmod",
-    "frexp", "huge", "ldexp", "log", "log10", "max", "min", "modf", "pi", "pow", "rad", "random",
-    "randomseed", "sin", "sinh", "sqrt", "tan", "tanh",
-  },
-  os = { "clock", "difftime" },
-  string = {
-    "byte", "char", "find", "format", "gmatch", "gsub", "len", "lower", "match", "rep", "reverse",
-    "sub", "upper",
-  },
-  table = { "concat", "insert", "maxn", "move", "remove", "sort" },
-}
-
--- Why something that Lua has is not there.
-local REASONS = {
-  io = "scripts have no files",
-  debug = "of debug there is only traceback",
-  load = "code comes from the game's files; use require",
-  loadstring = "code comes from the game's files; use require",
-  loadfile = "code comes from the game's files; use require",
-  dofile = "code comes from the game's files; use require",
-  module = "return a table instead",
-  collectgarbage = "memory is the host's",
-  ffi = "scripts have no ffi",
-  package = "use require",
-  jit = "the host's",
-}
 
 local function pick(from, names)
   local picked = {}
@@ -66,12 +27,11 @@ local function pick(from, names)
 end
 
 -- Taken while everything is there; environments are made later.
-local base = pick(globals, BASE)
+local base = pick(globals, allowed.base)
 local libraries = {}
-for name, names in next, LIBRARIES do
+for name, names in next, allowed.libraries do
   libraries[name] = pick(globals[name], names)
 end
-libraries.debug = { traceback = traceback }
 
 function libraries.os.time(when)
   if when == nil then
@@ -113,7 +73,7 @@ end
 -- Those that it has, and some of those that a game has put in with rawset.
 local function names_of(environment)
   local names = {}
-  for name in next, environment do
+  for name in each(environment) do
     if type(name) == "string" and #names < WORDS_MAX then
       names[#names + 1] = name
     end
@@ -125,7 +85,7 @@ local function explain(environment, name)
   if type(name) ~= "string" then
     return ""
   end
-  local reason = REASONS[name]
+  local reason = allowed.reasons[name]
   return reason and " (" .. reason .. ")" or fault.hint(name, names_of(environment))
 end
 
@@ -156,7 +116,7 @@ end
 ---@param functions table<string, function> what it has besides: print, require
 ---@return table
 function sandbox.environment(functions)
-  local environment = pick(base, BASE)
+  local environment = pick(base, allowed.base)
   for name, library in next, libraries do
     environment[name] = freeze(name, library)
   end

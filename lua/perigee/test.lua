@@ -79,7 +79,7 @@ local function run(chosen)
   local specs, problem = find_specs(chosen)
   if not specs then return fail("%s", problem) end
   add_path(chosen.game)
-  require("perigee.testing").control.configure { game = chosen.game }
+  require("perigee.testing").control.configure { game = chosen.game, echo = chosen.log }
   local result = chosen.fuzz and run_fuzzed(chosen, specs) or run_once(chosen, specs)
   if type(result) == "number" then return result end
   if result.tests == 0 and not chosen.list then return fail "there is no such test" end

@@ -18,6 +18,7 @@ local testing = {
 }
 
 local game = "." -- under test
+local echo = false -- whether games' logs go to standard error
 local open = {} -- the servers of the running test
 
 
@@ -29,7 +30,7 @@ local open = {} -- the servers of the running test
 ---@return perigee.testing.Server
 function testing.server(options)
   local server = servers.open(options or {},
-    { game = game, seed = testing.seed, fuzz = testing.is_fuzzing })
+    { game = game, seed = testing.seed, fuzz = testing.is_fuzzing, echo = echo })
   open[#open + 1] = server
   return server
 end
@@ -41,9 +42,9 @@ local control = {}
 
 
 --- What servers are to be like from now on.
----@param options { game: string?, seed: integer?, fuzz: boolean? }
+---@param options { game: string?, seed: integer?, fuzz: boolean?, echo: boolean? }
 function control.configure(options)
-  game = options.game or game
+  game, echo = options.game or game, options.echo or echo
   testing.seed = options.seed or testing.seed
   if options.fuzz ~= nil then testing.is_fuzzing = options.fuzz end
 end

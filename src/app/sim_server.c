@@ -17,13 +17,14 @@ typedef struct OwnFile {
 } OwnFile;
 
 struct SimServer {
-  Engine engine;
+  Engine engine;  // without a net: it was not made
   char *game, *lua_path;
+  char *problem;  // of the start; NULL: none
   uint64_t seed;
+  bool is_shuffled, is_echoed;
   LogState log;    // the server's while it does not run, else what was before
-  SimLine *lines;  // lines[taken ..] were not asked for yet
+  SimLine *lines;  // the first `taken` were asked for
   size_t line_count, line_capacity, taken;
-  bool is_echoed;
   OwnFile *files;
   size_t file_count;
   bool has_disk;  // for what is not among them
@@ -40,7 +41,8 @@ static void on_line(void *data, LogLevel level, const char *text, size_t size) {
     server->lines = mem_grow(server->lines, server->line_capacity * sizeof(SimLine));
   }
   SimLine line = {.level = level, .text = mem_alloc(size + 1), .size = size};
-  if (server->engine.net != NULL) line.at_ms = net_now_ms(server->engine.net);
+  const Net *net = server->engine.net;
+  line.at_ms = net == NULL ? SIM_START_MS : net_now_ms(net);
   memcpy(line.text, text, size);
   line.text[size] = '\0';
   server->lines[server->line_count++] = line;
@@ -48,6 +50,7 @@ static void on_line(void *data, LogLevel level, const char *text, size_t size) {
 }
 
 static void forget_lines(SimServer *server, size_t count) {
+  if (count == 0) return;
   for (size_t i = 0; i < count; i++) mem_free(server->lines[i].text);
   server->line_count -= count;
   memmove(server->lines, server->lines + count, server->line_count * sizeof(SimLine));
@@ -142,7 +145,7 @@ static void stop(SimServer *server) {
 
 // --- Start ---
 
-static bool read_flags(Config *config, const char *const *pairs, Buf *problem) {
+static bool read_flags(SimServer *server, Config *config, const char *const *pairs) {
   ConfigError error;
   for (; pairs != NULL && pairs[0] != NULL; pairs += 2) {
     Buf flag = {0};
@@ -153,78 +156,78 @@ static bool read_flags(Config *config, const char *const *pairs, Buf *problem) {
     bool is_good = config_set_flag(config, arguments, &at, NULL, &error);
     buf_deinit(&flag);
     if (is_good) continue;
-    buf_append(problem, error.text, strlen(error.text));
+    server->problem = mem_strdup(error.text);
     return false;
   }
   return true;
 }
 
-static SimServer *make(const SimOptions *options, const Config *config) {
+static bool check_game(SimServer *server) {
+  if (server->game == NULL || server->file_count > 0) return true;
+  const char *wrong = game_check(server->game);
+  if (wrong == NULL) return true;
+  Buf text = {0};
+  buf_printf(&text, "%s: %s", server->game, wrong);
+  buf_u8(&text, 0);
+  server->problem = mem_strdup((char *)text.data);
+  buf_deinit(&text);
+  return false;
+}
+
+static void load(SimServer *server, const Config *config) {
   static const EngineEvents EVENTS = {.reloaded = on_reloaded};
-  SimServer *server = mem_zalloc(sizeof *server);
-  bool is_in_memory = options->game == NULL && options->file_count > 0;
-  if (is_in_memory) server->game = mem_strdup("game");
-  if (options->game != NULL) server->game = mem_strdup(options->game);
-  server->has_disk = !is_in_memory;
-  if (options->lua_path != NULL) server->lua_path = mem_strdup(options->lua_path);
-  server->seed = options->seed;
-  server->is_echoed = options->is_echoed;
-  server->log = (LogState){.sink = on_line, .sink_data = server};
-  set_files(server, options->files, options->file_count);
-  EngineOptions engine = {
+  EngineOptions options = {
       .script = {.game = server->game,
                  .lua_path = server->lua_path,
                  .read = read_text,
                  .read_data = server,
-                 .is_shuffled = options->is_shuffled},
+                 .is_shuffled = server->is_shuffled},
       .config = config,
       .seed = &server->seed,
       .events = &EVENTS,
       .data = server,
   };
   swap_log(server);
-  engine_init(&server->engine, &engine);
+  engine_init(&server->engine, &options);
+  const char *problem = engine_load(&server->engine);
+  if (problem != NULL) server->problem = mem_strdup(problem);
   swap_log(server);
+}
+
+static SimServer *open_server(const SimOptions *options) {
+  SimServer *server = mem_zalloc(sizeof *server);
+  server->has_disk = options->game != NULL;
+  if (options->game != NULL)
+    server->game = mem_strdup(options->game);
+  else if (options->file_count > 0)
+    server->game = mem_strdup("game");
+  if (options->lua_path != NULL) server->lua_path = mem_strdup(options->lua_path);
+  server->seed = options->seed;
+  server->is_shuffled = options->is_shuffled;
+  server->is_echoed = options->is_echoed;
+  server->log = (LogState){.sink = on_line, .sink_data = server};
+  set_files(server, options->files, options->file_count);
+  Config config;
+  config_init(&config);
+  if (check_game(server) && read_flags(server, &config, options->config))
+    load(server, &config);
+  config_deinit(&config);
   return server;
 }
 
+static const char *problem_of(const SimServer *server) { return server->problem; }
+
 static void close_server(SimServer *server) {
   swap_log(server);
-  engine_deinit(&server->engine);
-  server->engine.net = NULL;
+  if (server->engine.net != NULL) engine_deinit(&server->engine);
   swap_log(server);
   forget_lines(server, server->line_count);
   mem_free(server->lines);
   forget_files(server);
   mem_free(server->game);
   mem_free(server->lua_path);
+  mem_free(server->problem);
   mem_free(server);
-}
-
-static SimServer *load(const SimOptions *options, const Config *config, Buf *problem) {
-  SimServer *server = make(options, config);
-  swap_log(server);
-  const char *text = engine_load(&server->engine);
-  swap_log(server);
-  if (text != NULL) buf_append(problem, text, strlen(text));
-  return server;
-}
-
-static SimServer *open_server(const SimOptions *options, Buf *problem) {
-  const char *wrong = options->game == NULL || options->file_count > 0
-                          ? NULL
-                          : game_check(options->game);
-  if (wrong != NULL) {
-    buf_printf(problem, "%s: %s", options->game, wrong);
-    return NULL;
-  }
-  Config config;
-  config_init(&config);
-  SimServer *server = NULL;
-  if (read_flags(&config, options->config, problem))
-    server = load(options, &config, problem);
-  config_deinit(&config);
-  return server;
 }
 
 static void start(SimServer *server) {
@@ -241,6 +244,7 @@ static Script *script_of(const SimServer *server) { return server->engine.script
 const SimOps *sim_server_ops(void) {
   static const SimOps OPS = {
       .open = open_server,
+      .problem = problem_of,
       .start = start,
       .close = close_server,
       .enter = swap_log,

@@ -77,9 +77,7 @@ const char *text_nearest(const char *word, const char *const *words) {
     size_t other_size = strlen(*words);
     if (other_size > WORD_MAX_BYTES) continue;
     size_t edits = distance(word, size, *words, other_size);
-    bool is_better = edits < limit || (nearest != NULL && edits == limit &&
-                                       strcmp(*words, nearest) < 0);
-    if (!is_better) continue;
+    if (edits >= limit) continue;
     limit = edits;
     nearest = *words;
   }

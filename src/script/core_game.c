@@ -155,7 +155,8 @@ static int core_file_stamp(lua_State *L) {
 
 static int core_file_is_being_written(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
-  lua_pushboolean(L, core_host(L)->options->read == NULL && file_is_being_written(path));
+  lua_pushboolean(L,
+                  core_host(L)->options->read == NULL && file_is_being_written(path));
   return 1;
 }
 
@@ -234,21 +235,21 @@ static int core_stats(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg core_game_functions[] = {{"config_begin", core_config_begin},
-                                        {"config_set", core_config_set},
-                                        {"config_end", core_config_end},
-                                        {"kinds_begin", core_kinds_begin},
-                                        {"kind_set", core_kind_set},
-                                        {"kinds_end", core_kinds_end},
-                                        {"files", core_files},
-                                        {"nearest", core_nearest},
-                                        {"is_utf8", core_is_utf8},
-                                        {"has_stack", core_has_stack},
-                                        {"read_file", core_read_file},
-                                        {"file_stamp", core_file_stamp},
-                                        {"file_is_being_written",
-                                         core_file_is_being_written},
-                                        {"hash", core_hash},
-                                        {"rollback_errors", core_rollback_errors},
-                                        {"stats", core_stats},
-                                        {NULL, NULL}};
+const luaL_Reg core_game_functions[] = {
+    {"config_begin", core_config_begin},
+    {"config_set", core_config_set},
+    {"config_end", core_config_end},
+    {"kinds_begin", core_kinds_begin},
+    {"kind_set", core_kind_set},
+    {"kinds_end", core_kinds_end},
+    {"files", core_files},
+    {"nearest", core_nearest},
+    {"is_utf8", core_is_utf8},
+    {"has_stack", core_has_stack},
+    {"read_file", core_read_file},
+    {"file_stamp", core_file_stamp},
+    {"file_is_being_written", core_file_is_being_written},
+    {"hash", core_hash},
+    {"rollback_errors", core_rollback_errors},
+    {"stats", core_stats},
+    {NULL, NULL}};

@@ -23,7 +23,7 @@
 
 // What the Lua half is called for, besides events; numbered on from EventType.
 // X(constant, name)
-#define ENTRY_MAP(X)                                                              \
+#define ENTRY_MAP(X)                                                                  \
   X(ENTRY_LOAD, "load")           /* data: the game's path; results: version, hash */ \
   X(ENTRY_UPGRADE, "upgrade")     /* a step of a reload: the next room */             \
   X(ENTRY_FINISH, "finish")       /* its last; results: see reload.c */               \
@@ -50,21 +50,21 @@ struct Host {
   lua_State *L;
   lua_State *idle;  // the coroutine for the next handler; NULL: to be made
   int idle_ref;
-  lua_State *running;    // the coroutine of the handler that runs; NULL outside
-  lua_State *results;    // the one that has ended, its results from 1 on
-  Event event;           // what the handler is for; `type` may be an Entry
-  uint32_t version;      // of the script that is live; 0 before the first
+  lua_State *running;           // the coroutine of the handler that runs; NULL outside
+  lua_State *results;           // the one that has ended, its results from 1 on
+  Event event;                  // what the handler is for; `type` may be an Entry
+  uint32_t version;             // of the script that is live; 0 before the first
   char hash[LOG_HASH_MAX + 1];  // its hash, or ""
-  bool is_held;    // what handlers ask for is decided on later, all together
-  RelayMark mark;  // then: what was asked for before the running one
+  bool is_held;          // what handlers ask for is decided on later, all together
+  RelayMark mark;        // then: what was asked for before the running one
   bool is_owned;         // its timers end with this version of the script
   bool is_waiting;       // it has told the host that it is about to wait
   uint32_t transaction;  // counts commits and rollbacks
   uint64_t key_seed[2];  // under which send options' keys are hashed
   int entries[ENTRY_COUNT];
-  int failed;         // the Lua function that is told of failures
-  int label;          // the one that names what has run
-  Budget budget;      // of the call that runs
+  int failed;     // the Lua function that is told of failures
+  int label;      // the one that names what has run
+  Budget budget;  // of the call that runs
   Memory memory;
   Costs costs;
   const char *stack;  // where the C stack was when the host was entered

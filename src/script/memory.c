@@ -18,7 +18,7 @@ enum {
 };
 
 // What a call may add to a heap that is over its limit already through no fault of its
-// own; beyond a quarter over the limit, nothing.
+// own. Where that is no garbage, but what the game keeps, only up to a quarter over.
 static size_t grace(size_t limit) { return limit / 64; }
 
 static size_t hard_cap(const Host *host) {
@@ -49,8 +49,11 @@ bool memory_grants(Host *host, size_t old_size, size_t size) {
 static bool step(lua_State *L) { return lua_gc(L, LUA_GCSTEP, STEP_KB) != 0; }
 
 static bool is_innocent(const Host *host) {
-  size_t limit = host->budget.limits.memory, bytes = host->memory.bytes;
-  return bytes <= host->budget.started_bytes + grace(limit) && bytes <= limit / 4 * 5;
+  const Memory *memory = &host->memory;
+  size_t limit = host->budget.limits.memory;
+  bool is_garbage = memory->live_bytes <= limit;
+  return memory->bytes <= host->budget.started_bytes + grace(limit) &&
+         (is_garbage || memory->bytes <= limit / 4 * 5);
 }
 
 // Reckons with as much until the next look as since the last: a string that doubles
@@ -97,6 +100,7 @@ static void warn(Host *host, uint64_t now_us) {
 static void plan(Host *host) {
   Memory *memory = &host->memory;
   size_t limit = host->budget.limits.memory, live = memory->bytes;
+  memory->live_bytes = live;
   size_t room = live < limit ? (limit - live) / 4 : 0;
   memory->next_bytes = live + (room > limit / 32 ? room : limit / 32);
   if (memory->next_bytes < limit / 2) memory->next_bytes = limit / 2;

@@ -14,6 +14,7 @@ typedef struct Host Host;
 typedef struct Memory {
   size_t bytes;        // of the Lua heap
   uint64_t allocated;  // bytes ever
+  size_t live_bytes;   // what was left when memory_settle last saw full cycles through
   size_t next_bytes;   // size from which on there is work for memory_settle
   uint32_t cycles;     // of the collector that it still has to see through
   bool was_refused;    // an allocation of the running call

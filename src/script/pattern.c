@@ -26,12 +26,12 @@ typedef struct Unit {
   uint32_t cost;              // steps to compare with a byte
 } Unit;
 
-// Ways that are left to match the item before `rest`. LIMIT: with fewer bytes, down to
-// `limit`. Otherwise `unit` once more.
+// Ways that are left to match the item before `rest`: with fewer bytes, down to `limit`;
+// or where that is NULL, with one more that `unit` takes.
 typedef struct Choice {
   const char *at;
   const char *rest;
-  const char *limit;  // NULL where `unit` is
+  const char *limit;
   const char *unit;
   uint32_t capture_count;
   uint32_t closed;
@@ -42,7 +42,7 @@ typedef struct Run {
   const char *at;    // in the subject
   const char *item;  // in the pattern
   uint32_t choice_count;
-  Choice choices[PATTERN_CHOICES_MAX];
+  Choice *choices;  // PATTERN_CHOICES_MAX, not cleared: most matches need few
 } Run;
 
 // What became of an item. The numbers are those of PatternResult, but for GO_ON.
@@ -230,11 +230,6 @@ static const char *pass_slices(Pattern *pattern, const Unit *unit, const char *a
   }
 }
 
-static const char *pass(Pattern *pattern, const Unit *unit, const char *at) {
-  if (unit->type == UNIT_ANY) return pattern->subject_end;
-  return pass_slices(pattern, unit, at, true);
-}
-
 static const char *skip_to(Pattern *pattern, const Unit *unit, const char *at) {
   if (unit->type != UNIT_BYTE) return pass_slices(pattern, unit, at, false);
   size_t left = (size_t)(pattern->subject_end - at);
@@ -291,9 +286,16 @@ static Outcome come_back(Run *run) {
 
 // --- Items ---
 
+static Outcome fail(Run *run, const char *error) {
+  wrong(run->pattern, error);
+  return WRONG;
+}
+
 static Outcome match_as_many(Run *run, const Unit *unit, const char *rest,
                              const char *limit) {
-  const char *at = pass(run->pattern, unit, limit);
+  Pattern *pattern = run->pattern;
+  const char *at = unit->type == UNIT_ANY ? pattern->subject_end
+                                          : pass_slices(pattern, unit, limit, true);
   if (at == NULL) return STOPPED;
   if (at > limit &&
       !choose_later(run, (Choice){.at = at, .limit = limit, .rest = rest}))
@@ -334,10 +336,8 @@ static Outcome match_unit(Run *run) {
 
 static Outcome open_capture(Run *run) {
   Pattern *pattern = run->pattern;
-  if (pattern->capture_count == PATTERN_CAPTURES_MAX) {
-    wrong(pattern, "too many captures");
-    return WRONG;
-  }
+  if (pattern->capture_count == PATTERN_CAPTURES_MAX)
+    return fail(run, "too many captures");
   uint32_t index = pattern->capture_count++;
   PatternCapture *capture = &pattern->captures[index];
   capture->from = capture->to = run->at;
@@ -356,18 +356,15 @@ static Outcome close_capture(Run *run) {
     run->item++;
     return GO_ON;
   }
-  wrong(pattern, "invalid pattern capture");
-  return WRONG;
+  return fail(run, "invalid pattern capture");
 }
 
 // %1: what the capture has got, again. A position never is.
 static Outcome match_again(Run *run) {
   Pattern *pattern = run->pattern;
   uint32_t index = (uint32_t)(run->item[1] - '1');
-  if (index >= pattern->capture_count || (pattern->closed >> index & 1) == 0) {
-    wrong(pattern, "invalid capture index");
-    return WRONG;
-  }
+  if (index >= pattern->capture_count || (pattern->closed >> index & 1) == 0)
+    return fail(run, "invalid capture index");
   const PatternCapture *capture = &pattern->captures[index];
   size_t size = (size_t)(capture->to - capture->from);
   if (capture->is_position) return DEAD_END;
@@ -382,10 +379,7 @@ static Outcome match_again(Run *run) {
 // %bxy
 static Outcome match_balanced(Run *run) {
   Pattern *pattern = run->pattern;
-  if (pattern->text_end - run->item < 4) {
-    wrong(pattern, "unbalanced pattern");
-    return WRONG;
-  }
+  if (pattern->text_end - run->item < 4) return fail(run, "unbalanced pattern");
   char open = run->item[2], close = run->item[3];
   const char *at = run->at, *end = pattern->subject_end;
   if (at == end || *at != open) return DEAD_END;
@@ -407,10 +401,8 @@ static Outcome match_balanced(Run *run) {
 static Outcome match_frontier(Run *run) {
   Pattern *pattern = run->pattern;
   const char *at = run->at;
-  if (byte_at(pattern, run->item + 2) != '[') {
-    wrong(pattern, "missing '[' after '%f' in pattern");
-    return WRONG;
-  }
+  if (byte_at(pattern, run->item + 2) != '[')
+    return fail(run, "missing '[' after '%f' in pattern");
   Unit unit;
   const char *rest = read_set(pattern, run->item + 3, &unit);
   if (rest == NULL) return WRONG;
@@ -467,14 +459,14 @@ static PatternResult match_at(Run *run, const char *at) {
 }
 
 PatternResult pattern_match(Pattern *pattern, const char *at) {
-  Run run;
-  run.pattern = pattern;
+  Choice choices[PATTERN_CHOICES_MAX];
+  Run run = {.pattern = pattern, .choices = choices};
   return match_at(&run, at);
 }
 
 // --- Searching ---
 
-// Whether each match begins with a byte that the unit has: then others are passed over.
+// Whether each match begins with a byte of the unit: then others are passed over.
 static bool read_lead(Pattern *pattern, Unit *unit) {
   const char *at = pattern->text;
   if (at < pattern->text_end && *at == '(') at++;
@@ -492,8 +484,8 @@ static bool read_lead(Pattern *pattern, Unit *unit) {
 }
 
 PatternResult pattern_search(Pattern *pattern, const char *at) {
-  Run run;
-  run.pattern = pattern;
+  Choice choices[PATTERN_CHOICES_MAX];
+  Run run = {.pattern = pattern, .choices = choices};
   Unit lead;
   bool has_lead = read_lead(pattern, &lead);
   for (;; at++) {

@@ -42,10 +42,8 @@ void reload_deinit(Reload *reload) {
 // --- The end ---
 
 static void tell(const Host *host, bool is_good, uint32_t asked, const char *report) {
-  ScriptOutcome outcome = {.is_good = is_good,
-                           .asked = asked,
-                           .version = host->version,
-                           .report = report};
+  ScriptOutcome outcome = {
+      .is_good = is_good, .asked = asked, .version = host->version, .report = report};
   if (host->events->reloaded != NULL)
     host->events->reloaded(host->events_data, &outcome);
 }

@@ -59,8 +59,8 @@ typedef int ScriptRead(void *data, const char *path, Buf *bytes);
 
 /// What handlers may take. May change at any time.
 typedef struct ScriptLimits {
-  uint64_t handler_us;  // time of one call of a handler
-  size_t memory;        // bytes of the Lua heap
+  uint64_t handler_us;       // time of one call of a handler
+  size_t memory;             // bytes of the Lua heap
   uint32_t rollback_errors;  // in the seconds after a reload that undo it; 0: no number
 } ScriptLimits;
 

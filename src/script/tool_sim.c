@@ -73,16 +73,11 @@ static void push_lines(lua_State *L, const SimOps *ops, SimServer *server) {
 // A server with its game loaded; NULL with nil, the problem and the log pushed.
 static SimServer *load(lua_State *L, const SimOptions *options) {
   const SimOps *ops = world_of(L)->ops;
-  Buf problem = {0};
-  SimServer *server = ops->open(options, &problem);
-  if (server != NULL && problem.size == 0) return server;
+  SimServer *server = ops->open(options);
+  const char *problem = ops->problem(server);
+  if (problem == NULL) return server;
   lua_pushnil(L);
-  lua_pushlstring(L, (const char *)problem.data, problem.size);
-  buf_deinit(&problem);
-  if (server == NULL) {
-    lua_newtable(L);
-    return NULL;
-  }
+  lua_pushstring(L, problem);
   push_lines(L, ops, server);
   ops->close(server);
   return NULL;

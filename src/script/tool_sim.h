@@ -39,9 +39,10 @@ typedef struct SimLine {
 } SimLine;
 
 typedef struct SimOps {
-  /// A server that loads its game. Where `problem` says something it is good for `log`
-  /// and `close` alone, or NULL.
-  SimServer *(*open)(const SimOptions *options, Buf *problem);
+  /// A server that has loaded its game, unless there is a problem: then it is good for
+  /// `problem`, `log` and `close` alone.
+  SimServer *(*open)(const SimOptions *options);
+  const char *(*problem)(const SimServer *server);
   /// on_start, and serving.
   void (*start)(SimServer *server);
   void (*close)(SimServer *server);

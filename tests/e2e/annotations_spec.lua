@@ -1,5 +1,5 @@
---- lua/perigee/meta against the running server: the tables that scripts are given have the fields that
---- editors are told of, and no others.
+--- lua/perigee/meta against the running server: the tables that scripts are given have the fields
+--- that editors are told of, and no others.
 local luacats = require "tests.lua.luacats"
 local server = require "tests.e2e.server"
 
@@ -7,8 +7,9 @@ local META = "lua/perigee/meta/"
 local API = luacats.read { META .. "perigee.lua", META .. "game.lua" }
 
 local CLASSES = {
-  stats = "perigee.Stats", cost = "perigee.HandlerCost", peer_stats = "perigee.PeerStats", report = "perigee.ErrorReport",
-  packet = "perigee.Packet", info = "perigee.Backpressure", event = "perigee.Event",
+  stats = "perigee.Stats", cost = "perigee.HandlerCost", peer_stats = "perigee.PeerStats",
+  report = "perigee.ErrorReport", packet = "perigee.Packet", info = "perigee.Backpressure",
+  event = "perigee.Event",
 }
 
 -- Notes the fields of whatever its handlers are given in perigee.state.
@@ -59,6 +60,7 @@ it("collects", function()
   local ann, bob = server:client "ann", server:client { name = "bob", window = 512 }
   local hers = ann:join "r:1"
   bob:join "r:1"
+  server:advance(1)
   hers:send("shapes", 1)
   hers:send "fail"
   server:expect_error "boom"

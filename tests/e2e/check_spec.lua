@@ -116,6 +116,31 @@ describe("perigee check finds", function()
       error_at("game.lua:2", "there is no global io (scripts have no files)"))
   end)
 
+  it("a function that the library has not, on a line that no load runs", function()
+    local head = "local perigee = require 'perigee' -- perigee.sned\nreturn { on_start = function()\n"
+    for code, message in pairs {
+      ["perigee.sned(perigee.to.all, 'x')"] = "perigee has no sned; did you mean send?",
+      ["perigee.rooms.craete 'lobby'"] = "perigee.rooms has no craete; did you mean create?",
+      ["perigee.send(perigee.to.evrybody, 'x')"] = "perigee.to has no evrybody",
+      ["print [[perigee.x]] print 'perigee.\\'y' perigee . broadcast()"] = "perigee has no broadcast",
+    } do
+      says(1, head .. code .. "\nend }", error_at("game.lua:3", message))
+    end
+  end)
+
+  it("a function that Lua's libraries have not here", function()
+    for code, message in pairs {
+      ["return string.trim(' x ')"] = "there is no string.trim",
+      ["print(math.round(2.5) + 1)"] = "there is no math.round",
+      ["print(table.unpack({ 1 }, f(1)))"] = "there is no table.unpack",
+      ["os.getenv 'HOME'"] = "there is no os.getenv",
+      ["f(string.gmach('x', '.'))"] = "there is no string.gmach; did you mean string.gmatch?",
+    } do
+      says(1, "local f = print\nreturn { on_start = function()\n" .. code .. "\nend }",
+        error_at("game.lua:3", message))
+    end
+  end)
+
   it("a module that is not there, on a line that no load runs", function()
     says(1, "return { on_start = function()\n  return require 'rules' end }",
       error_at("game.lua:2", 'there is no module "rules": no file rules.lua or rules/init.lua'))
@@ -161,6 +186,37 @@ describe("perigee check raises no false alarm", function()
 
   it("over locals, upvalues, fields and parameters of any name", function()
     is_fine "local io = {}\nreturn { on_start = function(load) return io, load, load.jit, { os = 1 } end }"
+  end)
+
+  it("over what may be another perigee, and what the game puts into it", function()
+    is_fine "local perigee = { x = 1 }\nreturn { on_start = function() return perigee.y end }"
+    is_fine [[
+      local perigee = require "perigee"
+      local function f(perigee) return perigee.anything end
+      return { on_start = f, on_tick = function() return perigee.now() end }
+    ]]
+    is_fine [[
+      local perigee = require "perigee"
+      function perigee.helper() end
+      perigee.score = 0
+      local t = {}
+      return { on_start = function()
+        return t.perigee.x, t . perigee . y, perigee.score, perigee.state.any.thing, perigee.helper()
+      end }
+    ]]
+  end)
+
+  it("over functions that may be there, where it is asked first", function()
+    is_fine [[
+      return { on_start = function()
+        local unpack = table.unpack or unpack
+        if string.trim then string.trim "x" end
+        local s = string.trim and string.trim "x" or math.round and { f = math.round(1) }
+        do local t = os.getenv end
+        print(unpack, s)
+      end }
+    ]]
+    is_fine "local string = { trim = print }\nreturn { on_start = function() string.trim 'x' end }"
   end)
 
   it("over globals that were declared with rawset", function()

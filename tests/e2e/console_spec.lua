@@ -15,14 +15,14 @@ describe("the command line", function()
       local code, out, err = run(unpack(arguments))
       assert.equal(0, code)
       assert.equal("", err)
-      for _, command in ipairs { "run", "connect", "reload" } do
+      for _, command in ipairs { "new", "run", "test", "check", "connect", "reload" } do
         assert.truthy(out:find("perigee " .. command, 1, true), out)
       end
     end
   end)
 
   it("helps with each command", function()
-    for _, command in ipairs { "run", "connect", "reload" } do
+    for _, command in ipairs { "new", "run", "test", "check", "connect", "reload" } do
       local code, out, err = run(command, "--help")
       assert.equal(0, code)
       assert.equal("", err)

@@ -306,6 +306,26 @@ describe("a version that fails", function()
     assert.equal(3, ann:question(room, "count"))
   end)
 
+  it("in an on_upgrade without end is ended, and undone", function()
+    local perigee = server.start { game = upgrading("one", "") }
+    local ann = perigee:client()
+    local room = ann:join "duel:1"
+    perigee:save("game.lua", upgrading("two", "while true do pcall(print) end"))
+    local code, said = reload_command(perigee)
+    assert.equal(1, code)
+    assert.truthy(said:find("game.lua:7: ", 1, true), said)
+    assert.equal("one", ann:question(0, "version"))
+    assert.equal(1, ann:question(room, "count"))
+  end)
+
+  it("to wait in on_upgrade says why", function()
+    local perigee = server.start { game = upgrading("one", "") }
+    perigee:client():join "duel:1"
+    perigee:save("game.lua", upgrading("two", "perigee.sleep(1)"))
+    local _, said = reload_command(perigee)
+    assert.truthy(said:find("game.lua:7: perigee.sleep cannot wait in on_upgrade", 1, true), said)
+  end)
+
   it("often in its first seconds makes way for the one before", function()
     local perigee = server.start { game = upgrading("one", ""), watch = true }
     local ann = perigee:client()

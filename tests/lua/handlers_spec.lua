@@ -57,6 +57,14 @@ describe("handlers", function()
   it("that are misspelt are warned about with the nearest right name", function()
     warns("there is no handler on_conect; did you mean on_connect?",
       "return { on_conect = print }")
+    warns("there is no handler duel.on_connect; it is one of the game",
+      "return { rooms = { duel = { on_connect = print } } }")
+    warns("rooms.duel has a metatable; handlers and settings are looked for in the table itself",
+      "return { rooms = { duel = setmetatable({}, { __index = { on_join = print } }) } }")
+    warns("nothing reads conifg; did you mean config?", "return { conifg = {} }")
+    warns("nothing reads room; did you mean rooms?", "return { room = {} }")
+    warns("nothing reads duel.capcity; did you mean capacity?",
+      "return { rooms = { duel = { capcity = 2 } } }")
     warns("there is no handler duel.on_brodcast; did you mean on_broadcast?",
       "return { rooms = { duel = { on_brodcast = print } } }")
     warns("there is no handler on_flying_saucer", "return { on_flying_saucer = print }")

@@ -3,8 +3,8 @@
 
 local random_program = {}
 
-local DEPTH_MAX = 4
-local STATEMENTS = 5 -- in a block, at most
+local DEPTH_MAX = 3
+local STATEMENTS = 4 -- in a block, at most
 
 local Writer = {}
 Writer.__index = Writer
@@ -91,7 +91,7 @@ end
 
 function statements.numeric(self, depth)
   local name = self:fresh()
-  self:put("for ", name, " = 1,", self:pick(4), "do")
+  self:put("for ", name, " = 1, ", self:pick(4), " do")
   self.names[#self.names + 1] = name
   self:block(depth)
   self.names[#self.names] = nil

@@ -63,6 +63,37 @@ describe("a reload", function()
     assert.equal("reloaded\t1\t2\nsecond", fake_core.log_text(core))
   end)
 
+  it("tells a handler that changed from one that moved", function()
+    load [[
+      local game = { on_message = {} }
+      function game.on_join(room)
+        for i = 1, 2 do print(i) end
+      end
+      function game.on_stop() end
+      game.on_message.one = function() return 1 end
+      game.on_message.two = function() return 2 end
+      game.on_leave = print
+      return game
+    ]]
+    local _, _, report = reload [[
+      local game = { on_message = {} }
+      local function new() while true do if true then break end end end
+
+      function game.on_join(room)
+          -- A comment.
+
+          for i = 1, 2 do print(i) end
+      end
+
+      function game.on_stop() new() end
+      game.on_message.one = function() return 1 end
+      game.on_message.two = function() return 3 end
+      game.on_leave = print
+      return game
+    ]]
+    assert.equal("files changed: game.lua; handlers changed: on_message.two, on_stop", what(report))
+  end)
+
   it("says what the API has not, and what was meant", function()
     local found = {}
     for i, expression in ipairs { "perigee.snd()", "perigee.rooms.creat 'x'", "perigee.to.everyone" } do

@@ -15,7 +15,7 @@ describe("the sandbox", function()
   local function run(code)
     local chunk = assert(load(code, "@game.lua", "t", environment))
     local results = { pcall(chunk) }
-    return unpack(results, 1, 3)
+    return unpack(results, 1, 6)
   end
 
   it("has what games need", function()
@@ -107,7 +107,7 @@ describe("the sandbox", function()
       "local ok, e = pcall(error, { 5 }); return e[1]", "return pcall(error, true)",
       "return pcall(pcall, error, 'x')", "return xpcall(error, function(e) return e .. '!' end, 'x')",
       "return xpcall(function(...) return ... end, error, 1, nil, 3)",
-      "return pcall(xpcall)", "return (pcall(xpcall, error))",
+      "return (pcall(xpcall))", "return (pcall(xpcall, error))",
       "local function f() return f() + 1 end; return (pcall(f))",
       "local function f() return f() + 1 end; return select(2, pcall(f)):match 'stack overflow'",
       "return xpcall(function() error 'a' end, function() error 'b' end)",
@@ -119,6 +119,12 @@ describe("the sandbox", function()
       "return coroutine.resume(coroutine.create(function() error('x', 0) end))",
       "return coroutine.resume(coroutine.create(function() error { 1 } end)) == false",
       "local c = coroutine.create(function() end); coroutine.resume(c); return coroutine.resume(c)",
+      "local f = coroutine.wrap(function() error 'x' end); local a, b = pcall(f); return a, b",
+      "return pcall(function() local x = coroutine.wrap(function() error 'x' end)(); return x end)",
+      "return pcall(function() local x = coroutine.wrap(function() error({}) end)() end) == false",
+      "local f = coroutine.wrap(function() end); f(); return pcall(function() local x = f() end)",
+      "local f = coroutine.wrap(function(...) local a = coroutine.yield(...) return a, nil end);"
+        .. "return select('#', f(1, nil)), f(3)",
       "return (xpcall(function() local x = nil .. 'a' end, function() return debug.traceback() end))",
       "return select(2, xpcall(function() error 'x' end, debug.traceback)):match '^[^\\n]*'",
       "return select(2, xpcall(function() error 'x' end,"

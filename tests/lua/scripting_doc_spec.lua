@@ -40,7 +40,7 @@ local function unknown_names(code, list)
   for prefix, classes in pairs(NAMES) do
     local start = prefix:match "on_$" or ""
     for name in code:gmatch("%f[%w_]" .. prefix .. "([%a_][%w_]*)") do
-      if not knows(classes, start .. name) then
+      if not knows(classes, start .. name) and not API.classes["perigee." .. name] then
         list[#list + 1] = prefix .. name
       end
     end

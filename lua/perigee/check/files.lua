@@ -1,27 +1,13 @@
---- What can be said of a game's files without running them: those that do not parse, globals that there
---- are not, modules that are not there. A load meets these only on the lines that it runs.
+--- What can be said of a game's files without running them: those that do not parse; globals, modules
+--- and functions of the library that there are not. A load meets these only on the lines that it runs.
 
+local allowed = require "perigee.allowed"
+local api = require "perigee.check.api"
 local source = require "perigee.check.source"
 local tool = require "perigee.tool"
 
 local DEPTH_MAX = 12 -- of folders in folders; links may lead round in circles
 local FILES_MAX = 5000
-
--- What an editor is told of the sandbox is what there is.
-local SANDBOX = "perigee/meta/sandbox.lua"
-local LIBRARIES = { "bit", "coroutine", "math", "string", "table" }
-
-local REASONS = {
-  io = "scripts have no files",
-  load = "code comes from the game's files; use require",
-  loadstring = "code comes from the game's files; use require",
-  loadfile = "code comes from the game's files; use require",
-  dofile = "code comes from the game's files; use require",
-  module = "return a table instead",
-  collectgarbage = "memory is the host's",
-  ffi = "scripts have no ffi",
-  package = "use require",
-}
 
 local files = {}
 
@@ -110,6 +96,7 @@ function visit(game, path, text, found)
   game.used[path] = fn and source.read(fn) or false
   found[#found + 1] = problem
   if fn then
+    game.texts[path] = text
     visit_modules(game, path, game.used[path], found)
   end
 end
@@ -118,15 +105,15 @@ end
 
 
 local function known_globals()
-  local known, text = {}, tool.bundled(SANDBOX)[SANDBOX]
-  for name in text:gmatch "\nfunction ([%w_]+)%(" do
+  local known = { _G = true, print = true, require = true }
+  for _, name in ipairs(allowed.base) do
     known[name] = true
   end
-  for name in text:gmatch "\n([%w_]+) = " do
-    known[name] = true
-  end
-  for _, name in ipairs(LIBRARIES) do
-    known[name] = true
+  for library, names in pairs(allowed.libraries) do
+    known[library] = true
+    for _, name in ipairs(names) do
+      known[library .. "." .. name] = true
+    end
   end
   return known
 end
@@ -146,17 +133,25 @@ local function declared(game)
   return names
 end
 
-local function explain(name, known)
-  if REASONS[name] then
-    return " (" .. REASONS[name] .. ")"
-  end
+-- The nearest among globals, or among the fields of the one that the prefix names.
+local function nearest(name, known, prefix)
   local words = {}
   for word in pairs(known) do
-    words[#words + 1] = word
+    if (word:match "^[^.]+%." or "") == prefix then
+      words[#words + 1] = word:sub(#prefix + 1)
+    end
   end
   table.sort(words)
-  local meant = tool.nearest(name, words)
-  return meant and "; did you mean " .. meant .. "?" or ""
+  return tool.nearest(name:sub(#prefix + 1), words)
+end
+
+local function explain(name, known)
+  if allowed.reasons[name] then
+    return " (" .. allowed.reasons[name] .. ")"
+  end
+  local prefix = name:match "^[^.]+%." or ""
+  local meant = nearest(name, known, prefix)
+  return meant and "; did you mean " .. prefix .. meant .. "?" or ""
 end
 
 -- One finding for each name in a file, at its first line.
@@ -173,25 +168,35 @@ local function add_globals(found, path, uses, is_known, describe)
   end
 end
 
+local function check_file(found, path, used, known, of_game)
+  local is_written = {}
+  for _, write in ipairs(used.writes) do
+    is_written[write.name] = true
+  end
+  add_globals(found, path, used.writes, function(name)
+    return known[name] or of_game[name]
+  end, function(name)
+    return ("%s is not declared; write `%s`"):format(name,
+      name:find "^on_" and "function game." .. name or "local " .. name)
+  end)
+  add_globals(found, path, used.reads, function(name)
+    return known[name] or of_game[name] or is_written[name]
+  end, function(name)
+    return ("there is no global %s%s"):format(name, explain(name, known))
+  end)
+  add_globals(found, path, used.calls, function(name)
+    local library = name:match "^[^.]+"
+    return known[name] or used.asked[name] or not allowed.libraries[library] or of_game[library]
+  end, function(name)
+    return ("there is no %s%s"):format(name, explain(name, known))
+  end)
+end
+
 local function check_globals(game, found)
   local known, of_game = known_globals(), declared(game)
   for path, used in pairs(game.used) do
     if used then
-      local is_written = {}
-      for _, write in ipairs(used.writes) do
-        is_written[write.name] = true
-      end
-      add_globals(found, path, used.writes, function(name)
-        return known[name] or of_game[name]
-      end, function(name)
-        return ("%s is not declared; write `%s`"):format(name,
-          name:find "^on_" and "function game." .. name or "local " .. name)
-      end)
-      add_globals(found, path, used.reads, function(name)
-        return known[name] or of_game[name] or is_written[name]
-      end, function(name)
-        return ("there is no global %s%s"):format(name, explain(name, known))
-      end)
+      check_file(found, path, used, known, of_game)
     end
   end
 end
@@ -237,9 +242,16 @@ end
 function files.check(path)
   local main = files.main(path)
   local folder = main ~= path and main:match "^(.*)/" or nil
-  local game = { root = main:match "^.*/" or "", used = {} } -- by path: see source.read; false: unreadable
+  local game = {
+    root = main:match "^.*/" or "",
+    used = {}, -- by path: see source.read; false of what does not parse
+    texts = {}, -- by path, of those that do
+  }
   local found, total = {}, 0
   visit(game, main, files.read(main) or "", found)
+  for _, finding in ipairs(api.check(game.texts)) do
+    found[#found + 1] = finding
+  end
   check_globals(game, found)
   if folder then
     total = check_others(game, folder, found)

@@ -1,5 +1,5 @@
 --- What a Lua file uses, read from its bytecode, which knows for certain which names are globals: those
---- it reads and sets, and the modules that it requires by name.
+--- it reads and sets, the modules that it requires by name, and what it calls in them.
 
 local bit = require "bit"
 local util = require "jit.util"
@@ -16,6 +16,10 @@ local function operand_a(instruction)
   return band(rshift(instruction, 8), 0xff)
 end
 
+local function operand_c(instruction)
+  return band(rshift(instruction, 16), 0xff)
+end
+
 local function operand_d(instruction)
   return rshift(instruction, 16)
 end
@@ -28,7 +32,11 @@ end
 local READ, WRITE = learn("return x", 1), learn("x = nil", 2)
 local TEXT = learn("require 'x'", 2)
 local CLOSE = learn("return function() end", 2) -- comes between, where a function is left that has others
-local CALLS = { [learn("require 'x'", 3)] = true, [learn("return require 'x'", 3)] = true }
+local FIELD, JUMP = learn("x = y.z", 2), learn("if x then y() end", 3)
+local CALLS = {
+  [learn("require 'x'", 3)] = true, [learn("return require 'x'", 3)] = true,
+  [learn("x(y())", 4)] = true, [learn("return x(y())", 4)] = true,
+}
 
 -- The text that an instruction names.
 local function text_of(fn, instruction)
@@ -44,6 +52,28 @@ local function required(fn, at)
   if text and call and opcode(text) == TEXT and CALLS[opcode(call)]
     and operand_a(call) == operand_a(load) then
     return text_of(fn, text)
+  end
+end
+
+-- Whether what an instruction leaves in its register is called, come what may.
+local function is_called(fn, at, last)
+  local register = operand_a(util.funcbc(fn, at))
+  for i = at + 1, last do
+    local instruction = util.funcbc(fn, i)
+    if opcode(instruction) == JUMP then
+      return false
+    elseif operand_a(instruction) == register then
+      return CALLS[opcode(instruction)] or false
+    end
+  end
+  return false
+end
+
+-- `string.trim` reads the global and a field of it.
+local function field_of(fn, at)
+  local global, field = util.funcbc(fn, at), util.funcbc(fn, at + 1)
+  if field and opcode(field) == FIELD and rshift(field, 24) == operand_a(global) then
+    return util.funck(fn, -operand_c(field) - 1)
   end
 end
 
@@ -68,7 +98,8 @@ local function scan_constants(fn, used)
 end
 
 function scan(fn, used)
-  for at = 1, util.funcinfo(fn).bytecodes - 1 do
+  local last = util.funcinfo(fn).bytecodes - 1
+  for at = 1, last do
     local instruction = util.funcbc(fn, at)
     local code = opcode(instruction)
     if code == WRITE then
@@ -76,7 +107,13 @@ function scan(fn, used)
     elseif code == READ then
       local name = text_of(fn, instruction)
       local module = name == "require" and required(fn, at)
+      local field = field_of(fn, at)
       add(used.reads, name, fn, at)
+      if field and is_called(fn, at + 1, last) then
+        add(used.calls, name .. "." .. field, fn, at)
+      elseif field then
+        used.asked[name .. "." .. field] = true
+      end
       if module then
         add(used.modules, module, fn, at)
       end
@@ -86,12 +123,13 @@ function scan(fn, used)
 end
 
 
---- What a compiled file uses: `reads` and `writes` of globals and `modules`, each a list of
---- { name, line }; and `texts`, the set of all its constants.
+--- What a compiled file uses: `reads` and `writes` of globals, `modules`, and `calls` of fields of
+--- globals ("string.rep"), each a list of { name, line }; sets of names: `asked`, of such fields that
+--- are read and not called there, and `texts`, all its constants.
 ---@param fn function
 ---@return table
 function source.read(fn)
-  local used = { reads = {}, writes = {}, modules = {}, texts = {} }
+  local used = { reads = {}, writes = {}, modules = {}, calls = {}, asked = {}, texts = {} }
   scan(fn, used)
   return used
 end

@@ -1,6 +1,7 @@
 ---@meta
 --- Lua as scripts have it: what is left of the basic functions, `os` and `debug`. The libraries
---- bit, coroutine, math, string and table are all there, but for string.dump.
+--- bit, coroutine, math, string and table are as an editor knows them, but for string.dump and the
+--- old table.foreach, table.foreachi and table.getn.
 --- There is no io, ffi, load, package, and no other way to files, processes or bytecode.
 
 --- All of this; there are no globals besides it.

@@ -17,6 +17,7 @@ Runs the specs of a game: GAME/spec/*_spec.lua, or NAME_spec.lua beside a NAME.l
                      not those
   --list             print the names of the tests
   --no-keep-going    stop at the first failure
+  --log              show what the games log
   --verbose          tracebacks of failures
   --output NAME      busted's output: utfTerminal, plainTerminal, TAP, json, junit, gtest
   --help             this text
@@ -33,7 +34,7 @@ local VALUES = {
   ["--filter-out"] = true, ["--output"] = true,
 }
 local FLAGS = {
-  ["--list"] = "list", ["--verbose"] = "verbose", ["-v"] = "verbose",
+  ["--list"] = "list", ["--log"] = "log", ["--verbose"] = "verbose", ["-v"] = "verbose",
   ["--no-keep-going"] = "stop_early", ["--help"] = "help", ["-h"] = "help",
 }
 
@@ -87,8 +88,8 @@ local function take(result, argument, next_argument)
 end
 
 
---- The options as a table: game, files, seed, fuzz, fuzz_seed, filter, filter_out, list, verbose,
---- stop_early, output, help; or nil and what is wrong.
+--- The options as a table: game, files, seed, fuzz, fuzz_seed, filter, filter_out, list, log,
+--- verbose, stop_early, output, help; or nil and what is wrong.
 ---@param arguments string[]
 ---@return table? options, string? problem
 function options.parse(arguments)

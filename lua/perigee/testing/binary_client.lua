@@ -56,7 +56,7 @@ end
 ---@return perigee.testing.BinaryClient?, string? message, string? code
 function binary_client.connect(server, options, server_end)
   local rooms = {}
-  local self = setmetatable({ text = false, rooms_joined = {} }, BinaryClient)
+  local self = setmetatable({ text = false, _joined = {} }, BinaryClient)
   self._known_rooms = rooms -- by id, also those that it left
   self._protocol = protocols.new()
   self._slots = {} -- ref -> the slot of the call that waits for the answer
@@ -114,13 +114,13 @@ function TAKE.joined(self, event)
   event.room = setmetatable(event.room, Room)
   event.room.client = self
   self._known_rooms[event.room_id] = event.room
-  table.insert(self.rooms_joined, event.room)
+  table.insert(self._joined, event.room)
 end
 
 
 function TAKE.left(self, event)
-  for i, room in ipairs(self.rooms_joined) do
-    if room == event.room then table.remove(self.rooms_joined, i) end
+  for i, room in ipairs(self._joined) do
+    if room == event.room then table.remove(self._joined, i) end
   end
 end
 
@@ -178,7 +178,7 @@ end
 function BinaryClient:_finish(code, message)
   if self._ended.is_filled then return end
   self._protocol:finish(code, message)
-  self.rooms_joined = {}
+  self._joined = {}
   Client._finish(self, code, message)
   local slots = self._slots
   self._slots = {}
@@ -321,7 +321,7 @@ end
 ---@param name string
 ---@return perigee.client.Room?
 function BinaryClient:room(name)
-  for _, room in ipairs(self.rooms_joined) do
+  for _, room in ipairs(self._joined) do
     if room.name == name then return room end
   end
   return nil

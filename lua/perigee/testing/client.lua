@@ -61,8 +61,8 @@ local function give_to_handlers(self)
   while self._arrived_to < inbox.count do
     self._arrived_to = self._arrived_to + 1
     local event = inbox:get(self._arrived_to)
-    local handler = handlers[event.type] or handlers["*"]
-    if handler then
+    local handler = not event.is_handled and (handlers[event.type] or handlers["*"])
+    if handler and not event.is_taken then
       event.is_handled = true
       self._clock:spawn(handler, event)
     end
@@ -270,6 +270,7 @@ end
 --- Forgets all that has come so far.
 function Client:clear()
   self._inbox:clear()
+  self._arrived_to = self._inbox.count
 end
 
 
@@ -292,12 +293,16 @@ function Client:recv(timeout)
 end
 
 
---- Calls `fn(event)` for every event of a type that comes, in a task, so it may wait; "*" stands
---- for all types without a handler of their own. nil takes the handler away.
+--- Calls `fn(event)` for every event of a type, in a task, so it may wait; "*" stands for all types
+--- without a handler of their own. Events of that type that already wait for `recv` go to it at
+--- once. nil takes the handler away.
 ---@param kind string
 ---@param fn? fun(event: table)
 function Client:on(kind, fn)
   self._handlers[kind] = fn
+  if not fn then return end
+  self._arrived_to = self._inbox.read_to
+  give_to_handlers(self)
 end
 
 

@@ -7,7 +7,7 @@
 
 local failure = require "perigee.testing.failure"
 
-local ROUNDS_MAX = 100000 -- in one instant; more, and time would never go on
+local ROUNDS_MAX = 20000 -- in one instant and one wait; more, and time would never go on
 local HUGE = math.huge
 
 ---@class perigee.testing.Clock
@@ -133,7 +133,7 @@ function Clock:step(limit)
   self.now = at
   run_due(self)
   self._turn(at)
-  if #self._failures > 0 then error(table.remove(self._failures, 1), 0) end
+  if #self._failures > 0 then error(self:take_failure(), 0) end
   return is_there
 end
 
@@ -198,6 +198,7 @@ function Clock:wait(slot, milliseconds)
     end
     coroutine.yield()
   elseif not task then
+    self._rounds = 0
     while not slot.is_filled and self:step(limit) do end
   end
   if not slot.is_filled then
@@ -218,6 +219,7 @@ function Clock:sleep(milliseconds)
     self:at(limit, wake, task)
     return coroutine.yield()
   end
+  self._rounds = 0
   while self:step(limit) do end
 end
 
@@ -233,6 +235,13 @@ function Clock:spawn(fn, ...)
   self._task_count = self._task_count + 1
   resume(self, task, ...)
   return ended
+end
+
+
+--- The error of a task that nobody has seen yet.
+---@return any problem
+function Clock:take_failure()
+  return table.remove(self._failures, 1)
 end
 
 

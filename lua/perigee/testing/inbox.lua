@@ -4,6 +4,7 @@
 ---@class perigee.testing.Inbox
 ---@field count integer
 ---@field first integer the oldest that `clear` has not forgotten
+---@field read_to integer index up to which recv has been
 local Inbox = {}
 Inbox.__index = Inbox
 
@@ -17,11 +18,11 @@ function inbox.new(decode)
   return setmetatable({
     count = 0,
     first = 1,
+    read_to = 0,
     _decode = decode,
     _items = {},
     _times = {},
     _passed = {}, -- what an expectation is about -> index up to which it has been looked at
-    _read = 0, -- index up to which recv has been
   }, Inbox)
 end
 
@@ -85,9 +86,9 @@ end
 --- The next one that neither recv nor a handler nor an expectation has had.
 ---@return table? event
 function Inbox:next()
-  while self._read < self.count do
-    self._read = self._read + 1
-    local event = self:get(self._read)
+  while self.read_to < self.count do
+    self.read_to = self.read_to + 1
+    local event = self:get(self.read_to)
     if not event.is_handled and not event.is_taken then return event end
   end
   return nil
@@ -97,7 +98,7 @@ end
 --- Forgets all that has come so far.
 function Inbox:clear()
   for index = self.first, self.count do self._items[index], self._times[index] = nil, nil end
-  self._read = self.count
+  self.read_to = self.count
   self.first = self.count + 1
 end
 

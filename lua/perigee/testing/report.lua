@@ -88,7 +88,7 @@ local function add_hint(out, client, wish)
   for index = inbox.first, inbox.count do
     local event = inbox:get(index)
     local is_unheard = event.type == "error" and event.code == "Unsupported"
-    if is_unheard and wish.topic:find "^message" and next(client.rooms_joined or {}) then
+    if is_unheard and wish.topic:find "^message" and next(client._joined or {}) then
       out[#out + 1] = "a message about a room is sent with room:send; client:send is to the game"
       return
     end

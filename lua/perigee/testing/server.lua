@@ -63,7 +63,11 @@ end
 
 local function new_clock(self)
   local id, due = self._id, sim.due
-  return clocks.new(function(now) self:_turn(now) end, function() return due(id) end,
+  local function next_due()
+    self:_check_open()
+    return due(id)
+  end
+  return clocks.new(function(now) self:_turn(now) end, next_due,
     self._fuzz and self:_new_random() or nil)
 end
 
@@ -87,6 +91,7 @@ function servers.open(options, defaults)
     _links = {},
     _written = {}, -- connections that have sent since the last turn
     _streams = 0, -- of random numbers
+    _echo = defaults.echo,
     _asked = {}, -- patterns of errors that the spec asked for
     _waiters = {},
     _files = files, -- that stand in for those on the disk
@@ -114,6 +119,12 @@ function Server:_new_random()
 end
 
 
+function Server:_check_open()
+  if not self._is_closed then return end
+  failure.misuse("the server is closed: it lives as long as the test, or the before_each, that made it")
+end
+
+
 --- Takes the server down without ceremony. Happens by itself at the end of a test.
 function Server:close()
   if self._is_closed then return end
@@ -122,10 +133,12 @@ function Server:close()
 end
 
 
---- What is wrong at the end of a test, in words: errors that nobody asked for.
+--- What is wrong at the end of a test, in words: errors that nobody asked for. Raises what a task
+--- raised and nobody was there to see.
 ---@return string? problem
 function Server:_verdict()
-  local unasked = {}
+  local raised, unasked = self._clock:take_failure(), {}
+  if raised then error(raised, 0) end
   for _, entry in ipairs(self:errors()) do
     if not self:_is_asked(entry) then unasked[#unasked + 1] = entry end
   end
@@ -147,6 +160,9 @@ function Server:_take_logs()
   if not entries or #entries == 0 then return end
   local at = self._clock.now
   for _, entry in ipairs(entries) do
+    if self._echo then
+      io.stderr:write(("%9.3f  %-5s %s\n"):format(at / 1000, entry.level, entry.text))
+    end
     table.insert(self.logs, { at = at / 1000, level = entry.level, text = entry.text })
     if self._trace then self._trace:add(at, "log", entry.level, entry.text) end
   end
@@ -168,7 +184,6 @@ end
 
 
 function Server:_turn(now)
-  if self._is_closed then failure.misuse "the server is closed" end
   if self._fuzz then mix_order(self) end
   sim.turn(self._id, now)
   self:_take_logs()
@@ -196,6 +211,7 @@ local function server_end(self, conn, label)
   end
   return {
     write = function(bytes)
+      server:_check_open()
       if trace then trace:add(clock.now, label, "<", bytes) end
       if server._fuzz then table.insert(server._written, conn) end
       sim.write(id, conn, bytes)
@@ -229,8 +245,10 @@ local function take_network(self, options)
   end
   if self._fuzz and not has_own then
     local numbers = self:_new_random()
-    network.latency = numbers:fraction() * FUZZ_LATENCY
-    network.jitter = numbers:fraction() * FUZZ_JITTER
+    if numbers:pick(4) > 1 then -- the others act in the same instant
+      network.latency = numbers:fraction() * FUZZ_LATENCY
+      network.jitter = numbers:fraction() * FUZZ_JITTER
+    end
   end
   link.check(network)
   return network
@@ -262,6 +280,7 @@ end
 ---@param options? string|table
 ---@return perigee.testing.Client?, string? message, string? code
 function Server:try_client(options)
+  self:_check_open()
   options = client_options(self, options)
   local kind = options.text and text_client or binary_client
   local framing = options.text and "lines" or "packets"

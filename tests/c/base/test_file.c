@@ -117,10 +117,8 @@ static void test_open_for_writing(void **state) {
 
 int main(void) {
   static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_whole_files),
-      cmocka_unit_test(test_what_is_no_file),
-      cmocka_unit_test(test_too_large),
-      cmocka_unit_test(test_stamps),
+      cmocka_unit_test(test_whole_files),      cmocka_unit_test(test_what_is_no_file),
+      cmocka_unit_test(test_too_large),        cmocka_unit_test(test_stamps),
       cmocka_unit_test(test_open_for_writing),
   };
   if (mkdtemp(folder) == NULL) return 1;

@@ -269,6 +269,44 @@ static int reset(void **state) {
   return 0;
 }
 
+typedef struct Kept {
+  char text[64];
+  LogLevel level;
+} Kept;
+
+static void keep(void *data, LogLevel level, const char *text, size_t size) {
+  Kept *kept = data;
+  snprintf(kept->text, sizeof kept->text, "%.*s", (int)size, text);
+  kept->level = level;
+}
+
+static void a_sink_gets_lines_without_time_and_level(void **state) {
+  (void)state;
+  Kept kept;
+  log_set_sink(keep, &kept);
+  log_warn("one\ntwo", log_num("x", 1));
+  assert_string_equal(kept.text, "one x=1\n    two");
+  assert_int_equal(kept.level, LOG_WARN);
+  log_set_sink(NULL, NULL);
+  capture();
+  log_plain(LOG_WARN, "b");
+  check_text("warn  b\n");
+}
+
+static void states_of_the_log_can_be_exchanged(void **state) {
+  (void)state;
+  Kept kept = {.text = ""};
+  LogState other = {.level = LOG_ERROR, .version = 7, .sink = keep, .sink_data = &kept};
+  other = log_swap(other);
+  log_plain(LOG_WARN, "below its level");
+  log_plain(LOG_ERROR, "a");
+  assert_string_equal(kept.text, "a v=7");
+  log_swap(other);
+  capture();
+  log_plain(LOG_WARN, "b");
+  check_text("warn  b\n");
+}
+
 #define TEST(function) cmocka_unit_test_teardown(function, reset)
 
 int main(void) {
@@ -289,6 +327,8 @@ int main(void) {
       TEST(levels_are_parsed_by_name),
       TEST(a_terminal_gets_colours),
       TEST(no_color_is_respected),
+      TEST(a_sink_gets_lines_without_time_and_level),
+      TEST(states_of_the_log_can_be_exchanged),
       TEST(errno_and_a_closed_stderr_do_not_matter),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,3 +188,33 @@ describe("a trace", function()
     assert.matches(" log info connected peer=1 name=ann", first)
   end)
 end)
+
+describe("a match", function()
+  it("of ten minutes, eight players and 20 ticks a second takes moments", function()
+    local server = testing.server { source = [[
+      local arena = { auto_create = true, tick_rate = 20, on_message = {} }
+      function arena.on_message.input(_, peer, value) peer.state.x = value.x end
+      function arena.on_tick(room)
+        local places = {}
+        for i, peer in ipairs(room:peers()) do places[i] = peer.state.x or 0 end
+        room:broadcast("places", places)
+      end
+      return { rooms = { arena = arena } }
+    ]], fuzz = false }
+    local start = os.clock()
+    local players = { server:clients(8) }
+    for _, player in ipairs(players) do
+      player:spawn(function()
+        local arena = player:join "arena"
+        for x = 1, 12000 do
+          arena:send("input", { x = x })
+          player:sleep(0.05)
+        end
+      end)
+    end
+    server:run()
+    assert.is_true(os.clock() - start < 10, "far from a second")
+    assert.near(12000, #players[8]:received "places", 2)
+    assert.equal(600, server:now())
+  end)
+end)

@@ -1,0 +1,49 @@
+--- What scripts may use of Lua, by name: for the sandbox, and for what looks at scripts from
+--- outside. Besides these a script has print, require and _G. Some are not Lua's own; sandbox.lua
+--- has those.
+
+local allowed = {}
+
+allowed.base = {
+  "_VERSION", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal",
+  "rawget", "rawset", "select", "setmetatable", "tonumber", "tostring", "type", "unpack", "xpcall",
+}
+
+allowed.libraries = {
+  bit = {
+    "arshift", "band", "bnot", "bor", "bswap", "bxor", "lshift", "rol", "ror", "rshift", "tobit",
+    "tohex",
+  },
+  coroutine = {
+    "create", "isyieldable", "resume", "running", "status", "wrap", "yield",
+  },
+  math = {
+    "abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "deg", "exp", "floor", "fmod",
+    "frexp", "huge", "ldexp", "log", "log10", "max", "min", "modf", "pi", "pow", "rad", "random",
+    "randomseed", "sin", "sinh", "sqrt", "tan", "tanh",
+  },
+  debug = { "traceback" },
+  os = { "clock", "date", "difftime", "time" },
+  string = {
+    "byte", "char", "find", "format", "gmatch", "gsub", "len", "lower", "match", "rep", "reverse",
+    "sub", "upper",
+  },
+  table = { "concat", "insert", "maxn", "move", "remove", "sort" },
+}
+
+-- Why something that Lua has is not there.
+allowed.reasons = {
+  io = "scripts have no files",
+  debug = "of debug there is only traceback",
+  load = "code comes from the game's files; use require",
+  loadstring = "code comes from the game's files; use require",
+  loadfile = "code comes from the game's files; use require",
+  dofile = "code comes from the game's files; use require",
+  module = "return a table instead",
+  collectgarbage = "memory is the host's",
+  ffi = "scripts have no ffi",
+  package = "use require",
+  jit = "the host's",
+}
+
+return allowed
