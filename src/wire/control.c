@@ -65,13 +65,13 @@ void control_welcome(Buf *buf, const Welcome *welcome) {
   buf_u16(buf, PROTOCOL_VERSION);
   buf_u32(buf, welcome->peer);
   buf_append(buf, welcome->session, UUID_SIZE);
-  buf_append(buf, zeros, UUID_SIZE);  // resume token
+  buf_append(buf, welcome->resume_token, UUID_SIZE);
   buf_u64(buf, welcome->server_time_us);
   buf_u32(buf, welcome->max_payload);
   buf_u32(buf, welcome->ping_interval_ms);
   buf_u16(buf, welcome->tick_rate);
-  buf_u8(buf, 0);                        // resumed
-  buf_u32(buf, 0);                       // reliable packets received so far
+  buf_u8(buf, welcome->is_resumed);
+  buf_u32(buf, welcome->reliable_received);
   buf_u16(buf, 0);                       // UDP port
   buf_append(buf, zeros, sizeof zeros);  // UDP key
 }
@@ -79,4 +79,16 @@ void control_welcome(Buf *buf, const Welcome *welcome) {
 void control_code_text(Buf *buf, Code code, const char *text) {
   buf_u16(buf, (uint16_t)code);
   buf_str16(buf, text, strlen(text));
+}
+
+void control_dev_asset(Buf *buf, const char *path) {
+  buf_str8(buf, path, strlen(path));
+}
+
+// Where it is cut, no character is.
+void control_dev_error(Buf *buf, const char *text) {
+  size_t size = strlen(text);
+  if (size > CONTROL_DEV_ERROR_MAX) size = CONTROL_DEV_ERROR_MAX;
+  while (size > 0 && ((uint8_t)text[size] & 0xc0) == 0x80) size--;
+  buf_str16(buf, text, size);
 }

@@ -5,6 +5,7 @@
 // payload (no header).
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -12,7 +13,7 @@
 #include "wire/packet.h"
 #include "wire/reader.h"
 
-enum { PROTOCOL_VERSION = 1, UUID_SIZE = 16 };
+enum { PROTOCOL_VERSION = 1, UUID_SIZE = 16, CONTROL_DEV_ERROR_MAX = 12 << 10 };
 
 typedef enum ControlType {
   CONTROL_HELLO = 1,
@@ -38,6 +39,8 @@ typedef enum ControlType {
   CONTROL_CHANNEL_OPENED = 138,
   CONTROL_ROOMS = 139,
   CONTROL_REDIRECT = 140,
+  CONTROL_DEV_ASSET = 141,
+  CONTROL_DEV_ERROR = 142,
 } ControlType;
 
 typedef struct Hello {
@@ -51,11 +54,14 @@ typedef struct Hello {
 
 typedef struct Welcome {
   uint32_t peer;
-  const uint8_t *session;  // UUID_SIZE bytes
+  const uint8_t *session;       // UUID_SIZE bytes
+  const uint8_t *resume_token;  // UUID_SIZE bytes; zeros: cannot be resumed
   uint64_t server_time_us;
   uint32_t max_payload;
   uint32_t ping_interval_ms;
   uint16_t tick_rate;
+  bool is_resumed;
+  uint32_t reliable_received;
 } Welcome;
 
 int control_read_hello(const Packet *packet, Hello *hello);
@@ -82,3 +88,9 @@ void control_welcome(Buf *buf, const Welcome *welcome);
 
 /// ERROR, REJECTED and CLOSING: u16 code and str16 text.
 void control_code_text(Buf *buf, Code code, const char *text);
+
+/// DEV_ASSET: a file of the page, relative to its folder; 255 bytes of it at most.
+void control_dev_asset(Buf *buf, const char *path);
+
+/// DEV_ERROR; empty: there is none any more.
+void control_dev_error(Buf *buf, const char *text);

@@ -194,10 +194,13 @@ static void welcome_has_the_fields_of_the_protocol(void **state) {
   (void)state;
   Welcome welcome = {.peer = 3,
                      .session = (const uint8_t *)"0123456789abcdef",
+                     .resume_token = (const uint8_t *)"fedcba9876543210",
                      .server_time_us = 1700000000000000,
                      .max_payload = 65536,
                      .ping_interval_ms = 13000,
-                     .tick_rate = 20};
+                     .tick_rate = 20,
+                     .is_resumed = true,
+                     .reliable_received = 77};
   Buf buf = {0};
   control_welcome(&buf, &welcome);
   uint8_t zeros[32] = {0};
@@ -205,14 +208,14 @@ static void welcome_has_the_fields_of_the_protocol(void **state) {
   assert_int_equal(reader_u16(&reader), PROTOCOL_VERSION);
   assert_int_equal(reader_u32(&reader), 3);
   assert_memory_equal(reader_bytes(&reader, 16), "0123456789abcdef", 16);
-  assert_memory_equal(reader_bytes(&reader, 16), zeros, 16);
+  assert_memory_equal(reader_bytes(&reader, 16), "fedcba9876543210", 16);
   assert_true(reader_u64(&reader) == 1700000000000000);
   assert_int_equal(reader_u32(&reader), 65536);
   assert_int_equal(reader_u32(&reader), 13000);
   assert_int_equal(reader_u16(&reader), 20);
-  assert_int_equal(reader_u8(&reader), 0);   // resumed
-  assert_int_equal(reader_u32(&reader), 0);  // reliable packets received
-  assert_int_equal(reader_u16(&reader), 0);  // UDP port
+  assert_int_equal(reader_u8(&reader), 1);    // resumed
+  assert_int_equal(reader_u32(&reader), 77);  // reliable packets received
+  assert_int_equal(reader_u16(&reader), 0);   // UDP port
   assert_memory_equal(reader_bytes(&reader, 32), zeros, 32);
   assert_true(reader_is_done(&reader));
   buf_deinit(&buf);

@@ -1,0 +1,22 @@
+// Bytes that several owners share and nobody changes: what is sent to many and kept for
+// each of them until it has arrived. Freed with its last reference.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Blob {
+  uint32_t refs;
+  uint32_t size;
+  size_t *total;  // see blob_new
+  uint8_t bytes[];
+} Blob;
+
+/// A blob of `size` bytes, which the caller fills, with one reference. As long as it
+/// lives its size is counted in `*total`, which has to outlive it.
+Blob *blob_new(uint32_t size, size_t *total);
+
+Blob *blob_ref(Blob *blob);
+
+/// Gives one reference back.
+void blob_unref(Blob *blob);

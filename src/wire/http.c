@@ -1,0 +1,294 @@
+// Requests: a pass over the bytes that refuses what http-parser lets through, then
+// http-parser, then the rules that hold between fields.
+#include "wire/http.h"
+
+#include <http_parser.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { LINE_SPARE = 32 };  // of a request line, for all but its target
+
+// --- The shape of the head ---
+
+static bool is_control(uint8_t c) { return (c < 0x20 && c != '\t') || c == 0x7f; }
+
+// The bytes of the head, 0 when its end has not come, or a negated status.
+static int find_end(const uint8_t *bytes, size_t size) {
+  size_t limit = size < HTTP_HEAD_MAX ? size : HTTP_HEAD_MAX;
+  size_t line = 0;  // where the current one begins
+  for (size_t i = 0; i < limit; i++) {
+    uint8_t c = bytes[i];
+    if (c == '\r') {
+      if (i + 1 < limit && bytes[i + 1] != '\n') return -400;
+    } else if (c == '\n') {
+      if (i == 0 || bytes[i - 1] != '\r') return -400;
+      if (i - 1 == line) return line == 0 ? -400 : (int)i + 1;
+      line = i + 1;
+    } else if (is_control(c)) {
+      return -400;
+    } else if (line == 0 && c >= 0x7f) {
+      return -400;
+    } else if (line > 0 && i == line && (c == ' ' || c == '\t')) {
+      return -400;  // a field that goes on in the next line
+    }
+  }
+  if (line == 0 && limit > HTTP_TARGET_MAX + LINE_SPARE) return -414;
+  return size >= HTTP_HEAD_MAX ? -431 : 0;
+}
+
+// --- The parser ---
+
+typedef struct Parse {
+  HttpRequest *request;
+  int status;  // that refuses it
+} Parse;
+
+static int on_url(http_parser *parser, const char *at, size_t size) {
+  Parse *parse = parser->data;
+  parse->request->target = (Text){at, (uint32_t)size};
+  return 0;
+}
+
+static bool is_token(const char *at, size_t size) {
+  static const char OTHERS[] = "!#$%&'*+-.^_`|~";
+  for (size_t i = 0; i < size; i++) {
+    char c = at[i];
+    bool is_plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!is_plain && (c == '\0' || !strchr(OTHERS, c))) return false;
+  }
+  return size > 0;
+}
+
+static int on_field(http_parser *parser, const char *at, size_t size) {
+  Parse *parse = parser->data;
+  HttpRequest *request = parse->request;
+  if (request->field_count == HTTP_FIELDS_MAX)
+    parse->status = -431;
+  else if (!is_token(at, size))
+    parse->status = -400;
+  if (parse->status) return -1;
+  request->fields[request->field_count++] =
+      (HttpField){.name = {at, (uint32_t)size}, .value = {"", 0}};
+  return 0;
+}
+
+static int on_value(http_parser *parser, const char *at, size_t size) {
+  Parse *parse = parser->data;
+  HttpRequest *request = parse->request;
+  while (size > 0 && (at[size - 1] == ' ' || at[size - 1] == '\t')) size--;
+  request->fields[request->field_count - 1].value = (Text){at, (uint32_t)size};
+  return 0;
+}
+
+// Nothing of what follows the head is this parser's.
+static int on_head(http_parser *parser) {
+  Parse *parse = parser->data;
+  parse->request->keeps_alive = http_should_keep_alive(parser);
+  return 1;
+}
+
+// A method nobody knows is refused as one that is not served.
+static int refusal(const char *bytes, size_t size, enum http_errno problem) {
+  size_t at = 0;
+  while (at < size && ((bytes[at] >= 'A' && bytes[at] <= 'Z') || bytes[at] == '-'))
+    at++;
+  bool is_method = at > 0 && at < size && bytes[at] == ' ';
+  return problem == HPE_INVALID_METHOD && is_method ? -405 : -400;
+}
+
+static int parse_head(const char *bytes, size_t size, HttpRequest *request,
+                      http_parser *parser) {
+  http_parser_settings settings;
+  http_parser_settings_init(&settings);
+  settings.on_url = on_url;
+  settings.on_header_field = on_field;
+  settings.on_header_value = on_value;
+  settings.on_headers_complete = on_head;
+  Parse parse = {.request = request};
+  http_parser_init(parser, HTTP_REQUEST);
+  parser->data = &parse;
+  http_parser_execute(parser, &settings, bytes, size);
+  enum http_errno problem = HTTP_PARSER_ERRNO(parser);
+  if (parse.status) return parse.status;
+  return problem == HPE_OK ? 0 : refusal(bytes, size, problem);
+}
+
+// --- Fields ---
+
+bool http_is_text(Text text, const char *other) {
+  return strlen(other) == text.size && strncasecmp(text.bytes, other, text.size) == 0;
+}
+
+const Text *http_field(const HttpRequest *request, const char *name) {
+  for (uint32_t i = 0; i < request->field_count; i++)
+    if (http_is_text(request->fields[i].name, name)) return &request->fields[i].value;
+  return NULL;
+}
+
+static uint32_t count_fields(const HttpRequest *request, const char *name) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < request->field_count; i++)
+    count += http_is_text(request->fields[i].name, name);
+  return count;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// Takes the next of a comma-separated list; false at its end.
+static bool next_item(Text *list, Text *item) {
+  if (list->bytes == NULL) return false;
+  const char *comma = memchr(list->bytes, ',', list->size);
+  size_t size = comma ? (size_t)(comma - list->bytes) : list->size;
+  *item = (Text){list->bytes, (uint32_t)size};
+  while (item->size && is_blank(item->bytes[0])) item->bytes++, item->size--;
+  while (item->size && is_blank(item->bytes[item->size - 1])) item->size--;
+  *list = comma ? (Text){comma + 1, list->size - (uint32_t)size - 1} : (Text){NULL, 0};
+  return true;
+}
+
+bool http_has_token(const HttpRequest *request, const char *name, const char *token) {
+  for (uint32_t i = 0; i < request->field_count; i++) {
+    if (!http_is_text(request->fields[i].name, name)) continue;
+    Text list = request->fields[i].value, item;
+    while (next_item(&list, &item))
+      if (http_is_text(item, token)) return true;
+  }
+  return false;
+}
+
+// --- Rules ---
+
+static bool is_host(Text host) {
+  for (uint32_t i = 0; i < host.size; i++) {
+    char c = host.bytes[i];
+    bool is_plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!is_plain && (c == '\0' || !strchr(".-_:[]", c))) return false;
+  }
+  return host.size > 0;
+}
+
+// What a proxy before the server could read in another way than the server does.
+static bool is_ambiguous(const HttpRequest *request) {
+  static const char *const ONCE[] = {"host", "content-length", "origin",
+                                     "sec-websocket-key", "sec-websocket-version"};
+  for (size_t i = 0; i < sizeof ONCE / sizeof *ONCE; i++)
+    if (count_fields(request, ONCE[i]) > 1) return true;
+  const Text *host = http_field(request, "host");
+  if (host ? !is_host(*host) : !request->is_old) return true;
+  return http_field(request, "content-length") &&
+         http_field(request, "transfer-encoding");
+}
+
+// The request line has one space in each of its two places.
+static bool is_plain_line(const char *bytes, const HttpRequest *request,
+                          const http_parser *parser) {
+  const char *method = http_method_str((enum http_method)parser->method);
+  size_t before = strlen(method) + 1;
+  return request->target.bytes == bytes + before &&
+         memcmp(request->target.bytes + request->target.size, " HTTP/1.", 8) == 0;
+}
+
+static HttpMethod method_of(const http_parser *parser) {
+  switch ((enum http_method)parser->method) {
+    case HTTP_GET:
+      return METHOD_GET;
+    case HTTP_HEAD:
+      return METHOD_HEAD;
+    default:
+      return METHOD_OTHER;
+  }
+}
+
+static bool has_body(const HttpRequest *request) {
+  const Text *length = http_field(request, "content-length");
+  if (http_field(request, "transfer-encoding")) return true;
+  return length && !(length->size == 1 && length->bytes[0] == '0');
+}
+
+int http_read_request(const char *bytes, size_t size, HttpRequest *request) {
+  int end = find_end((const uint8_t *)bytes, size);
+  if (end <= 0) return end;
+  http_parser parser;
+  *request = (HttpRequest){.target = {"", 0}};
+  int refused = parse_head(bytes, (size_t)end, request, &parser);
+  if (refused) return refused;
+  bool is_known = parser.http_major == 1 && parser.http_minor <= 1;
+  if (!is_known || !is_plain_line(bytes, request, &parser)) return -400;
+  request->is_old = parser.http_minor == 0;
+  request->method = method_of(&parser);
+  request->has_body = has_body(request);
+  if (is_ambiguous(request)) return -400;
+  if (request->target.size > HTTP_TARGET_MAX) return -414;
+  if (request->method != METHOD_OTHER && request->target.bytes[0] != '/') return -400;
+  return end;
+}
+
+// --- Origins ---
+
+// Drops the port that the scheme has anyway.
+static Text without_port(Text host, const char *port) {
+  size_t size = strlen(port);
+  if (host.size > size && memcmp(host.bytes + host.size - size, port, size) == 0)
+    host.size -= (uint32_t)size;
+  return host;
+}
+
+bool http_is_same_origin(Text origin, Text host) {
+  static const struct {
+    const char *scheme, *port;
+  } SCHEMES[] = {{"http://", ":80"}, {"https://", ":443"}};
+  for (int i = 0; i < 2; i++) {
+    uint32_t size = (uint32_t)strlen(SCHEMES[i].scheme);
+    if (origin.size <= size || strncasecmp(origin.bytes, SCHEMES[i].scheme, size) != 0)
+      continue;
+    Text rest = {origin.bytes + size, origin.size - size};
+    Text a = without_port(rest, SCHEMES[i].port);
+    Text b = without_port(host, SCHEMES[i].port);
+    return a.size == b.size && strncasecmp(a.bytes, b.bytes, a.size) == 0;
+  }
+  return false;
+}
+
+bool http_is_listed_origin(Text origin, const char *list) {
+  Text rest = {list, (uint32_t)strlen(list)}, item;
+  while (next_item(&rest, &item)) {
+    if (item.size == 1 && item.bytes[0] == '*') return true;
+    if (item.size > 0 && item.size == origin.size &&
+        strncasecmp(item.bytes, origin.bytes, item.size) == 0)
+      return true;
+  }
+  return false;
+}
+
+// --- Answers ---
+
+const char *http_reason(int status) {
+  switch (status) {
+#define X(number, name, text) \
+  case number:                \
+    return #text;
+    HTTP_STATUS_MAP(X)
+#undef X
+    default:
+      return "Unknown";
+  }
+}
+
+void http_put_status(Buf *buf, int status) {
+  buf_printf(buf, "HTTP/1.1 %d %s\r\n", status, http_reason(status));
+}
+
+void http_put_field(Buf *buf, const char *name, const char *format, ...) {
+  char value[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(value, sizeof value, format, arguments);
+  va_end(arguments);
+  buf_printf(buf, "%s: %s\r\n", name, value);
+}
+
+void http_put_end(Buf *buf) { buf_append(buf, "\r\n", 2); }

@@ -1,0 +1,69 @@
+// One side's part in the RELIABLE stream of a session (docs/protocol.md, section 4):
+// how many packets went each way, and those sent that are not acknowledged yet, oldest
+// first. No I/O and no clock.
+//
+// There are no numbers on the wire, only counts, all modulo 2^32. After a resume each
+// side goes on from the count that the other one told in HELLO or WELCOME, so a packet
+// that arrived already is not sent again and none has to be recognised as a duplicate.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/blob.h"
+
+enum {
+  RELIABLE_WINDOW = 1024,        // packets sent and not acknowledged
+  RELIABLE_ACK_PACKETS = 128,    // received: so many are acknowledged at once,
+  RELIABLE_ACK_BYTES = 1 << 20,  // or so many bytes of them,
+  RELIABLE_ACK_MS = 500,         // or fewer after this long
+};
+
+/// Zero-initialised is the start of a session.
+typedef struct Reliable {
+  Blob **kept;        // a ring: whole packets
+  uint32_t capacity;  // power of two, or 0
+  uint32_t first;     // index of the oldest
+  uint32_t sent;      // packets so far
+  uint32_t acked;     // of these, acknowledged
+  uint32_t received;  // packets so far
+  uint32_t told;      // of these, acknowledged to the other side
+  uint32_t untold_bytes;
+  size_t bytes;  // of those kept
+} Reliable;
+
+/// Gives back what is kept.
+void reliable_deinit(Reliable *stream);
+
+/// Packets sent and not acknowledged.
+static inline uint32_t reliable_waiting(const Reliable *stream) {
+  return stream->sent - stream->acked;
+}
+
+/// Counts a packet as sent and keeps a reference to it. False, and nothing happens, when
+/// the window is full: RELIABLE_WINDOW packets or more than `max_bytes`; an empty window
+/// takes any one packet.
+bool reliable_push(Reliable *stream, Blob *packet, size_t max_bytes);
+
+/// The other side has received `count` packets: those are let go. ERR_MALFORMED for a
+/// count that cannot be, one that goes back or beyond what was sent.
+int reliable_ack(Reliable *stream, uint32_t count);
+
+/// Whether `count` can be a count of the other side's.
+bool reliable_is_count(const Reliable *stream, uint32_t count);
+
+/// The packet sent `index` (less than reliable_waiting) after the oldest kept one. Not a
+/// new reference.
+const Blob *reliable_at(const Reliable *stream, uint32_t index);
+
+/// Counts a packet of `bytes` as received. Whether it is time to acknowledge at once.
+bool reliable_receive(Reliable *stream, uint32_t bytes);
+
+/// Whether there is something to acknowledge.
+static inline bool reliable_owes(const Reliable *stream) {
+  return stream->told != stream->received;
+}
+
+/// The count to acknowledge now, which is taken as told.
+uint32_t reliable_tell(Reliable *stream);

@@ -1,0 +1,341 @@
+// wslay cuts the stream into pieces of frames and unmasks them; what a frame may be
+// where, messages, limits and UTF-8 are judged here.
+#include "wire/websocket.h"
+
+#include <assert.h>
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <string.h>
+#include <wslay/wslay.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+enum {
+  KEEP_BYTES = 16 << 10,  // larger messages give their memory back
+  LENGTH_16 = 126,        // in a header: two bytes of length follow,
+  LENGTH_64 = 127,        // or eight
+  FIN_BIT = 0x80,
+};
+
+// Text that comes in pieces: bytes of the current character to come, and what the next
+// may be.
+typedef struct Utf8 {
+  uint8_t left, low, high;
+} Utf8;
+
+struct WsReader {
+  wslay_frame_context_ptr frames;
+  const uint8_t *at;  // what it was given and wslay has not taken
+  size_t left;
+  uint64_t given, used;  // bytes that wslay has, and those of whole frames among them
+  // The frame under way.
+  bool is_in_frame, is_last;
+  uint8_t opcode;
+  uint64_t frame_size, frame_left;
+  uint8_t control[WS_CONTROL_MAX];
+  uint8_t control_size;
+  // The message under way.
+  uint8_t kind;       // its opcode; 0: none
+  bool is_handed_up;  // it is whole, and goes at the next call
+  Utf8 utf8;
+  Buf message;
+};
+
+// --- UTF-8 ---
+
+static bool begin_char(Utf8 *utf8, uint8_t c) {
+  utf8->low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+  utf8->high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+  utf8->left = c < 0x80 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+  return c < 0x80 || (c >= 0xc2 && c <= 0xf4);
+}
+
+static size_t count_ascii(const uint8_t *bytes, size_t size) {
+  size_t at = 0;
+  for (uint64_t word; at + sizeof word <= size; at += sizeof word) {
+    memcpy(&word, bytes + at, sizeof word);
+    if (word & 0x8080808080808080u) break;
+  }
+  return at;
+}
+
+static bool utf8_add(Utf8 *utf8, const uint8_t *bytes, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    if (utf8->left == 0) {
+      i += count_ascii(bytes + i, size - i);
+      if (i == size) return true;
+      if (!begin_char(utf8, bytes[i])) return false;
+    } else {
+      if (bytes[i] < utf8->low || bytes[i] > utf8->high) return false;
+      utf8->left--;
+      utf8->low = 0x80;
+      utf8->high = 0xbf;
+    }
+  }
+  return true;
+}
+
+// --- The source of wslay ---
+
+static ssize_t on_recv(uint8_t *out, size_t room, int flags, void *data) {
+  (void)flags;
+  WsReader *reader = data;
+  size_t size = reader->left < room ? reader->left : room;
+  if (size == 0) return -1;
+  memcpy(out, reader->at, size);
+  reader->at += size;
+  reader->left -= size;
+  reader->given += size;
+  return (ssize_t)size;
+}
+
+WsReader *ws_reader_new(void) {
+  static const struct wslay_frame_callbacks CALLBACKS = {.recv_callback = on_recv};
+  WsReader *reader = mem_zalloc(sizeof *reader);
+  int err = wslay_frame_context_init(&reader->frames, &CALLBACKS, reader);
+  assert(err == 0 && "out of memory");
+  (void)err;
+  return reader;
+}
+
+void ws_reader_free(WsReader *reader) {
+  if (!reader) return;
+  wslay_frame_context_free(reader->frames);
+  buf_deinit(&reader->message);
+  mem_free(reader);
+}
+
+void ws_reader_feed(WsReader *reader, const uint8_t *bytes, size_t size) {
+  reader->at = bytes;
+  reader->left = size;
+}
+
+size_t ws_reader_unread(const WsReader *reader) { return reader->left; }
+
+size_t ws_reader_held(const WsReader *reader) {
+  return reader->is_handed_up ? 0 : reader->message.size;
+}
+
+bool ws_reader_is_at_rest(const WsReader *reader) {
+  return reader->left == 0 && reader->given == reader->used &&
+         (reader->kind == 0 || reader->is_handed_up);
+}
+
+// --- Frames ---
+
+static WsEvent fault(uint16_t code, const char *text) {
+  return (WsEvent){.type = WS_EVENT_FAULT, .code = code, .text = text};
+}
+
+static const WsEvent NOTHING = {.type = WS_EVENT_NONE};
+
+static bool is_control(uint8_t opcode) { return opcode & 8; }
+
+static WsEvent begin_message(WsReader *reader, const struct wslay_frame_iocb *frame,
+                             uint64_t max_message) {
+  bool goes_on = frame->opcode == WS_CONTINUATION;
+  if (goes_on && reader->kind == 0)
+    return fault(WS_CODE_PROTOCOL, "a continuation of no message");
+  if (!goes_on && reader->kind != 0)
+    return fault(WS_CODE_PROTOCOL, "a message within a message");
+  if (frame->payload_length > max_message ||
+      reader->message.size > max_message - frame->payload_length)
+    return fault(WS_CODE_TOO_LARGE, "the message is larger than the limit");
+  if (goes_on) return NOTHING;
+  reader->kind = frame->opcode;
+  reader->utf8 = (Utf8){0};
+  return NOTHING;
+}
+
+static WsEvent begin_frame(WsReader *reader, const struct wslay_frame_iocb *frame,
+                           uint64_t max_message) {
+  if (frame->rsv) return fault(WS_CODE_PROTOCOL, "a reserved bit of a frame is set");
+  if (frame->opcode > WS_PONG ||
+      (frame->opcode > WS_BINARY && frame->opcode < WS_CLOSE))
+    return fault(WS_CODE_PROTOCOL, "a frame of an unknown kind");
+  if (!frame->mask) return fault(WS_CODE_PROTOCOL, "a client's frames are masked");
+  reader->is_in_frame = true;
+  reader->is_last = frame->fin;
+  reader->opcode = frame->opcode;
+  reader->frame_size = reader->frame_left = frame->payload_length;
+  reader->control_size = 0;
+  return is_control(frame->opcode) ? NOTHING
+                                   : begin_message(reader, frame, max_message);
+}
+
+static size_t header_size(uint64_t size) {
+  size_t length = size > UINT16_MAX ? 8 : size >= LENGTH_16 ? 2 : 0;
+  return 2 + length + 4;  // with the mask
+}
+
+static void end_frame(WsReader *reader) {
+  reader->is_in_frame = false;
+  reader->used += header_size(reader->frame_size) + reader->frame_size;
+  if (reader->used == reader->given) reader->used = reader->given = 0;
+}
+
+static WsEvent end_close(const WsReader *reader) {
+  const uint8_t *bytes = reader->control;
+  size_t size = reader->control_size;
+  WsEvent event = {.type = WS_EVENT_CLOSE, .code = WS_CODE_NONE};
+  if (size == 0) return event;
+  if (size == 1) return fault(WS_CODE_PROTOCOL, "half a close code");
+  event.code = (uint16_t)(bytes[0] << 8 | bytes[1]);
+  if (!ws_is_close_code(event.code))
+    return fault(WS_CODE_PROTOCOL, "a close code that may not be sent");
+  if (!text_is_utf8((const char *)bytes + 2, size - 2))
+    return fault(WS_CODE_BAD_TEXT, "a close reason that is not UTF-8");
+  return event;
+}
+
+static WsEvent end_control(const WsReader *reader) {
+  if (reader->opcode == WS_CLOSE) return end_close(reader);
+  if (reader->opcode == WS_PONG) return NOTHING;
+  return (WsEvent){
+      .type = WS_EVENT_PING, .bytes = reader->control, .size = reader->control_size};
+}
+
+static WsEvent end_message(WsReader *reader, const uint8_t *bytes, size_t size) {
+  bool is_text = reader->kind == WS_TEXT;
+  if (is_text && reader->utf8.left > 0)
+    return fault(WS_CODE_BAD_TEXT, "a text message that is not UTF-8");
+  reader->is_handed_up = true;
+  return (WsEvent){
+      .type = WS_EVENT_MESSAGE, .is_text = is_text, .bytes = bytes, .size = size};
+}
+
+// The next piece of a data frame. A message that came in one piece is handed up where it
+// lies.
+static WsEvent take_piece(WsReader *reader, const uint8_t *bytes, size_t size) {
+  if (reader->kind == WS_TEXT && !utf8_add(&reader->utf8, bytes, size))
+    return fault(WS_CODE_BAD_TEXT, "a text message that is not UTF-8");
+  bool is_end = reader->frame_left == 0 && reader->is_last;
+  if (is_end && reader->message.size == 0) return end_message(reader, bytes, size);
+  buf_append(&reader->message, bytes, size);
+  if (!is_end) return NOTHING;
+  return end_message(reader, reader->message.data, reader->message.size);
+}
+
+static WsEvent take_control(WsReader *reader, const uint8_t *bytes, size_t size) {
+  memcpy(reader->control + reader->control_size, bytes, size);
+  reader->control_size += (uint8_t)size;
+  return reader->frame_left == 0 ? end_control(reader) : NOTHING;
+}
+
+static void forget_message(WsReader *reader) {
+  reader->is_handed_up = false;
+  reader->kind = 0;
+  reader->message.size = 0;
+  if (reader->message.capacity > KEEP_BYTES) buf_deinit(&reader->message);
+}
+
+WsEvent ws_reader_next(WsReader *reader, uint64_t max_message) {
+  if (reader->is_handed_up) forget_message(reader);
+  for (;;) {
+    struct wslay_frame_iocb frame = {0};
+    ssize_t size = wslay_frame_recv(reader->frames, &frame);
+    if (size == WSLAY_ERR_WANT_READ) return NOTHING;
+    if (size < 0) return fault(WS_CODE_PROTOCOL, "the header of a frame breaks a rule");
+    WsEvent event = NOTHING;
+    if (!reader->is_in_frame) event = begin_frame(reader, &frame, max_message);
+    if (event.type != WS_EVENT_NONE) return event;
+    reader->frame_left -= (uint64_t)size;
+    event = is_control(reader->opcode) ? take_control(reader, frame.data, (size_t)size)
+                                       : take_piece(reader, frame.data, (size_t)size);
+    if (reader->frame_left == 0) end_frame(reader);
+    if (event.type != WS_EVENT_NONE) return event;
+  }
+}
+
+// --- Writing ---
+
+size_t ws_put_header(uint8_t out[WS_HEADER_MAX], WsOpcode opcode, uint64_t size) {
+  size_t bytes = size > UINT16_MAX ? 8 : size >= LENGTH_16 ? 2 : 0;
+  out[0] = (uint8_t)(FIN_BIT | opcode);
+  out[1] = bytes == 8 ? LENGTH_64 : bytes == 2 ? LENGTH_16 : (uint8_t)size;
+  for (size_t i = 0; i < bytes; i++)
+    out[2 + i] = (uint8_t)(size >> (8 * (bytes - 1 - i)));
+  return 2 + bytes;
+}
+
+static void put_frame(Buf *buf, WsOpcode opcode, const void *bytes, size_t size) {
+  uint8_t header[WS_HEADER_MAX];
+  buf_append(buf, header, ws_put_header(header, opcode, size));
+  buf_append(buf, bytes, size);
+}
+
+// The longest start of `text` that has at most `room` bytes and whole characters.
+static size_t fitting(const char *text, size_t room) {
+  size_t size = 0, length = strlen(text);
+  uint32_t code;
+  for (size_t next; size < length; size += next) {
+    next = text_read_char(text + size, length - size, &code);
+    if (next == 0 || size + next > room) break;
+  }
+  return size;
+}
+
+void ws_put_close(Buf *buf, uint16_t code, const char *text) {
+  uint8_t payload[WS_CONTROL_MAX] = {(uint8_t)(code >> 8), (uint8_t)code};
+  size_t size = text ? fitting(text, sizeof payload - 2) : 0;
+  if (size > 0) memcpy(payload + 2, text, size);
+  put_frame(buf, WS_CLOSE, payload, code == WS_CODE_NONE ? 0 : 2 + size);
+}
+
+void ws_put_text(Buf *buf, const char *text, size_t size) {
+  put_frame(buf, WS_TEXT, text, size);
+  if (text_is_utf8(text, size)) return;
+  char *at = (char *)buf->data + buf->size - size, *end = at + size;
+  while (at < end) {
+    uint32_t code;
+    size_t length = text_read_char(at, (size_t)(end - at), &code);
+    if (length == 0) *at = '?';
+    at += length ? length : 1;
+  }
+}
+
+// --- The opening handshake ---
+
+enum { KEY_SIZE = 24, KEY_BYTES = 16 };
+
+bool ws_is_key(Text key) {
+  uint8_t bytes[KEY_BYTES + 2];
+  if (key.size != KEY_SIZE || key.bytes[KEY_SIZE - 1] != '=' ||
+      key.bytes[KEY_SIZE - 2] != '=' || key.bytes[KEY_SIZE - 3] == '=')
+    return false;
+  return EVP_DecodeBlock(bytes, (const uint8_t *)key.bytes, KEY_SIZE) == sizeof bytes;
+}
+
+void ws_accept(Text key, char accept[WS_ACCEPT_SIZE]) {
+  static const char GUID[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+  uint8_t text[KEY_SIZE + sizeof GUID], sum[SHA_DIGEST_LENGTH];
+  memcpy(text, key.bytes, KEY_SIZE);
+  memcpy(text + KEY_SIZE, GUID, sizeof GUID);
+  SHA1(text, KEY_SIZE + sizeof GUID - 1, sum);
+  EVP_EncodeBlock((uint8_t *)accept, sum, sizeof sum);
+}
+
+// --- Close codes ---
+
+uint16_t ws_close_code(Code code, bool has_text) {
+  switch (code) {
+    case CODE_CLOSED:
+      return has_text ? WS_CODE_GOING_AWAY : WS_CODE_NORMAL;
+    case CODE_PROTOCOL:
+      return WS_CODE_PROTOCOL;
+    case CODE_PAYLOAD_TOO_LARGE:
+      return WS_CODE_TOO_LARGE;
+    case CODE_INTERNAL:
+      return WS_CODE_INTERNAL;
+    case CODE_SERVER_FULL:
+      return WS_CODE_TRY_LATER;
+    default:
+      return (uint16_t)(WS_CODE_OWN + code);
+  }
+}
+
+bool ws_is_close_code(uint16_t code) {
+  if (code >= 1000 && code <= 1014) return code < 1004 || code > 1006;
+  return code >= 3000 && code <= 4999;
+}
