@@ -245,7 +245,9 @@ void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size) {
 }
 
 // Fills `writing` with whole messages, in the order of priorities.
-static void fill_chunk(Backlog *backlog) {
+static void fill_chunk(Conn *conn) {
+  Backlog *backlog = conn->backlog;
+  size_t start = backlog->writing.size;
   for (int i = 0; i < PRIORITY_COUNT; i++) {
     Lane *lane = &backlog->lanes[i];
     while (lane->count && backlog->writing.size < WRITE_CHUNK_BYTES) {
@@ -256,15 +258,19 @@ static void fill_chunk(Backlog *backlog) {
       buf_append(&backlog->writing, bytes, item.size);
     }
   }
+  if (conn->socket) socket_wrap(conn, &backlog->writing, start);
 }
 
 void backlog_pump(Conn *conn) {
   Backlog *backlog = conn->backlog;
   if (backlog->is_writing || conn->state == CONN_CLOSED) return;
-  fill_chunk(backlog);
+  fill_chunk(conn);
   if (backlog->writing.size == 0) {
     if (backlog->drop_count == 0) backlog_free(conn);
-    if (conn->state == CONN_CLOSING) conn_drained(conn);
+    if (conn->state == CONN_CLOSING)
+      conn_drained(conn);
+    else if (conn->http)
+      http_drained(conn);
     return;
   }
   backlog->is_writing = true;

@@ -1,5 +1,5 @@
 // Connections: cutting the byte stream into packets or lines, and closing. How the bytes
-// travel is their transport's.
+// travel is their transport's; what they are when they are no packets is in web*.c.
 // Whatever ends a connection from outside is told upwards at the end of the turn, so
 // nobody finds a connection gone in the middle of something.
 #include "net/internal.h"
@@ -13,31 +13,36 @@ Conn *conn_find(const Net *net, ConnId id) { return slots_find(&net->conns, id);
 
 // --- Input ---
 
+static bool is_unfinished(const Conn *conn) {
+  return conn->in.size > 0 || (conn->socket && socket_is_unfinished(conn));
+}
+
+void conn_fault(Conn *conn, Code code, const char *text) {
+  conn->net->events.fault(conn->net->data, conn->data, code, text);
+}
+
 static void on_packet_deadline(void *data, uint64_t now_ms) {
   Conn *conn = data;
-  if (conn->state != CONN_OPEN || conn->is_held || conn->in.size == 0) return;
+  if (conn->state != CONN_OPEN || conn->is_held || !is_unfinished(conn)) return;
   uint64_t due_ms = conn->in_since_ms + NET_PACKET_DEADLINE_MS;
   if (now_ms < due_ms) {
     timers_set(&conn->net->timers, &conn->timer, due_ms, on_packet_deadline, conn);
     return;
   }
-  conn->net->events.fault(conn->net->data, conn->data, CODE_PROTOCOL,
-                          "a packet was begun and not finished within 10 s");
+  conn_fault(conn, CODE_PROTOCOL, "a packet was begun and not finished within 10 s");
 }
 
-static void fault(Conn *conn, int error) {
-  Net *net = conn->net;
+void conn_fault_at(Conn *conn, int error) {
   if (error == ERR_TOO_LARGE)
-    net->events.fault(net->data, conn->data, CODE_PAYLOAD_TOO_LARGE,
-                      conn->framing == FRAMING_LINES
-                          ? "the line is longer than max_payload"
-                          : "the packet's payload is larger than max_payload");
+    conn_fault(conn, CODE_PAYLOAD_TOO_LARGE,
+               conn->framing == FRAMING_LINES
+                   ? "the line is longer than max_payload"
+                   : "the packet's payload is larger than max_payload");
   else
-    net->events.fault(net->data, conn->data, CODE_PROTOCOL,
-                      "the packet's header breaks a rule");
+    conn_fault(conn, CODE_PROTOCOL, "the packet's header breaks a rule");
 }
 
-static bool takes_input(const Conn *conn) {
+bool conn_takes_input(const Conn *conn) {
   return conn->state == CONN_OPEN && !conn->is_held && !conn->is_paused &&
          !conn->is_ended;
 }
@@ -63,10 +68,10 @@ void conn_pause(Conn *conn) {
 static size_t read_packets(Conn *conn, const uint8_t *bytes, size_t size) {
   Net *net = conn->net;
   size_t done = 0;
-  while (takes_input(conn)) {
+  while (conn_takes_input(conn)) {
     Packet packet;
     int64_t taken = packet_read(bytes + done, size - done, conn->max_payload, &packet);
-    if (taken < 0) fault(conn, (int)taken);
+    if (taken < 0) conn_fault_at(conn, (int)taken);
     if (taken <= 0) break;
     done += (size_t)taken;
     net->events.packet(net->data, conn->data, &packet);
@@ -77,7 +82,7 @@ static size_t read_packets(Conn *conn, const uint8_t *bytes, size_t size) {
 static size_t read_lines(Conn *conn, const uint8_t *bytes, size_t size) {
   Net *net = conn->net;
   size_t done = 0;
-  while (takes_input(conn)) {
+  while (conn_takes_input(conn)) {
     const uint8_t *start = bytes + done;
     size_t left = size - done;
     const uint8_t *end = memchr(start + conn->scanned, '\n', left - conn->scanned);
@@ -85,7 +90,7 @@ static size_t read_lines(Conn *conn, const uint8_t *bytes, size_t size) {
     if (length > 0 && start[length - 1] == '\r') length--;
     conn->scanned = end ? 0 : (uint32_t)left;
     if (length > conn->max_payload) {
-      fault(conn, ERR_TOO_LARGE);
+      conn_fault_at(conn, ERR_TOO_LARGE);
       break;
     }
     if (!end) break;
@@ -100,16 +105,13 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
                                         : read_packets(conn, bytes, size);
 }
 
-// After input: memory that is not needed is given back, and a packet that was begun
-// (`is_new`: only now) has a deadline.
-static void settle_input(Conn *conn, bool is_new) {
+void conn_settle(Conn *conn, bool is_new) {
   if (conn->state != CONN_OPEN) return;
-  if (conn->in.size == 0) {
-    buf_deinit(&conn->in);
-    return;
-  }
+  if (conn->in.size == 0) buf_deinit(&conn->in);
+  if (!is_unfinished(conn)) return;
   if (is_new) conn->in_since_ms = net_now_ms(conn->net);
-  if (conn->framing == FRAMING_PACKETS && !timers_is_set(&conn->timer))
+  bool has_deadline = conn->framing == FRAMING_PACKETS || conn->socket;
+  if (has_deadline && !timers_is_set(&conn->timer))
     timers_set(&conn->net->timers, &conn->timer,
                conn->in_since_ms + NET_PACKET_DEADLINE_MS, on_packet_deadline, conn);
 }
@@ -127,59 +129,105 @@ static void take_input(Conn *conn, const uint8_t *bytes, size_t size) {
     done = read_bytes(conn, conn->in.data, conn->in.size);
     buf_consume(&conn->in, done);
   }
-  settle_input(conn, was_empty || done > 0);
+  conn_settle(conn, was_empty || done > 0);
 }
 
 // The last line of a text peer may lack its end.
 static void take_last_line(Conn *conn) {
-  if (conn->framing != FRAMING_LINES || conn->in.size == 0 || !takes_input(conn))
+  if (conn->framing != FRAMING_LINES || conn->socket || conn->in.size == 0 ||
+      !conn_takes_input(conn))
     return;
   static const uint8_t newline = '\n';
   take_input(conn, &newline, 1);
+}
+
+void conn_input(Conn *conn, const uint8_t *bytes, size_t size) {
+  switch ((Protocol)conn->protocol) {
+    case PROTOCOL_NATIVE:
+      take_input(conn, bytes, size);
+      break;
+    case PROTOCOL_SNIFF:
+      web_sniff(conn, bytes, size);
+      break;
+    case PROTOCOL_HTTP:
+      http_input(conn, bytes, size);
+      break;
+    case PROTOCOL_WEBSOCKET:
+      socket_input(conn, bytes, size);
+      break;
+  }
 }
 
 void conn_read(Conn *conn, const uint8_t *bytes, size_t size) {
   // A closing connection's input is read and thrown away, so that closing sends no
   // reset.
   if (conn->state != CONN_OPEN) return;
-  take_input(conn, bytes, size);
+  if (conn->tls)
+    tls_read(conn, bytes, size);
+  else
+    conn_input(conn, bytes, size);
   if (size == READ_BUFFER_BYTES) conn_pause(conn);
 }
 
+// What ends where it may not: a packet, or a WebSocket without a close frame.
+static bool is_cut(const Conn *conn) {
+  if (conn->socket) return !socket_is_over(conn);
+  return conn->framing == FRAMING_PACKETS && conn->in.size > 0;
+}
+
+static bool is_writing(const Conn *conn) {
+  return conn->backlog || (conn->tls && tls_is_writing(conn));
+}
+
 void conn_read_end(Conn *conn, int status) {
+  if (conn->tls) status = tls_end_status(conn, status);
   read_stop(conn);
   conn->is_eof = true;
   if (conn->state == CONN_OPEN) {
+    if (status == UV_EOF && conn->http && http_outlives_end(conn)) return;
     if (status == UV_EOF) take_last_line(conn);
-    bool is_cut = conn->framing == FRAMING_PACKETS && conn->in.size > 0;
-    conn_end(conn, status == UV_EOF && !is_cut ? 0 : UV_ECONNRESET);
-  } else if (!conn->backlog || status != UV_EOF) {
+    conn_end(conn, status == UV_EOF && !is_cut(conn) ? 0 : UV_ECONNRESET);
+  } else if (!is_writing(conn) || status != UV_EOF) {
     conn_destroy(conn);
   }
 }
 
-void net_hold(Net *net, ConnId id) {
-  Conn *conn = conn_find(net, id);
-  if (!conn) return;
+void conn_hold(Conn *conn) {
   conn->is_held = true;
   read_stop(conn);
 }
 
-void net_release(Net *net, ConnId id) {
-  Conn *conn = conn_find(net, id);
-  if (!conn || !conn->is_held) return;
+void conn_release(Conn *conn) {
+  if (!conn->is_held) return;
   conn->is_held = false;
   resume_later(conn);
 }
 
-void conn_resume(Conn *conn) {
-  conn->is_paused = false;
-  if (!takes_input(conn)) return;
-  read_start(conn);
-  if (conn->in.size == 0) return;
+void net_hold(Net *net, ConnId id) {
+  Conn *conn = conn_find(net, id);
+  if (conn) conn_hold(conn);
+}
+
+void net_release(Net *net, ConnId id) {
+  Conn *conn = conn_find(net, id);
+  if (conn) conn_release(conn);
+}
+
+static void resume_input(Conn *conn) {
+  if (conn->http) http_resume(conn);
+  if (conn->socket) socket_resume(conn);
+  if (conn->protocol != PROTOCOL_NATIVE || conn->in.size == 0) return;
   size_t done = read_bytes(conn, conn->in.data, conn->in.size);
   buf_consume(&conn->in, done);
-  settle_input(conn, true);
+  conn_settle(conn, true);
+}
+
+void conn_resume(Conn *conn) {
+  conn->is_paused = false;
+  if (!conn_takes_input(conn)) return;
+  if (!conn->is_eof) read_start(conn);
+  resume_input(conn);
+  if (conn->tls) tls_resume(conn);
 }
 
 // --- Birth ---
@@ -188,6 +236,7 @@ void conn_init(Conn *conn, Net *net, const Transport *transport, Framing framing
   conn->transport = transport;
   conn->net = net;
   conn->framing = (uint8_t)framing;
+  conn->protocol = framing == FRAMING_SNIFF ? PROTOCOL_SNIFF : PROTOCOL_NATIVE;
   conn->max_payload = net->limits.max_payload;
 }
 
@@ -199,15 +248,61 @@ bool conn_add(Conn *conn) {
 // One that was closed as it came has a while to read why, unless so many have that they
 // would use up the descriptors.
 static void limit_refused(Conn *conn) {
+  if (!conn->is_refused) conn->net->refused_count++;
   conn->is_refused = true;
-  if (++conn->net->refused_count > REFUSED_MAX) conn_destroy(conn);
+  if (conn->net->refused_count > REFUSED_MAX) conn_destroy(conn);
 }
 
-void conn_open(Conn *conn, const ConnInfo *info) {
+static const char *transport_name(const Conn *conn) {
+  if (conn->framing == FRAMING_LINES) return "text";
+  return conn->socket ? "ws" : "tcp";
+}
+
+static void make_known(Conn *conn, ConnInfo *info) {
   Net *net = conn->net;
+  info->framing = (Framing)conn->framing;
+  info->transport = transport_name(conn);
+  info->is_tls = conn->tls != NULL;
+  conn->is_known = true;
   conn->data = net->events.open(net->data, conn->id, info);
   if (conn->state == CONN_CLOSING) limit_refused(conn);
-  if (takes_input(conn)) read_start(conn);
+  if (conn_takes_input(conn)) read_start(conn);
+}
+
+void conn_introduce(Conn *conn, Framing framing) {
+  ConnInfo info = *conn->visitor;
+  web_leave(conn);
+  if (conn->is_refused) conn->net->refused_count--;
+  conn->is_refused = false;
+  timers_stop(&conn->net->timers, &conn->timer);
+  conn->framing = (uint8_t)framing;
+  if (!conn->socket) conn->protocol = PROTOCOL_NATIVE;
+  make_known(conn, &info);
+}
+
+void conn_open(Conn *conn, const ConnInfo *told) {
+  ConnInfo info = *told;
+  info.since_ms = net_now_ms(conn->net);
+  if (conn->protocol == PROTOCOL_SNIFF)
+    web_enter(conn, &info);
+  else
+    make_known(conn, &info);
+}
+
+// --- Output ---
+
+void conn_write_now(Conn *conn, const uint8_t *bytes, size_t size) {
+  int written = UV_EAGAIN;
+  uv_buf_t buf = uv_buf_init((char *)bytes, (unsigned)size);
+  if (!conn->backlog) written = conn->transport->try_write(conn, &buf, 1);
+  if (written < 0 && written != UV_EAGAIN) {
+    conn_end(conn, written);
+    return;
+  }
+  size_t done = written > 0 ? (size_t)written : 0;
+  if (done == size) return;
+  backlog_take_rest(conn, bytes + done, size - done);
+  backlog_pump(conn);
 }
 
 // --- Death ---
@@ -217,6 +312,10 @@ void conn_free(Conn *conn) {
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
     frame_release(conn->net, &conn->direct, i);
   backlog_free(conn);
+  http_free(conn);
+  socket_free(conn);
+  tls_free(conn);
+  mem_free(conn->visitor);
   buf_deinit(&conn->in);
   mem_free(conn);
 }
@@ -234,6 +333,8 @@ static void on_linger_over(void *data, uint64_t now_ms) {
 }
 
 void conn_drained(Conn *conn) {
+  if (conn->socket && socket_finish(conn)) return;
+  if (conn->tls && !tls_finish(conn)) return;
   // The other side closes when it has read everything.
   if (conn->is_eof || !conn->transport->shutdown(conn)) conn_destroy(conn);
 }
@@ -242,6 +343,7 @@ void conn_drained(Conn *conn) {
 static void begin_close(Conn *conn, bool is_writable) {
   Net *net = conn->net;
   if (is_writable) flush_conn(conn, PRIORITIES_ALL);
+  web_leave(conn);
   group_leave_all(conn);
   slots_remove(&net->conns, conn->id);
   if (conn->direct.is_dirty) list_remove(&net->dirty_conns, conn);
@@ -262,9 +364,15 @@ static void begin_close(Conn *conn, bool is_writable) {
     conn_drained(conn);
 }
 
-void net_close(Net *net, ConnId id) {
+void conn_close(Conn *conn) { begin_close(conn, true); }
+
+void net_close(Net *net, ConnId id) { net_end(net, id, CODE_CLOSED, NULL); }
+
+void net_end(Net *net, ConnId id, Code code, const char *text) {
   Conn *conn = conn_find(net, id);
-  if (conn) begin_close(conn, true);
+  if (!conn) return;
+  if (conn->socket) socket_set_end(conn, code, text);
+  begin_close(conn, true);
 }
 
 void conn_end(Conn *conn, int error) {
@@ -278,6 +386,13 @@ void conn_end(Conn *conn, int error) {
 }
 
 void conn_written(Conn *conn, int status) {
+  if (conn->tls)
+    tls_written(conn, status);
+  else
+    conn_output_done(conn, status);
+}
+
+void conn_output_done(Conn *conn, int status) {
   conn->backlog->is_writing = false;
   conn->backlog->writing.size = 0;
   if (status == 0)
@@ -291,6 +406,10 @@ void conn_written(Conn *conn, int status) {
 void conn_tell_end(Conn *conn) {
   Net *net = conn->net;
   conn->is_ended = false;
+  if (!conn->is_known) {
+    begin_close(conn, !conn->end_error);
+    return;
+  }
   if (conn->is_slow && !conn->end_error) {
     conn->is_slow = false;
     net->events.fault(net->data, conn->data, CODE_SLOW_CONSUMER,

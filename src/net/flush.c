@@ -32,7 +32,7 @@ typedef struct Writer {
   uint32_t count;
   size_t total;  // bytes in the runs
   Run runs[RUNS_MAX];
-  uv_buf_t bufs[RUNS_MAX];  // where their bytes are
+  uv_buf_t bufs[1 + RUNS_MAX];  // where their bytes are; the first is a socket's header
 } Writer;
 
 static uint32_t run_size(const Run *run) {
@@ -69,7 +69,10 @@ static void keep_rest(const Writer *writer, size_t written) {
 static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
   Conn *conn = writer->conn;
-  int written = conn->transport->try_write(conn, writer->bufs, writer->count);
+  int written =
+      conn->socket
+          ? socket_try_write(conn, writer->bufs, writer->count, writer->total)
+          : conn->transport->try_write(conn, writer->bufs + 1, writer->count);
   if (written < 0 && written != UV_EAGAIN)
     conn_end(conn, written);
   else if (written < 0)
@@ -80,7 +83,7 @@ static void writer_send(Writer *writer) {
   writer->total = 0;
 }
 
-static void writer_add(Writer *writer, const Run *run) {
+static void writer_put(Writer *writer, const Run *run) {
   if (writer->conn->end_error) return;
   if (writer->conn->backlog) {
     take_run(writer->conn, run);
@@ -89,9 +92,34 @@ static void writer_add(Writer *writer, const Run *run) {
   const uint8_t *bytes = run->frame->bytes.data + frame_start(run->frame, run->first);
   uint32_t size = run_size(run);
   writer->runs[writer->count] = *run;
-  writer->bufs[writer->count++] = uv_buf_init((char *)bytes, size);
+  writer->bufs[++writer->count] = uv_buf_init((char *)bytes, size);
   writer->total += size;
   if (writer->count == RUNS_MAX) writer_send(writer);
+}
+
+// Takes off `run` the messages at its start that fit into `room` bytes.
+static Run take_fitting(Run *run, size_t room) {
+  uint32_t start = frame_start(run->frame, run->first);
+  Run part = *run;
+  part.last = part.first;
+  while (part.last < run->last && run->frame->entries[part.last].end - start <= room)
+    part.last++;
+  run->first = part.last;
+  return part;
+}
+
+// What a WebSocket has taken a part of cannot be dropped any more, so its messages are not
+// larger than what others hand over at a time, unless one packet is.
+static void writer_add(Writer *writer, const Run *run) {
+  Run rest = *run;
+  while (writer->conn->socket && writer->total + run_size(&rest) > WRITE_CHUNK_BYTES) {
+    Run part = take_fitting(&rest, WRITE_CHUNK_BYTES - writer->total);
+    if (part.first == part.last && writer->total == 0) part.last = ++rest.first;
+    if (part.first < part.last) writer_put(writer, &part);
+    writer_send(writer);
+    if (rest.first == rest.last) return;
+  }
+  writer_put(writer, &rest);
 }
 
 // Moves past what this connection does not get; false at the end of the frame.
@@ -251,7 +279,8 @@ static void flush_dirty(Net *net, unsigned mask) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < net->dirty_groups.count; i++) {
     Group *group = net->dirty_groups.items[i];
-    flush_group(net, group, mask);
+    flush_group(net, group, group->is_urgent ? PRIORITIES_ALL : mask);
+    group->is_urgent = false;
     group->source.is_dirty = group->source.pending != 0;
     if (group->source.is_dirty) net->dirty_groups.items[kept++] = group;
   }

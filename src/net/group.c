@@ -154,6 +154,7 @@ void net_group_write(Net *net, GroupId id, const Out *out, const ConnId *except,
     Member *member = conn ? member_of(group, conn) : NULL;
     if (member) leave_out(group, member, out->priority, number);
   }
+  if (out->flags & OUT_URGENT) group->is_urgent = true;
   if (!group->source.is_dirty) {
     group->source.is_dirty = true;
     list_add(&net->dirty_groups, group);

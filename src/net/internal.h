@@ -18,8 +18,14 @@
 typedef struct Conn Conn;
 typedef struct Group Group;
 typedef struct Sim Sim;
+typedef struct Web Web;
+typedef struct Http Http;
+typedef struct Socket Socket;
+typedef struct Tls Tls;
+typedef struct TlsServer TlsServer;
 
 enum {
+  TLS_FIRST_BYTE = 0x16,  // of a record of its handshake
   READ_BUFFER_BYTES = 64 << 10,  // shared by all connections of a loop
   // Handed to a transport's `write` at a time; what is handed over cannot be dropped
   // any more.
@@ -73,6 +79,7 @@ typedef struct Member {
 
 struct Group {
   Source source;
+  bool is_urgent;  // its members' whole streams go out this turn
   uint32_t id;
   uint32_t tag;
   uint32_t base[PRIORITY_COUNT];  // number of the first message in each frame
@@ -121,6 +128,14 @@ typedef struct Backlog {
   uint32_t drop_count, drop_capacity;
 } Backlog;
 
+/// What the bytes of a connection are.
+typedef enum Protocol {
+  PROTOCOL_NATIVE,  // packets, or lines
+  PROTOCOL_SNIFF,   // not known yet
+  PROTOCOL_HTTP,
+  PROTOCOL_WEBSOCKET,
+} Protocol;
+
 typedef enum ConnState { CONN_OPEN, CONN_CLOSING, CONN_CLOSED } ConnState;
 
 /// How the bytes of a connection travel. A transport has a struct of its own for each
@@ -152,6 +167,8 @@ struct Conn {
   uint16_t group_count, group_capacity;
   uint8_t state;    // ConnState
   uint8_t framing;  // Framing
+  uint8_t protocol; // Protocol
+  bool is_known;    // to the layer above
   bool is_held;
   bool is_ended;     // in net->ended
   bool is_paused;    // it has had its share of this turn
@@ -169,6 +186,10 @@ struct Conn {
   uint64_t in_since_ms;
   Timer timer;       // the deadline of a begun packet, then of lingering
   Backlog *backlog;  // NULL while it keeps up
+  ConnInfo *visitor; // while it may still become a peer, or is a web browser; else NULL
+  Http *http;        // while it speaks HTTP
+  Socket *socket;    // once it is a WebSocket
+  Tls *tls;          // between it and its transport; NULL: what it says is not encrypted
 };
 
 /// A list that owns nothing.
@@ -207,6 +228,8 @@ struct Net {
   uint32_t refused_count;  // closed as they came and not gone yet
   uint64_t accept_warned_ms;
   uint64_t descriptors;  // how many this process may have
+  Web *web;              // NULL: nothing asked for it yet
+  TlsServer *tls;        // NULL: there has been no certificate
   bool is_stopping;
   uint8_t read_buffer[READ_BUFFER_BYTES];
 };
@@ -290,10 +313,32 @@ bool conn_add(Conn *conn);
 void conn_open(Conn *conn, const ConnInfo *info);
 /// Bytes have arrived; with READ_BUFFER_BYTES of them the rest is left for later.
 void conn_read(Conn *conn, const uint8_t *bytes, size_t size);
+/// What has arrived, when nothing is wrapped around it any more.
+void conn_input(Conn *conn, const uint8_t *bytes, size_t size);
+/// Whether what has arrived may be handed up.
+bool conn_takes_input(const Conn *conn);
+/// Writes what is no message and cannot be dropped: at once, or when the rest is out.
+void conn_write_now(Conn *conn, const uint8_t *bytes, size_t size);
+/// Makes a visitor known to the layer above, which may close it at once.
+void conn_introduce(Conn *conn, Framing framing);
+/// Stops and continues reading and handing up.
+void conn_hold(Conn *conn);
+void conn_release(Conn *conn);
+/// After input: memory that is not needed is given back, and a packet that was begun
+/// (`is_new`: only now) has a deadline.
+void conn_settle(Conn *conn, bool is_new);
+/// Ends it in order, as net_close does.
+void conn_close(Conn *conn);
+/// Tells the layer above what the other side did wrong.
+void conn_fault(Conn *conn, Code code, const char *text);
+/// The same for what packet_read found.
+void conn_fault_at(Conn *conn, int error);
 /// Nothing more arrives: UV_EOF or an error.
 void conn_read_end(Conn *conn, int status);
 /// What was handed to the transport's `write` is written, or (an error) never will be.
 void conn_written(Conn *conn, int status);
+/// The same, when nothing is wrapped around it any more.
+void conn_output_done(Conn *conn, int status);
 /// Frees it.
 void conn_free(Conn *conn);
 Conn *conn_find(const Net *net, ConnId id);
@@ -311,3 +356,73 @@ void conn_resume(Conn *conn);
 void conn_drained(Conn *conn);
 /// Ends the connection now.
 void conn_destroy(Conn *conn);
+
+// tls.c
+/// Puts TLS between the conn, which has read nothing yet, and its transport. False
+/// without a certificate; then the conn has ended.
+bool tls_accept(Conn *conn);
+/// Whether the handshake is done.
+bool tls_is_ready(const Conn *conn);
+/// Ends it: the handshake takes too long.
+void tls_give_up(Conn *conn);
+/// Encrypted bytes have arrived.
+void tls_read(Conn *conn, const uint8_t *bytes, size_t size);
+/// Goes on with what waited while the conn was held or paused.
+void tls_resume(Conn *conn);
+/// What the end of what arrives means: an end that was not announced is an error.
+int tls_end_status(const Conn *conn, int status);
+/// As conn_written, of encrypted bytes.
+void tls_written(Conn *conn, int status);
+/// Whether the transport below has not written all of it.
+bool tls_is_writing(const Conn *conn);
+/// Says that nothing more comes. False while that is not out; then conn_drained is called
+/// again.
+bool tls_finish(Conn *conn);
+/// For the transport below.
+uv_write_t *tls_request(Conn *conn);
+void tls_free(Conn *conn);
+void tls_server_free(Net *net);
+
+// web.c
+/// Somebody has come to a port that serves more than packets.
+void web_enter(Conn *conn, const ConnInfo *info);
+/// The first bytes.
+void web_sniff(Conn *conn, const uint8_t *bytes, size_t size);
+/// It is a visitor no more.
+void web_leave(Conn *conn);
+/// What net keeps for the web, made when it is first asked for.
+Web *web_of(Net *net);
+void web_free(Net *net);
+
+// web_http.c
+void http_begin(Conn *conn);
+void http_input(Conn *conn, const uint8_t *bytes, size_t size);
+/// Goes on with requests that wait.
+void http_resume(Conn *conn);
+/// All that was written is out.
+void http_drained(Conn *conn);
+/// The other side has ended its stream. False when nothing is being answered, and the
+/// connection may end.
+bool http_outlives_end(Conn *conn);
+void http_free(Conn *conn);
+
+// web_socket.c
+/// The opening handshake is over.
+void socket_begin(Conn *conn);
+void socket_input(Conn *conn, const uint8_t *bytes, size_t size);
+/// Goes on with input that waited.
+void socket_resume(Conn *conn);
+/// Whether something was begun and is not whole.
+bool socket_is_unfinished(const Conn *conn);
+/// Whether the other side has said that it is the end.
+bool socket_is_over(const Conn *conn);
+/// Writes messages, `bufs[1]` to `bufs[count]`, of `total` bytes as one; `bufs[0]` is free.
+/// Returns `total`, or UV_EAGAIN when nothing could be written, or another error.
+int socket_try_write(Conn *conn, uv_buf_t *bufs, unsigned count, size_t total);
+/// Makes one of the messages from `start` to the end of `bytes`.
+void socket_wrap(Conn *conn, Buf *bytes, size_t start);
+/// What the close frame will say.
+void socket_set_end(Conn *conn, Code code, const char *text);
+/// Writes the close frame; false when it is out.
+bool socket_finish(Conn *conn);
+void socket_free(Conn *conn);

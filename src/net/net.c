@@ -142,6 +142,11 @@ void net_set_max_payload(Net *net, ConnId id, uint32_t bytes) {
   if (conn) conn->max_payload = bytes;
 }
 
+void net_set_data(Net *net, ConnId id, void *conn_data) {
+  Conn *conn = conn_find(net, id);
+  if (conn) conn->data = conn_data;
+}
+
 uint32_t net_queued(const Net *net, ConnId id) {
   const Conn *conn = conn_find(net, id);
   return conn && conn->backlog ? conn->backlog->droppable + conn->backlog->kept : 0;
@@ -231,6 +236,8 @@ void net_free(Net *net) {
   uint32_t cursor = 0;
   for (Group *group; (group = slots_next(&net->groups, &cursor));)
     net_group_close(net, group->id);
+  web_free(net);
+  tls_server_free(net);
   slots_deinit(&net->conns);
   slots_deinit(&net->groups);
   timers_deinit(&net->timers);

@@ -19,7 +19,11 @@ typedef struct Net Net;
 typedef uint32_t ConnId;   // 0: none; a stale id is ignored by every function here
 typedef uint32_t GroupId;  // 0: none
 
-typedef enum Framing { FRAMING_PACKETS, FRAMING_LINES } Framing;
+typedef enum Framing {
+  FRAMING_PACKETS,
+  FRAMING_LINES,
+  FRAMING_SNIFF,  // for net_listen alone: the first bytes tell packets from HTTP
+} Framing;
 typedef enum Overflow { DROP_NEWEST, DROP_OLDEST, OVERFLOW_DISCONNECT } Overflow;
 
 enum {
@@ -39,10 +43,14 @@ typedef struct NetLimits {
   uint32_t channel_capacity;  // messages that may wait for one connection
   Overflow overflow;          // what happens past the capacity
   uint32_t batch_hz;          // frames a second; 0: a frame is a loop turn
+  uint32_t handshake_timeout_ms;  // for the head of an HTTP request; 0: none
 } NetLimits;
 
 typedef struct ConnInfo {
   Framing framing;
+  const char *transport;       // "tcp", "ws", "text"; static
+  bool is_tls;
+  uint64_t since_ms;           // when it was accepted, or began to ask for a WebSocket
   char address[ADDRESS_SIZE];  // of the peer, without port
 } ConnInfo;
 
@@ -50,6 +58,11 @@ typedef struct ConnInfo {
 /// these, any net function may be called; a connection closed there gets no further
 /// call.
 typedef struct NetEvents {
+  /// Somebody has come of whom it is not known yet whether he will be a peer: he has said
+  /// nothing so far, or speaks HTTP. Returns NULL, or why he may not stay (static). After
+  /// NULL comes `leave`, when he has become one (before `open`) or is gone.
+  const char *(*enter)(void *data, const char *address);
+  void (*leave)(void *data, const char *address);
   /// A connection is there. Returns what `conn_data` is passed from now on.
   void *(*open)(void *data, ConnId conn, const ConnInfo *info);
   /// A whole packet; its payload is valid during the call only.
@@ -135,6 +148,13 @@ void net_write(Net *net, ConnId conn, const Out *out);
 /// Ends a connection: reading stops, what waits is written for at most NET_LINGER_MS,
 /// then the socket closes. The id is stale at once and `close` is not called.
 void net_close(Net *net, ConnId conn);
+
+/// The same, and where the transport has a way to say so (a WebSocket has), the other side
+/// is told why. `text` may be NULL.
+void net_end(Net *net, ConnId conn, Code code, const char *text);
+
+/// What the callbacks of the connection are passed from now on.
+void net_set_data(Net *net, ConnId conn, void *conn_data);
 
 /// Stops handing up packets (and reading) until net_release; what has arrived is kept.
 void net_hold(Net *net, ConnId conn);

@@ -126,6 +126,11 @@ static void empty(Buf *buf) {
   if (buf->capacity > KEEP_BYTES) buf_deinit(buf);
 }
 
+static void forget_input(Pipe *pipe) {
+  pipe->taken = 0;
+  empty(&pipe->input);
+}
+
 // --- The transport ---
 
 static SimConn *sim_of(Conn *conn) { return (SimConn *)conn; }
@@ -189,8 +194,6 @@ static void sim_close(Conn *conn) {
   else if (pipe->ending == SIM_OPEN)
     pipe->ending = SIM_ENDED;
   pipe->conn = NULL;
-  pipe->taken = 0;
-  empty(&pipe->input);
   list_add(&conn->net->sim->closing, conn);
 }
 
@@ -231,20 +234,9 @@ static void read_pipe(SimConn *sim) {
     return;
   }
   const uint8_t *bytes = pipe->input.data + pipe->taken;
-  Buf kept = {0};  // the bytes stay where they are, even if the connection is closed
   pipe->taken += size;
-  if (pipe->taken == pipe->input.size) {
-    kept = pipe->input;
-    pipe->input = (Buf){0};
-    pipe->taken = 0;
-  }
   conn_read(&sim->conn, bytes, size);
-  if (kept.data && pipe->input.data == NULL) {
-    pipe->input = kept;
-    empty(&pipe->input);
-  } else {
-    buf_deinit(&kept);
-  }
+  if (pipe->conn && unread(pipe) == 0) forget_input(pipe);
 }
 
 static void poll_pipe(Net *net, Pipe *pipe) {
@@ -276,8 +268,14 @@ static void poll_pipes(Net *net) {
   sim->polled.count = 0;
 }
 
+// Their input goes with them, not sooner: a connection may be closed while its bytes are
+// looked at.
 static void free_closing(Sim *sim) {
-  for (uint32_t i = 0; i < sim->closing.count; i++) conn_free(sim->closing.items[i]);
+  for (uint32_t i = 0; i < sim->closing.count; i++) {
+    Conn *conn = sim->closing.items[i];
+    forget_input(sim_of(conn)->pipe);
+    conn_free(conn);
+  }
   sim->closing.count = 0;
 }
 
@@ -423,11 +421,14 @@ void sim_free(Net *net) {
   uint32_t cursor = 0;
   for (Pipe *pipe; (pipe = slots_next(&sim->pipes, &cursor));) {
     if (pipe->conn) conn_destroy(&pipe->conn->conn);
+  }
+  free_closing(sim);
+  cursor = 0;
+  for (Pipe *pipe; (pipe = slots_next(&sim->pipes, &cursor));) {
     buf_deinit(&pipe->input);
     buf_deinit(&pipe->output);
     mem_free(pipe);
   }
-  free_closing(sim);
   slots_deinit(&sim->pipes);
   list_deinit(&sim->queue);
   list_deinit(&sim->polled);

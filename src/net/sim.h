@@ -5,7 +5,8 @@
 //
 // The functions here are the other side of such a Net: its clients and its clock. The
 // clients are named by ids of their own, which stay good until net_free: what was
-// written to a connection can be read when the server has closed it.
+// written to a connection can be read when the server has closed it. None of them is for
+// use from within NetEvents.
 #pragma once
 
 #include "net/net.h"

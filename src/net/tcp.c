@@ -54,7 +54,7 @@ static void on_written(uv_write_t *request, int status) {
 }
 
 static int tcp_write(Conn *conn, uint8_t *bytes, size_t size) {
-  uv_write_t *request = &conn->backlog->request;
+  uv_write_t *request = conn->tls ? tls_request(conn) : &conn->backlog->request;
   request->data = conn;
   uv_buf_t buf = uv_buf_init((char *)bytes, (unsigned)size);
   return uv_write(request, stream_of(conn), &buf, 1, on_written);

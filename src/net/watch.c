@@ -28,6 +28,7 @@ typedef struct File {
   bool exists;
   bool is_empty;
   uint64_t hash;
+  bool has_changed;     // and that has not been told
   uint64_t doubted_ms;  // since when it seems to be in the middle of being saved, or 0
 } File;
 
@@ -35,7 +36,7 @@ typedef struct Directory {
   uv_fs_event_t handle;
   Watch *watch;
   char *path;
-  Buf names;  // entries that matter, each with its NUL
+  Buf names;  // entries that matter, each with its NUL; an empty one: all do
 } Directory;
 
 struct Watch {
@@ -74,7 +75,7 @@ static bool has_name(const Directory *directory, const char *name) {
   const char *at = (const char *)directory->names.data;
   const char *end = at + directory->names.size;
   for (; at < end; at += strlen(at) + 1) {
-    if (strcmp(at, name) == 0) return true;
+    if (*at == '\0' || strcmp(at, name) == 0) return true;
   }
   return strcmp(base_name(directory->path), name) == 0;
 }
@@ -164,6 +165,7 @@ static size_t parent_size(const char *path, size_t size) {
 // Watches for changes of the directory entry that the first `size` bytes of `path`
 // name. False when its directory cannot be watched.
 static bool watch_entry(Watch *watch, const char *path, size_t size) {
+  while (size > 1 && path[size - 1] == '/') size--;
   size_t parent = parent_size(path, size);
   Directory *directory = directory_find(watch, path, parent);
   if (directory == NULL) directory = directory_open(watch, path, parent);
@@ -214,6 +216,19 @@ static void watch_symlinks(Watch *watch, char path[PATH_MAX]) {
   }
 }
 
+// All entries of a folder.
+static bool watch_folder(Watch *watch, const char *path) {
+  size_t size = strlen(path);
+  while (size > 1 && path[size - 1] == '/') size--;
+  Directory *directory = directory_find(watch, path, size);
+  if (directory == NULL) directory = directory_open(watch, path, size);
+  if (directory == NULL) return false;
+  buf_u8(&directory->names, 0);
+  return true;
+}
+
+static bool is_folder(const char *path) { return path[strlen(path) - 1] == '/'; }
+
 static void watch_path(Watch *watch, const char *file) {
   char path[PATH_MAX];
   if (file[0] == '/') {
@@ -226,7 +241,7 @@ static void watch_path(Watch *watch, const char *file) {
   strcat(path, file);
   watch_symlinks(watch, path);
   // The file in its directory and that in the one above, of those that exist.
-  int watched = 0;
+  int watched = is_folder(path) && watch_folder(watch, path);
   for (size_t size = strlen(path); watched < 2 && size > 1;
        size = parent_size(path, size))
     watched += watch_entry(watch, path, size);
@@ -245,10 +260,21 @@ static void watch_directories(Watch *watch) {
 
 // --- Files ---
 
+static int read_names(const char *path, Buf *bytes) {
+  uv_fs_t request;
+  uv_dirent_t entry;
+  int err = uv_fs_scandir(NULL, &request, path, 0, NULL);
+  while (uv_fs_scandir_next(&request, &entry) == 0)
+    buf_append(bytes, entry.name, strlen(entry.name) + 1);
+  uv_fs_req_cleanup(&request);
+  return err < 0 ? err : 0;
+}
+
 static File file_now(const Watch *watch, const File *file) {
   Buf bytes = {0};
   File now = *file;
-  int err = file_read(file->path, &bytes);
+  int err = is_folder(file->path) ? read_names(file->path, &bytes)
+                                  : file_read(file->path, &bytes);
   if (err != -EMFILE && err != -ENFILE) {  // these say nothing about the file
     now.exists = err == 0;
     now.is_empty = bytes.size == 0;
@@ -269,6 +295,7 @@ static bool file_update(Watch *watch, File *file, uint64_t now_ms) {
   if (is_missing && now_ms < file->doubted_ms + WATCH_GRACE_MS) return false;
   if (is_open && now_ms < file->doubted_ms + WATCH_PATIENCE_MS) return false;
   now.doubted_ms = 0;
+  now.has_changed |= is_changed;
   *file = now;
   return is_changed;
 }
@@ -297,6 +324,7 @@ static void look(void *data, uint64_t now_ms) {
   if (!watch->has_changed || is_doubting(watch)) return;
   watch->has_changed = false;
   watch->on_change(watch->data);
+  for (size_t i = 0; i < watch->file_count; i++) watch->files[i].has_changed = false;
 }
 
 static File file_new(Watch *watch, const char *path) {
@@ -317,6 +345,14 @@ static void free_files(File *files, size_t count) {
 }
 
 // --- The surface ---
+
+bool watch_has_changed(const Watch *watch, const char *path) {
+  for (size_t i = 0; i < watch->file_count; i++) {
+    const File *file = &watch->files[i];
+    if (strcmp(file->path, path) == 0) return file->has_changed;
+  }
+  return false;
+}
 
 Watch *watch_open(Net *net, WatchCallback *on_change, void *data) {
   Watch *watch = mem_zalloc(sizeof *watch);

@@ -3,10 +3,13 @@
 // path, or a whole directory are changes; touching a file is none. A file may be
 // missing and appear later.
 //
+// A path that ends with a slash is a folder: what counts are the names in it.
+//
 // Where the kernel cannot watch a directory (it is missing, or inotify is out of
 // watches), files are looked at every WATCH_POLL_MS instead.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "net/net.h"
@@ -31,6 +34,9 @@ Watch *watch_open(Net *net, WatchCallback *on_change, void *data);
 /// is kept, so a change between the last call of `on_change` and this one is still
 /// told.
 void watch_set(Watch *watch, const char *const *files, size_t count);
+
+/// For `on_change`: whether this file, which is watched, is one of those that changed.
+bool watch_has_changed(const Watch *watch, const char *path);
 
 /// Freed by the loop; NULL is allowed.
 void watch_close(Watch *watch);

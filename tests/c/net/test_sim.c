@@ -260,6 +260,22 @@ static void flood_does_not_make_others_wait(void **state) {
   stage_deinit(&stage);
 }
 
+// What the server still looks at stays, although a write has found the reset.
+static void closed_within_a_read_of_many_bytes(void **state) {
+  (void)state;
+  static char bytes[4 * READ_BUFFER_BYTES] = "bye last\n";
+  Stage stage;
+  stage_init(&stage, false, FRAMING_LINES, DEFAULTS);
+  connect_clients(&stage, 1);
+  stage.transcript.size = 0;
+  client_send(&stage, 0, bytes, sizeof bytes);
+  client_reset(&stage, 0);
+  settle(&stage);
+  expect_transcript(&stage, "line of 0: bye last\n");
+  stage_deinit(&stage);
+  assert_int_equal(mem_live(), 0);
+}
+
 static void on_timer(void *data, uint64_t now_ms) { *(uint64_t *)data = now_ms; }
 
 static void clock_is_the_callers(void **state) {
@@ -283,6 +299,52 @@ static void clock_is_the_callers(void **state) {
   net_sim_connect(stage.net, FRAMING_LINES, "10.0.0.1");
   assert_int_equal(net_sim_due(stage.net), start_ms + 3050);
   stage_deinit(&stage);
+}
+
+static void note_timer(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  note(data, "timer");
+}
+
+// As in the real loop: nobody is late whose bytes have arrived.
+static void input_comes_before_timers_of_the_same_time(void **state) {
+  (void)state;
+  Stage stage;
+  stage_init(&stage, false, FRAMING_LINES, DEFAULTS);
+  connect_clients(&stage, 1);
+  stage.transcript.size = 0;
+  Timer timer = {0};
+  uint64_t due_ms = net_now_ms(stage.net) + 10;
+  timers_set(net_timers(stage.net), &timer, due_ms, note_timer, &stage);
+  client_say(&stage, 0, "x\n");
+  assert_true(net_sim_turn(stage.net, due_ms));
+  expect_transcript(&stage, "line of 0: x\ntimer\n");
+  stage_deinit(&stage);
+}
+
+static void *refuse(void *data, ConnId conn, const ConnInfo *info) {
+  (void)info;
+  net_close(*(Net **)data, conn);
+  return NULL;
+}
+
+// Those that may linger are read to the end; the one too many is gone before.
+static void end_with_unread_input_is_a_reset(void **state) {
+  (void)state;
+  NetEvents events = {.open = refuse, .turn = stage_turn};
+  NetLimits limits = DEFAULTS;
+  Stage stage = {0};
+  events.turn_data = &stage;
+  Net *net = net_new_simulated(&limits, &events, &net, 1);
+  SimId clients[REFUSED_MAX + 1];
+  for (int i = 0; i <= REFUSED_MAX; i++) {
+    clients[i] = net_sim_connect(net, FRAMING_LINES, "10.0.0.1");
+    net_sim_write(net, clients[i], "x\n", 2);
+  }
+  assert_true(net_sim_turn(net, 0));
+  assert_int_equal(net_sim_take(net, clients[0]), SIM_ENDED);
+  assert_int_equal(net_sim_take(net, clients[REFUSED_MAX]), SIM_RESET);
+  net_free(net);
 }
 
 typedef struct Again {
@@ -321,10 +383,14 @@ static void window_bounds_what_is_on_its_way(void **state) {
   size_t size;
   net_sim_peek(stage.net, stage.clients[0].sim, &size);
   assert_int_equal(size, 5);
+  net_sim_window(stage.net, stage.clients[0].sim, 7);
+  settle(&stage);
+  net_sim_peek(stage.net, stage.clients[0].sim, &size);
+  assert_int_equal(size, 7);
   stage.transcript.size = 0;
   client_read(&stage, 0);
   buf_u8(&stage.transcript, 0);
-  // In pieces of five, and without those that were dropped.
+  // In pieces, and without those that were dropped.
   assert_non_null(strstr((char *)stage.transcript.data, "0 read 16 bytes"));
   stage_deinit(&stage);
 }
@@ -416,7 +482,10 @@ int main(void) {
       cmocka_unit_test(packets_are_the_same),
       cmocka_unit_test(input_goes_by_arrival_or_as_ordered),
       cmocka_unit_test(flood_does_not_make_others_wait),
+      cmocka_unit_test(closed_within_a_read_of_many_bytes),
       cmocka_unit_test(clock_is_the_callers),
+      cmocka_unit_test(input_comes_before_timers_of_the_same_time),
+      cmocka_unit_test(end_with_unread_input_is_a_reset),
       cmocka_unit_test(turn_without_end_is_given_up),
       cmocka_unit_test(window_bounds_what_is_on_its_way),
       cmocka_unit_test(closing_connection_lingers_for_a_reader),

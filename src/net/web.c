@@ -1,0 +1,119 @@
+// The web part: its options, and who comes to a port that serves more than packets. Until
+// the first byte has told what he speaks, and as long as that is HTTP, he is a visitor:
+// counted, but no peer.
+#include "net/web.h"
+
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "net/web_internal.h"
+
+// --- Options ---
+
+Web *web_of(Net *net) {
+  if (!net->web) net->web = mem_zalloc(sizeof *net->web);
+  return net->web;
+}
+
+static void set_text(char **text, const char *value) {
+  char *copy = value ? mem_strdup(value) : NULL;
+  mem_free(*text);
+  *text = copy;
+}
+
+void net_set_web(Net *net, const WebOptions *options) {
+  Web *web = web_of(net);
+  set_text(&web->name, options->name);
+  set_text(&web->folder, options->folder);
+  set_text(&web->origins, options->origins);
+  web->is_watched = options->is_watched;
+  web->script = options->script;
+  web->script_size = options->script_size;
+  uint64_t hash = hash_add(HASH_START, web->script, web->script_size);
+  snprintf(web->script_version.tag, sizeof web->script_version.tag, "\"%016llx\"",
+           (unsigned long long)hash);
+}
+
+void web_free(Net *net) {
+  Web *web = net->web;
+  if (!web) return;
+  for (uint32_t i = 0; i < web->readers.count; i++)
+    ws_reader_free(web->readers.items[i]);
+  list_deinit(&web->readers);
+  buf_deinit(&web->scratch);
+  mem_free(web->name);
+  mem_free(web->folder);
+  mem_free(web->origins);
+  mem_free(web);
+  net->web = NULL;
+}
+
+// --- Visitors ---
+
+// One that says nothing is taken for a client, which is then told what is wrong with
+// that.
+static void on_silence(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  Conn *conn = data;
+  if (conn->tls && !tls_is_ready(conn))
+    tls_give_up(conn);
+  else
+    conn_introduce(conn, FRAMING_PACKETS);
+}
+
+// Who may not stay is told so in his own language, once it is known, if there are not too
+// many of them.
+static void refuse(Conn *conn) {
+  Net *net = conn->net;
+  conn->is_refused = true;
+  if (++net->refused_count > REFUSED_MAX)
+    conn_introduce(conn, FRAMING_PACKETS);
+  else
+    timers_set(&net->timers, &conn->timer, net_now_ms(net) + WEB_REFUSE_WAIT_MS,
+               on_silence, conn);
+}
+
+void web_await(Conn *conn) {
+  Net *net = conn->net;
+  uint32_t timeout_ms = net->limits.handshake_timeout_ms;
+  if (timeout_ms > 0)
+    timers_set(&net->timers, &conn->timer, conn->visitor->since_ms + timeout_ms,
+               on_silence, conn);
+  else
+    timers_stop(&net->timers, &conn->timer);
+}
+
+void web_enter(Conn *conn, const ConnInfo *info) {
+  Net *net = conn->net;
+  const char *why = net->events.enter(net->data, info->address);
+  conn->visitor = mem_alloc(sizeof *conn->visitor);
+  *conn->visitor = *info;
+  if (why)
+    refuse(conn);
+  else
+    web_await(conn);
+  if (conn_takes_input(conn)) conn->transport->read_start(conn);
+}
+
+void web_leave(Conn *conn) {
+  if (!conn->visitor) return;
+  ConnInfo *visitor = conn->visitor;
+  conn->visitor = NULL;
+  if (!conn->is_refused) conn->net->events.leave(conn->net->data, visitor->address);
+  mem_free(visitor);
+}
+
+// TLS begins with a record of its handshake, HTTP with a method, in capitals; a packet
+// with a channel, and the first is that of HELLO, 0.
+void web_sniff(Conn *conn, const uint8_t *bytes, size_t size) {
+  if (bytes[0] == TLS_FIRST_BYTE && !conn->tls) {
+    if (tls_accept(conn)) tls_read(conn, bytes, size);
+    return;
+  }
+  if (bytes[0] >= 'A' && bytes[0] <= 'Z')
+    http_begin(conn);
+  else
+    conn_introduce(conn, FRAMING_PACKETS);
+  if (conn->state == CONN_OPEN) conn_input(conn, bytes, size);
+}

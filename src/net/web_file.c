@@ -1,0 +1,244 @@
+// Files of a game's folder, opened and read by the pool of threads so that a slow disk
+// holds nobody up, a piece at a time: the next is read when the last is written.
+//
+// A file is served when what the path leads to lies in the folder, all symlinks
+// followed: it is taken hold of without being opened, and asked where it is.
+#define _GNU_SOURCE  // O_PATH
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "net/web_internal.h"
+
+enum { FD_PATH_SIZE = 32 };
+
+struct FileJob {
+  uv_work_t work;
+  Conn *conn;  // NULL: it is not interested any more
+  bool is_working;
+  char *folder, *path;
+  bool is_folder;  // the path ends in a slash
+  char index_path[HTTP_PATH_MAX + sizeof "/index.html"];
+  // What the thread found.
+  int err;  // 0, or an errno; EISDIR: the path is a folder and lacks its slash
+  int fd;   // -1: not open
+  struct stat info;
+  uint8_t *chunk;  // NULL: nothing is read yet, and the file only opened
+  size_t chunk_size;
+  // What is still to be sent.
+  uint64_t at, left;
+};
+
+// --- In a thread ---
+
+// Where an open file is; false when it is nowhere.
+static bool locate(int fd, char place[PATH_MAX]) {
+  char name[FD_PATH_SIZE];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  ssize_t size = readlink(name, place, PATH_MAX - 1);
+  if (size <= 0) return false;
+  place[size] = '\0';
+  return true;
+}
+
+static bool is_inside(const char *folder, const char *place) {
+  size_t size = strlen(folder);
+  if (strcmp(folder, "/") == 0) return true;
+  return strncmp(folder, place, size) == 0 && place[size] == '/';
+}
+
+static int open_again(int fd) {
+  char name[FD_PATH_SIZE];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+// Opens the file that `fd` holds on to, if it may be served.
+static int open_held(FileJob *job, int folder, int fd) {
+  char root[PATH_MAX], place[PATH_MAX];
+  if (fstat(fd, &job->info) != 0) return errno;
+  if (!locate(folder, root) || !locate(fd, place)) return ENOENT;
+  if (!is_inside(root, place)) return EACCES;
+  if (S_ISDIR(job->info.st_mode)) return EISDIR;
+  if (!S_ISREG(job->info.st_mode)) return EACCES;
+  job->fd = open_again(fd);
+  return job->fd < 0 ? errno : 0;
+}
+
+static int open_file(FileJob *job, const char *path) {
+  int folder = open(job->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return errno;
+  int fd = openat(folder, path, O_PATH | O_CLOEXEC);
+  int err = fd < 0 ? errno : open_held(job, folder, fd);
+  if (fd >= 0) close(fd);
+  close(folder);
+  return err;
+}
+
+static int read_chunk(FileJob *job) {
+  size_t wanted = job->left < WEB_CHUNK_BYTES ? job->left : WEB_CHUNK_BYTES;
+  ssize_t got = pread(job->fd, job->chunk, wanted, (off_t)job->at);
+  if (got < 0) return errno;
+  job->chunk_size = (size_t)got;
+  return got == 0 ? EIO : 0;  // the file has become shorter
+}
+
+static void on_work(uv_work_t *work) {
+  FileJob *job = work->data;
+  if (job->chunk)
+    job->err = read_chunk(job);
+  else
+    job->err = open_file(job, job->is_folder ? job->index_path : job->path);
+}
+
+// --- On the loop ---
+
+static void free_job(FileJob *job) {
+  if (job->fd >= 0) close(job->fd);
+  mem_free(job->chunk);
+  mem_free(job->folder);
+  mem_free(job->path);
+  mem_free(job);
+}
+
+void file_drop(FileJob *job) {
+  if (!job) return;
+  job->conn = NULL;
+  if (!job->is_working) free_job(job);
+}
+
+// What makes a version of a file another one: where it is, its size and when it was
+// written.
+static void read_version(const struct stat *info, HttpVersion *version) {
+  unsigned long long changed_ns =
+      (unsigned long long)info->st_mtim.tv_sec * 1000000000 +
+      (unsigned long long)info->st_mtim.tv_nsec;
+  snprintf(version->tag, sizeof version->tag, "\"%llx-%llx-%llx\"", changed_ns,
+           (unsigned long long)info->st_size, (unsigned long long)info->st_ino);
+  version->changed_s = info->st_mtim.tv_sec;
+}
+
+static void refuse_file(FileJob *job, const HttpRequest *request) {
+  Conn *conn = job->conn;
+  if (job->err == EMFILE || job->err == ENFILE)
+    http_refuse(conn, request, 503, "Too many files are open. Try again.");
+  else if (job->is_folder && job->path[0] == '\0' && job->err == ENOENT)
+    http_welcome(conn, request);
+  else
+    http_refuse(conn, request, 404, "There is nothing here.");
+}
+
+// A folder without its slash would have its links lead elsewhere.
+static void redirect(FileJob *job, const HttpRequest *request) {
+  char location[HTTP_TARGET_MAX + 2];
+  Text target = request->target;
+  const char *query = memchr(target.bytes, '?', target.size);
+  int size = query ? (int)(query - target.bytes) : (int)target.size;
+  snprintf(location, sizeof location, "%.*s/", size, target.bytes);
+  Buf out = {0};
+  Answer answer = {.status = 301, .location = location};
+  Conn *conn = job->conn;
+  http_put_answer(&out, conn, &answer);
+  http_finish(conn);
+  http_write(conn, &out);
+  buf_deinit(&out);
+}
+
+static int decide(const FileJob *job, const HttpRequest *request, Answer *answer) {
+  answer->size = (uint64_t)job->info.st_size;
+  if (http_is_known(request, answer->version)) return 304;
+  switch (http_read_part(request, answer->version, answer->size, &answer->first,
+                         &answer->count)) {
+    case PART_RANGE:
+      return 206;
+    case PART_IMPOSSIBLE:
+      answer->count = 0;
+      return 416;
+    default:
+      return 200;
+  }
+}
+
+static void begin_answer(FileJob *job, const HttpRequest *request) {
+  HttpVersion version;
+  read_version(&job->info, &version);
+  Answer answer = {.version = &version,
+                   .type = http_type(job->is_folder ? job->index_path : job->path)};
+  answer.status = decide(job, request, &answer);
+  job->at = answer.first;
+  job->left = answer.count;
+  if (answer.status == 304 || request->method == METHOD_HEAD) job->left = 0;
+  Buf out = {0};
+  Conn *conn = job->conn;
+  http_put_answer(&out, conn, &answer);
+  if (job->left == 0)
+    http_finish(conn);
+  else
+    job->chunk = mem_alloc(WEB_CHUNK_BYTES);
+  http_write(conn, &out);
+  buf_deinit(&out);
+}
+
+static void on_opened(FileJob *job) {
+  HttpRequest request;
+  http_request(job->conn, &request);
+  if (job->err == EISDIR && !job->is_folder)
+    redirect(job, &request);
+  else if (job->err)
+    refuse_file(job, &request);
+  else
+    begin_answer(job, &request);
+}
+
+static void on_chunk(FileJob *job) {
+  Conn *conn = job->conn;
+  if (job->err) {
+    conn_end(conn, UV_EIO);  // the length has been promised
+    return;
+  }
+  Buf bytes = {.data = job->chunk, .size = job->chunk_size};
+  job->at += job->chunk_size;
+  job->left -= job->chunk_size;
+  if (job->left == 0) http_finish(conn);
+  http_write(conn, &bytes);
+}
+
+static void on_worked(uv_work_t *work, int status) {
+  FileJob *job = work->data;
+  (void)status;
+  job->is_working = false;
+  if (!job->conn)
+    free_job(job);
+  else if (job->conn->state != CONN_OPEN || job->conn->is_ended)
+    return;  // the end of the connection frees it
+  else if (job->chunk)
+    on_chunk(job);
+  else
+    on_opened(job);
+}
+
+void file_continue(FileJob *job) {
+  job->is_working = true;
+  uv_queue_work(net_loop(job->conn->net), &job->work, on_work, on_worked);
+}
+
+FileJob *file_serve(Conn *conn, const HttpPath *path) {
+  const Web *web = web_of(conn->net);
+  FileJob *job = mem_zalloc(sizeof *job);
+  job->work.data = job;
+  job->conn = conn;
+  job->fd = -1;
+  job->folder = mem_strdup(web->folder ? web->folder : "");
+  job->path = mem_strdup(path->text);
+  job->is_folder = path->is_folder;
+  const char *slash = path->text[0] == '\0' ? "" : "/";
+  snprintf(job->index_path, sizeof job->index_path, "%s%sindex.html", path->text,
+           slash);
+  file_continue(job);
+  return job;
+}
