@@ -51,22 +51,25 @@ static Peer *member_at(const Relay *relay, const Room *room, uint32_t place) {
   return session_find(relay->session, room->members[place]);
 }
 
-// As many members as fit into one packet; returns how many those are.
+// As many other members as fit into one packet; returns how many places of the room
+// those take up.
 static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer *peer) {
   buf_u32(buf, room->id);
   buf_str8(buf, room->name, room->name_size);
   buf_u32(buf, peer->id);
   size_t count_at = buf->size;
   buf_u16(buf, 0);
-  uint32_t n = 0;
-  for (; n < room->count && n < UINT16_MAX; n++) {
-    const Peer *member = member_at(relay, room, n);
+  uint32_t n = 0, place = 0;
+  for (; place < room->count && n < UINT16_MAX; place++) {
+    const Peer *member = member_at(relay, room, place);
+    if (member == peer) continue;
     if (buf->size + 5 + member->name_size > relay->limits.max_payload) break;
     put_member(buf, member);
+    n++;
   }
   buf->data[count_at] = (uint8_t)n;
   buf->data[count_at + 1] = (uint8_t)(n >> 8);
-  return n;
+  return place;
 }
 
 // PEER_JOINED for the members from `place` on: many in one message, so that a crowded
@@ -77,11 +80,14 @@ static void send_more_members(Relay *relay, const Room *room, Peer *peer,
   while (place < room->count) {
     Buf *batch = fresh(relay);
     uint32_t count = 0;
-    for (; place < room->count && batch->size < BATCH_BYTES; place++, count++) {
+    for (; place < room->count && batch->size < BATCH_BYTES; place++) {
+      const Peer *member = member_at(relay, room, place);
+      if (member == peer) continue;
       payload.size = 0;
-      put_peer_joined(&payload, room, member_at(relay, room, place));
+      put_peer_joined(&payload, room, member);
       Packet packet = packet_of(CONTROL_PEER_JOINED, &payload);
       packet_append(batch, &packet);
+      count++;
     }
     session_send_framed(relay->session, peer, batch, count, PRIORITY_NORMAL,
                         OUT_KEEP | OUT_URGENT);
@@ -109,6 +115,10 @@ static void send_joined_line(Relay *relay, const Room *room, Peer *peer) {
     buf_printf(buf, "%s%s", i == 0 ? ": " : ", ", name);
   }
   tell_line(relay, peer);
+}
+
+void announce_again(Relay *relay, const Room *room, Peer *peer) {
+  send_joined(relay, room, peer, NULL);
 }
 
 void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request) {

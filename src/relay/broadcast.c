@@ -7,7 +7,8 @@
 void audience_packet(Relay *relay, const Audience *audience, const Packet *packet,
                      const void *prefix, uint32_t prefix_size, uint64_t key,
                      uint8_t out_flags) {
-  if (audience->packets == 0) return;
+  bool is_reliable = packet->flags & PACKET_RELIABLE;
+  if (audience->packets == 0 && !is_reliable) return;
   uint8_t header[PACKET_HEADER_SIZE];
   Packet whole = *packet;
   whole.length = prefix_size + packet->length;
@@ -19,6 +20,10 @@ void audience_packet(Relay *relay, const Audience *audience, const Packet *packe
       .flags = out_flags,
       .key = key,
   };
+  if (is_reliable) {
+    session_place_reliable(&out, packet->flags);
+    away_keep(relay, audience->room, &out);
+  }
   net_group_write(relay->net, audience->packets, &out, audience->except,
                   audience->except_count);
 }
@@ -72,8 +77,8 @@ static void relay_as_line(Relay *relay, const Room *room, const Peer *peer,
   audience_line(relay, &others, line, priority, 0, out_flags);
 }
 
-void room_relay(Relay *relay, Room *room, const Peer *peer, uint8_t priority,
-                uint8_t flags, Text data) {
+void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t flags,
+                Text data) {
   uint8_t head[PACKET_HEADER_SIZE + 8];
   uint8_t reliable = flags & PACKET_RELIABLE;
   uint8_t out_flags = reliable ? OUT_KEEP : 0;
@@ -93,9 +98,16 @@ void room_relay(Relay *relay, Room *room, const Peer *peer, uint8_t priority,
       .priority = priority,
       .flags = out_flags,
   };
+  away_count(relay, room, reliable);
+  if (reliable || peer->state == PEER_SUSPENDED)
+    away_leave_out(relay, peer, room, reliable);
+  if (reliable) {
+    session_place_reliable(&out, reliable);
+    away_keep(relay, room, &out);
+  }
   if (room->packets) net_group_write(relay->net, room->packets, &out, &peer->conn, 1);
   if (room->lines) relay_as_line(relay, room, peer, priority, out_flags, data);
-  relay->stats.deliveries += room->count - 1;
+  relay->stats.deliveries += room->count - room->away - (peer->conn != 0);
 }
 
 void broadcast_from(Relay *relay, Peer *peer, Room *room, const Packet *packet,

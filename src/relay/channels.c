@@ -38,7 +38,7 @@ static void serve(Relay *relay, Peer *peer, uint32_t index, Text name,
 
 void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
   Text name;
-  if (peer->state != PEER_CONNECTED) return;
+  if (!peer_is_there(peer)) return;
   if (control_read_name(packet, &name) < 0) {
     relay_malformed(relay, peer, "malformed CHANNEL_OPEN");
     return;
@@ -113,7 +113,7 @@ static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
     return;
   }
   Peer *peer = session_find(relay->session, target);
-  if (!peer || peer->state != PEER_CONNECTED || peer->framing != FRAMING_PACKETS) {
+  if (!peer || !peer_is_there(peer) || peer->framing != FRAMING_PACKETS) {
     refuse(relay, plugin, packet, CODE_CHANNEL_NOT_FOUND,
            "there is no such peer to answer");
     return;

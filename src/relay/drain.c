@@ -20,6 +20,8 @@ bool event_is_counted(uint8_t type) {
     case EVENT_DEFERRED:
     case EVENT_DEFERRED_LINE:
     case EVENT_GONE:
+    case EVENT_SUSPEND:
+    case EVENT_RESUME:
       return true;
     default:
       return false;
@@ -163,7 +165,7 @@ static bool is_still_member(Relay *relay, Peer *peer, const Event *event) {
 
 static bool is_join_alive(Relay *relay, Peer *peer, const Event *event) {
   Packet request = packet_of(event);
-  if (peer->state != PEER_CONNECTED) return false;
+  if (!peer_is_there(peer)) return false;
   if (room_find_open(relay, event->room)) return true;
   session_error(relay->session, peer, &request, CODE_NO_SUCH_ROOM,
                 "there is no such room");
@@ -182,6 +184,8 @@ static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
     case EVENT_BACKPRESSURE:
       return peer->state == PEER_CONNECTED &&
              (event->room == 0 || relay_room(relay, event->room));
+    case EVENT_RESUME:
+      return !peer->is_gone && member_find(peer, event->room);
     case EVENT_JOIN:
       return is_join_alive(relay, peer, event);
     case EVENT_MESSAGE:

@@ -27,10 +27,13 @@
   X(EVENT_ROOM_CREATE, "room_create")   /* room */                                     \
   X(EVENT_ROOM_DELETE, "room_delete")   /* room; data: its name */                     \
   X(EVENT_TIMER, "timer")               /* a: timer id */                              \
-  X(EVENT_TICK, "tick")         /* room or 0, a: microseconds since the last,  \
-                                           b: ticks that were left out */       \
-  X(EVENT_RELOAD, "reload")     /* a: who asked, or 0; b: what for */                  \
-  X(EVENT_ERROR, "error")       /* a handler failed; a: number of the report */        \
+  X(EVENT_TICK, "tick")       /* room or 0, a: microseconds since the last,  \
+                                           b: ticks that were left out */         \
+  X(EVENT_RELOAD, "reload")   /* a: who asked, or 0; b: what for */                    \
+  X(EVENT_ERROR, "error")     /* a handler failed; a: number of the report */          \
+  X(EVENT_SUSPEND, "suspend") /* peer, a: code */                                      \
+  X(EVENT_RESUME, "resume")   /* peer, room, a: milliseconds away, b: unreliable     \
+                                   messages that went by, ref: packets sent again */ \
   X(EVENT_DEFERRED, "deferred") /* the relay's own: a packet, in its turn */           \
   X(EVENT_DEFERRED_LINE, "deferred_line")                                              \
   X(EVENT_GONE, "gone") /* the relay's own: a disconnect, in its turn */

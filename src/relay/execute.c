@@ -43,15 +43,18 @@ static uint32_t remove_doubles(ConnId *ids, uint32_t count) {
 }
 
 // The connections to leave out. Returns how many of them would have got it.
-static uint32_t collect_except(Relay *relay, const Command *command, const Room *room) {
+static uint32_t collect_except(Relay *relay, const Command *command, Room *room) {
   uint32_t left_out = 0;
+  away_count(relay, room, command->flags);
   relay->except.size = 0;
   for (uint32_t i = 0; i < command->except_count; i++) {
     uint32_t id;
     memcpy(&id, command->except + i, sizeof id);
-    const Peer *peer = session_find(relay->session, id);
-    if (!peer || peer->state != PEER_CONNECTED) continue;
+    Peer *peer = session_find(relay->session, id);
+    if (!peer || !peer_is_there(peer)) continue;
     if (room && !member_find(peer, room->id)) continue;
+    away_leave_out(relay, peer, room, command->flags);
+    if (peer->state == PEER_SUSPENDED) continue;
     buf_append(&relay->except, &peer->conn, sizeof peer->conn);
     left_out++;
   }
@@ -63,6 +66,7 @@ static uint32_t collect_except(Relay *relay, const Command *command, const Room 
 
 static Audience audience_of(const Relay *relay, const Room *room) {
   return (Audience){
+      .room = room,
       .packets = room ? room->packets : relay->all_packets,
       .lines = room ? room->lines : relay->all_lines,
       .except = (const ConnId *)(const void *)relay->except.data,
@@ -70,9 +74,9 @@ static Audience audience_of(const Relay *relay, const Room *room) {
   };
 }
 
-static Audience find_audience(Relay *relay, const Command *command, const Room *room) {
+static Audience find_audience(Relay *relay, const Command *command, Room *room) {
   uint32_t left_out = collect_except(relay, command, room);
-  uint32_t whole = room ? room->count : session_count(relay->session);
+  uint32_t whole = room ? room->count - room->away : session_count(relay->session);
   relay->stats.deliveries += whole - left_out;
   return audience_of(relay, room);
 }
@@ -90,7 +94,7 @@ static Buf *message_line(Relay *relay, const Command *command) {
   return line;
 }
 
-static void send_to_audience(Relay *relay, const Command *command, const Room *room) {
+static void send_to_audience(Relay *relay, const Command *command, Room *room) {
   Audience audience = find_audience(relay, command, room);
   Packet packet = packet_of(command, CHANNEL_MESSAGE, command->packet_type);
   Buf *prefix = &relay->scratch;
@@ -104,7 +108,7 @@ static void send_to_audience(Relay *relay, const Command *command, const Room *r
 }
 
 static void do_relay(Relay *relay, const Command *command) {
-  const Room *room = room_find_open(relay, command->id);
+  Room *room = room_find_open(relay, command->id);
   if (!room) return;
   Audience audience = find_audience(relay, command, room);
   Packet packet = packet_of(command, CHANNEL_CONTROL, CONTROL_RELAYED);
@@ -142,11 +146,11 @@ static void do_message(Relay *relay, const Command *command) {
     all_ensure(relay);
     send_to_audience(relay, command, NULL);
   } else if (command->target == TARGET_ROOM) {
-    const Room *room = room_find_open(relay, command->id);
+    Room *room = room_find_open(relay, command->id);
     if (room) send_to_audience(relay, command, room);
   } else {
     Peer *peer = session_find(relay->session, command->id);
-    if (peer && peer->state == PEER_CONNECTED) send_to_peer(relay, command, peer);
+    if (peer && peer_is_there(peer)) send_to_peer(relay, command, peer);
   }
 }
 

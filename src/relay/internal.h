@@ -12,7 +12,7 @@ enum {
   CHANNEL_PLUGIN_COUNT = CHANNEL_PLUGIN_LAST - CHANNEL_PLUGIN_FIRST + 1,
   SHRINK_BYTES = 4 << 20,  // an empty buffer that grew beyond this is given back
   HOOKS_OF_ROOMS = HOOK_JOIN | HOOK_LEAVE | HOOK_BROADCAST | HOOK_BACKPRESSURE |
-                   HOOK_ROOM_CREATE |
+                   HOOK_RESUME | HOOK_ROOM_CREATE |
                    HOOK_ROOM_DELETE,  // the game's stand in for these
 };
 
@@ -56,6 +56,7 @@ struct Relay {
   uint32_t channel_peers[CHANNEL_PLUGIN_COUNT];  // who serves it now; 0: nobody
   uint32_t channel_count;
   GroupId all_packets, all_lines;  // everybody; 0 until the first message to all
+  uint32_t broadcast_number;       // of the last one; see Peer.left_out
   Events events;
   Buf captured;        // Event structs, to be handed out before the rest of the drain
   size_t captured_at;  // how far, in bytes
@@ -123,6 +124,9 @@ void room_free(Relay *relay, Room *room);
 RoomRef *member_find(const Peer *peer, uint32_t room);
 
 void member_add(Relay *relay, Room *room, Peer *peer);
+
+/// The peer's new connection hears what the room is sent from now on.
+void member_join_group(Relay *relay, Room *room, const Peer *peer);
 void member_remove(Relay *relay, Room *room, Peer *peer);
 
 /// The open room that a packet of the peer is for; NULL after an ERROR when it is not
@@ -163,6 +167,9 @@ void announce_to(Relay *relay, Peer *peer, ControlType type, const Packet *reque
 /// it.
 void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request);
 
+/// JOINED once more, to a member that has come back.
+void announce_again(Relay *relay, const Room *room, Peer *peer);
+
 /// LEFT to a peer that has just been removed from the room, and PEER_LEFT to those in
 /// it.
 void announce_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
@@ -177,6 +184,7 @@ void announce_name(Relay *relay, Peer *peer, Text old_name);
 
 /// Who gets something: a room's members or everybody, but those in `except`.
 typedef struct Audience {
+  const Room *room;  // NULL: everybody
   GroupId packets, lines;
   const ConnId *except;
   uint32_t except_count;
@@ -198,8 +206,8 @@ void room_tell_packet(Relay *relay, const Room *room, ControlType type,
 void room_tell_line(Relay *relay, const Room *room, const Buf *line);
 
 /// What a client broadcasts: from `peer` (a member) to the others.
-void room_relay(Relay *relay, Room *room, const Peer *peer, uint8_t priority,
-                uint8_t flags, Text data);
+void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t flags,
+                Text data);
 
 /// BROADCAST from a peer, or its plain line: relayed, or an event where there is a
 /// hook.
@@ -211,6 +219,26 @@ void all_ensure(Relay *relay);
 
 /// Adds an accepted peer to them when they are there.
 void all_add(Relay *relay, const Peer *peer);
+
+// --- away.c ---
+
+/// SessionEvents.suspend and .resume.
+void away_suspend(void *data, Peer *peer, Code reason);
+void away_resume(void *data, Peer *peer, const Resumption *resumption);
+
+/// A message is about to be written to a room, or (NULL) to everybody: an unreliable one
+/// goes by those who are away.
+static inline void away_count(Relay *relay, Room *room, uint8_t packet_flags) {
+  relay->broadcast_number++;
+  if (room && !(packet_flags & PACKET_RELIABLE)) room->lossy++;
+}
+
+/// This peer does not get the message that away_count was told of last.
+void away_leave_out(Relay *relay, Peer *peer, const Room *room, uint8_t packet_flags);
+
+/// Keeps a RELIABLE packet for those who get it, a room's binary members or everybody,
+/// suspended ones included.
+void away_keep(Relay *relay, const Room *room, const Out *out);
 
 // --- control.c and lines.c ---
 

@@ -41,7 +41,7 @@ static void admit(Relay *relay, Peer *peer, Room *room, const Packet *request) {
 }
 
 void join_room(Relay *relay, Peer *peer, Room *room, const Packet *request) {
-  if (peer->state != PEER_CONNECTED || !check(relay, peer, room, request)) return;
+  if (!peer_is_there(peer) || !check(relay, peer, room, request)) return;
   if (!(room->kind.hooks & HOOK_JOIN)) {
     admit(relay, peer, room, request);
     return;
@@ -79,7 +79,7 @@ static Room *find_or_create(Relay *relay, Peer *peer, Text name,
 }
 
 void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request) {
-  if (peer->state != PEER_CONNECTED) return;
+  if (!peer_is_there(peer)) return;
   if (!text_is_name(name.bytes, name.size)) {
     session_error(relay->session, peer, request, CODE_PROTOCOL,
                   "room names are " TEXT_NAME_RULE);
@@ -97,7 +97,7 @@ static Packet request_of(const Event *event) {
 
 void relay_admit(Relay *relay, const Event *event) {
   Peer *peer = session_find(relay->session, event->peer);
-  if (!peer || peer->state != PEER_CONNECTED) return;
+  if (!peer || !peer_is_there(peer)) return;
   Room *room = relay_room(relay, event->room);
   Packet request = request_of(event);
   if (check(relay, peer, room, &request)) admit(relay, peer, room, &request);

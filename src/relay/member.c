@@ -18,11 +18,13 @@ static void add_ref(Peer *peer, const Room *room) {
     peer->room_capacity = peer->room_capacity ? (uint16_t)(2 * peer->room_capacity) : 2;
     peer->rooms = mem_grow(peer->rooms, peer->room_capacity * sizeof *peer->rooms);
   }
-  peer->rooms[peer->room_count++] = (RoomRef){.room = room->id, .place = room->count};
+  bool is_away = peer->state == PEER_SUSPENDED;
+  peer->rooms[peer->room_count++] = (RoomRef){
+      .room = room->id, .place = room->count, .lossy = room->lossy, .is_away = is_away};
   peer->last_room = room->id;
 }
 
-static void join_groups(Relay *relay, Room *room, const Peer *peer) {
+void member_join_group(Relay *relay, Room *room, const Peer *peer) {
   GroupId *group = peer->framing == FRAMING_PACKETS ? &room->packets : &room->lines;
   if (*group == 0) *group = net_group_open(relay->net, room->id);
   net_group_join(relay->net, *group, peer->conn);
@@ -35,7 +37,10 @@ void member_add(Relay *relay, Room *room, Peer *peer) {
     room->members = mem_grow(room->members, room->capacity * sizeof *room->members);
   }
   room->members[room->count++] = peer->id;
-  join_groups(relay, room, peer);
+  if (peer->state == PEER_SUSPENDED)
+    room->away++;
+  else
+    member_join_group(relay, room, peer);
   timers_stop(net_timers(relay->net), &room->timer);
 }
 
@@ -59,6 +64,7 @@ void member_remove(Relay *relay, Room *room, Peer *peer) {
   RoomRef *ref = member_find(peer, room->id);
   assert(ref && room->members[ref->place] == peer->id);
   uint32_t place = ref->place;
+  room->away -= ref->is_away;
   remove_ref(peer, ref);
   remove_member(relay, room, place);
   net_group_leave(relay->net,

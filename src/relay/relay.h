@@ -31,6 +31,8 @@ enum Hooks {
   HOOK_LEAVE = 1 << 9,
   HOOK_BROADCAST = 1 << 10,
   HOOK_BACKPRESSURE = 1 << 11,
+  HOOK_SUSPEND = 1 << 12,
+  HOOK_RESUME = 1 << 13,
 };
 
 enum {

@@ -37,6 +37,8 @@ struct Room {
   uint32_t *members;  // peer ids; owned
   uint32_t count;
   uint32_t capacity;  // allocated
+  uint32_t away;      // members that are suspended
+  uint32_t lossy;     // unreliable messages to it so far, modulo 2^32
   Relay *relay;
   Timer timer;  // auto_delete
   Ticker ticker;

@@ -11,7 +11,7 @@
 static const Peer *find_peer(const Relay *relay, uint32_t id) {
   const Peer *peer = session_find(relay->session, id);
   if (!peer) return NULL;
-  return peer->state == PEER_CONNECTED || peer->state == PEER_CONNECTING ? peer : NULL;
+  return peer_is_there(peer) || peer->state == PEER_CONNECTING ? peer : NULL;
 }
 
 // A room that is open, or will be when the handler ends.

@@ -19,7 +19,9 @@ static void make_uuid(Net *net, uint8_t uuid[UUID_SIZE]) {
 }
 
 static bool is_full(const Session *session) {
-  return session->connected + session->connecting >= session->limits.max_clients;
+  // A suspended peer keeps its place.
+  return session->connected + session->suspended + session->connecting >=
+         session->limits.max_clients;
 }
 
 // --- Admission ---
@@ -27,12 +29,13 @@ static bool is_full(const Session *session) {
 // Why a new connection may not even say HELLO, or NULL.
 static const char *admission_fault(Session *session, const ConnInfo *info) {
   const SessionLimits *limits = &session->limits;
+  uint64_t max_here = limits->max_clients_per_address;
+  // Who comes back may come while the lost connection still counts; HELLO tells.
+  if (info->framing == FRAMING_PACKETS && limits->resume_timeout_ms > 0) max_here *= 2;
   if ((uint64_t)session->open >= (uint64_t)limits->max_clients + SESSION_SPARE)
     return SERVER_FULL;
   if (info->framing == FRAMING_LINES && is_full(session)) return SERVER_FULL;
-  if (limits->max_clients_per_address > 0 &&
-      session_count_address(session, info->address, 0) >=
-          limits->max_clients_per_address)
+  if (max_here > 0 && session_count_address(session, info->address, 0) >= max_here)
     return ADDRESS_FULL;
   return NULL;
 }
@@ -44,7 +47,7 @@ static void refuse_conn(Session *session, ConnId conn, const ConnInfo *info,
            log_str("reason", code_name(CODE_SERVER_FULL)), log_str("text", why));
   send_code(session, conn, info->framing, CONTROL_REJECTED, NULL, CODE_SERVER_FULL,
             why);
-  net_close(session->net, conn);
+  net_end(session->net, conn, CODE_SERVER_FULL, why);
 }
 
 static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
@@ -58,9 +61,11 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->owner = session;
   peer->state = PEER_HANDSHAKE;
   peer->framing = (uint8_t)info->framing;
+  peer->transport = info->transport;
   memcpy(peer->address, info->address, sizeof peer->address);
   make_uuid(session->net, peer->session);
-  peer->last_packet_ms = peer->rate_at_ms = net_now_ms(session->net);
+  peer->rate_at_ms = net_now_ms(session->net);
+  peer->last_packet_ms = info->since_ms;
   peer->rate_tokens = 2.0 * session->limits.rate_limit;
   session->open++;
   session_count_address(session, peer->address, 1);
@@ -108,7 +113,8 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
 
 // --- HELLO ---
 
-static const char *hello_fault(const Session *session, const Hello *hello, Code *code) {
+// Why nobody can talk to this client, or NULL.
+static const char *version_fault(const Hello *hello, Code *code) {
   if (hello->version != PROTOCOL_VERSION) {
     *code = CODE_VERSION_MISMATCH;
     return "this server speaks version 1";
@@ -117,11 +123,20 @@ static const char *hello_fault(const Session *session, const Hello *hello, Code 
     *code = CODE_HASH_MISMATCH;
     return "this server's protocol hash is 0";
   }
+  return NULL;
+}
+
+// Why this one cannot begin a session, or NULL.
+static const char *entry_fault(Session *session, const Peer *peer, const Hello *hello,
+                               Code *code) {
+  uint32_t max_here = session->limits.max_clients_per_address;
   if (!text_is_name(hello->name.bytes, hello->name.size)) {
     *code = CODE_PROTOCOL;
     return "names are " TEXT_NAME_RULE;
   }
   *code = CODE_SERVER_FULL;
+  if (max_here > 0 && session_count_address(session, peer->address, 0) > max_here)
+    return ADDRESS_FULL;
   return is_full(session) ? SERVER_FULL : NULL;
 }
 
@@ -138,10 +153,10 @@ static Packet hello_of(const Peer *peer) {
   return (Packet){.flags = peer->hello_flags, .ref = peer->hello_ref};
 }
 
-static void refuse(Session *session, Peer *peer, Code code, const char *reason) {
+void handshake_refuse(Session *session, Peer *peer, Code code, const char *reason) {
   Packet hello = hello_of(peer);
   send_code(session, peer->conn, peer->framing, CONTROL_REJECTED, &hello, code, reason);
-  net_close(session->net, peer->conn);
+  net_end(session->net, peer->conn, code, reason);
   peer_end(session, peer, "refused", code, reason);
 }
 
@@ -158,9 +173,11 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
   peer->hello_flags = packet->flags;
   peer->hello_ref = packet->ref;
   Code code;
-  const char *why = hello_fault(session, &hello, &code);
+  const char *why = version_fault(&hello, &code);
+  if (!why && resume_take(session, peer, &hello)) return;
+  if (!why) why = entry_fault(session, peer, &hello, &code);
   if (why) {
-    refuse(session, peer, code, why);
+    handshake_refuse(session, peer, code, why);
     return;
   }
   take_hello(peer, &hello);
@@ -169,19 +186,23 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
 
 // --- The answer ---
 
-static void send_welcome(Session *session, Peer *peer) {
+void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
+                       bool is_resumed) {
   Welcome welcome = {
       .peer = peer->id,
       .session = peer->session,
+      .resume_token = peer->token_now,
+      .is_resumed = is_resumed,
+      .reliable_received = reliable_tell(&peer->stream),
       .server_time_us = net_unix_us(session->net),
       .max_payload = session->limits.max_payload,
       .ping_interval_ms = session->limits.ping_interval_ms,
       .tick_rate = session->limits.tick_rate,
   };
-  Packet hello = hello_of(peer);
   session->scratch.size = 0;
   control_welcome(&session->scratch, &welcome);
-  send_control(session, peer, CONTROL_WELCOME, &hello, &session->scratch);
+  send_control(session, peer, CONTROL_WELCOME, hello, &session->scratch);
+  dev_greet(session, peer, is_resumed);
 }
 
 static void send_greeting(Session *session, Peer *peer) {
@@ -192,6 +213,12 @@ static void send_greeting(Session *session, Peer *peer) {
                     PRIORITY_CRITICAL, 0, OUT_KEEP);
 }
 
+static void begin_session(Session *session, Peer *peer) {
+  Packet hello = hello_of(peer);
+  resume_begin(session, peer);
+  handshake_welcome(session, peer, &hello, false);
+}
+
 bool session_accept(Session *session, uint32_t id) {
   Peer *peer = session_find(session, id);
   if (!peer || peer->state != PEER_CONNECTING) return false;
@@ -200,13 +227,13 @@ bool session_accept(Session *session, uint32_t id) {
   session->connected++;
   session->stats.accepted++;
   if (peer->framing == FRAMING_PACKETS)
-    send_welcome(session, peer);
+    begin_session(session, peer);
   else
     send_greeting(session, peer);
   log_info("connected", log_num("peer", id),
            log_bytes("name", peer->name, peer->name_size),
            log_str("address", peer->address),
-           log_str("transport", peer->framing == FRAMING_PACKETS ? "tcp" : "text"));
+           log_str("transport", peer->transport));
   keepalive_start(session, peer);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
   net_release(session->net, peer->conn);
@@ -215,5 +242,6 @@ bool session_accept(Session *session, uint32_t id) {
 
 void session_reject(Session *session, uint32_t id, Code code, const char *reason) {
   Peer *peer = session_find(session, id);
-  if (peer && peer->state == PEER_CONNECTING) refuse(session, peer, code, reason);
+  if (peer && peer->state == PEER_CONNECTING)
+    handshake_refuse(session, peer, code, reason);
 }

@@ -14,11 +14,17 @@ struct Session {
   Net *net;         // not owned
   Slots peers;      // Peer by id; owned
   Names addresses;  // open connections by address
-  uint32_t open;    // peers that are not PEER_CLOSED
+  Names tokens;     // peer ids by resume token
+  uint32_t open;    // peers that have a connection
+  uint32_t visitors;  // connections that are no peers
   uint32_t connecting;
   uint32_t connected;
-  bool is_down;  // after session_shutdown
+  uint32_t suspended;
+  uint32_t resumable;  // sessions for which RELIABLE packets are kept
+  size_t kept_bytes;   // of these packets
+  bool is_down;        // after session_shutdown
   SessionStats stats;
+  char *dev_error;  // see session_set_dev_error; owned
   Buf scratch;  // for one payload or line at a time
 };
 
@@ -29,8 +35,22 @@ struct Session {
 void peer_end(Session *session, Peer *peer, const char *message, Code code,
               const char *text);
 
-/// How many open connections come from `address`, after adding `change` to it.
+/// The peer's line is lost: it is suspended where that can be, else it ends. With `text`
+/// the connection is still there, and is told.
+void peer_lose(Session *session, Peer *peer, Code code, const char *text);
+
+/// Frees a peer that nothing counts any more.
+void peer_free(Session *session, Peer *peer);
+
+/// How many connections and suspended sessions come from `address`, after adding
+/// `change` to it.
 uint32_t session_count_address(Session *session, const char *address, int change);
+
+// --- visitors.c ---
+
+/// NetEvents.enter and leave.
+const char *visitors_enter(void *data, const char *address);
+void visitors_leave(void *data, const char *address);
 
 // --- handshake.c ---
 
@@ -39,6 +59,56 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info);
 
 /// The first packet of a connection.
 void handshake_packet(Session *session, Peer *peer, const Packet *packet);
+
+/// WELCOME, with a new resume token where sessions can be resumed.
+void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
+                       bool is_resumed);
+
+/// REJECTED, and the end of a peer that is not connected.
+void handshake_refuse(Session *session, Peer *peer, Code code, const char *reason);
+
+// --- resume.c ---
+
+/// Gives a new session its first token.
+void resume_begin(Session *session, Peer *peer);
+
+/// Forgets the tokens and what is kept; the session cannot be resumed any more.
+void resume_end(Session *session, Peer *peer);
+
+/// A connected peer whose connection is gone waits.
+void resume_suspend(Session *session, Peer *peer, Code code);
+
+/// Whether `hello`, on the connection of `newcomer`, resumes a session; then it has
+/// done so or has been refused, and `newcomer` is gone.
+bool resume_take(Session *session, Peer *newcomer, const Hello *hello);
+
+/// The peer has sent something on the connection that resumed its session: it knows the
+/// next token, and the one before is used up.
+void resume_confirm(Session *session, Peer *peer);
+
+/// When a suspended peer has waited long enough.
+uint64_t resume_ends(const Session *session, const Peer *peer);
+
+// --- stream.c ---
+
+#define STREAM_FULL_TEXT "too many reliable packets wait to be acknowledged"
+
+/// A RELIABLE packet has come.
+void stream_note(Session *session, Peer *peer, const Packet *packet);
+
+/// ACK from the peer.
+void stream_ack(Session *session, Peer *peer, const Packet *packet);
+
+/// ACK to the peer, at `place` in what it is sent.
+void stream_tell(Session *session, Peer *peer, Priority place);
+
+/// Sends all that is kept again.
+void stream_resend(Session *session, Peer *peer);
+
+// --- dev.c ---
+
+/// What a peer that has just got its WELCOME has to know.
+void dev_greet(Session *session, Peer *peer, bool is_resumed);
 
 // --- keepalive.c ---
 
@@ -63,6 +133,10 @@ void keepalive_pong(Peer *peer, uint64_t value);
 /// `request` where that is not NULL and carries REQUEST.
 void send_control(Session *session, Peer *peer, ControlType type, const Packet *request,
                   const Buf *payload);
+
+/// The same anywhere in what the peer is sent.
+void send_control_at(Session *session, Peer *peer, ControlType type, Priority place,
+                     const Packet *request, const Buf *payload);
 
 /// `! Code: text` or the control packet `type` (REJECTED, CLOSING, ERROR) to a
 /// connection.

@@ -11,18 +11,23 @@ static bool is_pinged(const Session *session, const Peer *peer) {
          session->limits.ping_interval_ms > 0;
 }
 
-// When the peer is closed for having sent nothing.
+// When the peer is closed for having sent nothing, or for not having come back.
 static uint64_t silence_ends(const Session *session, const Peer *peer) {
+  if (peer->state == PEER_SUSPENDED) return resume_ends(session, peer);
   uint32_t limit = peer->state == PEER_HANDSHAKE ? session->limits.handshake_timeout_ms
                                                  : session->limits.idle_timeout_ms;
   return limit > 0 ? peer->last_packet_ms + limit : UINT64_MAX;
 }
 
 static void on_silence(Session *session, Peer *peer) {
-  if (peer->state == PEER_HANDSHAKE)
+  if (peer->state == PEER_HANDSHAKE) {
     session_kick(session, peer, CODE_HANDSHAKE_TIMEOUT, "no HELLO in time");
-  else
-    session_kick(session, peer, CODE_IDLE_TIMEOUT, "nothing came for too long");
+  } else if (peer->state == PEER_SUSPENDED) {
+    session->stats.expired++;
+    session_kick(session, peer, (Code)peer->lost_code, "nobody resumed the session");
+  } else {
+    peer_lose(session, peer, CODE_IDLE_TIMEOUT, "nothing came for too long");
+  }
 }
 
 static void send_ping(Session *session, Peer *peer, uint64_t now_ms) {
@@ -48,13 +53,19 @@ static void on_timer(void *data, uint64_t now_ms) {
                peer);
     return;
   }
+  if (peer->is_overfull) {
+    session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);
+    return;
+  }
   if (now_ms >= silence_ends(session, peer)) {
     on_silence(session, peer);
     return;
   }
+  if (peer->ack_due_ms > 0 && now_ms >= peer->ack_due_ms)
+    stream_tell(session, peer, PRIORITY_CRITICAL);
   if (is_pinged(session, peer) && now_ms >= peer->next_ping_ms) {
     if (peer->is_ping_due) {
-      session_kick(session, peer, CODE_PING_TIMEOUT, "no PONG before the next PING");
+      peer_lose(session, peer, CODE_PING_TIMEOUT, "no PONG before the next PING");
       return;
     }
     send_ping(session, peer, now_ms);
@@ -75,6 +86,8 @@ void keepalive_arm(Session *session, Peer *peer) {
     uint64_t ping_ms = ping_batch(session, peer->next_ping_ms);
     if (ping_ms < due_ms) due_ms = ping_ms;
   }
+  if (peer->ack_due_ms > 0 && peer->ack_due_ms < due_ms) due_ms = peer->ack_due_ms;
+  if (peer->is_overfull) due_ms = net_now_ms(session->net);
   if (due_ms == UINT64_MAX)
     timers_stop(net_timers(session->net), &peer->timer);
   else

@@ -49,8 +49,13 @@ static void count_out(Peer *peer, uint64_t bytes) {
 
 void send_control(Session *session, Peer *peer, ControlType type, const Packet *request,
                   const Buf *payload) {
+  send_control_at(session, peer, type, PRIORITY_CRITICAL, request, payload);
+}
+
+void send_control_at(Session *session, Peer *peer, ControlType type, Priority place,
+                     const Packet *request, const Buf *payload) {
   Packet packet = control_packet(type, request, payload);
-  write_control(session, peer->conn, &packet, PRIORITY_CRITICAL);
+  write_control(session, peer->conn, &packet, place);
   count_out(peer, PACKET_HEADER_SIZE + (uint64_t)packet.length);
 }
 
@@ -91,20 +96,33 @@ void session_error(Session *session, Peer *peer, const Packet *request, Code cod
   count_out(peer, session->scratch.size + extra);
 }
 
+static void keep(Session *session, Peer *peer, const Out *out) {
+  Blob *blob = session_blob(session, out);
+  session_keep(session, peer, blob);
+  blob_unref(blob);
+}
+
 void session_send(Session *session, Peer *peer, const Packet *packet,
                   const void *prefix, uint32_t prefix_size, uint64_t key,
                   uint8_t out_flags) {
-  if (peer->state != PEER_CONNECTED || peer->framing != FRAMING_PACKETS) return;
+  bool is_reliable = packet->flags & PACKET_RELIABLE;
+  if (!peer_is_there(peer) || peer->framing != FRAMING_PACKETS) return;
+  if (peer->state == PEER_SUSPENDED && !is_reliable) return;
+  uint8_t header[PACKET_HEADER_SIZE];
   Packet whole = *packet;
   whole.length = prefix_size + packet->length;
+  packet_write_header(header, &whole);
   Out out = {
-      .parts = {NULL, prefix, packet->payload},
-      .sizes = {0, prefix_size, packet->length},
+      .parts = {header, prefix, packet->payload},
+      .sizes = {sizeof header, prefix_size, packet->length},
       .priority = packet->priority,
       .flags = out_flags,
       .key = key,
   };
-  write_packet(session, peer->conn, &whole, &out);
+  session_place_reliable(&out, packet->flags);
+  if (is_reliable && peer->is_resumable) keep(session, peer, &out);
+  if (peer->state == PEER_SUSPENDED) return;
+  net_write(session->net, peer->conn, &out);
   count_out(peer, PACKET_HEADER_SIZE + (uint64_t)whole.length);
 }
 

@@ -17,13 +17,15 @@ Session *session_new(const SessionLimits *limits, const SessionEvents *events,
   session->events = *events;
   session->data = data;
   names_init(&session->addresses);
+  names_init(&session->tokens);
   return session;
 }
 
 void session_attach(Session *session, Net *net) { session->net = net; }
 
-static void free_peer(Session *session, Peer *peer) {
+void peer_free(Session *session, Peer *peer) {
   assert(peer->rooms == NULL);
+  resume_end(session, peer);
   timers_stop(net_timers(session->net), &peer->timer);
   slots_remove(&session->peers, peer->id);
   mem_free(peer->token);
@@ -33,10 +35,12 @@ static void free_peer(Session *session, Peer *peer) {
 void session_free(Session *session) {
   Peer *peer;
   for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
-    free_peer(session, peer);
+    peer_free(session, peer);
   slots_deinit(&session->peers);
   names_deinit(&session->addresses);
+  names_deinit(&session->tokens);
   buf_deinit(&session->scratch);
+  mem_free(session->dev_error);
   mem_free(session);
 }
 
@@ -59,7 +63,12 @@ Peer *session_next(const Session *session, uint32_t *cursor) {
 
 uint32_t session_count(const Session *session) { return session->connected; }
 
-SessionStats session_stats(const Session *session) { return session->stats; }
+SessionStats session_stats(const Session *session) {
+  SessionStats stats = session->stats;
+  stats.waiting = session->suspended;
+  stats.kept_bytes = session->kept_bytes;
+  return stats;
+}
 
 uint32_t session_count_address(Session *session, const char *address, int change) {
   size_t size = strlen(address);
@@ -74,39 +83,64 @@ uint32_t session_count_address(Session *session, const char *address, int change
 
 // --- The end of a peer ---
 
-void peer_end(Session *session, Peer *peer, const char *message, Code code,
-              const char *text) {
-  bool was_connected = peer->state == PEER_CONNECTED;
-  assert(peer->state != PEER_CLOSED && (unsigned)code < SESSION_CODES);
+static void uncount(Session *session, const Peer *peer, Code code) {
+  if (peer->state == PEER_SUSPENDED) {  // its connection was counted when it ended
+    session->suspended--;
+    return;
+  }
   if (peer->state == PEER_CONNECTING) session->connecting--;
-  if (was_connected) session->connected--;
+  if (peer->state == PEER_CONNECTED) session->connected--;
   session->open--;
   session->stats.ended[code]++;
+}
+
+static void say_closing(Session *session, const Peer *peer, Code code,
+                        const char *text) {
+  if (peer->state == PEER_SUSPENDED) return;
+  if (text)
+    send_code(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, code, text);
+  net_end(session->net, peer->conn, code, text);
+}
+
+void peer_end(Session *session, Peer *peer, const char *message, Code code,
+              const char *text) {
+  bool was_there = peer_is_there(peer);
+  assert(peer->state != PEER_CLOSED && (unsigned)code < SESSION_CODES);
+  uncount(session, peer, code);
   session_count_address(session, peer->address, -1);
   timers_stop(net_timers(session->net), &peer->timer);
+  resume_end(session, peer);
   peer->state = PEER_CLOSED;
   peer->conn = 0;
   log_info(message, log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size),
            log_str("address", peer->address), log_str("reason", code_name(code)),
            text ? log_str("text", text) : (LogField){0});
-  if (was_connected)
+  if (was_there)
     session->events.disconnect(session->data, peer, code);
   else
-    free_peer(session, peer);
+    peer_free(session, peer);
+}
+
+void peer_lose(Session *session, Peer *peer, Code code, const char *text) {
+  bool can_wait = peer->state == PEER_CONNECTED && peer->is_resumable &&
+                  session->limits.resume_timeout_ms > 0;
+  if (text) say_closing(session, peer, code, text);
+  if (can_wait)
+    resume_suspend(session, peer, code);
+  else
+    peer_end(session, peer, "disconnected", code, text);
 }
 
 void session_kick(Session *session, Peer *peer, Code code, const char *text) {
   if (peer->state == PEER_CLOSED) return;
-  if (text)
-    send_code(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, code, text);
-  net_close(session->net, peer->conn);
+  say_closing(session, peer, code, text);
   peer_end(session, peer, "disconnected", code, text);
 }
 
 void session_forget(Session *session, Peer *peer) {
   assert(peer->state == PEER_CLOSED);
-  free_peer(session, peer);
+  peer_free(session, peer);
 }
 
 void session_shutdown(Session *session, Code code, const char *text) {
@@ -141,11 +175,6 @@ static void on_pong(Session *session, Peer *peer, const Packet *packet) {
   keepalive_pong(peer, value);
 }
 
-static void on_ack(Session *session, Peer *peer, const Packet *packet) {
-  uint32_t count;
-  if (control_read_u32(packet, &count) < 0) malformed(session, peer, "malformed ACK");
-}
-
 static void on_bye(Session *session, Peer *peer, const Packet *packet) {
   if (control_read_empty(packet) < 0) {
     malformed(session, peer, "malformed BYE");
@@ -167,7 +196,7 @@ static bool on_own_control(Session *session, Peer *peer, const Packet *packet) {
       on_pong(session, peer, packet);
       return true;
     case CONTROL_ACK:
-      on_ack(session, peer, packet);
+      stream_ack(session, peer, packet);
       return true;
     case CONTROL_BYE:
       on_bye(session, peer, packet);
@@ -188,9 +217,13 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
   Session *session = data;
   Peer *peer = conn_data;
   if (!note(session, peer, PACKET_HEADER_SIZE + (uint64_t)packet->length)) return;
-  if (peer->state == PEER_HANDSHAKE)
+  if (peer->state == PEER_HANDSHAKE) {
     handshake_packet(session, peer, packet);
-  else if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
+    return;
+  }
+  if (packet->flags & PACKET_RELIABLE) stream_note(session, peer, packet);
+  if (peer->has_last_token) resume_confirm(session, peer);
+  if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
     session->events.packet(session->data, peer, packet);
 }
 
@@ -215,11 +248,13 @@ static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped
 }
 
 static void on_close(void *data, void *conn_data, Code code) {
-  peer_end(data, conn_data, "disconnected", code, NULL);
+  peer_lose(data, conn_data, code, NULL);
 }
 
 NetEvents session_net_events(void) {
   return (NetEvents){
+      .enter = visitors_enter,
+      .leave = visitors_leave,
       .open = handshake_open,
       .packet = on_packet,
       .line = on_line,

@@ -1,5 +1,6 @@
 // Peers: from the first bytes of a connection (HELLO, or nothing at all for text peers)
-// through keepalive to the one reason that ends it. Knows nothing of rooms.
+// through keepalive, a lost line and its resumption to the one reason that ends it.
+// Knows nothing of rooms.
 #pragma once
 
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include "wire/code.h"
 #include "wire/control.h"
 #include "wire/packet.h"
+#include "wire/reliable.h"
 
 typedef struct Session Session;
 
@@ -19,21 +21,25 @@ typedef enum PeerState {
   PEER_HANDSHAKE,   // no HELLO yet
   PEER_CONNECTING,  // HELLO is good; the script is being asked
   PEER_CONNECTED,
-  PEER_CLOSED,  // the connection is gone; readable until session_forget
+  PEER_SUSPENDED,  // the line is lost, the session waits for a HELLO that resumes it
+  PEER_CLOSED,     // the session is over; readable until session_forget
 } PeerState;
 
 /// A peer's place in one room; the relay's.
 typedef struct RoomRef {
   uint32_t room;
   uint32_t place;  // index in the room's members
+  uint32_t lossy;  // the room's count of unreliable messages when the peer went away
+  bool is_away;    // the peer is suspended, and counted as such by the room
 } RoomRef;
 
 typedef struct Peer {
   uint32_t id;
-  ConnId conn;  // 0 once closed
+  ConnId conn;  // 0 while suspended and once closed
   Session *owner;
   uint8_t state;    // PeerState
   uint8_t framing;  // Framing: lines mean a text peer
+  const char *transport;  // see ConnInfo
   uint8_t name_size;
   bool is_ping_due;     // a PING is out and not answered
   uint8_t hello_flags;  // of the HELLO, which WELCOME or REJECTED answers
@@ -53,12 +59,22 @@ typedef struct Peer {
   uint64_t packets_in, bytes_in;
   uint64_t packets_out, bytes_out;  // sent to it alone, not to a room it is in
   uint64_t dropped;
+  // Of a session that can be resumed.
+  bool is_resumable;
+  bool has_last_token;  // the token that made this connection still counts, too
+  bool is_overfull;     // more RELIABLE packets wait than may; about to end
+  uint8_t lost_code;    // Code: why the line was lost
+  uint8_t token_now[UUID_SIZE], token_last[UUID_SIZE];
+  uint64_t lost_ms;     // when that was
+  uint64_t ack_due_ms;  // 0: nothing to acknowledge
+  Reliable stream;
   // The relay's part.
   RoomRef *rooms;  // in the order of joining; owned by the relay
   uint16_t room_count, room_capacity;
   bool is_gone;        // its disconnect has taken its turn: it is in no room any more
   uint32_t queued;     // events that wait for the drain; later packets wait behind them
   uint32_t last_room;  // joined last; where plain lines of a text peer go
+  uint32_t left_out;   // of the broadcast of that number
   uint64_t next_warn_ms;  // when the log may say again that messages were dropped
 } Peer;
 
@@ -73,21 +89,36 @@ typedef struct SessionLimits {
   uint32_t idle_timeout_ms;  // 0: off, as for the next two
   uint32_t ping_interval_ms;
   uint32_t handshake_timeout_ms;
-  uint32_t rate_limit;  // packets a second; 0: off
-  uint16_t tick_rate;   // told in WELCOME
+  uint32_t resume_timeout_ms;  // how long a lost session waits; 0: none does
+  uint32_t rate_limit;         // packets a second; 0: off
+  uint16_t tick_rate;          // told in WELCOME
 } SessionLimits;
 
 enum {
   SESSION_HELLO_MAX = 4096,  // payload bytes before a peer is known
   SESSION_SPARE = 64,  // connections past max_clients that may be refused politely
   SESSION_CODES = CODE_ROOM_FULL + 1,
+  SESSION_KEPT_BYTES = 8 << 20,    // RELIABLE bytes that may wait for one peer's ACK,
+  SESSION_KEPT_TOTAL = 256 << 20,  // until so many wait for all of them:
+  SESSION_KEPT_SHARE = 128 << 10,  // then no more for each than this
 };
 
 typedef struct SessionStats {
   uint64_t opened;                // connections that came
   uint64_t accepted;              // peers that became connected
-  uint64_t ended[SESSION_CODES];  // ends of all these, refusals included, by Code
+  uint64_t ended[SESSION_CODES];  // ends of connections, refusals included, by Code
+  uint64_t suspended;             // lines lost by sessions that waited
+  uint64_t resumed;               // of these, taken up again
+  uint64_t expired;               // or over because nobody came in time
+  uint32_t waiting;               // suspended now
+  size_t kept_bytes;              // RELIABLE packets that wait for ACKs
 } SessionStats;
+
+/// What a peer missed, as a session is resumed.
+typedef struct Resumption {
+  uint64_t away_ms;  // since the line was found lost
+  uint32_t resent;   // RELIABLE packets that are sent again
+} Resumption;
 
 /// What the session tells the relay. `data` is what session_new was given.
 typedef struct SessionEvents {
@@ -101,9 +132,16 @@ typedef struct SessionEvents {
   /// See NetEvents.drops.
   void (*drops)(void *data, Peer *peer, uint32_t tag, uint32_t dropped,
                 uint32_t queued);
-  /// A connected peer is gone (PEER_CLOSED). The relay calls session_forget when it is
-  /// done with it. A peer that was never accepted ends without this.
+  /// A connected or suspended peer is gone (PEER_CLOSED). The relay calls
+  /// session_forget when it is done with it. A peer that was never accepted ends without
+  /// this.
   void (*disconnect)(void *data, Peer *peer, Code reason);
+  /// A connected peer has lost its line (PEER_SUSPENDED); `resume` or `disconnect`
+  /// follows.
+  void (*suspend)(void *data, Peer *peer, Code reason);
+  /// It is back (PEER_CONNECTED), on a new connection that has got its WELCOME. What it
+  /// is sent from within goes before the RELIABLE packets that are sent again.
+  void (*resume)(void *data, Peer *peer, const Resumption *resumption);
 } SessionEvents;
 
 /// The session's own NetEvents, to be passed to net_new with the session as data;
@@ -129,7 +167,7 @@ bool session_accept(Session *session, uint32_t peer);
 void session_reject(Session *session, uint32_t peer, Code code, const char *reason);
 
 /// CLOSING (or `! Code: text` for a text peer) and the end, through `disconnect` when
-/// it was connected. With `text` NULL nothing is said. A peer that is closed already is
+/// it was connected or suspended. With `text` NULL nothing is said. A peer that is closed already is
 /// left alone.
 void session_kick(Session *session, Peer *peer, Code code, const char *text);
 
@@ -145,6 +183,11 @@ Peer *session_next(const Session *session, uint32_t *cursor);
 /// Peers in PEER_CONNECTED.
 uint32_t session_count(const Session *session);
 
+/// Whether a peer is connected, or will be again if it comes back in time.
+static inline bool peer_is_there(const Peer *peer) {
+  return peer->state == PEER_CONNECTED || peer->state == PEER_SUSPENDED;
+}
+
 SessionStats session_stats(const Session *session);
 
 /// CLOSING to everyone and the end of every peer; connections that arrive later are
@@ -158,7 +201,9 @@ void session_error(Session *session, Peer *peer, const Packet *request, Code cod
                    const char *text);
 
 /// One packet to one peer; nothing to a text peer. `prefix` (may be NULL) goes before
-/// the payload and is counted in the length that is sent.
+/// the payload and is counted in the length that is sent. A RELIABLE one is kept until
+/// it is acknowledged, waits while the peer is suspended, and takes the place that all
+/// of them have (session_place_reliable).
 void session_send(Session *session, Peer *peer, const Packet *packet,
                   const void *prefix, uint32_t prefix_size, uint64_t key,
                   uint8_t out_flags);
@@ -171,3 +216,31 @@ void session_send_framed(Session *session, Peer *peer, const Buf *packets,
 /// One line to a text peer, nothing to others; `text` without end of line.
 void session_send_line(Session *session, Peer *peer, const char *text, size_t size,
                        uint8_t priority, uint64_t key, uint8_t out_flags);
+
+// --- While a game is being made ---
+
+/// What is wrong with the game now: every WebSocket peer is shown it, those that come
+/// later too, until the next call. "": nothing is. NULL: nobody is making anything, and
+/// nobody is told anything.
+void session_set_dev_error(Session *session, const char *text);
+
+/// Tells every WebSocket peer that a file of its page has changed; `path` is relative to
+/// the folder that is served.
+void session_tell_asset(Session *session, const char *path);
+
+// --- RELIABLE packets to many ---
+
+/// Whether some peer may have to be sent RELIABLE packets again.
+bool session_keeps(const Session *session);
+
+/// The whole packet of `out`, to be kept for those who get it; blob_unref it then.
+Blob *session_blob(Session *session, const Out *out);
+
+/// Keeps a RELIABLE packet that the peer is sent by other means (or would be, were it
+/// not suspended). Nothing for a peer whose session cannot be resumed. A peer for which
+/// too much waits ends as a SlowConsumer, later: nothing changes during the call.
+void session_keep(Session *session, Peer *peer, Blob *packet);
+
+/// Gives a RELIABLE packet its place in the stream: all of them keep one order, whatever
+/// their priorities, and none is dropped or replaced. Other packets are left as they are.
+void session_place_reliable(Out *out, uint8_t packet_flags);

@@ -39,7 +39,8 @@ static void priority_and_reliable_are_carried(void **state) {
   const Sent *sent = expect_relayed(world, bob, lobby, ann.id, "x");
   expect_no_answer(sent);
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE);
-  assert_int_equal(sent->priority, PRIORITY_HIGH);
+  assert_int_equal(sent->packet.priority, PRIORITY_HIGH);
+  assert_int_equal(sent->priority, PRIORITY_NORMAL);  // the one place of all reliable
   assert_int_equal(sent->flags, OUT_KEEP);
   expect_quiet(world, ann);
 }

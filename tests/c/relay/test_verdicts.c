@@ -222,7 +222,8 @@ static void a_watched_broadcast_waits_for_the_verdict(void **state) {
   const Sent *sent = expect_relayed(world, duel.bob, duel.room, duel.ann.id, "changed");
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE);
   assert_int_equal(sent->packet.ref, 0);
-  assert_int_equal(sent->priority, PRIORITY_HIGH);
+  assert_int_equal(sent->packet.priority, PRIORITY_HIGH);
+  assert_int_equal(sent->priority, PRIORITY_NORMAL);
   expect_quiet(world, duel.ann);
 }
 

@@ -13,12 +13,14 @@ typedef struct World {
   SessionLimits limits;
   Answer answer;
   uint32_t connects, disconnects, packets, lines, drops;
-  uint32_t peer;         // of the last call
-  Code reason;           // of the last disconnect
-  Packet packet;         // the last one; its payload is not valid
-  char line[256];        // the last one
-  uint32_t dropped_tag;  // of the last drops
-  size_t live;           // allocations before it began
+  uint32_t peer;  // of the last call
+  uint32_t suspends, resumes;
+  Resumption resumption;  // the last one
+  Code reason;            // of the last disconnect or suspend
+  Packet packet;          // the last one; its payload is not valid
+  char line[256];         // the last one
+  uint32_t dropped_tag;   // of the last drops
+  size_t live;            // allocations before it began
 } World;
 
 static inline void on_connect(void *data, Peer *peer) {
@@ -64,6 +66,22 @@ static inline void on_disconnect(void *data, Peer *peer, Code reason) {
   session_forget(world->session, peer);
 }
 
+static inline void on_suspend(void *data, Peer *peer, Code reason) {
+  World *world = data;
+  world->suspends++;
+  world->peer = peer->id;
+  world->reason = reason;
+  assert_int_equal(peer->state, PEER_SUSPENDED);
+}
+
+static inline void on_resume(void *data, Peer *peer, const Resumption *resumption) {
+  World *world = data;
+  world->resumes++;
+  world->peer = peer->id;
+  world->resumption = *resumption;
+  assert_int_equal(peer->state, PEER_CONNECTED);
+}
+
 static inline int set_up(void **state) {
   log_set_level(LOG_OFF);
   size_t live = mem_live();
@@ -77,7 +95,8 @@ static inline int set_up(void **state) {
       .handshake_timeout_ms = 5000,
       .tick_rate = 20,
   };
-  SessionEvents events = {on_connect, on_packet, on_line, on_drops, on_disconnect};
+  SessionEvents events = {on_connect,    on_packet,  on_line,  on_drops,
+                          on_disconnect, on_suspend, on_resume};
   NetEvents net_events = session_net_events();
   world->session = session_new(&world->limits, &events, world);
   world->net = net_new(&(NetLimits){0}, &net_events, world->session);

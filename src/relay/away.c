@@ -1,0 +1,71 @@
+// Members whose line is lost: they keep their place in their rooms, what is RELIABLE
+// waits for them, what is not is counted as missed.
+
+#include "relay/internal.h"
+
+// --- Going and coming ---
+
+void away_suspend(void *data, Peer *peer, Code reason) {
+  Relay *relay = data;
+  for (uint32_t i = 0; i < peer->room_count; i++) {
+    RoomRef *ref = &peer->rooms[i];
+    Room *room = relay_room(relay, ref->room);
+    ref->is_away = true;
+    ref->lossy = room->lossy;
+    room->away++;
+  }
+  if (relay->game_hooks & HOOK_SUSPEND)
+    relay_emit(relay, &(Event){.type = EVENT_SUSPEND, .peer = peer->id, .a = reason});
+}
+
+static void come_back(Relay *relay, Peer *peer, RoomRef *ref,
+                      const Resumption *resumption) {
+  Room *room = relay_room(relay, ref->room);
+  ref->is_away = false;
+  room->away--;
+  announce_again(relay, room, peer);
+  member_join_group(relay, room, peer);
+  if (room->kind.hooks & HOOK_RESUME)
+    relay_emit(relay, &(Event){.type = EVENT_RESUME,
+                               .peer = peer->id,
+                               .room = room->id,
+                               .ref = (uint16_t)resumption->resent,
+                               .a = (uint32_t)resumption->away_ms,
+                               .b = room->lossy - ref->lossy});
+}
+
+void away_resume(void *data, Peer *peer, const Resumption *resumption) {
+  Relay *relay = data;
+  all_add(relay, peer);
+  for (uint32_t i = 0; i < peer->room_count; i++)
+    come_back(relay, peer, &peer->rooms[i], resumption);
+}
+
+// --- What waits, and what is missed ---
+
+static void keep(Relay *relay, Peer *peer, const Out *out, Blob **blob) {
+  if (!peer->is_resumable || peer->left_out == relay->broadcast_number) return;
+  if (!*blob) *blob = session_blob(relay->session, out);
+  session_keep(relay->session, peer, *blob);
+}
+
+void away_keep(Relay *relay, const Room *room, const Out *out) {
+  if (!session_keeps(relay->session)) return;
+  Blob *blob = NULL;
+  Peer *peer;
+  if (room)
+    for (uint32_t i = 0; i < room->count; i++)
+      keep(relay, session_find(relay->session, room->members[i]), out, &blob);
+  else
+    for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));)
+      if (peer_is_there(peer)) keep(relay, peer, out, &blob);
+  if (blob) blob_unref(blob);
+}
+
+void away_leave_out(Relay *relay, Peer *peer, const Room *room, uint8_t packet_flags) {
+  if (peer->left_out == relay->broadcast_number) return;  // named twice
+  peer->left_out = relay->broadcast_number;
+  if (packet_flags & PACKET_RELIABLE || peer->state != PEER_SUSPENDED || !room) return;
+  RoomRef *ref = member_find(peer, room->id);
+  if (ref) ref->lossy++;  // nothing that it misses
+}

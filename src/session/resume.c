@@ -1,0 +1,158 @@
+// Sessions that outlive their connection: a peer whose line is lost waits, and a HELLO
+// with its token on another connection takes it up again. A token is 128 random bits
+// and is looked up by a keyed hash, so that neither guessing nor timing finds one.
+//
+// A WELCOME may be lost together with its connection, and the token in it. So the one
+// that made a connection counts until something has come on it; then it is used up.
+
+#include <string.h>
+
+#include "base/log.h"
+#include "session/internal.h"
+
+// --- Tokens ---
+
+static void forget_token(Session *session, const uint8_t token[UUID_SIZE]) {
+  names_remove(&session->tokens, (const char *)token, UUID_SIZE);
+}
+
+static uint32_t find_token(const Session *session, const uint8_t token[UUID_SIZE]) {
+  return names_find(&session->tokens, (const char *)token, UUID_SIZE);
+}
+
+static void make_token(Session *session, Peer *peer) {
+  static const uint8_t none[UUID_SIZE];
+  do {
+    net_random(session->net, peer->token_now, UUID_SIZE);
+  } while (memcmp(peer->token_now, none, UUID_SIZE) == 0 ||
+           find_token(session, peer->token_now));
+  names_set(&session->tokens, (const char *)peer->token_now, UUID_SIZE, peer->id);
+}
+
+void resume_confirm(Session *session, Peer *peer) {
+  peer->has_last_token = false;
+  forget_token(session, peer->token_last);
+}
+
+// `used` is one of the peer's tokens. The one that nobody has shown to know goes.
+static void next_token(Session *session, Peer *peer, const uint8_t used[UUID_SIZE]) {
+  if (memcmp(used, peer->token_now, UUID_SIZE) != 0) {
+    forget_token(session, peer->token_now);
+  } else {
+    if (peer->has_last_token) forget_token(session, peer->token_last);
+    memcpy(peer->token_last, used, UUID_SIZE);
+    peer->has_last_token = true;
+  }
+  make_token(session, peer);
+}
+
+// --- Waiting ---
+
+void resume_begin(Session *session, Peer *peer) {
+  if (session->limits.resume_timeout_ms == 0) return;
+  peer->is_resumable = true;
+  session->resumable++;
+  make_token(session, peer);
+}
+
+void resume_end(Session *session, Peer *peer) {
+  reliable_deinit(&peer->stream);
+  if (!peer->is_resumable) return;
+  peer->is_resumable = false;
+  session->resumable--;
+  forget_token(session, peer->token_now);
+  if (peer->has_last_token) resume_confirm(session, peer);
+}
+
+void resume_suspend(Session *session, Peer *peer, Code code) {
+  peer->state = PEER_SUSPENDED;
+  peer->conn = 0;
+  peer->lost_code = (uint8_t)code;
+  peer->lost_ms = net_now_ms(session->net);
+  peer->is_ping_due = false;
+  peer->ack_due_ms = 0;
+  session->open--;
+  session->connected--;
+  session->suspended++;
+  session->stats.ended[code]++;
+  session->stats.suspended++;
+  log_info("suspended", log_num("peer", peer->id),
+           log_bytes("name", peer->name, peer->name_size),
+           log_str("address", peer->address), log_str("reason", code_name(code)));
+  keepalive_arm(session, peer);
+  session->events.suspend(session->data, peer, code);
+}
+
+uint64_t resume_ends(const Session *session, const Peer *peer) {
+  return peer->lost_ms + session->limits.resume_timeout_ms;
+}
+
+// --- Coming back ---
+
+// The old connection of a session that is resumed while it still stands.
+static void replace(Session *session, Peer *peer) {
+  send_code(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, CODE_REPLACED,
+            "the session was resumed on another connection");
+  net_end(session->net, peer->conn, CODE_REPLACED,
+          "the session was resumed on another connection");
+  resume_suspend(session, peer, CODE_REPLACED);
+}
+
+// The connection of `newcomer`, and what is known of it, becomes the peer's.
+static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
+  session_count_address(session, peer->address, -1);
+  memcpy(peer->address, newcomer->address, sizeof peer->address);
+  peer->conn = newcomer->conn;
+  peer->packets_in += newcomer->packets_in;
+  peer->bytes_in += newcomer->bytes_in;
+  peer->state = PEER_CONNECTED;
+  session->suspended--;
+  session->connected++;
+  net_set_data(session->net, peer->conn, peer);
+  net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
+  peer_free(session, newcomer);
+}
+
+static void log_resumed(const Peer *peer, const Resumption *resumption) {
+  log_info("resumed", log_num("peer", peer->id),
+           log_bytes("name", peer->name, peer->name_size),
+           log_str("address", peer->address),
+           log_num("away_ms", (int64_t)resumption->away_ms),
+           log_num("resent", resumption->resent));
+}
+
+static void resume(Session *session, Peer *peer, const Packet *hello) {
+  Resumption resumption = {
+      .away_ms = net_now_ms(session->net) - peer->lost_ms,
+      .resent = reliable_waiting(&peer->stream),
+  };
+  session->stats.resumed++;
+  log_resumed(peer, &resumption);
+  keepalive_start(session, peer);
+  handshake_welcome(session, peer, hello, true);
+  session->events.resume(session->data, peer, &resumption);
+  // The rooms have been told; this says that there are no more.
+  stream_tell(session, peer, PRIORITY_NORMAL);
+  stream_resend(session, peer);
+}
+
+bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
+  Peer *peer = session_find(session, find_token(session, hello->resume_token));
+  if (!peer) return false;
+  if (peer->is_overfull) {
+    session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);
+    return false;
+  }
+  if (!reliable_is_count(&peer->stream, hello->reliable_received)) {
+    handshake_refuse(session, newcomer, CODE_PROTOCOL,
+                     "so many reliable packets cannot have been received");
+    return true;
+  }
+  Packet request = {.flags = newcomer->hello_flags, .ref = newcomer->hello_ref};
+  if (peer->state == PEER_CONNECTED) replace(session, peer);
+  take_conn(session, peer, newcomer);
+  reliable_ack(&peer->stream, hello->reliable_received);
+  next_token(session, peer, hello->resume_token);
+  resume(session, peer, &request);
+  return true;
+}

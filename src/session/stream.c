@@ -1,0 +1,89 @@
+// The RELIABLE packets of a session, both ways: counted as they come and acknowledged,
+// kept as they go until they are. What is kept has the order of the bytes on the line,
+// since all RELIABLE packets have one place among the priorities.
+
+#include <string.h>
+
+#include "session/internal.h"
+
+enum { RESEND_BYTES = 64 << 10 };  // of packets sent again as one message, about
+
+// --- From the peer ---
+
+void stream_note(Session *session, Peer *peer, const Packet *packet) {
+  uint64_t now_ms = net_now_ms(session->net);
+  bool is_much = reliable_receive(&peer->stream, PACKET_HEADER_SIZE + packet->length);
+  uint64_t due_ms = is_much ? now_ms : now_ms + RELIABLE_ACK_MS;
+  if (peer->ack_due_ms > 0 && peer->ack_due_ms <= due_ms) return;
+  peer->ack_due_ms = due_ms;
+  keepalive_arm(session, peer);
+}
+
+void stream_tell(Session *session, Peer *peer, Priority place) {
+  Buf *buf = &session->scratch;
+  peer->ack_due_ms = 0;
+  buf->size = 0;
+  buf_u32(buf, reliable_tell(&peer->stream));
+  send_control_at(session, peer, CONTROL_ACK, place, NULL, buf);
+}
+
+void stream_ack(Session *session, Peer *peer, const Packet *packet) {
+  uint32_t count;
+  if (control_read_u32(packet, &count) < 0)
+    session_kick(session, peer, CODE_PROTOCOL, "malformed ACK");
+  else if (peer->is_resumable && reliable_ack(&peer->stream, count) < 0)
+    session_kick(session, peer, CODE_PROTOCOL,
+                 "ACK of a count that cannot have been received");
+}
+
+// --- To the peer ---
+
+bool session_keeps(const Session *session) { return session->resumable > 0; }
+
+void session_place_reliable(Out *out, uint8_t packet_flags) {
+  if (!(packet_flags & PACKET_RELIABLE)) return;
+  out->flags |= OUT_KEEP;
+  if (out->priority == PRIORITY_CRITICAL) out->flags |= OUT_URGENT;
+  out->priority = PRIORITY_NORMAL;
+  out->key = 0;
+}
+
+Blob *session_blob(Session *session, const Out *out) {
+  uint32_t size = 0;
+  for (int i = 0; i < 3; i++) size += out->sizes[i];
+  Blob *blob = blob_new(size, &session->kept_bytes);
+  uint8_t *at = blob->bytes;
+  for (int i = 0; i < 3; i++) {
+    if (out->sizes[i] > 0) memcpy(at, out->parts[i], out->sizes[i]);
+    at += out->sizes[i];
+  }
+  return blob;
+}
+
+// Many that acknowledge nothing share a total: past it each is held to little.
+static size_t byte_limit(const Session *session) {
+  return session->kept_bytes < SESSION_KEPT_TOTAL ? SESSION_KEPT_BYTES
+                                                  : SESSION_KEPT_SHARE;
+}
+
+void session_keep(Session *session, Peer *peer, Blob *packet) {
+  if (!peer->is_resumable || peer->is_overfull) return;
+  if (reliable_push(&peer->stream, packet, byte_limit(session))) return;
+  peer->is_overfull = true;
+  keepalive_arm(session, peer);
+}
+
+void stream_resend(Session *session, Peer *peer) {
+  uint32_t count = reliable_waiting(&peer->stream), packets = 0;
+  Buf batch = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    const Blob *packet = reliable_at(&peer->stream, i);
+    buf_append(&batch, packet->bytes, packet->size);
+    packets++;
+    if (batch.size < RESEND_BYTES && i + 1 < count) continue;
+    session_send_framed(session, peer, &batch, packets, PRIORITY_NORMAL,
+                        OUT_KEEP | OUT_URGENT);
+    batch.size = packets = 0;
+  }
+  buf_deinit(&batch);
+}

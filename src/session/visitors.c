@@ -1,0 +1,26 @@
+// Connections that are no peers: what they speak is not known yet, or it is HTTP. They
+// count among those of their address, and have a limit of their own, as high as that of
+// clients.
+#include "session/internal.h"
+
+const char *visitors_enter(void *data, const char *address) {
+  Session *session = data;
+  const SessionLimits *limits = &session->limits;
+  uint64_t max_here = limits->max_clients_per_address;
+  // As for connections that have not said HELLO yet: one of them may be lost already.
+  if (limits->resume_timeout_ms > 0) max_here *= 2;
+  if (session->is_down) return "the server is shutting down";
+  if ((uint64_t)session->visitors >= (uint64_t)limits->max_clients + SESSION_SPARE)
+    return "the server is full";
+  if (max_here > 0 && session_count_address(session, address, 0) >= max_here)
+    return "too many connections from your address";
+  session->visitors++;
+  session_count_address(session, address, 1);
+  return NULL;
+}
+
+void visitors_leave(void *data, const char *address) {
+  Session *session = data;
+  session->visitors--;
+  session_count_address(session, address, -1);
+}

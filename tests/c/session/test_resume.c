@@ -1,0 +1,531 @@
+// Sessions that outlive their connection: which ends keep them, tokens, counts, what is
+// sent again, and how long they wait.
+#include "resume.h"
+#include "session/internal.h"
+#include "world.h"
+
+static const Ticket NO_TICKET;
+
+static int set_up_resume(void **state) {
+  set_up(state);
+  World *world = *state;
+  world->limits.resume_timeout_ms = 30000;
+  limit(world);
+  return 0;
+}
+
+static ConnId enter(World *world, Ticket *ticket) {
+  ConnId conn = open_tcp(world);
+  say_hello(world->net, conn, "ann");
+  *ticket = read_welcome(world->net, conn);
+  return conn;
+}
+
+// Resumes and takes what has to come then, up to what is sent again.
+static ConnId come_back(World *world, Ticket *ticket, uint32_t received) {
+  ConnId conn = open_tcp(world);
+  Ticket old = *ticket;
+  say_resume(world->net, conn, ticket, received);
+  *ticket = read_welcome(world->net, conn);
+  assert_true(ticket->is_resumed);
+  assert_int_equal(ticket->peer, old.peer);
+  assert_memory_equal(ticket->session, old.session, UUID_SIZE);
+  assert_memory_not_equal(ticket->token, old.token, UUID_SIZE);
+  expect_ack(world->net, conn, ticket->received);
+  return conn;
+}
+
+// A token that begins no session again: a new one begins.
+static void expect_stranger(World *world, const Ticket *ticket) {
+  ConnId conn = open_tcp(world);
+  Buf hello = hello_of("eve", "");
+  memcpy(hello.data + 2 + 8 + 4 + 2, ticket->token, UUID_SIZE);
+  say(world->net, conn, control(CONTROL_HELLO), &hello);
+  Ticket got = read_welcome(world->net, conn);
+  assert_false(got.is_resumed);
+  assert_int_not_equal(got.peer, ticket->peer);
+  Buf nothing = empty();
+  say(world->net, conn, control(CONTROL_BYE), &nothing);
+}
+
+static void send_reliable(World *world, uint32_t peer, const char *text) {
+  Packet packet = {.channel = 5,
+                   .priority = PRIORITY_HIGH,
+                   .flags = PACKET_RELIABLE,
+                   .payload = (const uint8_t *)text,
+                   .length = (uint32_t)strlen(text)};
+  session_send(world->session, session_find(world->session, peer), &packet, NULL, 0, 7,
+               0);
+}
+
+static void expect_reliable(World *world, ConnId conn, const char *text) {
+  const Sent *sent = expect_packet(world->net, conn, 5, 0);
+  assert_int_equal(sent->packet.flags, PACKET_RELIABLE);
+  assert_int_equal(sent->packet.priority, PRIORITY_HIGH);
+  assert_int_equal(sent->priority, PRIORITY_NORMAL);
+  assert_int_equal(sent->key, 0);
+  assert_true(sent->flags & OUT_KEEP);
+  expect_data(sent, NULL, 0, text);
+}
+
+static void say_reliable(World *world, ConnId conn) {
+  Buf nothing = empty();
+  Packet packet = {.channel = 5, .flags = PACKET_RELIABLE};
+  say(world->net, conn, packet, &nothing);
+}
+
+static SessionStats stats(World *world) { return session_stats(world->session); }
+
+// --- Which ends keep a session ---
+
+static void a_lost_line_suspends_and_a_token_resumes(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  ConnId conn = enter(world, &ticket);
+  assert_false(ticket.is_resumed);
+  fake_end(world->net, conn, CODE_RESET);
+  assert_int_equal(world->suspends, 1);
+  assert_int_equal(world->reason, CODE_RESET);
+  assert_int_equal(session_count(world->session), 0);
+  assert_int_equal(stats(world).waiting, 1);
+  fake_advance(world->net, 12000);
+  conn = come_back(world, &ticket, 0);
+  expect_nothing(world->net, conn);
+  assert_int_equal(world->resumes, 1);
+  assert_int_equal(world->resumption.away_ms, 12000);
+  assert_int_equal(world->connects, 1);
+  assert_int_equal(world->disconnects, 0);
+  assert_int_equal(session_count(world->session), 1);
+  assert_int_equal(stats(world).resumed, 1);
+}
+
+static void silence_suspends(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  ConnId conn = enter(world, &ticket);
+  fake_advance(world->net, 26200);  // two PINGs
+  expect_control(world->net, conn, CONTROL_PING);
+  expect_code(world->net, conn, CONTROL_CLOSING, CODE_PING_TIMEOUT);
+  assert_int_equal(world->reason, CODE_PING_TIMEOUT);
+  assert_int_equal(world->suspends, 1);
+  world->limits.ping_interval_ms = 0;
+  limit(world);
+  conn = come_back(world, &ticket, 0);
+  fake_advance(world->net, 31000);
+  expect_code(world->net, conn, CONTROL_CLOSING, CODE_IDLE_TIMEOUT);
+  assert_int_equal(world->suspends, 2);
+  come_back(world, &ticket, 0);
+}
+
+static void other_ends_are_the_end(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  Buf nothing = empty();
+  say(world->net, enter(world, &ticket), control(CONTROL_BYE), &nothing);
+  expect_stranger(world, &ticket);
+  fake_fault(world->net, enter(world, &ticket), CODE_SLOW_CONSUMER, "slow");
+  expect_stranger(world, &ticket);
+  fake_fault(world->net, enter(world, &ticket), CODE_PROTOCOL, "bad");
+  expect_stranger(world, &ticket);
+  enter(world, &ticket);
+  session_kick(world->session, peer_of(world), CODE_KICKED, "out");
+  expect_stranger(world, &ticket);
+  assert_int_equal(world->suspends, 0);
+}
+
+static void nobody_comes_in_time(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  fake_end(world->net, enter(world, &ticket), CODE_CLOSED);
+  fake_advance(world->net, 29999);
+  assert_int_equal(world->disconnects, 0);
+  fake_advance(world->net, 1);
+  assert_int_equal(world->disconnects, 1);
+  assert_int_equal(world->reason, CODE_CLOSED);
+  assert_int_equal(stats(world).expired, 1);
+  expect_stranger(world, &ticket);
+  assert_int_equal(session_count_address(world->session, "192.0.2.1", 0), 0);
+}
+
+static void a_kick_ends_a_suspended_session(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  fake_end(world->net, enter(world, &ticket), CODE_RESET);
+  session_kick(world->session, peer_of(world), CODE_KICKED, "out");
+  assert_int_equal(world->disconnects, 1);
+  assert_int_equal(world->reason, CODE_KICKED);
+  assert_int_equal(stats(world).waiting, 0);
+  expect_stranger(world, &ticket);
+}
+
+static void with_no_time_nothing_waits(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  fake_end(world->net, enter(world, &ticket), CODE_RESET);
+  world->limits.resume_timeout_ms = 0;
+  limit(world);
+  fake_advance(world->net, 1);
+  assert_int_equal(world->disconnects, 1);
+  ConnId conn = enter(world, &ticket);
+  assert_memory_equal(ticket.token, NO_TICKET.token, UUID_SIZE);
+  send_reliable(world, ticket.peer, "one");
+  expect_reliable(world, conn, "one");
+  assert_int_equal(stats(world).kept_bytes, 0);
+  say_ack(world->net, conn, 77);  // means nothing here
+  say_reliable(world, conn);
+  fake_advance(world->net, RELIABLE_ACK_MS);
+  expect_ack(world->net, conn, 1);
+  fake_end(world->net, conn, CODE_RESET);
+  assert_int_equal(world->disconnects, 2);
+  expect_stranger(world, &ticket);
+}
+
+static void text_peers_are_not_kept(void **state) {
+  World *world = *state;
+  fake_end(world->net, open_text(world), CODE_RESET);
+  assert_int_equal(world->suspends, 0);
+  assert_int_equal(world->disconnects, 1);
+}
+
+static void a_shutdown_ends_suspended_sessions(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  fake_end(world->net, enter(world, &ticket), CODE_RESET);
+  session_shutdown(world->session, CODE_CLOSED, "bye");
+  assert_int_equal(world->disconnects, 1);
+  assert_int_equal(stats(world).waiting, 0);
+}
+
+// --- Tokens ---
+
+static void a_token_is_used_once(void **state) {
+  World *world = *state;
+  Ticket first, ticket;
+  fake_end(world->net, enter(world, &first), CODE_RESET);
+  ticket = first;
+  ConnId conn = come_back(world, &ticket, 0);
+  say_ack(world->net, conn, 0);  // it knows the next one
+  expect_stranger(world, &first);
+  fake_end(world->net, conn, CODE_RESET);
+  expect_stranger(world, &first);
+  come_back(world, &ticket, 0);
+}
+
+static void a_lost_welcome_costs_nothing(void **state) {
+  World *world = *state;
+  Ticket first, ticket;
+  ConnId conn = enter(world, &first);
+  for (int i = 0; i < 5; i++) {
+    fake_end(world->net, conn, CODE_RESET);
+    ticket = first;
+    conn = come_back(world, &ticket, 0);
+  }
+  // It did get the last one.
+  fake_end(world->net, conn, CODE_RESET);
+  Ticket last = ticket;
+  conn = come_back(world, &ticket, 0);
+  expect_stranger(world, &first);
+  say_ack(world->net, conn, 0);
+  expect_stranger(world, &last);
+}
+
+static void guesses_begin_new_sessions(void **state) {
+  World *world = *state;
+  Ticket ticket, guess;
+  fake_end(world->net, enter(world, &ticket), CODE_RESET);
+  for (int i = 0; i < UUID_SIZE * 8; i++) {
+    guess = ticket;
+    guess.token[i / 8] ^= (uint8_t)(1 << i % 8);
+    expect_stranger(world, &guess);
+  }
+  expect_stranger(world, &NO_TICKET);
+  come_back(world, &ticket, 0);
+}
+
+static void a_session_is_taken_over(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  ConnId old = enter(world, &ticket);
+  ConnId conn = come_back(world, &ticket, 0);
+  expect_code(world->net, old, CONTROL_CLOSING, CODE_REPLACED);
+  assert_true(fake_is_closed(world->net, old));
+  assert_false(fake_is_closed(world->net, conn));
+  assert_int_equal(world->suspends, 1);
+  assert_int_equal(world->reason, CODE_REPLACED);
+  assert_int_equal(world->resumes, 1);
+  assert_int_equal(stats(world).ended[CODE_REPLACED], 1);
+  assert_int_equal(session_count(world->session), 1);
+}
+
+static void of_two_that_resume_the_last_one_has_it(void **state) {
+  World *world = *state;
+  Ticket ticket, again;
+  fake_end(world->net, enter(world, &ticket), CODE_RESET);
+  again = ticket;
+  ConnId first = come_back(world, &ticket, 0);
+  come_back(world, &again, 0);
+  expect_code(world->net, first, CONTROL_CLOSING, CODE_REPLACED);
+  expect_stranger(world, &ticket);
+}
+
+static void a_veto_that_waits_has_no_token(void **state) {
+  World *world = *state;
+  world->answer = ANSWER_LATER;
+  ConnId conn = open_tcp(world);
+  say_hello(world->net, conn, "ann");
+  assert_int_equal(world->session->tokens.count, 0);
+  fake_end(world->net, conn, CODE_RESET);
+  assert_int_equal(world->suspends + world->disconnects, 0);
+  assert_int_equal(stats(world).waiting, 0);
+}
+
+// --- The reliable stream ---
+
+static void what_was_not_received_is_sent_again(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  ConnId conn = enter(world, &ticket);
+  const char *texts[] = {"one", "two", "three", "four", "five"};
+  for (int i = 0; i < 3; i++) send_reliable(world, ticket.peer, texts[i]);
+  for (int i = 0; i < 3; i++) expect_reliable(world, conn, texts[i]);
+  say_ack(world->net, conn, 1);
+  fake_end(world->net, conn, CODE_RESET);
+  for (int i = 3; i < 5; i++) send_reliable(world, ticket.peer, texts[i]);
+  conn = come_back(world, &ticket, 2);
+  assert_int_equal(world->resumption.resent, 3);
+  for (int i = 2; i < 5; i++) {
+    const Sent *sent = expect_packet(world->net, conn, 5, 0);
+    expect_data(sent, NULL, 0, texts[i]);
+    assert_int_equal(sent->priority, PRIORITY_NORMAL);
+  }
+  send_reliable(world, ticket.peer, "six");
+  expect_reliable(world, conn, "six");
+  say_ack(world->net, conn, 6);
+  assert_int_equal(stats(world).kept_bytes, 0);
+  expect_nothing(world->net, conn);
+}
+
+static void unreliable_packets_do_not_wait(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  fake_end(world->net, enter(world, &ticket), CODE_RESET);
+  Packet packet = {.channel = 5};
+  session_send(world->session, peer_of(world), &packet, NULL, 0, 0, OUT_KEEP);
+  session_error(world->session, peer_of(world), NULL, CODE_INTERNAL, "no");
+  expect_nothing(world->net, come_back(world, &ticket, 0));
+}
+
+static void counts_of_the_peer_go_on(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  ConnId conn = enter(world, &ticket);
+  say_reliable(world, conn);
+  say_reliable(world, conn);
+  fake_advance(world->net, RELIABLE_ACK_MS - 1);
+  expect_nothing(world->net, conn);
+  fake_advance(world->net, 1);
+  expect_ack(world->net, conn, 2);
+  fake_advance(world->net, 5000);
+  expect_nothing(world->net, conn);  // it does not grow
+  say_reliable(world, conn);
+  fake_end(world->net, conn, CODE_RESET);
+  conn = come_back(world, &ticket, 0);
+  assert_int_equal(ticket.received, 3);
+  assert_int_equal(world->packets, 3);
+  say_reliable(world, conn);
+  fake_advance(world->net, RELIABLE_ACK_MS);
+  expect_ack(world->net, conn, 4);
+}
+
+static void many_are_acknowledged_at_once(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  ConnId conn = enter(world, &ticket);
+  for (int i = 0; i < 4 * RELIABLE_ACK_PACKETS; i++) say_reliable(world, conn);
+  fake_advance(world->net, 1);
+  expect_ack(world->net, conn, 4 * RELIABLE_ACK_PACKETS);  // one for all
+  expect_nothing(world->net, conn);
+}
+
+static void absurd_counts_are_refused(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  ConnId conn = enter(world, &ticket);
+  for (int i = 0; i < 5; i++) send_reliable(world, ticket.peer, "x");
+  say_ack(world->net, conn, 3);
+  fake_end(world->net, conn, CODE_RESET);
+  const uint32_t wrong[] = {0, 2, 6, UINT32_MAX, 0x80000000};
+  for (int i = 0; i < 5; i++) {
+    ConnId eve = open_tcp(world);
+    say_resume(world->net, eve, &ticket, wrong[i]);
+    expect_code(world->net, eve, CONTROL_REJECTED, CODE_PROTOCOL);
+    assert_true(fake_is_closed(world->net, eve));
+  }
+  conn = come_back(world, &ticket, 4);  // the session is as it was
+  skip_all(world->net, conn);
+  say_ack(world->net, conn, 6);
+  expect_code(world->net, conn, CONTROL_CLOSING, CODE_PROTOCOL);
+  expect_stranger(world, &ticket);
+}
+
+static void a_full_window_ends_in_slow_consumer(void **state) {
+  World *world = *state;
+  for (int suspended = 0; suspended < 2; suspended++) {
+    Ticket ticket;
+    ConnId conn = enter(world, &ticket);
+    if (suspended) fake_end(world->net, conn, CODE_RESET);
+    for (int i = 0; i < RELIABLE_WINDOW; i++) send_reliable(world, ticket.peer, "x");
+    fake_advance(world->net, 1);
+    assert_int_equal(world->disconnects, suspended);
+    send_reliable(world, ticket.peer, "x");
+    send_reliable(world, ticket.peer, "x");
+    assert_int_equal(world->disconnects, suspended);  // not underneath the sender
+    fake_advance(world->net, 1);
+    assert_int_equal(world->disconnects, 1 + suspended);
+    assert_int_equal(world->reason, CODE_SLOW_CONSUMER);
+    assert_int_equal(stats(world).kept_bytes, 0);
+    expect_stranger(world, &ticket);
+    world->disconnects = suspended + 1;
+  }
+}
+
+static void who_is_about_to_end_is_not_resumed(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  fake_end(world->net, enter(world, &ticket), CODE_RESET);
+  for (int i = 0; i <= RELIABLE_WINDOW; i++) send_reliable(world, ticket.peer, "x");
+  expect_stranger(world, &ticket);
+  assert_int_equal(world->disconnects, 2);  // the stranger's BYE is the other
+}
+
+// --- Limits ---
+
+static void a_suspended_peer_keeps_its_place(void **state) {
+  World *world = *state;
+  world->limits.max_clients = 2;
+  limit(world);
+  Ticket ticket, other;
+  fake_end(world->net, enter(world, &ticket), CODE_RESET);
+  enter(world, &other);
+  ConnId conn = open_tcp(world);
+  say_hello(world->net, conn, "cat");
+  expect_code(world->net, conn, CONTROL_REJECTED, CODE_SERVER_FULL);
+  come_back(world, &ticket, 0);
+}
+
+static void an_address_may_come_back_to_its_place(void **state) {
+  World *world = *state;
+  world->limits.max_clients_per_address = 1;
+  limit(world);
+  Ticket ticket;
+  ConnId old = enter(world, &ticket);
+  ConnId conn = open_tcp(world);
+  say_hello(world->net, conn, "two");
+  expect_code(world->net, conn, CONTROL_REJECTED, CODE_SERVER_FULL);
+  conn = come_back(world, &ticket, 0);  // while the old one stands
+  skip_all(world->net, old);
+  fake_end(world->net, conn, CODE_RESET);
+  conn = open_tcp(world);
+  say_hello(world->net, conn, "two");  // a suspended one counts
+  expect_code(world->net, conn, CONTROL_REJECTED, CODE_SERVER_FULL);
+  conn = come_back(world, &ticket, 0);
+  Buf nothing = empty();
+  say(world->net, conn, control(CONTROL_BYE), &nothing);
+  enter(world, &ticket);
+}
+
+static void it_may_come_from_another_address(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  fake_end(world->net, enter(world, &ticket), CODE_RESET);
+  ConnId conn = fake_open(world->net, FRAMING_PACKETS, "198.51.100.7");
+  say_resume(world->net, conn, &ticket, 0);
+  assert_true(read_welcome(world->net, conn).is_resumed);
+  assert_string_equal(peer_of(world)->address, "198.51.100.7");
+  assert_string_equal(peer_of(world)->name, "ann");
+  assert_int_equal(session_count_address(world->session, "192.0.2.1", 0), 0);
+  assert_int_equal(session_count_address(world->session, "198.51.100.7", 0), 1);
+}
+
+static void the_rate_limit_holds_for_what_is_sent_again(void **state) {
+  World *world = *state;
+  world->limits.rate_limit = 5;
+  limit(world);
+  Ticket ticket;
+  fake_end(world->net, enter(world, &ticket), CODE_RESET);
+  fake_advance(world->net, 10000);
+  ConnId conn = come_back(world, &ticket, 0);
+  for (int i = 0; i < 10; i++) say_reliable(world, conn);
+  assert_int_equal(world->disconnects, 0);
+  say_reliable(world, conn);
+  expect_code(world->net, conn, CONTROL_CLOSING, CODE_RATE_LIMITED);
+}
+
+static void a_storm_of_resumes(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  ConnId conn = enter(world, &ticket);
+  for (int i = 0; i < 500; i++) {
+    send_reliable(world, ticket.peer, "x");
+    conn = come_back(world, &ticket, (uint32_t)i);
+    expect_packet(world->net, conn, 5, 0);
+    expect_nothing(world->net, conn);
+  }
+  assert_int_equal(session_count(world->session), 1);
+  assert_int_equal(stats(world).ended[CODE_REPLACED], 500);
+  assert_int_equal(session_count_address(world->session, "192.0.2.1", 0), 1);
+}
+
+static void ten_thousand_wait(void **state) {
+  World *world = *state;
+  enum { COUNT = 10000 };
+  world->limits.max_clients = COUNT;
+  limit(world);
+  Ticket *tickets = mem_alloc(COUNT * sizeof *tickets);
+  for (int i = 0; i < COUNT; i++) {
+    fake_end(world->net, enter(world, &tickets[i]), CODE_RESET);
+    send_reliable(world, tickets[i].peer, "waiting");
+  }
+  assert_int_equal(stats(world).waiting, COUNT);
+  for (int i = 0; i < COUNT; i += 10)
+    expect_packet(world->net, come_back(world, &tickets[i], 0), 5, 0);
+  fake_advance(world->net, 30000);
+  assert_int_equal(world->disconnects, COUNT - COUNT / 10);
+  assert_int_equal(stats(world).waiting, COUNT / 10);  // unanswered PINGs since
+  mem_free(tickets);
+}
+
+#define RESUME(name) cmocka_unit_test_setup_teardown(name, set_up_resume, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      RESUME(a_lost_line_suspends_and_a_token_resumes),
+      RESUME(silence_suspends),
+      RESUME(other_ends_are_the_end),
+      RESUME(nobody_comes_in_time),
+      RESUME(a_kick_ends_a_suspended_session),
+      RESUME(with_no_time_nothing_waits),
+      RESUME(text_peers_are_not_kept),
+      RESUME(a_shutdown_ends_suspended_sessions),
+      RESUME(a_token_is_used_once),
+      RESUME(a_lost_welcome_costs_nothing),
+      RESUME(guesses_begin_new_sessions),
+      RESUME(a_session_is_taken_over),
+      RESUME(of_two_that_resume_the_last_one_has_it),
+      RESUME(a_veto_that_waits_has_no_token),
+      RESUME(what_was_not_received_is_sent_again),
+      RESUME(unreliable_packets_do_not_wait),
+      RESUME(counts_of_the_peer_go_on),
+      RESUME(many_are_acknowledged_at_once),
+      RESUME(absurd_counts_are_refused),
+      RESUME(a_full_window_ends_in_slow_consumer),
+      RESUME(who_is_about_to_end_is_not_resumed),
+      RESUME(a_suspended_peer_keeps_its_place),
+      RESUME(an_address_may_come_back_to_its_place),
+      RESUME(it_may_come_from_another_address),
+      RESUME(the_rate_limit_holds_for_what_is_sent_again),
+      RESUME(a_storm_of_resumes),
+      RESUME(ten_thousand_wait),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
