@@ -13,6 +13,7 @@
 
 local address = require "perigee.client.address"
 local commands = require "perigee.client.commands"
+local connection = require "perigee.client.connection"
 local json = require "perigee.client.json"
 local loop = require "perigee.client.loop"
 local protocol = require "perigee.client.protocol"
@@ -21,12 +22,14 @@ local Room = require "perigee.client.room"
 
 local TIMEOUT = 10 -- seconds, for a call that names none
 local CLOSE_TIMEOUT = 1 -- seconds that the server has to answer a BYE
+-- Seconds: the pause before the first try to connect again, the longest, and for how long to try.
+local RECONNECT = { first = 0.25, max = 8, patience = 60 }
 
 ---@class perigee.Client
 ---@field id integer this client's peer id
 ---@field name string
 ---@field session string the session's UUID
----@field connected boolean
+---@field connected boolean false also while the connection is lost and tried again
 ---@field max_payload integer bytes of one packet's payload
 ---@field ping_interval number seconds
 ---@field tick_rate integer
@@ -53,44 +56,38 @@ local function uuid_text(raw)
 end
 
 
-local function new_client(transport, options)
+local function new_client(options)
   return setmetatable({
     name = options.name,
     timeout = options.timeout,
     connected = false,
-    _transport = transport,
+    _token = options.token,
+    _host = options.host,
+    _port = options.port,
+    _reconnect = options.reconnect,
     _protocol = protocol.new(),
     _slots = {}, -- ref -> the slot of the call that waits for the answer
     _queue = queue.new(), -- events nobody took yet
     _receivers = {}, -- slots of the calls to recv that wait, oldest first
     _handlers = {},
     _ask_handlers = {},
-    _opening = loop.slot(),
     _ended = loop.slot(),
   }, Client)
 end
 
 
---- Waits for the server's answer to HELLO.
-local function shake_hands(self, token, timeout)
-  self._transport:write(commands.hello(self.name, token))
-  local welcome, message, code = loop.wait(self._opening, timeout)
-  if not welcome then
-    self._transport:close()
-    if message == "timeout" then
-      message = "the server did not answer HELLO; is it a Perigee server?"
-      code = "HandshakeTimeout"
-    end
-    return nil, message, code
-  end
-  return self
+local function reconnect_of(given)
+  if given == false then return { patience = 0 } end
+  return setmetatable(type(given) == "table" and given or {}, { __index = RECONNECT })
 end
 
 
 --- Connects and says HELLO. Options: `name` (1 to 64 bytes, "guest" when left out), `token` (a
---- text for the server's on_connect), `timeout` (seconds, 10 when left out; also for later calls).
+--- text for the server's on_connect), `timeout` (seconds, 10 when left out; also for later calls),
+--- `reconnect` (what to do when the connection is lost, in seconds: the `first` pause, 0.25 when left
+--- out; the `max`, 8; the `patience`, 60; false: nothing).
 ---@param where string "host", "host:port" or "[v6]:port"
----@param options? { name?: string, token?: string, timeout?: number }
+---@param options? { name?: string, token?: string, timeout?: number, reconnect?: table|false }
 ---@return perigee.Client?, string? message, string? code
 function client.connect(where, options)
   options = options or {}
@@ -99,30 +96,32 @@ function client.connect(where, options)
   local name, token = options.name or "guest", options.token or ""
   if #name > 255 then return nil, "a name is 1 to 64 bytes", "Protocol" end
   if #token > 65535 then return nil, "a token is at most 65535 bytes", "Protocol" end
-  local timeout = options.timeout or TIMEOUT
-  local deadline = loop.now() + timeout
-  local target = "cannot connect to " .. address.format(host, port) .. ": "
-  local transport, message, code = loop.connect(host, port, timeout)
-  if not transport then return nil, target .. message, code end
-  local self = new_client(transport, { name = name, timeout = timeout })
-  transport:start(function(data) self:_on_bytes(data) end,
-    function(...) self:_on_end(...) end)
-  local connected
-  connected, message, code = shake_hands(self, token, deadline - loop.now())
-  if not connected then return nil, target .. message, code end
-  return self
+  local self = new_client {
+    name = name, token = token, host = host, port = port,
+    timeout = options.timeout or TIMEOUT, reconnect = reconnect_of(options.reconnect),
+  }
+  local connected, message, code = connection.open(self, self.timeout)
+  if connected then return self end
+  return nil, "cannot connect to " .. address.format(host, port) .. ": " .. message, code
 end
 
 
 -- What arrives ----------------------------------------------------------------------------------
 
-function Client:_on_bytes(data)
+function Client:_on_bytes(transport, data)
   self._protocol:receive(data)
-  for event in self._protocol.next_event, self._protocol do self:_take(event) end
+  for event in self._protocol.next_event, self._protocol do
+    self:_take(event)
+    if transport ~= self._transport then return end
+  end
+  connection.acknowledge(self)
 end
 
 
-function Client:_on_end(code, message)
+function Client:_on_end(transport, code, message)
+  if transport ~= self._transport then return end
+  if connection.can_return(self) then return connection.lose(self, code, message) end
+  if self._lost then return loop.fill(self._opening, nil, message, code) end
   local event = self._protocol:finish(code, message)
   if event then self:_take(event) end
 end
@@ -146,12 +145,20 @@ function TAKE.welcome(self, event)
   self.ping_interval = event.ping_interval_ms / 1e3
   self.server_time = event.server_time_us / 1e6
   loop.fill(self._opening, event)
+  if self._lost then connection.regain(self, event) end
+  return true
+end
+
+
+function TAKE.ack(self)
+  if self._settled and self._protocol.stream.waiting == 0 then loop.fill(self._settled) end
   return true
 end
 
 
 function TAKE.rejected(self, event)
   loop.fill(self._opening, nil, event.message, event.code)
+  return self._lost ~= nil
 end
 
 
@@ -170,15 +177,23 @@ end
 
 
 function TAKE.closed(self, event)
-  self.connected = false
+  self.connected, self._lost = false, nil
   self.reason = { code = event.code, message = event.message }
+  connection.stop(self)
   self._transport:close()
   if self._stop_waiting then self._stop_waiting() end
-  local slots = self._slots
-  self._slots = {}
-  for _, slot in pairs(slots) do loop.fill(slot, nil, event.message, event.code) end
+  self:_fail_calls(event.message, event.code)
+  if self._settled then loop.fill(self._settled) end
   loop.fill(self._opening, nil, event.message, event.code)
   loop.fill(self._ended)
+end
+
+
+--- Nobody answers the calls that wait any more.
+function Client:_fail_calls(message, code)
+  local slots = self._slots
+  self._slots = {}
+  for _, slot in pairs(slots) do loop.fill(slot, nil, message, code) end
 end
 
 
@@ -251,9 +266,10 @@ end
 
 -- Calls -----------------------------------------------------------------------------------------
 
---- Sends bytes; nil, message, code when the connection is over or the packet too large.
+--- Sends bytes; nil, message, code when the connection is over or the packet too large. While the
+--- connection is lost what is reliable waits for the next one, and what is not is lost as well.
 function Client:_send(data)
-  if not self.connected then
+  if not self.connected and not self._lost then
     local reason = self.reason or { code = "ConnectionClosed" }
     return nil, "closed", reason.code
   end
@@ -262,7 +278,9 @@ function Client:_send(data)
     return nil, ("%d bytes of payload, and the server takes %d"):format(size, self.max_payload),
       "PayloadTooLarge"
   end
-  self._transport:write(data)
+  local noted, message, code = self._protocol:note(data)
+  if not noted then return nil, message, code end
+  if self.connected then self._transport:write(data) end
   return true
 end
 
@@ -437,11 +455,15 @@ function Client:ask_packet(channel, number, data, timeout)
 end
 
 
---- Waits until the system has taken all that was sent: for those who send faster than the network
---- carries.
+--- Waits until the system has taken all that was sent, and the server has acknowledged all of it
+--- that is reliable: for those who send faster than the network carries.
 ---@return true? flushed, string? message, string? code
 function Client:flush()
-  self._transport:flush()
+  if self.connected then self._transport:flush() end
+  while self._protocol.stream.waiting > 0 and not self._ended.is_filled do
+    if not self._settled or self._settled.is_filled then self._settled = loop.slot() end
+    loop.wait(self._settled)
+  end
   if self.connected then return true end
   return nil, "closed", self.reason and self.reason.code or "ConnectionClosed"
 end
@@ -452,13 +474,16 @@ end
 ---@return true
 function Client:close()
   if self._ended.is_filled then return true end
+  local transport = self._transport
   if self.connected then
     self.connected = false
-    self._transport:write(commands.bye())
-    self._transport:shutdown()
+    transport:write(commands.bye())
+    transport:shutdown()
     self._stop_waiting = loop.after(CLOSE_TIMEOUT, function()
-      self:_on_end("ConnectionClosed", "closed")
+      self:_on_end(transport, "ConnectionClosed", "closed")
     end)
+  elseif self._lost then
+    self:_take(self._protocol:finish("ConnectionClosed", "closed"))
   end
   if loop.can_wait() then loop.wait(self._ended) end
   return true

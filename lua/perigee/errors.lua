@@ -4,6 +4,7 @@ local core = require "perigee.core"
 local live = require "perigee.live"
 local probation = require "perigee.probation"
 local registry = require "perigee.registry"
+local rests = require "perigee.rests"
 local tasks = require "perigee.tasks"
 local undo = require "perigee.undo"
 
@@ -236,6 +237,18 @@ function errors.tell(number)
 end
 
 
+-- What comes again by itself does so later when it went over its budget.
+local function let_rest(event, room, task, handler)
+  local key = event == EVENTS.tick and room
+    or event == EVENTS.timer and type(task) == "table" and task.interval and task
+  if key then
+    local seconds = rests.add(key)
+    errors.log(LEVELS.warn, ("%s rests for %d s, because it went over its budget"):format(handler,
+      seconds))
+  end
+end
+
+
 --- A handler has failed. Undoes the Lua half's share of what it did, logs, has on_error called,
 --- and returns the error as text. What fails in a load is only returned.
 ---@param event integer what it was called for
@@ -243,8 +256,9 @@ end
 ---@param room integer
 ---@param problem any the error value
 ---@param traceback string
+---@param is_over boolean whether it went over its budget
 ---@return string
-function errors.failed(event, peer, room, problem, traceback)
+function errors.failed(event, peer, room, problem, traceback, is_over)
   undo.run()
   if event == EVENTS.tick then
     tasks.end_tick(room)
@@ -270,9 +284,13 @@ function errors.failed(event, peer, room, problem, traceback)
   end
   local handler = label_of(event, room)
   local version = type(task) == "table" and task.version or live.number
-  errors.log(LEVELS.error, handler .. " failed: " .. text,
-    #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or "", version)
+  local details = #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or ""
+  errors.log(LEVELS.error, handler .. " failed: " .. text, details, version)
+  core.tell_failure(handler .. " failed: " .. text .. details)
   probation.note(version, text)
+  if is_over then
+    let_rest(event, room, task, handler)
+  end
   if event ~= EVENTS.error then
     report {
       version = version, hash = live.hash(version),

@@ -15,6 +15,7 @@ local messages = require "perigee.messages"
 local peer_host = require "perigee.peer"
 local registry = require "perigee.registry"
 local reload = require "perigee.reload"
+local rests = require "perigee.rests"
 local room_host = require "perigee.room"
 local rooms = require "perigee.rooms"
 local sandbox = require "perigee.sandbox"
@@ -25,8 +26,9 @@ local peers, room_objects, of_room = registry.peers, registry.rooms, live.of_roo
 local code_names, CODES = core.code_names, core.codes
 local is_request = peer_host.is_request
 
--- Which function runs, and for which message, for the statistics: C reads it after the call.
-local ran, FUNCTION, MESSAGE = core.counter(), 3, 4
+-- For the statistics: at 3 the function that runs, at 4 the name of the message that it handles. C
+-- reads them after the call.
+local ran = core.counter()
 
 local priority_names = {}
 for name, number in next, core.priorities do
@@ -77,7 +79,7 @@ end
 function host.start()
   live.task = nil
   local handler = live.game.on_start
-  ran[FUNCTION], ran[MESSAGE] = handler, nil
+  ran[3] = handler
   if handler then
     handler()
   end
@@ -87,7 +89,7 @@ end
 function host.stop(_, _, reason)
   live.task = nil
   local handler = live.game.on_stop
-  ran[FUNCTION], ran[MESSAGE] = handler, nil
+  ran[3] = handler
   if handler then
     handler(reason)
   end
@@ -95,7 +97,7 @@ end
 
 
 function host.error(_, _, _, number)
-  live.task, ran[FUNCTION] = nil, nil
+  live.task, ran[3] = nil, nil
   errors.tell(number)
 end
 
@@ -113,7 +115,7 @@ end
 function host.connect(peer)
   live.task = nil
   local handler = live.game.on_connect
-  ran[FUNCTION], ran[MESSAGE] = handler, nil
+  ran[3] = handler
   if handler then
     local verdict, reason = handler(peers[peer])
     if verdict == false then
@@ -139,7 +141,7 @@ end
 function host.disconnect(peer, _, _, code)
   live.task = nil
   local handler = live.game.on_disconnect
-  ran[FUNCTION], ran[MESSAGE] = handler, nil
+  ran[3] = handler
   local object = rawget(peers, peer)
   if handler or events.recording or object then
     object = peer_host.keep(peer)
@@ -155,10 +157,34 @@ function host.disconnect(peer, _, _, code)
 end
 
 
+function host.suspend(peer, _, _, code)
+  live.task = nil
+  local handler = live.game.on_suspend
+  ran[3] = handler
+  ran[3] = handler
+  if handler then
+    handler(peers[peer], code_names[code])
+  end
+end
+
+
+function host.resume(peer, room, _, away_ms, lost, _, resent)
+  live.task = nil
+  local handler = of_room[room].on_resume
+  ran[3] = handler
+  ran[3] = handler
+  if handler then
+    handler(room_objects[room], peers[peer], {
+      seconds = away_ms / 1e3, lost = lost, resent = resent,
+    })
+  end
+end
+
+
 function host.packet(peer, _, data, _, _, flags, ref, packet_type, channel, priority)
   live.task = nil
   local handler = live.game.on_packet
-  ran[FUNCTION], ran[MESSAGE] = handler, nil
+  ran[3] = handler
   if not handler then
     core.error(peer, CODES.ChannelNotFound, flags, ref, "nobody serves this channel")
     return
@@ -169,7 +195,7 @@ function host.packet(peer, _, data, _, _, flags, ref, packet_type, channel, prio
   })
   if is_request(flags) and answer ~= nil then
     fault.check("on_packet's answer", answer, "string")
-    peer_host.answer_packet(peer, channel, packet_type, answer, ref)
+    peer_host.answer_packet(peer, channel, packet_type, answer, ref, flags)
   end
 end
 
@@ -185,21 +211,21 @@ local function call_handler(peer, room, name, value)
   local object = room ~= 0 and room_objects[room] or nil
   local handler = object and of_room[room].on_message
   if type(handler) == "function" then
-    ran[FUNCTION], ran[MESSAGE] = handler, name
+    ran[3], ran[4] = handler, name
     return true, handler(object, peers[peer], name, value)
   elseif handler and handler[name] then
-    ran[FUNCTION], ran[MESSAGE] = handler[name], name
+    ran[3], ran[4] = handler[name], name
     return true, handler[name](object, peers[peer], value)
   end
   handler = live.game.on_message
   if type(handler) == "function" then
-    ran[FUNCTION], ran[MESSAGE] = handler, name
+    ran[3], ran[4] = handler, name
     return true, handler(peers[peer], name, value, object)
   elseif handler and handler[name] then
-    ran[FUNCTION], ran[MESSAGE] = handler[name], name
+    ran[3], ran[4] = handler[name], name
     return true, handler[name](peers[peer], value, object)
   end
-  ran[FUNCTION] = nil
+  ran[3] = nil
   return false
 end
 
@@ -213,7 +239,7 @@ end
 
 function host.message(peer, room, body, _, _, flags, ref, packet_type)
   local name, value = messages.decode(body)
-  live.task, ran[FUNCTION] = name, nil
+  live.task, ran[3] = name, nil
   if packet_type ~= 0 then
     core.error(peer, CODES.Unsupported, flags, ref,
       "this game has no schema; messages are of type 0")
@@ -229,7 +255,7 @@ function host.message(peer, room, body, _, _, flags, ref, packet_type)
   end
   local is_handled, answer = call_handler(peer, room, name, value)
   if is_request(flags) and is_handled then
-    peer_host.answer(peer, room, name, answer, ref)
+    peer_host.answer(peer, room, name, answer, ref, flags)
   elseif not is_handled and (is_request(flags) or not events.recording) then
     no_handler(peer, name, flags, ref)
   end
@@ -248,7 +274,7 @@ end
 
 
 function host.response(peer, _, body, _, _, _, ref)
-  ran[FUNCTION] = nil
+  ran[3] = nil
   return tasks.answer(peer, ref, body)
 end
 
@@ -258,7 +284,7 @@ end
 function host.join(peer, room)
   live.task = nil
   local handler = of_room[room].on_join
-  ran[FUNCTION], ran[MESSAGE] = handler, nil
+  ran[3] = handler
   if handler then
     local verdict, reason = handler(room_objects[room], peers[peer])
     if verdict == false then
@@ -272,7 +298,7 @@ end
 function host.leave(peer, room, _, code)
   live.task = nil
   local handler = of_room[room].on_leave
-  ran[FUNCTION], ran[MESSAGE] = handler, nil
+  ran[3] = handler
   if handler then
     handler(room_objects[room], peers[peer], code_names[code])
   end
@@ -282,7 +308,7 @@ end
 function host.broadcast(peer, room, data)
   live.task = nil
   local handler = of_room[room].on_broadcast
-  ran[FUNCTION], ran[MESSAGE] = handler, nil
+  ran[3] = handler
   if not handler then
     return true
   end
@@ -299,7 +325,7 @@ end
 function host.backpressure(peer, room, _, dropped, queued)
   live.task = nil
   local handlers = room ~= 0 and of_room[room] or live.game
-  ran[FUNCTION], ran[MESSAGE] = handlers.on_backpressure, nil
+  ran[3] = handlers.on_backpressure
   if handlers.on_backpressure then
     local object = room ~= 0 and room_objects[room] or nil
     handlers.on_backpressure(object, peers[peer], { dropped = dropped, queued = queued })
@@ -311,7 +337,7 @@ function host.room_create(_, room)
   live.task = ON_CREATE
   local object, options = room_objects[room], rooms.host.take_options(room)
   local on_create, on_room_create = of_room[room].on_create, live.game.on_room_create
-  ran[FUNCTION], ran[MESSAGE] = on_create or on_room_create, nil
+  ran[3] = on_create or on_room_create
   if on_create then
     on_create(object, options)
   end
@@ -326,12 +352,13 @@ function host.room_delete(_, room)
   live.task = ON_DELETE
   local object = room_objects[room]
   local on_delete, on_room_delete = of_room[room].on_delete, live.game.on_room_delete
-  ran[FUNCTION], ran[MESSAGE] = on_delete or on_room_delete, nil
+  ran[3] = on_delete or on_room_delete
   room_host.keep(object)
   rooms.host.take_options(room)
   registry.forget_room(room)
   of_room[room] = nil
   tasks.drop_room(room)
+  rests.forget(room)
   if on_delete then
     on_delete(object)
   end
@@ -345,35 +372,38 @@ end
 
 
 function host.timer(_, _, _, id)
-  ran[FUNCTION] = nil
+  ran[3] = nil
   return tasks.fire(id)
 end
 
 
 function host.tick(_, room, _, passed_us, left_out)
-  live.task = nil
+  live.task, ran[3] = nil, nil
   if left_out > 0 then
     errors.log(core.levels.warn, "on_tick is late; ticks were left out")
   end
-  if tasks.is_ticking(room) then
+  if rests.is_on(room) then
+    return
+  elseif tasks.is_ticking(room) then
     errors.log(core.levels.warn, "on_tick still waits; the next was left out")
     return
   end
   if room ~= 0 then
     local handler = of_room[room].on_tick
-    ran[FUNCTION], ran[MESSAGE] = handler, nil
+    ran[3] = handler
     if handler then
       handler(room_objects[room], passed_us / 1e6)
     end
   else
     local handler = live.game.on_tick
-    ran[FUNCTION], ran[MESSAGE] = handler, nil
+    ran[3] = handler
     if handler then
       handler(passed_us / 1e6)
     end
     events.end_tick()
   end
   tasks.end_tick(room)
+  rests.forget(room)
 end
 
 

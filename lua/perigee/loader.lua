@@ -246,21 +246,20 @@ end
 
 
 --- Parses some of what the next load will need, if the files are the ones that they were: so many
---- that no more than about `seconds` pass, but one at least. Returns whether there is more.
+--- that not much more than `seconds` pass, but one at least. Returns whether to go on in another
+--- turn, because there is more or because this one has been long enough.
 ---@param attempt table files of the last load, good or bad
 ---@param seconds number
 ---@return boolean
 function loader.prepare(attempt, seconds)
-  local stop = nil
+  local stop = core.read_clock() + seconds
   for _, path in ipairs(attempt.files) do
     local text = core.read_file(path)
     if text and sources[text] == nil then
-      local now = core.read_clock()
-      stop = stop or now + seconds
-      if now > stop then
+      instrumented(text, path)
+      if core.read_clock() > stop then
         return true
       end
-      instrumented(text, path)
     end
   end
   return false

@@ -14,6 +14,7 @@ local tasks = require "perigee.tasks"
 local TO_PEER = core.targets.peer
 local CODES, CHANNELS = core.codes, core.channels
 local REQUEST, RESPONSE = core.flags.request, core.flags.response
+local RELIABLE = core.flags.reliable
 local PRIORITY = core.priorities.high -- of questions and their answers
 local ASK_TIMEOUT = 5 -- seconds, where the script names none
 
@@ -112,7 +113,7 @@ function Peer:ask(name, value, timeout)
   end
   local ref = tasks.take_ref(self.id)
   local ok, message, code =
-    core.send(TO_PEER, self.id, 0, name, body, value_at, PRIORITY, REQUEST, ref)
+    core.send(TO_PEER, self.id, 0, name, body, value_at, PRIORITY, REQUEST + RELIABLE, ref)
   if not ok then
     return nil, message, code
   end
@@ -232,9 +233,11 @@ end
 ---@param name string
 ---@param value any
 ---@param ref integer
-function peer.answer(id, room, name, value, ref)
+---@param flags integer of the question: a reliable one has a reliable answer
+function peer.answer(id, room, name, value, ref, flags)
   local body, value_at = messages.encode(name, value)
-  check_answer(core.send(TO_PEER, id, room, name, body, value_at, PRIORITY, RESPONSE, ref))
+  check_answer(core.send(TO_PEER, id, room, name, body, value_at, PRIORITY,
+    RESPONSE + bit.band(flags, RELIABLE), ref))
 end
 
 
@@ -244,8 +247,10 @@ end
 ---@param packet_type integer
 ---@param bytes string
 ---@param ref integer
-function peer.answer_packet(id, channel, packet_type, bytes, ref)
-  check_answer(core.packet(id, channel, packet_type, bytes, PRIORITY, RESPONSE, ref))
+---@param flags integer of the question
+function peer.answer_packet(id, channel, packet_type, bytes, ref, flags)
+  check_answer(core.packet(id, channel, packet_type, bytes, PRIORITY,
+    RESPONSE + bit.band(flags, RELIABLE), ref))
 end
 
 

@@ -11,6 +11,7 @@ local fault = require "perigee.fault"
 local handlers = require "perigee.handlers"
 local live = require "perigee.live"
 local loader = require "perigee.loader"
+local old_code = require "perigee.old_code"
 local perigee = require "perigee.init"
 local probation = require "perigee.probation"
 local registry = require "perigee.registry"
@@ -280,7 +281,7 @@ local function make_final()
   local old, new = step.old, step.new
   take(new)
   local revoked = tasks.revoke(new.number)
-  local groups, versions = tasks.old_code()
+  local groups, versions = old_code.find()
   versions[old.number] = true
   live.forget_hashes(versions)
   spare = { version = old, revoked = revoked, snapshots = step.done, at = core.now() }

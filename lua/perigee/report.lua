@@ -56,17 +56,19 @@ end
 local function lines_of(fn, version)
   local info = getinfo(fn, "S")
   local text = version.texts[info.source:sub(2)]
-  local lines, number = {}, 0
-  for line in (text or ""):gmatch "([^\n]*)\n?" do
-    number = number + 1
-    if number > info.lastlinedefined then
-      break
-    elseif number >= info.linedefined then
-      line = line:match "^%s*(.-)%s*$"
+  if not text then
+    return nil
+  end
+  local lines, at = {}, 1
+  for number = 1, info.lastlinedefined do
+    local stop = text:find("\n", at, true) or #text + 1
+    if number >= info.linedefined then
+      local line = text:sub(at, stop - 1):match "^%s*(.-)%s*$"
       lines[#lines + 1] = line ~= "" and not line:find "^%-%-[^%[]" and line or nil
     end
+    at = stop + 1
   end
-  return text and table.concat(lines, "\n")
+  return table.concat(lines, "\n")
 end
 
 -- A function that has only moved, or got a comment, is the same: its lines are, or what they were
@@ -101,7 +103,7 @@ end
 
 
 --- What there is to say of code of old versions.
----@param groups table[] as tasks.old_code gives them
+---@param groups table[] as old_code.find gives them
 ---@return string? part
 function report.old_code(groups)
   local names, rest = {}, 0

@@ -68,6 +68,7 @@ end
 if simulated then
   base.next, base.pairs, base.tostring = simulated.next, simulated.pairs, simulated.tostring
   libraries.os.clock, date = simulated.clock, simulated.date
+  libraries.string.format = simulated.format(libraries.string.format)
 end
 
 -- Those that it has, and some of those that a game has put in with rawset.

@@ -8,6 +8,7 @@ local instrument = require "perigee.instrument"
 local self_test = {}
 
 local BUDGET_US = 500 -- of each
+local VERSION_LEAST = 20100 -- LuaJIT 2.1
 
 -- Each takes a second or more where nothing stops it.
 local RUNAWAYS = {
@@ -28,6 +29,9 @@ end
 
 --- Raises an error when something runs on.
 function self_test.run()
+  if jit.version_num < VERSION_LEAST then
+    error(("Perigee needs LuaJIT 2.1, and this is %s"):format(jit.version), 0)
+  end
   for what, text in next, RUNAWAYS do
     if not run(what, text) then
       error(("scripts could hold up the server: with this LuaJIT (%s) %s is not stopped at its "

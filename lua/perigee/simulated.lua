@@ -6,12 +6,116 @@ local core = require "perigee.core"
 local registry = require "perigee.registry"
 
 local clock, next, pairs, sort, tostring = core.now, next, pairs, table.sort, tostring
-local date, getmetatable = os.date, debug.getmetatable
+local date, getinfo, getmetatable = os.date, debug.getinfo, debug.getmetatable
+local concat, getupvalue = table.concat, debug.getupvalue
+local pcall, select, unpack = pcall, select, unpack
 local is_peer, is_room = registry.is_peer, registry.is_room
+
+local DEPTH_MAX = 3 -- of tables in tables that are looked into to tell two of them apart
+local NESTED_MAX = 200 -- bytes that what is in a table counts with
 
 local simulated = {}
 
 local started_at = clock()
+
+-- Numbers -----------------------------------------------------------------------------------
+
+local HAS_ADDRESS = { ["table"] = true, ["function"] = true, userdata = true, thread = true }
+
+-- Of what has an address, in the order in which it was met.
+local numbers, last_number = setmetatable({}, { __mode = "k" }), 0
+
+local function number_of(value)
+  if not numbers[value] then
+    last_number = last_number + 1
+    numbers[value] = last_number
+  end
+  return numbers[value]
+end
+
+local describe
+
+local function describe_fields(source, depth, known)
+  local fields = {}
+  for key, value in next, source do
+    fields[#fields + 1] = describe(key, depth - 1, known):sub(1, NESTED_MAX) .. "="
+      .. describe(value, depth - 1, known):sub(1, NESTED_MAX)
+  end
+  sort(fields)
+  return concat(fields, ",")
+end
+
+-- By where it was written, and what it has from there that no look inside is needed for.
+local function describe_function(fn, known)
+  local info = getinfo(fn, "Su")
+  local parts = { info.source, info.linedefined }
+  for i = 1, info.nups do
+    local _, value = getupvalue(fn, i)
+    parts[#parts + 1] = type(value) == "function" and "function" or describe(value, 0, known)
+  end
+  return concat(parts, ",")
+end
+
+-- A value by what is in it, in a text that is the same in each run. `known` has what was described
+-- to the same depth already.
+function describe(value, depth, known)
+  local kind = type(value)
+  if not HAS_ADDRESS[kind] then
+    return tostring(value)
+  elseif is_peer(value) or is_room(value) then
+    return (is_peer(value) and "peer" or "room") .. value.id
+  elseif numbers[value] then
+    return kind .. numbers[value]
+  elseif kind == "function" then
+    return describe_function(value, known)
+  elseif kind ~= "table" or depth <= 0 then
+    return kind
+  end
+  known[depth] = known[depth] or {}
+  local texts = known[depth]
+  texts[value] = texts[value] or describe_fields(value, depth, known)
+  return texts[value]
+end
+
+-- Sorts items [first, last] by what is in them, and those that are alike by what is further in.
+local function sort_alike(items, source, first, last, depth)
+  local part, texts, known = {}, {}, {}
+  for at = first, last do
+    local item = items[at]
+    part[#part + 1] = item
+    texts[item] = describe(item, depth, known) .. ":" .. describe(source[item], depth - 1, known)
+  end
+  sort(part, function(a, b)
+    return texts[a] < texts[b]
+  end)
+  local begin = 1
+  for i = 1, #part do
+    items[first + i - 1] = part[i]
+    if i == #part or texts[part[i]] ~= texts[part[i + 1]] then
+      if i > begin and depth < DEPTH_MAX then
+        sort_alike(items, source, first + begin - 1, first + i - 1, depth + 1)
+      end
+      begin = i + 1
+    end
+  end
+end
+
+-- Numbers keys that have none yet. Which of two that are alike comes first cannot be told, and
+-- hardly matters.
+local function number_all(keys, source)
+  local new = {}
+  for _, key in ipairs(keys) do
+    new[#new + 1] = not numbers[key] and key or nil
+  end
+  sort_alike(new, source, 1, #new, 1)
+  for _, key in ipairs(new) do
+    number_of(key)
+  end
+end
+
+local function by_number(a, b)
+  return numbers[a] < numbers[b]
+end
 
 -- Keys ------------------------------------------------------------------------------------
 
@@ -31,14 +135,16 @@ local function by_rank(a, b)
   return a.id < b.id
 end
 
--- Booleans, peers and rooms in their order; then whatever else there is, in none.
-local function add_others(keys, others)
+-- Booleans, peers and rooms in their order; then what has an address, by its number.
+local function add_others(keys, others, source)
   local known, rest = {}, {}
   for _, key in ipairs(others) do
     local list = rank_of(key) == 6 and rest or known
     list[#list + 1] = key
   end
   sort(known, by_rank)
+  number_all(rest, source)
+  sort(rest, by_number)
   for _, list in ipairs { known, rest } do
     for _, key in ipairs(list) do
       keys[#keys + 1] = key
@@ -75,7 +181,7 @@ local function keys_of(source)
     end
   end
   if others then
-    add_others(keys, others)
+    add_others(keys, others, source)
   end
   return keys
 end
@@ -171,10 +277,6 @@ function simulated.date(format, when)
   return date(format:sub(1, 1) == "!" and format or "!" .. format, when or core.time())
 end
 
-local numbers, last_number = setmetatable({}, { __mode = "k" }), 0
-
-local HAS_ADDRESS = { ["table"] = true, ["function"] = true, userdata = true, thread = true }
-
 
 --- tostring: what has an address has a number, given to it when it is first asked for.
 function simulated.tostring(...)
@@ -187,11 +289,26 @@ function simulated.tostring(...)
   if type(meta) == "table" and meta.__tostring ~= nil then
     return tostring(value)
   end
-  if not numbers[value] then
-    last_number = last_number + 1
-    numbers[value] = last_number
+  return ("%s: 0x%08x"):format(kind, number_of(value))
+end
+
+
+--- A string.format that shows addresses likewise.
+---@param format fun(...): string the one to stand in for
+---@return fun(...): string
+function simulated.format(format)
+  return function(...)
+    local arguments, has_address = { ... }, false
+    for i = 2, select("#", ...) do
+      if HAS_ADDRESS[type(arguments[i])] then
+        arguments[i], has_address = simulated.tostring(arguments[i]), true
+      end
+    end
+    if not has_address or not pcall(format, ...) then
+      return format(...)
+    end
+    return format(unpack(arguments, 1, select("#", ...)))
   end
-  return ("%s: 0x%08x"):format(kind, numbers[value])
 end
 
 return simulated

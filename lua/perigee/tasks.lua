@@ -7,13 +7,13 @@ local fault = require "perigee.fault"
 local live = require "perigee.live"
 local messages = require "perigee.messages"
 local registry = require "perigee.registry"
+local rests = require "perigee.rests"
 local undo = require "perigee.undo"
 
-local getinfo = debug.getinfo
 local running, yield = coroutine.running, coroutine.yield
 local is_yieldable = coroutine.isyieldable
 
-local ran, FUNCTION, MESSAGE = core.counter(), 3, 4 -- as in host.lua
+local ran = core.counter() -- as in host.lua
 local TICK = core.events.tick
 local REF_MAX = 65535
 local INTERVAL_MIN = 0.001 -- seconds
@@ -172,6 +172,9 @@ end
 local function run(entry)
   if entry.interval then
     entry.due = core.now() + entry.interval
+    if rests.is_on(entry) then
+      return
+    end
   else
     remove(entry)
   end
@@ -181,12 +184,13 @@ local function run(entry)
   live.task = entry
   core.adopt(entry.room and entry.room.id or 0, entry.owned)
   local fn = find_function(entry)
-  ran[FUNCTION], ran[MESSAGE] = fn, nil
+  ran[3] = fn
   if entry.args then
     fn(unpack(entry.args, 1, entry.args.n))
   else
     fn(entry.room)
   end
+  rests.forget(entry)
 end
 
 -- Waiting ----------------------------------------------------------------------------------
@@ -218,7 +222,7 @@ local function park(entry, seconds)
   entry.id = core.timer_set(seconds, 0)
   entry.due = core.now() + seconds
   entry.co, entry.task, entry.version = running(), task, task.version
-  entry.ran, entry.ran_for = ran[FUNCTION], ran[MESSAGE]
+  entry.ran, entry.ran_for = ran[3], ran[4]
   entry.type, entry.peer, entry.room_id, entry.flags, entry.ref, entry.priority,
     entry.packet_type, entry.owned, entry.data = core.wait()
   -- What a room's timer or task waits for ends with the room; its handlers go on.
@@ -234,7 +238,7 @@ end
 local function wake(entry, ...)
   remove(entry)
   live.task = entry.task
-  ran[FUNCTION], ran[MESSAGE] = entry.ran, entry.ran_for
+  ran[3], ran[4] = entry.ran, entry.ran_for
   return entry.co, entry.type, entry.peer, entry.room_id, entry.flags, entry.ref,
     entry.priority, entry.packet_type, entry.owned, entry.data, ...
 end
@@ -410,61 +414,10 @@ function tasks.restore(revoked, at)
 end
 
 
--- The outermost function of the game in a coroutine that waits: the handler or task.
-local function waiting_in(co)
-  local found
-  for level = 0, 250 do
-    local info = getinfo(co, level, "S")
-    if not info then
-      return found
-    end
-    if info.what ~= "C" and info.source:sub(1, 13) ~= "@lua/perigee/" then
-      found = info
-    end
-  end
-  return found
-end
-
--- What it is in words, and where its function begins.
-local function describe_code(entry)
-  local info = entry.co and waiting_in(entry.co) or not entry.co and getinfo(entry.fn, "S")
-  local what = entry.args and "task" or "timer"
-  if entry.co then
-    what = "waiting " .. (entry.task.label or "handler")
-  end
-  if not info or info.what == "C" or info.source:sub(1, 13) == "@lua/perigee/" then
-    return what, "a built-in function"
-  end
-  return what, ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined)
-end
-
-
---- What still holds code of other versions than the live one, the most numerous first.
----@return { what: string, place: string, count: integer }[] groups
----@return table<integer, true> versions
-function tasks.old_code()
-  local groups, by_name, versions = {}, {}, {}
-  for _, entry in next, timers do
-    if entry.version ~= live.number and (entry.co or type(entry.fn) == "function") then
-      versions[entry.version] = true
-      local what, place = describe_code(entry)
-      local name = what .. " " .. place
-      if not by_name[name] then
-        by_name[name] = { what = what, place = place, count = 0 }
-        groups[#groups + 1] = by_name[name]
-      end
-      by_name[name].count = by_name[name].count + 1
-    end
-  end
-  table.sort(groups, function(a, b)
-    if a.count ~= b.count then
-      return a.count > b.count
-    elseif a.place ~= b.place then
-      return a.place < b.place
-    end
-    return a.what < b.what
-  end)
-  return groups, versions
+--- All that is set or waits, by the core's timer id. To be read only.
+---@return table<integer, perigee.TimerEntry>
+function tasks.entries()
+  return timers
 end
 
 

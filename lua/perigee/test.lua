@@ -4,6 +4,7 @@ local options = require "perigee.test.options"
 
 local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 local SEED = 1 -- the same every time: a test that passed passes
+local NEEDED = { "lfs", "term", "pl.path", "busted.core" } -- busted, and what it comes with
 
 
 local function fail(format, ...)
@@ -69,13 +70,23 @@ local function run_once(chosen, specs)
   require("perigee.testing").control.configure { seed = seed, fuzz = is_fuzzed }
   local counts = require "perigee.test.runner".run(chosen, specs)
   if counts.faults == 0 then return counts end
-  print(("\nThe seed was %d; the same again: %s"):format(seed,
-    command(chosen, is_fuzzed and "--fuzz-seed" or "--seed", seed)))
+  if is_fuzzed or chosen.seed then
+    print(("\nThe seed was %d; the same again: %s"):format(seed,
+      command(chosen, is_fuzzed and "--fuzz-seed" or "--seed", seed)))
+  end
   return EXIT_FAILED
 end
 
 
+-- The command line need not say what the files do.
+local function find_game(chosen)
+  local spec = chosen.files[1]
+  return spec and require "perigee.test.files".game_of(spec) or "."
+end
+
+
 local function run(chosen)
+  chosen.game = chosen.game or find_game(chosen)
   local specs, problem = find_specs(chosen)
   if not specs then return fail("%s", problem) end
   add_path(chosen.game)
@@ -100,10 +111,10 @@ return function(...)
     io.stdout:write(options.HELP)
     return EXIT_GOOD
   end
-  local ok, missing = pcall(require, "busted.core")
-  if not ok then
-    if not tostring(missing):find("not found", 1, true) then error(missing, 0) end
-    return fail "specs need busted: install it with `apt install lua-busted`"
+  for _, name in ipairs(NEEDED) do
+    if not pcall(require, name) then
+      return fail("specs need busted: install it with `apt install lua-busted` (there is no %s)", name)
+    end
   end
   return run(chosen)
 end

@@ -14,9 +14,11 @@ enum { LOGGED = 3 };  // handlers that account_log names
 static CostKey read_key(const Host *host) {
   lua_State *L = host->budget.L;
   CostKey key = {0};
-  lua_rawgeti(L, 1, COUNTER_MESSAGE);
-  key.message = lua_topointer(L, -1);
-  lua_pop(L, 1);
+  if (host->event.type == EVENT_MESSAGE || host->event.type == EVENT_TEXT) {
+    lua_rawgeti(L, 1, COUNTER_MESSAGE);
+    key.message = lua_topointer(L, -1);
+    lua_pop(L, 1);
+  }
   lua_rawgeti(L, 1, COUNTER_FUNCTION);
   key.function = lua_topointer(L, -1);
   if (host->event.type == EVENT_TIMER && lua_isfunction(L, -1)) {

@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "script/core.h"
 #include "script/host.h"
@@ -17,10 +18,18 @@ enum {
   COUNT_GROWTH = 2,       // from one look to the next
   LOOK_US = 20,           // from look to look
   LOOK_BYTES = 64 << 10,  // allocated between two
+  PATIENCE = 4,           // times its budget that a call gets whatever held it up
   DRY = 0,                // what a counter has left when the next check has to look
 };
 
 enum { COUNTER_AT = 1 };  // on the budget's own stack
+
+// Of this thread. The one other clock that is read outside of net: it is no time of day.
+static uint64_t processor_us(void) {
+  struct timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
+}
 
 uint64_t budget_clock_us(void) { return net_real_us(); }
 
@@ -115,30 +124,55 @@ static int raise(Budget *budget, lua_State *L) {
   return lua_error(L);
 }
 
-static void look(Host *host, lua_State *L) {
+// A handler's own coroutine is left for good by a yield: it passes all pcalls, however
+// many thousands, at no cost. Elsewhere an error has to do.
+int budget_stop(Host *host, lua_State *L) {
+  if (host->running != L || !lua_isyieldable(L)) return raise(&host->budget, L);
+  set_left(&host->budget, DRY);
+  return lua_yield(L, 0);
+}
+
+// --- Looking ---
+
+// Where the machine gave the processor to others meanwhile, a call is not at fault: its
+// own processor time has to bear out what the clock says. That costs a system call, so it
+// is looked at in long calls only, from a quarter of the time on.
+static bool is_late(Budget *budget, uint64_t now_us) {
+  uint64_t elapsed_us = now_us - budget->started_us, allowed_us = budget->allowed_us;
+  if (elapsed_us < allowed_us / 4) return false;
+  if (!budget->is_long) {
+    budget->is_long = true;
+    budget->processor_us = processor_us();
+    return false;
+  }
+  if (elapsed_us <= allowed_us) return false;
+  return elapsed_us / PATIENCE > allowed_us ||
+         processor_us() - budget->processor_us >= allowed_us / 4;
+}
+
+// Whether the call is over its budget; when not, chooses when to look again.
+static bool look(Host *host, lua_State *L) {
   Budget *budget = &host->budget;
-  if (budget_is_over(budget)) raise(budget, L);
+  budget->has_looked = true;
+  if (budget_is_over(budget)) return true;
   uint64_t now_us = budget_clock_us();
   budget->steps = 0;
   luaL_checkstack(L, 8, NULL);
-  if (now_us - budget->started_us > budget->allowed_us) {
+  if (is_late(budget, now_us))
     note(host, L, BUDGET_OVER_TIME);
-    raise(budget, L);
-  }
-  if (memory_is_over(host, L)) {
+  else if (memory_is_over(host, L))
     note(host, L, BUDGET_OVER_MEMORY);
-    raise(budget, L);
-  }
   budget->count = budget_count(budget->count, now_us - budget->looked_us,
                                host->memory.allocated - budget->looked_allocated);
   budget->looked_us = now_us;
   budget->looked_allocated = host->memory.allocated;
+  return budget_is_over(budget);
 }
 
 // What a check calls when the counter has run out.
 static int on_dry(lua_State *L) {
   Host *host = core_host(L);
-  look(host, L);
+  if (look(host, L)) return budget_stop(host, L);
   set_left(&host->budget, host->budget.count);
   return 0;
 }
@@ -146,7 +180,13 @@ static int on_dry(lua_State *L) {
 void budget_charge(Host *host, lua_State *L, uint32_t steps) {
   Budget *budget = &host->budget;
   budget->steps += steps;
-  if (budget->steps >= BUDGET_STEPS || budget_is_over(budget)) look(host, L);
+  if (budget->steps < BUDGET_STEPS && !budget_is_over(budget)) return;
+  if (look(host, L)) raise(budget, L);
+}
+
+bool budget_is_spent(Host *host, lua_State *L) {
+  if (host->running == NULL) return false;
+  return budget_is_over(&host->budget) || (host->memory.was_refused && look(host, L));
 }
 
 // --- Calls ---
@@ -159,6 +199,7 @@ void budget_init(Host *host, lua_State *L) {
   lua_pushlightuserdata(budget->L, host);
   lua_pushcclosure(budget->L, on_dry, 1);
   lua_rawseti(budget->L, COUNTER_AT, COUNTER_LOOK);
+  budget->has_looked = true;
   budget_tick(host);
   budget_begin(host);
   budget_end(host);
@@ -186,9 +227,14 @@ void budget_begin(Host *host) {
   budget->started_bytes = host->memory.bytes;
   host->memory.was_refused = false;
   budget->looked_allocated = host->memory.allocated;
-  budget->count = COUNT_FIRST;
   budget->steps = 0;
   budget->over = BUDGET_KEPT;
+  budget->is_long = false;
+  // Where no look was taken, what is left over from the last call is no more than a
+  // first count.
+  if (!budget->has_looked) return;
+  budget->has_looked = false;
+  budget->count = COUNT_FIRST;
   set_left(budget, COUNT_FIRST);
 }
 

@@ -54,8 +54,11 @@ typedef struct Budget {
   uint32_t steps;  // charged since the last look
   BudgetOver over;
   bool is_load;
-  Buf text;   // C strings: the error of a call that is over,
-  Buf trace;  // and where it was
+  bool has_looked;        // in the running call
+  bool is_long;           // the running call is past a quarter of its time;
+  uint64_t processor_us;  // then: of the thread, when that was seen
+  Buf text;               // C strings: the error of a call that is over,
+  Buf trace;              // and where it was
 } Budget;
 
 /// Makes the counter. May raise a Lua error.
@@ -86,6 +89,12 @@ static inline bool budget_is_over(const Budget *budget) {
 /// about 5 ns). Raises a Lua error when the handler is over its budget, and again each
 /// time until its call has ended.
 void budget_charge(Host *host, lua_State *L, uint32_t steps);
+
+/// Whether the running call has to end, for whatever has caught an error of it.
+bool budget_is_spent(Host *host, lua_State *L);
+
+/// Ends the running call, which is over. A C function returns what this returns.
+int budget_stop(Host *host, lua_State *L);
 
 /// Checks until the next look: after `count` of them in `elapsed_us` that allocated
 /// `bytes`. Pure.

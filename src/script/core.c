@@ -23,6 +23,8 @@ static const Constant HOOKS[] = {{"connect", HOOK_CONNECT},
                                  {"leave", HOOK_LEAVE},
                                  {"broadcast", HOOK_BROADCAST},
                                  {"backpressure", HOOK_BACKPRESSURE},
+                                 {"suspend", HOOK_SUSPEND},
+                                 {"resume", HOOK_RESUME},
                                  {NULL, 0}};
 
 static const Constant EVENTS[] = {

@@ -17,14 +17,11 @@ static int core_charge(lua_State *L) {
   return 0;
 }
 
-// check_over(): raises again when the call is over its budget. For whatever has caught
-// an error.
+// check_over(): goes no further when the call is over its budget. For whatever has
+// caught an error.
 static int core_check_over(lua_State *L) {
   Host *host = core_host(L);
-  if (host->running != NULL &&
-      (budget_is_over(&host->budget) || host->memory.was_refused))
-    budget_charge(host, L, BUDGET_STEPS);
-  return 0;
+  return budget_is_spent(host, L) ? budget_stop(host, L) : 0;
 }
 
 // counter(): the table that the checks in scripts count in

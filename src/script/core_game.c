@@ -209,9 +209,9 @@ static int core_is_utf8(lua_State *L) {
   return 1;
 }
 
-// has_stack(): whether calls may nest deeper in C
+// has_stack(): whether coroutines may nest deeper
 static int core_has_stack(lua_State *L) {
-  lua_pushboolean(L, host_has_stack(core_host(L)));
+  lua_pushboolean(L, host_has_stack_for_coroutine(core_host(L)));
   return 1;
 }
 

@@ -148,6 +148,14 @@ static int core_push_error(lua_State *L) {
   return 0;
 }
 
+// tell_failure(text): tells the owner that a handler has failed
+static int core_tell_failure(lua_State *L) {
+  const Host *host = core_host(L);
+  if (host->events->failed != NULL)
+    host->events->failed(host->events_data, luaL_checkstring(L, 1));
+  return 0;
+}
+
 const luaL_Reg core_time_functions[] = {{"now", core_now},
                                         {"read_clock", core_read_clock},
                                         {"ask_rollback", core_ask_rollback},
@@ -162,4 +170,5 @@ const luaL_Reg core_time_functions[] = {{"now", core_now},
                                         {"transaction", core_transaction},
                                         {"log", core_log},
                                         {"push_error", core_push_error},
+                                        {"tell_failure", core_tell_failure},
                                         {NULL, NULL}};

@@ -82,6 +82,7 @@ uint64_t cost_p99(const Cost *cost) {
   for (uint32_t i = 0; i < COST_BUCKETS; i++) {
     seen += cost->buckets[i];
     if (seen < wanted || seen == 0) continue;
+    if (i == COST_BUCKETS - 1) break;
     return bucket_end(i) < cost->worst_us ? bucket_end(i) : cost->worst_us;
   }
   return cost->worst_us;

@@ -25,7 +25,10 @@ enum { WAKE_EVENT = 2, WAKE_VALUES = 11 };
 static const char MEMORY_TEXT[] =
     "not enough memory: the Lua heap is far over memory_limit";
 
-enum { STACK_MAX = 1 << 20 };  // bytes of the C stack for calls that nest on it
+enum {
+  STACK_MAX = 1 << 20,  // bytes of the C stack for calls that nest on it
+  COROUTINE_SHARE = 8,  // the part for coroutines; some hundred then hold each other
+};
 
 static const char *const ENTRY_NAMES[ENTRY_COUNT] = {
 #define X(constant, name) [constant] = name,
@@ -178,9 +181,15 @@ static size_t choose_stack_max(void) {
   return limit.rlim_cur / 2 < STACK_MAX ? (size_t)limit.rlim_cur / 2 : STACK_MAX;
 }
 
-bool host_has_stack(const Host *host) {
+static size_t stack_used(const Host *host) {
   const char *here = __builtin_frame_address(0);
-  return (size_t)(host->stack - here) < host->stack_max;
+  return (size_t)(host->stack - here);
+}
+
+bool host_has_stack(const Host *host) { return stack_used(host) < host->stack_max; }
+
+bool host_has_stack_for_coroutine(const Host *host) {
+  return stack_used(host) < host->stack_max / COROUTINE_SHARE;
 }
 
 bool host_init(Host *host) {
@@ -251,7 +260,8 @@ static int tell_failed(lua_State *L) {
     lua_xmove(failure->co, L, 1);
   }
   push_traceback(L, failure);
-  lua_call(L, 5, 1);
+  lua_pushboolean(L, failure->kind != FAILED_PLAIN);
+  lua_call(L, 6, 1);
   size_t size;
   const char *text = luaL_checklstring(L, -1, &size);
   set_fault(host, text, size);

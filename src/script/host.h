@@ -97,6 +97,10 @@ HostOutcome host_call(Host *host, const Event *event);
 /// coroutine, but not coroutines in coroutines, nor how much each takes.
 bool host_has_stack(const Host *host);
 
+/// The same for one more coroutine in another. They take little of it, but as many as
+/// the stack holds take long to end, one after the other, when the innermost fails.
+bool host_has_stack_for_coroutine(const Host *host);
+
 /// Ends the use of `results`.
 void host_done(Host *host);
 

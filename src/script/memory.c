@@ -27,16 +27,23 @@ static size_t hard_cap(const Host *host) {
 
 static bool is_power_of_two(size_t size) { return (size & (size - 1)) == 0; }
 
-// Whether it is a string or the buffer in which one is made, and no part of a table.
-// Only a guess: LuaJIT's buffers are powers of two, the hash parts of tables so many
-// times 24 bytes; array parts, which grow in place, are neither.
+// LuaJIT's table of all strings, which may grow wherever one is made. Like small
+// blocks it is never refused: not all of LuaJIT's built-in functions survive that.
+static bool is_string_table(size_t old_size, size_t size) {
+  return old_size == 0 && is_power_of_two(size);
+}
+
+// Whether it is a string or the buffer that one is made in, and no part of a table: a
+// guess from what LuaJIT asks for. Buffers are powers of two, the hash parts of tables
+// as many times 24 bytes; their array parts grow in place and are neither.
 static bool is_text(size_t old_size, size_t size) {
-  if (is_power_of_two(size)) return true;
-  return old_size == 0 && !(size % 24 == 0 && is_power_of_two(size / 24));
+  if (old_size > 0) return is_power_of_two(size);
+  return !(size % 24 == 0 && is_power_of_two(size / 24));
 }
 
 bool memory_grants(Host *host, size_t old_size, size_t size) {
   Memory *memory = &host->memory;
+  if (size < MEMORY_SMALL || is_string_table(old_size, size)) return true;
   if (host->running == NULL || budget_is_over(&host->budget)) return true;
   bool is_granted = memory->bytes + (size - old_size) <= hard_cap(host);
   if (size > MEMORY_TEXT_MAX && is_text(old_size, size)) is_granted = false;

@@ -19,18 +19,19 @@ typedef struct Memory {
   uint32_t cycles;     // of the collector that it still has to see through
   bool was_refused;    // an allocation of the running call
   uint64_t warned_us;  // when the log was told last; 0: never
-  uint32_t refuse_in;  // for tests: allocations until one is refused; 0: none is
+  uint32_t refuse_in;  // for tests: large blocks until one is refused; 0: none is
 } Memory;
 
 enum {
+  MEMORY_SMALL = 64 << 10,  // bytes of blocks that are never refused
   // Bytes of one string that the `..` operator makes, and of the buffer that it is made
   // in: the one thing of any size that a script does without a check in between.
   MEMORY_TEXT_MAX = (32 << 20) + 64,
 };
 
-/// Whether a handler may have a block of `size` bytes (more than `old_size`, which it
-/// has). Only what runs inside lua_resume is ever refused: elsewhere a refusal would
-/// end the process.
+/// Whether a handler may have a block of `size` bytes, more than the `old_size` that it
+/// has. Only what runs inside lua_resume is ever refused: elsewhere a refusal would end
+/// the process. Scripts that grow by little are stopped by looks.
 bool memory_grants(Host *host, size_t old_size, size_t size);
 
 /// Whether the running call has to end because of what it has allocated. Lets the

@@ -146,9 +146,10 @@ static uint32_t patience(const Reload *reload) {
   return passed_ms < RELOAD_PATIENCE_MS ? RELOAD_PATIENCE_MS - (uint32_t)passed_ms : 0;
 }
 
-// What there is to parse is parsed in turns of their own.
-static void go_on_next_turn(Reload *reload) {
-  reload->is_waiting = true;
+// What there is to parse is parsed in turns of their own, each followed by one in which
+// what came in meanwhile is answered.
+static void go_on_later(Reload *reload) {
+  reload->is_waiting = reload->is_passing = true;
   push(reload, RELOAD_AGAIN);
 }
 
@@ -174,7 +175,7 @@ static void begin(Reload *reload) {
   host_release(host, HOST_FORGET);
   reload->is_waiting = false;
   if (outcome == 'a') wait_for_quiet(reload);
-  if (outcome == 'm') go_on_next_turn(reload);
+  if (outcome == 'm') go_on_later(reload);
   if (outcome == 's') reload->waiting_ms = 0;
 }
 
@@ -199,6 +200,14 @@ static void go_back(Reload *reload) {
   buf_deinit(&report);
 }
 
+// Whether this turn is to be left to others.
+static bool pass(Reload *reload) {
+  if (!reload->is_passing) return false;
+  reload->is_passing = false;
+  push(reload, RELOAD_AGAIN);
+  return true;
+}
+
 void reload_handle(Reload *reload, const Event *event) {
   switch ((ReloadCause)event->b) {
     case RELOAD_BACK:
@@ -216,6 +225,7 @@ void reload_handle(Reload *reload, const Event *event) {
       break;
     case RELOAD_AGAIN:
       if (!reload->is_waiting) return;
+      if (pass(reload)) return;
       break;
   }
   begin(reload);

@@ -52,6 +52,8 @@ typedef struct ScriptEvents {
   void (*config_end)(void *data, bool is_taken);
   /// A reload has ended, well or not. script_files may have changed.
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
+  /// A handler has failed; what, where and how, in several lines.
+  void (*failed)(void *data, const char *text);
 } ScriptEvents;
 
 /// Appends what is in a file of the game. Returns 0 or an error, as file_read does.

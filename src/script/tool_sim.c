@@ -248,7 +248,7 @@ static int sim_turn(lua_State *L) {
   if (is_done) return 0;
   return luaL_error(L,
                     "the game never comes to rest: at %f s it sets a timer of 0 "
-                    "seconds again and again",
+                    "seconds, or sleeps for as long, again and again",
                     (lua_Number)(now_ms - SIM_START_MS) / 1000);
 }
 

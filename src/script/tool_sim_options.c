@@ -5,6 +5,8 @@
 #include <lauxlib.h>
 #include <string.h>
 
+static const lua_Number SEED_MAX = 9007199254740992;
+
 static int count_entries(lua_State *L, int at) {
   int count = 0;
   for (lua_pushnil(L); lua_next(L, at); count++) lua_pop(L, 1);
@@ -88,7 +90,8 @@ static uint64_t read_seed(lua_State *L) {
   lua_getfield(L, 1, "seed");
   lua_Number seed = lua_isnil(L, -1) ? 1 : luaL_checknumber(L, -1);
   lua_pop(L, 1);
-  return (uint64_t)(int64_t)seed;
+  if (!(seed >= 0 && seed <= SEED_MAX)) luaL_error(L, "a seed is from 0 to 2^53");
+  return (uint64_t)seed;
 }
 
 SimOptions tool_sim_options(lua_State *L) {

@@ -11,6 +11,7 @@ local API = luacats.read { META .. "perigee.lua", META .. "game.lua", META .. "s
 local RUN_BY = {
   ["README.md"] = "this", ["docs/scripting.md"] = "this",
   ["docs/lua-client.md"] = "tests/e2e/lua_client_spec.lua",
+  ["docs/javascript.md"] = "clients/js/test/docs.test.js",
   ["docs/testing.md"] = "tests/e2e/testing_doc_spec.lua",
 }
 

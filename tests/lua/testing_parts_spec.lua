@@ -152,6 +152,8 @@ describe("an inbox", function()
     assert.equal(3, inbox:find("a", is_a))
     assert.equal(3, decoded)
     assert.equal("b", inbox:next().name)
+    inbox:take("anything", 3)
+    assert.is_nil(inbox:find("anything", function() return true end)) -- b came before
     inbox:clear()
     assert.is_nil(inbox:find("a", is_a))
     assert.is_nil(inbox:next())

@@ -46,16 +46,25 @@ end
 
 ---@param name string
 ---@param token string
+---@param resume_token? string of the session to take up again
+---@param received? integer reliable packets that came in it so far
 ---@return string
-function commands.hello(name, token)
+function commands.hello(name, token, resume_token, received)
   return control(REQUEST.HELLO, {
     version = constants.VERSION,
     protocol_hash = 0,
     name = name,
     token = token,
-    resume_token = constants.NO_TOKEN,
-    reliable_received = 0,
+    resume_token = resume_token or constants.NO_TOKEN,
+    reliable_received = received or 0,
   })
+end
+
+
+---@param count integer
+---@return string
+function commands.ack(count)
+  return control(REQUEST.ACK, { count = count }, nil, CRITICAL)
 end
 
 

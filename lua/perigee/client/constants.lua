@@ -34,6 +34,7 @@ return {
     BROADCAST = { number = 4, { "room", "u32" }, { "data", "rest" } },
     PING = { number = 5, { "value", "raw8" } },
     PONG = { number = 6, { "value", "raw8" } },
+    ACK = { number = 7, { "count", "u32" } },
     CHANNEL_OPEN = { number = 8, { "name", "str8" } },
     CHANNEL_CLOSE = { number = 9, { "channel", "u16" } },
     ROOM_LIST = { number = 10 },

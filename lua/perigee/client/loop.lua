@@ -37,6 +37,13 @@ function loop.now()
 end
 
 
+--- A number from 0 to 1 that is another one in each process: for pauses that should differ.
+---@return number
+function loop.fraction()
+  return uv.hrtime() / 1e3 % 1e6 / 1e6
+end
+
+
 -- Coroutines ------------------------------------------------------------------------------------
 
 local function resume(co, ...)

@@ -41,6 +41,22 @@ function packet.encode(fields)
 end
 
 
+--- The same packet with the flag RELIABLE.
+---@param data string
+---@return string
+function packet.reliable(data)
+  return data:sub(1, 5) .. string.char(bit.bor(data:byte(6), FLAG.RELIABLE)) .. data:sub(7)
+end
+
+
+--- Whether a packet's bytes carry RELIABLE.
+---@param data string
+---@return boolean
+function packet.is_reliable(data)
+  return packet.has(data:byte(6), FLAG.RELIABLE)
+end
+
+
 --- The header at `at`, and the length of its payload; or nil and what is wrong with it.
 local function read_header(data, at)
   local reader = bytes.reader(data:sub(at, at + HEADER_SIZE - 1))

@@ -1,6 +1,7 @@
 --- The client's half of docs/protocol.md without any I/O: bytes received give events (commands.lua
 --- is the other direction). It keeps what follows from them: the rooms this client is in, the
---- channels it serves, and which requests wait for an answer.
+--- channels it serves, which requests wait for an answer, and the reliable packets both ways. When
+--- a connection is lost, `begin` and `hello` take the session up on another.
 ---
 --- An event that answers a request has `answers` set to the request's ref; every other event is
 --- news. After an event of type "closed" there are no more.
@@ -10,6 +11,7 @@ local commands = require "perigee.client.commands"
 local constants = require "perigee.client.constants"
 local json = require "perigee.client.json"
 local packet = require "perigee.client.packet"
+local streams = require "perigee.client.stream"
 
 local CHANNEL, FLAG = constants.CHANNEL, constants.FLAG
 
@@ -17,6 +19,7 @@ local CHANNEL, FLAG = constants.CHANNEL, constants.FLAG
 ---@field phase "handshake"|"open"|"closed"
 ---@field rooms table<integer, table> by id: { id, name, members = { [peer id] = name }, joined }
 ---@field max_payload integer what the server takes; known from WELCOME on
+---@field stream perigee.client.Stream
 local Protocol = {}
 Protocol.__index = Protocol
 
@@ -29,12 +32,64 @@ function protocol.new()
     phase = "handshake",
     rooms = {},
     max_payload = math.huge,
+    stream = streams.new(),
+    _token = constants.NO_TOKEN, -- that resumes the session
     _packets = packet.reader(),
-    _requests = {}, -- ref -> true while the answer is awaited
+    _events = {}, -- that a packet gave besides the first
+    _unconfirmed = nil, -- after a resume: the rooms, by id, that the server has not named yet
+    _requests = {}, -- ref -> what was asked, while the answer is awaited
     _last_ref = 0,
     _serving = {}, -- channel -> true
     _reason = nil, -- why the server says it closes: { code, message }
   }, Protocol)
+end
+
+
+-- Sessions --------------------------------------------------------------------------------------
+
+--- Whether a lost connection need not be the end of the session.
+---@return boolean
+function Protocol:can_resume()
+  return self._token ~= constants.NO_TOKEN
+end
+
+
+--- Another connection takes the place of the one that was lost.
+function Protocol:begin()
+  self.phase = "handshake"
+  self._packets, self._events, self._reason = packet.reader(), {}, nil
+end
+
+
+--- What has to be said first on a connection.
+---@param name string
+---@param token string
+---@return string
+function Protocol:hello(name, token)
+  return commands.hello(name, token, self._token, self:can_resume() and self.stream.received or 0)
+end
+
+
+--- Why the server said that it closes, where it did.
+---@return { code: string, message: string }?
+function Protocol:reason()
+  return self._reason
+end
+
+
+--- Takes note of a packet that is to be sent; false when too many reliable ones wait.
+---@param data string
+---@return true? ok, string? message, string? code
+function Protocol:note(data)
+  if not packet.is_reliable(data) or not self:can_resume() then return true end
+  return self.stream:keep(data)
+end
+
+
+--- An ACK, where there is something to acknowledge.
+---@return string?
+function Protocol:ack()
+  return self.stream:untold() > 0 and commands.ack(self.stream:tell()) or nil
 end
 
 
@@ -50,16 +105,29 @@ end
 --- under.
 ---@param encode function
 ---@return string data, integer ref
-function Protocol:request(encode, ...)
+function Protocol:request(encode, first, ...)
   local ref = self._last_ref
   repeat
     ref = ref % 0xffff + 1
     assert(ref ~= self._last_ref, "65535 requests wait for an answer")
   until not self._requests[ref]
-  local data = encode(ref, ...)
+  local data = encode(ref, first, ...)
   self._last_ref = ref
-  self._requests[ref] = true
+  self._requests[ref] = { encode = encode, about = first }
+  if self:can_resume() then data = packet.reliable(data) end
   return data, ref
+end
+
+
+-- The oldest JOIN of a room's name or LEAVE of its id that waits; it waits no longer.
+function Protocol:_request_of(kind, about)
+  for ref, request in pairs(self._requests) do
+    if request.encode == commands[kind] and request.about == about then
+      self._requests[ref] = nil
+      return ref
+    end
+  end
+  return nil
 end
 
 
@@ -108,12 +176,46 @@ function REACT.pong(self, event)
 end
 
 
-function REACT.ack() return nil end
+-- The first after a resume comes when all rooms have been named: we are in no others.
+function REACT.ack(self, event)
+  if not self:can_resume() then return nil end
+  if not self.stream:acknowledge(event.count) then return nil, "a count that cannot be" end
+  for id, room in pairs(self._unconfirmed or {}) do
+    room.joined = false
+    self.rooms[id] = nil
+    local ref = self:_request_of("leave", id)
+    table.insert(self._events,
+      { type = "left", room_id = id, room = room, code = "NotInRoom", answers = ref })
+  end
+  self._unconfirmed = nil
+  return event
+end
+
+
+local function leave_rooms(self)
+  for _, room in pairs(self.rooms) do room.joined = false end
+  self.rooms, self._requests, self._serving = {}, {}, {}
+end
 
 
 function REACT.welcome(self, event)
   self.phase = "open"
   self.max_payload = event.max_payload
+  if event.resumed then
+    if not self:can_resume() then return nil, "a session that was never begun" end
+    if not self.stream:acknowledge(event.reliable_received) then
+      return nil, "a count that cannot be"
+    end
+    self.stream:tell()
+    event.resent, event.packets = self.stream.waiting, self.stream:unacknowledged()
+    self._unconfirmed = {}
+    for id, room in pairs(self.rooms) do self._unconfirmed[id] = room end
+  elseif self:can_resume() then
+    event.lost, event.dropped = true, self.stream.waiting
+    leave_rooms(self)
+    self.stream, self._unconfirmed = streams.new(), nil
+  end
+  self._token = event.resume_token
   return event
 end
 
@@ -134,12 +236,33 @@ function REACT.error(_, event)
 end
 
 
+-- What has changed in a room while the connection was lost.
+local function tell_changes(self, room, before)
+  local function tell(kind, id, name)
+    table.insert(self._events,
+      { type = kind, room_id = room.id, room = room, id = id, name = name })
+  end
+  for id, name in pairs(before) do
+    if not room.members[id] then tell("peer_left", id, name) end
+  end
+  for id, name in pairs(room.members) do
+    if not before[id] then tell("peer_joined", id, name) end
+  end
+end
+
+
 function REACT.joined(self, event)
-  local room = self.rooms[event.room_id] or { id = event.room_id }
+  local known = self.rooms[event.room_id]
+  local room = known or { id = event.room_id }
+  local before = room.members
   room.name, room.joined, room.members = event.name, true, {}
   for _, peer in ipairs(event.peers) do room.members[peer.id] = peer.name end
   self.rooms[room.id] = room
   event.room, event.peers, event.id = room, nil, nil
+  if not self._unconfirmed then return event end
+  self._unconfirmed[room.id] = nil
+  if known then return tell_changes(self, room, before) end
+  event.answers = self:_request_of("join", event.name) -- its answer was lost with the connection
   return event
 end
 
@@ -238,6 +361,7 @@ end
 
 
 local function read(self, header)
+  if packet.has(header.flags, FLAG.RELIABLE) then self.stream:receive() end
   if header.channel == CHANNEL.CONTROL then return read_control(self, header) end
   if self.phase == "handshake" then return nil, "a packet before welcome" end
   if header.channel == CHANNEL.MESSAGES and header.number == 0 then
@@ -272,6 +396,7 @@ end
 ---@return table?
 function Protocol:next_event()
   while self.phase ~= "closed" do
+    if #self._events > 0 then return table.remove(self._events, 1) end
     local header, problem = self._packets:next()
     if not header and not problem then return nil end
     local event
@@ -296,8 +421,7 @@ end
 function Protocol:finish(code, message_text)
   if self.phase == "closed" then return nil end
   self.phase = "closed"
-  for _, room in pairs(self.rooms) do room.joined = false end
-  self.rooms, self._requests = {}, {}
+  leave_rooms(self)
   local reason = self._reason or { code = code, message = message_text }
   return { type = "closed", code = reason.code, message = reason.message }
 end

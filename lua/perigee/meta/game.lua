@@ -111,7 +111,7 @@
 ---@field idle_timeout? number Seconds of silence that end a connection; 0: none do. Default: 31.
 ---@field ping_interval? number Seconds from ping to ping; 0: off. Default: 13.
 ---@field handshake_timeout? number Seconds in which a client must say HELLO. Default: 5.
----@field resume_timeout? number Seconds that a lost session waits; 0: not at all. Default: 30. No effect in this version.
+---@field resume_timeout? number Seconds that a lost session waits; 0: not at all. Default: 30.
 ---@field channel_capacity? integer Messages that may wait for one peer. Default: 1024.
 --- What happens past `channel_capacity`. Default: "drop_newest".
 ---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
@@ -124,8 +124,8 @@
 --- Errors in the 5 s after a reload that bring the old version back; 0: off. Default: 10.
 ---@field rollback_errors? integer
 ---@field watch? boolean Whether a saved file reloads the game; off with --prod. Default: true.
----@field tls_cert? string PEM file of the certificate. Default: none. No effect in this version.
----@field tls_key? string PEM file of its key. Default: none. No effect in this version.
+---@field tls_cert? string PEM file of the certificate; with it and its key TLS is served on the same port. Default: none.
+---@field tls_key? string PEM file of its key. Default: none.
 ---@field allowed_origins? string|string[] WebSocket origins besides the server's own. Default: none. No effect in this version.
 ---@field admin? string|false Address of the dashboard. Default: "127.0.0.1:7778". No effect in this version.
 ---@field log_level? "debug"|"info"|"warn"|"error"|"off" Least level that is logged. Default: "info".

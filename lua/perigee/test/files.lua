@@ -29,6 +29,24 @@ function files.under(name)
 end
 
 
+--- The game that a spec is of, by where it lies; nil when there is none.
+---@param spec string
+---@return string? game
+function files.game_of(spec)
+  local beside = spec:gsub("_spec%.lua$", ".lua")
+  if beside ~= spec and path.isfile(beside) then return beside end
+  local folder = path.dirname(path.abspath(spec))
+  while folder ~= path.dirname(folder) do
+    if path.isfile(path.join(folder, "game.lua")) then
+      local game = path.relpath(folder)
+      return game ~= "" and game or "."
+    end
+    folder = path.dirname(folder)
+  end
+  return nil
+end
+
+
 --- The specs of a game: GAME/spec/*_spec.lua, or NAME_spec.lua beside NAME.lua.
 ---@param game string
 ---@return string[]? specs, string? problem
@@ -39,6 +57,7 @@ function files.of_game(game)
     if path.isfile(spec) then return { spec } end
     return nil, ("%s has no specs: write one in %s"):format(game, spec)
   end
+  if not path.exists(game) then return nil, ("there is no game %s"):format(game) end
   if not path.isfile(path.join(game, "game.lua")) then
     return nil, ("there is no game in %s: it has no game.lua"):format(
       game == "." and "this folder" or game)

@@ -7,7 +7,8 @@ local HELP = USAGE .. [[
 
 Runs the specs of a game: GAME/spec/*_spec.lua, or NAME_spec.lua beside a NAME.lua.
 
-  GAME               a folder with a game.lua, or a .lua file (default: the current folder)
+  GAME               a folder with a game.lua, or a .lua file (default: that of FILES, or the
+                     current folder)
   FILES              these specs instead: *_spec.lua files, or folders of them
   --seed N           what chance and the simulated network follow from (default: 1)
   --fuzz N           run the specs under N timings and orders of things, until one fails
@@ -37,16 +38,35 @@ local FLAGS = {
   ["--list"] = "list", ["--log"] = "log", ["--verbose"] = "verbose", ["-v"] = "verbose",
   ["--no-keep-going"] = "stop_early", ["--help"] = "help", ["-h"] = "help",
 }
+local IS_OUTPUT = {
+  utfTerminal = true, plainTerminal = true, TAP = true, json = true, junit = true, gtest = true,
+}
 
 
 local function set_number(key, flag, least)
   return function(result, text)
     local number = tonumber(text)
     if not number or number % 1 ~= 0 or number < least or number > SEED_MAX then
-      return ("%s needs a whole number of at least %d, not %q"):format(flag, least, text)
+      return ("%s needs a whole number from %d to %d, not %q"):format(flag, least, SEED_MAX, text)
     end
     result[key] = number
   end
+end
+
+
+-- Busted would only find out while it runs.
+local function add_pattern(key, flag)
+  return function(result, text)
+    local ok, problem = pcall(string.find, "", text)
+    if not ok then return ("%s needs a Lua pattern, not %q: %s"):format(flag, text, problem) end
+    table.insert(result[key], text)
+  end
+end
+
+
+local function set_output(result, name)
+  if not IS_OUTPUT[name] then return ("there is no output %q"):format(name) end
+  result.output = name
 end
 
 
@@ -54,9 +74,9 @@ local SET = {
   ["--seed"] = set_number("seed", "--seed", 0),
   ["--fuzz"] = set_number("fuzz", "--fuzz", 1),
   ["--fuzz-seed"] = set_number("fuzz_seed", "--fuzz-seed", 1),
-  ["--filter"] = function(result, value) table.insert(result.filter, value) end,
-  ["--filter-out"] = function(result, value) table.insert(result.filter_out, value) end,
-  ["--output"] = function(result, value) result.output = value end,
+  ["--filter"] = add_pattern("filter", "--filter"),
+  ["--filter-out"] = add_pattern("filter_out", "--filter-out"),
+  ["--output"] = set_output,
 }
 
 
@@ -88,7 +108,7 @@ local function take(result, argument, next_argument)
 end
 
 
---- The options as a table: game, files, seed, fuzz, fuzz_seed, filter, filter_out, list, log,
+--- The options as a table: game (nil: not said), files, seed, fuzz, fuzz_seed, filter, filter_out, list, log,
 --- verbose, stop_early, output, help; or nil and what is wrong.
 ---@param arguments string[]
 ---@return table? options, string? problem
@@ -102,7 +122,6 @@ function options.parse(arguments)
   end
   local modes = (result.seed and 1 or 0) + (result.fuzz and 1 or 0) + (result.fuzz_seed and 1 or 0)
   if modes > 1 then return nil, "--seed, --fuzz and --fuzz-seed exclude each other" end
-  result.game = result.game or "."
   return result
 end
 

@@ -359,7 +359,7 @@ end
 
 --- Its program dies: the system closes the connection, and nothing says BYE.
 function Client:kill()
-  self._link:close()
+  self._link:kill()
   self:_finish("ConnectionClosed", "the spec killed the client")
 end
 

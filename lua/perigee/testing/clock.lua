@@ -32,7 +32,7 @@ function clock.new(turn, due, random)
     _random = random,
     _heap = {}, -- entries, the next one first
     _count = 0,
-    _order = 0,
+    _made = 0, -- entries so far
     _tasks = {}, -- coroutine -> task
     _task_count = 0,
     _failures = {},
@@ -86,10 +86,10 @@ end
 ---@param argument any
 ---@return table entry
 function Clock:at(at, fn, argument)
-  local order = self._order + 1
-  self._order = order
-  if self._random then order = self._random:fraction() end
-  local entry = { at = at, order = order, fn = fn, argument = argument }
+  local made = self._made + 1
+  self._made = made
+  local order = self._random and self._random:fraction() or made
+  local entry = { at = at, order = order, made = made, fn = fn, argument = argument }
   push(self, entry)
   return entry
 end
@@ -102,10 +102,21 @@ function Clock.cancel(_, entry)
 end
 
 
+-- One more thing happens in this instant; too many, and it is the last.
+local function count_round(self)
+  self._rounds = self._rounds + 1
+  if self._rounds <= ROUNDS_MAX then return end
+  failure.raise("time stands still at %.3f s: game, clients and tasks go on without end, and nothing "
+    .. "takes any time", self.now / 1000)
+end
+
+
 local function run_due(self)
   local heap = self._heap
+  local first_new = self._made -- what was there before is bounded; what follows from it need not be
   while self._count > 0 and heap[1].at <= self.now do
     local entry = pop(self)
+    if entry.made > first_new then count_round(self) end
     if entry.fn then entry.fn(entry.argument) end
   end
 end
@@ -125,11 +136,8 @@ function Clock:step(limit)
   end
   local is_there = at <= limit
   if not is_there then at = limit end
-  self._rounds = at > self.now and 0 or self._rounds + 1
-  if self._rounds > ROUNDS_MAX then
-    failure.raise("time stands still at %.3f s: game and clients answer each other without end, "
-      .. "and nothing takes any time", self.now / 1000)
-  end
+  if at > self.now then self._rounds = 0 end
+  count_round(self)
   self.now = at
   run_due(self)
   self._turn(at)

@@ -58,4 +58,16 @@ function failure.check(what, value, ...)
 end
 
 
+--- Misuse when an option is not known, or not of its type.
+---@param what string whose options they are
+---@param options table
+---@param known table<string, string> types by name
+function failure.check_options(what, options, known)
+  for key, value in pairs(options) do
+    if not known[key] then failure.misuse("%s has no option %q", what, tostring(key)) end
+    failure.check(key, value, known[key])
+  end
+end
+
+
 return failure

@@ -110,7 +110,8 @@ local SHUTDOWN, RESET = {}, {}
 
 local function carry_out(self, operation)
   if operation == SHUTDOWN then
-    self._end.shutdown()
+    if not self._is_shut then self._end.shutdown() end
+    self._is_shut = true
   elseif operation == RESET then
     self._end.reset()
   else
@@ -184,19 +185,22 @@ local function lose(self, bytes)
 end
 
 
+-- After an orderly end the client may still close its own side.
 local function deliver(self, bytes, ending)
   if self.state == "vanished" or self.state == "over" then return end
   if bytes ~= "" then self._client.on_bytes(bytes) end
   if not ending or self.state == "over" then return end
-  self.state = "over"
+  if ending == "reset" then self.state = "over" end
   self._client.on_end(ending)
 end
 
 
+-- What a stalled client does not read is there when it goes on.
 local function arrive_down(self)
   local first = self._down_first
-  if first > self._down_last then return end
+  if self.state == "stalled" or first > self._down_last then return end
   local item = self._down[first]
+  if item.at > self._clock.now then return end -- what it was for has been read by `resume`
   self._down[first], self._down_first = nil, first + 1
   deliver(self, item.bytes, item.ending)
 end
@@ -229,7 +233,7 @@ function Link:pull()
   self._down_at = at
   if at <= now and self._down_first > self._down_last then return deliver(self, bytes, ending) end
   self._down_last = self._down_last + 1
-  self._down[self._down_last] = { bytes = bytes, ending = ending }
+  self._down[self._down_last] = { at = at, bytes = bytes, ending = ending }
   self._clock:at(at, arrive_down, self)
 end
 
@@ -249,6 +253,9 @@ function Link:resume()
   local held = self._held
   self._held = {}
   for _, operation in ipairs(held) do send(self, operation) end
+  while self._down[self._down_first] and self._down[self._down_first].at <= self._clock.now do
+    arrive_down(self)
+  end
   self:pull()
 end
 
@@ -276,9 +283,16 @@ local function finish(self, operation)
 end
 
 
---- The client is gone; the system closes its socket in good order.
+--- The client closes its socket, when it has sent what it had to send.
 function Link:close()
   if self.state == "stalled" then self:resume() end
+  finish(self, SHUTDOWN)
+end
+
+
+--- The client is gone, with what it still had to send; the system closes its socket.
+function Link:kill()
+  self._held = {}
   finish(self, SHUTDOWN)
 end
 

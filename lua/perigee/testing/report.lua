@@ -5,6 +5,7 @@ local match = require "perigee.testing.match"
 
 local EVENTS_MAX = 12 -- that are shown
 local ERRORS_MAX = 3
+local LINES_MAX = 10 -- of the log
 
 local report = {}
 
@@ -178,6 +179,24 @@ function report.refused(server, what, message, code)
   local out = { ("%s: %s%s"):format(what, message, code and code ~= message
     and " (" .. code .. ")" or "") }
   if code == "Internal" then add_errors(out, server) end
+  return table.concat(out, "\n")
+end
+
+
+--- What the log was to say did not come.
+---@param server perigee.testing.Server
+---@param what string "line" or "error"
+---@param pattern string
+---@param waited number seconds
+---@return string
+function report.no_log(server, what, pattern, waited)
+  local out = { ("the log has no %s like %s, in %g s, up to %.3f s"):format(what,
+    match.show(pattern), waited, server:now()) }
+  out[#out + 1] = #server.logs > 0 and "its last lines are:" or "it is empty"
+  for i = math.max(1, #server.logs - LINES_MAX + 1), #server.logs do
+    local entry = server.logs[i]
+    out[#out + 1] = ("  %9.3f  %-5s %s"):format(entry.at, entry.level, entry.text)
+  end
   return table.concat(out, "\n")
 end
 

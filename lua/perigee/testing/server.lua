@@ -3,12 +3,13 @@
 --- made it.
 
 local binary_client = require "perigee.testing.binary_client"
+local client_options = require "perigee.testing.client_options"
 local clocks = require "perigee.testing.clock"
 local failure = require "perigee.testing.failure"
 local link = require "perigee.testing.link"
-local match = require "perigee.testing.match"
 local random = require "perigee.testing.random"
 local report = require "perigee.testing.report"
+local server_end = require "perigee.testing.server_end"
 local sim = require "perigee.sim"
 local text_client = require "perigee.testing.text_client"
 local traces = require "perigee.testing.trace"
@@ -19,14 +20,10 @@ local RUN_SECONDS = 24 * 60 * 60 -- that tasks may take
 local STOP_SECONDS = 2 -- in which everybody has been told
 local NAMES = { "ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "leo" }
 
--- Of clients without conditions of their own, when timing is to vary (seconds).
-local FUZZ_LATENCY, FUZZ_JITTER = 0.08, 0.04
-
 local OPTIONS = {
   game = "string", source = "string", files = "table", seed = "number", config = "table",
   fuzz = "boolean", network = "table", trace = "boolean",
 }
-local CLIENT_OPTIONS = { name = "string", token = "string", text = "boolean", address = "string" }
 
 --- A line of the game's log.
 ---@class perigee.testing.LogEntry
@@ -44,14 +41,6 @@ local servers = {}
 
 
 -- Options ---------------------------------------------------------------------------------------
-
-local function check_options(options, known, what)
-  for key, value in pairs(options) do
-    if not known[key] then failure.misuse("%s has no option %q", what, tostring(key)) end
-    failure.check(key, value, known[key])
-  end
-end
-
 
 local function files_of(options)
   if options.source then return { ["game.lua"] = options.source } end
@@ -77,7 +66,7 @@ end
 ---@param defaults table
 ---@return perigee.testing.Server
 function servers.open(options, defaults)
-  check_options(options, OPTIONS, "a server")
+  failure.check_options("a server", options, OPTIONS)
   link.check(options.network or {})
   local fuzz = defaults.fuzz and options.fuzz ~= false
   local files = files_of(options)
@@ -148,6 +137,7 @@ end
 
 --- Stops the server as SIGTERM would: on_stop, everybody is told, and what was sent arrives.
 function Server:stop()
+  self:_check_open()
   sim.stop(self._id)
   self:sleep(STOP_SECONDS)
 end
@@ -185,8 +175,9 @@ end
 
 function Server:_turn(now)
   if self._fuzz then mix_order(self) end
-  sim.turn(self._id, now)
+  local ok, problem = pcall(sim.turn, self._id, now)
   self:_take_logs()
+  if not ok then failure.raise("%s", problem) end
   local links, gone = self._links, 0
   for i = 1, #links do
     links[i]:pull()
@@ -203,71 +194,6 @@ end
 
 -- Clients ---------------------------------------------------------------------------------------
 
--- The server's side of a client's link; whatever passes it is in the trace.
-local function server_end(self, conn, label)
-  local id, trace, clock, server = self._id, self._trace, self._clock, self
-  local function note(what, text)
-    if trace then trace:add(clock.now, label, what, text) end
-  end
-  return {
-    write = function(bytes)
-      server:_check_open()
-      if trace then trace:add(clock.now, label, "<", bytes) end
-      if server._fuzz then table.insert(server._written, conn) end
-      sim.write(id, conn, bytes)
-    end,
-    read = function()
-      local bytes, ending = sim.read(id, conn)
-      if trace and bytes ~= "" then trace:add(clock.now, label, ">", bytes) end
-      if ending then note(ending, "") end
-      return bytes, ending
-    end,
-    shutdown = function()
-      note("<", "end")
-      sim.shutdown(id, conn)
-    end,
-    reset = function()
-      note("<", "reset")
-      sim.reset(id, conn)
-    end,
-    window = function(bytes) sim.window(id, conn, bytes) end,
-  }
-end
-
-
--- The conditions of a new client, taken out of its options.
-local function take_network(self, options)
-  local network, has_own = {}, false
-  for key, value in pairs(self._network) do network[key], has_own = value, true end
-  for _, key in ipairs(link.KEYS) do
-    if options[key] ~= nil then network[key], has_own = options[key], true end
-    options[key] = nil
-  end
-  if self._fuzz and not has_own then
-    local numbers = self:_new_random()
-    if numbers:pick(4) > 1 then -- the others act in the same instant
-      network.latency = numbers:fraction() * FUZZ_LATENCY
-      network.jitter = numbers:fraction() * FUZZ_JITTER
-    end
-  end
-  link.check(network)
-  return network
-end
-
-
-local function client_options(self, options)
-  if type(options) == "string" then options = { name = options } end
-  failure.check("a client", options or {}, "table")
-  local copy = {}
-  for key, value in pairs(options or {}) do copy[key] = value end
-  local network = take_network(self, copy)
-  check_options(copy, CLIENT_OPTIONS, "a client")
-  copy.network = network
-  if not copy.name and not copy.text then copy.name = "guest" end
-  return copy
-end
-
-
 --- Notes a client as soon as it connects.
 function Server:_add_client(client)
   table.insert(self._clients, client)
@@ -281,12 +207,12 @@ end
 ---@return perigee.testing.Client?, string? message, string? code
 function Server:try_client(options)
   self:_check_open()
-  options = client_options(self, options)
+  options = client_options.complete(self, options)
   local kind = options.text and text_client or binary_client
   local framing = options.text and "lines" or "packets"
   local conn = sim.connect(self._id, framing, options.address or "127.0.0.1")
   local label = options.name or "guest"
-  return kind.connect(self, options, server_end(self, conn, label))
+  return kind.connect(self, options, server_end.new(self, conn, label))
 end
 
 
@@ -366,6 +292,7 @@ end
 ---@param name string
 ---@return table?
 function Server:room(name)
+  self:_check_open()
   failure.check("a room's name", name, "string")
   return (sim.inspect(self._id, "room", name))
 end
@@ -374,6 +301,7 @@ end
 --- All rooms, by name.
 ---@return table<string, table>
 function Server:rooms()
+  self:_check_open()
   return (sim.inspect(self._id, "rooms"))
 end
 
@@ -381,6 +309,7 @@ end
 --- A copy of perigee.state.
 ---@return table
 function Server:state()
+  self:_check_open()
   return (sim.inspect(self._id, "state"))
 end
 
@@ -390,6 +319,7 @@ end
 ---@param client perigee.testing.Client
 ---@return table?
 function Server:peer(client)
+  self:_check_open()
   failure.check("a client", client, "table")
   return (sim.inspect(self._id, "peer", client.id))
 end
@@ -421,6 +351,7 @@ end
 --- The relay's figures.
 ---@return table
 function Server:stats()
+  self:_check_open()
   return sim.stats(self._id)
 end
 
@@ -488,18 +419,6 @@ local function await_log(self, pattern, seconds, level)
 end
 
 
-local function no_log(self, what, pattern, seconds)
-  local out = { ("the log has no %s like %s, in %g s, up to %.3f s"):format(what,
-    match.show(pattern), seconds or LOG_SECONDS, self:now()) }
-  out[#out + 1] = #self.logs > 0 and "its last lines are:" or "it is empty"
-  for i = math.max(1, #self.logs - 9), #self.logs do
-    local entry = self.logs[i]
-    out[#out + 1] = ("  %9.3f  %-5s %s"):format(entry.at, entry.level, entry.text)
-  end
-  failure.raise("%s", table.concat(out, "\n"))
-end
-
-
 --- The game is to raise an error, and may: waits for one whose text has this, as it stands or as a
 --- Lua pattern. All errors like it are asked for.
 ---@param pattern string
@@ -507,7 +426,9 @@ end
 ---@return string text
 function Server:expect_error(pattern, seconds)
   local entry = await_log(self, pattern, seconds, "error")
-  if not entry then no_log(self, "error", pattern, seconds) end
+  if not entry then
+    failure.raise("%s", report.no_log(self, "error", pattern, seconds or LOG_SECONDS))
+  end
   table.insert(self._asked, pattern)
   return entry.text
 end
@@ -519,7 +440,9 @@ end
 ---@return perigee.testing.LogEntry
 function Server:expect_log(pattern, seconds)
   local entry = await_log(self, pattern, seconds)
-  if not entry then no_log(self, "line", pattern, seconds) end
+  if not entry then
+    failure.raise("%s", report.no_log(self, "line", pattern, seconds or LOG_SECONDS))
+  end
   return entry
 end
 
@@ -541,6 +464,7 @@ end
 ---@param source? string|table<string, string>
 ---@return any report, string? problem
 function Server:try_reload(source)
+  self:_check_open()
   if type(source) == "string" then source = { [self._main] = source } end
   self._files = merge(self._files, source)
   local logged = #self.logs

@@ -1,0 +1,145 @@
+--- How a client comes to its connection, and to the next one when that is lost: HELLO, pauses that
+--- grow from try to try, and ACKs meanwhile. The client's own part is perigee.client.
+
+local commands = require "perigee.client.commands"
+local loop = require "perigee.client.loop"
+
+local TRY = 5 -- seconds that one takes at most
+local ACK_DELAY = 0.25 -- seconds until what has come is acknowledged
+
+--- A connection that ended with one of these is not taken up again: it would end so again, or
+--- somebody meant it.
+local FINAL = {
+  PayloadTooLarge = true, Protocol = true, Kicked = true, Rejected = true, VersionMismatch = true,
+  ProtocolHashMismatch = true, RateLimited = true, Unsupported = true, Unauthorized = true,
+  SlowConsumer = true, Replaced = true, Internal = true,
+}
+
+local connection = {}
+
+
+--- Connects, says HELLO and waits for the server's yes or no.
+---@param self perigee.Client
+---@param timeout number seconds
+---@return true?, string? message, string? code
+function connection.open(self, timeout)
+  local deadline = loop.now() + timeout
+  local transport, message, code = loop.connect(self._host, self._port, timeout)
+  if not transport then return nil, message, code end
+  if self._ended.is_filled then
+    transport:close()
+    return nil, "closed", "ConnectionClosed"
+  end
+  self._transport, self._opening = transport, loop.slot()
+  transport:start(function(data) self:_on_bytes(transport, data) end,
+    function(...) self:_on_end(transport, ...) end)
+  transport:write(self._protocol:hello(self.name, self._token))
+  local welcome
+  welcome, message, code = loop.wait(self._opening, deadline - loop.now())
+  if welcome then return true end
+  transport:close()
+  if message == "timeout" then
+    return nil, "the server did not answer HELLO; is it a Perigee server?", "HandshakeTimeout"
+  end
+  return nil, message, code
+end
+
+
+--- Whether the session goes on although its connection has ended so.
+---@param self perigee.Client
+---@return boolean
+function connection.can_return(self)
+  local reason = self._protocol:reason()
+  return self.connected and self._reconnect.patience > 0 and self._protocol:can_resume()
+    and not (reason and (FINAL[reason.code] or reason.code == "ConnectionClosed"))
+end
+
+
+-- Grows from try to try, and differs from client to client.
+local function pause_before(attempt, reconnect)
+  return math.min(reconnect.max, reconnect.first * 2 ^ (attempt - 1)) * (0.5 + loop.fraction() / 2)
+end
+
+
+local function give_up(self, code, message)
+  local event = self._protocol:finish(code, message)
+  if event then self:_take(event) end
+end
+
+
+local function come_back(self, lost)
+  for attempt = 1, math.huge do
+    local pause = pause_before(attempt, self._reconnect)
+    if loop.now() - lost.since + pause > self._reconnect.patience then
+      return give_up(self, lost.code, lost.message)
+    end
+    self:_publish { type = "reconnecting", attempt = attempt, delay = pause }
+    loop.wait(self._ended, pause)
+    if self._lost ~= lost then return end
+    self._protocol:begin()
+    local is_open, message, code = connection.open(self, TRY)
+    if is_open or self._lost ~= lost then return end
+    if FINAL[code] then return give_up(self, code, message) end
+  end
+end
+
+
+--- The connection is lost; the session may not be.
+---@param self perigee.Client
+---@param code string
+---@param message string
+function connection.lose(self, code, message)
+  local reason = self._protocol:reason() or { code = code, message = message }
+  local lost = { code = reason.code, message = reason.message, since = loop.now() }
+  self.connected, self._lost = false, lost
+  connection.stop(self)
+  self._transport:close()
+  self:_publish { type = "disconnected", code = lost.code, message = lost.message }
+  loop.spawn(come_back, self, lost)
+end
+
+
+--- A WELCOME on another connection: the session goes on, or another has begun.
+---@param self perigee.Client
+---@param welcome table the event
+function connection.regain(self, welcome)
+  local lost = self._lost
+  self._lost = nil
+  if not welcome.resumed then
+    self:_fail_calls("the session was lost", "ConnectionReset")
+    return self:_publish { type = "lost", dropped = welcome.dropped }
+  end
+  -- The first packet tells the server that its WELCOME has come.
+  self._transport:write(commands.ack(self._protocol.stream:tell()) .. welcome.packets)
+  self:_publish {
+    type = "resumed", seconds = loop.now() - lost.since, resent = welcome.resent,
+  }
+end
+
+
+--- Acknowledges what has come: at once when it is much, else a little later.
+---@param self perigee.Client
+function connection.acknowledge(self)
+  local protocol = self._protocol
+  if not self.connected or not protocol:can_resume() then return end
+  if protocol.stream:is_due() then
+    self._transport:write(protocol:ack())
+  elseif protocol.stream:untold() > 0 and not self._stop_ack then
+    self._stop_ack = loop.after(ACK_DELAY, function()
+      self._stop_ack = nil
+      local data = self.connected and protocol:ack()
+      if data then self._transport:write(data) end
+    end)
+  end
+end
+
+
+--- No ACK is due any more.
+---@param self perigee.Client
+function connection.stop(self)
+  if self._stop_ack then self._stop_ack() end
+  self._stop_ack = nil
+end
+
+
+return connection

@@ -1,0 +1,51 @@
+--- What a spec says of a new client, checked and completed: who it is, and how its network behaves.
+
+local failure = require "perigee.testing.failure"
+local link = require "perigee.testing.link"
+
+local OPTIONS = { name = "string", token = "string", text = "boolean", address = "string" }
+
+-- Of clients without conditions of their own, when timing is to vary (seconds).
+local FUZZ_LATENCY, FUZZ_JITTER = 0.08, 0.04
+
+local client_options = {}
+
+
+-- The conditions, taken out of the options.
+local function take_network(server, options)
+  local network, has_own = {}, false
+  for key, value in pairs(server._network) do network[key], has_own = value, true end
+  for _, key in ipairs(link.KEYS) do
+    if options[key] ~= nil then network[key], has_own = options[key], true end
+    options[key] = nil
+  end
+  if server._fuzz and not has_own then
+    local numbers = server:_new_random()
+    if numbers:pick(4) > 1 then -- the others act in the same instant
+      network.latency = numbers:fraction() * FUZZ_LATENCY
+      network.jitter = numbers:fraction() * FUZZ_JITTER
+    end
+  end
+  link.check(network)
+  return network
+end
+
+
+--- The options of a client: name, token, text, address, and network, which has its conditions.
+---@param server perigee.testing.Server
+---@param options? string|table what the spec gave: a name alone, or a table
+---@return table
+function client_options.complete(server, options)
+  if type(options) == "string" then options = { name = options } end
+  failure.check("a client", options or {}, "table")
+  local complete = {}
+  for key, value in pairs(options or {}) do complete[key] = value end
+  local network = take_network(server, complete)
+  failure.check_options("a client", complete, OPTIONS)
+  complete.network = network
+  if not complete.name and not complete.text then complete.name = "guest" end
+  return complete
+end
+
+
+return client_options

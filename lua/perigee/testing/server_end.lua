@@ -1,0 +1,44 @@
+--- The server's side of a client's link, as link.new has it. Whatever passes it is in the trace.
+
+local sim = require "perigee.sim"
+
+local server_end = {}
+
+
+--- `conn` is the simulated connection, `label` whose it is in the trace.
+---@param server perigee.testing.Server
+---@param conn integer
+---@param label string
+---@return table
+function server_end.new(server, conn, label)
+  local id, trace, clock = server._id, server._trace, server._clock
+  local function note(what, text)
+    if trace then trace:add(clock.now, label, what, text) end
+  end
+  return {
+    write = function(bytes)
+      server:_check_open()
+      note("<", bytes)
+      if server._fuzz then table.insert(server._written, conn) end
+      sim.write(id, conn, bytes)
+    end,
+    read = function()
+      local bytes, ending = sim.read(id, conn)
+      if bytes ~= "" then note(">", bytes) end
+      if ending then note(ending, "") end
+      return bytes, ending
+    end,
+    shutdown = function()
+      note("<", "end")
+      sim.shutdown(id, conn)
+    end,
+    reset = function()
+      note("<", "reset")
+      sim.reset(id, conn)
+    end,
+    window = function(bytes) sim.window(id, conn, bytes) end,
+  }
+end
+
+
+return server_end
