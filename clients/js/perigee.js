@@ -1,0 +1,1496 @@
+// The JavaScript client of a Perigee server, for browsers and Node: this one file, no dependencies.
+//
+//   import { connect } from "/perigee.js";
+//   const game = await connect({ name: "ann" });
+//   const room = await game.join("arena:1");
+//   room.on("moved", ({ id, x, y }) => draw(id, x, y));
+//   room.send("move", { x: 1, y: 2 }, { reliable: false });
+//
+// It speaks the protocol of docs/protocol.md; docs/javascript.md is the guide. From top to bottom:
+// numbers, errors, bytes, packets, the reliable stream, transports, events, rooms and channels, the
+// game, and what helps while a game is being made.
+
+// Numbers ---------------------------------------------------------------------------------------
+
+/** What errors and reasons are called, and their numbers. Those below 0 never cross the wire. */
+export const Code = Object.freeze({
+  QueueFull: -3, Unreachable: -2, Timeout: -1,
+  ConnectionClosed: 0, ConnectionReset: 1, IdleTimeout: 2, PingTimeout: 3, PayloadTooLarge: 4,
+  Protocol: 5, Kicked: 6, Rejected: 7, ServerFull: 8, VersionMismatch: 9, ProtocolHashMismatch: 10,
+  NoSuchRoom: 11, NotInRoom: 12, AlreadyInRoom: 13, ChannelNotFound: 14, ChannelTaken: 15,
+  RateLimited: 16, HandshakeTimeout: 17, Unsupported: 18, Internal: 19, Unauthorized: 20,
+  SlowConsumer: 21, Replaced: 22, RoomFull: 23,
+});
+const CODE_NAMES = new Map(Object.entries(Code).map(([name, code]) => [code, name]));
+
+/** After these the same would only happen again: no reconnect. */
+const FINAL = new Set([
+  Code.PayloadTooLarge, Code.Protocol, Code.Kicked, Code.Rejected, Code.VersionMismatch,
+  Code.ProtocolHashMismatch, Code.RateLimited, Code.Unsupported, Code.Unauthorized, Code.Replaced,
+]);
+
+const VERSION = 1;
+const DEFAULT_PORT = 7777;
+const HEADER_SIZE = 12;
+const PACKET_MAX = 64 * 1024 * 1024; // a length over this is garbage: no server sends such packets
+const FIRST_OF_GAMES = 3; // channels below are the protocol's own
+
+const RELIABLE = 1, REQUEST = 2, RESPONSE = 4;
+const CONTROL = 0, MESSAGES = 2;
+const PRIORITIES = ["critical", "high", "normal", "low"];
+const CRITICAL = 0, NORMAL = 2;
+
+const HELLO = 1, JOIN = 2, LEAVE = 3, BROADCAST = 4, PING = 5, PONG = 6, ACK = 7, CHANNEL_OPEN = 8,
+  CHANNEL_CLOSE = 9, ROOM_LIST = 10, BYE = 11;
+const WELCOME = 129, JOINED = 130, LEFT = 131, RELAYED = 132, PEER_JOINED = 133, PEER_LEFT = 134,
+  ERROR = 135, REJECTED = 136, CLOSING = 137, CHANNEL_OPENED = 138, ROOMS = 139, REDIRECT = 140,
+  DEV_ASSET = 141, DEV_ERROR = 142;
+const BEFORE_WELCOME = new Set([WELCOME, REJECTED, CLOSING, ERROR, PING]);
+
+// Seconds.
+const TIMEOUT = 10; // of a call that names none
+const CLOSE_TIMEOUT = 1; // for the server to answer BYE
+const ACK_DELAY = 0.5; // until what was received is acknowledged, at the latest
+const PING_EVERY = 5; // at most; a server that pings more often than that is pinged as often
+const DEAD_AFTER = 8; // of silence after a ping
+const PROBE_TIMEOUT = 3; // the same after the device woke up
+const FIRST_DELAY = 0.25, MAX_DELAY = 8; // of reconnects
+
+const ACK_EVERY = 64; // packets
+const QUEUE_LIMIT = 4096; // packets that wait to be acknowledged
+const QUEUE_BYTES = 16 * 1024 * 1024;
+const BUFFERED_MAX = 1024 * 1024; // with more than this unsent, unreliable packets are dropped
+
+// Errors ----------------------------------------------------------------------------------------
+
+/** Everything that goes wrong between client and server. `code` is one of `Code`. */
+export class PerigeeError extends Error {
+  /**
+   * @param {number} code
+   * @param {string} [message]
+   */
+  constructor(code, message) {
+    super(message || codeName(code));
+    this.name = "PerigeeError";
+    this.code = code;
+    this.codeName = codeName(code);
+  }
+}
+
+function codeName(code) {
+  return CODE_NAMES.get(code) ?? "Unknown";
+}
+
+/** The server sent what the protocol forbids. */
+function malformed(what) {
+  return new PerigeeError(Code.Protocol, "the server sent " + what);
+}
+
+/** Calls a handler. What it throws is reported as uncaught, and nothing else suffers. */
+function call(fn, ...args) {
+  try {
+    fn(...args);
+  } catch (error) {
+    queueMicrotask(() => { throw error; });
+  }
+}
+
+// Time ------------------------------------------------------------------------------------------
+
+const now = () => performance.now() / 1000;
+const after = (seconds, fn) => setTimeout(fn, Math.min(seconds * 1000, 0x7fffffff));
+
+/** Runs a function in a later turn, once all promises have been heard. Not slowed in background. */
+const later = globalThis.setImmediate ?? (() => {
+  const { port1, port2 } = new MessageChannel();
+  const waiting = [];
+  port1.onmessage = () => waiting.shift()();
+  return (fn) => {
+    waiting.push(fn);
+    port2.postMessage(0);
+  };
+})();
+
+// Bytes -----------------------------------------------------------------------------------------
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const EMPTY = new Uint8Array(0);
+const NO_TOKEN = new Uint8Array(16);
+
+/** An integer of some bytes, little-endian. */
+function integer(value, size) {
+  const bytes = new Uint8Array(size);
+  for (let i = 0; i < size; i++) {
+    bytes[i] = value % 256;
+    value = Math.floor(value / 256);
+  }
+  return bytes;
+}
+
+const u8 = (value) => integer(value, 1);
+const u16 = (value) => integer(value, 2);
+const u32 = (value) => integer(value, 4);
+const u64 = (value) => integer(value, 8);
+
+/** A text with its length in front, in `size` bytes. */
+function counted(text, size, what) {
+  const bytes = encoder.encode(text);
+  if (bytes.length >= 256 ** size) throw new PerigeeError(Code.Protocol, what + " is too long");
+  return join([integer(bytes.length, size), bytes]);
+}
+
+function join(parts) {
+  const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** What games may send as bytes. Views stay views. */
+function toBytes(data) {
+  if (data === undefined || data === null) return EMPTY;
+  if (typeof data === "string") return encoder.encode(data);
+  if (data instanceof Uint8Array) return data;
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  throw new TypeError("bytes are a Uint8Array, another view, an ArrayBuffer or a string");
+}
+
+function textOf(bytes) {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw malformed("a text that is not UTF-8");
+  }
+}
+
+/** Reads the fields of one payload in order. `end` makes sure that nothing is left. */
+class Reader {
+  constructor(bytes) {
+    this._bytes = bytes;
+    this._view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this._at = 0;
+  }
+
+  _take(size) {
+    const at = this._at;
+    if (at + size > this._bytes.length) throw malformed("a packet that is too short");
+    this._at += size;
+    return at;
+  }
+
+  u8() { return this._view.getUint8(this._take(1)); }
+  u16() { return this._view.getUint16(this._take(2), true); }
+  u32() { return this._view.getUint32(this._take(4), true); }
+  /** Exact up to 2^53: times, and the values of our own pings. */
+  u64() { return this.u32() + this.u32() * 0x100000000; }
+  raw(size) { const at = this._take(size); return this._bytes.subarray(at, at + size); }
+  str8() { return textOf(this.raw(this.u8())); }
+  str16() { return textOf(this.raw(this.u16())); }
+  rest() { return this.raw(this._bytes.length - this._at); }
+
+  flag() {
+    const value = this.u8();
+    if (value > 1) throw malformed("a boolean of " + value);
+    return value === 1;
+  }
+
+  list(read) {
+    return Array.from({ length: this.u16() }, () => read(this));
+  }
+
+  end() {
+    if (this._at !== this._bytes.length) throw malformed("a packet that is too long");
+  }
+}
+
+function uuidText(bytes) {
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+// Packets ---------------------------------------------------------------------------------------
+
+/**
+ * The bytes of a packet; the parts of its payload are copied once.
+ * @param {{ channel?: number, type: number, priority?: number, flags?: number, ref?: number }} header
+ * @param {...Uint8Array} parts
+ */
+function packetOf({ channel = CONTROL, type, priority = NORMAL, flags = 0, ref = 0 }, ...parts) {
+  const length = parts.reduce((size, part) => size + part.length, 0);
+  const head = new Uint8Array(HEADER_SIZE);
+  const view = new DataView(head.buffer);
+  view.setUint16(0, channel, true);
+  view.setUint16(2, type, true);
+  view.setUint8(4, priority);
+  view.setUint8(5, flags);
+  view.setUint16(6, ref, true);
+  view.setUint32(8, length, true);
+  return join([head, ...parts]);
+}
+
+function readHeader(bytes, at) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset + at, HEADER_SIZE);
+  const packet = {
+    channel: view.getUint16(0, true), type: view.getUint16(2, true), priority: view.getUint8(4),
+    flags: view.getUint8(5), ref: view.getUint16(6, true), length: view.getUint32(8, true),
+    payload: EMPTY,
+  };
+  const { priority, flags, length } = packet;
+  if (priority >= PRIORITIES.length) throw malformed("a packet of priority " + priority);
+  if (flags > 7) throw malformed("a packet with unknown flags " + flags);
+  if (flags & REQUEST && flags & RESPONSE) throw malformed("a request that is a response");
+  if (length > PACKET_MAX) throw malformed("a packet of " + length + " bytes");
+  return packet;
+}
+
+/** Finds the packets in what arrives: in a stream's pieces, or in messages of whole packets. */
+class PacketReader {
+  constructor(isStream) {
+    this._isStream = isStream;
+    this._pieces = [];
+    this._at = 0; // in the first piece
+    this._size = 0; // of all that is unread
+    this._need = HEADER_SIZE; // for the next packet, as far as is known
+  }
+
+  push(bytes) {
+    if (bytes.length === 0) return;
+    this._pieces.push(bytes);
+    this._size += bytes.length;
+  }
+
+  /** The next whole packet, its payload a view of what arrived; null when there is none yet. */
+  next() {
+    if (!this._gather(HEADER_SIZE)) return null;
+    const packet = readHeader(this._pieces[0], this._at);
+    if (!this._gather(HEADER_SIZE + packet.length)) return null;
+    const first = this._at + HEADER_SIZE;
+    packet.payload = this._pieces[0].subarray(first, first + packet.length);
+    this._at = first + packet.length;
+    this._size -= HEADER_SIZE + packet.length;
+    this._need = HEADER_SIZE;
+    if (this._at === this._pieces[0].length) {
+      this._pieces.shift();
+      this._at = 0;
+    }
+    return packet;
+  }
+
+  /** Makes sure that the first piece has so many unread bytes. A long packet is joined once. */
+  _gather(need) {
+    this._need = Math.max(need, this._need);
+    const [piece] = this._pieces;
+    if (!piece || piece.length - this._at >= need) return piece !== undefined;
+    if (!this._isStream) throw malformed("a packet that is not in one message");
+    if (this._size < this._need) return false;
+    this._pieces = [join([piece.subarray(this._at), ...this._pieces.slice(1)])];
+    this._at = 0;
+    return true;
+  }
+}
+
+// The reliable stream -----------------------------------------------------------------------------
+
+/** The RELIABLE packets of one session, both ways. Counts are those of the wire: u32 that wrap. */
+class Stream {
+  constructor() {
+    this.received = 0;
+    this.told = 0; // how many of them the server knows of
+    this._acked = 0;
+    this._waiting = []; // sent or to be sent, and not acknowledged
+    this._bytes = 0;
+    this._flushes = []; // { packets: how many have to be acknowledged before, resolve, reject }
+  }
+
+  get waiting() { return this._waiting.length; }
+
+  check(limit) {
+    if (this._waiting.length < limit && this._bytes < QUEUE_BYTES) return;
+    throw new PerigeeError(Code.QueueFull, this._waiting.length + " packets wait for the server");
+  }
+
+  keep(bytes) {
+    this._waiting.push(bytes);
+    this._bytes += bytes.length;
+  }
+
+  /** The server says how many it has. */
+  acknowledge(count) {
+    const news = (count - this._acked) >>> 0;
+    if (news > this._waiting.length) throw malformed("a count of packets that were never sent");
+    for (const bytes of this._waiting.splice(0, news)) this._bytes -= bytes.length;
+    this._acked = count;
+    for (const flush of this._flushes) flush.packets -= news;
+    while (this._flushes.length > 0 && this._flushes[0].packets <= 0) this._flushes.shift().resolve();
+  }
+
+  /** What has to be sent again on a new connection. */
+  unacknowledged() { return this._waiting; }
+
+  flushed() {
+    return new Promise((resolve, reject) => {
+      if (this._waiting.length === 0) return resolve();
+      this._flushes.push({ packets: this._waiting.length, resolve, reject });
+    });
+  }
+
+  end(error) {
+    for (const flush of this._flushes.splice(0)) flush.reject(error);
+  }
+}
+
+// Transports --------------------------------------------------------------------------------------
+
+const isNode = typeof process === "object" && Boolean(process?.versions?.node);
+
+/** What an address means: { kind: "ws", url } or { kind: "tcp" or "tls", host, port }. */
+function parseAddress(address) {
+  if (address === undefined) {
+    const { protocol, host } = globalThis.location ?? {};
+    if (!host) throw new TypeError("connect needs an address outside of a page");
+    return { kind: "ws", url: `${protocol === "https:" ? "wss" : "ws"}://${host}/ws` };
+  }
+  const scheme = /^(\w+):\/\//.exec(address)?.[1];
+  const bare = scheme ?? (isNode ? "tcp" : globalThis.location?.protocol === "https:" ? "wss" : "ws");
+  // Through http, whose parser knows ports and IPv6 in brackets.
+  const rest = scheme ? address.slice(scheme.length + 3) : address;
+  let url;
+  try {
+    url = new URL("http://" + rest);
+  } catch {
+    throw new TypeError(`"${address}" is no address; host:port is one`);
+  }
+  const port = /:80(\/|$)/.test(rest) ? 80 : Number(url.port);
+  if (bare === "tcp" || bare === "tls") {
+    return { kind: bare, host: url.hostname.replace(/^\[|\]$/g, ""), port: port || DEFAULT_PORT };
+  }
+  const kind = { ws: "ws", wss: "wss", http: "ws", https: "wss" }[bare];
+  if (!kind) throw new TypeError(`unknown kind of address "${bare}"`);
+  const where = url.hostname + (port ? ":" + port : scheme ? "" : ":" + DEFAULT_PORT);
+  const path = url.pathname === "/" ? "/ws" : url.pathname;
+  return { kind: "ws", url: `${kind}://${where}${path}${url.search}` };
+}
+
+// A transport is { isStream, buffered, send(bytes), end() } and calls opened(), received(bytes) and
+// ended(error), the last of them once, and nothing after it.
+
+function openWebSocket({ url }, options, { opened, received, ended }) {
+  const WebSocket = options.WebSocket ?? globalThis.WebSocket;
+  if (!WebSocket) throw new TypeError("there is no WebSocket here: pass one as the option WebSocket");
+  const socket = new WebSocket(url, ["perigee.1"]);
+  let isOpen = false;
+  socket.binaryType = "arraybuffer";
+  socket.onopen = () => {
+    isOpen = true;
+    opened();
+  };
+  socket.onmessage = ({ data }) => received(typeof data === "string" ? null : new Uint8Array(data));
+  socket.onerror = () => {}; // close tells
+  socket.onclose = ({ code }) => {
+    socket.onmessage = socket.onclose = null;
+    if (!isOpen) return ended(new PerigeeError(Code.Unreachable, "cannot connect to " + url));
+    const orderly = code === 1000 || code === 1001;
+    ended(orderly ? new PerigeeError(Code.ConnectionClosed, "the server closed the connection")
+      : new PerigeeError(Code.ConnectionReset, "the connection was lost"));
+  };
+  return {
+    isStream: false,
+    get buffered() { return socket.bufferedAmount; },
+    send: (bytes) => socket.send(bytes),
+    end: () => socket.close(1000),
+  };
+}
+
+async function openSocket({ kind, host, port }, options, { opened, received, ended }) {
+  // Not written as a constant, so that bundlers leave it alone.
+  const name = kind === "tls" ? "node:tls" : "node:net";
+  const module = await import(/* webpackIgnore: true */ /* @vite-ignore */ name);
+  const socket = module.connect({ servername: isNaN(host[0]) ? host : undefined, ...options.tls, host, port });
+  let failure = null;
+  let isOpen = false;
+  let isOver = false;
+  socket.setNoDelay(true);
+  socket.once(kind === "tls" ? "secureConnect" : "connect", () => {
+    isOpen = true;
+    opened();
+  });
+  socket.on("data", received);
+  socket.on("error", (error) => { failure = error; });
+  socket.on("close", () => {
+    if (isOver) return;
+    isOver = true;
+    const where = `cannot connect to ${host}:${port}`;
+    if (!isOpen) return ended(new PerigeeError(Code.Unreachable, `${where}: ${failure?.message}`));
+    ended(failure ? new PerigeeError(Code.ConnectionReset, failure.message)
+      : new PerigeeError(Code.ConnectionClosed, "the server closed the connection"));
+  });
+  return {
+    isStream: true,
+    get buffered() { return socket.writableLength; },
+    send: (bytes) => socket.write(bytes),
+    end() {
+      socket.end();
+      after(CLOSE_TIMEOUT, () => socket.destroy()).unref();
+    },
+  };
+}
+
+// Events ------------------------------------------------------------------------------------------
+
+/** Handlers by name: those of events, and those of messages, which may have an event's name. */
+class Emitter {
+  constructor(events) {
+    this._eventNames = events;
+    this._events = new Map(); // name -> handlers
+    this._messages = new Map();
+    this._warned = false;
+  }
+
+  /**
+   * Calls `fn` for each event or message of a name, until what is returned is called. A name that
+   * is an event's is the event.
+   */
+  on(name, fn) {
+    return addHandler(this._eventNames.has(name) ? this._events : this._messages, name, fn);
+  }
+
+  /** The same for messages alone, those too whose name is an event's. */
+  onMessage(name, fn) {
+    return addHandler(this._messages, name, fn);
+  }
+
+  off(name, fn) {
+    const handlers = this._eventNames.has(name) ? this._events : this._messages;
+    handlers.get(name)?.delete(fn);
+  }
+
+  /** The next event or message of a name. Those that follow wait for the next turn. */
+  next(name, options = {}) {
+    const game = this.game ?? this;
+    return new Promise((resolve, reject) => {
+      const off = this.on(name, (value) => {
+        clearTimeout(timer);
+        off();
+        game._pause();
+        resolve(value);
+      });
+      const timer = after(options.timeout ?? game.timeout, () => {
+        off();
+        reject(new PerigeeError(Code.Timeout, `no "${name}" came in time`));
+      });
+    });
+  }
+
+  _emit(name, ...args) {
+    return callHandlers(this._events.get(name), args);
+  }
+
+  _message(name, ...args) {
+    const isHeard = callHandlers(this._messages.get(name), args);
+    if (!isHeard && this._events.get(name)?.size > 0 && !this._warned) {
+      this._warned = true;
+      console.warn(`perigee: the message "${name}" has the name of an event; listen with onMessage`);
+    }
+    return isHeard;
+  }
+}
+
+function addHandler(map, name, fn) {
+  if (typeof fn !== "function") throw new TypeError(`the handler of "${name}" is no function`);
+  if (!map.has(name)) map.set(name, new Set());
+  map.get(name).add(fn);
+  return () => { map.get(name).delete(fn); };
+}
+
+function callHandlers(handlers, args) {
+  if (!handlers || handlers.size === 0) return false;
+  for (const fn of [...handlers]) call(fn, ...args);
+  return true;
+}
+
+// Rooms and channels ------------------------------------------------------------------------------
+
+const ROOM_EVENTS = new Set(["relay", "peer_joined", "peer_left"]);
+
+/** Bytes that a member relayed, or the server (`from` is 0 then). */
+class Relay {
+  constructor(from, name, data) {
+    this.from = from;
+    this.name = name; // undefined for a peer whose arrival has not been told yet
+    this.data = data;
+  }
+
+  /** The bytes as UTF-8. */
+  get text() { return new TextDecoder().decode(this.data); }
+}
+
+/** A room that this client is in. */
+class Room extends Emitter {
+  constructor(game, name) {
+    super(ROOM_EVENTS);
+    this.game = game;
+    this.name = name;
+    this.id = 0;
+    this.joined = false;
+    /** The others: id -> { id, name }. */
+    this.members = new Map();
+    /** Told why when this client is out of the room for good. */
+    this.left = new Promise((resolve) => { this._resolveLeft = resolve; });
+    this._isAsked = false; // joined with game.join: joined again in a new session
+  }
+
+  /** A message about this room to the game's script. */
+  send(name, value, options = {}) {
+    this.game._sendMessage(this, name, value, options);
+  }
+
+  /** A question about this room; resolves to what the script's handler returns. */
+  ask(name, value, options = {}) {
+    return this.game._ask(this, name, value, options);
+  }
+
+  /** Bytes, or text, to every other member. */
+  relay(data, options = {}) {
+    const header = { type: BROADCAST, priority: priorityOf(options) };
+    this.game._sendInRoom(this, header, options, toBytes(data));
+  }
+
+  /** Leaves; resolves when the server has agreed. */
+  async leave(options = {}) {
+    if (!this.joined) throw new PerigeeError(Code.NotInRoom, `not in room "${this.name}"`);
+    this._isAsked = false;
+    await this.game._request({ type: LEAVE }, [u32(this.id)], LEFT, options);
+  }
+
+  _add(id, name) {
+    if (this.members.get(id)?.name === name) return;
+    const member = { id, name };
+    this.members.set(id, member);
+    this._emit("peer_joined", member);
+  }
+
+  _remove(id) {
+    const member = this.members.get(id);
+    if (this.members.delete(id)) this._emit("peer_left", member);
+  }
+
+  /** A whole list of members: those who went or came since the last are told of. */
+  _setMembers(peers) {
+    const names = new Map(peers.map(({ id, name }) => [id, name]));
+    for (const { id, name } of [...this.members.values()]) {
+      if (names.get(id) !== name) this._remove(id);
+    }
+    for (const { id, name } of peers) this._add(id, name);
+  }
+
+  _end(reason) {
+    this.joined = false;
+    this.members.clear();
+    this._resolveLeft(reason);
+  }
+}
+
+/** A plugin channel that this client serves. */
+class Channel {
+  constructor(game, id, name) {
+    this.game = game;
+    this.id = id;
+    this.name = name;
+    this.open = true;
+    this._handlers = new Set();
+  }
+
+  /** Calls `fn` with each packet that is sent on this channel; `packet.sender` is a peer id. */
+  onPacket(fn) {
+    this._handlers.add(fn);
+    return () => { this._handlers.delete(fn); };
+  }
+
+  /** Sends a packet to one peer (0: the server's script). */
+  send({ to = 0, type, data, ...options }) {
+    this._send({ type }, to, data, options);
+  }
+
+  _send(header, to, data, options) {
+    if (!this.open) throw new PerigeeError(Code.ChannelNotFound, `"${this.name}" is not served`);
+    const whole = { ...header, channel: this.id, priority: priorityOf(options) };
+    this.game._send(whole, [u32(to), toBytes(data)], options);
+  }
+
+  /** Serves it no longer. */
+  close() {
+    if (!this.open) return;
+    this.open = false;
+    this.game._channels.delete(this.id);
+    this.game._send({ type: CHANNEL_CLOSE }, [u16(this.id)]);
+  }
+}
+
+/** A packet of the game's own, as handlers get it. */
+class Packet {
+  constructor(game, packet, served) {
+    this.channel = packet.channel;
+    this.type = packet.type;
+    this.priority = PRIORITIES[packet.priority];
+    this.reliable = (packet.flags & RELIABLE) !== 0;
+    this.request = (packet.flags & REQUEST) !== 0; // it waits for an answer
+    this.sender = undefined; // peer id, on a channel that this client serves
+    this.data = packet.payload;
+    if (served) {
+      const reader = new Reader(packet.payload);
+      this.sender = reader.u32();
+      this.data = reader.rest();
+    }
+    Object.defineProperty(this, "_origin", { value: { game, served, ref: packet.ref } });
+  }
+
+  /** Sends the answer to a packet that waits for one. */
+  answer(data, options = {}) {
+    const { game, served, ref } = this._origin;
+    if (!this.request) throw new TypeError("this packet does not wait for an answer");
+    const header = { channel: this.channel, type: this.type, flags: RESPONSE, ref };
+    if (served) return served._send(header, this.sender, data, options);
+    game._send({ ...header, priority: priorityOf(options) }, [toBytes(data)], options);
+  }
+}
+
+function priorityOf({ priority = "normal" }) {
+  const number = PRIORITIES.indexOf(priority);
+  if (number < 0) throw new TypeError(`no priority "${priority}"; there are ${PRIORITIES.join(", ")}`);
+  return number;
+}
+
+// The game ----------------------------------------------------------------------------------------
+
+const GAME_EVENTS = new Set([
+  "disconnected", "reconnecting", "resumed", "lost", "closed", "joined", "left", "error", "redirect",
+]);
+
+/** A session with a server, over one connection after the other. */
+class Game extends Emitter {
+  constructor(target, options) {
+    super(GAME_EVENTS);
+    this.id = 0;
+    this.name = options.name ?? "guest";
+    this.session = "";
+    /** "connecting", "open", "reconnecting" or "closed" */
+    this.state = "connecting";
+    /** Seconds to the server and back, as of the last ping. */
+    this.latency = undefined;
+    this.maxPayload = Infinity;
+    this.tickRate = 0;
+    this.pingInterval = 0;
+    this.serverTime = 0;
+    /** The rooms that this client is in, by name. */
+    this.rooms = new Map();
+    this.timeout = options.timeout ?? TIMEOUT;
+
+    this._target = target;
+    this._options = options;
+    this._connection = null; // the one that counts, and what is known of it
+    this._stream = new Stream();
+    this._resumeToken = NO_TOKEN;
+    this._roomsById = new Map();
+    this._rejoining = new Map(); // name -> { room, promise }
+    this._channels = new Map(); // id -> those that this client serves
+    this._asks = new Map();
+    this._packetHandlers = new Set();
+    this._requests = new Map(); // ref -> { resolve, reject, timer, wanted, name }
+    this._lastRef = 0;
+    this._pings = new Map(); // value -> { resolve, reject, start }
+    this._lastPing = 0;
+    this._cleanups = [];
+  }
+
+  // What is sent ----------------------------------------------------------------------------------
+
+  /** A message to the game's script, about no room. */
+  send(name, value, options = {}) {
+    this._sendMessage(null, name, value, options);
+  }
+
+  /** A question to the game's script; resolves to what its handler returns. */
+  ask(name, value, options = {}) {
+    return this._ask(null, name, value, options);
+  }
+
+  /** What `fn(value)` returns, now or later, answers the script's questions of this name. */
+  onAsk(name, fn) {
+    if (typeof fn !== "function") throw new TypeError(`the handler of "${name}" is no function`);
+    this._asks.set(name, fn);
+    return () => { if (this._asks.get(name) === fn) this._asks.delete(name); };
+  }
+
+  /** Joins a room; resolves to it when the server has agreed. */
+  join(name, options = {}) {
+    return this._rejoining.get(name)?.promise ?? this._join(name, new Room(this, name), options);
+  }
+
+  async _join(name, room, options) {
+    const parts = [counted(name, 1, "the name")];
+    return this._request({ type: JOIN }, parts, JOINED, { ...options, room, name });
+  }
+
+  /** The rooms that the server lists: { id, name, members (how many) } each. */
+  async listRooms(options = {}) {
+    return this._request({ type: ROOM_LIST }, [], ROOMS, options);
+  }
+
+  /** Measures the time to the server and back, in seconds. */
+  ping(options = {}) {
+    return new Promise((resolve, reject) => {
+      if (!this._isOpen) throw this._notOpen();
+      const timer = after(options.timeout ?? this.timeout, () => {
+        this._pings.delete(value);
+        reject(new PerigeeError(Code.Timeout, "no answer to a ping in time"));
+      });
+      const value = this._ping({ resolve, reject, timer });
+    });
+  }
+
+  /** Resolves when the server has everything reliable that was sent so far. */
+  async flush() {
+    if (this.state === "closed") throw this._notOpen();
+    if (this._isResumable) await this._stream.flushed();
+    else await this.ping();
+  }
+
+  /** A packet of the game's own, or to the plugin that serves a channel. */
+  sendPacket({ channel, type, data, ...options }) {
+    this._send(this._gameHeader(channel, type, options), [toBytes(data)], options);
+  }
+
+  /** The same as a question: resolves to the bytes of the answer. */
+  async askPacket({ channel, type, data, ...options }, { timeout } = {}) {
+    const header = this._gameHeader(channel, type, options);
+    const answer = await this._request(header, [toBytes(data)], null, { ...options, timeout });
+    return answer.payload;
+  }
+
+  _gameHeader(channel, type, options) {
+    for (const [what, value, least] of [["channel", channel, FIRST_OF_GAMES], ["type", type, 0]]) {
+      if (Number.isInteger(value) && value >= least && value <= 0xffff) continue;
+      throw new TypeError(`the ${what} of a packet is a number from ${least} to 65535`);
+    }
+    if (this._channels.has(channel)) throw new TypeError("a channel that is served: its send knows to whom");
+    return { channel, type, priority: priorityOf(options) };
+  }
+
+  /** Calls a handler with each packet on a channel of the game: `onPacket([channel,] fn)`. */
+  onPacket(channel, fn) {
+    const entry = typeof channel === "function" ? { fn: channel } : { channel, fn };
+    if (typeof entry.fn !== "function") throw new TypeError("the handler of packets is no function");
+    this._packetHandlers.add(entry);
+    return () => { this._packetHandlers.delete(entry); };
+  }
+
+  /** Makes this client the one that serves a plugin channel. */
+  async openChannel(name, options = {}) {
+    return this._request({ type: CHANNEL_OPEN }, [counted(name, 1, "the name")], CHANNEL_OPENED, options);
+  }
+
+  /** Says goodbye. Resolves when the connection is over; what was sent before has been sent. */
+  async close() {
+    if (this.state === "closed") return;
+    const connection = this._connection;
+    if (this._isOpen) this._transmit(packetOf({ type: BYE }));
+    const ended = new Promise((resolve) => {
+      if (!connection?.transport) return resolve();
+      const timer = after(CLOSE_TIMEOUT, resolve);
+      connection.onEnded = () => resolve(clearTimeout(timer));
+    });
+    this._finish(new PerigeeError(Code.ConnectionClosed, "closed"));
+    await ended;
+  }
+
+  get _isOpen() { return this.state === "open"; }
+  get _isResumable() { return this._resumeToken.some((byte) => byte !== 0); }
+
+  _notOpen() {
+    if (this.state === "closed") return new PerigeeError(this._reason.code, this._reason.message);
+    return new PerigeeError(Code.ConnectionReset, "not connected at the moment");
+  }
+
+  _transmit(bytes) {
+    this._connection.transport.send(bytes);
+  }
+
+  /**
+   * Sends a packet. A reliable one waits while there is no connection; any other is dropped then,
+   * and when the network does not keep up.
+   */
+  _send(header, parts, { reliable = true } = {}) {
+    if (this.state === "closed") throw this._notOpen();
+    if (reliable) this._stream.check(this._options.queueLimit ?? QUEUE_LIMIT);
+    const flags = (header.flags ?? 0) | (reliable ? RELIABLE : 0);
+    const bytes = packetOf({ ...header, flags }, ...parts);
+    const size = bytes.length - HEADER_SIZE;
+    if (size > this.maxPayload) {
+      const limits = `${size} bytes of payload, and the server takes ${this.maxPayload}`;
+      throw new PerigeeError(Code.PayloadTooLarge, limits);
+    }
+    if (reliable && (this._isResumable || !this._isOpen)) this._stream.keep(bytes);
+    if (!this._isOpen) return;
+    if (!reliable && this._connection.transport.buffered > BUFFERED_MAX) return;
+    this._transmit(bytes);
+  }
+
+  _sendInRoom(room, header, options, ...parts) {
+    if (room && !room.joined) {
+      if (options.reliable === false) return; // a game that sends all the time need not look
+      throw new PerigeeError(Code.NotInRoom, `not in room "${room.name}"`);
+    }
+    this._send(header, [u32(room ? room.id : 0), ...parts], options);
+  }
+
+  _sendMessage(room, name, value, options, header = {}) {
+    const whole = { ...header, channel: MESSAGES, type: 0, priority: priorityOf(options) };
+    this._sendInRoom(room, whole, options, messageBody(name, value));
+  }
+
+  async _ask(room, name, value, options) {
+    if (room && !room.joined) throw new PerigeeError(Code.NotInRoom, `not in room "${room.name}"`);
+    const header = { channel: MESSAGES, type: 0, priority: priorityOf(options) };
+    const parts = [u32(room ? room.id : 0), messageBody(name, value)];
+    const answer = await this._request(header, parts, null, options);
+    return readMessage(answer).value;
+  }
+
+  /** Sends a request. Resolves to what the handler of its answer makes of it, or to the answer. */
+  _request(header, parts, wanted, options = {}) {
+    const ref = this._newRef();
+    const flags = (header.flags ?? 0) | REQUEST;
+    return new Promise((resolve, reject) => {
+      this._send({ ...header, flags, ref }, parts, options);
+      const timer = after(options.timeout ?? this.timeout, () => {
+        this._requests.delete(ref);
+        reject(new PerigeeError(Code.Timeout, "no answer in time"));
+      });
+      const { channel = CONTROL } = header;
+      const { room, name } = options;
+      this._requests.set(ref, { ref, resolve, reject, timer, channel, wanted, room, name });
+    });
+  }
+
+  _newRef() {
+    for (let tries = 0; tries < 0xffff; tries++) {
+      this._lastRef = (this._lastRef % 0xffff) + 1;
+      if (!this._requests.has(this._lastRef)) return this._lastRef;
+    }
+    throw new PerigeeError(Code.QueueFull, "65535 requests wait for an answer");
+  }
+
+  _settle(ref) {
+    const request = this._requests.get(ref);
+    if (!request) return undefined;
+    clearTimeout(request.timer);
+    this._requests.delete(ref);
+    this._pause();
+    return request;
+  }
+
+  _ping(waiter) {
+    const value = (this._lastPing += 1);
+    this._pings.set(value, { ...waiter, start: now() });
+    this._transmit(packetOf({ type: PING, priority: CRITICAL }, u64(value)));
+    return value;
+  }
+
+  // What arrives ----------------------------------------------------------------------------------
+
+  /** Those who were just answered go on before anything else is told of. */
+  _pause() {
+    const connection = this._connection;
+    if (!connection || connection.isPaused) return;
+    connection.isPaused = true;
+    later(() => {
+      connection.isPaused = false;
+      this._drain(connection);
+    });
+  }
+
+  _drain(connection) {
+    try {
+      while (!connection.isPaused && connection === this._connection) {
+        const packet = connection.reader.next();
+        if (!packet) break;
+        this._take(packet);
+      }
+    } catch (error) {
+      if (!(error instanceof PerigeeError)) throw error;
+      return this._drop(connection, error);
+    }
+    if (!connection.isPaused && connection.end) this._drop(connection, connection.end);
+    else this._acknowledge();
+  }
+
+  _take(packet) {
+    const { channel, type, flags, ref } = packet;
+    if (this._connection.isWelcome) {
+      if (flags & RELIABLE) this._stream.received = (this._stream.received + 1) >>> 0;
+    } else if (channel !== CONTROL || !BEFORE_WELCOME.has(type)) {
+      throw malformed("a packet before its welcome");
+    }
+    if (channel === CONTROL) return this._takeControl(packet);
+    if (flags & RESPONSE) {
+      const request = this._settle(ref);
+      if (!request) return;
+      if (request.channel !== channel) return request.reject(malformed("an answer of another kind"));
+      return request.resolve(packet);
+    }
+    if (channel === MESSAGES && type === 0) return this._takeMessage(packet);
+    const served = this._channels.get(channel);
+    const given = new Packet(this, packet, served);
+    if (served) callHandlers(served._handlers, [given]);
+    for (const entry of [...this._packetHandlers]) {
+      if (entry.channel === undefined || entry.channel === channel) call(entry.fn, given);
+    }
+  }
+
+  _takeMessage(packet) {
+    const { roomId, name, value } = readMessage(packet);
+    const room = this._roomsById.get(roomId);
+    if (packet.flags & REQUEST) return this._answer(packet.ref, room, name, value);
+    if (roomId !== 0 && !room) return; // it was on its way when the room was left
+    if (room?._message(name, value, room)) return;
+    this._message(name, value, room);
+  }
+
+  async _answer(ref, room, name, value) {
+    const fn = this._asks.get(name);
+    if (!fn) return console.warn(`perigee: the game asks "${name}", and nothing answers (onAsk)`);
+    let answer;
+    try {
+      answer = await fn(value, room);
+    } catch (error) {
+      return queueMicrotask(() => { throw error; });
+    }
+    if (this.state === "closed") return;
+    call(() => this._sendMessage(room ?? null, name, answer, {}, { flags: RESPONSE, ref }));
+  }
+
+  _takeControl(packet) {
+    const reader = new Reader(packet.payload);
+    const take = CONTROLS[packet.type];
+    const answered = take?.(this, reader, packet);
+    if (take) reader.end();
+    answered?.();
+  }
+
+  /** Resolves the request that a control packet answers; false when there is none. */
+  _resolve(packet, value) {
+    const request = packet.flags & RESPONSE ? this._settle(packet.ref) : undefined;
+    if (!request) return false;
+    if (request.wanted === packet.type) request.resolve(value);
+    else request.reject(malformed("an answer of another kind"));
+    return true;
+  }
+
+  // Rooms -----------------------------------------------------------------------------------------
+
+  _takeJoined(packet, { id, name, peers }) {
+    const known = this._roomsById.get(id);
+    let request = packet.flags & RESPONSE ? this._requests.get(packet.ref) : undefined;
+    // The answer may have been lost with a connection: then the list after a resume is it.
+    if (!known && !request) request = this._joinOf(name);
+    if (known && packet.flags & RESPONSE && !request) return; // older than the list after a resume
+    const room = known ?? request?.room ?? new Room(this, name);
+    room.id = id;
+    room.name = name;
+    room.joined = true;
+    this._connection.unconfirmed.delete(room);
+    this._roomsById.set(id, room);
+    this.rooms.set(name, room);
+    room._setMembers(peers);
+    if (request) {
+      room._isAsked = true;
+      this._settle(request.ref)?.resolve(room);
+    } else if (!known) {
+      this._emit("joined", { room });
+    }
+  }
+
+  /** After a resume comes JOINED for each room, then ACK: what is missing we are no longer in. */
+  _forgetRooms() {
+    const { unconfirmed } = this._connection;
+    const reason = { code: Code.NotInRoom, codeName: "NotInRoom" };
+    for (const room of unconfirmed) if (room.joined) this._leave(room, reason, true);
+    unconfirmed.clear();
+  }
+
+  _joinOf(name) {
+    for (const request of this._requests.values()) {
+      if (request.wanted === JOINED && request.name === name) return request;
+    }
+    return undefined;
+  }
+
+  _takeLeft(packet, id, code) {
+    const room = this._roomsById.get(id);
+    if (room) this._leave(room, { code, codeName: codeName(code) }, !(packet.flags & RESPONSE));
+    this._resolve(packet);
+  }
+
+  _leave(room, reason, isNews) {
+    this._roomsById.delete(room.id);
+    if (this.rooms.get(room.name) === room) this.rooms.delete(room.name);
+    room._end(reason);
+    if (isNews) this._emit("left", { room, ...reason });
+  }
+
+  // Connections -----------------------------------------------------------------------------------
+
+  /** Opens a connection and says HELLO; resolves at WELCOME. */
+  _open() {
+    return new Promise((resolve, reject) => {
+      const connection = {
+        transport: null, reader: null, isWelcome: false, isPaused: false, end: null, reason: null,
+        resolve, reject, heard: now(), ackedAt: now(), onEnded: null, timers: [],
+        unconfirmed: new Set(), // rooms, after a resume
+      };
+      this._connection = connection;
+      const message = "the server did not answer; is it a Perigee server?";
+      const late = () => connection.isWelcome || this._drop(connection, new PerigeeError(Code.Timeout, message));
+      connection.timers.push(after(this.timeout, late));
+      this._openTransport(connection).catch(reject);
+    });
+  }
+
+  async _openTransport(connection) {
+    const open = this._target.kind === "ws" ? openWebSocket : openSocket;
+    const isCurrent = () => connection === this._connection;
+    const transport = await open(this._target, this._options, {
+      // In a later turn, when `transport` is known.
+      opened: () => queueMicrotask(() => isCurrent() && transport.send(this._hello())),
+      received: (bytes) => {
+        if (!isCurrent()) return;
+        connection.heard = now();
+        if (bytes === null) return this._drop(connection, malformed("a text message"));
+        connection.reader.push(bytes);
+        if (!connection.isPaused) this._drain(connection);
+      },
+      ended: (error) => {
+        connection.onEnded?.();
+        connection.end = error;
+        if (!connection.isPaused) this._drain(connection);
+      },
+    });
+    connection.transport = transport;
+    connection.reader = new PacketReader(transport.isStream);
+    if (!isCurrent()) transport.end();
+  }
+
+  _hello() {
+    return packetOf({ type: HELLO, priority: CRITICAL }, u16(VERSION), u64(0),
+      counted(this.name, 1, "the name"), counted(this._options.token ?? "", 2, "the token"),
+      this._resumeToken, u32(this._isResumable ? this._stream.received : 0));
+  }
+
+  _takeWelcome(welcome) {
+    const connection = this._connection;
+    if (connection.isWelcome) throw malformed("a second welcome");
+    const isFirst = this.state === "connecting";
+    if (isFirst && welcome.isResumed) throw malformed("a session that was never begun");
+    connection.isWelcome = true;
+    const { id, session, resumeToken, serverTime, maxPayload, pingInterval, tickRate } = welcome;
+    Object.assign(this, { id, session, serverTime, maxPayload, pingInterval, tickRate });
+    this._resumeToken = resumeToken;
+    if (welcome.isResumed) this._stream.acknowledge(welcome.received);
+    this.state = "open";
+    this._ping({}); // the first packet on it tells the server that its WELCOME has come
+    this._watch(connection);
+    this._pause();
+    connection.timers.push(setInterval(() => this._beat(connection), this._beatSeconds * 1000));
+    connection.resolve();
+    if (isFirst) return;
+    if (welcome.isResumed) this._resume();
+    else this._lose();
+  }
+
+  get _beatSeconds() { return Math.min(PING_EVERY, this.pingInterval || PING_EVERY); }
+
+  _resume() {
+    const packets = this._stream.unacknowledged();
+    this._connection.unconfirmed = new Set(this._roomsById.values());
+    for (const bytes of packets) this._transmit(bytes);
+    this._stream.told = this._stream.received;
+    this._emit("resumed", { seconds: now() - this._lostAt, resent: packets.length });
+  }
+
+  /** Connected again, but as somebody new: nothing of the old session goes on but its rooms. */
+  _lose() {
+    const error = new PerigeeError(Code.ConnectionReset, "the session was lost");
+    const dropped = this._stream.waiting;
+    const rooms = new Set([...this._roomsById.values(), ...[...this._rejoining.values()].map((r) => r.room)]);
+    this._rejectAll(error);
+    this._stream = new Stream();
+    this._roomsById.clear();
+    this._rejoining.clear();
+    const { code, codeName: name } = error;
+    for (const room of rooms) {
+      room.joined = false;
+      if (room._isAsked && this._options.rejoin !== false) this._rejoin(room);
+      else this._leave(room, { code, codeName: name }, true);
+    }
+    this._emit("lost", { dropped });
+  }
+
+  _rejoin(room) {
+    const promise = this._join(room.name, room, {});
+    const entry = { room, promise };
+    this._rejoining.set(room.name, entry);
+    const isCurrent = () => this._rejoining.get(room.name) === entry;
+    promise.then(() => {
+      if (!isCurrent()) return;
+      this._rejoining.delete(room.name);
+      this._emit("joined", { room });
+    }, (error) => {
+      if (!isCurrent()) return; // lost once more: the session after this one sees to it
+      this._rejoining.delete(room.name);
+      this._leave(room, { code: error.code, codeName: error.codeName }, true);
+    });
+  }
+
+  _rejectAll(error) {
+    for (const { reject, timer } of this._requests.values()) {
+      clearTimeout(timer);
+      reject(error);
+    }
+    this._requests.clear();
+    this._rejectPings(error);
+    for (const channel of this._channels.values()) channel.open = false;
+    this._channels.clear();
+    this._stream.end(error);
+  }
+
+  _rejectPings(error) {
+    for (const { reject, timer } of this._pings.values()) {
+      clearTimeout(timer);
+      reject?.(error);
+    }
+    this._pings.clear();
+  }
+
+  /** Tells the server what has arrived: at once after many packets, else a little later. */
+  _acknowledge() {
+    const { received, told } = this._stream;
+    const connection = this._connection;
+    if (received === told || !this._isOpen) return;
+    const isDue = now() - connection.ackedAt >= ACK_DELAY;
+    if (isDue || (received - told) >>> 0 >= ACK_EVERY) {
+      connection.ackedAt = now();
+      this._stream.told = received;
+      this._transmit(packetOf({ type: ACK, priority: CRITICAL }, u32(received)));
+    } else if (!connection.ackTimer) {
+      connection.ackTimer = after(ACK_DELAY, () => {
+        connection.ackTimer = null;
+        if (connection === this._connection) this._acknowledge();
+      });
+    }
+  }
+
+  /** Pings regularly; a connection on which nothing comes back is dead, whatever the system says. */
+  _beat(connection) {
+    const silent = now() - connection.heard;
+    const slept = now() - (connection.beatAt ?? now()) > 3 * this._beatSeconds;
+    connection.beatAt = now();
+    if (slept) return this._probe();
+    if (this._pings.size > 0 && silent > DEAD_AFTER) return this._silence(connection);
+    this._ping({});
+  }
+
+  /** The device may have been asleep or without a network: looks at once. */
+  _probe() {
+    this._wake?.();
+    if (!this._isOpen) return;
+    const connection = this._connection;
+    const asked = now();
+    this._ping({});
+    connection.timers.push(after(PROBE_TIMEOUT, () => {
+      if (connection === this._connection && connection.heard < asked) this._silence(connection);
+    }));
+  }
+
+  _silence(connection) {
+    this._drop(connection, new PerigeeError(Code.PingTimeout, "the server does not answer"));
+  }
+
+  _watch() {
+    if (typeof addEventListener !== "function" || typeof document === "undefined") return;
+    if (this._cleanups.length > 0) return;
+    const listen = (target, type, fn) => {
+      target.addEventListener(type, fn);
+      this._cleanups.push(() => target.removeEventListener(type, fn));
+    };
+    listen(globalThis, "online", () => this._probe());
+    listen(document, "visibilitychange", () => document.hidden || this._probe());
+    // Who closes the page has left the game; nobody need wait for them.
+    listen(globalThis, "pagehide", (event) => event.persisted || this.close());
+  }
+
+  /** A connection is over. */
+  _drop(connection, error) {
+    if (connection !== this._connection) return;
+    const reason = connection.reason ?? error;
+    this._connection = null;
+    for (const timer of connection.timers) clearTimeout(timer);
+    clearTimeout(connection.ackTimer);
+    connection.transport?.end();
+    this._rejectPings(reason);
+    if (!connection.isWelcome) return connection.reject(reason);
+    if (FINAL.has(reason.code) || this._options.reconnect === false) return this._finish(reason);
+    this.state = "reconnecting";
+    this._lostAt = now();
+    this._emit("disconnected", { code: reason.code, codeName: reason.codeName, message: reason.message });
+    if (this.state === "reconnecting") this._reconnect(reason);
+  }
+
+  async _reconnect(reason) {
+    const { first = FIRST_DELAY, max = MAX_DELAY, for: limit = Infinity } = this._options.reconnect ?? {};
+    for (let attempt = 1; ; attempt++) {
+      const delay = Math.min(max, first * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
+      if (now() - this._lostAt + delay > limit) return this._finish(reason);
+      this._emit("reconnecting", { attempt, delay });
+      await new Promise((resolve) => {
+        this._wake = resolve;
+        this._waking = after(delay, resolve);
+      });
+      clearTimeout(this._waking);
+      this._wake = null;
+      if (this.state !== "reconnecting") return;
+      try {
+        return await this._open();
+      } catch (error) {
+        if (this.state !== "reconnecting") return;
+        if (FINAL.has(error.code)) return this._finish(error);
+      }
+    }
+  }
+
+  /** The end: nothing comes after it. */
+  _finish(error) {
+    if (this.state === "closed") return;
+    const connection = this._connection;
+    this.state = "closed";
+    this._reason = error;
+    this._connection = null;
+    for (const timer of connection?.timers ?? []) clearTimeout(timer);
+    clearTimeout(connection?.ackTimer);
+    connection?.transport?.end();
+    connection?.reject(error);
+    this._wake?.();
+    for (const cleanup of this._cleanups.splice(0)) cleanup();
+    this._rejectAll(error);
+    this._rejoining.clear();
+    const reason = { code: error.code, codeName: error.codeName, message: error.message };
+    for (const room of this.rooms.values()) room._end(reason);
+    this._roomsById.clear();
+    this.rooms.clear();
+    this._emit("closed", reason);
+  }
+}
+
+function messageBody(name, value) {
+  if (typeof name !== "string" || name === "") throw new TypeError("a message has a name");
+  return encoder.encode(JSON.stringify([name, value]));
+}
+
+function readMessage({ payload }) {
+  const reader = new Reader(payload);
+  const roomId = reader.u32();
+  let pair;
+  try {
+    pair = JSON.parse(textOf(reader.rest()));
+  } catch {
+    throw malformed("a message that is not JSON");
+  }
+  if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== "string") {
+    throw malformed('a message that is not ["name", value]');
+  }
+  return { roomId, name: pair[0], value: pair[1] };
+}
+
+/**
+ * What each control packet does: reads its fields, and returns what is to be done once the whole
+ * payload has been found to be right.
+ */
+const CONTROLS = {
+  [PING]: (game, reader) => {
+    const value = reader.raw(8);
+    return () => game._transmit(packetOf({ type: PONG, priority: CRITICAL }, value));
+  },
+  [PONG]: (game, reader) => {
+    const value = reader.u64();
+    return () => {
+      const ping = game._pings.get(value);
+      if (!ping) return;
+      game._pings.delete(value);
+      clearTimeout(ping.timer);
+      game.latency = now() - ping.start;
+      if (ping.resolve) game._pause();
+      ping.resolve?.(game.latency);
+    };
+  },
+  [ACK]: (game, reader) => {
+    const count = reader.u32();
+    return () => {
+      if (game._isResumable) game._stream.acknowledge(count);
+      game._forgetRooms();
+    };
+  },
+  [WELCOME]: (game, reader) => {
+    if (reader.u16() !== VERSION) throw malformed("another version of the protocol");
+    const welcome = {
+      id: reader.u32(), session: uuidText(reader.raw(16)), resumeToken: reader.raw(16).slice(),
+      serverTime: reader.u64() / 1e6, maxPayload: reader.u32(), pingInterval: reader.u32() / 1e3,
+      tickRate: reader.u16(), isResumed: reader.flag(), received: reader.u32(),
+    };
+    reader.raw(2 + 32); // of UDP
+    return () => game._takeWelcome(welcome);
+  },
+  [JOINED]: (game, reader, packet) => {
+    const id = reader.u32(), name = reader.str8();
+    if (reader.u32() !== game.id) throw malformed("a room joined by another");
+    const peers = reader.list(() => ({ id: reader.u32(), name: reader.str8() }));
+    return () => game._takeJoined(packet, { id, name, peers });
+  },
+  [LEFT]: (game, reader, packet) => {
+    const id = reader.u32(), code = reader.u16();
+    return () => game._takeLeft(packet, id, code);
+  },
+  [RELAYED]: (game, reader) => {
+    const room = game._roomsById.get(reader.u32());
+    const from = reader.u32(), data = reader.rest();
+    return () => room?._emit("relay", new Relay(from, room.members.get(from)?.name, data));
+  },
+  [PEER_JOINED]: (game, reader) => {
+    const room = game._roomsById.get(reader.u32());
+    const id = reader.u32(), name = reader.str8();
+    return () => room?._add(id, name);
+  },
+  [PEER_LEFT]: (game, reader) => {
+    const room = game._roomsById.get(reader.u32());
+    const id = reader.u32();
+    return () => room?._remove(id);
+  },
+  [ERROR]: (game, reader, packet) => {
+    const error = new PerigeeError(reader.u16(), reader.str16());
+    return () => {
+      const request = packet.flags & RESPONSE ? game._settle(packet.ref) : undefined;
+      if (request) return request.reject(error);
+      if (!game._emit("error", error)) console.warn(`perigee: ${error.codeName}: ${error.message}`);
+    };
+  },
+  [REJECTED]: (game, reader) => {
+    const error = new PerigeeError(reader.u16(), reader.str16());
+    return () => { game._connection.reason = error; };
+  },
+  [CHANNEL_OPENED]: (game, reader, packet) => {
+    const channel = new Channel(game, reader.u16(), reader.str8());
+    return () => {
+      game._channels.set(channel.id, channel);
+      game._resolve(packet, channel);
+    };
+  },
+  [ROOMS]: (game, reader, packet) => {
+    const rooms = reader.list(() => ({ id: reader.u32(), name: reader.str8(), members: reader.u32() }));
+    return () => game._resolve(packet, rooms);
+  },
+  [REDIRECT]: (game, reader) => {
+    const host = reader.str8(), port = reader.u16();
+    return () => game._emit("redirect", { host, port });
+  },
+  [DEV_ASSET]: (game, reader) => {
+    const path = reader.str8();
+    return () => showChange(path);
+  },
+  [DEV_ERROR]: (game, reader) => {
+    const text = reader.str16();
+    return () => showError(text);
+  },
+};
+CONTROLS[CLOSING] = CONTROLS[REJECTED];
+
+/**
+ * Connects to a server and waits until it has let this client in.
+ * @param {string | object} [address] in a page: the server that the page is from
+ * @param {object} [options]
+ * @returns {Promise<Game>}
+ */
+export async function connect(address, options = {}) {
+  if (typeof address === "object" && address !== null) [address, options] = [address.url, address];
+  const game = new Game(parseAddress(address ?? options.url), options);
+  try {
+    game._hello(); // names and tokens that do not fit are the caller's to hear of
+    await game._open();
+  } catch (error) {
+    game._finish(error);
+    throw error;
+  }
+  return game;
+}
+
+// While a game is being made ------------------------------------------------------------------------
+// A server that watches its files tells pages of changes under public/ and of the script's errors.
+
+const hasPage = typeof document === "object";
+
+/** A style sheet is exchanged in place; for anything else the page is loaded anew. */
+function showChange(path) {
+  if (!hasPage) return;
+  const changed = new URL("/" + path.replace(/^\/+/, ""), location.href).pathname;
+  const links = [...document.querySelectorAll("link[rel~=stylesheet]")]
+    .filter((link) => new URL(link.href, location.href).pathname === changed);
+  if (!path.endsWith(".css") || links.length === 0) return location.reload();
+  const last = links[links.length - 1];
+  const fresh = last.cloneNode();
+  fresh.href = `${changed}?changed=${Date.now()}`;
+  fresh.onload = () => links.forEach((link) => link.remove());
+  last.after(fresh);
+}
+
+const PANEL = `
+  :host { all: initial; }
+  section {
+    position: fixed; inset: auto 12px 12px; max-height: min(60vh, 480px); z-index: 2147483647;
+    margin: 0 auto; max-width: 860px; display: flex; flex-direction: column; color: #f4f1ee;
+    background: #1d1a1f; border: 1px solid #46404a; border-left: 4px solid #ff6b5e;
+    border-radius: 8px; box-shadow: 0 12px 40px #0009; font: 14px/1.5 system-ui, sans-serif;
+  }
+  header { display: flex; align-items: center; gap: 10px; padding: 10px 8px 8px 16px; }
+  strong { color: #ff8d82; font-weight: 600; }
+  span { flex: 1; color: #a79fac; font-size: 12px; }
+  button {
+    min-width: 40px; min-height: 40px; border: 0; border-radius: 6px; background: none;
+    color: inherit; font: 20px/1 system-ui, sans-serif; cursor: pointer;
+  }
+  button:hover, button:focus-visible { background: #ffffff1f; outline: none; }
+  pre {
+    margin: 0; padding: 0 16px 16px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere;
+    font: 13px/1.55 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; tab-size: 2;
+  }
+  @media (max-width: 480px) { span { display: none } pre { font-size: 12px } }
+`;
+
+let panel = null;
+
+/** The script's error over the page; an empty text takes it away. */
+function showError(text) {
+  if (!hasPage) return;
+  panel?.remove();
+  panel = null;
+  if (text === "") return;
+  panel = document.createElement("perigee-error");
+  const shadow = panel.attachShadow({ mode: "open" });
+  shadow.innerHTML = `<style>${PANEL}</style><section role="alert"><header><strong>Script error</strong>
+    <span>the game goes on; this goes away when it is mended</span>
+    <button type="button" aria-label="Hide" title="Hide">\u00d7</button></header><pre tabindex="0"></pre></section>`;
+  shadow.querySelector("pre").textContent = text;
+  shadow.querySelector("button").onclick = () => panel?.remove();
+  document.documentElement.append(panel);
+}

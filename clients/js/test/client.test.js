@@ -1,0 +1,434 @@
+// The client against a server that does what each test says.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { connect, Code, PerigeeError } from "../perigee.js";
+import {
+  error, fakeServer, joined, message, packet, rejected, RELIABLE, REQUEST, RESPONSE, str16, str8, u16, u32, welcome, within,
+} from "./fake_server.js";
+
+/** A client that was let in, and the server's side of it. */
+async function open(t, options = {}, welcomeOptions) {
+  const server = await fakeServer(t);
+  const opening = connect(server.address, { name: "ann", ...options });
+  const peer = await server.peer();
+  const hello = await peer.welcome(welcomeOptions);
+  const game = await opening;
+  t.after(() => game.close());
+  return { server, peer, game, hello };
+}
+
+/** The same in a room with bob. */
+async function openRoom(t, options) {
+  const all = await open(t, options);
+  const joining = all.game.join("arena:1");
+  await all.peer.letIn(5, [[9, "bob"]]);
+  return { ...all, room: await joining };
+}
+
+const fails = (promise, code, text = /./) => assert.rejects(within(promise), (problem) => {
+  assert.ok(problem instanceof PerigeeError, problem.stack);
+  assert.equal(problem.code, code, problem.message);
+  assert.equal(Code[problem.codeName], code);
+  assert.match(problem.message, text);
+  return true;
+});
+
+test("connecting", async (t) => {
+  await t.test("says HELLO and learns from WELCOME", async (t) => {
+    const { game, hello } = await open(t, { token: "secret" });
+    assert.deepEqual([hello.version, hello.name, hello.token, hello.received], [1, "ann", "secret", 0]);
+    assert.deepEqual(hello.resume, Buffer.alloc(16));
+    assert.deepEqual([game.id, game.state, game.name], [7, "open", "ann"]);
+    assert.equal(game.session, "01010101-0101-0101-0101-010101010101");
+    assert.deepEqual([game.maxPayload, game.pingInterval, game.tickRate], [65536, 13, 20]);
+    assert.equal(game.serverTime, 1_700_000_000);
+  });
+
+  await t.test("fails with the server's reason", async (t) => {
+    const server = await fakeServer(t);
+    const opening = connect({ url: "tcp://" + server.address });
+    const peer = await server.peer();
+    assert.equal((await peer.hello()).name, "guest");
+    peer.send(rejected(Code.Rejected, "not today"));
+    peer.socket.end();
+    await fails(opening, Code.Rejected, /^not today$/);
+    assert.equal(server.count, 1);
+  });
+
+  await t.test("fails where nobody listens, and where nobody answers", async (t) => {
+    const server = await fakeServer(t);
+    await fails(connect(server.address, { timeout: 0.05 }), Code.Timeout, /Perigee server/);
+    server.close();
+    await fails(connect("127.0.0.1:1"), Code.Unreachable, /cannot connect to 127.0.0.1:1: .*ECONNREFUSED/);
+  });
+
+  await t.test("tells callers of their mistakes", async () => {
+    await fails(connect("127.0.0.1:1", { name: "x".repeat(256) }), Code.Protocol, /too long/);
+    await assert.rejects(connect(), TypeError);
+    await assert.rejects(connect("gopher://x"), /unknown kind of address "gopher"/);
+    await assert.rejects(connect("a b"), /no address/);
+  });
+});
+
+test("rooms", async (t) => {
+  await t.test("are joined, and their members known by name", async (t) => {
+    const { game, peer, room } = await openRoom(t);
+    assert.deepEqual([room.name, room.id, room.joined], ["arena:1", 5, true]);
+    assert.deepEqual([...room.members], [[9, { id: 9, name: "bob" }]]);
+    assert.equal(game.rooms.get("arena:1"), room);
+    const here = room.next("peer_joined"), gone = room.next("peer_left");
+    peer.send(packet({ type: 133 }, u32(5), u32(11), str8("cleo")), packet({ type: 134 }, u32(5), u32(9)));
+    assert.deepEqual(await here, { id: 11, name: "cleo" });
+    assert.deepEqual(await gone, { id: 9, name: "bob" });
+    assert.deepEqual([...room.members.keys()], [11]);
+  });
+
+  await t.test("are refused with a code", async (t) => {
+    const { game, peer } = await open(t);
+    const joining = game.join("arena:1");
+    const { ref, flags } = await peer.expect(2);
+    assert.equal(flags, REQUEST | RELIABLE);
+    peer.send(error(Code.RoomFull, "full", { flags: RESPONSE, ref }));
+    await fails(joining, Code.RoomFull, /^full$/);
+    await fails(game.join("x".repeat(256)), Code.Protocol);
+  });
+
+  await t.test("are left", async (t) => {
+    const { game, peer, room } = await openRoom(t);
+    const leaving = room.leave();
+    const { ref, payload } = await peer.expect(3);
+    assert.deepEqual(payload, u32(5));
+    peer.send(packet({ type: 131, flags: RESPONSE, ref }, u32(5), u16(0)));
+    await within(leaving);
+    assert.equal(room.joined, false);
+    assert.equal(game.rooms.size, 0);
+    assert.deepEqual(await room.left, { code: 0, codeName: "ConnectionClosed" });
+    assert.throws(() => room.send("x"), { code: Code.NotInRoom });
+    room.send("x", 1, { reliable: false }); // of no consequence
+    await fails(room.ask("x"), Code.NotInRoom);
+    await fails(room.leave(), Code.NotInRoom);
+  });
+
+  await t.test("come and go as the server says", async (t) => {
+    const { game, peer } = await open(t);
+    const entered = game.next("joined"), left = game.next("left");
+    peer.send(joined(6, "lobby", 7));
+    const { room } = await entered;
+    assert.equal(room.name, "lobby");
+    peer.send(packet({ type: 131 }, u32(6), u16(Code.Kicked)));
+    assert.deepEqual(await left, { room, code: Code.Kicked, codeName: "Kicked" });
+    assert.equal((await room.left).codeName, "Kicked");
+  });
+
+  await t.test("are listed", async (t) => {
+    const { game, peer } = await open(t);
+    const listing = game.listRooms();
+    const { ref } = await peer.expect(10);
+    peer.send(packet({ type: 139, flags: RESPONSE, ref }, u16(1), u32(5), str8("arena"), u32(3)));
+    assert.deepEqual(await listing, [{ id: 5, name: "arena", members: 3 }]);
+  });
+});
+
+test("messages", async (t) => {
+  await t.test("go out with their room, reliable unless told otherwise", async (t) => {
+    const { game, peer, room } = await openRoom(t);
+    room.send("move", { x: 1 }, { reliable: false, priority: "high" });
+    game.send("hello");
+    const move = await peer.expectMessage("move");
+    assert.deepEqual([move.value, move.flags, move.priority], [{ x: 1 }, 0, 1]);
+    assert.equal(move.payload.readUInt32LE(0), 5);
+    const hello = await peer.expectMessage("hello");
+    assert.deepEqual([hello.value, hello.flags, hello.payload.readUInt32LE(0)], [null, RELIABLE, 0]);
+    assert.throws(() => room.send("x", 1, { priority: "urgent" }), /no priority "urgent"/);
+    assert.throws(() => room.send(""), TypeError);
+    assert.throws(() => room.send("x", "y".repeat(65536)), { code: Code.PayloadTooLarge });
+  });
+
+  await t.test("come to the handlers of their name", async (t) => {
+    const { game, peer, room } = await openRoom(t);
+    const heard = [];
+    const off = room.on("a", (value, where) => heard.push(["room", value, where.name]));
+    game.on("a", (value, where) => heard.push(["game", value, where?.name]));
+    game.on("b", (value, where) => heard.push(["game", value, where?.name]));
+    peer.send(message("a", 1, { room: 5 }), message("a", 2), message("b", 3, { room: 5 }), message("a", 4, { room: 99 }));
+    await game.ping();
+    assert.deepEqual(heard, [["room", 1, "arena:1"], ["game", 2, undefined], ["game", 3, "arena:1"]]);
+    off();
+    peer.send(message("a", 5, { room: 5 }));
+    await game.ping();
+    assert.deepEqual(heard[3], ["game", 5, "arena:1"]);
+  });
+
+  await t.test("with the name of an event are messages all the same", async (t) => {
+    const { game, peer, room } = await openRoom(t);
+    const warn = t.mock.method(console, "warn", () => {});
+    const events = [], messages = [];
+    room.on("peer_left", (value) => events.push(value));
+    peer.send(message("peer_left", "mine", { room: 5 }));
+    await game.ping();
+    assert.match(warn.mock.calls[0].arguments[0], /onMessage/);
+    room.onMessage("peer_left", (value) => messages.push(value));
+    peer.send(message("peer_left", "mine", { room: 5 }));
+    await game.ping();
+    assert.deepEqual([events, messages], [[], ["mine"]]);
+  });
+
+  await t.test("that come with the answer find the handlers set after it", async (t) => {
+    const server = await fakeServer(t);
+    const opening = connect(server.address);
+    const peer = await server.peer();
+    await peer.hello();
+    peer.send(welcome(), message("first", 1), message("second", 2));
+    const game = await opening;
+    t.after(() => game.close());
+    assert.equal(await game.next("first"), 1);
+    assert.equal(await game.next("second"), 2);
+    const joining = game.join("arena:1");
+    const { ref } = await peer.expect(2);
+    peer.send(joined(5, "arena:1", 7, [], { flags: RESPONSE, ref }), message("welcome", 3, { room: 5 }));
+    assert.equal(await (await joining).next("welcome"), 3);
+  });
+
+  await t.test("reach other handlers when one fails", async (t) => {
+    const { game, peer } = await open(t);
+    const thrown = [];
+    t.mock.method(globalThis, "queueMicrotask", (fn) => thrown.push(fn));
+    game.on("a", () => { throw new Error("mine"); });
+    const heard = game.next("a");
+    peer.send(message("a", 1));
+    assert.equal(await heard, 1);
+    assert.throws(thrown[0], /^Error: mine$/);
+    assert.equal(game.state, "open");
+  });
+
+  await t.test("that nobody waited for an error of are told", async (t) => {
+    const { game, peer } = await open(t);
+    const warn = t.mock.method(console, "warn", () => {});
+    peer.send(error(Code.Unsupported, "no handler"));
+    await game.ping();
+    assert.equal(warn.mock.calls[0].arguments[0], "perigee: Unsupported: no handler");
+    const told = game.next("error");
+    peer.send(error(999, "?"));
+    assert.deepEqual([(await told).code, (await told).codeName], [999, "Unknown"]);
+  });
+});
+
+test("questions", async (t) => {
+  await t.test("get their answers, in any order", async (t) => {
+    const { game, peer, room } = await openRoom(t);
+    const one = game.ask("one"), two = room.ask("two", [1]);
+    const first = await peer.expectMessage("one"), second = await peer.expectMessage("two");
+    assert.equal(first.flags, REQUEST | RELIABLE);
+    assert.equal(second.payload.readUInt32LE(0), 5);
+    peer.send(message("two", 22, { room: 5, flags: RESPONSE, ref: second.ref }));
+    peer.send(message("one", 11, { flags: RESPONSE, ref: first.ref }));
+    assert.deepEqual([await one, await two], [11, 22]);
+  });
+
+  await t.test("fail with the server's error, and in time", async (t) => {
+    const { game, peer } = await open(t);
+    const asking = game.ask("x");
+    const { ref } = await peer.expectMessage("x");
+    peer.send(error(Code.Internal, "a handler failed", { flags: RESPONSE, ref }));
+    await fails(asking, Code.Internal);
+    const slow = game.ask("slow", null, { timeout: 0.02 });
+    const late = await peer.expectMessage("slow");
+    await fails(slow, Code.Timeout);
+    peer.send(message("slow", 1, { flags: RESPONSE, ref: late.ref })); // too late: nothing
+    await game.ping();
+    const wrong = game.ask("y");
+    const { ref: next } = await peer.expectMessage("y");
+    peer.send(packet({ type: 138, flags: RESPONSE, ref: next }, u16(1000), str8("z")));
+    await fails(wrong, Code.Protocol, /another kind/);
+    assert.equal(game.state, "open");
+  });
+
+  await t.test("of the game are answered", async (t) => {
+    const { game, peer, room } = await openRoom(t);
+    game.onAsk("sum", async ([a, b]) => a + b);
+    game.onAsk("where", (_, where) => where.name);
+    peer.send(message("sum", [1, 2], { flags: REQUEST, ref: 77 }));
+    const answer = await peer.expectMessage("sum");
+    assert.deepEqual([answer.value, answer.flags, answer.ref], [3, RESPONSE | RELIABLE, 77]);
+    peer.send(message("where", null, { room: 5, flags: REQUEST, ref: 78 }));
+    assert.equal((await peer.expectMessage("where")).value, room.name);
+    const warn = t.mock.method(console, "warn", () => {});
+    peer.send(message("unheard", null, { flags: REQUEST, ref: 79 }));
+    await game.ping();
+    assert.match(warn.mock.calls[0].arguments[0], /"unheard".*onAsk/);
+  });
+});
+
+test("relay", async (t) => {
+  const { peer, room } = await openRoom(t);
+  room.relay("hé");
+  room.relay(Uint8Array.of(1, 2).buffer, { reliable: false });
+  const first = await peer.expect(4), second = await peer.expect(4);
+  assert.deepEqual(first.payload, Buffer.concat([u32(5), Buffer.from("hé")]));
+  assert.deepEqual([second.payload, second.flags], [Buffer.concat([u32(5), Buffer.of(1, 2)]), 0]);
+  assert.throws(() => room.relay(12), TypeError);
+  peer.send(packet({ type: 132 }, u32(5), u32(9), Buffer.from("hé")), packet({ type: 132 }, u32(5), u32(0), Buffer.of(0xff)));
+  const relay = await room.next("relay");
+  assert.deepEqual([relay.from, relay.name, relay.text], [9, "bob", "hé"]);
+  assert.ok(relay.data instanceof Uint8Array);
+  const another = await room.next("relay");
+  assert.deepEqual([another.from, another.name, [...another.data]], [0, undefined, [0xff]]);
+});
+
+test("packets", async (t) => {
+  await t.test("of the game go both ways", async (t) => {
+    const { game, peer } = await open(t);
+    game.sendPacket({ channel: 3000, type: 9, data: "abc", priority: "low" });
+    const sent = await peer.expect(9, 3000);
+    assert.deepEqual([sent.payload.toString(), sent.priority, sent.flags], ["abc", 3, RELIABLE]);
+    const asking = game.askPacket({ channel: 3000, type: 1 });
+    const { ref } = await peer.expect(1, 3000);
+    peer.send(packet({ channel: 3000, type: 1, flags: RESPONSE, ref }, Buffer.from("yes")));
+    assert.equal(Buffer.from(await asking).toString(), "yes");
+    const all = [], some = [];
+    game.onPacket((given) => all.push(given.type));
+    game.onPacket(3001, (given) => given.answer("ok") ?? some.push(given));
+    peer.send(packet({ channel: 3000, type: 1 }), packet({ channel: 3001, type: 2, flags: REQUEST, ref: 5 }, Buffer.of(7)));
+    const answer = await peer.expect(2, 3001);
+    assert.deepEqual([answer.flags, answer.ref, answer.payload.toString()], [RESPONSE | RELIABLE, 5, "ok"]);
+    assert.deepEqual(all, [1, 2]);
+    assert.deepEqual([some[0].channel, some[0].request, some[0].reliable, [...some[0].data]], [3001, true, false, [7]]);
+    for (const channel of [0, 2, 70000, "x"]) assert.throws(() => game.sendPacket({ channel, type: 1 }), TypeError);
+  });
+
+  await t.test("of a channel that this client serves", async (t) => {
+    const { game, peer } = await open(t);
+    const opening = game.openChannel("echo");
+    const { ref, payload } = await peer.expect(8);
+    assert.deepEqual(payload, str8("echo"));
+    peer.send(packet({ type: 138, flags: RESPONSE, ref }, u16(1000), str8("echo")),
+      packet({ channel: 1000, type: 3, flags: REQUEST, ref: 4 }, u32(9), Buffer.from("hi")));
+    const channel = await opening;
+    channel.onPacket((given) => given.answer(Buffer.from(given.data).reverse()));
+    const answer = await peer.expect(3, 1000);
+    assert.deepEqual([answer.flags, answer.ref], [RESPONSE | RELIABLE, 4]);
+    assert.deepEqual(answer.payload, Buffer.concat([u32(9), Buffer.from("ih")]));
+    assert.throws(() => game.sendPacket({ channel: channel.id, type: 5 }), TypeError);
+    channel.send({ to: 9, type: 5, data: "x" });
+    assert.deepEqual((await peer.expect(5, 1000)).payload, Buffer.concat([u32(9), Buffer.from("x")]));
+    channel.close();
+    assert.deepEqual((await peer.expect(9)).payload, u16(1000));
+    assert.throws(() => channel.send({ type: 1 }), { code: Code.ChannelNotFound });
+  });
+});
+
+test("the server's pings are answered, and ours measured", async (t) => {
+  const { game, peer } = await open(t);
+  peer.send(packet({ type: 5, priority: 0 }, Buffer.from("12345678")));
+  const pong = await peer.expect(6);
+  assert.deepEqual([pong.payload.toString(), pong.priority], ["12345678", 0]);
+  assert.ok(await game.ping() >= 0);
+  assert.ok(game.latency >= 0);
+  assert.ok(peer.pings >= 2);
+});
+
+test("a redirect is told of", async (t) => {
+  const { game, peer } = await open(t);
+  peer.send(packet({ type: 140 }, str8("other.example"), u16(7778)));
+  assert.deepEqual(await game.next("redirect"), { host: "other.example", port: 7778 });
+});
+
+test("what only pages use does nothing here", async (t) => {
+  const { game, peer } = await open(t);
+  peer.send(packet({ type: 141 }, str8("style.css")), packet({ type: 142 }, str16("game.lua:3: oops")));
+  peer.send(packet({ type: 199 }, Buffer.from("a control type of another version")));
+  await game.ping();
+  assert.equal(game.state, "open");
+});
+
+test("closing says BYE after everything else", async (t) => {
+  const { game, peer, room } = await openRoom(t);
+  const asking = game.ask("never");
+  room.send("last");
+  const closed = game.next("closed");
+  const closing = game.close();
+  await fails(asking, Code.ConnectionClosed);
+  await peer.expectMessage("never");
+  await peer.expectMessage("last");
+  await peer.expect(11);
+  await peer.expect("end");
+  await within(closing);
+  assert.deepEqual(await closed, { code: 0, codeName: "ConnectionClosed", message: "closed" });
+  assert.equal(game.state, "closed");
+  assert.equal((await room.left).code, 0);
+  assert.throws(() => game.send("x"), { code: 0 });
+  await fails(game.ask("x"), Code.ConnectionClosed);
+  await fails(game.join("x"), Code.ConnectionClosed);
+  await fails(game.ping(), Code.ConnectionClosed);
+  await fails(game.flush(), Code.ConnectionClosed);
+  await game.close();
+});
+
+test("packets arrive whole from pieces of any size", async (t) => {
+  const { game, peer } = await open(t);
+  const texts = ["", "x".repeat(1), "y".repeat(3000), "z".repeat(70000)];
+  const bytes = Buffer.concat(texts.map((text) => message("text", text)));
+  const heard = [];
+  game.on("text", (text) => heard.push(text));
+  await game.ping(); // its answer would come in the middle of a packet
+  for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 3) % 4099) {
+    peer.send(bytes.subarray(at, at + size));
+    if (at < 200) await new Promise(setImmediate);
+  }
+  await game.ping();
+  assert.deepEqual(heard, texts);
+});
+
+test("what the protocol forbids closes with Protocol, and there is no reconnect", async (t) => {
+  const text = Buffer.from([0xc3, 0x28]);
+  const cases = {
+    "a priority of 4": packet({ type: 5, priority: 4 }, Buffer.alloc(8)),
+    "an unknown flag": packet({ type: 5, flags: 8 }, Buffer.alloc(8)),
+    "request and response": packet({ type: 5, flags: 6 }, Buffer.alloc(8)),
+    "a length of gigabytes": packet({ type: 5, length: 0xfffffff0 }),
+    "a PING too short": packet({ type: 5 }, Buffer.alloc(7)),
+    "a PING too long": packet({ type: 5 }, Buffer.alloc(9)),
+    "a second WELCOME": welcome(),
+    "JOINED cut off": packet({ type: 130 }, u32(5), str8("x"), u32(7), u16(2), u32(9), str8("bob")),
+    "JOINED for another": joined(5, "x", 8),
+    "a name that is not UTF-8": packet({ type: 133 }, u32(5), u32(9), Buffer.of(2), text),
+    "LEFT too long": packet({ type: 131 }, u32(5), u16(0), Buffer.of(0)),
+    "a count of packets never sent": packet({ type: 7 }, u32(1)),
+    "a message without a room": packet({ channel: 2, type: 0 }, Buffer.of(0)),
+    "a message that is not JSON": packet({ channel: 2, type: 0 }, u32(0), Buffer.from("[")),
+    "a message that is no pair": packet({ channel: 2, type: 0 }, u32(0), Buffer.from('["x"]')),
+    "a message without a name": packet({ channel: 2, type: 0 }, u32(0), Buffer.from("[1,2]")),
+    "a message that is not UTF-8": packet({ channel: 2, type: 0 }, u32(0), Buffer.from('["'), text, Buffer.from('",1]')),
+  };
+  for (const [what, bytes] of Object.entries(cases)) {
+    await t.test(what, async (t) => {
+      const { server, game, peer } = await open(t, { reconnect: { first: 0.001 } }, { token: 3 });
+      const closed = game.next("closed");
+      peer.send(bytes);
+      assert.equal((await within(closed)).codeName, "Protocol");
+      assert.match((await closed).message, /^the server sent /);
+      assert.equal(game.state, "closed");
+      await within(peer.closed);
+      assert.equal(server.count, 1);
+    });
+  }
+
+  const early = {
+    "a message before WELCOME": message("x", 1),
+    "JOINED before WELCOME": joined(5, "x", 7),
+    "another version": welcome({ version: 2 }),
+    "a session that was never begun": welcome({ resumed: 1 }),
+    "a boolean of 2": welcome({ resumed: 2 }),
+    "a web server": Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"),
+  };
+  for (const [what, bytes] of Object.entries(early)) {
+    await t.test(what, async (t) => {
+      const server = await fakeServer(t);
+      const opening = connect(server.address);
+      const peer = await server.peer();
+      await peer.hello();
+      peer.send(bytes);
+      await fails(opening, Code.Protocol);
+    });
+  }
+});

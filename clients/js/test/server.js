@@ -1,0 +1,64 @@
+// Starts the real server on a free port with a game of the test's own, and ends it: SIGTERM, exit
+// code 0, and nothing on standard error but log lines.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { Queue } from "./fake_server.js";
+import { folder } from "./files.js";
+
+export const BINARY = path.resolve(process.env.PERIGEE_BIN ?? "build/dev/perigee");
+
+function environment(runtime) {
+  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith("PERIGEE_"));
+  return { ...Object.fromEntries(entries), PERIGEE_LEAK_CHECK: "1", XDG_RUNTIME_DIR: runtime };
+}
+
+/** Calls `fn` with each line of a stream. */
+function lines(stream, fn) {
+  let unfinished = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (text) => {
+    const all = (unfinished + text).split("\n");
+    unfinished = all.pop();
+    all.forEach(fn);
+  });
+}
+
+/**
+ * @param {object} o game: the text of game.lua, or files: several, or path: a folder that is there;
+ *   flags: as on the command line; port: this one
+ */
+export async function startServer(t, { game, files = game && { "game.lua": game }, path: place, flags = [], port = 0 } = {}) {
+  const root = await folder(t, files);
+  const what = place ? [path.resolve(place)] : files ? [root] : [];
+  const watch = flags.includes("--watch") ? [] : ["--no-watch"];
+  const args = ["run", ...what, "--host", "127.0.0.1", "--port", String(port), "--log-format", "json", ...watch,
+    ...flags.filter((flag) => flag !== "--watch")];
+  const child = spawn(BINARY, args, { cwd: root, env: environment(await folder(t)), stdio: ["ignore", "pipe", "pipe"] });
+  const out = new Queue(), log = [];
+  lines(child.stdout, (line) => out.push(line));
+  lines(child.stderr, (line) => log.push(line));
+  const ended = new Promise((resolve) => child.on("close", (code, signal) => {
+    out.push(null);
+    resolve({ code, signal });
+  }));
+  child.on("error", (error) => log.push(String(error)));
+
+  async function stop() {
+    child.kill("SIGTERM");
+    const { code, signal } = await ended;
+    assert.deepEqual([code, signal], [0, null], log.join("\n"));
+    const strange = log.filter((line) => !line.startsWith("{") || line.includes("failed: lua/perigee/"));
+    assert.deepEqual(strange, []);
+  }
+  t.after(() => child.exitCode === null && child.signalCode === null && stop());
+
+  const server = { root, log, stop, child };
+  for (;;) {
+    const line = await out.next("the server's start");
+    if (line === null) throw new Error("the server did not start:\n" + log.join("\n"));
+    const [, found] = /^perigee: serving .+ on 127\.0\.0\.1:(\d+)/.exec(line) ?? [];
+    if (found) Object.assign(server, { port: Number(found), address: `127.0.0.1:${found}` });
+    if (line === "perigee: ready") return server;
+  }
+}

@@ -1,0 +1,26 @@
+-- What a page says its player does, looked at before anything is believed: keys that cannot be
+-- held together, numbers that are none, a dash in each message. Nothing wrong here hurts more than
+-- being ignored.
+local input = {}
+
+local function is_number(value)
+  return type(value) == "number" and value == value and value > -1e9 and value < 1e9
+end
+
+-- { n = 17, x = 1, y = 0, a = 3.14, f = 1, d = 0 }: the number of the input, the direction, where it
+-- aims, whether it fires and dashes. Returns a clean copy, or nil.
+function input.read(value)
+  if type(value) ~= "table" then return nil end
+  if not (is_number(value.n) and is_number(value.x) and is_number(value.y) and is_number(value.a)) then
+    return nil
+  end
+  local x, y = value.x, value.y
+  local length = math.sqrt(x * x + y * y)
+  if length > 1 then x, y = x / length, y / length end
+  return {
+    n = math.floor(value.n), x = x, y = y, aim = value.a % (2 * math.pi),
+    fire = value.f == 1, dash = value.d == 1,
+  }
+end
+
+return input

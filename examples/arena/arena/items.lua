@@ -1,0 +1,65 @@
+-- Power-ups: they lie in their places, are taken by whoever walks over them, and come back as
+-- something else.
+local perigee = require "perigee"
+local map = require "arena.map"
+local rules = require "arena.rules"
+local tell = require "arena.tell"
+local world = require "arena.world"
+
+local items = {}
+
+-- What each kind does to who takes it. Returns false if that would be a waste.
+local effects = {}
+
+function effects.heal(fighter)
+  if fighter.health >= rules.health then return false end
+  fighter.health = math.min(rules.health, fighter.health + rules.heal)
+end
+
+function effects.rapid(fighter, now) fighter.rapid_until = now + rules.power_seconds end
+
+function effects.triple(fighter, now) fighter.triple_until = now + rules.power_seconds end
+
+-- An item without a kind is not there at the moment.
+function items.new()
+  local list = {}
+  for i, place in ipairs(map.items) do
+    list[i] = { x = place[1], y = place[2], at = perigee.now() + 2 + i }
+  end
+  return list
+end
+
+-- After a reload: places may have moved, or become more or fewer.
+function items.upgrade(room)
+  local old = room.state.items
+  room.state.items = items.new()
+  for i, item in ipairs(room.state.items) do
+    if old[i] then item.kind, item.at = old[i].kind, old[i].at end
+    if item.kind and not effects[item.kind] then item.kind = nil end
+  end
+end
+
+local function try_take(room, index, item, now)
+  for _, fighter in ipairs(room.state.fighters) do
+    if not fighter.is_dead and world.distance(fighter, item) < rules.radius + rules.item_radius
+      and effects[item.kind](fighter, now) ~= false then
+      tell.item(room, index, fighter)
+      item.kind, item.at = nil, now + rules.item_every
+      return
+    end
+  end
+end
+
+function items.tick(room)
+  local now = perigee.now()
+  for index, item in ipairs(room.state.items) do
+    if item.kind then
+      try_take(room, index, item, now)
+    elseif now >= item.at then
+      item.kind = rules.item_kinds[math.random(#rules.item_kinds)]
+      tell.item(room, index)
+    end
+  end
+end
+
+return items

@@ -1,0 +1,117 @@
+-- What pages are told. Where everybody is goes out with each tick and may get lost on the way: the
+-- next one says it anew. What happens only once (a kill, a word) is reliable.
+local perigee = require "perigee"
+local map = require "arena.map"
+local rules = require "arena.rules"
+local world = require "arena.world"
+
+local tell = {}
+
+local RELIABLE = { reliable = true }
+local round, floor = world.round, math.floor
+
+-- The clock of the match, in milliseconds, as pages know it.
+local function clock(room, at)
+  return floor(((at or perigee.now()) - room.state.started_at) * 1000 + 0.5)
+end
+
+local function flags(fighter, now)
+  return (fighter.is_dead and 1 or 0) + (now < fighter.safe_until and 2 or 0)
+    + (now < fighter.rapid_until and 4 or 0) + (now < fighter.triple_until and 8 or 0)
+    + (fighter.is_away and 16 or 0)
+end
+
+-- A list, because names of fields, twenty times a second, would be most of it.
+local function row(fighter, now)
+  return {
+    fighter.id, round(fighter.x), round(fighter.y), round(fighter.vx), round(fighter.vy),
+    floor(fighter.aim * 100 + 0.5) / 100, math.ceil(fighter.health), flags(fighter, now),
+    -- The newest input that is in this position, and for how long it has been: see public/predict.js.
+    fighter.input, floor((now - fighter.input_at) * 1000 + 0.5),
+  }
+end
+
+function tell.snapshot(room)
+  local now, rows = perigee.now(), {}
+  for i, fighter in ipairs(room.state.fighters) do rows[i] = row(fighter, now) end
+  room:broadcast("snapshot", { clock(room), rows }, { key = "snapshot", except = room.state.readers })
+end
+
+local function bullet_row(room, bullet)
+  return {
+    bullet.id, bullet.owner, clock(room, bullet.at), round(bullet.x), round(bullet.y),
+    floor(bullet.angle * 1000 + 0.5) / 1000, bullet.speed, floor(bullet.left * 1000 + 0.5),
+  }
+end
+
+-- A bullet flies by itself in the pages, until something ends it.
+function tell.shot(room, bullet)
+  room:broadcast("shot", bullet_row(room, bullet), { except = room.state.readers })
+end
+
+function tell.hit(room, bullet, victim)
+  room:broadcast("hit", { bullet.id, round(bullet.x), round(bullet.y), victim.id },
+    { except = room.state.readers })
+end
+
+local function card(fighter)
+  return {
+    id = fighter.id, name = fighter.name, color = fighter.color, bot = fighter.is_bot,
+    score = fighter.score, deaths = fighter.deaths,
+  }
+end
+
+local function item_card(item, index)
+  return { index = index, x = item.x, y = item.y, kind = item.kind }
+end
+
+local function round_card(room)
+  local state = room.state
+  return { ends = clock(room, state.round_ends), over = state.is_over, winner = state.winner }
+end
+
+-- Everything, for one who joins or comes back.
+function tell.state(room, peer)
+  local state = room.state
+  local all = { you = peer.id, time = clock(room), rules = rules, map = map, round = round_card(room),
+    fighters = {}, bullets = {}, items = {} }
+  for i, fighter in ipairs(state.fighters) do all.fighters[i] = card(fighter) end
+  for i, bullet in ipairs(state.bullets) do all.bullets[i] = bullet_row(room, bullet) end
+  for i, item in ipairs(state.items) do all.items[i] = item_card(item, i) end
+  return all
+end
+
+function tell.rules(room)
+  room:broadcast("rules", { rules = rules, map = map }, RELIABLE)
+end
+
+function tell.joined(room, fighter) room:broadcast("joined", card(fighter), RELIABLE) end
+
+function tell.left(room, fighter)
+  room:broadcast("left", { id = fighter.id, name = fighter.name }, RELIABLE)
+end
+
+function tell.spawned(room, fighter)
+  room:broadcast("spawned", { id = fighter.id, x = round(fighter.x), y = round(fighter.y) }, RELIABLE)
+end
+
+function tell.kill(room, by, victim)
+  room:broadcast("kill", {
+    by = by.id, score = by.score, streak = by.streak, victim = victim.id, deaths = victim.deaths,
+    text = by.name .. " > " .. victim.name,
+  }, RELIABLE)
+end
+
+function tell.item(room, index, taker)
+  local value = item_card(room.state.items[index], index)
+  value.by = taker and taker.id
+  room:broadcast("item", value, RELIABLE)
+end
+
+function tell.round(room) room:broadcast("round", round_card(room), RELIABLE) end
+
+function tell.chat(room, from, text)
+  room:broadcast("chat", { id = from.id, name = from.name, text = text }, RELIABLE)
+end
+
+return tell

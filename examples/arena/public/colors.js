@@ -1,0 +1,16 @@
+// The colours of fighters, by the number that the server gives each (arena/fighters.lua: COLORS),
+// and of everything else that is drawn.
+export const FIGHTERS = [
+  "#3fd0e8", "#ff5d6c", "#ffe45e", "#8ce35a", "#b48cff", "#ffa24a",
+  "#ff7eb6", "#5b9dff", "#3ddc97", "#e08cf5", "#d2b48c", "#cfd8e6",
+]
+
+export const colorOf = fighter => FIGHTERS[((fighter?.color ?? 1) - 1) % FIGHTERS.length]
+
+export const PALETTE = {
+  night: "#0b0d15", floor: "#1e2438", tile: "#222941", line: "#2f3858", edge: "#5b6796",
+  west: "rgba(63, 208, 232, 0.09)", east: "rgba(255, 110, 180, 0.09)", none: "rgba(0, 0, 0, 0)",
+  wall: "#4c5782", wallTop: "#7280b4", wallSide: "#2b3254", shade: "rgba(5, 7, 16, 0.34)",
+  white: "#ffffff", barrel: "#dfe6f5", outline: "#12151f",
+  heal: "#6bea8f", rapid: "#ffd84a", triple: "#ff8ad1",
+}

@@ -1,0 +1,88 @@
+// The way to the server: what it says goes to the match, and what happens to the connection is told
+// in words.
+import { connect } from "/perigee.js"
+import { showLine, showNotice } from "./hud.js"
+
+// `?room=friends` is a match of one's own.
+const ROOM = `arena:${new URLSearchParams(location.search).get("room") ?? "1"}`
+
+export class Connection {
+  constructor(match) {
+    this.match = match
+    // That one plays under; null: only watches. A page that is loaded anew goes on playing.
+    this.name = sessionStorage.getItem("arena.playing")
+  }
+
+  async open() {
+    const { match } = this
+    this.game = await this.#first()
+    this.game.on("state", state => {
+      match.state(state)
+      this.#playAgain()
+    })
+    this.game.on("slow_down", () => showLine({ text: "not so fast" }))
+    this.game.on("disconnected", () => showNotice("The connection is lost. Trying again…"))
+    this.game.on("resumed", () => showNotice(null))
+    this.game.on("lost", () => showNotice(null))
+    this.game.on("closed", ({ message }) => showNotice(message || "The server has closed the connection.", true))
+    this.room = await this.game.join(ROOM)
+    this.#hear(this.room)
+    this.#playAgain()
+  }
+
+  // A page that is opened a little before its server waits for it.
+  async #first() {
+    for (let wait = 300; ; wait = Math.min(3000, wait * 1.5)) {
+      try {
+        const game = await connect({ name: "guest" })
+        showNotice(null)
+        return game
+      } catch (problem) {
+        showNotice(`${problem.message}. Trying again…`)
+        await new Promise(resume => setTimeout(resume, wait))
+      }
+    }
+  }
+
+  #hear(room) {
+    const { match } = this
+    room.on("snapshot", value => match.ready && match.snapshot(value))
+    room.on("shot", value => match.ready && match.shot(value))
+    room.on("hit", value => match.ready && match.hit(value))
+    room.on("kill", value => match.kill(value))
+    room.on("joined", value => match.joined(value))
+    room.on("left", value => match.left(value))
+    room.on("spawned", value => match.spawned(value))
+    room.on("item", value => match.item(value))
+    room.on("round", value => match.roundChanged(value))
+    room.on("rules", value => match.rulesChanged(value))
+    room.on("chat", ({ id, name, text }) => {
+      showLine({ name, text, fighter: match.fighters.get(id) })
+      match.onWord?.(id)
+    })
+  }
+
+  // After a connection that could not be mended, everybody begins anew. The first state comes while
+  // the room is still being joined.
+  #playAgain() {
+    if (this.room && this.name !== null && !this.match.me) this.play(this.name)
+  }
+
+  async play(name) {
+    this.name = name
+    sessionStorage.setItem("arena.playing", name)
+    return this.room.ask("play", name)
+  }
+
+  say(text) {
+    this.room.send("chat", text)
+  }
+
+  input(value) {
+    if (this.game.state === "open") this.room.send("input", value, { reliable: false })
+  }
+
+  get latency() {
+    return this.game?.latency
+  }
+}

@@ -1,0 +1,247 @@
+// The match as this page knows it: what the server said, and where everybody is at this moment.
+//
+// Others are shown a little in the past, between two positions that are known; one's own fighter
+// where it will be (predict.js); bullets where they are now, because they fly by a rule.
+import { Prediction } from "./predict.js"
+import { freeWay } from "./world.js"
+
+const BEHIND = 100 // milliseconds that others are shown in the past: two ticks
+const AHEAD = 80 // and at most so much beyond the last known position
+const GAP = 160 // units between two positions that nobody walks in a tick
+const SETTLE = 120 // milliseconds in which a bullet goes over from the drawn barrel to its true way
+
+// An empty table of Lua may have been a list: it comes as {}.
+const list = value => Array.isArray(value) ? value : []
+const listed = map => ({ ...map, walls: list(map.walls), items: list(map.items) })
+
+const DEAD = 1, SAFE = 2, RAPID = 4, TRIPLE = 8, AWAY = 16
+
+export class Match {
+  constructor() {
+    this.ready = false // whether there is a state
+    this.listeners = {}
+    this.offset = -Infinity // of the match's clock from this page's
+    this.forget()
+  }
+
+  forget() {
+    this.fighters = new Map()
+    this.bullets = new Map()
+    this.items = []
+    this.mine = new Prediction()
+  }
+
+  // What has happened, for those who draw, sound and write: "kill", "shot", ...
+  on(event, listener) {
+    (this.listeners[event] ??= []).push(listener)
+  }
+
+  #tell(event, ...values) {
+    for (const listener of this.listeners[event] ?? []) listener(...values)
+  }
+
+  // --- From the server ---
+
+  state(state) {
+    this.forget()
+    this.you = state.you
+    this.rules = state.rules
+    this.map = listed(state.map)
+    this.round = state.round
+    this.#setClock(state.time, true)
+    for (const card of list(state.fighters)) this.#add(card)
+    for (const row of list(state.bullets)) this.#addBullet(row)
+    for (const item of list(state.items)) this.items[item.index - 1] = item
+    this.ready = true
+    this.#tell("state")
+  }
+
+  joined(card) {
+    this.#add(card)
+    this.#tell("joined", this.fighters.get(card.id))
+  }
+
+  left({ id }) {
+    const fighter = this.fighters.get(id)
+    this.fighters.delete(id)
+    if (fighter) this.#tell("left", fighter)
+  }
+
+  rulesChanged({ rules, map }) {
+    const before = this.rules
+    this.rules = rules
+    this.map = listed(map)
+    this.items.length = Math.min(this.items.length, this.map.items.length)
+    this.#tell("rules", before, rules)
+  }
+
+  snapshot([time, rows]) {
+    this.#setClock(time)
+    for (const [id, x, y, vx, vy, aim, health, flags, input, held] of list(rows)) {
+      const fighter = this.fighters.get(id)
+      if (!fighter) continue
+      Object.assign(fighter, {
+        health, dead: (flags & DEAD) > 0, safe: (flags & SAFE) > 0, rapid: (flags & RAPID) > 0,
+        triple: (flags & TRIPLE) > 0, away: (flags & AWAY) > 0,
+      })
+      fighter.path.push({ time, x, y, vx, vy, aim })
+      if (fighter.path.length > 20) fighter.path.shift()
+      if (id === this.you) {
+        const row = { x, y, vx, vy, input, held, dead: fighter.dead }
+        this.mine.correct(row, performance.now(), this.latency ?? 0, this.rules, this.map)
+      }
+    }
+  }
+
+  shot(row) {
+    const bullet = this.#addBullet(row)
+    const owner = this.fighters.get(bullet.owner)
+    if (owner) {
+      // It leaves the barrel that is seen, and is on its true way a moment later.
+      bullet.offX = owner.x - bullet.x
+      bullet.offY = owner.y - bullet.y
+      if (Math.hypot(bullet.offX, bullet.offY) > GAP) bullet.offX = bullet.offY = 0
+      owner.recoil = 1
+    }
+    this.#tell("shot", bullet, owner)
+  }
+
+  hit([id, x, y, victim]) {
+    const bullet = this.bullets.get(id)
+    this.bullets.delete(id)
+    const fighter = this.fighters.get(victim)
+    if (fighter) fighter.flash = 1
+    this.#tell("hit", { x, y, angle: bullet?.angle ?? 0, owner: bullet?.owner }, fighter)
+  }
+
+  kill(kill) {
+    const by = this.fighters.get(kill.by), victim = this.fighters.get(kill.victim)
+    if (by) by.score = kill.score
+    if (victim) {
+      victim.deaths = kill.deaths
+      victim.dead = true
+    }
+    this.#tell("kill", by, victim, kill)
+  }
+
+  spawned({ id, x, y }) {
+    const fighter = this.fighters.get(id)
+    if (!fighter) return
+    Object.assign(fighter, { x, y, path: [], dead: false, flash: 0 })
+    if (id === this.you) this.mine.jump()
+    this.#tell("spawned", fighter)
+  }
+
+  item(item) {
+    const taker = this.fighters.get(item.by)
+    this.items[item.index - 1] = item.by === undefined ? item : { ...item, kind: undefined }
+    this.#tell("item", item, taker)
+  }
+
+  roundChanged(round) {
+    this.round = round
+    this.bullets.clear()
+    if (!round.over) for (const fighter of this.fighters.values()) fighter.score = fighter.deaths = 0
+    this.#tell("round", round)
+  }
+
+  #add(card) {
+    this.fighters.set(card.id, {
+      ...card, x: 0, y: 0, vx: 0, vy: 0, aim: 0, health: this.rules.health, dead: true, away: false,
+      path: [], flash: 0, recoil: 0, seen: false,
+    })
+  }
+
+  #addBullet([id, owner, time, x, y, angle, speed, left]) {
+    const far = speed * left / 1000
+    const free = freeWay(x, y, Math.cos(angle) * far, Math.sin(angle) * far, this.map)
+    const bullet = {
+      id, owner, time, x, y, angle, speed, offX: 0, offY: 0, until: time + left * free, wall: free < 1,
+    }
+    this.bullets.set(id, bullet)
+    return bullet
+  }
+
+  // --- Time ---
+
+  // The message that took least time tells the clock best. It is believed less by and by, because
+  // clocks drift.
+  #setClock(time, anew = false) {
+    const offset = time - performance.now()
+    if (anew || offset > this.offset) this.offset = offset
+    else this.offset += (offset - this.offset) * 0.01
+  }
+
+  now() {
+    return performance.now() + this.offset
+  }
+
+  get me() {
+    return this.fighters.get(this.you)
+  }
+
+  // In the order of the scoreboard.
+  ranking() {
+    return [...this.fighters.values()].sort((a, b) =>
+      b.score - a.score || a.deaths - b.deaths || a.name.localeCompare(b.name))
+  }
+
+  // --- This moment ---
+
+  // Brings everything to where it is to be shown. `aim` is one's own, which waits for nobody.
+  update(dt, aim) {
+    for (const fighter of this.fighters.values()) {
+      if (fighter.id === this.you && this.mine.base) this.#placeMine(fighter, aim)
+      else this.#place(fighter, this.now() - BEHIND)
+      fighter.flash = Math.max(0, fighter.flash - dt * 7)
+      fighter.recoil = Math.max(0, fighter.recoil - dt * 9)
+    }
+    this.#fly()
+  }
+
+  #placeMine(fighter, aim) {
+    const { x, y, vx, vy } = this.mine.position(performance.now(), this.rules, this.map)
+    Object.assign(fighter, { x, y, vx, vy, seen: true, aim: aim ?? fighter.aim })
+  }
+
+  #place(fighter, time) {
+    const { path } = fighter
+    fighter.seen = path.length > 0
+    if (!fighter.seen) return
+    let i = path.length - 1
+    while (i > 0 && path[i].time > time) i--
+    const from = path[i], to = path[i + 1]
+    if (!to || Math.hypot(to.x - from.x, to.y - from.y) > GAP) {
+      const late = Math.max(0, Math.min(AHEAD, time - from.time)) / 1000
+      Object.assign(fighter, from, { x: from.x + from.vx * late, y: from.y + from.vy * late })
+      return
+    }
+    const part = Math.max(0, Math.min(1, (time - from.time) / (to.time - from.time)))
+    const mix = key => from[key] + (to[key] - from[key]) * part
+    fighter.x = mix("x")
+    fighter.y = mix("y")
+    fighter.vx = mix("vx")
+    fighter.vy = mix("vy")
+    fighter.aim = from.aim + turn(from.aim, to.aim) * part
+  }
+
+  #fly() {
+    const now = this.now()
+    for (const bullet of this.bullets.values()) {
+      const at = Math.min(now, bullet.until)
+      const way = Math.max(0, at - bullet.time) / 1000 * bullet.speed
+      const off = Math.max(0, 1 - (now - bullet.time) / SETTLE)
+      bullet.nowX = bullet.x + Math.cos(bullet.angle) * way + bullet.offX * off
+      bullet.nowY = bullet.y + Math.sin(bullet.angle) * way + bullet.offY * off
+      if (now < bullet.until) continue
+      this.bullets.delete(bullet.id)
+      this.#tell(bullet.wall ? "ricochet" : "fizzle", bullet)
+    }
+  }
+}
+
+// The short way from one angle to another.
+export function turn(from, to) {
+  const by = (to - from) % (2 * Math.PI)
+  return by > Math.PI ? by - 2 * Math.PI : by < -Math.PI ? by + 2 * Math.PI : by
+}

@@ -1,0 +1,121 @@
+-- The room kind: who comes and goes, what pages say, and what happens twenty times a second.
+-- `arena:1`, `arena:friends`: a name makes a match of its own. room.state is all there is to know
+-- about a match; it is plain data, so saving any of these files leaves the match as it is.
+local perigee = require "perigee"
+local bots = require "arena.bots"
+local bullets = require "arena.bullets"
+local chat = require "arena.chat"
+local fighters = require "arena.fighters"
+local input = require "arena.input"
+local items = require "arena.items"
+local rounds = require "arena.rounds"
+local rules = require "arena.rules"
+local tell = require "arena.tell"
+
+local arena = { capacity = 16, auto_create = true, auto_delete = 20, tick_rate = 20 }
+
+local TICK = 1 / arena.tick_rate
+
+function arena.on_create(room)
+  room.state = {
+    started_at = perigee.now(), fighters = {}, bullets = {}, items = items.new(), readers = {},
+    bullet_id = 0, bot_id = 0,
+  }
+  rounds.begin(room)
+  bots.fill(room)
+end
+
+-- --- People ---
+
+-- Whoever joins watches at first, so that a page has something to show while its player thinks of
+-- a name. People with nothing but text are told what is said and who wins, and not every step.
+function arena.on_join(room, peer)
+  if peer.transport == "text" then
+    table.insert(room.state.readers, peer)
+  else
+    peer:send("state", tell.state(room, peer), { reliable = true })
+  end
+end
+
+function arena.on_leave(room, peer)
+  for i, reader in ipairs(room.state.readers) do
+    if reader == peer then table.remove(room.state.readers, i) end
+  end
+  fighters.remove(room, peer.id)
+end
+
+-- From game.lua: the connection is lost, the session waits.
+function arena.suspend(room, peer)
+  local fighter = fighters.find(room, peer.id)
+  if not fighter then return end
+  fighters.rest(fighter)
+  fighter.is_away = true
+end
+
+function arena.on_resume(room, peer)
+  local fighter = fighters.find(room, peer.id)
+  if not fighter then return end
+  fighter.is_away = false
+  peer:send("state", tell.state(room, peer), { reliable = true })
+end
+
+-- --- Messages ---
+
+arena.on_message = {}
+
+-- "ann": gives whoever sends it a fighter of that name.
+function arena.on_message.play(room, peer, name)
+  if peer.transport == "text" or fighters.find(room, peer.id) then return false end
+  fighters.add(room, peer.id, chat.clean(name, rules.name_length) or "somebody")
+  bots.fill(room)
+  return true
+end
+
+function arena.on_message.input(room, peer, value)
+  local fighter, keys = fighters.find(room, peer.id), input.read(value)
+  -- Inputs are numbered, so that one which was overtaken changes nothing any more.
+  if not fighter or not keys or keys.n <= fighter.input then return end
+  fighters.steer(fighter, keys)
+  if not room.state.is_over then bullets.fire(room, fighter) end
+end
+
+-- A question: everything as it is now.
+function arena.on_message.state(room, peer)
+  return tell.state(room, peer)
+end
+
+function arena.on_message.chat(room, peer, text)
+  text = chat.clean(text, rules.chat_length)
+  if not text then return end
+  if not chat.may_talk(peer.state) then return peer:send("slow_down") end
+  tell.chat(room, fighters.find(room, peer.id) or peer, text)
+end
+
+-- A plain line of somebody with nc.
+arena.on_message.text = arena.on_message.chat
+
+-- --- Time ---
+
+function arena.on_tick(room, dt)
+  if room.count == 0 then return end -- nobody looks: bots rest too
+  dt = math.min(dt, 2 * TICK)
+  bots.tick(room, dt)
+  fighters.tick(room)
+  if not room.state.is_over then
+    bullets.tick(room)
+    items.tick(room)
+  end
+  rounds.tick(room)
+  tell.snapshot(room)
+end
+
+-- --- Changes of this code ---
+
+-- These files were saved while people play: the pages get the new numbers and walls.
+function arena.on_upgrade(room)
+  items.upgrade(room)
+  bots.fill(room)
+  tell.rules(room)
+end
+
+return arena

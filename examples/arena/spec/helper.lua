@@ -1,0 +1,88 @@
+-- What the specs share: a match without bots and without chance, unless a spec asks for them.
+local testing = require "perigee.testing"
+
+local helper = {}
+
+-- The game with other numbers than the designer's of today, so that a change of those breaks no spec.
+-- `changes` is Lua: "rules.fill_to = 3".
+function helper.source(changes)
+  return ([[
+    local rules = require "arena.rules"
+    rules.bullet_speed, rules.fill_to, rules.safe_after_spawn = 700, 0, 0
+    rules.speed, rules.grip, rules.dash_speed, rules.dash_every = 270, 14, 1150, 1.4
+    rules.health, rules.damage, rules.health_for_a_kill, rules.fire_every = 100, 20, 0, 0.15
+    rules.bullet_seconds, rules.respawn_after, rules.round_seconds, rules.kills_to_win = 1.1, 2.5, 180, 20
+    local map = require "arena.map"
+    map.width, map.height = 1600, 1000
+    map.walls = { { 780, 400, 40, 200 } }
+    map.spawns = { { 200, 500 }, { 600, 500 }, { 600, 100 } }
+    map.items = { { 1500, 900 } }
+    %s
+    local arena = require "rooms.arena"
+    -- What players cannot do and specs have to: somebody is put somewhere.
+    function arena.on_message.put(room, _, value)
+      local fighter = require("arena.fighters").find(room, value.id)
+      for key, new in pairs(value) do fighter[key] = new end
+      fighter.vx, fighter.vy = 0, 0
+    end
+    local game = { config = { rate_limit = 120 }, rooms = { arena = arena } }
+    function game.on_suspend(peer) arena.suspend(peer:rooms()[1], peer) end
+    return game
+  ]]):format(changes or "")
+end
+
+function helper.server(changes)
+  return testing.server { source = helper.source(changes) }
+end
+
+-- The same for specs of exact ways and times, which are others under `--fuzz`.
+function helper.exact_server(changes)
+  return testing.server { source = helper.source(changes), fuzz = false }
+end
+
+-- A client in the match, with what a page has: numbered inputs.
+function helper.player(server, name)
+  local client = server:client(name)
+  local player = { client = client, id = client.id, room = client:join "arena:1", n = 0 }
+
+  assert(player.room:ask("play", name))
+
+  function player:input(keys)
+    self.n = self.n + 1
+    self.room:send("input", { n = self.n, x = keys.x or 0, y = keys.y or 0, a = keys.a or 0,
+      f = keys.f or 0, d = keys.d or 0 }, { reliable = false })
+  end
+
+  -- Holds keys for some seconds, as a page does: it says so again now and then.
+  function player:hold(keys, seconds)
+    for _ = 1, math.floor(seconds / 0.1 + 0.5) do
+      self:input(keys)
+      server:advance(0.1)
+    end
+  end
+
+  -- Shoots in that direction until its enemy must be dead, and lets what still flies fly on.
+  function player:shoot(angle)
+    self:hold({ a = angle, f = 1 }, 1)
+    self:hold({ a = angle }, 0.5)
+  end
+
+  -- Puts this fighter there.
+  function player:put(x, y, fields)
+    local value = { id = self.id, x = x, y = y }
+    for key, new in pairs(fields or {}) do value[key] = new end
+    self.room:send("put", value)
+    server:advance(0.02)
+  end
+
+  -- The fighter as the server has it.
+  function player:fighter()
+    for _, fighter in ipairs(server:room("arena:1").state.fighters) do
+      if fighter.id == self.id then return fighter end
+    end
+  end
+
+  return player
+end
+
+return helper

@@ -1,0 +1,128 @@
+local helper = require "spec.helper"
+
+describe("chat", function()
+  local server, ann, bob
+
+  before_each(function()
+    server = helper.server()
+    ann, bob = helper.player(server, "ann"), helper.player(server, "bob")
+  end)
+
+  it("reaches everybody in the match", function()
+    ann.room:send("chat", "hello")
+    for _, player in ipairs { ann, bob } do
+      player.client:expect("chat", { id = ann.id, name = "ann", text = "hello" })
+    end
+  end)
+
+  it("is one line, not too long", function()
+    ann.room:send("chat", "  a\nb\27[31m  ")
+    bob.client:expect("chat", { text = "a b [31m" })
+    ann.room:send("chat", ("ß"):rep(500))
+    bob.client:expect("chat", { text = ("ß"):rep(120) })
+    for _, nothing in ipairs { "", "  \n ", 17, { "hello" }, true } do ann.room:send("chat", nothing) end
+    bob.client:expect_nothing "chat"
+  end)
+
+  it("does not let one fill the screen", function()
+    for i = 1, 20 do ann.room:send("chat", "line " .. i) end
+    server:advance(1)
+    assert.equal(3, #bob.client:received "chat")
+    ann.client:expect "slow_down"
+    server:advance(5)
+    ann.room:send("chat", "sorry")
+    bob.client:expect("chat", { text = "sorry" })
+  end)
+end)
+
+describe("a cheat", function()
+  local server, ann, bob
+
+  before_each(function()
+    server = helper.exact_server()
+    ann, bob = helper.player(server, "ann"), helper.player(server, "bob")
+    ann:put(200, 500)
+    bob:put(500, 500)
+  end)
+
+  it("is no faster with a long direction", function()
+    ann:hold({ x = 1000 }, 1)
+    assert.is_true(ann:fighter().x < 200 + 275)
+  end)
+
+  it("is no faster with more messages", function()
+    for _ = 1, 20 do
+      for _ = 1, 10 do ann:input { x = 1, d = 1 } end
+      server:advance(0.05)
+    end
+    assert.is_true(ann:fighter().x < 200 + 275 + 90) -- a dash is what it gets
+  end)
+
+  it("cannot say where it is", function()
+    ann.room:send("input", { n = 1, x = 0, y = 0, a = 0, px = 1500, vx = 9999, health = 1e6, score = 99 })
+    server:advance(0.5)
+    assert.near(200, ann:fighter().x, 0.1)
+    assert.equal(100, ann:fighter().health)
+    assert.equal(0, ann:fighter().score)
+  end)
+
+  it("shoots no faster with more messages", function()
+    bob:put(200, 100)
+    ann.client:clear()
+    for _ = 1, 60 do
+      for _ = 1, 2 do ann:input { a = 0, f = 1 } end
+      server:advance(0.05)
+    end
+    local shots = #ann.client:received "shot"
+    assert.is_true(shots >= 19 and shots <= 22, tostring(shots))
+  end)
+
+  it("gets nothing from garbage", function()
+    local garbage = {
+      17, "input", true, {}, { n = "x", x = 1, y = 0, a = 0 }, { n = 5, x = {}, y = 0, a = 0 },
+      { n = 6, x = 1e300, y = 0, a = 0 }, { n = 7, x = 1, y = 0 }, { n = 8, x = 1, y = 0, a = 1e308 },
+      { n = 1e300, x = 1, y = 0, a = 0 }, { 1, 2, 3, 4, 5 },
+    }
+    ann.room:send "input"
+    for _, value in ipairs(garbage) do ann.room:send("input", value) end
+    server:advance(1)
+    assert.near(200, ann:fighter().x, 0.1)
+    ann:hold({ x = 1 }, 0.5)
+    assert.is_true(ann:fighter().x > 250) -- and still plays
+  end)
+
+  it("cannot repeat old inputs", function()
+    ann:hold({ y = 1 }, 0.3)
+    ann.room:send("input", { n = 1, x = 1, y = 0, a = 0 })
+    server:advance(0.5)
+    assert.near(200, ann:fighter().x, 0.1)
+  end)
+
+  it("is disconnected when it floods", function()
+    local flood = server:client "flood"
+    local room = flood:join "arena:1"
+    for n = 1, 1000 do room:send("input", { n = n, x = 1, y = 0, a = 0 }) end
+    flood:expect_closed "RateLimited"
+  end)
+
+  it("that dies goes on being dead", function()
+    bob:put(500, 500, { health = 1 })
+    ann:shoot(0)
+    for _ = 1, 10 do
+      bob:input { x = 1, a = 3.1, f = 1, d = 1 }
+      server:advance(0.05)
+    end
+    assert.is_true(bob:fighter().is_dead)
+    assert.equal(100, ann:fighter().health)
+  end)
+end)
+
+describe("somebody whose connection is lost", function()
+  it("leaves the match in the end", function()
+    local server = helper.server()
+    local ann, bob = helper.player(server, "ann"), helper.player(server, "bob")
+    bob.client:vanish()
+    ann.client:expect("left", { id = bob.id }, 120)
+    assert.equal(1, #server:room("arena:1").state.fighters)
+  end)
+end)
