@@ -50,7 +50,8 @@ static const CliCommand COMMANDS[] = {
      "a plain relay with one room, `lobby`.\n\n"
      "  --prod                              serve as for real: --no-watch\n"
      "  --no-jit                            interpret scripts, and compile nothing\n"
-     "  --lua-path DIR                      take Perigee's Lua from DIR/perigee\n\n"
+     "  --lua-path DIR                      take Perigee's Lua from DIR/perigee\n"
+     "  --tls-dev                           serve TLS with a certificate made for this run\n\n"
      "Settings, also for game.config (max_clients = 9) and for the environment\n"
      "(PERIGEE_MAX_CLIENTS=9); --no-watch and --no-text-port switch off:\n\n",
      command_run},
@@ -134,13 +135,15 @@ typedef struct RunArguments {
   const char *game;
   const char *lua_path;
   bool has_no_jit;
+  bool has_dev_tls;
   Config config;
 } RunArguments;
 
 // Takes the argument at `*at` and moves past it.
 static bool read_run_argument(RunArguments *run, char **arguments, int *at,
                               ConfigError *error) {
-  static const char *const OWN_FLAGS[] = {"prod", "no_jit", "lua_path", "help", NULL};
+  static const char *const OWN_FLAGS[] = {"prod", "no_jit", "lua_path", "tls_dev", "help",
+                                          NULL};
   char *argument = arguments[*at];
   if (strncmp(argument, "--", 2) != 0) {
     bool is_first = run->game == NULL && argument[0] != '-';
@@ -159,6 +162,11 @@ static bool read_run_argument(RunArguments *run, char **arguments, int *at,
   }
   if (strcmp(argument, "--no-jit") == 0) {
     run->has_no_jit = true;
+    ++*at;
+    return true;
+  }
+  if (strcmp(argument, "--tls-dev") == 0) {
+    run->has_dev_tls = true;
     ++*at;
     return true;
   }
@@ -193,6 +201,7 @@ static int command_run(char **arguments) {
     ServerOptions options = {.game = run.game,
                              .lua_path = run.lua_path,
                              .has_no_jit = run.has_no_jit,
+                             .has_dev_tls = run.has_dev_tls,
                              .config = &run.config};
     code = server_run(&options);
   } else {

@@ -267,6 +267,7 @@ NetLimits config_net_limits(const Config *config) {
       .channel_capacity = whole(config, KEY_CHANNEL_CAPACITY),
       .overflow = (Overflow)whole(config, KEY_OVERFLOW),
       .batch_hz = whole(config, KEY_BATCH_HZ),
+      .handshake_timeout_ms = config_ms(config, KEY_HANDSHAKE_TIMEOUT),
   };
 }
 
@@ -277,6 +278,7 @@ SessionLimits config_session_limits(const Config *config) {
       .max_clients_per_address = whole(config, KEY_MAX_CLIENTS_PER_ADDRESS),
       .max_payload = whole(config, KEY_MAX_PAYLOAD),
       .idle_timeout_ms = config_ms(config, KEY_IDLE_TIMEOUT),
+      .resume_timeout_ms = config_ms(config, KEY_RESUME_TIMEOUT),
       .ping_interval_ms = config_ms(config, KEY_PING_INTERVAL),
       .handshake_timeout_ms = config_ms(config, KEY_HANDSHAKE_TIMEOUT),
       .rate_limit = whole(config, KEY_RATE_LIMIT),

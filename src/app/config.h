@@ -57,7 +57,7 @@ typedef enum ConfigChange {
     "from PING to PING, the one before answered by then; 0: off", "")                 \
   X(KEY_HANDSHAKE_TIMEOUT, handshake_timeout, SECONDS, "5", 0.01, 3600, LIVE,         \
     "time to say HELLO", "")                                                          \
-  X(KEY_RESUME_TIMEOUT, resume_timeout, SECONDS, "30", 0, 604800, NEVER,              \
+  X(KEY_RESUME_TIMEOUT, resume_timeout, SECONDS, "30", 0, 604800, LIVE,               \
     "how long a lost session waits; 0: not at all", "")                               \
   X(KEY_CHANNEL_CAPACITY, channel_capacity, WHOLE, "1024", 1, 1000000, LIVE,          \
     "messages that may wait for one peer", "")                                        \
@@ -77,9 +77,9 @@ typedef enum ConfigChange {
     "errors in the 5 s after a reload that bring the old version back; 0: off", "")   \
   X(KEY_WATCH, watch, SWITCH, "true", 0, 1, LIVE,                                     \
     "reload when a file of the game changes; off with --prod", "")                    \
-  X(KEY_TLS_CERT, tls_cert, TEXT, "", 0, 0, NEVER, "PEM file of the certificate", "") \
-  X(KEY_TLS_KEY, tls_key, TEXT, "", 0, 0, NEVER, "PEM file of its key", "")           \
-  X(KEY_ALLOWED_ORIGINS, allowed_origins, TEXTS, "", 0, 0, NEVER,                     \
+  X(KEY_TLS_CERT, tls_cert, TEXT, "", 0, 0, LIVE, "PEM file of the certificate", "")  \
+  X(KEY_TLS_KEY, tls_key, TEXT, "", 0, 0, LIVE, "PEM file of its key", "")            \
+  X(KEY_ALLOWED_ORIGINS, allowed_origins, TEXTS, "", 0, 0, LIVE,                     \
     "WebSocket origins besides the server's own", "")                                 \
   X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, NEVER,                         \
     "address of the dashboard", "")                                                   \

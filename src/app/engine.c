@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "net/sim.h"
+#include "net/tls.h"
 
 enum { LAST_DRAINS_MAX = 16 };
 
@@ -111,6 +112,12 @@ static void on_reloaded(void *data, const ScriptOutcome *outcome) {
     engine->options.events->reloaded(engine->options.data, outcome);
 }
 
+static void on_failed(void *data, const char *text) {
+  const Engine *engine = data;
+  if (engine->options.events->failed != NULL)
+    engine->options.events->failed(engine->options.data, text);
+}
+
 const char *engine_reload(Engine *engine, uint32_t asked) {
   if (engine->state != ENGINE_LIVE) return "the server is stopping";
   if (engine->options.script.game == NULL)
@@ -184,6 +191,16 @@ static void log_counters(const Engine *engine) {
            log_num("handlers", (int64_t)relay.handlers),
            log_num("errors", (int64_t)relay.errors));
   if (count > 0) log_write(LOG_INFO, "connections ended", ends);
+  TlsStats tls = net_tls_stats(engine->net);
+  if (tls.handshakes + tls.failed + tls.refused > 0)
+    log_info("TLS", log_num("handshakes", (int64_t)tls.handshakes),
+             log_num("resumed", (int64_t)tls.resumed),
+             log_num("failed", (int64_t)tls.failed),
+             log_num("refused", (int64_t)tls.refused));
+  if (session.suspended > 0)
+    log_info("sessions suspended", log_num("count", (int64_t)session.suspended),
+             log_num("resumed", (int64_t)session.resumed),
+             log_num("expired", (int64_t)session.expired));
 }
 
 void engine_finish(Engine *engine) {
@@ -215,7 +232,7 @@ static void build(Engine *engine) {
 
 void engine_init(Engine *engine, const EngineOptions *options) {
   static const ScriptEvents EVENTS = {on_config_begin, on_config_set, on_config_end,
-                                      on_reloaded};
+                                      on_reloaded, on_failed};
   *engine = (Engine){.options = *options};
   config_init(&engine->config);
   config_init(&engine->next);

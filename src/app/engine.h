@@ -20,6 +20,7 @@ typedef struct EngineEvents {
   void (*configured)(void *data, const Config *config);
   /// See ScriptEvents.
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
+  void (*failed)(void *data, const char *text);
   /// Everyone has been told; net stops now.
   void (*leaving)(void *data);
 } EngineEvents;

@@ -8,11 +8,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/descriptors.h"
+#include "app/dev.h"
 #include "app/engine.h"
 #include "app/game_path.h"
 #include "app/remote.h"
+#include "app/tls_files.h"
+#include "app/web_files.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -20,14 +24,19 @@
 #include "net/signals.h"
 #include "net/watch.h"
 
+enum { HOST_SIZE = 300 };  // of a host with its port
+
 typedef struct Server {
   Engine engine;
   const char *game;          // NULL: none
+  bool has_dev_tls;
+  char fingerprint[TLS_FINGERPRINT_SIZE];  // of the certificate that is for this run
   uint32_t checked_clients;  // max_clients that was compared with the descriptors
   uint16_t port, text_port;
   Signals *signals;
   Control *control;  // NULL: there is none
   Watch *watch;      // NULL: there is no game
+  Dev *dev;          // the same
 } Server;
 
 __attribute__((format(printf, 1, 2))) static int fail(const char *format, ...) {
@@ -45,6 +54,7 @@ static void on_configured(void *data, const Config *config) {
   uint32_t max_clients = config_session_limits(config).max_clients;
   if (max_clients != server->checked_clients) descriptors_check(max_clients);
   server->checked_clients = max_clients;
+  web_files_apply(server->engine.net, config, server->game);
 }
 
 // --- Reload ---
@@ -56,6 +66,7 @@ static void watch_game(Server *server) {
   if (config_is_on(&server->engine.config, KEY_WATCH))
     files = script_files(server->engine.script, &count);
   watch_set(server->watch, files, count);
+  dev_set(server->dev, config_is_on(&server->engine.config, KEY_WATCH));
 }
 
 static void answer(Server *server, ControlToken token, const char *word,
@@ -67,15 +78,44 @@ static void answer(Server *server, ControlToken token, const char *word,
   buf_deinit(&bytes);
 }
 
+// The certificate may be a new one, whatever became of the game.
+static bool reread_tls(Server *server, TlsProblem *problem) {
+  if (server->has_dev_tls ||
+      tls_files_apply(server->engine.net, &server->engine.config, problem))
+    return true;
+  log_error("TLS goes on as it was", log_str("error", problem->text));
+  return false;
+}
+
 static void on_reloaded(void *data, const ScriptOutcome *outcome) {
   Server *server = data;
-  answer(server, outcome->asked, outcome->is_good ? "ok" : "error", outcome->report);
+  TlsProblem problem = {""};
+  bool is_good = reread_tls(server, &problem) && outcome->is_good;
+  Buf report = {0};
+  buf_printf(&report, "%s%s%s", outcome->report,
+             *problem.text != '\0' ? "\nTLS goes on as it was: " : "", problem.text);
+  answer(server, outcome->asked, is_good ? "ok" : "error", (const char *)report.data);
+  buf_deinit(&report);
   watch_game(server);
+  if (server->dev != NULL) dev_reloaded(server->dev, outcome);
+}
+
+static void on_failed(void *data, const char *text) {
+  Server *server = data;
+  if (server->dev != NULL) dev_failed(server->dev, text);
 }
 
 static void reload(Server *server, ControlToken token) {
   const char *problem = engine_reload(&server->engine, token);
-  if (problem != NULL) answer(server, token, "error", problem);
+  if (problem == NULL) return;
+  TlsProblem tls;
+  bool is_good = reread_tls(server, &tls);
+  if (!is_good)
+    answer(server, token, "error", tls.text);
+  else if (server->game == NULL && net_has_tls(server->engine.net))
+    answer(server, token, "ok", "there is no game to reload; the certificate was read");
+  else
+    answer(server, token, "error", problem);
 }
 
 static void on_hangup(void *data) { reload(data, 0); }
@@ -102,6 +142,8 @@ static void on_stop(void *data, const char *name) {
 static void close_helpers(Server *server) {
   watch_close(server->watch);
   control_close(server->control);
+  dev_close(server->dev);
+  server->dev = NULL;
   server->watch = NULL;
   server->control = NULL;
 }
@@ -137,6 +179,14 @@ static int listen_on(Server *server, ConfigKey key, uint16_t *port, Framing fram
   return err == 0 ? 0 : fail_listen(server, key, wanted, err);
 }
 
+static void open_watch(Server *server) {
+  char folder[PATH_MAX];
+  bool has_folder = web_files_folder(server->game, folder);
+  server->watch = watch_open(server->engine.net, on_change, server);
+  server->dev = dev_open(server->engine.net, server->engine.session,
+                         has_folder ? folder : NULL);
+}
+
 static void open_helpers(Server *server) {
   static const SignalEvents EVENTS = {.stop = on_stop, .reload = on_hangup};
   server->signals = signals_open(server->engine.net, &EVENTS, server);
@@ -147,9 +197,33 @@ static void open_helpers(Server *server) {
   if (err != 0)
     log_warn("`perigee reload` cannot reach this server; SIGHUP can",
              log_str("path", path), log_str("error", err_text(err)));
-  if (server->game != NULL)
-    server->watch = watch_open(server->engine.net, on_change, server);
+  if (server->game != NULL) open_watch(server);
   watch_game(server);
+}
+
+// As a browser here names the server.
+static void print_host(const Server *server, char text[HOST_SIZE]) {
+  const char *host = config_text(&server->engine.config, KEY_HOST);
+  if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) host = "localhost";
+  bool is_v6 = strchr(host, ':') != NULL;
+  snprintf(text, HOST_SIZE, "%s%s%s:%u", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
+           server->port);
+}
+
+static void print_page(const Server *server) {
+  char folder[PATH_MAX], host[HOST_SIZE];
+  if (!web_files_folder(server->game, folder) || access(folder, R_OK) != 0) return;
+  print_host(server, host);
+  printf("perigee: open http://%s/\n", host);
+}
+
+static void print_tls(const Server *server) {
+  char host[HOST_SIZE];
+  print_host(server, host);
+  printf("perigee: TLS on https://%s and wss://%s/ws\n", host, host);
+  if (server->has_dev_tls)
+    printf("perigee: its certificate is for this run, SHA-256 %s\n",
+           server->fingerprint);
 }
 
 static void print_ready(const Server *server) {
@@ -159,6 +233,8 @@ static void print_ready(const Server *server) {
   printf("perigee: serving %s on %s:%u\n", name, host, server->port);
   if (server->text_port != 0)
     printf("perigee: text on %s:%u\n", host, server->text_port);
+  print_page(server);
+  if (net_has_tls(server->engine.net)) print_tls(server);
   puts("perigee: ready");
   fflush(stdout);
 }
@@ -181,11 +257,23 @@ static void log_hint(const Server *server) {
   }
 }
 
+static int start_tls(Server *server) {
+  Net *net = server->engine.net;
+  TlsProblem problem;
+  if (server->has_dev_tls)
+    return net_tls_dev(net, server->fingerprint)
+               ? 0
+               : fail("--tls-dev: OpenSSL cannot make a certificate");
+  if (tls_files_apply(net, &server->engine.config, &problem)) return 0;
+  return fail("%s", problem.text);
+}
+
 // Connections that arrive while on_start runs wait in the kernel's queue.
 static int start(Server *server) {
   const char *problem = engine_load(&server->engine);
   if (problem != NULL) return fail("%s", problem);
-  if (listen_on(server, KEY_PORT, &server->port, FRAMING_PACKETS) != 0) return 1;
+  if (start_tls(server) != 0) return 1;
+  if (listen_on(server, KEY_PORT, &server->port, FRAMING_SNIFF) != 0) return 1;
   if (listen_on(server, KEY_TEXT_PORT, &server->text_port, FRAMING_LINES) != 0)
     return 1;
   open_helpers(server);
@@ -202,10 +290,11 @@ static void take_down(Server *server) {
 }
 
 int server_run(const ServerOptions *options) {
-  static const EngineEvents EVENTS = {on_configured, on_reloaded, on_leaving};
+  static const EngineEvents EVENTS = {on_configured, on_reloaded, on_failed,
+                                      on_leaving};
   const char *problem = options->game == NULL ? NULL : game_check(options->game);
   if (problem != NULL) return fail("%s: %s", options->game, problem);
-  Server server = {.game = options->game};
+  Server server = {.game = options->game, .has_dev_tls = options->has_dev_tls};
   EngineOptions engine = {
       .script = {.game = options->game,
                  .lua_path = options->lua_path,

@@ -10,6 +10,7 @@ typedef struct ServerOptions {
   const char *game;  // folder or .lua file; NULL: a plain relay with one room, `lobby`
   const char *lua_path;  // see ScriptOptions
   bool has_no_jit;
+  bool has_dev_tls;      // with a certificate made for this run
   const Config *config;  // defaults, environment and flags; the game's own is added
 } ServerOptions;
 

@@ -17,6 +17,7 @@
 enum {
   EVENTS = 512,
   READ_SIZE = 512 << 10,
+  RECORD_SIZE = 16 << 10,
   CONNECT_BATCH = 100,  // connections that wait for their WELCOME at a time
 };
 
@@ -78,6 +79,7 @@ void client_ignore(Load *load, Client *client) {
 }
 
 void client_write(const Client *client, const Bytes *bytes) {
+  if (client->secure) bytes = secure_encrypt(client->secure, bytes);
   for (size_t done = 0; done < bytes->size;) {
     ssize_t sent =
         send(client->fd, bytes->data + done, bytes->size - done, MSG_NOSIGNAL);
@@ -108,6 +110,8 @@ void client_open(Load *load, Client *client) {
   if (connect(client->fd, (struct sockaddr *)&address, sizeof address))
     fail("connect: %s", strerror(errno));
   setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (load->tls && !(client->secure = secure_open(client->fd)))
+    fail("client %u gets no TLS", client->index);
   client_watch(load, client);
 
   char name[16];
@@ -126,7 +130,9 @@ void client_close(Client *client) {
   const struct linger reset = {.l_onoff = 1, .l_linger = 0};
   setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
   close(client->fd);
+  secure_close(client->secure);
   bytes_deinit(&client->in);
+  client->secure = NULL;
   client->fd = -1;
   client->room = client->expected = 0;
 }
@@ -208,11 +214,22 @@ static void on_end(Load *load, Client *client) {
   if (load->on_close) load->on_close(load, client);
 }
 
+static ssize_t client_receive(const Client *client, uint8_t *to) {
+  static uint8_t encrypted[READ_SIZE];
+  if (!client->secure) return recv(client->fd, to, READ_SIZE, MSG_DONTWAIT);
+  ssize_t got = recv(client->fd, encrypted, READ_SIZE, MSG_DONTWAIT);
+  if (got <= 0) return got;
+  ssize_t plain = secure_decrypt(client->secure, encrypted, (size_t)got, to);
+  if (plain > 0) return plain;
+  errno = EAGAIN;
+  return plain == 0 ? -1 : 0;
+}
+
 static void client_read(Load *load, Client *client) {
-  static uint8_t buffer[READ_SIZE + WIRE_PACKET_MAX];
+  static uint8_t buffer[READ_SIZE + RECORD_SIZE + WIRE_PACKET_MAX];
   size_t size = client->in.size;
   if (size) memcpy(buffer, client->in.data, size);
-  ssize_t got = recv(client->fd, buffer + size, READ_SIZE, MSG_DONTWAIT);
+  ssize_t got = client_receive(client, buffer + size);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
     on_end(load, client);

@@ -3,7 +3,7 @@
 // scenario's `on_packet`.
 #pragma once
 
-#include "wire.h"
+#include "secure.h"
 
 typedef struct Load Load;
 
@@ -14,12 +14,14 @@ typedef struct Client {
   uint32_t index;     // among the load's clients
   uint32_t expected;  // the number that the next broadcast has to carry
   Bytes in;           // the beginning of a packet
+  Secure *secure;     // NULL: without TLS
 } Client;
 
 struct Load {
   // the command line
   uint16_t port;
   int pid;           // of the server
+  bool tls;
   bool spin;         // never sleep: waking this process is then no cost of the server's
   double seconds;    // how long to measure
   uint32_t members;  // clients in a room; all clients where there are no rooms

@@ -19,6 +19,7 @@ static const char USAGE[] =
     "options:\n"
     "  --seconds S  how long to measure (default 1)\n"
     "  --payload N  bytes in a broadcast (default 64)\n"
+    "  --tls        through TLS; the certificate is not looked at\n"
     "  --spin       never sleep, for a machine with a core to spare\n";
 
 typedef struct Scenario {
@@ -41,6 +42,7 @@ static const struct option OPTIONS[] = {
     {"payload", required_argument, NULL, 'l'},
     {"stalled", required_argument, NULL, 't'},
     {"spin", no_argument, NULL, 'n'},
+    {"tls", no_argument, NULL, 'e'},
     {0},
 };
 
@@ -71,6 +73,8 @@ static bool set(Load *load, int option) {
     case 't':
       load->stalled = number;
       return true;
+    case 'e':
+      return load->tls = true;
     case 'n':
       return load->spin = true;
     default:

@@ -50,6 +50,22 @@ local function print_row(scenario, unit, base, other, compared, target, is_reach
     compared, target, is_reached and "yes" or "**no**"))
 end
 
+-- What encryption costs has no target.
+local function print_tls(scenario, servers)
+  local key, unit = "us_per_delivery", "µs/delivery"
+  if scenario == "tls-churn" then key, unit = "us_per_cycle", "µs/cycle" end
+  if scenario == "tls-idle" then
+    local idle = servers.tls[1]
+    local text = number(idle.kb_per_client)
+    print(string.format("| %s | KB/client | | %s | | | |", scenario .. "-" .. idle.clients, text))
+    return
+  end
+  local plain, tls = median(column(servers.plain, key)), median(column(servers.tls, key))
+  local ratio = tls / plain
+  print(string.format("| %s | %s | %s | %s | %.2f × | | |", scenario, unit, number(plain),
+    number(tls), ratio))
+end
+
 local function print_ratio(scenario, spec, servers)
   local base = column(servers[spec.base or "floor"], spec.key)
   local other = column(servers[spec.other or "relay"], spec.key)
@@ -108,7 +124,9 @@ print("\n| scenario | unit | floor | Perigee | compared | target | reached |")
 print("|---|---|---|---|---|---|---|")
 for _, scenario in ipairs(order) do
   local spec = RATIOS[scenario:match("^%a+")]
-  if spec then
+  if scenario:match("^tls") then
+    print_tls(scenario, results[scenario])
+  elseif spec then
     print_ratio(scenario, spec, results[scenario])
   elseif scenario == "hook" then
     print_hook(results.hook)

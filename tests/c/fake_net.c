@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 
-enum { CONNS_MAX = 4096, GROUPS_MAX = 8192, START_MS = 1000000 };
+enum { CONNS_MAX = 16384, GROUPS_MAX = 8192, START_MS = 1000000 };
 
 typedef struct Input {
   struct Input *next;
@@ -233,6 +233,12 @@ void net_close(Net *net, ConnId id) {
   make_stale(net, id);
 }
 
+void net_end(Net *net, ConnId id, Code code, const char *text) {
+  (void)code;
+  (void)text;
+  net_close(net, id);
+}
+
 void net_hold(Net *net, ConnId id) {
   FakeConn *conn = find(net, id);
   if (conn) conn->is_held = true;
@@ -281,6 +287,11 @@ void net_set_max_payload(Net *net, ConnId id, uint32_t bytes) {
   if (conn) conn->max_payload = bytes;
 }
 
+void net_set_data(Net *net, ConnId id, void *conn_data) {
+  FakeConn *conn = find(net, id);
+  if (conn) conn->data = conn_data;
+}
+
 uint32_t net_queued(const Net *net, ConnId conn) {
   (void)net;
   (void)conn;
@@ -295,7 +306,9 @@ ConnId fake_open(Net *net, Framing framing, const char *address) {
   FakeConn *conn = &net->conns[id];
   conn->framing = framing;
   conn->sent_end = &conn->sent;
-  ConnInfo info = {.framing = framing};
+  ConnInfo info = {.framing = framing,
+                   .transport = framing == FRAMING_LINES ? "text" : "tcp",
+                   .since_ms = net_now_ms(net)};
   strncpy(info.address, address, sizeof info.address - 1);
   conn->data = net->events.open(net->data, id, &info);
   return id;

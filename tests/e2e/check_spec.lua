@@ -248,7 +248,7 @@ describe("perigee check raises no false alarm", function()
   end)
 
   it("over the examples", function()
-    for _, name in ipairs { "chat", "matches", "relay", "targets" } do
+    for _, name in ipairs { "arena", "chat", "matches", "relay", "targets" } do
       local path = "examples/" .. name
       local code, out = run(uv.cwd(), path)
       assert.equal(0, code)

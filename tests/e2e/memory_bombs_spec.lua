@@ -11,13 +11,15 @@ local KINDS = {
   { "doubling", "local s = 'x' while true do s = s .. s end" },
   { "doubling a long string", "local s = big(1e5) while true do s = s .. s end" },
   { "doubling in pcall", "local s = 'xx' while true do pcall(function() s = s .. s end) end" },
-  { "doubling without a loop", "local s = big(1e6) local a = s .. s .. s .. s .. s .. s .. s .. s local b = a .. a .. a .. a .. a .. a .. a .. a local _ = b .. b .. b .. b .. b .. b end do" },
+  { "doubling without a loop", "local s = big(1e6) local a = s .. s .. s .. s .. s .. s .. s .. s "
+      .. "local b = a .. a .. a .. a .. a .. a .. a .. a local _ = b .. b .. b .. b .. b .. b end do" },
   { "many long strings", "local t = {} for i = 1, 1e9 do t[i] = big(1e6) end" },
   { "many short strings", "local t = {} for i = 1, 1e9 do t[i] = 'string ' .. i end" },
   { "rep", "local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1.6e7 + i) end" },
   { "rep of too much", "local _ = ('x'):rep(1e9)" },
   { "rep of far too much", "local _ = ('x'):rep(2^52)" },
-  { "format", "local _ = ('%s'):rep(100):format(unpack((function() local t = {} for i = 1, 100 do t[i] = big(1e6) end return t end)()))" },
+  { "format", "local _ = ('%s'):rep(100):format(unpack((function() local t = {} for i = 1, 100 do "
+      .. "t[i] = big(1e6) end return t end)()))" },
   { "concat", "local t = {} for i = 1, 1000 do t[i] = big(1e5) end local _ = table.concat(t)" },
   { "gsub", "local s = big(1000) while true do s = s:gsub('.', '%0%0%0%0') end" },
   { "upper", "local t, s = {}, big(8e6) for i = 1, 1e9 do t[i] = s:upper() s = s:lower() .. i end" },
@@ -31,11 +33,15 @@ local KINDS = {
   { "insert", "local t = {} while true do table.insert(t, {}) end" },
   { "one far key each", "local t = {} for i = 1, 1e9 do t[i] = { [2^30] = 1 } end" },
   { "closures", "local t = {} for i = 1, 1e9 do t[i] = function() return i end end" },
-  { "coroutines", "local t = {} for i = 1, 1e9 do t[i] = coroutine.wrap(function() coroutine.yield() end) t[i]() end" },
-  { "deep stacks in coroutines", "local t = {} local function f(n) if n == 0 then coroutine.yield() else f(n - 1) return n end end for i = 1, 1e9 do t[i] = coroutine.wrap(f) t[i](5000) end" },
+  { "coroutines", "local t = {} for i = 1, 1e9 do t[i] = coroutine.wrap(function() "
+      .. "coroutine.yield() end) t[i]() end" },
+  { "deep stacks in coroutines", "local t = {} local function f(n) if n == 0 then "
+      .. "coroutine.yield() else f(n - 1) return n end end for i = 1, 1e9 do t[i] = "
+      .. "coroutine.wrap(f) t[i](5000) end" },
   { "metatables", "local t = {} for i = 1, 1e9 do t[i] = setmetatable({}, { __index = {} }) end" },
   { "varargs", "local function f(...) return f({}, ...) end while true do pcall(f) end" },
-  { "captures", "local t = {} for w in big(1e6):gmatch '()' do t[#t + 1] = { w } end while true do t = { t, {} } end" },
+  { "captures", "local t = {} for w in big(1e6):gmatch '()' do t[#t + 1] = { w } end while true "
+      .. "do t = { t, {} } end" },
   { "messages", "local s = big(5e4) while true do peer:send('x', s) end" },
   { "timers", "while true do perigee.after(1000, function() end) end" },
   { "state", "peer.state.t = {} for i = 1, 1e9 do peer.state.t[i] = { i } end" },

@@ -4,7 +4,7 @@ local server = require "tests.e2e.server"
 
 local TIMES = tonumber(os.getenv "PERIGEE_RUNAWAYS" or 3)
 local BUDGET = 0.01 -- seconds
-local LATE = 0.05 -- after the deadline, at most
+local LATE = 0.1 -- after the deadline, at most, where other tests run at the same time
 local LATE_P99 = 0.01
 
 -- Bodies of handlers, one line each.
@@ -24,17 +24,24 @@ local KINDS = {
   { "caught and ignored", "pcall(function() while true do end end) peer:send('survived', 1)" },
   { "coroutines", "while true do coroutine.wrap(function() while true do end end)() end" },
   { "resume", "while true do coroutine.resume(coroutine.create(function() while true do end end)) end" },
-  { "yields", "local f = coroutine.wrap(function() while true do coroutine.yield() end end) while true do f() end" },
+  { "yields", "local f = coroutine.wrap(function() while true do coroutine.yield() end end) while "
+      .. "true do f() end" },
   { "an iterator", "for _ in coroutine.wrap(function() while true do coroutine.yield(1) end end) do end" },
   { "coroutines in coroutines", "local function f() while true do pcall(coroutine.wrap(f)) end end f()" },
-  { "sort", "local t = {} for i = 1, 100 do t[i] = -i end while true do pcall(table.sort, t, function() return true end) end" },
+  { "sort", "local t = {} for i = 1, 100 do t[i] = -i end while true do pcall(table.sort, t, "
+      .. "function() return true end) end" },
   { "an endless comparator", "table.sort({ 3, 2, 1 }, function() while true do end end)" },
   { "gsub", "while true do ('x'):rep(100):gsub('.', function() while true do end end) end" },
-  { "__index", "local t = setmetatable({}, { __index = function(t, k) return t[k + 1] end }) while true do pcall(function() return t[1] end) end" },
-  { "__add", "local t t = setmetatable({}, { __add = function() return t + t end }) while true do pcall(function() return t + 1 end) end" },
-  { "__tostring", "local t t = setmetatable({}, { __tostring = function() while true do end end }) print(t)" },
-  { "__concat", "local t t = setmetatable({}, { __concat = function() while true do end end }) return t .. 1" },
-  { "__eq", "local m = { __eq = function() while true do end end } return setmetatable({}, m) == setmetatable({}, m)" },
+  { "__index", "local t = setmetatable({}, { __index = function(t, k) return t[k + 1] end }) "
+      .. "while true do pcall(function() return t[1] end) end" },
+  { "__add", "local t t = setmetatable({}, { __add = function() return t + t end }) while true do "
+      .. "pcall(function() return t + 1 end) end" },
+  { "__tostring", "local t t = setmetatable({}, { __tostring = function() while true do end end "
+      .. "}) print(t)" },
+  { "__concat", "local t t = setmetatable({}, { __concat = function() while true do end end }) "
+      .. "return t .. 1" },
+  { "__eq", "local m = { __eq = function() while true do end end } return setmetatable({}, m) == "
+      .. "setmetatable({}, m)" },
   { "__call", "local t = setmetatable({}, { __call = function(t) return t() end }) t()" },
   { "find", "(('a'):rep(1e5)):find '.-.-.-.-b$'" },
   { "match", "(('a'):rep(30)):match(('a?'):rep(30) .. ('a'):rep(30))" },
@@ -42,13 +49,17 @@ local KINDS = {
   { "concat", "local t = {} for i = 1, 1e4 do t[i] = 'x' end while true do table.concat(t) end" },
   { "insert", "local t = {} while true do table.insert(t, 1, 1) end" },
   { "many tables", "while true do local _ = { {} } end" },
-  { "next", "local t = {} for i = 1, 1e4 do t[i .. ''] = i end while true do for _ in pairs(t) do end end" },
+  { "next", "local t = {} for i = 1, 1e4 do t[i .. ''] = i end while true do for _ in pairs(t) do "
+      .. "end end" },
   { "print", "while true do print 'x' end" },
   { "JSON", "local t = {} for _ = 1, 31 do t = { t, t } end peer:send('x', t)" },
   { "send", "while true do peer:send('flood', 1) end" },
-  { "lists of peers", "local t = {} for i = 1, 1e5 do t[i] = peer end while true do perigee.send(perigee.to.group(t), 'x') end" },
+  { "lists of peers", "local t = {} for i = 1, 1e5 do t[i] = peer end while true do "
+      .. "perigee.send(perigee.to.group(t), 'x') end" },
   { "timers", "while true do perigee.after(100, print):cancel() end" },
-  { "a slow round after quick ones", "for i = 1, 1e6 do local _ = i end local s = ('x'):rep(2e5) while true do local _ = s .. math.random() end" },
+  { "a slow round after quick ones",
+    "for i = 1, 1e6 do local _ = i end local s = ('x'):rep(2e5) "
+      .. "while true do local _ = s .. math.random() end" },
 }
 
 local HEAD = [[
@@ -58,7 +69,9 @@ local on, at = game.on_message, {}
 function on.right() local sum = 0 for i = 1, 1000 do sum = sum + i end return sum end
 function on.slowest() return perigee.stats().slowest end
 function on.errors() local list = at at = {} return list end
-function game.on_error(report) at[#at + 1] = { line = report.line, text = report.message, handler = report.handler } end
+function game.on_error(report)
+  at[#at + 1] = { line = report.line, text = report.message, handler = report.handler }
+end
 ]]
 
 local function game_text()

@@ -65,7 +65,8 @@ end
 
 --- Starts a server and waits until it is ready.
 ---@param o? table { game: the text of game.lua, or files: several, or path: a folder that is there
---- already; flags, env; text = true: with a text port; watch = true: reload on save;
+--- already; flags, env; text = true: with a text port; watch = true: reload on save; resume =
+--- true: lost sessions wait, as they do by default, where else they are over at once;
 --- open_files: the limit of file descriptors }
 ---@return table server
 function server.start(o)
@@ -92,7 +93,9 @@ function server.launch(o)
     args = { "-c", ("ulimit -n %d; exec \"$@\""):format(o.open_files), "sh", unpack(args) }
     path = "/bin/sh"
   end
-  local self = server.spawn(path, args, { cwd = o.path and Process.ROOT or folder, env = o.env })
+  local env = { PERIGEE_RESUME_TIMEOUT = not o.resume and "0" or nil }
+  for name, value in pairs(o.env or {}) do env[name] = value end
+  local self = server.spawn(path, args, { cwd = o.path and Process.ROOT or folder, env = env })
   self.folder = folder
   return setmetatable(self, Server)
 end

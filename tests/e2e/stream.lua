@@ -1,6 +1,7 @@
 --- A TCP connection with an inbox: what both kinds of clients have in common. Bytes that arrive
 --- are cut into events by the client's `cut`; a test waits for events with `expect`. An event is
 --- a table with a name; the end of the connection is the event END.
+local TlsChannel = require "tests.e2e.tls_channel"
 local uv = require "luv"
 local wait = require "tests.e2e.wait"
 
@@ -64,11 +65,12 @@ end
 --- Opens a connection and waits until it stands.
 ---@param class table Client or TextClient
 ---@param port integer
----@param o? table { from: local address, recv_buffer: bytes, try = true: a failure is returned }
+---@param o? table { from: local address, recv_buffer: bytes, try = true: a failure is returned;
+--- tls: through TLS, as for `TlsChannel.open` }
 function Stream.open(class, port, o)
   o = o or {}
+  if o.tls then return Stream.adopt(class, TlsChannel.open(port, o.tls)) end
   local tcp = uv.new_tcp "inet"
-  local self = setmetatable({ tcp = tcp, inbox = {}, buffer = "", label = "client" }, class)
   if o.from then assert(tcp:bind(o.from, 0)) end
   if o.recv_buffer then assert(uv.recv_buffer_size(tcp, o.recv_buffer)) end
   local done, failure
@@ -80,6 +82,13 @@ function Stream.open(class, port, o)
     error(("no connection to port %d: %s"):format(port, failure or "timeout"), 0)
   end
   tcp:nodelay(true)
+  return Stream.adopt(class, tcp)
+end
+
+
+--- Makes a client of a byte stream that stands.
+function Stream.adopt(class, tcp)
+  local self = setmetatable({ tcp = tcp, inbox = {}, buffer = "", label = "client" }, class)
   open_streams[self] = true
   self:resume_reading()
   return self

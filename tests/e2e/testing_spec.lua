@@ -91,6 +91,21 @@ describe("perigee test", function()
     assert.matches("2 successes", text)
   end)
 
+  it("knows the game that a spec is of", function()
+    local own = spec "assert.equal(3, testing.server():state().three)"
+    local game = [[local perigee = require "perigee"
+      return { on_start = function() perigee.state.three = 3 end }]]
+    local files = {
+      ["game.lua"] = "return {}", ["a b/game.lua"] = game, ["a b/a_spec.lua"] = own,
+      ["one.lua"] = game, ["one_spec.lua"] = own, ["spec/none_spec.lua"] = spec [[
+        assert.is_nil(testing.server():state().three)]],
+    }
+    for _, name in ipairs { "a b/a_spec.lua", "./one_spec.lua", "spec/none_spec.lua" } do
+      local code, text = run(files, name)
+      assert.equal(0, code, text)
+    end
+  end)
+
   it("says where specs go when there are none", function()
     local code, text = run { ["game.lua"] = LOBBY }
     assert.equal(1, code)
@@ -103,7 +118,7 @@ describe("perigee test", function()
     assert.matches("there is no game in this folder: it has no game.lua", text)
     code, text = run({}, "arena")
     assert.equal(1, code)
-    assert.matches("there is no game in arena", text)
+    assert.matches("there is no game arena", text)
     code, text = run({ ["game.lua"] = LOBBY }, ".", "x_spec.lua")
     assert.equal(1, code)
     assert.matches("there is no x_spec.lua", text)
@@ -112,7 +127,8 @@ describe("perigee test", function()
   it("knows its command line", function()
     for _, arguments in ipairs {
       { "--sed", "1" }, { "--seed" }, { "--seed", "x" }, { "--fuzz", "0" }, { "--fuzz", "1.5" },
-      { "--seed", "1", "--fuzz", "2" }, { "--fuzz-seed", "-1" },
+      { "--seed", "1", "--fuzz", "2" }, { "--fuzz-seed", "-1" }, { "--seed", "99999999999" },
+      { "--filter", "[" }, { "--filter-out=%" }, { "--output", "nope" },
     } do
       local code, text = run({}, unpack(arguments))
       assert.equal(2, code, text)
@@ -155,6 +171,44 @@ describe("perigee test", function()
     assert.matches('closest: owner "ann" at 0%.%d+ s: the value is "ann", expected "bob"', text)
     assert.matches('\n +0%.%d+  owner "ann"', text)
     assert.matches("The seed was 5; the same again: perigee test %-%-seed 5", text)
+  end)
+
+  it("ends a test in which time stands still, at its line", function()
+    local code, text = run {
+      ["game.lua"] = [[
+        local perigee = require "perigee"
+        local function again() perigee.after(0, again) end
+        return { on_message = { again = again } }]],
+      ["spec/a_spec.lua"] = spec [[
+        local ann = testing.server():client "ann"
+        ann:send "again"
+        ann:sleep(1)]],
+      ["spec/b_spec.lua"] = spec [[
+        local server = testing.server()
+        server:spawn(function() while true do server:sleep(0) end end)
+        server:advance(1)]],
+    }
+    assert.equal(1, code)
+    assert.matches("spec/a_spec.lua:5: the game never comes to rest: at 0 s", text)
+    assert.matches("spec/b_spec.lua:5: time stands still at 0.000 s", text)
+  end)
+
+  it("says of a server that is over that it is", function()
+    local code, text = run {
+      ["game.lua"] = LOBBY,
+      ["spec/a_spec.lua"] = spec [[
+        local server = testing.server()
+        local ann = server:client "ann"
+        server:close()
+        for _, name in ipairs { "room", "rooms", "state", "peer", "stats", "reload", "stop", "advance",
+          "client", "expect_log" } do
+          local argument = name == "peer" and ann or name == "advance" and 1 or "lobby"
+          local ok, problem = pcall(server[name], server, argument)
+          assert.is_false(ok, name)
+          assert.matches("spec/a_spec.lua:%d+: the server is closed", problem, nil, nil, name)
+        end]],
+    }
+    assert.equal(0, code, text)
   end)
 
   it("points into nested values, and at what was looked at before", function()
@@ -219,6 +273,16 @@ describe("perigee test", function()
     assert.matches('spec/a_spec.lua:5: ann did not get the message "anything"', text)
   end)
 
+  it("fails a test whose task failed after it had waited for the last time", function()
+    local code, text = run {
+      ["game.lua"] = LOBBY,
+      ["spec/a_spec.lua"] = spec [[
+        testing.server():spawn(function() error "unseen" end)]],
+    }
+    assert.equal(1, code)
+    assert.matches("spec/a_spec.lua:3: unseen", text)
+  end)
+
   it("names the fault of a game that does not load, and of a spec", function()
     local code, text = run { ["game.lua"] = "return {", ["spec/a_spec.lua"] = GOOD }
     assert.equal(1, code)
@@ -261,9 +325,11 @@ describe("perigee test", function()
   end)
 
   it("says how busted is installed where it is missing", function()
-    local process = server.perigee({ "test" }, { env = { LUA_PATH = "/nowhere/?.lua" } })
-    assert.equal(1, process:wait_exit())
-    assert.matches("apt install lua%-busted", text_of(process))
+    for name, value in pairs { LUA_PATH = "/nowhere/?.lua", LUA_CPATH = "/nowhere/?.so" } do
+      local process = server.perigee({ "test" }, { env = { [name] = value } })
+      assert.equal(1, process:wait_exit())
+      assert.matches("apt install lua%-busted", text_of(process))
+    end
   end)
 end)
 
@@ -286,6 +352,18 @@ describe("perigee test --fuzz", function()
       assert.truthy(told:find(failure, 1, true), told)
     end
     if tonumber(seed) > 1 then assert.equal(0, (run(files, "--fuzz", tostring(seed - 1)))) end
+  end)
+
+  it("varies the order of what comes at once, and how long things take", function()
+    for from, to in pairs {
+      [":clients(2)"] = ":clients(2, { latency = 0 })", -- order alone
+      ['his:send "take"'] = 'ann:sleep(0.03) his:send "take"', -- time alone
+    } do
+      local at, stop = RACE_SPEC:find(from, 1, true)
+      local changed = RACE_SPEC:sub(1, at - 1) .. to .. RACE_SPEC:sub(stop + 1)
+      local code, text = run({ ["game.lua"] = RACE, ["spec/race_spec.lua"] = changed }, "--fuzz", "100")
+      assert.equal(1, code, to .. text)
+    end
   end)
 
   it("finds what depends on the order of pairs", function()
@@ -346,6 +424,16 @@ describe("a trace", function()
             list[#list + 1] = tostring(name) .. x
           end
           room:broadcast("went", { n = peer.state.n, list = list, pad = { z = 1, y = 2, x = 3 } })
+        end
+        local units, listeners = {}, {}
+        function hall.on_join(room, peer)
+          for i = 1, 5 do
+            units[{ x = math.random(100), of = { of = { name = peer.name, index = i } } }] = true
+            listeners[function() return peer.name .. i end] = i
+          end
+          for unit in pairs(units) do room:broadcast("unit", unit) end
+          for listener in pairs(listeners) do room:broadcast("listener", listener()) end
+          room:broadcast("text", ("%s %-30s| %5.1f %d%%"):format(units, listeners, 2, 3))
         end
         return { rooms = { hall = hall } }]],
       ["spec/a_spec.lua"] = spec [[

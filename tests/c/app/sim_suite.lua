@@ -32,7 +32,7 @@ game.on_message = {
   show = function(peer) print({}, print, {}) end,
 }
 game.rooms = { duel = {
-  on_join = function(room, peer) room.state.last = peer end,
+  on_join = function(room, peer) room.state.last, room.state.here = peer, room end,
   on_tick = function(room) room.state.ticks = (room.state.ticks or 0) + 1 end,
 } }
 return game
@@ -169,6 +169,7 @@ function suite.looks_inside()
   expect(room.count, 1)
   expect(room.state.ticks, 2)
   expect(room.state.last.peer, 1)
+  expect(room.state.here.room, "duel:1")
   expect(sim.inspect(id, "room", "none"), nil)
   local state = sim.inspect(id, "state")
   expect(state.loop, state)
@@ -242,6 +243,9 @@ function suite.wrong_use_is_an_error()
   expect_error("bad argument #2", sim.connect, id, "frames", "10.0.0.1")
   expect_error("no option", sim.open, { gaem = "x" })
   expect_error("must be a text", sim.open, { game = {} })
+  for _, seed in ipairs { -1, 2 ^ 60, 0 / 0 } do
+    expect_error("a seed is from 0 to 2%^53", sim.open, { seed = seed })
+  end
   expect_error("a setting is", sim.open, { config = { max_clients = {} } })
   expect_error("texts by path", sim.reload, id, { ["game.lua"] = 5 })
   expect_error("no simulated client", sim.order, id, { client, 99 })

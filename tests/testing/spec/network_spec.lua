@@ -173,6 +173,36 @@ describe("a client that", function()
     bob:expect("moved", { x = 2 })
   end)
 
+  it("stalls does not read what was on its way either", function()
+    bob:network { latency = 0.1 }
+    ann:room("hall"):send("move", { x = 1 })
+    server:advance(0.05)
+    bob:stall()
+    ann:room("hall"):send("move", { x = 2 })
+    bob:expect_nothing("moved", 1)
+    bob:resume()
+    assert.equal(1, bob:expect("moved", nil, 0).x)
+    bob:expect("moved", { x = 2 }, 0.1)
+  end)
+
+  it("is killed while it stalls does not send any more", function()
+    bob:stall()
+    bob:room("hall"):send("move", { x = 1 })
+    bob:kill()
+    ann:expect("left", { name = "bob", reason = "ConnectionClosed" })
+    assert.same({}, ann:received "moved")
+  end)
+
+  it("is told of the end closes its own side", function()
+    local here = start { source = [[
+      return { on_message = { out = function(peer) peer:kick() end } }]] }
+    local cid = here:client { name = "cid", latency = 0.1 }
+    cid:send "out"
+    cid:expect_closed "Kicked"
+    here:advance(0.1)
+    assert.matches("cid end \n +0.500 cid < end\n", here:trace())
+  end)
+
   it("stalls for long is given up", function()
     bob:stall()
     ann:expect("left", { name = "bob", reason = "PingTimeout" }, 60)

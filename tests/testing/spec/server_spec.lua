@@ -144,7 +144,9 @@ describe("the end", function()
     local server = testing.server()
     local ann = server:client "ann"
     server:stop()
-    ann:expect "bye"
+    local heard = {}
+    for event in ann.recv, ann do heard[#heard + 1] = event.name or event.type end
+    assert.same({ "bye", "closing", "closed" }, heard)
     ann:expect_closed "ConnectionClosed"
   end)
 

@@ -1,0 +1,15 @@
+# Writes a file, or nothing when there is none, as a C table of bytes.
+#   cmake -D INPUT=clients/js/perigee.js -D NAME=web_script -D OUTPUT=web_script.c -P scripts/embed.cmake
+set(hex "")
+set(size 0)
+if(EXISTS ${INPUT})
+  file(READ ${INPUT} hex HEX)
+  string(LENGTH "${hex}" digits)
+  math(EXPR size "${digits} / 2")
+  string(REGEX REPLACE "(..)" "\\\\x\\1" hex "${hex}")
+endif()
+file(WRITE ${OUTPUT} "#include \"app/web_script.h\"
+
+const char ${NAME}[] = \"${hex}\";
+const size_t ${NAME}_size = ${size};
+")

@@ -1,0 +1,158 @@
+// The pages' files are listed anew whenever one of them, or a folder of theirs, has
+// changed: those that are there now and were not before count as changed too.
+#include "app/dev.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "net/watch.h"
+
+enum { FILES_MAX = 2000, DEPTH_MAX = 8 };
+
+// Paths; folders end with a slash.
+typedef struct Paths {
+  char **items;
+  size_t count, capacity;
+} Paths;
+
+struct Dev {
+  Session *session;
+  char *folder;  // with its slash; NULL: none
+  Watch *watch;  // of what is in `paths`; NULL: no folder
+  Paths paths;
+  bool is_on;
+  bool has_warned;  // that there are too many files
+};
+
+// --- Which files there are ---
+
+static void paths_add(Paths *paths, const char *path) {
+  if (paths->count == paths->capacity) {
+    paths->capacity = paths->capacity ? paths->capacity * 2 : 32;
+    paths->items = mem_grow(paths->items, paths->capacity * sizeof(char *));
+  }
+  paths->items[paths->count++] = mem_strdup(path);
+}
+
+static void paths_free(Paths *paths) {
+  for (size_t i = 0; i < paths->count; i++) mem_free(paths->items[i]);
+  mem_free(paths->items);
+  *paths = (Paths){0};
+}
+
+static bool paths_have(const Paths *paths, const char *path) {
+  for (size_t i = 0; i < paths->count; i++) {
+    if (strcmp(paths->items[i], path) == 0) return true;
+  }
+  return false;
+}
+
+static void list_folder(Paths *paths, const char *folder, int depth);
+
+static void list_entry(Paths *paths, const char *folder, const char *name, int depth) {
+  char path[PATH_MAX];
+  struct stat info;
+  if (name[0] == '.') return;  // neither served nor the author's
+  if (snprintf(path, sizeof path - 1, "%s%s", folder, name) >= PATH_MAX - 1) return;
+  if (stat(path, &info) != 0) return;
+  if (S_ISREG(info.st_mode)) paths_add(paths, path);
+  if (!S_ISDIR(info.st_mode)) return;
+  strcat(path, "/");
+  list_folder(paths, path, depth + 1);
+}
+
+static void list_folder(Paths *paths, const char *folder, int depth) {
+  paths_add(paths, folder);
+  DIR *entries = depth < DEPTH_MAX ? opendir(folder) : NULL;
+  if (entries == NULL) return;
+  for (struct dirent *entry; (entry = readdir(entries)) && paths->count < FILES_MAX;)
+    list_entry(paths, folder, entry->d_name, depth);
+  closedir(entries);
+}
+
+static void warn_full(Dev *dev) {
+  if (dev->has_warned || dev->paths.count < FILES_MAX) return;
+  dev->has_warned = true;
+  log_warn("too many files to watch; pages are not told of changes of all of them",
+           log_str("folder", dev->folder), log_num("watched", FILES_MAX));
+}
+
+// --- What has changed ---
+
+static bool is_folder(const char *path) { return path[strlen(path) - 1] == '/'; }
+
+// Those that were changed or are new, and those that are gone.
+static void tell_changes(const Dev *dev, const Paths *before) {
+  size_t skip = strlen(dev->folder);
+  for (size_t i = 0; i < dev->paths.count; i++) {
+    const char *path = dev->paths.items[i];
+    bool is_new = !paths_have(before, path);
+    if (!is_folder(path) && (is_new || watch_has_changed(dev->watch, path)))
+      session_tell_asset(dev->session, path + skip);
+  }
+  for (size_t i = 0; i < before->count; i++) {
+    const char *path = before->items[i];
+    if (!is_folder(path) && !paths_have(&dev->paths, path))
+      session_tell_asset(dev->session, path + skip);
+  }
+}
+
+static void watch_paths(const Dev *dev) {
+  watch_set(dev->watch, (const char *const *)dev->paths.items, dev->paths.count);
+}
+
+static void on_change(void *data) {
+  Dev *dev = data;
+  Paths before = dev->paths;
+  dev->paths = (Paths){0};
+  list_folder(&dev->paths, dev->folder, 0);
+  warn_full(dev);
+  tell_changes(dev, &before);
+  paths_free(&before);
+  watch_paths(dev);
+}
+
+// --- The surface ---
+
+Dev *dev_open(Net *net, Session *session, const char *public) {
+  Dev *dev = mem_zalloc(sizeof *dev);
+  dev->session = session;
+  if (public == NULL) return dev;
+  dev->folder = mem_alloc(strlen(public) + 2);
+  sprintf(dev->folder, "%s/", public);
+  dev->watch = watch_open(net, on_change, dev);
+  return dev;
+}
+
+void dev_set(Dev *dev, bool is_on) {
+  if (dev->is_on == is_on) return;
+  dev->is_on = is_on;
+  session_set_dev_error(dev->session, is_on ? "" : NULL);
+  if (dev->watch == NULL) return;
+  paths_free(&dev->paths);
+  if (is_on) list_folder(&dev->paths, dev->folder, 0);
+  warn_full(dev);
+  watch_paths(dev);
+}
+
+void dev_reloaded(Dev *dev, const ScriptOutcome *outcome) {
+  if (dev->is_on)
+    session_set_dev_error(dev->session, outcome->is_good ? "" : outcome->report);
+}
+
+void dev_failed(Dev *dev, const char *text) {
+  if (dev->is_on) session_set_dev_error(dev->session, text);
+}
+
+void dev_close(Dev *dev) {
+  if (dev == NULL) return;
+  watch_close(dev->watch);
+  paths_free(&dev->paths);
+  mem_free(dev->folder);
+  mem_free(dev);
+}

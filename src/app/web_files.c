@@ -1,0 +1,40 @@
+// Where a game's public files are is decided here; how they are served in net/web*.c.
+#include "app/web_files.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/game_path.h"
+#include "app/web_script.h"
+#include "net/web.h"
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// Whether there is a name for it; the folder itself may come later.
+bool web_files_folder(const char *game, char folder[PATH_MAX]) {
+  if (game == NULL) return false;
+  const char *slash = strrchr(game, '/');
+  int size = is_folder(game) ? (int)strlen(game) : slash ? (int)(slash - game) : -1;
+  const char *place = size < 0 ? "." : game;
+  if (size < 0) size = 1;
+  return snprintf(folder, PATH_MAX, "%.*s/public", size, place) < PATH_MAX;
+}
+
+void web_files_apply(Net *net, const Config *config, const char *game) {
+  char folder[PATH_MAX], name[GAME_NAME_SIZE];
+  game_name(name, game);
+  WebOptions options = {
+      .name = name,
+      .folder = web_files_folder(game, folder) ? folder : NULL,
+      .origins = config_text(config, KEY_ALLOWED_ORIGINS),
+      .script = web_script_size > 0 ? web_script : NULL,
+      .script_size = web_script_size,
+      .is_watched = config_is_on(config, KEY_WATCH),
+  };
+  net_set_web(net, &options);
+}

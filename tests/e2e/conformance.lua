@@ -1,0 +1,67 @@
+--- What the cases of the WebSocket conformance suite share: a server that sends back what it gets, a
+--- connection for each case, and what is expected of it. The server has to serve the next case
+--- whatever the last one did to it.
+local cjson = require "cjson"
+local server = require "tests.e2e.server"
+local Stream = require "tests.e2e.stream"
+local wait = require "tests.e2e.wait"
+local web_socket = require "tests.e2e.web_socket"
+
+local conformance = {}
+
+-- Lines and packets come back.
+local ECHO = [[
+  return {
+    on_message = { text = function(peer, line) peer:send("echo", line) end },
+    on_packet = function(peer, packet)
+      peer:send_packet(packet.channel, packet.type, packet.payload)
+    end,
+  }
+]]
+
+local perigee
+
+
+--- The line that was sent comes back.
+function conformance.expect_echo(ws, text)
+  local event = ws:expect(function(event)
+    return event.name == "TEXT" and event.payload:sub(1, 5) == "echo "
+  end)
+  if not event.fin then ws:fail("expected messages in one frame", 2) end
+  local echo = cjson.decode("[" .. event.payload:sub(6) .. "]")[1]
+  if echo ~= text then ws:fail(("expected the echo of %q, not of %q"):format(text, echo), 2) end
+end
+
+
+--- The connection ends with a close frame of this code; whoever is known by then is told before, in
+--- a message.
+function conformance.expect_failed(ws, code)
+  wait.until_true(function() return ws.ended or ws.fault end)
+  ws:check_fault(2)
+  local count = #ws.inbox
+  local close = ws.inbox[count - 1]
+  if not ws.ended or not close or close.name ~= "CLOSE" then
+    ws:fail("expected a close frame and the end", 2)
+  elseif close.code ~= code then
+    ws:fail(("closed with %s (%s), not %d"):format(close.code, close.reason, code), 2)
+  end
+end
+
+
+--- A connection that stands.
+function conformance.open()
+  return web_socket.raw(perigee.port)
+end
+
+
+--- For setup and teardown of a suite, and after each case.
+function conformance.start()
+  perigee = server.start { game = ECHO, flags = { max_payload = 131072, max_clients = 4000 } }
+end
+
+
+conformance.stop = server.stop_all
+conformance.close = Stream.close_all
+
+
+return conformance

@@ -1,0 +1,75 @@
+--- A byte stream through TLS that looks like luv's TCP handle: `openssl s_client` speaks TLS, and
+--- this its standard input and output.
+local uv = require "luv"
+
+local TlsChannel = {}
+TlsChannel.__index = TlsChannel
+
+
+--- Begins a connection. Whether it stands is seen by what comes.
+---@param port integer
+---@param o? table { args: further ones for s_client }
+---@return table channel
+function TlsChannel.open(port, o)
+  local self = setmetatable({ to = uv.new_pipe(false), from = uv.new_pipe(false) }, TlsChannel)
+  local args = { "s_client", "-quiet", "-no_ign_eof", "-nocommands", "-connect" }
+  args[#args + 1] = "127.0.0.1:" .. port
+  for _, argument in ipairs(o and o.args or {}) do
+    args[#args + 1] = argument
+  end
+  local handle, pid = uv.spawn("openssl", { args = args, stdio = { self.to, self.from } }, function()
+    self.process:close()
+    self.is_over = true
+  end)
+  assert(handle, pid)
+  self.process = handle
+  return self
+end
+
+
+function TlsChannel:write(bytes, done)
+  return self.to:write(bytes, done)
+end
+
+
+function TlsChannel:read_start(callback)
+  return self.from:read_start(callback)
+end
+
+
+function TlsChannel:read_stop()
+  return self.from:read_stop()
+end
+
+
+function TlsChannel:write_queue_size()
+  return self.to:write_queue_size()
+end
+
+
+function TlsChannel:is_closing()
+  return self.from:is_closing()
+end
+
+
+--- An orderly end: close_notify, then that of the connection.
+function TlsChannel:shutdown()
+  self.to:shutdown()
+end
+
+
+function TlsChannel:close()
+  self.to:close()
+  self.from:close()
+  if not self.is_over then self.process:kill "sigkill" end
+end
+
+
+--- The end of a connection without a word.
+function TlsChannel:close_reset()
+  self:close()
+  return true
+end
+
+
+return TlsChannel
