@@ -1137,6 +1137,7 @@ class Game extends Emitter {
       if (room._isAsked && this._options.rejoin !== false) this._rejoin(room);
       else this._leave(room, { code, codeName: name }, true);
     }
+    showError(""); // a server that was started anew tells of its own errors
     this._emit("lost", { dropped });
   }
 
@@ -1466,7 +1467,7 @@ const PANEL = `
   strong { color: #ff8d82; font-weight: 600; }
   span { flex: 1; color: #a79fac; font-size: 12px; }
   button {
-    min-width: 40px; min-height: 40px; border: 0; border-radius: 6px; background: none;
+    margin-left: auto; min-width: 40px; min-height: 40px; border: 0; border-radius: 6px; background: none;
     color: inherit; font: 20px/1 system-ui, sans-serif; cursor: pointer;
   }
   button:hover, button:focus-visible { background: #ffffff1f; outline: none; }

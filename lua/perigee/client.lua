@@ -177,6 +177,7 @@ end
 
 
 function TAKE.closed(self, event)
+  if self._lost and self._lost.pause then loop.fill(self._lost.pause) end
   self.connected, self._lost = false, nil
   self.reason = { code = event.code, message = event.message }
   connection.stop(self)

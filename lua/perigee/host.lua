@@ -1,7 +1,7 @@
 --- The dispatcher: C calls these functions, one per event, always with the same arguments: peer,
---- room, data, a, b; and of packets flags, ref, type, channel, priority. Each finds the handlers
---- and calls them. Verdicts are returned: true, or false and a reason; for a broadcast also other
---- bytes.
+--- room, data, a, b; and of packets (and of resume) flags, ref, type, channel, priority. Each finds
+--- the handlers and calls them. Verdicts are returned: true, or false and a reason; for a broadcast
+--- also other bytes.
 ---
 --- A function that returns a coroutine (tasks.lua) has C resume it. What is here runs for every
 --- event, so it makes no tables and closures where nothing is asked for.

@@ -52,6 +52,7 @@ end
 
 -- What keeps to the budget, in the place of what does not.
 base.pcall, base.xpcall = budget.pcall, budget.xpcall
+libraries.debug.traceback = core.traceback
 for _, name in ipairs { "resume", "running", "wrap" } do
   libraries.coroutine[name] = budget[name]
 end

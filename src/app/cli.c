@@ -16,6 +16,7 @@
 #include "app/sim_server.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "net/tls.h"
 #include "script/tool.h"
 
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -51,7 +52,8 @@ static const CliCommand COMMANDS[] = {
      "  --prod                              serve as for real: --no-watch\n"
      "  --no-jit                            interpret scripts, and compile nothing\n"
      "  --lua-path DIR                      take Perigee's Lua from DIR/perigee\n"
-     "  --tls-dev                           serve TLS with a certificate made for this run\n\n"
+     "  --tls-dev                           serve TLS with a certificate made for this "
+     "run\n\n"
      "Settings, also for game.config (max_clients = 9) and for the environment\n"
      "(PERIGEE_MAX_CLIENTS=9); --no-watch and --no-text-port switch off:\n\n",
      command_run},
@@ -111,6 +113,7 @@ static void print_version(void) {
   puts("perigee " PERIGEE_VERSION);
   puts("LuaJIT " PERIGEE_LUAJIT_VERSION);
   puts("libuv " PERIGEE_LIBUV_VERSION);
+  puts(net_tls_library());
 }
 
 static const CliCommand *find_command(const char *name) {
@@ -142,8 +145,8 @@ typedef struct RunArguments {
 // Takes the argument at `*at` and moves past it.
 static bool read_run_argument(RunArguments *run, char **arguments, int *at,
                               ConfigError *error) {
-  static const char *const OWN_FLAGS[] = {"prod", "no_jit", "lua_path", "tls_dev", "help",
-                                          NULL};
+  static const char *const OWN_FLAGS[] = {"prod",    "no_jit", "lua_path",
+                                          "tls_dev", "help",   NULL};
   char *argument = arguments[*at];
   if (strncmp(argument, "--", 2) != 0) {
     bool is_first = run->game == NULL && argument[0] != '-';
@@ -245,7 +248,9 @@ static int command_check(char **arguments) {
   return run_tool("perigee.check", arguments);
 }
 
+// The time of day is UTC in a test: the same on every machine.
 static int command_test(char **arguments) {
+  setenv("TZ", "UTC0", 1);
   return run_tool("perigee.test", arguments);
 }
 

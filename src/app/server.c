@@ -28,7 +28,7 @@ enum { HOST_SIZE = 300 };  // of a host with its port
 
 typedef struct Server {
   Engine engine;
-  const char *game;          // NULL: none
+  const char *game;  // NULL: none
   bool has_dev_tls;
   char fingerprint[TLS_FINGERPRINT_SIZE];  // of the certificate that is for this run
   uint32_t checked_clients;  // max_clients that was compared with the descriptors
@@ -183,8 +183,8 @@ static void open_watch(Server *server) {
   char folder[PATH_MAX];
   bool has_folder = web_files_folder(server->game, folder);
   server->watch = watch_open(server->engine.net, on_change, server);
-  server->dev = dev_open(server->engine.net, server->engine.session,
-                         has_folder ? folder : NULL);
+  server->dev =
+      dev_open(server->engine.net, server->engine.session, has_folder ? folder : NULL);
 }
 
 static void open_helpers(Server *server) {

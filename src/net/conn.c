@@ -29,7 +29,8 @@ static void on_packet_deadline(void *data, uint64_t now_ms) {
     timers_set(&conn->net->timers, &conn->timer, due_ms, on_packet_deadline, conn);
     return;
   }
-  conn_fault(conn, CODE_PROTOCOL, "a packet was begun and not finished within 10 s");
+  conn_fault(conn, CODE_IDLE_TIMEOUT,
+             "a packet was begun and not finished within 10 s");
 }
 
 void conn_fault_at(Conn *conn, int error) {

@@ -186,10 +186,11 @@ struct Conn {
   uint64_t in_since_ms;
   Timer timer;       // the deadline of a begun packet, then of lingering
   Backlog *backlog;  // NULL while it keeps up
-  ConnInfo *visitor; // while it may still become a peer, or is a web browser; else NULL
-  Http *http;        // while it speaks HTTP
-  Socket *socket;    // once it is a WebSocket
-  Tls *tls;          // between it and its transport; NULL: what it says is not encrypted
+  ConnInfo
+      *visitor;    // while it may still become a peer, or is a web browser; else NULL
+  Http *http;      // while it speaks HTTP
+  Socket *socket;  // once it is a WebSocket
+  Tls *tls;        // between it and its transport; NULL: what it says is not encrypted
 };
 
 /// A list that owns nothing.

@@ -70,7 +70,7 @@ typedef struct NetEvents {
   /// A whole line without its end, valid during the call only.
   void (*line)(void *data, void *conn_data, const char *text, size_t size);
   /// The other side broke a rule (CODE_PAYLOAD_TOO_LARGE, CODE_PROTOCOL,
-  /// CODE_SLOW_CONSUMER). It can still be written to; the answer must be net_close.
+  /// CODE_SLOW_CONSUMER), or left a packet unfinished (CODE_IDLE_TIMEOUT). It can still be written to; the answer must be net_close.
   void (*fault)(void *data, void *conn_data, Code code, const char *text);
   /// `dropped` messages of group `tag` (0: sent to it directly) were dropped since the
   /// last call, `queued` wait. At most once a connection and frame.

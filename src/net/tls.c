@@ -43,13 +43,13 @@ struct Tls {
   Buf writing;          // handed down
   const uint8_t *rest;  // plain, from `write`
   size_t left;
-  bool is_ready;       // the handshake is done
-  bool is_writing;     // `writing`, by the transport below
-  bool is_busy;        // with what `write` was given
-  bool is_over;        // nothing more is read: close_notify or a failure
-  bool is_failed;      // nothing more is said either
-  bool is_end_due;     // close_notify came while the conn takes no input
-  bool is_finishing;   // close_notify was sent
+  bool is_ready;      // the handshake is done
+  bool is_writing;    // `writing`, by the transport below
+  bool is_busy;       // with what `write` was given
+  bool is_over;       // nothing more is read: close_notify or a failure
+  bool is_failed;     // nothing more is said either
+  bool is_end_due;    // close_notify came while the conn takes no input
+  bool is_finishing;  // close_notify was sent
   char address[ADDRESS_SIZE];
   uv_write_t request;  // for the transport below
 };
@@ -344,8 +344,7 @@ static bool read_record(Conn *conn) {
   TlsServer *server = conn->net->tls;
   size_t size = 0;
   ERR_clear_error();
-  int result =
-      SSL_read_ex(tls->ssl, server->received, sizeof server->received, &size);
+  int result = SSL_read_ex(tls->ssl, server->received, sizeof server->received, &size);
   int error = result == 1 ? SSL_ERROR_NONE : SSL_get_error(tls->ssl, result);
   // Its answers go out first: the layers above write as well.
   if (result == 1 || error == SSL_ERROR_WANT_READ || error == SSL_ERROR_ZERO_RETURN) {
@@ -474,6 +473,8 @@ bool net_tls_dev(Net *net, char fingerprint[TLS_FINGERPRINT_SIZE]) {
 void net_tls_off(Net *net) {
   if (net->tls) use_context(net->tls, NULL);
 }
+
+const char *net_tls_library(void) { return OpenSSL_version(OPENSSL_VERSION); }
 
 bool net_has_tls(const Net *net) {
   return net->tls && net->tls->context && net->tls->method;

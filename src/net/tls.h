@@ -40,6 +40,9 @@ bool net_tls_dev(Net *net, char fingerprint[TLS_FINGERPRINT_SIZE]);
 /// No TLS for connections that begin from now on.
 void net_tls_off(Net *net);
 
+/// Name and version of the library. Static.
+const char *net_tls_library(void);
+
 /// Whether a TLS hello is answered.
 bool net_has_tls(const Net *net);
 

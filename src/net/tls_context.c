@@ -112,8 +112,8 @@ static int on_alpn(SSL *ssl, const unsigned char **chosen, unsigned char *size,
   static const unsigned char HTTP[] = "\x08http/1.1";
   (void)ssl, (void)data;
   unsigned char *found;
-  int result = SSL_select_next_proto(&found, size, HTTP, sizeof HTTP - 1, offered,
-                                     offered_size);
+  int result =
+      SSL_select_next_proto(&found, size, HTTP, sizeof HTTP - 1, offered, offered_size);
   *chosen = found;
   return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK
                                           : SSL_TLSEXT_ERR_ALERT_FATAL;
@@ -180,7 +180,8 @@ void tls_files_digest(const TlsFiles *files, uint8_t digest[TLS_DIGEST_SIZE]) {
 }
 
 static BIO *open_bytes(const Buf *bytes) {
-  return BIO_new_mem_buf(bytes->size ? (const void *)bytes->data : "", (int)bytes->size);
+  return BIO_new_mem_buf(bytes->size ? (const void *)bytes->data : "",
+                         (int)bytes->size);
 }
 
 // Nobody is there to type one.
@@ -340,7 +341,8 @@ static bool print_fingerprint(char *out, const X509 *cert) {
   uint8_t digest[TLS_DIGEST_SIZE];
   if (X509_digest(cert, EVP_sha256(), digest, NULL) != 1) return false;
   for (int i = 0; i < TLS_DIGEST_SIZE; i++)
-    sprintf(out + 3 * i, "%02X%s", digest[i], i < TLS_DIGEST_SIZE - 1 ? ":" : "");
+    sprintf(out + (size_t)3 * i, "%02X%s", digest[i],
+            i < TLS_DIGEST_SIZE - 1 ? ":" : "");
   return true;
 }
 

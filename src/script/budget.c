@@ -9,6 +9,7 @@
 #include "script/core.h"
 #include "script/host.h"
 #include "script/memory.h"
+#include "script/trace.h"
 
 // Looks are rare enough to cost little, and so near to each other that a call ends soon
 // after its deadline even where each round of its loop takes long or makes large things.
@@ -18,7 +19,7 @@ enum {
   COUNT_GROWTH = 2,       // from one look to the next
   LOOK_US = 20,           // from look to look
   LOOK_BYTES = 64 << 10,  // allocated between two
-  PATIENCE = 4,           // times its budget that a call gets whatever held it up
+  PATIENCE_US = 50000,    // after its deadline that a call gets at most, if held up
   DRY = 0,                // what a counter has left when the next check has to look
 };
 
@@ -112,7 +113,7 @@ static void note(Host *host, lua_State *L, BudgetOver over) {
   lua_concat(L, 2);
   keep(&budget->text, lua_tostring(L, -1));
   lua_pop(L, 1);
-  luaL_traceback(L, L, NULL, 0);
+  trace_push(L, L, NULL, 0);
   keep(&budget->trace, lua_tostring(L, -1));
   lua_pop(L, 1);
 }
@@ -146,7 +147,8 @@ static bool is_late(Budget *budget, uint64_t now_us) {
     return false;
   }
   if (elapsed_us <= allowed_us) return false;
-  return elapsed_us / PATIENCE > allowed_us ||
+  if (budget->is_patient) return processor_us() - budget->processor_us >= allowed_us;
+  return elapsed_us - allowed_us > PATIENCE_US ||
          processor_us() - budget->processor_us >= allowed_us / 4;
 }
 
@@ -200,6 +202,7 @@ void budget_init(Host *host, lua_State *L) {
   lua_pushcclosure(budget->L, on_dry, 1);
   lua_rawseti(budget->L, COUNTER_AT, COUNTER_LOOK);
   budget->has_looked = true;
+  budget->is_patient = host->net != NULL && net_is_simulated(host->net);
   budget_tick(host);
   budget_begin(host);
   budget_end(host);

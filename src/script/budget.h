@@ -53,6 +53,7 @@ typedef struct Budget {
   uint32_t count;  // checks from the last look to the next
   uint32_t steps;  // charged since the last look
   BudgetOver over;
+  bool is_patient;  // nobody waits, and a busy machine must not change what happens
   bool is_load;
   bool has_looked;        // in the running call
   bool is_long;           // the running call is past a quarter of its time;

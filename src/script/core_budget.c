@@ -6,6 +6,7 @@
 #include "script/account.h"
 #include "script/budget.h"
 #include "script/core.h"
+#include "script/trace.h"
 
 enum { STEPS_MAX = 1 << 30 };
 
@@ -156,10 +157,8 @@ static int core_trial(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg core_budget_functions[] = {{"charge", core_charge},
-                                          {"check_over", core_check_over},
-                                          {"counter", core_counter},
-                                          {"slowest", core_slowest},
-                                          {"trial", core_trial},
-                                          {"weigh", core_weigh},
-                                          {NULL, NULL}};
+const luaL_Reg core_budget_functions[] = {
+    {"charge", core_charge},       {"check_over", core_check_over},
+    {"counter", core_counter},     {"slowest", core_slowest},
+    {"traceback", trace_function}, {"trial", core_trial},
+    {"weigh", core_weigh},         {NULL, NULL}};

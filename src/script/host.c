@@ -17,6 +17,7 @@
 #include "script/account.h"
 #include "script/core.h"
 #include "script/library.h"
+#include "script/trace.h"
 
 // What the Lua half returns to wake a coroutine: the coroutine, its event (see
 // core_wait), and from then on what its wait returns.
@@ -235,7 +236,7 @@ static void push_traceback(lua_State *L, const Failure *failure) {
   const Buf *trace = &failure->host->budget.trace;
   switch (failure->kind) {
     case FAILED_PLAIN:
-      luaL_traceback(L, failure->co, NULL, 0);
+      trace_push(L, failure->co, NULL, 0);
       break;
     case FAILED_BUDGET:
       lua_pushlstring(L, (const char *)trace->data, trace->size - 1);
@@ -310,7 +311,7 @@ static int push_event(lua_State *co, const Event *event) {
   lua_pushnumber(co, event->a);
   lua_pushnumber(co, event->b);
   if (event->type != EVENT_MESSAGE && event->type != EVENT_PACKET &&
-      event->type != EVENT_RESPONSE)
+      event->type != EVENT_RESPONSE && event->type != EVENT_RESUME)
     return 5;
   lua_pushinteger(co, event->flags);
   lua_pushinteger(co, event->ref);

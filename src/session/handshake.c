@@ -232,8 +232,7 @@ bool session_accept(Session *session, uint32_t id) {
     send_greeting(session, peer);
   log_info("connected", log_num("peer", id),
            log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer->address),
-           log_str("transport", peer->transport));
+           log_str("address", peer->address), log_str("transport", peer->transport));
   keepalive_start(session, peer);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
   net_release(session->net, peer->conn);

@@ -11,11 +11,11 @@ struct Session {
   SessionLimits limits;
   SessionEvents events;
   void *data;
-  Net *net;         // not owned
-  Slots peers;      // Peer by id; owned
-  Names addresses;  // open connections by address
-  Names tokens;     // peer ids by resume token
-  uint32_t open;    // peers that have a connection
+  Net *net;           // not owned
+  Slots peers;        // Peer by id; owned
+  Names addresses;    // open connections by address
+  Names tokens;       // peer ids by resume token
+  uint32_t open;      // peers that have a connection
   uint32_t visitors;  // connections that are no peers
   uint32_t connecting;
   uint32_t connected;
@@ -25,7 +25,7 @@ struct Session {
   bool is_down;        // after session_shutdown
   SessionStats stats;
   char *dev_error;  // see session_set_dev_error; owned
-  Buf scratch;  // for one payload or line at a time
+  Buf scratch;      // for one payload or line at a time
 };
 
 // --- session.c ---
@@ -99,8 +99,8 @@ void stream_note(Session *session, Peer *peer, const Packet *packet);
 /// ACK from the peer.
 void stream_ack(Session *session, Peer *peer, const Packet *packet);
 
-/// ACK to the peer, at `place` in what it is sent.
-void stream_tell(Session *session, Peer *peer, Priority place);
+/// ACK to the peer.
+void stream_tell(Session *session, Peer *peer);
 
 /// Sends all that is kept again.
 void stream_resend(Session *session, Peer *peer);

@@ -132,7 +132,7 @@ static void resume(Session *session, Peer *peer, const Packet *hello) {
   handshake_welcome(session, peer, hello, true);
   session->events.resume(session->data, peer, &resumption);
   // The rooms have been told; this says that there are no more.
-  stream_tell(session, peer, PRIORITY_NORMAL);
+  stream_tell(session, peer);
   stream_resend(session, peer);
 }
 

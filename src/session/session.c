@@ -235,7 +235,10 @@ static void on_line(void *data, void *conn_data, const char *text, size_t size) 
 }
 
 static void on_fault(void *data, void *conn_data, Code code, const char *text) {
-  session_kick(data, conn_data, code, text);
+  if (code == CODE_IDLE_TIMEOUT)
+    peer_lose(data, conn_data, code, text);
+  else
+    session_kick(data, conn_data, code, text);
 }
 
 static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped,

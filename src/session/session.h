@@ -37,8 +37,8 @@ typedef struct Peer {
   uint32_t id;
   ConnId conn;  // 0 while suspended and once closed
   Session *owner;
-  uint8_t state;    // PeerState
-  uint8_t framing;  // Framing: lines mean a text peer
+  uint8_t state;          // PeerState
+  uint8_t framing;        // Framing: lines mean a text peer
   const char *transport;  // see ConnInfo
   uint8_t name_size;
   bool is_ping_due;     // a PING is out and not answered

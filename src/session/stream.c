@@ -19,12 +19,13 @@ void stream_note(Session *session, Peer *peer, const Packet *packet) {
   keepalive_arm(session, peer);
 }
 
-void stream_tell(Session *session, Peer *peer, Priority place) {
+void stream_tell(Session *session, Peer *peer) {
   Buf *buf = &session->scratch;
   peer->ack_due_ms = 0;
   buf->size = 0;
   buf_u32(buf, reliable_tell(&peer->stream));
-  send_control_at(session, peer, CONTROL_ACK, place, NULL, buf);
+  // Not before the rooms that a resumed session is told of: it ends their list.
+  send_control_at(session, peer, CONTROL_ACK, PRIORITY_NORMAL, NULL, buf);
 }
 
 void stream_ack(Session *session, Peer *peer, const Packet *packet) {

@@ -78,7 +78,7 @@ void client_ignore(Load *load, Client *client) {
   if (epoll_ctl(load->epoll, EPOLL_CTL_DEL, client->fd, NULL)) fail("epoll_ctl");
 }
 
-void client_write(const Client *client, const Bytes *bytes) {
+static void write_bytes(const Client *client, const Bytes *bytes) {
   if (client->secure) bytes = secure_encrypt(client->secure, bytes);
   for (size_t done = 0; done < bytes->size;) {
     ssize_t sent =
@@ -94,9 +94,20 @@ void client_write(const Client *client, const Bytes *bytes) {
   }
 }
 
-static void client_write_once(const Client *client, Bytes *bytes) {
+void client_write(const Load *load, const Client *client, const Bytes *bytes) {
+  static Bytes message;
+  if (!load->ws) {
+    write_bytes(client, bytes);
+    return;
+  }
+  message.size = 0;
+  ws_put_message(&message, bytes->data, bytes->size);
+  write_bytes(client, &message);
+}
+
+static void client_write_once(const Load *load, const Client *client, Bytes *bytes) {
   bytes_packet_end(bytes, 0);
-  client_write(client, bytes);
+  client_write(load, client, bytes);
   bytes_deinit(bytes);
 }
 
@@ -113,6 +124,11 @@ void client_open(Load *load, Client *client) {
   if (load->tls && !(client->secure = secure_open(client->fd)))
     fail("client %u gets no TLS", client->index);
   client_watch(load, client);
+  if (load->ws) {
+    const Bytes request = {(uint8_t *)WS_REQUEST, sizeof WS_REQUEST - 1, 0};
+    client->is_asking = true;
+    write_bytes(client, &request);
+  }
 
   char name[16];
   int size = snprintf(name, sizeof name, "load-%u", client->index);
@@ -122,7 +138,7 @@ void client_open(Load *load, Client *client) {
   bytes_zeros(&hello, 8);
   bytes_str8(&hello, name, (size_t)size);
   bytes_zeros(&hello, 2 + 16 + 4);
-  client_write_once(client, &hello);
+  client_write_once(load, client, &hello);
 }
 
 // With a reset, so that no port stays in TIME_WAIT; the server has closed before.
@@ -137,20 +153,21 @@ void client_close(Client *client) {
   client->room = client->expected = 0;
 }
 
-void client_join(Client *client, uint32_t room_number) {
+void client_join(const Load *load, Client *client, uint32_t room_number) {
   char room[24];
   int size = snprintf(room, sizeof room, "bench:%u", room_number);
   Bytes join = {0};
   bytes_packet(&join, WIRE_JOIN, WIRE_REQUEST, 1);
   bytes_str8(&join, room, (size_t)size);
-  client_write_once(client, &join);
+  client_write_once(load, client, &join);
 }
 
-void client_send(Client *client, enum WireType type, const uint32_t *room) {
+void client_send(const Load *load, Client *client, enum WireType type,
+                 const uint32_t *room) {
   Bytes packet = {0};
   bytes_packet(&packet, (uint16_t)type, 0, 0);
   if (room) bytes_u32(&packet, *room);
-  client_write_once(client, &packet);
+  client_write_once(load, client, &packet);
 }
 
 void broadcast_put(Bytes *bytes, const Load *load, const Client *client,
@@ -185,7 +202,7 @@ static void on_packet(Load *load, Client *client, const WireHeader *header,
     case WIRE_PING:
       bytes_packet(&pong, WIRE_PONG, 0, 0);
       bytes_put(&pong, payload, header->length);
-      client_write_once(client, &pong);
+      client_write_once(load, client, &pong);
       load->pings++;
       break;
     case WIRE_WELCOME:
@@ -225,8 +242,45 @@ static ssize_t client_receive(const Client *client, uint8_t *to) {
   return plain == 0 ? -1 : 0;
 }
 
+// Returns the end of the last packet that is whole.
+static const uint8_t *read_packets(Load *load, Client *client, const uint8_t *at,
+                                   const uint8_t *end) {
+  while (end - at >= WIRE_HEADER) {
+    WireHeader header;
+    memcpy(&header, at, WIRE_HEADER);
+    if ((size_t)(end - at) - WIRE_HEADER < header.length) break;
+    on_packet(load, client, &header, at + WIRE_HEADER);
+    at += WIRE_HEADER + header.length;
+  }
+  return at;
+}
+
+// The same for messages, whose packets have to be whole.
+static const uint8_t *read_messages(Load *load, Client *client, const uint8_t *at,
+                                    const uint8_t *end) {
+  if (client->is_asking) {
+    const uint8_t *found = memmem(at, (size_t)(end - at), "\r\n\r\n", 4);
+    if (!found) return at;
+    if (memcmp(at, WS_ANSWER, 12)) fail("client %u gets no WebSocket", client->index);
+    client->is_asking = false;
+    at = found + 4;
+  }
+  uint64_t length;
+  size_t header;
+  while ((header = ws_read_header(at, (size_t)(end - at), &length)) > 0) {
+    if (at[0] != WS_BINARY && at[0] != WS_CLOSE)
+      fail("client %u got a frame that is no message", client->index);
+    if ((size_t)(end - at) - header < length) break;
+    const uint8_t *data = at + header, *behind = data + length;
+    if (at[0] == WS_BINARY && read_packets(load, client, data, behind) != behind)
+      fail("client %u got a packet that is not whole in its message", client->index);
+    at = behind;
+  }
+  return at;
+}
+
 static void client_read(Load *load, Client *client) {
-  static uint8_t buffer[READ_SIZE + RECORD_SIZE + WIRE_PACKET_MAX];
+  static uint8_t buffer[READ_SIZE + RECORD_SIZE + 2 * WS_MESSAGE_MAX];
   size_t size = client->in.size;
   if (size) memcpy(buffer, client->in.data, size);
   ssize_t got = client_receive(client, buffer + size);
@@ -236,13 +290,8 @@ static void client_read(Load *load, Client *client) {
     return;
   }
   const uint8_t *at = buffer, *end = buffer + size + got;
-  while (end - at >= WIRE_HEADER) {
-    WireHeader header;
-    memcpy(&header, at, WIRE_HEADER);
-    if ((size_t)(end - at) - WIRE_HEADER < header.length) break;
-    on_packet(load, client, &header, at + WIRE_HEADER);
-    at += WIRE_HEADER + header.length;
-  }
+  at = load->ws ? read_messages(load, client, at, end)
+                : read_packets(load, client, at, end);
   client->in.size = 0;
   bytes_put(&client->in, at, (size_t)(end - at));
 }
@@ -278,7 +327,7 @@ void load_connect(Load *load, uint32_t count) {
 
 void load_join(Load *load) {
   for (uint32_t i = 0; i < load->count; i++) {
-    client_join(&load->clients[i], 1 + i / load->members);
+    client_join(load, &load->clients[i], 1 + i / load->members);
     if (i % CONNECT_BATCH == 0) load_await(load, &load->joined, i, "clients joined");
   }
   load_await(load, &load->joined, load->count, "clients joined");
@@ -289,7 +338,7 @@ void load_burst(Load *load, uint32_t *number) {
   for (uint32_t i = 0; i < load->burst; i++)
     broadcast_put(&burst, load, &load->clients[0], (*number)++, 0);
   uint64_t goal = load->deliveries + (uint64_t)load->burst * (load->members - 1);
-  client_write(&load->clients[0], &burst);
+  client_write(load, &load->clients[0], &burst);
   load_await(load, &load->deliveries, goal, "deliveries");
   bytes_deinit(&burst);
 }
@@ -300,7 +349,7 @@ void load_finish(Load *load) {
   for (uint32_t i = 0; i < load->count; i++) {
     if (load->clients[i].fd < 0) continue;
     open++;
-    client_send(&load->clients[i], WIRE_BYE, NULL);
+    client_send(load, &load->clients[i], WIRE_BYE, NULL);
   }
   load_await(load, &load->closed, load->closed + open, "clients were closed");
   free(load->clients);

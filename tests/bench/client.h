@@ -4,6 +4,7 @@
 #pragma once
 
 #include "secure.h"
+#include "ws.h"
 
 typedef struct Load Load;
 
@@ -13,6 +14,7 @@ typedef struct Client {
   uint32_t room;      // 0: in none
   uint32_t index;     // among the load's clients
   uint32_t expected;  // the number that the next broadcast has to carry
+  bool is_asking;     // for a WebSocket: its answer has not come
   Bytes in;           // the beginning of a packet
   Secure *secure;     // NULL: without TLS
 } Client;
@@ -20,8 +22,9 @@ typedef struct Client {
 struct Load {
   // the command line
   uint16_t port;
-  int pid;           // of the server
+  int pid;  // of the server
   bool tls;
+  bool ws;           // over WebSockets
   bool spin;         // never sleep: waking this process is then no cost of the server's
   double seconds;    // how long to measure
   uint32_t members;  // clients in a room; all clients where there are no rooms
@@ -78,12 +81,13 @@ void client_open(Load *load, Client *client);
 void client_close(Client *client);
 
 /// Writes all of it, waiting where the socket is full.
-void client_write(const Client *client, const Bytes *bytes);
+void client_write(const Load *load, const Client *client, const Bytes *bytes);
 
-void client_join(Client *client, uint32_t room_number);
+void client_join(const Load *load, Client *client, uint32_t room_number);
 
 /// A packet that carries a u32 (LEAVE) or nothing (BYE).
-void client_send(Client *client, enum WireType type, const uint32_t *room);
+void client_send(const Load *load, Client *client, enum WireType type,
+                 const uint32_t *room);
 
 /// Begins or stops reading.
 void client_watch(Load *load, Client *client);

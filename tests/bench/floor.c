@@ -17,6 +17,58 @@ static bool header_ok(const WireHeader *header) {
          (header->flags & both) != both && header->length <= WIRE_PAYLOAD_MAX;
 }
 
+// Handles the packets that are whole; returns the end of the last, or NULL when the
+// connection has to end.
+static uint8_t *read_packets(Floor *floor, Conn *conn, uint8_t *at, uint8_t *end) {
+  while (end - at >= WIRE_HEADER) {
+    WireHeader header;
+    memcpy(&header, at, WIRE_HEADER);
+    bool good = header_ok(&header);
+    if (good && (size_t)(end - at) - WIRE_HEADER < header.length) break;
+    if (!good || !packet_handle(floor, conn, &header, at + WIRE_HEADER)) return NULL;
+    at += WIRE_HEADER + header.length;
+  }
+  return at;
+}
+
+static void unmask(uint8_t *data, size_t size, const uint8_t mask[WS_MASK]) {
+  uint64_t word, key = 0;
+  memcpy(&key, mask, WS_MASK);
+  key |= key << 32;
+  size_t i = 0;
+  for (; i + sizeof word <= size; i += sizeof word) {
+    memcpy(&word, data + i, sizeof word);
+    word ^= key;
+    memcpy(data + i, &word, sizeof word);
+  }
+  for (; i < size; i++) data[i] ^= mask[i % WS_MASK];
+}
+
+// The same for messages, whose packets are whole.
+static uint8_t *read_messages(Floor *floor, Conn *conn, uint8_t *at, uint8_t *end) {
+  uint64_t length;
+  size_t header;
+  while ((header = ws_read_header(at, (size_t)(end - at), &length)) > 0) {
+    bool good = at[0] == WS_BINARY && at[1] & 128 && length <= WS_MESSAGE_MAX - 64;
+    if (!good) return NULL;
+    if ((size_t)(end - at) - header < length) break;
+    uint8_t *data = at + header;
+    at = data + length;
+    unmask(data, length, data - WS_MASK);
+    if (read_packets(floor, conn, data, at) != at) return NULL;
+  }
+  return at;
+}
+
+static uint8_t *begin_ws(Floor *floor, Conn *conn, uint8_t *at, uint8_t *end) {
+  uint8_t *found = memmem(at, (size_t)(end - at), "\r\n\r\n", 4);
+  if (!found) return end;
+  conn->is_ws = true;
+  bytes_put(&conn->rest, WS_ANSWER, sizeof WS_ANSWER - 1);
+  conn_dirty(floor, conn);
+  return found + 4;
+}
+
 static void conn_read(Floor *floor, Conn *conn) {
   size_t size = conn->in.size;
   if (size) memcpy(floor->read, conn->in.data, size);
@@ -26,18 +78,13 @@ static void conn_read(Floor *floor, Conn *conn) {
     conn_close(floor, conn);
     return;
   }
-  size += (size_t)got;
-  const uint8_t *at = floor->read, *end = at + size;
-  while (end - at >= WIRE_HEADER) {
-    WireHeader header;
-    memcpy(&header, at, WIRE_HEADER);
-    bool good = header_ok(&header);
-    if (good && (size_t)(end - at) - WIRE_HEADER < header.length) break;
-    if (!good || !packet_handle(floor, conn, &header, at + WIRE_HEADER)) {
-      conn_close(floor, conn);
-      return;
-    }
-    at += WIRE_HEADER + header.length;
+  uint8_t *at = floor->read, *end = at + size + got;
+  if (!conn->greeted && !conn->is_ws && *at == 'G') at = begin_ws(floor, conn, at, end);
+  at = conn->is_ws ? read_messages(floor, conn, at, end)
+                   : read_packets(floor, conn, at, end);
+  if (!at) {
+    conn_close(floor, conn);
+    return;
   }
   conn->in.size = 0;
   if (at < end) bytes_put(&conn->in, at, (size_t)(end - at));
@@ -112,6 +159,7 @@ static void end_turn(Floor *floor) {
   for (size_t i = 0; i < floor->dead.size / sizeof *dead; i++) {
     bytes_deinit(&dead[i]->in);
     bytes_deinit(&dead[i]->out);
+    bytes_deinit(&dead[i]->rest);
     free(dead[i]);
   }
   floor->dirty_rooms.size = floor->dirty_conns.size = floor->dead.size = 0;

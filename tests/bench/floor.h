@@ -4,13 +4,16 @@
 // send per turn. What Perigee costs beyond this is the price of everything else that it
 // does.
 //
+// A client that begins with a GET gets a WebSocket: its packets come in messages, and
+// what a turn has for it goes out as one.
+//
 // floor.c has the loop, floor_room.c the rooms and what goes out, floor_packet.c what
 // comes in.
 #pragma once
 
 #include <sys/uio.h>
 
-#include "wire.h"
+#include "ws.h"
 
 enum {
   EVENTS = 512,
@@ -34,7 +37,7 @@ typedef struct Seat {
 struct Conn {
   int fd;  // -1: closed, freed at the end of the turn
   uint32_t id;
-  bool greeted, dirty, blocked, pinged;
+  bool greeted, dirty, blocked, pinged, is_ws;
   uint8_t name_size, seat_count;
   char name[WIRE_NAME_MAX];
   Seat seats[SEATS];
@@ -42,7 +45,8 @@ struct Conn {
   uint64_t ping_at_ms;
   uint64_t sent_turn;  // the last turn in which it broadcast
   Bytes in;            // the beginning of a packet
-  Bytes out;           // direct packets, and what the socket did not take
+  Bytes out;           // packets to it alone, and what waits while it is blocked
+  Bytes rest;          // what the socket did not take; goes out first
 };
 
 typedef struct Member {
@@ -76,7 +80,7 @@ typedef struct Floor {
   Bytes dirty_rooms;        // Room *
   Bytes dirty_conns;        // Conn *: with direct output
   Bytes dead;               // Conn *
-  uint8_t read[READ_SIZE + WIRE_PACKET_MAX];
+  uint8_t read[READ_SIZE + WS_MESSAGE_MAX];
 } Floor;
 
 /// Has the connection's direct output flushed at the end of the turn.

@@ -18,35 +18,56 @@ static void conn_watch(Floor *floor, Conn *conn, bool blocked) {
   epoll_ctl(floor->epoll, EPOLL_CTL_MOD, conn->fd, &event);
 }
 
-// Writes the ranges at once; what the socket does not take becomes the connection's
-// backlog.
-static void conn_write(Floor *floor, Conn *conn, struct iovec *ranges, int count) {
+// Writes the ranges at once; what the socket does not take is kept.
+static void send_ranges(Floor *floor, Conn *conn, struct iovec *ranges, int count) {
   struct msghdr message = {.msg_iov = ranges, .msg_iovlen = (size_t)count};
   ssize_t sent = count == 1 ? send(conn->fd, ranges->iov_base, ranges->iov_len,
                                    MSG_DONTWAIT | MSG_NOSIGNAL)
                             : sendmsg(conn->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   size_t skip = sent > 0 ? (size_t)sent : 0, whole = 0;
   for (int i = 0; i < count; i++) whole += ranges[i].iov_len;
-  if (skip == whole) {
-    conn->out.size = 0;
-    return;
-  }
+  if (skip == whole) return;
   Bytes rest = {0};
   for (int i = 0; i < count; i++) {
     if (skip < ranges[i].iov_len)
       bytes_put(&rest, (uint8_t *)ranges[i].iov_base + skip, ranges[i].iov_len - skip);
     skip -= skip < ranges[i].iov_len ? skip : ranges[i].iov_len;
   }
-  bytes_deinit(&conn->out);
-  conn->out = rest;
+  bytes_deinit(&conn->rest);
+  conn->rest = rest;
   if (!conn->blocked) conn_watch(floor, conn, true);
 }
 
+// What waits for the connection alone and then the ranges, which begin at the third:
+// the first two are free. A WebSocket gets it as one message.
+static void conn_write(Floor *floor, Conn *conn, struct iovec *ranges, int count) {
+  uint8_t header[WS_HEADER_MAX];
+  struct iovec *first = ranges + 2;
+  if (conn->out.size) *--first = (struct iovec){conn->out.data, conn->out.size};
+  count += (int)(ranges + 2 - first);
+  if (conn->is_ws) {
+    size_t size = 0;
+    for (int i = 0; i < count; i++) size += first[i].iov_len;
+    *--first = (struct iovec){header, ws_put_header(header, size)};
+    count++;
+  }
+  send_ranges(floor, conn, first, count);
+  conn->out.size = 0;
+}
+
 void conn_flush(Floor *floor, Conn *conn) {
-  if (!conn->out.size || conn->fd < 0) return;
-  struct iovec range = {conn->out.data, conn->out.size};
-  conn_write(floor, conn, &range, 1);
-  if (conn->blocked && !conn->out.size) conn_watch(floor, conn, false);
+  if (conn->fd < 0) return;
+  if (conn->rest.size) {
+    Bytes rest = conn->rest;
+    conn->rest = (Bytes){0};
+    struct iovec range = {rest.data, rest.size};
+    send_ranges(floor, conn, &range, 1);
+    bytes_deinit(&rest);
+    if (conn->rest.size) return;
+  }
+  if (conn->blocked) conn_watch(floor, conn, false);
+  struct iovec ranges[2];
+  if (conn->out.size) conn_write(floor, conn, ranges, 0);
 }
 
 // The parts of the room's frame that are for this member; -1 when there are too many.
@@ -72,20 +93,17 @@ static int member_ranges(const Floor *floor, const Room *room, const Member *mem
 }
 
 static void member_flush(Floor *floor, Room *room, Member *member) {
-  struct iovec ranges[RANGES + 1];
+  struct iovec ranges[RANGES + 2];
   Conn *conn = member->conn;
-  int count = member_ranges(floor, room, member, ranges + 1);
+  int count = member_ranges(floor, room, member, ranges + 2);
   member->start = 0;
   if (count <= 0) return;
-  if (conn->blocked) {
-    for (int i = 1; i <= count && conn->out.size < BACKLOG_MAX; i++)
-      bytes_put(&conn->out, ranges[i].iov_base, ranges[i].iov_len);
-  } else if (conn->out.size) {
-    ranges[0] = (struct iovec){conn->out.data, conn->out.size};
-    conn_write(floor, conn, ranges, count + 1);
-  } else {
-    conn_write(floor, conn, ranges + 1, count);
+  if (!conn->blocked && !conn->rest.size) {
+    conn_write(floor, conn, ranges, count);
+    return;
   }
+  for (int i = 2; i < count + 2 && conn->out.size < BACKLOG_MAX; i++)
+    bytes_put(&conn->out, ranges[i].iov_base, ranges[i].iov_len);
 }
 
 void room_flush(Floor *floor, Room *room) {
@@ -176,7 +194,7 @@ void room_leave(Floor *floor, Conn *conn, int seat) {
 void conn_close(Floor *floor, Conn *conn) {
   if (conn->fd < 0) return;
   while (conn->seat_count) room_leave(floor, conn, 0);
-  conn->out.size = 0;
+  conn->out.size = conn->rest.size = 0;
   conn->previous->next = conn->next;
   conn->next->previous = conn->previous;
   close(conn->fd);

@@ -20,6 +20,7 @@ static const char USAGE[] =
     "  --seconds S  how long to measure (default 1)\n"
     "  --payload N  bytes in a broadcast (default 64)\n"
     "  --tls        through TLS; the certificate is not looked at\n"
+    "  --ws         over WebSockets\n"
     "  --spin       never sleep, for a machine with a core to spare\n";
 
 typedef struct Scenario {
@@ -42,6 +43,7 @@ static const struct option OPTIONS[] = {
     {"payload", required_argument, NULL, 'l'},
     {"stalled", required_argument, NULL, 't'},
     {"spin", no_argument, NULL, 'n'},
+    {"ws", no_argument, NULL, 'w'},
     {"tls", no_argument, NULL, 'e'},
     {0},
 };
@@ -75,6 +77,8 @@ static bool set(Load *load, int option) {
       return true;
     case 'e':
       return load->tls = true;
+    case 'w':
+      return load->ws = true;
     case 'n':
       return load->spin = true;
     default:

@@ -22,9 +22,9 @@ static void on_churn_packet(Load *load, Client *client, uint16_t type,
                             const uint8_t *payload) {
   (void)load;
   (void)payload;
-  if (type == WIRE_WELCOME) client_join(client, 1 + client->index);
-  if (type == WIRE_JOINED) client_send(client, WIRE_LEAVE, &client->room);
-  if (type == WIRE_LEFT) client_send(client, WIRE_BYE, NULL);
+  if (type == WIRE_WELCOME) client_join(load, client, 1 + client->index);
+  if (type == WIRE_JOINED) client_send(load, client, WIRE_LEAVE, &client->room);
+  if (type == WIRE_LEFT) client_send(load, client, WIRE_BYE, NULL);
 }
 
 static void on_churn_close(Load *load, Client *client) {

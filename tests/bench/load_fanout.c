@@ -52,7 +52,7 @@ static void send_one(Load *load, Rooms *rooms, uint32_t room) {
   broadcast_put(&rooms->packet, load, sender, sender[1].expected, 0);
   rooms->waiting[room] = load->members - 1;
   rooms->sent++;
-  client_write(sender, &rooms->packet);
+  client_write(load, sender, &rooms->packet);
 }
 
 static void on_room_packet(Load *load, Client *client, uint16_t type,

@@ -27,7 +27,7 @@ static void throw(Load * load, uint32_t from) {
   Bytes packet = {0};
   uint32_t number = load->clients[!from].expected;
   broadcast_put(&packet, load, &load->clients[from], number, clock_ns());
-  client_write(&load->clients[from], &packet);
+  client_write(load, &load->clients[from], &packet);
   bytes_deinit(&packet);
 }
 
@@ -70,7 +70,7 @@ static void pace(Load *load, uint32_t *number, uint32_t count) {
     while (clock_ns() < next) load_poll(load, 1);
     packet.size = 0;
     broadcast_put(&packet, load, &load->clients[0], (*number)++, clock_ns());
-    client_write(&load->clients[0], &packet);
+    client_write(load, &load->clients[0], &packet);
   }
   bytes_deinit(&packet);
 }

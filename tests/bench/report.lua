@@ -2,16 +2,15 @@
 -- round. Reads lines of `scenario server key=value...`.
 local RATIOS = {
   fanout = { key = "us_per_delivery", unit = "µs/delivery", target = 1.2 },
+  ws = { key = "us_per_delivery", unit = "µs/delivery", target = 1.3 },
   rooms = { key = "us_per_delivery", unit = "µs/delivery", target = 1.15 },
   echo = { key = "p50_us", unit = "µs p50", target = 1.15 },
   churn = { key = "us_per_cycle", unit = "µs/cycle", target = 1.3 },
   stall = { key = "steady_p99_us", unit = "µs p99", target = 1.3, base = "without", other = "with" },
 }
 local HOOK_TARGET_US = 0.25
-local IDLE_TARGETS = {
-  { key = "kb_per_client", unit = "KB/client", target = 1 },
-  { key = "cpu_percent", unit = "CPU %", target = 0.5 },
-}
+local IDLE_KB_TARGETS = { idle = 1, ["idle-ws"] = 2 }
+local IDLE_CPU_TARGET = 0.5
 
 local function number(value) return string.format("%.4g", value) end
 
@@ -86,27 +85,28 @@ local function print_hook(servers)
     string.format("+ %.3f", cost), "≤ + " .. HOOK_TARGET_US, cost <= HOOK_TARGET_US)
 end
 
-local function print_idle(servers)
+local function print_idle(scenario, servers)
   local floor, relay = servers.floor[1], servers.relay[1]
-  for _, spec in ipairs(IDLE_TARGETS) do
-    local base, value = floor[spec.key], relay[spec.key]
-    print_row("idle-" .. relay.clients, spec.unit, number(base), number(value),
-      string.format("%.2f ×", value / base), "≤ " .. spec.target, value <= spec.target)
+  local function print_one(key, unit, target)
+    print_row(scenario .. "-" .. relay.clients, unit, number(floor[key]), number(relay[key]),
+      string.format("%.2f ×", relay[key] / floor[key]), "≤ " .. target, relay[key] <= target)
   end
+  print_one("kb_per_client", "KB/client", IDLE_KB_TARGETS[scenario])
+  print_one("cpu_percent", "CPU %", IDLE_CPU_TARGET)
 end
 
 -- The cost of a delivery may not rise with the size of the burst.
-local function print_bursts(results)
+local function print_bursts(results, kind)
   for _, members in ipairs({ 50, 500 }) do
     local previous, steps, falls = math.huge, {}, true
     for _, burst in ipairs({ 16, 32, 64, 256 }) do
-      local servers = results["fanout-" .. members .. "-" .. burst]
+      local servers = results[kind .. "-" .. members .. "-" .. burst]
       if not servers then return end
       local cost = median(column(servers.relay, "us_per_delivery"))
       falls, previous = falls and cost <= previous, cost
       table.insert(steps, number(cost))
     end
-    print_row("fanout-" .. members, "µs/delivery", "", table.concat(steps, " → "), "",
+    print_row(kind .. "-" .. members, "µs/delivery", "", table.concat(steps, " → "), "",
       "never rises", falls)
   end
 end
@@ -131,8 +131,9 @@ for _, scenario in ipairs(order) do
   elseif scenario == "hook" then
     print_hook(results.hook)
   else
-    print_idle(results.idle)
+    print_idle(scenario, results[scenario])
   end
 end
-print_bursts(results)
+print_bursts(results, "fanout")
+print_bursts(results, "ws")
 if results.stall then print_stalled(results.stall) end

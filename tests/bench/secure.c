@@ -40,7 +40,8 @@ void secure_close(Secure *secure) {
 
 const Bytes *secure_encrypt(Secure *secure, const Bytes *plain) {
   static Bytes result;
-  if (SSL_write(secure->ssl, plain->data, (int)plain->size) != (int)plain->size) abort();
+  if (SSL_write(secure->ssl, plain->data, (int)plain->size) != (int)plain->size)
+    abort();
   result.size = 0;
   size_t size = BIO_ctrl_pending(secure->out);
   if (BIO_read(secure->out, bytes_add(&result, size), (int)size) != (int)size) abort();

@@ -68,7 +68,7 @@ it("collects", function()
   bob:stall()
   hers:send "flood"
   server:advance(1)
-  bob:kill()
+  bob:close()
   server:advance(1)
   for name, fields in pairs(server:state()) do
     local list = {}

@@ -84,14 +84,16 @@ local function listen(c)
   return seen
 end
 
--- Sends all, as fast as the stream takes it, until all has come.
-local function play(c, seen)
+-- Sends all, as fast as the stream takes it, until all has come and the line was cut often enough.
+local function play(c, seen, proxy)
   local sent, deadline = 0, client.now() + (IS_FULL and 300 or 60)
-  while (sent < MESSAGES or seen.got < MESSAGES) and client.now() < deadline and seen.closed == 0 do
+  while (sent < MESSAGES or seen.got < MESSAGES or proxy.cuts < CUTS) and client.now() < deadline
+    and seen.closed == 0 do
     for n = sent + 1, math.min(sent + 20, MESSAGES) do
       if not c:send("up", n, { reliable = true }) then break end
       sent = n
     end
+    if sent == MESSAGES then c:send("seen", seen.got) end
     client.sleep(0.005)
   end
 end
@@ -105,7 +107,7 @@ for _, transport in ipairs(TRANSPORTS) do
         game = GAME:format(1, MESSAGES), resume = true, watch = true, flags = transport.server,
       }
       local proxy = cutting_proxy.start(s.port, {
-        random = random_from(SEED), cuts_max = CUTS, bytes_max = math.floor(MESSAGES * 200 / CUTS),
+        random = random_from(SEED), cuts_max = CUTS, bytes_max = math.floor(MESSAGES * 60 / CUTS),
       })
       local c = assert(client.connect(transport.address:format(proxy.port), {
         name = "ann", reconnect = { first = 0.02, max = 0.1 },
@@ -120,7 +122,7 @@ for _, transport in ipairs(TRANSPORTS) do
         end
       end)
       while not c:join "lobby" do client.sleep(0.01) end
-      play(c, seen)
+      play(c, seen, proxy)
       assert.same({ up = MESSAGES, wrong = 0 }, (c:ask("count", nil, 30)))
       assert.same({ MESSAGES, 0, 0, 0 }, { seen.got, seen.wrong, seen.lost, seen.closed })
       assert.equal(CUTS, proxy.cuts)

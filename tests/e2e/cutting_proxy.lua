@@ -27,19 +27,26 @@ local function cut(self, pair)
 end
 
 
+-- What goes before the cut has to have a chance to arrive; then the end comes, or a reset.
+local function cut_after(self, pair, to, rest)
+  self.cuts = self.cuts + 1
+  pair.is_ending = true
+  to:write(rest, function()
+    if pair.is_cut then return end
+    if self.random(2) == 1 then return cut(self, pair) end
+    to:shutdown(function() cut(self, pair) end)
+  end)
+end
+
+
 local function forward(self, pair, from, to)
   from:read_start(function(problem, data)
     if problem or not data then return cut(self, pair) end
+    if pair.is_ending or to:is_closing() then return end
     local left = pair.left
     pair.left = left - #data
     if pair.left > 0 or self.cuts >= self.cuts_max then return to:write(data) end
-    self.cuts = self.cuts + 1
-    -- What goes before the cut has to have a chance to arrive.
-    to:write(data:sub(1, left), function()
-      if self.random(2) == 1 then return cut(self, pair) end
-      to:shutdown(function() cut(self, pair) end)
-    end)
-    from:read_stop()
+    cut_after(self, pair, to, data:sub(1, left))
   end)
 end
 

@@ -1,4 +1,5 @@
 --- The games under examples/, played as their READMEs say.
+local http = require "tests.e2e.http_client"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
@@ -166,5 +167,29 @@ describe("examples/matches", function()
     bob:expect("MESSAGE", { message = "won", value = "ann" })
     bob:leave(room)
     ann:expect("MESSAGE", { message = "waiting", value = "bob left" })
+  end)
+end)
+
+describe("examples/arena", function()
+  after_each(server.stop_all)
+
+  it("prints the address of its page, and serves it", function()
+    local perigee = start "arena"
+    perigee:wait_out("^perigee: open (http://127%.0%.0%.1:" .. perigee.port .. "/)$")
+    local browser = http.connect(perigee.port)
+    for path, kind in pairs { ["/"] = "text/html", ["/main.js"] = "text/javascript", ["/style.css"] = "text/css" } do
+      local answer = browser:get(path)
+      assert.equal(200, answer.status)
+      assert.equal(kind, answer.headers["content-type"]:match "^[^;]+")
+    end
+  end)
+
+  it("lets people with netcat watch and talk", function()
+    local perigee = start "arena"
+    local ann, bob = netcat(perigee), perigee:text "bob"
+    bob:join "arena:1"
+    ann.stdin:write "/name ann\n/join arena:1\ngo Nova\n"
+    bob:expect_match '^(chat {.*"go Nova".*})$'
+    ann.stdin:write "/quit\n"
   end)
 end)

@@ -66,7 +66,7 @@ describe("a packet that is begun and not finished", function()
     local perigee = server.start { flags = { idle_timeout = 60, ping_interval = 60 } }
     local ann, bob = perigee:client "ann", perigee:client "bob"
     ann:trickle(packet.header({ type = 5 }, 8), 1)
-    local closing = ann:expect("CLOSING", { code = "Protocol" }, 30)
+    local closing = ann:expect("CLOSING", { code = "IdleTimeout" }, 30)
     assert.truthy(closing.text:find("not finished", 1, true), closing.text)
     bob:expect_quiet()
   end)

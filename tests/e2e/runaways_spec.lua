@@ -21,6 +21,7 @@ local KINDS = {
   { "nested pcalls", "local function f() while true do pcall(pcall, f) end end f()" },
   { "xpcall's handler", "local function f() while true do end end while true do xpcall(error, f) end" },
   { "xpcall of itself", "local function f() while true do xpcall(f, f) end end f()" },
+  { "tracebacks", "local function f() return f() + 1 end while true do xpcall(f, debug.traceback) end" },
   { "caught and ignored", "pcall(function() while true do end end) peer:send('survived', 1)" },
   { "coroutines", "while true do coroutine.wrap(function() while true do end end)() end" },
   { "resume", "while true do coroutine.resume(coroutine.create(function() while true do end end)) end" },

@@ -2,6 +2,7 @@
 --- told by the specs in tests/testing, which are run here.
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
+local uv = require "luv"
 
 local SECONDS = 60
 
@@ -67,10 +68,11 @@ describe("perigee test", function()
   end)
 
   it("runs those of each example, in any order of things", function()
-    for _, name in ipairs { "chat", "matches", "relay", "targets" } do
-      for _, mode in ipairs { "--seed=1", "--fuzz=20" } do
-        local game = "examples/" .. name
-        local process = server.perigee({ "test", game, mode }, { cwd = Process.ROOT })
+    for _, name in ipairs { "arena", "chat", "matches", "relay", "targets" } do
+      local game = "examples/" .. name
+      local many = name == "arena" and { "--fuzz=3", "--filter-out=ten minutes" } or { "--fuzz=20" }
+      for _, mode in ipairs { { "--seed=1" }, many } do
+        local process = server.perigee({ "test", game, unpack(mode) }, { cwd = Process.ROOT })
         if process:wait_exit(SECONDS) ~= 0 then process:fail(game .. " fails") end
       end
     end
@@ -259,6 +261,56 @@ describe("perigee test", function()
     assert.equal(0, code, text)
   end)
 
+  it("finds what a spec's own text requires, wherever the command is run", function()
+    local files = {
+      ["duel/game.lua"] = "return {}", ["duel/rules.lua"] = "return { three = 3 }",
+      ["duel/one.lua"] = "return {}",
+      ["duel/a_spec.lua"] = spec [[
+        local ann = testing.server { source = 'return { on_message = { three = ' ..
+          'function() return require("rules").three end }, rules = require "rules" }' }:client "ann"
+        assert.equal(3, ann:ask "three")]],
+    }
+    for _, game in ipairs { "duel", "./duel/", "duel/one.lua" } do
+      local code, text = run(files, game, "duel/a_spec.lua")
+      assert.equal(0, code, text)
+    end
+  end)
+
+  it("has one time of day, wherever the machine is", function()
+    local process = server.perigee({ "test" }, { env = { TZ = "EST5" }, cwd = server.folder {
+      ["game.lua"] = [[return { on_message = { time = function()
+        return { os.time() - os.time(os.date "*t"), os.time { year = 2024, month = 1, day = 1, hour = 0 } }
+      end } }]],
+      ["spec/a_spec.lua"] = spec [[
+        local ann = testing.server():client "ann"
+        assert.same({ 0, 1704067200 }, ann:ask "time")]],
+    } })
+    if process:wait_exit(SECONDS) ~= 0 then process:fail "times differ" end
+  end)
+
+  it("fails no test because the machine is busy", function()
+    local process = server.perigee({ "test" }, { cwd = server.folder {
+      ["game.lua"] = [[
+        return { on_message = { work = function()
+          local sum = 0
+          for i = 1, 2e6 do sum = sum + i % 7 end
+          return sum
+        end } }]],
+      ["spec/a_spec.lua"] = spec [[
+        local ann = testing.server():client "ann"
+        print "begins" io.stdout:flush()
+        for _ = 1, 60 do ann:ask "work" end]],
+    } })
+    process:wait_out "begins"
+    for _ = 1, 6 do
+      process:kill "sigstop"
+      uv.sleep(200)
+      process:kill "sigcont"
+      uv.sleep(20)
+    end
+    if process:wait_exit(SECONDS) ~= 0 then process:fail "the game was told that it is late" end
+  end)
+
   it("fails a test whose task fails, at the line of the task", function()
     local code, text = run {
       ["game.lua"] = LOBBY,
@@ -428,7 +480,7 @@ describe("a trace", function()
         local units, listeners = {}, {}
         function hall.on_join(room, peer)
           for i = 1, 5 do
-            units[{ x = math.random(100), of = { of = { name = peer.name, index = i } } }] = true
+            units[{ x = i % 2, of = { of = { name = peer.name, index = i } } }] = true
             listeners[function() return peer.name .. i end] = i
           end
           for unit in pairs(units) do room:broadcast("unit", unit) end

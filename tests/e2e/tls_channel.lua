@@ -58,10 +58,11 @@ function TlsChannel:shutdown()
 end
 
 
+-- Killed before it can see that nobody speaks to it any more, and say goodbye.
 function TlsChannel:close()
+  if not self.is_over then self.process:kill "sigkill" end
   self.to:close()
   self.from:close()
-  if not self.is_over then self.process:kill "sigkill" end
 end
 
 

@@ -153,6 +153,7 @@ local function queries(core)
   end
   core.text_max = 16 * 2 ^ 20
   function core.slowest() return {} end
+  core.traceback = debug.traceback
   function core.trial() return true end
   core.weigh = weigh
   function core.check_over() end

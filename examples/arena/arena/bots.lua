@@ -32,7 +32,7 @@ end
 local function add(room)
   room.state.bot_id = room.state.bot_id - 1
   return fighters.add(room, room.state.bot_id, free_name(room), {
-    skill = 0.3 + math.random() * 0.6, think_at = 0, side = 1, side_until = 0, error = 0, burst_until = 0,
+    skill = 0.2 + math.random() * 0.6, think_at = 0, side = 1, side_until = 0, error = 0, burst_until = 0,
   })
 end
 
@@ -101,7 +101,7 @@ local function think(room, fighter, now)
   local enemy = nearest_enemy(room, fighter)
   local id = enemy and enemy.id
   if id ~= bot.enemy then bot.enemy, bot.react_at = id, now + 0.5 - 0.35 * bot.skill end
-  bot.error = (math.random() - 0.5) * (0.42 - 0.3 * bot.skill)
+  bot.error = (math.random() - 0.5) * (0.5 - 0.34 * bot.skill)
   local item = wanted_item(room, fighter)
   if item then
     bot.goal = { x = item.x, y = item.y }

@@ -8,9 +8,9 @@ export const FIGHTERS = [
 export const colorOf = fighter => FIGHTERS[((fighter?.color ?? 1) - 1) % FIGHTERS.length]
 
 export const PALETTE = {
-  night: "#0b0d15", floor: "#1e2438", tile: "#222941", line: "#2f3858", edge: "#5b6796",
+  night: "#0b0d15", floor: "#242c46", tile: "#293250", line: "#37426a", edge: "#5b6796",
   west: "rgba(63, 208, 232, 0.09)", east: "rgba(255, 110, 180, 0.09)", none: "rgba(0, 0, 0, 0)",
-  wall: "#4c5782", wallTop: "#7280b4", wallSide: "#2b3254", shade: "rgba(5, 7, 16, 0.34)",
+  wall: "#5a6799", wallTop: "#8492c8", wallSide: "#333c66", shade: "rgba(5, 7, 16, 0.34)",
   white: "#ffffff", barrel: "#dfe6f5", outline: "#12151f",
   heal: "#6bea8f", rapid: "#ffd84a", triple: "#ff8ad1",
 }

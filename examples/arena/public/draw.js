@@ -187,7 +187,7 @@ function barrel(context, fighter, radius) {
 // A body that leans back when it is fast.
 function body(context, fighter, radius, color) {
   const speed = Math.hypot(fighter.vx, fighter.vy)
-  const stretch = Math.min(0.25, Math.max(0, speed - 200) / 3200)
+  const stretch = Math.min(0.16, Math.max(0, speed - 200) / 3200)
   context.save()
   context.rotate(Math.atan2(fighter.vy, fighter.vx))
   context.scale(1 + stretch, 1 - stretch)

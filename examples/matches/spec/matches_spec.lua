@@ -42,7 +42,7 @@ describe("a match", function()
 
   it("waits for another player when one leaves", function()
     bob:expect "go"
-    ann:cut()
+    ann:close()
     bob:expect("waiting", "ann left")
     assert.same({ phase = "waiting", hits = {} }, server:room("match:1").state)
   end)

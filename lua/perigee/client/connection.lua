@@ -74,7 +74,8 @@ local function come_back(self, lost)
       return give_up(self, lost.code, lost.message)
     end
     self:_publish { type = "reconnecting", attempt = attempt, delay = pause }
-    loop.wait(self._ended, pause)
+    lost.pause = loop.slot()
+    loop.wait(lost.pause, pause)
     if self._lost ~= lost then return end
     self._protocol:begin()
     local is_open, message, code = connection.open(self, TRY)

@@ -12,6 +12,11 @@ local loop = {}
 local failures = {}
 local drivers = 0
 
+-- A write to a connection that is gone is an error of that write, not the end of the program.
+local sigpipe = uv.new_signal()
+sigpipe:start("sigpipe", function() end)
+sigpipe:unref()
+
 local REASONS = {
   EAI_AGAIN = "the name server does not answer",
   EAI_NONAME = "no such host",

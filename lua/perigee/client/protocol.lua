@@ -56,7 +56,8 @@ end
 
 --- Another connection takes the place of the one that was lost.
 function Protocol:begin()
-  self.phase = "handshake"
+  self.rooms = self._left_rooms or self.rooms
+  self.phase, self._left_rooms = "handshake", nil
   self._packets, self._events, self._reason = packet.reader(), {}, nil
 end
 
@@ -421,6 +422,7 @@ end
 function Protocol:finish(code, message_text)
   if self.phase == "closed" then return nil end
   self.phase = "closed"
+  self._left_rooms = self.rooms
   leave_rooms(self)
   local reason = self._reason or { code = code, message = message_text }
   return { type = "closed", code = reason.code, message = reason.message }

@@ -33,7 +33,7 @@
 ---@field on_connect? fun(peer: perigee.Peer): boolean?, string?
 --- A session is over; the peer's fields can still be read.
 ---@field on_disconnect? fun(peer: perigee.Peer, reason: perigee.Code)
---- A connection is lost and its session waits. Not called in this version.
+--- A connection is lost and its session waits.
 ---@field on_suspend? fun(peer: perigee.Peer, reason: perigee.Code)
 --- Messages: one function for all of them, or a table of functions by name.
 ---@field on_message? perigee.AnyMessageHandler|table<string, perigee.MessageHandler>
@@ -61,7 +61,7 @@
 ---@field on_broadcast? fun(room: perigee.Room, peer: perigee.Peer, data: string): boolean|string|nil
 --- Messages for a peer were dropped because it reads too slowly. `room` is nil for what was sent to it alone.
 ---@field on_backpressure? fun(room: perigee.Room?, peer: perigee.Peer, info: perigee.Backpressure)
---- For rooms whose kind the game does not name: a suspended session is back. Not called in this version.
+--- For rooms whose kind the game does not name: a suspended session is back.
 ---@field on_resume? fun(room: perigee.Room, peer: perigee.Peer, gap: perigee.Gap)
 --- For rooms whose kind the game does not name: called for each room after a reload.
 ---@field on_upgrade? fun(room: perigee.Room, from: integer, to: integer)
@@ -90,7 +90,7 @@
 ---@field on_broadcast? fun(room: perigee.Room, peer: perigee.Peer, data: string): boolean|string|nil
 --- Messages for a member were dropped because it reads too slowly.
 ---@field on_backpressure? fun(room: perigee.Room, peer: perigee.Peer, info: perigee.Backpressure)
---- A suspended session is back. Not called in this version.
+--- A suspended session is back.
 ---@field on_resume? fun(room: perigee.Room, peer: perigee.Peer, gap: perigee.Gap)
 --- Called `tick_rate` times a second for each room; `dt` is the seconds since the last call.
 ---@field on_tick? fun(room: perigee.Room, dt: number)

@@ -381,6 +381,14 @@ function Client:cut() end
 --- Its program dies: the connection ends, and nothing says goodbye.
 function Client:kill() end
 
+--- Connects again after `cut`, `kill` or `vanish`, as real clients do by themselves: true when the
+--- session goes on, false when it was over and another one has begun; nil, message, code when the
+--- server refused. Not for text peers.
+---@return boolean? resumed
+---@return string? message
+---@return string? code
+function Client:reconnect() end
+
 --- Says goodbye and waits until the server has heard it.
 function Client:close() end
 

@@ -18,6 +18,7 @@ local CHANNEL, FLAG = constants.CHANNEL, constants.FLAG
 local QUESTIONS = FLAG.REQUEST + FLAG.RESPONSE
 local BROADCAST = 132
 local CLOSE_SECONDS = 1 -- that the server has to answer a BYE
+local ACK_MS = 250 -- until what has come is acknowledged, where it is not much
 
 ---@class perigee.testing.BinaryClient: perigee.testing.Client
 ---@field session string UUID
@@ -62,16 +63,43 @@ function binary_client.connect(server, options, server_end)
   self._slots = {} -- ref -> the slot of the call that waits for the answer
   self._ask_handlers = {}
   self._rest = "" -- a packet that has not come whole
+  self._options = options
   Client.init(self, server, options, server_end, decoder(rooms))
   server:_add_client(self)
-  self._link:send(commands.hello(options.name, options.token or ""))
-  local welcome, message, code = self._clock:wait(self._opening, self.timeout * 1000)
+  local welcome, message, code = self:_shake_hands()
   if welcome then return self end
+  return nil, message, code
+end
+
+
+-- Says HELLO and waits for the answer.
+function BinaryClient:_shake_hands()
+  self._link:send(self._protocol:hello(self._options.name, self._options.token or ""))
+  local welcome, message, code = self._clock:wait(self._opening, self.timeout * 1000)
+  if welcome then return welcome end
   if message == "timeout" then
     self._link:reset()
     return nil, "the server did not answer HELLO", "HandshakeTimeout"
   end
   return nil, message, code
+end
+
+
+--- Connects again, as real clients do by themselves, and takes the session up where it still waits:
+--- true; where it does not, another one begins: false. An event "resumed" or "lost" tells the same.
+---@return boolean? resumed, string? message, string? code
+function BinaryClient:reconnect()
+  if not self._ended.is_filled then
+    self:vanish()
+    self:_finish("ConnectionReset", "the client connects again")
+  end
+  self._protocol:begin()
+  self._rest, self.reason = "", nil
+  self:_attach(self.server:_new_end(self._options), self._network)
+  table.insert(self.server._links, self._link)
+  local welcome, message, code = self:_shake_hands()
+  if not welcome then return nil, message, code end
+  return welcome.resumed
 end
 
 
@@ -94,9 +122,19 @@ function TAKE.welcome(self, event)
   self.max_payload, self.tick_rate = event.max_payload, event.tick_rate
   self.ping_interval = event.ping_interval_ms / 1e3
   self.server_time = event.server_time_us / 1e6
+  if event.resumed then
+    self._joined = self._left_rooms
+    self._link:send(commands.ack(self._protocol.stream:tell()) .. event.packets)
+    self._inbox:push(self._clock.now, { type = "resumed", resent = event.resent })
+  elseif event.lost then
+    self._inbox:push(self._clock.now, { type = "lost", dropped = event.dropped })
+  end
   self._clock:fill(self._opening, event)
   return true
 end
+
+
+function TAKE.ack() return true end
 
 
 function TAKE.rejected(self, event)
@@ -153,6 +191,7 @@ end
 
 local function take_packet(self, raw, channel, number, flags)
   if self.connected and is_lazy(channel, number, flags) then
+    if bit.band(flags, FLAG.RELIABLE) ~= 0 then self._protocol.stream:receive() end
     return self._inbox:push(self._clock.now, raw)
   end
   self._protocol:receive(raw)
@@ -171,14 +210,33 @@ function BinaryClient:_on_bytes(data)
     at = stop + 1
   end
   if at <= size then self._rest = at == 1 and data or data:sub(at) end
+  self:_acknowledge()
   self:_tell()
+end
+
+
+local function send_ack(self)
+  self._has_ack_due = false
+  local data = self.connected and self._protocol:ack()
+  if data then self._link:send(data) end
+end
+
+
+-- Tells the server what has come: at once when it is much, else a little later.
+function BinaryClient:_acknowledge()
+  local protocol = self._protocol
+  if not self.connected or not protocol:can_resume() or protocol.stream:untold() == 0 then return end
+  if protocol.stream:is_due() then return send_ack(self) end
+  if self._has_ack_due then return end
+  self._has_ack_due = true
+  self._clock:at(self._clock.now + ACK_MS, send_ack, self)
 end
 
 
 function BinaryClient:_finish(code, message)
   if self._ended.is_filled then return end
   self._protocol:finish(code, message)
-  self._joined = {}
+  self._left_rooms, self._joined = self._joined, {}
   Client._finish(self, code, message)
   local slots = self._slots
   self._slots = {}
@@ -203,6 +261,8 @@ function BinaryClient:_send(data)
     return nil, ("%d bytes of payload, and the server takes %d"):format(size, self.max_payload),
       "PayloadTooLarge"
   end
+  local noted, message, code = self._protocol:note(data)
+  if not noted then return nil, message, code end
   self._link:send(data)
   return true
 end

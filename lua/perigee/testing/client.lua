@@ -40,13 +40,21 @@ function Client.init(self, server, options, server_end, decode)
   self._handlers = {}
   self._waiters = {} -- who waits for something to arrive
   self._arrived_to = 0 -- index up to which handlers have had what came
-  self._opening, self._ended = clocks.slot(), clocks.slot()
-  self._link = link.new(server._clock, server:_new_random(), server_end, {
-    on_bytes = function(data) self:_on_bytes(data) end,
-    on_end = function(ending) self:_on_end(ending) end,
-  }, not self.text)
-  self._link:set(options.network)
+  self:_attach(server_end, options.network)
   return self
+end
+
+
+--- A connection of its own: the first one, or the next. The one before is not heard of any more.
+function Client:_attach(server_end, network)
+  local own
+  self._opening, self._ended = clocks.slot(), clocks.slot()
+  own = link.new(self.server._clock, self.server:_new_random(), server_end, {
+    on_bytes = function(data) return self._link == own and self:_on_bytes(data) end,
+    on_end = function(ending) return self._link == own and self:_on_end(ending) end,
+  }, not self.text)
+  self._link, self._network = own, network
+  own:set(network)
 end
 
 
@@ -330,6 +338,7 @@ end
 function Client:network(conditions)
   failure.check("the network's conditions", conditions, "table")
   self._link:set(conditions)
+  for key, value in pairs(conditions) do self._network[key] = value end
 end
 
 

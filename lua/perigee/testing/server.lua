@@ -48,6 +48,14 @@ local function files_of(options)
 end
 
 
+-- Texts stand in for files of the game under test, and what they require is found in its folder,
+-- wherever the command is run.
+local function main_of(game)
+  local folder = game:find "%.lua$" and (game:match "^.*/" or "") or game:gsub("/*$", "/")
+  return folder:gsub("^%./+", "") .. "game.lua"
+end
+
+
 -- Opening and closing ---------------------------------------------------------------------------
 
 local function new_clock(self)
@@ -70,7 +78,7 @@ function servers.open(options, defaults)
   link.check(options.network or {})
   local fuzz = defaults.fuzz and options.fuzz ~= false
   local files = files_of(options)
-  local game = options.game or files and "game.lua" or defaults.game
+  local game = options.game or files and main_of(defaults.game) or defaults.game
   local self = setmetatable({
     seed = options.seed or defaults.seed,
     logs = {},
@@ -209,10 +217,15 @@ function Server:try_client(options)
   self:_check_open()
   options = client_options.complete(self, options)
   local kind = options.text and text_client or binary_client
+  return kind.connect(self, options, self:_new_end(options))
+end
+
+
+--- The server's side of a new connection of a client with these options.
+function Server:_new_end(options)
   local framing = options.text and "lines" or "packets"
   local conn = sim.connect(self._id, framing, options.address or "127.0.0.1")
-  local label = options.name or "guest"
-  return kind.connect(self, options, server_end.new(self, conn, label))
+  return server_end.new(self, conn, options.name or "guest")
 end
 
 

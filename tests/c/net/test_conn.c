@@ -49,7 +49,7 @@ static void packet_begun_and_not_finished_is_a_fault(void **state) {
   run_timers(&world, NET_PACKET_DEADLINE_MS - 1000);
   assert_int_equal(world.last_fault, 0);
   run_timers(&world, NET_PACKET_DEADLINE_MS + 1000);
-  assert_int_equal(world.last_fault, CODE_PROTOCOL);
+  assert_int_equal(world.last_fault, CODE_IDLE_TIMEOUT);
   world_close(&world);
 }
 
@@ -66,7 +66,7 @@ static void deadline_holds_after_the_connection_was_held(void **state) {
   net_release(world.net, world.ids[index]);
   turn(&world);
   run_timers(&world, NET_PACKET_DEADLINE_MS + 1000);
-  assert_int_equal(world.last_fault, CODE_PROTOCOL);
+  assert_int_equal(world.last_fault, CODE_IDLE_TIMEOUT);
   world_close(&world);
 }
 

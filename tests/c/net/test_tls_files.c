@@ -144,7 +144,8 @@ static void each_fault_has_its_sentence(void **state) {
   refuses(world, one.cert, other, "tls_key: there is no PEM private key in ", NO_KEY);
   write_text(other, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
   refuses(world, other, one.key, "tls_cert: there is no PEM certificate in ", NO_CERT);
-  refuses(world, one.key, one.key, "tls_cert: there is no PEM certificate in ", NO_CERT);
+  refuses(world, one.key, one.key, "tls_cert: there is no PEM certificate in ",
+          NO_CERT);
   refuses(world, one.cert, one.cert, "tls_key: there is no PEM private key in ",
           NO_KEY);
   assert_false(net_has_tls(world->net));

@@ -13,11 +13,17 @@ typedef struct World {
   LoopWorld loop;
   Watch *watch;
   uint32_t told, awaited;
+  const char *asked;  // NULL: nothing is
+  bool is_asked_for;  // whether it was among what changed last
 } World;
 
 static World world;
 
-static void on_change(void *data) { ((World *)data)->told++; }
+static void on_change(void *data) {
+  World *it = data;
+  it->told++;
+  if (it->asked != NULL) it->is_asked_for = watch_has_changed(it->watch, it->asked);
+}
 
 static int set_up(void **state) {
   (void)state;
@@ -408,6 +414,44 @@ static void test_a_file_that_left_the_set_does_not_matter(void **state) {
   expect_nothing();
 }
 
+static void test_what_changed_is_known(void **state) {
+  (void)state;
+  save("a.css", "1");
+  save("b.css", "1");
+  watch_two("a.css", "b.css");
+  world.asked = at("a.css");
+  save("a.css", "2");
+  expect_told(1);
+  assert_true(world.is_asked_for);
+  save("b.css", "2");
+  expect_told(2);
+  assert_false(world.is_asked_for);
+}
+
+static void test_the_names_in_a_folder(void **state) {
+  (void)state;
+  folder("public");
+  save("public/old.css", "1");
+  watch_one("public/");
+  save("public/old.css", "2");
+  expect_nothing();
+  save("public/new.css", "1");
+  expect_told(1);
+  assert_int_equal(rename(at("public/new.css"), at("public/newer.css")), 0);
+  expect_told(2);
+  assert_int_equal(unlink(at("public/newer.css")), 0);
+  expect_told(3);
+}
+
+static void test_a_folder_that_comes_later(void **state) {
+  (void)state;
+  watch_one("public/");
+  folder("public");
+  expect_told(1);
+  save("public/new.css", "1");
+  expect_told(2);
+}
+
 static void test_relative_paths(void **state) {
   (void)state;
   char before[PATH_SIZE];
@@ -481,6 +525,9 @@ int main(void) {
       TEST(test_a_folder_is_removed_and_made_again),
       TEST(test_a_change_is_not_lost_when_the_set_is_renewed),
       TEST(test_a_file_that_left_the_set_does_not_matter),
+      TEST(test_what_changed_is_known),
+      TEST(test_the_names_in_a_folder),
+      TEST(test_a_folder_that_comes_later),
       TEST(test_relative_paths),
       TEST(test_a_file_saved_again_and_again),
       TEST(test_closing_with_a_change_under_way),

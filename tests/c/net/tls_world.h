@@ -150,12 +150,11 @@ static inline void tls_world_init(TlsWorld *world) {
                                    .drops = on_drops,
                                    .close = on_close,
                                    .turn = on_turn};
-  const NetLimits limits = {.max_payload = 1 << 20,
-                            .channel_capacity = 64,
-                            .handshake_timeout_ms = 5000};
+  const NetLimits limits = {
+      .max_payload = 1 << 20, .channel_capacity = 64, .handshake_timeout_ms = 5000};
   *world = (TlsWorld){0};
-  world->log_before = log_swap(
-      (LogState){.level = LOG_DEBUG, .sink = on_log, .sink_data = world});
+  world->log_before =
+      log_swap((LogState){.level = LOG_DEBUG, .sink = on_log, .sink_data = world});
   world->net = net_new_simulated(&limits, &EVENTS, world, 1);
   world->group = net_group_open(world->net, 9);
   world->client_context = SSL_CTX_new(TLS_client_method());

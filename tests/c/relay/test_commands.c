@@ -127,9 +127,10 @@ static void a_message_carries_its_options(void **state) {
   expect_data(sent, (uint32_t[]){9}, 1, "[\"hi\",1]");
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE | PACKET_RESPONSE);
   assert_int_equal(sent->packet.ref, 55);
-  assert_int_equal(sent->priority, PRIORITY_LOW);
+  assert_int_equal(sent->packet.priority, PRIORITY_LOW);
+  assert_int_equal(sent->priority, PRIORITY_NORMAL);  // the one place of all reliable
   assert_int_equal(sent->flags, OUT_KEEP);
-  assert_int_equal(sent->key, 1234);
+  assert_int_equal(sent->key, 0);
 }
 
 static void a_message_to_a_room_reaches_its_members(void **state) {
@@ -216,7 +217,8 @@ static void a_relay_goes_out_as_it_is_from_nobody(void **state) {
   relay_commit(world->relay);
   const Sent *sent = expect_relayed(world, ann, lobby, 0, "raw \x1b[1mbytes");
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE);
-  assert_int_equal(sent->priority, PRIORITY_HIGH);
+  assert_int_equal(sent->packet.priority, PRIORITY_HIGH);
+  assert_int_equal(sent->priority, PRIORITY_NORMAL);
   expect_quiet(world, bob);
   expect_line(world->net, guest.conn, "raw \x1b[1mbytes");
 }

@@ -112,9 +112,10 @@ static void a_packet_is_sent_with_its_prefix(void **state) {
   assert_int_equal(sent->packet.length, 4);
   assert_memory_equal(sent->packet.payload, "abxy", 4);
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE);
-  assert_int_equal(sent->priority, PRIORITY_LOW);
+  assert_int_equal(sent->packet.priority, PRIORITY_LOW);
+  assert_int_equal(sent->priority, PRIORITY_NORMAL);  // the one place of all reliable
   assert_int_equal(sent->flags, OUT_KEEP);
-  assert_int_equal(sent->key, 99);
+  assert_int_equal(sent->key, 0);
 }
 
 static void packets_and_lines_find_their_kind_of_peer(void **state) {

@@ -237,6 +237,37 @@ static void a_code_comes_with_its_text(void **state) {
   buf_deinit(&buf);
 }
 
+static void what_pages_are_told_is_one_text(void **state) {
+  (void)state;
+  Buf buf = {0};
+  control_dev_asset(&buf, "images/hat.png");
+  control_dev_error(&buf, "game.lua:3: no");
+  control_dev_error(&buf, "");
+  Reader reader = reader_of(buf.data, buf.size);
+  assert_int_equal(reader_str8(&reader).size, strlen("images/hat.png"));
+  Text text = reader_str16(&reader);
+  assert_int_equal(text.size, strlen("game.lua:3: no"));
+  assert_memory_equal(text.bytes, "game.lua:3: no", text.size);
+  assert_int_equal(reader_str16(&reader).size, 0);
+  assert_true(reader_is_done(&reader));
+  buf_deinit(&buf);
+}
+
+static void a_long_error_is_cut_between_characters(void **state) {
+  (void)state;
+  Buf text = {0}, buf = {0};
+  buf_append(&text, "x", 1);
+  for (int i = 0; i < CONTROL_DEV_ERROR_MAX; i++) buf_append(&text, "\xc3\xa4", 2);
+  buf_u8(&text, 0);
+  control_dev_error(&buf, (const char *)text.data);
+  Reader reader = reader_of(buf.data, buf.size);
+  Text cut = reader_str16(&reader);
+  assert_int_equal(cut.size, CONTROL_DEV_ERROR_MAX - 1);
+  assert_memory_equal(cut.bytes, text.data, cut.size);
+  buf_deinit(&text);
+  buf_deinit(&buf);
+}
+
 static int nothing_is_left(void **state) {
   (void)state;
   assert_int_equal(mem_live(), 0);
@@ -259,6 +290,8 @@ int main(void) {
       TEST(room_data_may_be_empty_but_the_room_must_be_there),
       TEST(welcome_has_the_fields_of_the_protocol),
       TEST(a_code_comes_with_its_text),
+      TEST(what_pages_are_told_is_one_text),
+      TEST(a_long_error_is_cut_between_characters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,6 +151,16 @@ describe("a text peer", function()
     ann:expect_nothing "said"
   end)
 
+  it("speaks in the room that it joined last alone", function()
+    local hall = ann:join "hall"
+    ann:join "hall:2"
+    for _, name in ipairs { "send", "broadcast" } do
+      local ok, problem = pcall(hall[name], hall, "hello")
+      assert.is_false(ok)
+      assert.matches("joined last, which is hall:2, not hall", problem)
+    end
+  end)
+
   it("is refused in words", function()
     local room, message, code = ann:try_join "cellar"
     assert.is_nil(room)

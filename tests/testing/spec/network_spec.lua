@@ -126,7 +126,7 @@ describe("a client that", function()
   local server, ann, bob
 
   before_each(function()
-    server = start()
+    server = start { config = { resume_timeout = 0 } }
     ann, bob = server:clients(2)
     ann:join "hall"
     bob:join "hall"

@@ -1,0 +1,150 @@
+// examples/arena, played in real pages and by a Lua client at once: they agree, and what is saved
+// meanwhile reaches all of them.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { cp, readFile } from "node:fs/promises";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { folder, save } from "../../clients/js/test/files.js";
+import { startServer } from "../../clients/js/test/server.js";
+import { openBrowser, until } from "./browser.js";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const NAMES = ["ann", "bob", "cid", "dan"];
+// Somebody to fight; a round that ends when the test says so, and then a pause in which nothing changes.
+const RULES = "rules.fill_to, rules.round_seconds, rules.pause_seconds, rules.kills_to_win = 10, 900, 900, 900\n";
+// On a machine that is busy with the browsers, a handler may be kept waiting for long.
+const PATIENT = ["--handler-budget", "5"];
+const SMALL = { viewport: { width: 480, height: 320 } };
+
+const isRunning = () => window.arena?.match.ready && arena.match.ranking().some((fighter) => fighter.seen);
+const overlay = () => document.querySelector("perigee-error")?.shadowRoot.querySelector("pre").textContent;
+const scores = () => Object.fromEntries([...arena.match.fighters.values()].map(({ id, score }) => [id, score]));
+
+/** The game in a folder of the test's own, served; and its game.lua. */
+async function start(t) {
+  const root = await folder(t);
+  await cp(path.join(ROOT, "examples/arena"), root, { recursive: true });
+  const text = (await readFile(path.join(root, "game.lua"), "utf8")).replace("local arena =", RULES + "local arena =");
+  await save(root, "game.lua", text);
+  const server = await startServer(t, { path: root, flags: ["--watch", "--text-port", "0", ...PATIENT] });
+  return { root, text, server, browser: await openBrowser(t) };
+}
+
+async function play(browser, server, name, options) {
+  const page = await browser.page(`http://${server.address}/`, options);
+  await until(page, isRunning);
+  await page.fill("#name", name);
+  await page.click("#join button");
+  await until(page, () => arena.match.me && document.body.classList.contains("playing"));
+  return page;
+}
+
+/** A Lua client in the same match; `over` is what it counts when the round is. */
+function luaPlayer(t, server) {
+  const env = { ...process.env, LUA_PATH: "lua/?.lua;lua/?/init.lua;;" };
+  const child = spawn("luajit", ["tests/browser/arena_player.lua", server.address], { cwd: ROOT, env });
+  t.after(() => child.kill());
+  const lines = createInterface({ input: child.stdout });
+  const next = (word) => new Promise((resolve, reject) => {
+    lines.on("line", (line) => line.startsWith(word + " ") && resolve(line.slice(word.length + 1)));
+    child.on("close", () => reject(new Error(`the Lua player ended before "${word}"`)));
+  });
+  child.stderr.pipe(process.stderr);
+  return { playing: next("playing"), over: next("over") };
+}
+
+function holdFire(page) {
+  return page.evaluate(() => {
+    const view = document.getElementById("view");
+    view.dispatchEvent(new MouseEvent("mousedown", { button: 0, bubbles: true }));
+  });
+}
+
+test("four pages and a Lua client in one match", async (t) => {
+  const { root, text, server, browser } = await start(t);
+  const pages = [];
+  for (const name of NAMES) pages.push(await play(browser, server, name, SMALL));
+  const lua = luaPlayer(t, server);
+  lua.over.catch(() => {}); // it is looked at later
+  await lua.playing;
+  for (const page of pages) {
+    await until(page, (names) => {
+      const there = arena.match.ranking().map(({ name }) => name);
+      return names.every((name) => there.includes(name)) && there.length === 10;
+    }, [...NAMES, "lua"]);
+    await page.evaluate(() => {
+      window.lost = 0;
+      arena.connection.game.on("disconnected", () => window.lost++);
+    });
+  }
+
+  await t.test("have new numbers as soon as they are saved", async () => {
+    await save(root, "game.lua", text.replace(/bullet_speed = \d+/, "bullet_speed = 1600"));
+    for (const page of pages) {
+      await until(page, () => arena.match.rules.bullet_speed === 1600);
+      await holdFire(page);
+      await until(page, () => [...arena.match.bullets.values()].some(({ speed }) => speed === 1600));
+    }
+  });
+
+  await t.test("go on when something broken is saved, and show it until it is mended", async () => {
+    await save(root, "arena/bots.lua", "return {");
+    for (const page of pages) {
+      await until(page, overlay);
+      assert.match(await page.evaluate(overlay), /arena\/bots\.lua:1/);
+    }
+    const time = await pages[0].evaluate(() => arena.match.me.path.at(-1)?.time ?? 0);
+    await until(pages[0], (before) => arena.match.me.path.at(-1)?.time > before, time);
+    await save(root, "arena/bots.lua", await readFile(path.join(ROOT, "examples/arena/arena/bots.lua"), "utf8"));
+    for (const page of pages) await until(page, () => !document.querySelector("perigee-error"));
+  });
+
+  await t.test("agree on the scores", async () => {
+    await pages[0].waitForFunction(() => arena.match.ranking()[0].score > 2, null, { timeout: 60_000 });
+    await save(root, "game.lua", text.replace("900\n", "1\n"));
+    for (const page of pages) await until(page, () => arena.match.round.over);
+    const counted = await pages[0].evaluate(scores);
+    for (const page of pages) assert.deepEqual(await page.evaluate(scores), counted);
+    assert.deepEqual(JSON.parse(await lua.over), counted);
+    assert.ok(Math.max(...Object.values(counted)) > 2, JSON.stringify(counted));
+    const shown = await pages[0].evaluate(() => [...document.querySelectorAll("#scores b")].map((b) => Number(b.textContent)));
+    assert.deepEqual(shown, Object.values(counted).sort((a, b) => b - a));
+  });
+
+  for (const page of pages) {
+    assert.deepEqual([await page.evaluate(() => window.lost), page.failures, page.lines], [0, [], []]);
+  }
+});
+
+test("a page, on a screen of any size", async (t) => {
+  const { server, browser } = await start(t);
+  for (const [width, height] of [[1280, 720], [390, 844], [844, 390]]) {
+    const page = await play(browser, server, "ann", { viewport: { width, height } });
+    const isInside = await page.evaluate(() => ["scores", "round", "corner"].every((id) => {
+      const { left, right, top, bottom } = document.getElementById(id).getBoundingClientRect();
+      return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+    }));
+    assert.ok(isInside, `${width} by ${height}`);
+    if (process.env.SCREENSHOTS) {
+      await page.screenshot({ path: path.join(process.env.SCREENSHOTS, `arena-${width}x${height}.png`) });
+    }
+    assert.deepEqual([page.failures, page.lines], [[], []]);
+    await page.close();
+  }
+});
+
+test("a player whose page is loaded anew plays on", async (t) => {
+  const { server, browser } = await start(t);
+  const page = await play(browser, server, "ann");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("<i>hello</i>");
+  await page.keyboard.press("Enter");
+  await until(page, () => document.getElementById("lines").textContent === "ann<i>hello</i>");
+  await page.reload();
+  await until(page, () => window.arena?.match.me?.name === "ann");
+  assert.ok(await page.evaluate(() => document.getElementById("join").hidden));
+  assert.deepEqual(page.failures, []);
+});

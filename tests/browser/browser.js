@@ -1,0 +1,62 @@
+// Chromium for the tests, with Playwright: scripts/check installs both. Where they are missing the
+// test program ends with SKIPPED, which CTest reports as such.
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { after } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const SKIPPED = 77;
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const PACKAGES = path.join(ROOT, "build/npm/tests/browser/package.json");
+const EXECUTABLES = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+function need() {
+  const executablePath = EXECUTABLES.find((file) => file && existsSync(file));
+  const modules = path.join(path.dirname(PACKAGES), "node_modules/playwright-core");
+  if (executablePath && existsSync(modules)) {
+    return { executablePath, chromium: createRequire(PACKAGES)("playwright-core").chromium };
+  }
+  const install = executablePath ? "scripts/npm tests/browser" : "scripts/setup check";
+  console.log(`skipped: no ${executablePath ? "playwright-core" : "chromium"}; ${install} installs it`);
+  process.exit(SKIPPED);
+}
+
+const { executablePath, chromium } = need();
+
+// Certificates of the tests' own servers nobody has signed.
+const args = ["--ignore-certificate-errors"];
+if (process.getuid?.() === 0) args.push("--no-sandbox");
+const browser = await chromium.launch({ executablePath, args });
+
+after(async () => {
+  const closing = browser.close();
+  // One that does not end is left behind, and does not hold up the test.
+  setTimeout(() => process.exit(), 5000).unref();
+  await closing;
+});
+
+/**
+ * Opens a page of its own, as on another machine; it goes with the test `t`. What it throws is kept
+ * in `page.failures`, what it logs in `page.lines`.
+ */
+export async function openPage(t, url, options) {
+  const context = await browser.newContext(options);
+  t.after(() => context.close());
+  const page = await context.newPage();
+  page.failures = [];
+  page.lines = [];
+  page.on("pageerror", (error) => page.failures.push(String(error)));
+  page.on("console", (message) => page.lines.push(message.text()));
+  await page.goto(url);
+  return page;
+}
+
+/** Waits until `fn`, in the page, gives something true. */
+export async function until(page, fn, argument) {
+  try {
+    return await page.waitForFunction(fn, argument, { timeout: 30_000 });
+  } catch (error) {
+    throw new Error(`${error.message}\nfailures: ${page.failures}\nconsole: ${page.lines.join("\n")}`);
+  }
+}
