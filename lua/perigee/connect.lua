@@ -98,6 +98,9 @@ function Session:_take(event)
     return self.screen:stop()
   end
   if event.type == "closing" then return end
+  if event.type == "disconnected" then self.lost = event end
+  if event.type == "resumed" then self.lost = nil end
+  if event.type == "lost" then self.lost, self.rooms, self.questions = nil, {}, {} end
   if event.type == "joined" then return self:enter(event.room) end
   if event.type == "left" and event.room then self:leave(event.room) end
   if event.type == "ask" then table.insert(self.questions, event) end
@@ -141,7 +144,7 @@ function Session:_run(chosen)
     line = self.screen:read_line()
   end
   if self.screen.is_interactive or self.exit_code then return end
-  while chosen.stay and self.client.connected and not self.exit_code do client.sleep(0.05) end
+  while chosen.stay and not self.client.reason and not self.exit_code do client.sleep(0.05) end
   self:_settle()
 end
 
@@ -166,7 +169,7 @@ end
 
 --- Ends the session; returns the exit code.
 function Session:_finish()
-  local ended = self.end_reason
+  local ended = self.end_reason or self.lost
   self.client:on("*", nil)
   self.client:close()
   self.screen:close()

@@ -9,6 +9,7 @@ enum {
   STEP_KB = 64,        // of allocation that one step of the collector makes up for
   SETTLE_US = 2000,    // that memory_settle may take
   CYCLES = 2,          // after which all is gone that was garbage at the start
+  GRACE = 4 << 20,     // bytes that a call may add where others have filled the heap
   WARN_PERCENT = 80,   // of the limit
   WARN_US = 60000000,  // between two warnings
   PAUSE_MAX = 200,     // percent of what was left by the last cycle at which the
@@ -19,7 +20,10 @@ enum {
 
 // What a call may add to a heap that is over its limit already through no fault of its
 // own. Where that is no garbage, but what the game keeps, only up to a quarter over.
-static size_t grace(size_t limit) { return limit / 64; }
+static size_t grace(size_t limit) {
+  size_t usual = limit / 64 > GRACE ? limit / 64 : GRACE;
+  return usual < limit / 8 ? usual : limit / 8;
+}
 
 static size_t hard_cap(const Host *host) {
   return host->budget.limits.memory * BUDGET_HARD_RATIO;

@@ -102,6 +102,7 @@ static void replace(Session *session, Peer *peer) {
 static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   session_count_address(session, peer->address, -1);
   memcpy(peer->address, newcomer->address, sizeof peer->address);
+  peer->transport = newcomer->transport;
   peer->conn = newcomer->conn;
   peer->packets_in += newcomer->packets_in;
   peer->bytes_in += newcomer->bytes_in;

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { folder, save } from "../../clients/js/test/files.js";
 import { startServer } from "../../clients/js/test/server.js";
-import { openBrowser, until } from "./browser.js";
+import { openPage, until } from "./browser.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NAMES = ["ann", "bob", "cid", "dan"];
@@ -30,11 +30,11 @@ async function start(t) {
   const text = (await readFile(path.join(root, "game.lua"), "utf8")).replace("local arena =", RULES + "local arena =");
   await save(root, "game.lua", text);
   const server = await startServer(t, { path: root, flags: ["--watch", "--text-port", "0", ...PATIENT] });
-  return { root, text, server, browser: await openBrowser(t) };
+  return { root, text, server };
 }
 
-async function play(browser, server, name, options) {
-  const page = await browser.page(`http://${server.address}/`, options);
+async function play(t, server, name, options) {
+  const page = await openPage(t, `http://${server.address}/`, options);
   await until(page, isRunning);
   await page.fill("#name", name);
   await page.click("#join button");
@@ -64,9 +64,9 @@ function holdFire(page) {
 }
 
 test("four pages and a Lua client in one match", async (t) => {
-  const { root, text, server, browser } = await start(t);
+  const { root, text, server } = await start(t);
   const pages = [];
-  for (const name of NAMES) pages.push(await play(browser, server, name, SMALL));
+  for (const name of NAMES) pages.push(await play(t, server, name, SMALL));
   const lua = luaPlayer(t, server);
   lua.over.catch(() => {}); // it is looked at later
   await lua.playing;
@@ -120,9 +120,9 @@ test("four pages and a Lua client in one match", async (t) => {
 });
 
 test("a page, on a screen of any size", async (t) => {
-  const { server, browser } = await start(t);
+  const { server } = await start(t);
   for (const [width, height] of [[1280, 720], [390, 844], [844, 390]]) {
-    const page = await play(browser, server, "ann", { viewport: { width, height } });
+    const page = await play(t, server, "ann", { viewport: { width, height } });
     const isInside = await page.evaluate(() => ["scores", "round", "corner"].every((id) => {
       const { left, right, top, bottom } = document.getElementById(id).getBoundingClientRect();
       return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
@@ -137,8 +137,8 @@ test("a page, on a screen of any size", async (t) => {
 });
 
 test("a player whose page is loaded anew plays on", async (t) => {
-  const { server, browser } = await start(t);
-  const page = await play(browser, server, "ann");
+  const { server } = await start(t);
+  const page = await play(t, server, "ann");
   await page.keyboard.press("Enter");
   await page.keyboard.type("<i>hello</i>");
   await page.keyboard.press("Enter");

@@ -31,7 +31,8 @@ const browser = await chromium.launch({ executablePath, args });
 
 after(async () => {
   const closing = browser.close();
-  // One that does not end is left behind, and does not hold up the test.
+  // Whatever is left over then does not hold up the end of the test.
+  process.once("beforeExit", () => process.exit());
   setTimeout(() => process.exit(), 5000).unref();
   await closing;
 });

@@ -177,7 +177,8 @@ describe("examples/arena", function()
     local perigee = start "arena"
     perigee:wait_out("^perigee: open (http://127%.0%.0%.1:" .. perigee.port .. "/)$")
     local browser = http.connect(perigee.port)
-    for path, kind in pairs { ["/"] = "text/html", ["/main.js"] = "text/javascript", ["/style.css"] = "text/css" } do
+    local kinds = { ["/"] = "text/html", ["/main.js"] = "text/javascript", ["/style.css"] = "text/css" }
+    for path, kind in pairs(kinds) do
       local answer = browser:get(path)
       assert.equal(200, answer.status)
       assert.equal(kind, answer.headers["content-type"]:match "^[^;]+")

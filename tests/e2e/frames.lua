@@ -21,6 +21,7 @@ end
 
 
 local function masked(payload, mask)
+  if mask == "\0\0\0\0" then return payload end
   local key, parts = { mask:byte(1, 4) }, {}
   for from = 1, #payload, 4096 do
     local bytes = { payload:byte(from, math.min(#payload, from + 4095)) }

@@ -252,3 +252,28 @@ describe("crowds of browsers", function()
     assert.equal(0, ann:list_rooms()[1].members)
   end)
 end)
+
+describe("a server out of file descriptors", function()
+  after_each(server.stop_all)
+
+  it("says so to browsers that are there, and serves them again later", function()
+    local perigee = server.start {
+      files = { ["game.lua"] = "return {}", ["public/a.txt"] = "a" },
+      open_files = 40,
+      flags = { handshake_timeout = 60 },
+    }
+    local client = HttpClient.connect(perigee.port)
+    assert.equal("a", client:get("/a.txt").body)
+    local crowd = {}
+    for i = 1, 60 do
+      crowd[i] = perigee:raw()
+    end
+    perigee:wait_log "out of file descriptors"
+    assert.equal(503, client:get("/a.txt").status)
+    assert.equal(200, client:get("/healthz").status)
+    for _, one in ipairs(crowd) do
+      one:close()
+    end
+    wait.for_true(function() return client:get("/a.txt").status == 200 end)
+  end)
+end)

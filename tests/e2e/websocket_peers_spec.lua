@@ -242,7 +242,8 @@ describe("a binary peer over a WebSocket", function()
       end
       return closing
     end, 30)
-    assert.equal("Protocol", closing.code)
+    assert.equal("IdleTimeout", closing.code)
+    assert.truthy(closing.text:find("not finished", 1, true))
     bob:fence()
   end)
 end)
@@ -324,5 +325,53 @@ describe("a text peer over a WebSocket", function()
     local ann = text(perigee)
     expect_line(ann, "! IdleTimeout: nothing came for too long")
     ann:expect_closed(4002)
+  end)
+end)
+
+describe("WebSockets that mean harm", function()
+  after_each(server.stop_all)
+
+  it("do not fill the server with answers to pings that they do not read", function()
+    local perigee = server.start { env = server.without_quarantine(), flags = { ping_interval = 60 } }
+    local ann = binary(perigee, "ann")
+    local rude = web_socket.raw(perigee.port, { recv_buffer = 4096 })
+    rude:stall()
+    local before = perigee:memory_kb()
+    local flood = frames.encode(frames.PING, ("x"):rep(125)):rep(2000)
+    for _ = 1, 60 do
+      rude:write(flood):wrote()
+      ann:fence()
+    end
+    assert.is_true(perigee:memory_kb() - before < 8192)
+    rude:resume_reading()
+    wait.for_true(function() return #rude.inbox > 100 end)
+  end)
+
+  it("do not fill the server with messages that they do not end", function()
+    local MIB = 1024 * 1024
+    local perigee = server.start { flags = { max_payload = 4 * MIB, ping_interval = 60, max_clients = 100 } }
+    local ann = binary(perigee, "ann")
+    local part = frames.encode(frames.BINARY, packet.header({ channel = 3000, type = 1 }, 4 * MIB)
+      .. ("x"):rep(4 * MIB - 100), { fin = false, mask = "\0\0\0\0" })
+    local crowd, refused = {}, nil
+    wait.for_true(function()
+      local client = binary(perigee, "crowd")
+      crowd[#crowd + 1] = client
+      client.tcp:write(part)
+      client:wrote()
+      for _, one in ipairs(crowd) do
+        if one.ended then refused = one end
+      end
+      assert.is_true(#crowd < 40)
+      return refused
+    end)
+    refused:expect("CLOSING", { code = "ServerFull" })
+    assert.equal(1013, refused.close_frame.code)
+    ann:fence()
+    for _, one in ipairs(crowd) do
+      one:close()
+    end
+    local bob = binary(perigee, "bob")
+    bob:fence()
   end)
 end)

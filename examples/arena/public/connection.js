@@ -78,8 +78,12 @@ export class Connection {
     this.room.send("chat", text)
   }
 
+  get isOpen() {
+    return this.game?.state === "open"
+  }
+
   input(value) {
-    if (this.game.state === "open") this.room.send("input", value, { reliable: false })
+    if (this.isOpen) this.room.send("input", value, { reliable: false })
   }
 
   get latency() {

@@ -222,6 +222,8 @@ function control(now) {
   const { me } = match
   if (!player.isPlaying || !me) return undefined
   const keys = controls.read(camera.toScreen(me.x, me.y))
+  // While nobody hears of it, nothing is done.
+  if (!connection.isOpen) Object.assign(keys, { x: 0, y: 0, fire: false, dash: false })
   if (!me.dead) act(keys, me, now)
   else keys.dash = false
   send(keys, now)

@@ -1,4 +1,6 @@
 local helper = require "spec.helper"
+local map = require "arena.map"
+local testing = require "perigee.testing"
 
 local function bots_of(server)
   local bots = {}
@@ -35,9 +37,7 @@ describe("bots", function()
   end)
 
   it("get around in the real arena and stay out of its walls", function()
-    local testing = require "perigee.testing"
     local server = testing.server { trace = false }
-    local map = dofile "arena/map.lua"
     server:client("ann"):join "arena:1"
     local farthest = {}
     for _ = 1, 60 do
@@ -68,7 +68,6 @@ describe("bots", function()
   end)
 
   it("do the same again with the same seed", function()
-    local testing = require "perigee.testing"
     local function play(seed)
       local server = testing.server { source = helper.source "rules.fill_to = 5", seed = seed }
       server:client("ann"):join "arena:1"

@@ -1,4 +1,5 @@
 local helper = require "spec.helper"
+local testing = require "perigee.testing"
 
 describe("saving while people play", function()
   local server, ann, bob
@@ -58,8 +59,7 @@ end)
 
 describe("the game as it is on the disk", function()
   it("has the first edit in game.lua, and it counts", function()
-    local testing = require "perigee.testing"
-    local file = assert(io.open "game.lua")
+    local file = assert(io.open(package.searchpath("game", package.path)))
     local text = file:read "*a"
     file:close()
     local changed, count = text:gsub("rules%.bullet_speed = %d+", "rules.bullet_speed = 1234")

@@ -85,6 +85,18 @@ local SHOW = {
   redirect = function(event)
     return "note", ("* the server says: go to %s:%d"):format(text.safe(event.host), event.port)
   end,
+  disconnected = function(event)
+    return "error", ("! the connection is lost: %s (%s)"):format(text.safe(event.message), event.code)
+  end,
+  reconnecting = function(event)
+    return "note", ("* trying again in %.1f s"):format(event.delay)
+  end,
+  resumed = function(event)
+    return "note", ("* back after %.1f s; nothing that is reliable was lost"):format(event.seconds)
+  end,
+  lost = function()
+    return "error", "! connected again, but as somebody new: the session is over, /join again"
+  end,
   closing = function(event)
     return "note", ("* the server closes: %s: %s"):format(event.code, text.safe(event.message))
   end,

@@ -126,7 +126,7 @@
 ---@field watch? boolean Whether a saved file reloads the game; off with --prod. Default: true.
 ---@field tls_cert? string PEM file of the certificate; with it and its key TLS is served on the same port. Default: none.
 ---@field tls_key? string PEM file of its key. Default: none.
----@field allowed_origins? string|string[] WebSocket origins besides the server's own. Default: none. No effect in this version.
+---@field allowed_origins? string|string[] WebSocket origins besides the server's own. Default: none.
 ---@field admin? string|false Address of the dashboard. Default: "127.0.0.1:7778". No effect in this version.
 ---@field log_level? "debug"|"info"|"warn"|"error"|"off" Least level that is logged. Default: "info".
 ---@field log_format? "text"|"json" Form of the log. Default: "text".
@@ -159,8 +159,11 @@
 ---@field dropped integer Messages for this peer that were dropped since the last call.
 ---@field queued integer Messages that wait for it.
 
---- What a session missed while it was suspended. Not used in this version.
+--- What a session missed while it was suspended.
 ---@class perigee.Gap
+---@field seconds number Since the line was found lost.
+---@field lost integer Messages of this room that were not reliable and went by meanwhile.
+---@field resent integer Reliable packets, of all rooms, that are sent again.
 
 --- What has happened, in the poll style.
 ---@class perigee.Event

@@ -1,41 +1,10 @@
 // Members whose line is lost: they stay in their rooms, miss what is unreliable, and
 // get the rest when they are back.
-#include "resume.h"
-#include "world.h"
-
-static int set_up_away(void **state) {
-  set_up(state);
-  World *world = *state;
-  world->session_limits.resume_timeout_ms = 30000;
-  session_set_limits(world->session, &world->session_limits);
-  return 0;
-}
-
-typedef struct Player {
-  Client client;
-  Ticket ticket;
-} Player;
-
-static Player play(World *world, const char *name) {
-  Player player;
-  player.client.conn = fake_open(world->net, FRAMING_PACKETS, "192.0.2.1");
-  say_hello(world->net, player.client.conn, name);
-  player.ticket = read_welcome(world->net, player.client.conn);
-  player.client.id = player.ticket.peer;
-  return player;
-}
+#include "away.h"
 
 static void cut(World *world, Player *player) {
   overlook(world, player->client);
   fake_end(world->net, player->client.conn, CODE_RESET);
-}
-
-// Up to the WELCOME.
-static void come_back(World *world, Player *player, uint32_t received) {
-  player->client.conn = fake_open(world->net, FRAMING_PACKETS, "192.0.2.1");
-  say_resume(world->net, player->client.conn, &player->ticket, received);
-  player->ticket = read_welcome(world->net, player->client.conn);
-  assert_true(player->ticket.is_resumed);
 }
 
 // A JOINED with so many others; returns the room.
@@ -353,8 +322,6 @@ static void a_crowd_that_waits_too_long_for_acks_ends(void **state) {
   assert_true(fake_is_closed(world->net, players[1].client.conn));
   assert_int_equal(session_stats(world->session).ended[CODE_SLOW_CONSUMER], 4);
 }
-
-#define AWAY(name) cmocka_unit_test_setup_teardown(name, set_up_away, tear_down)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -1,80 +1,6 @@
 // Sessions that outlive their connection: which ends keep them, tokens, counts, what is
 // sent again, and how long they wait.
-#include "resume.h"
-#include "session/internal.h"
-#include "world.h"
-
-static const Ticket NO_TICKET;
-
-static int set_up_resume(void **state) {
-  set_up(state);
-  World *world = *state;
-  world->limits.resume_timeout_ms = 30000;
-  limit(world);
-  return 0;
-}
-
-static ConnId enter(World *world, Ticket *ticket) {
-  ConnId conn = open_tcp(world);
-  say_hello(world->net, conn, "ann");
-  *ticket = read_welcome(world->net, conn);
-  return conn;
-}
-
-// Resumes and takes what has to come then, up to what is sent again.
-static ConnId come_back(World *world, Ticket *ticket, uint32_t received) {
-  ConnId conn = open_tcp(world);
-  Ticket old = *ticket;
-  say_resume(world->net, conn, ticket, received);
-  *ticket = read_welcome(world->net, conn);
-  assert_true(ticket->is_resumed);
-  assert_int_equal(ticket->peer, old.peer);
-  assert_memory_equal(ticket->session, old.session, UUID_SIZE);
-  assert_memory_not_equal(ticket->token, old.token, UUID_SIZE);
-  expect_ack(world->net, conn, ticket->received);
-  return conn;
-}
-
-// A token that begins no session again: a new one begins.
-static void expect_stranger(World *world, const Ticket *ticket) {
-  ConnId conn = open_tcp(world);
-  Buf hello = hello_of("eve", "");
-  memcpy(hello.data + 2 + 8 + 4 + 2, ticket->token, UUID_SIZE);
-  say(world->net, conn, control(CONTROL_HELLO), &hello);
-  Ticket got = read_welcome(world->net, conn);
-  assert_false(got.is_resumed);
-  assert_int_not_equal(got.peer, ticket->peer);
-  Buf nothing = empty();
-  say(world->net, conn, control(CONTROL_BYE), &nothing);
-}
-
-static void send_reliable(World *world, uint32_t peer, const char *text) {
-  Packet packet = {.channel = 5,
-                   .priority = PRIORITY_HIGH,
-                   .flags = PACKET_RELIABLE,
-                   .payload = (const uint8_t *)text,
-                   .length = (uint32_t)strlen(text)};
-  session_send(world->session, session_find(world->session, peer), &packet, NULL, 0, 7,
-               0);
-}
-
-static void expect_reliable(World *world, ConnId conn, const char *text) {
-  const Sent *sent = expect_packet(world->net, conn, 5, 0);
-  assert_int_equal(sent->packet.flags, PACKET_RELIABLE);
-  assert_int_equal(sent->packet.priority, PRIORITY_HIGH);
-  assert_int_equal(sent->priority, PRIORITY_NORMAL);
-  assert_int_equal(sent->key, 0);
-  assert_true(sent->flags & OUT_KEEP);
-  expect_data(sent, NULL, 0, text);
-}
-
-static void say_reliable(World *world, ConnId conn) {
-  Buf nothing = empty();
-  Packet packet = {.channel = 5, .flags = PACKET_RELIABLE};
-  say(world->net, conn, packet, &nothing);
-}
-
-static SessionStats stats(World *world) { return session_stats(world->session); }
+#include "resuming.h"
 
 // --- Which ends keep a session ---
 
@@ -398,105 +324,6 @@ static void who_is_about_to_end_is_not_resumed(void **state) {
   assert_int_equal(world->disconnects, 2);  // the stranger's BYE is the other
 }
 
-// --- Limits ---
-
-static void a_suspended_peer_keeps_its_place(void **state) {
-  World *world = *state;
-  world->limits.max_clients = 2;
-  limit(world);
-  Ticket ticket, other;
-  fake_end(world->net, enter(world, &ticket), CODE_RESET);
-  enter(world, &other);
-  ConnId conn = open_tcp(world);
-  say_hello(world->net, conn, "cat");
-  expect_code(world->net, conn, CONTROL_REJECTED, CODE_SERVER_FULL);
-  come_back(world, &ticket, 0);
-}
-
-static void an_address_may_come_back_to_its_place(void **state) {
-  World *world = *state;
-  world->limits.max_clients_per_address = 1;
-  limit(world);
-  Ticket ticket;
-  ConnId old = enter(world, &ticket);
-  ConnId conn = open_tcp(world);
-  say_hello(world->net, conn, "two");
-  expect_code(world->net, conn, CONTROL_REJECTED, CODE_SERVER_FULL);
-  conn = come_back(world, &ticket, 0);  // while the old one stands
-  skip_all(world->net, old);
-  fake_end(world->net, conn, CODE_RESET);
-  conn = open_tcp(world);
-  say_hello(world->net, conn, "two");  // a suspended one counts
-  expect_code(world->net, conn, CONTROL_REJECTED, CODE_SERVER_FULL);
-  conn = come_back(world, &ticket, 0);
-  Buf nothing = empty();
-  say(world->net, conn, control(CONTROL_BYE), &nothing);
-  enter(world, &ticket);
-}
-
-static void it_may_come_from_another_address(void **state) {
-  World *world = *state;
-  Ticket ticket;
-  fake_end(world->net, enter(world, &ticket), CODE_RESET);
-  ConnId conn = fake_open(world->net, FRAMING_PACKETS, "198.51.100.7");
-  say_resume(world->net, conn, &ticket, 0);
-  assert_true(read_welcome(world->net, conn).is_resumed);
-  assert_string_equal(peer_of(world)->address, "198.51.100.7");
-  assert_string_equal(peer_of(world)->name, "ann");
-  assert_int_equal(session_count_address(world->session, "192.0.2.1", 0), 0);
-  assert_int_equal(session_count_address(world->session, "198.51.100.7", 0), 1);
-}
-
-static void the_rate_limit_holds_for_what_is_sent_again(void **state) {
-  World *world = *state;
-  world->limits.rate_limit = 5;
-  limit(world);
-  Ticket ticket;
-  fake_end(world->net, enter(world, &ticket), CODE_RESET);
-  fake_advance(world->net, 10000);
-  ConnId conn = come_back(world, &ticket, 0);
-  for (int i = 0; i < 10; i++) say_reliable(world, conn);
-  assert_int_equal(world->disconnects, 0);
-  say_reliable(world, conn);
-  expect_code(world->net, conn, CONTROL_CLOSING, CODE_RATE_LIMITED);
-}
-
-static void a_storm_of_resumes(void **state) {
-  World *world = *state;
-  Ticket ticket;
-  ConnId conn = enter(world, &ticket);
-  for (int i = 0; i < 500; i++) {
-    send_reliable(world, ticket.peer, "x");
-    conn = come_back(world, &ticket, (uint32_t)i);
-    expect_packet(world->net, conn, 5, 0);
-    expect_nothing(world->net, conn);
-  }
-  assert_int_equal(session_count(world->session), 1);
-  assert_int_equal(stats(world).ended[CODE_REPLACED], 500);
-  assert_int_equal(session_count_address(world->session, "192.0.2.1", 0), 1);
-}
-
-static void ten_thousand_wait(void **state) {
-  World *world = *state;
-  enum { COUNT = 10000 };
-  world->limits.max_clients = COUNT;
-  limit(world);
-  Ticket *tickets = mem_alloc(COUNT * sizeof *tickets);
-  for (int i = 0; i < COUNT; i++) {
-    fake_end(world->net, enter(world, &tickets[i]), CODE_RESET);
-    send_reliable(world, tickets[i].peer, "waiting");
-  }
-  assert_int_equal(stats(world).waiting, COUNT);
-  for (int i = 0; i < COUNT; i += 10)
-    expect_packet(world->net, come_back(world, &tickets[i], 0), 5, 0);
-  fake_advance(world->net, 30000);
-  assert_int_equal(world->disconnects, COUNT - COUNT / 10);
-  assert_int_equal(stats(world).waiting, COUNT / 10);  // unanswered PINGs since
-  mem_free(tickets);
-}
-
-#define RESUME(name) cmocka_unit_test_setup_teardown(name, set_up_resume, tear_down)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       RESUME(a_lost_line_suspends_and_a_token_resumes),
@@ -520,12 +347,6 @@ int main(void) {
       RESUME(absurd_counts_are_refused),
       RESUME(a_full_window_ends_in_slow_consumer),
       RESUME(who_is_about_to_end_is_not_resumed),
-      RESUME(a_suspended_peer_keeps_its_place),
-      RESUME(an_address_may_come_back_to_its_place),
-      RESUME(it_may_come_from_another_address),
-      RESUME(the_rate_limit_holds_for_what_is_sent_again),
-      RESUME(a_storm_of_resumes),
-      RESUME(ten_thousand_wait),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,8 +37,12 @@ local SOURCE = [[
       local state = peer.state
       while state.flow and state.down < 200 and state.down - state.seen < 60 do
         state.down = state.down + 1
-        if state.down %% 3 == 0 then perigee.rooms.get("hall"):broadcast("down", state.down, { reliable = true })
-        else peer:send("down", state.down, { reliable = true, priority = "high" }) end
+        local options = { reliable = true, priority = "high" }
+        if state.down %% 3 == 0 then
+          perigee.rooms.get("hall"):broadcast("down", state.down, options)
+        else
+          peer:send("down", state.down, options)
+        end
         if state.down %% 7 == 0 then break end
       end
     end
