@@ -32,7 +32,6 @@ const browser = await chromium.launch({ executablePath, args });
 after(async () => {
   const closing = browser.close();
   // Whatever is left over then does not hold up the end of the test.
-  process.once("beforeExit", () => process.exit());
   setTimeout(() => process.exit(), 5000).unref();
   await closing;
 });

@@ -29,8 +29,23 @@ typedef struct World {
   uint32_t last_tag, lines, packets;
   uint32_t answer_bytes;  // that every packet is answered with
   bool is_refusing;       // closes what comes
+  int visitors;           // that have entered and not left
+  const char *refusal;    // what a visitor is refused with; NULL: not at all
   char last_line[64];
 } World;
+
+static inline const char *on_enter(void *data, const char *address) {
+  World *world = data;
+  assert_string_equal(address, "127.0.0.1");
+  world->visitors++;
+  return world->refusal;
+}
+
+static inline void on_leave(void *data, const char *address) {
+  World *world = data;
+  assert_string_equal(address, "127.0.0.1");
+  world->visitors--;
+}
 
 static inline void *on_open(void *data, ConnId conn, const ConnInfo *info) {
   World *world = data;
@@ -97,7 +112,9 @@ static inline bool on_turn(void *data, uint64_t now_ms) {
 static inline void turn(World *world) { uv_run(net_loop(world->net), UV_RUN_NOWAIT); }
 
 static inline void world_open(World *world, NetLimits limits, Framing framing) {
-  static const NetEvents events = {.open = on_open,
+  static const NetEvents events = {.enter = on_enter,
+                                   .leave = on_leave,
+                                   .open = on_open,
                                    .packet = on_packet,
                                    .line = on_line,
                                    .fault = on_fault,

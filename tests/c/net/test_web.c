@@ -1,0 +1,215 @@
+// Visitors: how long they may take, and what is left of them.
+#define _GNU_SOURCE  // mkdtemp
+#include "net/web.h"
+
+#include <errno.h>
+
+#include "net/web_internal.h"
+#include "socket_world.h"
+
+static const char HEALTH[] = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+static const char UPGRADE[] =
+    "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
+enum { HANDSHAKE_MS = 5000, BIG_FILE = 32 << 20 };
+
+static void open_world(World *world) {
+  NetLimits limits = DEFAULTS;
+  limits.handshake_timeout_ms = HANDSHAKE_MS;
+  world_open(world, limits, FRAMING_SNIFF);
+}
+
+static int come(World *world) {
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_port = htons(world->port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+  int before = world->visitors;
+  while (world->visitors == before) turn(world);
+  return fd;
+}
+
+static void say(int fd, const char *text) {
+  assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+// Turns the loop until something comes; returns what recv does, and what came with a NUL
+// behind it.
+static ssize_t hear(World *world, int fd, char *bytes, size_t size) {
+  for (int i = 0; i < 2000; i++) {
+    turn(world);
+    ssize_t got = recv(fd, bytes, size - 1, MSG_DONTWAIT);
+    if (got >= 0) bytes[got] = '\0';
+    if (got >= 0 || errno != EAGAIN) return got;
+    poll(NULL, 0, 1);
+  }
+  fail_msg("nothing comes");
+  return -1;
+}
+
+static void expect_start(World *world, int fd, const char *start) {
+  char bytes[4096];
+  assert_true(hear(world, fd, bytes, sizeof bytes) > 0);
+  assert_memory_equal(bytes, start, strlen(start));
+}
+
+static void expect_silence(World *world, int fd) {
+  char byte;
+  for (int i = 0; i < 10; i++) turn(world);
+  assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
+}
+
+// As if `ms` had passed.
+static void run_timers(World *world, uint64_t ms) {
+  timers_run(net_timers(world->net), net_now_ms(world->net) + ms);
+  turn(world);
+}
+
+static const Conn *first_conn(const World *world) {
+  uint32_t cursor = 0;
+  return slots_next(&world->net->conns, &cursor);
+}
+
+static void next_request_has_a_while_to_begin(void **state) {
+  (void)state;
+  World world;
+  open_world(&world);
+  int fd = come(&world);
+  say(fd, HEALTH);
+  expect_start(&world, fd, "HTTP/1.1 200 OK\r\n");
+  run_timers(&world, WEB_KEEP_ALIVE_MS - 100);
+  expect_silence(&world, fd);
+  run_timers(&world, WEB_KEEP_ALIVE_MS + 100);
+  char byte[2];
+  assert_int_equal(hear(&world, fd, byte, sizeof byte), 0);
+  assert_int_equal(world.visitors, 0);
+  close(fd);
+  world_close(&world);
+}
+
+static void request_has_the_time_of_a_handshake(void **state) {
+  (void)state;
+  World world;
+  open_world(&world);
+  int fd = come(&world);
+  say(fd, "GET / HT");
+  expect_silence(&world, fd);
+  run_timers(&world, HANDSHAKE_MS - 500);
+  expect_silence(&world, fd);
+  run_timers(&world, HANDSHAKE_MS + 100);
+  expect_start(&world, fd, "HTTP/1.1 408 Request Timeout\r\n");
+  assert_int_equal(world.visitors, 0);
+  close(fd);
+  world_close(&world);
+}
+
+static void silent_visitor_becomes_known(void **state) {
+  (void)state;
+  World world;
+  open_world(&world);
+  int fd = come(&world);
+  run_timers(&world, HANDSHAKE_MS - 500);
+  assert_int_equal(world.count, 0);
+  run_timers(&world, HANDSHAKE_MS + 100);
+  assert_int_equal(world.count, 1);
+  assert_int_equal(world.visitors, 0);
+  world.sockets[0] = fd;
+  world_close(&world);
+}
+
+static void refused_visitor_is_told_in_his_language(void **state) {
+  (void)state;
+  World world;
+  open_world(&world);
+  world.refusal = "there are too many";
+  int browser = come(&world), client = come(&world);
+  say(browser, HEALTH);
+  expect_start(&world, browser, "HTTP/1.1 503 Service Unavailable\r\n");
+  world.is_refusing = true;
+  run_timers(&world, WEB_REFUSE_WAIT_MS + 100);
+  char byte[2];
+  assert_int_equal(hear(&world, client, byte, sizeof byte), 0);
+  assert_int_equal(world.visitors, 2);  // who is refused does not leave
+  close(browser);
+  close(client);
+  world_close(&world);
+}
+
+// A file that is larger than all that the system takes.
+static char *make_folder(void) {
+  static char folder[] = "/tmp/perigee-web-XXXXXX";
+  strcpy(folder + sizeof folder - 7, "XXXXXX");
+  assert_non_null(mkdtemp(folder));
+  char path[64];
+  snprintf(path, sizeof path, "%s/big", folder);
+  FILE *file = fopen(path, "w");
+  assert_int_equal(ftruncate(fileno(file), BIG_FILE), 0);
+  fclose(file);
+  return folder;
+}
+
+static void remove_folder(const char *folder) {
+  char path[64];
+  snprintf(path, sizeof path, "%s/big", folder);
+  unlink(path);
+  rmdir(folder);
+}
+
+static void answer_that_nobody_takes_is_given_up(void **state) {
+  (void)state;
+  World world;
+  open_world(&world);
+  char *folder = make_folder();
+  net_set_web(world.net, &(WebOptions){.folder = folder});
+  int fd = come(&world);
+  say(fd, "GET /big HTTP/1.1\r\nHost: a\r\n\r\n");
+  while (!first_conn(&world) || !first_conn(&world)->backlog) turn(&world);
+  for (int i = 0; i < 100; i++) turn(&world);
+  // What waits is a piece of the file, whatever its size.
+  assert_true(first_conn(&world)->backlog->writing.size <= WEB_CHUNK_BYTES);
+  run_timers(&world, WEB_STALL_MS - 1000);
+  assert_non_null(first_conn(&world));
+  run_timers(&world, WEB_STALL_MS + 100);
+  assert_null(first_conn(&world));
+  assert_int_equal(world.visitors, 0);
+  close(fd);
+  world_close(&world);
+  remove_folder(folder);
+}
+
+static void websocket_at_rest_keeps_nothing(void **state) {
+  (void)state;
+  World world;
+  open_world(&world);
+  int fd = come(&world);
+  say(fd, UPGRADE);
+  expect_start(&world, fd, "HTTP/1.1 101 Switching Protocols\r\n");
+  // A packet without a payload in two fragments, the mask zero.
+  static const uint8_t first[] = {2, 0x86, 0, 0, 0, 0, 0, 0, 11, 0, 2, 0};
+  static const uint8_t second[] = {0x80, 0x86, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  assert_int_equal(send(fd, first, sizeof first, 0), sizeof first);
+  while (!socket_is_unfinished(first_conn(&world))) turn(&world);
+  assert_int_equal(world.packets, 0);
+  assert_int_equal(send(fd, second, sizeof second, 0), sizeof second);
+  while (world.packets == 0) turn(&world);
+  assert_false(socket_is_unfinished(first_conn(&world)));
+  assert_null(first_conn(&world)->in.data);
+  assert_null(first_conn(&world)->visitor);
+  assert_int_equal(world.visitors, 0);
+  world.sockets[0] = fd;
+  world_close(&world);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(next_request_has_a_while_to_begin),
+      cmocka_unit_test(request_has_the_time_of_a_handshake),
+      cmocka_unit_test(silent_visitor_becomes_known),
+      cmocka_unit_test(refused_visitor_is_told_in_his_language),
+      cmocka_unit_test(answer_that_nobody_takes_is_given_up),
+      cmocka_unit_test(websocket_at_rest_keeps_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
