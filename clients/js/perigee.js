@@ -564,7 +564,7 @@ class Room extends Emitter {
   async leave(options = {}) {
     if (!this.joined) throw new PerigeeError(Code.NotInRoom, `not in room "${this.name}"`);
     this._isAsked = false;
-    await this.game._request({ type: LEAVE }, [u32(this.id)], LEFT, options);
+    await this.game._request({ type: LEAVE }, [u32(this.id)], LEFT, { ...options, room: this });
   }
 
   _add(id, name) {
@@ -1019,7 +1019,13 @@ class Game extends Emitter {
   _forgetRooms() {
     const { unconfirmed } = this._connection;
     const reason = { code: Code.NotInRoom, codeName: "NotInRoom" };
-    for (const room of unconfirmed) if (room.joined) this._leave(room, reason, true);
+    for (const room of unconfirmed) {
+      if (!room.joined) continue;
+      // The answer to LEAVE does not come again.
+      const request = [...this._requests.values()].find((one) => one.wanted === LEFT && one.room === room);
+      this._leave(room, request ? { code: 0, codeName: "ConnectionClosed" } : reason, !request);
+      if (request) this._settle(request.ref).resolve();
+    }
     unconfirmed.clear();
   }
 

@@ -114,13 +114,14 @@ void file_drop(FileJob *job) {
 
 // What makes a version of a file another one: where it is, its size and when it was
 // written.
-static void read_version(const struct stat *info, HttpVersion *version) {
+static HttpVersion version_of(const struct stat *info) {
+  HttpVersion version = {.changed_s = info->st_mtim.tv_sec};
   unsigned long long changed_ns =
       (unsigned long long)info->st_mtim.tv_sec * 1000000000 +
       (unsigned long long)info->st_mtim.tv_nsec;
-  snprintf(version->tag, sizeof version->tag, "\"%llx-%llx-%llx\"", changed_ns,
+  snprintf(version.tag, sizeof version.tag, "\"%llx-%llx-%llx\"", changed_ns,
            (unsigned long long)info->st_size, (unsigned long long)info->st_ino);
-  version->changed_s = info->st_mtim.tv_sec;
+  return version;
 }
 
 static void refuse_file(FileJob *job, const HttpRequest *request) {
@@ -165,8 +166,7 @@ static int decide(const FileJob *job, const HttpRequest *request, Answer *answer
 }
 
 static void begin_answer(FileJob *job, const HttpRequest *request) {
-  HttpVersion version;
-  read_version(&job->info, &version);
+  HttpVersion version = version_of(&job->info);
   Answer answer = {.version = &version,
                    .type = http_type(job->is_folder ? job->index_path : job->path)};
   answer.status = decide(job, request, &answer);

@@ -41,6 +41,7 @@ static int find_end(const uint8_t *bytes, size_t size) {
 // --- The parser ---
 
 typedef struct Parse {
+  http_parser parser;
   HttpRequest *request;
   int status;  // that refuses it
 } Parse;
@@ -99,20 +100,18 @@ static int refusal(const char *bytes, size_t size, enum http_errno problem) {
   return problem == HPE_INVALID_METHOD && is_method ? -405 : -400;
 }
 
-static int parse_head(const char *bytes, size_t size, HttpRequest *request,
-                      http_parser *parser) {
+static int parse_head(Parse *parse, const char *bytes, size_t size) {
   http_parser_settings settings;
   http_parser_settings_init(&settings);
   settings.on_url = on_url;
   settings.on_header_field = on_field;
   settings.on_header_value = on_value;
   settings.on_headers_complete = on_head;
-  Parse parse = {.request = request};
-  http_parser_init(parser, HTTP_REQUEST);
-  parser->data = &parse;
-  http_parser_execute(parser, &settings, bytes, size);
-  enum http_errno problem = HTTP_PARSER_ERRNO(parser);
-  if (parse.status) return parse.status;
+  http_parser_init(&parse->parser, HTTP_REQUEST);
+  parse->parser.data = parse;
+  http_parser_execute(&parse->parser, &settings, bytes, size);
+  enum http_errno problem = HTTP_PARSER_ERRNO(&parse->parser);
+  if (parse->status) return parse->status;
   return problem == HPE_OK ? 0 : refusal(bytes, size, problem);
 }
 
@@ -212,14 +211,15 @@ static bool has_body(const HttpRequest *request) {
 int http_read_request(const char *bytes, size_t size, HttpRequest *request) {
   int end = find_end((const uint8_t *)bytes, size);
   if (end <= 0) return end;
-  http_parser parser;
   *request = (HttpRequest){.target = {"", 0}};
-  int refused = parse_head(bytes, (size_t)end, request, &parser);
+  Parse parse = {.request = request};
+  int refused = parse_head(&parse, bytes, (size_t)end);
   if (refused) return refused;
-  bool is_known = parser.http_major == 1 && parser.http_minor <= 1;
-  if (!is_known || !is_plain_line(bytes, request, &parser)) return -400;
-  request->is_old = parser.http_minor == 0;
-  request->method = method_of(&parser);
+  const http_parser *parser = &parse.parser;
+  bool is_known = parser->http_major == 1 && parser->http_minor <= 1;
+  if (!is_known || !is_plain_line(bytes, request, parser)) return -400;
+  request->is_old = parser->http_minor == 0;
+  request->method = method_of(parser);
   request->has_body = has_body(request);
   if (is_ambiguous(request)) return -400;
   if (request->target.size > HTTP_TARGET_MAX) return -414;

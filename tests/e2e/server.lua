@@ -188,6 +188,16 @@ function Server:memory_kb()
 end
 
 
+--- How many file descriptors the server has open.
+---@return integer
+function Server:open_files()
+  local pipe = assert(io.popen(("ls /proc/%d/fd | wc -l"):format(self.pid)))
+  local count = tonumber(pipe:read "*a")
+  pipe:close()
+  return count
+end
+
+
 --- Processor time used so far, in seconds.
 ---@return number
 function Server:cpu_seconds()

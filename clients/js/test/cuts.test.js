@@ -7,7 +7,7 @@ import { within } from "./fake_server.js";
 import { save } from "./files.js";
 import { randomFrom, startProxy } from "./proxy.js";
 import { startServer } from "./server.js";
-import { transports } from "./transports.js";
+import { flags, transports } from "./transports.js";
 
 const CUTS = Number(process.env.CUTS ?? 20);
 const MESSAGES = Number(process.env.MESSAGES ?? 2000);
@@ -49,7 +49,7 @@ async function pace(game) {
 
 for (const transport of transports) {
   test(`${CUTS} cuts over ${transport.name}`, async (t) => {
-    const server = await startServer(t, { game: GAME, flags: ["--watch"] });
+    const server = await startServer(t, { game: GAME, flags: ["--watch", ...flags] });
     const random = randomFrom(SEED);
     let isOver = false;
     // Now and then so soon that WELCOME itself is lost.

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { connect, Code } from "../perigee.js";
 import { within } from "./fake_server.js";
 import { startServer } from "./server.js";
-import { transports } from "./transports.js";
+import { flags, transports } from "./transports.js";
 
 const GAME = `
   local perigee = require "perigee"
@@ -38,7 +38,7 @@ const GAME = `
 
 for (const transport of transports) {
   test("over " + transport.name, async (t) => {
-    const server = await startServer(t, { game: GAME });
+    const server = await startServer(t, { game: GAME, flags });
     const open = async (t, name, options) => {
       const game = await connect(...transport.to(server, { name, ...options }));
       t.after(() => game.close());

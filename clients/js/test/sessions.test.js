@@ -135,6 +135,22 @@ test("rooms are brought up to date by a resume", async (t) => {
   assert.equal(room.joined, true);
 });
 
+test("a room that was being left when the line was cut is left", async (t) => {
+  const { server, peer, game, room, names } = await openRoom(t);
+  const leaving = room.leave();
+  await peer.expect(3);
+  peer.cut();
+  const again = await server.peer();
+  const resumed = game.next("resumed");
+  await again.welcome({ token: 4, resumed: 1, received: 2 });
+  await resumed;
+  assert.equal(room.joined, true);
+  again.send(ack(2));
+  await within(leaving);
+  assert.equal((await room.left).codeName, "ConnectionClosed");
+  assert.deepEqual(names(), ["disconnected", "resumed"]);
+});
+
 test("a lost session begins anew, in the rooms that were joined", async (t) => {
   const { server, peer, game, room, names } = await openRoom(t);
   peer.send(joined(6, "put into", 7));

@@ -1,8 +1,16 @@
 // The ways to the server that every story is told on.
 import { WebSocket } from "./websocket.js";
 
+/** For certificates that nobody has signed. */
+const UNSIGNED = { rejectUnauthorized: false };
+
+/** For the server, which serves all of them on one port. */
+export const flags = ["--tls-dev"];
+
 /** `to(server, options)` gives the arguments of connect. */
 export const transports = [
   { name: "native packets", to: (server, options) => [server.address, options] },
   { name: "WebSocket", to: (server, options) => [`ws://${server.address}`, { ...options, WebSocket }] },
+  { name: "native packets and TLS", to: (server, options) => [`tls://${server.address}`, { ...options, tls: UNSIGNED }] },
+  { name: "WebSocket and TLS", to: (server, options) => [`wss://${server.address}`, { ...options, WebSocket }] },
 ];
