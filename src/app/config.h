@@ -69,9 +69,9 @@ typedef enum ConfigChange {
   X(KEY_BATCH_HZ, batch_hz, WHOLE, "60", 0, 1000, LIVE,                               \
     "output frames a second; 0: one at the end of every loop turn", "")               \
   X(KEY_TICK_RATE, tick_rate, NUMBER, "20", 0.01, 1000, LIVE, "on_tick a second", "") \
-  X(KEY_HANDLER_BUDGET, handler_budget, SECONDS, "0.05", 0.001, 60, LIVE,            \
+  X(KEY_HANDLER_BUDGET, handler_budget, SECONDS, "0.05", 0.001, 60, LIVE,             \
     "time that one handler call may take", "")                                        \
-  X(KEY_MEMORY_LIMIT, memory_limit, BYTES, "256 MiB", 8 << 20, 1ull << 36, LIVE,     \
+  X(KEY_MEMORY_LIMIT, memory_limit, BYTES, "256 MiB", 8 << 20, 1ull << 36, LIVE,      \
     "size of the Lua heap", "")                                                       \
   X(KEY_ROLLBACK_ERRORS, rollback_errors, WHOLE, "10", 0, 1000000, LIVE,              \
     "errors in the 5 s after a reload that bring the old version back; 0: off", "")   \
@@ -79,7 +79,7 @@ typedef enum ConfigChange {
     "reload when a file of the game changes; off with --prod", "")                    \
   X(KEY_TLS_CERT, tls_cert, TEXT, "", 0, 0, LIVE, "PEM file of the certificate", "")  \
   X(KEY_TLS_KEY, tls_key, TEXT, "", 0, 0, LIVE, "PEM file of its key", "")            \
-  X(KEY_ALLOWED_ORIGINS, allowed_origins, TEXTS, "", 0, 0, LIVE,                     \
+  X(KEY_ALLOWED_ORIGINS, allowed_origins, TEXTS, "", 0, 0, LIVE,                      \
     "WebSocket origins besides the server's own", "")                                 \
   X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, NEVER,                         \
     "address of the dashboard", "")                                                   \

@@ -69,10 +69,9 @@ static void keep_rest(const Writer *writer, size_t written) {
 static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
   Conn *conn = writer->conn;
-  int written =
-      conn->socket
-          ? socket_try_write(conn, writer->bufs, writer->count, writer->total)
-          : conn->transport->try_write(conn, writer->bufs + 1, writer->count);
+  int written = conn->socket
+                    ? socket_try_write(conn, writer->bufs, writer->count, writer->total)
+                    : conn->transport->try_write(conn, writer->bufs + 1, writer->count);
   if (written < 0 && written != UV_EAGAIN)
     conn_end(conn, written);
   else if (written < 0)

@@ -25,7 +25,7 @@ typedef struct Tls Tls;
 typedef struct TlsServer TlsServer;
 
 enum {
-  TLS_FIRST_BYTE = 0x16,  // of a record of its handshake
+  TLS_FIRST_BYTE = 0x16,         // of a record of its handshake
   READ_BUFFER_BYTES = 64 << 10,  // shared by all connections of a loop
   // Handed to a transport's `write` at a time; what is handed over cannot be dropped
   // any more.
@@ -165,10 +165,10 @@ struct Conn {
   Source direct;
   GroupRef *groups;
   uint16_t group_count, group_capacity;
-  uint8_t state;    // ConnState
-  uint8_t framing;  // Framing
-  uint8_t protocol; // Protocol
-  bool is_known;    // to the layer above
+  uint8_t state;     // ConnState
+  uint8_t framing;   // Framing
+  uint8_t protocol;  // Protocol
+  bool is_known;     // to the layer above
   bool is_held;
   bool is_ended;     // in net->ended
   bool is_paused;    // it has had its share of this turn

@@ -39,16 +39,16 @@ enum {
 };
 
 typedef struct NetLimits {
-  uint32_t max_payload;       // bytes of one packet's payload or of one line
-  uint32_t channel_capacity;  // messages that may wait for one connection
-  Overflow overflow;          // what happens past the capacity
-  uint32_t batch_hz;          // frames a second; 0: a frame is a loop turn
+  uint32_t max_payload;           // bytes of one packet's payload or of one line
+  uint32_t channel_capacity;      // messages that may wait for one connection
+  Overflow overflow;              // what happens past the capacity
+  uint32_t batch_hz;              // frames a second; 0: a frame is a loop turn
   uint32_t handshake_timeout_ms;  // for the head of an HTTP request; 0: none
 } NetLimits;
 
 typedef struct ConnInfo {
   Framing framing;
-  const char *transport;       // "tcp", "ws", "text"; static
+  const char *transport;  // "tcp", "ws", "text"; static
   bool is_tls;
   uint64_t since_ms;           // when it was accepted, or began to ask for a WebSocket
   char address[ADDRESS_SIZE];  // of the peer, without port

@@ -214,6 +214,5 @@ void script_drain(Script *script) {
       account_end(&script->host);
     }
   }
-  if (script->has_host)
-    memory_settle(&script->host, script->host.budget.now_us);
+  if (script->has_host) memory_settle(&script->host, script->host.budget.now_us);
 }
