@@ -29,12 +29,7 @@ const args = ["--ignore-certificate-errors"];
 if (process.getuid?.() === 0) args.push("--no-sandbox");
 const browser = await chromium.launch({ executablePath, args });
 
-after(async () => {
-  const closing = browser.close();
-  // Whatever is left over then does not hold up the end of the test.
-  setTimeout(() => process.exit(), 5000).unref();
-  await closing;
-});
+after(() => browser.close());
 
 /**
  * Opens a page of its own, as on another machine; it goes with the test `t`. What it throws is kept

@@ -26,7 +26,8 @@ export async function startProxy(t, port) {
     function cut(isAbrupt) {
       open.delete(cut);
       for (const socket of [client, upstream]) {
-        if (isAbrupt && socket === client) socket.resetAndDestroy();
+        // Node never ends a process with a socket that was reset while it was being ended.
+        if (isAbrupt && socket === client && !client.writableEnded) socket.resetAndDestroy();
         else socket.destroy();
       }
     }
