@@ -2,7 +2,6 @@
 #include "script/trace.h"
 
 #include <lauxlib.h>
-#include <string.h>
 
 enum {
   DEPTH_PLAIN = 200,  // up to here Lua's own is quick enough
@@ -33,19 +32,14 @@ static int depth_of(lua_State *of) {
   return low + 1;
 }
 
+// Only what the function itself says: for the line where it is, and its name, LuaJIT reads
+// the frames beside, and below many error handlers it has been seen to read beyond them.
 static void add_level(luaL_Buffer *text, lua_State *L, lua_State *of, int level) {
   lua_Debug at;
   if (!lua_getstack(of, level, &at)) return;
-  lua_getinfo(of, "Snl", &at);
-  if (at.currentline > 0)
-    lua_pushfstring(L, "\n\t%s:%d: in function ", at.short_src, at.currentline);
-  else
-    lua_pushfstring(L, "\n\t%s: in function ", at.short_src);
-  luaL_addvalue(text);
-  if (at.name != NULL && at.name[0] != '\0')
-    lua_pushfstring(L, "'%s'", at.name);
-  else
-    lua_pushfstring(L, "<%s:%d>", at.short_src, at.linedefined);
+  lua_getinfo(of, "S", &at);
+  lua_pushfstring(L, "\n\t%s: in function <%s:%d>", at.short_src, at.short_src,
+                  at.linedefined);
   luaL_addvalue(text);
 }
 
