@@ -10,12 +10,12 @@ local link = require "perigee.testing.link"
 local random = require "perigee.testing.random"
 local report = require "perigee.testing.report"
 local server_end = require "perigee.testing.server_end"
+local server_log = require "perigee.testing.server_log"
 local sim = require "perigee.sim"
 local text_client = require "perigee.testing.text_client"
 local traces = require "perigee.testing.trace"
 
 local HUGE = math.huge
-local LOG_SECONDS = 5 -- that expect_error and expect_log wait
 local RUN_SECONDS = 24 * 60 * 60 -- that tasks may take
 local STOP_SECONDS = 2 -- in which everybody has been told
 local NAMES = { "ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "leo" }
@@ -36,6 +36,7 @@ local OPTIONS = {
 ---@field logs perigee.testing.LogEntry[]
 local Server = {}
 Server.__index = Server
+server_log(Server)
 
 local servers = {}
 
@@ -374,89 +375,6 @@ end
 function Server:trace()
   if not self._trace then failure.misuse "this server was made with trace = false" end
   return self._trace:text()
-end
-
-
--- The log ---------------------------------------------------------------------------------------
-
---- The errors in the log.
----@return perigee.testing.LogEntry[]
-function Server:errors()
-  local list = {}
-  for _, entry in ipairs(self.logs) do
-    if entry.level == "error" then list[#list + 1] = entry end
-  end
-  return list
-end
-
-
--- A text as it stands, or a Lua pattern.
-local function holds(text, pattern)
-  if text:find(pattern, 1, true) then return true end
-  local ok, found = pcall(string.find, text, pattern)
-  return ok and found ~= nil
-end
-
-
-function Server:_is_asked(entry)
-  if entry.is_asked then return true end
-  for _, pattern in ipairs(self._asked) do
-    if holds(entry.text, pattern) then return true end
-  end
-  return false
-end
-
-
-local function find_log(self, pattern, from, level)
-  for i = from, #self.logs do
-    local entry = self.logs[i]
-    if (not level or entry.level == level) and holds(entry.text, pattern) then return entry, i end
-  end
-  return nil
-end
-
-
--- Waits for a line of the log, among those since the last that was looked for.
-local function await_log(self, pattern, seconds, level)
-  failure.check("what the log is to say", pattern, "string")
-  local limit, from = self._clock.now + (seconds or LOG_SECONDS) * 1000, 1
-  while true do
-    local entry = find_log(self, pattern, from, level)
-    if entry then return entry end
-    from = #self.logs + 1
-    local slot = clocks.slot()
-    table.insert(self._waiters, slot)
-    local _, problem = self._clock:wait(slot, limit - self._clock.now)
-    if problem then return nil end
-  end
-end
-
-
---- The game is to raise an error, and may: waits for one whose text has this, as it stands or as a
---- Lua pattern. All errors like it are asked for.
----@param pattern string
----@param seconds? number 5 when left out
----@return string text
-function Server:expect_error(pattern, seconds)
-  local entry = await_log(self, pattern, seconds, "error")
-  if not entry then
-    failure.raise("%s", report.no_log(self, "error", pattern, seconds or LOG_SECONDS))
-  end
-  table.insert(self._asked, pattern)
-  return entry.text
-end
-
-
---- Waits for a line of the log.
----@param pattern string a part of it as it stands, or a Lua pattern
----@param seconds? number
----@return perigee.testing.LogEntry
-function Server:expect_log(pattern, seconds)
-  local entry = await_log(self, pattern, seconds)
-  if not entry then
-    failure.raise("%s", report.no_log(self, "line", pattern, seconds or LOG_SECONDS))
-  end
-  return entry
 end
 
 

@@ -1,0 +1,90 @@
+--- What a server's log holds, and what a spec says of it: methods of perigee.testing.Server.
+
+local clocks = require "perigee.testing.clock"
+local failure = require "perigee.testing.failure"
+local report = require "perigee.testing.report"
+
+local LOG_SECONDS = 5 -- that expect_error and expect_log wait
+
+-- A text as it stands, or a Lua pattern.
+local function holds(text, pattern)
+  if text:find(pattern, 1, true) then return true end
+  local ok, found = pcall(string.find, text, pattern)
+  return ok and found ~= nil
+end
+
+local function find_log(self, pattern, from, level)
+  for i = from, #self.logs do
+    local entry = self.logs[i]
+    if (not level or entry.level == level) and holds(entry.text, pattern) then return entry, i end
+  end
+  return nil
+end
+
+
+-- Waits for a line of the log, among those since the last that was looked for.
+local function await_log(self, pattern, seconds, level)
+  failure.check("what the log is to say", pattern, "string")
+  local limit, from = self._clock.now + (seconds or LOG_SECONDS) * 1000, 1
+  while true do
+    local entry = find_log(self, pattern, from, level)
+    if entry then return entry end
+    from = #self.logs + 1
+    local slot = clocks.slot()
+    table.insert(self._waiters, slot)
+    local _, problem = self._clock:wait(slot, limit - self._clock.now)
+    if problem then return nil end
+  end
+end
+
+
+--- Adds the methods.
+---@param Server table the class
+return function(Server)
+  --- The errors in the log.
+  ---@return perigee.testing.LogEntry[]
+  function Server:errors()
+    local list = {}
+    for _, entry in ipairs(self.logs) do
+      if entry.level == "error" then list[#list + 1] = entry end
+    end
+    return list
+  end
+
+
+  function Server:_is_asked(entry)
+    if entry.is_asked then return true end
+    for _, pattern in ipairs(self._asked) do
+      if holds(entry.text, pattern) then return true end
+    end
+    return false
+  end
+
+
+  --- The game is to raise an error, and may: waits for one whose text has this, as it stands or as a
+  --- Lua pattern. All errors like it are asked for.
+  ---@param pattern string
+  ---@param seconds? number 5 when left out
+  ---@return string text
+  function Server:expect_error(pattern, seconds)
+    local entry = await_log(self, pattern, seconds, "error")
+    if not entry then
+      failure.raise("%s", report.no_log(self, "error", pattern, seconds or LOG_SECONDS))
+    end
+    table.insert(self._asked, pattern)
+    return entry.text
+  end
+
+
+  --- Waits for a line of the log.
+  ---@param pattern string a part of it as it stands, or a Lua pattern
+  ---@param seconds? number
+  ---@return perigee.testing.LogEntry
+  function Server:expect_log(pattern, seconds)
+    local entry = await_log(self, pattern, seconds)
+    if not entry then
+      failure.raise("%s", report.no_log(self, "line", pattern, seconds or LOG_SECONDS))
+    end
+    return entry
+  end
+end
