@@ -25,6 +25,9 @@ int core_fail(lua_State *L, const char *message, const char *code);
 /// no host.
 int core_nearest(lua_State *L);
 
+/// Pushes a table of the server's figures.
+void core_push_stats(lua_State *L, const Host *host);
+
 /// Pushes true, or the failure of a command whose id names a peer or a room.
 int core_peer_result(lua_State *L, int result);
 int core_room_result(lua_State *L, int result);

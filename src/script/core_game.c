@@ -220,8 +220,7 @@ static void set_number(lua_State *L, const char *name, double value) {
   lua_setfield(L, -2, name);
 }
 
-static int core_stats(lua_State *L) {
-  const Host *host = core_host(L);
+void core_push_stats(lua_State *L, const Host *host) {
   RelayStats stats = relay_stats(host->relay);
   lua_createtable(L, 0, 8);
   set_number(L, "peers", stats.peers);
@@ -232,6 +231,10 @@ static int core_stats(lua_State *L) {
   set_number(L, "handlers", (double)stats.handlers);
   set_number(L, "errors", (double)stats.errors);
   set_number(L, "memory", (double)host->memory.bytes);
+}
+
+static int core_stats(lua_State *L) {
+  core_push_stats(L, core_host(L));
   return 1;
 }
 

@@ -8,6 +8,7 @@
 #include "base/slots.h"
 #include "net/sim.h"
 #include "script/copy.h"
+#include "script/core.h"
 #include "script/host.h"
 #include "script/tool_sim_lua.h"
 
@@ -145,23 +146,8 @@ static int sim_log(lua_State *L) {
   return 1;
 }
 
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static int sim_stats(lua_State *L) {
-  const Host *host = script_host(world_of(L)->ops->script(read_server(L)));
-  RelayStats stats = relay_stats(host->relay);
-  lua_createtable(L, 0, 8);
-  set_number(L, "peers", stats.peers);
-  set_number(L, "rooms", stats.rooms);
-  set_number(L, "messages_in", (double)stats.messages_in);
-  set_number(L, "deliveries", (double)stats.deliveries);
-  set_number(L, "dropped", (double)stats.dropped);
-  set_number(L, "handlers", (double)stats.handlers);
-  set_number(L, "errors", (double)stats.errors);
-  set_number(L, "memory", (double)host->memory.bytes);
+  core_push_stats(L, script_host(world_of(L)->ops->script(read_server(L))));
   return 1;
 }
 
