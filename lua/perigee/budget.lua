@@ -1,8 +1,8 @@
 --- The functions that catch errors, for scripts. They do what Lua's do, but for one error: that of
 --- a call over its budget is raised again, so that nothing keeps such a call alive.
 ---
---- The handler of xpcall runs where the error is, as in Lua, so that it sees the stack. It counts
---- its checks like any other function, so it does not outlive the budget either.
+--- The handler of xpcall runs where the error is, as in Lua, so that it sees the stack. It is
+--- interrupted like any other function, so it does not outlive the budget either.
 
 local core = require "perigee.core"
 local fault = require "perigee.fault"
@@ -15,10 +15,7 @@ local sub, match = string.sub, string.match
 local OWN = "lua/perigee/budget.lua:"
 local PLACES_MAX = 1000 -- bytes of an error to which places are added
 
-local budget = {
-  --- What the checks in scripts count in; see instrument.lua.
-  counter = core.counter(),
-}
+local budget = {}
 
 -- An error's level may have led here, one step from the function that it would have led to if
 -- pcall were Lua's: to the caller.

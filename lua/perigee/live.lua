@@ -5,7 +5,7 @@ local core = require "perigee.core"
 local each = require "perigee.each"
 local registry = require "perigee.registry"
 
-local getfenv, getmetatable = debug.getfenv, debug.getmetatable
+local getfenv = debug.getfenv
 
 local live = {
   number = 0, -- of the version that is live
@@ -58,9 +58,7 @@ end
 ---@param fn function
 ---@return integer?
 function live.version_of(fn)
-  local environment = getfenv(fn)
-  local meta = getmetatable(environment) -- of one that only adds to the version's (instrument.lua)
-  return numbers[environment] or meta and numbers[meta.__index]
+  return numbers[getfenv(fn)]
 end
 
 

@@ -1,19 +1,20 @@
 --- Loads one version of a game: its main file and what that requires, in an environment of their
 --- own. Nothing of it is live until reload.lua says so.
 
-local budget = require "perigee.budget"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 local handlers = require "perigee.handlers"
-local instrument = require "perigee.instrument"
 local live = require "perigee.live"
+local live_schema = require "perigee.live_schema"
 local sandbox = require "perigee.sandbox"
 
+local load = load
 local to_text = core.is_simulated and require("perigee.simulated").tostring or tostring
 
 local loader = {}
 
 local EXTENSION = "%.lua$"
+local SCHEMA = "schema.perigee"
 local HASH_DIGITS = 7 -- that are shown
 local LINES_MAX = 1000 -- that may wait
 local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
@@ -37,6 +38,7 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field config table
 ---@field warnings string[]
 ---@field api table what `require "perigee"` gave it
+---@field schema perigee.schema.Schema? what is in schema.perigee beside the main file
 
 -- What a file holds when it is first asked for is what it holds for this version. The stamp is
 -- taken first, so that a change in between does not go unseen.
@@ -52,39 +54,12 @@ local function read(version, path)
   return text, problem
 end
 
--- What parsing made of texts, which takes most of the time of a load: of those of the live version
--- and of the last attempt. False: of this one nothing can be made.
-local sources = {}
-
-local function instrumented(text, path)
-  local source, problem = sources[text], nil
-  if not source then
-    source, problem = instrument.source(text, path)
-    sources[text] = source or false
-  end
-  return source, problem
-end
-
-local function forget_sources(version)
-  local needed = {}
-  for _, texts in ipairs { version.texts, live.version and live.version.texts or {} } do
-    for _, text in next, texts do
-      needed[text] = sources[text]
-    end
-  end
-  sources = needed
-end
-
 -- What the file returns. Errors carry its name and line.
 local function run(version, path, text)
   if text:byte(1) == 27 then
     error(path .. ": this is bytecode; games are loaded from source", 0)
   end
-  local source, problem = instrumented(text, path)
-  local chunk
-  if source then
-    chunk, problem = instrument.load(source, path, version.environment, budget.counter)
-  end
+  local chunk, problem = load(text, "@" .. path, "t", version.environment)
   if not chunk then
     error(problem, 0)
   end
@@ -204,6 +179,18 @@ local function hash_of(version)
   return core.hash(parts):sub(1, HASH_DIGITS)
 end
 
+-- The same text is the same schema, whose encoders are there already.
+local function load_schema(version)
+  local path = version.root .. SCHEMA
+  local text = read(version, path)
+  local before = live.version
+  if text and before and before.texts[before.root .. SCHEMA] == text then
+    version.schema = before.schema
+  elseif text then
+    version.schema = live_schema.parse(text, path)
+  end
+end
+
 local function load_main(version)
   local text, problem = read(version, version.main)
   if not text then
@@ -216,13 +203,13 @@ local function load_main(version)
   end
   version.file_of[version.table] = version.main
   handlers.read(version)
+  load_schema(version)
 end
 
 
 -- A yield at the top level never comes back here, so nothing may depend on this having ended.
 local function end_load(version)
   live.loading = nil
-  forget_sources(version)
   version.hash = hash_of(version)
   live.set_hash(version.number, version.hash)
   local lines = version.lines
@@ -242,27 +229,6 @@ function loader.run(version)
   local ok, problem = pcall(load_main, version)
   end_load(version)
   return ok, problem
-end
-
-
---- Parses some of what the next load will need, if the files are the ones that they were: so many
---- that not much more than `seconds` pass, but one at least. Returns whether to go on in another
---- turn, because there is more or because this one has been long enough.
----@param attempt table files of the last load, good or bad
----@param seconds number
----@return boolean
-function loader.prepare(attempt, seconds)
-  local stop = core.read_clock() + seconds
-  for _, path in ipairs(attempt.files) do
-    local text = core.read_file(path)
-    if text and sources[text] == nil then
-      instrumented(text, path)
-      if core.read_clock() > stop then
-        return true
-      end
-    end
-  end
-  return false
 end
 
 

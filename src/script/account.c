@@ -10,16 +10,16 @@
 
 enum { LOGGED = 3 };  // handlers that account_log names
 
-// Leaves the function that the host has called on the budget's stack, or nil.
+// Leaves the function that the host has called on the table's stack, or nil.
 static CostKey read_key(const Host *host) {
-  lua_State *L = host->budget.L;
+  lua_State *L = host->ran;
   CostKey key = {0};
   if (host->event.type == EVENT_MESSAGE || host->event.type == EVENT_TEXT) {
-    lua_rawgeti(L, 1, COUNTER_MESSAGE);
+    lua_rawgeti(L, 1, RAN_MESSAGE);
     key.message = lua_topointer(L, -1);
     lua_pop(L, 1);
   }
-  lua_rawgeti(L, 1, COUNTER_FUNCTION);
+  lua_rawgeti(L, 1, RAN_FUNCTION);
   key.function = lua_topointer(L, -1);
   if (host->event.type == EVENT_TIMER && lua_isfunction(L, -1)) {
     // A new closure each time, perhaps: it is the place in the source that matters.
@@ -29,6 +29,17 @@ static CostKey read_key(const Host *host) {
     key = (CostKey){.function = at.source, .line = (uint32_t)at.linedefined};
   }
   return key;
+}
+
+void account_init(Host *host, lua_State *L) {
+  host->ran = lua_newthread(L);
+  luaL_ref(L, LUA_REGISTRYINDEX);
+  lua_createtable(host->ran, RAN_MESSAGE, 0);
+}
+
+void account_push_ran(const Host *host, lua_State *L) {
+  lua_pushvalue(host->ran, 1);
+  lua_xmove(host->ran, L, 1);
 }
 
 static void copy_text(char *out, const char *text) {
@@ -53,7 +64,7 @@ static int name_handler(lua_State *L) {
 }
 
 static void describe(Host *host, Cost *cost) {
-  lua_State *L = host->budget.L;
+  lua_State *L = host->ran;
   Naming naming = {host, cost};
   lua_Debug at = {0};
   if (lua_isfunction(L, -1)) {
@@ -77,6 +88,34 @@ static void warn(Cost *cost, uint64_t us) {
            log_str("file", cost->file), log_num("line", cost->line));
 }
 
+static void log_slowest(const Host *host, LogLevel level) {
+  const Cost *slowest[LOGGED];
+  size_t count = costs_slowest(&host->costs, slowest, LOGGED);
+  for (size_t i = 0; i < count; i++) {
+    const Cost *cost = slowest[i];
+    LogField fields[] = {log_str("handler", cost->name),
+                         log_num("calls", (int64_t)cost->calls),
+                         log_num("total_us", (int64_t)cost->total_us),
+                         log_num("p99_us", (int64_t)cost_p99(cost)),
+                         log_num("worst_us", (int64_t)cost->worst_us),
+                         log_str("file", cost->file),
+                         log_num("line", cost->line),
+                         {0}};
+    log_write(level, "slowest handlers", fields);
+  }
+}
+
+// Of what really took time nothing is logged in a simulation: no two runs are alike.
+static void tell(Host *host, Cost *cost, uint64_t us) {
+  const Budget *budget = &host->budget;
+  if (net_is_simulated(host->net)) return;
+  bool is_slow = us > budget->limits.handler_us / 2;
+  if (is_slow && !cost->is_warned) warn(cost, us);
+  CostsDue due = costs_due(&host->costs, budget->now_us, is_slow);
+  LogLevel level = due == COSTS_DUE_SLOW ? LOG_INFO : LOG_DEBUG;
+  if (due != COSTS_NOT_DUE && log_is_on(level)) log_slowest(host, level);
+}
+
 void account_end(Host *host) {
   Budget *budget = &host->budget;
   uint64_t started_us = budget->now_us;
@@ -88,27 +127,13 @@ void account_end(Host *host) {
     Cost *cost = costs_find(&host->costs, &key, &is_new);
     if (is_new) describe(host, cost);
     cost_add(cost, us);
-    // Of what really took time nothing is logged in a simulation: no two runs are alike.
-    if (us > budget->limits.handler_us / 2 && !cost->is_warned &&
-        !net_is_simulated(host->net))
-      warn(cost, us);
+    tell(host, cost, us);
   }
-  lua_settop(budget->L, 1);
+  lua_settop(host->ran, 1);
 }
 
 void account_reset(Host *host) { costs_clear(&host->costs); }
 
 void account_log(const Host *host) {
-  if (net_is_simulated(host->net)) return;
-  const Cost *slowest[LOGGED];
-  size_t count = costs_slowest(&host->costs, slowest, LOGGED);
-  for (size_t i = 0; i < count; i++) {
-    const Cost *cost = slowest[i];
-    log_info("slowest handlers", log_str("handler", cost->name),
-             log_num("calls", (int64_t)cost->calls),
-             log_num("total_us", (int64_t)cost->total_us),
-             log_num("p99_us", (int64_t)cost_p99(cost)),
-             log_num("worst_us", (int64_t)cost->worst_us), log_str("file", cost->file),
-             log_num("line", cost->line));
-  }
+  if (!net_is_simulated(host->net)) log_slowest(host, LOG_INFO);
 }

@@ -1,11 +1,23 @@
 // Keeps the cost of each call under the handler that ran, and tells the log of slow
-// ones. The Lua half says what it has called in two slots of the budget's counter.
+// ones. The Lua half says what it calls in a table of two.
 // Private to src/script.
 #pragma once
 
 #include "script/host.h"
 
 enum { ACCOUNT_SLOWEST = 10 };  // handlers that perigee.stats lists
+
+// What lies where in that table.
+enum {
+  RAN_FUNCTION = 1,
+  RAN_MESSAGE = 2,  // whose handler that is, where it takes several
+};
+
+/// Makes the table. May raise a Lua error.
+void account_init(Host *host, lua_State *L);
+
+/// Pushes it.
+void account_push_ran(const Host *host, lua_State *L);
 
 /// The call has ended, and what it asked for is done: reads the clock, for this call
 /// and for the next one.

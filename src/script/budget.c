@@ -1,29 +1,25 @@
-// The looks of a budget: when to look next, what being over means, and where it was.
+// The looks of a budget, what being over means, and where it was.
 #include "script/budget.h"
 
 #include <lauxlib.h>
+#include <luajit.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "script/alarm.h"
 #include "script/core.h"
 #include "script/host.h"
 #include "script/memory.h"
 #include "script/trace.h"
 
-// Looks are rare enough to cost little, and so near to each other that a call ends soon
-// after its deadline even where each round of its loop takes long or makes large things.
 enum {
-  COUNT_FIRST = 8,
-  COUNT_MAX = 4096,
-  COUNT_GROWTH = 2,       // from one look to the next
-  LOOK_US = 20,           // from look to look
-  LOOK_BYTES = 64 << 10,  // allocated between two
-  PATIENCE_US = 50000,    // after its deadline that a call gets at most, if held up
-  DRY = 0,                // what a counter has left when the next check has to look
+  SOON_US = 10000,        // the longest from one tick to the next
+  LOOK_BYTES = 64 << 10,  // between two looks at a heap past its limit
 };
 
-enum { COUNTER_AT = 1 };  // on the budget's own stack
+// The host whose call runs: one at a time in a process. A signal handler reads it.
+static Host *volatile running;
 
 // Of this thread. The one other clock that is read outside of net: it is no time of day.
 static uint64_t processor_us(void) {
@@ -34,39 +30,20 @@ static uint64_t processor_us(void) {
 
 uint64_t budget_clock_us(void) { return net_real_us(); }
 
-uint32_t budget_count(uint32_t count, uint64_t elapsed_us, uint64_t bytes) {
-  uint64_t next = (uint64_t)count * COUNT_GROWTH;
-  if (elapsed_us > LOOK_US / COUNT_GROWTH) {
-    uint64_t fitting = (uint64_t)count * LOOK_US / elapsed_us;
-    if (fitting < next) next = fitting;
-  }
-  if (bytes > LOOK_BYTES / COUNT_GROWTH) {
-    uint64_t fitting = (uint64_t)count * LOOK_BYTES / bytes;
-    if (fitting < next) next = fitting;
-  }
-  if (next < 1) return 1;
-  return next > COUNT_MAX ? COUNT_MAX : (uint32_t)next;
-}
-
-static void set_left(Budget *budget, uint32_t left) {
-  lua_pushinteger(budget->L, (lua_Integer)left);
-  for (int i = COUNTER_MORE; i <= COUNTER_SIZE; i++) {
-    lua_pushvalue(budget->L, -1);
-    lua_rawseti(budget->L, COUNTER_AT, i);
-  }
-  lua_rawseti(budget->L, COUNTER_AT, COUNTER_LEFT);
-}
-
 // --- Being over ---
+
+static bool is_own(const char *source) {
+  static const char OWN[] = "@lua/perigee/";
+  return strncmp(source, OWN, sizeof OWN - 1) == 0;
+}
 
 // Pushes "file:line: " of the innermost function of the script's; "" when there is none
 // on this coroutine.
 static void push_where(lua_State *L) {
-  static const char OWN[] = "@lua/perigee/";
   lua_Debug at;
   for (int level = 0; lua_getstack(L, level, &at); level++) {
     lua_getinfo(L, "Sl", &at);
-    if (at.currentline <= 0 || strncmp(at.source, OWN, sizeof OWN - 1) == 0) continue;
+    if (at.currentline <= 0 || is_own(at.source)) continue;
     const char *source = at.source[0] == '@' ? at.source + 1 : at.short_src;
     lua_pushfstring(L, "%s:%d: ", source, at.currentline);
     return;
@@ -118,22 +95,26 @@ static void note(Host *host, lua_State *L, BudgetOver over) {
   lua_pop(L, 1);
 }
 
-static int raise(Budget *budget, lua_State *L) {
-  set_left(budget, DRY);
+static int raise_over(Host *host, lua_State *L) {
+  if (!host->budget.is_alarmed) budget_alarm(host);
   luaL_checkstack(L, 1, NULL);
-  lua_pushstring(L, (const char *)budget->text.data);
+  lua_pushstring(L, (const char *)host->budget.text.data);
   return lua_error(L);
 }
 
 // A handler's own coroutine is left for good by a yield: it passes all pcalls, however
 // many thousands, at no cost. Elsewhere an error has to do.
 int budget_stop(Host *host, lua_State *L) {
-  if (host->running != L || !lua_isyieldable(L)) return raise(&host->budget, L);
-  set_left(&host->budget, DRY);
+  if (host->running != L || !lua_isyieldable(L)) return raise_over(host, L);
   return lua_yield(L, 0);
 }
 
 // --- Looking ---
+
+static void set_alarm(Host *host) {
+  size_t bytes = host->memory.bytes, limit = host->budget.limits.memory;
+  host->budget.alarm_bytes = bytes < limit ? limit : bytes + LOOK_BYTES;
+}
 
 // Where the machine gave the processor to others meanwhile, a call is not at fault: its
 // own processor time has to bear out what the clock says. That costs a system call, so it
@@ -147,43 +128,78 @@ static bool is_late(Budget *budget, uint64_t now_us) {
     return false;
   }
   if (elapsed_us <= allowed_us) return false;
-  if (budget->is_patient) return processor_us() - budget->processor_us >= allowed_us;
-  return elapsed_us - allowed_us > PATIENCE_US ||
-         processor_us() - budget->processor_us >= allowed_us / 4;
+  uint64_t owed_us = budget->is_patient ? allowed_us : allowed_us / 4;
+  return processor_us() - budget->processor_us >= owed_us;
 }
 
-// Whether the call is over its budget; when not, chooses when to look again.
+// Whether the call is over its budget.
 static bool look(Host *host, lua_State *L) {
   Budget *budget = &host->budget;
-  budget->has_looked = true;
   if (budget_is_over(budget)) return true;
-  uint64_t now_us = budget_clock_us();
   budget->steps = 0;
   luaL_checkstack(L, 8, NULL);
-  if (is_late(budget, now_us))
+  if (is_late(budget, budget_clock_us()))
     note(host, L, BUDGET_OVER_TIME);
   else if (memory_is_over(host, L))
     note(host, L, BUDGET_OVER_MEMORY);
-  budget->count = budget_count(budget->count, now_us - budget->looked_us,
-                               host->memory.allocated - budget->looked_allocated);
-  budget->looked_us = now_us;
-  budget->looked_allocated = host->memory.allocated;
+  set_alarm(host);
   return budget_is_over(budget);
 }
 
-// What a check calls when the counter has run out.
-static int on_dry(lua_State *L) {
-  Host *host = core_host(L);
-  if (look(host, L)) return budget_stop(host, L);
-  set_left(&host->budget, host->budget.count);
-  return 0;
+// Whether it is the host's own function that runs: those of scripts have another table of
+// globals. Asked in each instruction of some, so it is not their names that are compared.
+static bool is_in_own(lua_State *L, lua_Debug *at) {
+  luaL_checkstack(L, 2, NULL);
+  lua_getinfo(L, "f", at);
+  lua_getfenv(L, -1);
+  bool is_own = lua_rawequal(L, -1, LUA_GLOBALSINDEX);
+  lua_pop(L, 2);
+  return is_own;
+}
+
+// Interrupts Lua code. The host's own is let go on until it is back in the script's: it
+// is short, charges what is not, and leaves nothing half done.
+static void on_alarm(lua_State *L, lua_Debug *at) {
+  Host *host = running;
+  if (host == NULL) {
+    alarm_rest(L);
+    return;
+  }
+  if (is_in_own(L, at)) return;
+  if (look(host, L)) {
+    budget_stop(host, L);
+    return;
+  }
+  host->budget.is_alarmed = false;
+  alarm_rest(L);
+}
+
+void budget_alarm(Host *host) {
+  host->budget.is_alarmed = true;
+  host->budget.alarm_bytes = 0;
+  alarm_raise(host->L, on_alarm);
+}
+
+// In a signal handler.
+static void on_tick(const void *place) {
+  Host *host = running;
+  if (host == NULL) return;
+  Budget *budget = &host->budget;
+  uint64_t now_us = budget_clock_us(), end_us = budget->started_us + budget->allowed_us;
+  if (!budget_is_over(budget) && !is_late(budget, now_us)) {
+    if (now_us < end_us && end_us - now_us < SOON_US)
+      alarm_tick_in(end_us - now_us + 1);
+    return;
+  }
+  budget->is_alarmed = true;
+  if (!alarm_signal(host->L, on_alarm, place)) budget->alarm_bytes = 1;
 }
 
 void budget_charge(Host *host, lua_State *L, uint32_t steps) {
   Budget *budget = &host->budget;
   budget->steps += steps;
   if (budget->steps < BUDGET_STEPS && !budget_is_over(budget)) return;
-  if (look(host, L)) raise(budget, L);
+  if (look(host, L)) raise_over(host, L);
 }
 
 bool budget_is_spent(Host *host, lua_State *L) {
@@ -193,29 +209,27 @@ bool budget_is_spent(Host *host, lua_State *L) {
 
 // --- Calls ---
 
-void budget_init(Host *host, lua_State *L) {
-  Budget *budget = &host->budget;
-  budget->L = lua_newthread(L);
-  luaL_ref(L, LUA_REGISTRYINDEX);
-  lua_createtable(budget->L, COUNTER_SIZE, 0);
-  lua_pushlightuserdata(budget->L, host);
-  lua_pushcclosure(budget->L, on_dry, 1);
-  lua_rawseti(budget->L, COUNTER_AT, COUNTER_LOOK);
-  budget->has_looked = true;
-  budget->is_patient = host->net != NULL && net_is_simulated(host->net);
+// Outside of calls nothing is ever over.
+static void set_idle(Host *host) {
+  running = NULL;
+  host->budget.over = BUDGET_KEPT;
+  host->budget.allowed_us = UINT64_MAX;
+  host->budget.alarm_bytes = 0;
+}
+
+void budget_init(Host *host) {
+  host->budget.is_patient = host->net != NULL && net_is_simulated(host->net);
+  if (!alarm_open(host->L, on_tick))
+    luaJIT_setmode(host->L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  host->budget.is_open = true;
   budget_tick(host);
-  budget_begin(host);
-  budget_end(host);
+  set_idle(host);
 }
 
-void budget_deinit(Budget *budget) {
-  buf_deinit(&budget->text);
-  buf_deinit(&budget->trace);
-}
-
-void budget_push_counter(Host *host, lua_State *L) {
-  lua_pushvalue(host->budget.L, COUNTER_AT);
-  lua_xmove(host->budget.L, L, 1);
+void budget_deinit(Host *host) {
+  if (host->budget.is_open) alarm_close(host->L);
+  buf_deinit(&host->budget.text);
+  buf_deinit(&host->budget.trace);
 }
 
 void budget_tick(Host *host) { host->budget.now_us = budget_clock_us(); }
@@ -226,22 +240,19 @@ void budget_begin(Host *host) {
   budget->is_load = host->event.type == ENTRY_LOAD || host->event.type == EVENT_RELOAD;
   if (budget->is_load && allowed_us < BUDGET_LOAD_US) allowed_us = BUDGET_LOAD_US;
   budget->allowed_us = allowed_us;
-  budget->started_us = budget->looked_us = budget->now_us;
+  budget->started_us = budget->now_us;
   budget->started_bytes = host->memory.bytes;
   host->memory.was_refused = false;
-  budget->looked_allocated = host->memory.allocated;
   budget->steps = 0;
   budget->over = BUDGET_KEPT;
   budget->is_long = false;
-  // Where no look was taken, what is left over from the last call is no more than a
-  // first count.
-  if (!budget->has_looked) return;
-  budget->has_looked = false;
-  budget->count = COUNT_FIRST;
-  set_left(budget, COUNT_FIRST);
+  set_alarm(host);
+  running = host;
 }
 
 void budget_end(Host *host) {
-  host->budget.over = BUDGET_KEPT;
-  host->budget.allowed_us = UINT64_MAX;
+  set_idle(host);
+  if (!host->budget.is_alarmed) return;
+  host->budget.is_alarmed = false;
+  alarm_rest(host->L);
 }

@@ -1,10 +1,10 @@
 // What one call of a handler may take: time by the clock, and memory of the Lua heap.
-// Scripts are made to ask by checks that the loader inserts; C functions that can run
-// long charge the work they do. Private to src/script.
+// Private to src/script.
 //
-// Checks count down in a Lua table that compiled code reaches without a call. At zero
-// they come here to look: at the clock and at the heap. Once over, a call stays over:
-// each check and each charge raises again until the call has ended.
+// Two come here to look at the clock and at the heap: running Lua code, when an alarm
+// interrupts it (alarm.h) because its time seems to be up or the heap has grown past the
+// limit; and C functions that can run long, which charge the work they do. Once over, a
+// call stays over: it is interrupted again and again until it has ended.
 #pragma once
 
 #include <lua.h>
@@ -20,19 +20,12 @@ typedef struct Host Host;
 enum {
   BUDGET_STEPS = 16384,        // of work in C between two looks at the clock
   BUDGET_TEXT_MAX = 16 << 20,  // bytes of a string that one call of a function makes
-  BUDGET_HARD_RATIO = 2,       // the heap never grows beyond this times memory_limit
-  BUDGET_LOAD_US = 1000000,    // for a load of the game; handler_budget if that is more
-};
-
-// What lies where in the counter's table. Checks take turns with the numbers they count
-// in (see instrument.lua); with the first that runs out a look is taken.
-enum {
-  COUNTER_LEFT = 1,      // checks until the next look
-  COUNTER_LOOK = 2,      // what is called then
-  COUNTER_FUNCTION = 3,  // that the host has called, for account.h
-  COUNTER_MESSAGE = 4,   // whose handler that is, where it takes several
-  COUNTER_MORE = 5,      // from here on the same as COUNTER_LEFT
-  COUNTER_SIZE = 7,
+  // The heap never grows beyond this times memory_limit. The next instruction after
+  // memory_limit is where a script ends, and no table more than doubles in one: this is
+  // for what was not thought of, as compiled code has been seen to crash where a table
+  // cannot grow.
+  BUDGET_HARD_RATIO = 4,
+  BUDGET_LOAD_US = 1000000,  // for a load of the game; handler_budget if that is more
 };
 
 typedef enum BudgetOver {
@@ -43,31 +36,27 @@ typedef enum BudgetOver {
 
 typedef struct Budget {
   ScriptLimits limits;
-  lua_State *L;         // holds the checks' counter, and nothing else
   uint64_t now_us;      // when the last call ended, or the drain began
   uint64_t started_us;  // the running call
   uint64_t allowed_us;
-  uint64_t looked_us;
   size_t started_bytes;  // of the heap when the running call began
-  uint64_t looked_allocated;
-  uint32_t count;  // checks from the last look to the next
-  uint32_t steps;  // charged since the last look
+  size_t alarm_bytes;    // of the heap past which to look; 0: at no size
+  uint32_t steps;        // charged since the last look
   BudgetOver over;
   bool is_patient;  // nobody waits, and a busy machine must not change what happens
   bool is_load;
-  bool has_looked;        // in the running call
-  bool is_long;           // the running call is past a quarter of its time;
+  bool is_open;           // alarm_close is owed
+  bool is_alarmed;        // the running call is interrupted, or is about to be
+  bool is_long;           // it is past a quarter of its time;
   uint64_t processor_us;  // then: of the thread, when that was seen
   Buf text;               // C strings: the error of a call that is over,
   Buf trace;              // and where it was
 } Budget;
 
-/// Makes the counter. May raise a Lua error.
-void budget_init(Host *host, lua_State *L);
-void budget_deinit(Budget *budget);
-
-/// Pushes the counter's table.
-void budget_push_counter(Host *host, lua_State *L);
+/// Has the code of the host's state watched, with its JIT off where that is needed. To be
+/// called when all libraries that scripts reach are loaded.
+void budget_init(Host *host);
+void budget_deinit(Host *host);
 
 /// The real time, under a virtual clock too: a runaway has to end there as well.
 uint64_t budget_clock_us(void);
@@ -97,6 +86,6 @@ bool budget_is_spent(Host *host, lua_State *L);
 /// Ends the running call, which is over. A C function returns what this returns.
 int budget_stop(Host *host, lua_State *L);
 
-/// Checks until the next look: after `count` of them in `elapsed_us` that allocated
-/// `bytes`. Pure.
-uint32_t budget_count(uint32_t count, uint64_t elapsed_us, uint64_t bytes);
+/// The heap has grown past alarm_bytes: the running call is interrupted to look. For the
+/// allocator.
+void budget_alarm(Host *host);

@@ -50,8 +50,11 @@ bool memory_grants(Host *host, size_t old_size, size_t size) {
   if (size < MEMORY_SMALL || is_string_table(old_size, size)) return true;
   if (host->running == NULL || budget_is_over(&host->budget)) return true;
   bool is_granted = memory->bytes + (size - old_size) <= hard_cap(host);
-  if (size > MEMORY_TEXT_MAX && is_text(old_size, size)) is_granted = false;
-  if (memory->refuse_in > 0 && --memory->refuse_in == 0) is_granted = false;
+  bool is_string = is_text(old_size, size);
+  if (size > MEMORY_TEXT_MAX && is_string) is_granted = false;
+  bool is_counted = is_string || host->options->has_no_jit;
+  if (is_counted && memory->refuse_in > 0 && --memory->refuse_in == 0)
+    is_granted = false;
   if (!is_granted) memory->was_refused = true;
   return is_granted;
 }
@@ -67,12 +70,8 @@ static bool is_innocent(const Host *host) {
          (is_garbage || memory->bytes <= limit / 4 * 5);
 }
 
-// Reckons with as much until the next look as since the last: a string that doubles
-// would else be made once more.
 static bool fits(const Host *host) {
-  const Memory *memory = &host->memory;
-  uint64_t recent = memory->allocated - host->budget.looked_allocated;
-  return memory->bytes + recent <= host->budget.limits.memory;
+  return host->memory.bytes <= host->budget.limits.memory;
 }
 
 bool memory_is_over(Host *host, lua_State *L) {

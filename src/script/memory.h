@@ -12,18 +12,23 @@
 typedef struct Host Host;
 
 typedef struct Memory {
+  lua_Alloc allocate;  // LuaJIT's own,
+  void *arena;         // and its first argument
   size_t bytes;        // of the Lua heap
-  uint64_t allocated;  // bytes ever
   size_t live_bytes;   // what was left when memory_settle last saw full cycles through
   size_t next_bytes;   // size from which on there is work for memory_settle
   uint32_t cycles;     // of the collector that it still has to see through
   bool was_refused;    // an allocation of the running call
   uint64_t warned_us;  // when the log was told last; 0: never
-  uint32_t refuse_in;  // for tests: large blocks until one is refused; 0: none is
+  uint32_t
+      refuse_in;  // for tests: large blocks, with the JIT only of text, until one is
+                  // refused; 0: none is
 } Memory;
 
 enum {
-  MEMORY_SMALL = 64 << 10,  // bytes of blocks that are never refused
+  // Bytes of blocks that are never refused: more than the stack of a coroutine at its
+  // deepest (65,500 slots of 8), as compiled code does not survive that it cannot grow.
+  MEMORY_SMALL = 640 << 10,
   // Bytes of one string that the `..` operator makes, and of the buffer that it is made
   // in: the one thing of any size that a script does without a check in between.
   MEMORY_TEXT_MAX = (32 << 20) + 64,

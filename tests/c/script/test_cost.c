@@ -90,6 +90,20 @@ static void the_slowest_come_first(void **state) {
   costs_clear(&costs);
 }
 
+static void the_slowest_are_told_once_a_minute(void **state) {
+  (void)state;
+  enum { SECOND = 1000000, START = 12345 };
+  Costs costs = {0};
+  assert_int_equal(costs_due(&costs, START, false), COSTS_NOT_DUE);
+  assert_int_equal(costs_due(&costs, START + 59 * SECOND, false), COSTS_NOT_DUE);
+  assert_int_equal(costs_due(&costs, START + 60 * SECOND, false), COSTS_DUE);
+  assert_int_equal(costs_due(&costs, START + 61 * SECOND, true), COSTS_NOT_DUE);
+  assert_int_equal(costs_due(&costs, START + 119 * SECOND, false), COSTS_NOT_DUE);
+  assert_int_equal(costs_due(&costs, START + 120 * SECOND, false), COSTS_DUE_SLOW);
+  assert_int_equal(costs_due(&costs, START + 999 * SECOND, true), COSTS_DUE_SLOW);
+  assert_int_equal(costs_due(&costs, START + 999 * SECOND, false), COSTS_NOT_DUE);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(p99_is_at_most_an_eighth_too_high),
@@ -97,6 +111,7 @@ int main(void) {
       cmocka_unit_test(one_handler_is_one_cost),
       cmocka_unit_test(messages_and_handlers_have_a_bound),
       cmocka_unit_test(the_slowest_come_first),
+      cmocka_unit_test(the_slowest_are_told_once_a_minute),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,6 @@ static void push_core(lua_State *L, Host *host) {
 static int run(lua_State *L) {
   Host *host = lua_touserdata(L, 1);
   luaL_openlibs(L);
-  budget_init(host, L);
   lua_getglobal(L, "package");
   lua_pushliteral(L, "lua/?.lua;tests/c/script/?.lua");
   lua_setfield(L, -2, "path");
@@ -78,13 +77,14 @@ int main(int argc, char **argv) {
   host.budget.limits.memory = SIZE_MAX / 4;
   lua_State *L = luaL_newstate();
   host.L = L;
+  budget_init(&host);
   lua_pushcfunction(L, run);
   lua_pushlightuserdata(L, &host);
   lua_pushnumber(L, argc > 1 ? atof(argv[1]) : CASES);
   lua_pushnumber(L, argc > 2 ? atof(argv[2]) : SEED);
   int status = lua_pcall(L, 3, 0, 0);
   if (status != 0) fprintf(stderr, "%s\n", lua_tostring(L, -1));
+  budget_deinit(&host);
   lua_close(L);
-  budget_deinit(&host.budget);
   return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,0 +1,141 @@
+// Alarms at any moment: compiled loops hear them, and whoever is interrupted for nothing
+// does what it would have done. The programs are in interrupted.lua.
+//   test_script_alarm [PROGRAMS [SEED]]    more programs, others
+#include "script/alarm.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+#include <cmocka.h>
+
+enum { PROGRAMS = 60, SEED = 1, EVERY_US = 150, AGAIN_US = 1000 };
+
+static lua_State *state;
+static lua_Hook wanted;
+static volatile sig_atomic_t count;  // of hooks that have run
+static double programs = PROGRAMS, seed = SEED;
+
+static void on_tick(const void *place) { (void)place; }
+
+static void pass(lua_State *L, lua_Debug *at) {
+  (void)at;
+  count++;
+  alarm_rest(L);
+}
+
+static void end(lua_State *L, lua_Debug *at) {
+  (void)at;
+  count++;
+  alarm_rest(L);
+  luaL_error(L, "ended");
+}
+
+static void on_timer(int number, siginfo_t *info, void *place) {
+  (void)number;
+  (void)info;
+  alarm_signal(state, wanted, place);
+}
+
+static void set_timer(int first_us, int every_us) {
+  struct itimerval timer = {.it_value = {.tv_usec = first_us},
+                            .it_interval = {.tv_usec = every_us}};
+  setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+// interrupted(fn): what it returns, with alarms all the time that mean nothing
+static int interrupted(lua_State *L) {
+  wanted = pass;
+  set_timer(EVERY_US, EVERY_US);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  set_timer(0, 0);
+  alarm_rest(L);
+  return lua_gettop(L);
+}
+
+// ended(fn, us): whether an alarm after so many microseconds ended it. It is given again as
+// it is in earnest, should it get lost.
+static int ended(lua_State *L) {
+  int us = luaL_checkint(L, 2);
+  lua_settop(L, 1);
+  wanted = end;
+  set_timer(us, AGAIN_US);
+  int status = lua_pcall(L, 0, 0, 0);
+  set_timer(0, 0);
+  alarm_rest(L);
+  lua_pushboolean(L, status == LUA_ERRRUN);
+  return 1;
+}
+
+static int run(lua_State *L) {
+  lua_getglobal(L, "package");
+  lua_pushliteral(L, "tests/c/script/?.lua;tests/lua/?.lua");
+  lua_setfield(L, -2, "path");
+  lua_register(L, "interrupted", interrupted);
+  lua_register(L, "ended", ended);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "interrupted");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, (const char *)lua_touserdata(L, 1));
+  lua_pushnumber(L, programs);
+  lua_pushnumber(L, seed);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+static void check(const char *name) {
+  count = 0;
+  if (lua_cpcall(state, run, (void *)name) != 0)
+    fail_msg("%s", lua_tostring(state, -1));
+  assert_true(count > 0);
+}
+
+static void an_interrupted_program_goes_on_as_it_would_have(void **data) {
+  (void)data;
+  check("programs");
+}
+
+static void an_endless_loop_is_ended_compiled_or_not(void **data) {
+  (void)data;
+  check("loops");
+}
+
+static void only_one_state_of_a_process_is_compiled(void **data) {
+  (void)data;
+  lua_State *other = luaL_newstate();
+  assert_false(alarm_open(other, on_tick));
+  alarm_close(other);
+  lua_close(other);
+}
+
+static int open_state(void **data) {
+  (void)data;
+  struct sigaction action = {.sa_sigaction = on_timer,
+                             .sa_flags = SA_RESTART | SA_SIGINFO};
+  sigaction(SIGALRM, &action, NULL);
+  state = luaL_newstate();
+  luaL_openlibs(state);
+  return alarm_open(state, on_tick) ? 0 : -1;
+}
+
+static int close_state(void **data) {
+  (void)data;
+  alarm_close(state);
+  lua_close(state);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) programs = atof(argv[1]);
+  if (argc > 2) seed = atof(argv[2]);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_interrupted_program_goes_on_as_it_would_have),
+      cmocka_unit_test(an_endless_loop_is_ended_compiled_or_not),
+      cmocka_unit_test(only_one_state_of_a_process_is_compiled),
+  };
+  return cmocka_run_group_tests(tests, open_state, close_state);
+}
