@@ -10,7 +10,7 @@
 // The process's own, like the heap that it counts.
 static _Atomic size_t live;
 
-static void *check(void *memory, size_t size) {
+void *mem_check(void *memory, size_t size) {
   if (memory) return memory;
   fprintf(stderr, "perigee: out of memory (%zu bytes wanted)\n", size);
   abort();
@@ -21,17 +21,17 @@ static size_t at_least_one(size_t size) { return size ? size : 1; }
 
 void *mem_alloc(size_t size) {
   live++;
-  return check(malloc(at_least_one(size)), size);
+  return mem_check(malloc(at_least_one(size)), size);
 }
 
 void *mem_zalloc(size_t size) {
   live++;
-  return check(calloc(1, at_least_one(size)), size);
+  return mem_check(calloc(1, at_least_one(size)), size);
 }
 
 void *mem_grow(void *memory, size_t size) {
   if (!memory) return mem_alloc(size);
-  return check(realloc(memory, at_least_one(size)), size);
+  return mem_check(realloc(memory, at_least_one(size)), size);
 }
 
 char *mem_strdup(const char *text) {

@@ -17,7 +17,11 @@ void *mem_grow(void *memory, size_t size);
 /// A copy of the C string `text`.
 char *mem_strdup(const char *text);
 
-/// Frees what the functions above gave. NULL is allowed.
+/// `memory`, of `size` bytes, that another allocator gave. NULL, for want of it, aborts as
+/// in the functions above; nothing is counted.
+void *mem_check(void *memory, size_t size);
+
+/// Frees what the allocating functions above gave. NULL is allowed.
 void mem_free(void *memory);
 
 /// Allocations made and not yet freed. Zero at a clean exit.

@@ -12,12 +12,17 @@ struct Timer {
   uint64_t due_ms;  // stays after the timer has fired
   TimerCallback *callback;
   void *data;
-  uint64_t order;  // timers for the same time run in the order in which they were set
   uint32_t place;  // 1 + index in the heap; 0: not set
 };
 
+/// A timer that is set. Timers for the same time run in the order in which they were.
+typedef struct TimersEntry {
+  Timer *timer;
+  uint64_t order;
+} TimersEntry;
+
 typedef struct Timers {
-  Timer **heap;
+  TimersEntry *heap;
   uint32_t count;
   uint32_t capacity;
   uint64_t order;   // that the next timer set will have

@@ -172,8 +172,9 @@ static bool is_host(Text host) {
 
 // What a proxy before the server could read in another way than the server does.
 static bool is_ambiguous(const HttpRequest *request) {
-  static const char *const ONCE[] = {"host", "content-length", "origin",
-                                     "sec-websocket-key", "sec-websocket-version"};
+  static const char *const ONCE[] = {
+      "host",         "content-length", "transfer-encoding", "origin",
+      "content-type", "authorization",  "sec-websocket-key", "sec-websocket-version"};
   for (size_t i = 0; i < sizeof ONCE / sizeof *ONCE; i++)
     if (count_fields(request, ONCE[i]) > 1) return true;
   const Text *host = http_field(request, "host");
@@ -197,6 +198,10 @@ static HttpMethod method_of(const http_parser *parser) {
       return METHOD_GET;
     case HTTP_HEAD:
       return METHOD_HEAD;
+    case HTTP_POST:
+      return METHOD_POST;
+    case HTTP_DELETE:
+      return METHOD_DELETE;
     default:
       return METHOD_OTHER;
   }
@@ -264,6 +269,25 @@ bool http_is_listed_origin(Text origin, const char *list) {
   return false;
 }
 
+static bool is_origin(Text item) {
+  static const char SCHEME[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
+  if (http_is_text(item, "*") || http_is_text(item, "null")) return true;
+  uint32_t size = 0;
+  while (size < item.size && item.bytes[size] && strchr(SCHEME, item.bytes[size]))
+    size++;
+  if (size == 0 || item.size < size + 3) return false;
+  Text host = {item.bytes + size + 3, item.size - size - 3};
+  return memcmp(item.bytes + size, "://", 3) == 0 && is_host(host);
+}
+
+bool http_find_bad_origin(const char *list, Text *bad) {
+  Text rest = {list, (uint32_t)strlen(list)};
+  while (next_item(&rest, bad))
+    if (bad->size > 0 && !is_origin(*bad)) return true;
+  return false;
+}
+
 // --- Answers ---
 
 const char *http_reason(int status) {
@@ -283,7 +307,7 @@ void http_put_status(Buf *buf, int status) {
 }
 
 void http_put_field(Buf *buf, const char *name, const char *format, ...) {
-  char value[1024];
+  char value[HTTP_TARGET_MAX + 2];  // of a Location, the longest
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(value, sizeof value, format, arguments);

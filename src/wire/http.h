@@ -16,7 +16,13 @@ enum {
   HTTP_FIELDS_MAX = 64,
 };
 
-typedef enum HttpMethod { METHOD_GET, METHOD_HEAD, METHOD_OTHER } HttpMethod;
+typedef enum HttpMethod {
+  METHOD_GET,
+  METHOD_HEAD,
+  METHOD_POST,
+  METHOD_DELETE,
+  METHOD_OTHER,
+} HttpMethod;
 
 typedef struct HttpField {
   Text name;
@@ -28,7 +34,7 @@ typedef struct HttpRequest {
   HttpMethod method;
   bool is_old;       // HTTP/1.0
   bool keeps_alive;  // the connection may serve another one
-  bool has_body;     // something follows the head that nobody reads
+  bool has_body;     // something follows the head (http_body.h)
   Text target;       // begins with a slash, unless the method is METHOD_OTHER
   uint32_t field_count;
   HttpField fields[HTTP_FIELDS_MAX];
@@ -55,6 +61,10 @@ bool http_is_same_origin(Text origin, Text host);
 
 /// Whether `origin` is in `list`, which is separated by commas, or the list has "*".
 bool http_is_listed_origin(Text origin, const char *list);
+
+/// Finds the first in such a list that no page can have, "a.example" or "https://a/" (a
+/// page has "https://a"). Returns whether there is one.
+bool http_find_bad_origin(const char *list, Text *bad);
 
 /// What a status is called: "Not Found".
 const char *http_reason(int status);

@@ -49,6 +49,12 @@ void packet_answer(Packet *packet, const Packet *request) {
   packet->ref = request->ref;
 }
 
+void packet_answer_reliably(Packet *packet, const Packet *request) {
+  packet_answer(packet, request);
+  if (packet->flags & PACKET_RESPONSE)
+    packet->flags |= request->flags & PACKET_RELIABLE;
+}
+
 void packet_append(Buf *buf, const Packet *packet) {
   packet_write_header(buf_reserve(buf, PACKET_HEADER_SIZE), packet);
   buf->size += PACKET_HEADER_SIZE;

@@ -53,5 +53,9 @@ void packet_write_header(uint8_t out[PACKET_HEADER_SIZE], const Packet *packet);
 /// NULL and carries REQUEST.
 void packet_answer(Packet *packet, const Packet *request);
 
+/// The same, and RELIABLE where `request` is: who waits for the answer gets it on the
+/// next connection when it is lost with this one.
+void packet_answer_reliably(Packet *packet, const Packet *request);
+
 /// Appends header and payload.
 void packet_append(Buf *buf, const Packet *packet);

@@ -10,21 +10,21 @@
 
 enum { FIRST_CAPACITY = 8 };
 
-static Blob **place(const Reliable *stream, uint32_t index) {
-  return &stream->kept[(stream->first + index) & (stream->capacity - 1)];
+static Blob **place(KeptRing *kept, uint32_t index) {
+  return &kept->packets[(kept->first + index) & (kept->capacity - 1)];
 }
 
 static void give_back(Reliable *stream) {
   mem_free(stream->kept);
   stream->kept = NULL;
-  stream->capacity = stream->first = 0;
 }
 
 // Lets the oldest packet go.
 static void drop_first(Reliable *stream) {
-  Blob *packet = *place(stream, 0);
-  stream->bytes -= packet->size;
-  stream->first = (stream->first + 1) & (stream->capacity - 1);
+  KeptRing *kept = stream->kept;
+  Blob *packet = *place(kept, 0);
+  kept->bytes -= packet->size;
+  kept->first++;
   stream->acked++;
   blob_unref(packet);
 }
@@ -35,23 +35,23 @@ void reliable_deinit(Reliable *stream) {
 }
 
 static void grow(Reliable *stream) {
-  uint32_t capacity = stream->capacity ? 2 * stream->capacity : FIRST_CAPACITY;
-  Blob **grown = mem_alloc(capacity * sizeof(Blob *));
+  KeptRing *kept = stream->kept;
+  uint32_t capacity = kept ? 2 * kept->capacity : FIRST_CAPACITY;
+  KeptRing *grown = mem_alloc(sizeof *grown + capacity * sizeof(Blob *));
+  *grown = (KeptRing){.bytes = kept ? kept->bytes : 0, .capacity = capacity};
   uint32_t count = reliable_waiting(stream);
-  for (uint32_t i = 0; i < count; i++) grown[i] = *place(stream, i);
-  mem_free(stream->kept);
+  for (uint32_t i = 0; i < count; i++) grown->packets[i] = *place(kept, i);
+  mem_free(kept);
   stream->kept = grown;
-  stream->capacity = capacity;
-  stream->first = 0;
 }
 
 bool reliable_push(Reliable *stream, Blob *packet, size_t max_bytes) {
   uint32_t count = reliable_waiting(stream);
   if (count >= RELIABLE_WINDOW) return false;
-  if (count > 0 && stream->bytes + packet->size > max_bytes) return false;
-  if (count == stream->capacity) grow(stream);
-  *place(stream, count) = blob_ref(packet);
-  stream->bytes += packet->size;
+  if (count > 0 && stream->kept->bytes + packet->size > max_bytes) return false;
+  if (!stream->kept || count == stream->kept->capacity) grow(stream);
+  *place(stream->kept, count) = blob_ref(packet);
+  stream->kept->bytes += packet->size;
   stream->sent++;
   return true;
 }
@@ -69,7 +69,7 @@ int reliable_ack(Reliable *stream, uint32_t count) {
 
 const Blob *reliable_at(const Reliable *stream, uint32_t index) {
   assert(index < reliable_waiting(stream));
-  return *place(stream, index);
+  return *place(stream->kept, index);
 }
 
 bool reliable_receive(Reliable *stream, uint32_t bytes) {

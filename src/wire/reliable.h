@@ -20,17 +20,23 @@ enum {
   RELIABLE_ACK_MS = 500,         // or fewer after this long
 };
 
+/// A ring of whole packets.
+typedef struct KeptRing {
+  size_t bytes;       // of the packets
+  uint32_t capacity;  // power of two
+  uint32_t first;     // the place of the oldest, modulo capacity
+  Blob *packets[];
+} KeptRing;
+
 /// Zero-initialised is the start of a session.
 typedef struct Reliable {
-  Blob **kept;        // a ring: whole packets
-  uint32_t capacity;  // power of two, or 0
-  uint32_t first;     // index of the oldest
+  KeptRing *kept;     // packets sent and not acknowledged; NULL: none
   uint32_t sent;      // packets so far
   uint32_t acked;     // of these, acknowledged
   uint32_t received;  // packets so far
   uint32_t told;      // of these, acknowledged to the other side
   uint32_t untold_bytes;
-  size_t bytes;  // of those kept
+  uint32_t resent;  // packets sent once more
 } Reliable;
 
 /// Gives back what is kept.

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "wire/http_body.h"
 #include "wire/http_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -40,6 +41,24 @@ static void check_fields(const HttpRequest *request, const char *bytes, size_t s
   if (origin && host) http_is_same_origin(*origin, *host);
 }
 
+// Read whole and a byte at a time, a body is the same, and never larger than allowed.
+static void check_body(const HttpRequest *request, const char *bytes, size_t size) {
+  enum { LIMIT = 64 };
+  HttpBody whole, slow;
+  Buf a = {0}, b = {0};
+  if (http_body_begin(&whole, request, LIMIT) < 0) return;
+  slow = whole;
+  int64_t used = http_body_read(&whole, bytes, size, &a), at = 0;
+  while (at >= 0 && (size_t)at < size && !slow.is_done) {
+    int64_t taken = http_body_read(&slow, bytes + at, 1, &b);
+    at = taken < 0 ? taken : at + taken;
+  }
+  assert(used == at && whole.is_done == slow.is_done && a.size <= LIMIT);
+  assert(a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0));
+  buf_deinit(&a);
+  buf_deinit(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const char *bytes = (const char *)data;
   HttpRequest request, again;
@@ -56,5 +75,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   assert(http_read_request(bytes, (size_t)taken - 1, &again) <= 0);
   check_fields(&request, bytes, (size_t)taken);
   if (request.method != METHOD_OTHER) check_path(request.target);
+  check_body(&request, bytes + taken, size - (size_t)taken);
   return 0;
 }

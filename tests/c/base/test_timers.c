@@ -236,7 +236,7 @@ static void the_heap_keeps_its_order_under_random_operations(void **state) {
     for (int i = 0; i < COUNT; i++) {
       if (!timers_is_set(&all[i])) continue;
       set_count++;
-      assert_ptr_equal(timers.heap[all[i].place - 1], &all[i]);
+      assert_ptr_equal(timers.heap[all[i].place - 1].timer, &all[i]);
       if (all[i].due_ms < least_ms) least_ms = all[i].due_ms;
     }
     assert_int_equal(timers.count, set_count);

@@ -82,10 +82,15 @@ static void methods(void **state) {
   const char *head = "HEAD / HTTP/1.1\r\n" HOST "\r\n";
   assert_true(http_read_request(head, strlen(head), &request) > 0);
   assert_int_equal(request.method, METHOD_HEAD);
+  const char *post = "POST / HTTP/1.1\r\n" HOST "\r\n";
+  assert_true(http_read_request(post, strlen(post), &request) > 0);
+  assert_int_equal(request.method, METHOD_POST);
+  const char *delete = "DELETE / HTTP/1.1\r\n" HOST "\r\n";
+  assert_true(http_read_request(delete, strlen(delete), &request) > 0);
+  assert_int_equal(request.method, METHOD_DELETE);
   static const char *const OTHERS[] = {
-      "POST / HTTP/1.1\r\n" HOST "\r\n", "DELETE / HTTP/1.1\r\n" HOST "\r\n",
-      "OPTIONS * HTTP/1.1\r\n" HOST "\r\n", "CONNECT a:80 HTTP/1.1\r\n" HOST "\r\n",
-      "TRACE / HTTP/1.1\r\n" HOST "\r\n"};
+      "PUT / HTTP/1.1\r\n" HOST "\r\n", "OPTIONS * HTTP/1.1\r\n" HOST "\r\n",
+      "CONNECT a:80 HTTP/1.1\r\n" HOST "\r\n", "TRACE / HTTP/1.1\r\n" HOST "\r\n"};
   for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++) {
     assert_true(http_read_request(OTHERS[i], strlen(OTHERS[i]), &request) > 0);
     assert_int_equal(request.method, METHOD_OTHER);
@@ -290,6 +295,30 @@ static void origins(void **state) {
   assert_false(http_is_listed_origin(text_of(""), "https://a,"));
 }
 
+static void origins_that_no_page_has(void **state) {
+  (void)state;
+  static const char *const GOOD[] = {"",
+                                     "*",
+                                     "null",
+                                     "https://a.example",
+                                     "http://a:7777, https://[::1]:1,",
+                                     "chrome-extension://abc"};
+  static const char *const BAD[] = {
+      "a.example", "https://a.example/", "https://a/b", "https://",
+      "://a",      "https://a b",        "https:/a",    "https://me@a",
+      "**",        "https://*.a.example"};
+  Text bad;
+  for (size_t i = 0; i < sizeof GOOD / sizeof *GOOD; i++)
+    assert_false(http_find_bad_origin(GOOD[i], &bad));
+  for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+    char list[64];
+    snprintf(list, sizeof list, "https://good , %s, *", BAD[i]);
+    assert_true(http_find_bad_origin(list, &bad));
+    assert_int_equal(bad.size, strlen(BAD[i]));
+    assert_memory_equal(bad.bytes, BAD[i], bad.size);
+  }
+}
+
 static void heads_of_answers(void **state) {
   (void)state;
   Buf buf = {0};
@@ -299,6 +328,13 @@ static void heads_of_answers(void **state) {
   buf_u8(&buf, 0);
   assert_string_equal((char *)buf.data,
                       "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\n");
+  // The longest that there is, a Location, comes whole.
+  char target[HTTP_TARGET_MAX + 2];
+  memset(target, 'a', sizeof target - 1);
+  target[sizeof target - 1] = '\0';
+  buf.size = 0;
+  http_put_field(&buf, "Location", "%s", target);
+  assert_int_equal(buf.size, strlen("Location: \r\n") + sizeof target - 1);
   assert_string_equal(http_reason(431), "Request Header Fields Too Large");
   assert_string_equal(http_reason(999), "Unknown");
   buf_deinit(&buf);
@@ -317,6 +353,7 @@ int main(void) {
       cmocka_unit_test(limits),
       cmocka_unit_test(tokens_in_lists),
       cmocka_unit_test(origins),
+      cmocka_unit_test(origins_that_no_page_has),
       cmocka_unit_test(heads_of_answers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
