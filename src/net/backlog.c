@@ -271,6 +271,8 @@ void backlog_pump(Conn *conn) {
       conn_drained(conn);
     else if (conn->http)
       http_drained(conn);
+    else if (conn->admin)
+      admin_drained(conn);
     return;
   }
   backlog->is_writing = true;

@@ -156,6 +156,9 @@ void conn_input(Conn *conn, const uint8_t *bytes, size_t size) {
     case PROTOCOL_WEBSOCKET:
       socket_input(conn, bytes, size);
       break;
+    case PROTOCOL_ADMIN:
+      admin_input(conn, bytes, size);
+      break;
   }
 }
 
@@ -186,6 +189,7 @@ void conn_read_end(Conn *conn, int status) {
   conn->is_eof = true;
   if (conn->state == CONN_OPEN) {
     if (status == UV_EOF && conn->http && http_outlives_end(conn)) return;
+    if (status == UV_EOF && conn->admin && admin_outlives_end(conn)) return;
     if (status == UV_EOF) take_last_line(conn);
     conn_end(conn, status == UV_EOF && !is_cut(conn) ? 0 : UV_ECONNRESET);
   } else if (!is_writing(conn) || status != UV_EOF) {
@@ -217,6 +221,7 @@ void net_release(Net *net, ConnId id) {
 static void resume_input(Conn *conn) {
   if (conn->http) http_resume(conn);
   if (conn->socket) socket_resume(conn);
+  if (conn->admin) admin_resume(conn);
   if (conn->protocol != PROTOCOL_NATIVE || conn->in.size == 0) return;
   size_t done = read_bytes(conn, conn->in.data, conn->in.size);
   buf_consume(&conn->in, done);
@@ -237,7 +242,9 @@ void conn_init(Conn *conn, Net *net, const Transport *transport, Framing framing
   conn->transport = transport;
   conn->net = net;
   conn->framing = (uint8_t)framing;
-  conn->protocol = framing == FRAMING_SNIFF ? PROTOCOL_SNIFF : PROTOCOL_NATIVE;
+  conn->protocol = framing == FRAMING_SNIFF   ? PROTOCOL_SNIFF
+                   : framing == FRAMING_ADMIN ? PROTOCOL_ADMIN
+                                              : PROTOCOL_NATIVE;
   conn->max_payload = net->limits.max_payload;
 }
 
@@ -286,6 +293,8 @@ void conn_open(Conn *conn, const ConnInfo *told) {
   info.since_ms = net_now_ms(conn->net);
   if (conn->protocol == PROTOCOL_SNIFF)
     web_enter(conn, &info);
+  else if (conn->protocol == PROTOCOL_ADMIN)
+    admin_enter(conn, &info);
   else
     make_known(conn, &info);
 }
@@ -315,6 +324,7 @@ void conn_free(Conn *conn) {
   backlog_free(conn);
   http_free(conn);
   socket_free(conn);
+  admin_free(conn);
   tls_free(conn);
   mem_free(conn->visitor);
   buf_deinit(&conn->in);
@@ -344,7 +354,13 @@ void conn_drained(Conn *conn) {
 static void begin_close(Conn *conn, bool is_writable) {
   Net *net = conn->net;
   if (is_writable) flush_conn(conn, PRIORITIES_ALL);
+  if (conn->account) {
+    conn->account->packets += conn->sent.packets;
+    conn->account->bytes += conn->sent.bytes;
+    conn->account = NULL;
+  }
   web_leave(conn);
+  if (conn->admin) admin_leave(conn);
   group_leave_all(conn);
   slots_remove(&net->conns, conn->id);
   if (conn->direct.is_dirty) list_remove(&net->dirty_conns, conn);
@@ -352,7 +368,7 @@ static void begin_close(Conn *conn, bool is_writable) {
   if (conn->is_resumed) list_remove(&net->resumed, conn);
   if (conn->is_reported) list_remove(&net->dropping, conn);
   conn->state = CONN_CLOSING;
-  if (!is_writable || conn->end_error) {
+  if (!is_writable || conn->is_broken) {
     conn_destroy(conn);
     return;
   }
@@ -379,7 +395,7 @@ void net_end(Net *net, ConnId id, Code code, const char *text) {
 void conn_end(Conn *conn, int error) {
   if (conn->state == CONN_CLOSING && error) conn_destroy(conn);
   if (conn->state != CONN_OPEN) return;
-  if (!conn->is_slow && error) conn->end_error = error;
+  if (!conn->is_slow && error) conn->is_broken = true;
   if (conn->is_ended) return;
   conn->is_ended = true;
   read_stop(conn);
@@ -408,16 +424,16 @@ void conn_tell_end(Conn *conn) {
   Net *net = conn->net;
   conn->is_ended = false;
   if (!conn->is_known) {
-    begin_close(conn, !conn->end_error);
+    begin_close(conn, !conn->is_broken);
     return;
   }
-  if (conn->is_slow && !conn->end_error) {
+  if (conn->is_slow && !conn->is_broken) {
     conn->is_slow = false;
     net->events.fault(net->data, conn->data, CODE_SLOW_CONSUMER,
                       "too many messages wait to be read");
     return;
   }
-  Code code = conn->end_error ? CODE_RESET : CODE_CLOSED;
-  begin_close(conn, !conn->end_error);
+  Code code = conn->is_broken ? CODE_RESET : CODE_CLOSED;
+  begin_close(conn, !conn->is_broken);
   net->events.close(net->data, conn->data, code);
 }

@@ -6,7 +6,9 @@
 
 #include "base/mem.h"
 
-enum { RUNS_MAX = 64 };  // pieces of one gathered write
+// Pieces of one gathered write: fewer than one writev takes (IOV_MAX, 1024 on Linux), so
+// that a frame is one write however its messages alternate between their sources.
+enum { RUNS_MAX = 1000 };
 
 // How far one source has been taken.
 typedef struct Cursor {
@@ -82,14 +84,21 @@ static void writer_send(Writer *writer) {
   writer->total = 0;
 }
 
+static void count_sent(NetSent *sent, const Run *run, uint32_t size) {
+  sent->packets += run->last - run->first;
+  sent->bytes += size;
+}
+
 static void writer_put(Writer *writer, const Run *run) {
-  if (writer->conn->end_error) return;
+  if (writer->conn->is_broken) return;
+  uint32_t size = run_size(run);
+  count_sent(&writer->conn->sent, run, size);
+  count_sent(&writer->conn->net->sent, run, size);
   if (writer->conn->backlog) {
     take_run(writer->conn, run);
     return;
   }
   const uint8_t *bytes = run->frame->bytes.data + frame_start(run->frame, run->first);
-  uint32_t size = run_size(run);
   writer->runs[writer->count] = *run;
   writer->bufs[++writer->count] = uv_buf_init((char *)bytes, size);
   writer->total += size;

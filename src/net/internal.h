@@ -20,6 +20,8 @@ typedef struct Group Group;
 typedef struct Sim Sim;
 typedef struct Web Web;
 typedef struct Http Http;
+typedef struct Admin Admin;
+typedef struct AdminPort AdminPort;
 typedef struct Socket Socket;
 typedef struct Tls Tls;
 typedef struct TlsServer TlsServer;
@@ -134,6 +136,7 @@ typedef enum Protocol {
   PROTOCOL_SNIFF,   // not known yet
   PROTOCOL_HTTP,
   PROTOCOL_WEBSOCKET,
+  PROTOCOL_ADMIN,
 } Protocol;
 
 typedef enum ConnState { CONN_OPEN, CONN_CLOSING, CONN_CLOSED } ConnState;
@@ -178,18 +181,21 @@ struct Conn {
   bool is_slow;      // condemned as a SlowConsumer
   bool is_eof;       // the other side writes no more
   bool is_refused;   // counted in net->refused_count
+  bool is_broken;    // ended by an error, not in order
   ConnId id;
   uint32_t max_payload;
   uint32_t scanned;  // bytes of `in` known to hold no end of line
-  int end_error;     // why it is in net->ended: 0 is an orderly end
   Buf in;            // an incomplete packet or line
   uint64_t in_since_ms;
   Timer timer;       // the deadline of a begun packet, then of lingering
   Backlog *backlog;  // NULL while it keeps up
+  NetSent sent;
+  NetSent *account;  // where that is added at the end; NULL: nowhere
   ConnInfo
       *visitor;    // while it may still become a peer, or is a web browser; else NULL
   Http *http;      // while it speaks HTTP
   Socket *socket;  // once it is a WebSocket
+  Admin *admin;    // of the admin listener
   Tls *tls;        // between it and its transport; NULL: what it says is not encrypted
 };
 
@@ -225,12 +231,15 @@ struct Net {
   List resumed;                    // released or paused: input may be waiting
   List dropping;                   // with drops to report
   size_t backlog_bytes;            // that wait in all backlogs
+  NetSent sent;                    // to all connections so far
   Listener *listeners;
   uint32_t refused_count;  // closed as they came and not gone yet
   uint64_t accept_warned_ms;
   uint64_t descriptors;  // how many this process may have
   Web *web;              // NULL: nothing asked for it yet
   TlsServer *tls;        // NULL: there has been no certificate
+  AdminPort *admin;      // NULL: there is no admin listener
+  List children;         // see child.h
   bool is_stopping;
   uint8_t read_buffer[READ_BUFFER_BYTES];
 };
@@ -427,3 +436,18 @@ void socket_set_end(Conn *conn, Code code, const char *text);
 /// Writes the close frame; false when it is out.
 bool socket_finish(Conn *conn);
 void socket_free(Conn *conn);
+
+// admin.c
+/// Somebody has come to the admin listener.
+void admin_enter(Conn *conn, const ConnInfo *info);
+void admin_input(Conn *conn, const uint8_t *bytes, size_t size);
+/// Goes on with requests that wait.
+void admin_resume(Conn *conn);
+/// All that was written is out.
+void admin_drained(Conn *conn);
+/// As http_outlives_end.
+bool admin_outlives_end(Conn *conn);
+/// It closes: who was to answer is told.
+void admin_leave(Conn *conn);
+void admin_free(Conn *conn);
+void admin_port_free(Net *net);

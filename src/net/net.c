@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "net/child.h"
 #include "net/internal.h"
 
 uv_loop_t *net_loop(Net *net) {
@@ -147,9 +148,31 @@ void net_set_data(Net *net, ConnId id, void *conn_data) {
   if (conn) conn->data = conn_data;
 }
 
-uint32_t net_queued(const Net *net, ConnId id) {
+NetSent net_sent(const Net *net, ConnId id) {
   const Conn *conn = conn_find(net, id);
-  return conn && conn->backlog ? conn->backlog->droppable + conn->backlog->kept : 0;
+  return conn ? conn->sent : (NetSent){0};
+}
+
+void net_set_account(Net *net, ConnId id, NetSent *account) {
+  Conn *conn = conn_find(net, id);
+  if (conn) conn->account = account;
+}
+
+NetSent net_sent_in_all(const Net *net) { return net->sent; }
+
+NetSent net_queued(const Net *net, ConnId id) {
+  const Conn *conn = conn_find(net, id);
+  if (!conn || !conn->backlog) return (NetSent){0};
+  return (NetSent){conn->backlog->droppable + conn->backlog->kept,
+                   conn->backlog->bytes};
+}
+
+NetSent net_queued_in_all(const Net *net) {
+  NetSent queued = {.bytes = net->backlog_bytes};
+  const Conn *conn;
+  for (uint32_t cursor = 0; (conn = slots_next(&net->conns, &cursor));)
+    if (conn->backlog) queued.packets += conn->backlog->droppable + conn->backlog->kept;
+  return queued;
 }
 
 void net_warn_accept(Net *net, const char *error) {
@@ -203,6 +226,7 @@ void net_stop(Net *net) {
   if (net->is_stopping) return;
   net->is_stopping = true;
   listeners_close(net);
+  child_stop_all(net);
   if (net->sim) sim_stop(net);
   uint32_t cursor = 0;
   for (Conn *conn; (conn = slots_next(&net->conns, &cursor));) net_close(net, conn->id);
@@ -237,6 +261,7 @@ void net_free(Net *net) {
   for (Group *group; (group = slots_next(&net->groups, &cursor));)
     net_group_close(net, group->id);
   web_free(net);
+  admin_port_free(net);
   tls_server_free(net);
   slots_deinit(&net->conns);
   slots_deinit(&net->groups);
@@ -244,6 +269,7 @@ void net_free(Net *net) {
   frame_pool_free(net);
   list_deinit(&net->dirty_groups);
   list_deinit(&net->dirty_conns);
+  list_deinit(&net->children);
   list_deinit(&net->ended);
   list_deinit(&net->resumed);
   list_deinit(&net->dropping);

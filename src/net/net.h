@@ -23,6 +23,7 @@ typedef enum Framing {
   FRAMING_PACKETS,
   FRAMING_LINES,
   FRAMING_SNIFF,  // for net_listen alone: the first bytes tell packets from HTTP
+  FRAMING_ADMIN,  // of net/admin.h alone
 } Framing;
 typedef enum Overflow { DROP_NEWEST, DROP_OLDEST, OVERFLOW_DISCONNECT } Overflow;
 
@@ -163,9 +164,29 @@ void net_release(Net *net, ConnId conn);
 /// Payloads over `bytes` are a fault from now on.
 void net_set_max_payload(Net *net, ConnId conn, uint32_t bytes);
 
-/// Messages that wait for a connection that does not read fast enough; 0 when it keeps
-/// up.
-uint32_t net_queued(const Net *net, ConnId conn);
+/// What a connection was sent, its groups' messages included; one that was dropped after
+/// it had to wait is counted here too.
+typedef struct NetSent {
+  uint64_t packets;  // or lines
+  uint64_t bytes;
+} NetSent;
+
+/// What a connection was sent so far; zeros when it is gone.
+NetSent net_sent(const Net *net, ConnId conn);
+
+/// When the connection ends, what it was sent is added to `account`, which has to be valid
+/// until then.
+void net_set_account(Net *net, ConnId conn, NetSent *account);
+
+/// What all connections were sent, those that are gone included.
+NetSent net_sent_in_all(const Net *net);
+
+/// Messages, and their bytes, that wait for a connection that does not read fast enough;
+/// zeros when it keeps up.
+NetSent net_queued(const Net *net, ConnId conn);
+
+/// The same of all connections. Looks at each.
+NetSent net_queued_in_all(const Net *net);
 
 /// A set of connections that get the same bytes. `tag` comes back in `drops`.
 GroupId net_group_open(Net *net, uint32_t tag);

@@ -12,8 +12,15 @@
 // --- Options ---
 
 Web *web_of(Net *net) {
-  if (!net->web) net->web = mem_zalloc(sizeof *net->web);
+  if (net->web) return net->web;
+  net->web = mem_zalloc(sizeof *net->web);
+  net_set_schema(net, NULL, 0);
   return net->web;
+}
+
+static void set_version(HttpVersion *version, const void *bytes, size_t size) {
+  uint64_t hash = hash_add(HASH_START, bytes, size);
+  snprintf(version->tag, sizeof version->tag, "\"%016llx\"", (unsigned long long)hash);
 }
 
 static void set_text(char **text, const char *value) {
@@ -30,9 +37,22 @@ void net_set_web(Net *net, const WebOptions *options) {
   web->is_watched = options->is_watched;
   web->script = options->script;
   web->script_size = options->script_size;
-  uint64_t hash = hash_add(HASH_START, web->script, web->script_size);
-  snprintf(web->script_version.tag, sizeof web->script_version.tag, "\"%016llx\"",
-           (unsigned long long)hash);
+  set_version(&web->script_version, web->script, web->script_size);
+}
+
+void net_set_schema(Net *net, const char *text, size_t size) {
+  static const char NONE[] = "export const schema = null;\n";
+  Web *web = web_of(net);
+  web->schema.size = 0;
+  if (size > 0)
+    buf_append(&web->schema, text, size);
+  else
+    buf_append(&web->schema, NONE, sizeof NONE - 1);
+  set_version(&web->schema_version, web->schema.data, web->schema.size);
+}
+
+WebStats net_web_stats(const Net *net) {
+  return net->web ? net->web->stats : (WebStats){0};
 }
 
 void web_free(Net *net) {
@@ -42,6 +62,7 @@ void web_free(Net *net) {
     ws_reader_free(web->readers.items[i]);
   list_deinit(&web->readers);
   buf_deinit(&web->scratch);
+  buf_deinit(&web->schema);
   mem_free(web->name);
   mem_free(web->folder);
   mem_free(web->origins);

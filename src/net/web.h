@@ -17,5 +17,18 @@ typedef struct WebOptions {
   bool is_watched;  // files are being edited: nothing is kept without asking
 } WebOptions;
 
+typedef struct WebStats {
+  uint64_t requests;
+  uint64_t refused;   // of them, for a fault of the other side or for want of room
+  uint64_t upgraded;  // to WebSockets
+  uint64_t stalled;   // answers that were not taken in time
+} WebStats;
+
 /// Takes new options into use; texts are copied, but for the script.
 void net_set_web(Net *net, const WebOptions *options);
+
+WebStats net_web_stats(const Net *net);
+
+/// Sets the text of /schema.js, which is copied; without one a module is served that says
+/// that there is no schema.
+void net_set_schema(Net *net, const char *text, size_t size);

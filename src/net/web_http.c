@@ -20,7 +20,11 @@ struct Http {
 
 static void on_stall(void *data, uint64_t now_ms) {
   (void)now_ms;
-  conn_end(data, UV_ETIMEDOUT);
+  Conn *conn = data;
+  web_of(conn->net)->stats.stalled++;
+  log_info("an answer was not taken in time",
+           log_str("address", conn->visitor->address));
+  conn_end(conn, UV_ETIMEDOUT);
 }
 
 static void on_deadline(void *data, uint64_t now_ms) {
@@ -31,12 +35,17 @@ static void on_deadline(void *data, uint64_t now_ms) {
     conn_close(conn);
     return;
   }
-  conn->http->is_busy = conn->http->is_last = true;
+  conn->http->is_busy = true;
   http_refuse(conn, NULL, 408, "The request did not come in time.");
 }
 
 static void set_timer(Conn *conn, uint64_t due_ms, TimerCallback *callback) {
   timers_set(&conn->net->timers, &conn->timer, due_ms, callback, conn);
+}
+
+// An answer goes on: its next piece has a while to be read from the disk and to be taken.
+static void await_progress(Conn *conn) {
+  set_timer(conn, net_now_ms(conn->net) + WEB_STALL_MS, on_stall);
 }
 
 // The head of a request has to be here a while after its first byte (of the first one:
@@ -66,7 +75,8 @@ static void put_version(Buf *out, const HttpVersion *version) {
 static const char *cache_rule(const Web *web, const Answer *answer) {
   bool is_page = answer->type && strncmp(answer->type, "text/html", 9) == 0;
   if (!answer->version) return "no-store";
-  return web->is_watched || is_page ? "no-cache" : "max-age=60";
+  bool must_ask = web->is_watched || is_page || answer->may_change;
+  return must_ask ? "no-cache" : "max-age=60";
 }
 
 static void put_body_fields(Buf *out, const Answer *answer) {
@@ -123,16 +133,19 @@ static void write_whole(Conn *conn, const HttpRequest *request, Answer *answer,
   buf_deinit(&out);
 }
 
-static void log_refusal(const Conn *conn, int status, const char *text) {
-  if (status != 404)
-    log_info("refused", log_str("address", conn->visitor->address),
-             log_num("status", status), log_str("text", text));
+// A stranger's fault ends his connection, so that one connection is one line of the log.
+static void note_refusal(Conn *conn, int status, const char *text) {
+  if (status == 404 || status == 426) return;
+  if (status < 500) conn->http->is_last = true;
+  web_of(conn->net)->stats.refused++;
+  log_info("refused", log_str("address", conn->visitor->address),
+           log_num("status", status), log_str("text", text));
 }
 
 void http_refuse(Conn *conn, const HttpRequest *request, int status, const char *text) {
   Buf body = {0};
   Answer answer = {.status = status, .type = "text/html; charset=utf-8"};
-  log_refusal(conn, status, text);
+  note_refusal(conn, status, text);
   page_put_status(&body, status, text);
   write_whole(conn, request, &answer, &body);
   buf_deinit(&body);
@@ -156,22 +169,33 @@ static void send_health(Conn *conn, const HttpRequest *request) {
 }
 
 // A page of another server may import it, so that it can be written before it is moved.
+static void send_module(Conn *conn, const HttpRequest *request, Answer *answer,
+                        const void *text, size_t size) {
+  Buf body = {.data = (uint8_t *)text, .size = size};
+  answer->status = 200;
+  answer->type = http_type("perigee.js");
+  answer->allow_origin = "*";
+  if (http_is_known(request, answer->version)) {
+    answer->status = 304;
+    body.size = 0;
+  }
+  write_whole(conn, request, answer, &body);
+}
+
 static void send_script(Conn *conn, const HttpRequest *request) {
   const Web *web = web_of(conn->net);
   if (!web->script) {
     http_refuse(conn, request, 404, "This server was built without its client.");
     return;
   }
-  Answer answer = {.status = 200,
-                   .type = http_type("perigee.js"),
-                   .version = &web->script_version,
-                   .allow_origin = "*"};
-  Buf body = {.data = (uint8_t *)web->script, .size = web->script_size};
-  if (http_is_known(request, answer.version)) {
-    answer.status = 304;
-    body.size = 0;
-  }
-  write_whole(conn, request, &answer, &body);
+  Answer answer = {.version = &web->script_version};
+  send_module(conn, request, &answer, web->script, web->script_size);
+}
+
+static void send_schema(Conn *conn, const HttpRequest *request) {
+  const Web *web = web_of(conn->net);
+  Answer answer = {.version = &web->schema_version, .may_change = true};
+  send_module(conn, request, &answer, web->schema.data, web->schema.size);
 }
 
 const HttpRequest *http_request(Conn *conn, HttpRequest *request) {
@@ -208,7 +232,7 @@ void http_drained(Conn *conn) {
 }
 
 void http_write(Conn *conn, const Buf *bytes) {
-  set_timer(conn, net_now_ms(conn->net) + WEB_STALL_MS, on_stall);
+  await_progress(conn);
   conn_write_now(conn, bytes->data, bytes->size);
   if (!conn->backlog) http_drained(conn);
 }
@@ -235,6 +259,7 @@ static void accept_socket(Conn *conn, const HttpRequest *request, Text key) {
   if (http_has_token(request, "sec-websocket-protocol", "perigee.1"))
     http_put_field(&out, "Sec-WebSocket-Protocol", "perigee.1");
   http_put_end(&out);
+  web_of(conn->net)->stats.upgraded++;
   buf_consume(&conn->in, conn->http->size);
   http_free(conn);
   socket_begin(conn);
@@ -279,10 +304,10 @@ static const char *refusal_text(int status) {
   }
 }
 
-static void refuse_for_good(Conn *conn, const HttpRequest *request, int status,
-                            const char *text) {
-  conn->http->is_last = true;
-  http_refuse(conn, request, status, text);
+// Opening it may take a while, and the request is no longer waited for.
+static void send_file(Conn *conn, const HttpPath *path) {
+  await_progress(conn);
+  conn->http->job = file_serve(conn, path);
 }
 
 static void serve(Conn *conn, const HttpRequest *request) {
@@ -296,18 +321,20 @@ static void serve(Conn *conn, const HttpRequest *request) {
     send_health(conn, request);
   else if (strcmp(path.text, "perigee.js") == 0 && !path.is_folder)
     send_script(conn, request);
+  else if (strcmp(path.text, "schema.js") == 0 && !path.is_folder)
+    send_schema(conn, request);
   else
-    conn->http->job = file_serve(conn, &path);
+    send_file(conn, &path);
 }
 
 static void handle(Conn *conn, const HttpRequest *request) {
-  conn->http->is_last = !request->keeps_alive || conn->is_eof;
+  conn->http->is_last = !request->keeps_alive || conn->is_eof || conn->is_refused;
   if (conn->is_refused)
-    refuse_for_good(conn, request, 503, "There are too many connections. Try again.");
-  else if (request->method == METHOD_OTHER)
-    refuse_for_good(conn, request, 405, refusal_text(405));
+    http_refuse(conn, request, 503, "There are too many connections. Try again.");
+  else if (request->method > METHOD_HEAD)
+    http_refuse(conn, request, 405, refusal_text(405));
   else if (request->has_body)
-    refuse_for_good(conn, request, 413, "Nothing is taken here.");
+    http_refuse(conn, request, 413, "Nothing is taken here.");
   else
     serve(conn, request);
 }
@@ -320,12 +347,13 @@ static bool take_request(Conn *conn) {
   Http *http = conn->http;
   int size = http_read_request((const char *)conn->in.data, conn->in.size, &request);
   if (size == 0) return false;
+  web_of(conn->net)->stats.requests++;
   http->is_busy = true;
   http->size = size > 0 ? (uint32_t)size : (uint32_t)conn->in.size;
   if (size > 0)
     handle(conn, &request);
   else
-    refuse_for_good(conn, NULL, -size, refusal_text(-size));
+    http_refuse(conn, NULL, -size, refusal_text(-size));
   return true;
 }
 

@@ -25,10 +25,13 @@ struct Web {
   const char *script;
   size_t script_size;
   HttpVersion script_version;
+  Buf schema;  // the text of /schema.js
+  HttpVersion schema_version;
   bool is_watched;
   List readers;       // WsReaders at rest
   Buf scratch;        // for one write at a time
   size_t held_bytes;  // of unfinished messages
+  WebStats stats;
 };
 
 /// What is answered besides a body.
@@ -38,6 +41,7 @@ typedef struct Answer {
   const HttpVersion *version;  // of a file; NULL: it is none
   const char *location;        // NULL: none
   const char *allow_origin;
+  bool may_change;        // at any time: nothing is kept without asking
   uint64_t size;          // of the whole body
   uint64_t first, count;  // of the part of it that is sent; with status 206
 } Answer;

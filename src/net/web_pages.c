@@ -51,7 +51,8 @@ static void put_escaped(Buf *body, const char *text, size_t size) {
 void page_put_welcome(Buf *body, const Web *web, Text host) {
   const char *name = web->name ? web->name : "";
   put_head(body, "Perigee");
-  buf_printf(body, "<h1>");
+  // So that the game's own page is seen as soon as there is one.
+  buf_printf(body, "<meta http-equiv=\"refresh\" content=\"2\">\n<h1>");
   put_escaped(body, name, strlen(name));
   buf_printf(body,
              "</h1>\n<p>A game server runs here, and it has no page of its own: "

@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "net/admin.h"
+#include "net/child.h"
 
 enum { CONNS_MAX = 16384, GROUPS_MAX = 8192, START_MS = 1000000 };
 
@@ -30,6 +33,8 @@ typedef struct FakeConn {
   bool is_stale, is_closed, is_held;
   uint32_t max_payload;
   uint32_t writes;
+  NetSent total;
+  NetSent *account;
   Input *inputs;
   SentNode *sent, **sent_end, *next;
 } FakeConn;
@@ -125,8 +130,10 @@ static void deliver(FakeConn *conn, const Out *out, GroupId group) {
   for (int i = 0; i < 3; i++) buf_append(&whole, out->parts[i], out->sizes[i]);
   for (size_t at = 0; at < whole.size;)
     at += record(conn, out, group, whole.data + at, whole.size - at);
-  buf_deinit(&whole);
   conn->writes++;
+  conn->total.packets++;
+  conn->total.bytes += whole.size;
+  buf_deinit(&whole);
 }
 
 uint32_t fake_writes(Net *net, ConnId conn) { return net->conns[conn].writes; }
@@ -223,7 +230,12 @@ uint64_t fake_group_writes(Net *net) { return net->group_writes; }
 static void make_stale(Net *net, ConnId id) {
   for (GroupId group = 1; group <= net->group_count; group++)
     net_group_leave(net, group, id);
-  net->conns[id].is_stale = true;
+  FakeConn *conn = &net->conns[id];
+  if (conn->account && !conn->is_stale) {
+    conn->account->packets += conn->total.packets;
+    conn->account->bytes += conn->total.bytes;
+  }
+  conn->is_stale = true;
 }
 
 void net_close(Net *net, ConnId id) {
@@ -292,10 +304,33 @@ void net_set_data(Net *net, ConnId id, void *conn_data) {
   if (conn) conn->data = conn_data;
 }
 
-uint32_t net_queued(const Net *net, ConnId conn) {
+NetSent net_queued(const Net *net, ConnId conn) {
   (void)net;
   (void)conn;
-  return 0;
+  return (NetSent){0};
+}
+
+// As in net, what was sent counts for the session when the connection ends.
+NetSent net_sent(const Net *net, ConnId id) {
+  const FakeConn *conn = find((Net *)net, id);
+  return conn ? conn->total : (NetSent){0};
+}
+
+void net_set_account(Net *net, ConnId id, NetSent *account) {
+  FakeConn *conn = find(net, id);
+  if (conn) conn->account = account;
+}
+
+void net_admin_answer(Net *net, ConnId conn, const AdminAnswer *answer) {
+  (void)net;
+  (void)conn;
+  (void)answer;
+}
+
+int child_start(Net *net, const char *const *arguments, ChildEnd *on_end, void *data,
+                uint32_t token) {
+  (void)net, (void)arguments, (void)on_end, (void)data, (void)token;
+  return ERR_FULL;
 }
 
 // --- The other side ---

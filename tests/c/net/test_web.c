@@ -179,6 +179,27 @@ static void answer_that_nobody_takes_is_given_up(void **state) {
   remove_folder(folder);
 }
 
+// Its file may take long to open, but the request came in time.
+static void request_under_way_is_not_late(void **state) {
+  (void)state;
+  World world;
+  open_world(&world);
+  char *folder = make_folder();
+  net_set_web(world.net, &(WebOptions){.folder = folder});
+  int fd = come(&world);
+  uint64_t waits_ms[] = {HANDSHAKE_MS + 100, WEB_KEEP_ALIVE_MS + 100};
+  for (int i = 0; i < 2; i++) {
+    say(fd, "GET /none HTTP/1.1\r\nHost: a\r\n\r\n");
+    while (first_conn(&world)->in.size == 0) turn(&world);
+    run_timers(&world, waits_ms[i]);
+    expect_start(&world, fd, "HTTP/1.1 404 Not Found\r\n");
+  }
+  assert_int_equal(world.count, 0);
+  close(fd);
+  world_close(&world);
+  remove_folder(folder);
+}
+
 static void websocket_at_rest_keeps_nothing(void **state) {
   (void)state;
   World world;
@@ -209,6 +230,7 @@ int main(void) {
       cmocka_unit_test(silent_visitor_becomes_known),
       cmocka_unit_test(refused_visitor_is_told_in_his_language),
       cmocka_unit_test(answer_that_nobody_takes_is_given_up),
+      cmocka_unit_test(request_under_way_is_not_late),
       cmocka_unit_test(websocket_at_rest_keeps_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

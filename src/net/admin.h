@@ -1,0 +1,64 @@
+// The admin listener: HTTP for whoever runs the server and for his tools, apart from the
+// game's port. Requests are handed up whole, when their Host, Origin and token are good;
+// the answer comes down at once or later, whole or as a stream. Its connections are no
+// peers, and do not count as clients.
+#pragma once
+
+#include "net/net.h"
+#include "wire/reader.h"
+
+enum {
+  ADMIN_CONNS_MAX = 128,           // at a time; more are refused with 503
+  ADMIN_BODY_MAX = 1 << 20,        // bytes of one request's body
+  ADMIN_BODY_TOTAL = 16 << 20,     // of all that are being received
+  ADMIN_BODY_DEADLINE_MS = 10000,  // from a request's first byte to its last
+  ADMIN_OUT_MAX = 16 << 20,        // that may wait for a reader who does not read
+  ADMIN_BEAT_MS = 15000,           // of silence on a stream until a comment is sent
+  ADMIN_FAILURES_MAX = 5,  // wrong tokens from one address; from then on each of
+  ADMIN_LOCK_MS = 30000,   // them has the address wait so long
+  ADMIN_TOKEN_MIN = 16,    // characters of a token
+};
+
+/// The parts of an answer. A whole one is ANSWER_WHOLE; a stream (text/event-stream) is
+/// one ANSWER_OPEN, any ANSWER_MORE, and one ANSWER_LAST.
+typedef enum AnswerPart {
+  ANSWER_WHOLE,
+  ANSWER_OPEN,
+  ANSWER_MORE,
+  ANSWER_LAST,
+} AnswerPart;
+
+typedef struct AdminAnswer {
+  AnswerPart part;
+  int status;   // of ANSWER_WHOLE; a stream has 200
+  Text fields;  // further ones: "Name: value\r\n" each
+  Text body;
+} AdminAnswer;
+
+/// What is told upwards. `data` is what net_admin_listen was given.
+typedef struct AdminEvents {
+  /// A request: "POST /mcp", then "name: value" for each field that matters to who answers
+  /// (names in lower case), an empty line, all of these ended by LF, and the body. Valid
+  /// during the call.
+  void (*request)(void *data, ConnId conn, Text text);
+  /// The connection has ended before its answer had.
+  void (*gone)(void *data, ConnId conn);
+} AdminEvents;
+
+typedef struct AdminOptions {
+  const char *host;   // to listen on
+  const char *token;  // that every request has to carry; NULL: none
+  const char
+      *names;  // by which it may be called besides `host` and this machine's own,
+               // separated by commas
+} AdminOptions;
+
+/// Whether `host` is this machine's own address, which nobody else can reach.
+bool net_is_loopback(const char *host);
+
+/// Listens; port 0 takes a free one and stores it. Returns 0 or an error. Once for a net.
+int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options,
+                     const AdminEvents *events, void *data);
+
+/// Answers the request of `conn`; ignored when it is gone or has been answered.
+void net_admin_answer(Net *net, ConnId conn, const AdminAnswer *answer);

@@ -1,0 +1,29 @@
+// What the admin files of net share.
+#pragma once
+
+#include "net/admin.h"
+#include "net/internal.h"
+#include "wire/http_body.h"
+
+enum { GATE_ADDRESSES_MAX = 64 };  // whose wrong tokens are remembered
+
+/// Wrong tokens from one address.
+typedef struct GateFailure {
+  char address[ADDRESS_SIZE];
+  uint32_t count;
+  uint64_t last_ms;
+} GateFailure;
+
+struct AdminPort {
+  AdminEvents events;
+  void *data;
+  char *host, *token, *names;  // owned; token NULL: none
+  uint32_t conn_count;
+  size_t reserved_bytes;  // for bodies that are being received
+  GateFailure failures[GATE_ADDRESSES_MAX];
+};
+
+// admin_gate.c
+/// 0 when the request may pass, or the status that refuses it; then `why` says so.
+int gate_check(AdminPort *port, const char *address, const HttpRequest *request,
+               uint64_t now_ms, const char **why);
