@@ -2,12 +2,15 @@
 // layer above, and WELCOME or REJECTED. A text peer says nothing and is asked about at
 // once.
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "session/internal.h"
+
+enum { FAULT_SIZE = 96 };  // bytes of a refusal that is made for one
 
 static const char SERVER_FULL[] = "the server is full";
 static const char ADDRESS_FULL[] = "too many connections from your address";
@@ -67,6 +70,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->rate_at_ms = net_now_ms(session->net);
   peer->last_packet_ms = info->since_ms;
   peer->rate_tokens = 2.0 * session->limits.rate_limit;
+  net_set_account(session->net, conn, &peer->sent);
   session->open++;
   session_count_address(session, peer->address, 1);
   return peer;
@@ -76,6 +80,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
 static void ask(Session *session, Peer *peer) {
   peer->state = PEER_CONNECTING;
   session->connecting++;
+  session->plain += peer_is_plain(peer);
   net_hold(session->net, peer->conn);
   keepalive_arm(session, peer);
   session->events.connect(session->data, peer);
@@ -113,15 +118,36 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
 
 // --- HELLO ---
 
+bool handshake_knows(const Session *session, uint64_t hash) {
+  for (uint32_t i = 0; i < session->hash_count; i++)
+    if (session->hashes[i] == hash) return true;
+  return hash == 0;
+}
+
+// Both hashes, for people who compare them with what `perigee schema --hash` prints.
+static const char *hash_fault(const Session *session, uint64_t hash,
+                              char text[FAULT_SIZE]) {
+  if (session->hash_count > 0)
+    snprintf(text, FAULT_SIZE,
+             "your protocol hash is %016" PRIx64 ", this server's is %016" PRIx64, hash,
+             session->hashes[0]);
+  else
+    snprintf(text, FAULT_SIZE,
+             "your protocol hash is %016" PRIx64 ", this server's game has no schema",
+             hash);
+  return text;
+}
+
 // Why nobody can talk to this client, or NULL.
-static const char *version_fault(const Hello *hello, Code *code) {
+static const char *version_fault(const Session *session, const Hello *hello, Code *code,
+                                 char text[FAULT_SIZE]) {
   if (hello->version != PROTOCOL_VERSION) {
     *code = CODE_VERSION_MISMATCH;
     return "this server speaks version 1";
   }
-  if (hello->protocol_hash != 0) {
+  if (!handshake_knows(session, hello->protocol_hash)) {
     *code = CODE_HASH_MISMATCH;
-    return "this server's protocol hash is 0";
+    return hash_fault(session, hello->protocol_hash, text);
   }
   return NULL;
 }
@@ -141,11 +167,12 @@ static const char *entry_fault(Session *session, const Peer *peer, const Hello *
 }
 
 static void take_hello(Peer *peer, const Hello *hello) {
+  peer->protocol_hash = hello->protocol_hash;
   memcpy(peer->name, hello->name.bytes, hello->name.size);
   peer->name_size = (uint8_t)hello->name.size;
   if (hello->token.size == 0) return;
   peer->token = mem_alloc(hello->token.size);
-  peer->token_size = hello->token.size;
+  peer->token_size = (uint16_t)hello->token.size;
   memcpy(peer->token, hello->token.bytes, hello->token.size);
 }
 
@@ -173,7 +200,8 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
   peer->hello_flags = packet->flags;
   peer->hello_ref = packet->ref;
   Code code;
-  const char *why = version_fault(&hello, &code);
+  char text[FAULT_SIZE];
+  const char *why = version_fault(session, &hello, &code, text);
   if (!why && resume_take(session, peer, &hello)) return;
   if (!why) why = entry_fault(session, peer, &hello, &code);
   if (why) {

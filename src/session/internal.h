@@ -14,12 +14,14 @@ struct Session {
   Net *net;           // not owned
   Slots peers;        // Peer by id; owned
   Names addresses;    // open connections by address
-  Names tokens;       // peer ids by resume token
   uint32_t open;      // peers that have a connection
   uint32_t visitors;  // connections that are no peers
   uint32_t connecting;
   uint32_t connected;
   uint32_t suspended;
+  uint32_t plain;                   // of these three, those that are plain
+  uint64_t hashes[SESSION_HASHES];  // that HELLO may carry; the first is our own
+  uint32_t hash_count;
   uint32_t resumable;  // sessions for which RELIABLE packets are kept
   size_t kept_bytes;   // of these packets
   bool is_down;        // after session_shutdown
@@ -64,6 +66,9 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet);
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
                        bool is_resumed);
 
+/// Whether HELLO may carry this protocol hash.
+bool handshake_knows(const Session *session, uint64_t hash);
+
 /// REJECTED, and the end of a peer that is not connected.
 void handshake_refuse(Session *session, Peer *peer, Code code, const char *reason);
 
@@ -72,7 +77,7 @@ void handshake_refuse(Session *session, Peer *peer, Code code, const char *reaso
 /// Gives a new session its first token.
 void resume_begin(Session *session, Peer *peer);
 
-/// Forgets the tokens and what is kept; the session cannot be resumed any more.
+/// Forgets what is kept; the session cannot be resumed any more.
 void resume_end(Session *session, Peer *peer);
 
 /// A connected peer whose connection is gone waits.
@@ -81,10 +86,6 @@ void resume_suspend(Session *session, Peer *peer, Code code);
 /// Whether `hello`, on the connection of `newcomer`, resumes a session; then it has
 /// done so or has been refused, and `newcomer` is gone.
 bool resume_take(Session *session, Peer *newcomer, const Hello *hello);
-
-/// The peer has sent something on the connection that resumed its session: it knows the
-/// next token, and the one before is used up.
-void resume_confirm(Session *session, Peer *peer);
 
 /// When a suspended peer has waited long enough.
 uint64_t resume_ends(const Session *session, const Peer *peer);
@@ -138,7 +139,7 @@ void send_control(Session *session, Peer *peer, ControlType type, const Packet *
 void send_control_at(Session *session, Peer *peer, ControlType type, Priority place,
                      const Packet *request, const Buf *payload);
 
-/// `! Code: text` or the control packet `type` (REJECTED, CLOSING, ERROR) to a
-/// connection.
+/// The last words of a connection, REJECTED or CLOSING with code and text; or to a text
+/// peer, for ERROR too, `! Code: text`.
 void send_code(Session *session, ConnId conn, Framing framing, ControlType type,
                const Packet *request, Code code, const char *text);

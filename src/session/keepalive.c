@@ -33,7 +33,6 @@ static void on_silence(Session *session, Peer *peer) {
 static void send_ping(Session *session, Peer *peer, uint64_t now_ms) {
   uint32_t interval = session->limits.ping_interval_ms;
   Buf *buf = &session->scratch;
-  peer->is_ping_due = true;
   peer->ping_sent_us = net_clock_us(session->net);
   // One that goes out late leaves its peer the time to answer all the same.
   peer->next_ping_ms += interval;
@@ -63,7 +62,7 @@ static void on_timer(void *data, uint64_t now_ms) {
   }
   if (peer->ack_due_ms > 0 && now_ms >= peer->ack_due_ms) stream_tell(session, peer);
   if (is_pinged(session, peer) && now_ms >= peer->next_ping_ms) {
-    if (peer->is_ping_due) {
+    if (peer->ping_sent_us > 0) {
       peer_lose(session, peer, CODE_PING_TIMEOUT, "no PONG before the next PING");
       return;
     }
@@ -124,11 +123,13 @@ bool keepalive_note(Session *session, Peer *peer, uint64_t bytes) {
   peer->last_packet_ms = now_ms;
   peer->packets_in++;
   peer->bytes_in += bytes;
+  session->stats.packets_in++;
+  session->stats.bytes_in += bytes;
   return take_token(session, peer, now_ms);
 }
 
 void keepalive_pong(Peer *peer, uint64_t value) {
-  if (!peer->is_ping_due || value != peer->ping_sent_us) return;
-  peer->is_ping_due = false;
+  if (peer->ping_sent_us == 0 || value != peer->ping_sent_us) return;
+  peer->ping_sent_us = 0;
   peer->latency_us = (uint32_t)(net_clock_us(peer->owner->net) - value);
 }

@@ -1,6 +1,7 @@
 // Sessions that outlive their connection: a peer whose line is lost waits, and a HELLO
-// with its token on another connection takes it up again. A token is 128 random bits
-// and is looked up by a keyed hash, so that neither guessing nor timing finds one.
+// with its token on another connection takes it up again. A token is the peer's id,
+// which finds it, and 96 random bits, which are compared in constant time, so that
+// neither guessing nor timing finds one.
 //
 // A WELCOME may be lost together with its connection, and the token in it. So the one
 // that made a connection counts until something has come on it; then it is used up.
@@ -12,37 +13,30 @@
 
 // --- Tokens ---
 
-static void forget_token(Session *session, const uint8_t token[UUID_SIZE]) {
-  names_remove(&session->tokens, (const char *)token, UUID_SIZE);
-}
-
-static uint32_t find_token(const Session *session, const uint8_t token[UUID_SIZE]) {
-  return names_find(&session->tokens, (const char *)token, UUID_SIZE);
-}
-
 static void make_token(Session *session, Peer *peer) {
-  static const uint8_t none[UUID_SIZE];
-  do {
-    net_random(session->net, peer->token_now, UUID_SIZE);
-  } while (memcmp(peer->token_now, none, UUID_SIZE) == 0 ||
-           find_token(session, peer->token_now));
-  names_set(&session->tokens, (const char *)peer->token_now, UUID_SIZE, peer->id);
+  net_random(session->net, peer->token_now, UUID_SIZE);
+  memcpy(peer->token_now, &peer->id, sizeof peer->id);
 }
 
-void resume_confirm(Session *session, Peer *peer) {
-  peer->has_last_token = false;
-  forget_token(session, peer->token_last);
+static bool is_same(const uint8_t a[UUID_SIZE], const uint8_t b[UUID_SIZE]) {
+  unsigned differences = 0;
+  for (int i = 0; i < UUID_SIZE; i++) differences |= a[i] ^ b[i];
+  return differences == 0;
+}
+
+static Peer *find_by_token(const Session *session, const uint8_t token[UUID_SIZE]) {
+  uint32_t id;
+  memcpy(&id, token, sizeof id);
+  Peer *peer = session_find(session, id);
+  if (!peer || !peer->is_resumable) return NULL;
+  bool is_last = peer->has_last_token && is_same(token, peer->token_last);
+  return is_last || is_same(token, peer->token_now) ? peer : NULL;
 }
 
 // `used` is one of the peer's tokens. The one that nobody has shown to know goes.
 static void next_token(Session *session, Peer *peer, const uint8_t used[UUID_SIZE]) {
-  if (memcmp(used, peer->token_now, UUID_SIZE) != 0) {
-    forget_token(session, peer->token_now);
-  } else {
-    if (peer->has_last_token) forget_token(session, peer->token_last);
-    memcpy(peer->token_last, used, UUID_SIZE);
-    peer->has_last_token = true;
-  }
+  memcpy(peer->token_last, used, UUID_SIZE);
+  peer->has_last_token = true;
   make_token(session, peer);
 }
 
@@ -60,8 +54,6 @@ void resume_end(Session *session, Peer *peer) {
   if (!peer->is_resumable) return;
   peer->is_resumable = false;
   session->resumable--;
-  forget_token(session, peer->token_now);
-  if (peer->has_last_token) resume_confirm(session, peer);
 }
 
 void resume_suspend(Session *session, Peer *peer, Code code) {
@@ -69,7 +61,7 @@ void resume_suspend(Session *session, Peer *peer, Code code) {
   peer->conn = 0;
   peer->lost_code = (uint8_t)code;
   peer->lost_ms = net_now_ms(session->net);
-  peer->is_ping_due = false;
+  peer->ping_sent_us = 0;
   peer->ack_due_ms = 0;
   session->open--;
   session->connected--;
@@ -110,6 +102,7 @@ static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   session->suspended--;
   session->connected++;
   net_set_data(session->net, peer->conn, peer);
+  net_set_account(session->net, peer->conn, &peer->sent);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
   peer_free(session, newcomer);
 }
@@ -138,8 +131,10 @@ static void resume(Session *session, Peer *peer, const Packet *hello) {
 }
 
 bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
-  Peer *peer = session_find(session, find_token(session, hello->resume_token));
+  Peer *peer = find_by_token(session, hello->resume_token);
   if (!peer) return false;
+  // What waits for it is in the form that it was sent in.
+  if (peer_is_plain(peer) != (hello->protocol_hash == 0)) return false;
   if (peer->is_overfull) {
     session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);
     return false;
@@ -152,6 +147,7 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
   Packet request = {.flags = newcomer->hello_flags, .ref = newcomer->hello_ref};
   if (peer->state == PEER_CONNECTED) replace(session, peer);
   take_conn(session, peer, newcomer);
+  peer->protocol_hash = hello->protocol_hash;
   reliable_ack(&peer->stream, hello->reliable_received);
   next_token(session, peer, hello->resume_token);
   resume(session, peer, &request);

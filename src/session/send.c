@@ -42,11 +42,6 @@ static void write_control(Session *session, ConnId conn, const Packet *packet,
   write_packet(session, conn, packet, &out);
 }
 
-static void count_out(Peer *peer, uint64_t bytes) {
-  peer->packets_out++;
-  peer->bytes_out += bytes;
-}
-
 void send_control(Session *session, Peer *peer, ControlType type, const Packet *request,
                   const Buf *payload) {
   send_control_at(session, peer, type, PRIORITY_CRITICAL, request, payload);
@@ -56,7 +51,6 @@ void send_control_at(Session *session, Peer *peer, ControlType type, Priority pl
                      const Packet *request, const Buf *payload) {
   Packet packet = control_packet(type, request, payload);
   write_control(session, peer->conn, &packet, place);
-  count_out(peer, PACKET_HEADER_SIZE + (uint64_t)packet.length);
 }
 
 static void write_line(Session *session, ConnId conn, const Out *line) {
@@ -89,11 +83,17 @@ void send_code(Session *session, ConnId conn, Framing framing, ControlType type,
 
 void session_error(Session *session, Peer *peer, const Packet *request, Code code,
                    const char *text) {
-  if (peer->state != PEER_CONNECTED) return;
-  send_code(session, peer->conn, peer->framing, CONTROL_ERROR, request, code, text);
-  // What send_code put together, and the header or the end of line.
-  uint64_t extra = peer->framing == FRAMING_LINES ? 1 : PACKET_HEADER_SIZE;
-  count_out(peer, session->scratch.size + extra);
+  if (peer->framing == FRAMING_LINES) {
+    if (peer->state != PEER_CONNECTED) return;
+    send_code(session, peer->conn, FRAMING_LINES, CONTROL_ERROR, request, code, text);
+    return;
+  }
+  Buf *buf = &session->scratch;
+  buf->size = 0;
+  control_code_text(buf, code, text);
+  Packet packet = control_packet(CONTROL_ERROR, NULL, buf);
+  packet_answer_reliably(&packet, request);
+  session_send(session, peer, &packet, NULL, 0, 0, OUT_KEEP);
 }
 
 static void keep(Session *session, Peer *peer, const Out *out) {
@@ -123,11 +123,10 @@ void session_send(Session *session, Peer *peer, const Packet *packet,
   if (is_reliable && peer->is_resumable) keep(session, peer, &out);
   if (peer->state == PEER_SUSPENDED) return;
   net_write(session->net, peer->conn, &out);
-  count_out(peer, PACKET_HEADER_SIZE + (uint64_t)whole.length);
 }
 
 void session_send_framed(Session *session, Peer *peer, const Buf *packets,
-                         uint32_t count, uint8_t priority, uint8_t out_flags) {
+                         uint8_t priority, uint8_t out_flags) {
   if (peer->state != PEER_CONNECTED || peer->framing != FRAMING_PACKETS) return;
   Out out = {
       .parts = {packets->data},
@@ -136,8 +135,6 @@ void session_send_framed(Session *session, Peer *peer, const Buf *packets,
       .flags = out_flags,
   };
   net_write(session->net, peer->conn, &out);
-  peer->packets_out += count;
-  peer->bytes_out += packets->size;
 }
 
 void session_send_line(Session *session, Peer *peer, const char *text, size_t size,
@@ -151,5 +148,4 @@ void session_send_line(Session *session, Peer *peer, const char *text, size_t si
       .key = key,
   };
   write_line(session, peer->conn, &out);
-  count_out(peer, size + 1);
 }

@@ -17,7 +17,6 @@ Session *session_new(const SessionLimits *limits, const SessionEvents *events,
   session->events = *events;
   session->data = data;
   names_init(&session->addresses);
-  names_init(&session->tokens);
   return session;
 }
 
@@ -38,7 +37,6 @@ void session_free(Session *session) {
     peer_free(session, peer);
   slots_deinit(&session->peers);
   names_deinit(&session->addresses);
-  names_deinit(&session->tokens);
   buf_deinit(&session->scratch);
   mem_free(session->dev_error);
   mem_free(session);
@@ -59,6 +57,23 @@ Peer *session_find(const Session *session, uint32_t peer) {
 
 Peer *session_next(const Session *session, uint32_t *cursor) {
   return slots_next(&session->peers, cursor);
+}
+
+double session_latency_ms(const Session *session) {
+  uint64_t sum_us = 0;
+  uint32_t count = 0;
+  const Peer *peer;
+  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));) {
+    if (peer->state != PEER_CONNECTED || peer->latency_us == 0) continue;
+    sum_us += peer->latency_us;
+    count++;
+  }
+  return count > 0 ? (double)sum_us / count / 1000 : 0;
+}
+
+NetSent session_sent(const Session *session, const Peer *peer) {
+  NetSent sent = net_sent(session->net, peer->conn);
+  return (NetSent){peer->sent.packets + sent.packets, peer->sent.bytes + sent.bytes};
 }
 
 uint32_t session_count(const Session *session) { return session->connected; }
@@ -84,6 +99,7 @@ uint32_t session_count_address(Session *session, const char *address, int change
 // --- The end of a peer ---
 
 static void uncount(Session *session, const Peer *peer, Code code) {
+  if (peer->state != PEER_HANDSHAKE) session->plain -= peer_is_plain(peer);
   if (peer->state == PEER_SUSPENDED) {  // its connection was counted when it ended
     session->suspended--;
     return;
@@ -136,6 +152,23 @@ void session_kick(Session *session, Peer *peer, Code code, const char *text) {
   if (peer->state == PEER_CLOSED) return;
   say_closing(session, peer, code, text);
   peer_end(session, peer, "disconnected", code, text);
+}
+
+bool session_knows_schema(const Session *session) {
+  return session->connecting + session->connected + session->suspended > session->plain;
+}
+
+uint32_t session_count_plain(const Session *session) { return session->plain; }
+
+void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count) {
+  assert(count <= SESSION_HASHES);
+  if (count > 0) memcpy(session->hashes, hashes, count * sizeof *hashes);
+  session->hash_count = count;
+  Peer *peer;
+  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
+    if (peer->state != PEER_CLOSED && !handshake_knows(session, peer->protocol_hash))
+      session_kick(session, peer, CODE_CLOSED,
+                   "the game's messages have changed; connect again");
 }
 
 void session_forget(Session *session, Peer *peer) {
@@ -222,7 +255,8 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
     return;
   }
   if (packet->flags & PACKET_RELIABLE) stream_note(session, peer, packet);
-  if (peer->has_last_token) resume_confirm(session, peer);
+  // It knows the token of its last WELCOME: the one before is used up.
+  peer->has_last_token = false;
   if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
     session->events.packet(session->data, peer, packet);
 }

@@ -37,28 +37,21 @@ typedef struct Peer {
   uint32_t id;
   ConnId conn;  // 0 while suspended and once closed
   Session *owner;
-  uint8_t state;          // PeerState
-  uint8_t framing;        // Framing: lines mean a text peer
   const char *transport;  // see ConnInfo
-  uint8_t name_size;
-  bool is_ping_due;     // a PING is out and not answered
+  uint64_t
+      protocol_hash;  // of the HELLO; 0: knows no schema, and gets messages as JSON
+  uint8_t state;      // PeerState
+  uint8_t framing;    // Framing: lines mean a text peer
+  bool is_gone;  // its disconnect has taken its turn: it is in no room; the relay's
   uint8_t hello_flags;  // of the HELLO, which WELCOME or REJECTED answers
   uint16_t hello_ref;
+  uint8_t name_size;
   char name[NAME_MAX_BYTES + 1];
   char address[ADDRESS_SIZE];
   uint8_t session[UUID_SIZE];
-  char *token;  // owned; NULL when empty
-  uint32_t token_size;
+  uint16_t token_size;  // of HELLO's
+  char *token;          // owned; NULL when empty
   uint32_t latency_us;  // of the last PING; 0: not known yet
-  Timer timer;          // handshake deadline, then keepalive
-  uint64_t last_packet_ms;
-  uint64_t next_ping_ms;
-  uint64_t ping_sent_us;
-  uint64_t rate_at_ms;  // when rate_tokens was true
-  double rate_tokens;   // packets it may send now
-  uint64_t packets_in, bytes_in;
-  uint64_t packets_out, bytes_out;  // sent to it alone, not to a room it is in
-  uint64_t dropped;
   // Of a session that can be resumed.
   bool is_resumable;
   bool has_last_token;  // the token that made this connection still counts, too
@@ -68,10 +61,19 @@ typedef struct Peer {
   uint64_t lost_ms;     // when that was
   uint64_t ack_due_ms;  // 0: nothing to acknowledge
   Reliable stream;
+  // Keepalive, rate and figures.
+  Timer timer;  // handshake deadline, then keepalive
+  uint64_t last_packet_ms;
+  uint64_t next_ping_ms;
+  uint64_t ping_sent_us;  // of the PING that is not answered yet; 0: none
+  uint64_t rate_at_ms;    // when rate_tokens was true
+  double rate_tokens;     // packets it may send now
+  uint64_t packets_in, bytes_in;
+  NetSent sent;  // over connections that have ended; see session_sent
+  uint64_t dropped;
   // The relay's part.
   RoomRef *rooms;  // in the order of joining; owned by the relay
   uint16_t room_count, room_capacity;
-  bool is_gone;        // its disconnect has taken its turn: it is in no room any more
   uint32_t queued;     // events that wait for the drain; later packets wait behind them
   uint32_t last_room;  // joined last; where plain lines of a text peer go
   uint32_t left_out;   // of the broadcast of that number
@@ -98,6 +100,7 @@ enum {
   SESSION_HELLO_MAX = 4096,  // payload bytes before a peer is known
   SESSION_SPARE = 64,  // connections past max_clients that may be refused politely
   SESSION_CODES = CODE_ROOM_FULL + 1,
+  SESSION_HASHES = 16,             // protocol hashes that are good at a time
   SESSION_KEPT_BYTES = 8 << 20,    // RELIABLE bytes that may wait for one peer's ACK,
   SESSION_KEPT_TOTAL = 256 << 20,  // until so many wait for all of them:
   SESSION_KEPT_SHARE = 128 << 10,  // then no more for each than this
@@ -110,6 +113,8 @@ typedef struct SessionStats {
   uint64_t suspended;             // lines lost by sessions that waited
   uint64_t resumed;               // of these, taken up again
   uint64_t expired;               // or over because nobody came in time
+  uint64_t packets_in, bytes_in;  // of all peers
+  uint64_t resent;                // RELIABLE packets, after a resume
   uint32_t waiting;               // suspended now
   size_t kept_bytes;              // RELIABLE packets that wait for ACKs
 } SessionStats;
@@ -180,6 +185,13 @@ Peer *session_find(const Session *session, uint32_t peer);
 /// The next peer after `*cursor` (start at 0), in whatever state, or NULL.
 Peer *session_next(const Session *session, uint32_t *cursor);
 
+/// The mean time to those who are connected and have answered a PING, in milliseconds; 0
+/// when there are none. Looks at each.
+double session_latency_ms(const Session *session);
+
+/// What a peer was sent so far, what its rooms are sent included.
+NetSent session_sent(const Session *session, const Peer *peer);
+
 /// Peers in PEER_CONNECTED.
 uint32_t session_count(const Session *session);
 
@@ -188,15 +200,31 @@ static inline bool peer_is_there(const Peer *peer) {
   return peer->state == PEER_CONNECTED || peer->state == PEER_SUSPENDED;
 }
 
+/// Whether messages reach a peer as JSON (or, a text peer, as lines) and never in the
+/// binary form of a schema.
+static inline bool peer_is_plain(const Peer *peer) { return peer->protocol_hash == 0; }
+
+/// Whether a peer that is not plain is connected, suspended or about to be connected.
+bool session_knows_schema(const Session *session);
+
+/// Peers that are plain and are connected, suspended or about to be connected.
+uint32_t session_count_plain(const Session *session);
+
+/// The protocol hashes that a HELLO may carry besides 0, at most SESSION_HASHES; the first
+/// is the server's own. Peers of other hashes end with ConnectionClosed, so that they come
+/// again with the new one.
+void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count);
+
 SessionStats session_stats(const Session *session);
 
 /// CLOSING to everyone and the end of every peer; connections that arrive later are
 /// closed.
 void session_shutdown(Session *session, Code code, const char *text);
 
-/// ERROR for a binary peer (with `ref` and RESPONSE when `request` carries REQUEST;
-/// `request` may be NULL), the line `! Code: text` for a text peer. Nothing to a peer
-/// that is not connected; the same holds for those below.
+/// ERROR for a binary peer, as the answer to `request` (may be NULL) where that carries
+/// REQUEST, then RELIABLE where it is; the line `! Code: text` for a text peer. What is
+/// not RELIABLE is nothing to a peer that is not connected; the same holds for those
+/// below.
 void session_error(Session *session, Peer *peer, const Packet *request, Code code,
                    const char *text);
 
@@ -208,10 +236,10 @@ void session_send(Session *session, Peer *peer, const Packet *packet,
                   const void *prefix, uint32_t prefix_size, uint64_t key,
                   uint8_t out_flags);
 
-/// `count` whole packets, framed already, to one peer; nothing to a text peer. They
-/// stay together: where messages that wait are counted, they are one.
+/// Whole packets, framed already, to one peer; nothing to a text peer. They stay
+/// together: where messages are counted, they are one.
 void session_send_framed(Session *session, Peer *peer, const Buf *packets,
-                         uint32_t count, uint8_t priority, uint8_t out_flags);
+                         uint8_t priority, uint8_t out_flags);
 
 /// One line to a text peer, nothing to others; `text` without end of line.
 void session_send_line(Session *session, Peer *peer, const char *text, size_t size,

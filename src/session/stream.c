@@ -75,16 +75,16 @@ void session_keep(Session *session, Peer *peer, Blob *packet) {
 }
 
 void stream_resend(Session *session, Peer *peer) {
-  uint32_t count = reliable_waiting(&peer->stream), packets = 0;
+  uint32_t count = reliable_waiting(&peer->stream);
+  peer->stream.resent += count;
+  session->stats.resent += count;
   Buf batch = {0};
   for (uint32_t i = 0; i < count; i++) {
     const Blob *packet = reliable_at(&peer->stream, i);
     buf_append(&batch, packet->bytes, packet->size);
-    packets++;
     if (batch.size < RESEND_BYTES && i + 1 < count) continue;
-    session_send_framed(session, peer, &batch, packets, PRIORITY_NORMAL,
-                        OUT_KEEP | OUT_URGENT);
-    batch.size = packets = 0;
+    session_send_framed(session, peer, &batch, PRIORITY_NORMAL, OUT_KEEP | OUT_URGENT);
+    batch.size = 0;
   }
   buf_deinit(&batch);
 }
