@@ -21,7 +21,10 @@ static Packet packet_of(ControlType type, const Buf *payload) {
 
 void announce_to(Relay *relay, Peer *peer, ControlType type, const Packet *request) {
   Packet packet = packet_of(type, &relay->scratch);
-  packet_answer(&packet, request);
+  if (type == CONTROL_JOINED || type == CONTROL_LEFT)
+    packet_answer(&packet, request);  // the rooms told of on a resume stand for these
+  else
+    packet_answer_reliably(&packet, request);
   session_send(relay->session, peer, &packet, NULL, 0, 0, OUT_KEEP | OUT_URGENT);
 }
 
@@ -79,7 +82,6 @@ static void send_more_members(Relay *relay, const Room *room, Peer *peer,
   Buf payload = {0};
   while (place < room->count) {
     Buf *batch = fresh(relay);
-    uint32_t count = 0;
     for (; place < room->count && batch->size < BATCH_BYTES; place++) {
       const Peer *member = member_at(relay, room, place);
       if (member == peer) continue;
@@ -87,9 +89,8 @@ static void send_more_members(Relay *relay, const Room *room, Peer *peer,
       put_peer_joined(&payload, room, member);
       Packet packet = packet_of(CONTROL_PEER_JOINED, &payload);
       packet_append(batch, &packet);
-      count++;
     }
-    session_send_framed(relay->session, peer, batch, count, PRIORITY_NORMAL,
+    session_send_framed(relay->session, peer, batch, PRIORITY_NORMAL,
                         OUT_KEEP | OUT_URGENT);
   }
   buf_deinit(&payload);

@@ -4,11 +4,20 @@
 #include "relay/internal.h"
 #include "wire/line.h"
 
+// A room whose members are of one kind has one group, and another never comes to be.
+static void write_both(Relay *relay, const Audience *audience, const Out *out) {
+  const ConnId *except = audience->except;
+  if (audience->packets)
+    net_group_write(relay->net, audience->packets, out, except, audience->except_count);
+  if (audience->plain)
+    net_group_write(relay->net, audience->plain, out, except, audience->except_count);
+}
+
 void audience_packet(Relay *relay, const Audience *audience, const Packet *packet,
                      const void *prefix, uint32_t prefix_size, uint64_t key,
                      uint8_t out_flags) {
   bool is_reliable = packet->flags & PACKET_RELIABLE;
-  if (audience->packets == 0 && !is_reliable) return;
+  if (audience->packets == 0 && audience->plain == 0 && !is_reliable) return;
   uint8_t header[PACKET_HEADER_SIZE];
   Packet whole = *packet;
   whole.length = prefix_size + packet->length;
@@ -22,10 +31,9 @@ void audience_packet(Relay *relay, const Audience *audience, const Packet *packe
   };
   if (is_reliable) {
     session_place_reliable(&out, packet->flags);
-    away_keep(relay, audience->room, &out);
+    away_keep(relay, audience->room, audience->readers, &out);
   }
-  net_group_write(relay->net, audience->packets, &out, audience->except,
-                  audience->except_count);
+  write_both(relay, audience, &out);
 }
 
 void audience_line(Relay *relay, const Audience *audience, const Buf *line,
@@ -51,7 +59,7 @@ void room_tell_packet(Relay *relay, const Room *room, ControlType type,
       .length = (uint32_t)payload->size,
       .payload = payload->data,
   };
-  Audience members = {.packets = room->packets};
+  Audience members = {.packets = room->packets, .plain = room->plain};
   audience_packet(relay, &members, &packet, NULL, 0, 0, OUT_KEEP);
 }
 
@@ -103,9 +111,10 @@ void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t 
     away_leave_out(relay, peer, room, reliable);
   if (reliable) {
     session_place_reliable(&out, reliable);
-    away_keep(relay, room, &out);
+    away_keep(relay, room, READERS_ALL, &out);
   }
-  if (room->packets) net_group_write(relay->net, room->packets, &out, &peer->conn, 1);
+  Audience others = {room, room->packets, room->plain, 0, &peer->conn, 1, READERS_ALL};
+  write_both(relay, &others, &out);
   if (room->lines) relay_as_line(relay, room, peer, priority, out_flags, data);
   relay->stats.deliveries += room->count - room->away - (peer->conn != 0);
 }
@@ -129,15 +138,16 @@ void broadcast_from(Relay *relay, Peer *peer, Room *room, const Packet *packet,
 
 void all_add(Relay *relay, const Peer *peer) {
   if (relay->all_packets == 0) return;
-  net_group_join(
-      relay->net,
-      peer->framing == FRAMING_PACKETS ? relay->all_packets : relay->all_lines,
-      peer->conn);
+  GroupId group = peer->framing == FRAMING_LINES ? relay->all_lines
+                  : peer_is_plain(peer)          ? relay->all_plain
+                                                 : relay->all_packets;
+  net_group_join(relay->net, group, peer->conn);
 }
 
 void all_ensure(Relay *relay) {
   if (relay->all_packets) return;
   relay->all_packets = net_group_open(relay->net, 0);
+  relay->all_plain = net_group_open(relay->net, 0);
   relay->all_lines = net_group_open(relay->net, 0);
   const Peer *peer;
   for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));)

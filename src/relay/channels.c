@@ -1,7 +1,10 @@
-// Plugin channels (docs/protocol.md, section 8): a client serves a channel under a
-// name, others send to it, it answers. A name keeps its number as long as the server
-// runs.
+// Plugin channels (docs/protocol.md, section 8): a client or the script serves a channel
+// under a name, others send to it, it answers. A name keeps its number as long as the
+// server runs.
 
+#include <string.h>
+
+#include "base/err.h"
 #include "relay/internal.h"
 
 static void refuse(Relay *relay, Peer *peer, const Packet *request, Code code,
@@ -9,31 +12,71 @@ static void refuse(Relay *relay, Peer *peer, const Packet *request, Code code,
   session_error(relay->session, peer, request, code, why);
 }
 
-uint32_t channel_server(const Relay *relay, uint16_t channel) {
-  if (channel < CHANNEL_PLUGIN_FIRST || channel > CHANNEL_PLUGIN_LAST) return 0;
-  return relay->channel_peers[channel - CHANNEL_PLUGIN_FIRST];
+// A plugin channel, or NULL where the number is none.
+static PluginChannel *find(const Relay *relay, uint16_t channel) {
+  if (channel < CHANNEL_PLUGIN_FIRST || channel > CHANNEL_PLUGIN_LAST) return NULL;
+  return (PluginChannel *)&relay->channels[channel - CHANNEL_PLUGIN_FIRST];
 }
+
+uint32_t channel_server(const Relay *relay, uint16_t channel) {
+  const PluginChannel *found = find(relay, channel);
+  return found ? found->peer : 0;
+}
+
+static bool is_served(const PluginChannel *channel) {
+  return channel->peer != 0 || channel->is_scripts;
+}
+
+// The number that goes with a name, 0 when it has none.
+static uint16_t number_of(const Relay *relay, Text name) {
+  uint32_t known = names_find(&relay->channel_names, name.bytes, name.size);
+  return known ? (uint16_t)(CHANNEL_PLUGIN_FIRST + known - 1) : 0;
+}
+
+// Gives a new name its number, for good. There has to be one left.
+static uint16_t number_new(Relay *relay, Text name) {
+  uint32_t index = relay->channel_count++;
+  names_set(&relay->channel_names, name.bytes, name.size, 1 + index);
+  return (uint16_t)(CHANNEL_PLUGIN_FIRST + index);
+}
+
+// --- Served by clients ---
 
 static uint32_t served_by(const Relay *relay, const Peer *peer) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < relay->channel_count; i++)
-    count += relay->channel_peers[i] == peer->id;
+    count += relay->channels[i].peer == peer->id;
   return count;
 }
 
-// Serves channel `index`, whose name may be new.
-static void serve(Relay *relay, Peer *peer, uint32_t index, Text name,
-                  const Packet *request) {
-  if (index == relay->channel_count) {
-    relay->channel_count++;
-    names_set(&relay->channel_names, name.bytes, name.size, 1 + index);
+// Why a client may not make one more name, or NULL; then it is counted. Names are never
+// given back, so that what one address makes has a limit, however often its clients come
+// and go, and so has what all of them make.
+static const char *count_new_name(Relay *relay, const Peer *peer) {
+  size_t size = strlen(peer->address);
+  uint32_t made = names_find(&relay->channel_makers, peer->address, size);
+  if (made < RELAY_NAMES_PER_ADDRESS && relay->channel_count < RELAY_NAMES_OF_CLIENTS) {
+    names_set(&relay->channel_makers, peer->address, size, made + 1);
+    return NULL;
   }
-  relay->channel_peers[index] = peer->id;
-  Buf *buf = &relay->scratch;
-  buf->size = 0;
-  buf_u16(buf, (uint16_t)(CHANNEL_PLUGIN_FIRST + index));
-  buf_str8(buf, name.bytes, name.size);
-  announce_to(relay, peer, CONTROL_CHANNEL_OPENED, request);
+  relay->stats.names_refused++;
+  return made < RELAY_NAMES_PER_ADDRESS
+             ? "there are too many channel names; serve one that has been served before"
+             : "too many new channel names from your address; serve one of those "
+               "before";
+}
+
+// Why the peer may not serve the channel of that name and number (0: new), or NULL.
+static const char *open_fault(Relay *relay, const Peer *peer, uint16_t number,
+                              Code *code) {
+  const PluginChannel *channel = find(relay, number);
+  *code = CODE_CHANNEL_TAKEN;
+  if (channel && channel->is_scripts) return "the script serves this channel";
+  if (channel && channel->peer) return "the channel is served already";
+  *code = CODE_SERVER_FULL;
+  if (served_by(relay, peer) >= RELAY_CHANNELS_PER_PEER)
+    return "you serve too many channels; close one";
+  return number ? NULL : count_new_name(relay, peer);
 }
 
 void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
@@ -47,40 +90,107 @@ void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
     refuse(relay, peer, packet, CODE_PROTOCOL, "channel names are " TEXT_NAME_RULE);
     return;
   }
-  uint32_t known = names_find(&relay->channel_names, name.bytes, name.size);
-  uint32_t index = known ? known - 1 : relay->channel_count;
-  if (known && relay->channel_peers[index]) {
-    refuse(relay, peer, packet, CODE_CHANNEL_TAKEN, "the channel is served already");
+  uint16_t number = number_of(relay, name);
+  Code code;
+  const char *why = open_fault(relay, peer, number, &code);
+  if (why) {
+    refuse(relay, peer, packet, code, why);
     return;
   }
-  if (index == CHANNEL_PLUGIN_COUNT) {
-    refuse(relay, peer, packet, CODE_SERVER_FULL, "there are too many channels");
-    return;
-  }
-  if (served_by(relay, peer) >= RELAY_CHANNELS_PER_PEER) {
-    refuse(relay, peer, packet, CODE_SERVER_FULL, "you serve too many channels");
-    return;
-  }
-  serve(relay, peer, index, name, packet);
+  if (!number) number = number_new(relay, name);
+  find(relay, number)->peer = peer->id;
+  Buf *buf = &relay->scratch;
+  buf->size = 0;
+  buf_u16(buf, number);
+  buf_str8(buf, name.bytes, name.size);
+  announce_to(relay, peer, CONTROL_CHANNEL_OPENED, packet);
+}
+
+// The script may wait for an answer that will not come now.
+static void unserve(Relay *relay, PluginChannel *channel) {
+  Event event = {
+      .type = EVENT_CHANNEL_CLOSED,
+      .channel = (uint16_t)(channel - relay->channels + CHANNEL_PLUGIN_FIRST),
+      .peer = channel->peer};
+  channel->peer = 0;
+  if (relay->is_scripted) relay_emit(relay, &event);
 }
 
 void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
-  uint16_t channel;
-  if (control_read_u16(packet, &channel) < 0) {
+  uint16_t number;
+  if (control_read_u16(packet, &number) < 0) {
     relay_malformed(relay, peer, "malformed CHANNEL_CLOSE");
     return;
   }
-  if (channel_server(relay, channel) != peer->id) {
+  PluginChannel *channel = find(relay, number);
+  if (!channel || channel->peer != peer->id) {
     refuse(relay, peer, packet, CODE_CHANNEL_NOT_FOUND,
            "you do not serve this channel");
     return;
   }
-  relay->channel_peers[channel - CHANNEL_PLUGIN_FIRST] = 0;
+  unserve(relay, channel);
 }
 
 void channel_release_all(Relay *relay, const Peer *peer) {
   for (uint32_t i = 0; i < relay->channel_count; i++)
-    if (relay->channel_peers[i] == peer->id) relay->channel_peers[i] = 0;
+    if (relay->channels[i].peer == peer->id) relay->channels[i].peer = 0;
+}
+
+// --- Served by the script ---
+
+uint16_t relay_channel(Relay *relay, const char *name, size_t size, int *err) {
+  *err = ERR_INVALID;
+  if (!text_is_name(name, size)) return 0;
+  Text text = {name, (uint32_t)size};
+  uint16_t number = number_of(relay, text);
+  *err = ERR_EXISTS;
+  if (channel_server(relay, number)) return 0;
+  *err = ERR_FULL;
+  if (!number && relay->channel_count == CHANNEL_PLUGIN_COUNT) return 0;
+  if (!number) number = number_new(relay, text);
+  commands_push(&relay->commands,
+                &(Command){.type = COMMAND_CHANNEL_OPEN, .id = number});
+  return number;
+}
+
+uint16_t relay_find_channel(const Relay *relay, const char *name, size_t size,
+                            uint32_t *peer) {
+  uint16_t number = number_of(relay, (Text){name, (uint32_t)size});
+  const PluginChannel *channel = find(relay, number);
+  *peer = 0;
+  if (!channel || !is_served(channel)) return 0;
+  *peer = channel->peer;
+  return number;
+}
+
+uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name) {
+  const Names *names = &relay->channel_names;
+  while (*cursor < names->capacity) {
+    const NamesEntry *entry = &names->entries[(*cursor)++];
+    if (!entry->text || !is_served(&relay->channels[entry->value - 1])) continue;
+    *name = (Text){entry->text, entry->size};
+    return (uint16_t)(CHANNEL_PLUGIN_FIRST + entry->value - 1);
+  }
+  return 0;
+}
+
+void channel_serve_by_script(Relay *relay, uint16_t number) {
+  PluginChannel *channel = find(relay, number);
+  if (!channel->peer) channel->is_scripts = true;
+}
+
+void channel_unserve_by_script(Relay *relay, uint16_t number) {
+  PluginChannel *channel = find(relay, number);
+  if (channel) channel->is_scripts = false;
+}
+
+// --- Packets ---
+
+// For the script, which serves the channel or is asked by the one that does.
+static void to_script(Relay *relay, Peer *peer, const Packet *packet) {
+  EventType type = packet->flags & PACKET_RESPONSE ? EVENT_RESPONSE : EVENT_CHANNEL;
+  Event event = relay_packet_event(type, peer, packet);
+  relay_emit(relay, &event);
 }
 
 static uint8_t keep_flag(const Packet *packet) {
@@ -109,7 +219,10 @@ static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
   bare.payload = (const uint8_t *)data.bytes;
   bare.length = data.size;
   if (target == 0) {
-    channel_to_script(relay, plugin, &bare);
+    if (packet->flags & PACKET_RESPONSE && relay->is_scripted)
+      to_script(relay, plugin, &bare);
+    else
+      channel_to_script(relay, plugin, &bare);
     return;
   }
   Peer *peer = session_find(relay->session, target);
@@ -123,8 +236,11 @@ static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
 }
 
 void channel_packet(Relay *relay, Peer *peer, const Packet *packet) {
-  Peer *plugin = session_find(relay->session, channel_server(relay, packet->channel));
-  if (plugin == peer)
+  const PluginChannel *channel = find(relay, packet->channel);
+  Peer *plugin = session_find(relay->session, channel->peer);
+  if (channel->is_scripts)
+    to_script(relay, peer, packet);
+  else if (plugin == peer)
     from_plugin(relay, peer, packet);
   else if (plugin)
     to_plugin(relay, plugin, peer, packet);

@@ -1,5 +1,5 @@
 // The commands of one handler, in one run of memory. A record is a Command, its
-// exceptions, its name and its body, rounded up so that the next Command is aligned.
+// exceptions, its name, its body and what is packed, rounded up so that the next Command is aligned.
 
 #include "relay/commands.h"
 
@@ -21,7 +21,7 @@ static size_t except_bytes(const Command *command) {
 // With a NUL after each of the two texts.
 static size_t whole_size(const Command *command) {
   return padded(sizeof *command + except_bytes(command) + command->name.size + 1 +
-                command->body.size + 1);
+                command->body.size + 1 + command->packed.size);
 }
 
 static uint8_t *put(uint8_t *at, const void *bytes, size_t size) {
@@ -39,7 +39,8 @@ void commands_push(Commands *commands, const Command *command) {
   at = put(at, command->name.bytes, command->name.size);
   *at++ = '\0';
   at = put(at, command->body.bytes, command->body.size);
-  *at = '\0';
+  *at++ = '\0';
+  put(at, command->packed.bytes, command->packed.size);
   commands->bytes.size += whole;
 }
 
@@ -53,6 +54,8 @@ bool commands_next(const Commands *commands, size_t *at, Command *command) {
   command->name.bytes = (const char *)record;
   record += command->name.size + 1;
   command->body.bytes = (const char *)record;
+  record += command->body.size + 1;
+  command->packed.bytes = (const char *)record;
   *at += whole_size(command);
   return true;
 }

@@ -13,7 +13,7 @@
 typedef enum CommandType {
   COMMAND_MESSAGE,  // target, id, room (of a TARGET_PEER), name, body, value_at, except
   COMMAND_RELAY,    // room `id`, body, except
-  COMMAND_PACKET,   // peer `id`, channel, packet_type, body
+  COMMAND_PACKET,   // target, id, channel, packet_type, body, except
   COMMAND_ERROR,    // peer `id`, code, flags and ref of what it answers, body: text
   COMMAND_CLOSE,    // peer `id`, code, body: text
   COMMAND_JOIN,     // peer `id`, room
@@ -22,6 +22,11 @@ typedef enum CommandType {
   COMMAND_ROOM_DELETE,   // room `id`
   COMMAND_TIMER_SET,     // timer `id`, delay_ms, repeat_ms
   COMMAND_TIMER_CANCEL,  // timer `id`
+  COMMAND_ANSWER,  // connection `id`, flags: AnswerPart, code: status, name: fields,
+                   // body
+  COMMAND_CHILD,   // token `id`, body: the arguments, a NUL after each
+  COMMAND_CHANNEL_OPEN,   // plugin channel `id`, of relay_channel
+  COMMAND_CHANNEL_CLOSE,  // plugin channel `id`
 } CommandType;
 
 typedef enum Target { TARGET_PEER, TARGET_ROOM, TARGET_ALL } Target;
@@ -43,7 +48,9 @@ typedef struct Command {
   uint32_t value_at;   // where in a message's body the value's JSON begins; 0: there is
                        // no value
   Text name;
-  Text body;
+  Text body;  // of a message: its JSON text; empty where nobody needs it
+  Text
+      packed;  // of a message of type `packet_type`, when that is not 0: its binary form
   const uint32_t *except;  // peer ids
   uint32_t except_count;
 } Command;

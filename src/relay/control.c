@@ -81,7 +81,7 @@ static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
 
 // --- Messages ---
 
-static Event message_event(EventType type, const Peer *peer, const Packet *packet) {
+Event relay_packet_event(EventType type, const Peer *peer, const Packet *packet) {
   return (Event){
       .type = type,
       .priority = packet->priority,
@@ -104,7 +104,7 @@ static void on_message(Relay *relay, Peer *peer, const Packet *packet) {
   relay->stats.messages_in++;
   bool is_response = packet->flags & PACKET_RESPONSE;
   Event event =
-      message_event(is_response ? EVENT_RESPONSE : EVENT_MESSAGE, peer, packet);
+      relay_packet_event(is_response ? EVENT_RESPONSE : EVENT_MESSAGE, peer, packet);
   event.room = id;
   event.data = body;
   if (is_response) {
@@ -121,7 +121,7 @@ static void on_message(Relay *relay, Peer *peer, const Packet *packet) {
 }
 
 void channel_to_script(Relay *relay, Peer *peer, const Packet *packet) {
-  Event event = message_event(EVENT_PACKET, peer, packet);
+  Event event = relay_packet_event(EVENT_PACKET, peer, packet);
   if (relay->game_hooks & HOOK_PACKET)
     relay_emit(relay, &event);
   else

@@ -16,6 +16,8 @@ bool event_is_counted(uint8_t type) {
     case EVENT_TEXT:
     case EVENT_RESPONSE:
     case EVENT_PACKET:
+    case EVENT_CHANNEL:
+    case EVENT_CHANNEL_CLOSED:
     case EVENT_BROADCAST:
     case EVENT_DEFERRED:
     case EVENT_DEFERRED_LINE:
@@ -208,6 +210,10 @@ static bool is_alive(Relay *relay, const Event *event) {
     case EVENT_STOP:
     case EVENT_RELOAD:
     case EVENT_ERROR:
+    case EVENT_HTTP:
+    case EVENT_HTTP_GONE:
+    case EVENT_RELOADED:
+    case EVENT_CHILD:
       return true;
     case EVENT_TIMER:
       return slots_find(&relay->timers, event->a) != NULL;

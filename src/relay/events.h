@@ -34,6 +34,15 @@
   X(EVENT_SUSPEND, "suspend") /* peer, a: code */                                      \
   X(EVENT_RESUME, "resume")   /* peer, room, a: milliseconds away, b: unreliable     \
                                    messages that went by, ref: packets sent again */ \
+  X(EVENT_CHANNEL,                                                                     \
+    "channel") /* peer, channel, type, flags, ref, data: a packet on a  \
+                                   channel that the script serves */              \
+  X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel: it serves it no more */  \
+  X(EVENT_HTTP, "http")           /* a: connection of the admin listener, data: see \
+                                 net/admin.h; an answer wanted */  \
+  X(EVENT_HTTP_GONE, "http_gone") /* a: its connection, before it was answered */      \
+  X(EVENT_RELOADED, "reloaded")   /* a reload has ended; a: well or not, data: how */  \
+  X(EVENT_CHILD, "child") /* a: token, b: how it ended (child.h), data: its output */  \
   X(EVENT_DEFERRED, "deferred") /* the relay's own: a packet, in its turn */           \
   X(EVENT_DEFERRED_LINE, "deferred_line")                                              \
   X(EVENT_GONE, "gone") /* the relay's own: a disconnect, in its turn */

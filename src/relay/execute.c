@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/log.h"
+#include "net/admin.h"
+#include "net/child.h"
 #include "relay/internal.h"
 #include "wire/line.h"
 
@@ -68,6 +71,7 @@ static Audience audience_of(const Relay *relay, const Room *room) {
   return (Audience){
       .room = room,
       .packets = room ? room->packets : relay->all_packets,
+      .plain = room ? room->plain : relay->all_plain,
       .lines = room ? room->lines : relay->all_lines,
       .except = (const ConnId *)(const void *)relay->except.data,
       .except_count = (uint32_t)(relay->except.size / sizeof(ConnId)),
@@ -94,14 +98,43 @@ static Buf *message_line(Relay *relay, const Command *command) {
   return line;
 }
 
+// A message as a binary peer gets it: packed when the schema names it and the peer knows
+// the schema, else as JSON.
+static Packet message_packet(const Command *command, bool is_plain) {
+  uint16_t type = is_plain ? 0 : command->packet_type;
+  Packet packet = packet_of(command, CHANNEL_MESSAGE, type);
+  if (type == 0) return packet;
+  packet.length = command->packed.size;
+  packet.payload = (const uint8_t *)command->packed.bytes;
+  return packet;
+}
+
+// Once for all binary members, or once for each kind of them that there is.
+static void message_to_audience(Relay *relay, const Command *command,
+                                const Audience *audience, const Buf *prefix) {
+  Packet packet = message_packet(command, false);
+  Audience part = *audience;
+  if (command->packet_type != 0) {
+    part.readers = READERS_SCHEMA;
+    part.plain = 0;
+  }
+  audience_packet(relay, &part, &packet, prefix->data, (uint32_t)prefix->size,
+                  command->key, out_flags(command));
+  if (command->packet_type == 0 || command->body.size == 0) return;
+  part = *audience;
+  part.readers = READERS_PLAIN;
+  part.packets = 0;
+  packet = message_packet(command, true);
+  audience_packet(relay, &part, &packet, prefix->data, (uint32_t)prefix->size,
+                  command->key, out_flags(command));
+}
+
 static void send_to_audience(Relay *relay, const Command *command, Room *room) {
   Audience audience = find_audience(relay, command, room);
-  Packet packet = packet_of(command, CHANNEL_MESSAGE, command->packet_type);
   Buf *prefix = &relay->scratch;
   prefix->size = 0;
   buf_u32(prefix, room ? room->id : 0);
-  audience_packet(relay, &audience, &packet, prefix->data, 4, command->key,
-                  out_flags(command));
+  message_to_audience(relay, command, &audience, prefix);
   if (audience.lines)
     audience_line(relay, &audience, message_line(relay, command), command->priority,
                   command->key, out_flags(command));
@@ -133,7 +166,7 @@ static void send_to_peer(Relay *relay, const Command *command, Peer *peer) {
                       command->priority, command->key, out_flags(command));
     return;
   }
-  Packet packet = packet_of(command, CHANNEL_MESSAGE, command->packet_type);
+  Packet packet = message_packet(command, peer_is_plain(peer));
   Buf *prefix = &relay->scratch;
   prefix->size = 0;
   buf_u32(prefix, command->room);
@@ -154,7 +187,14 @@ static void do_message(Relay *relay, const Command *command) {
   }
 }
 
-static void do_packet(Relay *relay, const Command *command) {
+static void packet_to_audience(Relay *relay, const Command *command, Room *room) {
+  if (!room) all_ensure(relay);
+  Audience audience = find_audience(relay, command, room);
+  Packet packet = packet_of(command, command->channel, command->packet_type);
+  audience_packet(relay, &audience, &packet, NULL, 0, command->key, out_flags(command));
+}
+
+static void packet_to_peer(Relay *relay, const Command *command) {
   static const uint8_t FROM_SERVER[4] = {0};
   uint32_t server = channel_server(relay, command->channel);
   uint32_t id = command->id ? command->id : server;
@@ -164,6 +204,17 @@ static void do_packet(Relay *relay, const Command *command) {
   relay->stats.deliveries++;
   session_send(relay->session, peer, &packet, FROM_SERVER, id == server ? 4 : 0,
                command->key, out_flags(command));
+}
+
+static void do_packet(Relay *relay, const Command *command) {
+  if (command->target == TARGET_PEER) {
+    packet_to_peer(relay, command);
+  } else if (command->target == TARGET_ALL) {
+    packet_to_audience(relay, command, NULL);
+  } else {
+    Room *room = room_find_open(relay, command->id);
+    if (room) packet_to_audience(relay, command, room);
+  }
 }
 
 static void do_error(Relay *relay, const Command *command) {
@@ -218,8 +269,44 @@ static void do_timer_cancel(Relay *relay, const Command *command) {
   if (timer) script_timer_free(timer);
 }
 
+static void do_answer(Relay *relay, const Command *command) {
+  net_admin_answer(relay->net, command->id,
+                   &(AdminAnswer){.part = (AnswerPart)command->flags,
+                                  .status = (int)command->code,
+                                  .fields = command->name,
+                                  .body = command->body});
+}
+
+static void on_child_end(void *data, uint32_t token, int status, const char *text,
+                         size_t size) {
+  relay_push(data, &(Event){.type = EVENT_CHILD,
+                            .a = token,
+                            .b = (uint32_t)status,
+                            .data = {text, (uint32_t)size}});
+}
+
+static void do_child(Relay *relay, const Command *command) {
+  enum { ARGUMENTS_MAX = 8 };
+  const char *arguments[ARGUMENTS_MAX + 1] = {NULL};
+  const char *at = command->body.bytes, *end = at + command->body.size;
+  for (int i = 0; i < ARGUMENTS_MAX && at < end; i++, at += strlen(at) + 1)
+    arguments[i] = at;
+  int err = child_start(relay->net, arguments, on_child_end, relay, command->id);
+  if (err == 0) return;
+  const char *text = err == ERR_FULL ? "too many run already" : err_text(err);
+  on_child_end(relay, command->id, -1, text, strlen(text));
+}
+
 static void do_room_create(Relay *relay, const Command *command) {
   room_open(relay, slots_find(&relay->rooms, command->id));
+}
+
+static void do_channel_open(Relay *relay, const Command *command) {
+  channel_serve_by_script(relay, (uint16_t)command->id);
+}
+
+static void do_channel_close(Relay *relay, const Command *command) {
+  channel_unserve_by_script(relay, (uint16_t)command->id);
 }
 
 void command_execute(Relay *relay, const Command *command) {
@@ -236,6 +323,10 @@ void command_execute(Relay *relay, const Command *command) {
       [COMMAND_ROOM_DELETE] = do_room_delete,
       [COMMAND_TIMER_SET] = do_timer_set,
       [COMMAND_TIMER_CANCEL] = do_timer_cancel,
+      [COMMAND_ANSWER] = do_answer,
+      [COMMAND_CHILD] = do_child,
+      [COMMAND_CHANNEL_OPEN] = do_channel_open,
+      [COMMAND_CHANNEL_CLOSE] = do_channel_close,
   };
   EXECUTE[command->type](relay, command);
 }

@@ -32,6 +32,12 @@ typedef struct ScriptTimer {
   uint64_t repeat_ms;  // 0: once
 } ScriptTimer;
 
+// A plugin channel: by number, from CHANNEL_PLUGIN_FIRST on.
+typedef struct PluginChannel {
+  uint32_t peer;    // that serves it now; 0: none does
+  bool is_scripts;  // the script serves it
+} PluginChannel;
+
 // Bytes of an event that lie nowhere else, until the end of the drain.
 typedef struct Kept {
   struct Kept *next;
@@ -52,11 +58,13 @@ struct Relay {
   Kinds kinds;
   Kinds next_kinds;  // between relay_kinds_begin and relay_kinds_end
   uint32_t next_hooks;
-  Names channel_names;                           // 1 + index of each name ever served
-  uint32_t channel_peers[CHANNEL_PLUGIN_COUNT];  // who serves it now; 0: nobody
+  Names channel_names;   // 1 + index of each name ever served
+  Names channel_makers;  // how many of them were new, by the address they came from
+  PluginChannel channels[CHANNEL_PLUGIN_COUNT];
   uint32_t channel_count;
-  GroupId all_packets, all_lines;  // everybody; 0 until the first message to all
-  uint32_t broadcast_number;       // of the last one; see Peer.left_out
+  GroupId all_packets, all_plain, all_lines;  // everybody; 0 until the first message to
+                                              // all
+  uint32_t broadcast_number;                  // of the last one; see Peer.left_out
   Events events;
   Buf captured;        // Event structs, to be handed out before the rest of the drain
   size_t captured_at;  // how far, in bytes
@@ -64,6 +72,7 @@ struct Relay {
   uint32_t told_peer;  // its DISCONNECT is being handled; to be forgotten after that
   uint32_t told_room;  // the same with ROOM_DELETE
   Commands commands;
+  bool has_join;                        // one of them may be COMMAND_JOIN
   Buf reserved_rooms, reserved_timers;  // ids, of the handler that runs
   Slots timers;                         // ScriptTimer by id; owned
   Ticker ticker;                        // the game's
@@ -182,16 +191,20 @@ void announce_name(Relay *relay, Peer *peer, Text old_name);
 
 // --- broadcast.c ---
 
+/// Which binary peers a packet is for.
+typedef enum Readers { READERS_ALL, READERS_SCHEMA, READERS_PLAIN } Readers;
+
 /// Who gets something: a room's members or everybody, but those in `except`.
 typedef struct Audience {
-  const Room *room;  // NULL: everybody
-  GroupId packets, lines;
+  const Room *room;               // NULL: everybody
+  GroupId packets, plain, lines;  // as in Room; 0: not for these
   const ConnId *except;
   uint32_t except_count;
+  Readers readers;
 } Audience;
 
-/// A packet to the binary members. `prefix` goes before the payload, as in
-/// session_send.
+/// A packet to the binary members, of both kinds as far as the audience has them. `prefix`
+/// goes before the payload, as in session_send.
 void audience_packet(Relay *relay, const Audience *audience, const Packet *packet,
                      const void *prefix, uint32_t prefix_size, uint64_t key,
                      uint8_t out_flags);
@@ -238,7 +251,7 @@ void away_leave_out(Relay *relay, Peer *peer, const Room *room, uint8_t packet_f
 
 /// Keeps a RELIABLE packet for those who get it, a room's binary members or everybody,
 /// suspended ones included.
-void away_keep(Relay *relay, const Room *room, const Out *out);
+void away_keep(Relay *relay, const Room *room, Readers readers, const Out *out);
 
 // --- control.c and lines.c ---
 
@@ -252,6 +265,9 @@ void relay_line(Relay *relay, Peer *peer, Text text);
 /// Whether some handler takes messages (HOOK_MESSAGE) or lines (HOOK_TEXT) for the room
 /// (or NULL).
 bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
+
+/// The event that brings a packet to the script, as it is.
+Event relay_packet_event(EventType type, const Peer *peer, const Packet *packet);
 
 /// `what` was malformed: the peer is closed with Protocol.
 void relay_malformed(Relay *relay, Peer *peer, const char *what);
@@ -267,8 +283,12 @@ void channel_packet(Relay *relay, Peer *peer, const Packet *packet);
 /// The peer serves nothing any more.
 void channel_release_all(Relay *relay, const Peer *peer);
 
-/// Who serves the plugin channel, or 0.
+/// The peer that serves the plugin channel, or 0.
 uint32_t channel_server(const Relay *relay, uint16_t channel);
+
+/// COMMAND_CHANNEL_OPEN and COMMAND_CHANNEL_CLOSE.
+void channel_serve_by_script(Relay *relay, uint16_t channel);
+void channel_unserve_by_script(Relay *relay, uint16_t channel);
 
 /// A packet for the script, or ERROR ChannelNotFound.
 void channel_to_script(Relay *relay, Peer *peer, const Packet *packet);

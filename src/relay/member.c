@@ -24,8 +24,13 @@ static void add_ref(Peer *peer, const Room *room) {
   peer->last_room = room->id;
 }
 
+static GroupId *group_for(Room *room, const Peer *peer) {
+  if (peer->framing == FRAMING_LINES) return &room->lines;
+  return peer_is_plain(peer) ? &room->plain : &room->packets;
+}
+
 void member_join_group(Relay *relay, Room *room, const Peer *peer) {
-  GroupId *group = peer->framing == FRAMING_PACKETS ? &room->packets : &room->lines;
+  GroupId *group = group_for(room, peer);
   if (*group == 0) *group = net_group_open(relay->net, room->id);
   net_group_join(relay->net, *group, peer->conn);
 }
@@ -67,9 +72,7 @@ void member_remove(Relay *relay, Room *room, Peer *peer) {
   room->away -= ref->is_away;
   remove_ref(peer, ref);
   remove_member(relay, room, place);
-  net_group_leave(relay->net,
-                  peer->framing == FRAMING_PACKETS ? room->packets : room->lines,
-                  peer->conn);
+  net_group_leave(relay->net, *group_for(room, peer), peer->conn);
 }
 
 Room *member_room(Relay *relay, Peer *peer, uint32_t id, const Packet *request) {

@@ -15,6 +15,7 @@ Relay *relay_new(const RelayLimits *limits) {
   relay->limits = *limits;
   names_init(&relay->room_names);
   names_init(&relay->channel_names);
+  names_init(&relay->channel_makers);
   kinds_init(&relay->kinds);
   kinds_init(&relay->next_kinds);
   return relay;
@@ -40,6 +41,7 @@ static void free_objects(Relay *relay) {
     script_timer_free(timer);
   ticker_set(relay, &relay->ticker, 0, 0);
   net_group_close(relay->net, relay->all_packets);
+  net_group_close(relay->net, relay->all_plain);
   net_group_close(relay->net, relay->all_lines);
 }
 
@@ -49,6 +51,7 @@ void relay_free(Relay *relay) {
   slots_deinit(&relay->timers);
   names_deinit(&relay->room_names);
   names_deinit(&relay->channel_names);
+  names_deinit(&relay->channel_makers);
   kinds_deinit(&relay->kinds);
   kinds_deinit(&relay->next_kinds);
   events_deinit(&relay->events);
@@ -186,4 +189,18 @@ SessionEvents relay_session_events(void) {
       .suspend = away_suspend,
       .resume = away_resume,
   };
+}
+
+// --- What the admin listener reports ---
+
+static void on_http(void *data, ConnId conn, Text text) {
+  relay_push(data, &(Event){.type = EVENT_HTTP, .a = conn, .data = text});
+}
+
+static void on_http_gone(void *data, ConnId conn) {
+  relay_push(data, &(Event){.type = EVENT_HTTP_GONE, .a = conn});
+}
+
+AdminEvents relay_admin_events(void) {
+  return (AdminEvents){.request = on_http, .gone = on_http_gone};
 }

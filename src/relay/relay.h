@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "net/admin.h"
 #include "relay/commands.h"
 #include "relay/events.h"
 #include "session/session.h"
@@ -36,8 +37,10 @@ enum Hooks {
 };
 
 enum {
-  RELAY_ROOMS_PER_PEER = 256,       // a peer in more is refused with RoomFull
-  RELAY_CHANNELS_PER_PEER = 16,     // plugin channels one peer may serve at a time
+  RELAY_ROOMS_PER_PEER = 256,     // a peer in more is refused with RoomFull
+  RELAY_CHANNELS_PER_PEER = 16,   // plugin channels one peer may serve at a time
+  RELAY_NAMES_PER_ADDRESS = 100,  // new names of plugin channels from one address, ever
+  RELAY_NAMES_OF_CLIENTS = 900,   // numbers; the last ones are for the script's names
   RELAY_COMMANDS_BYTES = 64 << 20,  // what one handler may queue
 };
 
@@ -61,16 +64,21 @@ typedef struct RelayLimits {
 } RelayLimits;
 
 typedef struct RelayStats {
-  uint64_t messages_in;  // broadcasts, messages and packets that clients sent
-  uint64_t deliveries;   // messages handed to net, counted once per receiver
-  uint64_t dropped;      // of these, dropped by overflow
-  uint64_t handlers;     // events handed to the script
-  uint64_t errors;       // rollbacks: handlers that failed
+  uint64_t messages_in;    // broadcasts, messages and packets that clients sent
+  uint64_t deliveries;     // messages handed to net, counted once per receiver
+  uint64_t dropped;        // of these, dropped by overflow
+  uint64_t handlers;       // events handed to the script
+  uint64_t errors;         // rollbacks: handlers that failed
+  uint64_t names_refused;  // new names of plugin channels over what clients may make
   uint32_t peers, rooms;
 } RelayStats;
 
 /// The relay's own SessionEvents, to be passed to session_new with the relay as data.
 SessionEvents relay_session_events(void);
+
+/// What the relay hears from the admin listener, to be passed to net_admin_listen with the
+/// relay as data: EVENT_HTTP and EVENT_HTTP_GONE come of it.
+AdminEvents relay_admin_events(void);
 
 /// Session and net are not owned and must outlive it.
 Relay *relay_new(const RelayLimits *limits);
@@ -126,12 +134,26 @@ void relay_fail(Relay *relay, const Event *event);
 /// RELAY_COMMANDS_BYTES; ERR_INVALID: a packet on channel 0) and queues nothing.
 /// COMMAND_ROOM_CREATE and COMMAND_TIMER_SET have their own functions below. A
 /// COMMAND_PACKET for a peer that serves the plugin channel it is on, or for peer 0
-/// (whoever serves it), arrives as sent by the server.
+/// (the one that serves it), arrives as sent by the server.
 int relay_command(Relay *relay, const Command *command);
+
+/// Whether somebody is there who knows the schema of the game.
+bool relay_knows_schema(const Relay *relay);
+
+/// Whether a message to a peer, a room (`id`) or everybody has to be there as JSON as well
+/// as packed, because somebody who gets it may be plain. `joining` is the peer that the
+/// handler which runs is about to let in, or 0.
+bool relay_needs_plain(const Relay *relay, Target target, uint32_t id,
+                       uint32_t joining);
 
 /// Reserves a room for COMMAND_ROOM_CREATE, which is queued with it. Returns its id, or
 /// 0 with `err` set: ERR_EXISTS, ERR_FULL (max_rooms), ERR_INVALID (the name).
 uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err);
+
+/// The number of the plugin channel of that name, which the script will serve
+/// (COMMAND_CHANNEL_OPEN is queued) or serves already. 0 with `err` set: ERR_INVALID (the
+/// name), ERR_EXISTS (a client serves it), ERR_FULL (all numbers have names).
+uint16_t relay_channel(Relay *relay, const char *name, size_t size, int *err);
 
 /// Reserves a timer and queues its COMMAND_TIMER_SET. 0 when there are too many.
 uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms);
@@ -167,6 +189,15 @@ Session *relay_session(Relay *relay);
 
 /// The room in whatever state (relay/room.h), or NULL.
 Room *relay_room(const Relay *relay, uint32_t room);
+
+/// The number of the plugin channel of that name, 0 when nobody serves it. `peer` is who
+/// does, 0 for the script.
+uint16_t relay_find_channel(const Relay *relay, const char *name, size_t size,
+                            uint32_t *peer);
+
+/// The next plugin channel after `*cursor` (start at 0) that somebody serves, and its name,
+/// which is valid until a channel gets a new one. 0 at the end.
+uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name);
 
 /// The room of that name that is open or reserved, or 0.
 uint32_t relay_find_room(const Relay *relay, const char *name, size_t size);

@@ -57,6 +57,7 @@ void room_free(Relay *relay, Room *room) {
   timers_stop(net_timers(relay->net), &room->timer);
   ticker_set(relay, &room->ticker, room->id, 0);
   net_group_close(relay->net, room->packets);
+  net_group_close(relay->net, room->plain);
   net_group_close(relay->net, room->lines);
   slots_remove(&relay->rooms, room->id);
   mem_free(room->members);

@@ -32,8 +32,9 @@ struct Room {
   char name[NAME_MAX_BYTES + 1];
   RoomKind
       kind;  // what holds for this room; the game's hooks where its kind is not named
-  GroupId packets;    // binary members
-  GroupId lines;      // text members; 0 until the first one comes
+  GroupId packets;  // binary members that know the schema; 0 until the first one comes,
+  GroupId plain;    // those that do not; so for the next two
+  GroupId lines;    // text members
   uint32_t *members;  // peer ids; owned
   uint32_t count;
   uint32_t capacity;  // allocated

@@ -21,7 +21,8 @@ static const Room *find_room(const Relay *relay, uint32_t id) {
 }
 
 static int check_size(const Relay *relay, const Command *command) {
-  return command->body.size > relay->limits.max_payload ? ERR_TOO_LARGE : 0;
+  uint32_t most = relay->limits.max_payload;
+  return command->body.size > most || command->packed.size > most ? ERR_TOO_LARGE : 0;
 }
 
 static int check_message(const Relay *relay, const Command *command) {
@@ -33,6 +34,7 @@ static int check_message(const Relay *relay, const Command *command) {
 
 static int check_packet(const Relay *relay, const Command *command) {
   if (command->channel == CHANNEL_CONTROL) return ERR_INVALID;
+  if (command->target != TARGET_PEER) return check_message(relay, command);
   uint32_t peer = command->id ? command->id : channel_server(relay, command->channel);
   return find_peer(relay, peer) ? check_size(relay, command) : ERR_NOT_FOUND;
 }
@@ -58,7 +60,8 @@ static int check_leave(const Relay *relay, const Command *command) {
 }
 
 static int check(const Relay *relay, const Command *command) {
-  if (relay->commands.bytes.size + command->body.size > RELAY_COMMANDS_BYTES)
+  if (relay->commands.bytes.size + command->body.size + command->packed.size >
+      RELAY_COMMANDS_BYTES)
     return ERR_FULL;
   switch ((CommandType)command->type) {
     case COMMAND_MESSAGE:
@@ -78,8 +81,13 @@ static int check(const Relay *relay, const Command *command) {
       return find_room(relay, command->id) ? 0 : ERR_NOT_FOUND;
     case COMMAND_TIMER_CANCEL:
       return slots_find(&relay->timers, command->id) ? 0 : ERR_NOT_FOUND;
+    case COMMAND_CHANNEL_CLOSE:
+    case COMMAND_ANSWER:
+    case COMMAND_CHILD:
+      return 0;
     case COMMAND_ROOM_CREATE:
     case COMMAND_TIMER_SET:
+    case COMMAND_CHANNEL_OPEN:
       break;
   }
   assert(!"a command with a function of its own");
@@ -89,7 +97,25 @@ static int check(const Relay *relay, const Command *command) {
 int relay_command(Relay *relay, const Command *command) {
   int err = check(relay, command);
   if (err == 0) commands_push(&relay->commands, command);
+  if (command->type == COMMAND_JOIN) relay->has_join = true;
   return err;
+}
+
+bool relay_knows_schema(const Relay *relay) {
+  return session_knows_schema(relay->session);
+}
+
+// Whoever is in the room by the time that the command is carried out has been in it
+// before, is about to be let in, or is joined by a command before this one.
+bool relay_needs_plain(const Relay *relay, Target target, uint32_t id,
+                       uint32_t joining) {
+  if (session_count_plain(relay->session) == 0) return false;
+  if (target == TARGET_ALL) return true;
+  const Peer *peer = session_find(relay->session, target == TARGET_PEER ? id : joining);
+  if (peer && peer_is_plain(peer)) return true;
+  if (target == TARGET_PEER) return false;
+  const Room *room = slots_find(&relay->rooms, id);
+  return relay->has_join || (room && (room->plain || room->lines || room->away > 0));
 }
 
 // --- What is reserved ---
@@ -129,6 +155,7 @@ uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms) {
 
 static void clear(Relay *relay) {
   relay->reserved_rooms.size = relay->reserved_timers.size = 0;
+  relay->has_join = false;
   commands_cut(&relay->commands, 0);
 }
 

@@ -95,17 +95,66 @@ static void one_peer_serves_so_many_at_most(void **state) {
   open_channel(world, ann, "one more");
 }
 
-static void the_numbers_run_out(void **state) {
-  World *world = *state;
+// Names that nobody has served before, from clients of this address.
+static void make_names(World *world, const char *address, int first, int last) {
   char name[20];
-  Client ann = enter(world, "ann");
-  for (int i = 0; i < 1000; i++) {
+  Client client = enter_from(world, "maker", address);
+  for (int i = first; i < last; i++) {
     snprintf(name, sizeof name, "c%d", i);
-    close_channel(world, ann, open_channel(world, ann, name));
+    assert_int_equal(open_channel(world, client, name), 1000 + i);
+    close_channel(world, client, (uint16_t)(1000 + i));
+    drain(world);
   }
+  fake_end(world->net, client.conn, CODE_RESET);
+}
+
+static void make_all_names_of_clients(World *world) {
+  char address[20];
+  for (int i = 0; i < RELAY_NAMES_OF_CLIENTS / RELAY_NAMES_PER_ADDRESS; i++) {
+    snprintf(address, sizeof address, "192.0.2.%d", 10 + i);
+    make_names(world, address, i * RELAY_NAMES_PER_ADDRESS,
+               (i + 1) * RELAY_NAMES_PER_ADDRESS);
+  }
+}
+
+static void one_address_makes_so_many_names_at_most(void **state) {
+  World *world = *state;
+  make_names(world, "192.0.2.1", 0, 60);
+  make_names(world, "192.0.2.1", 60, RELAY_NAMES_PER_ADDRESS);
+  Client ann = enter(world, "ann"), bob = enter_from(world, "bob", "192.0.2.2");
+  ask_open(world, ann, "one more", 1);
+  expect_answer(expect_error(world, ann, CODE_SERVER_FULL), 1);
+  assert_int_equal(relay_stats(world->relay).names_refused, 1);
+  assert_int_equal(open_channel(world, ann, "c7"), 1007);
+  assert_int_equal(open_channel(world, bob, "one more"), 1100);
+  close_channel(world, bob, 1100);
+  assert_int_equal(open_channel(world, ann, "one more"), 1100);
+}
+
+static uint16_t serve(World *world, const char *name) {
+  int err;
+  uint16_t channel = relay_channel(world->relay, name, strlen(name), &err);
+  assert_int_not_equal(channel, 0);
+  relay_commit(world->relay);
+  return channel;
+}
+
+static void the_last_numbers_are_the_scripts(void **state) {
+  World *world = *state;
+  script(world, 0, NULL);
+  make_all_names_of_clients(world);
+  Client ann = enter(world, "ann");
   ask_open(world, ann, "one more", 1);
   expect_error(world, ann, CODE_SERVER_FULL);
-  assert_int_equal(open_channel(world, ann, "c999"), 1999);
+  assert_int_equal(open_channel(world, ann, "c899"), 1899);
+  char name[20];
+  for (int i = RELAY_NAMES_OF_CLIENTS; i < 1000; i++) {
+    snprintf(name, sizeof name, "s%d", i);
+    assert_int_equal(serve(world, name), 1000 + i);
+  }
+  int err;
+  assert_int_equal(relay_channel(world->relay, "one more", 8, &err), 0);
+  assert_int_equal(err, ERR_FULL);
 }
 
 static void only_its_server_closes_a_channel(void **state) {
@@ -213,6 +262,144 @@ static void the_script_uses_a_channel_as_sender_0(void **state) {
   assert_int_equal(relay_command(world->relay, &nobody), ERR_NOT_FOUND);
 }
 
+// --- Served by the script ---
+
+static Event expect_on_channel(World *world, EventType type, Client client,
+                               uint16_t channel) {
+  begin(world);
+  Event event = next_of(world, type, client);
+  assert_int_equal(event.channel, channel);
+  end(world);
+  return event;
+}
+
+static void the_script_hears_what_is_sent_on_its_channel(void **state) {
+  World *world = *state;
+  script(world, 0, NULL);
+  Client ann = enter(world, "ann");
+  uint16_t chat = serve(world, "chat");
+  Packet packet = on_channel(chat);
+  Buf payload = empty();
+  buf_append(&payload, "hi", 2);
+  say(world->net, ann.conn, packet, &payload);
+  Event event = expect_on_channel(world, EVENT_CHANNEL, ann, chat);
+  assert_int_equal(event.packet_type, 17);
+  assert_int_equal(event.priority, PRIORITY_HIGH);
+  assert_int_equal(event.flags, PACKET_REQUEST | PACKET_RELIABLE);
+  assert_int_equal(event.ref, 88);
+  expect_quiet(world, ann);
+}
+
+static void the_script_hears_answers_on_any_channel(void **state) {
+  World *world = *state;
+  script(world, 0, NULL);
+  Client ann = enter(world, "ann");
+  uint16_t own = serve(world, "own"), hers = open_channel(world, ann, "hers");
+  const uint16_t channels[] = {own, hers};
+  for (int i = 0; i < 2; i++) {
+    Packet packet = on_channel(channels[i]);
+    packet.flags = PACKET_RESPONSE;
+    Buf payload = i == 0 ? empty() : with_u32(0);
+    buf_append(&payload, "so", 2);
+    say(world->net, ann.conn, packet, &payload);
+    Event event = expect_on_channel(world, EVENT_RESPONSE, ann, channels[i]);
+    assert_int_equal(event.ref, 88);
+    begin(world);
+    end(world);
+  }
+}
+
+static void a_name_of_the_script_is_taken(void **state) {
+  World *world = *state;
+  script(world, 0, NULL);
+  Client ann = enter(world, "ann");
+  assert_int_equal(serve(world, "chat"), 1000);
+  assert_int_equal(serve(world, "chat"), 1000);
+  ask_open(world, ann, "chat", 7);
+  expect_answer(expect_error(world, ann, CODE_CHANNEL_TAKEN), 7);
+  close_channel(world, ann, 1000);
+  expect_error(world, ann, CODE_CHANNEL_NOT_FOUND);
+  command(world, (Command){.type = COMMAND_CHANNEL_CLOSE, .id = 1000});
+  relay_commit(world->relay);
+  say(world->net, ann.conn, on_channel(1000), &(Buf){0});
+  expect_error(world, ann, CODE_CHANNEL_NOT_FOUND);
+  assert_int_equal(open_channel(world, ann, "chat"), 1000);
+  int err;
+  assert_int_equal(relay_channel(world->relay, "chat", 4, &err), 0);
+  assert_int_equal(err, ERR_EXISTS);
+  assert_int_equal(relay_channel(world->relay, "a\x07", 2, &err), 0);
+  assert_int_equal(err, ERR_INVALID);
+}
+
+static void a_handler_that_fails_serves_nothing(void **state) {
+  World *world = *state;
+  script(world, 0, NULL);
+  Client ann = enter(world, "ann");
+  int err;
+  assert_int_equal(relay_channel(world->relay, "chat", 4, &err), 1000);
+  relay_rollback(world->relay);
+  assert_int_equal(open_channel(world, ann, "chat"), 1000);
+}
+
+static void who_serves_a_channel_is_found_by_its_name(void **state) {
+  World *world = *state;
+  script(world, 0, NULL);
+  Client ann = enter(world, "ann");
+  uint32_t peer;
+  open_channel(world, ann, "hers");
+  serve(world, "own");
+  assert_int_equal(relay_find_channel(world->relay, "hers", 4, &peer), 1000);
+  assert_int_equal(peer, ann.id);
+  assert_int_equal(relay_find_channel(world->relay, "own", 3, &peer), 1001);
+  assert_int_equal(peer, 0);
+  assert_int_equal(relay_find_channel(world->relay, "none", 4, &peer), 0);
+  fake_end(world->net, ann.conn, CODE_RESET);
+  assert_int_equal(relay_find_channel(world->relay, "hers", 4, &peer), 0);
+}
+
+static void the_script_hears_that_a_client_serves_no_more(void **state) {
+  World *world = *state;
+  script(world, 0, NULL);
+  Client ann = enter(world, "ann");
+  uint16_t chat = open_channel(world, ann, "chat");
+  close_channel(world, ann, chat);
+  expect_on_channel(world, EVENT_CHANNEL_CLOSED, ann, chat);
+}
+
+static void a_packet_goes_to_a_room_or_to_all(void **state) {
+  World *world = *state;
+  script(world, 0, NULL);
+  uint32_t room = create(world, "lobby");
+  Client ann = enter(world, "ann"), bob = enter(world, "bob"),
+         cid = enter(world, "cid");
+  Client guest = enter_text(world);
+  join(world, ann, "lobby");
+  join(world, bob, "lobby");
+  join_text(world, guest, "lobby");
+  overlook(world, ann);
+  overlook(world, bob);
+  Command packet = packet_command(0, serve(world, "chat"));
+  packet.target = TARGET_ROOM;
+  packet.id = room;
+  packet.except = &ann.id;
+  packet.except_count = 1;
+  command(world, packet);
+  packet.target = TARGET_ALL;
+  packet.id = 0;
+  command(world, packet);
+  relay_commit(world->relay);
+  const Client both[] = {bob, bob, cid};
+  for (int i = 0; i < 3; i++)
+    expect_data(expect_packet(world->net, both[i].conn, 1000, 2), NULL, 0, "yo");
+  expect_quiet(world, ann);
+  expect_quiet(world, bob);
+  expect_quiet(world, cid);
+  expect_quiet(world, guest);
+  packet.target = TARGET_ROOM;
+  packet.id = room + 1;
+  assert_int_equal(relay_command(world->relay, &packet), ERR_NOT_FOUND);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(channels_are_handed_out_from_1000_up),
@@ -220,7 +407,8 @@ int main(void) {
       TEST(a_served_name_is_taken),
       TEST(a_bad_name_is_a_protocol_error),
       TEST(one_peer_serves_so_many_at_most),
-      TEST(the_numbers_run_out),
+      TEST(one_address_makes_so_many_names_at_most),
+      TEST(the_last_numbers_are_the_scripts),
       TEST(only_its_server_closes_a_channel),
       TEST(a_packet_reaches_the_server_with_its_sender),
       TEST(the_answer_reaches_whom_it_is_for),
@@ -228,6 +416,13 @@ int main(void) {
       TEST(an_answer_without_a_target_closes),
       TEST(a_packet_for_the_server_itself_goes_to_the_script),
       TEST(the_script_uses_a_channel_as_sender_0),
+      TEST(the_script_hears_what_is_sent_on_its_channel),
+      TEST(the_script_hears_answers_on_any_channel),
+      TEST(a_name_of_the_script_is_taken),
+      TEST(a_handler_that_fails_serves_nothing),
+      TEST(who_serves_a_channel_is_found_by_its_name),
+      TEST(the_script_hears_that_a_client_serves_no_more),
+      TEST(a_packet_goes_to_a_room_or_to_all),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

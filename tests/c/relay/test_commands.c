@@ -120,10 +120,9 @@ static void a_message_carries_its_options(void **state) {
   hi.ref = 55;
   hi.key = 1234;
   hi.room = 9;
-  hi.packet_type = 3;
   command(world, hi);
   relay_commit(world->relay);
-  const Sent *sent = expect_packet(world->net, ann.conn, CHANNEL_MESSAGE, 3);
+  const Sent *sent = expect_packet(world->net, ann.conn, CHANNEL_MESSAGE, 0);
   expect_data(sent, (uint32_t[]){9}, 1, "[\"hi\",1]");
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE | PACKET_RESPONSE);
   assert_int_equal(sent->packet.ref, 55);

@@ -133,13 +133,17 @@ static inline uint32_t create(World *world, const char *name) {
 // --- Clients ---
 
 /// A connected binary client.
-static inline Client enter(World *world, const char *name) {
-  Client client = {.conn = fake_open(world->net, FRAMING_PACKETS, "192.0.2.1")};
+static inline Client enter_from(World *world, const char *name, const char *address) {
+  Client client = {.conn = fake_open(world->net, FRAMING_PACKETS, address)};
   say_hello(world->net, client.conn, name);
   const Sent *sent = expect_control(world->net, client.conn, CONTROL_WELCOME);
   Reader reader = reader_of(sent->packet.payload + 2, 4);
   client.id = reader_u32(&reader);
   return client;
+}
+
+static inline Client enter(World *world, const char *name) {
+  return enter_from(world, name, "192.0.2.1");
 }
 
 /// A connected text client.
