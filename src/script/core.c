@@ -140,13 +140,16 @@ static void set_switch(lua_State *L, const char *name, bool is_on) {
 void core_push(lua_State *L, Host *host) {
   lua_newtable(L);
   set_functions(L, host, core_send_functions);
+  set_functions(L, host, core_channel_functions);
   set_functions(L, host, core_peer_functions);
   set_functions(L, host, core_room_functions);
   set_functions(L, host, core_time_functions);
+  set_functions(L, host, core_http_functions);
   set_functions(L, host, core_game_functions);
   set_functions(L, host, core_budget_functions);
   set_functions(L, host, core_text_functions);
   set_functions(L, host, core_table_functions);
+  set_functions(L, host, core_world_functions);
   set_constants(L, "hooks", HOOKS);
   set_constants(L, "events", EVENTS);
   set_constants(L, "codes", CODES);

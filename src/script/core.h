@@ -34,10 +34,13 @@ int core_room_result(lua_State *L, int result);
 
 // The functions, by file.
 extern const luaL_Reg core_send_functions[];
+extern const luaL_Reg core_channel_functions[];
 extern const luaL_Reg core_peer_functions[];
 extern const luaL_Reg core_room_functions[];
 extern const luaL_Reg core_time_functions[];
+extern const luaL_Reg core_http_functions[];
 extern const luaL_Reg core_game_functions[];
 extern const luaL_Reg core_budget_functions[];
 extern const luaL_Reg core_text_functions[];
 extern const luaL_Reg core_table_functions[];
+extern const luaL_Reg core_world_functions[];

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/err.h"
 #include "base/file.h"
@@ -180,6 +181,44 @@ static int core_hash(lua_State *L) {
   return 1;
 }
 
+// set_schema(hashes, module): the protocol hashes that clients may have, 16 hexadecimal
+// digits each, the newest first; and what JavaScript needs
+static int core_set_schema(lua_State *L) {
+  const Host *host = core_host(L);
+  uint64_t hashes[SESSION_HASHES];
+  luaL_checktype(L, 1, LUA_TTABLE);
+  int count = (int)lua_objlen(L, 1);
+  if (count > SESSION_HASHES) count = SESSION_HASHES;
+  for (int i = 0; i < count; i++) {
+    lua_rawgeti(L, 1, i + 1);
+    hashes[i] = strtoull(luaL_checkstring(L, -1), NULL, 16);
+    lua_pop(L, 1);
+  }
+  size_t size;
+  const char *module = luaL_checklstring(L, 2, &size);
+  ScriptSchema schema = {hashes, (uint32_t)count, {module, (uint32_t)size}};
+  host->events->schema(host->events_data, &schema);
+  return 0;
+}
+
+// invalid_closes(): whether a peer whose messages do not fit the schema is disconnected.
+// may_break_schema(): whether a reload may change messages that clients know
+static int core_invalid_closes(lua_State *L) {
+  lua_pushboolean(L, !core_host(L)->budget.limits.drops_invalid);
+  return 1;
+}
+
+// knows_schema(): whether somebody is connected who has the schema
+static int core_knows_schema(lua_State *L) {
+  lua_pushboolean(L, relay_knows_schema(core_host(L)->relay));
+  return 1;
+}
+
+static int core_may_break_schema(lua_State *L) {
+  lua_pushboolean(L, core_host(L)->budget.limits.may_break_schema);
+  return 1;
+}
+
 // rollback_errors(): how many errors of a new version bring the old one back; 0: none do
 static int core_rollback_errors(lua_State *L) {
   lua_pushnumber(L, core_host(L)->budget.limits.rollback_errors);
@@ -222,12 +261,23 @@ static void set_number(lua_State *L, const char *name, double value) {
 
 void core_push_stats(lua_State *L, const Host *host) {
   RelayStats stats = relay_stats(host->relay);
-  lua_createtable(L, 0, 8);
+  SessionStats session = session_stats(relay_session(host->relay));
+  NetSent sent = net_sent_in_all(host->net), queued = net_queued_in_all(host->net);
+  lua_createtable(L, 0, 20);
   set_number(L, "peers", stats.peers);
   set_number(L, "rooms", stats.rooms);
   set_number(L, "messages_in", (double)stats.messages_in);
   set_number(L, "deliveries", (double)stats.deliveries);
   set_number(L, "dropped", (double)stats.dropped);
+  set_number(L, "packets_in", (double)session.packets_in);
+  set_number(L, "bytes_in", (double)session.bytes_in);
+  set_number(L, "packets_out", (double)sent.packets);
+  set_number(L, "bytes_out", (double)sent.bytes);
+  set_number(L, "queued", (double)queued.packets);
+  set_number(L, "queued_bytes", (double)queued.bytes);
+  set_number(L, "resent", (double)session.resent);
+  set_number(L, "latency_ms", session_latency_ms(relay_session(host->relay)));
+  set_number(L, "names_refused", (double)stats.names_refused);
   set_number(L, "handlers", (double)stats.handlers);
   set_number(L, "errors", (double)stats.errors);
   set_number(L, "memory", (double)host->memory.bytes);
@@ -254,5 +304,9 @@ const luaL_Reg core_game_functions[] = {
     {"file_is_being_written", core_file_is_being_written},
     {"hash", core_hash},
     {"rollback_errors", core_rollback_errors},
+    {"set_schema", core_set_schema},
+    {"invalid_closes", core_invalid_closes},
+    {"may_break_schema", core_may_break_schema},
+    {"knows_schema", core_knows_schema},
     {"stats", core_stats},
     {NULL, NULL}};

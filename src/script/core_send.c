@@ -37,7 +37,8 @@ static void read_except(lua_State *L, Host *host, int at, Command *command) {
   command->except_count = (uint32_t)count;
 }
 
-// send(target, id, room, name, body, value_at, priority, flags, ref, key, except)
+// send(target, id, room, name, body, value_at, priority, flags, ref, key, except, number,
+// packed): the last two when the schema names the message
 static int core_send(lua_State *L) {
   Host *host = core_host(L);
   Command command = {.type = COMMAND_MESSAGE,
@@ -53,9 +54,24 @@ static int core_send(lua_State *L) {
                      .ref = (uint16_t)luaL_checkint(L, 9),
                      .key = read_key(L, host, 10)};
   read_except(L, host, 11, &command);
+  if (!lua_isnoneornil(L, 12)) {
+    command.packet_type = (uint16_t)luaL_checkint(L, 12);
+    command.packed = check_text(L, 13);
+  }
   int result = relay_command(host->relay, &command);
   return command.target == TARGET_ROOM ? core_room_result(L, result)
                                        : core_peer_result(L, result);
+}
+
+// needs_plain(target, id): whether a message to them has to be there as JSON too, because
+// some who get it may not know the schema
+static int core_needs_plain(lua_State *L) {
+  const Host *host = core_host(L);
+  bool is_join = host->event.type == EVENT_JOIN;
+  bool is_needed = relay_needs_plain(host->relay, (Target)luaL_checkint(L, 1),
+                                     core_id(L, 2), is_join ? host->event.peer : 0);
+  lua_pushboolean(L, is_needed);
+  return 1;
 }
 
 // relay(room, bytes, priority, flags, key, except)
@@ -86,6 +102,24 @@ static int core_packet(lua_State *L) {
   return core_peer_result(L, relay_command(host->relay, &command));
 }
 
+// packet_to(target, id, channel, type, bytes, priority, flags, key, except)
+static int core_packet_to(lua_State *L) {
+  Host *host = core_host(L);
+  Command command = {.type = COMMAND_PACKET,
+                     .target = (uint8_t)luaL_checkint(L, 1),
+                     .id = core_id(L, 2),
+                     .channel = (uint16_t)luaL_checkint(L, 3),
+                     .packet_type = (uint16_t)luaL_checkint(L, 4),
+                     .body = check_text(L, 5),
+                     .priority = (uint8_t)luaL_checkint(L, 6),
+                     .flags = (uint8_t)luaL_checkint(L, 7),
+                     .key = read_key(L, host, 8)};
+  read_except(L, host, 9, &command);
+  int result = relay_command(host->relay, &command);
+  return command.target == TARGET_ROOM ? core_room_result(L, result)
+                                       : core_peer_result(L, result);
+}
+
 // error(peer, code, flags, ref, text): ERROR, as the answer to a REQUEST with these
 // flags
 static int core_error(lua_State *L) {
@@ -107,6 +141,8 @@ static int core_close(lua_State *L) {
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-const luaL_Reg core_send_functions[] = {{"send", core_send},     {"relay", core_relay},
-                                        {"packet", core_packet}, {"error", core_error},
-                                        {"close", core_close},   {NULL, NULL}};
+const luaL_Reg core_send_functions[] = {
+    {"send", core_send},           {"needs_plain", core_needs_plain},
+    {"relay", core_relay},         {"packet", core_packet},
+    {"error", core_error},         {"close", core_close},
+    {"packet_to", core_packet_to}, {NULL, NULL}};

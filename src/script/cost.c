@@ -6,8 +6,9 @@
 
 enum {
   SUB_BITS = 3,
-  SUBS = 1 << SUB_BITS
-};  // buckets from one power of two to the next
+  SUBS = 1 << SUB_BITS,  // buckets from one power of two to the next
+  TELL_US = 60000000,
+};
 
 void costs_clear(Costs *costs) {
   for (uint32_t i = 0; i < costs->count; i++) mem_free(costs->slots[i]);
@@ -75,6 +76,16 @@ void cost_add(Cost *cost, uint64_t us) {
   cost->total_us += us;
   if (us > cost->worst_us) cost->worst_us = us;
   cost->buckets[bucket_of(us)]++;
+}
+
+CostsDue costs_due(Costs *costs, uint64_t now_us, bool is_slow) {
+  if (costs->told_us == 0) costs->told_us = now_us;
+  costs->was_slow |= is_slow;
+  if (now_us - costs->told_us < TELL_US) return COSTS_NOT_DUE;
+  CostsDue due = costs->was_slow ? COSTS_DUE_SLOW : COSTS_DUE;
+  costs->told_us = now_us;
+  costs->was_slow = false;
+  return due;
 }
 
 uint64_t cost_p99(const Cost *cost) {

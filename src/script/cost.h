@@ -35,8 +35,17 @@ typedef struct Cost {
 typedef struct Costs {
   Cost *slots[COST_HANDLERS];  // owned
   uint32_t count;
-  Cost *last;  // the one of the last call
+  Cost *last;        // the one of the last call
+  uint64_t told_us;  // when costs_due said so last; 0: there has been no call
+  bool was_slow;     // some call since then
 } Costs;
+
+/// Whether it is time to tell of the slowest.
+typedef enum CostsDue {
+  COSTS_NOT_DUE,
+  COSTS_DUE,       // a minute has passed
+  COSTS_DUE_SLOW,  // and some call in it was slow
+} CostsDue;
 
 /// Forgets everything.
 void costs_clear(Costs *costs);
@@ -46,6 +55,10 @@ Cost *costs_find(Costs *costs, const CostKey *key, bool *is_new);
 
 /// One more call.
 void cost_add(Cost *cost, uint64_t us);
+
+/// A call has ended at `now_us`, and was slow or not: tells once a minute, as long as there
+/// are calls.
+CostsDue costs_due(Costs *costs, uint64_t now_us, bool is_slow);
 
 /// The time that 99 of 100 calls did not exceed, a little too high.
 uint64_t cost_p99(const Cost *cost);

@@ -45,16 +45,34 @@ static void set_fault(Host *host, const char *text, size_t size) {
 
 // --- Making the state ---
 
-static void *allocate(void *data, void *memory, size_t old_size, size_t size) {
+// LuaJIT's own allocator does the work: for its many small blocks it is quicker than the
+// C library's.
+static void *allocate(void *data, void *block, size_t old_size, size_t size) {
   Host *host = data;
-  if (size > old_size) {
-    if (!memory_grants(host, old_size, size)) return NULL;
-    host->memory.allocated += size - old_size;
-  }
-  host->memory.bytes += size - old_size;
-  if (size > 0) return mem_grow(memory, size);
-  mem_free(memory);
-  return NULL;
+  Memory *memory = &host->memory;
+  if (size > old_size && !memory_grants(host, old_size, size)) return NULL;
+  memory->bytes += size - old_size;
+  size_t alarm_bytes = host->budget.alarm_bytes;
+  if (alarm_bytes > 0 && memory->bytes > alarm_bytes) budget_alarm(host);
+  block = memory->allocate(memory->arena, block, old_size, size);
+  return size > 0 ? mem_check(block, size) : NULL;
+}
+
+static lua_State *new_state(Host *host) {
+  Memory *memory = &host->memory;
+  lua_State *L = luaL_newstate();
+  assert(L != NULL);
+  memory->allocate = lua_getallocf(L, &memory->arena);
+  memory->bytes = (size_t)lua_gc(L, LUA_GCCOUNT, 0) << 10;
+  memory->bytes += (size_t)lua_gc(L, LUA_GCCOUNTB, 0);
+  lua_setallocf(L, allocate, host);
+  return L;
+}
+
+// It gives all of its arena back at once, if its allocator is LuaJIT's own again.
+static void close_state(Host *host) {
+  lua_setallocf(host->L, host->memory.allocate, host->memory.arena);
+  lua_close(host->L);
 }
 
 static int on_panic(lua_State *L) {
@@ -122,6 +140,14 @@ static void take_library(lua_State *L, const char *name, const char *package) {
   lua_setfield(L, -2, name);
 }
 
+// The same for one that is part of LuaJIT.
+static void take_preloaded(lua_State *L, const char *name) {
+  lua_getglobal(L, "require");
+  lua_pushstring(L, name);
+  lua_call(L, 1, 1);
+  lua_setfield(L, -2, name);
+}
+
 // Leaves the table of modules that are there already.
 static void push_loaded(lua_State *L, Host *host) {
   lua_newtable(L);
@@ -132,6 +158,10 @@ static void push_loaded(lua_State *L, Host *host) {
   take_library(L, "lpeg", "lua-lpeg");
   lua_getglobal(L, "bit");
   lua_setfield(L, -2, "bit");
+  take_preloaded(L, "table.new");
+  lua_pushcfunction(L, luaopen_ffi);
+  lua_call(L, 0, 1);
+  lua_setfield(L, -2, "ffi");
 }
 
 static void take_entries(lua_State *L, Host *host) {
@@ -162,9 +192,10 @@ static void take_inspect(lua_State *L, Host *host) {
 static int start(lua_State *L) {
   Host *host = lua_touserdata(L, 1);
   open_libraries(L, host->options->has_no_jit);
-  budget_init(host, L);
+  account_init(host, L);
   lua_pushlightuserdata(L, host);
   push_loaded(L, host);
+  budget_init(host);
   lua_pushcclosure(L, require_host, 2);
   lua_pushvalue(L, -1);
   lua_setglobal(L, "require");
@@ -197,8 +228,7 @@ bool host_init(Host *host) {
   host->stack = __builtin_frame_address(0);
   host->stack_max = choose_stack_max();
   random_bytes(host->key_seed, sizeof host->key_seed);
-  host->L = lua_newstate(allocate, host);
-  assert(host->L != NULL);
+  host->L = new_state(host);
   lua_atpanic(host->L, on_panic);
   if (lua_cpcall(host->L, start, host) == 0) return true;
   size_t size;
@@ -209,10 +239,12 @@ bool host_init(Host *host) {
 }
 
 void host_deinit(Host *host) {
-  if (host->L != NULL) lua_close(host->L);
+  if (host->L != NULL) {
+    budget_deinit(host);
+    close_state(host);
+  }
   for (size_t i = 0; i < host->file_count; i++) mem_free(host->files[i]);
   mem_free(host->files);
-  budget_deinit(&host->budget);
   costs_clear(&host->costs);
   buf_deinit(&host->fault);
   buf_deinit(&host->scratch);
@@ -311,7 +343,8 @@ static int push_event(lua_State *co, const Event *event) {
   lua_pushnumber(co, event->a);
   lua_pushnumber(co, event->b);
   if (event->type != EVENT_MESSAGE && event->type != EVENT_PACKET &&
-      event->type != EVENT_RESPONSE && event->type != EVENT_RESUME)
+      event->type != EVENT_RESPONSE && event->type != EVENT_RESUME &&
+      event->type != EVENT_CHANNEL && event->type != EVENT_CHANNEL_CLOSED)
     return 5;
   lua_pushinteger(co, event->flags);
   lua_pushinteger(co, event->ref);

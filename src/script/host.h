@@ -30,7 +30,8 @@
   X(ENTRY_FOLLOW_UP, "follow_up") /* on_reload */                                     \
   X(ENTRY_ROLL_BACK, "roll_back") /* the version before comes back */                 \
   X(ENTRY_SETTLE, "settle")       /* it will not */                                   \
-  X(ENTRY_FORGET, "forget")       /* peer: it was not let in */
+  X(ENTRY_FORGET, "forget")       /* peer: it was not let in */                       \
+  X(ENTRY_SYSTEM, "system")       /* after a tick; a: as the tick's, b: its number */
 
 typedef enum Entry {
   ENTRY_BEFORE_FIRST = EVENT_TYPE_COUNT - 1,
@@ -62,9 +63,11 @@ struct Host {
   uint32_t transaction;  // counts commits and rollbacks
   uint64_t key_seed[2];  // under which send options' keys are hashed
   int entries[ENTRY_COUNT];
-  int failed;     // the Lua function that is told of failures
-  int label;      // the one that names what has run
-  Budget budget;  // of the call that runs
+  lua_State *ran;    // holds the table in which the Lua half says what it calls
+  int failed;        // the Lua function that is told of failures
+  int label;         // the one that names what has run
+  uint32_t systems;  // how often ENTRY_SYSTEM is called after a tick of the game
+  Budget budget;     // of the call that runs
   Memory memory;
   Costs costs;
   const char *stack;  // where the C stack was when the host was entered

@@ -46,6 +46,9 @@ static void tell(const Host *host, bool is_good, uint32_t asked, const char *rep
       .is_good = is_good, .asked = asked, .version = host->version, .report = report};
   if (host->events->reloaded != NULL)
     host->events->reloaded(host->events_data, &outcome);
+  relay_push(host->relay, &(Event){.type = EVENT_RELOADED,
+                                   .a = is_good,
+                                   .data = {report, (uint32_t)strlen(report)}});
 }
 
 // Everybody who asked is told; with nobody, the owner alone. What is told may lead to
@@ -146,14 +149,7 @@ static uint32_t patience(const Reload *reload) {
   return passed_ms < RELOAD_PATIENCE_MS ? RELOAD_PATIENCE_MS - (uint32_t)passed_ms : 0;
 }
 
-// What there is to parse is parsed in turns of their own, each followed by one in which
-// what came in meanwhile is answered.
-static void go_on_later(Reload *reload) {
-  reload->is_waiting = reload->is_passing = true;
-  push(reload, RELOAD_AGAIN);
-}
-
-// Results: "upgrade" and the number of rooms, "more", "again", or "same".
+// Results: "upgrade" and the number of rooms, "again", or "same".
 static void begin(Reload *reload) {
   Host *host = reload->host;
   Event event = {
@@ -175,7 +171,6 @@ static void begin(Reload *reload) {
   host_release(host, HOST_FORGET);
   reload->is_waiting = false;
   if (outcome == 'a') wait_for_quiet(reload);
-  if (outcome == 'm') go_on_later(reload);
   if (outcome == 's') reload->waiting_ms = 0;
 }
 
@@ -200,14 +195,6 @@ static void go_back(Reload *reload) {
   buf_deinit(&report);
 }
 
-// Whether this turn is to be left to others.
-static bool pass(Reload *reload) {
-  if (!reload->is_passing) return false;
-  reload->is_passing = false;
-  push(reload, RELOAD_AGAIN);
-  return true;
-}
-
 void reload_handle(Reload *reload, const Event *event) {
   switch ((ReloadCause)event->b) {
     case RELOAD_BACK:
@@ -225,7 +212,6 @@ void reload_handle(Reload *reload, const Event *event) {
       break;
     case RELOAD_AGAIN:
       if (!reload->is_waiting) return;
-      if (pass(reload)) return;
       break;
   }
   begin(reload);

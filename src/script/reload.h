@@ -24,7 +24,6 @@ typedef enum ReloadCause {
 typedef struct Reload {
   Host *host;
   bool is_waiting;      // it has begun, and is to go on
-  bool is_passing;      // but not in the turn that comes now
   bool is_asked;        // it is wanted even if nothing has changed
   uint64_t waiting_ms;  // since when files are being written; 0: none are
   Buf askers;           // u32 each, who wait for its end

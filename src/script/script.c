@@ -134,6 +134,21 @@ static void answer_error(Host *host) {
   host_commit(host);
 }
 
+static void fail_http(Host *host) {
+  static const char FIELDS[] = "Content-Type: application/json\r\n";
+  static const char BODY[] =
+      "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,"
+      "\"message\":\"" RELAY_FAILED_TEXT "\"}}";
+  Command command = {.type = COMMAND_ANSWER,
+                     .id = host->event.a,
+                     .code = 500,
+                     .flags = ANSWER_WHOLE,
+                     .name = {FIELDS, sizeof FIELDS - 1},
+                     .body = {BODY, sizeof BODY - 1}};
+  relay_command(host->relay, &command);
+  host_commit(host);
+}
+
 static void end_badly(Host *host) {
   switch (host->event.type) {
     case EVENT_CONNECT:
@@ -148,7 +163,11 @@ static void end_badly(Host *host) {
       break;
     case EVENT_MESSAGE:
     case EVENT_PACKET:
+    case EVENT_CHANNEL:
       answer_error(host);
+      break;
+    case EVENT_HTTP:
+      fail_http(host);
       break;
     default:
       break;
@@ -166,6 +185,15 @@ static void handle(Host *host, const Event *event) {
     case HOST_FAILED:
       end_badly(host);
       break;
+  }
+}
+
+// The systems of perigee.world, each a handler of its own.
+static void run_systems(Host *host, const Event *tick) {
+  for (uint32_t number = 1; number <= host->systems; number++) {
+    Event event = {.type = ENTRY_SYSTEM, .a = tick->a, .b = number};
+    handle(host, &event);
+    account_end(host);
   }
 }
 
@@ -212,6 +240,8 @@ void script_drain(Script *script) {
     } else {
       handle(&script->host, &event);
       account_end(&script->host);
+      if (event.type == EVENT_TICK && event.room == 0)
+        run_systems(&script->host, &event);
     }
   }
   if (script->has_host) memory_settle(&script->host, script->host.budget.now_us);

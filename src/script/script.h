@@ -39,6 +39,13 @@ typedef struct ScriptOutcome {
   const char *report;  // what changed, or what was wrong; a line, or several
 } ScriptOutcome;
 
+/// What a game's messages are, as far as others need it.
+typedef struct ScriptSchema {
+  const uint64_t *hashes;  // protocol hashes that clients may have, the newest first
+  uint32_t count;          // of these, at most SESSION_HASHES; 0: there is no schema
+  Text module;             // JavaScript that encodes and decodes them
+} ScriptSchema;
+
 /// What the script tells its owner. `data` is what script_new was given. Called from
 /// within script_load and script_drain.
 typedef struct ScriptEvents {
@@ -54,6 +61,8 @@ typedef struct ScriptEvents {
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
   /// A handler has failed; what, where and how, in several lines.
   void (*failed)(void *data, const char *text);
+  /// A version of the game has been taken into use, and this is its schema.
+  void (*schema)(void *data, const ScriptSchema *schema);
 } ScriptEvents;
 
 /// Appends what is in a file of the game. Returns 0 or an error, as file_read does.
@@ -64,6 +73,9 @@ typedef struct ScriptLimits {
   uint64_t handler_us;       // time of one call of a handler
   size_t memory;             // bytes of the Lua heap
   uint32_t rollback_errors;  // in the seconds after a reload that undo it; 0: no number
+  bool may_write;            // MCP tools of the host's own may change something
+  bool drops_invalid;     // messages that do not fit the schema, and not their sender
+  bool may_break_schema;  // a reload may change messages that clients know
 } ScriptLimits;
 
 typedef struct ScriptOptions {

@@ -1,0 +1,109 @@
+// perigee.core: what perigee.world needs to know of peers and channels, and how many systems
+// run each tick.
+#include <lauxlib.h>
+
+#include "script/core.h"
+#include "wire/packet.h"
+
+// peers(): the ids of those that are let in, in no order
+static int core_peers(lua_State *L) {
+  const Session *session = relay_session(core_host(L)->relay);
+  const Peer *peer;
+  int count = 0;
+  lua_newtable(L);
+  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));) {
+    if (!peer_is_there(peer)) continue;
+    lua_pushnumber(L, peer->id);
+    lua_rawseti(L, -2, ++count);
+  }
+  return 1;
+}
+
+// peer_activity(id): packets sent to it and received from it, and seconds since the last
+// that was received; nothing when it is gone
+static int core_peer_activity(lua_State *L) {
+  const Host *host = core_host(L);
+  const Session *session = relay_session(host->relay);
+  const Peer *peer = session_find(session, core_id(L, 1));
+  if (peer == NULL) return 0;
+  uint64_t silent_ms = net_now_ms(host->net) - peer->last_packet_ms;
+  lua_pushnumber(L, (double)session_sent(session, peer).packets);
+  lua_pushnumber(L, (double)peer->packets_in);
+  lua_pushnumber(L, (double)silent_ms / 1000.0);
+  return 3;
+}
+
+// network_activity(): packets and bytes sent to all peers, packets and bytes received
+static int core_network_activity(lua_State *L) {
+  const Host *host = core_host(L);
+  NetSent sent = net_sent_in_all(host->net);
+  SessionStats session = session_stats(relay_session(host->relay));
+  lua_pushnumber(L, (double)sent.packets);
+  lua_pushnumber(L, (double)sent.bytes);
+  lua_pushnumber(L, (double)session.packets_in);
+  lua_pushnumber(L, (double)session.bytes_in);
+  return 4;
+}
+
+// network_latency_ms(): the mean of all peers
+static int core_network_latency_ms(lua_State *L) {
+  lua_pushnumber(L, session_latency_ms(relay_session(core_host(L)->relay)));
+  return 1;
+}
+
+// network_peers(): how many are connected
+static int core_network_peers(lua_State *L) {
+  lua_pushnumber(L, session_count(relay_session(core_host(L)->relay)));
+  return 1;
+}
+
+// A number that is another one when another set of channels is served: a name keeps its
+// number, so the numbers are enough.
+static double sign_channels(const Relay *relay) {
+  uint64_t sum = 0;
+  uint16_t channel;
+  Text name;
+  for (uint32_t cursor = 0; (channel = relay_next_channel(relay, &cursor, &name));) {
+    uint64_t mixed = channel * 0x9E3779B97F4A7C15u;  // the golden ratio's, as usual
+    sum += (mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B9u;
+  }
+  return (double)(sum >> 11);
+}
+
+// channels_served(signature): the signature of what is served now; and where that is
+// another, lists of the channels' numbers and names
+static int core_channels_served(lua_State *L) {
+  const Relay *relay = core_host(L)->relay;
+  lua_Number before = luaL_optnumber(L, 1, -1), now = sign_channels(relay);
+  lua_pushnumber(L, now);
+  if (now == before) return 1;
+  uint16_t channel;
+  Text name;
+  int count = 0;
+  lua_newtable(L);
+  lua_newtable(L);
+  for (uint32_t cursor = 0; (channel = relay_next_channel(relay, &cursor, &name));) {
+    count++;
+    lua_pushinteger(L, channel);
+    lua_rawseti(L, -3, count);
+    lua_pushlstring(L, name.bytes, name.size);
+    lua_rawseti(L, -2, count);
+  }
+  return 3;
+}
+
+// systems(count): how often `system` is called after each tick of the game
+static int core_systems(lua_State *L) {
+  core_host(L)->systems = core_id(L, 1);
+  return 0;
+}
+
+const luaL_Reg core_world_functions[] = {
+    {"peers", core_peers},
+    {"peer_activity", core_peer_activity},
+    {"network_activity", core_network_activity},
+    {"network_latency_ms", core_network_latency_ms},
+    {"network_peers", core_network_peers},
+    {"channels_served", core_channels_served},
+    {"systems", core_systems},
+    {NULL, NULL}};
