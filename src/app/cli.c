@@ -33,6 +33,7 @@ static int command_run(char **arguments);
 static int command_reload(char **arguments);
 static int command_new(char **arguments);
 static int command_check(char **arguments);
+static int command_schema(char **arguments);
 static int command_test(char **arguments);
 static int command_connect(char **arguments);
 static int command_help(char **arguments);
@@ -71,6 +72,14 @@ static const CliCommand COMMANDS[] = {
      "and\n"
      "no port is opened: it is quick enough for an editor to run at each save.\n",
      command_check},
+    {"schema", "schema [GAME] [--ts|--js|--hash]",
+     "list the messages of a game's schema.perigee",
+     "Prints each message with its number, as docs/schema.md has it, and the protocol\n"
+     "hash. GAME is the game (default: this folder) or the file itself.\n\n"
+     "  --ts                                TypeScript types instead\n"
+     "  --js                                the module that is served as /schema.js\n"
+     "  --hash                              the protocol hash alone\n",
+     command_schema},
     {"connect", "connect ADDRESS [--room ROOM] [--name NAME]",
      "join a server and talk, for people and for pipes", "", command_connect},
     {"help", "help [COMMAND]", "say more about a command", "", command_help},
@@ -246,6 +255,10 @@ static int command_new(char **arguments) { return run_tool("perigee.new", argume
 
 static int command_check(char **arguments) {
   return run_tool("perigee.check", arguments);
+}
+
+static int command_schema(char **arguments) {
+  return run_tool("perigee.schema.command", arguments);
 }
 
 // The time of day is UTC in a test: the same on every machine.

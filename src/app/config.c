@@ -299,6 +299,9 @@ ScriptLimits config_script_limits(const Config *config) {
       .handler_us = (uint64_t)(config_number(config, KEY_HANDLER_BUDGET) * 1e6),
       .memory = (size_t)config_number(config, KEY_MEMORY_LIMIT),
       .rollback_errors = (uint32_t)config_number(config, KEY_ROLLBACK_ERRORS),
+      .may_write = config_is_on(config, KEY_MCP_WRITE),
+      .drops_invalid = whole(config, KEY_INVALID_MESSAGES) == 1,
+      .may_break_schema = whole(config, KEY_SCHEMA_CHANGE) == 1,
   };
 }
 

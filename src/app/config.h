@@ -75,14 +75,25 @@ typedef enum ConfigChange {
     "size of the Lua heap", "")                                                       \
   X(KEY_ROLLBACK_ERRORS, rollback_errors, WHOLE, "10", 0, 1000000, LIVE,              \
     "errors in the 5 s after a reload that bring the old version back; 0: off", "")   \
+  X(KEY_INVALID_MESSAGES, invalid_messages, CHOICE, "disconnect", 0, 0, LIVE,         \
+    "what comes of bytes that are no message of the schema", "disconnect|drop")       \
+  X(KEY_SCHEMA_CHANGE, schema_change, CHOICE, "refuse", 0, 0, LIVE,                   \
+    "what comes of a reload that changes messages which clients know",                \
+    "refuse|reconnect")                                                               \
   X(KEY_WATCH, watch, SWITCH, "true", 0, 1, LIVE,                                     \
     "reload when a file of the game changes; off with --prod", "")                    \
   X(KEY_TLS_CERT, tls_cert, TEXT, "", 0, 0, LIVE, "PEM file of the certificate", "")  \
   X(KEY_TLS_KEY, tls_key, TEXT, "", 0, 0, LIVE, "PEM file of its key", "")            \
   X(KEY_ALLOWED_ORIGINS, allowed_origins, TEXTS, "", 0, 0, LIVE,                      \
     "WebSocket origins besides the server's own", "")                                 \
-  X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, NEVER,                         \
-    "address of the dashboard", "")                                                   \
+  X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, START,                         \
+    "address for tools: MCP under /mcp", "")                                          \
+  X(KEY_ADMIN_TOKEN, admin_token, TEXT, "", 0, 0, START,                              \
+    "what requests to it carry; needed where others can reach it", "")                \
+  X(KEY_ADMIN_HOSTS, admin_hosts, TEXTS, "", 0, 0, START,                             \
+    "names by which it may be called besides localhost", "")                          \
+  X(KEY_MCP_WRITE, mcp_write, SWITCH, "false", 0, 1, LIVE,                            \
+    "whether MCP tools of the server's own may change something", "")                 \
   X(KEY_LOG_LEVEL, log_level, CHOICE, "info", 0, 0, LIVE,                             \
     "least level that is logged", "debug|info|warn|error|off")                        \
   X(KEY_LOG_FORMAT, log_format, CHOICE, "text", 0, 0, LIVE, "form of the log",        \

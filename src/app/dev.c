@@ -8,11 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/watch.h"
 
 enum { FILES_MAX = 2000, DEPTH_MAX = 8 };
+enum { FAILURES_MAX = 8 << 10 };  // bytes; with a report they fit into one packet
 
 // Paths; folders end with a slash.
 typedef struct Paths {
@@ -27,6 +29,8 @@ struct Dev {
   Paths paths;
   bool is_on;
   bool has_warned;  // that there are too many files
+  Buf report;       // of the newest reload, if that failed
+  Buf failures;     // of handlers since the newest good one, each once
 };
 
 // --- Which files there are ---
@@ -117,6 +121,26 @@ static void on_change(void *data) {
   watch_paths(dev);
 }
 
+// --- What is wrong ---
+
+// After an empty line, if there is something before it.
+static void add_text(Buf *buf, const void *text, size_t size) {
+  if (buf->size > 0 && size > 0) buf_append(buf, "\n\n", 2);
+  buf_append(buf, text, size);
+}
+
+static void forget_faults(Dev *dev) { dev->report.size = dev->failures.size = 0; }
+
+// A version that was saved and does not load, and what fails in the one that goes on.
+static void tell_faults(const Dev *dev) {
+  Buf text = {0};
+  add_text(&text, dev->report.data, dev->report.size);
+  add_text(&text, dev->failures.data, dev->failures.size);
+  buf_u8(&text, 0);
+  session_set_dev_error(dev->session, (const char *)text.data);
+  buf_deinit(&text);
+}
+
 // --- The surface ---
 
 Dev *dev_open(Net *net, Session *session, const char *public) {
@@ -132,6 +156,7 @@ Dev *dev_open(Net *net, Session *session, const char *public) {
 void dev_set(Dev *dev, bool is_on) {
   if (dev->is_on == is_on) return;
   dev->is_on = is_on;
+  forget_faults(dev);
   session_set_dev_error(dev->session, is_on ? "" : NULL);
   if (dev->watch == NULL) return;
   paths_free(&dev->paths);
@@ -141,18 +166,32 @@ void dev_set(Dev *dev, bool is_on) {
 }
 
 void dev_reloaded(Dev *dev, const ScriptOutcome *outcome) {
-  if (dev->is_on)
-    session_set_dev_error(dev->session, outcome->is_good ? "" : outcome->report);
+  if (!dev->is_on) return;
+  if (outcome->is_good) forget_faults(dev);
+  dev->report.size = 0;
+  if (!outcome->is_good)
+    add_text(&dev->report, outcome->report, strlen(outcome->report));
+  tell_faults(dev);
 }
 
+// Each is told once, however often it comes and whatever comes between: a page can be read.
 void dev_failed(Dev *dev, const char *text) {
-  if (dev->is_on) session_set_dev_error(dev->session, text);
+  if (!dev->is_on) return;
+  buf_u8(&dev->failures, 0);
+  bool is_known = strstr((const char *)dev->failures.data, text) != NULL;
+  dev->failures.size--;
+  bool is_full = dev->failures.size + strlen(text) > FAILURES_MAX;
+  if (is_known || (is_full && dev->failures.size > 0)) return;
+  add_text(&dev->failures, text, strlen(text));
+  tell_faults(dev);
 }
 
 void dev_close(Dev *dev) {
   if (dev == NULL) return;
   watch_close(dev->watch);
   paths_free(&dev->paths);
+  buf_deinit(&dev->report);
+  buf_deinit(&dev->failures);
   mem_free(dev->folder);
   mem_free(dev);
 }

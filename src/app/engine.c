@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "net/sim.h"
 #include "net/tls.h"
+#include "net/web.h"
 
 enum { LAST_DRAINS_MAX = 16 };
 
@@ -118,6 +119,12 @@ static void on_failed(void *data, const char *text) {
     engine->options.events->failed(engine->options.data, text);
 }
 
+static void on_schema(void *data, const ScriptSchema *schema) {
+  const Engine *engine = data;
+  session_set_hashes(engine->session, schema->hashes, schema->count);
+  net_set_schema(engine->net, schema->module.bytes, schema->module.size);
+}
+
 const char *engine_reload(Engine *engine, uint32_t asked) {
   if (engine->state != ENGINE_LIVE) return "the server is stopping";
   if (engine->options.script.game == NULL)
@@ -191,6 +198,12 @@ static void log_counters(const Engine *engine) {
            log_num("handlers", (int64_t)relay.handlers),
            log_num("errors", (int64_t)relay.errors));
   if (count > 0) log_write(LOG_INFO, "connections ended", ends);
+  WebStats web = net_web_stats(engine->net);
+  if (web.requests > 0)
+    log_info("HTTP", log_num("requests", (int64_t)web.requests),
+             log_num("refused", (int64_t)web.refused),
+             log_num("upgraded", (int64_t)web.upgraded),
+             log_num("stalled", (int64_t)web.stalled));
   TlsStats tls = net_tls_stats(engine->net);
   if (tls.handshakes + tls.failed + tls.refused > 0)
     log_info("TLS", log_num("handshakes", (int64_t)tls.handshakes),
@@ -232,7 +245,7 @@ static void build(Engine *engine) {
 
 void engine_init(Engine *engine, const EngineOptions *options) {
   static const ScriptEvents EVENTS = {on_config_begin, on_config_set, on_config_end,
-                                      on_reloaded, on_failed};
+                                      on_reloaded,     on_failed,     on_schema};
   *engine = (Engine){.options = *options};
   config_init(&engine->config);
   config_init(&engine->next);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/admin.h"
 #include "app/descriptors.h"
 #include "app/dev.h"
 #include "app/engine.h"
@@ -33,6 +34,7 @@ typedef struct Server {
   char fingerprint[TLS_FINGERPRINT_SIZE];  // of the certificate that is for this run
   uint32_t checked_clients;  // max_clients that was compared with the descriptors
   uint16_t port, text_port;
+  AdminStart admin;
   Signals *signals;
   Control *control;  // NULL: there is none
   Watch *watch;      // NULL: there is no game
@@ -234,6 +236,9 @@ static void print_ready(const Server *server) {
   if (server->text_port != 0)
     printf("perigee: text on %s:%u\n", host, server->text_port);
   print_page(server);
+  if (server->admin.port != 0)
+    printf("perigee: MCP on http://%s:%u/mcp\n", server->admin.host,
+           server->admin.port);
   if (net_has_tls(server->engine.net)) print_tls(server);
   puts("perigee: ready");
   fflush(stdout);
@@ -276,6 +281,8 @@ static int start(Server *server) {
   if (listen_on(server, KEY_PORT, &server->port, FRAMING_SNIFF) != 0) return 1;
   if (listen_on(server, KEY_TEXT_PORT, &server->text_port, FRAMING_LINES) != 0)
     return 1;
+  if (!admin_open(&server->engine, &server->admin))
+    return fail("%s", server->admin.problem);
   open_helpers(server);
   engine_start(&server->engine);
   print_ready(server);

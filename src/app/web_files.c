@@ -8,7 +8,9 @@
 
 #include "app/game_path.h"
 #include "app/web_script.h"
+#include "base/log.h"
 #include "net/web.h"
+#include "wire/http.h"
 
 static bool is_folder(const char *path) {
   struct stat info;
@@ -25,6 +27,18 @@ bool web_files_folder(const char *game, char folder[PATH_MAX]) {
   return snprintf(folder, PATH_MAX, "%.*s/public", size, place) < PATH_MAX;
 }
 
+// Nobody would find out why a page is refused.
+static void check_origins(const char *list) {
+  Text bad;
+  char origin[256];
+  if (!http_find_bad_origin(list, &bad)) return;
+  snprintf(origin, sizeof origin, "%.*s", (int)bad.size, bad.bytes);
+  log_warn(
+      "allowed_origins names what no page has; write it as browsers do, "
+      "https://game.example",
+      log_str("origin", origin));
+}
+
 void web_files_apply(Net *net, const Config *config, const char *game) {
   char folder[PATH_MAX], name[GAME_NAME_SIZE];
   game_name(name, game);
@@ -36,5 +50,6 @@ void web_files_apply(Net *net, const Config *config, const char *game) {
       .script_size = web_script_size,
       .is_watched = config_is_on(config, KEY_WATCH),
   };
+  check_origins(options.origins);
   net_set_web(net, &options);
 }

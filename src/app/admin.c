@@ -1,0 +1,86 @@
+// Where the admin listener is, and that nobody else can use it by accident.
+#include "app/admin.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+
+typedef struct Address {
+  char host[256];  // without brackets
+  uint16_t port;
+} Address;
+
+// The configuration has seen to it that there is a host and a port.
+static Address read_address(const char *text) {
+  Address address = {.port = 0};
+  const char *colon = strrchr(text, ':');
+  size_t size = (size_t)(colon - text);
+  if (text[0] == '[' && size > 2 && text[size - 1] == ']') text++, size -= 2;
+  if (size >= sizeof address.host) size = sizeof address.host - 1;
+  memcpy(address.host, text, size);
+  address.port = (uint16_t)strtoul(colon + 1, NULL, 10);
+  return address;
+}
+
+static bool check_token(const char *token, const Address *address, AdminStart *start) {
+  if (*token == '\0' && net_is_loopback(address->host)) return true;
+  if (*token == '\0')
+    snprintf(start->problem, sizeof start->problem,
+             "admin is on %.100s, where others can reach it: set admin_token "
+             "(PERIGEE_ADMIN_TOKEN), or leave admin on 127.0.0.1",
+             address->host);
+  else if (strlen(token) < ADMIN_TOKEN_MIN)
+    snprintf(start->problem, sizeof start->problem,
+             "admin_token is too short: it takes at least %d characters, such as "
+             "`openssl rand -hex 16` gives",
+             ADMIN_TOKEN_MIN);
+  else
+    return true;
+  return false;
+}
+
+static bool is_chosen(const Config *config) {
+  return config->values[KEY_ADMIN].source != CONFIG_FROM_DEFAULT;
+}
+
+static bool fail_listen(const Config *config, const Address *address, int err,
+                        AdminStart *start) {
+  if (is_chosen(config)) {
+    snprintf(
+        start->problem, sizeof start->problem,
+        "admin cannot listen on %s: %s; choose another with --admin, or --no-admin",
+        config_text(config, KEY_ADMIN),
+        err == -EADDRINUSE ? "the port is in use" : err_text(err));
+    return false;
+  }
+  log_warn(
+      "admin and MCP are off: another server here has their port; --admin "
+      "127.0.0.1:PORT chooses one",
+      log_num("port", address->port), log_str("error", err_text(err)));
+  return true;
+}
+
+bool admin_open(Engine *engine, AdminStart *start) {
+  const Config *config = &engine->config;
+  const char *text = config_text(config, KEY_ADMIN);
+  if (*text == '\0' || engine->options.script.game == NULL) return true;
+  Address address = read_address(text);
+  const char *token = config_text(config, KEY_ADMIN_TOKEN);
+  if (!check_token(token, &address, start)) return false;
+  AdminOptions options = {.host = address.host,
+                          .token = *token != '\0' ? token : NULL,
+                          .names = config_text(config, KEY_ADMIN_HOSTS)};
+  AdminEvents events = relay_admin_events();
+  int err =
+      net_admin_listen(engine->net, &address.port, &options, &events, engine->relay);
+  if (err != 0) return fail_listen(config, &address, err, start);
+  bool is_v6 = strchr(address.host, ':') != NULL;
+  snprintf(start->host, sizeof start->host, "%s%.250s%s", is_v6 ? "[" : "",
+           address.host, is_v6 ? "]" : "");
+  start->port = address.port;
+  return true;
+}
