@@ -63,6 +63,9 @@ end
 local function read_finding(text, kind, main)
   local path, line, message = text:match "^([^\n]-%.lua):(%d+): (.*)$"
   if not path then
+    path, line, message = text:match "^([^\n]-%.perigee):(%d+):%d+: ([^\n]*)"
+  end
+  if not path then
     path, message = text:match "^([^\n]-%.lua): (.*)$"
     path, message = path or main, message or text
     local source = files.read(path)

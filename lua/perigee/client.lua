@@ -12,6 +12,7 @@
 --- the guide.
 
 local address = require "perigee.client.address"
+local channels = require "perigee.client.channel"
 local commands = require "perigee.client.commands"
 local connection = require "perigee.client.connection"
 local json = require "perigee.client.json"
@@ -19,6 +20,7 @@ local loop = require "perigee.client.loop"
 local protocol = require "perigee.client.protocol"
 local queue = require "perigee.client.queue"
 local Room = require "perigee.client.room"
+local schema = require "perigee.client.schema"
 
 local TIMEOUT = 10 -- seconds, for a call that names none
 local CLOSE_TIMEOUT = 1 -- seconds that the server has to answer a BYE
@@ -65,12 +67,13 @@ local function new_client(options)
     _host = options.host,
     _port = options.port,
     _reconnect = options.reconnect,
-    _protocol = protocol.new(),
+    _protocol = protocol.new(options.schema),
     _slots = {}, -- ref -> the slot of the call that waits for the answer
     _queue = queue.new(), -- events nobody took yet
     _receivers = {}, -- slots of the calls to recv that wait, oldest first
     _handlers = {},
     _ask_handlers = {},
+    _channels = channels.table(), -- that this client serves
     _ended = loop.slot(),
   }, Client)
 end
@@ -87,7 +90,8 @@ end
 --- `reconnect` (what to do when the connection is lost, in seconds: the `first` pause, 0.25 when left
 --- out; the `max`, 8; the `patience`, 60; false: nothing).
 ---@param where string "host", "host:port" or "[v6]:port"
----@param options? { name?: string, token?: string, timeout?: number, reconnect?: table|false }
+--- `schema`: the game's, as the path of its schema.perigee or as its text, for messages in binary.
+---@param options? table
 ---@return perigee.Client?, string? message, string? code
 function client.connect(where, options)
   options = options or {}
@@ -96,8 +100,13 @@ function client.connect(where, options)
   local name, token = options.name or "guest", options.token or ""
   if #name > 255 then return nil, "a name is 1 to 64 bytes", "Protocol" end
   if #token > 65535 then return nil, "a token is at most 65535 bytes", "Protocol" end
+  local known, problem
+  if options.schema then
+    known, problem = schema.load(options.schema)
+    if not known then return nil, problem, "EINVAL" end
+  end
   local self = new_client {
-    name = name, token = token, host = host, port = port,
+    name = name, token = token, host = host, port = port, schema = known,
     timeout = options.timeout or TIMEOUT, reconnect = reconnect_of(options.reconnect),
   }
   local connected, message, code = connection.open(self, self.timeout)
@@ -109,6 +118,7 @@ end
 -- What arrives ----------------------------------------------------------------------------------
 
 function Client:_on_bytes(transport, data)
+  self._heard = loop.now()
   self._protocol:receive(data)
   for event in self._protocol.next_event, self._protocol do
     self:_take(event)
@@ -144,6 +154,7 @@ function TAKE.welcome(self, event)
   self.max_payload, self.tick_rate = event.max_payload, event.tick_rate
   self.ping_interval = event.ping_interval_ms / 1e3
   self.server_time = event.server_time_us / 1e6
+  connection.watch(self)
   loop.fill(self._opening, event)
   if self._lost then connection.regain(self, event) end
   return true
@@ -176,12 +187,22 @@ function TAKE.ask(self, event)
 end
 
 
+function TAKE.packet(self, event)
+  return channels.take(self, event, loop.enter)
+end
+
+
+TAKE.channel_opened = channels.refuse
+
+
 function TAKE.closed(self, event)
-  if self._lost and self._lost.pause then loop.fill(self._lost.pause) end
+  local lost = self._lost
   self.connected, self._lost = false, nil
+  if lost and lost.pause then loop.fill(lost.pause) end
   self.reason = { code = event.code, message = event.message }
   connection.stop(self)
   self._transport:close()
+  channels.close_all(self)
   if self._stop_waiting then self._stop_waiting() end
   self:_fail_calls(event.message, event.code)
   if self._settled then loop.fill(self._settled) end
@@ -195,6 +216,14 @@ function Client:_fail_calls(message, code)
   local slots = self._slots
   self._slots = {}
   for _, slot in pairs(slots) do loop.fill(slot, nil, message, code) end
+end
+
+
+--- Nobody answers this call any more.
+function Client:_fail_call(ref, message, code)
+  local slot = self._slots[ref]
+  self._slots[ref] = nil
+  if slot then loop.fill(slot, nil, message, code) end
 end
 
 
@@ -345,7 +374,7 @@ end
 ---@return true? sent, string? message, string? code
 function Client:send(name, value, options)
   local room_id = options and options.room and options.room.id or 0
-  return self:_send(commands.message(room_id, name, value, options))
+  return self:_send(commands.message(room_id, name, value, options, self._protocol.schema))
 end
 
 
@@ -357,7 +386,8 @@ end
 ---@param room? perigee.client.Room
 ---@return any answer, string? message, string? code
 function Client:ask(name, value, timeout, room)
-  local data, ref = self._protocol:request(commands.ask, room and room.id or 0, name, value)
+  local data, ref = self._protocol:request(commands.ask, room and room.id or 0, name, value,
+    self._protocol.schema)
   local event, message, code = self:_request("message", data, ref, timeout)
   if not event then return nil, message, code end
   return event.value
@@ -369,7 +399,7 @@ end
 ---@param value? any
 ---@return true? sent, string? message, string? code
 function Client:answer(event, value)
-  return self:_send(commands.answer(event, value))
+  return self:_send(commands.answer(event, value, self._protocol.schema))
 end
 
 
@@ -405,38 +435,23 @@ function Client:ping(timeout)
 end
 
 
---- Serves a plugin channel: packets that others send on it arrive as events of type "packet" with
---- their `sender`.
+--- Serves a plugin channel, until one of the two is closed; one that is served already is found.
 ---@param name string
----@return integer? channel, string? message, string? code
-function Client:open_channel(name)
-  local fits, problem, wrong = is_countable(name)
-  if not fits then return nil, problem, wrong end
-  local event, message, code =
-    self:_request("channel_opened", self._protocol:request(commands.open_channel, name))
-  if not event then return nil, message, code end
-  return event.channel
+---@return perigee.client.Channel?, string? message, string? code
+function Client:channel(name)
+  return channels.open(self, name)
 end
 
 
---- Serves a plugin channel no longer.
----@param channel integer
----@return true? sent, string? message, string? code
-function Client:close_channel(channel)
-  self._protocol:stop_serving(channel)
-  return self:_send(commands.close_channel(channel))
-end
-
-
---- Sends a packet on a channel of the game or of a plugin. Options: `priority`, `reliable`; `to`
---- (a peer id) on a channel that this client serves; `answers` (the packet that it answers).
+--- Sends a packet on a channel of the game or of a plugin. Options: `priority`, `reliable`; `answers`
+--- (the event of type "packet" that it answers).
 ---@param channel integer
 ---@param number integer the packet's type
 ---@param data? string
 ---@param options? table
 ---@return true? sent, string? message, string? code
 function Client:send_packet(channel, number, data, options)
-  local to = options and (options.to or options.answers and options.answers.sender)
+  local to = options and options.answers and options.answers.sender
   local payload = self._protocol:address(channel, data or "", to)
   return self:_send(commands.packet(channel, number, payload, options))
 end
@@ -463,7 +478,8 @@ function Client:flush()
   if self.connected then self._transport:flush() end
   while self._protocol.stream.waiting > 0 and not self._ended.is_filled do
     if not self._settled or self._settled.is_filled then self._settled = loop.slot() end
-    loop.wait(self._settled)
+    local _, message, code = loop.wait(self._settled)
+    if message then return nil, message, code end
   end
   if self.connected then return true end
   return nil, "closed", self.reason and self.reason.code or "ConnectionClosed"

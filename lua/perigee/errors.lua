@@ -80,7 +80,7 @@ end
 
 
 -- The files that call the game's functions.
-local CALLERS = { host = true, tasks = true, errors = true, reload = true }
+local CALLERS = { host = true, tasks = true, errors = true, reload = true, systems = true }
 
 -- What C raises in a handler that ends with `return f()` is said of the line that called the
 -- handler, which is the host's.
@@ -237,15 +237,19 @@ function errors.tell(number)
 end
 
 
--- What comes again by itself does so later when it went over its budget.
+-- What comes again by itself does so later when it went over its budget. Returns whether it did so for
+-- the first time since a call of it ended well.
 local function let_rest(event, room, task, handler)
   local key = event == EVENTS.tick and room
     or event == EVENTS.timer and type(task) == "table" and task.interval and task
-  if key then
-    local seconds = rests.add(key)
-    errors.log(LEVELS.warn, ("%s rests for %d s, because it went over its budget"):format(handler,
-      seconds))
+    or event == EVENTS.system and task
+  if not key then
+    return false
   end
+  local seconds, is_first = rests.add(key)
+  errors.log(LEVELS.warn, ("%s rests for %d s, because it went over its budget"):format(handler,
+    seconds))
+  return is_first
 end
 
 
@@ -286,10 +290,13 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   local version = type(task) == "table" and task.version or live.number
   local details = #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or ""
   errors.log(LEVELS.error, handler .. " failed: " .. text, details, version)
-  core.tell_failure(handler .. " failed: " .. text .. details)
   probation.note(version, text)
-  if is_over then
-    let_rest(event, room, task, handler)
+  if type(task) == "table" and task.on_failure then
+    task.on_failure(text)
+  end
+  -- Once may be the machine's fault, which had other things to do: nobody is shown that.
+  if not (is_over and let_rest(event, room, task, handler)) then
+    core.tell_failure(handler .. " failed: " .. text .. details)
   end
   if event ~= EVENTS.error then
     report {

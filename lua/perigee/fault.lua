@@ -61,6 +61,19 @@ function fault.check(what, value, wanted)
 end
 
 
+--- Raises an error unless the value is a whole number in a range.
+---@param what string
+---@param value any
+---@param first integer
+---@param last integer
+function fault.check_whole(what, value, first, last)
+  fault.check(what, value, "number")
+  if value < first or value > last or value % 1 ~= 0 then
+    fault.raise("%s must be a whole number from %d to %d, not %s", what, first, last, value)
+  end
+end
+
+
 --- Raises an error unless the value is a finite number that is not negative.
 ---@param what string
 ---@param value any

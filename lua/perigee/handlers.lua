@@ -3,6 +3,7 @@
 
 local bit = require "bit"
 local core = require "perigee.core"
+local declared = require "perigee.world.declared"
 local fault = require "perigee.fault"
 
 local getlocal, getinfo, getmetatable = debug.getlocal, debug.getinfo, debug.getmetatable
@@ -293,7 +294,8 @@ end
 
 local function with_poll(hooks, events)
   local wanted = { connect = events.recording, disconnect = events.recording,
-    message = events.recording, text = events.used }
+    message = events.recording, text = events.used, tick = declared.is_used }
+  wanted.connect = wanted.connect or declared.is_used
   for hook, is_wanted in next, wanted do
     hooks = is_wanted and bit.bor(hooks, HOOKS[hook]) or hooks
   end
@@ -312,6 +314,7 @@ function handlers.export(version, events)
       settings.auto_create or false, settings.auto_delete, settings.tick_rate or 0)
   end
   core.kinds_end()
+  core.systems(declared.is_used and #version.world.systems + 1 or 0)
 end
 
 return handlers

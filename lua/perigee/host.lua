@@ -6,12 +6,18 @@
 --- A function that returns a coroutine (tasks.lua) has C resume it. What is here runs for every
 --- event, so it makes no tables and closures where nothing is asked for.
 
+local channels = require "perigee.channels"
 local core = require "perigee.core"
+local declared = require "perigee.world.declared"
 local errors = require "perigee.errors"
 local events = require "perigee.events"
 local fault = require "perigee.fault"
 local live = require "perigee.live"
+local live_schema = require "perigee.live_schema"
+local mcp_builtin = require "perigee.mcp.builtin"
+local mcp_http = require "perigee.mcp.http"
 local messages = require "perigee.messages"
+local network = require "perigee.world.network"
 local peer_host = require "perigee.peer"
 local registry = require "perigee.registry"
 local reload = require "perigee.reload"
@@ -20,15 +26,16 @@ local room_host = require "perigee.room"
 local rooms = require "perigee.rooms"
 local sandbox = require "perigee.sandbox"
 local self_test = require "perigee.self_test"
+local systems = require "perigee.systems"
 local tasks = require "perigee.tasks"
 
 local peers, room_objects, of_room = registry.peers, registry.rooms, live.of_room
 local code_names, CODES = core.code_names, core.codes
 local is_request = peer_host.is_request
 
--- For the statistics: at 3 the function that runs, at 4 the name of the message that it handles. C
+-- For the statistics: at 1 the function that runs, at 2 the name of the message that it handles. C
 -- reads them after the call.
-local ran = core.counter()
+local ran = core.ran()
 
 local priority_names = {}
 for name, number in next, core.priorities do
@@ -79,7 +86,7 @@ end
 function host.start()
   live.task = nil
   local handler = live.game.on_start
-  ran[3] = handler
+  ran[1] = handler
   if handler then
     handler()
   end
@@ -89,7 +96,7 @@ end
 function host.stop(_, _, reason)
   live.task = nil
   local handler = live.game.on_stop
-  ran[3] = handler
+  ran[1] = handler
   if handler then
     handler(reason)
   end
@@ -97,7 +104,7 @@ end
 
 
 function host.error(_, _, _, number)
-  live.task, ran[3] = nil, nil
+  live.task, ran[1] = nil, nil
   errors.tell(number)
 end
 
@@ -115,7 +122,7 @@ end
 function host.connect(peer)
   live.task = nil
   local handler = live.game.on_connect
-  ran[3] = handler
+  ran[1] = handler
   if handler then
     local verdict, reason = handler(peers[peer])
     if verdict == false then
@@ -125,11 +132,15 @@ function host.connect(peer)
   if events.recording then
     events.record { type = "Connected", peer = peers[peer] }
   end
+  if declared.is_used then
+    network.join(peer)
+  end
   return true
 end
 
 
 function host.forget(peer)
+  network.leave(peer)
   if rawget(peers, peer) then
     peer_host.keep(peer)
     registry.forget_peer(peer)
@@ -141,13 +152,14 @@ end
 function host.disconnect(peer, _, _, code)
   live.task = nil
   local handler = live.game.on_disconnect
-  ran[3] = handler
+  ran[1] = handler
   local object = rawget(peers, peer)
-  if handler or events.recording or object then
+  if handler or events.recording or object or declared.is_used then
     object = peer_host.keep(peer)
   end
   registry.forget_peer(peer)
   tasks.drop_peer(peer)
+  network.leave(peer)
   if events.recording then
     events.record { type = "Disconnected", peer = object, reason = code_names[code] }
   end
@@ -160,8 +172,8 @@ end
 function host.suspend(peer, _, _, code)
   live.task = nil
   local handler = live.game.on_suspend
-  ran[3] = handler
-  ran[3] = handler
+  ran[1] = handler
+  ran[1] = handler
   if handler then
     handler(peers[peer], code_names[code])
   end
@@ -171,8 +183,8 @@ end
 function host.resume(peer, room, _, away_ms, lost, _, resent)
   live.task = nil
   local handler = of_room[room].on_resume
-  ran[3] = handler
-  ran[3] = handler
+  ran[1] = handler
+  ran[1] = handler
   if handler then
     handler(room_objects[room], peers[peer], {
       seconds = away_ms / 1e3, lost = lost, resent = resent,
@@ -184,7 +196,7 @@ end
 function host.packet(peer, _, data, _, _, flags, ref, packet_type, channel, priority)
   live.task = nil
   local handler = live.game.on_packet
-  ran[3] = handler
+  ran[1] = handler
   if not handler then
     core.error(peer, CODES.ChannelNotFound, flags, ref, "nobody serves this channel")
     return
@@ -199,6 +211,50 @@ function host.packet(peer, _, data, _, _, flags, ref, packet_type, channel, prio
   end
 end
 
+
+function host.channel(peer, _, data, _, _, flags, ref, packet_type, channel, priority)
+  local entry = channels.find(channel)
+  local handler = entry and entry.handler
+  live.task, ran[1] = handler, handler and handler.fn
+  if entry then
+    channels.take(peer, data, flags, ref, packet_type, entry, priority)
+  else
+    core.error(peer, CODES.ChannelNotFound, flags, ref, "nobody serves this channel")
+  end
+end
+
+
+function host.channel_closed(peer, _, _, _, _, _, _, _, channel)
+  ran[1] = nil
+  tasks.drop_channel(channel, peer)
+end
+
+-- Tools of operators and designers -----------------------------------------------------------
+
+
+function host.http(_, _, data, conn)
+  live.task, ran[1] = nil, nil
+  mcp_http.request(conn, data)
+end
+
+
+function host.reloaded(_, _, text, is_good)
+  live.task, ran[1] = nil, nil
+  mcp_builtin.reloaded(is_good ~= 0 and text or nil, text)
+end
+
+
+function host.child(_, _, output, token, status)
+  live.task, ran[1] = nil, nil
+  mcp_builtin.ended(token, status, output)
+end
+
+
+function host.http_gone(_, _, _, conn)
+  live.task, ran[1] = nil, nil
+  mcp_http.gone(conn)
+end
+
 -- Messages ---------------------------------------------------------------------------------
 
 local function no_handler(peer, name, flags, ref)
@@ -211,21 +267,21 @@ local function call_handler(peer, room, name, value)
   local object = room ~= 0 and room_objects[room] or nil
   local handler = object and of_room[room].on_message
   if type(handler) == "function" then
-    ran[3], ran[4] = handler, name
+    ran[1], ran[2] = handler, name
     return true, handler(object, peers[peer], name, value)
   elseif handler and handler[name] then
-    ran[3], ran[4] = handler[name], name
+    ran[1], ran[2] = handler[name], name
     return true, handler[name](object, peers[peer], value)
   end
   handler = live.game.on_message
   if type(handler) == "function" then
-    ran[3], ran[4] = handler, name
+    ran[1], ran[2] = handler, name
     return true, handler(peers[peer], name, value, object)
   elseif handler and handler[name] then
-    ran[3], ran[4] = handler[name], name
+    ran[1], ran[2] = handler[name], name
     return true, handler[name](peers[peer], value, object)
   end
-  ran[3] = nil
+  ran[1] = nil
   return false
 end
 
@@ -237,17 +293,28 @@ local function record_message(peer, room, name, value)
 end
 
 
-function host.message(peer, room, body, _, _, flags, ref, packet_type)
-  local name, value = messages.decode(body)
-  live.task, ran[3] = name, nil
-  if packet_type ~= 0 then
-    core.error(peer, CODES.Unsupported, flags, ref,
-      "this game has no schema; messages are of type 0")
-    return
-  elseif not name then
-    core.error(peer, CODES.Protocol, flags, ref, core.peer_transport(peer) == "text"
+-- What could not be decoded, and why as far as is known. Bytes are wrong because a program is; JSON is
+-- what people write, who are told.
+local function refuse_message(peer, flags, ref, packet_type, problem)
+  if packet_type == 0 then
+    core.error(peer, CODES.Protocol, flags, ref, problem or core.peer_transport(peer) == "text"
       and 'what follows the name is JSON, such as 5, "text" or {"x": 1}'
       or 'a message is the JSON text ["name", value]')
+  elseif not live_schema.knows(packet_type) then
+    core.error(peer, CODES.Unsupported, flags, ref, problem)
+  elseif core.invalid_closes() then
+    core.close(peer, CODES.Protocol, problem)
+  elseif is_request(flags) then
+    core.error(peer, CODES.Protocol, flags, ref, problem)
+  end
+end
+
+
+function host.message(peer, room, body, _, _, flags, ref, packet_type)
+  local name, value = messages.decode(body, packet_type)
+  live.task, ran[1] = name, nil
+  if not name then
+    refuse_message(peer, flags, ref, packet_type, value)
     return
   end
   if events.recording then
@@ -273,9 +340,9 @@ function host.text(peer, room, line)
 end
 
 
-function host.response(peer, _, body, _, _, _, ref)
-  ran[3] = nil
-  return tasks.answer(peer, ref, body)
+function host.response(peer, _, body, _, _, _, ref, packet_type, channel)
+  ran[1] = nil
+  return tasks.answer(peer, ref, body, channel, packet_type)
 end
 
 -- Rooms ------------------------------------------------------------------------------------
@@ -284,7 +351,7 @@ end
 function host.join(peer, room)
   live.task = nil
   local handler = of_room[room].on_join
-  ran[3] = handler
+  ran[1] = handler
   if handler then
     local verdict, reason = handler(room_objects[room], peers[peer])
     if verdict == false then
@@ -298,7 +365,7 @@ end
 function host.leave(peer, room, _, code)
   live.task = nil
   local handler = of_room[room].on_leave
-  ran[3] = handler
+  ran[1] = handler
   if handler then
     handler(room_objects[room], peers[peer], code_names[code])
   end
@@ -308,7 +375,7 @@ end
 function host.broadcast(peer, room, data)
   live.task = nil
   local handler = of_room[room].on_broadcast
-  ran[3] = handler
+  ran[1] = handler
   if not handler then
     return true
   end
@@ -325,7 +392,7 @@ end
 function host.backpressure(peer, room, _, dropped, queued)
   live.task = nil
   local handlers = room ~= 0 and of_room[room] or live.game
-  ran[3] = handlers.on_backpressure
+  ran[1] = handlers.on_backpressure
   if handlers.on_backpressure then
     local object = room ~= 0 and room_objects[room] or nil
     handlers.on_backpressure(object, peers[peer], { dropped = dropped, queued = queued })
@@ -337,7 +404,7 @@ function host.room_create(_, room)
   live.task = ON_CREATE
   local object, options = room_objects[room], rooms.host.take_options(room)
   local on_create, on_room_create = of_room[room].on_create, live.game.on_room_create
-  ran[3] = on_create or on_room_create
+  ran[1] = on_create or on_room_create
   if on_create then
     on_create(object, options)
   end
@@ -352,7 +419,7 @@ function host.room_delete(_, room)
   live.task = ON_DELETE
   local object = room_objects[room]
   local on_delete, on_room_delete = of_room[room].on_delete, live.game.on_room_delete
-  ran[3] = on_delete or on_room_delete
+  ran[1] = on_delete or on_room_delete
   room_host.keep(object)
   rooms.host.take_options(room)
   registry.forget_room(room)
@@ -372,13 +439,13 @@ end
 
 
 function host.timer(_, _, _, id)
-  ran[3] = nil
+  ran[1] = nil
   return tasks.fire(id)
 end
 
 
 function host.tick(_, room, _, passed_us, left_out)
-  live.task, ran[3] = nil, nil
+  live.task, ran[1] = nil, nil
   if left_out > 0 then
     errors.log(core.levels.warn, "on_tick is late; ticks were left out")
   end
@@ -390,22 +457,40 @@ function host.tick(_, room, _, passed_us, left_out)
   end
   if room ~= 0 then
     local handler = of_room[room].on_tick
-    ran[3] = handler
+    ran[1] = handler
     if handler then
       handler(room_objects[room], passed_us / 1e6)
     end
   else
     local handler = live.game.on_tick
-    ran[3] = handler
+    ran[1] = handler
     if handler then
       handler(passed_us / 1e6)
     end
-    events.end_tick()
+    if not declared.is_used then
+      events.end_tick()
+    end
   end
   tasks.end_tick(room)
   rests.forget(room)
 end
 
+
+-- Follows the game's tick: each of the systems by its number, and one call more, which ends the tick
+-- for all of them.
+function host.system(_, _, _, passed_us, number)
+  local system = systems.get(number)
+  live.task, ran[1] = system, system and system.fn
+  if system then
+    systems.run(system, passed_us / 1e6)
+  elseif systems.is_over(number) then
+    events.end_tick()
+    network.end_tick()
+  end
+end
+
+
+mcp_builtin.try, mcp_builtin.game = reload.try, reload.game
 
 if not core.is_simulated then
   self_test.run()

@@ -1,10 +1,15 @@
 --- What a game gets from `require "perigee"`.
 
+local channels = require "perigee.channels"
 local core = require "perigee.core"
 local events = require "perigee.events"
+local live_schema = require "perigee.live_schema"
+local mcp = require "perigee.mcp"
 local rooms = require "perigee.rooms"
+local systems = require "perigee.systems"
 local targets = require "perigee.targets"
 local tasks = require "perigee.tasks"
+local world = require "perigee.world"
 
 ---@class perigee
 ---@field state table free for the game; survives reloads
@@ -13,7 +18,10 @@ local perigee = {
   to = targets.to,
   send = targets.send,
   events = events.poll,
+  channel = channels.open,
+  mcp = mcp,
   sleep = tasks.sleep,
+  world = world.api,
 }
 
 
@@ -50,15 +58,17 @@ function perigee.spawn(fn, ...)
 end
 
 
---- Figures of the server: peers, rooms, messages_in, deliveries, dropped, handlers, errors, and
---- memory (bytes of the Lua heap); and `slowest`, a list of the handlers with the worst single
---- calls, the worst first, since the version went live: handler, calls, and in seconds total, p99
---- and worst; file and line where it begins.
+--- Figures of the server; docs/scripting.md has them all. Among them `slowest`, a list of the
+--- handlers with the worst single calls, the worst first, since the version went live: handler,
+--- calls, and in seconds total, p99 and worst; file and line where it begins.
 ---@return table
 function perigee.stats()
   local stats = core.stats()
   stats.slowest = core.slowest()
   stats.timers, stats.waiting = tasks.count()
+  stats.systems = systems.stats()
+  stats.late_answers = tasks.late_answers()
+  stats.invalid_messages = live_schema.invalid
   return stats
 end
 

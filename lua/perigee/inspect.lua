@@ -6,6 +6,7 @@ local core = require "perigee.core"
 local live = require "perigee.live"
 local registry = require "perigee.registry"
 local room_host = require "perigee.room"
+local world = require("perigee.world").host
 
 local inspect = {}
 
@@ -50,6 +51,13 @@ end
 ---@return table
 function inspect.state()
   return live.version.api.state
+end
+
+
+--- perigee.world: entities with their components, singletons, systems.
+---@return table
+function inspect.world()
+  return world.copy()
 end
 
 

@@ -1,9 +1,11 @@
---- Messages as they are on the wire: the JSON text ["name", value].
+--- Messages as they are on the wire: the JSON text ["name", value], and what the schema makes of those
+--- that it names.
 
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 local json = require("cjson.safe").new()
 local json_text = require "perigee.json_text"
+local live_schema = require "perigee.live_schema"
 
 local find, format = string.find, string.format
 local is_utf8, weigh, charge = core.is_utf8, core.weigh, core.charge
@@ -12,6 +14,8 @@ local messages = {}
 
 local NAMES_MAX = 1000 -- quoted names that are kept
 local DEPTH_MAX = 64 -- of tables within tables
+local SHORT = 4096 -- bytes that need no charge
+local ALL = core.targets.all
 
 json.decode_max_depth(DEPTH_MAX + 1) -- the message itself is a list
 json.encode_max_depth(DEPTH_MAX)
@@ -81,12 +85,7 @@ local function quote(name)
 end
 
 
---- The body of a message, and where in it the value's JSON begins (0: there is no value).
----@param name string
----@param value any
----@return string body
----@return integer value_at
-function messages.encode(name, value)
+local function encode_plain(name, value)
   local head = quoted[name] or quote(name)
   if value == nil then
     return "[" .. head .. ",null]", 0
@@ -99,6 +98,55 @@ function messages.encode(name, value)
       .. "peer:send_packet", head)
   end
   return "[" .. head .. "," .. text .. "]", #head + 2
+end
+
+local function with_plain(name, value, number, packed, target, id, is_answer)
+  if #packed > SHORT then
+    charge(#packed / 4)
+  end
+  if core.needs_plain(target, id) then
+    local body, value_at = encode_plain(name, live_schema.plain(name, value, is_answer))
+    return body, value_at, number, packed
+  end
+  return "", 0, number, packed
+end
+
+
+--- The body of a message, and where in it the value's JSON begins (0: there is no value). Of one that
+--- the schema names also its number and its binary form; then the body is empty where all who can
+--- get it know the schema.
+---@param name string
+---@param value any
+---@param target integer? whom it is for, as core.send says it; everybody if not given
+---@param id integer?
+---@return string body
+---@return integer value_at
+---@return integer? number
+---@return string? packed
+function messages.encode(name, value, target, id)
+  local number, packed = live_schema.encode(name, value)
+  if number then
+    return with_plain(name, value, number, packed, target or ALL, id or 0)
+  end
+  return encode_plain(name, value)
+end
+
+
+--- The same for the answer to a question.
+---@param name string
+---@param value any
+---@param target integer
+---@param id integer
+---@return string body
+---@return integer value_at
+---@return integer? number
+---@return string? packed
+function messages.encode_answer(name, value, target, id)
+  local number, packed = live_schema.encode_answer(name, value)
+  if number then
+    return with_plain(name, value, number, packed, target, id, true)
+  end
+  return encode_plain(name, value)
 end
 
 
@@ -116,11 +164,7 @@ local function without_null(value)
 end
 
 
---- The name and value in a body; nil for a body that is no message.
----@param body string
----@return string? name
----@return any value
-function messages.decode(body)
+local function decode_plain(body)
   local message = is_utf8(body) and decode_json(body)
   if type(message) ~= "table" then
     return nil
@@ -135,6 +179,29 @@ function messages.decode(body)
     value = without_null(value)
   end
   return name, value
+end
+
+
+--- The name and value in a body; nil for a body that is no message, and what is wrong where more can
+--- be said than that.
+---@param body string
+---@param number integer? its number in the schema; 0 or none: it is JSON
+---@param is_answer boolean?
+---@return string? name
+---@return any value
+function messages.decode(body, number, is_answer)
+  if number and number ~= 0 then
+    return live_schema.decode(number, body, is_answer)
+  end
+  local name, value = decode_plain(body)
+  if not name then
+    return nil
+  end
+  local ok, checked = live_schema.check(name, value, is_answer)
+  if ok then
+    return name, checked
+  end
+  return nil, checked
 end
 
 return messages

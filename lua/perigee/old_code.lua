@@ -1,5 +1,6 @@
---- Which timers, tasks and waiting handlers still hold code of versions that are not live any more.
+--- Which timers, tasks, waiting handlers and channels still hold code of versions that are not live any more.
 
+local channels = require "perigee.channels"
 local live = require "perigee.live"
 local tasks = require "perigee.tasks"
 
@@ -22,6 +23,13 @@ local function waiting_in(co)
   return found
 end
 
+local function place_of(info)
+  if not info or info.what == "C" or info.source:sub(1, 13) == "@lua/perigee/" then
+    return "a built-in function"
+  end
+  return ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined)
+end
+
 -- What it is in words, and where its function begins.
 local function describe_code(entry)
   local info = entry.co and waiting_in(entry.co) or not entry.co and getinfo(entry.fn, "S")
@@ -29,10 +37,25 @@ local function describe_code(entry)
   if entry.co then
     what = "waiting " .. (entry.task.label or "handler")
   end
-  if not info or info.what == "C" or info.source:sub(1, 13) == "@lua/perigee/" then
-    return what, "a built-in function"
+  return what, place_of(info)
+end
+
+
+-- Calls fn(what, place, version) for each place where code of another version than the live one
+-- may still be called.
+local function each_place(fn)
+  for _, entry in next, tasks.entries() do
+    if entry.version ~= live.number and not entry.is_host and (entry.co or type(entry.fn) == "function") then
+      local what, place = describe_code(entry)
+      fn(what, place, entry.version)
+    end
   end
-  return what, ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined)
+  for name, entry in next, channels.entries() do
+    local handler = entry.handler
+    if handler and handler.version ~= live.number then
+      fn("channel " .. name, place_of(getinfo(handler.fn, "S")), handler.version)
+    end
+  end
 end
 
 
@@ -41,18 +64,15 @@ end
 ---@return table<integer, true> versions
 function old_code.find()
   local groups, by_name, versions = {}, {}, {}
-  for _, entry in next, tasks.entries() do
-    if entry.version ~= live.number and (entry.co or type(entry.fn) == "function") then
-      versions[entry.version] = true
-      local what, place = describe_code(entry)
-      local name = what .. " " .. place
-      if not by_name[name] then
-        by_name[name] = { what = what, place = place, count = 0 }
-        groups[#groups + 1] = by_name[name]
-      end
-      by_name[name].count = by_name[name].count + 1
+  each_place(function(what, place, version)
+    versions[version] = true
+    local name = what .. " " .. place
+    if not by_name[name] then
+      by_name[name] = { what = what, place = place, count = 0 }
+      groups[#groups + 1] = by_name[name]
     end
-  end
+    by_name[name].count = by_name[name].count + 1
+  end)
   table.sort(groups, function(a, b)
     if a.count ~= b.count then
       return a.count > b.count

@@ -3,9 +3,11 @@
 local bit = require "bit"
 local class = require "perigee.class"
 local core = require "perigee.core"
+local declared = require "perigee.world.declared"
 local fault = require "perigee.fault"
 local live = require "perigee.live"
 local messages = require "perigee.messages"
+local network = require "perigee.world.network"
 local options = require "perigee.options"
 local registry = require "perigee.registry"
 local rooms = require("perigee.rooms").api
@@ -28,6 +30,7 @@ local ASK_TIMEOUT = 5 -- seconds, where the script names none
 ---@field token string what it said in HELLO, or ""
 ---@field latency_ms number of the last ping, 0 while there was none
 ---@field connected boolean
+---@field entity integer? in perigee.world
 ---@field state table free for the game; survives reloads
 local Peer = {}
 
@@ -35,6 +38,11 @@ local getters = { state = class.state }
 
 -- What stays readable when the peer is gone.
 local KEPT = { "name", "session", "address", "transport", "token", "latency_ms" }
+
+function getters.entity(self)
+  declared.use()
+  return network.entity_of(self.id)
+end
 
 function getters.connected(self)
   return core.peer_connected(self.id)
@@ -57,12 +65,12 @@ end
 ---@return string? message
 ---@return string? code
 function Peer:send(name, value, opts)
-  local body, value_at = messages.encode(name, value)
+  local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self.id)
   local priority, flags, key, except = options.read(opts)
   if except and options.leaves_out(except, self.id) then
     return true
   end
-  return core.send(TO_PEER, self.id, 0, name, body, value_at, priority, flags, 0, key)
+  return core.send(TO_PEER, self.id, 0, name, body, value_at, priority, flags, 0, key, nil, number, packed)
 end
 
 
@@ -75,16 +83,9 @@ end
 ---@return string? message
 ---@return string? code
 function Peer:send_packet(channel, packet_type, bytes, opts)
-  fault.check("channel", channel, "number")
-  fault.check("type", packet_type, "number")
+  fault.check_whole("channel", channel, CHANNELS.message + 1, CHANNELS.last)
+  fault.check_whole("type", packet_type, 0, CHANNELS.last)
   fault.check("bytes", bytes, "string")
-  if channel <= CHANNELS.message or channel > CHANNELS.last or channel % 1 ~= 0 then
-    fault.raise("channel must be a whole number from %d to %d, not %s", CHANNELS.message + 1,
-      CHANNELS.last, channel)
-  end
-  if packet_type < 0 or packet_type > CHANNELS.last or packet_type % 1 ~= 0 then
-    fault.raise("type must be a whole number from 0 to %d, not %s", CHANNELS.last, packet_type)
-  end
   local priority, flags, key, except = options.read(opts)
   if self.transport == "text" then
     return nil, "a text peer takes no packets", "Unsupported"
@@ -104,7 +105,7 @@ end
 ---@return string? code
 function Peer:ask(name, value, timeout)
   fault.check_seconds("timeout", timeout == nil and ASK_TIMEOUT or timeout)
-  local body, value_at = messages.encode(name, value)
+  local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self.id)
   tasks.check_may_wait "peer:ask"
   if not self.connected then
     return nil, "the peer is not connected", "ConnectionClosed"
@@ -113,7 +114,8 @@ function Peer:ask(name, value, timeout)
   end
   local ref = tasks.take_ref(self.id)
   local ok, message, code =
-    core.send(TO_PEER, self.id, 0, name, body, value_at, PRIORITY, REQUEST + RELIABLE, ref)
+    core.send(TO_PEER, self.id, 0, name, body, value_at, PRIORITY, REQUEST + RELIABLE, ref, nil, nil,
+      number, packed)
   if not ok then
     return nil, message, code
   end
@@ -186,8 +188,7 @@ function Peer:kick(reason)
 end
 
 
---- latency_ms, packets_in, packets_out, bytes_in, bytes_out, queued, dropped, and last_activity
---- (seconds ago).
+--- Figures of this peer's connections; docs/scripting.md has them all.
 ---@return table? stats
 ---@return string? message
 ---@return string? code
@@ -196,6 +197,7 @@ function Peer:stats()
   if not stats then
     return nil, "the peer is gone", "ConnectionClosed"
   end
+  stats.late_answers = tasks.late_answers(self.id)
   return stats
 end
 
@@ -235,9 +237,9 @@ end
 ---@param ref integer
 ---@param flags integer of the question: a reliable one has a reliable answer
 function peer.answer(id, room, name, value, ref, flags)
-  local body, value_at = messages.encode(name, value)
+  local body, value_at, number, packed = messages.encode_answer(name, value, TO_PEER, id)
   check_answer(core.send(TO_PEER, id, room, name, body, value_at, PRIORITY,
-    RESPONSE + bit.band(flags, RELIABLE), ref))
+    RESPONSE + bit.band(flags, RELIABLE), ref, nil, nil, number, packed))
 end
 
 

@@ -4,26 +4,33 @@
 --- with no other event in between. What all of them ask for waits until finish has decided; so
 --- does whatever holds outside of these files: configuration, room kinds, the revoked timers.
 
+local channels = require "perigee.channels"
 local core = require "perigee.core"
+local declared = require "perigee.world.declared"
 local each = require "perigee.each"
 local events = require "perigee.events"
 local fault = require "perigee.fault"
 local handlers = require "perigee.handlers"
 local live = require "perigee.live"
+local live_schema = require "perigee.live_schema"
 local loader = require "perigee.loader"
+local network = require "perigee.world.network"
+local mcp_registry = require "perigee.mcp.registry"
 local old_code = require "perigee.old_code"
 local perigee = require "perigee.init"
 local probation = require "perigee.probation"
 local registry = require "perigee.registry"
 local report = require "perigee.report"
 local state = require "perigee.state"
+local systems = require "perigee.systems"
 local tasks = require "perigee.tasks"
+local try = require "perigee.try"
 local undo = require "perigee.undo"
+local world = require("perigee.world").host
 
 local reload = {}
 
 local FAILED_MAX = 10 -- one room in so many may fail in on_upgrade
-local PREPARE_SECONDS = 0.002 -- of parsing in one turn; what else goes on does so in between
 
 local game -- its path, as the user gave it
 local last_number = 0 -- of the versions that went live, for however short a time
@@ -50,6 +57,7 @@ local function make_api(shared)
   local api = copy_api("perigee", perigee)
   api.rooms = copy_api("perigee.rooms", perigee.rooms)
   api.to = copy_api("perigee.to", perigee.to)
+  api.mcp = copy_api("perigee.mcp", perigee.mcp)
   api.state = shared
   return api
 end
@@ -103,9 +111,25 @@ function events.on_change()
   end
 end
 
+function declared.on_use()
+  events.on_change()
+  network.sync()
+end
+
+local function check_schema(version)
+  local problem = live_schema.conflict(version.schema, version.config)
+  if problem then
+    error(("%sschema.perigee: %s"):format(version.root, problem), 0)
+  end
+end
+
 -- Everything that can be wrong with a version that has been run.
 local function check(version)
+  declared.finish(version.world)
+  systems.sort(version.world)
   state.check(rawget(version.api, "state"))
+  check_schema(version)
+  world.check()
   tell_config(version)
 end
 
@@ -113,9 +137,12 @@ end
 local function take(version)
   live.set(version)
   last_number = math.max(last_number, version.number)
-  events.begin_window(version.game.on_tick ~= nil)
+  world.take(version.world)
+  events.begin_window(version.game.on_tick ~= nil or #version.world.systems > 0)
   handlers.export(version, events)
   core.config_end(true)
+  live_schema.take(version.schema)
+  mcp_registry.take(version.number)
 end
 
 local function warn(version)
@@ -132,6 +159,7 @@ end
 function reload.load(path)
   game = path
   local version = loader.new(game, 1, make_api {})
+  declared.begin(version)
   local ok, problem = loader.run(version)
   tell_files(version)
   if not ok then
@@ -175,18 +203,16 @@ end
 --- old version has to go on.
 ---@param patience number seconds for which files that are just being written can be waited for
 ---@param is_asked boolean whether somebody wants it even if no file has changed
----@return string outcome "upgrade", "more" (to be called again, in another turn), "again" (files are
---- being written: a little later) or "same" (nothing changed)
+---@return string outcome "upgrade", "again" (files are being written: a little later) or "same"
+--- (nothing changed)
 ---@return integer? rooms
 function reload.begin(patience, is_asked)
   if not is_asked and loader.is_same(live.attempt) then
     return "same"
   end
-  if loader.prepare(live.attempt, PREPARE_SECONDS) then
-    return "more"
-  end
   local old, began = live.version, core.read_clock()
   local new = loader.new(game, last_number + 1, make_api(rawget(old.api, "state") or {}))
+  declared.begin(new)
   local ok, problem = loader.run(new)
   tell_files(new, old)
   if is_too_early(new, patience) then
@@ -250,11 +276,14 @@ local function describe_rooms(parts)
   end
 end
 
-local function describe(revoked, groups)
+local function describe(revoked, closed, groups)
   local parts = report.changes(step.old, step.new)
   if #revoked > 0 then
     parts[#parts + 1] = report.count(#revoked, "timer or task", "timers and tasks")
       .. " revoked"
+  end
+  if closed > 0 then
+    parts[#parts + 1] = report.count(closed, "channel") .. " closed"
   end
   parts[#parts + 1] = report.old_code(groups)
   describe_rooms(parts)
@@ -270,6 +299,7 @@ local function give_up()
   undo.run_all()
   core.config_end(false)
   live.set(old)
+  handlers.export(old, events) -- on_upgrade may have begun to poll, or to use the world
   probation.stop()
   local text = ("on_upgrade failed for %d of %s, so %s is not taken; first %s"):format(step.failed,
     report.count(#step.rooms, "room"), report.version(new), step.first)
@@ -281,12 +311,14 @@ local function make_final()
   local old, new = step.old, step.new
   take(new)
   local revoked = tasks.revoke(new.number)
+  local ended, closed = channels.revoke(new.number)
   local groups, versions = old_code.find()
   versions[old.number] = true
   live.forget_hashes(versions)
-  spare = { version = old, revoked = revoked, snapshots = step.done, at = core.now() }
+  spare = { version = old, revoked = revoked, channels = ended, snapshots = step.done,
+    at = core.now() }
   probation.start(core.rollback_errors())
-  local text = describe(revoked, groups)
+  local text = describe(revoked, closed, groups)
   warn(new)
   step = nil
   return true, new.number, new.hash, text, new.game.on_reload ~= nil
@@ -317,6 +349,24 @@ function reload.follow_up()
   live.game.on_reload(from, live.number)
 end
 
+--- Where the game is, as the user gave it.
+---@return string path
+function reload.game()
+  return game
+end
+
+
+--- Whether the game would load with another text in one of its files.
+---@param path string within the game's folder
+---@param text string
+---@return string? problem
+---@return string[] warnings
+function reload.try(path, text)
+  local version = loader.new(game, last_number + 1, make_api {})
+  declared.begin(version)
+  return try.file(version, path, text, check)
+end
+
 -- Back ---------------------------------------------------------------------------------------
 
 
@@ -334,6 +384,8 @@ function reload.roll_back()
   tell_files(old, broken)
   local revoked = tasks.revoke(old.number)
   tasks.restore(spare.revoked, spare.at)
+  channels.revoke(old.number)
+  channels.restore(spare.channels)
   for i = #spare.snapshots, 1, -1 do
     state.bring_back(spare.snapshots[i])
   end

@@ -16,12 +16,13 @@ local resting = setmetatable({}, { __mode = "k" }) -- room id or timer's entry -
 --- A call has run out of its budget. Returns for how many seconds it rests.
 ---@param key any whose call it was
 ---@return number seconds
+---@return boolean is_first whether it had not to rest before
 function rests.add(key)
   local before = resting[key]
   local seconds = before and before.version == live.number and before.seconds * 2 or FIRST
   seconds = seconds < MOST and seconds or MOST
   resting[key] = { seconds = seconds, over = core.now() + seconds, version = live.number }
-  return seconds
+  return seconds, seconds == FIRST
 end
 
 

@@ -39,10 +39,10 @@ end
 ---@return string? message
 ---@return string? code
 function Room:broadcast(name, value, opts)
-  local body, value_at = messages.encode(name, value)
+  local body, value_at, number, packed = messages.encode(name, value, TO_ROOM, self.id)
   local priority, flags, key, except = options.read(opts)
   return core.send(TO_ROOM, self.id, self.id, name, body, value_at, priority, flags, 0, key,
-    except)
+    except, number, packed)
 end
 
 

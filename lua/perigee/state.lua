@@ -85,6 +85,12 @@ local function check(name, value)
 end
 
 
+--- Raises an error, which calls the value `name`, where there is something in it that is not data.
+---@param name string
+---@param value any
+state.check_value = check
+
+
 --- Raises an error that names the first key under which there is something that is not data.
 ---@param shared table perigee.state
 function state.check(shared)

@@ -69,7 +69,7 @@ function targets.to.group(peers)
 end
 
 
-local function send_to_group(ids, name, body, value_at, priority, flags, key, except)
+local function deliver_to_group(ids, except, deliver, ...)
   local left_out = {}
   for _, id in ipairs(except or {}) do
     left_out[id] = true
@@ -78,10 +78,46 @@ local function send_to_group(ids, name, body, value_at, priority, flags, key, ex
     core.charge(ENTRY_STEPS)
     if not left_out[id] then
       left_out[id] = true
-      core.send(TARGETS.peer, id, 0, name, body, value_at, priority, flags, 0, key)
+      deliver(TARGETS.peer, id, nil, ...)
     end
   end
   return true
+end
+
+
+--- Calls `deliver(target, id, except, ...)` with what the core understands, once for each receiver
+--- that it has to be told of.
+---@param what string the function that was called, for its errors
+---@param whom perigee.Peer|perigee.Room|table a peer, a room, or one of perigee.to
+---@param except integer[]? ids to leave out
+---@param deliver fun(target: integer, id: integer, except: integer[]?, ...): boolean?, string?, string?
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function targets.deliver(what, whom, except, deliver, ...)
+  local class = type(whom) == "table" and getmetatable(whom)
+  if class == "room" then
+    return deliver(TARGETS.room, whom.id, except, ...)
+  elseif class == "peer" then
+    if except and options.leaves_out(except, whom.id) then
+      return true
+    end
+    return deliver(TARGETS.peer, whom.id, nil, ...)
+  elseif class ~= "target" then
+    fault.raise("%s takes a peer, a room or one of perigee.to, not %s", what,
+      whom == targets.to.all_except and "perigee.to.all_except itself; call it"
+        or whom == targets.to.group and "perigee.to.group itself; call it"
+        or fault.kind(whom))
+  elseif whom.is_all then
+    return deliver(TARGETS.all, 0, join_lists(whom.except, except), ...)
+  end
+  return deliver_to_group(whom.ids, except, deliver, ...)
+end
+
+
+local function deliver_message(kind, id, except, name, body, value_at, priority, flags, key, ...)
+  local room = kind == TARGETS.room and id or 0
+  return core.send(kind, id, room, name, body, value_at, priority, flags, 0, key, except, ...)
 end
 
 
@@ -94,27 +130,10 @@ end
 ---@return string? message
 ---@return string? code
 function targets.send(whom, name, value, opts)
-  local body, value_at = messages.encode(name, value)
+  local body, value_at, number, packed = messages.encode(name, value)
   local priority, flags, key, except = options.read(opts)
-  local class = type(whom) == "table" and getmetatable(whom)
-  if class == "room" then
-    return core.send(TARGETS.room, whom.id, whom.id, name, body, value_at, priority, flags, 0,
-      key, except)
-  elseif class == "peer" then
-    if except and options.leaves_out(except, whom.id) then
-      return true
-    end
-    return core.send(TARGETS.peer, whom.id, 0, name, body, value_at, priority, flags, 0, key)
-  elseif class ~= "target" then
-    fault.raise("perigee.send takes a peer, a room or one of perigee.to, not %s",
-      whom == targets.to.all_except and "perigee.to.all_except itself; call it"
-        or whom == targets.to.group and "perigee.to.group itself; call it"
-        or fault.kind(whom))
-  elseif whom.is_all then
-    return core.send(TARGETS.all, 0, 0, name, body, value_at, priority, flags, 0, key,
-      join_lists(whom.except, except))
-  end
-  return send_to_group(whom.ids, name, body, value_at, priority, flags, key, except)
+  return targets.deliver("perigee.send", whom, except, deliver_message, name, body, value_at, priority,
+    flags, key, number, packed)
 end
 
 return targets

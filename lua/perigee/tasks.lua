@@ -5,6 +5,7 @@
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 local live = require "perigee.live"
+local live_schema = require "perigee.live_schema"
 local messages = require "perigee.messages"
 local registry = require "perigee.registry"
 local rests = require "perigee.rests"
@@ -13,8 +14,10 @@ local undo = require "perigee.undo"
 local running, yield = coroutine.running, coroutine.yield
 local is_yieldable = coroutine.isyieldable
 
-local ran = core.counter() -- as in host.lua
+local ran = core.ran() -- as in host.lua
 local TICK = core.events.tick
+local CHANNELS = core.channels
+local CHANNEL_CLOSED = "the channel is closed"
 local REF_MAX = 65535
 local INTERVAL_MIN = 0.001 -- seconds
 
@@ -38,6 +41,7 @@ local by_room = {} -- room id -> set of the ids of its timers
 local asks = {} -- peer id -> ref -> entry that waits for the answer
 local ticking = {} -- room id (0: the game) whose on_tick waits -> true
 local last_ref = 0
+local late, late_count = {}, 0 -- answers that nobody waited for: by peer id, and in all
 
 -- The entries of the timers that scripts hold. An entry cannot be part of the object itself,
 -- which is open to the script.
@@ -184,7 +188,7 @@ local function run(entry)
   live.task = entry
   core.adopt(entry.room and entry.room.id or 0, entry.owned)
   local fn = find_function(entry)
-  ran[3] = fn
+  ran[1] = fn
   if entry.args then
     fn(unpack(entry.args, 1, entry.args.n))
   else
@@ -204,6 +208,8 @@ function tasks.check_may_wait(what)
   elseif live.upgrading then
     fault.raise("%s cannot wait in on_upgrade: all rooms are upgraded in one step; what takes "
       .. "time goes into perigee.spawn or on_reload", what)
+  elseif type(live.task) == "table" and live.task.is_system then
+    fault.raise("%s cannot wait in a system; what takes time goes into perigee.spawn", what)
   elseif not core.may_wait() then
     fault.raise("%s cannot wait in a coroutine of your own; use perigee.spawn instead of it", what)
   elseif not is_yieldable() then
@@ -222,7 +228,7 @@ local function park(entry, seconds)
   entry.id = core.timer_set(seconds, 0)
   entry.due = core.now() + seconds
   entry.co, entry.task, entry.version = running(), task, task.version
-  entry.ran, entry.ran_for = ran[3], ran[4]
+  entry.ran, entry.ran_for = ran[1], ran[2]
   entry.type, entry.peer, entry.room_id, entry.flags, entry.ref, entry.priority,
     entry.packet_type, entry.owned, entry.data = core.wait()
   -- What a room's timer or task waits for ends with the room; its handlers go on.
@@ -238,7 +244,7 @@ end
 local function wake(entry, ...)
   remove(entry)
   live.task = entry.task
-  ran[3], ran[4] = entry.ran, entry.ran_for
+  ran[1], ran[2] = entry.ran, entry.ran_for
   return entry.co, entry.type, entry.peer, entry.room_id, entry.flags, entry.ref,
     entry.priority, entry.packet_type, entry.owned, entry.data, ...
 end
@@ -272,14 +278,69 @@ end
 ---@param peer integer
 ---@param ref integer
 ---@param timeout number seconds
+---@param channel integer? on which it was asked, if not by a message
 ---@return any value
 ---@return string? message
 ---@return string? code
-function tasks.wait_answer(peer, ref, timeout)
-  local entry = { asked = peer, ask_ref = ref }
+function tasks.wait_answer(peer, ref, timeout, channel)
+  local entry = { asked = peer, ask_ref = ref, channel = channel or CHANNELS.message }
   asks[peer] = asks[peer] or {}
   asks[peer][ref] = entry
   return park(entry, timeout)
+end
+
+-- For other modules of the host -------------------------------------------------------------
+
+
+--- Has a function of the host's run as a task of its own. `entry` has fn, label, and what is called
+--- with the text if it fails: on_failure.
+---@param entry table
+---@param seconds number
+function tasks.begin(entry, seconds)
+  set(entry, seconds, 0)
+end
+
+
+--- Ends what tasks.begin began: before it runs, or while it waits.
+---@param entry table
+function tasks.stop(entry)
+  local waiting
+  for _, other in next, timers do
+    if other == entry or other.task == entry then
+      waiting = other
+    end
+  end
+  if waiting then
+    core.timer_cancel(waiting.id)
+    remove(waiting)
+    undo.push(add, waiting)
+  end
+end
+
+
+--- Waits until tasks.give; returns what that was given, or nil and "timeout".
+---@param entry table
+---@param seconds number
+---@return any value
+---@return string? problem
+function tasks.wait(entry, seconds)
+  entry.is_awaited = true
+  return park(entry, seconds)
+end
+
+
+--- Gives a waiting handler what it waits for, if it still does; it goes on in a turn of its own.
+---@param entry table
+---@param value any
+---@param problem string?
+function tasks.give(entry, value, problem)
+  if timers[entry.id] == entry and entry.is_awaited then
+    core.timer_cancel(entry.id)
+    remove(entry)
+    entry.is_given, entry.value, entry.problem = true, value, problem
+    entry.id = core.timer_set(0, 0)
+    add(entry)
+  end
 end
 
 -- What the host calls ----------------------------------------------------------------------
@@ -293,9 +354,11 @@ function tasks.fire(id)
     return
   elseif not entry.co then
     run(entry)
-  elseif entry.is_gone then
-    return wake(entry, nil, "the peer is gone", "ConnectionClosed")
-  elseif entry.asked then
+  elseif entry.is_given then
+    return wake(entry, entry.value, entry.problem)
+  elseif entry.problem then
+    return wake(entry, nil, entry.problem, entry.code)
+  elseif entry.asked or entry.is_awaited then
     return wake(entry, nil, "timeout")
   else
     return wake(entry)
@@ -307,39 +370,84 @@ end
 ---@param peer integer
 ---@param ref integer
 ---@param body string
-function tasks.answer(peer, ref, body)
+---@param channel integer
+---@param packet_type integer
+function tasks.answer(peer, ref, body, channel, packet_type)
   local entry = asks[peer] and asks[peer][ref]
-  if not entry then
+  if not entry or entry.channel ~= channel then
+    late[peer] = (late[peer] or 0) + 1
+    late_count = late_count + 1
     return
   end
   core.timer_cancel(entry.id)
-  local name, value = messages.decode(body)
+  if channel ~= CHANNELS.message then
+    return wake(entry, body)
+  end
+  local name, value = messages.decode(body, packet_type, true)
   if name then
     return wake(entry, value)
+  end
+  if live_schema.knows(packet_type) and core.invalid_closes() then
+    core.close(peer, core.codes.Protocol, value)
+    core.commit()
   end
   return wake(entry, nil, "the answer is malformed", "Protocol")
 end
 
 
---- A peer is gone: who waits for its answer is told, in a handler of its own.
----@param peer integer
-function tasks.drop_peer(peer)
-  local open = asks[peer]
-  if not open then
-    return
-  end
+--- How many answers came that nobody waited for any more: of a peer, or of all.
+---@param peer integer?
+---@return integer
+function tasks.late_answers(peer)
+  return peer == nil and late_count or late[peer] or 0
+end
+
+
+-- Who waits for an answer of the peer, on that channel or (nil) any, is told why none will come, in
+-- a handler of its own.
+local function give_up(peer, channel, problem, code)
   local entries = {}
-  for _, entry in next, open do
-    entries[#entries + 1] = entry
+  for _, entry in next, asks[peer] or {} do
+    if not channel or entry.channel == channel then
+      entries[#entries + 1] = entry
+    end
   end
   for _, entry in ipairs(entries) do
     core.timer_cancel(entry.id)
     remove(entry)
-    entry.is_gone = true
+    entry.problem, entry.code = problem, code
     entry.id = core.timer_set(0, 0)
     add(entry)
   end
-  core.commit()
+  return #entries > 0
+end
+
+
+--- A peer is gone.
+---@param peer integer
+function tasks.drop_peer(peer)
+  late[peer] = nil
+  if give_up(peer, nil, "the peer is gone", "ConnectionClosed") then
+    core.commit()
+  end
+end
+
+
+--- A plugin channel is closed.
+---@param channel integer
+---@param peer integer? that served it; nil: the script did
+function tasks.drop_channel(channel, peer)
+  if peer then
+    give_up(peer, channel, CHANNEL_CLOSED, "ChannelNotFound")
+    return
+  end
+  local asked = {}
+  for id in next, asks do
+    asked[#asked + 1] = id
+  end
+  for _, id in ipairs(asked) do
+    give_up(id, channel, CHANNEL_CLOSED, "ChannelNotFound")
+  end
 end
 
 

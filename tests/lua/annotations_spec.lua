@@ -12,7 +12,9 @@ local function read(path)
   return text
 end
 
-local API = luacats.read { META .. "perigee.lua", META .. "game.lua", META .. "sandbox.lua" }
+local API = luacats.read {
+  META .. "perigee.lua", META .. "mcp.lua", META .. "game.lua", META .. "sandbox.lua",
+}
 local SCRIPTING, OPERATING = read "docs/scripting.md", read "docs/operating.md"
 
 local function keys(set)
@@ -156,6 +158,7 @@ describe("the annotations", function()
     same_functions("perigee.", functions, API.classes["perigee"].methods)
     assert.same(keys(fields), keys(API.classes["perigee"].fields))
     same_functions("perigee.rooms.", perigee.rooms, API.classes["perigee.Rooms"].methods)
+    same_functions("perigee.mcp.", perigee.mcp, API.classes["perigee.Mcp"].methods)
     functions, fields = split(perigee.to)
     same_functions("perigee.to.", functions, API.classes["perigee.To"].methods)
     assert.same(keys(fields), keys(API.classes["perigee.To"].fields))
@@ -179,9 +182,44 @@ describe("the annotations", function()
     end
   end)
 
+  it("have all of the world", function()
+    local world = require "perigee.world"
+    same_functions("world:", world.methods, API.classes["perigee.World"].methods)
+    local kept = upvalue(require("perigee.world.network").copy, "FIELDS")
+    local classes = {
+      connection = "Connection", channel = "ChannelComponent", network_stats = "NetworkStats",
+    }
+    for name, class in pairs(classes) do
+      assert.same(keys(set_of(kept[name])), keys(API.classes["perigee." .. class].fields), name)
+    end
+  end)
+
   it("have all of timers", function()
     local Timer = debug.getmetatable(require("perigee.tasks").after(1, function() end)).__index
     same_functions("timer:", Timer, API.classes["perigee.Timer"].methods)
+  end)
+
+  it("have all of MCP", function()
+    local mcp = perigee.mcp
+    local given = { tool = "TOOL", resource = "RESOURCE", prompt = "PROMPT" }
+    for name, fields in pairs(given) do
+      assert.same(keys(upvalue(mcp[name], fields)),
+        keys(API.classes["perigee.Mcp" .. name:gsub("^%l", string.upper)].fields), name)
+    end
+    require "perigee.mcp.session"
+    local meta = debug.getmetatable(require("perigee.mcp.class").new { session = {} })
+    local methods = {}
+    for method, checked in pairs(upvalue(meta.__index, "checked_methods")) do
+      methods[method] = upvalue(checked, "method")
+    end
+    same_functions("session:", methods, API.classes["perigee.McpSession"].methods)
+    assert.same(keys(upvalue(meta.__index, "getters")),
+      keys(API.classes["perigee.McpSession"].fields))
+  end)
+
+  it("have all of channels", function()
+    local Channel = debug.getmetatable(require("perigee.channels").open "ide").__index
+    same_functions("channel:", Channel, API.classes["perigee.Channel"].methods)
   end)
 
   it("have every handler and setting", function()
@@ -337,7 +375,7 @@ end)
 
 describe("the annotations of specs", function()
   local DOCUMENTED = luacats.read({ META .. "testing.lua", META .. "busted.lua" }, luacats.read({
-    META .. "perigee.lua", META .. "game.lua",
+    META .. "perigee.lua", META .. "mcp.lua", META .. "game.lua",
   }).names)
   local found = {} -- classes of perigee.testing by what holds them
 
@@ -349,6 +387,11 @@ describe("the annotations of specs", function()
     found.TextClient = upvalue(require("perigee.testing.text_client").connect, "TextClient")
     found.Client = require "perigee.testing.client"
     found.Room = require "perigee.client.room"
+    found.Channel = debug.getmetatable((require("perigee.client.channel").open({
+      _channels = require("perigee.client.channel").table(),
+      _protocol = { request = function() end },
+      _request = function() return { channel = 1000 } end,
+    }, "ide")))
   end)
   teardown(function()
     for name in pairs(package.loaded) do
@@ -379,6 +422,8 @@ describe("the annotations of specs", function()
     same_functions("client:", methods_of(found.BinaryClient, found.TextClient, found.Client),
       DOCUMENTED.classes["perigee.testing.Client"].methods)
     same_functions("room:", methods_of(found.Room), DOCUMENTED.classes["perigee.testing.Room"].methods)
+    same_functions("channel:", methods_of(found.Channel),
+      DOCUMENTED.classes["perigee.testing.Channel"].methods)
   end)
 
   it("have every option", function()
@@ -411,6 +456,7 @@ describe("docs/scripting.md", function()
     local prefixes = {
       ["perigee"] = "perigee.", ["perigee.Rooms"] = "perigee.rooms.", ["perigee.To"] = "perigee.to.",
       ["perigee.Peer"] = "peer", ["perigee.Room"] = "room", ["perigee.Timer"] = "timer",
+      ["perigee.World"] = "world", ["perigee.Mcp"] = "perigee.mcp.",
     }
     for class, prefix in pairs(prefixes) do
       local is_object = not prefix:find "%.$"

@@ -267,26 +267,62 @@ end)
 
 
 describe("channels", function()
-  it("are opened, served and closed", function()
+  -- A client that serves channel 1000, and what it sends on it.
+  local function serving()
     local c, server = with { open_channel = function(self, request)
       self:answer(request, 138, "\232\3\2ai")
     end }
-    local payload
-    server.packet = function(_, packet) payload = packet.payload end
-    assert.equal(1000, c:open_channel("ai"))
+    local sent = {}
+    server.packet = function(_, packet) sent[#sent + 1] = packet end
+    return c, server, assert(c:channel "ai"), sent
+  end
+
+  it("are opened, served and closed", function()
+    local c, server, channel, sent = serving()
+    assert.same({ 1000, "ai", true }, { channel.id, channel.name, channel.open })
+    assert.equal(channel, c:channel "ai")
     server:send(1, "\3\0\0\0question", { channel = 1000 })
     local event = c:recv(2)
-    assert.equal("packet", event.type)
-    assert.equal(3, event.sender)
-    assert.equal("question", event.payload)
-    c:send_packet(1000, 2, "answer", { to = event.sender })
+    assert.same({ "packet", 3, "question" }, { event.type, event.sender, event.payload })
+    channel:send(3, 2, "answer", { reliable = true })
     server_gets(server, "packet")
-    assert.equal("\3\0\0\0answer", payload)
+    assert.equal("\3\0\0\0answer", sent[1].payload)
     c:send_packet(1000, 2, "again", { answers = event })
     server_gets(server, "packet")
-    assert.equal("\3\0\0\0again", payload)
-    assert.is_true(c:close_channel(1000))
+    assert.equal("\3\0\0\0again", sent[2].payload)
+    assert.is_true(channel:close())
+    assert.is_true(channel:close())
     server_gets(server, "close_channel")
+    assert.same({ nil, "the channel is closed", "ChannelNotFound" }, { channel:send(3, 1) })
+    assert.same({ nil, "the channel is closed", "ChannelNotFound" }, { channel:ask(3, 1) })
+    c:close()
+  end)
+
+  it("answer questions with what their handler returns", function()
+    local c, server, channel, sent = serving()
+    local got = {}
+    channel:on_packet(function(peer, number, bytes)
+      got[#got + 1] = { peer, number, bytes }
+      return bytes:upper()
+    end)
+    server:send(9, "\3\0\0\0no question", { channel = 1000 })
+    server:send(7, "\3\0\0\0hi", { channel = 1000, flags = 2, ref = 5 })
+    server_gets(server, "packet")
+    assert.same({ { 3, 9, "no question" }, { 3, 7, "hi" } }, got)
+    assert.equal(1, #sent)
+    assert.same({ "\3\0\0\0HI", 7, 5 }, { sent[1].payload, sent[1].number, sent[1].ref })
+    c:close()
+  end)
+
+  it("ask, and believe the one that was asked alone", function()
+    local c, server, channel = serving()
+    server.packet = function(self, packet)
+      self:send(1, "\4\0\0\0forged", { channel = 1000, flags = 4, ref = packet.ref })
+      self:send(1, "\3\0\0\0so", { channel = 1000, flags = 4, ref = packet.ref })
+    end
+    assert.equal("so", channel:ask(3, 1, "how?"))
+    server.packet = function() channel:close() end
+    assert.same({ nil, "the channel is closed", "ChannelNotFound" }, { channel:ask(3, 1, "how?") })
     c:close()
   end)
 end)

@@ -8,6 +8,7 @@ local EVENTS = {
   "start", "stop", "connect", "disconnect", "join", "leave", "message", "text", "response",
   "packet", "broadcast", "backpressure", "room_create", "room_delete", "timer", "tick", "reload",
   "error", "load", "upgrade", "finish", "follow_up", "roll_back", "settle", "forget",
+  "system", "channel", "channel_closed", "http", "http_gone", "reloaded", "child",
 }
 local HOOKS = {
   "connect", "disconnect", "message", "text", "packet", "tick", "room_create", "room_delete",
@@ -135,6 +136,12 @@ local function queries(core)
   function core.file_stamp() return "" end
   function core.file_is_being_written() return false end
   function core.rollback_errors() return core.rollback_limit or 0 end
+  -- Of the schema: what the host set, and what a test says of clients and settings.
+  function core.set_schema(hashes, module) core.schema = { hashes = hashes, module = module } end
+  function core.needs_plain() return core.has_plain or false end
+  function core.knows_schema() return core.has_schema_clients or false end
+  function core.may_break_schema() return core.breaks_schema or false end
+  function core.invalid_closes() return not core.drops_invalid end
   function core.ask_rollback() core.rollbacks_asked = (core.rollbacks_asked or 0) + 1 end
   function core.time() return 1700000000 end
   function core.seed() return 1 end
@@ -157,10 +164,8 @@ local function queries(core)
   function core.trial() return true end
   core.weigh = weigh
   function core.check_over() end
-  local counter = { 1e9 }
-  counter[2] = function() counter[1] = 1e9 end
-  function core.counter() return counter end
-  function core.counter() return { 2 ^ 52, function() end } end
+  function core.is_proven() return true end
+  function core.ran() return {} end
   function core.read_file(path)
     local file = io.open(path, "rb")
     if not file then
@@ -197,6 +202,18 @@ local function queries(core)
   end
   function core.peer_rooms() return {} end
   function core.peer_stats() return {} end
+  function core.peers()
+    local ids = {}
+    for id in pairs(core.peers_by_id) do
+      ids[#ids + 1] = id
+    end
+    return ids
+  end
+  function core.peer_activity() return 0, 0, 0 end
+  function core.network_activity() return 0, 0, 0, 0 end
+  function core.network_latency_ms() return 0 end
+  function core.network_peers() return #core.peers() end
+  function core.channels_served() return 0, {}, {} end
   function core.stats() return {} end
 end
 
@@ -215,6 +232,7 @@ local function calls(core)
     }
   end
   function core.kinds_end() end
+  function core.systems(count) core.system_calls = count end
   function core.config_begin() core.config = {} end
   function core.config_set(key, value)
     if core.refuse_config then
@@ -224,7 +242,7 @@ local function calls(core)
   end
   function core.config_end(is_taken) core.config_taken = is_taken end
   for _, name in ipairs { "send", "relay", "packet", "error", "close", "join", "leave",
-    "room_delete", "timer_cancel" } do
+    "room_delete", "timer_cancel", "packet_to", "channel_close" } do
     command(core, name)
   end
 end
@@ -245,6 +263,23 @@ local function reservations(core)
     core.reserved[#core.reserved + 1] = id
     core.pending[#core.pending + 1] = { "room_create", id, name }
     return id
+  end
+  core.channels_of_clients = {} -- name -> { number, peer }
+  function core.channel_open(name)
+    if core.channels_of_clients[name] then
+      return nil, "a client serves this channel", "ChannelTaken"
+    end
+    core.channel_ids = core.channel_ids or {}
+    core.channel_ids[name] = core.channel_ids[name] or new_id(core)
+    local id = core.channel_ids[name]
+    core.pending[#core.pending + 1] = { "channel_open", id }
+    return id, core.is_owned
+  end
+  function core.channel_find(name)
+    local found = core.channels_of_clients[name]
+    if found then
+      return found[1], found[2]
+    end
   end
   function core.timer_set(delay, interval)
     local id = new_id(core)
@@ -413,7 +448,8 @@ function fake.wake(core, host, name, event)
   core.is_owned = false
   take_timer(core, name, event.a)
   local woken = pack(coroutine.resume(coroutine.create(host[name]), event.peer or 0,
-    event.room or 0, event.data or "", event.a or 0, 0, 0, event.ref or 0, 0, 0, 0))
+    event.room or 0, event.data or "", event.a or 0, 0, 0, event.ref or 0, 0,
+    event.channel or core.channels.message, 0))
   assert(woken[1], woken[2])
   local co = woken[2]
   assert(type(co) == "thread", "nothing was woken")

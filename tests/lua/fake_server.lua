@@ -18,10 +18,6 @@ local function u32(value) return bytes.integer(value, 4) end
 local function str8(text) return bytes.counted(text, 1) end
 local function str16(text) return bytes.counted(text, 2) end
 
-local WELCOME = u16(1) .. u32(42) .. ("\171"):rep(16) .. ("\0"):rep(16) .. bytes.integer(1e6, 8)
-  .. u32(1000) .. u32(13000) .. u16(20) .. "\0" .. u32(0) .. u16(0) .. ("\0"):rep(32)
-
-
 --- What control packets are called: methods of these names, `message` and `packet` answer them.
 local NAMES = {
   "hello", "join", "leave", "broadcast", "ping", "pong", "ack", "open_channel", "close_channel",
@@ -104,7 +100,16 @@ function FakeServer:say(body, ref, room_id)
 end
 
 
-function FakeServer:welcome() self:send(129, WELCOME) end
+--- Fields: id, token (the character that the resume token is made of), ping (ms), resumed, received.
+function FakeServer:welcome(fields)
+  fields = fields or {}
+  self:send(129, u16(1) .. u32(fields.id or 42) .. ("\171"):rep(16) .. (fields.token or "\0"):rep(16)
+    .. bytes.integer(1e6, 8) .. u32(1000) .. u32(fields.ping or 13000) .. u16(20)
+    .. (fields.resumed and "\1" or "\0") .. u32(fields.received or 0) .. u16(0) .. ("\0"):rep(32))
+end
+
+
+function FakeServer:acknowledge(count) self:send(7, u32(count)) end
 
 
 function FakeServer:joined(request, id, name, peers)

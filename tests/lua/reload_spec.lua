@@ -218,8 +218,8 @@ describe("a reload", function()
     load { ["game.lua"] = "require 'old' return {}", ["old.lua"] = "" }
     write("", "new.lua")
     assert.equal("failed", (reload "require 'new' error 'x'"))
-    assert.same({ folder .. "/game.lua", folder .. "/new.lua", folder .. "/old.lua" },
-      core.file_list)
+    assert.same({ folder .. "/game.lua", folder .. "/new.lua", folder .. "/old.lua",
+      folder .. "/schema.perigee" }, core.file_list)
   end)
 
   it("runs all modules anew", function()

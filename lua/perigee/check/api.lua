@@ -1,12 +1,13 @@
---- Names after `perigee.`, `perigee.rooms.` and `perigee.to.` that do not exist, on lines that a load does
---- not run. Only where `perigee` is certain to be the library: a local that is set once, from require, and
---- used for nothing but its fields.
+--- Names after `perigee.`, `perigee.rooms.`, `perigee.to.` and `perigee.mcp.` that do not exist, on
+--- lines that a load does not run. Only where `perigee` is certain to be the library: a local that is
+--- set once, from require, and used for nothing but its fields.
 
 local tool = require "perigee.tool"
 
 -- What an editor is told of the library is what there is.
-local LIBRARY = "perigee/meta/perigee.lua"
-local TABLES = { perigee = "perigee", rooms = "perigee.rooms", to = "perigee.to" }
+local LIBRARY, MCP = "perigee/meta/perigee.lua", "perigee/meta/mcp.lua"
+local TABLES = { perigee = "perigee", rooms = "perigee.rooms", to = "perigee.to",
+  mcp = "perigee.mcp" }
 
 local api = {}
 
@@ -63,8 +64,8 @@ end
 
 -- Sets of names, by table.
 local function known_names()
-  local known, text = { perigee = { rooms = true, to = true }, rooms = {}, to = { all = true } },
-    tool.bundled(LIBRARY)[LIBRARY]
+  local known = { perigee = {}, rooms = {}, to = { all = true }, mcp = {} }
+  local text = tool.bundled(LIBRARY)[LIBRARY] .. tool.bundled(MCP)[MCP]
   local class = text:match "\n%-%-%-@class perigee\n(.-)\nlocal "
   for name in class:gmatch "@field ([%w_]+)" do
     known.perigee[name] = true
@@ -118,7 +119,7 @@ local function check_file(found, file, known)
   for at, name, after in file.code:gmatch "()%f[%w_]perigee%s*%.%s*([%a_][%w_]*)()" do
     if not file.code:sub(1, at - 1):find "[.:]%s*$" then
       check_name(found, file, known, "perigee", name, after - 1)
-      local inner = (name == "rooms" or name == "to") and file.code:match("^%s*%.%s*([%a_][%w_]*)", after)
+      local inner = name ~= "perigee" and TABLES[name] and file.code:match("^%s*%.%s*([%a_][%w_]*)", after)
       if inner then
         check_name(found, file, known, name, inner, after)
       end

@@ -4,8 +4,8 @@
 
 local bytes = require "perigee.client.bytes"
 local constants = require "perigee.client.constants"
-local json = require "perigee.client.json"
 local packet = require "perigee.client.packet"
+local schema = require "perigee.client.schema"
 
 local CHANNEL, FLAG, REQUEST = constants.CHANNEL, constants.FLAG, constants.REQUEST
 local CRITICAL = { priority = "critical" }
@@ -48,11 +48,12 @@ end
 ---@param token string
 ---@param resume_token? string of the session to take up again
 ---@param received? integer reliable packets that came in it so far
+---@param known? perigee.schema.Schema
 ---@return string
-function commands.hello(name, token, resume_token, received)
+function commands.hello(name, token, resume_token, received, known)
   return control(REQUEST.HELLO, {
     version = constants.VERSION,
-    protocol_hash = 0,
+    protocol_hash = schema.hash(known),
     name = name,
     token = token,
     resume_token = resume_token or constants.NO_TOKEN,
@@ -126,7 +127,7 @@ end
 ---@param channel integer
 ---@return string
 function commands.close_channel(channel)
-  return control(REQUEST.CHANNEL_CLOSE, { channel = channel })
+  return control(REQUEST.CHANNEL_CLOSE, { channel = channel }, nil, { reliable = true })
 end
 
 
@@ -148,9 +149,9 @@ local function game_packet(channel, number, data, ref, flags, options)
 end
 
 
-local function message(room_id, name, value, ref, flags, options)
-  local body = bytes.integer(room_id, 4) .. json.encode_message(name, value)
-  return game_packet(CHANNEL.MESSAGES, 0, body, ref, flags, options)
+local function message(known, room_id, name, value, ref, flags, options)
+  local number, body = schema.write(known, name, value, flags == FLAG.RESPONSE)
+  return game_packet(CHANNEL.MESSAGES, number, bytes.integer(room_id, 4) .. body, ref, flags, options)
 end
 
 
@@ -158,9 +159,10 @@ end
 ---@param name string
 ---@param value any
 ---@param options? perigee.client.SendOptions
+---@param known? perigee.schema.Schema
 ---@return string
-function commands.message(room_id, name, value, options)
-  return message(room_id, name, value, nil, nil, options)
+function commands.message(room_id, name, value, options, known)
+  return message(known, room_id, name, value, nil, nil, options)
 end
 
 
@@ -168,18 +170,26 @@ end
 ---@param room_id integer 0: none
 ---@param name string
 ---@param value any
+---@param known? perigee.schema.Schema
 ---@return string
-function commands.ask(ref, room_id, name, value)
-  return message(room_id, name, value, ref, FLAG.REQUEST)
+function commands.ask(ref, room_id, name, value, known)
+  return message(known, room_id, name, value, ref, FLAG.REQUEST)
+end
+
+
+-- What answers a reliable question is reliable as well.
+local function answer_to(request, data)
+  return request.reliable and packet.reliable(data) or data
 end
 
 
 --- The answer to an event of type "ask".
 ---@param ask table the event
 ---@param value any
+---@param known? perigee.schema.Schema
 ---@return string
-function commands.answer(ask, value)
-  return message(ask.room_id, ask.name, value, ask.ref, FLAG.RESPONSE)
+function commands.answer(ask, value, known)
+  return answer_to(ask, message(known, ask.room_id, ask.name, value, ask.ref, FLAG.RESPONSE))
 end
 
 
@@ -194,7 +204,30 @@ function commands.packet(channel, number, data, options)
   if not (answers and answers.request) then
     return game_packet(channel, number, data, nil, nil, options)
   end
-  return game_packet(channel, number, data, answers.ref, FLAG.RESPONSE, options)
+  return answer_to(answers, game_packet(channel, number, data, answers.ref, FLAG.RESPONSE, options))
+end
+
+
+--- A packet of the client that serves a channel, to one peer.
+---@param channel integer
+---@param number integer
+---@param peer integer
+---@param data string
+---@param options? perigee.client.SendOptions
+---@return string
+function commands.channel_packet(channel, number, peer, data, options)
+  return game_packet(channel, number, bytes.integer(peer, 4) .. data, nil, nil, options)
+end
+
+
+---@param ref integer
+---@param channel integer
+---@param number integer
+---@param peer integer
+---@param data string
+---@return string
+function commands.ask_on_channel(ref, channel, number, peer, data)
+  return game_packet(channel, number, bytes.integer(peer, 4) .. data, ref, FLAG.REQUEST)
 end
 
 

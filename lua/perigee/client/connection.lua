@@ -1,18 +1,21 @@
 --- How a client comes to its connection, and to the next one when that is lost: HELLO, pauses that
 --- grow from try to try, and ACKs meanwhile. The client's own part is perigee.client.
 
+local channels = require "perigee.client.channel"
 local commands = require "perigee.client.commands"
 local loop = require "perigee.client.loop"
 
 local TRY = 5 -- seconds that one takes at most
 local ACK_DELAY = 0.25 -- seconds until what has come is acknowledged
+local SILENCE = 1.5 -- intervals of the server's pings without a word, after which it is gone
+local SECOND_LOOK = 1 -- seconds
 
 --- A connection that ended with one of these is not taken up again: it would end so again, or
 --- somebody meant it.
 local FINAL = {
   PayloadTooLarge = true, Protocol = true, Kicked = true, Rejected = true, VersionMismatch = true,
   ProtocolHashMismatch = true, RateLimited = true, Unsupported = true, Unauthorized = true,
-  SlowConsumer = true, Replaced = true, Internal = true,
+  Replaced = true,
 }
 
 local connection = {}
@@ -100,6 +103,13 @@ function connection.lose(self, code, message)
 end
 
 
+local function reopen(self, channel)
+  local ok, message, code = channels.reopen(channel)
+  if ok then return end
+  self:_publish { type = "channel_closed", name = channel.name, message = message, code = code }
+end
+
+
 --- A WELCOME on another connection: the session goes on, or another has begun.
 ---@param self perigee.Client
 ---@param welcome table the event
@@ -108,6 +118,10 @@ function connection.regain(self, welcome)
   self._lost = nil
   if not welcome.resumed then
     self:_fail_calls("the session was lost", "ConnectionReset")
+    if self._settled then
+      loop.fill(self._settled, nil, "the session was lost", "ConnectionReset")
+    end
+    for _, channel in pairs(self._channels.by_name) do loop.spawn(reopen, self, channel) end
     return self:_publish { type = "lost", dropped = welcome.dropped }
   end
   -- The first packet tells the server that its WELCOME has come.
@@ -135,11 +149,31 @@ function connection.acknowledge(self)
 end
 
 
---- No ACK is due any more.
+--- Watches a connection on which the server pings: one that dies without a word is lost as well.
+---@param self perigee.Client
+function connection.watch(self)
+  local transport, patience = self._transport, SILENCE * self.ping_interval
+  if patience == 0 then return end
+  local function look(is_second)
+    local left = self._heard + patience - loop.now()
+    if left <= 0 and is_second then
+      return self:_on_end(transport, "PingTimeout", "the server does not answer")
+    end
+    -- What came while the program was busy is still unread.
+    local delay = left > 0 and left or math.min(SECOND_LOOK, patience)
+    self._stop_watch = loop.after(delay, function() look(left <= 0) end)
+  end
+  look(false)
+end
+
+
+--- The connection is over: no ACK is due any more, and nothing watched.
 ---@param self perigee.Client
 function connection.stop(self)
-  if self._stop_ack then self._stop_ack() end
-  self._stop_ack = nil
+  for _, name in ipairs { "_stop_ack", "_stop_watch" } do
+    if self[name] then self[name]() end
+    self[name] = nil
+  end
 end
 
 

@@ -23,7 +23,7 @@ return {
     HELLO = {
       number = 1,
       { "version", "u16" },
-      { "protocol_hash", "u64" },
+      { "protocol_hash", "raw8" },
       { "name", "str8" },
       { "token", "str16" },
       { "resume_token", "raw16" },

@@ -42,10 +42,11 @@ function loop.now()
 end
 
 
---- A number from 0 to 1 that is another one in each process: for pauses that should differ.
+--- A number from 0 to 1 (not included) that nobody knows before.
 ---@return number
 function loop.fraction()
-  return uv.hrtime() / 1e3 % 1e6 / 1e6
+  local high, middle, low = uv.random(3):byte(1, 3)
+  return ((high * 256 + middle) * 256 + low) / 2 ^ 24
 end
 
 
@@ -281,6 +282,7 @@ local function try(addresses, index, slot)
       tcp:nodelay(true)
       return loop.fill(slot, tcp)
     end
+    if problem == "ECANCELED" then return end -- the program ends, and its handles are gone
     tcp:close()
     if slot.is_filled then return end
     if index == #addresses then return loop.fill(slot, nil, problem) end

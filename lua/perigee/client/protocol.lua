@@ -9,8 +9,8 @@
 local bytes = require "perigee.client.bytes"
 local commands = require "perigee.client.commands"
 local constants = require "perigee.client.constants"
-local json = require "perigee.client.json"
 local packet = require "perigee.client.packet"
+local schema = require "perigee.client.schema"
 local streams = require "perigee.client.stream"
 
 local CHANNEL, FLAG = constants.CHANNEL, constants.FLAG
@@ -20,15 +20,18 @@ local CHANNEL, FLAG = constants.CHANNEL, constants.FLAG
 ---@field rooms table<integer, table> by id: { id, name, members = { [peer id] = name }, joined }
 ---@field max_payload integer what the server takes; known from WELCOME on
 ---@field stream perigee.client.Stream
+---@field schema? perigee.schema.Schema of the game; none: all messages are JSON
 local Protocol = {}
 Protocol.__index = Protocol
 
 local protocol = {}
 
 
+---@param known? perigee.schema.Schema
 ---@return perigee.client.Protocol
-function protocol.new()
+function protocol.new(known)
   return setmetatable({
+    schema = known,
     phase = "handshake",
     rooms = {},
     max_payload = math.huge,
@@ -67,7 +70,8 @@ end
 ---@param token string
 ---@return string
 function Protocol:hello(name, token)
-  return commands.hello(name, token, self._token, self:can_resume() and self.stream.received or 0)
+  return commands.hello(name, token, self._token, self:can_resume() and self.stream.received or 0,
+    self.schema)
 end
 
 
@@ -114,9 +118,22 @@ function Protocol:request(encode, first, ...)
   until not self._requests[ref]
   local data = encode(ref, first, ...)
   self._last_ref = ref
-  self._requests[ref] = { encode = encode, about = first }
-  if self:can_resume() then data = packet.reliable(data) end
+  self._requests[ref] = {
+    encode = encode, about = first,
+    peer = encode == commands.ask_on_channel and select(2, ...) or nil, -- that alone may answer
+  }
+  if self:can_resume() and encode ~= commands.ping then data = packet.reliable(data) end
   return data, ref
+end
+
+
+-- PINGs that wait: no part of the stream, since they would be late in it.
+local function pings(self)
+  local list = {}
+  for ref, request in pairs(self._requests) do
+    if request.encode == commands.ping then list[#list + 1] = commands.ping(ref) end
+  end
+  return table.concat(list)
 end
 
 
@@ -208,7 +225,7 @@ function REACT.welcome(self, event)
       return nil, "a count that cannot be"
     end
     self.stream:tell()
-    event.resent, event.packets = self.stream.waiting, self.stream:unacknowledged()
+    event.resent, event.packets = self.stream.waiting, self.stream:unacknowledged() .. pings(self)
     self._unconfirmed = {}
     for id, room in pairs(self.rooms) do self._unconfirmed[id] = room end
   elseif self:can_resume() then
@@ -334,9 +351,13 @@ local function read_message(self, header)
   local event = { type = "message", room_id = bytes.reader(header.payload):integer(4) }
   event.room = self.rooms[event.room_id]
   event.body = header.payload:sub(5)
-  event.name, event.value = json.decode_message(event.body)
-  if not event.name then return nil, "a message that is not [\"name\", value]" end
-  if packet.has(header.flags, FLAG.REQUEST) then event.type, event.ref = "ask", header.ref end
+  local is_answer = packet.has(header.flags, FLAG.RESPONSE)
+  event.name, event.value = schema.read(self.schema, header.number, event.body, is_answer)
+  if not event.name then return nil, event.value end
+  if packet.has(header.flags, FLAG.REQUEST) then
+    event.type, event.ref = "ask", header.ref
+    event.reliable = packet.has(header.flags, FLAG.RELIABLE)
+  end
   return event
 end
 
@@ -365,10 +386,21 @@ local function read(self, header)
   if packet.has(header.flags, FLAG.RELIABLE) then self.stream:receive() end
   if header.channel == CHANNEL.CONTROL then return read_control(self, header) end
   if self.phase == "handshake" then return nil, "a packet before welcome" end
-  if header.channel == CHANNEL.MESSAGES and header.number == 0 then
+  if header.channel == CHANNEL.MESSAGES then
+    -- Newer than what this client knows: nobody can be waiting for it.
+    if not schema.knows(self.schema, header.number) then return nil end
     return read_message(self, header)
   end
   return read_packet(self, header)
+end
+
+
+-- Packets come from clients that serve a channel, or are served by this one, and each answers what
+-- it was asked there and nothing else.
+local function is_its_answer(request, event)
+  if event.type ~= "packet" then return true end
+  local is_question = request.encode == commands.ask_packet or request.encode == commands.ask_on_channel
+  return is_question and request.about == event.channel and request.peer == event.sender
 end
 
 
@@ -377,7 +409,8 @@ end
 local function settle(self, event, header)
   local is_answer = packet.has(header.flags, FLAG.RESPONSE) or event.type == "error"
   if not is_answer or event.answers then return event end
-  if self._requests[header.ref] then
+  local request = self._requests[header.ref]
+  if request and is_its_answer(request, event) then
     self._requests[header.ref] = nil
     event.answers = header.ref
     return event

@@ -123,11 +123,19 @@
 ---@field memory_limit? integer|string Bytes of the Lua heap. Default: "256 MiB".
 --- Errors in the 5 s after a reload that bring the old version back; 0: off. Default: 10.
 ---@field rollback_errors? integer
+--- What comes of bytes that are no message of the schema: their sender is disconnected, or they are
+--- dropped. Default: "disconnect".
+---@field invalid_messages? "disconnect"|"drop"
+--- What comes of a reload that changes messages which clients know: it is refused, or they connect again. Default: "refuse".
+---@field schema_change? "refuse"|"reconnect"
 ---@field watch? boolean Whether a saved file reloads the game; off with --prod. Default: true.
 ---@field tls_cert? string PEM file of the certificate; with it and its key TLS is served on the same port. Default: none.
 ---@field tls_key? string PEM file of its key. Default: none.
 ---@field allowed_origins? string|string[] WebSocket origins besides the server's own. Default: none.
----@field admin? string|false Address of the dashboard. Default: "127.0.0.1:7778". No effect in this version.
+---@field admin? string|false Address for tools: MCP under /mcp. Default: "127.0.0.1:7778".
+---@field admin_token? string What requests to it carry; needed where others can reach it. Default: none.
+---@field admin_hosts? string|string[] Names by which it may be called besides localhost. Default: none.
+---@field mcp_write? boolean Whether MCP tools of the server's own may change something. Default: false.
 ---@field log_level? "debug"|"info"|"warn"|"error"|"off" Least level that is logged. Default: "info".
 ---@field log_format? "text"|"json" Form of the log. Default: "text".
 

@@ -55,6 +55,7 @@
 ---@field token string What it said when it connected, or "".
 ---@field latency_ms number Milliseconds of the last ping; 0 while there was none.
 ---@field connected boolean False in `on_connect`, and after the end.
+---@field entity? integer What it is in `perigee.world`; nil some time after the end.
 ---@field state perigee.PeerState Free for the game; survives reloads.
 local Peer = {}
 
@@ -118,15 +119,18 @@ function Peer:kick(reason) end
 ---@return perigee.Code? code
 function Peer:stats() end
 
---- Figures of a peer's connection. What goes out to rooms is not counted per peer.
+--- Figures of a peer's connections, since its first.
 ---@class perigee.PeerStats
----@field latency_ms number Milliseconds of the last ping.
----@field packets_in integer
----@field packets_out integer
+---@field latency_ms number Milliseconds of the last ping; 0 while there was none.
+---@field packets_in integer Packets, or a text peer's lines.
+---@field packets_out integer What its rooms are sent included.
 ---@field bytes_in integer
----@field bytes_out integer
----@field queued integer Messages that wait.
----@field dropped integer Messages that were dropped because it reads too slowly.
+---@field bytes_out integer As packets, without what TLS, WebSockets and IP add.
+---@field queued integer Messages that wait because it reads too slowly.
+---@field queued_bytes integer Their bytes.
+---@field dropped integer Messages that were dropped for that.
+---@field resent integer Reliable packets that were sent again after a lost connection.
+---@field late_answers integer Answers to questions that nobody waited for any more.
 ---@field last_activity number Seconds since it was last heard of.
 
 -- Rooms -------------------------------------------------------------------------------------
@@ -230,6 +234,54 @@ function Room:spawn(fn, ...) end
 --- Several receivers at once, as the functions of `perigee.to` return them.
 ---@class perigee.Target
 
+--- A packet on a channel that the script polls.
+---@class perigee.ChannelPacket
+---@field peer perigee.Peer
+---@field type integer
+---@field payload string
+---@field priority perigee.Priority
+---@field reliable boolean
+
+--- A plugin channel that the script serves: what `perigee.channel` returns.
+---@class perigee.Channel
+---@field id integer
+---@field name string
+local Channel = {}
+
+--- Sends a packet on this channel, when the handler has ended.
+---@param whom perigee.Peer|perigee.Room|perigee.Target
+---@param packet_type integer 0 to 65535.
+---@param bytes string
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Channel:send(whom, packet_type, bytes, opts) end
+
+--- Sends a question on this channel and waits for the answer.
+---@param peer perigee.Peer
+---@param packet_type integer 0 to 65535.
+---@param bytes string
+---@param timeout? number Seconds; 5 if not given.
+---@return string? answer
+---@return string? message "timeout" when none came in time.
+---@return perigee.Code? code
+function Channel:ask(peer, packet_type, bytes, timeout) end
+
+--- Has a function called for each packet on this channel. A string that it returns answers a question.
+---@param fn fun(peer: perigee.Peer, packet_type: integer, bytes: string): string?
+---@return perigee.Channel self
+function Channel:on_packet(fn) end
+
+--- The packets since the last call, the oldest first, where there is no `on_packet`.
+---@return perigee.ChannelPacket[] packets
+---@return integer dropped How many were, because too many waited.
+function Channel:receive() end
+
+--- Serves this channel no longer.
+---@return boolean was_open
+function Channel:close() end
+
 --- What `perigee.after` and `perigee.every` return.
 ---@class perigee.Timer
 local Timer = {}
@@ -257,9 +309,21 @@ function Timer:cancel() end
 ---@field messages_in integer Messages and broadcasts that came in.
 ---@field deliveries integer Messages that went out, counted per receiver.
 ---@field dropped integer Messages that were dropped because a peer reads too slowly.
+---@field packets_in integer Of all peers, as are the next ones.
+---@field packets_out integer
+---@field bytes_in integer
+---@field bytes_out integer As packets, without what TLS, WebSockets and IP add.
+---@field queued integer Messages that wait because peers read too slowly.
+---@field queued_bytes integer Their bytes.
+---@field resent integer Reliable packets that were sent again after lost connections.
+---@field late_answers integer Answers to questions that nobody waited for any more.
+---@field latency_ms number The mean of the peers that are connected and have answered a ping; 0 when there are none.
+---@field names_refused integer New channel names that clients were refused.
 ---@field handlers integer Handlers that were run.
 ---@field errors integer Handlers that failed.
+---@field invalid_messages integer Messages of clients that did not fit the schema.
 ---@field memory integer Bytes of the Lua heap.
+---@field systems perigee.SystemCost[] The systems of `perigee.world`, in the order in which they run.
 ---@field slowest perigee.HandlerCost[] The handlers with the worst single calls since this version went live.
 
 --- Free for the game; survives reloads. Plain data only: no functions, no metatables.
@@ -271,7 +335,129 @@ function Timer:cancel() end
 ---@field state perigee.State Free for the game; survives reloads.
 ---@field rooms perigee.Rooms Rooms by name.
 ---@field to perigee.To Whom `perigee.send` sends to.
+---@field world perigee.World Entities, components and systems.
+---@field mcp perigee.Mcp What the game offers to LLMs.
 local perigee = {}
+
+-- The world ---------------------------------------------------------------------------------
+
+--- A component's value: a plain table of data.
+---@class perigee.Component
+---@field [any] any
+
+--- Of the entity of a peer, kept by the server; it can be read only.
+---@class perigee.Connection
+---@field peer_id integer
+---@field peer perigee.Peer
+---@field connected boolean
+---@field latency_ms? number Milliseconds of the last ping; this and the next are nil when the peer is gone.
+---@field packets_sent? integer
+---@field packets_received? integer
+---@field last_activity? number Seconds since it was last heard of.
+
+--- Of the entity of a channel that is served, kept by the server; it can be read only.
+---@class perigee.ChannelComponent
+---@field channel_id integer
+---@field name string
+---@field is_system boolean False of those of plugins.
+
+--- The singleton `network_stats`, kept by the server; it can be read only.
+---@class perigee.NetworkStats
+---@field connections_active integer
+---@field average_latency_ms number Of the peers that have answered a ping.
+---@field packets_sent integer
+---@field packets_received integer
+---@field bytes_sent integer
+---@field bytes_received integer
+
+--- What a system of `perigee.world` has taken since this version went live.
+---@class perigee.SystemCost
+---@field name string
+---@field calls integer
+---@field total number Seconds of all calls.
+---@field last number Seconds of the last call.
+---@field worst number Seconds of the worst call.
+
+--- When a system runs, among the others of its tick. Else they run as they are declared.
+---@class perigee.SystemOptions
+---@field after? string|string[] Systems that run before it.
+---@field before? string|string[] Systems that run after it.
+
+--- Entities, components and systems. An entity is a number, a component of it a plain table.
+---@class perigee.World
+local World = {}
+
+--- Declares a component, at the top level; a game that declares one declares all of them. Values get from
+--- the default what they leave out.
+---@param name string
+---@param default? table
+function World:component(name, default) end
+
+--- Declares a system, at the top level. In each tick `fn(entity, values ..., dt)` is called for each entity
+--- with these components; `fn(dt)`, once, where there are none.
+---@param name string
+---@param components string[] 6 at most.
+---@param fn fun(...: any)
+---@param options? perigee.SystemOptions
+function World:system(name, components, fn, options) end
+
+--- Makes an entity that has these components.
+---@param components? table<string, perigee.Component> By name.
+---@return integer? entity
+---@return string? message Why not.
+function World:spawn(components) end
+
+--- Ends an entity with all its components. One of a peer or a channel ends with that.
+---@param entity integer
+---@return boolean was_there
+function World:despawn(entity) end
+
+--- Whether an entity is there.
+---@param entity integer
+---@return boolean
+function World:exists(entity) end
+
+--- Gives an entity a component, or another value of it.
+---@param entity integer
+---@param name string
+---@param value? perigee.Component Default: the component's default, or {}.
+---@return perigee.Component? value Nil when the entity is gone.
+---@return string? message
+function World:set(entity, name, value) end
+
+--- The value of an entity's component, or nil.
+---@param entity integer
+---@param name string
+---@return any value
+function World:get(entity, name) end
+
+--- Whether an entity has a component.
+---@param entity integer
+---@param name string
+---@return boolean
+function World:has(entity, name) end
+
+--- Takes a component from an entity.
+---@param entity integer
+---@param name string
+---@return boolean had_it
+function World:remove(entity, name) end
+
+--- A component that is there once and belongs to no entity; made when first asked for.
+---@param name string
+---@return any value
+function World:singleton(name) end
+
+--- Iterates over the entities that have all of these components: `for entity, position, health in ...`.
+---@param ... string 1 to 16 names.
+---@return fun(walk: any, entity?: integer): integer?, any, any, any, any, any
+---@return any walk
+function World:query(...) end
+
+--- How many entities have all of these components.
+---@param ... string 1 to 16 names.
+---@return integer
+function World:count(...) end
 
 --- Rooms by name.
 ---@class perigee.Rooms
@@ -320,6 +506,13 @@ function to.all_except(...) end
 ---@param peers table<any, perigee.Peer> Any table of peers, whatever its keys.
 ---@return perigee.Target
 function to.group(peers) end
+
+--- Serves the plugin channel of a name; one that is open is found.
+---@param name string 1 to 64 bytes of UTF-8 without control characters.
+---@return perigee.Channel? channel
+---@return string? message Why not.
+---@return perigee.Code? code "ChannelTaken" when a client serves it.
+function perigee.channel(name) end
 
 --- Sends a message to a peer, a room, or one of `perigee.to`, when the handler has ended.
 ---@param whom perigee.Receiver

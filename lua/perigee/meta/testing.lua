@@ -28,6 +28,7 @@
 ---@field name? string Default: "guest".
 ---@field token? string What the game finds in `peer.token`.
 ---@field text? boolean True: a text peer, as nc is.
+---@field schema? boolean False: does not know the game's schema, and gets JSON.
 ---@field address? string What the game finds in `peer.address`. Default: "127.0.0.1".
 
 --- A line of the game's log.
@@ -117,6 +118,11 @@ function Server:rooms() end
 --- A copy of `perigee.state`.
 ---@return table
 function Server:state() end
+
+--- A copy of `perigee.world`: `entities` by number, each with its components by name; `singletons`;
+--- `systems`, in their order, with their `calls`.
+---@return table
+function Server:world() end
 
 --- What the server knows of a client, a copy: id, name, address, transport, latency_ms, state, rooms, stats.
 ---@param client perigee.testing.Client
@@ -315,25 +321,18 @@ function Client:on(kind, fn) end
 ---@return perigee.Code? code
 function Client:ping(timeout) end
 
---- Serves a plugin channel: what others send on it arrives as events of type "packet".
+--- Serves a plugin channel; one that is served already is found.
 ---@param name string
----@return integer? channel
+---@return perigee.testing.Channel? channel
 ---@return string? message
----@return perigee.Code? code
-function Client:open_channel(name) end
-
---- Serves a plugin channel no longer.
----@param channel integer
----@return true? sent
----@return string? message
----@return perigee.Code? code
-function Client:close_channel(channel) end
+---@return string? code
+function Client:channel(name) end
 
 --- Sends a packet on a channel of the game or of a plugin.
 ---@param channel integer
 ---@param number integer The packet's type.
 ---@param data? string
----@param options? table `priority`, `reliable`, `to`, `answers`.
+---@param options? table `priority`, `reliable`, `answers`.
 ---@return true? sent
 ---@return string? message
 ---@return perigee.Code? code
@@ -431,6 +430,45 @@ function Room:ask(name, value, timeout) end
 ---@return string? message
 ---@return perigee.Code? code
 function Room:leave() end
+
+--- A plugin channel that a client serves.
+---@class perigee.testing.Channel
+---@field id integer
+---@field name string
+---@field open boolean
+local Channel = {}
+
+--- Has `fn(peer, number, bytes)` called for each packet; `peer` is an id, 0 the game. What it returns answers a
+--- question. Without it packets are events of type "packet".
+---@param fn? fun(peer: integer, number: integer, bytes: string): string?
+---@return perigee.testing.Channel self
+function Channel:on_packet(fn) end
+
+--- Sends a packet to one peer.
+---@param peer integer An id; 0: the game.
+---@param number integer The packet's type.
+---@param data? string
+---@param options? table `priority`, `reliable`.
+---@return true? sent
+---@return string? message
+---@return perigee.Code? code
+function Channel:send(peer, number, data, options) end
+
+--- Asks one peer and waits for the bytes of the answer.
+---@param peer integer An id; 0: the game.
+---@param number integer The packet's type.
+---@param data? string
+---@param timeout? number Seconds.
+---@return string? answer
+---@return string? message "timeout" when none came in time.
+---@return perigee.Code? code
+function Channel:ask(peer, number, data, timeout) end
+
+--- Serves it no longer.
+---@return true? sent
+---@return string? message
+---@return perigee.Code? code
+function Channel:close() end
 
 -- The library -------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 --- return nil, message, code, as perigee.client's do.
 
 local bit = require "bit"
+local channels = require "perigee.client.channel"
 local Client = require "perigee.testing.client"
 local clocks = require "perigee.testing.clock"
 local commands = require "perigee.client.commands"
@@ -12,6 +13,7 @@ local failure = require "perigee.testing.failure"
 local protocols = require "perigee.client.protocol"
 local report = require "perigee.testing.report"
 local Room = require "perigee.client.room"
+local schemas = require "perigee.client.schema"
 local wire = require "perigee.testing.wire"
 
 local CHANNEL, FLAG = constants.CHANNEL, constants.FLAG
@@ -34,8 +36,8 @@ local binary_client = {}
 -- Connecting ------------------------------------------------------------------------------------
 
 -- Decodes what the inbox kept as it came. A protocol of its own: the other's may be over by then.
-local function decoder(rooms)
-  local protocol = protocols.new()
+local function decoder(rooms, schema)
+  local protocol = protocols.new(schema)
   protocol.phase, protocol.rooms = "open", rooms
   return function(raw)
     protocol:receive(raw)
@@ -59,12 +61,14 @@ function binary_client.connect(server, options, server_end)
   local rooms = {}
   local self = setmetatable({ text = false, _joined = {} }, BinaryClient)
   self._known_rooms = rooms -- by id, also those that it left
-  self._protocol = protocols.new()
+  local schema = options.schema ~= false and server:_schema() or nil
+  self._protocol = protocols.new(schema)
   self._slots = {} -- ref -> the slot of the call that waits for the answer
   self._ask_handlers = {}
+  self._channels = channels.table()
   self._rest = "" -- a packet that has not come whole
   self._options = options
-  Client.init(self, server, options, server_end, decoder(rooms))
+  Client.init(self, server, options, server_end, decoder(rooms, schema))
   server:_add_client(self)
   local welcome, message, code = self:_shake_hands()
   if welcome then return self end
@@ -99,7 +103,21 @@ function BinaryClient:reconnect()
   table.insert(self.server._links, self._link)
   local welcome, message, code = self:_shake_hands()
   if not welcome then return nil, message, code end
+  if not welcome.resumed then self:_reopen_channels() end
   return welcome.resumed
+end
+
+
+function BinaryClient:_reopen_channels()
+  local served = {}
+  for _, channel in pairs(self._channels.by_name) do served[#served + 1] = channel end
+  for _, channel in ipairs(served) do
+    local ok, problem, why = channels.reopen(channel)
+    if not ok then
+      self._inbox:push(self._clock.now,
+        { type = "channel_closed", name = channel.name, message = problem, code = why })
+    end
+  end
 end
 
 
@@ -163,6 +181,14 @@ function TAKE.left(self, event)
 end
 
 
+function TAKE.packet(self, event)
+  return channels.take(self, event, function(fn) self._clock:spawn(fn) end)
+end
+
+
+TAKE.channel_opened = channels.refuse
+
+
 function TAKE.ask(self, event)
   local fn = self._ask_handlers[event.name]
   if not fn then return false end
@@ -182,15 +208,15 @@ end
 
 
 -- Whether a packet may wait until somebody looks at it.
-local function is_lazy(channel, number, flags)
+local function is_lazy(schema, channel, number, flags)
   if bit.band(flags, QUESTIONS) ~= 0 then return false end
-  return channel == CHANNEL.MESSAGES and number == 0
+  return channel == CHANNEL.MESSAGES and schemas.knows(schema, number)
     or channel == CHANNEL.CONTROL and number == BROADCAST
 end
 
 
 local function take_packet(self, raw, channel, number, flags)
-  if self.connected and is_lazy(channel, number, flags) then
+  if self.connected and is_lazy(self._protocol.schema, channel, number, flags) then
     if bit.band(flags, FLAG.RELIABLE) ~= 0 then self._protocol.stream:receive() end
     return self._inbox:push(self._clock.now, raw)
   end
@@ -243,6 +269,14 @@ function BinaryClient:_finish(code, message)
   for _, slot in pairs(slots) do
     self._clock:fill(slot, nil, self.reason.message, self.reason.code)
   end
+end
+
+
+--- Nobody answers this call any more.
+function BinaryClient:_fail_call(ref, message, code)
+  local slot = self._slots[ref]
+  self._slots[ref] = nil
+  if slot then self._clock:fill(slot, nil, message, code) end
 end
 
 
@@ -331,7 +365,7 @@ end
 function BinaryClient:send(name, value, options)
   local room = options and options.room
   if room and next(options, next(options)) == nil then options = nil end -- nothing but the room
-  return self:_send(wire.message(room and room.id or 0, name, value, options))
+  return self:_send(wire.message(room and room.id or 0, name, value, options, self._protocol.schema))
 end
 
 
@@ -343,7 +377,8 @@ end
 ---@param room? perigee.client.Room
 ---@return any answer, string? message, string? code
 function BinaryClient:ask(name, value, timeout, room)
-  local data, ref = self._protocol:request(commands.ask, room and room.id or 0, name, value)
+  local data, ref = self._protocol:request(commands.ask, room and room.id or 0, name, value,
+    self._protocol.schema)
   local event, message, code = self:_request("message", data, ref, timeout)
   if not event then return nil, message, code end
   return event.value
@@ -355,7 +390,7 @@ end
 ---@param value? any
 ---@return true? sent, string? message, string? code
 function BinaryClient:answer(event, value)
-  return self:_send(commands.answer(event, value))
+  return self:_send(commands.answer(event, value, self._protocol.schema))
 end
 
 
@@ -405,22 +440,11 @@ function BinaryClient:_ping_request(timeout)
 end
 
 
---- Serves a plugin channel: what others send on it arrives as events of type "packet".
+--- Serves a plugin channel; one that is served already is found.
 ---@param name string
----@return integer? channel, string? message, string? code
-function BinaryClient:open_channel(name)
-  local event, message, code =
-    self:_request("channel_opened", self._protocol:request(commands.open_channel, name))
-  if not event then return nil, message, code end
-  return event.channel
-end
-
-
----@param channel integer
----@return true? sent, string? message, string? code
-function BinaryClient:close_channel(channel)
-  self._protocol:stop_serving(channel)
-  return self:_send(commands.close_channel(channel))
+---@return perigee.client.Channel?, string? message, string? code
+function BinaryClient:channel(name)
+  return channels.open(self, name)
 end
 
 
@@ -428,10 +452,10 @@ end
 ---@param channel integer
 ---@param number integer the packet's type
 ---@param data? string
----@param options? table priority, reliable, to, answers
+---@param options? table priority, reliable, answers
 ---@return true? sent, string? message, string? code
 function BinaryClient:send_packet(channel, number, data, options)
-  local to = options and (options.to or options.answers and options.answers.sender)
+  local to = options and options.answers and options.answers.sender
   local payload = self._protocol:address(channel, data or "", to)
   return self:_send(commands.packet(channel, number, payload, options))
 end

@@ -3,7 +3,9 @@
 local failure = require "perigee.testing.failure"
 local link = require "perigee.testing.link"
 
-local OPTIONS = { name = "string", token = "string", text = "boolean", address = "string" }
+local OPTIONS = {
+  name = "string", token = "string", text = "boolean", address = "string", schema = "boolean",
+}
 
 -- Of clients without conditions of their own, when timing is to vary (seconds).
 local FUZZ_LATENCY, FUZZ_JITTER = 0.08, 0.04

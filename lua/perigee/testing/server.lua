@@ -9,6 +9,7 @@ local failure = require "perigee.testing.failure"
 local link = require "perigee.testing.link"
 local random = require "perigee.testing.random"
 local report = require "perigee.testing.report"
+local schemas = require "perigee.client.schema"
 local server_end = require "perigee.testing.server_end"
 local server_log = require "perigee.testing.server_log"
 local sim = require "perigee.sim"
@@ -95,6 +96,7 @@ function servers.open(options, defaults)
     _files = files, -- that stand in for those on the disk
     _trace = options.trace ~= false and traces.new() or nil,
     _main = game:match "([^/]+%.lua)$" or "game.lua",
+    _schema_path = main_of(game):gsub("game%.lua$", "schema.perigee"),
   }, Server)
   self._order = fuzz and self:_new_random() or nil
   local id, problem = sim.open {
@@ -106,6 +108,19 @@ function servers.open(options, defaults)
   self._clock = new_clock(self)
   self:_take_logs()
   return self
+end
+
+
+--- What clients know of the game's messages; nil: it has no schema.
+---@return perigee.schema.Schema?
+function Server:_schema()
+  local text = self._files and self._files["schema.perigee"]
+  local file = not text and io.open(self._schema_path, "rb")
+  if file then
+    text = file:read "*a"
+    file:close()
+  end
+  return text and schemas.load(text) or nil
 end
 
 
@@ -325,6 +340,15 @@ end
 function Server:state()
   self:_check_open()
   return (sim.inspect(self._id, "state"))
+end
+
+
+--- A copy of perigee.world: `entities`, by number, each with its components by name; `singletons`; and
+--- `systems`, in their order.
+---@return table
+function Server:world()
+  self:_check_open()
+  return (sim.inspect(self._id, "world"))
 end
 
 

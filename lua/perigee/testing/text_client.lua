@@ -198,7 +198,7 @@ function TextClient:close()
 end
 
 
-for _, name in ipairs { "ask", "answer", "on_ask", "send_packet", "ask_packet", "open_channel",
+for _, name in ipairs { "ask", "answer", "on_ask", "send_packet", "ask_packet", "channel",
   "ping", "rooms", "write" } do
   TextClient[name] = function()
     failure.misuse("a text peer has no %s; it has line and expect_line", name)

@@ -93,8 +93,10 @@ end
 ---@param name string
 ---@param value any
 ---@param options? table
+---@param schema? perigee.schema.Schema
 ---@return string
-function wire.message(room_id, name, value, options)
+function wire.message(room_id, name, value, options, schema)
+  if schema and schema.by_name[name] then return commands.message(room_id, name, value, options, schema) end
   local json = options == nil and type(name) == "string" and simple(value)
   if not json then return commands.message(room_id, name, value, options) end
   local quoted = names[name] or encode(name)

@@ -1,0 +1,181 @@
+--- A plugin channel that this client serves: what `Client:channel` returns. It lives from one
+--- session to the next. Those of perigee.testing's clients are the same.
+
+local commands = require "perigee.client.commands"
+
+local CLOSED = "the channel is closed"
+
+---@class perigee.client.Channel
+---@field id integer another one, perhaps, after a session was lost
+---@field name string
+---@field open boolean false once it is closed, and while a new session asks for it again
+---@field client perigee.Client
+local Channel = {}
+Channel.__index = Channel
+
+local channel = {}
+
+
+--- What a client keeps of the channels that it serves.
+function channel.table()
+  return { by_name = {}, by_id = {} }
+end
+
+
+local function set(self, id)
+  local channels = self.client._channels
+  self.id, self.open = id, true
+  channels.by_name[self.name], channels.by_id[id] = self, self
+end
+
+
+local function unset(self)
+  local channels = self.client._channels
+  self.open = false
+  if channels.by_name[self.name] == self then channels.by_name[self.name] = nil end
+  if channels.by_id[self.id] == self then channels.by_id[self.id] = nil end
+end
+
+
+-- Asks the server for the name.
+local function request(self)
+  local client = self.client
+  local event, message, code =
+    client:_request("channel_opened", client._protocol:request(commands.open_channel, self.name))
+  if not event then return nil, message, code end
+  return event.channel
+end
+
+
+--- Serves a plugin channel; one that is served already is found.
+---@param client table
+---@param name string
+---@return perigee.client.Channel?, string? message, string? code
+function channel.open(client, name)
+  local known = client._channels.by_name[name]
+  if known then return known end
+  if #name > 255 then return nil, "a name is 1 to 64 bytes", "Protocol" end
+  local self = setmetatable({ name = name, client = client, open = false }, Channel)
+  local id, message, code = request(self)
+  if not id then return nil, message, code end
+  set(self, id)
+  return self
+end
+
+
+--- A new session serves nothing yet: asks for it again. Returns what has become of it.
+---@param self perigee.client.Channel
+---@return true?, string? message, string? code
+function channel.reopen(self)
+  local channels, stream = self.client._channels, self.client._protocol.stream
+  channels.by_id[self.id], self.open = nil, false
+  local id, message, code = request(self)
+  local is_wanted = channels.by_name[self.name] == self
+  if id and is_wanted then
+    set(self, id)
+  elseif id then
+    self.client:_send(commands.close_channel(id)) -- it was closed meanwhile
+  elseif is_wanted and stream == self.client._protocol.stream then
+    unset(self)
+    return nil, message, code
+  end
+  return true
+end
+
+
+--- The client is at its end.
+---@param client table
+function channel.close_all(client)
+  for _, self in pairs(client._channels.by_name) do self.open = false end
+  client._channels = channel.table()
+end
+
+
+--- A packet on a channel that the client serves. Returns whether it is dealt with; else it is an
+--- event. `run` calls a function that may wait.
+---@param client table
+---@param event table
+---@param run fun(fn: function)
+---@return boolean
+function channel.take(client, event, run)
+  local self = client._channels.by_id[event.channel]
+  if not self or event.answers then return false end
+  if event.response then return true end -- it comes late, or nobody asked
+  local fn = self._handler
+  if not fn then return false end
+  run(function()
+    local answer = fn(event.sender, event.number, event.payload)
+    if event.request and self.open then
+      client:send_packet(event.channel, event.number, answer or "", { answers = event })
+    end
+  end)
+  return true
+end
+
+
+--- A channel has been opened for nobody: the call has given up.
+---@param client table
+---@param event table
+---@return boolean
+function channel.refuse(client, event)
+  if event.answers then return false end
+  client._protocol:stop_serving(event.channel)
+  client:_send(commands.close_channel(event.channel))
+  return true
+end
+
+
+--- Calls `fn(peer, number, bytes)` for each packet; `peer` is an id, 0 the server's script. What it
+--- returns answers a question. It may wait. Without it packets are events of type "packet".
+---@param fn? fun(peer: integer, number: integer, bytes: string): string?
+---@return perigee.client.Channel self
+function Channel:on_packet(fn)
+  self._handler = fn
+  return self
+end
+
+
+--- Sends a packet to one peer (0: the server's script).
+---@param peer integer
+---@param number integer the packet's type
+---@param data? string
+---@param options? table priority, reliable
+---@return true? sent, string? message, string? code
+function Channel:send(peer, number, data, options)
+  if not self.open then return nil, CLOSED, "ChannelNotFound" end
+  return self.client:_send(commands.channel_packet(self.id, number, peer, data or "", options))
+end
+
+
+--- Asks one peer (0: the server's script) and waits for the bytes of the answer.
+---@param peer integer
+---@param number integer the packet's type
+---@param data? string
+---@param timeout? number seconds
+---@return string? answer, string? message, string? code
+function Channel:ask(peer, number, data, timeout)
+  if not self.open then return nil, CLOSED, "ChannelNotFound" end
+  local client = self.client
+  local bytes, ref = client._protocol:request(commands.ask_on_channel, self.id, number, peer, data or "")
+  self._asked = self._asked or {}
+  self._asked[ref] = true
+  local event, message, code = client:_request("packet", bytes, ref, timeout)
+  self._asked[ref] = nil
+  if not event then return nil, message, code end
+  return event.payload
+end
+
+
+--- Serves it no longer. Who waits for an answer on it is told.
+---@return true? sent, string? message, string? code
+function Channel:close()
+  local was_open, client = self.open, self.client
+  unset(self)
+  for ref in pairs(self._asked or {}) do client:_fail_call(ref, CLOSED, "ChannelNotFound") end
+  if not was_open then return true end
+  client._protocol:stop_serving(self.id)
+  return client:_send(commands.close_channel(self.id))
+end
+
+
+return channel

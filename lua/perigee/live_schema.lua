@@ -1,0 +1,180 @@
+--- The schema of the version that is live: which messages it names, how they become bytes, and who
+--- understands them.
+
+local codec = require "perigee.schema.codec"
+local core = require "perigee.core"
+local fault = require "perigee.fault"
+local plain = require "perigee.schema.plain"
+local schema = require "perigee.schema"
+local to_js = require "perigee.schema.to_js"
+
+local HASHES_MAX = 16 -- that are good at a time
+
+local live_schema = {
+  invalid = 0, -- messages of peers that were not what the schema says
+}
+
+local current -- perigee.schema.Schema of the live version; nil: it has none
+local by_name, by_number = {}, {}
+local hashes = {} -- that clients may have, the newest first
+
+codec.raise = function(text)
+  fault.raise("%s", text)
+end
+
+
+--- The schema in a file's text. Raises what is wrong with it, with its place.
+---@param text string
+---@param path string
+---@return perigee.schema.Schema
+function live_schema.parse(text, path)
+  local found = schema.parse(text, path)
+  -- All that is made of it is made now, and not when the first handler needs it.
+  for _, message in ipairs(found.messages) do
+    schema.make(message)
+  end
+  found.module = to_js.module(found)
+  return found
+end
+
+
+--- Why a version with this schema cannot be taken while those who are here know another; nil when it
+--- can.
+---@param new perigee.schema.Schema?
+---@param config table of that version
+---@return string?
+function live_schema.conflict(new, config)
+  local problem = current and schema.conflict(current, new)
+  if problem and core.knows_schema()
+    and not (core.may_break_schema() or config.schema_change == "reconnect") then
+    return problem .. '; clients that are here know the old one (schema_change = "reconnect" has them '
+      .. "connect again)"
+  end
+end
+
+local function remember(new)
+  local kept = {}
+  if current and (not schema.conflict(current, new) or new and not schema.conflict(new, current)) then
+    kept = hashes
+  end
+  hashes = { new and new.hash }
+  for _, hash in ipairs(kept) do
+    if hash ~= hashes[1] and #hashes < HASHES_MAX then
+      hashes[#hashes + 1] = hash
+    end
+  end
+end
+
+
+--- Takes a schema into use: who knows another one, that it does not go with, is disconnected.
+---@param new perigee.schema.Schema?
+function live_schema.take(new)
+  if new == current then
+    return
+  end
+  remember(new)
+  current = new
+  by_name, by_number = new and new.by_name or {}, new and new.by_number or {}
+  core.set_schema(hashes, new and new.module or "")
+end
+
+
+--- The binary form of a message, when the schema names it: its number and its bytes. Raises what is
+--- wrong with the value, at the script's line.
+---@param name string
+---@param value any
+---@return integer? number
+---@return string? packed
+function live_schema.encode(name, value)
+  local message = by_name[name]
+  if message then
+    return message.number, message.encode(value)
+  end
+end
+
+
+--- The same for an answer.
+---@param name string
+---@param value any
+---@return integer? number
+---@return string? packed
+function live_schema.encode_answer(name, value)
+  local message = by_name[name]
+  if message and message.answer then
+    return message.number, message.encode_answer(value)
+  end
+end
+
+
+--- What goes into JSON for a value that was encoded.
+---@param name string
+---@param value any
+---@param is_answer boolean?
+---@return any
+function live_schema.plain(name, value, is_answer)
+  local message = by_name[name]
+  local of = is_answer and message.answer or not is_answer and message.value
+  if of then
+    return plain.to(of, value)
+  end
+end
+
+
+--- The name and value of a message that came in its binary form; nil and what is wrong with it.
+---@param number integer
+---@param body string
+---@param is_answer boolean?
+---@return string? name
+---@return any value
+function live_schema.decode(number, body, is_answer)
+  local message = by_number[number]
+  if not message or is_answer and not message.answer then
+    return nil, current and ("no %s has the number %d"):format(is_answer and "answer" or "message", number)
+      or "this game has no schema; messages are of type 0"
+  end
+  local ok, value = message[is_answer and "decode_answer" or "decode"](body)
+  if ok then
+    return message.name, value
+  end
+  live_schema.invalid = live_schema.invalid + 1
+  return nil, value
+end
+
+
+--- Whether the schema has a message of this number.
+---@param number integer
+---@return boolean
+function live_schema.knows(number)
+  return by_number[number] ~= nil
+end
+
+local function pass(message, value, is_answer)
+  local encode = is_answer and message.encode_answer or message.encode
+  local of = is_answer and message.answer or message.value
+  local _, decoded = message[is_answer and "decode_answer" or "decode"](encode(of and plain.from(of, value)))
+  return decoded
+end
+
+
+--- What somebody who does not know the schema sent as JSON, as if it had come in binary.
+---@param name string
+---@param value any
+---@param is_answer boolean?
+---@return boolean ok
+---@return any value or what is wrong with it
+function live_schema.check(name, value, is_answer)
+  local message = by_name[name]
+  if not message or is_answer and not message.answer then
+    return true, value
+  end
+  local raise = codec.raise
+  codec.raise = function(text) error(text, 0) end
+  local ok, result = pcall(pass, message, value, is_answer)
+  codec.raise = raise
+  if not ok then
+    live_schema.invalid = live_schema.invalid + 1
+  end
+  return ok, result
+end
+
+return live_schema

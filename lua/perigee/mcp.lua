@@ -1,0 +1,382 @@
+--- perigee.mcp: what a game offers to LLMs and their tools.
+
+local channels = require "perigee.channels"
+local fault = require "perigee.fault"
+local json = require "perigee.mcp.json"
+local json_schema = require "perigee.mcp.json_schema"
+local registry = require "perigee.mcp.registry"
+local sessions = require "perigee.mcp.sessions"
+
+local mcp = {}
+
+local NAME_MAX, TEXT_MAX = 128, 4096
+local CHANNEL_TYPE = 1 -- of a tool call's packet
+local TOO_MANY = "there are too many MCP %s; there is room for 256"
+local INTERNAL = -32603
+
+-- What is given ----------------------------------------------------------------------------
+
+-- Raises unless all fields are known and have their types.
+local function check_fields(what, given, fields)
+  if type(given) ~= "table" then
+    fault.raise("perigee.mcp.%s takes a table, not %s", what, fault.kind(given))
+  end
+  local names = {}
+  for name in next, fields do
+    names[#names + 1] = name
+  end
+  for name, value in next, given do
+    local wanted = fields[name]
+    if not wanted then
+      fault.raise("perigee.mcp.%s: there is no field %s%s", what, tostring(name),
+        fault.hint(tostring(name), names))
+    elseif type(value) ~= wanted then
+      fault.raise("perigee.mcp.%s: %s must be a %s, not %s", what, name, wanted, fault.kind(value))
+    end
+  end
+end
+
+local function check_text(what, field, text, max)
+  if text and (#text > max or text:find "[%z\1-\8\11-\31\127]") then
+    fault.raise("perigee.mcp.%s: %s is text of at most %d bytes", what, field, max)
+  end
+end
+
+local function check_name(what, kind, name)
+  if not name or #name == 0 or #name > NAME_MAX or name:find "[^%w_.-]" then
+    fault.raise("perigee.mcp.%s: name is 1 to %d letters, digits, _, - and ., not %s", what,
+      NAME_MAX, tostring(name))
+  elseif registry.is_builtin(kind, name) then
+    fault.raise("perigee.mcp.%s: %s is a name of the server's own", what, name)
+  end
+end
+
+local function compile(what, schema)
+  local ok, check, shown = pcall(json_schema.compile, schema, what)
+  if not ok then
+    fault.raise("%s", tostring(check))
+  end
+  return check, shown
+end
+
+local function add(what, kind, name, item)
+  local text, problem = json.encode(item.shown)
+  if not text then
+    fault.raise("perigee.mcp.%s: %s", what, problem)
+  end
+  item.shown_text = text
+  if not registry.add(kind, name, item) then
+    fault.raise(TOO_MANY, kind)
+  end
+end
+
+-- Contents ---------------------------------------------------------------------------------
+
+-- Bytes as the protocol has them.
+local function content(item, field)
+  if type(item) ~= "table" or type(item.bytes) ~= "string" then
+    return item
+  end
+  local copy = {}
+  for key, value in next, item do
+    copy[key] = value
+  end
+  copy.bytes, copy[field] = nil, json.base64(item.bytes)
+  return copy
+end
+
+local function contents(list)
+  local copy = {}
+  for i, item in ipairs(list) do
+    copy[i] = content(item, "data")
+  end
+  return json.list(copy)
+end
+
+local function text_result(text)
+  return { content = { { type = "text", text = text } } }
+end
+
+-- What a tool's handler returned, as a result.
+local function tool_result(value, problem)
+  if value == nil and problem ~= nil then
+    local result = text_result(tostring(problem))
+    result.isError = true
+    return result
+  elseif type(value) == "table" and type(value.content) == "table" then
+    local result = {}
+    for key, entry in next, value do
+      result[key] = entry
+    end
+    result.content = contents(value.content)
+    return result
+  elseif type(value) == "table" then
+    local text, wrong = json.encode(value)
+    if not text then
+      return nil, INTERNAL, "the tool's result cannot be sent: " .. wrong
+    end
+    local result = text_result(text)
+    result.structuredContent = value[1] == nil and value or nil
+    return result
+  elseif value == nil then
+    return { content = json.EMPTY }
+  end
+  return text_result(tostring(value))
+end
+
+-- Tools ------------------------------------------------------------------------------------
+
+-- Whoever serves the channel is asked, and answers with text, or JSON for a result.
+local function ask_channel(given, arguments, session, seconds)
+  local question = json.encode {
+    session = session.channel, tool = given.name, arguments = arguments,
+  }
+  local bytes, problem = channels.ask_server(given.channel, CHANNEL_TYPE, question, seconds)
+  if not bytes then
+    return nil, problem == "timeout" and ("timeout: nobody answered on the channel %q within %s s")
+      :format(given.channel, seconds) or problem
+  end
+  local value = json.decode(bytes)
+  if type(value) == "table" then
+    return json.without_null(value)
+  end
+  return bytes
+end
+
+local TOOL = {
+  name = "string", title = "string", description = "string", input = "table", output = "table",
+  annotations = "table", handler = "function", channel = "string", timeout = "number",
+}
+
+
+--- Offers a tool.
+---@param given table
+function mcp.tool(given)
+  check_fields("tool", given, TOOL)
+  check_name("tool", "tools", given.name)
+  check_text("tool", "description", given.description, TEXT_MAX)
+  check_text("tool", "title", given.title, NAME_MAX)
+  if (given.handler == nil) == (given.channel == nil) then
+    fault.raise("perigee.mcp.tool %s needs a handler or a channel", given.name)
+  end
+  if given.timeout then
+    fault.check_seconds("perigee.mcp.tool: timeout", given.timeout)
+  end
+  local schema = given.input or { type = "object" }
+  if schema.type ~= "object" then
+    fault.raise('perigee.mcp.tool %s: input.type must be "object"', given.name)
+  end
+  local check, shown = compile("input", schema)
+  local output = given.output and select(2, compile("output", given.output))
+  local handler, seconds = given.handler, given.timeout or 30
+  add("tool", "tools", given.name, {
+    handler = handler, check = check, seconds = seconds,
+    shown = {
+      name = given.name, title = given.title, description = given.description,
+      inputSchema = shown, outputSchema = output, annotations = given.annotations,
+    },
+    run = function(arguments, session, call)
+      if handler then
+        return tool_result(handler(arguments, session))
+      end
+      return tool_result(ask_channel(given, arguments, session, math.max(call.seconds - 1, 0.1)))
+    end,
+  })
+end
+
+
+--- Takes a tool back. Returns whether there was one of that name.
+---@param name string
+---@return boolean
+function mcp.remove(name)
+  fault.check("a tool's name", name, "string")
+  return registry.remove("tools", name)
+end
+
+-- Resources --------------------------------------------------------------------------------
+
+-- A function that finds the parameters of a URI: "room://{name}/state".
+local function matcher(template)
+  local parts, names, at = {}, {}, 1
+  for literal, name, stop in template:gmatch "([^{}]*){([%w_]+)}()" do
+    parts[#parts + 1], names[#names + 1] = literal, name
+    at = stop
+  end
+  local rest = template:sub(at)
+  return function(uri)
+    local from, found = 1, {}
+    for i, literal in ipairs(parts) do
+      if uri:sub(from, from + #literal - 1) ~= literal then
+        return nil
+      end
+      from = from + #literal
+      local following = parts[i + 1] or rest
+      local stop = following == "" and #uri + 1 or uri:find(following, from, true)
+      if not stop or stop == from then
+        return nil
+      end
+      found[names[i]] = uri:sub(from, stop - 1)
+      from = stop
+    end
+    return uri:sub(from) == rest and found or nil
+  end
+end
+
+local function resource_result(uri, mime, value)
+  local item = type(value) == "table" and content(value, "blob") or { text = value }
+  if type(item.text) ~= "string" and type(item.blob) ~= "string" then
+    return nil, INTERNAL, "the resource's handler must return text or { bytes = ... }, not "
+      .. fault.kind(value)
+  end
+  item.uri, item.mimeType = uri, item.mimeType or mime
+  return { contents = { item } }
+end
+
+local RESOURCE = {
+  uri = "string", name = "string", title = "string", description = "string", mime = "string",
+  handler = "function", text = "string",
+}
+
+
+--- Offers something to read. A URI with {names} in it is a template.
+---@param given table
+function mcp.resource(given)
+  check_fields("resource", given, RESOURCE)
+  local uri = given.uri
+  check_text("resource", "uri", uri, TEXT_MAX)
+  check_text("resource", "description", given.description, TEXT_MAX)
+  if not uri or not uri:find "^%a[%w+.-]*:" then
+    fault.raise("perigee.mcp.resource: uri is like game://map, not %s", tostring(uri))
+  elseif not given.name or (given.handler == nil) == (given.text == nil) then
+    fault.raise("perigee.mcp.resource %s needs a name, and a handler or a text", uri)
+  elseif registry.is_builtin("resources", uri) then
+    fault.raise("perigee.mcp.resource: %s is one of the server's own", uri)
+  end
+  local is_template, handler = uri:find("{", 1, true) ~= nil, given.handler
+  add("resource", "resources", uri, {
+    handler = handler, is_template = is_template, match = is_template and matcher(uri),
+    shown = {
+      [is_template and "uriTemplate" or "uri"] = uri, name = given.name, title = given.title,
+      description = given.description, mimeType = given.mime,
+    },
+    run = function(asked, session, parameters)
+      return resource_result(asked, given.mime or given.text and "text/plain",
+        handler and handler(asked, session, parameters) or given.text)
+    end,
+  })
+end
+
+
+--- Tells the clients that subscribed to a resource that it is another now.
+---@param uri string
+function mcp.updated(uri)
+  fault.check("a resource's uri", uri, "string")
+  for _, session in ipairs(sessions.list()) do
+    if session.subscriptions[uri] then
+      sessions.notify(session, {
+        jsonrpc = "2.0", method = "notifications/resources/updated", params = { uri = uri },
+      })
+    end
+  end
+end
+
+-- Prompts ----------------------------------------------------------------------------------
+
+local PROMPT = {
+  name = "string", title = "string", description = "string", arguments = "table",
+  handler = "function",
+}
+
+local function check_arguments(list)
+  local known = {}
+  for _, argument in ipairs(list) do
+    if type(argument) ~= "table" or type(argument.name) ~= "string" then
+      fault.raise "perigee.mcp.prompt: arguments is a list of { name = , description = , required = }"
+    end
+    known[argument.name] = argument
+  end
+  return function(given)
+    if type(given) ~= "table" then
+      return "arguments must be an object"
+    end
+    for _, argument in ipairs(list) do
+      if argument.required and given[argument.name] == nil then
+        return argument.name .. " is missing"
+      end
+    end
+    for name, value in next, given do
+      if type(value) ~= "string" or not known[name] then
+        return tostring(name) .. (known[name] and " must be a string" or " is not known")
+      end
+    end
+  end
+end
+
+local function message_of(item)
+  if type(item) == "string" then
+    return { role = "user", content = { type = "text", text = item } }
+  end
+  return {
+    role = item.role or "user",
+    content = type(item.content) == "string" and { type = "text", text = item.content }
+      or content(item.content, "data"),
+  }
+end
+
+
+--- Offers a prompt.
+---@param given table
+function mcp.prompt(given)
+  check_fields("prompt", given, PROMPT)
+  check_name("prompt", "prompts", given.name)
+  check_text("prompt", "description", given.description, TEXT_MAX)
+  local handler = given.handler
+  if not handler then
+    fault.raise("perigee.mcp.prompt %s needs a handler", given.name)
+  end
+  local arguments, values = {}, {}
+  local check = check_arguments(given.arguments or {})
+  for i, argument in ipairs(given.arguments or {}) do
+    arguments[i] = {
+      name = argument.name, description = argument.description,
+      required = argument.required == true,
+    }
+    values[argument.name] = argument.values
+  end
+  add("prompt", "prompts", given.name, {
+    handler = handler, check = check, values = values,
+    shown = {
+      name = given.name, title = given.title, description = given.description,
+      arguments = json.list(arguments),
+    },
+    run = function(asked, session)
+      local result, messages = handler(asked, session), {}
+      if type(result) ~= "table" and type(result) ~= "string" then
+        return nil, INTERNAL, "the prompt's handler must return text or a list of messages, not "
+          .. fault.kind(result)
+      end
+      for i, item in ipairs(type(result) == "string" and { result } or result) do
+        messages[i] = message_of(item)
+      end
+      return { description = given.description, messages = json.list(messages) }
+    end,
+  })
+end
+
+-- Sessions ---------------------------------------------------------------------------------
+
+
+--- The MCP clients that are connected: channel, client and version of each.
+---@return table[]
+function mcp.sessions()
+  local list = {}
+  for i, session in ipairs(sessions.list()) do
+    list[i] = {
+      channel = session.channel, client = { name = session.client.name,
+        version = session.client.version }, version = session.version,
+    }
+  end
+  return list
+end
+
+return mcp

@@ -1,0 +1,298 @@
+--- The tools and resources that every server has: to look at the game that runs, and, where mcp_write
+--- is set, to reload it.
+
+local core = require "perigee.core"
+local json = require "perigee.mcp.json"
+local json_schema = require "perigee.mcp.json_schema"
+local live = require "perigee.live"
+local recent = require "perigee.recent"
+local registry = require "perigee.mcp.registry"
+local room_objects = require("perigee.registry").rooms
+local tasks = require "perigee.tasks"
+
+local builtin = {
+  try = nil, -- reload.try
+  game = nil, -- reload.game
+  reload_waits = {}, -- entries of handlers that wait for the end of a reload
+}
+
+local LINES_DEFAULT, LINES_MAX = 50, 200
+local SHOWN_MAX = 500 -- rooms or peers in one answer
+local STATE_BYTES_MAX = 256 * 1024
+local RELOAD_SECONDS = 20
+local NOT_FOUND = -32002
+local TEST_SECONDS = 65 -- C ends it after 60
+
+local children, last_child = {}, 0 -- entries of handlers that wait for a program, by token
+
+-- What is there ----------------------------------------------------------------------------
+
+local function describe_peer(id)
+  local rooms = {}
+  for i, room in ipairs(core.peer_rooms(id) or {}) do
+    rooms[i] = core.room_name(room)
+  end
+  return {
+    id = id, name = core.peer_name(id), transport = core.peer_transport(id),
+    connected = core.peer_connected(id), latency_ms = core.peer_latency_ms(id),
+    rooms = json.list(rooms),
+  }
+end
+
+local function describe_room(id)
+  local name = core.room_name(id)
+  return {
+    id = id, name = name, kind = name:match "^[^:]*", count = core.room_count(id),
+  }
+end
+
+-- At most SHOWN_MAX of them, described; and how many there are.
+local function describe(ids, what, field)
+  local list = {}
+  for i = 1, math.min(#ids, SHOWN_MAX) do
+    list[i] = what(ids[i])
+  end
+  return { [field] = json.list(list), count = #ids }
+end
+
+local function all_peers(room)
+  if room then
+    return core.room_members(room)
+  end
+  return core.peers()
+end
+
+-- Results of tools: text for people who read along, and the value.
+local function result(value)
+  local text, problem = json.encode(value)
+  if not text then
+    return { content = { { type = "text", text = problem } }, isError = true }
+  end
+  return { content = { { type = "text", text = text } }, structuredContent = value }
+end
+
+local function failure(text)
+  return { content = { { type = "text", text = text } }, isError = true }
+end
+
+local function log_lines(least, arguments)
+  local lines = recent.lines(least, math.min(arguments.count or LINES_DEFAULT, LINES_MAX))
+  return { lines = json.list(lines) }
+end
+
+-- Tools ------------------------------------------------------------------------------------
+
+local COUNT = {
+  type = "integer", minimum = 1, maximum = LINES_MAX,
+  description = ("How many lines, %d if not given"):format(LINES_DEFAULT),
+}
+
+local function tool(name, description, properties, run, o)
+  local schema = {
+    type = "object", properties = properties, additionalProperties = false,
+    required = o and o.required,
+  }
+  local check, shown = json_schema.compile(schema, "input")
+  registry.add_builtin("tools", name, {
+    check = check, changes = o and o.changes, seconds = o and o.seconds,
+    shown = {
+      name = name, description = description, inputSchema = shown,
+      annotations = { readOnlyHint = not (o and o.changes) },
+    },
+    run = run,
+  })
+end
+
+tool("rooms", "Lists the rooms of the running game: name, kind and how many are in it.", {},
+  function()
+    return result(describe(core.rooms(true), describe_room, "rooms"))
+  end)
+
+tool("peers", "Lists the clients of the running game, or those in one room.", {
+  room = { type = "string", description = "The room's name" },
+}, function(arguments)
+  local room = arguments.room and core.room_find(arguments.room)
+  if arguments.room and not room then
+    return failure("there is no room " .. arguments.room)
+  end
+  return result(describe(all_peers(room), describe_peer, "peers"))
+end)
+
+tool("stats", "Figures of the server: peers, rooms, messages, errors, memory, slowest handlers.", {},
+  function()
+    local stats = core.stats()
+    stats.slowest = json.list(core.slowest())
+    stats.version = live.name(live.number)
+    return result(stats)
+  end)
+
+tool("logs", "The newest lines that the game and its host logged.", { count = COUNT },
+  function(arguments)
+    return result(log_lines(core.levels.debug, arguments))
+  end)
+
+tool("errors", "The newest errors of the game's handlers, with file, line and traceback.",
+  { count = COUNT },
+  function(arguments)
+    return result(log_lines(core.levels.error, arguments))
+  end)
+
+tool("check", "Whether the game would load with another text in one of its files. Nothing of it is "
+  .. "applied, or kept.", {
+  path = { type = "string", description = "Within the game's folder, such as game.lua" },
+  text = { type = "string", description = "The whole text of the file" },
+}, function(arguments)
+  local problem, warnings = builtin.try(arguments.path, arguments.text)
+  return problem and failure(problem) or result { ok = true, warnings = json.list(warnings) }
+end, { required = { "path", "text" } })
+
+tool("test", "Runs the game's specs, as `perigee test` does, in a process of their own.", {
+  filter = {
+    type = "string", maxLength = 200,
+    description = "Only tests whose full name matches this Lua pattern",
+  },
+}, function(arguments)
+  local parts = { "test", builtin.game() }
+  if arguments.filter and arguments.filter:find("%z") then
+    return failure "a filter has no NUL"
+  elseif arguments.filter then
+    parts[#parts + 1] = "--filter"
+    parts[#parts + 1] = arguments.filter
+  end
+  last_child = last_child + 1
+  local entry, token = {}, last_child
+  children[token] = entry
+  core.child(token, table.concat(parts, "\0") .. "\0")
+  local ended, problem = tasks.wait(entry, TEST_SECONDS)
+  children[token] = nil
+  if not ended then
+    return failure(problem)
+  end
+  local answer = result { passed = ended.status == 0, exit_code = ended.status, output = ended.output }
+  answer.isError = ended.status ~= 0 or nil
+  return answer
+end, { seconds = TEST_SECONDS + 1 })
+
+tool("reload", "Reloads the game from its files, with everyone still connected; tells what was wrong "
+  .. "if it could not be.", {}, function()
+  local entry = {}
+  builtin.reload_waits[entry] = true
+  core.reload()
+  local text, problem = tasks.wait(entry, RELOAD_SECONDS)
+  builtin.reload_waits[entry] = nil
+  return text and result { report = text } or failure(problem)
+end, { changes = true })
+
+
+-- What is no UTF-8 of a program's output is shown as it can be.
+local function readable(text)
+  return core.is_utf8(text) and text or (text:gsub("[\128-\255]", "?"))
+end
+
+
+--- A program that was run has ended.
+---@param token integer
+---@param status integer
+---@param output string
+function builtin.ended(token, status, output)
+  local entry = children[token]
+  if entry then
+    status = status < 2 ^ 31 and status or status - 2 ^ 32
+    tasks.give(entry, { status = status, output = readable(output) })
+  end
+end
+
+
+--- A reload has ended.
+---@param text string?
+---@param problem string?
+function builtin.reloaded(text, problem)
+  for entry in next, builtin.reload_waits do
+    tasks.give(entry, text, problem)
+  end
+end
+
+-- Resources --------------------------------------------------------------------------------
+
+local function unescape(text)
+  return (text:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
+end
+
+local function contents(uri, mime, text)
+  return { contents = { { uri = uri, mimeType = mime, text = text } } }
+end
+
+local function json_contents(uri, value)
+  local text, problem = json.encode(value)
+  if not text then
+    return nil, NOT_FOUND, problem
+  end
+  return contents(uri, "application/json", text)
+end
+
+-- `prefix` without more is one resource; with a parameter it is a template of what follows it.
+local function resource(uri, name, description, run)
+  local prefix = uri:match "^(.-){"
+  registry.add_builtin("resources", uri, {
+    is_template = prefix ~= nil, run = run,
+    match = function(asked)
+      local rest = asked:sub(1, #prefix) == prefix and asked:sub(#prefix + 1)
+      return rest and rest ~= "" and { rest = unescape(rest) } or nil
+    end,
+    shown = {
+      [prefix and "uriTemplate" or "uri"] = uri, name = name, description = description,
+    },
+  })
+end
+
+local function source_paths()
+  local paths = {}
+  for path in next, live.version.texts do
+    paths[#paths + 1] = path:sub(#live.version.root + 1)
+  end
+  table.sort(paths)
+  return paths
+end
+
+resource("perigee://source", "source", "The files of the game that runs", function(uri)
+  return json_contents(uri, {
+    version = live.name(live.number), files = json.list(source_paths()),
+  })
+end)
+
+resource("perigee://source/{path}", "source file", "A file of the game that runs",
+  function(uri, _, parameters)
+    local text = live.version.texts[live.version.root .. parameters.rest]
+    if not text then
+      return nil, NOT_FOUND, "the game has no file " .. parameters.rest
+    end
+    return contents(uri, "text/plain", text)
+  end)
+
+resource("perigee://rooms", "rooms", "The rooms of the game that runs", function(uri)
+  return json_contents(uri, describe(core.rooms(true), describe_room, "rooms"))
+end)
+
+resource("perigee://room/{name}", "room", "A room, its members and its state",
+  function(uri, _, parameters)
+    local id = core.room_find(parameters.rest)
+    if not id then
+      return nil, NOT_FOUND, "there is no room " .. parameters.rest
+    end
+    local shown = describe_room(id)
+    local state = rawget(room_objects[id], "state")
+    local text = state and json.encode(state)
+    shown.state = text and #text <= STATE_BYTES_MAX and state or nil
+    shown.members = describe(core.room_members(id), describe_peer, "peers").peers
+    return json_contents(uri, shown)
+  end)
+
+resource("perigee://log", "log", "The newest lines of the log", function(uri)
+  return json_contents(uri, log_lines(core.levels.debug, {}))
+end)
+
+resource("perigee://errors", "errors", "The newest errors", function(uri)
+  return json_contents(uri, log_lines(core.levels.error, {}))
+end)
+
+return builtin

@@ -1,0 +1,190 @@
+--- Requests that a handler answers: each is a task of its own, under the handlers' budget, all or
+--- nothing, that may wait, and that ends in time, because it fails, or because its client takes it
+--- back.
+
+local core = require "perigee.core"
+local exchange = require "perigee.mcp.exchange"
+local json = require "perigee.mcp.json"
+local live = require "perigee.live"
+local sessions = require "perigee.mcp.sessions"
+local tasks = require "perigee.tasks"
+local undo = require "perigee.undo"
+
+local calls = {}
+
+local INTERNAL = -32603
+local CUT = 200 -- bytes of the arguments that are logged
+local CALLS_MAX = 32 -- of one session at a time
+
+local ran = core.ran()
+
+--- What waits for a handler.
+---@class perigee.mcp.Call
+---@field exchange table where the answer goes
+---@field session perigee.mcp.SessionState
+---@field id string|number of the request
+---@field method string
+---@field name string of the tool, resource or prompt
+---@field arguments any as the log shows them
+---@field seconds number it may take
+---@field handler function? whose cost it is
+---@field run fun(call: perigee.mcp.Call): table?, integer?, string? a result, or nil, code, message
+---@field describe_failure fun(text: string): table? a result that says so; nil: an error
+---@field progress_token any
+
+local function key_of(id)
+  return type(id) .. tostring(id)
+end
+
+local function cut(text)
+  return #text <= CUT and text or ("%s... (%d bytes)"):format(text:sub(1, CUT), #text)
+end
+
+local function quoted(text)
+  return json.encode(cut(tostring(text))) or "?"
+end
+
+-- The audit log: one line for each call.
+local function audit(call, outcome)
+  local arguments = call.arguments and json.encode(call.arguments)
+  live.log(core.levels.info, ("MCP: %s %s, session %d (%s), arguments %s: %s, %.0f ms"):format(
+    call.method, quoted(call.name), call.session.channel, quoted(call.session.client.name),
+    arguments and cut(arguments) or "none", cut(outcome),
+    (core.read_clock() - call.began) * 1000))
+end
+
+local function reopen(call)
+  call.is_over = false
+  call.session.calls[key_of(call.id)] = call
+end
+
+local function close(call)
+  call.is_over = true
+  call.session.calls[key_of(call.id)] = nil
+  undo.push(reopen, call)
+  tasks.stop(call.timer)
+end
+
+local function answer(call, message, outcome)
+  if call.is_over then
+    return
+  end
+  close(call)
+  message.jsonrpc, message.id = "2.0", call.id
+  exchange.reply(call.exchange, message)
+  audit(call, outcome)
+end
+
+local function answer_failure(call, text)
+  local result = call.describe_failure and call.describe_failure(text)
+  local message = result and { result = result } or { error = { code = INTERNAL, message = text } }
+  answer(call, message, "failed: " .. text)
+end
+
+local function work(call)
+  ran[1] = call.handler
+  local result, code, message = call.run(call)
+  if result then
+    answer(call, { result = result }, result.isError and "error" or "ok")
+  else
+    answer(call, { error = { code = code, message = message } }, "error: " .. tostring(message))
+  end
+end
+
+
+--- Begins a call.
+---@param call perigee.mcp.Call
+---@return boolean ok false when the session has too many under way
+function calls.start(call)
+  local open = 0
+  for _ in next, call.session.calls do
+    open = open + 1
+  end
+  if open >= CALLS_MAX then
+    return false
+  end
+  call.began = core.read_clock()
+  call.session.calls[key_of(call.id)] = call
+  call.task = {
+    label = ("MCP %s %s"):format(call.method, call.name),
+    fn = function() work(call) end,
+    on_failure = function(text)
+      answer_failure(call, text)
+      core.commit()
+    end,
+  }
+  call.timer = {
+    label = "MCP timeout", is_host = true,
+    fn = function()
+      ran[1] = call.handler
+      tasks.stop(call.task)
+      answer_failure(call, ("timeout: %s did not answer within %s s"):format(call.name,
+        call.seconds))
+    end,
+  }
+  tasks.begin(call.task, 0)
+  tasks.begin(call.timer, call.seconds)
+  return true
+end
+
+
+--- Takes a call back: it is not answered.
+---@param session perigee.mcp.SessionState
+---@param id string|number
+function calls.cancel(session, id)
+  local call = session.calls[key_of(id)]
+  if call and not call.is_over then
+    tasks.stop(call.task)
+    close(call)
+    exchange.skip(call.exchange)
+    audit(call, "cancelled")
+  end
+end
+
+
+function sessions.on_close(session)
+  local ids = {}
+  for _, call in next, session.calls do
+    ids[#ids + 1] = call.id
+  end
+  for _, id in ipairs(ids) do
+    calls.cancel(session, id)
+  end
+end
+
+-- Questions to the client ------------------------------------------------------------------
+
+
+--- Asks the client of the call and waits for its answer.
+---@param call perigee.mcp.Call
+---@param method string
+---@param params table
+---@param seconds number
+---@return table? result
+---@return string? message
+function calls.ask(call, method, params, seconds)
+  local session = call.session
+  session.last_ask = session.last_ask + 1
+  local id, entry = session.last_ask, {}
+  session.asked[id] = entry
+  exchange.say(call.exchange, { jsonrpc = "2.0", id = id, method = method, params = params })
+  local result, problem = tasks.wait(entry, seconds)
+  session.asked[id] = nil
+  return result, problem
+end
+
+
+--- The client has answered.
+---@param session perigee.mcp.SessionState
+---@param message table
+function calls.answered(session, message)
+  local entry, problem = session.asked[message.id], message.error
+  if entry and problem ~= nil then
+    local text = type(problem) == "table" and problem.message
+    tasks.give(entry, nil, type(text) == "string" and text or "the client refused")
+  elseif entry then
+    tasks.give(entry, json.without_null(message.result))
+  end
+end
+
+return calls

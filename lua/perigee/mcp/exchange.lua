@@ -1,0 +1,114 @@
+--- What becomes of one POST: its answers are collected and sent together, as plain JSON; or, once
+--- there is something to say before they are all there, as a stream.
+
+local core = require "perigee.core"
+local json = require "perigee.mcp.json"
+local sessions = require "perigee.mcp.sessions"
+local undo = require "perigee.undo"
+
+local exchange = {}
+
+local JSON_FIELDS = "Content-Type: application/json\r\n"
+local TOO_LARGE = -32603
+
+
+---@param conn integer
+---@param o { session: table?, wanted: integer, is_batch: boolean, may_stream: boolean }
+function exchange.new(conn, o)
+  local self = {
+    conn = conn, session = o.session, wanted = o.wanted, is_batch = o.is_batch,
+    may_stream = o.may_stream, answers = {}, fields = "",
+  }
+  sessions.set_exchange(conn, self)
+  return self
+end
+
+
+local function unstream(self)
+  self.stream = nil
+end
+
+-- Makes a stream of the answer, if it can be one.
+local function open(self)
+  if self.stream or not self.may_stream or not self.conn then
+    return self.stream
+  end
+  self.stream = sessions.open_stream(self.session, self.conn, { is_answer = true })
+  undo.push(unstream, self)
+  for _, text in ipairs(self.answers) do
+    sessions.send(self.stream, text)
+  end
+  return self.stream
+end
+
+
+--- Sends a message before the answers are complete; on another stream of the session where this
+--- client takes none here.
+---@param self table
+---@param message table
+function exchange.say(self, message)
+  local stream = open(self)
+  local text = stream and json.encode(message)
+  if text then
+    sessions.send(stream, text)
+  elseif not stream and self.session then
+    sessions.notify(self.session, message)
+  end
+end
+
+
+--- Ends the connection; the client comes back for the rest of the stream.
+function exchange.hang_up(self)
+  local stream = open(self)
+  if stream then
+    sessions.detach(stream)
+  end
+end
+
+
+local function finish(self)
+  if self.stream then
+    sessions.end_stream(self.stream)
+  elseif self.conn and not self.answers[1] then
+    sessions.set_exchange(self.conn, nil)
+    core.answer(self.conn, 202, "", "")
+  elseif self.conn then
+    sessions.set_exchange(self.conn, nil)
+    local body = self.is_batch and "[" .. table.concat(self.answers, ",") .. "]" or self.answers[1]
+    core.answer(self.conn, 200, JSON_FIELDS .. self.fields, body)
+  end
+end
+
+
+--- One of the answers.
+---@param self table
+---@param message table
+function exchange.reply(self, message)
+  local text, problem = json.encode(message)
+  if not text then
+    text = json.encode {
+      jsonrpc = "2.0", id = message.id,
+      error = { code = TOO_LARGE, message = "the result cannot be sent: " .. tostring(problem) },
+    }
+  end
+  self.answers[#self.answers + 1] = text
+  undo.push(table.remove, self.answers)
+  if self.stream then
+    sessions.send(self.stream, text)
+  end
+  if #self.answers == self.wanted then
+    finish(self)
+  end
+end
+
+
+--- One answer will not come: its request was taken back.
+---@param self table
+function exchange.skip(self)
+  self.wanted = self.wanted - 1
+  if #self.answers == self.wanted then
+    finish(self)
+  end
+end
+
+return exchange

@@ -1,0 +1,129 @@
+--- JSON of the Model Context Protocol: strict in what is read, exact in what is written.
+
+local core = require "perigee.core"
+local json = require("cjson.safe").new()
+local json_text = require "perigee.json_text"
+
+local DEPTH_MAX = 64
+local WEIGHT_MAX = 2 ^ 20 -- bytes of JSON at the least that are written
+local WIDE = 1e14
+
+json.decode_max_depth(DEPTH_MAX)
+json.decode_invalid_numbers(false)
+
+local NULL = json.null
+
+local mcp_json = { null = NULL, depth_max = DEPTH_MAX }
+
+--- An empty list, where an empty table would be an object.
+mcp_json.EMPTY = setmetatable({}, { __metatable = "list" })
+
+local encode = json_text.encoder(json.encode, function(value)
+  if value == NULL then
+    return "null"
+  elseif value == mcp_json.EMPTY then
+    return "[]"
+  end
+end)
+
+
+-- Numbers that are none, such as those that 1e999 becomes.
+local function is_finite(value)
+  if type(value) == "number" then
+    return value == value and value ~= math.huge and value ~= -math.huge
+  elseif type(value) == "table" then
+    for _, entry in next, value do
+      if not is_finite(entry) then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+
+--- The value of a text; nil for what is no JSON, is nested deeper than 64, is not UTF-8 or has
+--- numbers out of range. Of a key that comes twice the last one counts. null is json.null.
+---@param text string
+---@return any value
+---@return string? problem
+function mcp_json.decode(text)
+  if not core.is_utf8(text) then
+    return nil, "the text is not UTF-8"
+  end
+  local value, problem = json.decode(text)
+  if value == nil then
+    return nil, problem
+  elseif not is_finite(value) then
+    return nil, "a number is out of range"
+  end
+  return value
+end
+
+
+--- The text of a value; nil and why for what JSON cannot hold, or is too large.
+---@param value any
+---@return string?
+---@return string? problem
+function mcp_json.encode(value)
+  local wrong = core.weigh(value, DEPTH_MAX, WEIGHT_MAX, WIDE)
+  if wrong == "heavy" then
+    return nil, "it is larger than 1 MiB"
+  elseif wrong == "peer" or wrong == "room" then
+    return nil, "a " .. wrong .. " cannot be sent; send its id or its name"
+  end
+  local ok, text = pcall(encode, value)
+  if not ok then
+    return nil, tostring(text)
+  elseif not core.is_utf8(text) then
+    return nil, "a string in it is not UTF-8; bytes go into { type = \"resource\", ... } or an "
+      .. "image's `bytes`"
+  end
+  return text
+end
+
+
+--- The same list, or what stands for one that is empty.
+---@param list table
+---@return table
+function mcp_json.list(list)
+  return next(list) == nil and mcp_json.EMPTY or list
+end
+
+
+--- The value with JSON's null left out, as scripts get it. Changes tables in place.
+---@param value any
+---@return any
+function mcp_json.without_null(value)
+  if value == NULL then
+    return nil
+  elseif type(value) == "table" then
+    for key, entry in next, value do
+      value[key] = mcp_json.without_null(entry)
+    end
+  end
+  return value
+end
+
+
+local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+--- Base64 (RFC 4648) of bytes.
+---@param bytes string
+---@return string
+function mcp_json.base64(bytes)
+  local out = {}
+  for at = 1, #bytes, 3 do
+    local a, b, c = bytes:byte(at, at + 2)
+    local word = a * 65536 + (b or 0) * 256 + (c or 0)
+    for place = 1, 4 do
+      local digit = math.floor(word / 64 ^ (4 - place)) % 64
+      out[#out + 1] = place <= 2 and DIGITS:sub(digit + 1, digit + 1)
+        or place == 3 and (b and DIGITS:sub(digit + 1, digit + 1) or "=")
+        or (c and DIGITS:sub(digit + 1, digit + 1) or "=")
+    end
+  end
+  return table.concat(out)
+end
+
+return mcp_json

@@ -1,0 +1,490 @@
+--- JSON Schema, the part of it that tools need: what a schema says is compiled once, when a tool is
+--- registered, and says what is wrong with a value and where.
+---
+--- Understood: type, properties, required, additionalProperties, items, prefixItems, enum, const,
+--- minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems,
+--- maxItems, uniqueItems (of plain values), minProperties, maxProperties, anyOf, oneOf, allOf, not,
+--- $ref to "#", "#/$defs/NAME" and "#/definitions/NAME". Words that only describe are passed on.
+--- What else there is (pattern, format apart) cannot be checked here and is an error at once.
+
+local core = require "perigee.core"
+local json = require "perigee.mcp.json"
+
+local json_schema = {}
+
+local NULL = json.null
+local DEPTH_MAX = 64 -- of $ref within a value
+local ERRORS_MAX = 5 -- that are told of at a time
+
+local WORDS = {} -- that describe, and have nothing to check
+for word in ([[
+  title description default examples format $schema $id $comment $defs definitions deprecated
+  readOnly writeOnly enumNames contentEncoding contentMediaType $anchor
+]]):gmatch "%S+" do
+  WORDS[word] = true
+end
+
+local TYPES = {
+  string = function(value) return type(value) == "string" end,
+  number = function(value) return type(value) == "number" end,
+  integer = function(value) return type(value) == "number" and value % 1 == 0 end,
+  boolean = function(value) return type(value) == "boolean" end,
+  null = function(value) return value == NULL end,
+}
+
+-- An empty table may be either.
+function TYPES.array(value)
+  return type(value) == "table" and (next(value) == nil or value[1] ~= nil)
+end
+
+function TYPES.object(value)
+  if type(value) ~= "table" then
+    return false
+  end
+  local key = next(value)
+  return key == nil or type(key) == "string"
+end
+
+local function kind_of(value)
+  if value == NULL then
+    return "null"
+  elseif type(value) == "table" then
+    return TYPES.array(value) and next(value) ~= nil and "an array" or "an object"
+  elseif type(value) == "string" then
+    return #value <= 40 and ("%q"):format(value) or "a string of " .. #value .. " bytes"
+  end
+  return tostring(value)
+end
+
+local function same(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then
+    return a == b
+  end
+  for key, value in next, a do
+    if not same(value, b[key]) then
+      return false
+    end
+  end
+  for key in next, b do
+    if a[key] == nil then
+      return false
+    end
+  end
+  return true
+end
+
+-- How many characters UTF-8 text has.
+local function length(text)
+  local _, count = text:gsub("[^\128-\191]", "")
+  return count
+end
+
+-- A check is a function (value, path, errors, depth) that adds what is wrong to `errors`.
+
+local function add(errors, path, text, ...)
+  if #errors < ERRORS_MAX then
+    errors[#errors + 1] = (path == "" and "the arguments" or path) .. " " .. text:format(...)
+  else
+    errors.more = true
+  end
+end
+
+local function join(path, key)
+  if type(key) == "number" then
+    return ("%s[%d]"):format(path, key - 1)
+  elseif not key:find "^[%a_][%w_]*$" then
+    return ("%s[%q]"):format(path, key)
+  end
+  return path == "" and key or path .. "." .. key
+end
+
+local compile -- below: (schema, where, root) -> check
+
+local keywords = {}
+
+function keywords.type(wanted, _, where)
+  local names = type(wanted) == "table" and wanted or { wanted }
+  for _, name in ipairs(names) do
+    if not TYPES[name] then
+      error(("%s.type: there is no type %s%s"):format(where, tostring(name), type(name) == "string"
+        and core.nearest(name, { "string", "number", "integer", "boolean", "null", "array", "object" })
+        and "; did you mean " .. core.nearest(name,
+          { "string", "number", "integer", "boolean", "null", "array", "object" }) .. "?" or ""), 0)
+    end
+  end
+  return function(value, path, errors)
+    for _, name in ipairs(names) do
+      if TYPES[name](value) then
+        return
+      end
+    end
+    add(errors, path, "must be of type %s, not %s", table.concat(names, " or "), kind_of(value))
+  end
+end
+
+
+function keywords.properties(properties, schema, where, root)
+  local checks, names = {}, {}
+  for name, entry in next, properties do
+    checks[name] = compile(entry, join(where .. ".properties", name), root)
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  local is_closed = schema.additionalProperties == false
+  return function(value, path, errors, depth)
+    if not TYPES.object(value) then
+      return
+    end
+    for _, name in ipairs(names) do
+      if value[name] ~= nil then
+        checks[name](value[name], join(path, name), errors, depth)
+      end
+    end
+    if is_closed then
+      for name in next, value do
+        if not checks[name] then
+          local meant = core.nearest(name, names)
+          add(errors, join(path, name), "is not known%s", meant and "; did you mean "
+            .. meant .. "?" or "")
+        end
+      end
+    end
+  end
+end
+
+
+function keywords.additionalProperties(rule, schema, where, root)
+  if rule == true then
+    return nil
+  elseif rule == false then
+    return not schema.properties and keywords.properties({}, schema, where, root) or nil
+  end
+  local known = schema.properties or {}
+  local check = compile(rule, where .. ".additionalProperties", root)
+  return function(value, path, errors, depth)
+    if TYPES.object(value) then
+      for name, entry in next, value do
+        if known[name] == nil then
+          check(entry, join(path, name), errors, depth)
+        end
+      end
+    end
+  end
+end
+
+
+function keywords.required(names)
+  return function(value, path, errors)
+    if TYPES.object(value) then
+      for _, name in ipairs(names) do
+        if value[name] == nil then
+          add(errors, join(path, name), "is missing")
+        end
+      end
+    end
+  end
+end
+
+
+function keywords.items(rule, schema, where, root)
+  local check = compile(rule, where .. ".items", root)
+  local first = #(schema.prefixItems or {}) + 1
+  return function(value, path, errors, depth)
+    if TYPES.array(value) then
+      for i = first, #value do
+        check(value[i], join(path, i), errors, depth)
+      end
+    end
+  end
+end
+
+
+function keywords.prefixItems(rules, _, where, root)
+  local checks = {}
+  for i, rule in ipairs(rules) do
+    checks[i] = compile(rule, join(where .. ".prefixItems", i), root)
+  end
+  return function(value, path, errors, depth)
+    if TYPES.array(value) then
+      for i, check in ipairs(checks) do
+        if value[i] ~= nil then
+          check(value[i], join(path, i), errors, depth)
+        end
+      end
+    end
+  end
+end
+
+
+function keywords.enum(values)
+  local words = {}
+  for i, entry in ipairs(values) do
+    words[i] = kind_of(entry)
+  end
+  return function(value, path, errors)
+    for _, entry in ipairs(values) do
+      if same(value, entry) then
+        return
+      end
+    end
+    add(errors, path, "must be one of %s, not %s", table.concat(words, ", "), kind_of(value))
+  end
+end
+
+
+function keywords.const(wanted)
+  return function(value, path, errors)
+    if not same(value, wanted) then
+      add(errors, path, "must be %s, not %s", kind_of(wanted), kind_of(value))
+    end
+  end
+end
+
+
+-- A limit of numbers, of texts' lengths, or of tables' sizes.
+local function limit(measure, is_good, text)
+  return function(bound)
+    return function(value, path, errors)
+      local size = measure(value)
+      if size and not is_good(size, bound) then
+        add(errors, path, text, bound, size)
+      end
+    end
+  end
+end
+
+local function number_of(value) return type(value) == "number" and value or nil end
+local function length_of(value) return type(value) == "string" and length(value) or nil end
+local function items_of(value) return TYPES.array(value) and #value or nil end
+
+local function entries_of(value)
+  if not TYPES.object(value) then
+    return nil
+  end
+  local count = 0
+  for _ in next, value do
+    count = count + 1
+  end
+  return count
+end
+
+local function at_least(a, b) return a >= b end
+local function at_most(a, b) return a <= b end
+
+keywords.minimum = limit(number_of, at_least, "must be at least %s, not %s")
+keywords.maximum = limit(number_of, at_most, "must be at most %s, not %s")
+keywords.exclusiveMinimum = limit(number_of, function(a, b) return a > b end,
+  "must be more than %s, not %s")
+keywords.exclusiveMaximum = limit(number_of, function(a, b) return a < b end,
+  "must be less than %s, not %s")
+keywords.multipleOf = limit(number_of, function(a, b) return a / b % 1 == 0 end,
+  "must be a multiple of %s, not %s")
+keywords.minLength = limit(length_of, at_least, "must have at least %s characters, not %s")
+keywords.maxLength = limit(length_of, at_most, "must have at most %s characters, not %s")
+keywords.minItems = limit(items_of, at_least, "must have at least %s items, not %s")
+keywords.maxItems = limit(items_of, at_most, "must have at most %s items, not %s")
+keywords.minProperties = limit(entries_of, at_least, "must have at least %s properties, not %s")
+keywords.maxProperties = limit(entries_of, at_most, "must have at most %s properties, not %s")
+
+
+function keywords.uniqueItems(is_wanted)
+  return is_wanted and function(value, path, errors)
+    local seen = {}
+    for i, entry in ipairs(TYPES.array(value) and value or {}) do
+      if type(entry) ~= "table" and seen[entry] then
+        add(errors, join(path, i), "comes twice")
+      end
+      seen[entry] = true
+    end
+  end or nil
+end
+
+
+local function compile_list(rules, where, root)
+  local checks = {}
+  for i, rule in ipairs(rules) do
+    checks[i] = compile(rule, join(where, i), root)
+  end
+  return checks
+end
+
+-- How many of the checks a value passes, and what the first that fails says.
+local function count_good(checks, value, path, depth)
+  local good, first = 0, nil
+  for _, check in ipairs(checks) do
+    local errors = {}
+    check(value, path, errors, depth)
+    if #errors == 0 then
+      good = good + 1
+    else
+      first = first or errors[1]
+    end
+  end
+  return good, first
+end
+
+
+function keywords.anyOf(rules, _, where, root)
+  local checks = compile_list(rules, where .. ".anyOf", root)
+  return function(value, path, errors, depth)
+    local good, first = count_good(checks, value, path, depth)
+    if good == 0 then
+      add(errors, path, "fits none of what it may be (%s)", first)
+    end
+  end
+end
+
+
+function keywords.oneOf(rules, _, where, root)
+  local checks = compile_list(rules, where .. ".oneOf", root)
+  return function(value, path, errors, depth)
+    local good, first = count_good(checks, value, path, depth)
+    if good == 0 then
+      add(errors, path, "fits none of what it may be (%s)", first)
+    elseif good > 1 then
+      add(errors, path, "fits more than one of what it may be")
+    end
+  end
+end
+
+
+function keywords.allOf(rules, _, where, root)
+  local checks = compile_list(rules, where .. ".allOf", root)
+  return function(value, path, errors, depth)
+    for _, check in ipairs(checks) do
+      check(value, path, errors, depth)
+    end
+  end
+end
+
+
+keywords["not"] = function(rule, _, where, root)
+  local check = compile(rule, where .. ".not", root)
+  return function(value, path, errors, depth)
+    local wrong = {}
+    check(value, path, wrong, depth)
+    if #wrong == 0 then
+      add(errors, path, "is what it may not be")
+    end
+  end
+end
+
+
+-- The schema may refer to itself, so what is referred to is compiled when it is first needed.
+keywords["$ref"] = function(ref, _, where, root)
+  local group, name = tostring(ref):match "^#/(%$?%a+)/([^/]+)$"
+  local source = ref == "#" and root.schema
+    or name and (group == "$defs" or group == "definitions") and (root.schema[group] or {})[name]
+  if not source then
+    error(('%s["$ref"]: there is no %s in this schema; only "#/$defs/NAME" and "#" are '
+      .. "understood"):format(where, tostring(ref)), 0)
+  end
+  return function(value, path, errors, depth)
+    if depth >= DEPTH_MAX then
+      add(errors, path, "is nested too deep")
+      return
+    end
+    root.checks[ref] = root.checks[ref] or compile(source, ref, root)
+    root.checks[ref](value, path, errors, depth + 1)
+  end
+end
+
+
+local ORDER = {} -- of the keywords, so that errors come in the same order
+for word in next, keywords do
+  ORDER[#ORDER + 1] = word
+end
+table.sort(ORDER, function(a, b)
+  local a_first, b_first = a == "type" or a == "required", b == "type" or b == "required"
+  if a_first ~= b_first then
+    return a_first
+  end
+  return a < b
+end)
+
+-- What the value of a keyword has to be.
+local LISTS = { required = true, enum = true, anyOf = true, oneOf = true, allOf = true,
+  prefixItems = true }
+local NUMBERS = { minimum = true, maximum = true, exclusiveMinimum = true, exclusiveMaximum = true,
+  multipleOf = true, minLength = true, maxLength = true, minItems = true, maxItems = true,
+  minProperties = true, maxProperties = true }
+
+local function check_word(word, value, where)
+  if (LISTS[word] or word == "properties") and type(value) ~= "table" then
+    error(("%s.%s must be a table"):format(where, word), 0)
+  elseif NUMBERS[word] and type(value) ~= "number" then
+    error(("%s.%s must be a number"):format(where, word), 0)
+  end
+end
+
+local function check_words(schema, where)
+  for word, value in next, schema do
+    if type(word) ~= "string" then
+      error(("%s: a schema's keys are words, not %s"):format(where, tostring(word)), 0)
+    elseif not keywords[word] and not WORDS[word] then
+      local meant = core.nearest(word, ORDER)
+      error(("%s.%s is not supported%s"):format(where, word, meant and "; did you mean " .. meant
+        .. "?" or " (supported: " .. table.concat(ORDER, ", ") .. ")"), 0)
+    end
+    check_word(word, value, where)
+  end
+end
+
+
+function compile(schema, where, root)
+  if schema == true then
+    return function() end
+  elseif schema == false then
+    return function(_, path, errors) add(errors, path, "may not be there") end
+  elseif type(schema) ~= "table" then
+    error(where .. " must be a schema, which is a table", 0)
+  end
+  check_words(schema, where)
+  local checks = {}
+  for _, word in ipairs(ORDER) do
+    local rule = schema[word]
+    checks[#checks + 1] = rule ~= nil and keywords[word](rule, schema, where, root) or nil
+  end
+  return function(value, path, errors, depth)
+    for i = 1, #checks do
+      checks[i](value, path, errors, depth)
+    end
+  end
+end
+
+
+-- The schema as it is shown: lists that are empty are left out, because Lua cannot tell them from
+-- objects.
+local function shown(schema)
+  if type(schema) ~= "table" then
+    return schema
+  end
+  local copy = {}
+  for key, value in next, schema do
+    if not (LISTS[key] and type(value) == "table" and next(value) == nil) then
+      copy[key] = shown(value)
+    end
+  end
+  return copy
+end
+
+
+--- Reads a schema. Raises what is wrong with it, without a position.
+---@param schema table
+---@param where string what the schema is called in errors
+---@return fun(value: any): string? check what is wrong with a value, in one line
+---@return table shown the schema, for others to read
+function json_schema.compile(schema, where)
+  local root = { schema = schema, checks = {} }
+  local check = compile(schema, where, root)
+  return function(value)
+    local errors = {}
+    check(value, "", errors, 0)
+    if #errors == 0 then
+      return nil
+    end
+    return table.concat(errors, "; ") .. (errors.more and "; and more" or "")
+  end, shown(schema)
+end
+
+return json_schema

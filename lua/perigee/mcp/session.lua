@@ -1,0 +1,111 @@
+--- What handlers of tools, resources and prompts see of the session that calls them.
+
+local calls = require "perigee.mcp.calls"
+local class = require "perigee.mcp.class"
+local exchange = require "perigee.mcp.exchange"
+local fault = require "perigee.fault"
+local tasks = require "perigee.tasks"
+
+local session = {}
+
+local ASK_SECONDS = 60
+
+-- The protocol's words for how bad something is, the least first.
+local LEVELS = {}
+session.LEVELS = LEVELS
+for i, name in ipairs {
+  "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
+} do
+  LEVELS[name] = i
+end
+
+-- What a client has to offer for a question.
+local NEEDED = {
+  ["sampling/createMessage"] = "sampling", ["elicitation/create"] = "elicitation",
+  ["roots/list"] = "roots",
+}
+
+--- The session of an MCP client, in the handler of one of its calls.
+---@class perigee.mcp.Session
+---@field channel integer 2000 to 2999, its own while it lasts
+---@field client table what the client said of itself: name, version
+---@field version string of the protocol
+---@field state table free for the game, as long as the session lasts
+local Session = {}
+
+
+--- Sends the client a line of a log.
+---@param level "debug"|"info"|"notice"|"warning"|"error"|"critical"|"alert"|"emergency"
+---@param data any
+function Session:log(level, data)
+  local call = class.call_of(self)
+  if not LEVELS[level] then
+    fault.raise("the level of a log line is one of debug, info, notice, warning, error, critical, "
+      .. "alert, emergency, not %s", tostring(level))
+  elseif LEVELS[level] >= (call.session.level or LEVELS.debug) then
+    exchange.say(call.exchange, {
+      jsonrpc = "2.0", method = "notifications/message",
+      params = { level = level, logger = call.name, data = data },
+    })
+  end
+end
+
+
+--- Tells the client how far the call is, if it wants to know.
+---@param done number
+---@param total number?
+---@param message string?
+function Session:progress(done, total, message)
+  local call = class.call_of(self)
+  fault.check("what is done", done, "number")
+  if call.progress_token ~= nil then
+    exchange.say(call.exchange, {
+      jsonrpc = "2.0", method = "notifications/progress",
+      params = { progressToken = call.progress_token, progress = done, total = total,
+        message = message },
+    })
+  end
+end
+
+
+--- Asks the client something, such as "sampling/createMessage" or "elicitation/create", and waits
+--- for its answer.
+---@param method string
+---@param params table
+---@param timeout number? seconds, 60 if not given
+---@return table? result nil when there is none
+---@return string? message
+function Session:ask(method, params, timeout)
+  local call = class.call_of(self)
+  fault.check("the method", method, "string")
+  fault.check("its parameters", params, "table")
+  fault.check_seconds("timeout", timeout or ASK_SECONDS)
+  tasks.check_may_wait "session:ask"
+  local needed = NEEDED[method]
+  if not needed then
+    fault.raise("a client can be asked sampling/createMessage, elicitation/create and roots/list, "
+      .. "not %s", method)
+  elseif not call.session.capabilities[needed] then
+    return nil, "the client does not offer " .. needed
+  end
+  return calls.ask(call, method, params, timeout or ASK_SECONDS)
+end
+
+
+--- Ends the connection on which the client waits for this call; it comes back for the answer.
+function Session:hang_up()
+  exchange.hang_up(class.call_of(self).exchange)
+end
+
+
+class.set_methods(Session)
+
+
+--- The session as the handler of this call sees it.
+---@param call perigee.mcp.Call
+---@return perigee.mcp.Session
+function session.of(call)
+  return class.new(call)
+end
+
+return session

@@ -1,0 +1,360 @@
+--- The sessions of MCP clients, and the streams by which they hear from the server. A stream outlives
+--- its connection: what was sent is kept for a while, and told to a client that comes back for it.
+
+local core = require "perigee.core"
+local json = require "perigee.mcp.json"
+local undo = require "perigee.undo"
+
+local sessions = {}
+
+local SESSIONS_MAX = 64
+local IDLE_SECONDS = 1800 -- after which a session without a connection ends
+local FIRST_CHANNEL, LAST_CHANNEL = 2000, 2999
+local LISTENERS_MAX = 4 -- open streams of one session that are no answers
+local EVENTS_MAX = 256 -- that are kept of one session
+local WAITING_MAX = 16 -- messages until a client listens for the first time
+local EVENT_BYTES_MAX = 512 * 1024
+local RETRY_MS = 1000 -- until a client whose stream has ended comes back
+local PRIMES_FROM = "2025-11-25" -- the version whose streams begin with an event of no data
+
+local STREAM_FIELDS = "Content-Type: text/event-stream\r\n"
+
+--- A client's session.
+---@class perigee.mcp.SessionState
+---@field id string
+---@field channel integer 2000 to 2999, while it lasts
+---@field version string of the protocol
+---@field client table what it said of itself
+---@field capabilities table
+---@field state table free for the game
+---@field level integer? of log messages that it wants
+
+local by_id, count = {}, 0
+local by_channel, last_channel = {}, LAST_CHANNEL
+local by_conn = {} -- connection -> { stream = } or { exchange = }
+
+-- Sessions ---------------------------------------------------------------------------------
+
+local function has_connection(session)
+  for _, stream in next, session.streams do
+    if stream.conn then
+      return true
+    end
+  end
+  return next(session.calls) ~= nil
+end
+
+-- The channel whose number was free longest.
+local function take_channel()
+  for _ = FIRST_CHANNEL, LAST_CHANNEL do
+    last_channel = last_channel == LAST_CHANNEL and FIRST_CHANNEL or last_channel + 1
+    if not by_channel[last_channel] then
+      return last_channel
+    end
+  end
+end
+
+
+--- Ends a session: its streams are closed, what it waits for is answered.
+function sessions.close(session)
+  if by_id[session.id] ~= session then
+    return
+  end
+  by_id[session.id], by_channel[session.channel], count = nil, nil, count - 1
+  session.is_over = true
+  for _, stream in next, session.streams do
+    if stream.conn then
+      by_conn[stream.conn] = nil
+      core.answer_last(stream.conn, "")
+      stream.conn = nil
+    end
+  end
+  if sessions.on_close then
+    sessions.on_close(session)
+  end
+end
+
+
+local function expire()
+  local now = core.now()
+  for _, session in next, by_id do
+    if now - session.used > IDLE_SECONDS and not has_connection(session) then
+      sessions.close(session)
+    end
+  end
+end
+
+
+--- A new session; nil when there are too many.
+---@param version string
+---@param client table
+---@param capabilities table
+---@return perigee.mcp.SessionState?
+function sessions.open(version, client, capabilities)
+  expire()
+  if count >= SESSIONS_MAX then
+    return nil
+  end
+  local session = {
+    id = core.token(), channel = take_channel(), version = version, client = client,
+    capabilities = capabilities, used = core.now(), state = {},
+    streams = {}, last_stream = 0, events = {}, event_bytes = 0,
+    waiting = {}, calls = {}, asked = {}, last_ask = 0, subscriptions = {},
+  }
+  by_id[session.id], by_channel[session.channel], count = session, session, count + 1
+  return session
+end
+
+
+---@param id string
+---@return perigee.mcp.SessionState?
+function sessions.find(id)
+  expire()
+  local session = by_id[id]
+  if session then
+    session.used = core.now()
+  end
+  return session
+end
+
+
+--- All of them, by channel.
+---@return perigee.mcp.SessionState[]
+function sessions.list()
+  local list = {}
+  for _, session in next, by_id do
+    list[#list + 1] = session
+  end
+  table.sort(list, function(a, b) return a.channel < b.channel end)
+  return list
+end
+
+-- Streams ----------------------------------------------------------------------------------
+
+local function format_event(stream, number, text)
+  return ("id: %d-%d\ndata: %s\n\n"):format(stream.number, number, text)
+end
+
+local function forget_oldest(session)
+  local event = table.remove(session.events, 1)
+  session.event_bytes = session.event_bytes - #event.text
+end
+
+local function keep(session, event)
+  local events = session.events
+  events[#events + 1] = event
+  session.event_bytes = session.event_bytes + #event.text
+  while #events > EVENTS_MAX or session.event_bytes > EVENT_BYTES_MAX and #events > 1 do
+    forget_oldest(session)
+  end
+end
+
+local function unkeep(session, event)
+  for i = #session.events, 1, -1 do
+    if session.events[i] == event then
+      table.remove(session.events, i)
+      session.event_bytes = session.event_bytes - #event.text
+    end
+  end
+end
+
+local function beginning(stream)
+  if stream.session.version >= PRIMES_FROM then
+    return ("retry: %d\nid: %d-%d\ndata: \n\n"):format(RETRY_MS, stream.number, stream.last)
+  end
+  return ("retry: %d\n\n"):format(RETRY_MS)
+end
+
+local function attach(stream, conn)
+  stream.conn = conn
+  by_conn[conn] = { stream = stream }
+end
+
+local function unopen(stream, conn, before)
+  by_conn[conn], stream.conn = before, nil
+  stream.session.streams[stream.number] = nil
+end
+
+
+--- A stream that begins as the answer to a request.
+---@param session perigee.mcp.SessionState
+---@param conn integer
+---@param o { is_answer: boolean }
+---@return table stream
+function sessions.open_stream(session, conn, o)
+  session.last_stream = session.last_stream + 1
+  local stream = {
+    number = session.last_stream, session = session, last = 0, is_answer = o.is_answer,
+  }
+  undo.push(unopen, stream, conn, by_conn[conn])
+  session.streams[stream.number] = stream
+  attach(stream, conn)
+  core.answer_open(conn, STREAM_FIELDS, beginning(stream))
+  return stream
+end
+
+
+--- Sends a message; one whose client is away just now is kept for it.
+---@param stream table
+---@param text string JSON
+function sessions.send(stream, text)
+  local session = stream.session
+  stream.last = stream.last + 1
+  local event = { stream = stream.number, number = stream.last, text = text }
+  keep(session, event)
+  undo.push(unkeep, session, event)
+  if stream.conn then
+    core.answer_more(stream.conn, format_event(stream, event.number, text))
+  end
+end
+
+
+local function has_events(session, number)
+  for _, event in ipairs(session.events) do
+    if event.stream == number then
+      return true
+    end
+  end
+end
+
+-- Streams that are over and of which nothing is kept are forgotten.
+local function tidy(session)
+  for number, stream in next, session.streams do
+    if stream.is_over and not has_events(session, number) then
+      session.streams[number] = nil
+    end
+  end
+end
+
+
+--- Ends the connection of a stream, which may be taken up again.
+function sessions.detach(stream)
+  if stream.conn then
+    core.answer_last(stream.conn, "")
+    by_conn[stream.conn] = nil
+    stream.conn = nil
+  end
+end
+
+
+--- The last message of a stream has been sent.
+function sessions.end_stream(stream)
+  stream.is_over = true
+  sessions.detach(stream)
+  tidy(stream.session)
+end
+
+
+local function is_listening(stream)
+  return not stream.is_answer and stream.conn
+end
+
+local function listeners(session)
+  local open = 0
+  for _, stream in next, session.streams do
+    open = open + (is_listening(stream) and 1 or 0)
+  end
+  return open
+end
+
+-- The stream that listened last and whose client has not come back: what it missed is the next
+-- one's.
+local function lost_listener(session)
+  local found
+  for _, stream in next, session.streams do
+    if not stream.is_answer and not stream.conn and (not found or stream.number > found.number) then
+      found = stream
+    end
+  end
+  return found
+end
+
+
+--- A client listens. Returns false when it does so too often already.
+---@return boolean
+function sessions.listen(session, conn)
+  if listeners(session) >= LISTENERS_MAX then
+    return false
+  end
+  local lost = lost_listener(session)
+  if lost then
+    session.streams[lost.number] = nil
+  end
+  local stream, waiting = sessions.open_stream(session, conn, { is_answer = false }), session.waiting
+  session.waiting = {}
+  for _, text in ipairs(waiting) do
+    sessions.send(stream, text)
+  end
+  return true
+end
+
+
+--- A client comes back for what came after an event. Returns false when there is no such stream.
+---@param session perigee.mcp.SessionState
+---@param conn integer
+---@param last string the event's id
+---@return boolean
+function sessions.resume(session, conn, last)
+  local number, seen = last:match "^(%d+)%-(%d+)$"
+  local stream = session.streams[tonumber(number)]
+  if not stream then
+    return false
+  end
+  sessions.detach(stream)
+  attach(stream, conn)
+  local parts = { beginning({ session = session, number = stream.number, last = tonumber(seen) }) }
+  for _, event in ipairs(session.events) do
+    if event.stream == stream.number and event.number > tonumber(seen) then
+      parts[#parts + 1] = format_event(stream, event.number, event.text)
+    end
+  end
+  core.answer_open(conn, STREAM_FIELDS, table.concat(parts))
+  if stream.is_over then
+    sessions.detach(stream)
+  end
+  return true
+end
+
+
+--- Sends a message that answers nothing to a session: on one of its open streams, or for later.
+---@param session perigee.mcp.SessionState
+---@param message table
+function sessions.notify(session, message)
+  local best = lost_listener(session)
+  for _, stream in next, session.streams do
+    if is_listening(stream) and (not best or not best.conn or stream.number < best.number) then
+      best = stream
+    end
+  end
+  local text = json.encode(message)
+  if text and best then
+    sessions.send(best, text)
+  elseif text and #session.waiting < WAITING_MAX then
+    table.insert(session.waiting, text)
+    undo.push(table.remove, session.waiting)
+  end
+end
+
+-- Connections ------------------------------------------------------------------------------
+
+
+--- Whose connection it is while a request is being answered.
+function sessions.set_exchange(conn, exchange)
+  by_conn[conn] = exchange and { exchange = exchange } or nil
+end
+
+
+--- A connection has ended before its answer had.
+---@param conn integer
+function sessions.gone(conn)
+  local owner = by_conn[conn]
+  by_conn[conn] = nil
+  if owner and owner.stream and owner.stream.conn == conn then
+    owner.stream.conn = nil
+    owner.stream.session.used = core.now()
+  elseif owner and owner.exchange then
+    owner.exchange.conn = nil
+  end
+end
+
+return sessions

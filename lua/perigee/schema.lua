@@ -1,0 +1,78 @@
+--- A game's schema: what its messages consist of, and how they become bytes. docs/schema.md has the
+--- language and the encoding.
+
+local canonical = require "perigee.schema.canonical"
+local codec = require "perigee.schema.codec"
+local reader = require "perigee.schema.reader"
+local types = require "perigee.schema.types"
+
+local schema = {}
+
+--- One message. Encoders and decoders are made when they are first needed.
+---@class perigee.schema.Message
+---@field name string
+---@field number integer
+---@field value table? its type, see schema/types.lua; nil: it has no value
+---@field answer table? the type of the answer; nil: answers are JSON
+---@field encode fun(value: any): string the bytes; raises what is wrong with the value
+---@field decode fun(body: string): boolean, any true and the value, or false and what is wrong
+---@field encode_answer fun(value: any): string
+---@field decode_answer fun(body: string): boolean, any
+local Message = {}
+
+function Message.__index(self, key)
+  if key:find "^encode" or key:find "^decode" then
+    schema.make(self)
+  end
+  return rawget(self, key)
+end
+
+
+--- Makes the encoders and decoders of a message, which takes some milliseconds for a large one.
+---@param message perigee.schema.Message
+function schema.make(message)
+  setmetatable(message, nil)
+  message.encode, message.decode = codec.make(message.value, message.name)
+  message.encode_answer, message.decode_answer = codec.make(message.answer, "the answer to " .. message.name)
+end
+
+
+--- What a schema says.
+---@class perigee.schema.Schema
+---@field hash string 16 hexadecimal digits: the protocol hash
+---@field text string its canonical form
+---@field messages perigee.schema.Message[] by number, ascending
+---@field by_name table<string, perigee.schema.Message>
+---@field by_number table<integer, perigee.schema.Message>
+---@field module string? as JavaScript, where somebody made it: see schema/to_js.lua
+
+
+--- Reads a schema. Raises "path:line:column: message" and the line with a caret for what is wrong
+--- with it.
+---@param text string
+---@param path string for errors
+---@return perigee.schema.Schema
+function schema.parse(text, path)
+  local source = { text = text, path = path }
+  local result = { messages = {}, by_name = {}, by_number = {} }
+  for i, message in ipairs(types.resolve(source, reader.read(source))) do
+    local made = setmetatable({
+      name = message.name, number = message.number, value = message.value, answer = message.answer,
+    }, Message)
+    result.messages[i], result.by_name[made.name], result.by_number[made.number] = made, made, made
+  end
+  result.text = canonical.text(result.messages)
+  result.hash = canonical.hash(result.text)
+  return result
+end
+
+
+--- Why clients of one schema do not understand those of another; nil when they do.
+---@param before perigee.schema.Schema
+---@param after perigee.schema.Schema?
+---@return string?
+function schema.conflict(before, after)
+  return canonical.conflict(before.by_name, after and after.by_name or {})
+end
+
+return schema

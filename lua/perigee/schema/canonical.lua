@@ -1,0 +1,110 @@
+--- The canonical form of a schema: one line a message, in the order of their numbers, with structs
+--- and enums written out. What two schemas with the same form put on the wire is the same; comments,
+--- the order of declarations and the names of structs are not in it. Its hash is the protocol hash.
+
+local types = require "perigee.schema.types"
+
+local canonical = {}
+
+local write
+
+local WRITE = {}
+
+function WRITE.bool() return "bool" end
+
+
+local function of_name(type) return type.name end
+
+WRITE.int, WRITE.varint, WRITE.float = of_name, of_name, of_name
+
+function WRITE.steps(type)
+  return ("steps(%.0f..%.0f%s%d)"):format(type.low, type.high, type.per and "/" or "*", type.per or type.by)
+end
+
+
+local function of_size(type) return ("%s(%d)"):format(type.kind, type.most) end
+
+WRITE.string, WRITE.bytes = of_size, of_size
+
+function WRITE.enum(type) return "enum{" .. table.concat(type.values, ",") .. "}" end
+
+
+function WRITE.optional(type) return write(type.of) .. "?" end
+
+
+function WRITE.array(type) return ("%s[%d]"):format(write(type.of), type.count) end
+
+
+function WRITE.list(type) return ("%s[..%d]"):format(write(type.of), type.most) end
+
+
+function WRITE.record(type)
+  local fields = {}
+  for i, field in ipairs(type.fields) do
+    fields[i] = field.name .. ":" .. write(field.type)
+  end
+  return "{" .. table.concat(fields, ",") .. "}"
+end
+
+
+function write(type)
+  return WRITE[type.kind](type)
+end
+
+
+--- The line of one message, without its end.
+---@param message table
+---@return string
+function canonical.line(message)
+  return ('%d "%s"%s%s'):format(message.number, message.name,
+    message.value and " " .. write(message.value) or "",
+    message.answer and " -> " .. write(message.answer) or "")
+end
+
+
+--- The canonical form: each line ends with LF.
+---@param messages table[] sorted by number
+---@return string
+function canonical.text(messages)
+  local lines = {}
+  for i, message in ipairs(messages) do
+    lines[i] = canonical.line(message) .. "\n"
+  end
+  return table.concat(lines)
+end
+
+
+--- The protocol hash of a canonical form: 16 hexadecimal digits, never all 0.
+---@param text string
+---@return string
+function canonical.hash(text)
+  local parts = types.hash(text)
+  local digits = ("%04x%04x%04x%04x"):format(parts[4], parts[3], parts[2], parts[1])
+  return digits == "0000000000000000" and "0000000000000001" or digits
+end
+
+
+--- Why clients that have the messages of one schema do not understand those of another; nil when they
+--- do, perhaps without some that have come.
+---@param before table<string, table> messages by name
+---@param after table<string, table>
+---@return string?
+function canonical.conflict(before, after)
+  local names = {}
+  for name in pairs(before) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local old, new = canonical.line(before[name]), after[name] and canonical.line(after[name])
+    if not new then
+      return ("message %s is gone"):format(name)
+    elseif before[name].number ~= after[name].number then
+      return ("message %s had the number %d and has %d"):format(name, before[name].number, after[name].number)
+    elseif old ~= new then
+      return ("message %s was %s and is %s"):format(name, old, new)
+    end
+  end
+end
+
+return canonical

@@ -1,0 +1,270 @@
+--- Encoders and decoders of a schema's types, as functions: the generated Lua with what it calls.
+--- Errors of an encoder name the path of the field and what was expected there.
+
+local bit = require "bit"
+local ffi = require "ffi"
+local generate = require "perigee.schema.generate"
+local layout = require "perigee.schema.layout"
+local lua_dialect = require "perigee.schema.lua_dialect"
+local new_list = require "table.new"
+
+local cast, copy, floor, text_of = ffi.cast, ffi.copy, math.floor, ffi.string
+local load, next, rawget, type = load, next, rawget, type
+local band, sub = bit.band, string.sub
+
+--- `raise` is called with what is wrong with a value, and does not return.
+local codec = {
+  raise = function(text) error(text, 0) end,
+}
+
+local START_BYTES = 64 * 1024 -- of the buffer; grows for what is larger
+local BYTES_MAX = 8 * 2 ^ 20 -- of one message: more than max_payload can be
+local VARINT_BYTES = 8
+local CHUNK = "@lua/perigee/schema/generated.lua"
+local SHOWN_MAX = 40 -- bytes of a text in an error
+
+assert(ffi.abi "le", "the encoders of schemas write in the machine's order, which has to be little-endian")
+
+local pointer, reading = ffi.typeof "uint8_t *", ffi.typeof "const uint8_t *"
+local i32, u32 = ffi.typeof "int32_t *", ffi.typeof "uint32_t *"
+
+-- What is being encoded. Encoders call nothing that could encode in between.
+local base = ffi.new("uint8_t[?]", START_BYTES)
+local buffer = base
+
+local function grow(at, need)
+  local size = START_BYTES
+  while size < at + need do
+    size = size * 2
+  end
+  if size > BYTES_MAX then
+    codec.raise "the message would be larger than any can be"
+  end
+  local larger = ffi.new("uint8_t[?]", size)
+  copy(larger, buffer, at)
+  buffer = larger
+  return cast(pointer, buffer), size
+end
+
+local function begin()
+  buffer = base
+  return cast(pointer, base), START_BYTES
+end
+
+-- Those of one byte are written and read in place. Of the others most have two to four; a loop in them
+-- would keep the JIT from compiling what is round them in one piece.
+local function put_varint(p, at, value)
+  p[at] = value % 128 + 128
+  value = floor(value / 128)
+  if value >= 128 then
+    p[at + 1] = value % 128 + 128
+    at, value = at + 1, floor(value / 128)
+    if value >= 128 then
+      p[at + 1] = value % 128 + 128
+      at, value = at + 1, floor(value / 128)
+      while value >= 128 do
+        p[at + 1] = value % 128 + 128
+        at, value = at + 1, floor(value / 128)
+      end
+    end
+  end
+  p[at + 1] = value
+  return at + 2
+end
+
+-- From the fifth byte on.
+local function get_long_varint(p, at, size, value)
+  local scale = 128 ^ 4
+  for i = 4, VARINT_BYTES - 1 do
+    if at + i >= size then
+      return nil, at
+    end
+    local byte = p[at + i]
+    value, scale = value + byte % 128 * scale, scale * 128
+    if byte < 128 then
+      return byte > 0 and value <= 9007199254740991 and value or nil, at + i + 1
+    end
+  end
+  return nil, at
+end
+
+-- The number, and where it ends; nil for one that is too large, longer than it need be, or cut off. Its
+-- first byte is no number alone.
+local function get_varint(p, at, size)
+  if at + 1 >= size then
+    return nil, at
+  end
+  local value, byte = p[at] - 128, p[at + 1]
+  if byte < 128 then
+    return byte > 0 and value + byte * 128 or nil, at + 2
+  elseif at + 2 >= size then
+    return nil, at
+  end
+  value, byte = value + (byte - 128) * 128, p[at + 2]
+  if byte < 128 then
+    return byte > 0 and value + byte * 16384 or nil, at + 3
+  elseif at + 3 >= size then
+    return nil, at
+  end
+  value, byte = value + (byte - 128) * 16384, p[at + 3]
+  if byte < 128 then
+    return byte > 0 and value + byte * 2097152 or nil, at + 4
+  end
+  return get_long_varint(p, at, size, value + (byte - 128) * 2097152)
+end
+
+local function put_long(p, value)
+  local high = floor(value / 4294967296)
+  cast(i32, p + 4)[0] = high
+  cast(u32, p)[0] = value - high * 4294967296
+end
+
+-- How many bytes follow a first byte, and the least and the most that the second may be.
+local function tail_of(byte)
+  if byte >= 0xc2 and byte < 0xe0 then
+    return 1, 0x80, 0xbf
+  elseif byte >= 0xe0 and byte < 0xf0 then
+    return 2, byte == 0xe0 and 0xa0 or 0x80, byte == 0xed and 0x9f or 0xbf
+  elseif byte >= 0xf0 and byte < 0xf5 then
+    return 3, byte == 0xf0 and 0x90 or 0x80, byte == 0xf4 and 0x8f or 0xbf
+  end
+end
+
+local function is_wide_utf8(p, at, size)
+  while at < size do
+    local byte = p[at]
+    if byte >= 0x80 then
+      local tail, least, most = tail_of(byte)
+      if not tail or at + tail >= size or p[at + 1] < least or p[at + 1] > most then
+        return false
+      end
+      for i = 2, tail do
+        if p[at + i] < 0x80 or p[at + i] > 0xbf then
+          return false
+        end
+      end
+      at = at + tail
+    end
+    at = at + 1
+  end
+  return true
+end
+
+-- Four bytes at a time, as long as they are ASCII.
+local function is_utf8(text)
+  local p, size, at = cast(reading, text), #text, 0
+  while at + 4 <= size do
+    if band(cast(i32, p + at)[0], 0x80808080) ~= 0 then
+      return is_wide_utf8(p, at, size)
+    end
+    at = at + 4
+  end
+  return is_wide_utf8(p, at, size)
+end
+
+local function shown(value)
+  if type(value) == "string" then
+    return ("%q"):format(#value > SHOWN_MAX and sub(value, 1, SHOWN_MAX) .. "..." or value)
+  elseif type(value) == "table" then
+    return #value > 0 and ("a list of %d"):format(#value) or "a table"
+  end
+  return tostring(value)
+end
+
+local PREAMBLE = [[
+local floor, rawget, next, type, sub = floor, rawget, next, type, sub
+local bor, band, lshift, rshift, tobit = bor, band, lshift, rshift, tobit
+local cast, copy, i8, i16, u16, i32, u32, f32, f64 = cast, copy, i8, i16, u16, i32, u32, f32, f64
+local put_varint, get_varint, put_long, is_utf8 = put_varint, get_varint, put_long, is_utf8
+local new_list, grow, begin, reading, text_of = new_list, grow, begin, reading, text_of
+local bad, wrong, short, more, ENUMS, INDEXES = bad, wrong, short, more, ENUMS, INDEXES
+local F32_MAX = 3.4028235677973362e38
+]]
+
+-- All in one line: where handlers are watched, compiled code has a test in each line that it comes to,
+-- and these end soon by themselves.
+local ENCODER = "return function(x) local p, cap = begin() local at = 0 %s return text_of(p, at) end"
+local DECODER = "return function(body) local p, at, size = cast(reading, body), 0, #body %s end"
+
+local LIBRARY = {
+  floor = floor, rawget = rawget, next = next, type = type, sub = sub,
+  bor = bit.bor, band = band, lshift = bit.lshift, rshift = bit.rshift, tobit = bit.tobit,
+  cast = cast, copy = copy, i8 = ffi.typeof "int8_t *", i16 = ffi.typeof "int16_t *",
+  u16 = ffi.typeof "uint16_t *", i32 = i32, u32 = u32,
+  f32 = ffi.typeof "float *", f64 = ffi.typeof "double *",
+  put_varint = put_varint, get_varint = get_varint, put_long = put_long, is_utf8 = is_utf8,
+  new_list = new_list, grow = grow, begin = begin, reading = reading, text_of = text_of,
+}
+
+local function indexes_of(enums)
+  local list = {}
+  for i, values in ipairs(enums) do
+    list[i] = {}
+    for index, value in ipairs(values) do
+      list[i][value] = index - 1
+    end
+  end
+  return list
+end
+
+-- Raises, or returns what a decoder returns of a body that is none.
+local function problems(places)
+  local function path(number, ...)
+    return places[number].path:format(...)
+  end
+  return function(value, number, ...)
+    codec.raise(("%s: expected %s, got %s"):format(path(number, ...), places[number].expected, shown(value)))
+  end, function(number, ...)
+    return false, ("%s is not %s"):format(path(number, ...), places[number].expected)
+  end, function(number, ...)
+    return false, ("the bytes end at %s"):format(path(number, ...))
+  end
+end
+
+local function more()
+  return false, "there are bytes behind the end of the message"
+end
+
+local function make(body, template, places, enums)
+  local environment = {}
+  for name, value in next, LIBRARY do
+    environment[name] = value
+  end
+  environment.bad, environment.wrong, environment.short = problems(places)
+  environment.more, environment.ENUMS, environment.INDEXES = more, enums, indexes_of(enums)
+  local line = body:gsub("\n", " ")
+  local text = PREAMBLE .. template:gsub("%%s", function() return line end)
+  return assert(load(text, CHUNK, "t", environment))()
+end
+
+-- Where nothing is sent, nothing is looked at.
+local function encode_nothing()
+  return ""
+end
+
+local function decode_nothing(body)
+  if body ~= "" then
+    return more()
+  end
+  return true
+end
+
+
+--- The functions of a type, or of no value at all. `encode(value)` returns the bytes, or raises a text
+--- that names the field; `decode(bytes)` returns true and the value, or false and what is wrong.
+---@param of table? a type, as schema.types makes it
+---@param name string what paths begin with
+---@return fun(value: any): string encode
+---@return fun(body: string): boolean, any decode
+function codec.make(of, name)
+  if not of then
+    return encode_nothing, decode_nothing
+  end
+  local places, enums = {}, {}
+  local path = name:gsub("%%", "%%%%")
+  local encoder = generate.encoder(lua_dialect, layout.scope(of, path, 1), places, enums)
+  local decoder = generate.decoder(lua_dialect, layout.scope(of, path, 1), places, enums)
+  return make(encoder, ENCODER, places, enums), make(decoder, DECODER, places, enums)
+end
+
+return codec

@@ -1,0 +1,115 @@
+--- Values as JSON has them, for those who do not know the schema: only the fields that it names, and
+--- bytes as base64.
+
+local floor = math.floor
+
+local plain = {}
+
+local ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+local values = {}
+for i = 1, #ALPHABET do
+  values[ALPHABET:byte(i)] = i - 1
+end
+
+local function letter(value)
+  return ALPHABET:sub(value + 1, value + 1)
+end
+
+
+---@param bytes string
+---@return string
+function plain.to_base64(bytes)
+  local out = {}
+  for at = 1, #bytes, 3 do
+    local a, b, c = bytes:byte(at, at + 2)
+    local word = a * 0x10000 + (b or 0) * 0x100 + (c or 0)
+    out[#out + 1] = letter(floor(word / 0x40000)) .. letter(floor(word / 0x1000) % 64)
+      .. (b and letter(floor(word / 64) % 64) or "=") .. (c and letter(word % 64) or "=")
+  end
+  return table.concat(out)
+end
+
+
+---@param text string
+---@return string? bytes nil when it is no base64
+function plain.from_base64(text)
+  if #text % 4 ~= 0 or not text:find "^[%w+/]*=?=?$" then
+    return nil
+  end
+  local out, digits = {}, text:gsub("=", "A")
+  for at = 1, #digits, 4 do
+    local a, b, c, d = digits:byte(at, at + 3)
+    local word = values[a] * 0x40000 + values[b] * 0x1000 + values[c] * 64 + values[d]
+    out[#out + 1] = string.char(floor(word / 0x10000), floor(word / 0x100) % 256, word % 256)
+  end
+  local _, padding = text:gsub("=", "")
+  local bytes = table.concat(out)
+  return bytes:sub(1, #bytes - padding)
+end
+
+local convert
+
+local CONVERT = {}
+
+function CONVERT.bytes(_, value, bytes)
+  return type(value) == "string" and bytes(value) or nil
+end
+
+
+function CONVERT.optional(type, value, bytes)
+  return convert(type.of, value, bytes)
+end
+
+
+function CONVERT.record(of, value, bytes)
+  local copy = {}
+  for _, field in ipairs(of.fields) do
+    local item = rawget(value, field.name)
+    if item ~= nil then
+      copy[field.name] = convert(field.type, item, bytes)
+    end
+  end
+  return copy
+end
+
+
+function CONVERT.list(of, value, bytes)
+  local copy = {}
+  for i = 1, #value do
+    copy[i] = convert(of.of, rawget(value, i), bytes)
+  end
+  return copy
+end
+
+CONVERT.array = CONVERT.list
+
+-- Values of the wrong type stay as they are: whoever encodes them says so.
+function convert(of, value, bytes)
+  local kind = of.kind
+  local with = CONVERT[kind]
+  if not with or value == nil or kind ~= "bytes" and kind ~= "optional" and type(value) ~= "table" then
+    return value
+  end
+  return with(of, value, bytes)
+end
+
+
+--- What goes into JSON for a value that has been found to be right.
+---@param of table a type, see schema/types.lua
+---@param value any
+---@return any
+function plain.to(of, value)
+  return convert(of, value, plain.to_base64)
+end
+
+
+--- The value that JSON said. Right or wrong, it is for the encoder to judge.
+---@param of table
+---@param value any
+---@return any
+function plain.from(of, value)
+  return convert(of, value, plain.from_base64)
+end
+
+return plain

@@ -1,0 +1,176 @@
+--- A schema as a JavaScript module, /schema.js: it exports `schema`, with the protocol hash, and of each
+--- message its name, number, `encode(value)` to a Uint8Array and `decode(bytes)`; `encodeAnswer` and
+--- `decodeAnswer` where it has an answer. perigee.js takes it as it is.
+
+local dialect = require "perigee.schema.js_dialect"
+local generate = require "perigee.schema.generate"
+local layout = require "perigee.schema.layout"
+
+local to_js = {}
+
+local HEAD = [[
+// The messages of this game, made from its schema.perigee.
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const F32_MAX = 3.4028235677973362e38;
+const BYTES_MAX = 8 * 1024 * 1024;
+
+// What is written to; encoders take a copy of it.
+let b = new Uint8Array(1024);
+let v = new DataView(b.buffer);
+let after = 0; // where the last varint ended
+
+function grow(at, need) {
+  let size = b.length;
+  while (size < at + need) size *= 2;
+  if (size > BYTES_MAX) throw new RangeError("the message would be larger than any can be");
+  const larger = new Uint8Array(size);
+  larger.set(b.subarray(0, at));
+  b = larger;
+  v = new DataView(b.buffer);
+}
+
+function putVarint(at, value) {
+  for (; value >= 128; value = Math.floor(value / 128)) b[at++] = value % 128 + 128;
+  b[at] = value;
+  return at + 1;
+}
+
+function getVarint(bytes, at, size) {
+  let value = 0, scale = 1;
+  for (let i = 0; i < 8 && at + i < size; i++, scale *= 128) {
+    const byte = bytes[at + i];
+    value += byte % 128 * scale;
+    if (byte >= 128) continue;
+    after = at + i + 1;
+    return (byte > 0 || i === 0) && value <= Number.MAX_SAFE_INTEGER ? value : -1;
+  }
+  return -1;
+}
+
+function putLong(at, value) {
+  const high = Math.floor(value / 4294967296);
+  v.setInt32(at + 4, high, true);
+  v.setUint32(at, value - high * 4294967296, true);
+}
+
+function putBytes(at, bytes, room) {
+  if (at + bytes.length + room > b.length) grow(at, bytes.length + room);
+  at = putVarint(at, bytes.length);
+  b.set(bytes, at);
+  return at + bytes.length;
+}
+
+function place(number, indexes) {
+  let next = 0;
+  return PLACES[number][0].replace(/%[d%]/g, (found) => found === "%%" ? "%" : indexes[next++]);
+}
+
+function shown(value) {
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 40) + (value.length > 40 ? "..." : ""));
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}
+
+function bad(value, number, ...indexes) {
+  throw new TypeError(`${place(number, indexes)}: expected ${PLACES[number][1]}, got ${shown(value)}`);
+}
+
+function wrong(number, ...indexes) {
+  throw new RangeError(`${place(number, indexes)} is not ${PLACES[number][1]}`);
+}
+
+function short(number, ...indexes) {
+  throw new RangeError(`the bytes end at ${place(number, indexes)}`);
+}
+
+function more() {
+  throw new RangeError("there are bytes behind the end of the message");
+}
+]]
+
+local ENCODER = [[
+(x) => {
+let at = 0;
+%s
+return b.slice(0, at);
+}]]
+
+local DECODER = [[
+(b) => {
+const v = new DataView(b.buffer, b.byteOffset, b.length), size = b.length;
+let at = 0;
+%s
+}]]
+
+local NOTHING = { encode = "() => new Uint8Array(0)", decode = "(b) => b.length > 0 ? more() : undefined" }
+
+-- The names and texts of a schema, as JavaScript has texts.
+local function quote(text)
+  return '"' .. text:gsub('[%c"\\\127]', function(char)
+    return ("\\x%02x"):format(char:byte())
+  end):gsub("\226\128[\168\169]", { ["\226\128\168"] = "\\u2028", ["\226\128\169"] = "\\u2029" }) .. '"'
+end
+
+local function functions(of, name, places, enums)
+  if not of then
+    return NOTHING.encode, NOTHING.decode
+  end
+  local path = name:gsub("%%", "%%%%")
+  local function scope()
+    return layout.scope(of, path, dialect.first)
+  end
+  local encoder = generate.encoder(dialect, scope(), places, enums)
+  local decoder = generate.decoder(dialect, scope(), places, enums)
+  return (ENCODER:gsub("%%s", function() return encoder end)),
+    (DECODER:gsub("%%s", function() return decoder end))
+end
+
+local function entry(message, places, enums)
+  local parts = { ("name: %s,\nnumber: %d,"):format(quote(message.name), message.number) }
+  local encode, decode = functions(message.value, message.name, places, enums)
+  parts[#parts + 1] = ("encode: %s,\ndecode: %s,"):format(encode, decode)
+  if message.answer then
+    encode, decode = functions(message.answer, "the answer to " .. message.name, places, enums)
+    parts[#parts + 1] = ("encodeAnswer: %s,\ndecodeAnswer: %s,"):format(encode, decode)
+  end
+  return "{\n" .. table.concat(parts, "\n") .. "\n}"
+end
+
+local function list(name, items, write)
+  local lines = { "null" } -- they are numbered from 1
+  for i, item in ipairs(items) do
+    lines[i + 1] = write(item)
+  end
+  return ("const %s = [\n%s,\n];\n"):format(name, table.concat(lines, ",\n"))
+end
+
+local function quoted_list(texts)
+  local quoted = {}
+  for i, text in ipairs(texts) do
+    quoted[i] = quote(text)
+  end
+  return "[" .. table.concat(quoted, ", ") .. "]"
+end
+
+
+--- The module's text.
+---@param schema perigee.schema.Schema
+---@return string
+function to_js.module(schema)
+  local places, enums, entries = {}, {}, {}
+  for i, message in ipairs(schema.messages) do
+    entries[i] = entry(message, places, enums)
+  end
+  return table.concat {
+    HEAD,
+    "\n", list("PLACES", places, function(place) return quoted_list { place.path, place.expected } end),
+    "\n", list("ENUMS", enums, quoted_list),
+    "const INDEXES = ENUMS.map((values) => values && new Map(values.map((value, i) => [value, i])));\n",
+    ("\nexport const schema = {\nhash: %s,\nmessages: [\n%s,\n],\n};\n"):format(quote(schema.hash),
+      table.concat(entries, ",\n")),
+  }
+end
+
+return to_js

@@ -1,0 +1,352 @@
+--- Gives declarations their meaning: which type each name stands for, whether it can be, and the
+--- numbers of messages. What comes out has structs and enums written out, so that the files behind
+--- this one know no names:
+---
+---   { kind = "bool" }                         one bit
+---   { kind = "int", bytes, signed }           u8 to i64
+---   { kind = "varint", signed }
+---   { kind = "float", bytes }
+---   { kind = "steps", low, high, per | by, bits, min, max }   f32(min..max, step): whole numbers of steps
+---   { kind = "string" | "bytes", most }
+---   { kind = "enum", values, bits }
+---   { kind = "optional", of }
+---   { kind = "array", of, count }, { kind = "list", of, most }
+---   { kind = "record", fields = { { name, type } } }
+---
+--- Types that are one struct's or enum's share its table and carry its name, for listings.
+
+local bit = require "bit"
+local fault = require "perigee.schema.fault"
+
+local types = {}
+
+local LEAVES_MAX = 1000 -- values in one message when everything is written out
+local DEPTH_MAX = 16 -- of types within types
+local BYTES_MAX = 65535 -- of a string or bytes that name no limit
+local COUNT_MAX = 65535 -- elements of a list that names no limit
+local STEPS_MAX = 2 ^ 32
+local FAR = 2 ^ 40 -- steps from 0: beyond, numbers get less exact than steps
+
+local function int(name)
+  return {
+    kind = "int", name = name, signed = name:sub(1, 1) == "i", bytes = tonumber(name:sub(2)) / 8,
+  }
+end
+
+local BASES = {
+  bool = { kind = "bool" },
+  uvarint = { kind = "varint", name = "uvarint" },
+  varint = { kind = "varint", signed = true, name = "varint" },
+  f32 = { kind = "float", bytes = 4, name = "f32" }, f64 = { kind = "float", bytes = 8, name = "f64" },
+  string = { kind = "string", most = BYTES_MAX }, bytes = { kind = "bytes", most = BYTES_MAX },
+}
+for _, name in ipairs { "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64" } do
+  BASES[name] = int(name)
+end
+
+
+--- How many bits hold the numbers from 0 to `most`; at least one.
+---@param most integer below 2^32
+---@return integer
+function types.bits_for(most)
+  local bits = 1
+  while 2 ^ bits <= most do
+    bits = bits + 1
+  end
+  return bits
+end
+
+local function sorted_names(...)
+  local names = {}
+  for _, set in ipairs { ... } do
+    for name in pairs(set) do
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+-- Types --------------------------------------------------------------------------------------
+
+local function near_whole(value)
+  local whole = math.floor(value + 0.5)
+  return math.abs(value - whole) < 1e-6 * math.max(1, math.abs(value)) and whole or nil
+end
+
+-- A step is a whole number or 1 divided by one: then a number of steps is a number that decimal digits
+-- can say as well, and not one beside it.
+local function make_steps(context, node)
+  local min, max, step, at = node.first, node.last, node.step, node.arguments_at
+  local function fail(...)
+    fault.raise(context.source, at, ...)
+  end
+  local by = step >= 1 and near_whole(step)
+  local per = step > 0 and step < 1 and near_whole(1 / step) or nil
+  if not by and not per then
+    fail("the step %s is neither a whole number nor 1 divided by one, such as 0.01, 0.25, 1 or 5", step)
+  elseif min >= max then
+    fail("the range %s..%s is empty; the smaller number comes first", min, max)
+  end
+  local low, high = near_whole(per and min * per or min / by), near_whole(per and max * per or max / by)
+  if not low or not high then
+    fail("the range %s..%s does not begin and end on a step of %s", min, max, step)
+  elseif high - low >= STEPS_MAX then
+    fail("%.0f steps are too many; 2^32 is the most (f64 has no steps)", high - low)
+  elseif math.max(-low, high) > FAR then
+    fail("the range is too far from 0 for steps of %s", step)
+  end
+  return {
+    kind = "steps", low = low, high = high, per = per, by = by or nil, min = min, max = max,
+    bits = types.bits_for(high - low),
+  }
+end
+
+local function make_sized(context, node)
+  if node.last or node.first % 1 ~= 0 or node.first < 1 or node.first > 2 ^ 24 then
+    fault.raise(context.source, node.arguments_at, "%s(n): n is the most bytes, a whole number from 1 to %d",
+      node.name, 2 ^ 24)
+  end
+  return { kind = node.name, most = node.first }
+end
+
+local resolve
+
+local RESOLVE = {}
+
+function RESOLVE.named(context, node, depth)
+  local base = BASES[node.name]
+  if node.first then
+    if node.name == "f32" and node.last then
+      return make_steps(context, node)
+    elseif node.name == "string" or node.name == "bytes" then
+      return make_sized(context, node)
+    end
+    fault.raise(context.source, node.at, "%s takes nothing in parentheses; string(most bytes), bytes(most "
+      .. "bytes) and f32(min..max, step) do", node.name)
+  elseif base then
+    return base
+  end
+  local declared = context.named[node.name]
+  if not declared then
+    fault.raise(context.source, node.at, "there is no type `%s`%s", node.name,
+      fault.hint(node.name, sorted_names(BASES, context.named)))
+  end
+  return context.resolve_declared(declared, node, depth)
+end
+
+
+function RESOLVE.optional(context, node, depth)
+  local of = resolve(context, node.of, depth)
+  if of.kind == "optional" then
+    fault.raise(context.source, node.at, "one `?` is enough")
+  end
+  return { kind = "optional", of = of }
+end
+
+local function check_element(context, node, of)
+  if of.kind == "optional" then
+    fault.raise(context.source, node.at, "the elements of a list cannot be optional; leave them out")
+  end
+end
+
+
+function RESOLVE.list(context, node, depth)
+  local of = resolve(context, node.of, depth)
+  check_element(context, node, of)
+  return { kind = "list", of = of, most = node.most or COUNT_MAX }
+end
+
+
+function RESOLVE.array(context, node, depth)
+  local of = resolve(context, node.of, depth)
+  check_element(context, node, of)
+  return { kind = "array", of = of, count = node.count }
+end
+
+
+function RESOLVE.record(context, node, depth)
+  local fields, seen = {}, {}
+  for i, field in ipairs(node.fields) do
+    if seen[field.name] then
+      fault.raise(context.source, field.at, "there is a field %s already, in line %d", field.name,
+        fault.line(context.source, seen[field.name]))
+    end
+    if field.name == "__proto__" then
+      fault.raise(context.source, field.at, "JavaScript has no field of this name")
+    end
+    seen[field.name] = field.at
+    fields[i] = { name = field.name, type = resolve(context, field.type, depth) }
+  end
+  if #fields == 0 then
+    fault.raise(context.source, node.at, "there are no fields between the braces; a message without a value "
+      .. "has no braces")
+  end
+  return { kind = "record", fields = fields }
+end
+
+
+-- Sets how deep a type goes, and how many values it has when everything is written out: the elements
+-- of an array are, those of a list count once.
+local function measure(type)
+  local depth, leaves = 0, 0
+  for _, field in ipairs(type.fields or {}) do
+    depth, leaves = math.max(depth, field.type.depth), leaves + field.type.leaves
+  end
+  if type.of then
+    depth = type.of.depth
+    leaves = type.kind == "array" and type.count * type.of.leaves or 1 + type.of.leaves
+  end
+  type.depth, type.leaves = depth + 1, math.max(leaves, 1)
+  return type
+end
+
+
+function resolve(context, node, depth)
+  local type = depth < DEPTH_MAX and measure(RESOLVE[node.kind](context, node, depth + 1))
+  if not type or type.depth > DEPTH_MAX then
+    fault.raise(context.source, node.at, "types within types, more than %d deep", DEPTH_MAX)
+  end
+  return type
+end
+
+-- Structs and enums --------------------------------------------------------------------------
+
+local function make_enum(context, declared)
+  local values, seen = {}, {}
+  for i, value in ipairs(declared.values) do
+    if seen[value.name] then
+      fault.raise(context.source, value.at, "%s is a value of %s already", value.name, declared.name)
+    end
+    seen[value.name], values[i] = true, value.name
+  end
+  if #values == 0 then
+    fault.raise(context.source, declared.at, "the enum %s has no values", declared.name)
+  end
+  return { kind = "enum", values = values, bits = types.bits_for(#values - 1), name = declared.name }
+end
+
+local function make_struct(context, declared, user, depth)
+  if declared.is_open then
+    fault.raise(context.source, user.at, "%s holds itself, which a struct cannot", declared.name)
+  end
+  declared.is_open = true
+  local made = resolve(context, declared.type, depth)
+  declared.is_open = nil
+  made.name = declared.name
+  return made
+end
+
+local function resolver(context)
+  return function(declared, user, depth)
+    if not declared.made then
+      declared.made = declared.what == "enum" and make_enum(context, declared)
+        or make_struct(context, declared, user, depth)
+    end
+    return declared.made
+  end
+end
+
+
+local function check_size(context, message, type)
+  if type.leaves > LEAVES_MAX then
+    fault.raise(context.source, message.at, "%s has more than %d values with its structs and arrays [n] "
+      .. "written out; a list [..n] counts once", message.name, LEAVES_MAX)
+  end
+end
+
+-- Numbers ------------------------------------------------------------------------------------
+
+local GIVEN_MAX = 1023 -- numbers from here on are made of names
+
+
+--- The 64-bit FNV-1a of a text, in four parts of 16 bits, the lowest first: exact everywhere.
+---@param text string
+---@return integer[]
+function types.hash(text)
+  local a, b, c, d = 0x2325, 0x8422, 0x9ce4, 0xcbf2
+  for i = 1, #text do
+    a = bit.bxor(a, text:byte(i))
+    -- Times 0x100000001b3.
+    local e = a * 0x1b3
+    local f = b * 0x1b3 + math.floor(e / 0x10000)
+    local g = c * 0x1b3 + a * 0x100 + math.floor(f / 0x10000)
+    local h = d * 0x1b3 + b * 0x100 + math.floor(g / 0x10000)
+    a, b, c, d = e % 0x10000, f % 0x10000, g % 0x10000, h % 0x10000
+  end
+  return { a, b, c, d }
+end
+
+-- The hash modulo what there are numbers for.
+local function number_of(name)
+  local parts, rest = types.hash(name), 0
+  for i = 4, 1, -1 do
+    rest = (rest * 0x10000 + parts[i]) % (65535 - GIVEN_MAX)
+  end
+  return GIVEN_MAX + 1 + rest
+end
+
+local function assign_numbers(context, messages)
+  local taken = {}
+  for _, message in ipairs(messages) do
+    local number = message.number or number_of(message.name)
+    local other = taken[number]
+    if other then
+      fault.raise(context.source, message.number_at or message.at, message.number and other.is_given
+        and "%d is the number of %s already"
+        or "%d would be the number of %s as well; give one of them another: `message NAME = 1`", number,
+        other.name)
+    end
+    message.is_given, message.number = message.number ~= nil, number
+    taken[number] = message
+  end
+end
+
+-- All together ---------------------------------------------------------------------------------
+
+local function know(context, declared)
+  local known = declared.what == "message" and context.messages or context.named
+  local other = known[declared.name]
+  if declared.what ~= "message" and BASES[declared.name] then
+    fault.raise(context.source, declared.at, "%s is a type of the language already", declared.name)
+  elseif other then
+    fault.raise(context.source, declared.at, "there is a %s %s already, in line %d", other.what,
+      declared.name, fault.line(context.source, other.at))
+  end
+  known[declared.name] = declared
+end
+
+
+--- The messages of a schema, sorted by number: { name, number, is_given, value?, answer? }. Raises
+--- what is wrong with it.
+---@param source { text: string, path: string }
+---@param declarations table[] as schema.reader gives them
+---@return table[]
+function types.resolve(source, declarations)
+  local context = { source = source, named = {}, messages = {} }
+  local messages = {}
+  context.resolve_declared = resolver(context)
+  for _, declared in ipairs(declarations) do
+    know(context, declared)
+  end
+  for _, declared in ipairs(declarations) do
+    if declared.what == "message" then
+      messages[#messages + 1] = declared
+    else
+      context.resolve_declared(declared, declared, 0)
+    end
+  end
+  for _, message in ipairs(messages) do
+    for _, part in ipairs { "value", "answer" } do
+      message[part] = message[part] and resolve(context, message[part], 0)
+      if message[part] then
+        check_size(context, message, message[part])
+      end
+    end
+  end
+  assign_numbers(context, messages)
+  table.sort(messages, function(a, b) return a.number < b.number end)
+  return messages
+end
+
+return types

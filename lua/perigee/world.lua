@@ -1,0 +1,317 @@
+--- perigee.world: what scripts do with entities, components and systems.
+
+local declared = require "perigee.world.declared"
+local each = require "perigee.each"
+local fault = require "perigee.fault"
+local network = require "perigee.world.network"
+local query = require "perigee.world.query"
+local registry = require "perigee.registry"
+local state = require "perigee.state"
+local store = require "perigee.world.store"
+local systems = require "perigee.systems"
+
+local getmetatable = debug.getmetatable
+
+local singletons = {} ---@type table<string, table>
+
+--- Entities, components and systems of the game.
+---@class perigee.World
+local World = {}
+
+local world -- the one object
+
+local function check_self(self, method)
+  if self ~= world then
+    fault.raise("world:%s is called with a colon", method)
+  end
+end
+
+local function check_entity(entity)
+  if type(entity) ~= "number" then
+    fault.raise("an entity is a number, not %s%s", fault.kind(entity),
+      registry.is_peer(entity) and "; a peer's is peer.entity" or "")
+  end
+end
+
+local function no_entity(entity)
+  return nil, ("there is no entity %.0f any more"):format(entity)
+end
+
+
+--- Declares a component, with what its values have where they leave something out. A game that
+--- declares one declares all that it uses.
+---@param name string
+---@param default table?
+function World:component(name, default)
+  check_self(self, "component")
+  declared.component(name, default)
+  declared.use()
+end
+
+
+--- Declares a system: a function that is called each tick for each entity that has the components,
+--- with the entity, their values, and the seconds since the last tick; with those alone where there
+--- are no components.
+---@param name string
+---@param components string[]
+---@param fn function
+---@param options table? after, before: names of other systems
+function World:system(name, components, fn, options)
+  check_self(self, "system")
+  systems.add(name, components, fn, options)
+  declared.use()
+end
+
+
+-- Entities -----------------------------------------------------------------------------------
+
+
+--- Makes an entity.
+---@param components table<string, table>? values by name
+---@return integer? entity
+---@return string? message
+function World:spawn(components)
+  check_self(self, "spawn")
+  declared.check_not_loading()
+  if components ~= nil then
+    fault.check("what an entity has", components, "table")
+    for name, value in each(components) do
+      declared.own_set(name)
+      declared.check_value(name, value)
+    end
+  end
+  declared.use()
+  local entity = store.create()
+  if not entity then
+    return nil, ("there are %d entities already"):format(store.count())
+  end
+  for name, value in each(components or {}) do
+    store.put(declared.set(name), entity, declared.complete(name, value))
+  end
+  return entity
+end
+
+
+--- Ends an entity and all its components.
+---@param entity integer
+---@return boolean was_there
+function World:despawn(entity)
+  check_self(self, "despawn")
+  check_entity(entity)
+  declared.check_not_loading()
+  if not store.exists(entity) then
+    return false
+  end
+  local owner = network.owner_of(entity)
+  if owner then
+    fault.raise("this is the entity of %s, which goes with it; world:remove takes components away",
+      owner)
+  end
+  store.destroy(entity)
+  return true
+end
+
+
+---@param entity integer
+---@return boolean
+function World:exists(entity)
+  check_self(self, "exists")
+  check_entity(entity)
+  return store.exists(entity)
+end
+
+
+-- Components ---------------------------------------------------------------------------------
+
+
+--- Gives an entity a component, or another value of it. Without a value: the default, or {}.
+---@param entity integer
+---@param name string
+---@param value table?
+---@return table? value nil when there is no such entity
+---@return string? message
+function World:set(entity, name, value)
+  check_self(self, "set")
+  check_entity(entity)
+  declared.check_not_loading()
+  local set = declared.own_set(name)
+  if value ~= nil then
+    declared.check_value(name, value)
+  end
+  if not store.exists(entity) then
+    return no_entity(entity)
+  end
+  value = declared.complete(name, value)
+  store.put(set, entity, value)
+  return value
+end
+
+
+--- The value of an entity's component, or nil.
+---@param entity integer
+---@param name string
+---@return table?
+function World:get(entity, name)
+  check_self(self, "get")
+  check_entity(entity)
+  return store.get(declared.set(name), entity)
+end
+
+
+---@param entity integer
+---@param name string
+---@return boolean
+function World:has(entity, name)
+  check_self(self, "has")
+  check_entity(entity)
+  return store.get(declared.set(name), entity) ~= nil
+end
+
+
+--- Takes a component from an entity.
+---@param entity integer
+---@param name string
+---@return boolean had_it
+function World:remove(entity, name)
+  check_self(self, "remove")
+  check_entity(entity)
+  declared.check_not_loading()
+  local set = declared.own_set(name)
+  return store.exists(entity) and store.take(set, entity)
+end
+
+
+--- The one value of a component that belongs to no entity, made when it is first asked for.
+---@param name string
+---@return table
+function World:singleton(name)
+  check_self(self, "singleton")
+  if name == "network_stats" then
+    declared.use()
+    return network.stats
+  end
+  declared.own_set(name)
+  local value = singletons[name]
+  if not value then
+    value = declared.complete(name)
+    singletons[name] = value
+  end
+  return value
+end
+
+
+-- Queries ------------------------------------------------------------------------------------
+
+
+--- Iterates over the entities that have all of the components: entity, value, value ...
+---@param ... string
+---@return fun(): integer?, table
+function World:query(...)
+  check_self(self, "query")
+  declared.use()
+  return query.begin(declared.plan(...))
+end
+
+
+--- How many entities have all of the components.
+---@param ... string
+---@return integer
+function World:count(...)
+  check_self(self, "count")
+  declared.use()
+  return query.count(declared.plan(...))
+end
+
+
+-- The object ---------------------------------------------------------------------------------
+
+
+local names = {}
+for name in next, World do
+  names[#names + 1] = name
+end
+table.sort(names)
+
+world = setmetatable({}, {
+  __metatable = "world",
+  __index = function(_, name)
+    return World[name] or fault.raise("perigee.world has no %s%s", tostring(name),
+      fault.hint(tostring(name), names))
+  end,
+  __newindex = function(_, name)
+    fault.raise("perigee.world's %s cannot be set; what all of the game shares is a singleton",
+      tostring(name))
+  end,
+})
+
+-- What the host does with it -------------------------------------------------------------------
+
+local host = {}
+
+local PLAIN = { number = true, string = true, boolean = true }
+
+-- Whether there is nothing in it that a look at its fields would not show.
+local function is_flat(value)
+  for key, inner in next, value do
+    if not PLAIN[type(inner)] or not PLAIN[type(key)] then
+      return false
+    end
+  end
+  return getmetatable(value) == nil
+end
+
+
+--- Raises an error that names the first component in which there is something that is not data.
+function host.check()
+  for _, set in ipairs(store.sets()) do
+    for i = 1, declared.KEPT[set.name] and 0 or set.size do
+      local entity = set.list[i]
+      local value = store.get(set, entity)
+      if value and not is_flat(value) then
+        state.check_value(("the component %s of entity %.0f"):format(set.name, entity), value)
+      end
+    end
+  end
+  for name, value in each(singletons) do
+    state.check_value("the singleton " .. name, value)
+  end
+end
+
+
+--- A version is live.
+---@param own perigee.Declared
+function host.take(own)
+  declared.is_used = declared.is_used or own.is_used
+  declared.fill_in(own, singletons)
+  if declared.is_used then
+    network.sync()
+  end
+end
+
+
+--- What there is, as plain tables: entities with their components, singletons, systems.
+---@return table
+function host.copy()
+  local entities, shared = {}, {}
+  for entity in store.each() do
+    entities[entity] = {}
+  end
+  for _, set in ipairs(store.sets()) do
+    for i = 1, set.size do
+      local entity = set.list[i]
+      local value = store.get(set, entity)
+      if value then
+        entities[entity][set.name] = declared.KEPT[set.name] and network.copy(set.name, value) or value
+      end
+    end
+  end
+  for name, value in next, singletons do
+    shared[name] = value
+  end
+  if declared.is_used then
+    shared.network_stats = network.copy("network_stats", network.stats)
+  end
+  return { entities = entities, singletons = shared, systems = systems.stats() }
+end
+
+return { api = world, methods = World, host = host }

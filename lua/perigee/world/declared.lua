@@ -1,0 +1,277 @@
+--- What a version of the game declares of its world: components with their defaults, and systems
+--- (perigee.systems). Both are declared while it is loaded, and hold once it is live.
+
+local each = require "perigee.each"
+local fault = require "perigee.fault"
+local live = require "perigee.live"
+local query = require "perigee.world.query"
+local store = require "perigee.world.store"
+
+local getmetatable = debug.getmetatable
+
+local NAMES_MAX = 16 -- that one query may have
+
+local declared = {
+  is_used = false, -- whether a game that has been live has had to do with the world
+  on_use = nil, -- called when one begins to
+}
+
+--- Components that the host keeps. Scripts read them.
+declared.KEPT = { connection = true, channel = true, network_stats = true }
+
+--- What a version declares.
+---@class perigee.Declared
+---@field defaults table<string, table> by component
+---@field names string[] of these components
+---@field systems perigee.System[] in the order in which they run
+---@field sets table<string, perigee.Set> those whose names have been checked
+---@field plans table of queries: by the first name, by the second ..., then by 1
+---@field is_used boolean whether its top level has to do with the world
+
+local loading -- what the version that is being loaded declares
+
+
+--- A version is about to be loaded.
+---@param version perigee.Version
+function declared.begin(version)
+  loading = { defaults = {}, names = {}, systems = {}, sets = {}, plans = {},
+    is_used = false }
+  version.world = loading
+end
+
+
+--- What the version declares whose code runs.
+---@return perigee.Declared
+function declared.now()
+  return live.loading and loading or live.version.world
+end
+
+
+--- The game has to do with the world.
+function declared.use()
+  if live.loading then
+    loading.is_used = true
+  elseif not declared.is_used then
+    declared.is_used = true
+    declared.on_use()
+  end
+end
+
+
+--- Raises an error but at the top level of a game.
+---@param what string
+function declared.check_loading(what)
+  if not live.loading then
+    fault.raise("%s are declared while the game is loaded: at the top level, not in a handler", what)
+  end
+end
+
+
+--- Raises an error at the top level of a game.
+function declared.check_not_loading()
+  if live.loading then
+    fault.raise("entities are made and changed in handlers, such as on_start: the top level runs "
+      .. "again at each reload")
+  end
+end
+
+-- Names --------------------------------------------------------------------------------------
+
+
+local function check_name(name)
+  if type(name) ~= "string" or name == "" then
+    fault.raise("a component's name must be a string, not %s", name == "" and "empty"
+      or fault.kind(name))
+  end
+end
+
+local function known_names(own)
+  local names = { unpack(own.names) }
+  for name in each(declared.KEPT) do
+    names[#names + 1] = name
+  end
+  return names
+end
+
+
+--- What is wrong with a component's name, or nil: a game that declares components declares all.
+---@param own perigee.Declared
+---@param name string
+---@return string? problem
+function declared.problem(own, name)
+  if #own.names == 0 or own.defaults[name] or declared.KEPT[name] then
+    return nil
+  end
+  local hint = fault.hint(name, known_names(own))
+  return ('there is no component "%s"%s'):format(name, hint ~= "" and hint
+    or ("; declare it: perigee.world:component(%q)"):format(name))
+end
+
+local function add_set(own, name)
+  check_name(name)
+  local problem = declared.problem(own, name)
+  if problem then
+    fault.raise("%s", problem)
+  end
+  local set = store.set(name)
+  if not live.loading then -- where components may be declared after they are used
+    own.sets[name] = set
+  end
+  return set
+end
+
+
+--- The set of a component.
+---@param name string
+---@return perigee.Set
+function declared.set(name)
+  local own = declared.now()
+  return own.sets[name] or add_set(own, name)
+end
+
+
+--- The set of a component that scripts may write.
+---@param name string
+---@return perigee.Set
+function declared.own_set(name)
+  if declared.KEPT[name] then
+    fault.raise("the component %s is kept by the server and cannot be set", name)
+  end
+  return declared.set(name)
+end
+
+-- Components ---------------------------------------------------------------------------------
+
+
+--- Declares a component.
+---@param name string
+---@param default table?
+function declared.component(name, default)
+  declared.check_loading "components"
+  check_name(name)
+  if declared.KEPT[name] then
+    fault.raise("the component %s is there already: the server keeps it", name)
+  elseif loading.defaults[name] then
+    fault.raise("the component %s is declared twice", name)
+  elseif default ~= nil then
+    fault.check("the default of a component", default, "table")
+  end
+  loading.defaults[name] = default or {}
+  loading.names[#loading.names + 1] = name
+end
+
+local function copy(value)
+  if type(value) ~= "table" or getmetatable(value) then
+    return value
+  end
+  local copied = {}
+  for key, inner in next, value do
+    copied[copy(key)] = copy(inner)
+  end
+  return copied
+end
+
+local function fill(value, default)
+  for key, inner in next, default do
+    if value[key] == nil then
+      value[key] = copy(inner)
+    end
+  end
+end
+
+
+--- Raises an error for what is no value of a component.
+---@param name string
+---@param value any
+function declared.check_value(name, value)
+  if type(value) ~= "table" or getmetatable(value) then
+    fault.raise("the component %s must be a plain table, not %s", name, type(value) == "table"
+      and "one with a metatable" or fault.kind(value))
+  end
+end
+
+
+--- A component's value as it is kept: what it leaves out is filled in.
+---@param name string
+---@param value table? that has been checked
+---@return table
+function declared.complete(name, value)
+  value = value or {}
+  local default = declared.now().defaults[name]
+  if default then
+    fill(value, default)
+  end
+  return value
+end
+
+
+--- Gives what is there what a version's defaults have, and those before had not.
+---@param own perigee.Declared
+---@param singletons table<string, table>
+function declared.fill_in(own, singletons)
+  for _, name in ipairs(own.names) do
+    local default, set = own.defaults[name], store.find(name)
+    if singletons[name] then
+      fill(singletons[name], default)
+    end
+    for _, value in next, set and next(default) ~= nil and set.values or {} do
+      fill(value, default)
+    end
+  end
+end
+
+-- Queries ------------------------------------------------------------------------------------
+
+
+-- The plan at a place of the tree of plans.
+local function make_plan(node, ...)
+  local count = select("#", ...)
+  if count == 0 or count > NAMES_MAX then
+    fault.raise("a query takes the names of 1 to %d components, not %d", NAMES_MAX, count)
+  end
+  local sets = {}
+  for i = 1, count do
+    sets[i] = declared.set((select(i, ...)))
+  end
+  local plan = query.plan(sets)
+  if not live.loading then
+    node[1] = plan
+  end
+  return plan
+end
+
+
+--- How to walk over what has all of these components.
+---@param ... string
+---@return perigee.Plan
+function declared.plan(...)
+  local node = declared.now().plans
+  for i = 1, select("#", ...) do
+    local name = select(i, ...)
+    local inner = node[name]
+    if not inner then
+      check_name(name)
+      inner = {}
+      node[name] = inner
+    end
+    node = inner
+  end
+  return node[1] or make_plan(node, ...)
+end
+
+
+--- Raises an error for what can only be seen when all is declared.
+---@param own perigee.Declared
+function declared.finish(own)
+  for _, system in ipairs(own.systems) do
+    for _, name in ipairs(system.components) do
+      local problem = declared.problem(own, name)
+      if problem then
+        error(("%ssystem %s: %s"):format(system.place, system.name, problem), 0)
+      end
+    end
+  end
+end
+
+
+return declared

@@ -1,0 +1,230 @@
+--- Peers and channels as entities, with components that the server keeps: `connection`, `channel`,
+--- and the singleton `network_stats`. Their fields are read from the server when they are asked for.
+
+local bit = require "bit"
+local core = require "perigee.core"
+local fault = require "perigee.fault"
+local registry = require "perigee.registry"
+local store = require "perigee.world.store"
+
+local network = {}
+
+local CHANNELS_OF_SERVER = { [core.channels.control] = "control", [core.channels.message] = "message" }
+local PLUGIN_FIRST = 1000 -- channel numbers below are the server's and the game's
+
+local connections, channels = store.set "connection", store.set "channel"
+local of_peer = {} -- peer id -> entity
+local of_channel = {} -- channel number -> entity
+local leaving, leaving_count = {}, 0 -- ids of peers that are gone, until the end of a tick
+local gone = {} -- the objects of these, by id
+local signature -- of the channels that are entities
+
+-- Components ---------------------------------------------------------------------------------
+
+-- What a component is of: a peer's or a channel's number. Not in the component, which is open to
+-- scripts.
+local numbers = setmetatable({}, { __mode = "k" })
+
+-- The metatable of a component whose fields are read from the server.
+local function define(name, getters)
+  local names = {}
+  for field in next, getters do
+    names[#names + 1] = field
+  end
+  table.sort(names)
+  return {
+    __metatable = name,
+    __index = function(self, field)
+      local getter = getters[field]
+      if not getter then
+        fault.raise("the component %s has no %s%s", name, tostring(field),
+          fault.hint(tostring(field), names))
+      end
+      return getter(numbers[self])
+    end,
+    __newindex = function(_, field)
+      fault.raise("the component %s is kept by the server; its %s cannot be set", name,
+        tostring(field))
+    end,
+  }, names
+end
+
+-- The result of a number that a function of the core has.
+local function nth(fn, number)
+  return function(id)
+    return (select(number, fn(id)))
+  end
+end
+
+local connection_class, CONNECTION_FIELDS = define("connection", {
+  peer_id = function(id) return id end,
+  peer = function(id)
+    return gone[id] or core.peer_name(id) and registry.peers[id] or nil
+  end,
+  connected = core.peer_connected,
+  latency_ms = nth(core.peer_latency_ms, 1),
+  packets_sent = nth(core.peer_activity, 1),
+  packets_received = nth(core.peer_activity, 2),
+  last_activity = nth(core.peer_activity, 3),
+})
+
+local names_of_channels = {} -- by number
+
+local channel_class, CHANNEL_FIELDS = define("channel", {
+  channel_id = function(id) return id end,
+  name = function(id) return names_of_channels[id] end,
+  is_system = function(id) return id < PLUGIN_FIRST end,
+})
+
+local FIELDS = { connection = CONNECTION_FIELDS, channel = CHANNEL_FIELDS }
+
+local function new_component(class, number)
+  local component = setmetatable({}, class)
+  numbers[component] = number
+  return component
+end
+
+-- Peers --------------------------------------------------------------------------------------
+
+
+--- A peer has an entity from here on. Returns it; nil when there are too many.
+---@param id integer
+---@return integer?
+function network.join(id)
+  if not of_peer[id] then
+    local entity = store.create()
+    if not entity then
+      return nil
+    end
+    of_peer[id] = entity
+    store.put(connections, entity, new_component(connection_class, id))
+  end
+  return of_peer[id]
+end
+
+
+--- A peer is gone. Its entity stays until the next tick is over, so that systems find it.
+---@param id integer
+function network.leave(id)
+  if of_peer[id] then
+    leaving_count = leaving_count + 1
+    leaving[leaving_count], gone[id] = id, registry.peek_peer(id)
+  end
+end
+
+
+--- The entity of a peer; nil when it has none any more.
+---@param id integer
+---@return integer?
+function network.entity_of(id)
+  return of_peer[id] or core.peer_name(id) and network.join(id) or nil
+end
+
+
+--- Whether an entity is a peer's or a channel's, and what of: for error messages; nil when it is not.
+---@param entity integer
+---@return string?
+function network.owner_of(entity)
+  local place = bit.band(entity, store.MASK)
+  local connection, channel = connections.values[place], channels.values[place]
+  return connection and "peer " .. numbers[connection]
+    or channel and "channel " .. numbers[channel] or nil
+end
+
+-- Channels -----------------------------------------------------------------------------------
+
+
+local function set_channels(list)
+  local is_there = {}
+  for _, number in next, list do
+    is_there[number] = true
+  end
+  for number, entity in next, of_channel do
+    if not is_there[number] then
+      store.destroy(entity)
+      of_channel[number] = nil
+    end
+  end
+  for _, number in ipairs(list) do
+    local entity = not of_channel[number] and store.create()
+    if entity then
+      of_channel[number] = entity
+      store.put(channels, entity, new_component(channel_class, number))
+    end
+  end
+end
+
+
+--- Makes entities of the channels that are served now, where that has changed.
+function network.refresh()
+  local now, numbers_now, names = core.channels_served(signature)
+  if now == signature then
+    return
+  end
+  signature = now
+  for number, name in next, CHANNELS_OF_SERVER do
+    numbers_now[#numbers_now + 1], names[#names + 1] = number, name
+  end
+  for i, number in ipairs(numbers_now) do
+    names_of_channels[number] = names[i]
+  end
+  table.sort(numbers_now)
+  set_channels(numbers_now)
+end
+
+-- Figures ------------------------------------------------------------------------------------
+
+
+local stats_class, STATS_FIELDS = define("network_stats", {
+  connections_active = core.network_peers,
+  average_latency_ms = core.network_latency_ms,
+  packets_sent = nth(core.network_activity, 1),
+  bytes_sent = nth(core.network_activity, 2),
+  packets_received = nth(core.network_activity, 3),
+  bytes_received = nth(core.network_activity, 4),
+})
+
+--- The singleton.
+network.stats = setmetatable({}, stats_class)
+FIELDS.network_stats = STATS_FIELDS
+
+-- All ----------------------------------------------------------------------------------------
+
+
+--- All peers that are there and all channels have entities.
+function network.sync()
+  for _, id in ipairs(core.peers()) do
+    network.join(id)
+  end
+  network.refresh()
+end
+
+
+--- A tick is over: the peers that were gone before go, and channels are what they are now.
+function network.end_tick()
+  for i = 1, leaving_count do
+    local id = leaving[i]
+    leaving[i], gone[id] = nil, nil
+    if of_peer[id] then
+      store.destroy(of_peer[id])
+      of_peer[id] = nil
+    end
+  end
+  leaving_count = 0
+  network.refresh()
+end
+
+
+--- A component that the server keeps, as a plain table.
+---@param name string
+---@param component table
+---@return table
+function network.copy(name, component)
+  local copy = {}
+  for _, field in ipairs(FIELDS[name]) do
+    copy[field] = component[field]
+  end
+  return copy
+end
+
+return network

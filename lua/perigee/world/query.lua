@@ -1,0 +1,216 @@
+--- Walks over the entities that have some components. A query makes nothing: its plan is made once
+--- for each list of names, and where it is, it knows from the entity that it is at.
+
+local bit = require "bit"
+local store = require "perigee.world.store"
+
+local band = bit.band
+local MASK = store.MASK
+
+local query = {}
+
+--- What to walk along, and what to look for there.
+---@class perigee.Walk
+---@field list integer[] of the set that it goes along
+---@field at table<integer, integer>
+---@field along perigee.Set
+---@field a table<integer, table> values of the first component, by place
+---@field b table<integer, table>? and of the second
+---@field c table<integer, table>? and third
+---@field d table<integer, table>? and fourth
+---@field all table[] and of all of them
+
+-- Generic `for` calls these with the walk, and with the entity that came last. Those for few
+-- components are what the JIT makes most of.
+
+local function next_one(walk, entity)
+  local list, a = walk.list, walk.a
+  local last = entity and walk.at[band(entity, MASK)] or walk.along.size + 1
+  for i = last - 1, 1, -1 do
+    local found = list[i]
+    local x = a[band(found, MASK)]
+    if x then
+      return found, x
+    end
+  end
+end
+
+local function next_two(walk, entity)
+  local list, a, b = walk.list, walk.a, walk.b
+  local last = entity and walk.at[band(entity, MASK)] or walk.along.size + 1
+  for i = last - 1, 1, -1 do
+    local found = list[i]
+    local place = band(found, MASK)
+    local x, y = a[place], b[place]
+    if x and y then
+      return found, x, y
+    end
+  end
+end
+
+local function next_three(walk, entity)
+  local list, a, b, c = walk.list, walk.a, walk.b, walk.c
+  local last = entity and walk.at[band(entity, MASK)] or walk.along.size + 1
+  for i = last - 1, 1, -1 do
+    local found = list[i]
+    local place = band(found, MASK)
+    local x, y, z = a[place], b[place], c[place]
+    if x and y and z then
+      return found, x, y, z
+    end
+  end
+end
+
+local function next_four(walk, entity)
+  local list, a, b, c, d = walk.list, walk.a, walk.b, walk.c, walk.d
+  local last = entity and walk.at[band(entity, MASK)] or walk.along.size + 1
+  for i = last - 1, 1, -1 do
+    local found = list[i]
+    local place = band(found, MASK)
+    local x, y, z, w = a[place], b[place], c[place], d[place]
+    if x and y and z and w then
+      return found, x, y, z, w
+    end
+  end
+end
+
+local function has_all(all, place)
+  for i = 1, #all do
+    if not all[i][place] then
+      return false
+    end
+  end
+  return true
+end
+
+local function values_from(all, i, place)
+  local value = all[i][place]
+  if i == #all then
+    return value
+  end
+  return value, values_from(all, i + 1, place)
+end
+
+local function next_many(walk, entity)
+  local list, all = walk.list, walk.all
+  local last = entity and walk.at[band(entity, MASK)] or walk.along.size + 1
+  for i = last - 1, 1, -1 do
+    local found = list[i]
+    local place = band(found, MASK)
+    if has_all(all, place) then
+      return found, values_from(all, 1, place)
+    end
+  end
+end
+
+local STEPS = { next_one, next_two, next_three, next_four }
+
+-- Plans --------------------------------------------------------------------------------------
+
+
+--- How to walk over what has all of some components.
+---@class perigee.Plan
+---@field step function
+---@field walks perigee.Walk[] along each of them
+
+local function make_walk(along, sets)
+  local all = {}
+  for i, set in ipairs(sets) do
+    all[i] = set.values
+  end
+  return { list = along.list, at = along.at, along = along, a = all[1], b = all[2], c = all[3],
+    d = all[4], all = all }
+end
+
+
+---@param sets perigee.Set[]
+---@return perigee.Plan
+function query.plan(sets)
+  local walks = {}
+  for i, set in ipairs(sets) do
+    walks[i] = make_walk(set, sets)
+  end
+  return { step = STEPS[#sets] or next_many, walks = walks }
+end
+
+
+--- What generic `for` takes. It goes along the component that the fewest have.
+---@param plan perigee.Plan
+---@return function
+---@return perigee.Walk
+function query.begin(plan)
+  store.begin()
+  local walks = plan.walks
+  local best = walks[1]
+  for i = 2, #walks do
+    if walks[i].along.count < best.along.count then
+      best = walks[i]
+    end
+  end
+  return plan.step, best
+end
+
+
+---@param plan perigee.Plan
+---@return integer
+function query.count(plan)
+  local walks = plan.walks
+  if #walks == 1 then
+    return walks[1].along.count
+  end
+  local count, step, walk = 0, query.begin(plan)
+  for _ in step, walk do
+    count = count + 1
+  end
+  return count
+end
+
+-- Calls for each ------------------------------------------------------------------------------
+
+
+-- By the number of components, as their values come before the last argument.
+local CALLS = {
+  function(fn, last, step, walk)
+    for entity, a in step, walk do
+      fn(entity, a, last)
+    end
+  end,
+  function(fn, last, step, walk)
+    for entity, a, b in step, walk do
+      fn(entity, a, b, last)
+    end
+  end,
+  function(fn, last, step, walk)
+    for entity, a, b, c in step, walk do
+      fn(entity, a, b, c, last)
+    end
+  end,
+  function(fn, last, step, walk)
+    for entity, a, b, c, d in step, walk do
+      fn(entity, a, b, c, d, last)
+    end
+  end,
+  function(fn, last, step, walk)
+    for entity, a, b, c, d, e in step, walk do
+      fn(entity, a, b, c, d, e, last)
+    end
+  end,
+  function(fn, last, step, walk)
+    for entity, a, b, c, d, e, f in step, walk do
+      fn(entity, a, b, c, d, e, f, last)
+    end
+  end,
+}
+
+query.CALLED_MOST = #CALLS
+
+
+--- Calls fn(entity, values..., last) for each.
+---@param plan perigee.Plan of query.CALLED_MOST components at most
+---@param fn function
+---@param last any
+function query.each(plan, fn, last)
+  CALLS[#plan.walks](fn, last, query.begin(plan))
+end
+
+return query

@@ -1,0 +1,242 @@
+--- Entities and their components. An entity is a number: 20 bits of place, and above them how often
+--- the place has been used before, so that a number never stands for two entities.
+---
+--- A component is a set: its values by the entity's place, and a list of the entities that have it,
+--- in the order in which they got it. Who loses it stays in the list, without a value, until the
+--- list is tidied; queries walk the lists from the end. So a query stands by the entity where it is
+--- (nothing moves below it), sees no entity twice, and never sees those that are added behind it.
+--- Lists are tidied, and places used again, only where no query can be under way: see `begin`.
+
+local bit = require "bit"
+local core = require "perigee.core"
+
+local band = bit.band
+local transaction = core.transaction
+
+local PLACES = 2 ^ 20
+local MASK = PLACES - 1
+local LITTER = 256 -- that may lie about, in list entries and places, besides a quarter of the lists
+
+local store = { MASK = MASK, MOST = PLACES - 1 }
+
+--- One component.
+---@class perigee.Set
+---@field name string
+---@field values table<integer, table> by place
+---@field list integer[] entities, and some that have lost it
+---@field at table<integer, integer> where a place's entity is in the list, by place
+---@field size integer of the list
+---@field count integer entities that have it
+
+local sets = {} ---@type table<string, perigee.Set>
+local order = {} ---@type perigee.Set[] in the order in which they were first used
+local alive, alive_count = {}, 0 -- entities by place
+local last_place = 0
+local free, free_count = {}, 0 -- the next entities of places that can be used again
+local left, left_count = {}, 0 -- places that can be once the lists are tidy
+local stale, entries = 0, 0 -- list entries without a value; all list entries
+local seen = -1 -- the transaction in which a query began last
+
+-- Tidying ------------------------------------------------------------------------------------
+
+
+-- Keeps the order. A place that is not in the list any more points between those that were beside
+-- it, for a query that has waited there.
+local function tidy_list(set)
+  local list, at, values, size = set.list, set.at, set.values, 0
+  for i = 1, set.size do
+    local entity = list[i]
+    local place = band(entity, MASK)
+    if values[place] then
+      size = size + 1
+      list[size], at[place] = entity, size
+    else
+      at[place] = size + 1
+    end
+  end
+  for i = size + 1, set.size do
+    list[i] = nil
+  end
+  set.size = size
+end
+
+local function tidy()
+  for i = 1, #order do
+    local set = order[i]
+    if set.size > set.count then
+      tidy_list(set)
+    end
+  end
+  for i = 1, left_count do
+    free[free_count + i], left[i] = left[i], nil
+  end
+  entries, stale = entries - stale, 0
+  free_count, left_count = free_count + left_count, 0
+end
+
+local function is_littered()
+  return stale + left_count > LITTER + entries / 4
+end
+
+
+--- A query begins. In a handler that has begun none before, none is under way but in handlers that
+--- wait.
+function store.begin()
+  local now = transaction()
+  if now ~= seen then
+    seen = now
+    if is_littered() then
+      tidy()
+    end
+  end
+end
+
+
+-- For games that hardly ever query.
+local function tidy_between()
+  if is_littered() and transaction() ~= seen then
+    tidy()
+  end
+end
+
+-- Components ---------------------------------------------------------------------------------
+
+
+--- The set of a name, made when first asked for.
+---@param name string
+---@return perigee.Set
+function store.set(name)
+  local set = sets[name]
+  if not set then
+    set = { name = name, values = {}, list = {}, at = {}, size = 0, count = 0 }
+    sets[name] = set
+    order[#order + 1] = set
+  end
+  return set
+end
+
+
+--- The set of a name, if it has ever been asked for.
+---@param name string
+---@return perigee.Set?
+function store.find(name)
+  return sets[name]
+end
+
+
+--- All sets, in the order in which they were made. To be read only.
+---@return perigee.Set[]
+function store.sets()
+  return order
+end
+
+
+--- Gives an entity that is alive a component, or another value of it.
+---@param set perigee.Set
+---@param entity integer
+---@param value table
+function store.put(set, entity, value)
+  local place, values = band(entity, MASK), set.values
+  if values[place] then
+    values[place] = value
+    return
+  end
+  local at = set.at[place]
+  if at and set.list[at] == entity then
+    stale = stale - 1
+  else
+    tidy_between()
+    at = set.size + 1
+    set.list[at], set.at[place], set.size = entity, at, at
+    entries = entries + 1
+  end
+  values[place], set.count = value, set.count + 1
+end
+
+
+--- The value that an entity has, if it is alive and has one.
+---@param set perigee.Set
+---@param entity number
+---@return table?
+function store.get(set, entity)
+  local place = band(entity, MASK)
+  return alive[place] == entity and set.values[place] or nil
+end
+
+
+--- Takes a component from an entity that is alive.
+---@param set perigee.Set
+---@param entity integer
+---@return boolean had it
+function store.take(set, entity)
+  local place, values = band(entity, MASK), set.values
+  if not values[place] then
+    return false
+  end
+  values[place], set.count, stale = nil, set.count - 1, stale + 1
+  return true
+end
+
+-- Entities -----------------------------------------------------------------------------------
+
+
+---@return integer? entity nil when there are too many
+function store.create()
+  if free_count == 0 and left_count > 0 then
+    tidy_between()
+  end
+  local entity
+  if free_count > 0 then
+    entity = free[free_count]
+    free[free_count], free_count = nil, free_count - 1
+  elseif last_place < store.MOST then
+    last_place = last_place + 1
+    entity = last_place
+  else
+    return nil
+  end
+  alive[band(entity, MASK)], alive_count = entity, alive_count + 1
+  return entity
+end
+
+
+---@param entity number
+---@return boolean
+function store.exists(entity)
+  return alive[band(entity, MASK)] == entity
+end
+
+
+--- Ends an entity that is alive, with all its components.
+---@param entity integer
+function store.destroy(entity)
+  for i = 1, #order do
+    store.take(order[i], entity)
+  end
+  alive[band(entity, MASK)], alive_count = nil, alive_count - 1
+  left_count = left_count + 1
+  left[left_count] = entity + PLACES
+end
+
+
+---@return integer
+function store.count()
+  return alive_count
+end
+
+
+--- Iterates over all entities, by place.
+---@return fun(): integer?
+function store.each()
+  local place = 0
+  return function()
+    while place < last_place do
+      place = place + 1
+      if alive[place] then
+        return alive[place]
+      end
+    end
+  end
+end
+
+return store

@@ -1,0 +1,40 @@
+-- What docs/schema.md shows is so.
+local schema = require "perigee.schema"
+
+describe("docs/schema.md", function()
+  local text
+
+  setup(function()
+    local file = assert(io.open "docs/schema.md")
+    text = file:read "*a"
+    file:close()
+  end)
+
+  it("has an example whose bytes are those in its table", function()
+    local found = schema.parse(text:match "```\n(%-%- schema%.perigee.-)```", "example")
+    local bytes = found.by_name.moved.encode {
+      id = 7, at = { x = 12.34, y = -5 }, mode = "running", trail = {},
+    }
+    local shown = {}
+    for row in text:match("| bytes | |\n(.-)\n\n"):gmatch "| `([%x ]+)` |" do shown[#shown + 1] = row end
+    assert.equal(table.concat(shown, " "), (bytes:gsub(".", function(char)
+      return ("%02x "):format(char:byte())
+    end):sub(1, -2)))
+    assert.truthy(text:find(('%d "moved"'):format(found.by_name.moved.number), 1, true))
+  end)
+
+  it("shows an error as it is told", function()
+    local shown = text:match "```\n(schema%.perigee:3:19.-)\n```"
+    local ok, problem = pcall(schema.parse, "\n\nstruct point { x: f23 }", "schema.perigee")
+    assert.is_false(ok)
+    assert.equal(shown, problem)
+  end)
+
+  it("names all types", function()
+    for _, name in ipairs { "bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "uvarint", "varint",
+      "f32", "f64", "string", "bytes" } do
+      assert.truthy(text:find("`" .. name .. "`", 1, true), name)
+      schema.parse("message m: " .. name, "s")
+    end
+  end)
+end)
