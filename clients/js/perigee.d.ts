@@ -73,6 +73,11 @@ export interface ConnectOptions {
   rejoin?: boolean;
   /** How many packets may wait for the server (4096). */
   queueLimit?: number;
+  /**
+   * What the game's /schema.js exports, for messages in binary; null: JSON. In a page it may be left
+   * out: then it is had from the server.
+   */
+  schema?: object | null;
   /** The class to use where there is no global WebSocket, or instead of it. */
   WebSocket?: new (url: string, protocols: string[]) => unknown;
   /** Options for node:tls, with an address that begins with tls://. */
@@ -198,8 +203,6 @@ export interface Packet {
   readonly reliable: boolean;
   /** It waits for an answer. */
   readonly request: boolean;
-  /** Peer id, on a channel that this client serves; 0 is the server. */
-  readonly sender: number | undefined;
   answer(data: Bytes, options?: SendOptions): void;
 }
 
@@ -209,14 +212,24 @@ export interface PacketFields extends SendOptions {
   data?: Bytes;
 }
 
+/** Answers a packet that waits for an answer. */
+export type Reply = (data?: Bytes, options?: SendOptions) => void;
+
 /** A plugin channel that this client serves. */
 export interface Channel {
   readonly game: Game;
   readonly id: number;
   readonly name: string;
+  /** False also while a new session asks for it again. */
   readonly open: boolean;
-  onPacket(fn: (packet: Packet) => void): Off;
-  send(packet: SendOptions & { to?: number; type: number; data?: Bytes }): void;
+  /** Each packet; `peer` is an id, 0 the server; `reply` is null where no answer is waited for. */
+  on(name: "packet", fn: (peer: number, type: number, data: Uint8Array, reply: Reply | null) => void): Off;
+  /** This client serves it no more, and did not close it. */
+  on(name: "closed", fn: (error: PerigeeError) => void): Off;
+  /** A packet to one peer; 0 is the server's script. */
+  send(peer: number, type: number, data?: Bytes, options?: SendOptions): void;
+  /** The same as a question: resolves to the bytes of the answer. */
+  ask(peer: number, type: number, data?: Bytes, options?: AskOptions): Promise<Uint8Array>;
   close(): void;
 }
 
@@ -259,8 +272,8 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
   askPacket(packet: PacketFields, options?: WaitOptions): Promise<Uint8Array>;
   onPacket(fn: (packet: Packet) => void): Off;
   onPacket(channel: number, fn: (packet: Packet) => void): Off;
-  /** Makes this client the one that serves a plugin channel. */
-  openChannel(name: string, options?: WaitOptions): Promise<Channel>;
+  /** Makes this client the one that serves a plugin channel, until one of the two is closed. */
+  channel(name: string, options?: WaitOptions): Promise<Channel>;
   /** Says goodbye. */
   close(): Promise<void>;
 }

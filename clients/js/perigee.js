@@ -98,6 +98,8 @@ function call(fn, ...args) {
 // Time ------------------------------------------------------------------------------------------
 
 const now = () => performance.now() / 1000;
+/** Goes on while the device sleeps, which `now` need not; but somebody may set it. */
+const wallClock = () => Date.now() / 1000;
 const after = (seconds, fn) => setTimeout(fn, Math.min(seconds * 1000, 0x7fffffff));
 
 /** Runs a function in a later turn, once all promises have been heard. Not slowed in background. */
@@ -595,68 +597,120 @@ class Room extends Emitter {
   }
 }
 
-/** A plugin channel that this client serves. */
+const CHANNEL_EVENTS = new Set(["packet", "closed"]);
+
+/** A plugin channel that this client serves, from one session to the next. */
 class Channel {
-  constructor(game, id, name) {
+  constructor(game, name) {
     this.game = game;
-    this.id = id;
+    this.id = 0;
     this.name = name;
-    this.open = true;
-    this._handlers = new Set();
+    this.open = false; // also while a new session asks for it again
+    this._isOver = false;
+    this._handlers = new Map();
   }
 
-  /** Calls `fn` with each packet that is sent on this channel; `packet.sender` is a peer id. */
-  onPacket(fn) {
-    this._handlers.add(fn);
-    return () => { this._handlers.delete(fn); };
+  /**
+   * "packet": `fn(peer, type, data, reply)` for each packet; `peer` is an id (0: the server), `reply` a
+   * function that answers, null where no answer is waited for. "closed": `fn(error)` when this client
+   * serves it no more although it did not close it.
+   */
+  on(name, fn) {
+    if (!CHANNEL_EVENTS.has(name)) throw new TypeError(`a channel has no event "${name}"`);
+    return addHandler(this._handlers, name, fn);
   }
 
   /** Sends a packet to one peer (0: the server's script). */
-  send({ to = 0, type, data, ...options }) {
-    this._send({ type }, to, data, options);
+  send(peer, type, data, options = {}) {
+    this._send(this._header(type, options), peer, data, options);
   }
 
-  _send(header, to, data, options) {
-    if (!this.open) throw new PerigeeError(Code.ChannelNotFound, `"${this.name}" is not served`);
-    const whole = { ...header, channel: this.id, priority: priorityOf(options) };
-    this.game._send(whole, [u32(to), toBytes(data)], options);
+  /** The same as a question: resolves to the bytes of the answer. */
+  async ask(peer, type, data, options = {}) {
+    const parts = [u32(peer), toBytes(data)];
+    return this.game._request(this._header(type, options), parts, null, { ...options, peer });
   }
 
   /** Serves it no longer. */
   close() {
-    if (!this.open) return;
+    if (this.open) this.game._send({ type: CHANNEL_CLOSE }, [u16(this.id)]);
+    this._end(new PerigeeError(Code.ChannelNotFound, `"${this.name}" is closed`));
+  }
+
+  _header(type, options) {
+    if (!this.open) throw new PerigeeError(Code.ChannelNotFound, `"${this.name}" is not served`);
+    if (!isU16(type)) throw new TypeError("the type of a packet is a number from 0 to 65535");
+    return { channel: this.id, type, priority: priorityOf(options) };
+  }
+
+  _send(header, peer, data, options) {
+    this.game._send(header, [u32(peer), toBytes(data)], options);
+  }
+
+  _begin(id) {
+    this.id = id;
+    this.open = true;
+    this.game._channels.set(id, this);
+  }
+
+  /** Whoever waits for an answer on it is told. */
+  _end(error) {
+    if (this.game._channels.get(this.id) === this) this.game._channels.delete(this.id);
+    this.game._served.delete(this.name);
+    const waiting = [...this.game._requests.values()]
+      .filter(({ channel, peer }) => this.open && channel === this.id && peer !== undefined);
     this.open = false;
-    this.game._channels.delete(this.id);
-    this.game._send({ type: CHANNEL_CLOSE }, [u16(this.id)]);
+    this._isOver = true;
+    for (const { ref } of waiting) this.game._settle(ref).reject(error);
+  }
+
+  /** This client serves it no more, and did not ask for that. */
+  _lose(error) {
+    this._end(error);
+    callHandlers(this._handlers.get("closed"), [error]);
+  }
+
+  _take({ type, flags, ref, payload }) {
+    const reader = new Reader(payload);
+    const peer = reader.u32();
+    const data = reader.rest();
+    if (flags & RESPONSE) {
+      const request = this.game._requests.get(ref);
+      // Only of the one who was asked, for anybody may send here.
+      if (request?.channel === this.id && request.peer === peer) this.game._settle(ref).resolve(data);
+      return;
+    }
+    const reply = (answer, options = {}) => {
+      this._send({ ...this._header(type, options), flags: RESPONSE, ref }, peer, answer, options);
+    };
+    callHandlers(this._handlers.get("packet"), [peer, type, data, flags & REQUEST ? reply : null]);
   }
 }
 
 /** A packet of the game's own, as handlers get it. */
 class Packet {
-  constructor(game, packet, served) {
+  constructor(game, packet) {
     this.channel = packet.channel;
     this.type = packet.type;
     this.priority = PRIORITIES[packet.priority];
     this.reliable = (packet.flags & RELIABLE) !== 0;
     this.request = (packet.flags & REQUEST) !== 0; // it waits for an answer
-    this.sender = undefined; // peer id, on a channel that this client serves
     this.data = packet.payload;
-    if (served) {
-      const reader = new Reader(packet.payload);
-      this.sender = reader.u32();
-      this.data = reader.rest();
-    }
-    Object.defineProperty(this, "_origin", { value: { game, served, ref: packet.ref } });
+    Object.defineProperty(this, "_origin", { value: { game, ref: packet.ref } });
   }
 
   /** Sends the answer to a packet that waits for one. */
   answer(data, options = {}) {
-    const { game, served, ref } = this._origin;
+    const { game, ref } = this._origin;
     if (!this.request) throw new TypeError("this packet does not wait for an answer");
-    const header = { channel: this.channel, type: this.type, flags: RESPONSE, ref };
-    if (served) return served._send(header, this.sender, data, options);
-    game._send({ ...header, priority: priorityOf(options) }, [toBytes(data)], options);
+    const { channel, type } = this;
+    const header = { channel, type, flags: RESPONSE, ref, priority: priorityOf(options) };
+    game._send(header, [toBytes(data)], options);
   }
+}
+
+function isU16(value) {
+  return Number.isInteger(value) && value >= 0 && value <= 0xffff;
 }
 
 function priorityOf({ priority = "normal" }) {
@@ -698,6 +752,7 @@ class Game extends Emitter {
     this._roomsById = new Map();
     this._rejoining = new Map(); // name -> { room, promise }
     this._channels = new Map(); // id -> those that this client serves
+    this._served = new Map(); // name -> the same, and those that are asked for again
     this._asks = new Map();
     this._packetHandlers = new Set();
     this._requests = new Map(); // ref -> { resolve, reject, timer, wanted, name }
@@ -705,6 +760,7 @@ class Game extends Emitter {
     this._pings = new Map(); // value -> { resolve, reject, start }
     this._lastPing = 0;
     this._cleanups = [];
+    this._schema = null; // what the game's messages consist of, once that is known
   }
 
   // What is sent ----------------------------------------------------------------------------------
@@ -774,7 +830,7 @@ class Game extends Emitter {
 
   _gameHeader(channel, type, options) {
     for (const [what, value, least] of [["channel", channel, FIRST_OF_GAMES], ["type", type, 0]]) {
-      if (Number.isInteger(value) && value >= least && value <= 0xffff) continue;
+      if (isU16(value) && value >= least) continue;
       throw new TypeError(`the ${what} of a packet is a number from ${least} to 65535`);
     }
     if (this._channels.has(channel)) throw new TypeError("a channel that is served: its send knows to whom");
@@ -789,9 +845,14 @@ class Game extends Emitter {
     return () => { this._packetHandlers.delete(entry); };
   }
 
-  /** Makes this client the one that serves a plugin channel. */
-  async openChannel(name, options = {}) {
-    return this._request({ type: CHANNEL_OPEN }, [counted(name, 1, "the name")], CHANNEL_OPENED, options);
+  /** Makes this client the one that serves a plugin channel, until one of the two is closed. */
+  async channel(name, options = {}) {
+    return this._served.get(name) ?? this._openChannel(new Channel(this, name), options);
+  }
+
+  async _openChannel(served, options) {
+    const parts = [counted(served.name, 1, "the name")];
+    return this._request({ type: CHANNEL_OPEN }, parts, CHANNEL_OPENED, { ...options, served });
   }
 
   /** Says goodbye. Resolves when the connection is over; what was sent before has been sent. */
@@ -849,16 +910,17 @@ class Game extends Emitter {
   }
 
   _sendMessage(room, name, value, options, header = {}) {
-    const whole = { ...header, channel: MESSAGES, type: 0, priority: priorityOf(options) };
-    this._sendInRoom(room, whole, options, messageBody(name, value));
+    const { type, body } = this._schema.write(name, value, (header.flags & RESPONSE) !== 0);
+    const whole = { ...header, channel: MESSAGES, type, priority: priorityOf(options) };
+    this._sendInRoom(room, whole, options, body);
   }
 
   async _ask(room, name, value, options) {
     if (room && !room.joined) throw new PerigeeError(Code.NotInRoom, `not in room "${room.name}"`);
-    const header = { channel: MESSAGES, type: 0, priority: priorityOf(options) };
-    const parts = [u32(room ? room.id : 0), messageBody(name, value)];
-    const answer = await this._request(header, parts, null, options);
-    return readMessage(answer).value;
+    const { type, body } = this._schema.write(name, value, false);
+    const header = { channel: MESSAGES, type, priority: priorityOf(options) };
+    const answer = await this._request(header, [u32(room ? room.id : 0), body], null, options);
+    return this._schema.read(answer).value;
   }
 
   /** Sends a request. Resolves to what the handler of its answer makes of it, or to the answer. */
@@ -872,8 +934,10 @@ class Game extends Emitter {
         reject(new PerigeeError(Code.Timeout, "no answer in time"));
       });
       const { channel = CONTROL } = header;
-      const { room, name } = options;
-      this._requests.set(ref, { ref, resolve, reject, timer, channel, wanted, room, name });
+      const { room, name, served, peer } = options;
+      this._requests.set(ref, {
+        ref, resolve, reject, timer, channel, wanted, room, name, served, peer,
+      });
     });
   }
 
@@ -937,23 +1001,23 @@ class Game extends Emitter {
       throw malformed("a packet before its welcome");
     }
     if (channel === CONTROL) return this._takeControl(packet);
-    if (flags & RESPONSE) {
-      const request = this._settle(ref);
-      if (!request) return;
-      if (request.channel !== channel) return request.reject(malformed("an answer of another kind"));
-      return request.resolve(packet);
-    }
-    if (channel === MESSAGES && type === 0) return this._takeMessage(packet);
     const served = this._channels.get(channel);
-    const given = new Packet(this, packet, served);
-    if (served) callHandlers(served._handlers, [given]);
+    if (served) return served._take(packet);
+    if (flags & RESPONSE) {
+      // One that comes late, or that a plugin made up, is nobody's.
+      if (this._requests.get(ref)?.channel === channel) this._settle(ref).resolve(packet);
+      return;
+    }
+    if (channel === MESSAGES) return this._takeMessage(packet);
+    const given = new Packet(this, packet);
     for (const entry of [...this._packetHandlers]) {
       if (entry.channel === undefined || entry.channel === channel) call(entry.fn, given);
     }
   }
 
   _takeMessage(packet) {
-    const { roomId, name, value } = readMessage(packet);
+    if (!this._schema.knows(packet.type)) return; // newer than what we know: nobody can listen for it
+    const { roomId, name, value } = this._schema.read(packet);
     const room = this._roomsById.get(roomId);
     if (packet.flags & REQUEST) return this._answer(packet.ref, room, name, value);
     if (roomId !== 0 && !room) return; // it was on its way when the room was left
@@ -1051,8 +1115,33 @@ class Game extends Emitter {
 
   // Connections -----------------------------------------------------------------------------------
 
+  /** Opens a connection; once more when it was refused because the game's messages have changed. */
+  async _open() {
+    try {
+      return await this._openOnce();
+    } catch (error) {
+      if (error.code !== Code.ProtocolHashMismatch || !await this._renewSchema()) throw error;
+      return this._openOnce();
+    }
+  }
+
+  /** Has the schema that the server's pages have, where nobody gave one. */
+  async _loadSchema(query = "") {
+    const url = this._schema ? null : schemaUrl(this._target, this._options);
+    this._schema ??= new Schema(url ? await importSchema(url + query) : this._options.schema);
+  }
+
+  /** After a refusal: whether the server has another one by now. */
+  async _renewSchema() {
+    if (!schemaUrl(this._target, this._options)) return false;
+    const { hash } = this._schema;
+    this._schema = null;
+    await this._loadSchema("?" + Date.now());
+    return this._schema.hash !== hash;
+  }
+
   /** Opens a connection and says HELLO; resolves at WELCOME. */
-  _open() {
+  _openOnce() {
     return new Promise((resolve, reject) => {
       const connection = {
         transport: null, reader: null, isWelcome: false, isPaused: false, end: null, reason: null,
@@ -1070,9 +1159,10 @@ class Game extends Emitter {
   async _openTransport(connection) {
     const open = this._target.kind === "ws" ? openWebSocket : openSocket;
     const isCurrent = () => connection === this._connection;
+    const loaded = this._loadSchema();
     const transport = await open(this._target, this._options, {
       // In a later turn, when `transport` is known.
-      opened: () => queueMicrotask(() => isCurrent() && transport.send(this._hello())),
+      opened: () => loaded.then(() => isCurrent() && transport.send(this._hello())),
       received: (bytes) => {
         if (!isCurrent()) return;
         connection.heard = now();
@@ -1092,7 +1182,7 @@ class Game extends Emitter {
   }
 
   _hello() {
-    return packetOf({ type: HELLO, priority: CRITICAL }, u16(VERSION), u64(0),
+    return packetOf({ type: HELLO, priority: CRITICAL }, u16(VERSION), hashBytes(this._schema?.hash),
       counted(this.name, 1, "the name"), counted(this._options.token ?? "", 2, "the token"),
       this._resumeToken, u32(this._isResumable ? this._stream.received : 0));
   }
@@ -1143,8 +1233,19 @@ class Game extends Emitter {
       if (room._isAsked && this._options.rejoin !== false) this._rejoin(room);
       else this._leave(room, { code, codeName: name }, true);
     }
+    for (const channel of this._served.values()) this._reopen(channel);
     showError(""); // a server that was started anew tells of its own errors
     this._emit("lost", { dropped });
+  }
+
+  _reopen(channel) {
+    const stream = this._stream;
+    this._channels.delete(channel.id);
+    channel.open = false;
+    this._openChannel(channel, {}).catch((error) => {
+      // Lost once more: the session after this one sees to it.
+      if (stream === this._stream && this._served.get(channel.name) === channel) channel._lose(error);
+    });
   }
 
   _rejoin(room) {
@@ -1170,8 +1271,6 @@ class Game extends Emitter {
     }
     this._requests.clear();
     this._rejectPings(error);
-    for (const channel of this._channels.values()) channel.open = false;
-    this._channels.clear();
     this._stream.end(error);
   }
 
@@ -1204,8 +1303,8 @@ class Game extends Emitter {
   /** Pings regularly; a connection on which nothing comes back is dead, whatever the system says. */
   _beat(connection) {
     const silent = now() - connection.heard;
-    const slept = now() - (connection.beatAt ?? now()) > 3 * this._beatSeconds;
-    connection.beatAt = now();
+    const slept = wallClock() - (connection.beatAt ?? wallClock()) > 3 * this._beatSeconds;
+    connection.beatAt = wallClock();
     if (slept) return this._probe();
     if (this._pings.size > 0 && silent > DEAD_AFTER) return this._silence(connection);
     this._ping({});
@@ -1293,6 +1392,7 @@ class Game extends Emitter {
     this._wake?.();
     for (const cleanup of this._cleanups.splice(0)) cleanup();
     this._rejectAll(error);
+    for (const channel of [...this._served.values()]) channel._lose(error);
     this._rejoining.clear();
     const reason = { code: error.code, codeName: error.codeName, message: error.message };
     for (const room of this.rooms.values()) room._end(reason);
@@ -1307,19 +1407,75 @@ function messageBody(name, value) {
   return encoder.encode(JSON.stringify([name, value]));
 }
 
-function readMessage({ payload }) {
-  const reader = new Reader(payload);
-  const roomId = reader.u32();
+function readJson(bytes) {
   let pair;
   try {
-    pair = JSON.parse(textOf(reader.rest()));
+    pair = JSON.parse(textOf(bytes));
   } catch {
     throw malformed("a message that is not JSON");
   }
   if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== "string") {
     throw malformed('a message that is not ["name", value]');
   }
-  return { roomId, name: pair[0], value: pair[1] };
+  return { name: pair[0], value: pair[1] };
+}
+
+// Schemas -----------------------------------------------------------------------------------------
+
+/** The messages that the game's schema names, which are sent in its binary form; all others are JSON. */
+class Schema {
+  /** @param {any} given what /schema.js exports, the whole module, or nothing */
+  constructor(given) {
+    const { hash = "", messages = [] } = given?.schema ?? given ?? {};
+    this.hash = hash;
+    this._byName = new Map(messages.map((message) => [message.name, message]));
+    this._byNumber = new Map(messages.map((message) => [message.number, message]));
+  }
+
+  knows(type) { return type === 0 || this._byNumber.has(type); }
+
+  write(name, value, isAnswer) {
+    const message = this._byName.get(name);
+    const encode = isAnswer ? message?.encodeAnswer : message?.encode;
+    return encode ? { type: message.number, body: encode(value) } : { type: 0, body: messageBody(name, value) };
+  }
+
+  read({ type, flags, payload }) {
+    const reader = new Reader(payload);
+    const roomId = reader.u32();
+    if (type === 0) return { roomId, ...readJson(reader.rest()) };
+    const message = this._byNumber.get(type);
+    const decode = flags & RESPONSE ? message?.decodeAnswer : message?.decode;
+    if (!decode) throw malformed("an answer that the schema does not have");
+    try {
+      return { roomId, name: message.name, value: decode(reader.rest()) };
+    } catch (error) {
+      throw malformed(`a message that does not fit the schema: ${error.message}`);
+    }
+  }
+}
+
+/** The 8 bytes of a protocol hash, which is written as 16 digits; zeros for none. */
+function hashBytes(hash) {
+  const bytes = new Uint8Array(8);
+  if (hash) bytes.forEach((_, i) => { bytes[7 - i] = parseInt(hash.slice(2 * i, 2 * i + 2), 16); });
+  return bytes;
+}
+
+/** Where a page finds the schema of its server; undefined where it is given, or there is no page. */
+function schemaUrl({ url }, { schema }) {
+  if (schema !== undefined || isNode || !url) return undefined;
+  const { protocol, host } = new URL(url);
+  return `${protocol === "wss:" ? "https" : "http"}://${host}/schema.js`;
+}
+
+/** What cannot be had is not needed: all messages are JSON then. */
+async function importSchema(url) {
+  try {
+    return await import(/* webpackIgnore: true */ /* @vite-ignore */ url);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -1398,9 +1554,18 @@ const CONTROLS = {
     return () => { game._connection.reason = error; };
   },
   [CHANNEL_OPENED]: (game, reader, packet) => {
-    const channel = new Channel(game, reader.u16(), reader.str8());
+    const id = reader.u16();
+    const name = reader.str8();
     return () => {
-      game._channels.set(channel.id, channel);
+      const request = packet.flags & RESPONSE ? game._requests.get(packet.ref) : undefined;
+      const channel = request?.served;
+      const isWanted = channel && !channel._isOver;
+      if (isWanted) {
+        game._served.set(name, channel);
+        channel._begin(id);
+      } else if (channel || !request) {
+        game._send({ type: CHANNEL_CLOSE }, [u16(id)]); // nobody waits for it any more
+      }
       game._resolve(packet, channel);
     };
   },
@@ -1450,15 +1615,33 @@ const hasPage = typeof document === "object";
 /** A style sheet is exchanged in place; for anything else the page is loaded anew. */
 function showChange(path) {
   if (!hasPage) return;
-  const changed = new URL("/" + path.replace(/^\/+/, ""), location.href).pathname;
-  const links = [...document.querySelectorAll("link[rel~=stylesheet]")]
-    .filter((link) => new URL(link.href, location.href).pathname === changed);
-  if (!path.endsWith(".css") || links.length === 0) return location.reload();
+  const changed = new URL("/" + path.replace(/^\/+/, ""), location.href);
+  const links = [...document.querySelectorAll("link[rel~=stylesheet]")].filter((link) => {
+    const { origin, pathname } = new URL(link.href, location.href);
+    return origin === changed.origin && pathname === changed.pathname;
+  });
+  if (!path.endsWith(".css") || links.length === 0) return loadAnew();
   const last = links[links.length - 1];
   const fresh = last.cloneNode();
   fresh.href = `${changed}?changed=${Date.now()}`;
   fresh.onload = () => links.forEach((link) => link.remove());
   last.after(fresh);
+}
+
+const QUIET_MS = 150;
+let leaving;
+
+/**
+ * Once no file changes any more, and the page is there: while files are being made anew it may be gone or
+ * half of itself, and what is loaded then hears of no change.
+ */
+function loadAnew() {
+  clearTimeout(leaving);
+  leaving = setTimeout(async () => {
+    const request = fetch(location.href, { method: "HEAD", cache: "no-store" });
+    if (await request.then(({ ok }) => ok, () => false)) location.reload();
+    else loadAnew();
+  }, QUIET_MS);
 }
 
 const PANEL = `
@@ -1486,18 +1669,21 @@ const PANEL = `
 
 let panel = null;
 
-/** The script's error over the page; an empty text takes it away. */
-function showError(text) {
-  if (!hasPage) return;
-  panel?.remove();
-  panel = null;
-  if (text === "") return;
-  panel = document.createElement("perigee-error");
-  const shadow = panel.attachShadow({ mode: "open" });
+function makePanel() {
+  const made = document.createElement("perigee-error");
+  const shadow = made.attachShadow({ mode: "open" });
   shadow.innerHTML = `<style>${PANEL}</style><section role="alert"><header><strong>Script error</strong>
     <span>the game goes on; this goes away when it is mended</span>
     <button type="button" aria-label="Hide" title="Hide">\u00d7</button></header><pre tabindex="0"></pre></section>`;
-  shadow.querySelector("pre").textContent = text;
-  shadow.querySelector("button").onclick = () => panel?.remove();
-  document.documentElement.append(panel);
+  shadow.querySelector("button").onclick = () => made.remove();
+  return made;
+}
+
+/** The script's error over the page; an empty text takes it away. */
+function showError(text) {
+  if (!hasPage) return;
+  if (text === "") return panel?.remove();
+  panel ??= makePanel();
+  panel.shadowRoot.querySelector("pre").textContent = text;
+  if (!panel.isConnected) document.documentElement.append(panel);
 }

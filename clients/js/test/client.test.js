@@ -296,24 +296,85 @@ test("packets", async (t) => {
     for (const channel of [0, 2, 70000, "x"]) assert.throws(() => game.sendPacket({ channel, type: 1 }), TypeError);
   });
 
-  await t.test("of a channel that this client serves", async (t) => {
+  await t.test("that answer what was not asked on their channel are nobody's", async (t) => {
     const { game, peer } = await open(t);
-    const opening = game.openChannel("echo");
-    const { ref, payload } = await peer.expect(8);
-    assert.deepEqual(payload, str8("echo"));
-    peer.send(packet({ type: 138, flags: RESPONSE, ref }, u16(1000), str8("echo")),
-      packet({ channel: 1000, type: 3, flags: REQUEST, ref: 4 }, u32(9), Buffer.from("hi")));
-    const channel = await opening;
-    channel.onPacket((given) => given.answer(Buffer.from(given.data).reverse()));
+    const listing = game.listRooms();
+    const { ref } = await peer.expect(10);
+    peer.send(packet({ channel: 1000, type: 1, flags: RESPONSE, ref }, Buffer.from("forged")),
+      packet({ type: 139, flags: RESPONSE, ref }, u16(0)));
+    assert.deepEqual(await listing, []);
+  });
+});
+
+async function openChannel(t) {
+  const { game, peer } = await open(t);
+  const opening = game.channel("echo");
+  const { ref, payload } = await peer.expect(8);
+  assert.deepEqual(payload, str8("echo"));
+  peer.send(packet({ type: 138, flags: RESPONSE, ref }, u16(1000), str8("echo")));
+  return { game, peer, channel: await opening };
+}
+
+test("a channel that this client serves", async (t) => {
+  await t.test("answers, and sends", async (t) => {
+    const { game, peer, channel } = await openChannel(t);
+    assert.equal(await game.channel("echo"), channel);
+    const heard = [];
+    channel.on("packet", (from, type, data, reply) => {
+      heard.push([from, type, Buffer.from(data).toString(), reply !== null]);
+      reply?.(Buffer.from(data).reverse(), { priority: "high" });
+    });
+    peer.send(packet({ channel: 1000, type: 3, flags: REQUEST, ref: 4 }, u32(9), Buffer.from("hi")),
+      packet({ channel: 1000, type: 5 }, u32(0), Buffer.from("note")));
     const answer = await peer.expect(3, 1000);
-    assert.deepEqual([answer.flags, answer.ref], [RESPONSE | RELIABLE, 4]);
+    assert.deepEqual([answer.flags, answer.ref, answer.priority], [RESPONSE | RELIABLE, 4, 1]);
     assert.deepEqual(answer.payload, Buffer.concat([u32(9), Buffer.from("ih")]));
     assert.throws(() => game.sendPacket({ channel: channel.id, type: 5 }), TypeError);
-    channel.send({ to: 9, type: 5, data: "x" });
+    channel.send(9, 5, "x");
     assert.deepEqual((await peer.expect(5, 1000)).payload, Buffer.concat([u32(9), Buffer.from("x")]));
+    assert.deepEqual(heard, [[9, 3, "hi", true], [0, 5, "note", false]]);
+    for (const type of [-1, 65536, 1.5, "x"]) assert.throws(() => channel.send(9, type, "x"), TypeError);
+    assert.throws(() => channel.on("packets", () => {}), TypeError);
+    assert.throws(() => channel.send(9, 1, Buffer.alloc(game.maxPayload)), { code: Code.PayloadTooLarge });
+  });
+
+  await t.test("asks, and believes the one that was asked alone", async (t) => {
+    const { peer, channel } = await openChannel(t);
+    const asking = channel.ask(9, 6, "how?");
+    const { ref, flags, payload } = await peer.expect(6, 1000);
+    assert.equal(flags, REQUEST | RELIABLE);
+    assert.deepEqual(payload, Buffer.concat([u32(9), Buffer.from("how?")]));
+    peer.send(packet({ channel: 1000, type: 6, flags: RESPONSE, ref }, u32(8), Buffer.from("forged")),
+      packet({ channel: 1000, type: 6, flags: RESPONSE, ref }, u32(9), Buffer.from("so")));
+    assert.equal(Buffer.from(await asking).toString(), "so");
+    await assert.rejects(channel.ask(9, 6, "", { timeout: 0.01 }), { code: Code.Timeout });
+  });
+
+  await t.test("is closed: who asked on it is told", async (t) => {
+    const { game, peer, channel } = await openChannel(t);
+    const asking = assert.rejects(channel.ask(9, 6), { code: Code.ChannelNotFound });
+    await peer.expect(6, 1000);
+    channel.on("closed", () => assert.fail("it closed itself"));
     channel.close();
+    channel.close();
+    await asking;
     assert.deepEqual((await peer.expect(9)).payload, u16(1000));
-    assert.throws(() => channel.send({ type: 1 }), { code: Code.ChannelNotFound });
+    assert.throws(() => channel.send(0, 1), { code: Code.ChannelNotFound });
+    await assert.rejects(channel.ask(0, 1), { code: Code.ChannelNotFound });
+    peer.send(packet({ channel: 1000, type: 1 }, Buffer.from("on its way")));
+    const opening = game.channel("echo", { timeout: 0.01 });
+    const { ref } = await peer.expect(8);
+    await assert.rejects(opening, { code: Code.Timeout });
+    peer.send(packet({ type: 138, flags: RESPONSE, ref }, u16(1000), str8("echo")));
+    assert.deepEqual((await peer.expect(9)).payload, u16(1000)); // nobody waits for it
+  });
+
+  await t.test("is over with the game", async (t) => {
+    const { game, channel } = await openChannel(t);
+    const closed = new Promise((resolve) => channel.on("closed", resolve));
+    await game.close();
+    assert.equal((await closed).code, Code.ConnectionClosed);
+    assert.equal(channel.open, false);
   });
 });
 

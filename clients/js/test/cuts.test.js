@@ -12,12 +12,13 @@ import { flags, transports } from "./transports.js";
 const CUTS = Number(process.env.CUTS ?? 20);
 const MESSAGES = Number(process.env.MESSAGES ?? 2000);
 const SEED = Number(process.env.SEED ?? 1);
+const RELOAD_EVERY = 500; // messages
 const WINDOW = 500; // how far the server may be ahead of what the client confirms
 
 const GAME = `
   -- version 0
   local perigee = require "perigee"
-  local game = { on_message = {}, config = { resume_timeout = 60 } }
+  local game = { on_message = {}, config = { resume_timeout = 60, handler_budget = 10 } }
   function game.on_start() perigee.rooms.create("arena") end
   function game.on_join(_, peer)
     peer.state.got, peer.state.sent, peer.state.faults = 0, 0, {}
@@ -76,7 +77,7 @@ for (const transport of transports) {
     for (let i = 1; i <= MESSAGES; i++) {
       game.send("up", i);
       if (i % 50 === 0) await pace(game);
-      if (i % Math.ceil(MESSAGES / 4) === 0) await save(server.root, "game.lua", GAME.replace("version 0", "version " + i));
+      if (i % RELOAD_EVERY === 0) await save(server.root, "game.lua", GAME.replace("version 0", "version " + i));
     }
     await within(arrived, "the last message");
     // What cuts are left fall on pings.
@@ -87,6 +88,8 @@ for (const transport of transports) {
     assert.deepEqual(faults, []);
     assert.equal(counts.lost, 0);
     assert.ok(counts.resumed > 0 && proxy.cuts >= CUTS);
-    t.diagnostic(`${proxy.cuts} cuts, ${counts.resumed} resumed`);
+    const reloads = server.log.filter((line) => line.includes("reloaded")).length;
+    assert.ok(reloads > 0);
+    t.diagnostic(`${proxy.cuts} cuts, ${counts.resumed} resumed, ${reloads} reloads`);
   });
 }

@@ -95,14 +95,14 @@ test("the types name what there is, and all of it", async (t) => {
   const game = await perigee.connect(server.address);
   t.after(() => game.close());
   const room = await game.join("arena:1");
-  const channel = await game.openChannel("x");
+  const channel = await game.channel("x");
   assert.deepEqual(publicNames(game), sorted(members("Game"), members("Emitter")));
   assert.deepEqual(publicNames(room), sorted(members("Room"), members("Emitter")));
   assert.deepEqual(publicNames(channel), sorted(members("Channel")));
-  const heard = new Promise((resolve) => channel.onPacket(resolve));
   const other = await perigee.connect(server.address);
   t.after(() => other.close());
-  other.sendPacket({ channel: channel.id, type: 1 });
+  const heard = new Promise((resolve) => other.onPacket(resolve));
+  channel.send(other.id, 1);
   assert.deepEqual(publicNames(await within(heard)), sorted(members("Packet")));
 });
 

@@ -32,7 +32,8 @@ export async function startServer(t, { game, files = game && { "game.lua": game 
   const root = await folder(t, files);
   const what = place ? [path.resolve(place)] : files ? [root] : [];
   const watch = flags.includes("--watch") ? [] : ["--no-watch"];
-  const args = ["run", ...what, "--host", "127.0.0.1", "--port", String(port), "--log-format", "json", ...watch,
+  const admin = flags.includes("--admin") ? [] : ["--no-admin"];
+  const args = ["run", ...what, ...admin, "--host", "127.0.0.1", "--port", String(port), "--log-format", "json", ...watch,
     ...flags.filter((flag) => flag !== "--watch")];
   const child = spawn(BINARY, args, { cwd: root, env: environment(await folder(t)), stdio: ["ignore", "pipe", "pipe"] });
   const out = new Queue(), log = [];
@@ -59,6 +60,8 @@ export async function startServer(t, { game, files = game && { "game.lua": game 
     if (line === null) throw new Error("the server did not start:\n" + log.join("\n"));
     const [, found] = /^perigee: serving .+ on 127\.0\.0\.1:(\d+)/.exec(line) ?? [];
     if (found) Object.assign(server, { port: Number(found), address: `127.0.0.1:${found}` });
+    const [, mcp] = /^perigee: MCP on (\S+)$/.exec(line) ?? [];
+    if (mcp) server.mcp = mcp;
     if (line === "perigee: ready") return server;
   }
 }

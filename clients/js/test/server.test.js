@@ -115,9 +115,11 @@ for (const transport of transports) {
       ann.sendPacket({ channel: 3000, type: 7, data: "abc" });
       assert.deepEqual([(await within(heard)).type, Buffer.from((await heard).data).toString()], [8, "ABC"]);
       assert.equal(Buffer.from(await ann.askPacket({ channel: 3000, type: 7, data: "abc" })).toString(), "cba");
-      const channel = await plugin.openChannel("shout");
-      channel.onPacket((packet) => packet.answer(Buffer.from(packet.data).toString().toUpperCase()));
-      await assert.rejects(ann.openChannel("shout"), { codeName: "ChannelTaken" });
+      const channel = await plugin.channel("shout");
+      channel.on("packet", (peer, type, data, reply) => reply(Buffer.from(data).toString().toUpperCase()));
+      await assert.rejects(ann.channel("shout"), { codeName: "ChannelTaken" });
+      ann.onPacket(channel.id, (packet) => packet.answer("from " + ann.id));
+      assert.equal(Buffer.from(await channel.ask(ann.id, 2)).toString(), "from " + ann.id);
       const answer = await ann.askPacket({ channel: channel.id, type: 1, data: "hi" });
       assert.equal(Buffer.from(answer).toString(), "HI");
       channel.close();

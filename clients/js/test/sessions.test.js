@@ -198,6 +198,72 @@ test("a room that cannot be joined again is left", async (t) => {
   assert.equal(game.rooms.size, 0);
 });
 
+const opened = (ref, id, name) => packet({ type: 138, flags: RESPONSE, ref }, u16(id), Buffer.of(name.length), Buffer.from(name));
+
+async function openChannel(t) {
+  const all = await open(t);
+  const opening = all.game.channel("ide");
+  all.peer.send(opened((await all.peer.expect(8)).ref, 1000, "ide"));
+  return { ...all, channel: await opening };
+}
+
+async function loseSession({ server, peer }) {
+  peer.cut();
+  const again = await server.peer();
+  await again.welcome({ token: 9 });
+  return again;
+}
+
+test("a channel goes on after a resume", async (t) => {
+  const { server, peer, game, channel } = await openChannel(t);
+  const resumed = game.next("resumed");
+  peer.cut();
+  const again = await server.peer();
+  await again.welcome({ token: 4, resumed: 1, received: 1 });
+  await resumed;
+  const heard = new Promise((resolve) => channel.on("packet", (peer, type) => resolve([peer, type])));
+  again.send(packet({ channel: 1000, type: 7 }, u32(3)));
+  assert.deepEqual(await within(heard), [3, 7]);
+  assert.equal(channel.open, true);
+});
+
+test("a new session asks for channels again, and those who asked on them are told", async (t) => {
+  const { server, peer, game, channel } = await openChannel(t);
+  const asking = assert.rejects(channel.ask(3, 1), { code: Code.ConnectionReset });
+  const again = await loseSession({ server, peer });
+  await asking;
+  const { ref } = await again.expect(8);
+  assert.equal(channel.open, false);
+  assert.throws(() => channel.send(3, 1), { code: Code.ChannelNotFound });
+  again.send(opened(ref, 1004, "ide"));
+  await game.ping();
+  assert.deepEqual([channel.open, channel.id], [true, 1004]);
+  channel.send(3, 1);
+  await again.expect(1, 1004);
+});
+
+test("a channel that somebody else has taken is closed", async (t) => {
+  const { server, peer, game, channel } = await openChannel(t);
+  const closed = new Promise((resolve) => channel.on("closed", resolve));
+  const again = await loseSession({ server, peer });
+  again.send(error(Code.ChannelTaken, "the channel is served already", { flags: RESPONSE, ref: (await again.expect(8)).ref }));
+  assert.equal((await within(closed)).code, Code.ChannelTaken);
+  const anew = game.channel("ide");
+  again.send(opened((await again.expect(8)).ref, 1000, "ide"));
+  assert.notEqual(await anew, channel);
+});
+
+test("a channel that is closed while a new session asks for it stays closed", async (t) => {
+  const { server, peer, channel } = await openChannel(t);
+  channel.on("closed", () => assert.fail("it was closed here"));
+  const again = await loseSession({ server, peer });
+  const { ref } = await again.expect(8);
+  channel.close();
+  again.send(opened(ref, 1000, "ide"));
+  assert.deepEqual((await again.expect(9)).payload, u16(1000));
+  assert.equal(channel.open, false);
+});
+
 test("with rejoin: false rooms are left when the session is lost", async (t) => {
   const { server, peer, room } = await openRoom(t, { rejoin: false });
   peer.cut();
@@ -350,7 +416,7 @@ test("BYE ends it: no reconnect", async (t) => {
 
 test("JOIN, LEAVE and the like are part of the stream", async (t) => {
   const { peer, game, room } = await openRoom(t);
-  for (const [type, call] of [[3, () => room.leave()], [10, () => game.listRooms()], [8, () => game.openChannel("x")]]) {
+  for (const [type, call] of [[3, () => room.leave()], [10, () => game.listRooms()], [8, () => game.channel("x")]]) {
     const calling = assert.rejects(call(), { code: Code.Internal });
     const { flags, ref } = await peer.expect(type);
     assert.equal(flags, RELIABLE | REQUEST);

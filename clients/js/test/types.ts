@@ -65,9 +65,14 @@ room.name = "x";
 game.sendPacket({ channel: 3000, type: 1, data: new DataView(new ArrayBuffer(2)) });
 const bytes: Uint8Array = await game.askPacket({ channel: 3000, type: 1 }, { timeout: 1 });
 game.onPacket(3000, (packet: Packet) => packet.request && packet.answer(bytes));
-game.onPacket(({ sender }) => (sender ?? 0) + 1);
-const channel = await game.openChannel("shouting");
-channel.send({ to: 3, type: 1, data: "x", reliable: false });
+game.onPacket(({ type }) => type + 1);
+const channel = await game.channel("shouting");
+channel.on("packet", (peer, type, data, reply) => reply?.(data) ?? channel.send(peer, type + 1, data));
+channel.on("closed", (error) => error.code === Code.ChannelTaken);
+channel.send(3, 1, "x", { reliable: false });
+const told: Uint8Array = await channel.ask(0, 1, bytes, { timeout: 1 });
+// @ts-expect-error there is no such event
+channel.on("packets", () => told);
 channel.close();
 
 // The rest.
