@@ -7,7 +7,7 @@ local function is_number(value)
   return type(value) == "number" and value == value and value > -1e9 and value < 1e9
 end
 
--- { n = 17, x = 1, y = 0, a = 3.14, f = 1, d = 0 }: the number of the input, the direction, where it
+-- { n = 17, x = 1, y = 0, a = 3.14, f = true, d = false }: the number of the input, the direction, where it
 -- aims, whether it fires and dashes. Returns a clean copy, or nil.
 function input.read(value)
   if type(value) ~= "table" then return nil end
@@ -19,7 +19,7 @@ function input.read(value)
   if length > 1 then x, y = x / length, y / length end
   return {
     n = math.floor(value.n), x = x, y = y, aim = value.a % (2 * math.pi),
-    fire = value.f == 1, dash = value.d == 1,
+    fire = value.f == true, dash = value.d == true,
   }
 end
 

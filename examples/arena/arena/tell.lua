@@ -15,32 +15,30 @@ local function clock(room, at)
   return floor(((at or perigee.now()) - room.state.started_at) * 1000 + 0.5)
 end
 
-local function flags(fighter, now)
-  return (fighter.is_dead and 1 or 0) + (now < fighter.safe_until and 2 or 0)
-    + (now < fighter.rapid_until and 4 or 0) + (now < fighter.triple_until and 8 or 0)
-    + (fighter.is_away and 16 or 0)
-end
-
--- A list, because names of fields, twenty times a second, would be most of it.
+-- What each of these is on the wire is in schema.perigee.
 local function row(fighter, now)
   return {
-    fighter.id, round(fighter.x), round(fighter.y), round(fighter.vx), round(fighter.vy),
-    floor(fighter.aim * 100 + 0.5) / 100, math.ceil(fighter.health), flags(fighter, now),
+    id = fighter.id, x = round(fighter.x), y = round(fighter.y),
+    vx = round(fighter.vx), vy = round(fighter.vy), aim = fighter.aim, health = math.ceil(fighter.health),
+    dead = fighter.is_dead, safe = now < fighter.safe_until, rapid = now < fighter.rapid_until,
+    triple = now < fighter.triple_until, away = fighter.is_away or false,
     -- The newest input that is in this position, and for how long it has been: see public/predict.js.
-    fighter.input, floor((now - fighter.input_at) * 1000 + 0.5),
+    input = fighter.input, held = floor((now - fighter.input_at) * 1000 + 0.5),
   }
 end
 
 function tell.snapshot(room)
   local now, rows = perigee.now(), {}
   for i, fighter in ipairs(room.state.fighters) do rows[i] = row(fighter, now) end
-  room:broadcast("snapshot", { clock(room), rows }, { key = "snapshot", except = room.state.readers })
+  room:broadcast("snapshot", { time = clock(room), fighters = rows },
+    { key = "snapshot", except = room.state.readers })
 end
 
 local function bullet_row(room, bullet)
   return {
-    bullet.id, bullet.owner, clock(room, bullet.at), round(bullet.x), round(bullet.y),
-    floor(bullet.angle * 1000 + 0.5) / 1000, bullet.speed, floor(bullet.left * 1000 + 0.5),
+    id = bullet.id, owner = bullet.owner, time = clock(room, bullet.at),
+    x = round(bullet.x), y = round(bullet.y),
+    angle = bullet.angle, speed = bullet.speed, left = floor(bullet.left * 1000 + 0.5),
   }
 end
 
@@ -50,7 +48,7 @@ function tell.shot(room, bullet)
 end
 
 function tell.hit(room, bullet, victim)
-  room:broadcast("hit", { bullet.id, round(bullet.x), round(bullet.y), victim.id },
+  room:broadcast("hit", { id = bullet.id, x = round(bullet.x), y = round(bullet.y), victim = victim.id },
     { except = room.state.readers })
 end
 

@@ -1,6 +1,6 @@
 // The way to the server: what it says goes to the match, and what happens to the connection is told
 // in words.
-import { connect } from "/perigee.js"
+import { Code, connect } from "/perigee.js"
 import { showLine, showNotice } from "./hud.js"
 
 // `?room=friends` is a match of one's own.
@@ -25,7 +25,7 @@ export class Connection {
     this.game.on("resumed", () => showNotice(null))
     this.game.on("lost", () => showNotice(null))
     this.game.on("closed", ({ message }) => showNotice(message || "The server has closed the connection.", true))
-    this.room = await this.game.join(ROOM)
+    this.room = await this.#join()
     this.#hear(this.room)
     this.#playAgain()
   }
@@ -40,6 +40,17 @@ export class Connection {
       } catch (problem) {
         showNotice(`${problem.message}. Trying again…`)
         await new Promise(resume => setTimeout(resume, wait))
+      }
+    }
+  }
+
+  // The match of the address, or where that is full, the next one that is not.
+  async #join() {
+    for (let number = 2, name = ROOM; ; name = `${ROOM}-${number++}`) {
+      try {
+        return await this.game.join(name)
+      } catch (problem) {
+        if (problem.code !== Code.RoomFull) throw problem
       }
     }
   }

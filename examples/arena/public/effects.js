@@ -9,6 +9,7 @@ export class Effects {
   }
 
   #add(effect) {
+    if (document.hidden) return
     this.list.push({ age: 0, vx: 0, vy: 0, drag: 0, ...effect })
     if (this.list.length > MOST) this.list.shift()
   }

@@ -199,7 +199,7 @@ function send(keys, now) {
   match.mine.input({ n: player.n, at: now, x: keys.x, y: keys.y, dash: keys.dash })
   const short = value => Math.round(value * 1000) / 1000
   connection.input({
-    n: player.n, x: short(keys.x), y: short(keys.y), a: short(keys.aim), f: keys.fire ? 1 : 0, d: keys.dash ? 1 : 0,
+    n: player.n, x: short(keys.x), y: short(keys.y), a: short(keys.aim), f: keys.fire, d: keys.dash,
   })
 }
 

@@ -8,13 +8,12 @@ import { freeWay } from "./world.js"
 const BEHIND = 100 // milliseconds that others are shown in the past: two ticks
 const AHEAD = 80 // and at most so much beyond the last known position
 const GAP = 160 // units between two positions that nobody walks in a tick
+const UNSEEN = 300 // milliseconds after its end in which a bullet may still be shown ending
 const SETTLE = 120 // milliseconds in which a bullet goes over from the drawn barrel to its true way
 
 // An empty table of Lua may have been a list: it comes as {}.
 const list = value => Array.isArray(value) ? value : []
 const listed = map => ({ ...map, walls: list(map.walls), items: list(map.items) })
-
-const DEAD = 1, SAFE = 2, RAPID = 4, TRIPLE = 8, AWAY = 16
 
 export class Match {
   constructor() {
@@ -75,15 +74,13 @@ export class Match {
     this.#tell("rules", before, rules)
   }
 
-  snapshot([time, rows]) {
+  snapshot({ time, fighters }) {
     this.#setClock(time)
-    for (const [id, x, y, vx, vy, aim, health, flags, input, held] of list(rows)) {
+    this.#forgetUnseen()
+    for (const { id, x, y, vx, vy, aim, input, held, ...now } of list(fighters)) {
       const fighter = this.fighters.get(id)
       if (!fighter) continue
-      Object.assign(fighter, {
-        health, dead: (flags & DEAD) > 0, safe: (flags & SAFE) > 0, rapid: (flags & RAPID) > 0,
-        triple: (flags & TRIPLE) > 0, away: (flags & AWAY) > 0,
-      })
+      Object.assign(fighter, now) // health, dead, safe, ...
       fighter.path.push({ time, x, y, vx, vy, aim })
       if (fighter.path.length > 20) fighter.path.shift()
       if (id === this.you) {
@@ -106,7 +103,7 @@ export class Match {
     this.#tell("shot", bullet, owner)
   }
 
-  hit([id, x, y, victim]) {
+  hit({ id, x, y, victim }) {
     const bullet = this.bullets.get(id)
     this.bullets.delete(id)
     const fighter = this.fighters.get(victim)
@@ -152,7 +149,7 @@ export class Match {
     })
   }
 
-  #addBullet([id, owner, time, x, y, angle, speed, left]) {
+  #addBullet({ id, owner, time, x, y, angle, speed, left }) {
     const far = speed * left / 1000
     const free = freeWay(x, y, Math.cos(angle) * far, Math.sin(angle) * far, this.map)
     const bullet = {
@@ -223,6 +220,14 @@ export class Match {
     fighter.vx = mix("vx")
     fighter.vy = mix("vy")
     fighter.aim = from.aim + turn(from.aim, to.aim) * part
+  }
+
+  // A page that nobody looks at paints nothing, and would hear of all walls that were hit when somebody
+  // does.
+  #forgetUnseen() {
+    for (const bullet of this.bullets.values()) {
+      if (this.now() > bullet.until + UNSEEN) this.bullets.delete(bullet.id)
+    }
   }
 
   #fly() {

@@ -4,6 +4,7 @@
 export class Sound {
   constructor() {
     this.isMuted = localStorage.getItem("arena.muted") === "yes"
+    document.addEventListener("visibilitychange", () => document.hidden ? this.audio?.suspend() : this.audio?.resume())
   }
 
   start() {

@@ -4,10 +4,7 @@ describe("a shot", function()
   local server, ann, bob
 
   before_each(function()
-    server = helper.exact_server()
-    ann, bob = helper.player(server, "ann"), helper.player(server, "bob")
-    ann:put(200, 500)
-    bob:put(500, 500)
+    server, ann, bob = helper.duel()
   end)
 
   local function one_shot(angle)
@@ -20,7 +17,7 @@ describe("a shot", function()
     one_shot(0)
     assert.equal(80, bob:fighter().health)
     assert.equal(100, ann:fighter().health)
-    bob.client:expect("hit", { [4] = bob.id })
+    bob.client:expect("hit", { victim = bob.id })
   end)
 
   it("misses who is elsewhere", function()
@@ -33,8 +30,8 @@ describe("a shot", function()
     ann:input {}
     server:advance(0.1)
     local shot = bob.client:expect "shot"
-    assert.equal(ann.id, shot[2])
-    assert.equal(700, shot[7])
+    assert.equal(ann.id, shot.owner)
+    assert.equal(700, shot.speed)
     assert.equal(100, bob:fighter().health)
   end)
 
@@ -82,10 +79,7 @@ describe("a kill", function()
   local server, ann, bob
 
   before_each(function()
-    server = helper.exact_server()
-    ann, bob = helper.player(server, "ann"), helper.player(server, "bob")
-    ann:put(200, 500)
-    bob:put(500, 500)
+    server, ann, bob = helper.duel()
     ann:shoot(0)
   end)
 

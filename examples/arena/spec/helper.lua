@@ -41,8 +41,8 @@ function helper.exact_server(changes)
 end
 
 -- A client in the match, with what a page has: numbered inputs.
-function helper.player(server, name)
-  local client = server:client(name)
+function helper.player(server, name, options)
+  local client = server:client { name = name, schema = options and options.schema }
   local player = { client = client, id = client.id, room = client:join "arena:1", n = 0 }
 
   assert(player.room:ask("play", name))
@@ -50,7 +50,7 @@ function helper.player(server, name)
   function player:input(keys)
     self.n = self.n + 1
     self.room:send("input", { n = self.n, x = keys.x or 0, y = keys.y or 0, a = keys.a or 0,
-      f = keys.f or 0, d = keys.d or 0 }, { reliable = false })
+      f = keys.f == 1, d = keys.d == 1 }, { reliable = false })
   end
 
   -- Holds keys for some seconds, as a page does: it says so again now and then.
@@ -83,6 +83,15 @@ function helper.player(server, name)
   end
 
   return player
+end
+
+-- Two who face each other, and a shot of ann to the right hits bob.
+function helper.duel()
+  local server = helper.exact_server()
+  local ann, bob = helper.player(server, "ann"), helper.player(server, "bob")
+  ann:put(200, 500)
+  bob:put(500, 500)
+  return server, ann, bob
 end
 
 return helper

@@ -8,7 +8,7 @@ local function play(client)
     local angle = math.random() * 2 * math.pi
     room:send("input", {
       n = n, x = math.cos(angle), y = math.sin(angle), a = (n * 0.13) % 6.28,
-      f = math.random() < 0.7 and 1 or 0, d = math.random() < 0.05 and 1 or 0,
+      f = math.random() < 0.7, d = math.random() < 0.05,
     }, { reliable = false })
     if math.random() < 0.005 then room:send("chat", "hello " .. n) end
     client:sleep(0.1)

@@ -74,10 +74,11 @@ describe("a fighter", function()
     bob.client:clear()
     local snapshot = bob.client:expect "snapshot"
     local fighter = ann:fighter()
-    assert.equal(ann.id, snapshot[2][1][1])
-    assert.near(fighter.x, snapshot[2][1][2], 15)
-    assert.near(fighter.y, snapshot[2][1][3], 15)
-    assert.equal(ann.n, snapshot[2][1][9])
+    local seen = snapshot.fighters[1]
+    assert.equal(ann.id, seen.id)
+    assert.near(fighter.x, seen.x, 15)
+    assert.near(fighter.y, seen.y, 15)
+    assert.equal(ann.n, seen.input)
   end)
 end)
 

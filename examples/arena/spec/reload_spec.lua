@@ -5,10 +5,7 @@ describe("saving while people play", function()
   local server, ann, bob
 
   before_each(function()
-    server = helper.exact_server()
-    ann, bob = helper.player(server, "ann"), helper.player(server, "bob")
-    ann:put(200, 500)
-    bob:put(500, 500)
+    server, ann, bob = helper.duel()
     ann:shoot(0)
   end)
 
@@ -18,7 +15,7 @@ describe("saving while people play", function()
     ann.client:expect("rules", { rules = function(rules) return rules.bullet_speed == 1600 end })
     ann:input { a = 0, f = 1 }
     ann:input {}
-    assert.equal(1600, ann.client:expect("shot")[7])
+    assert.equal(1600, ann.client:expect("shot").speed)
     assert.equal(1, ann:fighter().score)
     assert.equal(1, bob:fighter().deaths)
     assert.is_true(ann.client.connected)
@@ -72,6 +69,6 @@ describe("the game as it is on the disk", function()
     local rules = ann:expect("rules").rules
     assert.equal(1234, rules.bullet_speed)
     ann:clear()
-    assert.equal(1234, ann:expect("shot", nil, 30)[7])
+    assert.equal(1234, ann:expect("shot", nil, 30).speed)
   end)
 end)

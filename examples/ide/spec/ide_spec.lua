@@ -1,0 +1,13 @@
+local testing = require "perigee.testing"
+
+describe("the IDE", function()
+  it("lets one plugin at a time serve its channel", function()
+    local server = testing.server()
+    local plugin, other = server:client "plugin", server:client "other"
+    local channel = assert(plugin:channel "ide")
+    assert.equal(1000, channel.id)
+    local none, _, code = other:channel "ide"
+    assert.is_nil(none)
+    assert.equal("ChannelTaken", code)
+  end)
+end)
