@@ -1,5 +1,7 @@
 // Coming and going: how many connect + join + leave + close cycles the server takes,
 // and what connected clients cost while they are idle.
+#include <unistd.h>
+
 #include "scenarios.h"
 
 enum {
@@ -66,9 +68,11 @@ void run_idle(Load *load) {
   uint64_t start = clock_ns(), cpu = server_cpu_ns(load);
   while (clock_ns() < start + PING_INTERVAL_S * 1000000000ull) load_poll(load, 100);
   double elapsed = (double)(clock_ns() - start);
-  printf("clients=%u kb_per_client=%.3f base_kb=%llu cpu_percent=%.3f pings=%llu\n",
-         load->count, kb / load->count, (unsigned long long)rss_kb,
-         (double)(server_cpu_ns(load) - cpu) / elapsed * 100,
-         (unsigned long long)load->pings);
+  printf(
+      "clients=%u kb_per_client=%.3f base_kb=%llu core_percent=%.3f cores=%ld "
+      "pings=%llu\n",
+      load->count, kb / load->count, (unsigned long long)rss_kb,
+      (double)(server_cpu_ns(load) - cpu) / elapsed * 100,
+      sysconf(_SC_NPROCESSORS_ONLN), (unsigned long long)load->pings);
   load_finish(load);
 }

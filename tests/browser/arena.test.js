@@ -148,3 +148,29 @@ test("a player whose page is loaded anew plays on", async (t) => {
   assert.ok(await page.evaluate(() => document.getElementById("join").hidden));
   assert.deepEqual(page.failures, []);
 });
+
+test("a page that finds the match full plays in the next one", async (t) => {
+  const { server } = await start(t);
+  const page = await openPage(t, `http://${server.address}/icon.svg`);
+  await page.evaluate(async (capacity) => {
+    const { connect } = await import("/perigee.js");
+    for (let i = 0; i < capacity; i++) await (await connect({ name: "one of many" })).join("arena:1");
+  }, 16);
+  const late = await play(t, server, "late");
+  assert.equal(await late.evaluate(() => arena.connection.room.name), "arena:1-2");
+  assert.deepEqual(late.failures, []);
+});
+
+test("a page that nobody looks at keeps nothing for later", async (t) => {
+  const { server } = await start(t);
+  const page = await play(t, server, "ann");
+  const old = await page.evaluate(() => new Promise((resolve) => {
+    window.requestAnimationFrame = () => {}; // as in a tab behind another one
+    let first;
+    arena.match.on("shot", ({ time }) => {
+      first ??= time;
+      if (time > first + 6000) resolve([...arena.match.bullets.values()].filter(({ until }) => until < time - 3000).length);
+    });
+  }));
+  assert.equal(old, 0);
+});

@@ -3,7 +3,7 @@
 local cjson = require "cjson"
 local client = require "perigee.client"
 
-local game = assert(client.connect(arg[1], { name = "lua" }))
+local game = assert(client.connect(arg[1], { name = "lua", schema = "examples/arena/schema.perigee" }))
 local room = assert(game:join "arena:1")
 assert(room:ask("play", "lua") == true)
 local state = assert(room:ask "state")
@@ -35,6 +35,7 @@ while game.connected do
   if event and event.type == "message" and on[event.name] then on[event.name](event.value) end
   if not event or event.name == "snapshot" then
     number = number + 1
-    room:send("input", { n = number, x = 0, y = 0, a = number * 0.2, f = 1 }, { reliable = false })
+    local input = { n = number, x = 0, y = 0, a = number * 0.2 % 6.28, f = true, d = false }
+    room:send("input", input, { reliable = false })
   end
 end

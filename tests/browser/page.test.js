@@ -1,6 +1,7 @@
 // Pages that the server serves, in a real browser: they play, survive a cut line, and show what is
 // being changed.
 import assert from "node:assert/strict";
+import { rename } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
 import { save } from "../../clients/js/test/files.js";
@@ -34,6 +35,7 @@ const HTML = `<!doctype html><title>A game</title><link rel="stylesheet" href="s
 </script>`;
 
 const files = { "game.lua": GAME, "public/index.html": HTML, "public/style.css": STYLE };
+const PHONE = { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 };
 const isReady = () => window.isReady;
 const overlay = () => document.querySelector("perigee-error")?.shadowRoot.querySelector("pre").textContent;
 
@@ -102,7 +104,7 @@ test("a style sheet is exchanged in place, all else loads the page anew", async 
 
 test("the script's error appears over the page, and goes when it is mended", async (t) => {
   const { server, page } = await open(t, { flags: ["--watch"] });
-  const ann = await page("ann"), phone = await page("phone", { viewport: { width: 360, height: 640 } });
+  const ann = await page("ann"), phone = await page("phone", PHONE);
   await save(server.root, "game.lua", GAME.replace("return game", 'error "<img src=x onerror=alert(1)>"'));
   for (const one of [ann, phone]) {
     await until(one, overlay);
@@ -121,7 +123,12 @@ test("the script's error appears over the page, and goes when it is mended", asy
   }
   await ann.evaluate(() => room.send("say", "it goes on"));
   await until(phone, () => said.includes("ann: it goes on"));
-  await phone.click("perigee-error button");
+  const thumb = await phone.evaluate(() => {
+    const { width, height } = document.querySelector("perigee-error").shadowRoot.querySelector("button").getBoundingClientRect();
+    return Math.min(width, height);
+  });
+  assert.ok(thumb >= 40, `the button is ${thumb} pixels small`);
+  await phone.tap("perigee-error button");
   assert.equal(await phone.evaluate(overlay), undefined);
   await save(server.root, "game.lua", GAME + "\n-- mended");
   await until(ann, () => !document.querySelector("perigee-error"));
@@ -129,4 +136,109 @@ test("the script's error appears over the page, and goes when it is mended", asy
   // A page that is opened while something is wrong shows it too.
   await save(server.root, "game.lua", "return {");
   await until(await page("late"), overlay);
+});
+
+test("what fails is shown with its traceback, each once, beside what does not load", async (t) => {
+  const { server, page } = await open(t, { flags: ["--watch"] });
+  const ann = await page("ann");
+  const failing = GAME.replace("function game.on_message.say", `
+  local function look_up(x) return x.y end
+  function game.on_message.left() look_up(nil) end
+  function game.on_message.right() error "no right" end
+  function game.on_message.say`);
+  await save(server.root, "game.lua", failing);
+  await ann.evaluate(async () => {
+    while (!document.querySelector("perigee-error")) {
+      await game.ask("left").catch(() => {});
+      await new Promise(requestAnimationFrame);
+    }
+  });
+  await ann.evaluate(async () => {
+    window.panels = 0;
+    new MutationObserver(() => panels++).observe(document.documentElement, { childList: true });
+    for (let i = 0; i < 20; i++) for (const name of ["left", "right"]) await game.ask(name).catch(() => {});
+  });
+  const [left, right] = [/left failed: .*game\.lua:\d+: .*x/g, /right failed: .*game\.lua:\d+: no right/g];
+  const count = async (pattern) => (await ann.evaluate(overlay)).match(pattern)?.length;
+  assert.deepEqual([await count(left), await count(right)], [1, 1], await ann.evaluate(overlay));
+  assert.match(await ann.evaluate(overlay), /stack traceback:\n\s+.*game\.lua:\d+: in /);
+  await save(server.root, "game.lua", "return {");
+  await until(ann, () => document.querySelector("perigee-error").shadowRoot.querySelector("pre").textContent.startsWith("reload failed: "));
+  assert.deepEqual([await count(left), await count(right)], [1, 1]);
+  assert.equal(await ann.evaluate(() => panels), 0); // it neither moved nor flickered
+  await save(server.root, "game.lua", GAME);
+  await until(ann, () => !document.querySelector("perigee-error"));
+});
+
+test("a tick that took too long once, as on a busy machine, is no error of the page's", async (t) => {
+  const { server, page } = await open(t, { flags: ["--watch"] });
+  const ann = await page("ann");
+  await save(server.root, "game.lua", GAME.replace("return game", `
+  local times = 0
+  function game.on_message.slow(_, wanted) times = wanted end
+  function game.on_reload()
+    perigee.every(0.01, function()
+      times = times - 1
+      while times >= 0 do end
+    end)
+  end
+  return game`));
+  const rests = (seconds) => server.log.some((line) => line.includes(`rests for ${seconds} s`));
+  const slow = async (wanted, seconds) => {
+    await ann.evaluate((many) => room.send("slow", many), wanted);
+    while (!rests(seconds)) await ann.evaluate(() => game.ask("count"));
+  };
+  while (!server.log.some((line) => line.includes("reloaded: "))) await ann.evaluate(() => game.ask("count"));
+  await slow(1, 1);
+  await ann.evaluate(() => game.ask("count"));
+  assert.equal(await ann.evaluate(overlay), undefined);
+  await slow(3, 2);
+  await until(ann, overlay);
+  assert.match(await ann.evaluate(overlay), /ran longer than its budget[^]*stack traceback/);
+});
+
+test("pages that are gone for a while come back by themselves", async (t) => {
+  const { server } = await open(t, { flags: ["--watch"] });
+  await save(server.root, "public/play.html", HTML);
+  const [index, play] = [await openPage(t, `http://${server.address}/`), await openPage(t, `http://${server.address}/play.html`)];
+  for (const page of [index, play]) await until(page, isReady);
+  const missing = play.waitForResponse((response) => response.request().method() === "HEAD" && response.status() === 404);
+  const [here, gone] = ["public", "gone"].map((name) => path.join(server.root, name));
+  await rename(here, gone);
+  await missing;
+  await until(index, () => document.body.textContent.includes("it has no page of its own"));
+  assert.equal(await play.evaluate(() => game.state), "open");
+  for (const name of ["index", "play"]) await save(server.root, `gone/${name}.html`, HTML.replace("hello", "hello again"));
+  await rename(gone, here);
+  for (const page of [index, play]) {
+    await until(page, () => document.querySelector("p")?.textContent === "hello again" && window.isReady === true);
+  }
+});
+
+test("pages of a game that is served as for real are told nothing", async (t) => {
+  const { server } = await open(t, { flags: ["--prod"] });
+  await save(server.root, "game.lua", GAME.replace("function game.on_message.say", `
+  function game.on_message.fail() error "of no concern" end
+  function game.on_message.say`));
+  const ann = await openPage(t, "about:blank");
+  const heard = [];
+  ann.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => heard.push(payload.toString("latin1"))));
+  await ann.goto(`http://${server.address}/`);
+  await until(ann, isReady);
+  const reloads = () => server.log.filter((line) => /reloaded: |reload failed: /.test(line)).length;
+  const reload = async () => {
+    const before = reloads();
+    server.child.kill("SIGHUP");
+    while (reloads() === before) await ann.evaluate(() => game.ask("count"));
+  };
+  await reload();
+  assert.equal(await ann.evaluate(() => game.ask("fail").catch(() => "failed")), "failed");
+  await save(server.root, "public/index.html", HTML.replace("hello", "hello again"));
+  await save(server.root, "game.lua", "return {");
+  await reload();
+  assert.ok(heard.length > 0);
+  for (const secret of ["game.lua", "of no concern", "index.html"]) {
+    assert.ok(!heard.some((bytes) => bytes.includes(secret)), secret);
+  }
+  assert.deepEqual([await ann.evaluate(overlay), await ann.evaluate(() => window.isReady)], [undefined, true]);
 });

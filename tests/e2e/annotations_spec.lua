@@ -4,12 +4,12 @@ local luacats = require "tests.lua.luacats"
 local server = require "tests.e2e.server"
 
 local META = "lua/perigee/meta/"
-local API = luacats.read { META .. "perigee.lua", META .. "game.lua" }
+local API = luacats.read { META .. "perigee.lua", META .. "mcp.lua", META .. "game.lua" }
 
 local CLASSES = {
   stats = "perigee.Stats", cost = "perigee.HandlerCost", peer_stats = "perigee.PeerStats",
   report = "perigee.ErrorReport", packet = "perigee.Packet", info = "perigee.Backpressure",
-  event = "perigee.Event",
+  event = "perigee.Event", system_cost = "perigee.SystemCost",
 }
 
 -- Notes the fields of whatever its handlers are given in perigee.state.
@@ -31,8 +31,11 @@ local r = { auto_create = true, auto_delete = 1, on_message = {} }
 function r.on_message.shapes(_, peer)
   note("stats", perigee.stats())
   note("cost", perigee.stats().slowest[1])
+  note("system_cost", perigee.stats().systems[1])
   note("peer_stats", peer:stats())
 end
+
+perigee.world:system("idle", {}, function() end)
 
 function r.on_message.fail() error "boom" end
 

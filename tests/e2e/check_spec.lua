@@ -73,8 +73,8 @@ describe("perigee check finds", function()
   end)
 
   it("a setting that has no effect yet, a warning", function()
-    says(0, "return {\n  config = {\n    admin = false,\n  },\n}",
-      warning_at("game.lua:3", "admin is accepted but has no effect in this version"))
+    says(0, "return {\n  config = {\n    udp_ports = 2,\n  },\n}",
+      warning_at("game.lua:3", "udp_ports is accepted but has no effect in this version"))
   end)
 
   it("a misspelt handler, a warning that names the right one", function()
@@ -248,7 +248,7 @@ describe("perigee check raises no false alarm", function()
   end)
 
   it("over the examples", function()
-    for _, name in ipairs { "arena", "chat", "matches", "relay", "targets" } do
+    for _, name in ipairs { "arena", "chat", "ecs", "matches", "relay", "targets" } do
       local path = "examples/" .. name
       local code, out = run(uv.cwd(), path)
       assert.equal(0, code)

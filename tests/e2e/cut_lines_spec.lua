@@ -21,7 +21,7 @@ local TRANSPORTS = {
 local GAME = [[
 local perigee = require "perigee"
 -- version %d
-local game = { config = { tick_rate = 100 }, on_message = {} }
+local game = { config = { tick_rate = 100, handler_budget = 10 }, on_message = {} }
 
 local MESSAGES, AHEAD, BURST = %d, 500, 50
 local PRIORITIES = { "critical", "high", "normal", "low" }
@@ -107,11 +107,12 @@ for _, transport in ipairs(TRANSPORTS) do
         game = GAME:format(1, MESSAGES), resume = true, watch = true, flags = transport.server,
       }
       local proxy = cutting_proxy.start(s.port, {
-        random = random_from(SEED), cuts_max = CUTS, bytes_max = math.floor(MESSAGES * 60 / CUTS),
+        random = random_from(SEED), cuts_max = 0, bytes_max = math.floor(MESSAGES * 60 / CUTS),
       })
       local c = assert(client.connect(transport.address:format(proxy.port), {
         name = "ann", reconnect = { first = 0.02, max = 0.1 },
       }))
+      proxy.cuts_max = CUTS
       local seen = listen(c)
       local reloads = 0
       client.spawn(function()

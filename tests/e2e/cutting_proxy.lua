@@ -46,7 +46,7 @@ local function forward(self, pair, from, to)
     local left = pair.left
     pair.left = left - #data
     if pair.left > 0 or self.cuts >= self.cuts_max then return to:write(data) end
-    cut_after(self, pair, to, data:sub(1, left))
+    cut_after(self, pair, to, data:sub(1, math.max(left, 0)))
   end)
 end
 

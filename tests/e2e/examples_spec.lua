@@ -170,6 +170,31 @@ describe("examples/matches", function()
   end)
 end)
 
+describe("examples/ecs", function()
+  after_each(server.stop_all)
+
+  it("has people with netcat throw snowballs, and sees who comes and goes", function()
+    local perigee = start "ecs"
+    local ann, bob = netcat(perigee), perigee:client "bob"
+    ann:shows 'help "left, right, throw left, throw right"'
+    ann.stdin:write "/name ann\n"
+    bob:expect("MESSAGE", { message = "help" })
+    local meadow
+    repeat -- until they do not stand in the same place
+      meadow = bob:expect("MESSAGE", { message = "meadow" }).value
+      local is_apart = meadow:find "a" and meadow:find "b"
+      if not is_apart and not meadow:find "g" then -- of ann's name before it was hers
+        bob:send(0, meadow:find "^[ab]" and "right" or "left")
+      end
+    until is_apart
+    ann.stdin:write(meadow:find "a.*b" and "throw right\n" or "throw left\n")
+    local hit = { who = "bob", by = "ann", hits = 1 }
+    assert.same(hit, bob:expect("MESSAGE", { message = "hit" }).value)
+    ann.stdin:write "/quit\n"
+    bob:expect("MESSAGE", { message = "left", value = "ann" })
+  end)
+end)
+
 describe("examples/arena", function()
   after_each(server.stop_all)
 

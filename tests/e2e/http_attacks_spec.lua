@@ -79,6 +79,11 @@ local CASES = {
   { "TRACE / HTTP/1.1\r\n" .. HOST .. "\r\n", 405 },
   { "CONNECT a:80 HTTP/1.1\r\n" .. HOST .. "\r\n", 405 },
   { "BREW / HTTP/1.1\r\n" .. HOST .. "\r\n", 405 },
+  -- what is well-formed, and not asked for by anybody who means well
+  { "GET /%2e%2e/ HTTP/1.1\r\n" .. HOST .. "\r\n", 400 },
+  { "GET /" .. ("a/"):rep(520) .. " HTTP/1.1\r\n" .. HOST .. "\r\n", 414 },
+  { "GET /ws HTTP/1.1\r\n" .. HOST .. "Origin: http://evil.example\r\n"
+    .. table.concat(web_socket.FIELDS, "\r\n") .. "\r\n\r\n", 403 },
   -- sizes
   { "GET /" .. ("a"):rep(2048) .. " HTTP/1.1\r\n" .. HOST .. "\r\n", 414 },
   { "GET /" .. ("a"):rep(100000), 414 },
@@ -106,6 +111,15 @@ describe("a request that is not well-formed", function()
       client:expect_end()
     end)
   end
+
+  it("is one line of the log, and not one more for each that comes behind it", function()
+    local client = HttpClient.connect(perigee.port)
+    client:write(("GET /% HTTP/1.1\r\n" .. HOST .. "X: y\r\n\r\n"):rep(1000))
+    local before = perigee:count_log '"message":"refused"'
+    client:expect_refused(400)
+    HttpClient.connect(perigee.port):get "/healthz"
+    assert.is_true(perigee:count_log '"message":"refused"' - before <= 1)
+  end)
 
   it("is not read as two", function()
     local client = HttpClient.connect(perigee.port)

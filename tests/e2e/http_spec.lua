@@ -2,6 +2,7 @@
 local uv = require "luv"
 local server = require "tests.e2e.server"
 local HttpClient = require "tests.e2e.http_client"
+local web_socket = require "tests.e2e.web_socket"
 
 local GAME = "return {}"
 
@@ -216,15 +217,15 @@ describe("what is not the game's", function()
 
   it("is not well asked for", function()
     local perigee = tree()
-    local client = HttpClient.connect(perigee.port)
     for _, target in ipairs {
       "/../secret.txt", "/%2e%2e/secret.txt", "/%2e%2e%2fsecret.txt", "/..%2fsecret.txt",
       "/..%5csecret.txt", "/..\\secret.txt", "/./index.html", "/a/../index.html", "//index.html",
       "/a//b", "/index.html%00.js", "/%00", "/%", "/%zz", "/%c0%ae%c0%ae/secret.txt", "/%ff",
       "/index.html#x", "/%0d%0aX:%20y",
     } do
-      local answer = client:get(target)
-      assert.equal(400, answer.status, target)
+      local client = HttpClient.connect(perigee.port)
+      client:request("GET", target)
+      local answer = client:expect_refused(400)
       assert.is_nil(answer.body:find(SECRET, 1, true))
     end
   end)
@@ -264,6 +265,21 @@ describe("the server's own pages", function()
     assert.equal("*", answer.headers["access-control-allow-origin"])
     assert.truthy(answer.body:find("export", 1, true))
     assert.equal(304, client:get("/perigee.js", { "If-None-Match: " .. answer.headers.etag }).status)
+  end)
+
+  it("are counted, and told of at the end", function()
+    local perigee = server.start()
+    local client = HttpClient.connect(perigee.port)
+    client:get "/healthz"
+    client:get "/nothing"
+    client:get "/%"
+    web_socket.raw(perigee.port)
+    perigee:stop()
+    local counters = perigee:wait_log(function(fields) return fields.message == "HTTP" end)
+    assert.equal(4, counters.requests)
+    assert.equal(1, counters.refused)
+    assert.equal(1, counters.upgraded)
+    assert.equal(0, counters.stalled)
   end)
 
   it("come before the game's files of the same name", function()

@@ -56,6 +56,27 @@ describe("a session", function()
     again:expect_quiet()
   end)
 
+  it("has the answers of its reliable requests once more", function()
+    local s = server.start { game = GAME, resume = true }
+    local bob = s:client "bob"
+    local o = { flags = packet.REQUEST + packet.RELIABLE, ref = 1 }
+    bob:control("JOIN", packet.str8 "nowhere", o)
+    o.ref = 2
+    bob:control("ROOM_LIST", nil, o)
+    bob:expect_answer("ERROR", 1, { code = "NoSuchRoom", flags = packet.RESPONSE + packet.RELIABLE })
+    bob:expect_answer("ROOMS", 2)
+    bob:reset()
+    s:wait_log "suspended"
+    local again = resume(s, bob)
+    again:expect_next "ACK"
+    again:expect_next("ERROR", { ref = 1, code = "NoSuchRoom" })
+    again:expect_next("ROOMS", { ref = 2 })
+    again = resume(s, again, 1)
+    again:expect_next "ACK"
+    again:expect_next("ROOMS", { ref = 2 })
+    again:expect_quiet()
+  end)
+
   it("is new with a token that nobody gave out, or gave out before", function()
     local s = server.start { game = GAME, resume = true }
     local bob = s:client "bob"

@@ -172,6 +172,7 @@ for name in ([[
   rad random randomseed sin sinh sqrt tan tanh clock date difftime time
   byte char find format gmatch gsub len lower match rep reverse sub upper
   concat insert maxn move remove sort
+  channel tool resource prompt updated sessions
   after every events get all delete send sleep spawn stats now one all_except group
   ask join leave rooms kick send_packet broadcast relay peers has set_meta get_meta cancel
   on_start on_message (pairs) ipairs()
@@ -193,7 +194,7 @@ local function all_names()
   end
   for name in ([[core send_packet broadcast relay peers has kick leave join ask rooms set_meta
     get_meta delete after every spawn cancel stats state name id kind count session address
-    transport token latency_ms connected charge counter trial weigh check_over seed read_file
+    transport token latency_ms connected charge ran trial weigh check_over seed read_file
     __index __newindex __metatable __gc __mode]]):gmatch "%S+" do
     add(name)
   end

@@ -52,7 +52,8 @@ local function command_line(o, folder)
   local args = { "run" }
   if o.game or o.files then args[#args + 1] = folder end
   if o.path then args[#args + 1] = o.path end
-  local flags = { host = "127.0.0.1", port = 0, log_format = "json", watch = false }
+  local flags = { host = "127.0.0.1", port = 0, log_format = "json", watch = false,
+    admin = false }
   if o.text then flags.text_port = 0 end
   if o.watch then flags.watch = nil end
   for key, value in pairs(o.flags or {}) do

@@ -68,7 +68,7 @@ describe("perigee test", function()
   end)
 
   it("runs those of each example, in any order of things", function()
-    for _, name in ipairs { "arena", "chat", "matches", "relay", "targets" } do
+    for _, name in ipairs { "arena", "chat", "ecs", "matches", "relay", "targets" } do
       local game = "examples/" .. name
       local many = name == "arena" and { "--fuzz=3", "--filter-out=ten minutes" } or { "--fuzz=20" }
       for _, mode in ipairs { { "--seed=1" }, many } do

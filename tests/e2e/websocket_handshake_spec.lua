@@ -147,6 +147,13 @@ describe("the origin of a page", function()
     assert.equal(101, status_of(perigee, "null"))
   end)
 
+  it("is warned of where the operator names what no page has", function()
+    local perigee = server.start { flags = { allowed_origins = "https://a.example,b.example" } }
+    local warning = perigee:wait_log "allowed_origins names what no page has"
+    assert.equal("b.example", warning.origin)
+    assert.equal(101, status_of(perigee, "https://a.example"))
+  end)
+
   it("follows the game's settings", function()
     local game = 'return { config = { allowed_origins = { "https://%s.example" } } }'
     local perigee = server.start { game = game:format "a", watch = true }

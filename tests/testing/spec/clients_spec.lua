@@ -66,11 +66,16 @@ describe("a simulated client", function()
     ann:send_packet(5000, 7, "abc")
     ann:expect_event("packet", { channel = 5000, number = 7, payload = "cba" })
     local plugin = server:client "plugin"
-    local channel = plugin:open_channel "shouting"
-    plugin:on("packet", function(packet)
-      plugin:send_packet(channel, 2, packet.payload:upper(), { answers = packet })
+    local channel = assert(plugin:channel "shouting")
+    channel:on_packet(function(_, _, bytes) return bytes:upper() end)
+    assert.equal("HELLO", ann:ask_packet(channel.id, 1, "hello"))
+    ann:on("packet", function(packet)
+      ann:send_packet(packet.channel, 1, "yes", { answers = packet })
     end)
-    assert.equal("HELLO", ann:ask_packet(channel, 1, "hello"))
+    assert.equal("yes", channel:ask(ann.id, 1, "there?"))
+    channel:close()
+    server:advance(0.1) -- or the question is quicker, and nobody answers it
+    assert.equal("ChannelNotFound", select(3, ann:ask_packet(channel.id, 1, "hello")))
   end)
 
   it("takes events one by one, or by handlers", function()

@@ -1,0 +1,198 @@
+-- Messages with a schema beside the same in JSON (lua-cjson) and, where the package lua-messagepack is
+-- there, in MessagePack: bytes, and how long they take to encode and to decode. Compiled code is watched
+-- as in the server (src/script/alarm.h). JSON and MessagePack say the name, as the protocol's messages do.
+--   luajit tests/bench/schema.lua [ROUNDS]     from the root of the project
+package.path = "./lua/?.lua;" .. package.path
+
+local cjson = require "cjson"
+local ffi = require "ffi"
+local schema = require "perigee.schema"
+local has_messagepack, messagepack = pcall(require, "MessagePack")
+
+local VALUES = 64 -- that are encoded in turn
+local SECONDS = 0.05 -- of a measurement, about
+
+-- A player's state as it is, four floats and a number, and to a hundredth; a line of talk.
+local OWN = [[
+  message player { position: f32[3], rotation: f32, animation_id: u16 }
+  message player_steps {
+    position: f32(-1000..1000, 0.01)[3], rotation: f32(-3.15..3.15, 0.01), animation_id: uvarint
+  }
+  message chat { id: uvarint, name: string(24), text: string(200) }
+]]
+
+-- The rest are those of a game.
+local file = assert(io.open "examples/arena/schema.perigee")
+local found = schema.parse(file:read "*a" .. OWN, "schema")
+file:close()
+
+local random = math.random
+math.randomseed(1)
+
+local function player()
+  return {
+    position = { random() * 2000 - 1000, random() * 2000 - 1000, random() * 2000 - 1000 },
+    rotation = random() * 6.28 - 3.14, animation_id = random(0, 120),
+  }
+end
+
+local function tenths(most)
+  return math.floor(random() * most * 10 + 0.5) / 10
+end
+
+local function fighter(id)
+  return {
+    id = id, x = tenths(1600), y = tenths(1000), vx = tenths(540) - 270, vy = tenths(540) - 270,
+    aim = random(0, 628) / 100, health = random(0, 100), dead = random() < 0.1, safe = random() < 0.2,
+    rapid = random() < 0.1, triple = random() < 0.1, away = false,
+    input = random(10000), held = random(0, 50),
+  }
+end
+
+local MAKE = {
+  player = player,
+  player_steps = player,
+  snapshot = function()
+    local list = {}
+    for i = 1, 8 do list[i] = fighter(i) end
+    return { time = random(180000), fighters = list }
+  end,
+  shot = function()
+    return {
+      id = random(5000), owner = random(16), time = random(180000), x = tenths(1600), y = tenths(1000),
+      angle = random(0, 6283) / 1000, speed = 700, left = 1100,
+    }
+  end,
+  hit = function()
+    return { id = random(5000), x = tenths(1600), y = tenths(1000), victim = random(16) }
+  end,
+  input = function()
+    return {
+      n = random(10000), x = random(-1, 1), y = random(-1, 1), a = random(0, 6283) / 1000,
+      f = random() < 0.5, d = random() < 0.1,
+    }
+  end,
+  chat = function()
+    return { id = random(100), name = "player" .. random(99), text = ("well played "):rep(random(4)) }
+  end,
+}
+
+-- os.clock goes in steps of milliseconds once the profiler has been started.
+ffi.cdef [[
+typedef struct { long seconds, nanoseconds; } bench_time;
+int clock_gettime(int clock, bench_time *time);
+]]
+local CLOCK_THREAD_CPUTIME_ID = 3
+local time = ffi.new "bench_time"
+
+local function now()
+  ffi.C.clock_gettime(CLOCK_THREAD_CPUTIME_ID, time)
+  return tonumber(time.seconds) + tonumber(time.nanoseconds) / 1e9
+end
+
+-- What nobody keeps, the JIT need not make.
+local function run(fn, list, times)
+  local kept, kept_too = {}, {}
+  for _ = 1, times do
+    for i = 1, #list do
+      kept[i], kept_too[i] = fn(list[i])
+    end
+  end
+  return kept, kept_too
+end
+
+-- Nanoseconds a call: the best of some rounds, after as long to warm up.
+local function measure(fn, list, rounds)
+  local times, start = 1
+  repeat
+    times = times * 2
+    start = now()
+    run(fn, list, times)
+  until now() - start > SECONDS
+  local best = math.huge
+  for _ = 1, rounds do
+    start = now()
+    run(fn, list, times)
+    best = math.min(best, now() - start)
+  end
+  return best / times / #list * 1e9
+end
+
+local function each(list, fn)
+  local out = {}
+  for i, item in ipairs(list) do out[i] = fn(item) end
+  return out
+end
+
+local function size_of(texts)
+  local total = 0
+  for _, text in ipairs(texts) do total = total + #text end
+  return total / #texts
+end
+
+-- How each form encodes and decodes.
+local FORMS = {
+  schema = function(name)
+    return found.by_name[name].encode, found.by_name[name].decode
+  end,
+  json = function(name)
+    local pair = { name }
+    return function(value)
+      pair[2] = value
+      return cjson.encode(pair)
+    end, cjson.decode
+  end,
+  messagepack = function(name)
+    local pair = { name }
+    return function(value)
+      pair[2] = value
+      return messagepack.pack(pair)
+    end, messagepack.unpack
+  end,
+}
+
+-- In a process of its own, as what the JIT makes of a program depends on what has run before.
+local function measure_one(name, form, rounds)
+  local values = {}
+  for i = 1, VALUES do values[i] = MAKE[name]() end
+  local encode, decode = FORMS[form](name)
+  local texts = each(values, encode)
+  require("jit.profile").start("li1000000", function() end)
+  print(size_of(texts), measure(encode, values, rounds), measure(decode, texts, rounds))
+end
+
+local function compare(name, form, rounds)
+  local command = ("luajit tests/bench/schema.lua %d %s %s"):format(rounds, name, form)
+  local pipe = io.popen(command)
+  local size, encode, decode = pipe:read("*n", "*n", "*n")
+  pipe:close()
+  return { size = assert(size, "a measurement failed"), encode = encode, decode = decode }
+end
+
+local function cell(format, one, other)
+  return other and format:format(other[one]) or ""
+end
+
+local rounds = tonumber(arg[1]) or 5
+if arg[2] then return measure_one(arg[2], arg[3], rounds) end
+local missed, TEXT = false, "chat" -- mostly text, which is the same in all forms
+print("| message | bytes | JSON | MessagePack | smaller | encode ns | JSON | MessagePack | faster "
+  .. "| decode ns | JSON | MessagePack | faster |")
+print "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+for _, name in ipairs { "player", "player_steps", "snapshot", "shot", "hit", "input", "chat" } do
+  local own, json = compare(name, "schema", rounds), compare(name, "json", rounds)
+  local other = has_messagepack and compare(name, "messagepack", rounds)
+  local row = { name, cell("%.1f", "size", own), cell("%.1f", "size", json), cell("%.1f", "size", other),
+    ("%.1f ×"):format(json.size / own.size) }
+  for _, way in ipairs { "encode", "decode" } do
+    local faster = json[way] / own[way]
+    missed = missed or name ~= TEXT and faster < 3
+    for _, text in ipairs { cell("%.0f", way, own), cell("%.0f", way, json), cell("%.0f", way, other),
+      ("%.1f ×"):format(faster) } do
+      row[#row + 1] = text
+    end
+  end
+  missed = missed or name ~= TEXT and json.size / own.size < 5
+  print("| " .. table.concat(row, " | ") .. " |")
+end
+print(missed and "\nTargets were missed: 5 × smaller, 3 × faster both ways." or "")
