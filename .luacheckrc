@@ -14,6 +14,7 @@ stds.game = {
 
 files["examples"].std = "game"
 files["examples/*/spec"].std = "luajit+busted"
+files["examples/ide/plugin.lua"].std = "luajit"
 files["tests"].std = "+busted"
 files["tests/**/games"].std = "game"
 
