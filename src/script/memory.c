@@ -12,7 +12,7 @@ enum {
   GRACE = 4 << 20,     // bytes that a call may add where others have filled the heap
   WARN_PERCENT = 80,   // of the limit
   WARN_US = 60000000,  // between two warnings
-  PAUSE_MAX = 200,     // percent of what was left by the last cycle at which the
+  PAUSE_MAX = 150,     // percent of what was left by the last cycle at which the
   PAUSE_MIN = 110,     // next one begins by itself
   STEP_PERCENT = 400,  // of what is allocated meanwhile, when the heap is half full
   STEP_PERCENT_PLAIN = 200,
