@@ -79,6 +79,13 @@ function live_schema.take(new)
 end
 
 
+--- The canonical form of the schema that holds; nil where there is none.
+---@return string?
+function live_schema.text()
+  return current and current.text
+end
+
+
 --- The binary form of a message, when the schema names it: its number and its bytes. Raises what is
 --- wrong with the value, at the script's line.
 ---@param name string

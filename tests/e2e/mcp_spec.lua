@@ -65,7 +65,7 @@ local GAME = [[
 
 local function start(o)
   o = o or {}
-  o.game, o.flags = o.game or GAME, o.flags or {}
+  o.game, o.flags = not o.files and (o.game or GAME) or nil, o.flags or {}
   o.flags.admin = "127.0.0.1:0"
   local perigee = server.start(o)
   local port = tonumber((perigee:wait_out "^perigee: MCP on http://[^/]+:(%d+)/mcp$"))
@@ -280,6 +280,15 @@ describe("an MCP client", function()
     assert.equal("Greet ann", message.result.messages[1].content.text)
     message = client:ask("prompts/get", { name = "greet", arguments = {} })
     assert.equal("who is missing", message.error.message)
+  end)
+
+  it("shows the schema of a game that has one", function()
+    local files = { ["game.lua"] = GAME, ["schema.perigee"] = "message move = 3 { x: u8 }" }
+    local _, client = start { files = files }
+    local message = client:ask("resources/read", { uri = "perigee://schema" })
+    assert.equal('3 "move" {x:u8}\n', message.result.contents[1].text)
+    local _, plain = start()
+    assert.equal(-32002, plain:ask("resources/read", { uri = "perigee://schema" }).error.code)
   end)
 
   it("may change something only where mcp_write is set", function()

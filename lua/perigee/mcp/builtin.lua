@@ -5,6 +5,7 @@ local core = require "perigee.core"
 local json = require "perigee.mcp.json"
 local json_schema = require "perigee.mcp.json_schema"
 local live = require "perigee.live"
+local live_schema = require "perigee.live_schema"
 local recent = require "perigee.recent"
 local registry = require "perigee.mcp.registry"
 local room_objects = require("perigee.registry").rooms
@@ -265,6 +266,15 @@ resource("perigee://source/{path}", "source file", "A file of the game that runs
     local text = live.version.texts[live.version.root .. parameters.rest]
     if not text then
       return nil, NOT_FOUND, "the game has no file " .. parameters.rest
+    end
+    return contents(uri, "text/plain", text)
+  end)
+
+resource("perigee://schema", "schema", "The messages that have a binary form, with their numbers",
+  function(uri)
+    local text = live_schema.text()
+    if not text then
+      return nil, NOT_FOUND, "the game has no schema"
     end
     return contents(uri, "text/plain", text)
   end)
