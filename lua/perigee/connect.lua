@@ -81,6 +81,24 @@ function Session:leave(room)
 end
 
 
+--- A new session is in no room: joins those that it was in before.
+function Session:_join_again()
+  local rooms = self.rooms
+  self.rooms, self.questions = {}, {}
+  self:_update_prompt()
+  self:spawn(function()
+    for _, old in ipairs(rooms) do
+      local room, message, code = self.client:join(old.name)
+      if room then
+        self:enter(room)
+      elseif code ~= "AlreadyInRoom" then -- the game was faster
+        self:fail(code, message)
+      end
+    end
+  end)
+end
+
+
 --- Runs a command that waits beside the others.
 function Session:spawn(fn)
   self.pending = self.pending + 1
@@ -99,12 +117,12 @@ function Session:_take(event)
   end
   if event.type == "closing" then return end
   if event.type == "disconnected" then self.lost = event end
-  if event.type == "resumed" then self.lost = nil end
-  if event.type == "lost" then self.lost, self.rooms, self.questions = nil, {}, {} end
+  if event.type == "resumed" or event.type == "lost" then self.lost = nil end
   if event.type == "joined" then return self:enter(event.room) end
   if event.type == "left" and event.room then self:leave(event.room) end
   if event.type == "ask" then table.insert(self.questions, event) end
   self.screen:print(show.event(event, self.paint, #self.rooms > 1))
+  if event.type == "lost" then self:_join_again() end
 end
 
 

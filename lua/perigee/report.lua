@@ -74,8 +74,7 @@ end
 -- A function that has only moved, or got a comment, is the same: its lines are, or what they were
 -- compiled to is. Either holds the functions inside it. Neither holds what a function finds outside
 -- itself when it runs: a local of the file or another module that changed is not seen here; the
--- changed file is. Compiled code alone would not do, because the checks that are inserted in it
--- differ with the place.
+-- changed file is.
 local function is_same_code(a, old, b, new)
   if getinfo(a, "S").what == "C" or getinfo(b, "S").what == "C" then
     return getinfo(a, "S").what == getinfo(b, "S").what

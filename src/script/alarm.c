@@ -18,6 +18,7 @@ enum {
   TICK_NS =
       2000000,  // of processor time; the kernel rounds up to its own tick, 1 to 10 ms
   AGAIN_US = 100,    // from an alarm that may not have been heard to the next try
+  UNHEARD_MAX = 50,  // tries after which it is not the interpreter that runs
   RANGES_MAX = 256,  // of code in files; a process has some forty
 };
 
@@ -35,6 +36,7 @@ static struct {
   lua_State *profiled;  // the one whose compiled code hears alarms
   AlarmTick *tick;
   timer_t ticks, once;
+  volatile sig_atomic_t unheard;  // tries since a hook was called
   struct sigaction before;
   Range ranges[RANGES_MAX];  // of the code of the program and its libraries
   int range_count;
@@ -157,8 +159,8 @@ void alarm_raise(lua_State *L, lua_Hook hook) {
 }
 
 bool alarm_signal(lua_State *L, lua_Hook hook, const void *place) {
-  alarm_rest(L);  // so that LuaJIT takes the next for a change
-  if (is_compiled(place)) {
+  lua_sethook(L, NULL, 0, 0);  // so that LuaJIT takes the next for a change
+  if (is_compiled(place) || ++alarms.unheard > UNHEARD_MAX) {
     alarm_raise(L, hook);
     return true;
   }
@@ -167,4 +169,9 @@ bool alarm_signal(lua_State *L, lua_Hook hook, const void *place) {
   return false;
 }
 
-void alarm_rest(lua_State *L) { lua_sethook(L, NULL, 0, 0); }
+void alarm_heard(void) { alarms.unheard = 0; }
+
+void alarm_rest(lua_State *L) {
+  alarms.unheard = 0;
+  lua_sethook(L, NULL, 0, 0);
+}

@@ -12,7 +12,9 @@
 // LuaJIT is safe from signals but for a moment: one that comes while it exchanges its
 // table of instructions leaves that table as it was before the signal. With a hook alone,
 // setting it again mends that. With the profiler's signal nothing would, so that one is
-// raised only where this cannot be: in compiled code, and by the state's allocator.
+// raised only where this cannot be: in compiled code, by the state's allocator, and where
+// the hook has not been called for some milliseconds. Then no Lua code is interpreted:
+// what runs is compiled code that spends its time in C functions of LuaJIT's.
 #pragma once
 
 #include <lua.h>
@@ -47,6 +49,9 @@ void alarm_raise(lua_State *L, lua_Hook hook);
 /// not have been heard: there is another tick in a moment, and the next allocation would
 /// be a good time for alarm_raise.
 bool alarm_signal(lua_State *L, lua_Hook hook, const void *place);
+
+/// For hooks: this one has been called.
+void alarm_heard(void);
 
 /// Ends an alarm.
 void alarm_rest(lua_State *L);

@@ -136,6 +136,7 @@ static bool is_late(Budget *budget, uint64_t now_us) {
 static bool look(Host *host, lua_State *L) {
   Budget *budget = &host->budget;
   if (budget_is_over(budget)) return true;
+  if (budget->allowed_us == UINT64_MAX) return false;
   budget->steps = 0;
   luaL_checkstack(L, 8, NULL);
   if (is_late(budget, budget_clock_us()))
@@ -161,6 +162,7 @@ static bool is_in_own(lua_State *L, lua_Debug *at) {
 // is short, charges what is not, and leaves nothing half done.
 static void on_alarm(lua_State *L, lua_Debug *at) {
   Host *host = running;
+  alarm_heard();
   if (host == NULL) {
     alarm_rest(L);
     return;
@@ -209,7 +211,7 @@ bool budget_is_spent(Host *host, lua_State *L) {
 
 // --- Calls ---
 
-// Outside of calls nothing is ever over.
+// Outside of calls of scripts nothing is ever over.
 static void set_idle(Host *host) {
   running = NULL;
   host->budget.over = BUDGET_KEPT;
@@ -234,15 +236,22 @@ void budget_deinit(Host *host) {
 
 void budget_tick(Host *host) { host->budget.now_us = budget_clock_us(); }
 
+// Whether it runs no code of a script's. What has begun to hold by its end must not be left
+// half done, however long it takes: a reload's last step writes a report.
+static bool is_all_own(int type) {
+  return type == ENTRY_FINISH || type == ENTRY_ROLL_BACK || type == ENTRY_SETTLE;
+}
+
 void budget_begin(Host *host) {
   Budget *budget = &host->budget;
   uint64_t allowed_us = budget->limits.handler_us;
+  host->memory.was_refused = false;
+  if (is_all_own(host->event.type)) return;
   budget->is_load = host->event.type == ENTRY_LOAD || host->event.type == EVENT_RELOAD;
   if (budget->is_load && allowed_us < BUDGET_LOAD_US) allowed_us = BUDGET_LOAD_US;
   budget->allowed_us = allowed_us;
   budget->started_us = budget->now_us;
   budget->started_bytes = host->memory.bytes;
-  host->memory.was_refused = false;
   budget->steps = 0;
   budget->over = BUDGET_KEPT;
   budget->is_long = false;

@@ -200,6 +200,43 @@ describe("perigee connect says what is wrong", function()
   end)
 end)
 
+describe("perigee connect when the server stops", function()
+  after_each(server.stop_all)
+
+  it("says so, comes back to one that is started anew, and to its rooms", function()
+    perigee = server.start { game = GAME }
+    local process = connect { "--room", "lobby", "--room", "den" }
+    process:wait_out "(joined den)"
+    perigee:stop()
+    process:wait_out "^(! the connection is lost: the server is shutting down %(ConnectionClosed%))$"
+    process:wait_out "^(%* trying again in [%d.]+ s)$"
+    process.stdin:write "unheard\n/send say 1\n"
+    process:wait_out "^(! ConnectionClosed: the connection is lost; say it again when it is back)$"
+    perigee = server.start { game = GAME, flags = { port = perigee.port } }
+    process:wait_out "^(! connected again, but as somebody new: the session before is over)$"
+    wait.for_true(function()
+      return table.concat(process.out, "\n"):match "somebody new.*joined lobby.*joined den"
+    end)
+    local bob = perigee:client "bob"
+    bob:join "den"
+    process.stdin:write "hello\n"
+    process.stdin:shutdown()
+    assert.equal("hello", bob:expect("BROADCAST").data)
+    assert.equal(0, process:wait_exit())
+  end)
+
+  it("ends with its input all the same", function()
+    perigee = server.start { game = GAME }
+    local process = connect {}
+    process:wait_out "(connected to)"
+    perigee:stop()
+    process:wait_out "(trying again)"
+    process.stdin:shutdown()
+    assert.equal(1, process:wait_exit())
+    has(table.concat(process.err, "\n"), "the connection is over: the server is shutting down (ConnectionClosed)")
+  end)
+end)
+
 describe("perigee connect on a terminal", function()
   after_each(server.stop_all)
 

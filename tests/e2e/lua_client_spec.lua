@@ -1,6 +1,7 @@
 --- perigee.client against the real server: everything that docs/lua-client.md promises.
 local client = require "perigee.client"
 local server = require "tests.e2e.server"
+local wait = require "tests.e2e.wait"
 
 local GAME = [[
   local perigee = require "perigee"
@@ -209,7 +210,7 @@ describe("the Lua client", function()
 
   it("says why the connection ended", function()
     perigee = server.start { game = GAME }
-    local ann, bob = new "ann", new "bob"
+    local ann, bob = new "ann", new("bob", { reconnect = false })
     ann:send "kick"
     local event = next_event(ann, "closing")
     assert.equal("Kicked", event.code)
@@ -219,6 +220,42 @@ describe("the Lua client", function()
     perigee:stop()
     assert.equal("ConnectionClosed", next_event(bob, "closed").code)
     assert.is_false(bob.connected)
+  end)
+
+  for name, resume in pairs { ["keeps sessions"] = true, ["keeps none"] = false } do
+    it("comes back by itself when a server that " .. name .. " is started anew", function()
+      perigee = server.start { game = GAME, resume = resume }
+      local ann = new("ann", { reconnect = { first = 0.01, max = 0.05 } })
+      local session, room, seen = ann.session, assert(ann:join "lobby"), {}
+      for _, type in ipairs { "disconnected", "reconnecting", "resumed", "lost", "closed" } do
+        ann:on(type, function(event) seen[#seen + 1] = event end)
+      end
+      perigee:stop()
+      wait.for_true(function() return #seen >= 3 end)
+      assert.same({ type = "disconnected", code = "ConnectionClosed", message = "the server is shutting down" },
+        seen[1])
+      assert.same({ "reconnecting", 1 }, { seen[2].type, seen[2].attempt })
+      assert.same({ "reconnecting", 2 }, { seen[3].type, seen[3].attempt })
+      local answer, message, code = ann:ask("double", 21, 0.05)
+      assert.same({ nil, "timeout", "timeout" }, { answer, message, code })
+      perigee = server.start { game = GAME, resume = resume, flags = { port = perigee.port } }
+      wait.for_true(function() return seen[#seen].type ~= "reconnecting" end)
+      assert.equal("lost", seen[#seen].type)
+      assert.same({ true, false }, { ann.connected, room.joined })
+      assert.not_equal(session, ann.session)
+      assert.equal("lobby", assert(ann:join "lobby"):ask "where")
+      assert.equal(42, ann:ask("double", 21))
+    end)
+  end
+
+  it("is back as somebody new where the server keeps no sessions", function()
+    perigee = server.start { game = GAME }
+    local ann = new("ann", { reconnect = { first = 0.01, max = 0.05 } })
+    local id = ann.id
+    ann._transport._tcp:shutdown()
+    next_event(ann, "lost")
+    assert.is_true(ann.connected and ann.id ~= id)
+    assert.equal(42, ann:ask("double", 21))
   end)
 
   it("close loses nothing that was sent before", function()

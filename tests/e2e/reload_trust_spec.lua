@@ -171,6 +171,22 @@ describe("the report", function()
     assert.truthy(said:find "^perigee: reloaded: version 2%.%x+; nothing changed; paused [^\n]*$", said)
   end)
 
+  it("may take longer than a handler: what is live then is what it says", function()
+    local function many(answer)
+      local lines = {}
+      for i = 1, 400 do
+        lines[i] = ("game.on_message.h%d = function() return %q end\n"):format(i, answer)
+      end
+      return game(answer, table.concat(lines))
+    end
+    local perigee = server.start { game = many "one", flags = { handler_budget = 0.001 } }
+    local ann = perigee:client()
+    assert.truthy(reload(perigee, many "two"):find("reloaded: version 2.", 1, true))
+    assert.equal("two", ann:question(0, "version"))
+    assert.truthy(reload(perigee, many "three"):find("reloaded: version 3.", 1, true))
+    assert.equal("three", ann:question(0, "version"))
+  end)
+
   it("has a line for each part when it is long", function()
     local perigee = server.start {
       files = { ["game.lua"] = game("one", [[

@@ -100,10 +100,9 @@ describe("a handler that runs away", function()
       for _ = 1, TIMES do
         client:expect_error("Internal", client:ask(0, "kind" .. i, 1))
         assert.equal(500500, watcher:question(0, "right", 1))
-      end
-      local errors = watcher:question(0, "errors", 1)
-      assert.equal(TIMES, #errors)
-      for _, report in ipairs(errors) do
+        local errors = watcher:question(0, "errors", 1)
+        assert.equal(1, #errors)
+        local report = errors[1]
         assert.equal(HEAD_LINES + i, report.line, report.text)
         assert.equal("on_message.kind" .. i, report.handler)
         assert.equal("the handler ran longer than its budget of 10 ms (handler_budget)", report.text)

@@ -20,18 +20,20 @@ end
 
 --- A client in a session, and its server; `welcomes` says how each HELLO after the first is answered.
 local function connect(behaviour, welcomes, options)
+  options = options or {}
   local server = fake_server.start(behaviour)
-  local hellos = 0
+  local hellos, reconnect = 0, options.reconnect
+  if reconnect == nil then reconnect = QUICK end
   server.hello = function(self, packet)
     hellos = hellos + 1
     server.last_hello = packet.payload
-    if hellos == 1 then return self:welcome { token = "a", ping = options and options.ping } end
+    if hellos == 1 then return self:welcome { token = options.token or "a", ping = options.ping } end
     local answer = welcomes[math.min(hellos - 1, #welcomes)]
     if type(answer) == "function" then return answer(self) end
     self:welcome(answer)
   end
   local c = assert(client.connect(server.address, {
-    name = "ann", timeout = 2, reconnect = options and options.reconnect or QUICK,
+    name = "ann", timeout = 2, reconnect = reconnect,
   }))
   local seen = {}
   for _, name in ipairs { "disconnected", "reconnecting", "resumed", "lost", "closed" } do
@@ -199,12 +201,44 @@ describe("the way back", function()
       wait_for("the end", function() return types() == "closed" end)
       assert.equal("because", c.reason.message)
     end
-    for _, code in ipairs { 1, 2, 3, 8, 19, 21 } do
+    for _, code in ipairs { 0, 1, 2, 3, 8, 19, 21 } do
       local c, server, types = connect({}, { { token = "b", resumed = true } })
       server:closing(code, "because")
       server:drop()
       wait_for("the return", function() return types() == "disconnected resumed" end)
       c:close()
+    end
+  end)
+
+  it("leads to a new session where the server keeps none", function()
+    local c, server, types, seen = connect({ message = function() end }, { { id = 43 }, { id = 44 } },
+      { token = "\0", reconnect = { first = 0.05 } })
+    local room = assert(c:join "lobby")
+    local asking = run(function() return c:ask "x" end)
+    cut(c, server)
+    assert.is_true(c:send("y", 1, { reliable = true }))
+    assert.is_true(c:send("y", 2)) -- not reliable: it waits for nothing
+    local flushing = run(function() return c:flush() end)
+    wait_done(asking)
+    wait_done(flushing)
+    local over = { nil, "the session was lost", "ConnectionReset", is_done = true }
+    assert.same({ over, over }, { asking, flushing })
+    assert.same({ "disconnected lost", 43, 1 }, { types(), c.id, seen[#seen].dropped })
+    assert.same({ false, nil }, { room.joined, c:room "lobby" })
+    assert.is_true(assert(c:join "lobby").joined)
+    assert.equal(("\0"):rep(20), server.last_hello:sub(-20))
+    cut(c, server)
+    wait_for("the second return", function() return c.connected end)
+    assert.same({ "disconnected lost disconnected lost", 44 }, { types(), c.id })
+    c:close()
+  end)
+
+  it("is not tried where nobody wants it", function()
+    for _, token in ipairs { "a", "\0" } do
+      local _, server, types = connect({}, { {} }, { token = token, reconnect = false })
+      server:closing(0, "the server stops")
+      server:drop()
+      wait_for("the end", function() return types() == "closed" end)
     end
   end)
 

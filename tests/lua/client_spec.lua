@@ -13,9 +13,10 @@ local function connect(server, options)
 end
 
 
+-- What follows a lost connection is client_reconnect_spec's.
 local function with(behaviour)
   local server = fake_server.start(behaviour)
-  return connect(server), server
+  return connect(server, { reconnect = false }), server
 end
 
 

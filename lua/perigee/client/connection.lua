@@ -10,7 +10,7 @@ local ACK_DELAY = 0.25 -- seconds until what has come is acknowledged
 local SILENCE = 1.5 -- intervals of the server's pings without a word, after which it is gone
 local SECOND_LOOK = 1 -- seconds
 
---- A connection that ended with one of these is not taken up again: it would end so again, or
+--- After a connection that ended with one of these there is no other: it would end so again, or
 --- somebody meant it.
 local FINAL = {
   PayloadTooLarge = true, Protocol = true, Kicked = true, Rejected = true, VersionMismatch = true,
@@ -48,13 +48,12 @@ function connection.open(self, timeout)
 end
 
 
---- Whether the session goes on although its connection has ended so.
+--- Whether the client connects again after its connection has ended so.
 ---@param self perigee.Client
 ---@return boolean
 function connection.can_return(self)
   local reason = self._protocol:reason()
-  return self.connected and self._reconnect.patience > 0 and self._protocol:can_resume()
-    and not (reason and (FINAL[reason.code] or reason.code == "ConnectionClosed"))
+  return self.connected and self._reconnect.patience > 0 and not (reason and FINAL[reason.code])
 end
 
 
@@ -80,10 +79,10 @@ local function come_back(self, lost)
     lost.pause = loop.slot()
     loop.wait(lost.pause, pause)
     if self._lost ~= lost then return end
-    self._protocol:begin()
     local is_open, message, code = connection.open(self, TRY)
     if is_open or self._lost ~= lost then return end
     if FINAL[code] then return give_up(self, code, message) end
+    self._protocol:begin()
   end
 end
 
@@ -98,6 +97,7 @@ function connection.lose(self, code, message)
   self.connected, self._lost = false, lost
   connection.stop(self)
   self._transport:close()
+  self._protocol:begin()
   self:_publish { type = "disconnected", code = lost.code, message = lost.message }
   loop.spawn(come_back, self, lost)
 end

@@ -36,7 +36,7 @@ function protocol.new(known)
     rooms = {},
     max_payload = math.huge,
     stream = streams.new(),
-    _token = constants.NO_TOKEN, -- that resumes the session
+    _token = nil, -- that resumes the session; known from WELCOME on, NO_TOKEN where nothing does
     _packets = packet.reader(),
     _events = {}, -- that a packet gave besides the first
     _unconfirmed = nil, -- after a resume: the rooms, by id, that the server has not named yet
@@ -53,7 +53,7 @@ end
 --- Whether a lost connection need not be the end of the session.
 ---@return boolean
 function Protocol:can_resume()
-  return self._token ~= constants.NO_TOKEN
+  return self._token ~= nil and self._token ~= constants.NO_TOKEN
 end
 
 
@@ -86,7 +86,8 @@ end
 ---@param data string
 ---@return true? ok, string? message, string? code
 function Protocol:note(data)
-  if not packet.is_reliable(data) or not self:can_resume() then return true end
+  if not packet.is_reliable(data) then return true end
+  if self.phase == "open" and not self:can_resume() then return true end
   return self.stream:keep(data)
 end
 
@@ -228,7 +229,7 @@ function REACT.welcome(self, event)
     event.resent, event.packets = self.stream.waiting, self.stream:unacknowledged() .. pings(self)
     self._unconfirmed = {}
     for id, room in pairs(self.rooms) do self._unconfirmed[id] = room end
-  elseif self:can_resume() then
+  elseif self._token then
     event.lost, event.dropped = true, self.stream.waiting
     leave_rooms(self)
     self.stream, self._unconfirmed = streams.new(), nil

@@ -52,6 +52,14 @@ local function read_message(session, command, rest)
 end
 
 
+--- What is sent without waiting for an answer would be lost, unseen, with the connection.
+local function can_send(session)
+  if session.client.connected then return true end
+  session:fail("ConnectionClosed", "the connection is lost; say it again when it is back")
+  return false
+end
+
+
 local COMMANDS = {}
 
 
@@ -100,7 +108,7 @@ end
 
 function COMMANDS.send(session, rest)
   local name, value = read_message(session, "send", rest)
-  if not name then return end
+  if not name or not can_send(session) then return end
   local sent, message, code = session.client:send(name, value,
     { room = session.rooms[#session.rooms] })
   if not sent then session:fail(code, message) end
@@ -154,7 +162,7 @@ function commands.run(session, line)
     return session:fail("Unsupported", ("unknown command /%s; /help lists them"):format(name))
   end
   local room = find_room(session, "")
-  if not room then return end
+  if not room or not can_send(session) then return end
   local sent, message, code = room:broadcast(line)
   if not sent then return session:fail(code, message) end
   session.client:flush()

@@ -95,7 +95,7 @@ local SHOW = {
     return "note", ("* back after %.1f s; nothing that is reliable was lost"):format(event.seconds)
   end,
   lost = function()
-    return "error", "! connected again, but as somebody new: the session is over, /join again"
+    return "error", "! connected again, but as somebody new: the session before is over"
   end,
   closing = function(event)
     return "note", ("* the server closes: %s: %s"):format(event.code, text.safe(event.message))

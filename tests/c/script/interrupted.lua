@@ -68,15 +68,32 @@ local LOOPS = {
 }
 
 
-function checks.loops(count)
-  for i = 1, count do
-    for _, text in ipairs(LOOPS) do
-      local loop = assert(loadstring(text))
-      if not ended(loop, 20 + i * 7 % 400) then
-        error("it ended otherwise: " .. text, 0)
-      end
+-- The JIT compiles them, and then one instruction in millions is Lua's.
+local WAITS = {
+  "local t = { ('x'):rep(4e6) .. 1, ('x'):rep(4e6) .. 2 } local n = 0 "
+    .. "for i = 1, 1e9 do if t[i % 2 + 1] < t[(i + 1) % 2 + 1] then n = n + 1 end end",
+  "local t, n = {}, 0 for i = 1, 5e5 do t['k' .. i] = true end for k in pairs(t) do t[k] = nil end "
+    .. "for i = 1, 1e9 do if next(t) then n = n + 1 end end",
+}
+
+local function check_ends(loops, us)
+  for _, text in ipairs(loops) do
+    if not ended(assert(loadstring(text)), us) then
+      error("it ended late or otherwise: " .. text, 0)
     end
   end
+end
+
+
+function checks.loops(count)
+  for i = 1, count do
+    check_ends(LOOPS, 20 + i * 7 % 400)
+  end
+end
+
+
+function checks.waits()
+  check_ends(WAITS, 300000)
 end
 
 return checks

@@ -97,6 +97,17 @@ describe("a session whose connection is lost", function()
     bob:expect_event("lost")
   end)
 
+  it("is over at once where none waits, and the client hears of it", function()
+    local short = testing.server {
+      files = { ["game.lua"] = "return { config = { resume_timeout = 0 } }" },
+    }
+    local ann = short:client "ann"
+    local id = ann.id
+    assert.is_false(ann:reconnect())
+    assert.is_true(ann.id ~= id)
+    assert.equal(0, ann:expect_event("lost").dropped)
+  end)
+
   it("is over when the game says so", function()
     bob:cut()
     server:advance(1)
