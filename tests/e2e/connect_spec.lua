@@ -233,7 +233,8 @@ describe("perigee connect when the server stops", function()
     process:wait_out "(trying again)"
     process.stdin:shutdown()
     assert.equal(1, process:wait_exit())
-    has(table.concat(process.err, "\n"), "the connection is over: the server is shutting down (ConnectionClosed)")
+    has(table.concat(process.err, "\n"),
+      "the connection is over: the server is shutting down (ConnectionClosed)")
   end)
 end)
 

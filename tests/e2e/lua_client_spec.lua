@@ -232,8 +232,9 @@ describe("the Lua client", function()
       end
       perigee:stop()
       wait.for_true(function() return #seen >= 3 end)
-      assert.same({ type = "disconnected", code = "ConnectionClosed", message = "the server is shutting down" },
-        seen[1])
+      assert.same({
+        type = "disconnected", code = "ConnectionClosed", message = "the server is shutting down",
+      }, seen[1])
       assert.same({ "reconnecting", 1 }, { seen[2].type, seen[2].attempt })
       assert.same({ "reconnecting", 2 }, { seen[3].type, seen[3].attempt })
       local answer, message, code = ann:ask("double", 21, 0.05)

@@ -101,11 +101,11 @@ describe("a session whose connection is lost", function()
     local short = testing.server {
       files = { ["game.lua"] = "return { config = { resume_timeout = 0 } }" },
     }
-    local ann = short:client "ann"
-    local id = ann.id
-    assert.is_false(ann:reconnect())
-    assert.is_true(ann.id ~= id)
-    assert.equal(0, ann:expect_event("lost").dropped)
+    local cid = short:client "cid"
+    local id = cid.id
+    assert.is_false(cid:reconnect())
+    assert.is_true(cid.id ~= id)
+    assert.equal(0, cid:expect_event("lost").dropped)
   end)
 
   it("is over when the game says so", function()
