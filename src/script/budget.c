@@ -109,6 +109,22 @@ int budget_stop(Host *host, lua_State *L) {
   return lua_yield(L, 0);
 }
 
+// The same in a hook, which must not raise an error as others do: the handler of an xpcall
+// would run inside the hook, where there are no more hooks to end it. To refuse memory
+// raises one that no handler is called for. A coroutine of the script's own is left by a
+// yield, too; whoever resumed it is interrupted next.
+static void stop_in_hook(Host *host, lua_State *L) {
+  if (lua_isyieldable(L)) {
+    lua_yield(L, 0);
+    return;
+  }
+  lua_newtable(L);
+  lua_pushboolean(L, true);
+  host->memory.refuses_next = true;
+  lua_rawseti(L, -2, 1);
+  raise_over(host, L);
+}
+
 // --- Looking ---
 
 static void set_alarm(Host *host) {
@@ -169,7 +185,7 @@ static void on_alarm(lua_State *L, lua_Debug *at) {
   }
   if (is_in_own(L, at)) return;
   if (look(host, L)) {
-    budget_stop(host, L);
+    stop_in_hook(host, L);
     return;
   }
   host->budget.is_alarmed = false;

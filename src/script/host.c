@@ -394,6 +394,7 @@ static HostOutcome wake(Host *host, lua_State *co) {
   host->event.data.size = (uint32_t)size;
   int count = lua_gettop(co) - (WAKE_VALUES - 1);
   lua_xmove(co, task, count);
+  budget_begin(host);  // the call that found it has ended, and its budget with it
   return resume(host, task, count);
 }
 

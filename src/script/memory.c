@@ -47,6 +47,10 @@ static bool is_text(size_t old_size, size_t size) {
 
 bool memory_grants(Host *host, size_t old_size, size_t size) {
   Memory *memory = &host->memory;
+  if (memory->refuses_next) {
+    memory->refuses_next = false;
+    return false;
+  }
   if (size < MEMORY_SMALL || is_string_table(old_size, size)) return true;
   if (host->running == NULL || budget_is_over(&host->budget)) return true;
   bool is_granted = memory->bytes + (size - old_size) <= hard_cap(host);

@@ -19,6 +19,7 @@ typedef struct Memory {
   size_t next_bytes;   // size from which on there is work for memory_settle
   uint32_t cycles;     // of the collector that it still has to see through
   bool was_refused;    // an allocation of the running call
+  bool refuses_next;   // whatever its size; see budget.c
   uint64_t warned_us;  // when the log was told last; 0: never
   uint32_t
       refuse_in;  // for tests: large blocks, with the JIT only of text, until one is

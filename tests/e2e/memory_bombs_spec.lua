@@ -24,6 +24,7 @@ local KINDS = {
   { "gsub", "local s = big(1000) while true do s = s:gsub('.', '%0%0%0%0') end" },
   { "upper", "local t, s = {}, big(8e6) for i = 1, 1e9 do t[i] = s:upper() s = s:lower() .. i end" },
   { "a list", "local t = {} for i = 1, 1e9 do t[i] = i end" },
+  { "a list after a wait", "perigee.sleep(0.001) local t = {} for i = 1, 1e9 do t[i] = { i } end" },
   { "a list of lists", "local t = {} for i = 1, 1e9 do t[i] = { i } end" },
   { "a chain", "local t = {} while true do t = { t } end" },
   { "a tree", "local function f() return { f(), f() } end while true do pcall(f) end" },

@@ -19,6 +19,10 @@ local KINDS = {
   { "pcall of an error", "while true do pcall(error) end" },
   { "nested pcalls", "local function f() while true do pcall(pcall, f) end end f()" },
   { "xpcall's handler", "local function f() while true do end end while true do xpcall(error, f) end" },
+  { "xpcall's handler in a coroutine", "local function f() while true do end end while true do "
+      .. "pcall(coroutine.wrap(function() xpcall(f, f) end)) end" },
+  { "xpcall's handler after a comparator", "local function f() while true do end end "
+      .. "xpcall(function() table.sort({ 3, 2, 1 }, f) end, f)" },
   { "xpcall of itself", "local function f() while true do xpcall(f, f) end end f()" },
   { "tracebacks", "local function f() return f() + 1 end while true do xpcall(f, debug.traceback) end" },
   { "caught and ignored", "pcall(function() while true do end end) peer:send('survived', 1)" },
@@ -26,6 +30,9 @@ local KINDS = {
   { "resume", "while true do coroutine.resume(coroutine.create(function() while true do end end)) end" },
   { "yields", "local f = coroutine.wrap(function() while true do coroutine.yield() end end) while "
       .. "true do f() end" },
+  { "after a wait", "perigee.sleep(0.001) while true do end" },
+  { "a coroutine after a wait", "local f = coroutine.wrap(function() coroutine.yield() while true do end "
+      .. "end) f() perigee.sleep(0.001) pcall(f)" },
   { "an iterator", "for _ in coroutine.wrap(function() while true do coroutine.yield(1) end end) do end" },
   { "coroutines in coroutines", "local function f() while true do pcall(coroutine.wrap(f)) end end f()" },
   { "sort", "local t = {} for i = 1, 100 do t[i] = -i end while true do pcall(table.sort, t, "
@@ -56,6 +63,8 @@ local KINDS = {
   { "send", "while true do peer:send('flood', 1) end" },
   { "lists of peers", "local t = {} for i = 1, 1e5 do t[i] = peer end while true do "
       .. "perigee.send(perigee.to.group(t), 'x') end" },
+  { "comparisons of long strings", "local t, n = { ('x'):rep(1e6) .. 1, ('x'):rep(1e6) .. 2 }, 0 "
+      .. "for i = 1, 1e9 do if t[i % 2 + 1] < t[(i + 1) % 2 + 1] then n = n + 1 end end" },
   { "timers", "while true do perigee.after(100, print):cancel() end" },
   { "a slow round after quick ones",
     "for i = 1, 1e6 do local _ = i end local s = ('x'):rep(2e5) "
@@ -89,7 +98,7 @@ describe("a handler that runs away", function()
   local host, client, watcher
 
   setup(function()
-    host = server.start { game = game_text(), flags = { handler_budget = BUDGET } }
+    host = server.start { game = game_text(), flags = { handler_budget = BUDGET, batch_hz = 0 } }
     client, watcher = host:client "ann", host:client "bob"
   end)
 
