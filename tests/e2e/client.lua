@@ -57,7 +57,7 @@ end
 
 function Client:new_ref()
   local ref = self.next_ref
-  self.next_ref = ref + 1
+  self.next_ref = ref % 65535 + 1 -- a u16, and 0 is none
   return ref
 end
 
