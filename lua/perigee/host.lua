@@ -173,7 +173,6 @@ function host.suspend(peer, _, _, code)
   live.task = nil
   local handler = live.game.on_suspend
   ran[1] = handler
-  ran[1] = handler
   if handler then
     handler(peers[peer], code_names[code])
   end
@@ -183,7 +182,6 @@ end
 function host.resume(peer, room, _, away_ms, lost, _, resent)
   live.task = nil
   local handler = of_room[room].on_resume
-  ran[1] = handler
   ran[1] = handler
   if handler then
     handler(room_objects[room], peers[peer], {
