@@ -28,7 +28,7 @@ static const char MEMORY_TEXT[] =
 
 enum {
   STACK_MAX = 1 << 20,  // bytes of the C stack for calls that nest on it
-  COROUTINE_SHARE = 8,  // the part for coroutines; some hundred then hold each other
+  COROUTINE_SHARE = 64,  // the part for coroutines; some 200 then hold each other, as in Lua
 };
 
 static const char *const ENTRY_NAMES[ENTRY_COUNT] = {

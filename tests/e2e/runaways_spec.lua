@@ -125,14 +125,16 @@ describe("a handler that runs away", function()
   it("is among the slowest handlers", function()
     local slowest = watcher:question(0, "slowest", 1)
     assert.equal(10, #slowest)
+    local late = {}
     for _, cost in ipairs(slowest) do
       local number = tonumber(cost.handler:match "%d+$")
       local name = number and KINDS[number][1] or cost.handler
       if TIMES >= 100 then
         print(("%-32s p99 %.1f ms, worst %.1f ms"):format(name, cost.p99 * 1000, cost.worst * 1000))
-        assert.is_true(cost.p99 < BUDGET + LATE_P99, name)
+        late[#late + 1] = cost.p99 >= BUDGET + LATE_P99 and name or nil
       end
       assert.is_true(cost.worst >= BUDGET, ("%s: %.1f ms"):format(name, cost.worst * 1000))
     end
+    assert.same({}, late)
   end)
 end)
