@@ -61,7 +61,7 @@ int control_read_room_data(const Packet *packet, uint32_t *room, Text *data) {
 }
 
 void control_welcome(Buf *buf, const Welcome *welcome) {
-  static const uint8_t zeros[32];
+  static const uint8_t NO_KEY[WELCOME_KEY_SIZE];
   buf_u16(buf, PROTOCOL_VERSION);
   buf_u32(buf, welcome->peer);
   buf_append(buf, welcome->session, UUID_SIZE);
@@ -72,8 +72,8 @@ void control_welcome(Buf *buf, const Welcome *welcome) {
   buf_u16(buf, welcome->tick_rate);
   buf_u8(buf, welcome->is_resumed);
   buf_u32(buf, welcome->reliable_received);
-  buf_u16(buf, 0);                       // UDP port
-  buf_append(buf, zeros, sizeof zeros);  // UDP key
+  buf_u16(buf, welcome->udp_port);
+  buf_append(buf, welcome->udp_key ? welcome->udp_key : NO_KEY, WELCOME_KEY_SIZE);
 }
 
 void control_code_text(Buf *buf, Code code, const char *text) {

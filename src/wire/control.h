@@ -13,7 +13,12 @@
 #include "wire/packet.h"
 #include "wire/reader.h"
 
-enum { PROTOCOL_VERSION = 1, UUID_SIZE = 16, CONTROL_DEV_ERROR_MAX = 12 << 10 };
+enum {
+  PROTOCOL_VERSION = 1,
+  UUID_SIZE = 16,
+  WELCOME_KEY_SIZE = 32,
+  CONTROL_DEV_ERROR_MAX = 12 << 10
+};
 
 typedef enum ControlType {
   CONTROL_HELLO = 1,
@@ -62,6 +67,8 @@ typedef struct Welcome {
   uint16_t tick_rate;
   bool is_resumed;
   uint32_t reliable_received;
+  uint16_t udp_port;       // 0: no UDP beside this connection
+  const uint8_t *udp_key;  // WELCOME_KEY_SIZE bytes; NULL: none, zeros are sent
 } Welcome;
 
 int control_read_hello(const Packet *packet, Hello *hello);

@@ -218,6 +218,13 @@ static void welcome_has_the_fields_of_the_protocol(void **state) {
   assert_int_equal(reader_u16(&reader), 0);   // UDP port
   assert_memory_equal(reader_bytes(&reader, 32), zeros, 32);
   assert_true(reader_is_done(&reader));
+
+  welcome.udp_port = 7777;
+  welcome.udp_key = (const uint8_t *)"0123456789abcdef0123456789abcdef";
+  buf.size = 0;
+  control_welcome(&buf, &welcome);
+  assert_memory_equal(buf.data + buf.size - 32, welcome.udp_key, 32);
+  assert_memory_equal(buf.data + buf.size - 34, "\x61\x1e", 2);
   buf_deinit(&buf);
 }
 

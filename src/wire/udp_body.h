@@ -1,0 +1,52 @@
+// The items of a data datagram's body (docs/protocol.md, section 16): what was sealed,
+// without the acknowledgement that it begins with. Bytes in, items out.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/packet.h"
+#include "wire/reader.h"
+
+enum {
+  UDP_HEAD_SIZE = 5,    // channel and sequence
+  UDP_ACK_SIZE = 10,    // what every body begins with
+  UDP_ACK_BITS = 64,    // numbers that it tells of besides one
+  UDP_PACKET_HEAD = 1,  // bytes before a packet,
+  UDP_LATEST_HEAD = 7,  // before one with a key,
+  UDP_STREAM_HEAD = 7,  // and before a piece of the stream
+};
+
+typedef enum UdpItemKind {
+  UDP_ITEM_PACKET = 0,
+  UDP_ITEM_LATEST = 1,
+  UDP_ITEM_STREAM = 2,
+  UDP_ITEM_PATH_CHALLENGE = 3,
+  UDP_ITEM_PATH_RESPONSE = 4,
+  UDP_ITEM_PROBE = 5,
+  UDP_ITEM_CLOSE = 6,
+} UdpItemKind;
+
+typedef struct UdpItem {
+  UdpItemKind kind;
+  Packet packet;         // PACKET, LATEST
+  uint32_t key;          // LATEST
+  uint16_t order;        // LATEST
+  uint32_t offset;       // STREAM: low 32 bits
+  uint16_t size;         // STREAM: of the bytes
+  const uint8_t *bytes;  // STREAM
+  uint64_t path;         // PATH_CHALLENGE, PATH_RESPONSE
+  uint16_t code;         // CLOSE
+} UdpItem;
+
+/// Reads the next item; what is behind pointers lies in the body. ERR_MALFORMED for one
+/// that breaks a rule.
+int udp_read_item(Reader *body, UdpItem *item);
+
+/// Write the head of an item and return where what follows goes.
+uint8_t *udp_put_u16(uint8_t *out, uint16_t value);
+uint8_t *udp_put_u32(uint8_t *out, uint32_t value);
+uint8_t *udp_put_u64(uint8_t *out, uint64_t value);
+uint8_t *udp_put_latest(uint8_t *out, uint32_t key, uint16_t order);
+uint8_t *udp_put_stream(uint8_t *out, uint64_t offset, uint16_t size);

@@ -1,0 +1,25 @@
+// A set of bytes of a stream, as ranges that neither overlap nor touch, in order.
+#pragma once
+
+#include <stdint.h>
+
+typedef struct UdpRange {
+  uint64_t start;
+  uint64_t end;  // the first byte after it
+} UdpRange;
+
+/// Zero-initialised is empty.
+typedef struct UdpRanges {
+  UdpRange *items;
+  uint32_t count;
+  uint32_t capacity;
+} UdpRanges;
+
+/// Frees the memory; the set is empty and usable again.
+void udp_ranges_deinit(UdpRanges *ranges);
+
+/// Adds the bytes from `start` to before `end`, which may be there already.
+void udp_ranges_add(UdpRanges *ranges, uint64_t start, uint64_t end);
+
+/// Takes the bytes from `start` to before `end` out, as far as they are there.
+void udp_ranges_remove(UdpRanges *ranges, uint64_t start, uint64_t end);

@@ -1,0 +1,227 @@
+// Two links and a network between them that the bytes drive: datagrams are delivered in
+// any order, twice, late or never, while time goes on and both send. Whatever happens, the
+// stream is what was written, no packet comes twice, none with a key after a later one;
+// and when the network is good again, everything arrives.
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "udp_check.h"
+
+enum { FLIGHTS = 256, PACKETS = 4096, KEYS = 4, PRODUCED_MAX = 5000 };
+enum { PERIOD = 8191, WRITE_MAX = UDP_STREAM_WINDOW };
+
+typedef struct Flight {
+  uint16_t size;
+  uint8_t end;  // to which it goes
+  uint8_t bytes[UDP_DATAGRAM_MAX];
+} Flight;
+
+typedef struct Side {
+  UdpLink *link;
+  uint64_t written, got;  // bytes of the stream
+  uint32_t packets;       // numbers given to those sent
+  uint32_t latest[KEYS];  // newest number got with that key
+  uint8_t seen[PACKETS];  // by number
+  bool is_held;
+} Side;
+
+typedef struct World {
+  uint64_t now_us;
+  Side sides[2];
+  Flight flights[FLIGHTS];
+  uint16_t
+      order[FLIGHTS];  // of those under way, the oldest first, and then the free ones
+  uint32_t count;      // under way
+} World;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// What any stream has from `at` on, WRITE_MAX bytes of it.
+static const uint8_t *stream_at(uint64_t at) {
+  static uint8_t bytes[PERIOD + WRITE_MAX];
+  if (bytes[1] == 0) {
+    for (size_t i = 0; i < sizeof bytes; i++)
+      bytes[i] = (uint8_t)(i % PERIOD * 167 >> 3);
+  }
+  return &bytes[at % PERIOD];
+}
+
+static void open_world(World *world, uint8_t options) {
+  memset(world->sides, 0, sizeof world->sides);
+  world->now_us = 1000000;
+  world->count = 0;
+  for (uint16_t i = 0; i < FLIGHTS; i++) world->order[i] = i;
+  for (int end = 0; end < 2; end++) {
+    UdpLinkParams params = {.is_plain = true, .queue_capacity = 32};
+    params.keys.channel[0] = 7;
+    params.overflow = options & 1 ? UDP_DROP_OLDEST : UDP_DROP_NEWEST;
+    params.first_sent = end ? 0 : (uint16_t)(options * 257);
+    params.first_received = end ? (uint16_t)(options * 257) : 0;
+    world->sides[end].link = udp_link_new(&params, world->now_us);
+  }
+}
+
+// --- What comes ---
+
+static void take_packet(Side *side, const Side *other, const Packet *packet) {
+  uint32_t number;
+  assert(packet->length >= sizeof number);
+  memcpy(&number, packet->payload, sizeof number);
+  assert(number > 0 && number <= other->packets && !side->seen[number]);
+  side->seen[number] = 1;
+  if (packet->type == 0) return;
+  assert(number > side->latest[packet->type - 1]);
+  side->latest[packet->type - 1] = number;
+}
+
+static void take(World *world, int end) {
+  Side *side = &world->sides[end], *other = &world->sides[!end];
+  UdpArrival arrival;
+  while (udp_link_next(side->link, &arrival)) {
+    if (arrival.kind == UDP_ARRIVAL_PACKET) {
+      take_packet(side, other, &arrival.packet);
+      continue;
+    }
+    assert(arrival.kind == UDP_ARRIVAL_STREAM && !side->is_held && arrival.size > 0);
+    assert(memcmp(arrival.bytes, stream_at(side->got), arrival.size) == 0);
+    side->got += arrival.size;
+    assert(side->got <= other->written);
+  }
+}
+
+typedef enum Fate { GONE, STAYS } Fate;
+
+// Delivers flight `index`; one that stays can be delivered again.
+static void deliver(World *world, uint32_t index, Fate fate) {
+  const uint16_t place = world->order[index];
+  const Flight *flight = &world->flights[place];
+  if (fate == GONE) {
+    uint16_t *from = &world->order[index];
+    memmove(from, from + 1, (--world->count - index) * sizeof *from);
+    world->order[world->count] = place;
+  }
+  uint8_t bytes[UDP_DATAGRAM_MAX];
+  memcpy(bytes, flight->bytes, flight->size);
+  UdpLink *link = world->sides[flight->end].link;
+  UdpTaken taken = udp_link_receive(link, world->now_us, bytes, flight->size);
+  assert(taken != UDP_BROKEN);
+  if (taken != UDP_REFUSED) take(world, flight->end);
+  check_link(link);
+}
+
+// --- What goes ---
+
+static void flush(World *world, int end) {
+  uint8_t out[UDP_DATAGRAM_MAX];
+  size_t size;
+  UdpLink *link = world->sides[end].link;
+  for (int n = 0; (size = udp_link_produce(link, world->now_us, out)) > 0; n++) {
+    assert(n < PRODUCED_MAX && size <= UDP_DATAGRAM_MAX);
+    check_link(link);
+    if (world->count == FLIGHTS) continue;  // lost
+    Flight *flight = &world->flights[world->order[world->count++]];
+    flight->size = (uint16_t)size;
+    flight->end = (uint8_t)!end;
+    memcpy(flight->bytes, out, size);
+  }
+  assert(udp_link_deadline(link) > world->now_us);
+}
+
+static void send(World *world, int end, uint8_t what) {
+  Side *side = &world->sides[end];
+  uint8_t bytes[UDP_PACKET_MAX] = {0};
+  if (side->packets + 1 >= PACKETS) return;
+  uint32_t number = ++side->packets, key = what % (KEYS + 1);
+  uint32_t length = what & 0x80 ? 1100 + what % 32 : 4 + what % 32;
+  Packet packet = {.channel = 3000, .type = (uint16_t)key, .length = length};
+  packet_write_header(bytes, &packet);
+  memcpy(bytes + PACKET_HEADER_SIZE, &number, sizeof number);
+  udp_link_send(side->link, bytes, PACKET_HEADER_SIZE + length, key);
+}
+
+static void write_stream(World *world, int end, uint32_t size) {
+  Side *side = &world->sides[end];
+  side->written += udp_link_stream_write(side->link, stream_at(side->written), size);
+}
+
+static void hold(World *world, int end, bool is_held) {
+  Side *side = &world->sides[end];
+  side->is_held = is_held;
+  if (is_held) {
+    udp_link_hold(side->link);
+  } else {
+    udp_link_release(side->link);
+    take(world, end);
+  }
+}
+
+static void step(World *world, uint8_t what, uint8_t how) {
+  const int end = what >> 7;
+  const uint32_t any = world->count ? how % world->count : 0;
+  switch (what % 10) {
+    case 0:
+      send(world, end, how);
+      break;
+    case 1:
+      write_stream(world, end, how * 64u);
+      break;
+    case 2:
+      write_stream(world, end, how);
+      break;
+    case 3:
+      world->now_us += how * how * 16u;  // up to a second
+      break;
+    case 4:
+      for (uint32_t n = how % 16; n > 0 && world->count > 0; n--)
+        deliver(world, 0, GONE);
+      break;
+    case 5:
+      if (world->count > 0) deliver(world, any, GONE);
+      break;
+    case 6:
+      if (world->count > 0) deliver(world, any, STAYS);
+      break;
+    case 7:  // lost
+      if (world->count > 0) world->count -= how % world->count;
+      break;
+    case 8:
+      hold(world, end, how & 1);
+      break;
+    default:
+      world->now_us += how * 100u;
+  }
+  flush(world, 0);
+  flush(world, 1);
+}
+
+// The network is good, and time goes on until all is there.
+static void settle(World *world) {
+  for (int end = 0; end < 2; end++) hold(world, end, false);
+  for (int n = 0; n < 20000; n++) {
+    while (world->count > 0) deliver(world, 0, GONE);
+    flush(world, 0);
+    flush(world, 1);
+    const Side *ann = &world->sides[0], *bob = &world->sides[1];
+    if (ann->got == bob->written && bob->got == ann->written &&
+        udp_link_stream_unacknowledged(ann->link) == 0 &&
+        udp_link_stream_unacknowledged(bob->link) == 0)
+      return;
+    world->now_us += 5000;
+  }
+  assert(!"everything arrives");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static World world;
+  size_t live = mem_live();
+  if (size == 0 || size > 4000) return 0;
+  open_world(&world, data[0]);
+  for (size_t i = 1; i + 1 < size; i += 2) step(&world, data[i], data[i + 1]);
+  settle(&world);
+  for (int end = 0; end < 2; end++) udp_link_free(world.sides[end].link);
+  assert(mem_live() == live);
+  return 0;
+}
