@@ -268,6 +268,7 @@ NetLimits config_net_limits(const Config *config) {
       .overflow = (Overflow)whole(config, KEY_OVERFLOW),
       .batch_hz = whole(config, KEY_BATCH_HZ),
       .handshake_timeout_ms = config_ms(config, KEY_HANDSHAKE_TIMEOUT),
+      .allows_plain_udp = config_is_on(config, KEY_UDP_PLAIN),
   };
 }
 
@@ -300,8 +301,10 @@ ScriptLimits config_script_limits(const Config *config) {
       .memory = (size_t)config_number(config, KEY_MEMORY_LIMIT),
       .rollback_errors = (uint32_t)config_number(config, KEY_ROLLBACK_ERRORS),
       .may_write = config_is_on(config, KEY_MCP_WRITE),
+      .mcp_tools = config_text(config, KEY_MCP_TOOLS),
       .drops_invalid = whole(config, KEY_INVALID_MESSAGES) == 1,
       .may_break_schema = whole(config, KEY_SCHEMA_CHANGE) == 1,
+      .is_watched = config_is_on(config, KEY_WATCH),
   };
 }
 
@@ -323,7 +326,6 @@ void config_print_help(FILE *out) {
     if (*rule->words != '\0') rule_print_words(words, sizeof words, rule->words);
     fprintf(out, "  %-35s %s%s%s", flag, rule->help, *words ? ": " : "", words);
     if (*rule->fallback != '\0') fprintf(out, " [%s]", rule->fallback);
-    fprintf(out, "%s\n",
-            rule->change == CHANGE_NEVER ? " (no effect in this version)" : "");
+    fputc('\n', out);
   }
 }

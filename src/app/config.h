@@ -31,8 +31,6 @@ typedef enum ConfigType {
 typedef enum ConfigChange {
   CHANGE_LIVE,   // at once
   CHANGE_START,  // at the next start
-  CHANGE_NEVER,  // not in this version: accepted, checked, and warned about when it is
-                 // set
 } ConfigChange;
 
 // X(constant, name, type, default, least, most, when it changes, help, words of a
@@ -43,8 +41,10 @@ typedef enum ConfigChange {
     "TCP port; 0 takes any free one and prints it", "")                               \
   X(KEY_TEXT_PORT, text_port, PORT, "off", 0, 65535, START,                           \
     "port for lines of text; 4000 by convention", "")                                 \
-  X(KEY_UDP_PORTS, udp_ports, WHOLE, "1", 1, 1024, NEVER,                             \
-    "size of the UDP port range", "")                                                 \
+  X(KEY_UDP_PORTS, udp_ports, WHOLE, "1", 0, 1024, START,                             \
+    "UDP ports, from the number of the TCP port on; 0: no UDP", "")                   \
+  X(KEY_UDP_PLAIN, udp_plain, SWITCH, "false", 0, 1, LIVE,                            \
+    "whether clients may do without sealing datagrams", "")                           \
   X(KEY_MAX_CLIENTS, max_clients, WHOLE, "1024", 1, 1000000, LIVE,                    \
     "clients at a time", "")                                                          \
   X(KEY_MAX_CLIENTS_PER_ADDRESS, max_clients_per_address, WHOLE, "0", 0, 1000000,     \
@@ -94,6 +94,8 @@ typedef enum ConfigChange {
     "names by which it may be called besides localhost", "")                          \
   X(KEY_MCP_WRITE, mcp_write, SWITCH, "false", 0, 1, LIVE,                            \
     "whether MCP tools of the server's own may change something", "")                 \
+  X(KEY_MCP_TOOLS, mcp_tools, TEXTS, "*", 0, 0, LIVE,                                 \
+    "MCP tools that may be used: names, starts*, and -name for none of these", "")    \
   X(KEY_LOG_LEVEL, log_level, CHOICE, "info", 0, 0, LIVE,                             \
     "least level that is logged", "debug|info|warn|error|off")                        \
   X(KEY_LOG_FORMAT, log_format, CHOICE, "text", 0, 0, LIVE, "form of the log",        \

@@ -10,14 +10,25 @@
 
 // --- Names ---
 
-// Without the port, and without the brackets of an IPv6 address.
+// Whether what follows a name is nothing, or ":" and up to five digits.
+static bool is_port(const char *at, const char *end) {
+  enum { DIGITS_MAX = 5 };
+  if (at == end) return true;
+  if (*at++ != ':' || end - at < 1 || end - at > DIGITS_MAX) return false;
+  for (; at < end; at++)
+    if (*at < '0' || *at > '9') return false;
+  return true;
+}
+
+// Without the port, and without the brackets of an IPv6 address. Empty when it is no host.
 static Text name_of(Text host) {
-  const char *bracket = memchr(host.bytes, ']', host.size);
-  if (bracket && host.bytes[0] == '[')
-    return (Text){host.bytes + 1, (uint32_t)(bracket - host.bytes - 1)};
-  const char *colon = memchr(host.bytes, ':', host.size);
-  if (colon) host.size = (uint32_t)(colon - host.bytes);
-  return host;
+  bool is_v6 = host.size > 0 && host.bytes[0] == '[';
+  const char *end = host.bytes + host.size;
+  const char *stop = memchr(host.bytes, is_v6 ? ']' : ':', host.size);
+  if (!stop && is_v6) return (Text){host.bytes, 0};
+  if (!stop) return host;
+  if (!is_port(stop + is_v6, end)) return (Text){host.bytes, 0};
+  return (Text){host.bytes + is_v6, (uint32_t)(stop - host.bytes) - is_v6};
 }
 
 static bool is_name(Text name, const char *other, size_t size) {

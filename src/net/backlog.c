@@ -1,5 +1,5 @@
 // Backlogs: what waits for a connection that does not read fast enough, copied, so that
-// it holds on to nobody else's memory. A lane per priority; whole messages only, so
+// it holds on to nobody else's memory. A lane per priority, and one for datagrams; whole messages only, so
 // that one can still be dropped or replaced; the transport is given at most
 // WRITE_CHUNK_BYTES at a time.
 #include <string.h>
@@ -28,7 +28,7 @@ void backlog_free(Conn *conn) {
   Backlog *backlog = conn->backlog;
   if (!backlog) return;
   count_bytes(backlog, -(int64_t)backlog->bytes);
-  for (int i = 0; i < PRIORITY_COUNT; i++) lane_deinit(&backlog->lanes[i]);
+  for (int i = 0; i < LANE_COUNT; i++) lane_deinit(&backlog->lanes[i]);
   buf_deinit(&backlog->writing);
   mem_free(backlog->drops);
   mem_free(backlog);
@@ -153,26 +153,30 @@ static void pop_dead(Lane *lane) {
   while (lane->count && lane->items[lane->head].is_dead) lane_pop(lane, &item);
 }
 
+static bool drop_oldest_of(Conn *conn, Lane *lane) {
+  pop_dead(lane);
+  for (uint32_t i = 0; i < lane->count; i++) {
+    Waiting *item = &lane->items[lane->head + i];
+    if (item->is_dead || item->flags & OUT_KEEP) continue;
+    count_drop(conn, item->tag);
+    kill_item(conn->backlog, lane, item);
+    return true;
+  }
+  return false;
+}
+
 // Drops the oldest message that may be dropped, of the lowest priority that has one.
 static bool drop_oldest(Conn *conn) {
-  Backlog *backlog = conn->backlog;
-  for (int p = PRIORITY_COUNT - 1; p >= 0; p--) {
-    Lane *lane = &backlog->lanes[p];
-    pop_dead(lane);
-    for (uint32_t i = 0; i < lane->count; i++) {
-      Waiting *item = &lane->items[lane->head + i];
-      if (item->is_dead || item->flags & OUT_KEEP) continue;
-      count_drop(conn, item->tag);
-      kill_item(backlog, lane, item);
+  Lane *lanes = conn->backlog->lanes;
+  for (int p = PRIORITY_COUNT - 1; p >= 0; p--)
+    if (drop_oldest_of(conn, &lanes[LANE_LOOSE + p]) || drop_oldest_of(conn, &lanes[p]))
       return true;
-    }
-  }
   return false;
 }
 
 // Forgets what waits; what the transport has is still written.
 static void drop_all(Backlog *backlog) {
-  for (int i = 0; i < PRIORITY_COUNT; i++) {
+  for (int i = 0; i < LANE_COUNT; i++) {
     lane_deinit(&backlog->lanes[i]);
     backlog->lanes[i] = (Lane){0};
   }
@@ -221,10 +225,10 @@ static bool has_room(Conn *conn, const Waiting *item) {
   return true;
 }
 
-void backlog_take(Conn *conn, uint8_t priority, const Frame *frame, uint32_t first,
+void backlog_take(Conn *conn, uint8_t place, const Frame *frame, uint32_t first,
                   uint32_t last, uint32_t tag) {
   Backlog *backlog = backlog_of(conn);
-  Lane *lane = &backlog->lanes[priority];
+  Lane *lane = &backlog->lanes[place];
   for (uint32_t i = first; i < last && !conn->is_slow; i++) {
     const Entry *entry = &frame->entries[i];
     uint32_t start = frame_start(frame, i);
@@ -242,6 +246,43 @@ void backlog_take(Conn *conn, uint8_t priority, const Frame *frame, uint32_t fir
 
 void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size) {
   buf_append(&backlog_of(conn)->writing, bytes, size);
+}
+
+const uint8_t *backlog_pop_loose(Conn *conn, Waiting *item) {
+  Backlog *backlog = conn->backlog;
+  for (int i = LANE_LOOSE; backlog && i < LANE_COUNT; i++) {
+    Lane *lane = &backlog->lanes[i];
+    pop_dead(lane);
+    if (lane->count == 0) continue;
+    const uint8_t *bytes = lane_pop(lane, item);
+    forget(backlog, item);
+    return bytes;
+  }
+  return NULL;
+}
+
+void backlog_join_stream(Conn *conn) {
+  Backlog *backlog = conn->backlog;
+  for (int i = 0; i < PRIORITY_COUNT; i++) {
+    Lane *from = &backlog->lanes[LANE_LOOSE + i], *to = &backlog->lanes[i];
+    while (from->count) {
+      Waiting item;
+      const uint8_t *bytes = lane_pop(from, &item);
+      if (item.is_dead) continue;
+      if (item.key) replace_key(backlog, to, item.tag, item.key);
+      lane_push(to, &item, bytes);
+    }
+    lane_compact(from);
+  }
+}
+
+bool backlog_has_loose(Conn *conn) {
+  for (int i = LANE_LOOSE; i < LANE_COUNT; i++) {
+    Lane *lane = &conn->backlog->lanes[i];
+    pop_dead(lane);
+    if (lane->count > 0) return true;
+  }
+  return false;
 }
 
 // Fills `writing` with whole messages, in the order of priorities.
@@ -266,7 +307,8 @@ void backlog_pump(Conn *conn) {
   if (backlog->is_writing || conn->state == CONN_CLOSED) return;
   fill_chunk(conn);
   if (backlog->writing.size == 0) {
-    if (backlog->drop_count == 0) backlog_free(conn);
+    bool has_more = conn->state == CONN_OPEN && backlog_has_loose(conn);
+    if (backlog->drop_count == 0 && !has_more) backlog_free(conn);
     if (conn->state == CONN_CLOSING)
       conn_drained(conn);
     else if (conn->http)

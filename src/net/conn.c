@@ -263,6 +263,7 @@ static void limit_refused(Conn *conn) {
 
 static const char *transport_name(const Conn *conn) {
   if (conn->framing == FRAMING_LINES) return "text";
+  if (udp_is_alone(conn)) return "udp";
   return conn->socket ? "ws" : "tcp";
 }
 
@@ -326,6 +327,7 @@ void conn_free(Conn *conn) {
   socket_free(conn);
   admin_free(conn);
   tls_free(conn);
+  udp_conn_free(conn);
   mem_free(conn->visitor);
   buf_deinit(&conn->in);
   mem_free(conn);
@@ -361,6 +363,7 @@ static void begin_close(Conn *conn, bool is_writable) {
   }
   web_leave(conn);
   if (conn->admin) admin_leave(conn);
+  if (conn->udp) udp_leave(conn);
   group_leave_all(conn);
   slots_remove(&net->conns, conn->id);
   if (conn->direct.is_dirty) list_remove(&net->dirty_conns, conn);
@@ -389,6 +392,7 @@ void net_end(Net *net, ConnId id, Code code, const char *text) {
   Conn *conn = conn_find(net, id);
   if (!conn) return;
   if (conn->socket) socket_set_end(conn, code, text);
+  if (conn->udp) udp_set_end(conn, code);
   begin_close(conn, true);
 }
 

@@ -32,7 +32,8 @@ typedef struct Run {
 typedef struct Writer {
   Conn *conn;
   uint32_t count;
-  size_t total;  // bytes in the runs
+  bool is_loose;  // something went by datagrams
+  size_t total;   // bytes in the runs
   Run runs[RUNS_MAX];
   uv_buf_t bufs[1 + RUNS_MAX];  // where their bytes are; the first is a socket's header
 } Writer;
@@ -130,6 +131,43 @@ static void writer_add(Writer *writer, const Run *run) {
   writer_put(writer, &rest);
 }
 
+// Sends the messages of a run by datagrams; those for which it is too early wait.
+static void send_loose(Writer *writer, const Run *run) {
+  Conn *conn = writer->conn;
+  const Frame *frame = run->frame;
+  uint32_t total = run_size(run);
+  count_sent(&conn->sent, run, total);
+  count_sent(&conn->net->sent, run, total);
+  writer->is_loose = true;
+  for (uint32_t i = run->first; i < run->last; i++) {
+    const Entry *entry = &frame->entries[i];
+    uint32_t start = frame_start(frame, i), size = entry->end - start;
+    if (!udp_send(conn->udp, frame->bytes.data + start, size, entry->key, run->tag))
+      backlog_take(conn, LANE_LOOSE + run->priority, frame, i, i + 1, run->tag);
+  }
+}
+
+// Tells what of a run goes by datagrams from what goes by the stream.
+static void writer_sort(Writer *writer, const Run *run) {
+  const Frame *frame = run->frame;
+  Run part = *run;
+  for (uint32_t i = run->first; i < run->last; i = part.last) {
+    bool is_loose = false;
+    part.first = i;
+    for (part.last = i; part.last < run->last; part.last++) {
+      const Entry *entry = &frame->entries[part.last];
+      uint32_t size = entry->end - frame_start(frame, part.last);
+      bool is_next = udp_carries(writer->conn->udp, entry->flags, size);
+      if (part.last == i) is_loose = is_next;
+      if (is_next != is_loose) break;
+    }
+    if (is_loose)
+      send_loose(writer, &part);
+    else
+      writer_add(writer, &part);
+  }
+}
+
 // Moves past what this connection does not get; false at the end of the frame.
 static bool settle(Cursor *cursor) {
   for (; cursor->at < cursor->frame->count; cursor->at++) {
@@ -212,7 +250,10 @@ static void merge(Writer *writer, Cursor *cursors, uint32_t count) {
   for (uint32_t i = left / 2; i-- > 0;) sift_down(cursors, left, i);
   while (left > 0) {
     Run run = next_run(&cursors[0], second_stamp(cursors, left));
-    writer_add(writer, &run);
+    if (writer->conn->udp)
+      writer_sort(writer, &run);
+    else
+      writer_add(writer, &run);
     if (!settle(&cursors[0])) cursors[0] = cursors[--left];
     sift_down(cursors, left, 0);
   }
@@ -264,6 +305,7 @@ void flush_conn(Conn *conn, unsigned mask) {
   Writer writer;
   writer.conn = conn;
   writer.count = 0;
+  writer.is_loose = false;
   writer.total = 0;
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
     if (mask & 1u << i) flush_priority(&writer, i);
@@ -272,6 +314,7 @@ void flush_conn(Conn *conn, unsigned mask) {
     if (mask & conn->direct.pending & 1u << i)
       frame_release(conn->net, &conn->direct, i);
   if (conn->backlog) backlog_pump(conn);
+  if (writer.is_loose) udp_flush(conn->udp);
 }
 
 void flush_group(Net *net, Group *group, unsigned mask) {

@@ -25,6 +25,9 @@ typedef struct AdminPort AdminPort;
 typedef struct Socket Socket;
 typedef struct Tls Tls;
 typedef struct TlsServer TlsServer;
+typedef struct UdpServer UdpServer;
+typedef struct UdpPeer UdpPeer;
+typedef struct UdpOffer UdpOffer;
 
 enum {
   TLS_FIRST_BYTE = 0x16,         // of a record of its handshake
@@ -39,6 +42,8 @@ enum {
   REFUSED_MAX = 64,  // connections closed as they came that may linger at a time
   BACKLOG_KEPT_SPARE = 256,  // control messages that may wait beyond the capacity
   PRIORITIES_ALL = (1 << PRIORITY_COUNT) - 1,
+  LANE_LOOSE = PRIORITY_COUNT,  // the first of those for datagrams
+  LANE_COUNT = 2 * PRIORITY_COUNT,
 };
 
 typedef struct Entry {
@@ -117,12 +122,13 @@ typedef struct Drop {
   uint32_t count;
 } Drop;
 
-/// What waits for a connection that does not read fast enough.
+/// What waits for a connection that does not read fast enough. Each priority has a lane for
+/// the stream and one for what goes by datagrams.
 typedef struct Backlog {
   uv_write_t request;  // for the transport
   bool is_writing;
   Buf writing;  // bytes handed to the transport
-  Lane lanes[PRIORITY_COUNT];
+  Lane lanes[LANE_COUNT];
   uint32_t droppable, kept;  // messages waiting, by whether overflow may drop them
   size_t bytes;
   size_t *total;  // of all backlogs; the net's
@@ -197,6 +203,8 @@ struct Conn {
   Socket *socket;  // once it is a WebSocket
   Admin *admin;    // of the admin listener
   Tls *tls;        // between it and its transport; NULL: what it says is not encrypted
+  UdpPeer *udp;    // its datagrams, alone or beside the stream
+  UdpOffer *udp_offer;  // lets the client attach
 };
 
 /// A list that owns nothing.
@@ -239,6 +247,7 @@ struct Net {
   Web *web;              // NULL: nothing asked for it yet
   TlsServer *tls;        // NULL: there has been no certificate
   AdminPort *admin;      // NULL: there is no admin listener
+  UdpServer *udp;        // NULL: no UDP
   List children;         // see child.h
   bool is_stopping;
   uint8_t read_buffer[READ_BUFFER_BYTES];
@@ -252,9 +261,6 @@ Net *net_make(const NetLimits *limits, const NetEvents *events, void *data);
 bool net_end_turn(Net *net);
 /// Logs, at most once a second, why connections are refused.
 void net_warn_accept(Net *net, const char *error);
-
-// tcp.c
-void listeners_close(Net *net);
 
 // sim.c
 uint64_t sim_now_ms(const Sim *sim);
@@ -301,10 +307,18 @@ bool flush_turn(Net *net);
 void flush_group(Net *net, Group *group, unsigned mask);
 
 // backlog.c
-/// Keeps messages [first, last) of `frame` for a conn that cannot take them now. `tag`
-/// says whose they are. Overflow is judged here.
-void backlog_take(Conn *conn, uint8_t priority, const Frame *frame, uint32_t first,
+/// Keeps messages [first, last) of `frame` for a conn that cannot take them now, in a lane:
+/// their priority, and LANE_LOOSE more for datagrams. `tag` says whose they are. Overflow is
+/// judged here.
+void backlog_take(Conn *conn, uint8_t place, const Frame *frame, uint32_t first,
                   uint32_t last, uint32_t tag);
+/// Takes out the next message that waits for a datagram, which is at the returned place until
+/// the backlog is next used. NULL: there is none.
+const uint8_t *backlog_pop_loose(Conn *conn, Waiting *item);
+/// Whether anything waits for a datagram.
+bool backlog_has_loose(Conn *conn);
+/// What waits for datagrams waits for the stream from now on.
+void backlog_join_stream(Conn *conn);
 /// Puts the rest of a message that was written in part before everything else.
 void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size);
 /// Hands the next chunk to the transport, if none is under way. Frees the backlog when all is
@@ -366,6 +380,32 @@ void conn_resume(Conn *conn);
 void conn_drained(Conn *conn);
 /// Ends the connection now.
 void conn_destroy(Conn *conn);
+
+// udp_peer.c
+/// Sends a packet by a datagram, at once or after those that were sent before it; false when
+/// it has to wait.
+bool udp_send(UdpPeer *peer, const void *packet, uint32_t size, uint64_t key,
+              uint32_t tag);
+/// Whether a message of this kind and size goes by a datagram now.
+bool udp_carries(const UdpPeer *peer, uint8_t out_flags, uint32_t size);
+/// Hands what was sent to the kernel at the end of the turn, as far as it may leave now.
+void udp_flush(UdpPeer *peer);
+/// What the CLOSE of a connection that is alone will say.
+void udp_set_end(Conn *conn, Code code);
+/// The connection ends: its datagrams do, too, unless they are all it has.
+void udp_leave(Conn *conn);
+/// Frees what the conn has of UDP.
+void udp_conn_free(Conn *conn);
+bool udp_is_alone(const Conn *conn);
+
+// udp.c
+/// All that was to be sent this turn leaves. Returns whether there is more to do.
+bool udp_end_turn(Net *net);
+/// Nobody comes any more; the ports are closed when those who are alone are gone.
+void udp_stop(Net *net);
+/// Ends all that is left.
+void udp_shut(Net *net);
+void udp_free(Net *net);
 
 // tls.c
 /// Puts TLS between the conn, which has read nothing yet, and its transport. False

@@ -93,6 +93,7 @@ bool net_end_turn(Net *net) {
   is_more |= flush_turn(net);
   is_more |= tell_ended(net);
   is_more |= resume_waiting(net);
+  if (net->udp) is_more |= udp_end_turn(net);
   return is_more;
 }
 
@@ -225,11 +226,12 @@ Net *net_new(const NetLimits *limits, const NetEvents *events, void *data) {
 void net_stop(Net *net) {
   if (net->is_stopping) return;
   net->is_stopping = true;
-  listeners_close(net);
+  net_unlisten(net);
   child_stop_all(net);
   if (net->sim) sim_stop(net);
   uint32_t cursor = 0;
   for (Conn *conn; (conn = slots_next(&net->conns, &cursor));) net_close(net, conn->id);
+  udp_stop(net);
 }
 
 void net_run(Net *net) { uv_run(net_loop(net), UV_RUN_DEFAULT); }
@@ -244,6 +246,7 @@ static void close_handle(uv_handle_t *handle, void *data) {
 }
 
 static void close_loop(Net *net) {
+  udp_shut(net);
   uv_walk(&net->loop, close_handle, net);
   uv_run(&net->loop, UV_RUN_DEFAULT);
   int err = uv_loop_close(&net->loop);
@@ -263,6 +266,7 @@ void net_free(Net *net) {
   web_free(net);
   admin_port_free(net);
   tls_server_free(net);
+  udp_free(net);
   slots_deinit(&net->conns);
   slots_deinit(&net->groups);
   timers_deinit(&net->timers);

@@ -45,11 +45,12 @@ typedef struct NetLimits {
   Overflow overflow;              // what happens past the capacity
   uint32_t batch_hz;              // frames a second; 0: a frame is a loop turn
   uint32_t handshake_timeout_ms;  // for the head of an HTTP request; 0: none
+  bool allows_plain_udp;          // datagrams that are not sealed
 } NetLimits;
 
 typedef struct ConnInfo {
   Framing framing;
-  const char *transport;  // "tcp", "ws", "text"; static
+  const char *transport;  // "tcp", "ws", "udp", "text"; static
   bool is_tls;
   uint64_t since_ms;           // when it was accepted, or began to ask for a WebSocket
   char address[ADDRESS_SIZE];  // of the peer, without port
@@ -70,6 +71,16 @@ typedef struct NetEvents {
   void (*packet)(void *data, void *conn_data, const Packet *packet);
   /// A whole line without its end, valid during the call only.
   void (*line)(void *data, void *conn_data, const char *text, size_t size);
+  /// A packet that came by itself and might have been lost: before or after others that were
+  /// sent earlier, and before the connection has said what it has to say first, too.
+  void (*loose_packet)(void *data, void *conn_data, const Packet *packet);
+  /// Whether a client of this protocol hash may come; asked before there is a connection, as are
+  /// the next two.
+  bool (*knows_hash)(void *data, uint64_t hash);
+  /// Why nobody may come from `address` now (static), or NULL.
+  const char *(*refuse)(void *data, const char *address);
+  /// The connection that peers know by this number; 0: none.
+  ConnId (*conn_of)(void *data, uint32_t peer);
   /// The other side broke a rule (CODE_PAYLOAD_TOO_LARGE, CODE_PROTOCOL,
   /// CODE_SLOW_CONSUMER), or left a packet unfinished (CODE_IDLE_TIMEOUT). It can still be written to; the answer must be net_close.
   void (*fault)(void *data, void *conn_data, Code code, const char *text);
@@ -89,6 +100,8 @@ typedef struct NetEvents {
 enum OutFlags {
   OUT_KEEP = 1,    // overflow does not drop it; too many waiting end in SlowConsumer
   OUT_URGENT = 2,  // keeps its place, but the whole stream is flushed this loop turn
+  OUT_LOSSY =
+      4,  // one packet that may be lost: it goes by UDP where the connection has it
 };
 
 /// One message (or several whole packets that stay together), already framed, in up to
@@ -110,6 +123,9 @@ void net_free(Net *net);
 /// Listens at `host`:`*port`; port 0 takes a free one and stores it. Returns 0 or an
 /// error.
 int net_listen(Net *net, const char *host, uint16_t *port, Framing framing);
+
+/// Stops listening at all of these; connections that stand stay.
+void net_unlisten(Net *net);
 
 /// Runs until net_stop and until everything is closed.
 void net_run(Net *net);

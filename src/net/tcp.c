@@ -181,7 +181,7 @@ int net_listen(Net *net, const char *host, uint16_t *port, Framing framing) {
   return 0;
 }
 
-void listeners_close(Net *net) {
+void net_unlisten(Net *net) {
   while (net->listeners) {
     Listener *listener = net->listeners;
     net->listeners = listener->next;

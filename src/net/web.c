@@ -3,6 +3,7 @@
 // counted, but no peer.
 #include "net/web.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -35,9 +36,12 @@ void net_set_web(Net *net, const WebOptions *options) {
   set_text(&web->folder, options->folder);
   set_text(&web->origins, options->origins);
   web->is_watched = options->is_watched;
-  web->script = options->script;
-  web->script_size = options->script_size;
-  set_version(&web->script_version, web->script, web->script_size);
+  for (int i = 0; options->modules && options->modules[i].name; i++) {
+    assert(i < WEB_MODULES_MAX);
+    const WebModule *module = &options->modules[i];
+    web->modules[i] = *module;
+    set_version(&web->module_versions[i], module->text, module->size);
+  }
 }
 
 void net_set_schema(Net *net, const char *text, size_t size) {

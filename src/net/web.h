@@ -7,14 +7,21 @@
 
 #include "net/net.h"
 
+/// A JavaScript module of the server's own. Name and text are static.
+typedef struct WebModule {
+  const char *name;  // "perigee.js"
+  const char *text;
+  size_t size;  // 0: the server was built without it
+} WebModule;
+
 typedef struct WebOptions {
   const char *name;     // of what is served, for people
   const char *folder;   // whose files are served; NULL: none
   const char *origins;  // of pages that may open a WebSocket besides the server's own,
                         // separated by commas; "*": all
-  const char *script;   // the text of /perigee.js; static; NULL: there is none
-  size_t script_size;
-  bool is_watched;  // files are being edited: nothing is kept without asking
+  const WebModule *modules;  // that pages import; NULL: none; behind the last is one
+                             // without a name
+  bool is_watched;           // files are being edited: nothing is kept without asking
 } WebOptions;
 
 typedef struct WebStats {
@@ -24,7 +31,7 @@ typedef struct WebStats {
   uint64_t stalled;   // answers that were not taken in time
 } WebStats;
 
-/// Takes new options into use; texts are copied, but for the script.
+/// Takes new options into use, which are copied.
 void net_set_web(Net *net, const WebOptions *options);
 
 WebStats net_web_stats(const Net *net);

@@ -182,14 +182,22 @@ static void send_module(Conn *conn, const HttpRequest *request, Answer *answer,
   write_whole(conn, request, answer, &body);
 }
 
-static void send_script(Conn *conn, const HttpRequest *request) {
+// The module of the server's own that a path names; NULL: none.
+static const WebModule *find_module(const Conn *conn, const HttpPath *path) {
+  const WebModule *module = web_of(conn->net)->modules;
+  if (path->is_folder) return NULL;
+  while (module->name && strcmp(module->name, path->text) != 0) module++;
+  return module->name ? module : NULL;
+}
+
+static void send_own(Conn *conn, const HttpRequest *request, const WebModule *module) {
   const Web *web = web_of(conn->net);
-  if (!web->script) {
+  if (module->size == 0) {
     http_refuse(conn, request, 404, "This server was built without its client.");
     return;
   }
-  Answer answer = {.version = &web->script_version};
-  send_module(conn, request, &answer, web->script, web->script_size);
+  Answer answer = {.version = &web->module_versions[module - web->modules]};
+  send_module(conn, request, &answer, module->text, module->size);
 }
 
 static void send_schema(Conn *conn, const HttpRequest *request) {
@@ -312,6 +320,7 @@ static void send_file(Conn *conn, const HttpPath *path) {
 
 static void serve(Conn *conn, const HttpRequest *request) {
   HttpPath path;
+  const WebModule *module;
   int refused = http_read_path(request->target, &path);
   if (refused)
     http_refuse(conn, request, -refused, refusal_text(-refused));
@@ -319,8 +328,8 @@ static void serve(Conn *conn, const HttpRequest *request) {
     upgrade(conn, request);
   else if (strcmp(path.text, "healthz") == 0 && !path.is_folder)
     send_health(conn, request);
-  else if (strcmp(path.text, "perigee.js") == 0 && !path.is_folder)
-    send_script(conn, request);
+  else if ((module = find_module(conn, &path)) != NULL)
+    send_own(conn, request, module);
   else if (strcmp(path.text, "schema.js") == 0 && !path.is_folder)
     send_schema(conn, request);
   else

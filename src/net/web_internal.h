@@ -18,13 +18,13 @@ enum {
   SOCKET_PONGS_MAX = 4 << 10,     // bytes of answers that wait while others are written
   SOCKET_HELD_TOTAL = 64 << 20,   // of unfinished messages of all connections
   SOCKET_READERS_MAX = 16,        // kept for reuse
+  WEB_MODULES_MAX = 4,            // of the server's own
 };
 
 struct Web {
-  char *name, *folder, *origins;  // owned; NULL: none
-  const char *script;
-  size_t script_size;
-  HttpVersion script_version;
+  char *name, *folder, *origins;           // owned; NULL: none
+  WebModule modules[WEB_MODULES_MAX + 1];  // behind the last is one without a name
+  HttpVersion module_versions[WEB_MODULES_MAX];
   Buf schema;  // the text of /schema.js
   HttpVersion schema_version;
   bool is_watched;

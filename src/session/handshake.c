@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/udp.h"
 #include "session/internal.h"
 
 enum { FAULT_SIZE = 96 };  // bytes of a refusal that is made for one
@@ -41,6 +42,14 @@ static const char *admission_fault(Session *session, const ConnInfo *info) {
   if (max_here > 0 && session_count_address(session, info->address, 0) >= max_here)
     return ADDRESS_FULL;
   return NULL;
+}
+
+const char *handshake_fault(void *data, const char *address) {
+  Session *session = data;
+  ConnInfo info = {.framing = FRAMING_PACKETS};
+  if (session->is_down) return "the server is shutting down";
+  strncpy(info.address, address, sizeof info.address - 1);
+  return admission_fault(session, &info);
 }
 
 static void refuse_conn(Session *session, ConnId conn, const ConnInfo *info,
@@ -216,6 +225,8 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
 
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
                        bool is_resumed) {
+  uint8_t udp_key[NET_UDP_KEY_SIZE];
+  uint16_t udp_port = net_udp_offer(session->net, peer->conn, udp_key);
   Welcome welcome = {
       .peer = peer->id,
       .session = peer->session,
@@ -226,6 +237,8 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
       .max_payload = session->limits.max_payload,
       .ping_interval_ms = session->limits.ping_interval_ms,
       .tick_rate = session->limits.tick_rate,
+      .udp_port = udp_port,
+      .udp_key = udp_port ? udp_key : NULL,
   };
   session->scratch.size = 0;
   control_welcome(&session->scratch, &welcome);

@@ -56,6 +56,9 @@ void visitors_leave(void *data, const char *address);
 
 // --- handshake.c ---
 
+/// NetEvents.refuse.
+const char *handshake_fault(void *data, const char *address);
+
 /// NetEvents.open.
 void *handshake_open(void *data, ConnId conn, const ConnInfo *info);
 

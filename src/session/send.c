@@ -119,7 +119,7 @@ void session_send(Session *session, Peer *peer, const Packet *packet,
       .flags = out_flags,
       .key = key,
   };
-  session_place_reliable(&out, packet->flags);
+  session_place(&out, packet);
   if (is_reliable && peer->is_resumable) keep(session, peer, &out);
   if (peer->state == PEER_SUSPENDED) return;
   net_write(session->net, peer->conn, &out);

@@ -155,8 +155,11 @@ void session_kick(Session *session, Peer *peer, Code code, const char *text) {
   peer_end(session, peer, "disconnected", code, text);
 }
 
-bool session_knows_schema(const Session *session) {
-  return session->connecting + session->connected + session->suspended > session->plain;
+bool session_knows_schema(const Session *session, uint64_t hash) {
+  const Peer *peer;
+  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
+    if (peer->state != PEER_CLOSED && peer->protocol_hash == hash) return true;
+  return false;
 }
 
 uint32_t session_count_plain(const Session *session) { return session->plain; }
@@ -262,6 +265,21 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
     session->events.packet(session->data, peer, packet);
 }
 
+// By UDP packets may come before HELLO does, and before WELCOME went: those are lost.
+static void on_loose_packet(void *data, void *conn_data, const Packet *packet) {
+  const Peer *peer = conn_data;
+  if (peer->state == PEER_CONNECTED) on_packet(data, conn_data, packet);
+}
+
+static bool knows_hash(void *data, uint64_t hash) {
+  return handshake_knows(data, hash);
+}
+
+static ConnId conn_of(void *data, uint32_t id) {
+  const Peer *peer = session_find(data, id);
+  return peer && peer->state == PEER_CONNECTED ? peer->conn : 0;
+}
+
 static void on_line(void *data, void *conn_data, const char *text, size_t size) {
   Session *session = data;
   Peer *peer = conn_data;
@@ -295,6 +313,10 @@ NetEvents session_net_events(void) {
       .leave = visitors_leave,
       .open = handshake_open,
       .packet = on_packet,
+      .loose_packet = on_loose_packet,
+      .knows_hash = knows_hash,
+      .refuse = handshake_fault,
+      .conn_of = conn_of,
       .line = on_line,
       .fault = on_fault,
       .drops = on_drops,

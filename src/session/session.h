@@ -204,8 +204,9 @@ static inline bool peer_is_there(const Peer *peer) {
 /// binary form of a schema.
 static inline bool peer_is_plain(const Peer *peer) { return peer->protocol_hash == 0; }
 
-/// Whether a peer that is not plain is connected, suspended or about to be connected.
-bool session_knows_schema(const Session *session);
+/// Whether a peer that came with this protocol hash, other than 0, is connected, suspended or
+/// about to be connected.
+bool session_knows_schema(const Session *session, uint64_t hash);
 
 /// Peers that are plain and are connected, suspended or about to be connected.
 uint32_t session_count_plain(const Session *session);
@@ -231,7 +232,7 @@ void session_error(Session *session, Peer *peer, const Packet *request, Code cod
 /// One packet to one peer; nothing to a text peer. `prefix` (may be NULL) goes before
 /// the payload and is counted in the length that is sent. A RELIABLE one is kept until
 /// it is acknowledged, waits while the peer is suspended, and takes the place that all
-/// of them have (session_place_reliable).
+/// of them have (session_place).
 void session_send(Session *session, Peer *peer, const Packet *packet,
                   const void *prefix, uint32_t prefix_size, uint64_t key,
                   uint8_t out_flags);
@@ -269,6 +270,6 @@ Blob *session_blob(Session *session, const Out *out);
 /// too much waits ends as a SlowConsumer, later: nothing changes during the call.
 void session_keep(Session *session, Peer *peer, Blob *packet);
 
-/// Gives a RELIABLE packet its place in the stream: all of them keep one order, whatever
-/// their priorities, and none is dropped or replaced. Other packets are left as they are.
-void session_place_reliable(Out *out, uint8_t packet_flags);
+/// Gives `packet` its place among what is sent: all RELIABLE ones keep one order, whatever
+/// their priorities, and none is dropped or replaced; what may be lost may go by UDP.
+void session_place(Out *out, const Packet *packet);

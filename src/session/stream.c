@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "session/internal.h"
+#include "wire/udp_link.h"
 
 enum { RESEND_BYTES = 64 << 10 };  // of packets sent again as one message, about
 
@@ -41,8 +42,9 @@ void stream_ack(Session *session, Peer *peer, const Packet *packet) {
 
 bool session_keeps(const Session *session) { return session->resumable > 0; }
 
-void session_place_reliable(Out *out, uint8_t packet_flags) {
-  if (!(packet_flags & PACKET_RELIABLE)) return;
+void session_place(Out *out, const Packet *packet) {
+  if (udp_may_be_lost(packet)) out->flags |= OUT_LOSSY;
+  if (!(packet->flags & PACKET_RELIABLE)) return;
   out->flags |= OUT_KEEP;
   if (out->priority == PRIORITY_CRITICAL) out->flags |= OUT_URGENT;
   out->priority = PRIORITY_NORMAL;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,16 +134,47 @@ static inline void world_close(World *world) {
   assert_int_equal(mem_live(), 0);
 }
 
-static inline uint32_t join(World *world) {
-  uint32_t index = world->count;
+static inline int connect_to(uint16_t port) {
   int fd = socket(AF_INET, SOCK_STREAM, 0);
   struct sockaddr_in address = {.sin_family = AF_INET,
-                                .sin_port = htons(world->port),
+                                .sin_port = htons(port),
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+  return fd;
+}
+
+static inline uint32_t join(World *world) {
+  uint32_t index = world->count;
+  int fd = connect_to(world->port);
   while (world->count == index) turn(world);
   world->sockets[index] = fd;
   return index;
+}
+
+// Turns the loop until something comes; returns what recv does, and what came with a NUL
+// behind it.
+static inline ssize_t hear(World *world, int fd, char *bytes, size_t size) {
+  for (int i = 0; i < 2000; i++) {
+    turn(world);
+    ssize_t got = recv(fd, bytes, size - 1, MSG_DONTWAIT);
+    if (got >= 0) bytes[got] = '\0';
+    if (got >= 0 || errno != EAGAIN) return got;
+    poll(NULL, 0, 1);
+  }
+  fail_msg("nothing comes");
+  return -1;
+}
+
+static inline void expect_silence(World *world, int fd) {
+  char byte;
+  for (int i = 0; i < 10; i++) turn(world);
+  assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
+}
+
+// As if `ms` had passed.
+static inline void run_timers(World *world, uint64_t ms) {
+  timers_run(net_timers(world->net), net_now_ms(world->net) + ms);
+  turn(world);
 }
 
 static inline Out out_of(const char *text, Priority priority) {

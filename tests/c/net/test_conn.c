@@ -19,11 +19,6 @@ static void wait_for_input(World *world, uint32_t index) {
   while (conn_of(world, index)->in.size == 0) turn(world);
 }
 
-// As if `ms` had passed.
-static void run_timers(World *world, uint64_t ms) {
-  timers_run(net_timers(world->net), net_now_ms(world->net) + ms);
-}
-
 static void packet_in_pieces_is_handed_up_once(void **state) {
   (void)state;
   World world;

@@ -179,14 +179,7 @@ static void the_refused_do_not_use_up_the_descriptors(void **state) {
   int sockets[2 * REFUSED_MAX];
   world_open(&world, DEFAULTS, FRAMING_LINES);
   world.is_refusing = true;
-  struct sockaddr_in address = {.sin_family = AF_INET,
-                                .sin_port = htons(world.port),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  for (int i = 0; i < 2 * REFUSED_MAX; i++) {
-    sockets[i] = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(sockets[i], (struct sockaddr *)&address, sizeof address),
-                     0);
-  }
+  for (int i = 0; i < 2 * REFUSED_MAX; i++) sockets[i] = connect_to(world.port);
   for (int i = 0; i < 200; i++) turn(&world);
   assert_int_equal(world.net->refused_count, REFUSED_MAX);
   for (int i = 0; i < 2 * REFUSED_MAX; i++) close(sockets[i]);

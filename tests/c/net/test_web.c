@@ -2,8 +2,6 @@
 #define _GNU_SOURCE  // mkdtemp
 #include "net/web.h"
 
-#include <errno.h>
-
 #include "net/web_internal.h"
 #include "socket_world.h"
 
@@ -21,11 +19,7 @@ static void open_world(World *world) {
 }
 
 static int come(World *world) {
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  struct sockaddr_in address = {.sin_family = AF_INET,
-                                .sin_port = htons(world->port),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+  int fd = connect_to(world->port);
   int before = world->visitors;
   while (world->visitors == before) turn(world);
   return fd;
@@ -35,36 +29,10 @@ static void say(int fd, const char *text) {
   assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-// Turns the loop until something comes; returns what recv does, and what came with a NUL
-// behind it.
-static ssize_t hear(World *world, int fd, char *bytes, size_t size) {
-  for (int i = 0; i < 2000; i++) {
-    turn(world);
-    ssize_t got = recv(fd, bytes, size - 1, MSG_DONTWAIT);
-    if (got >= 0) bytes[got] = '\0';
-    if (got >= 0 || errno != EAGAIN) return got;
-    poll(NULL, 0, 1);
-  }
-  fail_msg("nothing comes");
-  return -1;
-}
-
 static void expect_start(World *world, int fd, const char *start) {
   char bytes[4096];
   assert_true(hear(world, fd, bytes, sizeof bytes) > 0);
   assert_memory_equal(bytes, start, strlen(start));
-}
-
-static void expect_silence(World *world, int fd) {
-  char byte;
-  for (int i = 0; i < 10; i++) turn(world);
-  assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
-}
-
-// As if `ms` had passed.
-static void run_timers(World *world, uint64_t ms) {
-  timers_run(net_timers(world->net), net_now_ms(world->net) + ms);
-  turn(world);
 }
 
 static const Conn *first_conn(const World *world) {

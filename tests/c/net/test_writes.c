@@ -1,10 +1,21 @@
 // Writes, counted: one for each member and frame whatever the mix, the priorities in
 // their order within it; and a critical message waits for one write at most, however
-// much of low priority was there before.
+// much of low priority was there before. On all kinds of connections.
 #define _GNU_SOURCE  // memmem
+#include <fcntl.h>
+#include <openssl/ssl.h>
+#include <signal.h>
+
+#include "net/tls.h"
 #include "socket_world.h"
+#include "wire/websocket.h"
 
 enum { MEMBERS = 8, FLOOD = 4000 };
+
+typedef enum Kind { LINES, WEB, TLS, WEB_TLS } Kind;
+
+static const char *const KIND_NAMES[] = {"lines", "WebSocket", "TLS",
+                                         "WebSocket in TLS"};
 
 // What the connections' transports were given: real ones with a count in between.
 typedef struct Watch {
@@ -19,6 +30,13 @@ typedef struct Watch {
 
 static Watch watch;
 static World *watched;
+
+// What their sockets were given, below TLS.
+static struct {
+  Transport transport;
+  const Transport *real;
+  uint32_t tries;
+} wire;
 
 static uint32_t index_of(const Conn *conn) {
   for (uint32_t i = 0; i < watched->count; i++)
@@ -46,7 +64,7 @@ static int count_try(Conn *conn, const uv_buf_t *bufs, unsigned count) {
   char last = '0';
   watch.tries[index_of(conn)]++;
   if (!watch.is_armed)
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = conn->socket != NULL; i < count; i++)
       check_order((const uint8_t *)bufs[i].base, bufs[i].len, &last);
   return watch.real->try_write(conn, bufs, count);
 }
@@ -57,7 +75,8 @@ static int count_write(Conn *conn, uint8_t *bytes, size_t size) {
     const uint8_t *found = memmem(bytes, size, "critical", 8);
     if (found) {
       watch.bytes_of_critical = 8;
-      assert_ptr_equal(found, bytes);  // ahead of all that waits
+      // Ahead of all that waits.
+      assert_in_range(found - bytes, 0, conn->socket ? WS_HEADER_MAX : 0);
     } else {
       watch.chunks_before++;
     }
@@ -83,6 +102,90 @@ static void unwatch_all(World *world) {
   }
 }
 
+// --- Clients ---
+
+static int count_below(Conn *conn, const uv_buf_t *bufs, unsigned count) {
+  wire.tries++;
+  return wire.real->try_write(conn, bufs, count);
+}
+
+static Conn *newest(World *world) {
+  uint32_t cursor = 0;
+  Conn *found = NULL, *conn;
+  while ((conn = slots_next(&world->net->conns, &cursor)))
+    if (!found || !conn->is_known) found = conn;
+  return found;
+}
+
+static void watch_below(Conn *conn) {
+  wire.real = conn->transport;
+  wire.transport = *conn->transport;
+  wire.transport.try_write = count_below;
+  conn->transport = &wire.transport;
+}
+
+static SSL *begin_tls(World *world, int fd) {
+  static SSL_CTX *context;
+  if (!context) context = SSL_CTX_new(TLS_client_method());
+  SSL *ssl = SSL_new(context);
+  fcntl(fd, F_SETFL, O_NONBLOCK);
+  SSL_set_fd(ssl, fd);
+  SSL_set_connect_state(ssl);
+  while (SSL_do_handshake(ssl) != 1) turn(world);
+  return ssl;
+}
+
+static void say(World *world, int fd, SSL *ssl, const void *bytes, size_t size) {
+  if (ssl)
+    assert_int_equal(SSL_write(ssl, bytes, (int)size), size);
+  else
+    assert_int_equal(send(fd, bytes, size, 0), size);
+  for (int i = 0; i < 20; i++) turn(world);
+}
+
+// A first packet, which says what it is.
+static void introduce(World *world, int fd, SSL *ssl, Kind kind) {
+  static const char UPGRADE[] =
+      "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+      "dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+  uint8_t frame[6 + PACKET_HEADER_SIZE] = {0x82, 0x80 | PACKET_HEADER_SIZE};  // no mask
+  packet_write_header(frame + 6, &(Packet){.priority = PRIORITY_NORMAL});
+  bool is_web = kind == WEB || kind == WEB_TLS;
+  if (is_web) say(world, fd, ssl, UPGRADE, sizeof UPGRADE - 1);
+  if (is_web)
+    say(world, fd, ssl, frame, sizeof frame);
+  else
+    say(world, fd, ssl, frame + 6, PACKET_HEADER_SIZE);
+}
+
+static void drain_one(World *world, uint32_t index) {
+  static char bytes[1 << 16];
+  while (recv(world->sockets[index], bytes, sizeof bytes, MSG_DONTWAIT) > 0) continue;
+}
+
+static uint32_t join_as(World *world, Kind kind) {
+  if (kind == LINES) return join(world);
+  uint32_t index = world->count;
+  int visitors = world->visitors;
+  int fd = connect_to(world->port);
+  while (world->visitors == visitors) turn(world);
+  watch_below(newest(world));
+  SSL *ssl = kind == WEB ? NULL : begin_tls(world, fd);
+  introduce(world, fd, ssl, kind);
+  while (world->count == index) turn(world);
+  SSL_free(ssl);  // what comes from here on is counted, not read
+  world->sockets[index] = fd;
+  drain_one(world, index);
+  return index;
+}
+
+static void open_as(World *world, NetLimits limits, Kind kind) {
+  char fingerprint[TLS_FINGERPRINT_SIZE];
+  world_open(world, limits, kind == LINES ? FRAMING_LINES : FRAMING_SNIFF);
+  if (kind == TLS || kind == WEB_TLS) assert_true(net_tls_dev(world->net, fingerprint));
+}
+
 static uint32_t choose(uint32_t *random, uint32_t below) {
   *random = *random * 1664525 + 1013904223;
   return (*random >> 8) % below;
@@ -96,9 +199,7 @@ static Out line_of(uint32_t *random, char text[16]) {
 }
 
 static void drain_all(World *world) {
-  static char bytes[1 << 16];
-  for (uint32_t i = 0; i < world->count; i++)
-    while (recv(world->sockets[i], bytes, sizeof bytes, MSG_DONTWAIT) > 0) continue;
+  for (uint32_t i = 0; i < world->count; i++) drain_one(world, i);
 }
 
 // Direct messages and those of three groups, with and without exceptions, in turn.
@@ -114,33 +215,47 @@ static void send_mix(World *world, const GroupId *groups, uint32_t *random) {
   }
 }
 
-static void a_frame_is_one_write_for_each_member(void **state) {
-  (void)state;
-  for (uint32_t seed = 1; seed <= 30; seed++) {
+static void run_frames(World *world, const GroupId *groups, uint32_t seed, Kind kind) {
+  for (int frame = 0; frame < 20; frame++) {
+    watch_all(world);
+    wire.tries = 0;
+    uint32_t messages = 1 + choose(&seed, 800), writes = 0;
+    for (uint32_t i = 0; i < messages; i++) send_mix(world, groups, &seed);
+    turn(world);
+    for (int i = 0; i < MEMBERS; i++) {
+      assert_in_range(watch.tries[i], messages > 100, 1);
+      writes += watch.tries[i];
+    }
+    assert_int_equal(watch.chunks, 0);
+    if (kind != LINES) assert_int_equal(wire.tries, writes);
+    unwatch_all(world);
+    drain_all(world);
+  }
+}
+
+static void frame_is_one_write(Kind kind, uint32_t seeds) {
+  print_message("%s\n", KIND_NAMES[kind]);
+  for (uint32_t seed = 1; seed <= seeds; seed++) {
     World world;
-    uint32_t random = seed;
     GroupId groups[3];
-    world_open(&world, DEFAULTS, FRAMING_LINES);
-    for (int i = 0; i < MEMBERS; i++) join(&world);
+    open_as(&world, DEFAULTS, kind);
+    for (int i = 0; i < MEMBERS; i++) join_as(&world, kind);
     for (int i = 0; i < 3; i++) {
       groups[i] = net_group_open(world.net, (uint32_t)i + 1);
       for (int j = 0; j < MEMBERS; j++)
         net_group_join(world.net, groups[i], world.ids[j]);
     }
-    for (int frame = 0; frame < 20; frame++) {
-      watch_all(&world);
-      uint32_t messages = 1 + choose(&random, 800);
-      for (uint32_t i = 0; i < messages; i++) send_mix(&world, groups, &random);
-      turn(&world);
-      for (int i = 0; i < MEMBERS; i++) assert_in_range(watch.tries[i], 0, 1);
-      if (messages > 100)
-        for (int i = 0; i < MEMBERS; i++) assert_int_equal(watch.tries[i], 1);
-      assert_int_equal(watch.chunks, 0);
-      unwatch_all(&world);
-      drain_all(&world);
-    }
+    run_frames(&world, groups, seed, kind);
     world_close(&world);
   }
+}
+
+static void a_frame_is_one_write_for_each_member(void **state) {
+  (void)state;
+  frame_is_one_write(LINES, 30);
+  frame_is_one_write(WEB, 10);
+  frame_is_one_write(TLS, 5);
+  frame_is_one_write(WEB_TLS, 5);
 }
 
 // Turns in which nothing is due write nothing: with frames, many turns share one write.
@@ -183,13 +298,13 @@ static void flood(World *world, uint32_t index, uint32_t waiting) {
   }
 }
 
-static void a_flood_delays_a_critical_message_by_one_write(void **state) {
-  (void)state;
+static void flood_delays_by_one_write(Kind kind) {
   World world;
   NetLimits limits = DEFAULTS;
   limits.channel_capacity = FLOOD;
-  world_open(&world, limits, FRAMING_LINES);
-  uint32_t index = join(&world);
+  print_message("%s\n", KIND_NAMES[kind]);
+  open_as(&world, limits, kind);
+  uint32_t index = join_as(&world, kind);
   watch_all(&world);
   watch.is_armed = true;
   flood(&world, index, FLOOD / 8);
@@ -212,7 +327,13 @@ static void a_flood_delays_a_critical_message_by_one_write(void **state) {
   world_close(&world);
 }
 
+static void a_flood_delays_a_critical_message_by_one_write(void **state) {
+  (void)state;
+  for (Kind kind = LINES; kind <= WEB_TLS; kind++) flood_delays_by_one_write(kind);
+}
+
 int main(void) {
+  signal(SIGPIPE, SIG_IGN);  // as the program does
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_frame_is_one_write_for_each_member),
       cmocka_unit_test(turns_within_a_frame_share_its_write),

@@ -1,0 +1,175 @@
+// What the files of UDP share. A UdpPeer is one connection by UDP: the link (wire/udp_link.h),
+// which knows no sockets, and the way to the other side. It belongs to a Conn, alone or
+// attached, until that ends; then it stays for a while to repeat its CLOSE.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "net/internal.h"
+#include "net/udp.h"
+#include "wire/udp.h"
+#include "wire/udp_link.h"
+
+enum {
+  SOCKET_BYTES = 4 << 20,  // asked for as the kernel's buffer, each way
+  LINKS_PER_PATH = 8,      // connections alone from one address and port
+  ATTACH_MAX = 8,          // attachments of one connection
+  ATTACH_MS = 2 * UDP_COOKIE_SLOT_S * 1000,  // in this time: no cookie lives longer
+  STAGED_BYTES =
+      4 * UDP_DATAGRAM_MAX,  // of packets handed to a link before their turn;
+                             // what is handed over cannot be dropped any more
+  OVER_MS = 3000,            // how long CLOSE is repeated
+  PATH_CHECK_MS = 1000,      // from one PATH_CHALLENGE to the next
+};
+
+typedef struct Egress Egress;    // see udp_send.c
+typedef struct Ingress Ingress;  // see udp.c
+
+typedef union SocketAddress {
+  struct sockaddr any;
+  struct sockaddr_in v4;
+  struct sockaddr_in6 v6;
+} SocketAddress;
+
+typedef struct UdpSocket {
+  uv_poll_t poll;  // its data is the socket
+  UdpServer *server;
+  int fd;
+  uint16_t port;
+  uint32_t peers;       // connections that were given this port
+  int32_t first, last;  // of its datagrams in the egress; -1: none
+} UdpSocket;
+
+/// The first connections of two chains.
+typedef struct UdpBucket {
+  UdpPeer *by_path, *by_channel;
+} UdpBucket;
+
+/// Connections by where they are and by their channel.
+typedef struct UdpTable {
+  UdpBucket *buckets;
+  uint32_t mask, count;
+  uint64_t key[2];
+} UdpTable;
+
+struct UdpPeer {
+  UdpServer *server;
+  UdpSocket *socket;
+  Conn *conn;  // NULL: it has ended
+  UdpLink *link;
+  SocketAddress address;
+  UdpOrigin path;  // the same
+  uint8_t channel[UDP_CHANNEL_SIZE];
+  bool is_attached;  // else alone
+  bool is_touched;   // in server->touched
+  bool passes;       // datagrams get through; always so when alone
+  bool is_writing;   // `left` bytes at `rest`, or only the news that they are out
+  bool is_shut;      // CLOSE follows what the stream still holds
+  uint16_t end_code;
+  uint16_t sequence;  // as told in ACCEPTED
+  uint8_t cookie[UDP_COOKIE_SIZE];
+  uint8_t client_key[UDP_KEY_SIZE];
+  uint8_t server_key[UDP_KEY_SIZE];  // when alone
+  UdpPeer *next_path, *next_channel;
+  const uint8_t *rest;
+  size_t left;
+  SocketAddress asked;  // got PATH_CHALLENGE with this value
+  uint64_t challenge;   // 0: none
+  uint64_t challenged_ms;
+  uint64_t over_ms;  // when it is freed; 0: it has not ended
+  Timer timer;
+};
+
+/// A key that was used to attach.
+typedef struct Attachment {
+  uint8_t cookie[UDP_COOKIE_SIZE];
+  uint8_t client_key[UDP_KEY_SIZE];
+  uint64_t used_ms;
+} Attachment;
+
+/// What lets the client of a connection attach.
+struct UdpOffer {
+  uint8_t key[UDP_KEY_SIZE];
+  Attachment *history;  // ATTACH_MAX of them, once one is there
+};
+
+struct UdpServer {
+  Net *net;
+  UdpSocket *sockets;
+  uint32_t socket_count;
+  uint32_t alone_count;  // conns that are
+  bool is_stopping;
+  bool has_segments;  // the kernel cuts one buffer into datagrams
+  UdpTable table;
+  List touched;                  // peers to be looked at when the turn ends
+  List closing;                  // conns that were alone, to be freed then
+  uint8_t secret[UDP_KEY_SIZE];  // of cookies
+  UdpTotals totals;              // without the connections that are there
+  Buf input;                     // stream bytes while they are handed up
+  Egress *egress;
+  Ingress *ingress;
+};
+
+// --- udp_table.c ---
+
+/// `from` in a form of its own.
+void address_of(const SocketAddress *from, UdpOrigin *address);
+/// As people write it, without the port; a client that came over IPv4 to an IPv6 socket by
+/// its IPv4 address.
+void address_text(const SocketAddress *from, char text[ADDRESS_SIZE]);
+bool address_is_same(const UdpOrigin *a, const UdpOrigin *b);
+void table_init(UdpTable *table, Net *net);
+void table_deinit(UdpTable *table);
+void table_add(UdpTable *table, UdpPeer *peer);
+void table_remove(UdpTable *table, UdpPeer *peer);
+/// The first connection at `path`, and the one after `peer`; or NULL.
+UdpPeer *table_first(const UdpTable *table, const UdpOrigin *path);
+UdpPeer *table_next(const UdpPeer *peer);
+/// The same by channel.
+UdpPeer *table_first_of(const UdpTable *table, const uint8_t channel[UDP_CHANNEL_SIZE]);
+UdpPeer *table_next_of(const UdpPeer *peer);
+/// Any that is in it, or NULL.
+UdpPeer *table_any(const UdpTable *table);
+/// Calls `visit` with each; it changes nothing of the table.
+void table_visit(const UdpTable *table, void (*visit)(void *data, const UdpPeer *peer),
+                 void *data);
+
+// --- udp_send.c ---
+
+Egress *egress_new(void);
+/// Where the next datagram may be written, UDP_DATAGRAM_MAX bytes.
+uint8_t *egress_room(UdpServer *server);
+/// Queues `size` bytes that were written there.
+void egress_add(UdpServer *server, UdpSocket *socket, const SocketAddress *to,
+                size_t size);
+/// Hands all to the kernel.
+void egress_send(UdpServer *server);
+
+// --- udp_handshake.c ---
+
+/// A datagram that begins with three zero bytes.
+void udp_handshake(UdpSocket *socket, const SocketAddress *from, const UdpOrigin *path,
+                   const uint8_t *bytes, size_t size);
+
+// --- udp_transport.c ---
+
+/// A Conn for a peer that is alone; NULL when there are too many. Told upwards by conn_open.
+Conn *udp_conn_new(UdpPeer *peer);
+/// Goes on with what `write` was given.
+void udp_conn_pump(UdpPeer *peer);
+
+// --- udp_peer.c ---
+
+/// Puts a peer whose address, path, keys and numbers are filled in into the table.
+void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params);
+/// The connection is over, and is told so with `code`.
+void udp_peer_end(UdpPeer *peer, Code code);
+void udp_peer_free(UdpPeer *peer);
+/// A datagram for the peer; false when it was not authentic. `path` is where it comes from.
+bool udp_peer_receive(UdpPeer *peer, const SocketAddress *from, const UdpOrigin *path,
+                      uint8_t *bytes, size_t size);
+/// Does what is to be done at the end of a turn; returns whether something was handed up.
+bool udp_peer_serve(UdpPeer *peer);
+/// It is served when the turn ends.
+void udp_touch(UdpPeer *peer);
