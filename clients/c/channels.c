@@ -1,0 +1,158 @@
+// Packets of the game's own, and the plugin channels that this client serves.
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "internal.h"
+
+enum { CHANNEL_FIRST = 4, NAME_SIZE_MAX = 255 };  // channels below are the protocol's
+
+static Channel **find(PerigeeClient *client, uint16_t id) {
+  Channel **at = &client->channels;
+  while (*at && (*at)->id != id) at = &(*at)->next;
+  return at;
+}
+
+bool channel_is_served(const PerigeeClient *client, uint16_t id) {
+  const Channel *channel = client->channels;
+  while (channel && channel->id != id) channel = channel->next;
+  return channel != NULL;
+}
+
+static void forget(Channel **at) {
+  Channel *channel = *at;
+  *at = channel->next;
+  mem_free(channel);
+}
+
+void channels_end(PerigeeClient *client, int code) {
+  while (client->channels) {
+    const Channel *channel = client->channels;
+    PerigeeEvent event = {
+        .type = PERIGEE_CHANNEL_CLOSED, .channel = channel->id, .code = code};
+    events_push(&client->events, &event, &(EventParts){.name = text_of(channel->name)});
+    forget(&client->channels);
+  }
+}
+
+// --- What arrives ---
+
+static int send_close(PerigeeClient *client, uint16_t id) {
+  buf_u16(packet_begin(client), id);
+  return packet_send(client, (Packet){.type = CONTROL_CHANNEL_CLOSE}, 0);
+}
+
+bool take_channel_opened(PerigeeClient *client, const Packet *packet) {
+  Reader reader = reader_of(packet->payload, packet->length);
+  uint16_t id = reader_u16(&reader);
+  Text name = reader_str8(&reader);
+  if (!reader_is_done(&reader) || !text_is_utf8(name.bytes, name.size))
+    return take_malformed(client, "a channel that cannot be read");
+  Request *request =
+      packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
+  if (!request || request->kind != REQUEST_CHANNEL) {
+    send_close(client, id);  // nobody waits for it any more
+    return true;
+  }
+  Channel *channel = mem_zalloc(sizeof *channel + name.size + 1);
+  channel->id = id;
+  if (name.size > 0) memcpy(channel->name, name.bytes, name.size);
+  channel->next = client->channels;
+  client->channels = channel;
+  PerigeeEvent event = {
+      .type = PERIGEE_CHANNEL_OPENED, .channel = id, .request = request->number};
+  request_free(request);
+  events_push(&client->events, &event, &(EventParts){.name = text_of(channel->name)});
+  return true;
+}
+
+static void tell_packet(PerigeeClient *client, const Packet *packet, uint32_t peer,
+                        EventText data) {
+  PerigeeEvent event = {.type = PERIGEE_PACKET,
+                        .channel = packet->channel,
+                        .number = packet->type,
+                        .peer = peer,
+                        .is_question = (packet->flags & PACKET_REQUEST) != 0};
+  if (event.is_question)
+    event.question = (PerigeeQuestion){.session = client->session.count,
+                                       .peer = peer,
+                                       .channel = packet->channel,
+                                       .number = packet->type,
+                                       .ref = packet->ref};
+  events_push(&client->events, &event, &(EventParts){.data = data});
+}
+
+bool take_packet(PerigeeClient *client, const Packet *packet) {
+  if (packet->channel == LOCKSTEP_CHANNEL) return take_lockstep(client, packet);
+  bool is_answer = packet->flags & PACKET_RESPONSE;
+  EventText data = {packet->payload, packet->length};
+  if (channel_is_served(client, packet->channel)) {
+    Reader reader = reader_of(packet->payload, packet->length);
+    uint32_t peer = reader_u32(&reader);
+    if (reader.failed) return take_malformed(client, "a packet without a sender");
+    // This client asks nobody on a channel that it serves.
+    if (!is_answer)
+      tell_packet(client, packet, peer, (EventText){reader.at, reader_left(&reader)});
+    return true;
+  }
+  if (!is_answer) {
+    tell_packet(client, packet, 0, data);
+    return true;
+  }
+  Request *request = request_find(client, packet->ref);
+  // One that comes late, or that a plugin made up, is nobody's.
+  if (!request || request->kind != REQUEST_ASK_PACKET ||
+      request->channel != packet->channel)
+    return true;
+  PerigeeEvent event = {.type = PERIGEE_ANSWER,
+                        .request = request->number,
+                        .channel = packet->channel,
+                        .number = packet->type};
+  request_free(request);
+  events_push(&client->events, &event, &(EventParts){.data = data});
+  return true;
+}
+
+// --- What is sent ---
+
+static bool is_foreign(const PerigeeClient *client, uint16_t channel) {
+  return channel >= CHANNEL_FIRST && !channel_is_served(client, channel);
+}
+
+int perigee_send_packet(PerigeeClient *client, uint16_t channel, uint16_t number,
+                        const void *data, size_t size, uint32_t flags) {
+  if (!is_foreign(client, channel)) return PERIGEE_BAD_ARGUMENT;
+  buf_append(packet_begin(client), data, size);
+  return packet_send(client, (Packet){.channel = channel, .type = number}, flags);
+}
+
+int perigee_ask_packet(PerigeeClient *client, uint16_t channel, uint16_t number,
+                       const void *data, size_t size, uint32_t timeout_ms) {
+  if (!is_foreign(client, channel)) return PERIGEE_BAD_ARGUMENT;
+  buf_append(packet_begin(client), data, size);
+  return packet_ask(client, (Packet){.channel = channel, .type = number},
+                    request_new(client, REQUEST_ASK_PACKET, timeout_ms));
+}
+
+int perigee_open_channel(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
+  if (!name || strlen(name) > NAME_SIZE_MAX) return PERIGEE_BAD_ARGUMENT;
+  Request *request = request_new(client, REQUEST_CHANNEL, timeout_ms);
+  buf_str8(packet_begin(client), name, strlen(name));
+  return packet_ask(client, (Packet){.type = CONTROL_CHANNEL_OPEN}, request);
+}
+
+int perigee_send_to(PerigeeClient *client, uint16_t channel, uint32_t peer,
+                    uint16_t number, const void *data, size_t size, uint32_t flags) {
+  if (!channel_is_served(client, channel)) return PERIGEE_BAD_ARGUMENT;
+  Buf *payload = packet_begin(client);
+  buf_u32(payload, peer);
+  buf_append(payload, data, size);
+  return packet_send(client, (Packet){.channel = channel, .type = number}, flags);
+}
+
+int perigee_close_channel(PerigeeClient *client, uint16_t channel) {
+  Channel **at = find(client, channel);
+  if (!*at) return PERIGEE_BAD_ARGUMENT;
+  forget(at);
+  return send_close(client, channel);
+}

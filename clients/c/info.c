@@ -1,0 +1,53 @@
+// What is known of a client without asking anybody.
+#include "internal.h"
+
+PerigeeState perigee_state(const PerigeeClient *client) { return client->state; }
+
+uint32_t perigee_peer_id(const PerigeeClient *client) { return client->session.peer; }
+
+const char *perigee_session(const PerigeeClient *client) {
+  return client->session.text;
+}
+
+int64_t perigee_latency_us(const PerigeeClient *client) { return client->latency_us; }
+
+uint32_t perigee_max_payload(const PerigeeClient *client) {
+  return client->session.max_payload;
+}
+
+uint32_t perigee_tick_rate(const PerigeeClient *client) {
+  return client->session.tick_rate;
+}
+
+uint64_t perigee_server_time_us(const PerigeeClient *client) {
+  return client->session.server_time_us;
+}
+
+uint32_t perigee_unconfirmed(const PerigeeClient *client) {
+  return reliable_waiting(&client->session.stream);
+}
+
+uint64_t perigee_clock_us(void) { return clock_us(); }
+
+const char *perigee_code_name(int code) {
+  switch (code) {
+    case PERIGEE_TIMEOUT:
+      return "Timeout";
+    case PERIGEE_UNREACHABLE:
+      return "Unreachable";
+    case PERIGEE_QUEUE_FULL:
+      return "QueueFull";
+    case PERIGEE_OVER:
+      return "Over";
+    case PERIGEE_OFFLINE:
+      return "Offline";
+    case PERIGEE_TOO_LARGE:
+      return "TooLarge";
+    case PERIGEE_BAD_ARGUMENT:
+      return "BadArgument";
+    case PERIGEE_NOT_JOINED:
+      return "NotJoined";
+    default:
+      return code_name((Code)code);
+  }
+}

@@ -1,0 +1,440 @@
+// The parts of a PerigeeClient, which the files of this folder share. A client is one session
+// after the other, over one connection (a link) after the other; each file has its own struct
+// here and is the only one that changes it, but for what its functions offer.
+#pragma once
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/timers.h"
+#include "datagrams.h"
+#include "lockstep.h"
+#include "perigee.h"
+#include "wire/control.h"
+#include "wire/packet.h"
+#include "wire/reliable.h"
+
+enum {
+  KEPT_MAX_BYTES = 8 << 20,        // reliable packets that wait for the server
+  UNRELIABLE_MAX_BYTES = 1 << 20,  // unsent; past it unreliable packets are dropped
+  EVENTS_MAX = 4096,               // not taken yet; past it nothing is read,
+  EVENTS_MAX_BYTES = 8 << 20,      // or past so many bytes of them
+};
+
+// --- events.c ---
+
+typedef struct EventNode {
+  struct EventNode *next;
+  PerigeeEvent event;
+  size_t size;  // of the whole node
+  // Behind it: rooms, name, text, data, each as far as the event has it.
+} EventNode;
+
+typedef struct Events {
+  EventNode *first;
+  EventNode *last;
+  EventNode *taken;  // the one that the game looks at
+  size_t count;
+  size_t bytes;
+} Events;
+
+/// Text or bytes for an event; copied.
+typedef struct EventText {
+  const void *bytes;
+  size_t size;
+} EventText;
+
+typedef struct EventParts {
+  EventText name;
+  EventText text;
+  EventText data;
+} EventParts;
+
+/// Adds an event with copies of these texts.
+void events_push(Events *events, const PerigeeEvent *event, const EventParts *parts);
+
+/// The same with a list of `count` rooms, whose names are copied.
+void events_push_rooms(Events *events, const PerigeeEvent *event,
+                       const PerigeeRoomInfo *rooms, uint32_t count);
+
+/// The same with the entries of a turn, as TURNS has them.
+void events_push_turn(Events *events, const PerigeeEvent *event, const uint8_t *bytes,
+                      size_t size);
+
+/// The next event, which stays until the next call; NULL: none.
+const PerigeeEvent *events_take(Events *events);
+
+/// Whether so many wait that no more may be made.
+bool events_are_full(const Events *events);
+
+void events_deinit(Events *events);
+
+/// A C string for an event.
+EventText text_of(const char *text);
+
+// --- rooms.c ---
+
+typedef struct Member {
+  uint32_t peer;
+  char *name;
+} Member;
+
+/// A room that the client is in, or joins again in a new session.
+typedef struct Room {
+  uint32_t number;  // the library's own, for good
+  uint32_t id;      // the server's, in this session
+  char *name;
+  Member *members;
+  uint32_t member_count;
+  uint32_t member_capacity;
+  bool is_joined;
+  bool is_asked;        // joined by perigee_join: joined again in a new session
+  bool is_unconfirmed;  // after a resume: the server has not named it yet
+  Match *match;         // that the client takes part in, or NULL
+} Room;
+
+typedef struct Rooms {
+  Room **list;
+  uint32_t count;
+  uint32_t capacity;
+  uint32_t last_number;
+} Rooms;
+
+/// The room by the library's number, by the server's id (joined ones alone), by its name; or NULL.
+Room *rooms_find(const Rooms *rooms, uint32_t number);
+Room *rooms_find_id(const Rooms *rooms, uint32_t id);
+Room *rooms_find_name(const Rooms *rooms, const char *name, size_t size);
+
+/// A new room with the next number.
+Room *rooms_add(Rooms *rooms, const char *name, size_t size);
+
+void rooms_remove(Rooms *rooms, Room *room);
+void rooms_deinit(Rooms *rooms);
+
+/// The member, or NULL.
+const Member *room_find_member(const Room *room, uint32_t peer);
+
+/// Adds a member; false where it is there already, under this name.
+bool room_add_member(Room *room, uint32_t peer, Text name);
+void room_remove_member(Room *room, const Member *member);
+void room_clear_members(Room *room);
+
+// --- requests.c ---
+
+/// What a request asked for, and so how it is answered.
+typedef enum RequestKind {
+  REQUEST_JOIN,
+  REQUEST_LEAVE,
+  REQUEST_LIST,
+  REQUEST_ASK,
+  REQUEST_ASK_PACKET,
+  REQUEST_CHANNEL,
+  REQUEST_PING,
+  REQUEST_SYNC,
+} RequestKind;
+
+typedef struct Request {
+  struct Request *next;
+  PerigeeClient *client;
+  Timer timer;
+  RequestKind kind;
+  uint32_t number;    // what the caller was told; 0: the library's own
+  uint16_t ref;       // 0: PING and SYNC
+  uint16_t channel;   // on which the answer has to come
+  uint32_t room;      // JOIN of a room that is there, LEAVE: its number
+  char *name;         // JOIN, CHANNEL
+  uint64_t value;     // PING: its value; SYNC: packets to be acknowledged before
+  uint64_t start_us;  // PING
+  bool is_sync;       // PING in place of a SYNC
+} Request;
+
+typedef struct Requests {
+  Request *first;
+  uint32_t count;
+  uint32_t last_number;
+  uint16_t last_ref;
+} Requests;
+
+/// A new request that fails by itself after `timeout_ms` (0: the client's).
+Request *request_new(PerigeeClient *client, RequestKind kind, uint32_t timeout_ms);
+
+/// The one that waits for the answer with this ref, or NULL.
+Request *request_find(const PerigeeClient *client, uint16_t ref);
+
+/// The oldest of a kind about this room (its number, or its name); or NULL.
+Request *request_find_join(const PerigeeClient *client, const char *name, size_t size);
+Request *request_find_leave(const PerigeeClient *client, uint32_t room);
+Request *request_find_ping(const PerigeeClient *client, uint64_t value);
+
+/// It waits no longer.
+void request_free(Request *request);
+
+/// The same, and PERIGEE_FAILED where somebody asked.
+void request_fail(Request *request, int code, const char *text, size_t size);
+
+/// All fail; or the pings alone.
+void requests_fail_all(PerigeeClient *client, int code, const char *text);
+void requests_fail_pings(PerigeeClient *client, int code, const char *text);
+
+/// Packets were acknowledged: those that waited for that are answered.
+void requests_synced(PerigeeClient *client, uint32_t news);
+
+// --- socket.c ---
+
+typedef enum SocketResult { SOCKET_OK, SOCKET_AGAIN, SOCKET_END } SocketResult;
+
+/// A TCP connection that comes about or is there. No clock, no client.
+typedef struct Socket {
+  int fd;  // -1: none
+  bool is_connected;
+  int error;  // errno of what went wrong last, 0: an orderly end
+  struct addrinfo *addresses;
+  const struct addrinfo *next;
+} Socket;
+
+/// Where a client connects to.
+typedef struct Target {
+  char *host;
+  char port[6];
+} Target;
+
+/// False for what is no address.
+bool target_parse(Target *target, const char *address);
+
+/// Resolves (which may wait) and begins to connect; SOCKET_END when nothing can be reached.
+SocketResult socket_open(Socket *s, const Target *target);
+
+/// Looks whether it is connected by now; tries the next address when not.
+SocketResult socket_finish(Socket *s);
+
+SocketResult socket_receive(Socket *s, Buf *in);
+
+/// Sends what it can of `size` bytes, and says how many.
+SocketResult socket_send(Socket *s, const uint8_t *bytes, size_t size, size_t *sent);
+
+void socket_close(Socket *s);
+
+/// What went wrong, in words.
+const char *socket_problem(const Socket *s);
+
+// --- link.c ---
+
+/// One connection, from the first byte to the last.
+typedef struct Link {
+  Socket socket;
+  bool is_open;     // comes about, or is there
+  bool is_welcome;  // WELCOME has come
+  bool has_ended;   // nothing more arrives; what has is still taken
+  bool has_more;    // so much has arrived that some of it waits for the next poll
+  bool is_dead;     // it is over: link_settle does the rest
+  Buf in;
+  size_t in_at;
+  Buf out;
+  size_t out_at;
+  uint64_t heard_ms;
+  int code;  // why it is over
+  char *text;
+} Link;
+
+// --- client.c ---
+
+typedef struct Options {
+  char *name;
+  char *token;
+  uint64_t protocol_hash;
+  uint32_t timeout_ms;
+  uint32_t first_ms, max_ms, for_ms;
+  bool reconnects;
+  bool rejoins;
+  PerigeeTransport transport;
+} Options;
+
+typedef struct Session {
+  uint32_t count;  // how many so far
+  uint32_t peer;
+  char text[37];  // its UUID
+  uint8_t token[UUID_SIZE];
+  uint64_t server_time_us;
+  uint32_t max_payload;
+  uint32_t ping_interval_ms;
+  uint32_t tick_rate;
+  Reliable stream;
+} Session;
+
+struct PerigeeClient {
+  Options options;
+  Target target;
+  PerigeeState state;
+  Session session;
+  Link link;
+  Datagrams datagrams;
+  bool has_udp;  // attached, and PERIGEE_UDP_UP was told
+  Events events;
+  Rooms rooms;
+  Requests requests;
+  struct Channel *channels;  // that this client serves
+  Timers timers;
+  Timer open_timer;   // connecting takes too long
+  Timer pause_timer;  // until the next try
+  Timer ack_timer;
+  Timer beat_timer;  // the next ping
+  Timer end_timer;   // the server does not answer BYE
+  uint32_t attempt;  // to connect again
+  uint64_t lost_ms;  // since when,
+  int lost_code;     // and why
+  char *lost_text;
+  uint64_t last_ping;     // the value of the newest PING
+  uint64_t beat_ping;     // of the one that keeps the connection; 0: answered
+  uint64_t beat_ping_us;  // when it was sent
+  int64_t latency_us;
+  size_t blob_bytes;  // of the packets that are kept
+  Buf scratch;        // a packet that is being put together
+};
+
+/// Microseconds and milliseconds of a clock that never goes back.
+uint64_t clock_us(void);
+uint64_t clock_ms(void);
+
+/// Whether the session outlives its connection.
+bool session_is_resumable(const Session *session);
+
+/// Adds an event without texts, or with one.
+void client_tell(PerigeeClient *client, const PerigeeEvent *event);
+void client_tell_text(PerigeeClient *client, const PerigeeEvent *event,
+                      const char *text, size_t size);
+
+/// The end of the client, or of its session: everybody is told.
+void client_finish(PerigeeClient *client, int code, const char *text);
+void client_lose_session(PerigeeClient *client);
+
+// --- link.c ---
+
+void link_open(PerigeeClient *client);
+
+/// The connection is gone, and all that was known of it.
+void link_deinit(PerigeeClient *client);
+
+/// Receives, and takes, what there is; connects first.
+void link_receive(PerigeeClient *client);
+
+/// Sends what the system takes.
+void link_send(PerigeeClient *client);
+
+/// Ends a connection that is over, and sees to the next one.
+void link_settle(PerigeeClient *client);
+
+/// Whether the descriptor is to be waited for.
+bool link_wants_read(const PerigeeClient *client);
+bool link_wants_write(const PerigeeClient *client);
+
+/// Appends to what is to be sent.
+void link_write(PerigeeClient *client, const void *bytes, size_t size);
+
+/// Bytes that the system has not taken.
+size_t link_unsent(const Link *link);
+
+/// The connection is over, for this reason; the first one counts.
+void link_fail(PerigeeClient *client, int code, const char *text, size_t size);
+
+/// WELCOME has come: the connection is watched by pings.
+void link_welcomed(PerigeeClient *client);
+
+/// Something RELIABLE has come, of so many bytes: it is acknowledged, now or a little later.
+void link_acknowledge(PerigeeClient *client, uint32_t bytes);
+
+/// Takes the packets of the stream that are there, as far as there is room for their events.
+void link_take_packets(PerigeeClient *client);
+
+// --- link_udp.c ---
+
+/// Whether datagrams are all there is.
+bool link_is_alone(const PerigeeClient *client);
+
+/// Begins to connect; false when nothing can be reached.
+bool link_udp_open(PerigeeClient *client);
+
+/// Begins to attach to the session, where the options want that and the server has it.
+void link_udp_attach(PerigeeClient *client, uint16_t port, const uint8_t *key);
+void link_udp_deinit(PerigeeClient *client);
+void link_udp_receive(PerigeeClient *client);
+void link_udp_send(PerigeeClient *client);
+
+/// Bytes that the stream takes now; and gives it some, of which it takes so many.
+size_t link_udp_stream_room(const PerigeeClient *client);
+size_t link_udp_stream_write(PerigeeClient *client, const uint8_t *bytes, size_t size);
+
+/// Takes the packet that was put together; false where it has to go by the stream.
+bool link_udp_take(PerigeeClient *client, const Packet *header);
+
+// --- send.c ---
+
+/// Begins a packet; its payload is appended to what is returned, and packet_send sends it.
+Buf *packet_begin(PerigeeClient *client);
+
+/// Sends it. `flags` are PerigeeSendFlags. 0 or a negative PerigeeCode.
+int packet_send(PerigeeClient *client, Packet header, uint32_t flags);
+
+/// Sends it as a request. Its number, or a negative PerigeeCode, and the request is gone.
+int packet_ask(PerigeeClient *client, Packet header, Request *request);
+
+/// Sends the packet that was begun as a control packet that is no part of the stream.
+void control_send(PerigeeClient *client, ControlType type);
+
+void hello_send(PerigeeClient *client);
+
+/// Sends a PING; returns its value.
+uint64_t ping_send(PerigeeClient *client);
+void ack_send(PerigeeClient *client);
+
+/// Sends again what the server has not acknowledged, or has never been sent.
+uint32_t kept_send(PerigeeClient *client);
+
+/// Joins a room of the session before; unasked.
+void room_join_again(PerigeeClient *client, Room *room);
+
+// --- take.c, take_rooms.c ---
+
+/// Takes a packet; false when it broke a rule, and link_fail has been called.
+bool packet_take(PerigeeClient *client, const Packet *packet);
+
+bool take_malformed(PerigeeClient *client, const char *what);
+bool take_joined(PerigeeClient *client, const Packet *packet);
+bool take_left(PerigeeClient *client, const Packet *packet);
+bool take_peer_joined(PerigeeClient *client, const Packet *packet);
+bool take_peer_left(PerigeeClient *client, const Packet *packet);
+bool take_relayed(PerigeeClient *client, const Packet *packet);
+bool take_rooms(PerigeeClient *client, const Packet *packet);
+
+/// The client is out of a room, which is freed. `request` 0: unasked.
+void room_leave(PerigeeClient *client, Room *room, int code, uint32_t request);
+
+/// The server has named all rooms that a resumed session is in.
+void rooms_confirmed(PerigeeClient *client);
+
+// --- messages.c ---
+
+bool take_message(PerigeeClient *client, const Packet *packet);
+
+/// Appends the body ["name",json] of a message.
+void message_body(Buf *buf, const char *name, const char *json);
+
+/// Takes such a body apart; the name is put into `name`, decoded. False where it is none.
+bool message_split(Text body, Buf *name, Text *value);
+
+// --- channels.c ---
+
+typedef struct Channel {
+  struct Channel *next;
+  uint16_t id;
+  char name[];
+} Channel;
+
+bool channel_is_served(const PerigeeClient *client, uint16_t id);
+bool take_channel_opened(PerigeeClient *client, const Packet *packet);
+bool take_packet(PerigeeClient *client, const Packet *packet);
+
+/// All are over; with PERIGEE_CHANNEL_CLOSED.
+void channels_end(PerigeeClient *client, int code);

@@ -1,0 +1,329 @@
+// Connections, one after the other: HELLO, pings and ACKs while one is there, and pauses that
+// grow from try to try when it is lost.
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/random.h"
+#include "internal.h"
+
+enum {
+  PACKET_MAX = 64 << 20,  // bytes; a length over this is garbage
+  READ_MAX = 1 << 20,     // bytes taken in one turn, so that a turn ends
+  PING_EVERY_MS = 5000,   // at most; a server that pings more often is pinged as often
+  DEAD_AFTER_MS = 8000,   // of silence after a ping
+  KEEP_CAPACITY = 64 << 10,  // of a buffer that has been emptied
+};
+
+void link_fail(PerigeeClient *client, int code, const char *text, size_t size) {
+  Link *link = &client->link;
+  if (!link->is_open || link->is_dead) return;
+  link->is_dead = true;
+  link->code = code;
+  link->text = mem_alloc(size + 1);
+  memcpy(link->text, text, size);
+  link->text[size] = '\0';
+}
+
+static void fail(PerigeeClient *client, int code, const char *text) {
+  link_fail(client, code, text, strlen(text));
+}
+
+// --- Opening ---
+
+static void on_slow(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  fail(data, PERIGEE_TIMEOUT, "the server did not answer; is it a Perigee server?");
+}
+
+static void fail_to_connect(PerigeeClient *client) {
+  Buf text = {0};
+  buf_printf(&text, "cannot connect to %s:%s: %s", client->target.host,
+             client->target.port, socket_problem(&client->link.socket));
+  link_fail(client, PERIGEE_UNREACHABLE, (const char *)text.data, text.size);
+  buf_deinit(&text);
+}
+
+void link_open(PerigeeClient *client) {
+  Link *link = &client->link;
+  *link = (Link){.is_open = true};
+  timers_set(&client->timers, &client->open_timer,
+             clock_ms() + client->options.timeout_ms, on_slow, client);
+  if (link_is_alone(client)) {
+    link->socket.fd = -1;
+    if (!link_udp_open(client))
+      fail(client, PERIGEE_UNREACHABLE, "the address cannot be reached by UDP");
+  } else if (socket_open(&link->socket, &client->target) == SOCKET_END) {
+    fail_to_connect(client);
+  }
+}
+
+void link_deinit(PerigeeClient *client) {
+  Link *link = &client->link;
+  timers_stop(&client->timers, &client->open_timer);
+  timers_stop(&client->timers, &client->ack_timer);
+  timers_stop(&client->timers, &client->beat_timer);
+  link_udp_deinit(client);
+  socket_close(&link->socket);
+  buf_deinit(&link->in);
+  buf_deinit(&link->out);
+  mem_free(link->text);
+  *link = (Link){.socket.fd = -1};
+}
+
+// --- Receiving ---
+
+static void shrink(Buf *buf, size_t *at) {
+  buf_consume(buf, *at);
+  *at = 0;
+  if (buf->size == 0 && buf->capacity > KEEP_CAPACITY) buf_deinit(buf);
+}
+
+void link_take_packets(PerigeeClient *client) {
+  Link *link = &client->link;
+  while (!link->is_dead && link->in_at < link->in.size &&
+         !events_are_full(&client->events)) {
+    Packet packet;
+    int64_t size = packet_read(link->in.data + link->in_at, link->in.size - link->in_at,
+                               PACKET_MAX, &packet);
+    if (size == 0) break;
+    if (size < 0) {
+      take_malformed(client, "what is no packet");
+      break;
+    }
+    link->in_at += (size_t)size;
+    // Who has said goodbye hears no more.
+    if (client->state != PERIGEE_STATE_CLOSING) packet_take(client, &packet);
+  }
+  shrink(&link->in, &link->in_at);
+}
+
+static void end(PerigeeClient *client) {
+  if (client->link.socket.error != 0)
+    fail(client, PERIGEE_CONNECTION_RESET, socket_problem(&client->link.socket));
+  else
+    fail(client, PERIGEE_CONNECTION_CLOSED, "the server closed the connection");
+}
+
+static void receive(PerigeeClient *client) {
+  Link *link = &client->link;
+  link->has_more = false;
+  for (size_t taken = 0;;) {
+    link_take_packets(client);
+    if (link->is_dead) return;
+    link->has_more = events_are_full(&client->events) || taken >= READ_MAX;
+    if (link->has_more) return;
+    if (link->has_ended) {
+      end(client);
+      return;
+    }
+    size_t before = link->in.size;
+    SocketResult result = socket_receive(&link->socket, &link->in);
+    if (result == SOCKET_AGAIN) return;
+    if (result == SOCKET_END) link->has_ended = true;
+    if (result == SOCKET_OK) link->heard_ms = clock_ms();
+    taken += link->in.size - before;
+  }
+}
+
+static void receive_stream(PerigeeClient *client) {
+  Link *link = &client->link;
+  if (!link->socket.is_connected) {
+    SocketResult result = socket_finish(&link->socket);
+    if (result == SOCKET_END) fail_to_connect(client);
+    if (result != SOCKET_OK) return;
+    link->heard_ms = clock_ms();
+    hello_send(client);
+  }
+  receive(client);
+}
+
+void link_receive(PerigeeClient *client) {
+  Link *link = &client->link;
+  if (!link->is_open || link->is_dead) return;
+  if (!link_is_alone(client)) {
+    receive_stream(client);
+  } else {
+    link_take_packets(client);
+    link->has_more = events_are_full(&client->events);
+  }
+  if (!link->is_dead) link_udp_receive(client);
+}
+
+bool link_wants_read(const PerigeeClient *client) {
+  return client->link.socket.is_connected && !client->link.has_ended &&
+         !events_are_full(&client->events);
+}
+
+// --- Sending ---
+
+void link_write(PerigeeClient *client, const void *bytes, size_t size) {
+  buf_append(&client->link.out, bytes, size);
+}
+
+size_t link_unsent(const Link *link) { return link->out.size - link->out_at; }
+
+static void send_by_tcp(PerigeeClient *client) {
+  Link *link = &client->link;
+  if (!link->socket.is_connected || link_unsent(link) == 0) return;
+  size_t sent;
+  SocketResult result = socket_send(&link->socket, link->out.data + link->out_at,
+                                    link_unsent(link), &sent);
+  link->out_at += sent;
+  if (result == SOCKET_END) {
+    // Reading tells of the end, after all that the server has said before.
+    link->out_at = link->out.size;
+    link->has_more = true;
+  }
+  if (result != SOCKET_AGAIN || link->out_at > link->out.size / 2)
+    shrink(&link->out, &link->out_at);
+}
+
+static void send_by_udp(PerigeeClient *client) {
+  Link *link = &client->link;
+  if (link_unsent(link) == 0) return;
+  link->out_at +=
+      link_udp_stream_write(client, link->out.data + link->out_at, link_unsent(link));
+  if (link->out_at > link->out.size / 2) shrink(&link->out, &link->out_at);
+}
+
+void link_send(PerigeeClient *client) {
+  const Link *link = &client->link;
+  if (!link->is_open || link->is_dead) return;
+  if (link_is_alone(client))
+    send_by_udp(client);
+  else
+    send_by_tcp(client);
+  link_udp_send(client);
+}
+
+bool link_wants_write(const PerigeeClient *client) {
+  const Link *link = &client->link;
+  return !link->socket.is_connected || link_unsent(link) > 0;
+}
+
+// --- While it is there ---
+
+static uint32_t beat_ms(const PerigeeClient *client) {
+  uint32_t interval = client->session.ping_interval_ms;
+  return interval > 0 && interval < PING_EVERY_MS ? interval : PING_EVERY_MS;
+}
+
+static void beat(PerigeeClient *client) {
+  client->beat_ping = ping_send(client);
+  client->beat_ping_us = clock_us();
+}
+
+static void on_beat(void *data, uint64_t now_ms) {
+  PerigeeClient *client = data;
+  bool is_silent = now_ms > client->link.heard_ms + DEAD_AFTER_MS;
+  if (client->beat_ping != 0 && is_silent) {
+    fail(client, PERIGEE_PING_TIMEOUT, "the server does not answer");
+    return;
+  }
+  if (client->beat_ping == 0) beat(client);
+  timers_set(&client->timers, &client->beat_timer, now_ms + beat_ms(client), on_beat,
+             client);
+}
+
+void link_welcomed(PerigeeClient *client) {
+  client->link.is_welcome = true;
+  timers_stop(&client->timers, &client->open_timer);
+  beat(client);
+  timers_set(&client->timers, &client->beat_timer, clock_ms() + beat_ms(client),
+             on_beat, client);
+}
+
+static void on_ack(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  PerigeeClient *client = data;
+  if (reliable_owes(&client->session.stream)) ack_send(client);
+}
+
+void link_acknowledge(PerigeeClient *client, uint32_t bytes) {
+  if (reliable_receive(&client->session.stream, bytes))
+    ack_send(client);
+  else if (!timers_is_set(&client->ack_timer))
+    timers_set(&client->timers, &client->ack_timer, clock_ms() + RELIABLE_ACK_MS,
+               on_ack, client);
+}
+
+// --- The end, and the next one ---
+
+// After these the same would only happen again.
+static bool is_final(int code) {
+  switch (code) {
+    case PERIGEE_PAYLOAD_TOO_LARGE:
+    case PERIGEE_PROTOCOL:
+    case PERIGEE_KICKED:
+    case PERIGEE_REJECTED:
+    case PERIGEE_VERSION_MISMATCH:
+    case PERIGEE_PROTOCOL_HASH_MISMATCH:
+    case PERIGEE_RATE_LIMITED:
+    case PERIGEE_UNSUPPORTED:
+    case PERIGEE_UNAUTHORIZED:
+    case PERIGEE_REPLACED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static void on_pause_over(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  link_open(data);
+}
+
+// Each pause is twice the one before, and differs from client to client.
+static void try_again(PerigeeClient *client) {
+  const Options *options = &client->options;
+  uint64_t pause_us = (uint64_t)options->first_ms * 1000;
+  uint64_t max_us = (uint64_t)options->max_ms * 1000;
+  for (uint32_t i = 0; i < client->attempt && pause_us < max_us; i++) pause_us *= 2;
+  if (pause_us > max_us) pause_us = max_us;
+  uint32_t random;
+  random_bytes(&random, sizeof random);
+  pause_us = pause_us / 2 + pause_us / 2 * (random >> 16) / (UINT16_MAX + 1);
+  uint64_t due_ms = clock_ms() + pause_us / 1000;
+  if (options->for_ms > 0 && due_ms - client->lost_ms > options->for_ms) {
+    client_finish(client, client->lost_code, client->lost_text);
+    return;
+  }
+  client->attempt++;
+  client_tell(client, &(PerigeeEvent){.type = PERIGEE_RECONNECTING,
+                                      .count = client->attempt,
+                                      .time_us = pause_us});
+  timers_set(&client->timers, &client->pause_timer, due_ms, on_pause_over, client);
+}
+
+static void lose(PerigeeClient *client, int code, char *text) {
+  client->state = PERIGEE_STATE_RECONNECTING;
+  client->lost_ms = clock_ms();
+  client->lost_code = code;
+  mem_free(client->lost_text);
+  client->lost_text = mem_strdup(text);
+  client->attempt = 0;
+  PerigeeEvent event = {.type = PERIGEE_DISCONNECTED, .code = code};
+  client_tell_text(client, &event, text, strlen(text));
+}
+
+void link_settle(PerigeeClient *client) {
+  Link *link = &client->link;
+  if (!link->is_dead) return;
+  int code = link->code;
+  char *text = link->text;
+  link->text = NULL;
+  link_deinit(client);
+  client->beat_ping = 0;
+  PerigeeState state = client->state;
+  if (state == PERIGEE_STATE_CLOSING) {
+    client_finish(client, PERIGEE_CONNECTION_CLOSED, "closed");
+  } else if (state == PERIGEE_STATE_CONNECTING || is_final(code) ||
+             !client->options.reconnects) {
+    client_finish(client, code, text);
+  } else {
+    requests_fail_pings(client, code, text);
+    if (state == PERIGEE_STATE_OPEN) lose(client, code, text);
+    try_again(client);
+  }
+  mem_free(text);
+}

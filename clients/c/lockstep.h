@@ -1,0 +1,66 @@
+// A client's part in the lockstep match of a room (docs/protocol.md, section 17).
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/timers.h"
+#include "perigee.h"
+#include "wire/packet.h"
+
+enum {
+  LOCKSTEP_CHANNEL = 3,
+  MATCH_INPUTS = 64,          // turns, that inputs are kept for
+  MATCH_AHEAD = 256,          // turns, kept that wait for those before them
+  MATCH_QUEUE_MAX = 1 << 20,  // bytes of inputs that wait for their turn
+};
+
+/// A turn that has come and waits for those before it.
+typedef struct Ahead {
+  uint32_t turn;  // 0: none
+  Buf bytes;
+} Ahead;
+
+typedef struct Match {
+  PerigeeClient *client;
+  uint32_t room;  // its number
+  uint8_t flags;
+  uint8_t seat[16];
+  bool is_ready;  // has a state
+  uint32_t start;
+  uint32_t id;
+  uint32_t seed;
+  uint32_t turn_us;
+  uint16_t speed;  // percent
+  uint16_t largest;
+  uint8_t slot;
+  uint8_t delay;
+  uint8_t every;
+  uint32_t delivered;        // the newest turn that an event has told of,
+  uint32_t done;             // and that the game has simulated
+  uint32_t submitted;        // the newest with an input
+  Buf inputs[MATCH_INPUTS];  // by turn
+  Buf queue;                 // inputs that have no turn yet: u16 size, bytes
+  Ahead ahead[MATCH_AHEAD];  // by turn
+  uint8_t hash_count;
+  uint32_t hash_turn;
+  uint32_t hashes[4];  // of this turn and of those before it, the newest first
+  Buf snapshot;        // that is coming
+  Timer late;
+  Timer need;
+} Match;
+
+/// Asks to take part; in the session that is.
+int match_enter(Match *match);
+
+/// The session goes on, on another connection.
+void match_resume(Match *match);
+
+/// Nothing is told or sent until the next START.
+void match_pause(Match *match);
+
+/// NULL is allowed.
+void match_free(Match *match);
+
+bool take_lockstep(PerigeeClient *client, const Packet *packet);

@@ -1,0 +1,122 @@
+// Calls that wait for their answer. Each ends once: answered, refused, or in time.
+#include <string.h>
+
+#include "base/mem.h"
+#include "internal.h"
+
+static void on_timeout(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  static const char TEXT[] = "no answer in time";
+  request_fail(data, PERIGEE_TIMEOUT, TEXT, sizeof TEXT - 1);
+}
+
+// Refs go round; one that still waits is passed over.
+static uint16_t new_ref(PerigeeClient *client) {
+  Requests *requests = &client->requests;
+  do {
+    if (++requests->last_ref == 0) requests->last_ref = 1;
+  } while (request_find(client, requests->last_ref));
+  return requests->last_ref;
+}
+
+Request *request_new(PerigeeClient *client, RequestKind kind, uint32_t timeout_ms) {
+  Requests *requests = &client->requests;
+  Request *request = mem_zalloc(sizeof *request);
+  request->client = client;
+  request->kind = kind;
+  request->number = requests->last_number = requests->last_number % INT32_MAX + 1;
+  if (kind != REQUEST_PING && kind != REQUEST_SYNC) request->ref = new_ref(client);
+  Request **end = &requests->first;
+  while (*end) end = &(*end)->next;
+  *end = request;
+  requests->count++;
+  uint64_t wait_ms = timeout_ms ? timeout_ms : client->options.timeout_ms;
+  timers_set(&client->timers, &request->timer, clock_ms() + wait_ms, on_timeout,
+             request);
+  return request;
+}
+
+Request *request_find(const PerigeeClient *client, uint16_t ref) {
+  Request *request = client->requests.first;
+  while (request && (request->ref != ref || ref == 0)) request = request->next;
+  return request;
+}
+
+Request *request_find_join(const PerigeeClient *client, const char *name, size_t size) {
+  Request *request = client->requests.first;
+  for (; request; request = request->next) {
+    if (request->kind != REQUEST_JOIN || strlen(request->name) != size) continue;
+    if (memcmp(request->name, name, size) == 0) return request;
+  }
+  return NULL;
+}
+
+Request *request_find_leave(const PerigeeClient *client, uint32_t room) {
+  Request *request = client->requests.first;
+  while (request && (request->kind != REQUEST_LEAVE || request->room != room))
+    request = request->next;
+  return request;
+}
+
+Request *request_find_ping(const PerigeeClient *client, uint64_t value) {
+  Request *request = client->requests.first;
+  while (request && (request->kind != REQUEST_PING || request->value != value))
+    request = request->next;
+  return request;
+}
+
+void request_free(Request *request) {
+  Requests *requests = &request->client->requests;
+  Request **at = &requests->first;
+  while (*at != request) at = &(*at)->next;
+  *at = request->next;
+  requests->count--;
+  timers_stop(&request->client->timers, &request->timer);
+  mem_free(request->name);
+  mem_free(request);
+}
+
+void request_fail(Request *request, int code, const char *text, size_t size) {
+  PerigeeClient *client = request->client;
+  // A room of the session before that does not let us in again is left.
+  Room *room =
+      request->kind == REQUEST_JOIN ? rooms_find(&client->rooms, request->room) : NULL;
+  if (request->number) {
+    PerigeeEvent event = {
+        .type = PERIGEE_FAILED, .request = request->number, .code = code};
+    events_push(&client->events, &event, &(EventParts){.text = {text, size}});
+  }
+  request_free(request);
+  if (room) room_leave(client, room, code, 0);
+}
+
+static void fail_those(PerigeeClient *client, bool pings_alone, int code,
+                       const char *text) {
+  Request *next;
+  for (Request *request = client->requests.first; request; request = next) {
+    next = request->next;
+    if (!pings_alone || request->kind == REQUEST_PING)
+      request_fail(request, code, text, strlen(text));
+  }
+}
+
+void requests_fail_all(PerigeeClient *client, int code, const char *text) {
+  fail_those(client, false, code, text);
+}
+
+void requests_fail_pings(PerigeeClient *client, int code, const char *text) {
+  fail_those(client, true, code, text);
+}
+
+void requests_synced(PerigeeClient *client, uint32_t news) {
+  Request *next;
+  for (Request *request = client->requests.first; request; request = next) {
+    next = request->next;
+    if (request->kind != REQUEST_SYNC) continue;
+    request->value -= news < request->value ? news : request->value;
+    if (request->value > 0) continue;
+    PerigeeEvent event = {.type = PERIGEE_SYNCED, .request = request->number};
+    events_push(&client->events, &event, NULL);
+    request_free(request);
+  }
+}

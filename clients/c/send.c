@@ -1,0 +1,196 @@
+// What a client sends, but for messages: packets put together, kept while they are RELIABLE, and
+// handed to the connection.
+#include <string.h>
+
+#include "base/mem.h"
+#include "internal.h"
+
+enum {
+  NAME_SIZE_MAX = 255,
+  UNKEPT_MAX_BYTES = 16 << 20,  // unsent, where nothing is kept for a resume
+  PAYLOAD_MAX = 64 << 20,       // before the server has said what it takes
+};
+
+// --- Packets ---
+
+Buf *packet_begin(PerigeeClient *client) {
+  Buf *scratch = &client->scratch;
+  scratch->size = 0;
+  buf_reserve(scratch, PACKET_HEADER_SIZE);
+  scratch->size = PACKET_HEADER_SIZE;
+  return scratch;
+}
+
+static uint8_t priority_of(uint32_t flags) {
+  if (flags & PERIGEE_CRITICAL) return PRIORITY_CRITICAL;
+  if (flags & PERIGEE_HIGH) return PRIORITY_HIGH;
+  return flags & PERIGEE_LOW ? PRIORITY_LOW : PRIORITY_NORMAL;
+}
+
+// Keeps what is in the scratch until the server has acknowledged it.
+static int keep(PerigeeClient *client) {
+  const Buf *bytes = &client->scratch;
+  Blob *blob = blob_new((uint32_t)bytes->size, &client->blob_bytes);
+  memcpy(blob->bytes, bytes->data, bytes->size);
+  bool is_kept = reliable_push(&client->session.stream, blob, KEPT_MAX_BYTES);
+  blob_unref(blob);
+  return is_kept ? 0 : PERIGEE_QUEUE_FULL;
+}
+
+static int send_reliable(PerigeeClient *client) {
+  bool is_open = client->state == PERIGEE_STATE_OPEN;
+  bool is_kept = !is_open || session_is_resumable(&client->session);
+  if (is_kept && keep(client) != 0) return PERIGEE_QUEUE_FULL;
+  if (!is_kept && link_unsent(&client->link) > UNKEPT_MAX_BYTES)
+    return PERIGEE_QUEUE_FULL;
+  if (is_open) link_write(client, client->scratch.data, client->scratch.size);
+  return 0;
+}
+
+static int send_unreliable(PerigeeClient *client, const Packet *header) {
+  bool has_room = link_unsent(&client->link) <= UNRELIABLE_MAX_BYTES;
+  if (client->state == PERIGEE_STATE_OPEN && !link_udp_take(client, header) && has_room)
+    link_write(client, client->scratch.data, client->scratch.size);
+  return 0;
+}
+
+int packet_send(PerigeeClient *client, Packet header, uint32_t flags) {
+  if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
+  Buf *bytes = &client->scratch;
+  size_t length = bytes->size - PACKET_HEADER_SIZE;
+  uint32_t max = client->session.max_payload;
+  if (length > (max ? max : PAYLOAD_MAX)) return PERIGEE_TOO_LARGE;
+  bool is_reliable = !(flags & PERIGEE_UNRELIABLE);
+  header.length = (uint32_t)length;
+  header.priority = priority_of(flags);
+  if (is_reliable) header.flags |= PACKET_RELIABLE;
+  packet_write_header(bytes->data, &header);
+  return is_reliable ? send_reliable(client) : send_unreliable(client, &header);
+}
+
+int packet_ask(PerigeeClient *client, Packet header, Request *request) {
+  header.flags |= PACKET_REQUEST;
+  header.ref = request->ref;
+  request->channel = header.channel;
+  int code = packet_send(client, header, 0);
+  if (code == 0) return (int)request->number;
+  request_free(request);
+  return code;
+}
+
+uint32_t kept_send(PerigeeClient *client) {
+  const Reliable *stream = &client->session.stream;
+  uint32_t count = reliable_waiting(stream);
+  for (uint32_t i = 0; i < count; i++) {
+    const Blob *packet = reliable_at(stream, i);
+    link_write(client, packet->bytes, packet->size);
+  }
+  return count;
+}
+
+// --- Control packets outside of the stream ---
+
+void control_send(PerigeeClient *client, ControlType type) {
+  Buf *bytes = &client->scratch;
+  Packet header = {
+      .type = (uint16_t)type,
+      .length = (uint32_t)(bytes->size - PACKET_HEADER_SIZE),
+      // BYE stays behind what was sent before.
+      .priority = type == CONTROL_BYE ? PRIORITY_NORMAL : PRIORITY_CRITICAL};
+  packet_write_header(bytes->data, &header);
+  link_write(client, bytes->data, bytes->size);
+}
+
+void hello_send(PerigeeClient *client) {
+  const Options *options = &client->options;
+  const Session *session = &client->session;
+  Buf *payload = packet_begin(client);
+  buf_u16(payload, PROTOCOL_VERSION);
+  buf_u64(payload, options->protocol_hash);
+  buf_str8(payload, options->name, strlen(options->name));
+  buf_str16(payload, options->token, strlen(options->token));
+  buf_append(payload, session->token, UUID_SIZE);
+  buf_u32(payload, session_is_resumable(session) ? session->stream.received : 0);
+  control_send(client, CONTROL_HELLO);
+}
+
+uint64_t ping_send(PerigeeClient *client) {
+  buf_u64(packet_begin(client), ++client->last_ping);
+  control_send(client, CONTROL_PING);
+  return client->last_ping;
+}
+
+void ack_send(PerigeeClient *client) {
+  timers_stop(&client->timers, &client->ack_timer);
+  buf_u32(packet_begin(client), reliable_tell(&client->session.stream));
+  control_send(client, CONTROL_ACK);
+}
+
+// --- Requests ---
+
+static int join(PerigeeClient *client, Request *request, const char *name) {
+  request->name = mem_strdup(name);
+  buf_str8(packet_begin(client), name, strlen(name));
+  return packet_ask(client, (Packet){.type = CONTROL_JOIN}, request);
+}
+
+int perigee_join(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
+  if (!name || strlen(name) > NAME_SIZE_MAX) return PERIGEE_BAD_ARGUMENT;
+  Request *again = request_find_join(client, name, strlen(name));
+  if (again && again->number == 0) {  // a new session is at it
+    again->number = client->requests.last_number =
+        client->requests.last_number % INT32_MAX + 1;
+    return (int)again->number;
+  }
+  return join(client, request_new(client, REQUEST_JOIN, timeout_ms), name);
+}
+
+void room_join_again(PerigeeClient *client, Room *room) {
+  Request *request = request_new(client, REQUEST_JOIN, 0);
+  request->number = 0;
+  request->room = room->number;
+  join(client, request, room->name);
+}
+
+int perigee_leave(PerigeeClient *client, uint32_t number) {
+  Room *room = rooms_find(&client->rooms, number);
+  if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
+  if (!room || !room->is_joined) return PERIGEE_NOT_JOINED;
+  Request *request = request_new(client, REQUEST_LEAVE, 0);
+  request->room = number;
+  buf_u32(packet_begin(client), room->id);
+  int code = packet_ask(client, (Packet){.type = CONTROL_LEAVE}, request);
+  if (code > 0) room->is_asked = false;
+  return code;
+}
+
+int perigee_list_rooms(PerigeeClient *client, uint32_t timeout_ms) {
+  packet_begin(client);
+  return packet_ask(client, (Packet){.type = CONTROL_ROOM_LIST},
+                    request_new(client, REQUEST_LIST, timeout_ms));
+}
+
+int perigee_ping(PerigeeClient *client, uint32_t timeout_ms) {
+  if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
+  if (client->state != PERIGEE_STATE_OPEN) return PERIGEE_OFFLINE;
+  Request *request = request_new(client, REQUEST_PING, timeout_ms);
+  request->start_us = clock_us();
+  request->value = ping_send(client);
+  return (int)request->number;
+}
+
+int perigee_sync(PerigeeClient *client, uint32_t timeout_ms) {
+  bool is_open = client->state == PERIGEE_STATE_OPEN;
+  if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
+  if (is_open && !session_is_resumable(&client->session)) {
+    // Nothing is acknowledged; but what is sent is taken in order.
+    int number = perigee_ping(client, timeout_ms);
+    request_find_ping(client, client->last_ping)->is_sync = true;
+    return number;
+  }
+  Request *request = request_new(client, REQUEST_SYNC, timeout_ms);
+  int number = (int)request->number;
+  request->value = reliable_waiting(&client->session.stream);
+  if (request->value == 0) requests_synced(client, 0);
+  return number;
+}

@@ -1,0 +1,271 @@
+// What the server says on the control channel, field by field in the order of docs/protocol.md.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "internal.h"
+
+bool take_malformed(PerigeeClient *client, const char *what) {
+  Buf text = {0};
+  buf_printf(&text, "the server sent %s", what);
+  link_fail(client, PERIGEE_PROTOCOL, (const char *)text.data, text.size);
+  buf_deinit(&text);
+  return false;
+}
+
+static bool take_short(PerigeeClient *client) {
+  return take_malformed(client, "a packet that is too short or too long");
+}
+
+static Reader payload_of(const Packet *packet) {
+  return reader_of(packet->payload, packet->length);
+}
+
+// --- WELCOME ---
+
+typedef struct Greeting {
+  uint16_t version;
+  uint32_t peer;
+  const uint8_t *session;
+  const uint8_t *token;
+  uint64_t server_time_us;
+  uint32_t max_payload;
+  uint32_t ping_interval_ms;
+  uint16_t tick_rate;
+  uint8_t is_resumed;
+  uint32_t received;
+  uint16_t udp_port;
+  const uint8_t *udp_key;
+} Greeting;
+
+static bool read_welcome(const Packet *packet, Greeting *greeting) {
+  Reader reader = payload_of(packet);
+  greeting->version = reader_u16(&reader);
+  greeting->peer = reader_u32(&reader);
+  greeting->session = reader_bytes(&reader, UUID_SIZE);
+  greeting->token = reader_bytes(&reader, UUID_SIZE);
+  greeting->server_time_us = reader_u64(&reader);
+  greeting->max_payload = reader_u32(&reader);
+  greeting->ping_interval_ms = reader_u32(&reader);
+  greeting->tick_rate = reader_u16(&reader);
+  greeting->is_resumed = reader_u8(&reader);
+  greeting->received = reader_u32(&reader);
+  greeting->udp_port = reader_u16(&reader);
+  greeting->udp_key = reader_bytes(&reader, UDP_KEY_SIZE);
+  return reader_is_done(&reader);
+}
+
+static void write_uuid(char *out, const uint8_t *bytes) {
+  for (int i = 0; i < UUID_SIZE; i++) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) *out++ = '-';
+    snprintf(out, 3, "%02x", bytes[i]);
+    out += 2;
+  }
+}
+
+static void keep_welcome(PerigeeClient *client, const Greeting *greeting) {
+  Session *session = &client->session;
+  session->peer = greeting->peer;
+  write_uuid(session->text, greeting->session);
+  memcpy(session->token, greeting->token, UUID_SIZE);
+  session->server_time_us = greeting->server_time_us;
+  session->max_payload = greeting->max_payload;
+  session->ping_interval_ms = greeting->ping_interval_ms;
+  session->tick_rate = greeting->tick_rate;
+}
+
+static void begin_session(PerigeeClient *client) {
+  client_tell(client, &(PerigeeEvent){.type = PERIGEE_CONNECTED});
+  kept_send(client);  // what was called for before
+  if (!session_is_resumable(&client->session)) reliable_deinit(&client->session.stream);
+}
+
+static void resume_session(PerigeeClient *client) {
+  Rooms *rooms = &client->rooms;
+  for (uint32_t i = 0; i < rooms->count; i++)
+    rooms->list[i]->is_unconfirmed = rooms->list[i]->is_joined;
+  ack_send(client);
+  PerigeeEvent event = {.type = PERIGEE_RESUMED,
+                        .count = kept_send(client),
+                        .time_us = (clock_ms() - client->lost_ms) * 1000};
+  client_tell(client, &event);
+  for (uint32_t i = 0; i < rooms->count; i++) {
+    if (rooms->list[i]->match) match_resume(rooms->list[i]->match);
+  }
+}
+
+static bool take_welcome(PerigeeClient *client, const Packet *packet) {
+  Greeting greeting;
+  bool was_resumable = session_is_resumable(&client->session);
+  if (!read_welcome(packet, &greeting)) return take_short(client);
+  if (client->link.is_welcome) return take_malformed(client, "a second welcome");
+  if (greeting.version != PROTOCOL_VERSION)
+    return take_malformed(client, "another version of the protocol");
+  if (greeting.is_resumed > 1)
+    return take_malformed(client, "a boolean that is neither 0 nor 1");
+  if (greeting.is_resumed && !was_resumable)
+    return take_malformed(client, "a session that was never begun");
+  uint32_t acked = client->session.stream.acked;
+  if (greeting.is_resumed &&
+      reliable_ack(&client->session.stream, greeting.received) != 0)
+    return take_malformed(client, "a count of packets that were never sent");
+  keep_welcome(client, &greeting);
+  bool is_first = client->state == PERIGEE_STATE_CONNECTING;
+  client->state = PERIGEE_STATE_OPEN;
+  link_welcomed(client);
+  link_udp_attach(client, greeting.udp_port, greeting.udp_key);
+  if (is_first)
+    begin_session(client);
+  else if (greeting.is_resumed)
+    resume_session(client);
+  else
+    client_lose_session(client);
+  if (greeting.is_resumed) requests_synced(client, greeting.received - acked);
+  return true;
+}
+
+// --- Keepalive and counts ---
+
+static bool take_ping(PerigeeClient *client, const Packet *packet) {
+  uint64_t value;
+  if (control_read_u64(packet, &value) != 0) return take_short(client);
+  buf_u64(packet_begin(client), value);
+  control_send(client, CONTROL_PONG);
+  return true;
+}
+
+static bool take_pong(PerigeeClient *client, const Packet *packet) {
+  uint64_t value;
+  if (control_read_u64(packet, &value) != 0) return take_short(client);
+  if (value == client->beat_ping && value != 0) {
+    client->latency_us = (int64_t)(clock_us() - client->beat_ping_us);
+    client->beat_ping = 0;
+  }
+  Request *request = request_find_ping(client, value);
+  if (!request) return true;
+  client->latency_us = (int64_t)(clock_us() - request->start_us);
+  PerigeeEvent event = {.type = request->is_sync ? PERIGEE_SYNCED : PERIGEE_PONG,
+                        .request = request->number};
+  if (!request->is_sync) event.time_us = (uint64_t)client->latency_us;
+  client_tell(client, &event);
+  request_free(request);
+  return true;
+}
+
+static bool take_ack(PerigeeClient *client, const Packet *packet) {
+  uint32_t count;
+  if (control_read_u32(packet, &count) != 0) return take_short(client);
+  Reliable *stream = &client->session.stream;
+  if (session_is_resumable(&client->session)) {
+    uint32_t news = count - stream->acked;
+    if (reliable_ack(stream, count) != 0)
+      return take_malformed(client, "a count of packets that were never sent");
+    requests_synced(client, news);
+  }
+  rooms_confirmed(client);
+  return true;
+}
+
+// --- Errors and the end ---
+
+static bool read_reason(const Packet *packet, uint16_t *code, Text *text) {
+  Reader reader = payload_of(packet);
+  *code = reader_u16(&reader);
+  *text = reader_str16(&reader);
+  return reader_is_done(&reader) && text_is_utf8(text->bytes, text->size);
+}
+
+static bool take_error(PerigeeClient *client, const Packet *packet) {
+  uint16_t code;
+  Text text;
+  if (!read_reason(packet, &code, &text))
+    return take_malformed(client, "an error that cannot be read");
+  Request *request =
+      packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
+  if (request) {
+    request_fail(request, code, text.bytes, text.size);
+    return true;
+  }
+  PerigeeEvent event = {.type = PERIGEE_ERROR, .code = code};
+  client_tell_text(client, &event, text.bytes, text.size);
+  return true;
+}
+
+// REJECTED and CLOSING: nothing comes after them.
+static bool take_end(PerigeeClient *client, const Packet *packet) {
+  uint16_t code;
+  Text text;
+  if (!read_reason(packet, &code, &text))
+    return take_malformed(client, "a reason that cannot be read");
+  link_fail(client, code, text.bytes, text.size);
+  return true;
+}
+
+static bool take_redirect(PerigeeClient *client, const Packet *packet) {
+  Reader reader = payload_of(packet);
+  Text host = reader_str8(&reader);
+  uint16_t port = reader_u16(&reader);
+  if (!reader_is_done(&reader) || !text_is_utf8(host.bytes, host.size))
+    return take_short(client);
+  PerigeeEvent event = {.type = PERIGEE_REDIRECT, .number = port};
+  events_push(&client->events, &event, &(EventParts){.name = {host.bytes, host.size}});
+  return true;
+}
+
+// --- Which is which ---
+
+static bool take_control(PerigeeClient *client, const Packet *packet) {
+  switch (packet->type) {
+    case CONTROL_PING:
+      return take_ping(client, packet);
+    case CONTROL_PONG:
+      return take_pong(client, packet);
+    case CONTROL_ACK:
+      return take_ack(client, packet);
+    case CONTROL_WELCOME:
+      return take_welcome(client, packet);
+    case CONTROL_JOINED:
+      return take_joined(client, packet);
+    case CONTROL_LEFT:
+      return take_left(client, packet);
+    case CONTROL_RELAYED:
+      return take_relayed(client, packet);
+    case CONTROL_PEER_JOINED:
+      return take_peer_joined(client, packet);
+    case CONTROL_PEER_LEFT:
+      return take_peer_left(client, packet);
+    case CONTROL_ERROR:
+      return take_error(client, packet);
+    case CONTROL_REJECTED:
+    case CONTROL_CLOSING:
+      return take_end(client, packet);
+    case CONTROL_CHANNEL_OPENED:
+      return take_channel_opened(client, packet);
+    case CONTROL_ROOMS:
+      return take_rooms(client, packet);
+    case CONTROL_REDIRECT:
+      return take_redirect(client, packet);
+    default:
+      return true;  // of another version, or for pages alone
+  }
+}
+
+static bool comes_before_welcome(const Packet *packet) {
+  uint16_t type = packet->type;
+  return packet->channel == CHANNEL_CONTROL &&
+         (type == CONTROL_WELCOME || type == CONTROL_REJECTED ||
+          type == CONTROL_CLOSING || type == CONTROL_ERROR || type == CONTROL_PING);
+}
+
+bool packet_take(PerigeeClient *client, const Packet *packet) {
+  if (client->link.is_welcome) {
+    if (packet->flags & PACKET_RELIABLE)
+      link_acknowledge(client, PACKET_HEADER_SIZE + packet->length);
+  } else if (!comes_before_welcome(packet)) {
+    return take_malformed(client, "a packet before its welcome");
+  }
+  if (packet->channel == CHANNEL_CONTROL) return take_control(client, packet);
+  if (packet->channel == CHANNEL_MESSAGE) return take_message(client, packet);
+  return take_packet(client, packet);
+}

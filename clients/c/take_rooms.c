@@ -1,0 +1,276 @@
+// What the server says of rooms: who is in them, and which this client is in.
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "internal.h"
+
+static bool is_text(Text text) { return text_is_utf8(text.bytes, text.size); }
+
+static bool malformed(PerigeeClient *client) {
+  return take_malformed(client, "a packet about rooms that cannot be read");
+}
+
+static void tell_named(PerigeeClient *client, const PerigeeEvent *event,
+                       const char *name, size_t size) {
+  events_push(&client->events, event, &(EventParts){.name = {name, size}});
+}
+
+static void tell_peer(PerigeeClient *client, PerigeeEventType type, const Room *room,
+                      uint32_t peer, const char *name, size_t size) {
+  PerigeeEvent event = {.type = type, .room = room->number, .peer = peer};
+  tell_named(client, &event, name, size);
+}
+
+static void remove_member(PerigeeClient *client, Room *room, const Member *member) {
+  tell_peer(client, PERIGEE_PEER_LEFT, room, member->peer, member->name,
+            strlen(member->name));
+  room_remove_member(room, member);
+}
+
+static void add_member(PerigeeClient *client, Room *room, uint32_t peer, Text name) {
+  if (room_add_member(room, peer, name))
+    tell_peer(client, PERIGEE_PEER_JOINED, room, peer, name.bytes, name.size);
+}
+
+// --- JOINED ---
+
+typedef struct Joined {
+  uint32_t id;
+  Text name;
+  uint32_t self;
+  uint16_t count;
+  Reader peers;
+} Joined;
+
+static bool read_joined(const Packet *packet, Joined *joined) {
+  Reader reader = reader_of(packet->payload, packet->length);
+  joined->id = reader_u32(&reader);
+  joined->name = reader_str8(&reader);
+  joined->self = reader_u32(&reader);
+  joined->count = reader_u16(&reader);
+  joined->peers = reader;
+  bool are_names = is_text(joined->name);
+  for (uint16_t i = 0; i < joined->count && !reader.failed; i++) {
+    reader_u32(&reader);
+    Text name = reader_str8(&reader);
+    are_names = are_names && !reader.failed && is_text(name);
+  }
+  return reader_is_done(&reader) && are_names;
+}
+
+static bool is_listed(const Joined *joined, const Member *member) {
+  Reader reader = joined->peers;
+  for (uint16_t i = 0; i < joined->count; i++) {
+    uint32_t peer = reader_u32(&reader);
+    Text name = reader_str8(&reader);
+    if (peer == member->peer) {
+      return strlen(member->name) == name.size &&
+             memcmp(member->name, name.bytes, name.size) == 0;
+    }
+  }
+  return false;
+}
+
+// A whole list of members: of a room that was known, what has changed is told.
+static void set_members(PerigeeClient *client, Room *room, const Joined *joined,
+                        bool is_new) {
+  for (uint32_t i = room->member_count; i-- > 0;) {
+    if (!is_listed(joined, &room->members[i]))
+      remove_member(client, room, &room->members[i]);
+  }
+  Reader reader = joined->peers;
+  for (uint16_t i = 0; i < joined->count; i++) {
+    uint32_t peer = reader_u32(&reader);
+    Text name = reader_str8(&reader);
+    if (is_new)
+      room_add_member(room, peer, name);
+    else
+      add_member(client, room, peer, name);
+  }
+}
+
+static void enter(PerigeeClient *client, Room *known, Request *request,
+                  const Joined *joined) {
+  Room *room = known;
+  if (!room && request) room = rooms_find(&client->rooms, request->room);
+  bool is_new = room == NULL;
+  if (is_new) room = rooms_add(&client->rooms, joined->name.bytes, joined->name.size);
+  room->id = joined->id;
+  room->is_joined = true;
+  room->is_unconfirmed = false;
+  set_members(client, room, joined, is_new);
+  PerigeeEvent event = {.type = PERIGEE_JOINED, .room = room->number};
+  if (request) {
+    room->is_asked = true;
+    event.request = request->number;
+    request_free(request);
+  }
+  if (request || !known) tell_named(client, &event, room->name, strlen(room->name));
+  if (!known && room->match) match_enter(room->match);
+}
+
+bool take_joined(PerigeeClient *client, const Packet *packet) {
+  Joined joined;
+  if (!read_joined(packet, &joined)) return malformed(client);
+  if (joined.self != client->session.peer)
+    return take_malformed(client, "a room joined by another");
+  bool is_answer = packet->flags & PACKET_RESPONSE;
+  Room *known = rooms_find_id(&client->rooms, joined.id);
+  Request *request = is_answer ? request_find(client, packet->ref) : NULL;
+  if (request && request->kind != REQUEST_JOIN) request = NULL;
+  // The answer may have been lost with a connection: then the list after a resume is it.
+  if (!known && !request)
+    request = request_find_join(client, joined.name.bytes, joined.name.size);
+  // Older than the list after a resume.
+  if (known && is_answer && !request) return true;
+  enter(client, known, request, &joined);
+  return true;
+}
+
+// --- LEFT ---
+
+void room_leave(PerigeeClient *client, Room *room, int code, uint32_t request) {
+  PerigeeEvent event = {
+      .type = PERIGEE_LEFT, .room = room->number, .code = code, .request = request};
+  tell_named(client, &event, room->name, strlen(room->name));
+  rooms_remove(&client->rooms, room);
+}
+
+// Ends a LEAVE that waited, and says which it was; 0: none.
+static uint32_t answer_leave(Request *request) {
+  if (!request) return 0;
+  uint32_t number = request->number;
+  request_free(request);
+  return number;
+}
+
+bool take_left(PerigeeClient *client, const Packet *packet) {
+  Reader reader = reader_of(packet->payload, packet->length);
+  uint32_t id = reader_u32(&reader);
+  uint16_t code = reader_u16(&reader);
+  if (!reader_is_done(&reader)) return malformed(client);
+  Room *room = rooms_find_id(&client->rooms, id);
+  Request *request =
+      packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
+  if (request && request->kind != REQUEST_LEAVE) request = NULL;
+  if (!room && request) room = rooms_find(&client->rooms, request->room);
+  uint32_t number = answer_leave(request);
+  if (room) room_leave(client, room, code, number);
+  return true;
+}
+
+void rooms_confirmed(PerigeeClient *client) {
+  Rooms *rooms = &client->rooms;
+  for (uint32_t i = rooms->count; i-- > 0;) {
+    Room *room = rooms->list[i];
+    if (!room->is_joined || !room->is_unconfirmed) continue;
+    // The answer to LEAVE does not come again.
+    uint32_t asked = answer_leave(request_find_leave(client, room->number));
+    room_leave(client, room, asked ? PERIGEE_CONNECTION_CLOSED : PERIGEE_NOT_IN_ROOM,
+               asked);
+  }
+}
+
+// --- Members, and what they relay ---
+
+bool take_peer_joined(PerigeeClient *client, const Packet *packet) {
+  Reader reader = reader_of(packet->payload, packet->length);
+  Room *room = rooms_find_id(&client->rooms, reader_u32(&reader));
+  uint32_t peer = reader_u32(&reader);
+  Text name = reader_str8(&reader);
+  if (!reader_is_done(&reader) || !is_text(name)) return malformed(client);
+  if (room) add_member(client, room, peer, name);
+  return true;
+}
+
+bool take_peer_left(PerigeeClient *client, const Packet *packet) {
+  Reader reader = reader_of(packet->payload, packet->length);
+  Room *room = rooms_find_id(&client->rooms, reader_u32(&reader));
+  uint32_t peer = reader_u32(&reader);
+  if (!reader_is_done(&reader)) return malformed(client);
+  const Member *member = room ? room_find_member(room, peer) : NULL;
+  if (member) remove_member(client, room, member);
+  return true;
+}
+
+bool take_relayed(PerigeeClient *client, const Packet *packet) {
+  Reader reader = reader_of(packet->payload, packet->length);
+  Room *room = rooms_find_id(&client->rooms, reader_u32(&reader));
+  uint32_t peer = reader_u32(&reader);
+  size_t size = reader_left(&reader);
+  const uint8_t *data = reader_bytes(&reader, size);
+  if (reader.failed) return malformed(client);
+  if (!room) return true;
+  const Member *member = room_find_member(room, peer);
+  PerigeeEvent event = {.type = PERIGEE_RELAY, .room = room->number, .peer = peer};
+  EventParts parts = {.name = text_of(member ? member->name : ""),
+                      .data = {data, size}};
+  events_push(&client->events, &event, &parts);
+  return true;
+}
+
+// --- ROOMS ---
+
+static char *copy_name(Text name) {
+  char *copy = mem_zalloc(name.size + 1);
+  if (name.size > 0) memcpy(copy, name.bytes, name.size);
+  return copy;
+}
+
+bool take_rooms(PerigeeClient *client, const Packet *packet) {
+  Reader reader = reader_of(packet->payload, packet->length);
+  uint16_t count = reader_u16(&reader);
+  PerigeeRoomInfo *rooms = mem_alloc((count + 1u) * sizeof *rooms);
+  uint32_t read = 0;
+  for (; read < count && !reader.failed; read++) {
+    reader_u32(&reader);
+    rooms[read].name = copy_name(reader_str8(&reader));
+    rooms[read].members = reader_u32(&reader);
+  }
+  bool is_good = reader_is_done(&reader);
+  Request *request =
+      packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
+  if (is_good && request && request->kind == REQUEST_LIST) {
+    PerigeeEvent event = {.type = PERIGEE_ROOMS, .request = request->number};
+    events_push_rooms(&client->events, &event, rooms, count);
+    request_free(request);
+  }
+  for (uint32_t i = 0; i < read; i++) mem_free((char *)rooms[i].name);
+  mem_free(rooms);
+  return is_good || malformed(client);
+}
+
+// --- What the game asks of rooms ---
+
+static const Room *joined_room(const PerigeeClient *client, uint32_t number) {
+  const Room *room = rooms_find(&client->rooms, number);
+  return room && room->is_joined ? room : NULL;
+}
+
+uint32_t perigee_find_room(const PerigeeClient *client, const char *name) {
+  const Room *room = rooms_find_name(&client->rooms, name, strlen(name));
+  return room && room->is_joined ? room->number : 0;
+}
+
+const char *perigee_room_name(const PerigeeClient *client, uint32_t number) {
+  const Room *room = joined_room(client, number);
+  return room ? room->name : NULL;
+}
+
+uint32_t perigee_member_count(const PerigeeClient *client, uint32_t number) {
+  const Room *room = joined_room(client, number);
+  return room ? room->member_count : 0;
+}
+
+uint32_t perigee_member(const PerigeeClient *client, uint32_t number, uint32_t index) {
+  const Room *room = joined_room(client, number);
+  return room && index < room->member_count ? room->members[index].peer : 0;
+}
+
+const char *perigee_member_name(const PerigeeClient *client, uint32_t number,
+                                uint32_t peer) {
+  const Room *room = joined_room(client, number);
+  const Member *member = room ? room_find_member(room, peer) : NULL;
+  return member ? member->name : NULL;
+}

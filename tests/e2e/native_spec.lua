@@ -1,0 +1,191 @@
+--- perigee.native, the Lua client on top of libperigee, against the real server.
+
+local server = require "tests.e2e.server"
+
+local LIBRARY = os.getenv "PERIGEE_CLIENT_LIBRARY" or ""
+
+local GAME = [[
+local perigee = require "perigee"
+local game = { rooms = { duel = { capacity = 1, auto_create = true, auto_delete = 1 } }, on_message = {} }
+function game.on_start() perigee.rooms.create("lobby") end
+function game.on_connect(peer) if peer.name == "eve" then return false, "no eve" end end
+function game.on_message.double(_, value) return value * 2 end
+function game.on_message.where(_, _, room) return room and room.name end
+function game.on_message.quiz(peer) peer:send("result", (peer:ask("sum", { 1, 2 }, 5))) end
+function game.on_message.kick(peer) peer:kick("enough") end
+function game.on_message.out(peer, _, room) room:kick(peer) end
+function game.on_packet(peer, packet)
+  if packet.request then return packet.payload:reverse() end
+  peer:send_packet(packet.channel, packet.type + 1, packet.payload:upper())
+end
+return game
+]]
+
+-- The library is loaded once, by the name that the environment has.
+local function load_native()
+  local ffi = require "ffi"
+  ffi.cdef "int setenv(const char *name, const char *value, int overwrite);"
+  ffi.C.setenv("PERIGEE_LIBRARY", LIBRARY, 1)
+  return require "perigee.native"
+end
+
+-- A header without comments and preprocessor, as a set of its declarations.
+local function declarations(text)
+  text = text:gsub("//[^\n]*", ""):gsub("#[^\n]*", ""):gsub("PERIGEE_API ", ""):gsub('extern "C" {', "")
+  local found, depth, from = {}, 0, 1
+  for at, char in text:gmatch "()([{};])" do
+    depth = depth + (char == "{" and 1 or char == "}" and -1 or 0)
+    if char == ";" and depth == 0 then
+      found[text:sub(from, at):gsub("%s+", " "):match "^%s*(.-)%s*$"] = true
+      from = at + 1
+    end
+  end
+  return found
+end
+
+describe("the declarations of perigee.native", function()
+  it("are those of the header", function()
+    local header = declarations(assert(io.open "include/perigee.h"):read "*a")
+    local module = assert(io.open "lua/perigee/native/library.lua"):read "*a"
+    local count = 0
+    for declaration in pairs(declarations(module:match "ffi%.cdef %[%[\n(.-)%]%]")) do
+      if not header[declaration] then error("not in perigee.h: " .. declaration) end
+      count = count + 1
+    end
+    assert.is_true(count > 20)
+  end)
+end)
+
+describe("perigee.native", function()
+  local native, perigee
+
+  setup(function()
+    if LIBRARY == "" then return pending("the library is sanitized, and LuaJIT is not") end
+    native = load_native()
+    perigee = server.start { game = GAME, resume = true }
+  end)
+
+  teardown(server.stop_all)
+
+  local function story(name, fn)
+    it(name, function()
+      if LIBRARY == "" then return end
+      fn()
+    end)
+  end
+
+  local function connect(name, options)
+    options = options or {}
+    options.name = name
+    return native.connect("127.0.0.1:" .. perigee.port, options)
+  end
+
+  local function expect(c, kind)
+    local event, problem = c:recv(10)
+    assert(event, problem)
+    if event.type ~= kind then error(("%s instead of %s"):format(event.type, kind), 2) end
+    return event
+  end
+
+  story("joins, talks and leaves", function()
+    local ann, bob = assert(connect "ann"), assert(connect "bob")
+    assert.equal(65536, ann.max_payload)
+    assert.truthy(ann.session:match "^%x+%-%x+%-%x+%-%x+%-%x+$")
+    local hers, his = assert(ann:join "lobby"), assert(bob:join "lobby")
+    assert.same({ [ann.id] = "ann" }, his.members)
+    assert.equal("bob", expect(ann, "peer_joined").name)
+    assert.same({ [bob.id] = "bob" }, hers.members)
+    assert(his:broadcast("hello \0 there", { reliable = true }))
+    local event = expect(bob:flush() and ann, "broadcast")
+    assert.equal(hers, event.room)
+    assert.same({ bob.id, "bob", "hello \0 there" }, { event.sender, event.name, event.data })
+    assert(his:leave())
+    assert.is_false(his.joined)
+    assert.equal("bob", expect(ann, "peer_left").name)
+    assert.equal(hers, ann:room "lobby")
+    assert.truthy(ann:ping() < 10)
+    ann:close()
+    bob:close()
+    assert.equal("ConnectionClosed", expect(bob, "closed").code)
+  end)
+
+  story("hears the server's no", function()
+    local c, message, code = connect "eve"
+    assert.same({ nil, "no eve", "Rejected" }, { c, message, code })
+    assert.equal("EINVAL", select(3, native.connect("a b")))
+    assert.equal("Unreachable", select(3, native.connect("127.0.0.1:1", { timeout = 2 })))
+    local ann = assert(connect "ann")
+    assert.equal("NoSuchRoom", select(3, ann:join "nowhere"))
+    assert.equal("Unsupported", select(3, ann:ask "unheard of"))
+    ann:send("unheard of", nil, { reliable = true })
+    assert.equal("Unsupported", expect(ann, "error").code)
+    ann:send("kick", nil, { reliable = true })
+    local closed = expect(ann, "closed")
+    assert.same({ "Kicked", "enough" }, { closed.code, closed.message })
+    assert.same({ nil, "closed" }, { ann:recv(1) })
+  end)
+
+  story("asks and is asked, with packets too", function()
+    local ann = assert(connect "ann")
+    assert.equal(42, (ann:ask("double", 21)))
+    local room = assert(ann:join "lobby")
+    assert.equal("lobby", (room:ask "where"))
+    ann:on_ask("sum", function(value) return value[1] + value[2] end)
+    ann:send("quiz", nil, { reliable = true })
+    assert.equal(3, expect(ann, "message").value)
+    assert.equal("cba", (ann:ask_packet(3000, 7, "abc")))
+    assert(ann:send_packet(3000, 7, "abc", { reliable = true }))
+    assert.equal("ABC", expect(ann, "packet").payload)
+    local names = {}
+    for _, one in ipairs(assert(ann:rooms())) do names[one.name] = one.members end
+    assert.equal(1, names.lobby)
+    room:send("out", nil, { reliable = true })
+    assert.equal("Kicked", expect(ann, "left").code)
+    ann:close()
+  end)
+
+  story("waits in coroutines without standing still", function()
+    local done, frames = {}, 0
+    for i = 1, 5 do
+      native.spawn(function()
+        local c = assert(connect("bot" .. i))
+        assert.equal(2 * i, (c:ask("double", i)))
+        local event, problem = c:recv(0.05)
+        assert.same({ nil, "timeout" }, { event, problem })
+        c:close()
+        done[#done + 1] = i
+      end)
+    end
+    local deadline = native.now() + 10
+    while #done < 5 and native.now() < deadline do
+      native.update()
+      frames = frames + 1
+    end
+    assert.equal(5, #done)
+    assert.is_true(frames > 20)
+    local ok, problem = pcall(native.spawn, function() error("oops", 0) end)
+    assert.is_false(ok)
+    assert.truthy(problem:find("^oops\nstack traceback"))
+  end)
+
+  story("finds the server again, in a new session without its rooms", function()
+    local first = server.start { game = GAME, resume = true }
+    local ann = assert(native.connect("127.0.0.1:" .. first.port, {
+      name = "ann", reconnect = { first = 0.01, max = 0.05, patience = 30 },
+    }))
+    local room = assert(ann:join "lobby")
+    first:stop()
+    assert.equal("ConnectionClosed", expect(ann, "disconnected").code)
+    assert.is_false(ann.connected)
+    local again = server.start { game = GAME, resume = true, flags = { port = first.port } }
+    local event
+    repeat event = assert(ann:recv(10)) until event.type ~= "reconnecting"
+    assert.equal("left", event.type)
+    assert.is_false(room.joined)
+    assert.equal("lost", expect(ann, "lost").type)
+    assert.is_true(ann.connected)
+    assert(ann:join "lobby")
+    ann:close()
+    again:stop()
+  end)
+end)
