@@ -1,0 +1,135 @@
+--- The command line of `perigee bots`.
+
+local address = require "perigee.client.address"
+
+local USAGE = "usage: perigee bots GAME [-n COUNT] [--script FILE] [--seconds N]"
+
+local HELP = USAGE .. [[
+
+
+Connects many clients to a server, each of which does what a script says, and tells how it went.
+
+  GAME               an address (host, host:port), or a game, which is served for this run alone
+  -n COUNT           how many bots (default: 10)
+  --script FILE      what each of them does; without it they connect and stay
+  --seconds N        end after so long (default: when all bots are done, or with Ctrl-C)
+  --ramp N           seconds over which they come (default: 100 a second)
+  --name NAME        they are called NAME1, NAME2 and so on (default: bot)
+  --token TOKEN      what the game's on_connect gets as peer.token
+  --schema FILE      the game's schema.perigee, for messages in binary (default: that of a game
+                     which is served here)
+  --latency MS       milliseconds that everything takes longer, each way
+  --jitter MS        up to so many more, at random
+  --loss PERCENT     so many pieces are lost on the way and sent again, as TCP does
+  --seed N           what chance follows from (default: 1)
+  --every N          seconds between status lines (default: 1, in a pipe 5)
+  --help             this text
+
+A script returns a function, which runs once for each bot:
+
+  return function(bot)
+    local room = assert(bot:join "lobby")
+    while bot:is_running() do
+      room:send("hello", { from = bot.number })
+      bot:wait(1)
+    end
+  end
+
+The exit code is 0 when all bots came in and none failed, 1 when not, 2 for a wrong command line, 130
+after Ctrl-C.
+]]
+
+local options = { USAGE = USAGE, HELP = HELP }
+
+local COUNT_MAX = 10000
+local FLAGS = { ["--help"] = "help", ["-h"] = "help" }
+
+
+local function text(key)
+  return function(result, value) result[key] = value end
+end
+
+
+local function number(key, flag, least, most, scale)
+  return function(result, value)
+    local given = tonumber(value)
+    if not given or given < least or given > most then
+      return ("%s needs a number from %g to %g, not %q"):format(flag, least, most, value)
+    end
+    result[key] = given * (scale or 1)
+  end
+end
+
+
+local function set_count(result, value)
+  local problem = number("count", "-n", 1, COUNT_MAX)(result, value)
+  if not problem and result.count % 1 ~= 0 then
+    return ("-n needs a whole number, not %q"):format(value)
+  end
+  return problem
+end
+
+
+local SET = {
+  ["-n"] = set_count,
+  ["--script"] = text "script",
+  ["--name"] = text "name",
+  ["--token"] = text "token",
+  ["--schema"] = text "schema",
+  ["--seconds"] = number("seconds", "--seconds", 0.1, 1e6),
+  ["--ramp"] = number("ramp", "--ramp", 0, 1e5),
+  ["--every"] = number("every", "--every", 0.1, 1e5),
+  ["--latency"] = number("latency", "--latency", 0, 60000, 1e-3),
+  ["--jitter"] = number("jitter", "--jitter", 0, 60000, 1e-3),
+  ["--loss"] = number("loss", "--loss", 0, 90, 1e-2),
+  ["--seed"] = number("seed", "--seed", 0, 2 ^ 31 - 1),
+}
+
+
+--- Takes the argument at the front: how many it was, or nil and what is wrong.
+local function take(result, argument, next_argument)
+  local name, value = argument:match("^(%-%-[^=]+)=(.*)$")
+  name = name or argument
+  if SET[name] then
+    if not value and not next_argument then return nil, name .. " needs a value" end
+    return value and 1 or 2, SET[name](result, value or next_argument)
+  end
+  if FLAGS[argument] then
+    result[FLAGS[argument]] = true
+  elseif argument:sub(1, 1) == "-" then
+    return nil, ("there is no option %s"):format(argument)
+  elseif result.game then
+    return nil, ("%q is one game too many"):format(argument)
+  else
+    result.game = argument
+  end
+  return 1
+end
+
+
+--- The options as a table: game, count, script, seconds, ramp, name, token, schema, latency, jitter
+--- (seconds), loss (0 to 1), seed, every, help; or nil and what is wrong.
+---@param arguments string[]
+---@return table? options, string? problem
+function options.parse(arguments)
+  local result = {
+    count = 10, name = "bot", token = "", latency = 0, jitter = 0, loss = 0, seed = 1,
+  }
+  local at = 1
+  while arguments[at] do
+    local taken, problem = take(result, arguments[at], arguments[at + 1])
+    if problem then return nil, problem end
+    at = at + taken
+  end
+  if result.help then return result end
+  if not result.game then return nil, "which game? an address or a folder is missing" end
+  result.ramp = result.ramp or result.count / 100
+  return result
+end
+
+
+--- Host and port of an address; nil and what is wrong.
+options.address = address.parse
+
+
+return options

@@ -1,0 +1,189 @@
+--- `perigee bots`: in a pipe and on a terminal, against a server that is there and a game that it serves.
+local server = require "tests.e2e.server"
+
+local GAME = [[
+  local perigee = require "perigee"
+  local game = { on_message = {} }
+  function game.on_start() perigee.rooms.create("lobby") end
+  function game.on_connect(peer)
+    if peer.name == "bot3" and peer.token == "picky" then return false, "no threes" end
+  end
+  function game.on_message.double(_, value) return value * 2 end
+  function game.on_message.kick(peer) peer:kick("enough") end
+  function game.on_message.quiz(peer) peer:send("result", (peer:ask("sum", { 1, 2 }, 5))) end
+  return game
+]]
+
+local TALK = [[
+  return function(bot)
+    local room = assert(bot:join "lobby")
+    assert(bot:ask("double", bot.number) == 2 * bot.number)
+    while bot:is_running() do
+      room:broadcast("hello from " .. bot.number)
+      bot:wait(0.05)
+    end
+  end
+]]
+
+-- Runs it with a script; gives the exit code and what it printed.
+local function bots(target, script, args)
+  local folder = server.folder { ["bot.lua"] = script or "return function() end" }
+  local all = { "bots", target, "--script", folder .. "/bot.lua" }
+  for _, arg in ipairs(args or {}) do table.insert(all, arg) end
+  local process = server.perigee(all)
+  return process:wait_exit(60), table.concat(process.out, "\n"), table.concat(process.err, "\n")
+end
+
+local function address(perigee) return "127.0.0.1:" .. perigee.port end
+
+local function has(text, pattern)
+  if not text:find(pattern) then error(("no %q in:\n%s"):format(pattern, text), 2) end
+end
+
+describe("perigee bots", function()
+  after_each(server.stop_all)
+
+  it("has many clients talk, tells how it goes, and ends by itself", function()
+    local perigee = server.start { game = GAME }
+    local code, out, err = bots(address(perigee), TALK,
+      { "-n", "20", "--seconds", "2", "--every", "0.5", "--ramp", "0.2" })
+    assert.same({ 0, "" }, { code, err })
+    has(out, "%d s  20 of 20 in, %d+ messages/s in, %d+/s out, latency [%d.]+ ms")
+    has(out, "20 of 20 bots came in, 20 were still there at the end")
+    has(out, "received  %d%d%d%d+ messages")
+    has(out, "latency   50 %% [%d.]+ ms, 90 %% [%d.]+ ms, 99 %% [%d.]+ ms, max [%d.]+ ms %(%d+ pings%)")
+    has(out, "errors    0$")
+  end)
+
+  it("serves a game itself, with its schema", function()
+    local folder = server.folder {
+      ["game.lua"] = [[
+        local game = { on_message = {} }
+        function game.on_message.twice(_, value) return 2 * value end
+        return game
+      ]],
+      ["schema.perigee"] = "message twice: u16 -> u32\n",
+    }
+    local code, out, err = bots(folder, [[
+      return function(bot)
+        assert(bot:ask("twice", 50000) == 100000)
+        assert(not pcall(bot.ask, bot, "twice", 70000)) -- too large for u16: so it knows the schema
+      end
+    ]], { "-n", "3" })
+    assert.same({ 0, "" }, { code, err })
+    has(out, "3 of 3 bots came in, 0 were still there")
+  end)
+
+  it("takes handlers in a table, too", function()
+    local perigee = server.start { game = GAME }
+    local code, out = bots(address(perigee), [[
+      local results = 0
+      return {
+        on_ask = { sum = function(_, value) return value[1] + value[2] end },
+        on_message = {
+          result = function(bot, value)
+            assert(value == 3)
+            results = results + 1
+            bot.is_done = true
+          end,
+        },
+        run = function(bot)
+          bot:send "quiz"
+          while not bot.is_done and bot:wait(0.05) do end
+          assert(bot.is_done)
+        end,
+      }
+    ]], { "-n", "4", "--seconds", "30" })
+    has(out, "errors    0$")
+    assert.equal(0, code)
+  end)
+
+  it("makes lines worse, and repeatably", function()
+    local perigee = server.start { game = GAME }
+    local code, out = bots(address(perigee), [[
+      return function(bot)
+        for _ = 1, 3 do
+          local seconds = assert(bot:ping(30))
+          assert(seconds >= 0.08, seconds)
+        end
+        bot:wait(2)
+      end
+    ]], { "-n", "3", "--latency", "40", "--jitter", "10", "--loss", "5" })
+    has(out, "errors    0$")
+    assert.equal(0, code)
+    assert.is_true(tonumber(out:match "latency   50 %% ([%d.]+) ms") >= 80)
+  end)
+
+  it("tells of errors, each once, and of those who were refused", function()
+    local perigee = server.start { game = GAME }
+    local code, out, err = bots(address(perigee), [[
+      return function(bot)
+        if bot.number == 1 then bot:send "kick" while bot:is_running() do bot:recv(1) end end
+        if bot.number > 4 then error "oops" end
+      end
+    ]], { "-n", "6", "--token", "picky", "--ramp", "0" })
+    assert.same({ 1, "" }, { code, err })
+    has(out, "5 of 6 bots came in")
+    has(out, "errors    4\n")
+    has(out, "1 x the connection is over: enough %(Kicked%)")
+    has(out, "1 x cannot connect to %S+: no threes %(Rejected%)")
+    has(out, "2 x %S+bot.lua:3: oops")
+  end)
+
+  it("ends in good order with Ctrl-C, and on a terminal shows one line", function()
+    local perigee = server.start { game = GAME }
+    local folder = server.folder { ["bot.lua"] = TALK }
+    local command = ("stty cols 120; exec %s bots %s -n 5 --every 0.1 --script %s/bot.lua"):format(
+      server.binary(), address(perigee), folder)
+    local process = server.spawn("/usr/bin/script", { "-qfec", command, "/dev/null" },
+      { stdin = true, env = { TERM = "xterm", SHELL = "/bin/sh" } })
+    -- A line that is written over never ends, so it is not seen yet: the server knows who is there.
+    local watcher = perigee:client "watcher"
+    watcher:join "lobby"
+    local heard = 0
+    while heard < 10 do
+      if watcher:expect("BROADCAST").data == "hello from 5" then heard = heard + 1 end
+    end
+    process.stdin:write "\3"
+    assert.equal(130, process:wait_exit())
+    local out = table.concat(process.out, "\n")
+    has(out, "\r\27%[K +%d s  5 of 5 in")
+    has(out, "5 of 5 bots came in, 5 were still there at the end")
+  end)
+
+  it("runs what docs/bots.md says", function()
+    local file = assert(io.open "docs/bots.md")
+    local page = file:read "*a"
+    file:close()
+    local folder = server.folder { ["game.lua"] = page:match "\n```lua game%.lua\n(.-)\n```" }
+    local count = 0
+    for script in page:gmatch "\n```lua\n(.-)\n```" do
+      local code, out, err = bots(folder, script, { "-n", "5", "--seconds", "1" })
+      assert.same({ 0, "" }, { code, err })
+      has(out, "received  %d%d+ messages")
+      count = count + 1
+    end
+    assert.equal(2, count)
+  end)
+
+  it("refuses command lines that make no sense", function()
+    for _, case in ipairs {
+      { {}, "an address or a folder is missing" },
+      { { "x", "-n" }, "-n needs a value" },
+      { { "x", "-n", "0" }, "-n needs a number from 1 to 10000" },
+      { { "x", "-n", "1.5" }, "-n needs a whole number" },
+      { { "x", "--los", "1" }, "there is no option --los" },
+      { { "x", "y" }, '"y" is one game too many' },
+      { { "x", "--loss", "91" }, "from 0 to 90" },
+    } do
+      local args = { "bots", unpack(case[1]) }
+      local process = server.perigee(args)
+      assert.equal(2, process:wait_exit())
+      assert.truthy(table.concat(process.err, "\n"):find(case[2], 1, true))
+    end
+    assert.equal(1, (bots("127.0.0.1:1", "return 1")))
+    local help = server.perigee { "bots", "--help" }
+    assert.equal(0, help:wait_exit())
+    has(table.concat(help.out, "\n"), "return function%(bot%)")
+  end)
+end)
