@@ -191,6 +191,8 @@ export interface Room<M extends Messages = Messages> extends Emitter<RoomEvents,
   ask<T = any>(name: string, value?: unknown, options?: AskOptions): Promise<T>;
   /** Bytes or text to every other member. */
   relay(data: Bytes, options?: SendOptions): void;
+  /** Takes part in the room's lockstep match. */
+  lockstep(game: import("./lockstep.js").LockstepGame): Promise<import("./lockstep.js").Match>;
   leave(options?: WaitOptions): Promise<void>;
 }
 

@@ -562,6 +562,12 @@ class Room extends Emitter {
     this.game._sendInRoom(this, header, options, toBytes(data));
   }
 
+  /** Takes part in the room's lockstep match; docs/lockstep.md says what `game` has. */
+  async lockstep(game) {
+    const { lockstep } = await import("./lockstep.js");
+    return lockstep(this, game);
+  }
+
   /** Leaves; resolves when the server has agreed. */
   async leave(options = {}) {
     if (!this.joined) throw new PerigeeError(Code.NotInRoom, `not in room "${this.name}"`);
@@ -1544,8 +1550,8 @@ const CONTROLS = {
   [ERROR]: (game, reader, packet) => {
     const error = new PerigeeError(reader.u16(), reader.str16());
     return () => {
-      const request = packet.flags & RESPONSE ? game._settle(packet.ref) : undefined;
-      if (request) return request.reject(error);
+      // Of one that is not waited for any more, nobody need hear.
+      if (packet.flags & RESPONSE) return game._settle(packet.ref)?.reject(error);
       if (!game._emit("error", error)) console.warn(`perigee: ${error.codeName}: ${error.message}`);
     };
   },

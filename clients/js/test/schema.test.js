@@ -21,6 +21,9 @@ async function load(root, name, text) {
 
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 
+// A value as tests/lua/schema_cases.lua writes it.
+const exact = (text) => JSON.parse(text, (_, value) => value?.$hex === undefined ? value : Buffer.from(value.$hex, "hex"));
+
 test("messages from Lua come back from JavaScript with the same bytes", async (t) => {
   const root = await folder(t);
   const args = ["tests/lua/schema_cases.lua", String(SEED), String(SCHEMAS)];
@@ -32,13 +35,14 @@ test("messages from Lua come back from JavaScript with the same bytes", async (t
     const schema = await load(root, "schema" + seed, module);
     assert.equal(schema.hash, hash);
     const byNumber = new Map(schema.messages.map((message) => [message.number, message]));
-    for (const { number, answer, bytes, good } of cases) {
+    for (const { number, answer, bytes, good, value: written } of cases) {
       const message = byNumber.get(number);
       const [encode, decode] = answer ? [message.encodeAnswer, message.decodeAnswer] : [message.encode, message.decode];
       const what = `seed ${seed}, message ${number}, ${bytes}\n${text}`;
       if (good) {
         const value = decode(Buffer.from(bytes, "hex"));
         assert.equal(hex(encode(value)), bytes, what);
+        if (written) assert.equal(hex(encode(exact(written))), bytes, what + "\n" + written);
         seen.good++;
       } else {
         assert.throws(() => decode(Buffer.from(bytes, "hex")), RangeError, what);
@@ -105,7 +109,7 @@ test("a client with the schema, and one without, in one room", async (t) => {
   }
   for (const game of [ann, bob]) {
     assert.equal(await game.ask("sum", { terms: [1, 2, -9] }), -6);
-    game.onAsk("riddle", (why) => ({ answer: "because of " + why, sure: true, more: "is not sent" }));
+    game.onAsk("riddle", (why) => ({ answer: "because of " + why, sure: true }));
     game.send("quiz");
     assert.deepEqual(await game.next("solved"), { answer: "because of why?", sure: true });
     game.send("free", { any: ["thing"] });
@@ -123,6 +127,8 @@ test("a value that does not fit is the sender's to hear of", async (t) => {
   await assert.rejects(ann.ask("sum", { terms: [1, "2"] }), {
     message: 'sum.terms[1]: expected a whole number from -2147483648 to 2147483647, got "2"',
   });
+  assert.throws(() => room.send("move", { x: 1, y: 0, z: 2 }),
+    { message: 'move: there is no field "z"; there are x, y' });
 });
 
 test("another schema is refused, and both hashes are told", async (t) => {

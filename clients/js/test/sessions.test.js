@@ -183,6 +183,20 @@ test("a lost session begins anew, in the rooms that were joined", async (t) => {
   assert.equal((await again.expectMessage("here")).payload.readUInt32LE(0), 55);
 });
 
+test("a room that the game puts its client into again is the same, and nobody hears of two answers", async (t) => {
+  const { server, peer, game, room, names } = await openRoom(t);
+  game.on("error", (error) => { throw error; });
+  peer.cut();
+  const again = await server.peer();
+  await again.welcome({ token: 4, id: 8 });
+  again.send(joined(55, "arena:1", 8, [[9, "bob"]])); // before it has seen the question
+  const { ref } = await again.expect(2);
+  again.send(error(Code.AlreadyInRoom, "you are in it", { flags: RESPONSE, ref }));
+  await game.ping();
+  assert.deepEqual([room.joined, room.id, [...game.rooms.values()]], [true, 55, [room]]);
+  assert.deepEqual(names(), ["disconnected", "lost", "joined"]);
+});
+
 test("a room that cannot be joined again is left", async (t) => {
   const { server, peer, game, room } = await openRoom(t);
   peer.cut();

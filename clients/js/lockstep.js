@@ -1,0 +1,581 @@
+// Lockstep for the JavaScript client: `room.lockstep(game)` of perigee.js loads this file, which lies
+// beside it. It speaks section 17 of docs/protocol.md; docs/lockstep.md is the guide. It uses of the
+// client only what everybody can: packets, rooms and events.
+//
+//   const match = await room.lockstep({
+//     start: ({ seed }) => { world = newWorld(seed); },
+//     step: (turn, entries) => simulate(world, entries),
+//     hash: () => world.hash(),
+//     snapshot: () => world.toBytes(),
+//     restore: (bytes) => { world = World.from(bytes); },
+//   });
+//   match.send("build 3 4");
+
+const CHANNEL = 3, VERSION = 1, SPECTATOR = 255;
+const ENTER = 1, INPUT = 2, NEED = 3, SNAPSHOT_UP = 4, TREE = 5, EXIT = 6;
+const START = 129, TURNS = 130, PACE = 131, SNAPSHOT_ASK = 132, SNAPSHOT = 133, TREE_ASK = 134,
+  DESYNC = 135, WAITING = 136, END = 137;
+const FRESH = 0, FROM_SNAPSHOT = 1, GO_ON = 2;
+const KINDS = ["input", "missing", "repeated", "joined", "left"];
+const JOINED = 3;
+
+const INPUTS_MAX = 16; // in one INPUT
+const PIECE = 16384; // bytes of a snapshot in one packet
+const TREE_BYTES = 16384;
+const HASHES = 4; // told with each INPUT
+const TREES = 64; // that are kept
+const LATE = 1.5; // turn intervals without a turn, after which INPUT is sent again
+const NEED_AFTER = 0.5, NEED_AGAIN = 0.5; // turn intervals, seconds
+const PAUSED_SECONDS = 1; // between two INPUTs of a match that is paused
+/** What ENTER is refused with. */
+const REFUSED = new Set(["Unsupported", "VersionMismatch", "NotInRoom", "RateLimited", "ChannelNotFound"]);
+const SLICE_MS = 12; // of catching up at a time, so that a page can draw in between
+
+const encoder = new TextEncoder(), decoder = new TextDecoder();
+const NO_SEAT = new Uint8Array(16);
+const EMPTY = new Uint8Array(0);
+
+// Bytes -----------------------------------------------------------------------------------------
+
+/** Puts fields one behind the other: numbers as [size, value], bytes as they are. */
+function bytesOf(...fields) {
+  const size = fields.reduce((sum, field) => sum + (Array.isArray(field) ? field[0] : field.length), 0);
+  const bytes = new Uint8Array(size);
+  const view = new DataView(bytes.buffer);
+  let at = 0;
+  for (const field of fields) {
+    if (!Array.isArray(field)) {
+      bytes.set(field, at);
+      at += field.length;
+      continue;
+    }
+    const [width, value] = field;
+    if (width === 1) view.setUint8(at, value);
+    else if (width === 2) view.setUint16(at, value, true);
+    else view.setUint32(at, value, true);
+    at += width;
+  }
+  return bytes;
+}
+
+const u8 = (value) => [1, value], u16 = (value) => [2, value], u32 = (value) => [4, value];
+
+/** Reads fields in their order; the server's packets are whole. */
+class Reader {
+  constructor(bytes) {
+    this._bytes = bytes;
+    this._view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this._at = 0;
+  }
+
+  u8() { return this._view.getUint8(this._at++); }
+  u16() { this._at += 2; return this._view.getUint16(this._at - 2, true); }
+  u32() { this._at += 4; return this._view.getUint32(this._at - 4, true); }
+  /** A copy: what arrived may be used again. */
+  raw(size) { this._at += size; return this._bytes.slice(this._at - size, this._at); }
+  rest() { return this.raw(this._bytes.length - this._at); }
+  list(read) { return Array.from({ length: this.u8() }, read); }
+}
+
+function toBytes(data) {
+  if (data === undefined || data === null) return EMPTY;
+  if (typeof data === "string") return encoder.encode(data);
+  if (data instanceof Uint8Array) return data;
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  throw new TypeError("bytes are a Uint8Array, another view, an ArrayBuffer or a string");
+}
+
+function readEntry(reader) {
+  const slot = reader.u8(), kind = reader.u8(), data = reader.raw(reader.u16());
+  if (kind !== JOINED) return { slot, kind: KINDS[kind], data };
+  const inner = new Reader(data);
+  return { slot, kind: KINDS[kind], id: inner.u32(), name: decoder.decode(inner.rest()), data: EMPTY };
+}
+
+// Hashes ----------------------------------------------------------------------------------------
+
+const step = (hash, byte) => Math.imul(hash ^ byte, 0x01000193);
+
+/** FNV-1a over the names and numbers of a tree, names in the order of their bytes. */
+function fold(tree, hash) {
+  if (typeof tree === "number") {
+    for (let shift = 0; shift < 32; shift += 8) hash = step(hash, (tree >>> shift) & 0xff);
+    return hash;
+  }
+  for (const name of Object.keys(tree).sort()) {
+    for (const byte of encoder.encode(name)) hash = step(hash, byte);
+    hash = fold(tree[name], hash);
+  }
+  return hash;
+}
+
+/** The hash of a tree of hashes: numbers of 32 bits, and objects of them by name. */
+export function hashOf(tree) {
+  return fold(tree, 0x811c9dc5 | 0) >>> 0;
+}
+
+/** A hash of bytes: FNV-1a, 32 bits. */
+export function hashBytes(bytes) {
+  let hash = 0x811c9dc5 | 0;
+  for (const byte of toBytes(bytes)) hash = step(hash, byte);
+  return hash >>> 0;
+}
+
+// Fixed-point numbers -----------------------------------------------------------------------------
+
+const ONE = 65536;
+
+function mul(a, b) {
+  const high = Math.floor(b / ONE);
+  return (a * high + Math.floor(a * (b - high * ONE) / ONE)) | 0;
+}
+
+/** The sine of z quarters of a turn, z from 0 to 1. */
+function quarter(z) {
+  const square = mul(z, z);
+  return mul(z, 102944 - mul(square, 42331 - mul(square, 5209 - mul(square, 286))));
+}
+
+/** The angle in turns whose tangent is z, from 0 to 1. */
+function eighth(z) {
+  const square = mul(z, z);
+  return mul(z, 10429 - mul(square, 3445 - mul(square, 1879 - mul(square, 888 - mul(square, 217)))));
+}
+
+const modulo = (a, b) => ((a % b) + b) % b;
+
+/**
+ * Arithmetic that has the same results on every machine, and as `perigee.fixed` in Lua. A number is a
+ * whole one of 32 bits that counts 65536ths; adding and subtracting are + and -.
+ */
+export const fixed = Object.freeze({
+  ONE,
+  /** The nearest fixed-point number: for constants. */
+  from: (number) => Math.floor(number * ONE + 0.5) | 0,
+  /** As a number with a fraction: for drawing. */
+  number: (a) => a / ONE,
+  /** The product, rounded down; what does not fit wraps round. */
+  mul,
+  /** The quotient, rounded down; 0 where b is 0. */
+  div(a, b) {
+    if (b === 0) return 0;
+    const whole = a * ONE;
+    let quotient = Math.floor(whole / b);
+    const rest = whole - quotient * b; // the division may have rounded up to a whole number
+    if (rest !== 0 && rest < 0 !== b < 0) quotient--;
+    return quotient | 0;
+  },
+  /** The square root, rounded down; 0 of what is negative. */
+  sqrt: (a) => (a <= 0 ? 0 : Math.floor(Math.sqrt(a * ONE))),
+  /** The sine of an angle in turns: 65536 is a whole one. */
+  sin(turns) {
+    const angle = modulo(turns, ONE), number = Math.floor(angle / 16384);
+    const rest = (angle % 16384) * 4;
+    const sine = quarter(number % 2 === 1 ? ONE - rest : rest);
+    return number >= 2 ? -sine | 0 : sine;
+  },
+  /** The cosine, likewise. */
+  cos: (turns) => fixed.sin(turns + 16384),
+  /** The angle of a direction, in turns from 0 to 65535; 0 where both are 0. */
+  atan2(y, x) {
+    const across = Math.abs(x), up = Math.abs(y);
+    if (across === 0 && up === 0) return 0;
+    let angle = up <= across ? eighth(Math.floor(up * ONE / across)) : 16384 - eighth(Math.floor(across * ONE / up));
+    if (x < 0) angle = 32768 - angle;
+    return modulo(y < 0 ? -angle : angle, ONE);
+  },
+  /** The next of a row of numbers that look like chance, from 1 to 4294967295; begin with the seed. */
+  random(state) {
+    let x = state | 0 || 1;
+    x ^= x << 13;
+    x ^= x >>> 17;
+    return (x ^ (x << 5)) >>> 0;
+  },
+});
+
+// Seats -----------------------------------------------------------------------------------------
+
+// So that a page which is loaded again is who it was. Of this tab, since another one is another player.
+function seatKey(room) {
+  return "perigee.seat." + room.name;
+}
+
+function loadSeat(room) {
+  try {
+    const text = globalThis.sessionStorage?.getItem(seatKey(room));
+    return text ? Uint8Array.from(atob(text), (char) => char.charCodeAt(0)) : NO_SEAT;
+  } catch {
+    return NO_SEAT;
+  }
+}
+
+function saveSeat(room, seat) {
+  try {
+    globalThis.sessionStorage?.setItem(seatKey(room), btoa(String.fromCharCode(...seat)));
+  } catch {
+    // Then not.
+  }
+}
+
+// A match ---------------------------------------------------------------------------------------
+
+/** A match that this client takes part in. */
+class Match {
+  constructor(room, game) {
+    if (typeof game?.step !== "function") throw new TypeError("a game in lockstep has a step(turn, entries)");
+    this.room = room;
+    this.id = 0;
+    /** null: only watches. */
+    this.slot = null;
+    this.seat = game.seat ?? (game.watches ? NO_SEAT : loadSeat(room));
+    this.seed = 0;
+    /** The newest that was simulated. */
+    this.turn = 0;
+    /** Turns from an input to its turn. */
+    this.delay = 0;
+    /** 0: paused. */
+    this.speed = 0;
+    /** Seconds from turn to turn at speed 1. */
+    this.interval = 0;
+    /** Whether there is a state. */
+    this.ready = false;
+    /** Kept when it is over. */
+    this.ended = new Promise((resolve) => { this._resolveEnded = resolve; });
+    this._game = game;
+    this._queue = [];
+    this._timers = new Map();
+    this._isOver = false;
+    this._forget();
+    this._offs = [
+      room.game.onPacket(CHANNEL, (packet) => this._take(packet)),
+      room.game.on("joined", ({ room: joined }) => { if (joined === room) this._enter(); }),
+      room.game.on("resumed", () => { if (this.ready) this._speakAgain(); }),
+    ];
+    room.left.then(() => this._end());
+  }
+
+  /** How much of the time to the next turn has gone by, from 0 to 1, for drawing in between. */
+  get progress() {
+    if (this.speed === 0 || !this.ready) return 1;
+    const passed = (performance.now() - this._steppedAt) / 1000;
+    return Math.min(1, passed * this.speed / this.interval);
+  }
+
+  /** An input, which goes into the next turn that has none. Several wait for as many turns. */
+  send(data) {
+    this._queue.push(toBytes(data));
+  }
+
+  /** Takes part no longer. */
+  exit() {
+    if (this._isOver) return;
+    this._send(EXIT, [u32(this.room.id)]);
+    this._end();
+  }
+
+  _send(type, fields, options = {}) {
+    this.room.game.sendPacket({ channel: CHANNEL, type, data: bytesOf(...fields), ...options });
+  }
+
+  _enter() {
+    const { watches, snapshot } = this._game;
+    const isThere = this.ready && this.turn > 0;
+    this._send(ENTER, [
+      u32(this.room.id), u8(VERSION), u8((watches ? 1 : 0) | (snapshot ? 2 : 0)), this.seat,
+      u32(isThere ? this.id : 0), u32(isThere ? this.turn : 0),
+    ]);
+  }
+
+  _forget() {
+    this._turns = new Map(); // that have come and wait for those before them
+    this._inputs = new Map(); // by turn, of turns that have not come
+    this._submitted = 0; // the newest turn with an input
+    this._hashes = [];
+    this._hashTurn = 0;
+    this._trees = new Map();
+    this._pieces = null;
+    this._steppedAt = performance.now();
+  }
+
+  _end() {
+    if (this._isOver) return;
+    this._isOver = true;
+    this.ready = false;
+    for (const off of this._offs) off();
+    for (const timer of this._timers.values()) clearTimeout(timer);
+    this._timers.clear();
+    this._resolveEnded();
+  }
+
+  /** One timer of each name. */
+  _set(name, seconds, fn) {
+    clearTimeout(this._timers.get(name));
+    this._timers.set(name, setTimeout(() => {
+      this._timers.delete(name);
+      if (!this._isOver) fn();
+    }, seconds * 1000));
+  }
+
+  _stop(name) {
+    clearTimeout(this._timers.get(name));
+    this._timers.delete(name);
+  }
+
+  // Inputs --------------------------------------------------------------------------------------
+
+  /** Makes the inputs up to a turn. */
+  _submit(last) {
+    if (this.slot === null) return;
+    this._submitted = Math.max(this._submitted, this.turn);
+    while (this._submitted < last) {
+      const turn = this._submitted + 1;
+      const { input } = this._game;
+      const data = input ? toBytes(input(turn)) : this._queue.shift() ?? EMPTY;
+      if (data.length > this.maxInput) throw new RangeError(`an input of ${data.length} bytes, and the kind takes ${this.maxInput}`);
+      this._inputs.set(turn, data);
+      this._submitted = turn;
+    }
+  }
+
+  _sendInput() {
+    const first = this.turn + 1, inputs = [];
+    while (inputs.length < INPUTS_MAX && this._inputs.has(first + inputs.length)) {
+      inputs.push(this._inputs.get(first + inputs.length));
+    }
+    this._send(INPUT, [
+      u32(this.room.id), u32(this._start), u32(this.turn), u32(this._hashTurn), u8(this._hashes.length),
+      ...this._hashes.map(u32), u32(first), u8(inputs.length),
+      ...inputs.flatMap((data) => [u16(data.length), data]),
+    ], { reliable: false, priority: "critical" });
+  }
+
+  _speak() {
+    this._submit(this.turn + this.delay);
+    this._sendInput();
+    const seconds = this.speed > 0 ? LATE * this.interval / this.speed : PAUSED_SECONDS;
+    this._set("late", seconds, () => this._speakAgain());
+  }
+
+  _speakAgain() {
+    if (!this.ready) return;
+    if (this.speed > 0) this._submit(this.turn + this.delay + 1);
+    this._sendInput();
+    this._set("late", this.speed > 0 ? this.interval / this.speed : PAUSED_SECONDS, () => this._speakAgain());
+  }
+
+  // State ---------------------------------------------------------------------------------------
+
+  _noteHash() {
+    const { hash } = this._game;
+    if (!hash || this.turn === 0 || this.turn % this._every !== 0) return;
+    let value = hash();
+    if (typeof value === "object") {
+      this._trees.set(this.turn, value);
+      this._trees.delete(this.turn - TREES * this._every);
+      value = hashOf(value);
+    }
+    if (this._hashTurn !== this.turn - this._every) this._hashes = [];
+    this._hashes = [value >>> 0, ...this._hashes.slice(0, HASHES - 1)];
+    this._hashTurn = this.turn;
+  }
+
+  /** A game that fails in the middle of a turn has no state to go on with. */
+  _simulate(turn, entries) {
+    try {
+      this._game.step(turn, entries);
+      this.turn = turn;
+      this._noteHash();
+    } catch (error) {
+      this.exit();
+      throw error;
+    }
+  }
+
+  /** Simulates what has come, as far as nothing is missing. */
+  _advance() {
+    if (!this.ready || this._timers.has("slice")) return;
+    const before = this.turn, begun = performance.now();
+    while (this.ready && this._turns.has(this.turn + 1)) {
+      if (performance.now() - begun > SLICE_MS) {
+        this._set("slice", 0, () => this._advance());
+        break;
+      }
+      const turn = this.turn + 1, entries = this._turns.get(turn);
+      this._turns.delete(turn);
+      this._inputs.delete(turn);
+      this._steppedAt = performance.now();
+      this._simulate(turn, entries);
+    }
+    if (!this.ready) return;
+    if (this._turns.size === 0) this._stop("need");
+    else if (!this._timers.has("need")) this._set("need", NEED_AFTER * this.interval, () => this._need());
+    if (this.turn > before) this._speak();
+  }
+
+  _need() {
+    if (!this.ready || this._turns.has(this.turn + 1) || this._turns.size === 0) return;
+    this._send(NEED, [u32(this.room.id), u32(this.turn + 1)]);
+    this._set("need", NEED_AGAIN, () => this._need());
+  }
+
+  _takePace(reader) {
+    this.interval = reader.u32() / 1e6;
+    this.speed = reader.u16() / 100;
+    this.delay = reader.u8();
+  }
+
+  // What arrives --------------------------------------------------------------------------------
+
+  _take({ type, data }) {
+    const reader = new Reader(data);
+    if (this._isOver || reader.u32() !== this.room.id) return;
+    TAKE[type]?.(this, reader);
+  }
+
+  _begin() {
+    this._resolveReady?.();
+    this._resolveReady = null;
+    this._speak();
+    this._advance();
+  }
+}
+
+const TAKE = {
+  [START](match, reader) {
+    const before = { id: match.id, turn: match.turn };
+    match._forget();
+    match._start = reader.u32();
+    match.id = reader.u32();
+    const slot = reader.u8(), seat = reader.raw(16);
+    match.slot = slot === SPECTATOR ? null : slot;
+    if (match.slot !== null) {
+      match.seat = seat;
+      if (match._game.remember !== false) saveSeat(match.room, seat);
+    }
+    match.seed = reader.u32();
+    const how = reader.u8(), turn = reader.u32();
+    match._every = reader.u8();
+    match.maxInput = reader.u16();
+    match._takePace(reader);
+    match.ready = how !== FROM_SNAPSHOT;
+    if (!match.ready) return match._stop("late");
+    // Turns may have come since ENTER.
+    match.turn = how === GO_ON && before.id === match.id ? Math.max(turn, before.turn) : turn;
+    if (how === FRESH) match._game.start?.(match);
+    match._begin();
+  },
+  [TURNS](match, reader) {
+    if (reader.u32() !== match.id || !match.ready) return;
+    const first = reader.u32();
+    reader.list(() => reader.list(() => readEntry(reader))).forEach((entries, i) => {
+      if (first + i > match.turn) match._turns.set(first + i, entries);
+    });
+    match._advance();
+  },
+  [PACE](match, reader) {
+    match._takePace(reader);
+    match._game.onPace?.(match);
+    if (match.ready) match._speak();
+  },
+  [SNAPSHOT_ASK](match, reader) {
+    const request = reader.u32();
+    const whole = match.ready ? toBytes(match._game.snapshot?.()) : EMPTY;
+    let offset = 0;
+    do {
+      match._send(SNAPSHOT_UP, [
+        u32(match.room.id), u32(request), u32(match.turn), u32(whole.length), u32(offset),
+        whole.subarray(offset, offset + PIECE),
+      ]);
+      offset += PIECE;
+    } while (offset < whole.length);
+  },
+  [SNAPSHOT](match, reader) {
+    const id = reader.u32(), turn = reader.u32(), size = reader.u32(), offset = reader.u32();
+    if (id !== match.id || match.ready) return;
+    if (offset === 0) match._pieces = new Uint8Array(size);
+    if (!match._pieces) return;
+    const piece = reader.rest();
+    match._pieces.set(piece, offset);
+    if (offset + piece.length < size) return;
+    const whole = match._pieces;
+    match._pieces = null;
+    match.turn = turn;
+    match.ready = true;
+    match._game.restore?.(whole, match);
+    match._noteHash();
+    match._begin();
+  },
+  [TREE_ASK](match, reader) {
+    const turn = reader.u32(), tree = match._trees.get(turn);
+    let json = encoder.encode(JSON.stringify(tree ?? {}));
+    if (json.length > TREE_BYTES) json = encoder.encode("{}");
+    match._send(TREE, [u32(match.room.id), u32(turn), json]);
+  },
+  [DESYNC](match, reader) {
+    match._game.onDesync?.({ turn: reader.u32(), odd: reader.u8() === 1, slots: reader.list(() => reader.u8()) });
+  },
+  [WAITING](match, reader) {
+    match._game.onWaiting?.({ turn: reader.u32(), slots: reader.list(() => reader.u8()) });
+  },
+  [END](match) {
+    match._end();
+    match._game.onEnd?.();
+  },
+};
+
+/**
+ * Takes part in the match of a room. Resolves when there is a state to play on.
+ * @param {object} room a room of perigee.js
+ * @param {object} game docs/lockstep.md has what it consists of
+ */
+export function lockstep(room, game) {
+  const match = new Match(room, game);
+  return new Promise((resolve, reject) => {
+    const fail = (error) => {
+      finish();
+      match._end();
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(new Error("the server has sent no state in time")), room.game.timeout * 1000);
+    const off = room.game.on("error", (error) => { if (REFUSED.has(error.codeName)) fail(error); });
+    const finish = () => {
+      clearTimeout(timer);
+      off();
+    };
+    match._resolveReady = () => {
+      finish();
+      resolve(match);
+    };
+    match.ended.then(() => fail(new Error("the match is over")));
+    match._enter();
+  });
+}
+
+/**
+ * Plays a recording (of `perigee lockstep --record`) with a game, as `lockstep` takes it, and compares hashes.
+ * @param {string} text the whole file
+ * @returns {{ turns: number, compared: number, wrong: null | { turn: number, hash: number, recorded: number } }}
+ */
+export function replay(text, game) {
+  const [head, ...lines] = text.trimEnd().split("\n").map((line) => JSON.parse(line));
+  if (head?.format !== "perigee lockstep 1") throw new TypeError("this is no recording");
+  const hashes = new Map(lines.filter(({ hash }) => hash !== undefined).map(({ turn, hash }) => [turn, hash]));
+  const turns = lines.filter(({ hash }) => hash === undefined);
+  let compared = 0;
+  game.start?.({ id: head.match, seed: head.seed, interval: head.interval });
+  for (const { turn, entries = [] } of turns) {
+    game.step(turn, entries.map((entry) => ({ ...entry, data: bytesOfHex(entry.data ?? "") })));
+    const recorded = hashes.get(turn);
+    if (recorded === undefined) continue;
+    const value = game.hash();
+    const hash = (typeof value === "object" ? hashOf(value) : value) >>> 0;
+    compared++;
+    if (hash !== recorded) return { turns: turns.length, compared, wrong: { turn, hash, recorded } };
+  }
+  return { turns: turns.length, compared, wrong: null };
+}
+
+function bytesOfHex(text) {
+  return Uint8Array.from(text.match(/../g) ?? [], (digits) => parseInt(digits, 16));
+}

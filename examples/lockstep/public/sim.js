@@ -1,0 +1,167 @@
+// The game itself: islands, boats, players. Every page computes all of it, from the same turns, so
+// there is nothing here but whole numbers: no chance but `random`, no clock, no order that could be
+// another elsewhere. What is drawn is draw.js's business, and changes nothing here.
+import { hashBytes } from "/lockstep.js";
+
+export const WIDTH = 1600, HEIGHT = 1000;
+export const NOBODY = -1;
+const GROWTH = 60; // of what an island with size s gathers s a turn of, for one more on it
+export const SPEED = 14; // of boats, a turn
+const START_UNITS = 30;
+const FLEETS_MAX = 400;
+
+// The islands of a third of the map, which is turned twice: [from the middle to one side, outwards, size].
+const THIRD = [[0, 400, 9], [-150, 300, 4], [170, 290, 5], [60, 190, 3], [-260, 390, 6]];
+
+/** The next of the numbers that look like chance: xorshift, 32 bits. */
+function random(world) {
+  let x = world.random;
+  x ^= x << 13;
+  x ^= x >>> 17;
+  x ^= x << 5;
+  world.random = x;
+  return x >>> 0;
+}
+
+/** A place turned by a third, in whole numbers: cos and sin of 120 degrees are -0.5 and 0.866. */
+function turned([x, y]) {
+  return [Math.trunc((-500 * x - 866 * y) / 1000), Math.trunc((866 * x - 500 * y) / 1000)];
+}
+
+function makeIslands(world) {
+  const islands = [{ x: 0, y: 0, size: 8, owner: NOBODY, units: 25, grown: 0 }];
+  for (const [side, out, size] of THIRD) {
+    const isHome = out === 400 && side === 0;
+    const jitter = isHome ? [0, 0] : [random(world) % 61 - 30, random(world) % 61 - 30];
+    const units = isHome ? START_UNITS : 6 + random(world) % (4 + 2 * size);
+    let place = [side + jitter[0], -out + jitter[1]];
+    for (let third = 0; third < 3; third++) {
+      const home = isHome ? third : undefined;
+      islands.push({ x: place[0], y: place[1], size, owner: NOBODY, units, grown: 0, home });
+      place = turned(place);
+    }
+  }
+  // The map is wider than it is high.
+  return islands.map((island) => ({
+    ...island, x: WIDTH / 2 + Math.trunc(island.x * 165 / 100), y: HEIGHT / 2 + 60 + island.y,
+  }));
+}
+
+/** The world before turn 1. */
+export function newWorld(seed) {
+  const world = { turn: 0, random: seed | 0 || 1, islands: [], fleets: [], players: [null, null, null], winner: NOBODY, lastFleet: 0 };
+  world.islands = makeIslands(world);
+  return world;
+}
+
+function distance(a, b) {
+  const dx = a.x - b.x, dy = a.y - b.y;
+  return Math.floor(Math.sqrt(dx * dx + dy * dy)); // the square root is the same on all machines
+}
+
+/** An order as bytes: send so many quarters of what is on one island to another. */
+export function order(from, to, quarters) {
+  return Uint8Array.of(from, to, quarters);
+}
+
+/** What a player orders, if it may: orders come from others' pages, so all of it is looked at. */
+function carryOut(world, slot, [from, to, quarters]) {
+  const a = world.islands[from], b = world.islands[to];
+  if (!a || !b || a === b || a.owner !== slot || world.winner !== NOBODY) return;
+  if (!(quarters >= 1 && quarters <= 4) || world.fleets.length >= FLEETS_MAX) return;
+  const count = Math.floor(a.units * quarters / 4);
+  if (count < 1) return;
+  a.units -= count;
+  world.lastFleet++;
+  world.fleets.push({ id: world.lastFleet, owner: slot, from, to, count, gone: 0, way: distance(a, b) });
+}
+
+function join(world, slot, name) {
+  const isNew = !world.players[slot];
+  world.players[slot] = { name, isHere: true };
+  const home = world.islands.find((island) => island.home === slot);
+  if (isNew && home.owner === NOBODY) {
+    home.owner = slot;
+    home.units = START_UNITS;
+  }
+}
+
+function land(world, fleet) {
+  const island = world.islands[fleet.to];
+  if (island.owner === fleet.owner) {
+    island.units += fleet.count;
+  } else if (fleet.count > island.units) {
+    island.owner = fleet.owner;
+    island.units = fleet.count - island.units;
+    island.grown = 0;
+  } else {
+    island.units -= fleet.count;
+  }
+}
+
+function sail(world) {
+  const there = [];
+  for (const fleet of world.fleets) {
+    fleet.gone += SPEED;
+    if (fleet.gone >= fleet.way) land(world, fleet);
+    else there.push(fleet);
+  }
+  world.fleets = there;
+}
+
+function grow(world) {
+  for (const island of world.islands) {
+    if (island.owner === NOBODY || island.units >= 20 * island.size) continue;
+    island.grown += island.size;
+    while (island.grown >= GROWTH) {
+      island.grown -= GROWTH;
+      island.units++;
+    }
+  }
+}
+
+/** All units of a player, on islands and in boats. */
+export function unitsOf(world, slot) {
+  let sum = 0;
+  for (const island of world.islands) if (island.owner === slot) sum += island.units;
+  for (const fleet of world.fleets) if (fleet.owner === slot) sum += fleet.count;
+  return sum;
+}
+
+export function islandsOf(world, slot) {
+  return world.islands.filter((island) => island.owner === slot).length;
+}
+
+function findWinner(world) {
+  const playing = world.players.filter(Boolean).length;
+  const alive = [0, 1, 2].filter((slot) => islandsOf(world, slot) > 0 || world.fleets.some((fleet) => fleet.owner === slot));
+  if (playing > 1 && alive.length === 1) world.winner = alive[0];
+}
+
+/** One turn. */
+export function step(world, turn, entries) {
+  world.turn = turn;
+  for (const { slot, kind, data, name } of entries) {
+    if (kind === "joined") join(world, slot, name);
+    if (kind === "left" && world.players[slot]) world.players[slot].isHere = false;
+    if (kind === "input") {
+      for (let at = 0; at + 3 <= data.length; at += 3) carryOut(world, slot, data.subarray(at, at + 3));
+    }
+  }
+  sail(world);
+  grow(world);
+  if (world.winner === NOBODY) findWinner(world);
+}
+
+/** Hashes of the parts, so that a difference is found where it is. */
+export function hash(world) {
+  const { islands, fleets, players, random: chance, winner } = world;
+  return {
+    islands: hashBytes(islands.map(({ owner, units, grown }) => `${owner} ${units} ${grown}`).join()),
+    fleets: hashBytes(fleets.map(({ owner, from, to, count, gone }) => `${owner} ${from} ${to} ${count} ${gone}`).join()),
+    players: hashBytes(JSON.stringify([players, chance, winner])),
+  };
+}
+
+export const toBytes = (world) => new TextEncoder().encode(JSON.stringify(world));
+export const fromBytes = (bytes) => JSON.parse(new TextDecoder().decode(bytes));

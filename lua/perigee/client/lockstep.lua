@@ -1,0 +1,403 @@
+--- The client's half of lockstep (docs/protocol.md, section 17) without any I/O: packets come in
+--- through `receive`, what is to be sent goes through `io`, and so do time and timers. The clients of
+--- perigee.client and perigee.testing both use it; docs/lockstep.md is the guide.
+
+local bit = require "bit"
+local cjson = require "cjson"
+local wire = require "perigee.lockstep.wire"
+
+local HASHES = 4 -- told with each INPUT
+local TREES = 64 -- that are kept
+local LATE = 1.5 -- turn intervals without a turn, after which INPUT is sent again
+local NEED_AFTER, NEED_AGAIN = 0.5, 0.5 -- turn intervals, seconds
+local PAUSED_SECONDS = 1 -- between two INPUTs of a match that is paused
+
+--- What a game does in lockstep. All but `step` may be left out.
+---@class perigee.client.LockstepGame
+---@field step fun(turn: integer, entries: perigee.LockstepEntry[]) simulates one turn
+---@field start? fun(match: perigee.client.Lockstep) makes the state before turn 1, from `match.seed`
+---@field hash? fun(): integer|table a number of 32 bits, or a tree of them
+---@field snapshot? fun(): string the state as bytes
+---@field restore? fun(bytes: string, match: perigee.client.Lockstep) the other way round
+---@field input? fun(turn: integer): string? what the player does in a turn; else what `send` was given
+---@field on_desync? fun(report: table) turn, is_odd, slots
+---@field on_waiting? fun(report: table) turn, slots
+---@field on_pace? fun(match: perigee.client.Lockstep)
+---@field on_end? fun()
+---@field on_hash? fun(turn: integer, hash: integer) records: gets all turns and the hashes agreed on
+---@field watches? boolean true: takes no slot
+---@field seat? string of an earlier match object: the same slot again
+
+--- A match that this client takes part in.
+---@class perigee.client.Lockstep
+---@field id integer 0: it has not begun
+---@field slot integer? nil: only watches
+---@field seat string
+---@field seed integer
+---@field turn integer the newest that was simulated
+---@field delay integer turns from an input to its turn
+---@field speed number 0: paused
+---@field interval number seconds from turn to turn at speed 1
+---@field is_ready boolean whether there is a state
+local Lockstep = {}
+Lockstep.__index = Lockstep
+
+local lockstep = { CHANNEL = wire.CHANNEL }
+
+
+--- What a match needs of the world.
+---@class perigee.client.LockstepIO
+---@field room perigee.client.Room
+---@field send fun(kind: integer, bytes: string, reliable: boolean)
+---@field after fun(seconds: number, fn: fun()): fun() the function that is returned calls it off
+
+---@param game perigee.client.LockstepGame
+---@param io perigee.client.LockstepIO
+---@return perigee.client.Lockstep
+function lockstep.new(game, io)
+  local self = setmetatable({
+    id = 0, seat = game.seat or wire.NO_SEAT, seed = 0, turn = 0, delay = 0, speed = 0, interval = 1,
+    is_ready = false, _game = game, _io = io, _queue = {}, _timers = {},
+  }, Lockstep)
+  self:_forget()
+  return self
+end
+
+
+function Lockstep:_forget()
+  self._turns = {} -- that have come and wait for those before them
+  self._inputs = {} -- by turn, of turns that have not come
+  self._submitted = 0 -- the newest turn with an input
+  self._hashes, self._hash_turn, self._trees = {}, 0, {}
+  self._pieces = nil
+end
+
+
+-- One timer of each name.
+function Lockstep:_set(name, seconds, fn)
+  self:_stop(name)
+  self._timers[name] = self._io.after(seconds, function()
+    self._timers[name] = nil
+    fn(self)
+  end)
+end
+
+
+function Lockstep:_stop(name)
+  if self._timers[name] then self._timers[name]() end
+  self._timers[name] = nil
+end
+
+
+--- Takes part, or again after the session was lost.
+function Lockstep:enter()
+  local game, has_state = self._game, self.is_ready and self.turn > 0
+  self._io.send(wire.ENTER, wire.enter(self._io.room.id, {
+    watches = game.watches, gives = game.snapshot ~= nil, records = game.on_hash ~= nil, seat = self.seat,
+    match = has_state and self.id or 0, turn = has_state and self.turn or 0,
+  }), true)
+end
+
+
+--- Takes part no longer.
+function Lockstep:exit()
+  self._io.send(wire.EXIT, wire.number(self._io.room.id), true)
+  self:close()
+end
+
+
+--- The connection or the room is gone: nothing happens any more.
+function Lockstep:close()
+  self.is_ready = false
+  for _, name in ipairs { "late", "need" } do self:_stop(name) end
+end
+
+
+--- An input, which goes into the next turn that has none. Several wait for as many turns.
+---@param data string
+function Lockstep:send(data)
+  table.insert(self._queue, data)
+end
+
+-- Inputs ------------------------------------------------------------------------------------
+
+-- Makes the inputs up to a turn.
+local function submit(self, last)
+  if not self.slot then return end
+  self._submitted = math.max(self._submitted, self.turn)
+  while self._submitted < last do
+    local turn, input = self._submitted + 1, self._game.input
+    local data = input and input(turn) or not input and table.remove(self._queue, 1) or ""
+    self._inputs[turn], self._submitted = data, turn
+  end
+end
+
+
+local function send_input(self)
+  local inputs, first = {}, self.turn + 1
+  while #inputs < wire.INPUTS_MAX and self._inputs[first + #inputs] do
+    inputs[#inputs + 1] = self._inputs[first + #inputs]
+  end
+  self._io.send(wire.INPUT, wire.input(self._io.room.id, self._start, self.turn, self._hash_turn,
+    self._hashes, first, inputs), false)
+end
+
+
+local function speak_again(self)
+  if not self.is_ready then return end
+  if self.speed > 0 then submit(self, self.turn + self.delay + 1) end
+  send_input(self)
+  self:_set("late", self.speed > 0 and self.interval / self.speed or PAUSED_SECONDS, speak_again)
+end
+
+
+local function speak(self)
+  submit(self, self.turn + self.delay)
+  send_input(self)
+  self:_set("late", self.speed > 0 and LATE * self.interval / self.speed or PAUSED_SECONDS, speak_again)
+end
+
+-- State -------------------------------------------------------------------------------------
+
+-- FNV-1a over the names and numbers of a tree, names in order.
+local function fold(tree, hash)
+  if type(tree) == "number" then
+    for shift = 0, 24, 8 do
+      hash = bit.bxor(hash, bit.band(bit.rshift(bit.tobit(tree), shift), 0xff))
+      hash = bit.tobit(bit.tobit(hash * 0x193) + bit.lshift(hash, 24)) -- times 0x01000193
+    end
+    return hash
+  end
+  local names = {}
+  for name in pairs(tree) do names[#names + 1] = tostring(name) end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    for i = 1, #name do
+      hash = bit.bxor(hash, name:byte(i))
+      hash = bit.tobit(bit.tobit(hash * 0x193) + bit.lshift(hash, 24))
+    end
+    hash = fold(tree[name] == nil and tree[tonumber(name)] or tree[name], hash)
+  end
+  return hash
+end
+
+
+local function note_hash(self)
+  local hash = self._game.hash
+  if not hash or self.turn == 0 or self.turn % self._every ~= 0 then return end
+  local value = hash()
+  if type(value) == "table" then
+    self._trees[self.turn] = value
+    self._trees[self.turn - TREES * self._every] = nil
+    value = fold(value, bit.tobit(0x811c9dc5))
+  end
+  local is_next = self._hash_turn == self.turn - self._every
+  if not is_next then self._hashes = {} end
+  table.insert(self._hashes, 1, value % 0x100000000)
+  self._hashes[HASHES + 1] = nil
+  self._hash_turn = self.turn
+end
+
+
+local function need(self)
+  if not self.is_ready or self._turns[self.turn + 1] or not next(self._turns) then return end
+  self._io.send(wire.NEED, wire.number(self._io.room.id, self.turn + 1), true)
+  self:_set("need", NEED_AGAIN, need)
+end
+
+
+-- Simulates what has come, as far as nothing is missing.
+local function advance(self)
+  local before = self.turn
+  while self.is_ready and self._turns[self.turn + 1] do
+    local turn = self.turn + 1
+    local entries = self._turns[turn]
+    self._turns[turn], self._inputs[turn] = nil, nil
+    self._game.step(turn, entries)
+    self.turn = turn
+    note_hash(self)
+  end
+  if not self.is_ready then return end
+  if next(self._turns) and not self._timers.need then
+    self:_set("need", NEED_AFTER * self.interval, need)
+  elseif not next(self._turns) then
+    self:_stop "need"
+  end
+  if self.turn > before then speak(self) end
+end
+
+
+local function take_pace(self, pace)
+  self.interval, self.speed, self.delay = pace.interval / 1e6, pace.speed, pace.delay
+end
+
+-- What arrives ------------------------------------------------------------------------------
+
+local TAKE = {}
+
+
+TAKE[wire.START] = function(self, data)
+  local start = wire.read_start(data)
+  if not start then return end
+  local went_on = start.how == wire.GO_ON and start.match == self.id and self.turn or 0
+  self:_forget()
+  self.id, self.seed, self._every = start.match, start.seed, start.hash_every
+  self._start = start.start
+  self.slot = start.slot ~= wire.SPECTATOR and start.slot or nil
+  if self.slot then self.seat = start.seat end
+  self.is_ready = start.how ~= wire.FROM_SNAPSHOT
+  take_pace(self, start.pace)
+  if start.how == wire.FROM_SNAPSHOT then return self:_stop "late" end
+  self.turn = math.max(start.turn, went_on) -- turns may have come since ENTER
+  if start.how == wire.FRESH and self._game.start then self._game.start(self) end
+  speak(self)
+end
+
+
+TAKE[wire.TURNS] = function(self, data)
+  local given = wire.read_turns(data)
+  if not given or given.match ~= self.id or not self.is_ready then return end
+  for i, entries in ipairs(given.turns) do
+    local turn = given.first + i - 1
+    if turn > self.turn and not self._turns[turn] then self._turns[turn] = entries end
+  end
+  advance(self)
+end
+
+
+TAKE[wire.PACE] = function(self, data)
+  local pace = wire.read_pace(data)
+  if not pace then return end
+  take_pace(self, pace)
+  if self.is_ready then speak(self) end
+  if self._game.on_pace then self._game.on_pace(self) end
+end
+
+
+TAKE[wire.SNAPSHOT_ASK] = function(self, data)
+  local request, give = wire.read_number(data), self._game.snapshot
+  if not request then return end
+  local whole, offset = self.is_ready and give and give() or "", 0
+  repeat
+    self._io.send(wire.SNAPSHOT_UP, wire.piece(self._io.room.id, request, self.turn, whole, offset), true)
+    offset = offset + wire.PIECE
+  until offset >= #whole
+end
+
+
+TAKE[wire.SNAPSHOT] = function(self, data)
+  local piece = wire.read_piece(data)
+  if not piece or piece.tag ~= self.id or self.is_ready then return end
+  if piece.offset == 0 then self._pieces = {} end
+  if not self._pieces then return end
+  table.insert(self._pieces, piece.data)
+  if piece.offset + #piece.data < piece.size then return end
+  self.turn, self.is_ready = piece.turn, true
+  if self._game.restore then self._game.restore(table.concat(self._pieces), self) end
+  self._pieces = nil
+  note_hash(self)
+  speak(self)
+end
+
+
+TAKE[wire.TREE_ASK] = function(self, data)
+  local turn = wire.read_number(data)
+  local tree = turn and self._trees[turn]
+  local json = tree and cjson.encode(tree) or "{}"
+  if #json > wire.TREE_BYTES then json = "{}" end
+  self._io.send(wire.TREE, wire.tree(self._io.room.id, turn, json), true)
+end
+
+
+TAKE[wire.DESYNC] = function(self, data)
+  local report = wire.read_desync(data)
+  if report and self._game.on_desync then self._game.on_desync(report) end
+end
+
+
+TAKE[wire.WAITING] = function(self, data)
+  local report = wire.read_waiting(data)
+  if report and self._game.on_waiting then self._game.on_waiting(report) end
+end
+
+
+TAKE[wire.HASH] = function(self, data)
+  local told = wire.read_hash(data)
+  if told and told.match == self.id and self._game.on_hash then self._game.on_hash(told.turn, told.hash) end
+end
+
+
+TAKE[wire.END] = function(self)
+  self:close()
+  if self._game.on_end then self._game.on_end() end
+end
+
+
+--- A packet on the channel of lockstep, for this room.
+---@param kind integer
+---@param data string
+function Lockstep:receive(kind, data)
+  local take = TAKE[kind]
+  if take then take(self, data) end
+end
+
+
+--- The connection is there again, and the session with it.
+function Lockstep:resume()
+  if self.is_ready then speak_again(self) end
+end
+
+-- For clients -------------------------------------------------------------------------------
+
+--- Takes part in the match of a room.
+---@param client table a client of perigee.client or perigee.testing
+---@param room perigee.client.Room
+---@param game perigee.client.LockstepGame
+---@param after fun(seconds: number, fn: fun()): fun()
+---@return perigee.client.Lockstep
+function lockstep.open(client, room, game, after)
+  local function send(kind, bytes, reliable)
+    client:send_packet(wire.CHANNEL, kind, bytes,
+      { reliable = reliable, priority = kind == wire.INPUT and "critical" or nil })
+  end
+  local self = lockstep.new(game, { room = room, send = send, after = after })
+  client._matches = client._matches or {}
+  client._matches[room] = self
+  self:enter()
+  return self
+end
+
+
+--- A packet has come. Returns whether it was for a match of the client's.
+---@param client table
+---@param event table of type "packet"
+---@return boolean
+function lockstep.take(client, event)
+  if event.channel ~= wire.CHANNEL or not client._matches then return false end
+  local id = wire.read_u32(event.payload, 1)
+  for room, self in pairs(client._matches) do
+    if room.id == id then
+      self:receive(event.number, event.payload)
+      return true
+    end
+  end
+  return false
+end
+
+
+--- The room is there again, in another session.
+---@param client table
+---@param room perigee.client.Room
+function lockstep.rejoin(client, room)
+  local self = client._matches and client._matches[room]
+  if self then self:enter() end
+end
+
+
+--- The session has been taken up again.
+---@param client table
+function lockstep.resume_all(client)
+  for _, self in pairs(client._matches or {}) do self:resume() end
+end
+
+return lockstep

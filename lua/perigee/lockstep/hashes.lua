@@ -1,0 +1,368 @@
+--- Whether all have the same state: hashes of it are compared turn by turn, and who differs from
+--- most is named; with trees of hashes also where. Methods of perigee.Match.
+
+local json = require("cjson.safe").new()
+local wire = require "perigee.lockstep.wire"
+
+local KEPT = 256 -- hashed turns that are compared, back from the newest closed one
+local PATIENCE = 2 -- seconds in which hashes of a turn come, and trees
+local TREES_MAX = 4 -- odd clients that are asked for one
+
+json.decode_max_depth(wire.TREE_DEPTH)
+
+--- Hashes of one turn.
+---@class perigee.LockstepHashes
+---@field of table<integer, integer> by peer id, of those that count
+---@field count integer of them
+---@field others table<integer, integer> of those whose state is not proven yet
+---@field agreed integer? what most have; nil: not known yet
+---@field said integer? what the script says that it is
+
+local hashes = {}
+
+
+function hashes:_begin_hashes()
+  self.hashes, self.oldest_hash = {}, 1
+  self.trees = nil -- the exchange that is under way
+  self.script_hashes = false -- whether the script's word counts
+  self.desyncs = 0
+  self.counting = 0
+  for _, member in next, self.members do
+    member.counts, member.is_odd = false, false
+  end
+end
+
+
+--- Whether a member's hashes count for what most have.
+function hashes:_set_counts(member, counts)
+  if (member.counts or false) ~= counts then
+    member.counts = counts
+    self.counting = self.counting + (counts and 1 or -1)
+  end
+end
+
+
+function hashes:_forget_hashes_of(member)
+  member.hashed = nil
+  for _, of_turn in next, self.hashes do
+    of_turn.others[member.id] = nil
+    if of_turn.of[member.id] then
+      of_turn.of[member.id], of_turn.count = nil, of_turn.count - 1
+    end
+  end
+end
+
+
+local function of_turn(self, turn)
+  local found = self.hashes[turn]
+  if not found then
+    found = { of = {}, count = 0, others = {} }
+    self.hashes[turn] = found
+  end
+  return found
+end
+
+-- Who is odd --------------------------------------------------------------------------------
+
+
+local function slots_of(members)
+  local slots = {}
+  for i, member in ipairs(members) do
+    slots[i] = member.slot
+  end
+  table.sort(slots)
+  return slots
+end
+
+
+-- The members that differ are told of, to all and to the script.
+local function report(self, turn, found, odd, is_tie)
+  self.desyncs = self.desyncs + 1
+  local is_odd, ids = {}, {}
+  for i, member in ipairs(odd) do
+    self:_set_counts(member, false)
+    member.is_odd, is_odd[member.id], ids[i] = true, true, member.id
+  end
+  local slots = slots_of(odd)
+  for id in next, self.members do
+    self.out.send(id, wire.DESYNC, wire.desync(self.room, turn, is_odd[id] or false, slots))
+  end
+  local told = {}
+  for id, hash in next, found.of do
+    told[id] = hash
+  end
+  for id, hash in next, found.others do
+    told[id] = hash
+  end
+  for _, member in ipairs(odd) do
+    self:_forget_hashes_of(member) -- of turns that are not compared yet
+  end
+  self:_ask_trees({
+    turn = turn, odd = ids, hash = found.agreed, hashes = told, is_tie = is_tie or false,
+  })
+end
+
+
+-- A hash that comes when it is known what most have.
+local function compare(self, member, turn, hash, found)
+  if hash ~= found.agreed and member.counts then
+    report(self, turn, found, { member })
+  elseif hash ~= found.agreed then
+    self:_snapshot_was_wrong(member)
+  elseif not member.counts then
+    self:_set_counts(member, true)
+    member.tries = nil
+  end
+end
+
+
+-- The hash that most have, and whether another has as many.
+local function tally(found)
+  local counts, best, most, is_tie = {}, nil, 0, false
+  for _, hash in next, found.of do
+    counts[hash] = (counts[hash] or 0) + 1
+  end
+  for hash, count in next, counts do
+    if count > most or count == most and hash < best then
+      best, is_tie = hash, count == most
+      most = count
+    elseif count == most then
+      is_tie = true
+    end
+  end
+  return best, is_tie
+end
+
+
+local function agree(self, turn, found)
+  local best, is_tie = tally(found)
+  if found.said then
+    best, is_tie = found.said, false
+  end
+  found.agreed = best
+  for id, member in next, self.members do
+    if member.records then
+      self.out.send(id, wire.HASH, wire.hash(self.room, self.id, turn, best))
+    end
+  end
+  local odd = {}
+  for id, hash in next, found.of do
+    if (is_tie or hash ~= best) and self.members[id] then
+      odd[#odd + 1] = self.members[id]
+    end
+  end
+  if #odd > 0 then
+    report(self, turn, found, odd, is_tie)
+  end
+  for id, hash in next, found.others do
+    local member = self.members[id]
+    if member and not member.is_odd then
+      compare(self, member, turn, hash, found)
+    end
+  end
+end
+
+
+local function check_complete(self, turn, found)
+  local is_complete = found.count >= self.counting and found.count > 0
+  if not found.agreed and is_complete and (found.said or not self.script_hashes) then
+    agree(self, turn, found)
+  end
+end
+
+
+local function take(self, member, turn, hash)
+  local found = of_turn(self, turn)
+  if member.is_odd then
+    return -- until it gets another state
+  elseif found.agreed then
+    compare(self, member, turn, hash, found)
+  elseif not member.counts then
+    found.others[member.id] = found.others[member.id] or hash
+    local is_alone = self.counting == 0 and not self.script_hashes -- nobody can say otherwise
+    if is_alone then
+      found.agreed = hash
+      compare(self, member, turn, hash, found)
+    end
+  elseif not found.of[member.id] then
+    found.of[member.id], found.count = hash, found.count + 1
+    check_complete(self, turn, found)
+  end
+end
+
+
+--- A member has told hashes: of `turn`, and of those that were hashed before.
+---@param member perigee.LockstepMember
+---@param turn integer
+---@param list integer[]
+function hashes:_take_hashes(member, turn, list)
+  local every = self.hash_every
+  if turn > self.closed or turn % every ~= 0 then
+    return
+  end
+  for i = #list, 1, -1 do
+    local at = turn - (i - 1) * every
+    if at >= self.oldest_hash and at > (member.hashed or 0) then
+      take(self, member, at, list[i])
+    end
+  end
+  member.hashed = math.max(member.hashed or 0, turn)
+end
+
+
+--- The script's own simulation says what the hash is.
+---@param turn integer
+---@param hash integer
+function hashes:said(turn, hash)
+  self.script_hashes = true
+  if turn % self.hash_every == 0 and turn >= self.oldest_hash and turn <= self.closed then
+    local found = of_turn(self, turn)
+    found.said = hash
+    check_complete(self, turn, found)
+  end
+end
+
+
+-- A turn has closed: of those long ago it is taken what there is.
+function hashes:_settle_hashes()
+  local every = self.hash_every
+  local turn = self.closed - self.closed % every
+  local late = turn - math.ceil(PATIENCE / self:interval() / every) * every
+  local found = self.hashes[late]
+  if found and not found.agreed and (found.count > 0 or found.said) then
+    agree(self, late, found)
+  end
+  while self.oldest_hash <= turn - KEPT * every do
+    self.hashes[self.oldest_hash] = nil
+    self.oldest_hash = self.oldest_hash + 1
+  end
+end
+
+-- Where they differ -------------------------------------------------------------------------
+
+
+local function is_tree(value)
+  if type(value) ~= "table" then
+    return type(value) == "number"
+  end
+  for name, inner in next, value do
+    if type(name) ~= "string" or not is_tree(inner) then
+      return false
+    end
+  end
+  return true
+end
+
+
+local function names_of(a, b)
+  local names = {}
+  for name in next, a do
+    names[#names + 1] = name
+  end
+  for name in next, b do
+    names[#names + 1] = a[name] == nil and name or nil
+  end
+  table.sort(names)
+  return names
+end
+
+
+-- The names that lead to the first difference.
+local function find_path(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then
+    return nil
+  end
+  for _, name in ipairs(names_of(a, b)) do
+    if type(a[name]) == "table" and type(b[name]) == "table" then
+      local inner = find_path(a[name], b[name])
+      if inner then
+        return name .. "." .. inner
+      end
+    elseif a[name] ~= b[name] then
+      return name
+    end
+  end
+end
+
+
+-- One of those that have what most have.
+local function find_right(self, told)
+  for id, hash in next, told.hashes do
+    if hash == told.hash and self.members[id] and self.members[id].counts then
+      return id
+    end
+  end
+end
+
+
+function hashes:_ask_trees(told)
+  local right = find_right(self, told) or told.is_tie and told.odd[2]
+  if self.trees or not right then
+    self.out.desync(told)
+    return
+  end
+  local asked, wanted = { right }, 1
+  for i = 1, math.min(#told.odd, TREES_MAX) do
+    if told.odd[i] ~= right then
+      asked[#asked + 1], wanted = told.odd[i], wanted + 1
+    end
+  end
+  for _, id in ipairs(asked) do
+    self.out.send(id, wire.TREE_ASK, wire.number(self.room, told.turn))
+  end
+  self.trees = { told = told, right = right, wanted = wanted, by_id = {}, asked = asked }
+end
+
+
+local function finish_trees(self)
+  local trees = self.trees
+  self.trees = nil
+  for _, id in ipairs(trees.asked) do
+    local path = id ~= trees.right and find_path(trees.by_id[trees.right], trees.by_id[id])
+    if path then
+      trees.told.path = path
+      break
+    end
+  end
+  self.out.desync(trees.told)
+end
+
+
+--- TREE has come.
+---@param peer integer
+---@param given { turn: integer, json: string }
+function hashes:tree(peer, given)
+  local trees = self.trees
+  local is_asked = false
+  for _, id in ipairs(trees and trees.asked or {}) do
+    is_asked = is_asked or id == peer
+  end
+  if not is_asked or given.turn ~= trees.told.turn or trees.by_id[peer] ~= nil then
+    return
+  end
+  local tree = json.decode(given.json)
+  trees.by_id[peer] = type(tree) == "table" and is_tree(tree) and tree or false
+  trees.wanted = trees.wanted - 1
+  if trees.wanted == 0 then
+    finish_trees(self)
+  end
+end
+
+
+--- When those are given up that have not come; nil: none are waited for.
+---@return number?
+function hashes:_trees_due()
+  return self.trees and (self.trees.at or 0)
+end
+
+
+function hashes:_check_trees(now)
+  local trees = self.trees
+  if trees and not trees.at then
+    trees.at = now + PATIENCE
+  elseif trees and now >= trees.at then
+    finish_trees(self)
+  end
+end
+
+return hashes

@@ -1,0 +1,428 @@
+--- Lockstep for rooms of kinds that have it: brings packets, timers and the script's handlers together
+--- with what a match does (match.lua). What scripts do with it is in perigee.lockstep.
+---
+--- A match does not begin anew with a version of the game: it is the host's. Handlers of the script
+--- that it calls run as tasks of their own, so that one that fails takes nothing with it.
+
+local core = require "perigee.core"
+local errors = require "perigee.errors"
+local fault = require "perigee.fault"
+local live = require "perigee.live"
+local matches = require "perigee.lockstep.match"
+local registry = require "perigee.registry"
+local rests = require "perigee.rests"
+local tasks = require "perigee.tasks"
+local undo = require "perigee.undo"
+local wire = require "perigee.lockstep.wire"
+
+local CODES, LEVELS = core.codes, core.levels
+local ran = core.ran() -- as in host.lua
+local CRITICAL, NORMAL = core.priorities.critical, core.priorities.normal
+local RELIABLE, TO_ROOM = core.flags.reliable, core.targets.room
+
+local host = { CHANNEL = wire.CHANNEL }
+
+--- What belongs to a room's match.
+---@class perigee.LockstepEntry
+---@field room perigee.Room
+---@field match perigee.Match
+---@field except integer[]? members of the room that take no part; nil: to be found anew
+---@field counted integer? members that the room had when they were found
+---@field timer table? that wakes the match
+---@field wakes number? when
+---@field queue table[] closed turns that on_turn has not had yet
+---@field simulated integer? the turn that on_turn had last, if it has had all up to there
+---@field object perigee.Lockstep? what scripts hold
+
+local entries = {} ---@type table<integer, perigee.LockstepEntry> by room id
+
+-- Timers ------------------------------------------------------------------------------------
+
+local wake
+
+--- Sets the timer to when the match wants it.
+---@param entry perigee.LockstepEntry
+function host.set_timer(entry)
+  local at = entry.match:wake_at()
+  if at == entry.wakes then
+    return
+  elseif entry.timer then
+    tasks.cancel(entry.timer)
+  end
+  entry.wakes, entry.timer = at, nil
+  if at then
+    local delay = math.max(0, math.ceil((at - core.now()) * 1000 - 0.01) + 0.5) / 1000
+    entry.timer = { fn = wake, label = "lockstep", room = entry.room, is_host = true }
+    tasks.begin(entry.timer, delay)
+    entry.timer.owned = false -- a match outlives the version that began it
+  end
+end
+
+
+function wake(room)
+  local entry = entries[room.id]
+  if entry then
+    entry.timer, entry.wakes = nil, nil
+    entry.match:tick(core.now())
+    host.set_timer(entry)
+  end
+end
+
+
+--- Runs a function as a task with the room, at the end of the handler that runs and only if that ends
+--- well.
+---@param entry perigee.LockstepEntry
+---@param label string what it is called in error messages
+---@param fn function
+---@param resting any? what rests when it goes over its budget
+function host.begin_task(entry, label, fn, resting)
+  local task = { fn = fn, label = label, room = entry.room, is_host = true, rests = resting }
+  tasks.begin(task, 0)
+  task.owned = false
+end
+
+-- The script's handlers ---------------------------------------------------------------------
+
+
+local function handler_of(entry, name)
+  return live.of_room[entry.room.id][name]
+end
+
+local function begin_handler(entry, name, fn, resting)
+  host.begin_task(entry, entry.room.kind .. "." .. name, fn, resting)
+end
+
+
+local function as_hash(value)
+  if value == nil then
+    return nil
+  elseif type(value) ~= "number" or value % 1 ~= 0 or value < -2 ^ 31 or value >= 2 ^ 32 then
+    fault.raise("on_turn returns the hash of the state, a whole number of 32 bits, or nothing, not %s",
+      type(value) == "number" and value or fault.kind(value))
+  end
+  return value % 2 ^ 32
+end
+
+
+-- The oldest turn that on_turn has not had: tasks begin in the order of their timers, which is not said
+-- to be that of the turns.
+local function run_turn(entry)
+  local first = table.remove(entry.queue, 1)
+  local handler = first and handler_of(entry, "on_turn")
+  if not handler or rests.is_on(entry) then
+    return
+  end
+  ran[1] = handler
+  local is_next = first.turn == 1 or entry.simulated == first.turn - 1
+  entry.simulated = nil
+  local hash = as_hash(handler(entry.room, first.turn, (wire.read_turn(first.bytes, 1))))
+  rests.forget(entry)
+  if is_next then
+    entry.simulated = first.turn
+  end
+  if is_next and hash then
+    entry.match:said(first.turn, hash)
+    host.set_timer(entry)
+  end
+end
+
+
+local function queue_turn(entry, turn, bytes)
+  if handler_of(entry, "on_turn") then
+    entry.queue[#entry.queue + 1] = { turn = turn, bytes = bytes }
+    begin_handler(entry, "on_turn", function() run_turn(entry) end, entry)
+  end
+end
+
+
+local function ask_script(entry, request)
+  begin_handler(entry, "on_snapshot", function()
+    local handler, turn = handler_of(entry, "on_snapshot"), entry.simulated
+    ran[1] = handler
+    local bytes = handler and turn and handler(entry.room)
+    if bytes then
+      fault.check("on_snapshot's answer", bytes, "string")
+    end
+    if bytes and #bytes > entry.match.settings.snapshot_limit then
+      fault.raise("on_snapshot's answer has %d bytes; snapshot_limit is %d", #bytes,
+        entry.match.settings.snapshot_limit)
+    end
+    entry.match:script_gives(request, turn, bytes or nil, core.now())
+    host.set_timer(entry)
+  end)
+end
+
+
+local function name_of(entry, id)
+  local member = entry.match.members[id]
+  return member and member.name or core.peer_name(id) or "?"
+end
+
+
+local function describe(entry, told)
+  local names = {}
+  for i, id in ipairs(told.odd) do
+    names[i] = name_of(entry, id)
+  end
+  return ("turn %d: %s%s%s"):format(told.turn, table.concat(names, ", "),
+    told.is_tie and " have different states, and nobody can say which is right"
+      or (#names == 1 and " has" or " have") .. " another state than the others",
+    told.path and "; it begins at " .. told.path or "")
+end
+
+
+--- What on_desync gets.
+---@class perigee.DesyncReport
+---@field turn integer after which the states differ
+---@field peers perigee.Peer[] whose state differs from what most have
+---@field hash integer? what most have
+---@field hashes table<perigee.Peer, integer>
+---@field tie boolean whether nobody is in the majority; then all are in peers
+---@field path string? where in the state, if the clients have trees of hashes
+---@field text string all of that in words
+
+local function tell_desync(entry, told)
+  local text = describe(entry, told)
+  errors.log(LEVELS.warn, "lockstep: " .. text)
+  if not handler_of(entry, "on_desync") then
+    return
+  end
+  local peers, by_peer = {}, {}
+  for i, id in ipairs(told.odd) do
+    peers[i] = registry.peers[id]
+  end
+  for id, hash in next, told.hashes do
+    by_peer[registry.peers[id]] = hash
+  end
+  local report = { turn = told.turn, peers = peers, hash = told.hash, hashes = by_peer,
+    tie = told.is_tie, path = told.path, text = text }
+  begin_handler(entry, "on_desync", function()
+    local handler = handler_of(entry, "on_desync")
+    ran[1] = handler
+    if handler then
+      handler(entry.room, report)
+    end
+  end)
+end
+
+-- A room's match ----------------------------------------------------------------------------
+
+
+-- Members of the room that are sent nothing of the match.
+local function others(entry)
+  local count = core.room_count(entry.room.id)
+  if not entry.except or entry.counted ~= count then
+    entry.except, entry.counted = {}, count
+    for _, id in ipairs(core.room_members(entry.room.id)) do
+      if not entry.match.members[id] then
+        entry.except[#entry.except + 1] = id
+      end
+    end
+  end
+  return entry.except
+end
+
+
+local function new_out(entry)
+  local id = entry.room.id
+  return {
+    random = function() return core.seed() % 2 ^ 32 end,
+    latency = function(peer) return (core.peer_latency_ms(peer) or 0) / 1000 end,
+    send = function(peer, kind, bytes)
+      local priority = kind == wire.TURNS and NORMAL or CRITICAL
+      core.packet(peer, wire.CHANNEL, kind, bytes, priority, RELIABLE, 0)
+    end,
+    cast = function(kind, bytes)
+      core.packet_to(TO_ROOM, id, wire.CHANNEL, kind, bytes, CRITICAL, 0, nil, others(entry))
+    end,
+    closed = function(turn, bytes) queue_turn(entry, turn, bytes) end,
+    desync = function(told) tell_desync(entry, told) end,
+    warn = function(text) errors.log(LEVELS.warn, "lockstep: " .. text) end,
+    members_changed = function() entry.except = nil end,
+  }
+end
+
+
+local function settings_of(room)
+  local settings = live.version.settings[room.kind]
+  return settings and settings.lockstep
+end
+
+
+-- What the live version says, which may be another than before.
+local function refresh(entry)
+  if entry.version == live.version then
+    return
+  end
+  entry.version = live.version
+  local settings, match = settings_of(entry.room), entry.match
+  local gives = live.of_room[entry.room.id].on_snapshot and settings
+  match.out.ask_snapshot = gives and function(request) ask_script(entry, request) end or nil
+  if not settings and not match.is_over then
+    match:stop()
+  elseif settings and match.is_over then
+    entry.match = matches.new(entry.room.id, settings, match.out)
+  elseif settings ~= match.settings and settings then
+    match:configure(settings, core.now())
+  end
+end
+
+
+local function forget(id)
+  entries[id] = nil
+end
+
+
+local function new_entry(room, settings)
+  local entry = { room = room, queue = {} }
+  entry.match = matches.new(room.id, settings, new_out(entry))
+  entries[room.id] = entry
+  undo.push(forget, room.id)
+  return entry
+end
+
+
+--- The match of a room; nil where its kind has none.
+---@param room perigee.Room
+---@return perigee.LockstepEntry?
+function host.find(room)
+  local entry = entries[room.id]
+  if not entry then
+    local settings = settings_of(room)
+    if not settings then
+      return nil
+    end
+    entry = new_entry(room, settings)
+  end
+  if not live.upgrading then -- a reload may yet be taken back
+    refresh(entry)
+  end
+  return not entry.match.is_over and entry or nil
+end
+
+-- What comes in -----------------------------------------------------------------------------
+
+local TAKE = {}
+
+
+TAKE[wire.ENTER] = function(entry, peer, data)
+  local told = wire.read_enter(data)
+  if not told then
+    return false
+  end
+  local ok, code = entry.match:enter(peer, core.peer_name(peer) or "?", told, core.now())
+  if not ok then
+    core.error(peer, CODES[code], 0, 0, code == "Unsupported"
+      and "the match goes on, and nobody can give its state" or "ENTER is not for now")
+  end
+  return true
+end
+
+
+TAKE[wire.INPUT] = function(entry, peer, data)
+  local given = wire.read_input(data, entry.match.max_input)
+  if given then
+    entry.match:input(peer, given, core.now())
+  end
+  return given ~= nil
+end
+
+
+TAKE[wire.NEED] = function(entry, peer, data)
+  local turn = wire.read_number(data)
+  if turn then
+    entry.match:need(peer, turn, core.now())
+  end
+  return turn ~= nil
+end
+
+
+TAKE[wire.SNAPSHOT_UP] = function(entry, peer, data)
+  local piece = wire.read_piece(data)
+  if piece then
+    entry.match:piece(peer, piece, core.now())
+  end
+  return piece ~= nil
+end
+
+
+TAKE[wire.TREE] = function(entry, peer, data)
+  local given = wire.read_tree(data)
+  if given then
+    entry.match:tree(peer, given)
+  end
+  return given ~= nil
+end
+
+
+TAKE[wire.EXIT] = function(entry, peer, data)
+  entry.match:leave(peer, core.now())
+  return #data == 4
+end
+
+
+--- A packet on the channel of lockstep. Returns whether it was one for it: not where no kind has any.
+---@param peer integer
+---@param data string
+---@param kind integer the packet's type
+---@param flags integer
+---@param ref integer
+---@return boolean
+function host.packet(peer, data, kind, flags, ref)
+  if not live.version.has_lockstep and next(entries) == nil then
+    return false
+  end
+  local id, take = wire.read_u32(data, 1), TAKE[kind]
+  if not id then
+    core.close(peer, CODES.Protocol, "a lockstep packet without a room")
+    return true
+  end
+  local is_member = core.room_has(id, peer)
+  local entry = is_member and host.find(registry.rooms[id])
+  if not is_member then
+    if kind == wire.ENTER then
+      core.error(peer, CODES.NotInRoom, flags, ref, "not in the room")
+    end
+  elseif not entry or not take then
+    core.error(peer, CODES.Unsupported, flags, ref, entry and "an unknown lockstep packet"
+      or "rooms of this kind have no lockstep")
+  elseif not take(entry, peer, data) then
+    core.close(peer, CODES.Protocol, "a malformed lockstep packet")
+  end
+  if entry then
+    host.set_timer(entry)
+  end
+  return true
+end
+
+
+--- A peer has left a room, or is in it anew.
+---@param peer integer
+---@param room integer
+function host.leave(peer, room)
+  local entry = entries[room]
+  if entry then
+    entry.except = nil
+    entry.match:leave(peer, core.now())
+    host.set_timer(entry)
+    core.commit() -- whatever becomes of on_leave
+  end
+end
+
+
+--- A room is gone.
+---@param room integer
+function host.forget(room)
+  entries[room] = nil
+end
+
+
+--- A version has gone live: running matches take what it says.
+function host.take()
+  for _, entry in next, entries do
+    refresh(entry)
+    host.set_timer(entry)
+  end
+end
+
+return host

@@ -1,0 +1,426 @@
+--- A match in lockstep as the server sees it: who takes part, in which slots, and what state they
+--- begin with. Turns, paces, hashes and snapshots are in the files beside this one.
+---
+--- Nothing here knows a clock, a timer or a socket: `now` (seconds) is an argument, and what is to
+--- be sent or called goes through `out`, which lockstep.lua gives. So a match is tested by itself.
+
+local hashes = require "perigee.lockstep.hashes"
+local pace = require "perigee.lockstep.pace"
+local snapshots = require "perigee.lockstep.snapshots"
+local turns = require "perigee.lockstep.turns"
+local wire = require "perigee.lockstep.wire"
+
+local ENTER_SECONDS = 1 -- between two ENTERs of a member
+local SLOTS = 64 -- at most
+
+--- Who takes part.
+---@class perigee.LockstepMember
+---@field id integer of the peer
+---@field name string
+---@field slot integer wire.SPECTATOR for who only watches
+---@field gives boolean whether it can give snapshots
+---@field records boolean whether it wants to have all turns, and the hashes
+---@field start integer number of the START that it got last
+---@field turn integer the newest that it has simulated, as far as it has told
+---@field inputs table<integer, string> by turn, of turns that are not closed
+---@field first integer? the first turn that it has sent an input for
+---@field last integer? the last such
+---@field delay integer turns
+---@field patience number seconds for which turns will still wait for it
+---@field is_absent boolean whether they do not, until it sends an input in time
+---@field counts boolean whether its hashes count for what most have
+---@field is_odd boolean whether its last hash differed from that
+---@field waits boolean whether it is to be given a snapshot
+
+--- A slot, and whose it is. It is kept for whoever knows the key when its player is gone.
+---@class perigee.LockstepSeat
+---@field key string
+---@field member perigee.LockstepMember?
+---@field left_at number?
+---@field last string the newest input
+
+--- What a match does to the world.
+---@class perigee.LockstepOut
+---@field send fun(peer: integer, type: integer, bytes: string)
+---@field cast fun(type: integer, bytes: string) to all members, at once, and it may be lost
+---@field random fun(): integer a u32 that nobody knows before
+---@field latency fun(peer: integer): number seconds to the peer and back; 0: not known
+---@field closed fun(turn: integer, bytes: string) a turn is closed
+---@field desync fun(report: table)
+---@field ask_snapshot? fun(turn: integer) has the script asked; nil: it gives none
+---@field warn fun(text: string)
+---@field members_changed fun()
+
+---@class perigee.Match
+---@field room integer
+---@field settings perigee.LockstepSettings
+---@field out perigee.LockstepOut
+---@field id integer
+---@field seed integer
+---@field hash_every integer as START has it
+---@field max_input integer likewise
+---@field closed integer the newest closed turn
+---@field due number? when the next is to be closed; nil: not as things are
+---@field members table<integer, perigee.LockstepMember> by peer id
+---@field count integer of members
+---@field seats table<integer, perigee.LockstepSeat> by slot
+local Match = {}
+Match.__index = Match
+
+for _, part in ipairs { hashes, pace, snapshots, turns } do
+  for name, method in next, part do
+    Match[name] = method
+  end
+end
+
+local matches = {}
+
+
+local function random_key(out)
+  return wire.u32(out.random()) .. wire.u32(out.random()) .. wire.u32(out.random())
+    .. wire.u32(out.random())
+end
+
+
+--- A match that nobody is in yet.
+---@param room integer
+---@param settings perigee.LockstepSettings
+---@param out perigee.LockstepOut
+---@return perigee.Match
+function matches.new(room, settings, out)
+  local self = setmetatable({
+    room = room, settings = settings, out = out, members = {}, count = 0, seats = {},
+    speed = 1, is_paused = false, starts = 0,
+  }, Match)
+  self:_begin()
+  return self
+end
+
+
+-- From turn 1 on, with another seed.
+function Match:_begin()
+  repeat
+    self.id = self.out.random()
+  until self.id ~= 0
+  self.seed = self.out.random()
+  -- What clients have been told in START holds for the whole match.
+  self.hash_every, self.max_input = self.settings.hash_every, self.settings.max_input
+  self.is_started, self.is_over, self.due = false, false, nil
+  self:_begin_turns()
+  self:_begin_hashes()
+  self:_begin_snapshots()
+  for slot = 0, SLOTS - 1 do
+    local seat = self.seats[slot]
+    if seat then
+      seat.last = ""
+    end
+    if seat and seat.member then
+      self:_note_joined(slot, seat.member)
+    end
+  end
+end
+
+
+function Match:_note_joined(slot, member)
+  self:_add_entry(slot, wire.JOINED, wire.joined(member.id, member.name))
+end
+
+-- Seats -------------------------------------------------------------------------------------
+
+local function sit(self, slot, key, member)
+  local seat = self.seats[slot]
+  self.seats[slot] = { key = key, member = member, last = seat and seat.last or "" }
+  member.slot = slot
+  self:_note_joined(slot, member)
+end
+
+
+-- The slot that a key is of.
+local function find_seat(self, key)
+  if key == wire.NO_SEAT then
+    return nil
+  end
+  for slot, seat in next, self.seats do
+    if seat.key == key then
+      return slot, seat
+    end
+  end
+end
+
+
+-- A slot that nobody has had, else the one that has been free for the longest time.
+local function find_free(self)
+  local free, oldest
+  for slot = 0, self.settings.players - 1 do
+    local seat = self.seats[slot]
+    if not seat then
+      return slot
+    elseif not seat.member and (not oldest or seat.left_at < oldest) then
+      free, oldest = slot, seat.left_at
+    end
+  end
+  return free
+end
+
+
+local function take_seat(self, member, key, now)
+  local slot, seat = find_seat(self, key)
+  if slot and seat.member then
+    local other = seat.member
+    self.out.send(other.id, wire.END, wire.number(self.room, self.id))
+    self:leave(other.id, now)
+  end
+  if slot then
+    return sit(self, slot, key, member)
+  end
+  slot = find_free(self)
+  if slot then
+    sit(self, slot, random_key(self.out), member)
+  end
+end
+
+
+local function free_seat(self, member, now)
+  local seat = self.seats[member.slot]
+  if seat and seat.member == member then
+    seat.member, seat.left_at = nil, now
+    self:_add_entry(member.slot, wire.LEFT, "")
+  end
+  member.slot = wire.SPECTATOR
+end
+
+-- Coming and going ----------------------------------------------------------------------------
+
+
+-- What state a member begins with.
+local function beginning(self, told)
+  if self.closed == 0 or told.records then
+    return wire.FRESH, 0
+  elseif told.match == self.id and told.turn >= self.first_kept - 1 and told.turn <= self.closed then
+    return told.turn == 0 and wire.FRESH or wire.GO_ON, told.turn
+  elseif self:_can_get_snapshot() then
+    return wire.FROM_SNAPSHOT, 0
+  elseif self.first_kept == 1 then
+    return wire.FRESH, 0
+  end
+end
+
+
+--- What START says of the pace of a member.
+---@param member perigee.LockstepMember
+---@return perigee.LockstepPace
+function Match:_pace_of(member)
+  return {
+    interval = math.floor(1e6 / self.settings.turn_rate + 0.5),
+    speed = self.is_started and not self.is_paused and self.speed or 0, delay = member.delay,
+  }
+end
+
+
+--- Has a member begin with a state, and sends it what is needed for that.
+function Match:_send_start(member, how, turn)
+  local seat = self.seats[member.slot]
+  self.starts = self.starts + 1
+  member.start = self.starts
+  self.out.send(member.id, wire.START, wire.start(self.room, {
+    start = member.start, match = self.id, slot = member.slot, seat = seat and seat.key or wire.NO_SEAT,
+    seed = self.seed, how = how, turn = turn, hash_every = self.hash_every,
+    max_input = self.max_input, pace = self:_pace_of(member),
+  }))
+  member.inputs, member.first, member.last = {}, nil, nil
+  member.turn, member.is_odd = turn, false
+  self:_forget_hashes_of(member)
+  self:_set_counts(member, how ~= wire.FROM_SNAPSHOT and not member.records)
+  member.waits = how == wire.FROM_SNAPSHOT
+  if not member.waits then
+    self:_fill(member, turn + 1)
+  end
+end
+
+
+local function begin_member(self, member, told, now)
+  local how, turn = beginning(self, told)
+  if not how then -- nobody is there who has the state
+    self:_begin()
+    how, turn = wire.FRESH, 0
+  end
+  self:_send_start(member, how, turn)
+  if member.waits then
+    self:_want_snapshot(now)
+  end
+end
+
+
+local function new_member(self, peer, name, now)
+  return {
+    id = peer, name = name, slot = wire.SPECTATOR, inputs = {}, turn = 0, entered_at = now,
+    delay = self:_first_delay(peer), patience = self.settings.wait_limit, refilled_at = now,
+    slacks = {}, window_at = now, late_windows = 0, early_windows = 0,
+  }
+end
+
+
+--- A peer takes part. `told` is its ENTER. nil and the name of an error code where it may not.
+---@param peer integer
+---@param name string
+---@param told table
+---@param now number
+---@return true?, string? code
+function Match:enter(peer, name, told, now)
+  local member = self.members[peer]
+  if told.version ~= wire.VERSION then
+    return nil, "VersionMismatch"
+  elseif member and now - member.entered_at < ENTER_SECONDS then
+    return nil, "RateLimited"
+  elseif self.count > (member and 1 or 0) and not beginning(self, told) then
+    return nil, "Unsupported" -- the others play on, and cannot say what with
+  elseif told.records and self.first_kept > 1 then
+    return nil, "Unsupported"
+  end
+  if not member then
+    member = new_member(self, peer, name, now)
+    self.members[peer], self.count = member, self.count + 1
+    self.out.members_changed()
+  end
+  member.entered_at, member.gives, member.is_absent = now, told.gives, false
+  member.records = told.records
+  if told.watches then
+    free_seat(self, member, now)
+  elseif member.slot == wire.SPECTATOR then
+    take_seat(self, member, told.seat, now)
+  end
+  begin_member(self, member, told, now)
+  self:_check_start(now)
+  return true
+end
+
+
+--- A peer takes part no longer.
+---@param peer integer
+---@param now number
+function Match:leave(peer, now)
+  local member = self.members[peer]
+  if not member then
+    return
+  end
+  self:_set_counts(member, false)
+  free_seat(self, member, now)
+  self.members[peer], self.count = nil, self.count - 1
+  self.out.members_changed()
+  self:_forget_hashes_of(member)
+  self:_forget_donor(member, now)
+  if self.count == 0 then
+    self.due = nil
+  end
+end
+
+-- The script's ----------------------------------------------------------------------------------
+
+
+--- How many slots have a player.
+---@return integer
+function Match:players()
+  local count = 0
+  for _, seat in next, self.seats do
+    count = seat.member and count + 1 or count
+  end
+  return count
+end
+
+
+--- Begins the turns.
+---@param now number
+function Match:start(now)
+  self.is_started = true
+  self:_schedule(now)
+  self:_change_pace(now)
+end
+
+
+-- Begins, or goes on, when there is somebody to do so.
+function Match:_check_start(now)
+  local start = self.settings.start
+  if not self.is_started and start > 0 and self:players() >= start then
+    self:start(now)
+  elseif not self.due then
+    self:_schedule(now)
+  end
+end
+
+
+--- Another match with the same players, from turn 1 on and with another seed.
+---@param now number
+function Match:restart(now)
+  local was_started = self.is_started
+  self:_begin()
+  for _, member in next, self.members do
+    self:_send_start(member, wire.FRESH, 0)
+  end
+  if was_started then
+    self:start(now)
+  end
+end
+
+
+--- Has a member take a snapshot, in the place of the state that it has.
+---@param peer integer
+---@param now number
+---@return boolean? ok nil: nobody can give one
+function Match:resync(peer, now)
+  local member = self.members[peer]
+  if not member or self.closed == 0 or not self:_can_get_snapshot(member) then
+    return nil
+  end
+  self.cached = nil -- it may be what is wrong
+  self:_send_start(member, wire.FROM_SNAPSHOT, 0)
+  self:_want_snapshot(now)
+  return true
+end
+
+
+--- The match is over; nothing of it goes on.
+function Match:stop()
+  self.is_over, self.due = true, nil
+  for id in next, self.members do
+    self.out.send(id, wire.END, wire.number(self.room, self.id))
+  end
+  self.members, self.count, self.seats = {}, 0, {}
+  self.out.members_changed()
+end
+
+
+--- Takes other settings into use, in the running match.
+---@param settings perigee.LockstepSettings
+---@param now number
+function Match:configure(settings, now)
+  local had = self.settings
+  self.settings = settings
+  if had.turn_rate ~= settings.turn_rate or had.input_delay ~= settings.input_delay
+    or had.max_input_delay ~= settings.max_input_delay then
+    self:_change_pace(now)
+  end
+end
+
+
+--- When there is something to do next; nil: nothing, until something comes.
+---@return number?
+function Match:wake_at()
+  local at = self.due and math.max(self.due, self.wake or self.due)
+  for _, other in ipairs { self:_snapshot_due() or false, self:_trees_due() or false } do
+    if other and (not at or other < at) then
+      at = other
+    end
+  end
+  return at
+end
+
+
+--- Does what is due.
+---@param now number
+function Match:tick(now)
+  self:_check_snapshots(now)
+  self:_check_trees(now)
+  self:_check_turn(now)
+end
+
+return matches

@@ -1,0 +1,134 @@
+--- How fast a match goes, and how far ahead each player gives its inputs. Methods of perigee.Match.
+---
+--- The input delay of a player follows from how long before the close of their turns its inputs
+--- come: its *slack*. When many come too late, or some do again and again, it grows; when all come
+--- more than a turn too early for a while, it shrinks.
+
+local wire = require "perigee.lockstep.wire"
+
+local WINDOW = 1 -- seconds that are looked at together
+local MARGIN = 0.1 -- turns: of slack that is wanted
+local SPARE = 0.5 -- turns: of slack that is left when the delay has shrunk by one
+local EARLY_WINDOWS = 10 -- in a row, after which the delay shrinks
+local LATE_WINDOWS = 2 -- in a row with a late input, after which it grows
+local MANY = 0.5 -- share of late inputs after which it grows at once, until FEW are late
+local FEW = 0.1
+local SPEED_MIN, SPEED_MAX = 0.1, 8
+
+local pace = { SPEED_MIN = SPEED_MIN, SPEED_MAX = SPEED_MAX }
+
+
+local function clamp(self, delay)
+  local settings = self.settings
+  return math.max(settings.input_delay, math.min(settings.max_input_delay, delay))
+end
+
+
+--- The input delay that a peer begins with.
+---@param peer integer
+---@return integer
+function pace:_first_delay(peer)
+  local latency = self.out.latency(peer)
+  return clamp(self, latency > 0 and math.ceil(latency / self:interval()) + 1 or 0)
+end
+
+
+local function tell(self, member)
+  self.out.send(member.id, wire.PACE, wire.pace(self.room, self:_pace_of(member)))
+end
+
+
+local function set_delay(self, member, delay)
+  delay = clamp(self, delay)
+  if delay ~= member.delay then
+    member.delay = delay
+    tell(self, member)
+  end
+  member.late_windows, member.early_windows = 0, 0
+end
+
+
+-- A window is over: `slacks` is sorted, in turns.
+local function judge(self, member, slacks)
+  local late = 0
+  while slacks[late + 1] and slacks[late + 1] < 0 do
+    late = late + 1
+  end
+  if late > #slacks * MANY then
+    local few = slacks[math.floor(#slacks * FEW) + 1]
+    return set_delay(self, member, member.delay + math.max(1, math.ceil(MARGIN - few)))
+  end
+  member.late_windows = late > 0 and member.late_windows + 1 or 0
+  member.early_windows = slacks[1] > 1 + SPARE and member.early_windows + 1 or 0
+  if member.late_windows >= LATE_WINDOWS then
+    set_delay(self, member, member.delay + 1)
+  elseif member.early_windows >= EARLY_WINDOWS then
+    set_delay(self, member, member.delay - 1)
+  end
+end
+
+
+--- The newest input of a member has come, which is for `turn`.
+---@param member perigee.LockstepMember
+---@param turn integer
+---@param now number
+function pace:_note_slack(member, turn, now)
+  if not self.due then
+    return
+  end
+  local next_turn, interval = self.closed + 1, self:interval()
+  local base = turn > next_turn and math.max(self.due, now) or self.due
+  local closes = base + (turn - next_turn) * interval
+  member.slacks[#member.slacks + 1] = (closes - now) / interval
+  if now - member.window_at >= WINDOW then
+    local slacks = member.slacks
+    member.slacks, member.window_at = {}, now
+    table.sort(slacks)
+    judge(self, member, slacks)
+  end
+end
+
+
+--- All are told of the pace, which has changed.
+---@param now number
+function pace:_change_pace(now)
+  for _, member in next, self.members do
+    member.delay = clamp(self, member.delay)
+    member.slacks, member.window_at = {}, now
+    tell(self, member)
+  end
+end
+
+
+--- No turn closes from here on.
+---@param now number
+function pace:pause(now)
+  if not self.is_paused then
+    self.is_paused = true
+    self:_schedule(now)
+    self:_change_pace(now)
+  end
+end
+
+
+--- Turns close again.
+---@param now number
+function pace:resume(now)
+  if self.is_paused then
+    self.is_paused = false
+    self:_schedule(now)
+    self:_change_pace(now)
+  end
+end
+
+
+--- So many times as fast as `turn_rate` says.
+---@param speed number
+---@param now number
+function pace:set_speed(speed, now)
+  self.speed = math.floor(speed * 100 + 0.5) / 100 -- as it is told
+  self:_schedule(now)
+  self:_change_pace(now)
+end
+
+return pace

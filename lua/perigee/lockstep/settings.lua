@@ -1,0 +1,116 @@
+--- What a room kind says of its lockstep: read and checked when the game is loaded.
+
+local core = require "perigee.core"
+
+local TURN_BYTES = 48 * 1024 -- at most, of the 64 KiB that a packet may have
+local ENTRY_BYTES = 80 -- of a player besides its input: heads of entries, its name
+
+local settings = {}
+
+--- How matches of a room kind go.
+---@class perigee.LockstepSettings
+---@field turn_rate number turns a second
+---@field input_delay integer turns from an input to its turn, at least
+---@field max_input_delay integer turns, at most
+---@field on_missing "wait"|"repeat"|"empty"
+---@field wait_limit number seconds
+---@field history integer turns that are kept
+---@field players integer slots
+---@field start integer players with whom a match begins; 0: the script begins it
+---@field hash_every integer turns from hash to hash
+---@field max_input integer bytes of one input
+---@field snapshot_limit integer bytes
+
+--- Defaults, and for numbers the least and the greatest.
+local RULES = {
+  turn_rate = { 20, 1, 240, fraction = true },
+  input_delay = { 2, 1, 60 },
+  max_input_delay = { 12, 1, 60 },
+  on_missing = { "wait", words = { "wait", "repeat", "empty" } },
+  wait_limit = { 1, 0, 60, fraction = true },
+  history = { 12000, 100, 1000000 },
+  players = { 8, 1, 64 },
+  start = { 1, 0, 64 },
+  hash_every = { 1, 1, 255 },
+  max_input = { 256, 1, 4096 },
+  snapshot_limit = { 1024 * 1024, 0, 4 * 1024 * 1024 },
+}
+
+local NAMES = {}
+for name in next, RULES do
+  NAMES[#NAMES + 1] = name
+end
+table.sort(NAMES)
+
+
+-- What a value has to be, in words; nil when it is that.
+local function wanted(rule, value)
+  if rule.words then
+    for _, word in ipairs(rule.words) do
+      if value == word then
+        return nil
+      end
+    end
+    return '"' .. table.concat(rule.words, '", "') .. '"'
+  end
+  local is_good = type(value) == "number" and value >= rule[2] and value <= rule[3]
+    and (rule.fraction or value % 1 == 0)
+  return not is_good and ("a %snumber from %s to %s"):format(rule.fraction and "" or "whole ",
+    rule[2], rule[3]) or nil
+end
+
+local function show(value)
+  return type(value) == "string" and '"' .. value .. '"' or tostring(value)
+end
+
+
+local function check_keys(given, where, prefix, warnings)
+  for key in next, given do
+    if RULES[key] == nil then
+      local near = type(key) == "string" and core.nearest(key, NAMES)
+      warnings[#warnings + 1] = ("%s: nothing reads %slockstep.%s%s"):format(where, prefix,
+        tostring(key), near and ("; did you mean %s?"):format(near) or "")
+    end
+  end
+end
+
+
+--- The settings in a kind's `lockstep`, with defaults for what it leaves out; nil when it has none.
+--- Raises an error for what cannot be, and adds warnings about keys that nothing reads.
+---@param given any
+---@param where string the kind's file
+---@param prefix string "duel."
+---@param warnings string[]
+---@return perigee.LockstepSettings?
+function settings.read(given, where, prefix, warnings)
+  if given == nil or given == false then
+    return nil
+  elseif given == true then
+    given = {}
+  elseif type(given) ~= "table" then
+    error(("%s: %slockstep must be a table of settings, not %s"):format(where, prefix, show(given)), 0)
+  end
+  check_keys(given, where, prefix, warnings)
+  local read = {}
+  for _, name in ipairs(NAMES) do
+    local rule, value = RULES[name], rawget(given, name)
+    if value == nil then
+      value = rule[1]
+    end
+    local want = wanted(rule, value)
+    if want then
+      error(("%s: %slockstep.%s must be %s, not %s"):format(where, prefix, name, want, show(value)), 0)
+    end
+    read[name] = value
+  end
+  local most = math.floor(TURN_BYTES / read.players) - ENTRY_BYTES
+  if read.max_input > most then
+    error(("%s: %slockstep.max_input must be at most %d with %d players: a turn has to fit into a packet")
+      :format(where, prefix, most, read.players), 0)
+  end
+  read.max_input_delay = math.max(read.max_input_delay, read.input_delay)
+  read.start = math.min(read.start, read.players)
+  return read
+end
+
+return settings

@@ -1,0 +1,287 @@
+--- The turns of a match: inputs come in, turns close and go out, and what is missing is sent again.
+--- Methods of perigee.Match.
+
+local wire = require "perigee.lockstep.wire"
+
+local HISTORY_BYTES = 4 * 1024 * 1024 -- of turns that are kept
+local REFILL = 0.1 -- seconds of patience that a second brings back
+local FILL_SECONDS = 0.2 -- between two answers to a member's NEED
+local EPSILON = 0.0005 -- seconds: times are in milliseconds
+
+local turns = {}
+
+
+function turns:_begin_turns()
+  self.closed = 0
+  self.kept, self.first_kept, self.kept_bytes = {}, 1, 0
+  self.entries = {} -- of players who come and go, for the next turn
+  self.repeated_at, self.wake = nil, nil
+  self.stalls, self.stalled, self.longest_stall, self.late_inputs = 0, 0, 0, 0
+end
+
+
+--- Seconds from turn to turn as things are.
+---@return number
+function turns:interval()
+  return 1 / (self.settings.turn_rate * self.speed)
+end
+
+
+-- The next turn closes an interval from now, if there is somebody to play.
+function turns:_schedule(now)
+  local is_going = self.is_started and not self.is_paused and not self.is_over and self.count > 0
+  self.due, self.wake = is_going and now + self:interval() or nil, nil
+end
+
+
+function turns:_add_entry(slot, kind, data)
+  self.entries[#self.entries + 1] = wire.entry(slot, kind, data)
+end
+
+-- Inputs ------------------------------------------------------------------------------------
+
+
+-- Takes the input for one turn, unless it comes too late, too early or again.
+local function take_input(self, member, turn, data, now)
+  if turn <= self.closed or turn > self.closed + wire.AHEAD_MAX or member.inputs[turn] then
+    return
+  end
+  member.inputs[turn], member.is_absent = data, false
+  if turn == self.closed + 1 and self.due and now > self.due then
+    member.late = now - self.due
+  end
+end
+
+
+--- INPUT has come.
+---@param peer integer
+---@param given table as wire.read_input has it
+---@param now number
+function turns:input(peer, given, now)
+  local member = self.members[peer]
+  if not member or member.waits or given.start ~= member.start or given.turn > self.closed then
+    return
+  end
+  member.turn = math.max(member.turn, given.turn)
+  if #given.hashes > 0 then
+    self:_take_hashes(member, given.hash_turn, given.hashes)
+  end
+  if member.slot == wire.SPECTATOR then
+    return
+  end
+  for i = 1, #given.inputs do
+    take_input(self, member, given.first + i - 1, given.inputs[i], now)
+  end
+  local last = given.first + #given.inputs - 1
+  if #given.inputs > 0 and last > (member.last or 0) and last <= self.closed + wire.AHEAD_MAX then
+    member.first = member.first or given.first
+    self.late_inputs = self.late_inputs + (last <= self.closed and 1 or 0)
+    member.last = last
+    self:_note_slack(member, last, now)
+  end
+  if self.due and now >= self.due - EPSILON then
+    self:_check_turn(now)
+  end
+end
+
+-- Closing -----------------------------------------------------------------------------------
+
+
+local function owes(member, turn)
+  return member.first and turn >= member.first and not member.inputs[turn]
+end
+
+
+-- Those that a turn waits for, and how long at most.
+local function find_missing(self, turn)
+  local missing, longest = nil, 0
+  for _, seat in next, self.seats do
+    local member = seat.member
+    if member and not member.is_absent and owes(member, turn) then
+      missing = missing or {}
+      missing[#missing + 1] = member
+      longest = math.max(longest, member.patience)
+    end
+  end
+  return missing, longest
+end
+
+
+-- What a slot does in a turn, as an entry; nil: nothing.
+local function entry_of(self, slot, seat, turn)
+  local member = seat.member
+  local data = member.inputs[turn]
+  if data then
+    member.inputs[turn], seat.last = nil, data
+    return data ~= "" and wire.entry(slot, wire.GIVEN, data) or nil
+  elseif not owes(member, turn) then
+    return nil
+  elseif self.settings.on_missing == "repeat" then
+    return wire.entry(slot, wire.REPEATED, seat.last)
+  end
+  return wire.entry(slot, wire.MISSING, "")
+end
+
+
+local function forget_oldest(self)
+  local first = self.first_kept
+  self.kept_bytes = self.kept_bytes - #self.kept[first]
+  self.kept[first], self.first_kept = nil, first + 1
+end
+
+
+local function keep(self, turn, bytes)
+  self.kept[turn], self.kept_bytes = bytes, self.kept_bytes + #bytes
+  while turn - self.first_kept >= self.settings.history or self.kept_bytes > HISTORY_BYTES do
+    forget_oldest(self)
+  end
+end
+
+
+-- Sends the newest turns to all, with some of those before.
+local function cast(self, now)
+  local first, size = self.closed, #self.kept[self.closed]
+  while first > self.first_kept and self.closed - first + 1 < wire.REPEATS
+    and size + #self.kept[first - 1] <= wire.REPEAT_BYTES do
+    first = first - 1
+    size = size + #self.kept[first]
+  end
+  local list = {}
+  for turn = first, self.closed do
+    list[#list + 1] = self.kept[turn]
+  end
+  self.out.cast(wire.TURNS, wire.turns(self.room, self.id, first, list))
+  self.repeated_at = now
+end
+
+
+-- Whoever was waited for has less patience left; it comes back with time.
+local function settle_patience(self, turn, now)
+  local limit = self.settings.wait_limit
+  for _, seat in next, self.seats do
+    local member = seat.member
+    if member then
+      local late = owes(member, turn) and not member.is_absent and now - self.due or member.late or 0
+      if late > 0 and owes(member, turn) then
+        member.is_absent = true
+      end
+      local refill = (now - member.refilled_at) * REFILL
+      member.patience = math.max(0, math.min(limit, member.patience + refill - late))
+      member.refilled_at, member.late = now, nil
+    end
+  end
+end
+
+
+local function note_stall(self, now)
+  local stall = now - self.due
+  if stall > 2 * EPSILON then
+    self.stalls, self.stalled = self.stalls + 1, self.stalled + stall
+    self.longest_stall = math.max(self.longest_stall, stall)
+  end
+  -- A short one is made up for; after a long one all later turns are later.
+  local interval = self:interval()
+  self.due = stall > interval / 2 and now + interval or self.due + interval
+end
+
+
+local function close(self, now)
+  local turn = self.closed + 1
+  settle_patience(self, turn, now)
+  local entries = self.entries
+  self.entries = {}
+  for slot = 0, 63 do
+    local seat = self.seats[slot]
+    local entry = seat and seat.member and entry_of(self, slot, seat, turn)
+    if entry then
+      entries[#entries + 1] = entry
+    end
+  end
+  local bytes = wire.turn(entries)
+  keep(self, turn, bytes)
+  self.closed, self.wake = turn, nil
+  note_stall(self, now)
+  cast(self, now)
+  self:_settle_hashes()
+  self.out.closed(turn, bytes)
+end
+
+
+-- A turn waits: those who play are told, and whoever missed the turn before gets it again.
+local function wait(self, missing, until_when, now)
+  local again = (self.repeated_at or self.due) + self:interval()
+  if now >= again - EPSILON then
+    local slots = {}
+    for i, member in ipairs(missing) do
+      slots[i] = member.slot
+    end
+    if self.closed > 0 then
+      cast(self, now)
+    end
+    self.repeated_at, again = now, now + self:interval()
+    self.out.cast(wire.WAITING, wire.waiting(self.room, self.closed + 1, slots))
+  end
+  self.wake = math.min(until_when, again)
+end
+
+
+-- Closes the next turn if it is time, and all are there who will be.
+function turns:_check_turn(now)
+  if not self.due or now < self.due - EPSILON then
+    return
+  end
+  local missing, patience = find_missing(self, self.closed + 1)
+  local until_when = self.due + patience - 2 * EPSILON -- not longer, as timers go
+  local is_waiting = missing and self.settings.on_missing == "wait" and now < until_when - EPSILON
+  if is_waiting then
+    wait(self, missing, until_when, now)
+  else
+    close(self, now)
+  end
+end
+
+-- Filling gaps ------------------------------------------------------------------------------
+
+
+--- Sends a member the turns from one on, as many as one answer may have, and surely.
+function turns:_fill(member, from)
+  local sent, list, size, first = 0, {}, 0, from
+  local function flush()
+    if #list > 0 then
+      self.out.send(member.id, wire.TURNS, wire.turns(self.room, self.id, first, list))
+      first, list, size = first + #list, {}, 0
+    end
+  end
+  for turn = from, self.closed do
+    local bytes = self.kept[turn]
+    if sent + #bytes > wire.FILL_BYTES then
+      break
+    end
+    if #list == 255 or size + #bytes > wire.PIECE then
+      flush()
+    end
+    list[#list + 1], size, sent = bytes, size + #bytes, sent + #bytes
+  end
+  flush()
+end
+
+
+--- NEED has come.
+---@param peer integer
+---@param turn integer
+---@param now number
+function turns:need(peer, turn, now)
+  local member = self.members[peer]
+  if not member or member.waits or turn < 1 or turn > self.closed
+    or now - (member.filled_at or -1) < FILL_SECONDS then
+    return
+  end
+  member.filled_at = now
+  if turn >= self.first_kept then
+    self:_fill(member, turn)
+  else
+    self:_send_anew(member, now)
+  end
+end
+
+return turns

@@ -1,0 +1,423 @@
+--- The packets of lockstep as bytes, both ways: section 17 of docs/protocol.md. The server and the
+--- Lua client use it. Nothing here keeps anything; readers return nil for what is malformed.
+
+local byte, char, concat, floor, sub = string.byte, string.char, table.concat, math.floor, string.sub
+
+local wire = {
+  CHANNEL = 3,
+  VERSION = 1,
+  SPECTATOR = 255, -- the slot of who only watches
+  NO_SEAT = ("\0"):rep(16),
+  INPUTS_MAX = 16, -- in one INPUT
+  HASHES_MAX = 8, -- in one INPUT
+  AHEAD_MAX = 64, -- turns beyond the last closed one for which the server takes inputs
+  PIECE = 16384, -- bytes of a snapshot in one packet
+  TREE_BYTES = 16384, -- of the JSON of a tree of hashes
+  TREE_DEPTH = 16,
+  REPEAT_BYTES = 1000, -- of TURNS that repeat those before, so that they fit into a datagram
+  REPEATS = 4, -- turns in all in such TURNS
+  FILL_BYTES = 256 * 1024, -- of the answer to one NEED
+
+  ENTER = 1, INPUT = 2, NEED = 3, SNAPSHOT_UP = 4, TREE = 5, EXIT = 6,
+  START = 129, TURNS = 130, PACE = 131, SNAPSHOT_ASK = 132, SNAPSHOT = 133, TREE_ASK = 134,
+  DESYNC = 135, WAITING = 136, END = 137, HASH = 138,
+
+  -- What an entry of a turn is.
+  GIVEN = 0, MISSING = 1, REPEATED = 2, JOINED = 3, LEFT = 4,
+
+  -- How a START begins.
+  FRESH = 0, FROM_SNAPSHOT = 1, GO_ON = 2,
+}
+
+--- What an entry of a turn is, in words, by its kind.
+wire.KINDS = { [0] = "input", "missing", "repeated", "joined", "left" }
+
+
+---@param value integer
+---@return string
+local function u16(value)
+  return char(value % 256, floor(value / 256))
+end
+
+
+---@param value integer
+---@return string
+local function u32(value)
+  return char(value % 256, floor(value / 0x100) % 256, floor(value / 0x10000) % 256,
+    floor(value / 0x1000000) % 256)
+end
+
+
+local function read_u32(data, at)
+  local a, b, c, d = byte(data, at, at + 3)
+  if not d then return nil end
+  return a + b * 0x100 + c * 0x10000 + d * 0x1000000
+end
+
+
+local function read_u16(data, at)
+  local a, b = byte(data, at, at + 1)
+  return b and a + b * 256
+end
+
+wire.u16, wire.u32, wire.read_u16, wire.read_u32 = u16, u32, read_u16, read_u32
+
+
+-- Turns -------------------------------------------------------------------------------------
+
+--- One entry of a turn.
+---@param slot integer
+---@param kind integer
+---@param data string
+---@return string
+function wire.entry(slot, kind, data)
+  return char(slot, kind) .. u16(#data) .. data
+end
+
+
+--- The bytes that an entry of kind JOINED has.
+---@param id integer of the peer
+---@param name string
+---@return string
+function wire.joined(id, name)
+  return u32(id) .. name
+end
+
+
+--- A turn, of its entries.
+---@param entries string[]
+---@return string
+function wire.turn(entries)
+  return char(#entries) .. concat(entries)
+end
+
+
+---@param room integer
+---@param match integer
+---@param first integer
+---@param turns string[]
+---@return string
+function wire.turns(room, match, first, turns)
+  return u32(room) .. u32(match) .. u32(first) .. char(#turns) .. concat(turns)
+end
+
+
+local function read_entry(data, at)
+  local slot, kind, low, high = byte(data, at, at + 3)
+  if not high then return nil end
+  local size = low + high * 256
+  local last = at + 3 + size
+  if last > #data or kind > wire.LEFT then return nil end
+  local entry = { slot = slot, kind = wire.KINDS[kind], data = sub(data, at + 4, last) }
+  if kind == wire.JOINED then
+    if size < 4 then return nil end
+    entry.id, entry.name, entry.data = read_u32(data, at + 4), sub(data, at + 8, last), ""
+  end
+  return entry, last + 1
+end
+
+
+--- The entries of the turn that begins at `at`, and where the next begins.
+---@param data string
+---@param at integer
+---@return perigee.LockstepEntry[]? entries
+---@return integer next
+function wire.read_turn(data, at)
+  local count = byte(data, at)
+  if not count then return nil, at end
+  local entries = {}
+  at = at + 1
+  for i = 1, count do
+    local entry, after = read_entry(data, at)
+    if not entry then return nil, at end
+    entries[i], at = entry, after
+  end
+  return entries, at
+end
+
+
+--- Of TURNS: match, number of the first turn, and the entries of each.
+---@param data string
+---@return { match: integer, first: integer, turns: table[] }?
+function wire.read_turns(data)
+  local match, first, count = read_u32(data, 5), read_u32(data, 9), byte(data, 13)
+  if not count then return nil end
+  local turns, at = {}, 14
+  for i = 1, count do
+    turns[i], at = wire.read_turn(data, at)
+    if not turns[i] then return nil end
+  end
+  if at ~= #data + 1 then return nil end
+  return { match = match, first = first, turns = turns }
+end
+
+
+-- Client to server ----------------------------------------------------------------------------
+
+--- ENTER. `watches`: takes no slot; `gives`: has snapshots to give; `records`: wants all turns and hashes.
+---@param room integer
+---@param options table watches, gives, records, seat, match, turn
+---@return string
+function wire.enter(room, options)
+  local flags = (options.watches and 1 or 0) + (options.gives and 2 or 0) + (options.records and 4 or 0)
+  return u32(room) .. char(wire.VERSION, flags) .. (options.seat or wire.NO_SEAT)
+    .. u32(options.match or 0) .. u32(options.turn or 0)
+end
+
+
+---@param data string
+---@return table? told version, watches, gives, records, seat, match, turn
+function wire.read_enter(data)
+  if #data ~= 30 then return nil end
+  local version, flags = byte(data, 5, 6)
+  if flags > 7 then return nil end
+  return {
+    version = version, watches = flags % 2 == 1 or flags >= 4, gives = flags % 4 >= 2, records = flags >= 4,
+    seat = sub(data, 7, 22),
+    match = read_u32(data, 23), turn = read_u32(data, 27),
+  }
+end
+
+
+--- INPUT. `hashes` are of `hash_turn` and those before it.
+---@param room integer
+---@param start integer the last START's
+---@param turn integer
+---@param hash_turn integer
+---@param hashes integer[]
+---@param first integer
+---@param inputs string[]
+---@return string
+function wire.input(room, start, turn, hash_turn, hashes, first, inputs)
+  local out = { u32(room) .. u32(start) .. u32(turn) .. u32(hash_turn) .. char(#hashes) }
+  for i = 1, #hashes do out[#out + 1] = u32(hashes[i]) end
+  out[#out + 1] = u32(first) .. char(#inputs)
+  for i = 1, #inputs do out[#out + 1] = u16(#inputs[i]) .. inputs[i] end
+  return concat(out)
+end
+
+
+local function read_inputs(data, at, largest)
+  local first, count = read_u32(data, at), byte(data, at + 4)
+  if not count or count > wire.INPUTS_MAX then return nil end
+  local inputs = {}
+  at = at + 5
+  for i = 1, count do
+    local size = read_u16(data, at)
+    if not size or size > largest or at + 1 + size > #data then return nil end
+    inputs[i] = sub(data, at + 2, at + 1 + size)
+    at = at + 2 + size
+  end
+  return first, inputs, at
+end
+
+
+---@param data string
+---@param largest integer bytes of one input
+---@return table? given start, turn, hash_turn, hashes, first, inputs
+function wire.read_input(data, largest)
+  local turn, hash_turn, count = read_u32(data, 9), read_u32(data, 13), byte(data, 17)
+  if not count or count > wire.HASHES_MAX then return nil end
+  local hashes = {}
+  for i = 1, count do
+    hashes[i] = read_u32(data, 14 + 4 * i)
+    if not hashes[i] then return nil end
+  end
+  local first, inputs, after = read_inputs(data, 18 + 4 * count, largest)
+  if not first or after ~= #data + 1 then return nil end
+  return {
+    start = read_u32(data, 5), turn = turn, hash_turn = hash_turn, hashes = hashes, first = first,
+    inputs = inputs,
+  }
+end
+
+
+--- NEED, EXIT, SNAPSHOT_ASK, TREE_ASK, END: the room and, but for EXIT, one number.
+---@param room integer
+---@param number integer?
+---@return string
+function wire.number(room, number)
+  return number and u32(room) .. u32(number) or u32(room)
+end
+
+
+---@param data string
+---@return integer?
+function wire.read_number(data)
+  if #data ~= 8 then return nil end
+  return read_u32(data, 5)
+end
+
+
+--- What the hash of a turn is agreed to be.
+---@param room integer
+---@param match integer
+---@param turn integer
+---@param hash integer
+---@return string
+function wire.hash(room, match, turn, hash)
+  return u32(room) .. u32(match) .. u32(turn) .. u32(hash)
+end
+
+
+---@param data string
+---@return { match: integer, turn: integer, hash: integer }?
+function wire.read_hash(data)
+  if #data ~= 16 then return nil end
+  return { match = read_u32(data, 5), turn = read_u32(data, 9), hash = read_u32(data, 13) }
+end
+
+
+--- A piece of a snapshot. `tag` is the request on the way up, the match on the way down.
+---@param room integer
+---@param tag integer
+---@param turn integer
+---@param whole string
+---@param offset integer
+---@return string
+function wire.piece(room, tag, turn, whole, offset)
+  return u32(room) .. u32(tag) .. u32(turn) .. u32(#whole) .. u32(offset)
+    .. sub(whole, offset + 1, offset + wire.PIECE)
+end
+
+
+---@param data string
+---@return { tag: integer, turn: integer, size: integer, offset: integer, data: string }?
+function wire.read_piece(data)
+  local offset = read_u32(data, 17)
+  if not offset then return nil end
+  local piece = {
+    tag = read_u32(data, 5), turn = read_u32(data, 9), size = read_u32(data, 13), offset = offset,
+    data = sub(data, 21),
+  }
+  local fits = #piece.data <= wire.PIECE and offset + #piece.data <= piece.size
+  return fits and piece or nil
+end
+
+
+---@param room integer
+---@param turn integer
+---@param json string
+---@return string
+function wire.tree(room, turn, json)
+  return u32(room) .. u32(turn) .. json
+end
+
+
+---@param data string
+---@return { turn: integer, json: string }?
+function wire.read_tree(data)
+  if #data < 8 or #data > 8 + wire.TREE_BYTES then return nil end
+  return { turn = read_u32(data, 5), json = sub(data, 9) }
+end
+
+
+-- Server to client ----------------------------------------------------------------------------
+
+--- How fast a match goes.
+---@class perigee.LockstepPace
+---@field interval integer microseconds from turn to turn at speed 1
+---@field speed number 0: paused
+---@field delay integer turns from an input to its turn
+
+local function pace(values)
+  return u32(values.interval) .. u16(floor(values.speed * 100 + 0.5)) .. char(values.delay)
+end
+
+
+local function read_pace(data, at)
+  local interval, speed, delay = read_u32(data, at), read_u16(data, at + 4), byte(data, at + 6)
+  if not delay or #data ~= at + 6 then return nil end
+  return { interval = interval, speed = speed / 100, delay = delay }
+end
+
+
+---@param room integer
+---@param values perigee.LockstepPace
+---@return string
+function wire.pace(room, values)
+  return u32(room) .. pace(values)
+end
+
+
+---@param data string
+---@return perigee.LockstepPace?
+function wire.read_pace(data)
+  return read_pace(data, 5)
+end
+
+
+---@param room integer
+---@param start table start, match, slot, seat, seed, how, turn, hash_every, max_input, pace
+---@return string
+function wire.start(room, start)
+  return u32(room) .. u32(start.start) .. u32(start.match) .. char(start.slot) .. start.seat
+    .. u32(start.seed) .. char(start.how) .. u32(start.turn) .. char(start.hash_every) .. u16(start.max_input)
+    .. pace(start.pace)
+end
+
+
+---@param data string
+---@return table? start
+function wire.read_start(data)
+  local values = read_pace(data, 42)
+  if not values then return nil end
+  return {
+    start = read_u32(data, 5), match = read_u32(data, 9), slot = byte(data, 13),
+    seat = sub(data, 14, 29), seed = read_u32(data, 30), how = byte(data, 34),
+    turn = read_u32(data, 35), hash_every = byte(data, 39), max_input = read_u16(data, 40),
+    pace = values,
+  }
+end
+
+
+local function slots_text(slots)
+  local out = { char(#slots) }
+  for i = 1, #slots do out[i + 1] = char(slots[i]) end
+  return concat(out)
+end
+
+
+local function read_slots(data, at)
+  local count = byte(data, at)
+  if not count or #data ~= at + count then return nil end
+  return { byte(data, at + 1, at + count) }
+end
+
+
+---@param room integer
+---@param turn integer
+---@param is_odd boolean
+---@param slots integer[]
+---@return string
+function wire.desync(room, turn, is_odd, slots)
+  return u32(room) .. u32(turn) .. char(is_odd and 1 or 0) .. slots_text(slots)
+end
+
+
+---@param data string
+---@return { turn: integer, is_odd: boolean, slots: integer[] }?
+function wire.read_desync(data)
+  local slots = read_slots(data, 10)
+  return slots and { turn = read_u32(data, 5), is_odd = byte(data, 9) == 1, slots = slots }
+end
+
+
+---@param room integer
+---@param turn integer
+---@param slots integer[]
+---@return string
+function wire.waiting(room, turn, slots)
+  return u32(room) .. u32(turn) .. slots_text(slots)
+end
+
+
+---@param data string
+---@return { turn: integer, slots: integer[] }?
+function wire.read_waiting(data)
+  local slots = read_slots(data, 9)
+  return slots and { turn = read_u32(data, 5), slots = slots }
+end
+
+
+return wire

@@ -1,0 +1,118 @@
+// examples/lockstep, played in three real pages: they agree, and one that is loaded again is back in
+// the running match with the right state.
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { cp } from "node:fs/promises";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { folder } from "../../clients/js/test/files.js";
+import { startServer } from "../../clients/js/test/server.js";
+import { openPage, until } from "./browser.js";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const SIZE = { viewport: { width: 960, height: 640 } };
+// On a machine that is busy with the browsers, a handler may be kept waiting for long.
+const PATIENT = ["--handler-budget", "5"];
+const PICTURES = process.env.PERIGEE_PICTURES; // a folder for screenshots
+
+async function picture(page, name) {
+  if (!PICTURES) return;
+  await mkdir(PICTURES, { recursive: true });
+  await page.screenshot({ path: path.join(PICTURES, name + ".png") });
+}
+
+async function start(t) {
+  const root = await folder(t);
+  await cp(path.join(ROOT, "examples/lockstep"), root, { recursive: true });
+  return startServer(t, { path: root, flags: PATIENT });
+}
+
+async function play(t, server, name) {
+  const page = await openPage(t, `http://${server.address}/`, SIZE);
+  await page.fill("#name", name);
+  await page.click("#join button");
+  await until(page, () => window.islands?.match.ready);
+  return page;
+}
+
+const turnOf = (page) => page.evaluate(() => islands.match.turn);
+
+/** Drags from the player's home to the island in the middle. */
+async function attack(page) {
+  const [from, to] = await page.evaluate(() => {
+    const { match, view } = islands, all = islands.world().islands;
+    const home = all.find((island) => island.owner === match.slot);
+    return [view.toScreen(home.x, home.y), view.toScreen(all[0].x, all[0].y)];
+  });
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move((from.x + to.x) / 2, (from.y + to.y) / 2, { steps: 4 });
+  await page.mouse.move(to.x, to.y, { steps: 4 });
+  await picture(page, "dragging");
+  await page.mouse.up();
+}
+
+/** The whole state of each page after the same turn. */
+async function statesOf(pages) {
+  const turn = Math.max(...await Promise.all(pages.map(turnOf))) + 6;
+  return Promise.all(pages.map((page) => page.evaluate((wanted) => new Promise((resolve) => {
+    const { match, sim } = islands, game = match._game, step = game.step;
+    game.step = (turn, entries) => {
+      step(turn, entries);
+      if (turn !== wanted) return;
+      game.step = step;
+      resolve(JSON.stringify([sim.hash(islands.world()), islands.world()]));
+    };
+  }), turn)));
+}
+
+function assertSame(states) {
+  for (const state of states) assert.equal(state, states[0]);
+}
+
+test("three pages play, and one is loaded again", async (t) => {
+  const server = await start(t);
+  const ann = await play(t, server, "ann");
+  await until(ann, () => document.getElementById("message").textContent.startsWith("1 of 3"));
+  await picture(ann, "waiting");
+  const bob = await play(t, server, "bob"), cid = await play(t, server, "cid");
+  const pages = [ann, bob, cid];
+  for (const page of pages) await until(page, () => islands.match.turn > 3);
+  for (const page of pages) await attack(page);
+  await until(ann, () => islands.world().fleets.length >= 1 || islands.world().islands[0].owner >= 0);
+  await picture(ann, "playing");
+  assertSame(await statesOf(pages));
+
+  // The page is loaded again: the same slot, by itself, and the same state.
+  const slot = await bob.evaluate(() => islands.match.slot);
+  const before = await turnOf(bob);
+  await bob.reload();
+  await until(bob, () => window.islands?.match.ready);
+  assert.equal(await bob.evaluate(() => islands.match.slot), slot);
+  assert.ok(await turnOf(bob) >= before);
+  assertSame(await statesOf(pages));
+  await until(ann, () => document.querySelectorAll("#players li:not(.away)").length === 3);
+  await attack(bob);
+  await until(ann, (slot) => islands.world().fleets.some(({ owner }) => owner === slot) || islands.world().islands[0].owner === slot, slot);
+  await picture(bob, "back");
+
+  // Somebody else watches.
+  const dan = await play(t, server, "dan");
+  assert.equal(await dan.evaluate(() => islands.match.slot), null);
+  assertSame(await statesOf([...pages, dan]));
+  await picture(dan, "watching");
+
+  for (const page of [...pages, dan]) assert.deepEqual(page.failures, []);
+});
+
+test("a page that is out of step is told, and gets the others' state", async (t) => {
+  const server = await start(t);
+  const pages = [];
+  for (const name of ["ann", "bob", "cid"]) pages.push(await play(t, server, name));
+  for (const page of pages) await until(page, () => islands.match.turn > 3);
+  await pages[1].evaluate(() => { islands.world().islands[3].units += 7; });
+  await until(pages[1], () => document.getElementById("message").textContent.includes("out of step"));
+  await until(pages[1], () => islands.match.ready);
+  assertSame(await statesOf(pages));
+});

@@ -1,0 +1,41 @@
+--- docs/lockstep.md against the product: its game and its spec are run, and its tables name all there is.
+local luacats = require "tests.lua.luacats"
+local server = require "tests.e2e.server"
+
+local META = "lua/perigee/meta/"
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+local DOC = read "docs/lockstep.md"
+
+describe("docs/lockstep.md", function()
+  it("has a game and a spec that work", function()
+    local blocks = {}
+    for block in DOC:gmatch "\n```lua\n(.-)\n```" do blocks[#blocks + 1] = block end
+    assert.equal(2, #blocks)
+    local game = blocks[1]:gsub("start = 2", "start = 2, players = 8"):gsub("players = 4, ", "")
+    local folder = server.folder { ["game.lua"] = game, ["spec/match_spec.lua"] = blocks[2] }
+    local process = server.perigee({ "test" }, { cwd = folder })
+    local code = process:wait_exit(60)
+    assert.equal(0, code, table.concat(process.out, "\n") .. table.concat(process.err, "\n"))
+  end)
+
+  it("names every setting, method, field and function", function()
+    local api = luacats.read {
+      META .. "perigee.lua", META .. "lockstep.lua", META .. "mcp.lua", META .. "game.lua",
+    }
+    local function mentions(text) assert.truthy(DOC:find(text, 1, true), text) end
+    for name in pairs(api.classes["perigee.LockstepSettings"].fields) do mentions("| `" .. name .. "` |") end
+    for name in pairs(api.classes["perigee.Lockstep"].methods) do mentions("`:" .. name .. "(") end
+    for name in pairs(api.classes["perigee.Lockstep"].fields) do mentions("`" .. name .. "`") end
+    for name in pairs(api.classes["perigee.DesyncReport"].fields) do
+      assert.truthy(DOC:find("`" .. name .. "`", 1, true) or DOC:find("report." .. name, 1, true), name)
+    end
+    for name in pairs(api.classes["perigee.Fixed"].methods) do mentions("`" .. name .. "`") end
+  end)
+end)

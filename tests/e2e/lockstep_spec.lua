@@ -1,0 +1,13 @@
+--- Lockstep: what it does is told by the specs in tests/testing/lockstep, which are run here.
+local server = require "tests.e2e.server"
+
+describe("lockstep", function()
+  for _, name in ipairs { "match", "policies", "hostile", "script" } do
+    it("does what its specs say: " .. name, function()
+      local process = server.perigee { "test", "tests/testing/lockstep",
+        "tests/testing/lockstep/spec/" .. name .. "_spec.lua" }
+      local code = process:wait_exit(100)
+      assert.equal(0, code, table.concat(process.out, "\n") .. table.concat(process.err, "\n"))
+    end)
+  end
+end)

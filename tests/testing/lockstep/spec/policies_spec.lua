@@ -1,0 +1,222 @@
+-- What a kind says of its lockstep: settings, policies, and what a reload changes.
+local players = require "player"
+local testing = require "perigee.testing"
+
+local function game(lockstep, more)
+  return ([[
+    local match = { auto_create = true, auto_delete = 60, lockstep = %s, on_message = {} }
+    function match.on_message.stats(room) return room.lockstep:stats() end
+    function match.on_message.start(room) room.lockstep:start() end
+    function match.on_message.speed(room, _, speed) room.lockstep:set_speed(speed) end
+    %s
+    return { rooms = { match = match } }
+  ]]):format(lockstep, more or "")
+end
+
+local function start(count, lockstep, network, options)
+  local server = testing.server { trace = false, fuzz = false, network = network, source = game(lockstep) }
+  local list = {}
+  for i = 1, count do
+    list[i] = players.new(server:client("p" .. i), options):play "match:1"
+  end
+  return server, list
+end
+
+local function assert_same(a, b)
+  for turn = 1, math.min(a.turn, b.turn) do
+    if a.hashes[turn] and b.hashes[turn] then assert.equal(a.hashes[turn], b.hashes[turn]) end
+  end
+end
+
+local function kinds_of(one)
+  local counts = {}
+  local step = one._step
+  function one:_step(turn, entries)
+    for _, entry in ipairs(entries) do counts[entry.kind] = (counts[entry.kind] or 0) + 1 end
+    return step(self, turn, entries)
+  end
+  return counts
+end
+
+describe("an input that is missing", function()
+  for policy, kind in pairs { ["repeat"] = "repeated", empty = "missing" } do
+    it("is nothing to wait for with " .. policy, function()
+      local server, list = start(3, ('{ on_missing = "%s" }'):format(policy))
+      server:advance(1)
+      local counts = kinds_of(list[1])
+      list[3].client:stall()
+      server:advance(5)
+      local stats = list[1].room:ask "stats"
+      assert.equal(0, stats.stalls)
+      assert.near(100, counts[kind], 5)
+      list[3].client:resume()
+      server:advance(2)
+      local before = counts[kind]
+      server:advance(2)
+      assert.equal(before, counts[kind])
+      assert_same(list[1], list[3])
+    end)
+  end
+
+  it("is that of the turn before with repeat", function()
+    local server, list = start(2, '{ on_missing = "repeat" }')
+    server:advance(1)
+    local seen = {}
+    local step = list[1]._step
+    function list.watch(self, turn, entries)
+      for _, entry in ipairs(entries) do
+        if entry.slot == 1 then seen[#seen + 1] = entry end
+      end
+      return step(self, turn, entries)
+    end
+    list[1]._step = list.watch
+    server:advance(1)
+    list[2].client:stall()
+    server:advance(1)
+    local first
+    for i, entry in ipairs(seen) do
+      if entry.kind == "repeated" then first = first or i end
+    end
+    assert.is_true(first > 1)
+    for i = first, #seen do assert.equal(seen[first - 1].data, seen[i].data) end
+  end)
+
+  it("is waited for as long as wait_limit says", function()
+    local server, list = start(2, "{ wait_limit = 0.3 }")
+    server:advance(1)
+    list[2].client:stall()
+    server:advance(3)
+    local stats = list[1].room:ask "stats"
+    assert.is_true(stats.longest_stall <= 0.3 and stats.longest_stall > 0.25)
+  end)
+end)
+
+describe("settings", function()
+  local function problem_of(lockstep)
+    local ok, problem = pcall(testing.server, { source = game(lockstep) })
+    return not ok and tostring(problem) or nil
+  end
+
+  it("are refused where they cannot be", function()
+    local function refuses(lockstep, why)
+      local problem = problem_of(lockstep)
+      assert.truthy(problem and problem:find(why, 1, true), problem)
+    end
+    refuses("{ turn_rate = 0 }", "match.lockstep.turn_rate must be a number from 1 to 240, not 0")
+    refuses('{ on_missing = "skip" }',
+      'match.lockstep.on_missing must be "wait", "repeat", "empty", not "skip"')
+    refuses("{ players = 1.5 }", "match.lockstep.players must be a whole number from 1 to 64, not 1.5")
+    refuses("{ players = 64, max_input = 1000 }",
+      "match.lockstep.max_input must be at most 688 with 64 players: a turn has to fit into a packet")
+    refuses("5", "match.lockstep must be a table of settings, not 5")
+  end)
+
+  it("that nothing reads are warned of, with the nearest that is read", function()
+    local server = testing.server { source = game "{ turn_rat = 30 }" }
+    local text = ""
+    for _, entry in ipairs(server.logs) do text = text .. entry.text .. "\n" end
+    assert.truthy(text:find("nothing reads match.lockstep.turn_rat; did you mean turn_rate?", 1, true), text)
+  end)
+
+  it("have players wait for each other, or for the script", function()
+    local server, list = start(2, "{ start = 3 }")
+    server:advance(2)
+    assert.equal(0, list[1].turn)
+    local third = players.new(server:client "third"):play "match:1"
+    server:advance(2)
+    assert.near(40, list[1].turn, 2)
+    assert.is_nil(third.restored)
+    assert.equal(list[1].hashes[1], third.hashes[1])
+
+    local other = start(1, "{ start = 0 }")
+    local one = players.new(other:client "one"):play "match:2"
+    other:advance(1)
+    assert.equal(0, one.turn)
+    one.room:send "start"
+    other:advance(1)
+    assert.near(20, one.turn, 2)
+  end)
+
+  it("bound the hashes", function()
+    local server, list = start(2, "{ hash_every = 10 }")
+    server:advance(3)
+    local asked = 0
+    list[1]._hash = function(self)
+      asked = asked + 1
+      return self.state % 2 ^ 32
+    end
+    server:advance(5)
+    assert.near(10, asked, 1)
+  end)
+
+  it("bound the turns that are kept", function()
+    local server, list = start(2, "{ history = 100 }", { latency = 0.01 })
+    server:advance(30)
+    assert.is_true(list[1].room:ask("stats").kept_bytes < 100 * 60)
+    local late = players.new(server:client "late"):play "match:1"
+    server:advance(3)
+    assert.equal(1, late.restored)
+    assert_same(list[1], late)
+  end)
+
+  it("keep the delay within its bounds", function()
+    local server, list = start(2, "{ input_delay = 2, max_input_delay = 3 }",
+      { latency = 0.15, jitter = 0.02 })
+    server:advance(20)
+    assert.equal(3, list[1].match.delay)
+    assert_same(list[1], list[2])
+    for _, one in ipairs(list) do one.client:network { latency = 0.01, jitter = 0 } end
+    server:advance(60)
+    assert.equal(2, list[1].match.delay)
+    assert.equal(2, list[2].match.delay)
+  end)
+end)
+
+describe("a reload", function()
+  it("breaks no match, and its settings hold from then on", function()
+    local server, list = start(3, "{ turn_rate = 20 }", { latency = 0.03, loss = 0.05 })
+    server:advance(3)
+    server:reload(game("{ turn_rate = 40, wait_limit = 0.5 }"))
+    server:advance(0.5)
+    local turn = list[1].turn
+    server:advance(5)
+    assert.near(turn + 200, list[1].turn, 40)
+    assert.equal(0.025, list[1].match.interval)
+    assert_same(list[1], list[2])
+    assert_same(list[1], list[3])
+    assert.equal(0, list[1].room:ask("stats").desyncs)
+  end)
+
+  it("that takes lockstep away ends the match", function()
+    local server, list = start(2, "{}")
+    server:advance(1)
+    server:reload(game("nil"))
+    server:advance(1)
+    assert.is_true(list[1].has_ended)
+    server:reload(game("{}"))
+    list[1]:play "match:1"
+    server:advance(2)
+    assert.is_true(list[1].turn > 30)
+  end)
+
+  it("whose on_upgrade fails leaves it alone", function()
+    local server, list = start(2, "{}")
+    server:advance(1)
+    local turn = list[1].turn
+    server:try_reload(game("nil",
+      "function match.on_upgrade(room) local _ = room.lockstep.turn; error 'no' end"))
+    server:expect_error "no"
+    server:advance(2)
+    assert.near(turn + 40, list[1].turn, 2)
+    assert.is_nil(list[1].has_ended)
+  end)
+
+  it("that fails leaves it alone", function()
+    local server, list = start(2, "{}")
+    server:advance(1)
+    local turn = list[1].turn
+    assert.is_nil((server:try_reload(game("{ turn_rate = -1 }"))))
+    server:advance(2)
+    assert.near(turn + 40, list[1].turn, 2)
+  end)
+end)
