@@ -17,4 +17,5 @@ perigee.mcp.tool {
   timeout = 5,
 }
 
-return {}
+-- A plugin that is gone is gone at once: the next one may serve the channel.
+return { config = { resume_timeout = 0 } }

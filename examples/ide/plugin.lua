@@ -5,6 +5,8 @@ local cjson = require "cjson"
 local client = require "perigee.client"
 
 local STEPS_MAX = 1e7 -- of one piece of code
+local STEPS = 10 -- from one look at it to the next: texts that are doubled grow fast
+local MEMORY_MAX = 64 * 1024 -- KiB that this program may have meanwhile
 local TEXT_MAX = 10000 -- bytes that it may print
 
 jit.off() -- compiled code would not hear the hook that counts
@@ -40,12 +42,20 @@ local function run(code)
   if not chunk then return nil, problem end
   local sandbox = environment(print_line)
   setfenv(chunk, sandbox)
-  -- In a coroutine, so that the hook counts the code alone. Strings have the sandbox's methods
-  -- meanwhile: their own would be the real library.
+  -- Strings have the sandbox's methods meanwhile: their own would be the real library.
   local co, strings = coroutine.create(chunk), getmetatable ""
-  debug.sethook(co, function() error("it ran too long", 0) end, "", STEPS_MAX)
+  local steps = 0
+  collectgarbage() -- what the code before this one has left
+  -- The hook is everybody's; the code alone is counted.
+  debug.sethook(function()
+    if coroutine.running() ~= co then return end
+    steps = steps + STEPS
+    if steps > STEPS_MAX then error("it ran too long", 0) end
+    if collectgarbage "count" > MEMORY_MAX then error("it took too much memory", 0) end
+  end, "", STEPS)
   strings.__index = sandbox.string
   local ok, result = coroutine.resume(co)
+  debug.sethook()
   strings.__index = string
   if not ok then return nil, tostring(result) end
   if result ~= nil then lines[#lines + 1] = "=> " .. tostring(result) end
@@ -60,8 +70,14 @@ local function answer(bytes)
   }
 end
 
-local game = assert(client.connect(arg[1] or "localhost:7777", { name = "ide" }))
-local channel = assert(game:channel "ide")
+local function need(value, problem)
+  if value then return value end
+  io.stderr:write("plugin: ", problem, "\n")
+  os.exit(1)
+end
+
+local game = need(client.connect(arg[1] or "localhost:7777", { name = "ide" }))
+local channel = need(game:channel "ide")
 channel:on_packet(function(_, _, bytes) return answer(bytes) end)
 print("serving the channel ide as " .. channel.id)
 io.stdout:flush()

@@ -4,6 +4,7 @@ local channels = require "perigee.channels"
 local fault = require "perigee.fault"
 local json = require "perigee.mcp.json"
 local json_schema = require "perigee.mcp.json_schema"
+local notices = require "perigee.mcp.notices"
 local registry = require "perigee.mcp.registry"
 local sessions = require "perigee.mcp.sessions"
 
@@ -126,12 +127,17 @@ end
 
 -- Tools ------------------------------------------------------------------------------------
 
--- Whoever serves the channel is asked, and answers with text, or JSON for a result.
-local function ask_channel(given, arguments, session, seconds)
+-- Whoever serves the channel is asked, and answers with text, or JSON for a result. Meanwhile, and
+-- from then on, he may speak to the session.
+local function ask_channel(given, arguments, call)
+  local session, seconds = call.session, math.max(call.seconds - 1, 0.1)
   local question = json.encode {
     session = session.channel, tool = given.name, arguments = arguments,
+    progressToken = call.progress_token,
   }
+  session.plugins[given.channel], call.plugin = true, given.channel
   local bytes, problem = channels.ask_server(given.channel, CHANNEL_TYPE, question, seconds)
+  call.plugin = nil
   if not bytes then
     return nil, problem == "timeout" and ("timeout: nobody answered on the channel %q within %s s")
       :format(given.channel, seconds) or problem
@@ -146,7 +152,21 @@ end
 local TOOL = {
   name = "string", title = "string", description = "string", input = "table", output = "table",
   annotations = "table", handler = "function", channel = "string", timeout = "number",
+  notifications = "table",
 }
+
+local function check_notifications(given)
+  if given.notifications and not given.channel then
+    fault.raise("perigee.mcp.tool %s: notifications are those of a channel's server", given.name)
+  end
+  for _, method in ipairs(given.notifications or {}) do
+    if type(method) ~= "string" or #method > NAME_MAX or not method:find "^notifications/[%w_/.-]+$" then
+      fault.raise('perigee.mcp.tool %s: notifications are names like "notifications/ide/saved", not %s',
+        given.name, tostring(method))
+    end
+  end
+  return given.notifications or {}
+end
 
 
 --- Offers a tool.
@@ -170,7 +190,8 @@ function mcp.tool(given)
   local output = given.output and select(2, compile("output", given.output))
   local handler, seconds = given.handler, given.timeout or 30
   add("tool", "tools", given.name, {
-    handler = handler, check = check, seconds = seconds,
+    handler = handler, check = check, seconds = seconds, channel = given.channel,
+    notifications = check_notifications(given),
     shown = {
       name = given.name, title = given.title, description = given.description,
       inputSchema = shown, outputSchema = output, annotations = given.annotations,
@@ -179,7 +200,7 @@ function mcp.tool(given)
       if handler then
         return tool_result(handler(arguments, session))
       end
-      return tool_result(ask_channel(given, arguments, session, math.max(call.seconds - 1, 0.1)))
+      return tool_result(ask_channel(given, arguments, call))
     end,
   })
 end
@@ -293,6 +314,12 @@ local function check_arguments(list)
     if type(argument) ~= "table" or type(argument.name) ~= "string" then
       fault.raise "perigee.mcp.prompt: arguments is a list of { name = , description = , required = }"
     end
+    for _, value in ipairs(argument.values or {}) do
+      if type(value) ~= "string" then
+        fault.raise("perigee.mcp.prompt: the values of %s are texts, not %s", argument.name,
+          fault.kind(value))
+      end
+    end
     known[argument.name] = argument
   end
   return function(given)
@@ -364,6 +391,17 @@ function mcp.prompt(given)
 end
 
 -- Sessions ---------------------------------------------------------------------------------
+
+
+--- Tells an MCP client something. nil, a message and a code when there is no such session, or when no
+--- call has the progressToken.
+---@param channel integer of the session, such as session.channel
+---@param method string such as "notifications/message"
+---@param params table? as the protocol has them
+---@return boolean? ok
+---@return string? message
+---@return string? code
+mcp.notify = notices.notify
 
 
 --- The MCP clients that are connected: channel, client and version of each.

@@ -2,20 +2,38 @@
 // of several processes on one terminal do not mix. Text is for people: local time,
 // `key=value`, quotes only where they are needed. JSON is for machines: UTC, one object
 // a line.
+//
+// Nothing waits for whoever reads it: what finds no room, once nothing has been taken for
+// a moment, is lost and counted. Standard error is not ours alone, so instead of being
+// made non-blocking it is asked for room: a pipe that has some takes PIPE_BUF bytes.
 #include "base/log.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/log_ring.h"
 #include "base/text.h"
 
 #define DIM "\x1b[2m"
 #define RESET "\x1b[0m"
 #define INDENT "    "
+
+enum {
+  PATIENCE_MS = 50,     // that a reader has to make room,
+  IMPATIENT_MS = 1000,  // once in so long
+};
+
+static struct {
+  uint64_t lines;    // that were lost and not told of
+  bool is_cut;       // the last one is there in part
+  int64_t until_ms;  // so long nobody is waited for
+} lost;
 
 static LogState current = {.level = LOG_INFO, .format = LOG_TEXT};
 
@@ -30,6 +48,9 @@ void log_set_sink(LogSink *sink, void *data) {
   current.sink = sink;
   current.sink_data = data;
 }
+
+void log_set_ring(LogRing *ring) { current.ring = ring; }
+const LogRing *log_ring(void) { return current.ring; }
 
 LogState log_swap(LogState state) {
   LogState before = current;
@@ -135,6 +156,9 @@ static void append_text_fields(Buf *buf, const LogField *fields) {
       append_quoted(buf, fields->text, fields->size);
     }
   }
+}
+
+static void append_version(Buf *buf) {
   if (!current.version) return;
   buf_printf(buf, " v=%u", (unsigned)current.version);
   if (current.hash[0] != '\0') buf_printf(buf, ".%s", current.hash);
@@ -169,11 +193,15 @@ static void append_text_head(Buf *buf, LogLevel level, const struct timespec *no
              level_names[level], is_coloured ? RESET : "");
 }
 
+typedef enum VersionField { WITH_VERSION, WITHOUT_VERSION } VersionField;
+
 // The fields come after the first line, so that they are found where they always are.
-static void append_text(Buf *buf, const char *message, const LogField *fields) {
+static void append_text(Buf *buf, const char *message, const LogField *fields,
+                        VersionField version) {
   size_t size = strcspn(message, "\n");
   append_line(buf, message, size);
   append_text_fields(buf, fields);
+  if (version == WITH_VERSION) append_version(buf);
   buf_u8(buf, '\n');
   while (message[size] == '\n') {
     message += size + 1;
@@ -210,41 +238,90 @@ static void append_json(Buf *buf, LogLevel level, const struct timespec *now,
   append(buf, "}\n");
 }
 
-// There is nowhere to report a log that cannot be written.
-static void write_all(const uint8_t *bytes, size_t size) {
-  while (size > 0) {
-    ssize_t written = write(STDERR_FILENO, bytes, size);
+static int64_t clock_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool has_room(void) {
+  struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+  if (poll(&out, 1, 0) > 0) return true;
+  int64_t now_ms = clock_ms();
+  if (now_ms < lost.until_ms) return false;
+  lost.until_ms = now_ms + IMPATIENT_MS;
+  return poll(&out, 1, PATIENCE_MS) > 0;
+}
+
+// Returns how many bytes found room. There is nowhere to report a log that cannot be
+// written: its bytes have found theirs.
+static size_t write_all(const uint8_t *bytes, size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    if (!has_room()) return done;
+    size_t piece = size - done < PIPE_BUF ? size - done : PIPE_BUF;
+    ssize_t written = write(STDERR_FILENO, bytes + done, piece);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    bytes += written;
-    size -= (size_t)written;
+    if (written < 0 && errno == EAGAIN) return done;
+    if (written <= 0) return size;
+    done += (size_t)written;
+  }
+  return done;
+}
+
+static void append_whole(Buf *buf, LogLevel level, const char *message,
+                         const LogField *fields) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (current.format == LOG_JSON) {
+    append_json(buf, level, &now, message, fields);
+  } else {
+    append_text_head(buf, level, &now);
+    append_text(buf, message, fields, WITH_VERSION);
   }
 }
 
+static void append_lost(Buf *buf) {
+  LogField fields[] = {log_num("lines", (int64_t)lost.lines), {0}};
+  if (lost.is_cut) buf_u8(buf, '\n');
+  append_whole(buf, LOG_WARN, "log lines were lost: nobody read them in time", fields);
+}
+
 static void write_line(LogLevel level, const char *message, const LogField *fields) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
   Buf buf = {0};
-  if (current.format == LOG_JSON) {
-    append_json(&buf, level, &now, message, fields);
-  } else {
-    append_text_head(&buf, level, &now);
-    append_text(&buf, message, fields);
-  }
-  write_all(buf.data, buf.size);
+  if (lost.lines > 0) append_lost(&buf);
+  append_whole(&buf, level, message, fields);
+  size_t done = write_all(buf.data, buf.size);
+  if (done > 0) lost.lines = 0;
+  if (done > 0) lost.is_cut = done < buf.size;
+  if (done < buf.size) lost.lines++;
   buf_deinit(&buf);
 }
 
 static void give_to_sink(LogLevel level, const char *message, const LogField *fields) {
   Buf buf = {0};
-  append_text(&buf, message, fields);
+  append_text(&buf, message, fields, WITH_VERSION);
   current.sink(current.sink_data, level, (const char *)buf.data, buf.size - 1);
+  buf_deinit(&buf);
+}
+
+static void keep(LogLevel level, const char *message, const LogField *fields) {
+  Buf buf = {0};
+  append_text(&buf, message, fields, WITHOUT_VERSION);
+  LogLine line = {.unix_s = time(NULL),
+                  .level = level,
+                  .version = current.version,
+                  .text = (char *)buf.data,
+                  .size = (uint32_t)buf.size - 1};
+  memcpy(line.hash, current.hash, sizeof line.hash);
+  log_ring_put(current.ring, &line);
   buf_deinit(&buf);
 }
 
 void log_write(LogLevel level, const char *message, const LogField *fields) {
   if (!log_is_on(level)) return;
   int saved_errno = errno;
+  if (current.ring != NULL) keep(level, message, fields);
   if (current.sink != NULL)
     give_to_sink(level, message, fields);
   else

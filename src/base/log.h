@@ -1,6 +1,6 @@
 // The log: one line an event, a message and fields, to standard error, as text
-// (coloured on a terminal) or JSON. The level, format, script version and sink are the
-// only state and belong to the process.
+// (coloured on a terminal) or JSON. The level, format, script version, sink, ring and
+// the count of lost lines are the only state and belong to the process.
 #pragma once
 
 #include <stdbool.h>
@@ -38,6 +38,14 @@ typedef void LogSink(void *data, LogLevel level, const char *text, size_t size);
 /// NULL: standard error again.
 void log_set_sink(LogSink *sink, void *data);
 
+typedef struct LogRing LogRing;  // see log_ring.h
+
+/// Keeps the newest lines from now on, besides writing them. Not owned; NULL: no more.
+void log_set_ring(LogRing *ring);
+
+/// The one that was set, or NULL.
+const LogRing *log_ring(void);
+
 /// All that the functions above set.
 typedef struct LogState {
   LogLevel level;
@@ -46,6 +54,7 @@ typedef struct LogState {
   char hash[LOG_HASH_MAX + 1];
   LogSink *sink;
   void *sink_data;
+  LogRing *ring;
 } LogState;
 
 /// Takes `state` into use and returns what was, for servers that take turns in one
@@ -57,7 +66,8 @@ int log_level_parse(const char *name);
 
 bool log_is_on(LogLevel level);
 
-/// Writes one line. Field values may hold any bytes: control characters and broken
+/// Writes one line, or counts it as lost where standard error is not read: a later line
+/// tells how many were. Field values may hold any bytes: control characters and broken
 /// UTF-8 are escaped, so no peer can forge a line or a terminal sequence. Newlines in
 /// `message` of script tracebacks are kept in text (indented) and escaped in JSON.
 void log_write(LogLevel level, const char *message, const LogField *fields);

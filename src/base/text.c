@@ -36,6 +36,23 @@ bool text_is_utf8(const char *text, size_t size) {
   return true;
 }
 
+// Every value but the first follows a separator, a bracket or a name's colon; an object's
+// name is no value of its own.
+size_t text_json_count(const char *text, size_t size) {
+  size_t count = 1;
+  bool is_string = false;
+  for (size_t at = 0; at < size; at++) {
+    char c = text[at];
+    if (c == '"')
+      is_string = !is_string;
+    else if (is_string && c == '\\')
+      at++;
+    else if (!is_string && (c == ',' || c == '[' || c == '{'))
+      count++;
+  }
+  return count;
+}
+
 bool text_is_name(const char *text, size_t size) {
   if (size == 0 || size > NAME_MAX_BYTES) return false;
   uint32_t code;

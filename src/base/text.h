@@ -24,6 +24,10 @@ static inline bool text_is_control(uint32_t code) {
 /// forms).
 bool text_is_utf8(const char *text, size_t size);
 
+/// How many values JSON has at the most: none of its separators within strings is counted.
+/// Of what is no JSON it is some number.
+size_t text_json_count(const char *text, size_t size);
+
 /// Whether the bytes may name a room or a peer: 1 to 64 bytes of UTF-8 without control
 /// characters (C0, DEL and C1).
 bool text_is_name(const char *text, size_t size);

@@ -2,6 +2,7 @@
 --- stream its events, EVENT { id, data (decoded), text }, and STREAM_END.
 local cjson = require "cjson"
 local HttpClient = require "tests.e2e.http_client"
+local server = require "tests.e2e.server"
 local Stream = require "tests.e2e.stream"
 
 local McpClient = setmetatable({}, { __index = HttpClient })
@@ -146,6 +147,46 @@ function McpClient:initialize(o)
   self.session = response.headers["mcp-session-id"]
   self.info = message.result
   return self
+end
+
+
+--- Another connection of the same session.
+function McpClient:again()
+  local other = McpClient.connect(self.port)
+  other.session = self.session
+  return other
+end
+
+
+--- A connection of the same session that hears what it is told.
+function McpClient:listen()
+  local listener = self:again()
+  listener:send "GET"
+  listener:expect("RESPONSE", { status = 200 })
+  return listener
+end
+
+
+--- The names of the tools, in one line.
+function McpClient:tool_names()
+  local list = {}
+  for _, tool in ipairs(self:ask("tools/list").result.tools) do list[#list + 1] = tool.name end
+  return table.concat(list, " ")
+end
+
+
+function McpClient.text_of(result)
+  return result.content[1].text
+end
+
+
+--- Starts a server with an admin listener. Returns it, and the listener's port.
+---@param o table as for server.start
+function McpClient.serve(o)
+  o.flags = o.flags or {}
+  o.flags.admin = o.flags.admin or "127.0.0.1:0"
+  local perigee = server.start(o)
+  return perigee, tonumber((perigee:wait_out "^perigee: MCP on http://[^/]+:(%d+)/mcp$"))
 end
 
 

@@ -12,12 +12,10 @@ describe("docs/mcp.md", function()
   it("has code that works", function()
     local blocks = pages.blocks(PAGE, "lua")
     assert.equal(2, #blocks)
-    local perigee = server.start {
+    local _, port = McpClient.serve {
       game = ('local perigee = require "perigee"\n%s\nperigee.rooms.create "hall"\nreturn {}')
         :format(table.concat(blocks)),
-      flags = { admin = "127.0.0.1:0" },
     }
-    local port = tonumber((perigee:wait_out "^perigee: MCP on http://[^/]+:(%d+)/mcp$"))
     local client = McpClient.connect(port):initialize()
     assert.equal("done", client:call("spawn", { room = "hall" }).content[1].text)
     local result = client:call("spawn", { room = "none" })
@@ -30,8 +28,7 @@ describe("docs/mcp.md", function()
   end)
 
   it("names all tools and resources of the server's own", function()
-    local perigee = server.start { game = "return {}", flags = { admin = "127.0.0.1:0", mcp_write = true } }
-    local port = tonumber((perigee:wait_out "^perigee: MCP on http://[^/]+:(%d+)/mcp$"))
+    local _, port = McpClient.serve { game = "return {}", flags = { mcp_write = true } }
     local client = McpClient.connect(port):initialize()
     local function names(method, list, field)
       for _, item in ipairs(client:ask(method, cjson.decode "{}").result[list]) do

@@ -5,6 +5,8 @@ local McpClient = require "tests.e2e.mcp_client"
 local packet = require "tests.e2e.packet"
 local wait = require "tests.e2e.wait"
 
+local text_of = McpClient.text_of
+
 local GAME = [[
   local perigee = require "perigee"
   local mcp = perigee.mcp
@@ -65,31 +67,13 @@ local GAME = [[
 
 local function start(o)
   o = o or {}
-  o.game, o.flags = not o.files and (o.game or GAME) or nil, o.flags or {}
-  o.flags.admin = "127.0.0.1:0"
-  local perigee = server.start(o)
-  local port = tonumber((perigee:wait_out "^perigee: MCP on http://[^/]+:(%d+)/mcp$"))
-  return perigee, McpClient.connect(port):initialize(), port
-end
-
-local function again(client)
-  local other = McpClient.connect(client.port)
-  other.session = client.session
-  return other
-end
-
-local function names(client)
-  local list = {}
-  for _, tool in ipairs(client:ask("tools/list").result.tools) do list[#list + 1] = tool.name end
-  return table.concat(list, " ")
+  o.game = not o.files and (o.game or GAME) or nil
+  local perigee, port = McpClient.serve(o)
+  return perigee, McpClient.connect(port):initialize()
 end
 
 local function wait_audit(perigee, text)
   perigee:wait_log(function(fields) return fields.message:find(text, 1, true) end)
-end
-
-local function text_of(result)
-  return result.content[1].text
 end
 
 describe("a tool", function()
@@ -115,7 +99,7 @@ describe("a tool", function()
     end
     local _, problem = client:call("nope", {})
     assert.equal(-32602, problem.code)
-    wait_audit(perigee, 'MCP: tools/call "add", session 2000 ("spec"), arguments {"a":2}: ok')
+    wait_audit(perigee, 'MCP: tools/call "add", session 2000 ("spec"), arguments {"a":2}: ok "{')
   end)
 
   it("that fails, spins, sleeps for ever or returns what cannot be sent is answered", function()
@@ -165,7 +149,7 @@ describe("a tool", function()
   it("is taken back by its client", function()
     local _, client = start { game = GAME:gsub("timeout = 0.2", "timeout = 60") }
     client:post(client:request_body("tools/call", { name = "sleep" }))
-    local other = again(client)
+    local other = client:again()
     other:post { jsonrpc = "2.0", method = "notifications/cancelled",
       params = { requestId = client.last_id } }
     assert.equal(202, other:expect("RESPONSE").status)
@@ -176,7 +160,7 @@ describe("a tool", function()
   it("goes on when its client goes, and the session ends with DELETE", function()
     local perigee, client = start { game = GAME:gsub("timeout = 0.2", "timeout = 60") }
     client:post(client:request_body("tools/call", { name = "sleep" }))
-    local other = again(client)
+    local other = client:again()
     other:ask "ping"
     client:close()
     other:ask "ping"
@@ -209,39 +193,35 @@ describe("an MCP client", function()
 
   it("hears when the tools are others, by a reload or because the game says so", function()
     local perigee, client = start()
-    local before = names(client)
-    local listener = again(client)
-    listener:send "GET"
-    assert.equal(200, listener:expect("RESPONSE").status)
+    local before = client:tool_names()
+    local listener = client:listen()
     client:call "more"
     assert.equal("notifications/tools/list_changed", listener:expect("EVENT").data.method)
     assert.equal("notifications/tools/list_changed", listener:expect("EVENT").data.method)
-    assert.equal(before:gsub("odd", "new"):gsub(" new", ""):gsub("more", "more new"), names(client))
+    assert.equal(before:gsub("odd", "new"):gsub(" new", ""):gsub("more", "more new"), client:tool_names())
     perigee:save("game.lua", GAME:gsub('"add"', '"plus"'))
     perigee:kill "sighup"
     perigee.told = nil
     assert.equal("notifications/tools/list_changed", listener:expect("EVENT").data.method)
-    assert.matches("plus", names(client))
-    assert.is_nil(names(client):match "%f[%w]add%f[%W]")
+    assert.matches("plus", client:tool_names())
+    assert.is_nil(client:tool_names():match "%f[%w]add%f[%W]")
     assert.is_true(client:call("plus", {}).isError)
     -- A reload that changes no tool says nothing, and one that fails changes none.
     perigee:save("game.lua", "nonsense")
     perigee:kill "sighup"
     perigee.told = nil
     perigee:wait_log "reload failed"
-    assert.matches("plus", names(client))
+    assert.matches("plus", client:tool_names())
     listener:expect_nothing()
   end)
 
   it("missed something while it was away, and is told when it comes back", function()
     local _, client = start()
-    local listener = again(client)
-    listener:send "GET"
-    listener:expect "RESPONSE"
+    local listener = client:listen()
     listener:close()
     client:ask "ping"
     client:call "more"
-    local back = again(client)
+    local back = client:again()
     back:send("GET", { fields = { "Last-Event-ID: 1-0" } })
     assert.equal(200, back:expect("RESPONSE").status)
     assert.equal("1-1", back:expect("EVENT").id)
@@ -252,11 +232,9 @@ describe("an MCP client", function()
   it("listens on a few streams at a time, and no more", function()
     local _, client = start()
     for _ = 1, 4 do
-      local listener = again(client)
-      listener:send "GET"
-      assert.equal(200, listener:expect("RESPONSE").status)
+      client:listen()
     end
-    assert.equal(409, again(client):status "GET")
+    assert.equal(409, client:again():status "GET")
     assert.equal(204, client:status "DELETE")
   end)
 
@@ -293,10 +271,10 @@ describe("an MCP client", function()
 
   it("may change something only where mcp_write is set", function()
     local _, client = start()
-    assert.is_nil(names(client):match "reload")
+    assert.is_nil(client:tool_names():match "reload")
     assert.equal(-32602, select(2, client:call "reload").code)
     local perigee, writer = start { flags = { mcp_write = true } }
-    assert.matches("reload", names(writer))
+    assert.matches("reload", writer:tool_names())
     perigee:save("game.lua", GAME:gsub('"add"', '"plus"'))
     assert.matches("^reloaded: version 2", writer:call("reload", {}).structuredContent.report)
     perigee:save("game.lua", "nonsense")
@@ -326,7 +304,7 @@ describe("an MCP client", function()
     ]]
     local result = check(side_effects).structuredContent
     assert.matches("did you mean on_connect", result.warnings[1])
-    assert.is_nil(names(client):match "side")
+    assert.is_nil(client:tool_names():match "side")
     assert.equal(1, client:call("rooms").structuredContent.count)
     assert.matches("ran longer than its budget", text_of(check "while true do end"))
     assert.equal(7, client:call("add", { a = 7 }).structuredContent.sum)
@@ -354,7 +332,7 @@ describe("an MCP client", function()
     assert.matches("1 success / 0 failures", good.structuredContent.output)
     perigee:save("spec/a_spec.lua", 'it("never ends", function() while true do end end)')
     client:post(client:request_body("tools/call", { name = "test", arguments = {} }))
-    again(client):ask "ping" -- the server's end ends the child
+    client:again():ask "ping" -- the server's end ends the child
   end)
 
   it("looks at what runs", function()

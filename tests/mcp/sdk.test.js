@@ -40,8 +40,14 @@ const PAGE = `<!doctype html><title>tool</title><script type="module">
   const game = await connect(location.host, { name: "page" });
   const channel = await game.channel("page");
   channel.on("packet", (peer, type, data, reply) => {
-    const { tool, arguments: given } = JSON.parse(new TextDecoder().decode(data));
+    const { session, tool, progressToken, arguments: given } = JSON.parse(new TextDecoder().decode(data));
     if (given.silent) return;
+    if (progressToken !== undefined) {
+      const params = { progressToken, progress: 1, total: 2 };
+      game.sendPacket({ channel: session, type: 0, data: JSON.stringify({ method: "notifications/progress", params }) });
+    }
+    game.sendPacket({ channel: session, type: 2, data: "called with " + given.x });
+    if (given.later) setTimeout(() => game.sendPacket({ channel: session, type: 4, data: "after the answer" }), 100);
     reply(tool + " says " + document.title + " " + given.x);
   });
   document.title = "ready";
@@ -93,6 +99,23 @@ test("a tool is served by a page in a browser, and a silent one times out", asyn
   await until(page, () => document.title === "ready");
   const result = await client.callTool({ name: "page", arguments: { x: 5 } });
   assert.equal(textOf(result), "page says ready 5");
+  const lines = [];
+  const isLast = new Promise((resolve) => {
+    client.setNotificationHandler(types.LoggingMessageNotificationSchema, ({ params }) => {
+      lines.push(params);
+      if (params.level === "warning") resolve();
+    });
+  });
+  const progress = [];
+  const onprogress = (step) => progress.push(step);
+  const spoken = await client.callTool({ name: "page", arguments: { x: 6, later: true } }, undefined, { onprogress });
+  assert.equal(textOf(spoken), "page says ready 6");
+  assert.deepEqual(progress, [{ progress: 1, total: 2 }]);
+  await isLast;
+  assert.deepEqual(lines, [
+    { level: "info", logger: "page", data: "called with 6" },
+    { level: "warning", logger: "page", data: "after the answer" },
+  ]);
   const silent = await client.callTool({ name: "page", arguments: { silent: true } });
   assert.ok(silent.isError);
   assert.match(textOf(silent), /^timeout: /);

@@ -6,7 +6,6 @@ local json = require "perigee.mcp.json"
 local json_schema = require "perigee.mcp.json_schema"
 local live = require "perigee.live"
 local live_schema = require "perigee.live_schema"
-local recent = require "perigee.recent"
 local registry = require "perigee.mcp.registry"
 local room_objects = require("perigee.registry").rooms
 local tasks = require "perigee.tasks"
@@ -14,7 +13,9 @@ local tasks = require "perigee.tasks"
 local builtin = {
   try = nil, -- reload.try
   game = nil, -- reload.game
-  reload_waits = {}, -- entries of handlers that wait for the end of a reload
+  -- Entries of handlers that wait for the end of a reload; of those that wait no more nobody else
+  -- knows, here and below.
+  reload_waits = setmetatable({}, { __mode = "k" }),
 }
 
 local LINES_DEFAULT, LINES_MAX = 50, 200
@@ -24,7 +25,8 @@ local RELOAD_SECONDS = 20
 local NOT_FOUND = -32002
 local TEST_SECONDS = 65 -- C ends it after 60
 
-local children, last_child = {}, 0 -- entries of handlers that wait for a program, by token
+local children = setmetatable({}, { __mode = "v" }) -- entries that wait for a program, by token
+local last_child = 0
 
 -- What is there ----------------------------------------------------------------------------
 
@@ -77,8 +79,7 @@ local function failure(text)
 end
 
 local function log_lines(least, arguments)
-  local lines = recent.lines(least, math.min(arguments.count or LINES_DEFAULT, LINES_MAX))
-  return { lines = json.list(lines) }
+  return { lines = json.list(core.log_lines(least, arguments.count or LINES_DEFAULT)) }
 end
 
 -- Tools ------------------------------------------------------------------------------------
@@ -127,12 +128,13 @@ tool("stats", "Figures of the server: peers, rooms, messages, errors, memory, sl
     return result(stats)
   end)
 
-tool("logs", "The newest lines that the game and its host logged.", { count = COUNT },
+tool("logs", "The newest lines of the server's log: the game's, its host's and the server's own.",
+  { count = COUNT },
   function(arguments)
     return result(log_lines(core.levels.debug, arguments))
   end)
 
-tool("errors", "The newest errors of the game's handlers, with file, line and traceback.",
+tool("errors", "The newest errors in the server's log; those of handlers with file, line and traceback.",
   { count = COUNT },
   function(arguments)
     return result(log_lines(core.levels.error, arguments))

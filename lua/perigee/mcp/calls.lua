@@ -13,7 +13,7 @@ local undo = require "perigee.undo"
 local calls = {}
 
 local INTERNAL = -32603
-local CUT = 200 -- bytes of the arguments that are logged
+local CUT = 200 -- bytes that are logged of the arguments, and of what came of them
 local CALLS_MAX = 32 -- of one session at a time
 
 local ran = core.ran()
@@ -31,17 +31,25 @@ local ran = core.ran()
 ---@field run fun(call: perigee.mcp.Call): table?, integer?, string? a result, or nil, code, message
 ---@field describe_failure fun(text: string): table? a result that says so; nil: an error
 ---@field progress_token any
+---@field plugin string? the plugin channel whose server is being asked
 
 local function key_of(id)
   return type(id) .. tostring(id)
 end
 
 local function cut(text)
-  return #text <= CUT and text or ("%s... (%d bytes)"):format(text:sub(1, CUT), #text)
+  return #text <= CUT and text or ("%s... (%d bytes)"):format(json.cut(text, CUT), #text)
 end
 
 local function quoted(text)
   return json.encode(cut(tostring(text))) or "?"
+end
+
+-- What a result says, as far as that is text.
+local function outcome_of(result)
+  local item = (result.content or result.contents or {})[1]
+  local text = type(item) == "table" and item.text
+  return (result.isError and "error" or "ok") .. (type(text) == "string" and " " .. quoted(text) or "")
 end
 
 -- The audit log: one line for each call.
@@ -49,7 +57,7 @@ local function audit(call, outcome)
   local arguments = call.arguments and json.encode(call.arguments)
   live.log(core.levels.info, ("MCP: %s %s, session %d (%s), arguments %s: %s, %.0f ms"):format(
     call.method, quoted(call.name), call.session.channel, quoted(call.session.client.name),
-    arguments and cut(arguments) or "none", cut(outcome),
+    arguments and cut(arguments) or "none", outcome,
     (core.read_clock() - call.began) * 1000))
 end
 
@@ -78,30 +86,32 @@ end
 local function answer_failure(call, text)
   local result = call.describe_failure and call.describe_failure(text)
   local message = result and { result = result } or { error = { code = INTERNAL, message = text } }
-  answer(call, message, "failed: " .. text)
+  answer(call, message, "failed: " .. cut(text))
 end
 
 local function work(call)
   ran[1] = call.handler
   local result, code, message = call.run(call)
   if result then
-    answer(call, { result = result }, result.isError and "error" or "ok")
+    answer(call, { result = result }, outcome_of(result))
   else
-    answer(call, { error = { code = code, message = message } }, "error: " .. tostring(message))
+    answer(call, { error = { code = code, message = message } }, "error: " .. cut(tostring(message)))
   end
 end
 
 
 --- Begins a call.
 ---@param call perigee.mcp.Call
----@return boolean ok false when the session has too many under way
+---@return string? problem why it cannot be
 function calls.start(call)
   local open = 0
   for _ in next, call.session.calls do
     open = open + 1
   end
   if open >= CALLS_MAX then
-    return false
+    return "too many calls of this session are under way"
+  elseif call.session.calls[key_of(call.id)] then
+    return "another call with this id is under way"
   end
   call.began = core.read_clock()
   call.session.calls[key_of(call.id)] = call
@@ -124,7 +134,6 @@ function calls.start(call)
   }
   tasks.begin(call.task, 0)
   tasks.begin(call.timer, call.seconds)
-  return true
 end
 
 
@@ -164,6 +173,9 @@ end
 ---@return string? message
 function calls.ask(call, method, params, seconds)
   local session = call.session
+  if call.is_over then
+    return nil, "the call has been answered already"
+  end
   session.last_ask = session.last_ask + 1
   local id, entry = session.last_ask, {}
   session.asked[id] = entry

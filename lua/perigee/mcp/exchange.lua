@@ -10,6 +10,7 @@ local exchange = {}
 
 local JSON_FIELDS = "Content-Type: application/json\r\n"
 local TOO_LARGE = -32603
+local ANSWERS_MAX = 4 * 2 ^ 20 -- bytes of a batch's answers, beyond which one is refused
 
 
 ---@param conn integer
@@ -17,7 +18,7 @@ local TOO_LARGE = -32603
 function exchange.new(conn, o)
   local self = {
     conn = conn, session = o.session, wanted = o.wanted, is_batch = o.is_batch,
-    may_stream = o.may_stream, answers = {}, fields = "",
+    may_stream = o.may_stream, answers = {}, size = 0, fields = "",
   }
   sessions.set_exchange(conn, self)
   return self
@@ -28,9 +29,16 @@ local function unstream(self)
   self.stream = nil
 end
 
--- Makes a stream of the answer, if it can be one.
+local function unfinish(self)
+  self.is_over = nil
+end
+
+-- Makes a stream of the answer, if it can be one. What is over cannot: its connection may be busy
+-- with another request.
 local function open(self)
-  if self.stream or not self.may_stream or not self.conn then
+  if self.is_over then
+    return nil
+  elseif self.stream or not self.may_stream or not self.conn then
     return self.stream
   end
   self.stream = sessions.open_stream(self.session, self.conn, { is_answer = true })
@@ -46,14 +54,17 @@ end
 --- client takes none here.
 ---@param self table
 ---@param message table
+---@return string? problem why it cannot be sent
 function exchange.say(self, message)
   local stream = open(self)
-  local text = stream and json.encode(message)
+  if not stream then
+    return self.session and sessions.notify(self.session, message)
+  end
+  local text, problem = json.encode(message)
   if text then
     sessions.send(stream, text)
-  elseif not stream and self.session then
-    sessions.notify(self.session, message)
   end
+  return problem
 end
 
 
@@ -67,6 +78,8 @@ end
 
 
 local function finish(self)
+  self.is_over = true
+  undo.push(unfinish, self)
   if self.stream then
     sessions.end_stream(self.stream)
   elseif self.conn and not self.answers[1] then
@@ -80,19 +93,34 @@ local function finish(self)
 end
 
 
+local function unanswer(self, size)
+  table.remove(self.answers)
+  self.size = self.size - size
+end
+
+-- An answer's text, or what says why it is none.
+local function text_of(self, message)
+  local text, problem = json.encode(message)
+  if text and (self.size == 0 or self.size + #text <= ANSWERS_MAX) then
+    return text
+  end
+  return json.encode {
+    jsonrpc = "2.0", id = message.id, error = {
+      code = TOO_LARGE, message = "the result cannot be sent: "
+        .. (problem or "the answers to this batch are too large together"),
+    },
+  }
+end
+
+
 --- One of the answers.
 ---@param self table
 ---@param message table
 function exchange.reply(self, message)
-  local text, problem = json.encode(message)
-  if not text then
-    text = json.encode {
-      jsonrpc = "2.0", id = message.id,
-      error = { code = TOO_LARGE, message = "the result cannot be sent: " .. tostring(problem) },
-    }
-  end
+  local text = text_of(self, message)
   self.answers[#self.answers + 1] = text
-  undo.push(table.remove, self.answers)
+  self.size = self.size + #text
+  undo.push(unanswer, self, #text)
   if self.stream then
     sessions.send(self.stream, text)
   end

@@ -5,6 +5,7 @@ local calls = require "perigee.mcp.calls"
 local core = require "perigee.core"
 local exchange = require "perigee.mcp.exchange"
 local json = require "perigee.mcp.json"
+local notices = require "perigee.mcp.notices"
 local rpc = require "perigee.mcp.rpc"
 local sessions = require "perigee.mcp.sessions"
 
@@ -70,8 +71,9 @@ end
 
 -- Messages ---------------------------------------------------------------------------------
 
+-- Numbers that would not come back as they were are none.
 local function is_id(id)
-  return type(id) == "string" or type(id) == "number" and id % 1 == 0
+  return type(id) == "string" or type(id) == "number" and id % 1 == 0 and math.abs(id) < 2 ^ 53
 end
 
 -- "request", "notification" or "answer"; nil for what is no message.
@@ -144,7 +146,7 @@ local function read_body(conn, body)
 end
 
 local function post(conn, fields, body)
-  if not (fields["content-type"] or ""):lower():find "^application/json%f[^%w]" then
+  if not (fields["content-type"] or ""):lower():find "^application/json[ \t]*%f[;%z]" then
     refuse(conn, 415, REFUSED, "Content-Type must be application/json")
     return
   elseif not accepts(fields, "application/json", "text/event-stream")
@@ -226,6 +228,6 @@ function http.request(conn, data)
   METHODS[method](conn, fields, body)
 end
 
-http.gone = sessions.gone
+http.gone, http.packet = sessions.gone, notices.take
 
 return http

@@ -5,6 +5,7 @@ local json = require("cjson.safe").new()
 local json_text = require "perigee.json_text"
 
 local DEPTH_MAX = 64
+local VALUES_MAX = 32768 -- of a text; tables take many times the bytes that they have in JSON
 local WEIGHT_MAX = 2 ^ 20 -- bytes of JSON at the least that are written
 local WIDE = 1e14
 
@@ -42,14 +43,17 @@ local function is_finite(value)
 end
 
 
---- The value of a text; nil for what is no JSON, is nested deeper than 64, is not UTF-8 or has
---- numbers out of range. Of a key that comes twice the last one counts. null is json.null.
+--- The value of a text; nil for what is no JSON, is nested deeper than 64, is not UTF-8, has
+--- numbers out of range or more than 32768 values. Of a key that comes twice the last one counts. null
+--- is json.null.
 ---@param text string
 ---@return any value
 ---@return string? problem
 function mcp_json.decode(text)
   if not core.is_utf8(text) then
     return nil, "the text is not UTF-8"
+  elseif core.json_count(text) > VALUES_MAX then
+    return nil, "it has more than " .. VALUES_MAX .. " values"
   end
   local value, problem = json.decode(text)
   if value == nil then
@@ -83,6 +87,19 @@ function mcp_json.encode(value)
 end
 
 
+--- The beginning of a text, in whole characters.
+---@param text string
+---@param max integer bytes
+---@return string
+function mcp_json.cut(text, max)
+  local size = math.min(#text, max)
+  while size < #text and size > 0 and text:find("^[\128-\191]", size + 1) do
+    size = size - 1
+  end
+  return text:sub(1, size)
+end
+
+
 --- The same list, or what stands for one that is empty.
 ---@param list table
 ---@return table
@@ -106,6 +123,7 @@ function mcp_json.without_null(value)
 end
 
 
+local TRIPLE_STEPS = 60 -- that three bytes in Base64 are charged as
 local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 --- Base64 (RFC 4648) of bytes.
@@ -114,6 +132,7 @@ local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 function mcp_json.base64(bytes)
   local out = {}
   for at = 1, #bytes, 3 do
+    core.charge(TRIPLE_STEPS)
     local a, b, c = bytes:byte(at, at + 2)
     local word = a * 65536 + (b or 0) * 256 + (c or 0)
     for place = 1, 4 do

@@ -15,6 +15,7 @@ local json_schema = {}
 local NULL = json.null
 local DEPTH_MAX = 64 -- of $ref within a value
 local ERRORS_MAX = 5 -- that are told of at a time
+local CHECK_STEPS = 20 -- that looking at one value, or at a schema in a schema, is charged as
 
 local WORDS = {} -- that describe, and have nothing to check
 for word in ([[
@@ -324,28 +325,22 @@ local function count_good(checks, value, path, depth)
 end
 
 
-function keywords.anyOf(rules, _, where, root)
-  local checks = compile_list(rules, where .. ".anyOf", root)
-  return function(value, path, errors, depth)
-    local good, first = count_good(checks, value, path, depth)
-    if good == 0 then
-      add(errors, path, "fits none of what it may be (%s)", first)
+-- A value has to pass one of the rules, and `most` of them at the most.
+local function alternatives(word, most)
+  return function(rules, _, where, root)
+    local checks = compile_list(rules, where .. "." .. word, root)
+    return function(value, path, errors, depth)
+      local good, first = count_good(checks, value, path, depth)
+      if good == 0 then
+        add(errors, path, "fits none of what it may be (%s)", first)
+      elseif good > most then
+        add(errors, path, "fits more than one of what it may be")
+      end
     end
   end
 end
 
-
-function keywords.oneOf(rules, _, where, root)
-  local checks = compile_list(rules, where .. ".oneOf", root)
-  return function(value, path, errors, depth)
-    local good, first = count_good(checks, value, path, depth)
-    if good == 0 then
-      add(errors, path, "fits none of what it may be (%s)", first)
-    elseif good > 1 then
-      add(errors, path, "fits more than one of what it may be")
-    end
-  end
-end
+keywords.anyOf, keywords.oneOf = alternatives("anyOf", math.huge), alternatives("oneOf", 1)
 
 
 function keywords.allOf(rules, _, where, root)
@@ -432,6 +427,7 @@ end
 
 
 function compile(schema, where, root)
+  core.charge(CHECK_STEPS)
   if schema == true then
     return function() end
   elseif schema == false then
@@ -446,6 +442,7 @@ function compile(schema, where, root)
     checks[#checks + 1] = rule ~= nil and keywords[word](rule, schema, where, root) or nil
   end
   return function(value, path, errors, depth)
+    core.charge(CHECK_STEPS)
     for i = 1, #checks do
       checks[i](value, path, errors, depth)
     end
@@ -459,6 +456,7 @@ local function shown(schema)
   if type(schema) ~= "table" then
     return schema
   end
+  core.charge(CHECK_STEPS)
   local copy = {}
   for key, value in next, schema do
     if not (LISTS[key] and type(value) == "table" and next(value) == nil) then

@@ -2,7 +2,9 @@
 --- version of the game has declared. What is declared while a version is loaded is live with it.
 
 local core = require "perigee.core"
+local json = require "perigee.mcp.json"
 local live = require "perigee.live"
+local permit = require "perigee.mcp.permit"
 local undo = require "perigee.undo"
 
 local registry = {
@@ -10,11 +12,12 @@ local registry = {
 }
 
 local KINDS = { "tools", "resources", "prompts" }
+local SHOWN_MAX = 200 -- bytes of a description that are logged
 local LIMITS = { tools = 256, resources = 256, prompts = 256 } -- of one version
 
 local versions = {} -- number -> kind -> name -> item
 local builtin = { tools = {}, resources = {}, prompts = {} }
-local taken = 0 -- the version whose lists were live at the last look
+local taken, permitted = 0, nil -- the version and the permissions that were live at the last look
 
 local function of(number)
   local lists = versions[number]
@@ -25,10 +28,28 @@ local function of(number)
   return lists
 end
 
+local function sorted_names(list)
+  local names = {}
+  for name in next, list do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  return names
+end
+
 local function tell(kind)
   if not live.loading and registry.on_change then
     registry.on_change(kind)
   end
+end
+
+-- What a game offers is shown to whoever runs it, before anybody can see it.
+local function log_tool(name, item)
+  local text = (item.shown.description or "no description"):gsub("%s+", " ")
+  live.log(core.levels.info, ("MCP tool %s%s%s: %s"):format(name,
+    item.channel and ", served by channel " .. item.channel or "",
+    permit.is_on(name, item) and "" or ", off (mcp_tools)",
+    #text <= SHOWN_MAX and text or json.cut(text, SHOWN_MAX) .. "..."))
 end
 
 local function set(list, name, item)
@@ -64,6 +85,9 @@ function registry.add(kind, name, item)
   end
   undo.push(set, list, name, list[name])
   list[name] = item
+  if kind == "tools" and not live.loading then
+    log_tool(name, item)
+  end
   tell(kind)
   return true
 end
@@ -97,16 +121,29 @@ end
 function registry.list(kind)
   local items = {}
   for _, source in ipairs { of(live.number)[kind], builtin[kind] } do
-    local names = {}
-    for name in next, source do
-      names[#names + 1] = name
-    end
-    table.sort(names)
-    for _, name in ipairs(names) do
+    for _, name in ipairs(sorted_names(source)) do
       items[#items + 1] = source[name]
     end
   end
   return items
+end
+
+
+--- What the tools that go to a plugin channel declare that its server may send, as a set; nil when
+--- none goes there.
+---@param channel string
+---@return table<string, true>?
+function registry.notifications_of(channel)
+  local found
+  for _, item in next, of(live.number).tools do
+    if item.channel == channel then
+      found = found or {}
+      for _, method in ipairs(item.notifications) do
+        found[method] = true
+      end
+    end
+  end
+  return found
 end
 
 
@@ -133,15 +170,10 @@ local function is_same(a, b)
 end
 
 
--- What a game offers is shown to whoever runs it.
 local function log_tools(tools)
-  local names = {}
-  for name in next, tools do
-    names[#names + 1] = name
+  for _, name in ipairs(sorted_names(tools)) do
+    log_tool(name, tools[name])
   end
-  table.sort(names)
-  live.log(core.levels.info, "MCP tools of the game: " .. (names[1] and table.concat(names, ", ")
-    or "none"))
 end
 
 
@@ -150,7 +182,8 @@ end
 function registry.take(number)
   local old, new = of(taken), of(number)
   for _, kind in ipairs(KINDS) do
-    if taken ~= number and not is_same(old[kind], new[kind]) then
+    local is_permitted_otherwise = kind == "tools" and permitted ~= permit.state()
+    if is_permitted_otherwise or taken ~= number and not is_same(old[kind], new[kind]) then
       tell(kind)
       if kind == "tools" then
         log_tools(new.tools)
@@ -162,7 +195,7 @@ function registry.take(number)
       versions[known] = nil
     end
   end
-  taken = number
+  taken, permitted = number, permit.state()
 end
 
 return registry

@@ -4,6 +4,7 @@ local calls = require "perigee.mcp.calls"
 local core = require "perigee.core"
 local exchange = require "perigee.mcp.exchange"
 local json = require "perigee.mcp.json"
+local permit = require "perigee.mcp.permit"
 local registry = require "perigee.mcp.registry"
 local session_of = require("perigee.mcp.session").of
 local LEVELS = require("perigee.mcp.session").LEVELS
@@ -16,6 +17,9 @@ local BUSY = -32000
 local PAGE = 50 -- entries of a list in one answer
 local COMPLETIONS_MAX = 100
 local CALL_SECONDS = 30
+local OFFERS = { "sampling", "elicitation", "roots" } -- of clients
+local CLIENT_MAX = 100 -- bytes that are kept of what a client calls itself
+local URI_MAX, SUBSCRIPTIONS_MAX = 4096, 256 -- bytes of one, and how many a session may have
 
 rpc.VERSIONS = { "2025-11-25", "2025-06-18", "2025-03-26" } -- the newest first
 
@@ -45,9 +49,14 @@ function rpc.initialize(params)
   for _, known in ipairs(rpc.VERSIONS) do
     version = known == wanted and known or version
   end
+  local offers = {} -- as far as they matter here: they are kept as long as the session
+  for _, name in ipairs(OFFERS) do
+    offers[name] = params.capabilities[name] ~= nil
+  end
   local session = sessions.open(version, {
-    name = client.name:sub(1, 100), version = tostring(client.version or ""):sub(1, 100),
-  }, params.capabilities)
+    name = json.cut(client.name, CLIENT_MAX),
+    version = json.cut(tostring(client.version or ""), CLIENT_MAX),
+  }, offers)
   if not session then
     return nil, BUSY, "there are too many sessions"
   end
@@ -82,6 +91,11 @@ local function page(kind, field, params, is_wanted)
   return { [field] = json.list(shown), nextCursor = following }
 end
 
+-- What a client asked for by a name, as errors show it.
+local function name_of(name)
+  return type(name) == "string" and #name <= URI_MAX and name or "of that name"
+end
+
 local methods = {}
 rpc.methods = methods
 
@@ -90,9 +104,7 @@ function methods.ping()
 end
 
 methods["tools/list"] = function(_, params)
-  return page("tools", "tools", params, function(item)
-    return not item.changes or core.may_write()
-  end)
+  return page("tools", "tools", params, function(item) return permit.is_on(item.shown.name, item) end)
 end
 
 methods["resources/list"] = function(_, params)
@@ -110,10 +122,11 @@ end
 -- Calls ------------------------------------------------------------------------------------
 
 local function start(call)
-  if calls.start(call) then
-    return rpc.LATER
+  local problem = calls.start(call)
+  if problem then
+    return nil, BUSY, problem
   end
-  return nil, BUSY, "too many calls of this session are under way"
+  return rpc.LATER
 end
 
 local function call_of(context, params, name)
@@ -132,8 +145,8 @@ end
 methods["tools/call"] = function(context, params)
   local name, arguments = params.name, params.arguments
   local tool = type(name) == "string" and registry.find("tools", name)
-  if not tool or tool.changes and not core.may_write() then
-    return nil, INVALID_PARAMS, "there is no tool " .. tostring(name)
+  if not tool or not permit.is_on(name, tool) then
+    return nil, INVALID_PARAMS, "there is no tool " .. name_of(name)
   elseif arguments ~= nil and type(arguments) ~= "table" then
     return nil, INVALID_PARAMS, "arguments must be an object"
   end
@@ -172,7 +185,7 @@ methods["resources/read"] = function(context, params)
   end
   local item, parameters = find_resource(uri)
   if not item then
-    return nil, NO_RESOURCE, "there is no resource " .. uri
+    return nil, NO_RESOURCE, "there is no resource " .. name_of(uri)
   end
   local call = call_of(context, params, uri)
   call.handler = item.handler
@@ -183,10 +196,17 @@ methods["resources/read"] = function(context, params)
 end
 
 methods["resources/subscribe"] = function(context, params)
-  if type(params.uri) ~= "string" or not find_resource(params.uri) then
-    return nil, NO_RESOURCE, "there is no resource " .. tostring(params.uri)
+  local uri, list, count = params.uri, context.session.subscriptions, 0
+  if type(uri) ~= "string" or #uri > URI_MAX or not find_resource(uri) then
+    return nil, NO_RESOURCE, "there is no resource " .. name_of(uri)
   end
-  context.session.subscriptions[params.uri] = true
+  for _ in next, list do
+    count = count + 1
+  end
+  if count >= SUBSCRIPTIONS_MAX and not list[uri] then
+    return nil, BUSY, "this session has subscribed to too many resources"
+  end
+  list[uri] = true
   return {}
 end
 
@@ -202,7 +222,7 @@ methods["prompts/get"] = function(context, params)
   local name, arguments = params.name, params.arguments or {}
   local prompt = type(name) == "string" and registry.find("prompts", name)
   if not prompt then
-    return nil, INVALID_PARAMS, "there is no prompt " .. tostring(name)
+    return nil, INVALID_PARAMS, "there is no prompt " .. name_of(name)
   end
   local wrong = prompt.check(arguments)
   if wrong then

@@ -34,6 +34,14 @@ local NEEDED = {
 local Session = {}
 
 
+local function say(call, what, message)
+  local problem = exchange.say(call.exchange, message)
+  if problem then
+    fault.raise("session:%s: %s", what, problem)
+  end
+end
+
+
 --- Sends the client a line of a log.
 ---@param level "debug"|"info"|"notice"|"warning"|"error"|"critical"|"alert"|"emergency"
 ---@param data any
@@ -43,7 +51,7 @@ function Session:log(level, data)
     fault.raise("the level of a log line is one of debug, info, notice, warning, error, critical, "
       .. "alert, emergency, not %s", tostring(level))
   elseif LEVELS[level] >= (call.session.level or LEVELS.debug) then
-    exchange.say(call.exchange, {
+    say(call, "log", {
       jsonrpc = "2.0", method = "notifications/message",
       params = { level = level, logger = call.name, data = data },
     })
@@ -59,7 +67,7 @@ function Session:progress(done, total, message)
   local call = class.call_of(self)
   fault.check("what is done", done, "number")
   if call.progress_token ~= nil then
-    exchange.say(call.exchange, {
+    say(call, "progress", {
       jsonrpc = "2.0", method = "notifications/progress",
       params = { progressToken = call.progress_token, progress = done, total = total,
         message = message },

@@ -13,7 +13,8 @@ local FIRST_CHANNEL, LAST_CHANNEL = 2000, 2999
 local LISTENERS_MAX = 4 -- open streams of one session that are no answers
 local EVENTS_MAX = 256 -- that are kept of one session
 local WAITING_MAX = 16 -- messages until a client listens for the first time
-local EVENT_BYTES_MAX = 512 * 1024
+local EVENT_BYTES_MAX = 512 * 1024 -- of them, and of those that are kept
+local GIVES_WAY_SECONDS = 60 -- without a request or connection, where there is no room for another
 local RETRY_MS = 1000 -- until a client whose stream has ended comes back
 local PRIMES_FROM = "2025-11-25" -- the version whose streams begin with an event of no data
 
@@ -25,9 +26,10 @@ local STREAM_FIELDS = "Content-Type: text/event-stream\r\n"
 ---@field channel integer 2000 to 2999, while it lasts
 ---@field version string of the protocol
 ---@field client table what it said of itself
----@field capabilities table
+---@field capabilities table<string, boolean> what it offers to be asked for
 ---@field state table free for the game
 ---@field level integer? of log messages that it wants
+---@field plugins table<string, true> channels whose tools it has called
 
 local by_id, count = {}, 0
 local by_channel, last_channel = {}, LAST_CHANNEL
@@ -85,6 +87,20 @@ local function expire()
 end
 
 
+-- Ends the session that was used longest ago, if nobody seems to be there.
+local function make_room()
+  local oldest
+  for _, session in next, by_id do
+    if not has_connection(session) and not (oldest and oldest.used <= session.used) then
+      oldest = session
+    end
+  end
+  if oldest and core.now() - oldest.used > GIVES_WAY_SECONDS then
+    sessions.close(oldest)
+  end
+end
+
+
 --- A new session; nil when there are too many.
 ---@param version string
 ---@param client table
@@ -93,13 +109,18 @@ end
 function sessions.open(version, client, capabilities)
   expire()
   if count >= SESSIONS_MAX then
+    make_room()
+  end
+  if count >= SESSIONS_MAX then
     return nil
   end
   local session = {
     id = core.token(), channel = take_channel(), version = version, client = client,
     capabilities = capabilities, used = core.now(), state = {},
     streams = {}, last_stream = 0, events = {}, event_bytes = 0,
-    waiting = {}, calls = {}, asked = {}, last_ask = 0, subscriptions = {},
+    waiting = {}, waiting_bytes = 0, calls = {}, subscriptions = {}, plugins = {},
+    -- Entries of handlers that wait for the client's answer; of others nobody else knows.
+    asked = setmetatable({}, { __mode = "v" }), last_ask = 0,
   }
   by_id[session.id], by_channel[session.channel], count = session, session, count + 1
   return session
@@ -115,6 +136,14 @@ function sessions.find(id)
     session.used = core.now()
   end
   return session
+end
+
+
+--- The session of a channel.
+---@param channel integer
+---@return perigee.mcp.SessionState?
+function sessions.of_channel(channel)
+  return by_channel[channel]
 end
 
 
@@ -281,7 +310,7 @@ function sessions.listen(session, conn)
     session.streams[lost.number] = nil
   end
   local stream, waiting = sessions.open_stream(session, conn, { is_answer = false }), session.waiting
-  session.waiting = {}
+  session.waiting, session.waiting_bytes = {}, 0
   for _, text in ipairs(waiting) do
     sessions.send(stream, text)
   end
@@ -316,9 +345,25 @@ function sessions.resume(session, conn, last)
 end
 
 
+local function unwait(session, size)
+  table.remove(session.waiting)
+  session.waiting_bytes = session.waiting_bytes - size
+end
+
+local function wait_for_listener(session, text)
+  local size = session.waiting_bytes + #text
+  if #session.waiting < WAITING_MAX and size <= EVENT_BYTES_MAX then
+    table.insert(session.waiting, text)
+    session.waiting_bytes = size
+    undo.push(unwait, session, #text)
+  end
+end
+
+
 --- Sends a message that answers nothing to a session: on one of its open streams, or for later.
 ---@param session perigee.mcp.SessionState
 ---@param message table
+---@return string? problem why it cannot be sent
 function sessions.notify(session, message)
   local best = lost_listener(session)
   for _, stream in next, session.streams do
@@ -326,13 +371,13 @@ function sessions.notify(session, message)
       best = stream
     end
   end
-  local text = json.encode(message)
+  local text, problem = json.encode(message)
   if text and best then
     sessions.send(best, text)
-  elseif text and #session.waiting < WAITING_MAX then
-    table.insert(session.waiting, text)
-    undo.push(table.remove, session.waiting)
+  elseif text then
+    wait_for_listener(session, text)
   end
+  return problem
 end
 
 -- Connections ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 --- Returns text, a table, `{ content = ... }` as the protocol has it, or nil and what went wrong.
 ---@field handler? fun(arguments: table, session: perigee.McpSession): any, string?
 ---@field channel? string The plugin channel whose server answers in the handler's place.
+---@field notifications? string[] What that server may send to sessions besides log lines and progress.
 ---@field timeout? number Seconds until the LLM is told that it did not answer. Default: 30.
 
 --- Something that an LLM can read.
@@ -101,6 +102,16 @@ function mcp.updated(uri) end
 --- Offers a prompt.
 ---@param given perigee.McpPrompt
 function mcp.prompt(given) end
+
+--- Tells an MCP client something. nil, a message and a code when there is no such session, or no call
+--- with the progressToken.
+---@param channel integer The session's, such as session.channel.
+---@param method string Such as "notifications/message".
+---@param params? table As the protocol has them.
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function mcp.notify(channel, method, params) end
 
 --- The MCP clients that are there.
 ---@return perigee.McpClient[]

@@ -307,6 +307,52 @@ static void states_of_the_log_can_be_exchanged(void **state) {
   check_text("warn  b\n");
 }
 
+static void fill_pipe(void) {
+  static const char bytes[4096];
+  int flags = fcntl(captured[1], F_GETFL);
+  assert_int_equal(fcntl(captured[1], F_SETFL, flags | O_NONBLOCK), 0);
+  while (write(captured[1], bytes, sizeof bytes) > 0) continue;
+  assert_int_equal(fcntl(captured[1], F_SETFL, flags), 0);
+}
+
+static void read_pipe(int packets) {
+  static char bytes[4096];
+  for (int i = 0; i < packets; i++)
+    assert_int_equal(read(captured[0], bytes, sizeof bytes), sizeof bytes);
+}
+
+static void nobody_who_does_not_read_it_is_waited_for(void **state) {
+  (void)state;
+  capture();
+  int packets = fcntl(captured[1], F_SETPIPE_SZ, 4096) / 4096;
+  fill_pipe();
+  for (int i = 0; i < 1000; i++) log_plain(LOG_INFO, "unheard");
+  read_pipe(packets);
+  log_plain(LOG_INFO, "heard");
+  const char *text = captured_text();
+  assert_non_null(
+      strstr(text, "warn  log lines were lost: nobody read them in time lines=1000\n"));
+  assert_non_null(strstr(text, "info  heard\n"));
+  capture();
+  log_plain(LOG_INFO, "and that is that");
+  check_text("info  and that is that\n");
+}
+
+static void what_finds_room_for_a_part_is_cut_there(void **state) {
+  (void)state;
+  static char message[6000];
+  memset(message, 'x', sizeof message - 1);
+  capture();
+  fcntl(captured[1], F_SETPIPE_SZ, 4096);
+  log_plain(LOG_INFO, message);
+  read_pipe(1);
+  log_plain(LOG_INFO, "the next");
+  const char *text = captured_text();
+  assert_int_equal(text[0], '\n');
+  assert_non_null(strstr(text, "lines=1\n"));
+  assert_non_null(strstr(text, "info  the next\n"));
+}
+
 #define TEST(function) cmocka_unit_test_teardown(function, reset)
 
 int main(void) {
@@ -329,6 +375,8 @@ int main(void) {
       TEST(no_color_is_respected),
       TEST(a_sink_gets_lines_without_time_and_level),
       TEST(states_of_the_log_can_be_exchanged),
+      TEST(nobody_who_does_not_read_it_is_waited_for),
+      TEST(what_finds_room_for_a_part_is_cut_there),
       TEST(errno_and_a_closed_stderr_do_not_matter),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

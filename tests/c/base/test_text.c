@@ -165,6 +165,22 @@ static void words_beyond_all_measure_find_nothing(void **state) {
   assert_non_null(text_nearest(word, (const char *const[]){word, NULL}));
 }
 
+static size_t count_values(const char *text) {
+  return text_json_count(text, strlen(text));
+}
+
+static void values_of_json_are_counted_outside_of_strings(void **state) {
+  (void)state;
+  assert_int_equal(count_values("5"), 1);
+  assert_int_equal(count_values("[1,2,[3]]"), 5);
+  assert_int_equal(count_values("{\"a\":1,\"b\":{}}"), 4);
+  assert_int_equal(count_values("\"[,{\""), 1);
+  assert_int_equal(count_values("[\"\\\"[,{\\\\\",\"[\"]"), 3);
+  assert_int_equal(count_values("\"never ended [["), 1);
+  assert_int_equal(count_values("\"\\"), 1);
+  assert_int_equal(count_values(""), 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(well_formed_text_is_utf8),
@@ -182,6 +198,7 @@ int main(void) {
       cmocka_unit_test(a_different_word_finds_nothing),
       cmocka_unit_test(the_nearest_of_several_wins_and_the_first_of_equals),
       cmocka_unit_test(words_beyond_all_measure_find_nothing),
+      cmocka_unit_test(values_of_json_are_counted_outside_of_strings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,152 @@
+--- What a session is told besides the answers to its requests: by the script (perigee.mcp.notify), and
+--- by packets on the session's channel from whoever serves a plugin channel that it has called a tool
+--- of. To everybody else there is no such channel, for what reaches an LLM may be taken for an
+--- instruction.
+
+local core = require "perigee.core"
+local exchange = require "perigee.mcp.exchange"
+local fault = require "perigee.fault"
+local json = require "perigee.mcp.json"
+local LEVELS = require("perigee.mcp.session").LEVELS
+local peer_host = require "perigee.peer"
+local registry = require "perigee.mcp.registry"
+local sessions = require "perigee.mcp.sessions"
+
+local notices = {}
+
+local CODES = core.codes
+local WHOLE = 0 -- type of a packet that is a whole notification; other types are levels of a log line
+local MESSAGE, PROGRESS = "notifications/message", "notifications/progress"
+local ALWAYS = { [MESSAGE] = true, [PROGRESS] = true } -- what plugins may send without declaring it
+
+local level_names = {}
+for name, number in next, LEVELS do
+  level_names[number] = name
+end
+
+-- The call under way that has a progress token, or is with a plugin; the oldest of them.
+local function call_of(session, plugin, token)
+  local found
+  for _, call in next, session.calls do
+    if (not plugin or call.plugin == plugin) and (token == nil or call.progress_token == token)
+      and not (found and found.began <= call.began) then
+      found = call
+    end
+  end
+  return found
+end
+
+-- Sends one: on the answer of the call that it belongs to, or on a stream of the session. Returns
+-- nothing, or what is wrong and its code.
+local function send(session, method, params, plugin)
+  local token = method == PROGRESS and params.progressToken or nil
+  local call = (plugin or token ~= nil) and call_of(session, plugin, token)
+  if method == PROGRESS and (token == nil or not call) then
+    return "no call with this progressToken is under way", "Unsupported"
+  elseif method == MESSAGE and not LEVELS[params.level] then
+    return "level is one of debug, info, notice, warning, error, critical, alert, emergency", "Protocol"
+  elseif method == MESSAGE and LEVELS[params.level] < (session.level or LEVELS.debug) then
+    return
+  end
+  local message = { jsonrpc = "2.0", method = method, params = params }
+  local problem
+  if call then
+    problem = exchange.say(call.exchange, message)
+  else
+    problem = sessions.notify(session, message)
+  end
+  return problem, "Protocol"
+end
+
+
+--- Sends a notification to the session of a channel.
+---@param channel integer
+---@param method string such as "notifications/message"
+---@param params table?
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function notices.notify(channel, method, params)
+  fault.check_whole("the channel", channel, 0, core.channels.last)
+  fault.check("the method", method, "string")
+  fault.check("its parameters", params == nil and {} or params, "table")
+  if not method:find "^notifications/." then
+    fault.raise("perigee.mcp.notify: a notification is like notifications/message, not %s", method)
+  end
+  local session = sessions.of_channel(channel)
+  if not session then
+    return nil, "there is no such session", "ChannelNotFound"
+  end
+  local problem, code = send(session, method, params or {})
+  if problem then
+    return nil, problem, code
+  end
+  return true
+end
+
+-- Packets ----------------------------------------------------------------------------------
+
+-- The plugin channel by which a peer may speak to a session: it serves it, a tool goes there, and the
+-- session has called one. Also what such tools declare.
+local function plugin_of(session, peer)
+  for name in next, session.plugins do
+    local _, server = core.channel_find(name)
+    local declared = server == peer and registry.notifications_of(name)
+    if declared then
+      return name, declared
+    end
+  end
+end
+
+-- The method and the parameters in a packet; nil, what is wrong, and its code.
+local function read(packet_type, data, plugin, declared)
+  local level = level_names[packet_type]
+  if level and core.is_utf8(data) then
+    return MESSAGE, { level = level, logger = plugin, data = data }
+  elseif level then
+    return nil, "a line for the client's log is UTF-8", "Protocol"
+  elseif packet_type ~= WHOLE then
+    return nil, "a packet to an LLM's session is of type 0 to 8", "Unsupported"
+  end
+  local value = json.decode(data)
+  local method = type(value) == "table" and value.method
+  local params = method and (value.params == nil and {} or value.params)
+  if type(method) ~= "string" or type(params) ~= "table" then
+    return nil, 'a notification is JSON: {"method": "...", "params": {...}}', "Protocol"
+  elseif not ALWAYS[method] and not declared[method] then
+    return nil, "no tool of this channel declares " .. method:sub(1, 100), "Unsupported"
+  end
+  return method, params
+end
+
+
+--- A packet on a session's channel.
+---@param peer integer
+---@param data string
+---@param flags integer
+---@param ref integer
+---@param packet_type integer
+---@param channel integer
+function notices.take(peer, data, flags, ref, packet_type, channel)
+  local session = sessions.of_channel(channel)
+  local plugin, declared = nil, nil
+  if session then
+    plugin, declared = plugin_of(session, peer)
+  end
+  if not plugin then
+    core.error(peer, CODES.ChannelNotFound, flags, ref, "nobody serves this channel")
+    return
+  end
+  local method, params, code = read(packet_type, data, plugin, declared)
+  local problem = params
+  if method then
+    problem, code = send(session, method, params, plugin)
+  end
+  if problem then
+    core.error(peer, CODES[code], flags, ref, problem)
+  elseif peer_host.is_request(flags) then
+    peer_host.answer_packet(peer, channel, packet_type, "", ref, flags)
+  end
+end
+
+return notices

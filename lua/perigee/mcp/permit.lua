@@ -1,0 +1,47 @@
+--- Which tools LLMs may use: those that mcp_tools names, and of the host's own that change something
+--- only where mcp_write is set, too.
+
+local core = require "perigee.core"
+
+local permit = {}
+
+local known, entries = nil, {} -- mcp_tools as it was last read
+
+local function read(text)
+  known, entries = text, {}
+  for word in text:gmatch "[^,%s]+" do
+    local sign, name, star = word:match "^(%-?)(.-)(%*?)$"
+    entries[#entries + 1] = { is_on = sign == "", name = name, is_prefix = star ~= "" }
+  end
+end
+
+local function fits(entry, name)
+  return entry.name == (entry.is_prefix and name:sub(1, #entry.name) or name)
+end
+
+
+--- Whether a tool may be listed and called. The last entry that fits its name decides.
+---@param name string
+---@param item table of the registry
+---@return boolean
+function permit.is_on(name, item)
+  local text, is_on = core.mcp_tools(), false
+  if text ~= known then
+    read(text)
+  end
+  for _, entry in ipairs(entries) do
+    if fits(entry, name) then
+      is_on = entry.is_on
+    end
+  end
+  return is_on and (not item.changes or core.may_write())
+end
+
+
+--- Something that is another once the answers of is_on may be others.
+---@return string
+function permit.state()
+  return core.mcp_tools() .. (core.may_write() and "+" or "-")
+end
+
+return permit

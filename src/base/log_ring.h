@@ -1,0 +1,33 @@
+// The newest lines of the log, for those who cannot see it. The ring belongs to whoever
+// hands it to log_set_ring.
+#pragma once
+
+#include "base/log.h"
+
+enum {
+  LOG_RING_LINES = 200,
+  LOG_RING_BYTES = 2048,  // of a line's text; the rest is cut off
+};
+
+typedef struct LogLine {
+  int64_t unix_s;
+  LogLevel level;
+  uint32_t version;             // of the script; 0 before the first
+  char hash[LOG_HASH_MAX + 1];  // of it, "" where it is not known
+  uint32_t size;
+  char *text;  // as LOG_TEXT has it, without time, level and version; UTF-8
+} LogLine;
+
+/// All zero: empty.
+struct LogRing {
+  LogLine lines[LOG_RING_LINES];
+  uint64_t count;  // of all lines ever
+};
+
+/// Copies a line, in the place of the oldest where there is no room.
+void log_ring_put(LogRing *ring, const LogLine *line);
+
+/// The line before which `back` newer ones are kept, or NULL. Valid until the next line.
+const LogLine *log_ring_at(const LogRing *ring, uint32_t back);
+
+void log_ring_deinit(LogRing *ring);
