@@ -8,7 +8,7 @@ local plain = require "perigee.schema.plain"
 local schema = require "perigee.schema"
 local to_js = require "perigee.schema.to_js"
 
-local HASHES_MAX = 16 -- that are good at a time
+local KNOWN_MAX = 16 -- schemas that clients may have at a time
 
 local live_schema = {
   invalid = 0, -- messages of peers that were not what the schema says
@@ -16,7 +16,8 @@ local live_schema = {
 
 local current -- perigee.schema.Schema of the live version; nil: it has none
 local by_name, by_number = {}, {}
-local hashes = {} -- that clients may have, the newest first
+local is_careful -- fields that the schema does not have are errors
+local known = {} -- what clients may have, that of the live version first: { hash, lines }
 
 codec.raise = function(text)
   fault.raise("%s", text)
@@ -38,29 +39,43 @@ function live_schema.parse(text, path)
 end
 
 
+local NONE = { lines = {} }
+
+-- Why those who are here do not understand a schema, with what they have come with: those of a version
+-- that was rolled back know what the live one does not.
+local function find_conflict(new)
+  for _, old in ipairs(known) do
+    local problem = schema.conflict(old, new or NONE, current)
+    if problem and core.knows_schema(old.hash) then
+      return problem
+    end
+  end
+end
+
+
 --- Why a version with this schema cannot be taken while those who are here know another; nil when it
 --- can.
 ---@param new perigee.schema.Schema?
 ---@param config table of that version
 ---@return string?
 function live_schema.conflict(new, config)
-  local problem = current and schema.conflict(current, new)
-  if problem and core.knows_schema()
-    and not (core.may_break_schema() or config.schema_change == "reconnect") then
+  local problem = new ~= current and find_conflict(new)
+  if problem and not (core.may_break_schema() or config.schema_change == "reconnect") then
     return problem .. '; clients that are here know the old one (schema_change = "reconnect" has them '
       .. "connect again)"
   end
 end
 
+-- Those that go with the new one. Of more than can be kept, those go first that nobody has.
 local function remember(new)
-  local kept = {}
-  if current and (not schema.conflict(current, new) or new and not schema.conflict(new, current)) then
-    kept = hashes
-  end
-  hashes = { new and new.hash }
-  for _, hash in ipairs(kept) do
-    if hash ~= hashes[1] and #hashes < HASHES_MAX then
-      hashes[#hashes + 1] = hash
+  local before = known
+  known = { new and { hash = new.hash, lines = new.lines } }
+  for _, is_known in ipairs { true, false } do
+    for _, old in ipairs(new and before or {}) do
+      if #known < KNOWN_MAX and old.hash ~= new.hash and core.knows_schema(old.hash) == is_known
+        and not schema.conflict(old, new) then
+        known[#known + 1] = old
+      end
     end
   end
 end
@@ -69,12 +84,17 @@ end
 --- Takes a schema into use: who knows another one, that it does not go with, is disconnected.
 ---@param new perigee.schema.Schema?
 function live_schema.take(new)
+  is_careful = core.is_simulated or core.is_watched()
   if new == current then
     return
   end
   remember(new)
   current = new
   by_name, by_number = new and new.by_name or {}, new and new.by_number or {}
+  local hashes = {}
+  for i, one in ipairs(known) do
+    hashes[i] = one.hash
+  end
   core.set_schema(hashes, new and new.module or "")
 end
 
@@ -87,7 +107,7 @@ end
 
 
 --- The binary form of a message, when the schema names it: its number and its bytes. Raises what is
---- wrong with the value, at the script's line.
+--- wrong with the value, at the script's line; while somebody works on the game, also what would not be sent.
 ---@param name string
 ---@param value any
 ---@return integer? number
@@ -95,7 +115,11 @@ end
 function live_schema.encode(name, value)
   local message = by_name[name]
   if message then
-    return message.number, message.encode(value)
+    local packed = message.encode(value)
+    if is_careful then
+      schema.check_names(message, value)
+    end
+    return message.number, packed
   end
 end
 
@@ -108,7 +132,11 @@ end
 function live_schema.encode_answer(name, value)
   local message = by_name[name]
   if message and message.answer then
-    return message.number, message.encode_answer(value)
+    local packed = message.encode_answer(value)
+    if is_careful then
+      schema.check_names(message, value, true)
+    end
+    return message.number, packed
   end
 end
 

@@ -3,6 +3,7 @@
 
 local canonical = require "perigee.schema.canonical"
 local codec = require "perigee.schema.codec"
+local names = require "perigee.schema.names"
 local reader = require "perigee.schema.reader"
 local types = require "perigee.schema.types"
 
@@ -44,6 +45,7 @@ end
 ---@field messages perigee.schema.Message[] by number, ascending
 ---@field by_name table<string, perigee.schema.Message>
 ---@field by_number table<integer, perigee.schema.Message>
+---@field lines table<string, string> of the canonical form, by the message's name
 ---@field module string? as JavaScript, where somebody made it: see schema/to_js.lua
 
 
@@ -54,25 +56,45 @@ end
 ---@return perigee.schema.Schema
 function schema.parse(text, path)
   local source = { text = text, path = path }
-  local result = { messages = {}, by_name = {}, by_number = {} }
+  local result = { messages = {}, by_name = {}, by_number = {}, lines = {} }
   for i, message in ipairs(types.resolve(source, reader.read(source))) do
     local made = setmetatable({
       name = message.name, number = message.number, value = message.value, answer = message.answer,
     }, Message)
     result.messages[i], result.by_name[made.name], result.by_number[made.number] = made, made, made
+    result.lines[made.name] = canonical.line(made)
   end
-  result.text = canonical.text(result.messages)
+  result.text = canonical.text(result.messages, result.lines)
   result.hash = canonical.hash(result.text)
   return result
 end
 
 
---- Why clients of one schema do not understand those of another; nil when they do.
----@param before perigee.schema.Schema
----@param after perigee.schema.Schema?
+--- Raises an error for a field that a message does not have, in a value that can be encoded: it would not
+--- be sent.
+---@param message perigee.schema.Message
+---@param value any
+---@param is_answer boolean?
+function schema.check_names(message, value, is_answer)
+  local of, path = message.value, message.name
+  if is_answer then
+    of, path = message.answer, "the answer to " .. path
+  end
+  local problem = of and names.check(of, value, path)
+  if problem then
+    codec.raise(problem)
+  end
+end
+
+
+--- Why clients of one schema and a server of another do not understand each other; nil when they do,
+--- perhaps with some messages that one of them lacks.
+---@param before { lines: table<string, string> } the clients'
+---@param after { lines: table<string, string> } the server's
+---@param needed { lines: table<string, string> }? which of the clients' messages may not be gone
 ---@return string?
-function schema.conflict(before, after)
-  return canonical.conflict(before.by_name, after and after.by_name or {})
+function schema.conflict(before, after, needed)
+  return canonical.conflict(before.lines, after.lines, needed and needed.lines or {})
 end
 
 return schema

@@ -1,65 +1,9 @@
---- Games with a schema.perigee: who gets which form of a message, what comes of those that do not fit,
---- and what a reload may change.
-local client = require "perigee.client"
+--- Games with a schema.perigee: who gets which form of a message, and what comes of those that do not fit.
 local packet = require "perigee.client.packet"
-local server = require "tests.e2e.server"
+local schema_game = require "tests.e2e.schema_game"
 
-local SCHEMA = [[
-  struct point { x: f32(-100..100, 0.01), y: f32(-100..100, 0.01) }
-  message move: point
-  message moved { id: u32, at: point }
-  message sum: i32[..9] -> i64
-  message riddle: string -> string
-  message news: string(40)
-]]
-
-local GAME = [[
-  local perigee = require "perigee"
-  local game = { rooms = {}, on_message = {} }
-  function game.on_start() perigee.rooms.create "lobby" end
-  function game.on_join(room, peer) room:broadcast("news", peer.name .. " joins") end
-  function game.on_message.move(peer, at, room)
-    room:broadcast("moved", { id = peer.id, at = at })
-  end
-  function game.on_message.sum(_, terms)
-    local sum = 0
-    for _, term in ipairs(terms) do sum = sum + term end
-    return sum
-  end
-  function game.on_message.quiz(peer) peer:send("solved", (peer:ask("riddle", "why?"))) end
-  function game.on_message.wrong(_, _, room) room:broadcast("moved", { id = 1, at = { x = "abc" } }) end
-  function game.on_message.count(peer) peer:send("counted", perigee.stats().invalid_messages) end
-  function game.on_message.tell(_, text) perigee.send(perigee.to.all, "news", text, { reliable = true }) end
-  function game.on_message.later(_, text)
-    perigee.after(0.2, function() perigee.send(perigee.to.all, "news", text, { reliable = true }) end)
-  end
-  return game
-]]
-
-local perigee, clients
-
-local function start(o)
-  o = o or {}
-  perigee = server.start {
-    files = { ["game.lua"] = GAME, ["schema.perigee"] = SCHEMA }, flags = o.flags, text = true,
-    watch = o.watch, resume = true,
-  }
-end
-
-local function connect(name, schema, options)
-  options = options or {}
-  options.name, options.schema = name, schema
-  local c, problem, code = client.connect("127.0.0.1:" .. perigee.port, options)
-  clients[#clients + 1] = c
-  return c, problem, code
-end
-
-local function next_event(c, type, name)
-  repeat
-    local event = assert(c:recv(10))
-    if event.type == type and (not name or event.name == name) then return event end
-  until false
-end
+local SCHEMA = schema_game.SCHEMA
+local start, connect, next_event = schema_game.start, schema_game.connect, schema_game.next_event
 
 local function is_json(event)
   return event.body:sub(1, 1) == "["
@@ -73,20 +17,11 @@ local function send_bytes(c, name, bytes)
   })
 end
 
-local function save(schema)
-  perigee:save("schema.perigee", schema)
-end
-
 describe("a game with a schema", function()
-  before_each(function() clients = {} end)
-
-  after_each(function()
-    for _, c in ipairs(clients) do c:close() end
-    server.stop_all()
-  end)
+  after_each(schema_game.stop)
 
   it("sends each peer of a room the form that it knows, in one order", function()
-    start()
+    local perigee = start()
     local ann, bob, eve = connect("ann", SCHEMA), connect("bob"), perigee:text "eve"
     local room = ann:join "lobby"
     bob:join "lobby"
@@ -125,13 +60,29 @@ describe("a game with a schema", function()
   end)
 
   it("has a sender hear of what does not fit, with the path and the line", function()
-    start()
+    local perigee = start()
     local ann = connect("ann", SCHEMA)
     local room = ann:join "lobby"
     room:send("wrong")
     perigee:wait_log "game.lua:14: moved.at.x: expected a number from -100 to 100, got"
     assert.has_error(function() room:send("move", { x = 1 }) end,
       "move.y: expected a number from -100 to 100, got nil")
+  end)
+
+  it("has one who works on it hear of fields that would not be sent", function()
+    local perigee = start { watch = true }
+    local ann = connect("ann", SCHEMA)
+    local room = ann:join "lobby"
+    room:send "misspelt"
+    perigee:wait_log [[game.lua:16: moved.at: there is no field \"z\"]]
+    assert.has_error(function() room:send("move", { x = 1, y = 2, z = 3 }) end, 'move: there is no field "z"')
+  end)
+
+  it("and nobody who serves it", function()
+    start()
+    local ann = connect("ann", SCHEMA)
+    ann:join("lobby"):send "misspelt"
+    assert.same({ id = 1, at = { x = 1, y = 2 } }, next_event(ann, "message", "moved").value)
   end)
 
   it("ends the connection of who sends bytes that are no message", function()
@@ -170,7 +121,7 @@ describe("a game with a schema", function()
   end)
 
   it("tells who writes JSON what is wrong with it", function()
-    start()
+    local perigee = start()
     local bob = connect "bob"
     bob:send("move", { x = 1000, y = 0 })
     local event = next_event(bob, "error")
@@ -202,49 +153,5 @@ describe("a game with a schema", function()
       assert.equal("while you were away", event.value)
       assert.equal(not schema, is_json(event))
     end
-  end)
-
-  describe("and a reload", function()
-    it("goes on with those who know the one before, when messages have come", function()
-      start { watch = true }
-      local ann = connect("ann", SCHEMA)
-      save(SCHEMA .. " message extra: u8")
-      perigee:wait_log "reloaded"
-      local bob = connect("bob", SCHEMA .. " message extra: u8")
-      assert.is_true(ann.connected)
-      local again = connect("cid", SCHEMA)
-      for _, c in ipairs { ann, bob, again } do assert.equal(3, c:ask("sum", { 1, 2 })) end
-    end)
-
-    it("is refused when a message is another while somebody knows it", function()
-      start { watch = true }
-      local ann = connect("ann", SCHEMA)
-      save((SCHEMA:gsub("i32%[%.%.9%]", "i16[..9]")))
-      perigee:wait_log "schema.perigee: message sum was "
-      assert.equal(3, ann:ask("sum", { 1, 2 }))
-      ann:close()
-      save((SCHEMA:gsub("i32%[%.%.9%]", "i16[..8]")))
-      perigee:wait_log "reloaded"
-    end)
-
-    it("has everybody connect again where the configuration says so", function()
-      start { watch = true, flags = { schema_change = "reconnect" } }
-      local ann, bob = connect("ann", SCHEMA), connect "bob"
-      save((SCHEMA:gsub("i32%[%.%.9%]", "i16[..9]")))
-      local lost = next_event(ann, "disconnected")
-      assert.same({ "ConnectionClosed", "the game's messages have changed; connect again" },
-        { lost.code, lost.message })
-      assert.equal("ProtocolHashMismatch", next_event(ann, "closed").code) -- it knows the old ones alone
-      assert.is_true(bob.connected)
-      assert.equal(3, bob:ask("sum", { 1, 2 }))
-    end)
-
-    it("is refused when the schema is none, with the place", function()
-      start { watch = true }
-      local ann = connect("ann", SCHEMA)
-      save "message move { x: f23 }"
-      perigee:wait_log "schema.perigee:1:19: there is no type `f23`; did you mean f32?"
-      assert.equal(3, ann:ask("sum", { 1, 2 }))
-    end)
   end)
 end)

@@ -1,5 +1,5 @@
 --- Prints schemas for clients/js/test/schema.test.js, each a line of JSON: the JavaScript module that
---- was made of it, and bytes of its messages with whether they are right.
+--- was made of it, and bytes of its messages with whether they are right, and of what value they are.
 ---   luajit tests/lua/schema_cases.lua SEED COUNT
 
 package.path = "./lua/?.lua;./?.lua;" .. package.path
@@ -15,12 +15,34 @@ local function hex(bytes)
   return (bytes:gsub(".", function(char) return ("%02x"):format(char:byte()) end))
 end
 
+-- JSON with all digits; bytes are { "$hex": ... }, and -0 is a number of its own.
+local function exact(of, value)
+  if value == nil then
+    return "null"
+  elseif of.kind == "optional" then
+    return exact(of.of, value)
+  elseif of.kind == "bytes" then
+    return ('{"$hex":"%s"}'):format(hex(value))
+  elseif of.kind ~= "record" and of.kind ~= "list" and of.kind ~= "array" then
+    return type(value) == "number" and ("%.17g"):format(value) or cjson.encode(value)
+  end
+  local parts = {}
+  for i, item in ipairs(of.fields or value) do
+    parts[i] = of.fields and ("%q:%s"):format(item.name, exact(item.type, value[item.name]))
+      or exact(of.of, item)
+  end
+  return (of.fields and "{%s}" or "[%s]"):format(table.concat(parts, ","))
+end
+
 local function add(cases, random, message, of, encode, decode, is_answer)
   for i = 1, VALUES + DAMAGED do
-    local bytes = encode(random_schema.value(random, of))
+    random.is_rough = i % 2 == 0
+    local value = random_schema.value(random, of)
+    local bytes = encode(value)
     if i > VALUES then bytes = random_schema.damage(random, bytes) end
     cases[#cases + 1] = {
       number = message.number, answer = is_answer, bytes = hex(bytes), good = (decode(bytes)),
+      value = i <= VALUES and of and exact(of, value) or nil,
     }
   end
 end

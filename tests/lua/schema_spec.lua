@@ -87,11 +87,44 @@ describe("a schema's errors", function()
       ['message "" '] = "a message's name is 1 to 255 bytes",
       ["message m { a: u8 } // no"] = "comments begin with --",
       ["message m: u8" .. ("[]"):rep(20)] = "types within types, more than 16 deep",
+      ["message m: u8[251][]"] = "more than 250 values in what is optional or repeated",
+      ["struct s { a: u8[125], b: u8[125] } message m: s?"] = "more than 250 values in what is optional",
+      ["message m: f32(0..1, 0.333333)"] = "the step 0.333333 is neither",
+      ["message m: f32(0..1" .. ("0"):rep(40) .. ", 1" .. ("0"):rep(40) .. ")"] = "is neither a whole number",
+      ["message m: " .. ("x"):rep(65)] = "a name of more than 64 bytes",
+      ["message " .. ("x"):rep(256)] = "a message's name is 1 to 255 bytes of UTF-8",
+      ['message "\237\160\128"'] = "a message's name is 1 to 255 bytes of UTF-8",
+      ["message m\195\164"] = "`\195\164` does not belong here",
+      ["message m\255"] = "`?` does not belong here",
+      [("message m: u8 "):rep(20000)] = "schema.perigee: a schema of more than 262144 bytes",
     } do
       local ok, found = pcall(parse, text)
       assert.is_false(ok, text)
       assert.truthy(found:find(problem, 1, true), found)
     end
+  end)
+
+  it("are of what is too large in all", function()
+    local words, messages = {}, { "message m0 { a: u8[900] }" }
+    for i = 1, 1001 do words[i] = "w" .. i end
+    for i = 1, 24 do messages[i] = ("message m%d = %d { a: u8[900] }"):format(i, i) end
+    for text, problem in pairs {
+      ["enum e { " .. table.concat(words, " ") .. " }"] = "the enum e has more than 1000 values",
+      [table.concat(messages, "\n")] = "the messages up to m23 have more than 20000 values together",
+    } do
+      local _, found = pcall(parse, text)
+      assert.truthy(found:find(problem, 1, true), found)
+    end
+  end)
+
+  it("show the part of a long line that is wrong, and characters as one place", function()
+    fails('message "\195\188ber": u9',
+      'schema.perigee:1:18: there is no type `u9`; did you mean u8?', '  message "\195\188ber": u9', "  "
+      .. (" "):rep(16) .. "^")
+    local long = "message m: u8" .. (" "):rep(1000)
+    fails(long .. "x" .. (" "):rep(1000),
+      "schema.perigee:1:1014: expected message, struct or enum, found `x`",
+      "  " .. (" "):rep(60) .. "x" .. (" "):rep(59), "  " .. (" "):rep(60) .. "^")
   end)
 
   it("come at once, however much is written out", function()
@@ -158,18 +191,26 @@ describe("schemas go together", function()
   local before = parse "message m = 1 { a: u8 } -> bool message n = 2"
 
   it("when messages have come", function()
-    assert.is_nil(schema.conflict(before, parse "message x message n = 2 message m = 1 { a: u8 } -> bool"))
+    assert.is_nil(schema.conflict(before,
+      parse "message x message n = 2 message m = 1 { a: u8 } -> bool", before))
   end)
 
   it("and not when one is gone or is another", function()
     local function says(text, problem)
-      assert.equal(problem, schema.conflict(before, text and parse(text)))
+      assert.equal(problem, schema.conflict(before, parse(text), before))
     end
     says("message m = 1 { a: u8 } -> bool", "message n is gone")
-    says(nil, "message m is gone")
+    says("", "message m is gone")
     says("message m = 3 { a: u8 } -> bool message n = 2", "message m had the number 1 and has 3")
     says("message m = 1 { a: u16 } -> bool message n = 2",
       'message m was 1 "m" {a:u8} -> bool and is 1 "m" {a:u16} -> bool')
+  end)
+
+  it("and when one is gone that nobody needs, but for its number", function()
+    assert.is_nil(schema.conflict(before, parse "message n = 2"))
+    assert.is_nil(schema.conflict(before, parse "message n = 2", parse "message n = 2"))
+    assert.equal("1 was the number of message m and is that of x",
+      schema.conflict(before, parse "message n = 2 message x = 1"))
   end)
 end)
 
@@ -290,6 +331,25 @@ describe("an invalid value", function()
     refuses("message m: f64", math.huge, "m: expected a finite number, got inf")
     refuses("message m: u8[3]", { 1, 2 }, "m: expected a list of 3, got a list of 2")
     refuses('message "100%d": u8' .. " message m: u8", -1, "m: expected a whole number from 0 to 255, got -1")
+  end)
+
+  it("may have no other fields than those of the schema", function()
+    local m = parse(
+      "struct p { x: u8, hue: u8? } message m { rows: p[], at: p[1]?, name: string? } -> { p: p? }").by_name.m
+    local function finds(value, problem, is_answer)
+      m[is_answer and "encode_answer" or "encode"](value)
+      local ok, found = pcall(schema.check_names, m, value, is_answer)
+      assert.equal(problem, not ok and found or nil)
+    end
+    finds { rows = { { x = 1, hue = 2 } }, at = { { x = 1 } }, name = "x" }
+    finds({ rows = {}, nam = "x" }, 'm: there is no field "nam"; did you mean name?')
+    finds({ rows = { { x = 1, hue = 2 }, { x = 1, heu = 2 } } },
+      'm.rows[2]: there is no field "heu"; did you mean hue?')
+    finds({ rows = {}, at = { { x = 1, something = 2 } } }, 'm.at[1]: there is no field "something"')
+    finds({ rows = {}, "x" }, "m: there is no field 1")
+    finds({ p = { x = 1, hu = 1 } }, 'the answer to m.p: there is no field "hu"; did you mean hue?', true)
+    schema.check_names(parse("message m").by_name.m, { a = 1 })
+    schema.check_names(parse("message m: u8[]").by_name.m, { 1, 2 })
   end)
 
   it("is looked at without its metatable", function()

@@ -1,5 +1,6 @@
 --- perigee.world as scripts see it: what they declare, when it holds, and what is wrong.
 local fake_core = require "tests.lua.fake_core"
+local garbage = require "tests.lua.garbage"
 
 local HEAD = [[
   local perigee = require "perigee"
@@ -391,18 +392,8 @@ describe("perigee.world", function()
       ]]
       fake_core.call(core, host, "start")
       local round = require("perigee.live").game.on_message.round
-      for _ = 1, 200 do -- until the JIT has made what it wants to
-        round()
-      end
-      collectgarbage()
-      collectgarbage "stop"
-      local before = collectgarbage "count"
-      for _ = 1, 1000 do
-        round()
-      end
-      local made = collectgarbage "count" - before
-      collectgarbage "restart"
-      assert.is_true(made < 32, made .. " KB") -- of the JIT's, at most
+      local made = garbage.of(round)
+      assert.is_true(made < 32, made .. " KB")
     end)
 
     it("stand by where they are when one is within the other", function()

@@ -64,13 +64,14 @@ end
 
 --- The canonical form: each line ends with LF.
 ---@param messages table[] sorted by number
+---@param lines table<string, string> by name
 ---@return string
-function canonical.text(messages)
-  local lines = {}
+function canonical.text(messages, lines)
+  local parts = {}
   for i, message in ipairs(messages) do
-    lines[i] = canonical.line(message) .. "\n"
+    parts[i] = lines[message.name] .. "\n"
   end
-  return table.concat(lines)
+  return table.concat(parts)
 end
 
 
@@ -83,25 +84,46 @@ function canonical.hash(text)
   return digits == "0000000000000000" and "0000000000000001" or digits
 end
 
+local function number_in(line)
+  return line:match "^%d+"
+end
 
---- Why clients that have the messages of one schema do not understand those of another; nil when they
---- do, perhaps without some that have come.
----@param before table<string, table> messages by name
----@param after table<string, table>
----@return string?
-function canonical.conflict(before, after)
+local function by_number(lines)
   local names = {}
-  for name in pairs(before) do
+  for name, line in pairs(lines) do
+    names[number_in(line)] = name
+  end
+  return names
+end
+
+local function sorted(lines)
+  local names = {}
+  for name in pairs(lines) do
     names[#names + 1] = name
   end
   table.sort(names)
-  for _, name in ipairs(names) do
-    local old, new = canonical.line(before[name]), after[name] and canonical.line(after[name])
-    if not new then
+  return names
+end
+
+
+--- Why those who have the lines of one schema do not understand those of another; nil when they do.
+---@param before table<string, string> by name
+---@param after table<string, string>
+---@param needed table<string, string> of what may not be gone
+---@return string?
+function canonical.conflict(before, after, needed)
+  local numbers = by_number(after)
+  for _, name in ipairs(sorted(before)) do
+    local old, new = before[name], after[name]
+    local number = number_in(old)
+    local other = numbers[number]
+    if not new and needed[name] then
       return ("message %s is gone"):format(name)
-    elseif before[name].number ~= after[name].number then
-      return ("message %s had the number %d and has %d"):format(name, before[name].number, after[name].number)
-    elseif old ~= new then
+    elseif not new and other then
+      return ("%s was the number of message %s and is that of %s"):format(number, name, other)
+    elseif new and number ~= number_in(new) then
+      return ("message %s had the number %s and has %s"):format(name, number, number_in(new))
+    elseif new and old ~= new then
       return ("message %s was %s and is %s"):format(name, old, new)
     end
   end

@@ -2,8 +2,10 @@
 --- Errors of an encoder name the path of the field and what was expected there.
 
 local bit = require "bit"
+local decoder = require "perigee.schema.decoder"
+local encoder = require "perigee.schema.encoder"
 local ffi = require "ffi"
-local generate = require "perigee.schema.generate"
+local generator = require "perigee.schema.generator"
 local layout = require "perigee.schema.layout"
 local lua_dialect = require "perigee.schema.lua_dialect"
 local new_list = require "table.new"
@@ -225,13 +227,13 @@ local function more()
   return false, "there are bytes behind the end of the message"
 end
 
-local function make(body, template, places, enums)
+local function make(body, template, tables)
   local environment = {}
   for name, value in next, LIBRARY do
     environment[name] = value
   end
-  environment.bad, environment.wrong, environment.short = problems(places)
-  environment.more, environment.ENUMS, environment.INDEXES = more, enums, indexes_of(enums)
+  environment.bad, environment.wrong, environment.short = problems(tables.places)
+  environment.more, environment.ENUMS, environment.INDEXES = more, tables.enums, indexes_of(tables.enums)
   local line = body:gsub("\n", " ")
   local text = PREAMBLE .. template:gsub("%%s", function() return line end)
   return assert(load(text, CHUNK, "t", environment))()
@@ -260,11 +262,11 @@ function codec.make(of, name)
   if not of then
     return encode_nothing, decode_nothing
   end
-  local places, enums = {}, {}
+  local tables = generator.tables()
   local path = name:gsub("%%", "%%%%")
-  local encoder = generate.encoder(lua_dialect, layout.scope(of, path, 1), places, enums)
-  local decoder = generate.decoder(lua_dialect, layout.scope(of, path, 1), places, enums)
-  return make(encoder, ENCODER, places, enums), make(decoder, DECODER, places, enums)
+  local write = encoder(lua_dialect, layout.scope(of, path, 1), tables)
+  local read = decoder(lua_dialect, layout.scope(of, path, 1), tables)
+  return make(write, ENCODER, tables), make(read, DECODER, tables)
 end
 
 return codec

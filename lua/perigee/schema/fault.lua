@@ -2,6 +2,8 @@
 
 local fault = {}
 
+local SHOWN_BEFORE, SHOWN_MAX = 60, 120 -- bytes of a line: before the caret, and in all
+
 local function line_at(text, at)
   local number, first = 1, 1
   for stop in text:gmatch "()\n" do
@@ -21,9 +23,11 @@ end
 ---@param ... any arguments for string.format
 function fault.raise(source, at, message, ...)
   local number, first, line = line_at(source.text, at)
-  local margin = line:sub(1, at - first):gsub("[^\t]", " ")
+  local from = math.max(0, at - first - SHOWN_BEFORE)
+  -- Characters of several bytes take one place.
+  local margin = line:sub(from + 1, at - first):gsub("[\128-\191]", ""):gsub("[^\t]", " ")
   error(("%s:%d:%d: %s\n  %s\n  %s^"):format(source.path, number, at - first + 1,
-    message:format(...), line, margin), 0)
+    message:format(...), line:sub(from + 1, from + SHOWN_MAX), margin), 0)
 end
 
 
@@ -62,7 +66,7 @@ end
 ---@param words string[]
 ---@return string
 function fault.hint(word, words)
-  local best, least = nil, math.max(1, math.floor(#word / 3)) + 1
+  local best, least = nil, math.min(math.max(1, math.floor(#word / 3)) + 1, #word)
   for _, candidate in ipairs(words) do
     local far = math.abs(#candidate - #word) < least and distance(word, candidate) or least
     if far < least then

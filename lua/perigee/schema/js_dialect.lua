@@ -39,6 +39,7 @@ local dialect = {
     [8] = "if (!Number.isFinite(@1)) bad(@1, @2);",
   },
   check_record = 'if (typeof @1 !== "object" || @1 === null) bad(@1, @2);',
+  check_names = "for (const @1 in @2) if (!RECORDS[@3].has(@1)) unknown(@3, @1, @4);",
   check_list = "if (!Array.isArray(@1) || @1.length !== @2) bad(@1, @3);",
   if_present = "if (@1 !== undefined && @1 !== null) {",
   zigzag = "@1 = @1 >= 0 ? 2 * @1 : -2 * @1 - 1;",
@@ -106,6 +107,13 @@ function dialect.presence_of(value)
   return ("(%s !== undefined && %s !== null ? 1 : 0)"):format(value, value)
 end
 
+-- What objects have that have no such field.
+local INHERITED = {}
+for name in ("constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf "
+  .. "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__"):gmatch "%S+" do
+  INHERITED[name] = true
+end
+
 -- A key as it is written behind its object.
 local function at_key(target, key)
   return type(key) == "number" and ("%s[%d]"):format(target, key - 1) or ("%s.%s"):format(target, key)
@@ -113,6 +121,9 @@ end
 
 
 function dialect.field(name, of, key)
+  if INHERITED[key] then
+    return ("let %s = Object.hasOwn(%s, %q) ? %s.%s : undefined;"):format(name, of, key, of, key)
+  end
   return ("let %s = %s;"):format(name, at_key(of, key))
 end
 

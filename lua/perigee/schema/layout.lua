@@ -13,6 +13,7 @@ local layout = {}
 
 local VARINT_MAX = 8 -- bytes of 2^53
 local LENGTH_MAX = 4 -- bytes of a length or count: at most 2^24
+local SHOWN_MAX = 12 -- words of an enum in an error
 
 local BITS = { bool = 1, optional = 1 }
 
@@ -136,7 +137,9 @@ function layout.expected(type)
   elseif kind == "bytes" then
     return ("a string of at most %d bytes"):format(type.most)
   elseif kind == "enum" then
-    return (#type.values == 1 and "" or "one of ") .. table.concat(type.values, ", ")
+    local count = #type.values
+    return (count == 1 and "" or "one of ") .. table.concat(type.values, ", ", 1, math.min(count, SHOWN_MAX))
+      .. (count > SHOWN_MAX and (" ... (%d in all)"):format(count) or "")
   elseif kind == "list" then
     return ("a list of at most %d"):format(type.most)
   end

@@ -6,8 +6,10 @@ local lpeg = require "lpeg"
 
 local C, Cc, Cp, Ct, P, R, S = lpeg.C, lpeg.Cc, lpeg.Cp, lpeg.Ct, lpeg.P, lpeg.R, lpeg.S
 
-local TEXT_MAX = 1024 * 1024 -- bytes
+local TEXT_MAX = 256 * 1024 -- bytes
 local NAME_MAX = 255 -- bytes of a message's name, as for all messages
+local WORD_MAX = 64 -- bytes of the other names
+local SHOWN_MAX = 40 -- bytes of a word in an error
 
 local blank = S " \t\r\n" + P "--" * (1 - S "\r\n") ^ 0
 local digits = R "09" ^ 1
@@ -15,6 +17,13 @@ local word = (R("az", "AZ") + "_") * (R("az", "AZ", "09") + "_") ^ 0
 local number = P "-" ^ -1 * digits * (P "." * digits) ^ -1 * -(R("az", "AZ", "09") + "_")
 local quoted = P '"' * C((1 - S '"\r\n') ^ 0) * P '"'
 local mark = P "->" + P ".." + S "{}[]():=,?"
+
+-- Without overlong forms, halves of surrogates and what is above U+10FFFF.
+local tail = R "\128\191"
+local letter = R "\0\127" + R "\194\223" * tail
+  + (P "\224" * R "\160\191" + R("\225\236", "\238\239") * tail + P "\237" * R "\128\159") * tail
+  + (P "\240" * R "\144\191" + R "\241\243" * tail + P "\244" * R "\128\143") * tail * tail
+local utf8 = letter ^ 0 * -1
 
 local function token(kind, pattern)
   return Ct(Cp() * Cc(kind) * pattern)
@@ -30,10 +39,9 @@ Reader.__index = Reader
 local function shown(found)
   if found[2] == "end" then
     return "the end of the file"
-  elseif found[2] == "text" then
-    return '"' .. found[3] .. '"'
   end
-  return "`" .. found[3] .. "`"
+  local text = #found[3] > SHOWN_MAX and found[3]:sub(1, SHOWN_MAX) .. "..." or found[3]
+  return found[2] == "text" and '"' .. text .. '"' or "`" .. text .. "`"
 end
 
 function Reader:fail(found, message, ...)
@@ -73,6 +81,9 @@ end
 
 function Reader:name(what)
   local found = self:expect_kind("name", what)
+  if #found[3] > WORD_MAX then
+    self:fail(found, "a name of more than %d bytes", WORD_MAX)
+  end
   return found[3], found[1]
 end
 
@@ -150,12 +161,11 @@ end
 
 local function read_message_name(reader)
   local found = reader:take()
-  if found[2] == "text" then
-    if found[3] == "" or #found[3] > NAME_MAX or found[3]:find "[%c\\]" then
-      reader:fail(found, "a message's name is 1 to %d bytes without control characters and `\\`", NAME_MAX)
-    end
-  elseif found[2] ~= "name" then
+  if found[2] ~= "text" and found[2] ~= "name" then
     reader:fail(found, "expected the name of a message, found %s", shown(found))
+  elseif found[3] == "" or #found[3] > NAME_MAX or found[3]:find "[%c\\]" or not utf8:match(found[3]) then
+    reader:fail(found, "a message's name is 1 to %d bytes of UTF-8 without control characters and `\\`",
+      NAME_MAX)
   end
   return found[3], found[1]
 end
@@ -202,11 +212,12 @@ end
 local function scan(source)
   local list, stop = tokens:match(source.text)
   if stop <= #source.text then
-    local char = source.text:sub(stop, stop)
+    local char = source.text:match("^[\194-\244][\128-\191]+", stop) or source.text:sub(stop, stop)
     local hint = source.text:find("^//", stop) and "; comments begin with --"
       or source.text:find("^#", stop) and "; comments begin with --"
       or char == '"' and "; the text does not end in its line" or ""
-    fault.raise(source, stop, "`%s` does not belong here%s", char:find "%c" and "?" or char, hint)
+    local is_shown = utf8:match(char) and not char:find "%c"
+    fault.raise(source, stop, "`%s` does not belong here%s", is_shown and char or "?", hint)
   end
   list[#list + 1] = { #source.text + 1, "end" }
   return list

@@ -2,8 +2,10 @@
 --- message its name, number, `encode(value)` to a Uint8Array and `decode(bytes)`; `encodeAnswer` and
 --- `decodeAnswer` where it has an answer. perigee.js takes it as it is.
 
+local decoder = require "perigee.schema.decoder"
 local dialect = require "perigee.schema.js_dialect"
-local generate = require "perigee.schema.generate"
+local encoder = require "perigee.schema.encoder"
+local generator = require "perigee.schema.generator"
 local layout = require "perigee.schema.layout"
 
 local to_js = {}
@@ -77,6 +79,11 @@ function bad(value, number, ...indexes) {
   throw new TypeError(`${place(number, indexes)}: expected ${PLACES[number][1]}, got ${shown(value)}`);
 }
 
+function unknown(record, name, number, ...indexes) {
+  const names = FIELDS[record].slice(0, 12).join(", ") + (FIELDS[record].length > 12 ? " ..." : "");
+  throw new TypeError(`${place(number, indexes)}: there is no field "${name}"; there are ${names}`);
+}
+
 function wrong(number, ...indexes) {
   throw new RangeError(`${place(number, indexes)} is not ${PLACES[number][1]}`);
 }
@@ -113,7 +120,7 @@ local function quote(text)
   end):gsub("\226\128[\168\169]", { ["\226\128\168"] = "\\u2028", ["\226\128\169"] = "\\u2029" }) .. '"'
 end
 
-local function functions(of, name, places, enums)
+local function functions(of, name, tables)
   if not of then
     return NOTHING.encode, NOTHING.decode
   end
@@ -121,18 +128,17 @@ local function functions(of, name, places, enums)
   local function scope()
     return layout.scope(of, path, dialect.first)
   end
-  local encoder = generate.encoder(dialect, scope(), places, enums)
-  local decoder = generate.decoder(dialect, scope(), places, enums)
-  return (ENCODER:gsub("%%s", function() return encoder end)),
-    (DECODER:gsub("%%s", function() return decoder end))
+  local write, read = encoder(dialect, scope(), tables), decoder(dialect, scope(), tables)
+  return (ENCODER:gsub("%%s", function() return write end)),
+    (DECODER:gsub("%%s", function() return read end))
 end
 
-local function entry(message, places, enums)
+local function entry(message, tables)
   local parts = { ("name: %s,\nnumber: %d,"):format(quote(message.name), message.number) }
-  local encode, decode = functions(message.value, message.name, places, enums)
+  local encode, decode = functions(message.value, message.name, tables)
   parts[#parts + 1] = ("encode: %s,\ndecode: %s,"):format(encode, decode)
   if message.answer then
-    encode, decode = functions(message.answer, "the answer to " .. message.name, places, enums)
+    encode, decode = functions(message.answer, "the answer to " .. message.name, tables)
     parts[#parts + 1] = ("encodeAnswer: %s,\ndecodeAnswer: %s,"):format(encode, decode)
   end
   return "{\n" .. table.concat(parts, "\n") .. "\n}"
@@ -159,14 +165,18 @@ end
 ---@param schema perigee.schema.Schema
 ---@return string
 function to_js.module(schema)
-  local places, enums, entries = {}, {}, {}
+  local tables, entries = generator.tables(), {}
   for i, message in ipairs(schema.messages) do
-    entries[i] = entry(message, places, enums)
+    entries[i] = entry(message, tables)
   end
   return table.concat {
     HEAD,
-    "\n", list("PLACES", places, function(place) return quoted_list { place.path, place.expected } end),
-    "\n", list("ENUMS", enums, quoted_list),
+    "\n", list("PLACES", tables.places, function(place)
+      return quoted_list { place.path, place.expected }
+    end),
+    "\n", list("ENUMS", tables.enums, quoted_list),
+    "\n", list("FIELDS", tables.records, quoted_list),
+    "const RECORDS = FIELDS.map((names) => names && new Set(names));\n",
     "const INDEXES = ENUMS.map((values) => values && new Map(values.map((value, i) => [value, i])));\n",
     ("\nexport const schema = {\nhash: %s,\nmessages: [\n%s,\n],\n};\n"):format(quote(schema.hash),
       table.concat(entries, ",\n")),

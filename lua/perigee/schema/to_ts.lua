@@ -49,18 +49,30 @@ function WRITE.record(of, named)
   return "{ " .. table.concat(fields, "; ") .. " }"
 end
 
+-- Names of others in the file.
+local TAKEN = { Array = true, Uint8Array = true, Messages = true, Answers = true }
+
+local function new_name(of, named)
+  local name = capital(of.name)
+  while TAKEN[name] or named.taken[name] do
+    name = name .. "_"
+  end
+  named.taken[name] = true
+  return name
+end
+
 -- Structs and enums are declared once, under their names.
 function write(of, named)
   local is_declared = of.kind == "record" or of.kind == "enum"
   if not is_declared or not of.name then
     return WRITE[of.kind](of, named)
+  elseif not named.names[of] then
+    local name = new_name(of, named)
+    named.names[of] = name
+    local text = WRITE[of.kind](of, named) -- which may add others
+    named[#named + 1] = ("export type %s = %s;"):format(name, text)
   end
-  local name = capital(of.name)
-  if not named[name] then
-    named[name] = true -- it is being written
-    named[#named + 1] = ("export type %s = %s;"):format(name, WRITE[of.kind](of, named))
-  end
-  return name
+  return named.names[of]
 end
 
 local function map(schema, part, named)
@@ -79,7 +91,7 @@ end
 ---@param schema perigee.schema.Schema
 ---@return string
 function to_ts.declarations(schema)
-  local named = {}
+  local named = { names = {}, taken = {} } -- declarations; the names of types; those that are used
   local values, answers = map(schema, "value", named), map(schema, "answer", named)
   local types = #named > 0 and table.concat(named, "\n") .. "\n\n" or ""
   return ([[

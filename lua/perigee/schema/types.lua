@@ -21,6 +21,9 @@ local fault = require "perigee.schema.fault"
 local types = {}
 
 local LEAVES_MAX = 1000 -- values in one message when everything is written out
+local INNER_MAX = 250 -- of these in an element or an optional: Lua compiles no larger loop
+local ALL_MAX = 20000 -- in all messages
+local WORDS_MAX = 1000 -- of an enum
 local DEPTH_MAX = 16 -- of types within types
 local BYTES_MAX = 65535 -- of a string or bytes that name no limit
 local COUNT_MAX = 65535 -- elements of a list that names no limit
@@ -71,7 +74,7 @@ end
 
 local function near_whole(value)
   local whole = math.floor(value + 0.5)
-  return math.abs(value - whole) < 1e-6 * math.max(1, math.abs(value)) and whole or nil
+  return math.abs(value - whole) < 1e-9 * math.max(1, math.abs(value)) and whole or nil
 end
 
 -- A step is a whole number or 1 divided by one: then a number of steps is a number that decimal digits
@@ -83,7 +86,7 @@ local function make_steps(context, node)
   end
   local by = step >= 1 and near_whole(step)
   local per = step > 0 and step < 1 and near_whole(1 / step) or nil
-  if not by and not per then
+  if not by and not per or step > FAR then
     fail("the step %s is neither a whole number nor 1 divided by one, such as 0.01, 0.25, 1 or 5", step)
   elseif min >= max then
     fail("the range %s..%s is empty; the smaller number comes first", min, max)
@@ -97,7 +100,8 @@ local function make_steps(context, node)
     fail("the range is too far from 0 for steps of %s", step)
   end
   return {
-    kind = "steps", low = low, high = high, per = per, by = by or nil, min = min, max = max,
+    kind = "steps", low = low, high = high, per = per, by = by or nil,
+    min = per and low / per or low * by, max = per and high / per or high * by, -- as they are decoded
     bits = types.bits_for(high - low),
   }
 end
@@ -136,11 +140,19 @@ function RESOLVE.named(context, node, depth)
 end
 
 
+local function check_inner(context, node, of)
+  if of.leaves > INNER_MAX then
+    fault.raise(context.source, node.at, "more than %d values in what is optional or repeated", INNER_MAX)
+  end
+end
+
+
 function RESOLVE.optional(context, node, depth)
   local of = resolve(context, node.of, depth)
   if of.kind == "optional" then
     fault.raise(context.source, node.at, "one `?` is enough")
   end
+  check_inner(context, node, of)
   return { kind = "optional", of = of }
 end
 
@@ -148,6 +160,7 @@ local function check_element(context, node, of)
   if of.kind == "optional" then
     fault.raise(context.source, node.at, "the elements of a list cannot be optional; leave them out")
   end
+  check_inner(context, node, of)
 end
 
 
@@ -186,10 +199,10 @@ function RESOLVE.record(context, node, depth)
 end
 
 
--- Sets how deep a type goes, and how many values it has when everything is written out: the elements
--- of an array are, those of a list count once.
+-- Sets how deep a type goes, and how many values it has when everything is written out, a struct
+-- being one itself: the elements of an array are, those of a list count once.
 local function measure(type)
-  local depth, leaves = 0, 0
+  local depth, leaves = 0, 1
   for _, field in ipairs(type.fields or {}) do
     depth, leaves = math.max(depth, field.type.depth), leaves + field.type.leaves
   end
@@ -197,7 +210,7 @@ local function measure(type)
     depth = type.of.depth
     leaves = type.kind == "array" and type.count * type.of.leaves or 1 + type.of.leaves
   end
-  type.depth, type.leaves = depth + 1, math.max(leaves, 1)
+  type.depth, type.leaves = depth + 1, leaves
   return type
 end
 
@@ -219,6 +232,9 @@ local function make_enum(context, declared)
       fault.raise(context.source, value.at, "%s is a value of %s already", value.name, declared.name)
     end
     seen[value.name], values[i] = true, value.name
+  end
+  if #values > WORDS_MAX then
+    fault.raise(context.source, declared.at, "the enum %s has more than %d values", declared.name, WORDS_MAX)
   end
   if #values == 0 then
     fault.raise(context.source, declared.at, "the enum %s has no values", declared.name)
@@ -252,6 +268,11 @@ local function check_size(context, message, type)
   if type.leaves > LEAVES_MAX then
     fault.raise(context.source, message.at, "%s has more than %d values with its structs and arrays [n] "
       .. "written out; a list [..n] counts once", message.name, LEAVES_MAX)
+  end
+  context.leaves = context.leaves + type.leaves
+  if context.leaves > ALL_MAX then
+    fault.raise(context.source, message.at, "the messages up to %s have more than %d values together",
+      message.name, ALL_MAX)
   end
 end
 
@@ -323,7 +344,7 @@ end
 ---@param declarations table[] as schema.reader gives them
 ---@return table[]
 function types.resolve(source, declarations)
-  local context = { source = source, named = {}, messages = {} }
+  local context = { source = source, named = {}, messages = {}, leaves = 0 }
   local messages = {}
   context.resolve_declared = resolver(context)
   for _, declared in ipairs(declarations) do

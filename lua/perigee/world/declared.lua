@@ -171,10 +171,12 @@ local function copy(value)
   return copied
 end
 
+-- Without metamethods, which a script may have given the value since it was checked: a reload's last
+-- step runs no code of a script's.
 local function fill(value, default)
   for key, inner in next, default do
-    if value[key] == nil then
-      value[key] = copy(inner)
+    if rawget(value, key) == nil then
+      rawset(value, key, copy(inner))
     end
   end
 end

@@ -4,13 +4,14 @@
 local bit = require "bit"
 local store = require "perigee.world.store"
 
-local band = bit.band
+local band, min = bit.band, math.min
 local MASK = store.MASK
 
 local query = {}
 
 --- What to walk along, and what to look for there.
 ---@class perigee.Walk
+---@field cursor integer where the entity that was found last was in the list
 ---@field list integer[] of the set that it goes along
 ---@field at table<integer, integer>
 ---@field along perigee.Set
@@ -21,15 +22,35 @@ local query = {}
 ---@field all table[] and of all of them
 
 -- Generic `for` calls these with the walk, and with the entity that came last. Those for few
--- components are what the JIT makes most of.
+-- components are what the JIT makes most of. An entity is still at the cursor as a rule; it is not where a
+-- query of the same names has been within or beside this one, or this one has waited.
+
+-- Where to go on.
+local function last_of(walk, entity)
+  if not entity then
+    return walk.along.size + 1
+  end
+  local list, cursor = walk.list, walk.cursor
+  if list[cursor] == entity then
+    return cursor
+  end
+  -- While the query waited, its entity may have gone and the list be shorter, or another have taken its
+  -- place, which is at the end of the list.
+  local place, size = band(entity, MASK), walk.along.size
+  local at = walk.at[place]
+  if at > size or list[at] ~= entity and band(list[at], MASK) == place then
+    return min(cursor, size + 1)
+  end
+  return at
+end
 
 local function next_one(walk, entity)
   local list, a = walk.list, walk.a
-  local last = entity and walk.at[band(entity, MASK)] or walk.along.size + 1
-  for i = last - 1, 1, -1 do
+  for i = last_of(walk, entity) - 1, 1, -1 do
     local found = list[i]
     local x = a[band(found, MASK)]
     if x then
+      walk.cursor = i
       return found, x
     end
   end
@@ -37,12 +58,12 @@ end
 
 local function next_two(walk, entity)
   local list, a, b = walk.list, walk.a, walk.b
-  local last = entity and walk.at[band(entity, MASK)] or walk.along.size + 1
-  for i = last - 1, 1, -1 do
+  for i = last_of(walk, entity) - 1, 1, -1 do
     local found = list[i]
     local place = band(found, MASK)
     local x, y = a[place], b[place]
     if x and y then
+      walk.cursor = i
       return found, x, y
     end
   end
@@ -50,12 +71,12 @@ end
 
 local function next_three(walk, entity)
   local list, a, b, c = walk.list, walk.a, walk.b, walk.c
-  local last = entity and walk.at[band(entity, MASK)] or walk.along.size + 1
-  for i = last - 1, 1, -1 do
+  for i = last_of(walk, entity) - 1, 1, -1 do
     local found = list[i]
     local place = band(found, MASK)
     local x, y, z = a[place], b[place], c[place]
     if x and y and z then
+      walk.cursor = i
       return found, x, y, z
     end
   end
@@ -63,12 +84,12 @@ end
 
 local function next_four(walk, entity)
   local list, a, b, c, d = walk.list, walk.a, walk.b, walk.c, walk.d
-  local last = entity and walk.at[band(entity, MASK)] or walk.along.size + 1
-  for i = last - 1, 1, -1 do
+  for i = last_of(walk, entity) - 1, 1, -1 do
     local found = list[i]
     local place = band(found, MASK)
     local x, y, z, w = a[place], b[place], c[place], d[place]
     if x and y and z and w then
+      walk.cursor = i
       return found, x, y, z, w
     end
   end
@@ -93,11 +114,11 @@ end
 
 local function next_many(walk, entity)
   local list, all = walk.list, walk.all
-  local last = entity and walk.at[band(entity, MASK)] or walk.along.size + 1
-  for i = last - 1, 1, -1 do
+  for i = last_of(walk, entity) - 1, 1, -1 do
     local found = list[i]
     local place = band(found, MASK)
     if has_all(all, place) then
+      walk.cursor = i
       return found, values_from(all, 1, place)
     end
   end
@@ -118,7 +139,7 @@ local function make_walk(along, sets)
   for i, set in ipairs(sets) do
     all[i] = set.values
   end
-  return { list = along.list, at = along.at, along = along, a = all[1], b = all[2], c = all[3],
+  return { cursor = 0, list = along.list, at = along.at, along = along, a = all[1], b = all[2], c = all[3],
     d = all[4], all = all }
 end
 
