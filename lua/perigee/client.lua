@@ -16,10 +16,12 @@ local channels = require "perigee.client.channel"
 local commands = require "perigee.client.commands"
 local connection = require "perigee.client.connection"
 local json = require "perigee.client.json"
+local lockstep = require "perigee.client.lockstep"
 local loop = require "perigee.client.loop"
 local protocol = require "perigee.client.protocol"
 local queue = require "perigee.client.queue"
-local Room = require "perigee.client.room"
+local reactions = require "perigee.client.reactions"
+local rejoin = require "perigee.client.rejoin"
 local schema = require "perigee.client.schema"
 
 local TIMEOUT = 10 -- seconds, for a call that names none
@@ -52,12 +54,6 @@ local client = {
 
 -- Connecting ------------------------------------------------------------------------------------
 
-local function uuid_text(raw)
-  local hex = raw:gsub(".", function(char) return ("%02x"):format(char:byte()) end)
-  return (hex:gsub("^(%x%x%x%x%x%x%x%x)(%x%x%x%x)(%x%x%x%x)(%x%x%x%x)", "%1-%2-%3-%4-"))
-end
-
-
 local function new_client(options)
   return setmetatable({
     name = options.name,
@@ -67,6 +63,8 @@ local function new_client(options)
     _host = options.host,
     _port = options.port,
     _reconnect = options.reconnect,
+    _rejoins = options.rejoin ~= false,
+    _joins = rejoin.table(),
     _protocol = protocol.new(options.schema),
     _slots = {}, -- ref -> the slot of the call that waits for the answer
     _queue = queue.new(), -- events nobody took yet
@@ -88,9 +86,10 @@ end
 --- Connects and says HELLO. Options: `name` (1 to 64 bytes, "guest" when left out), `token` (a
 --- text for the server's on_connect), `timeout` (seconds, 10 when left out; also for later calls),
 --- `reconnect` (what to do when the connection is lost, in seconds: the `first` pause, 0.25 when left
---- out; the `max`, 8; the `patience`, 60; false: nothing).
+--- out; the `max`, 8; the `patience`, 60; false: nothing), `rejoin` (whether rooms that were joined are
+--- joined again when the session was lost; true when left out), `schema` (the game's, as the path of its
+--- schema.perigee or as its text, for messages in binary).
 ---@param where string "host", "host:port" or "[v6]:port"
---- `schema`: the game's, as the path of its schema.perigee or as its text, for messages in binary.
 ---@param options? table
 ---@return perigee.Client?, string? message, string? code
 function client.connect(where, options)
@@ -108,6 +107,7 @@ function client.connect(where, options)
   local self = new_client {
     name = name, token = token, host = host, port = port, schema = known,
     timeout = options.timeout or TIMEOUT, reconnect = reconnect_of(options.reconnect),
+    rejoin = options.rejoin,
   }
   local connected, message, code = connection.open(self, self.timeout)
   if connected then return self end
@@ -137,80 +137,6 @@ function Client:_on_end(transport, code, message)
 end
 
 
---- What the client itself does about some events. Nothing else happens with those it returns true
---- for.
-local TAKE = {}
-
-
-function TAKE.ping(self, event)
-  self._transport:write(event.answer)
-  return true
-end
-
-
-function TAKE.welcome(self, event)
-  self.connected = true
-  self.id, self.session = event.id, uuid_text(event.session)
-  self.max_payload, self.tick_rate = event.max_payload, event.tick_rate
-  self.ping_interval = event.ping_interval_ms / 1e3
-  self.server_time = event.server_time_us / 1e6
-  connection.watch(self)
-  loop.fill(self._opening, event)
-  if self._lost then connection.regain(self, event) end
-  return true
-end
-
-
-function TAKE.ack(self)
-  if self._settled and self._protocol.stream.waiting == 0 then loop.fill(self._settled) end
-  return true
-end
-
-
-function TAKE.rejected(self, event)
-  loop.fill(self._opening, nil, event.message, event.code)
-  return self._lost ~= nil
-end
-
-
-function TAKE.joined(self, event)
-  event.room = setmetatable(event.room, Room)
-  event.room.client = self
-end
-
-
-function TAKE.ask(self, event)
-  local fn = self._ask_handlers[event.name]
-  if not fn then return false end
-  loop.enter(function() self:answer(event, fn(event.value, event.room)) end)
-  return true
-end
-
-
-function TAKE.packet(self, event)
-  return channels.take(self, event, loop.enter)
-end
-
-
-TAKE.channel_opened = channels.refuse
-
-
-function TAKE.closed(self, event)
-  local lost = self._lost
-  self.connected, self._lost = false, nil
-  if lost and lost.pause then loop.fill(lost.pause) end
-  self.reason = { code = event.code, message = event.message }
-  connection.stop(self)
-  self._transport:close()
-  channels.close_all(self)
-  if self._stop_waiting then self._stop_waiting() end
-  self:_fail_calls(event.message, event.code)
-  if self._settled then loop.fill(self._settled) end
-  loop.fill(self._opening, nil, event.message, event.code)
-  loop.fill(self._ended)
-end
-
-
 --- Nobody answers the calls that wait any more.
 function Client:_fail_calls(message, code)
   local slots = self._slots
@@ -229,7 +155,7 @@ end
 
 --- Gives an event to who waits for it: the call it answers, a handler, `recv`, or the queue.
 function Client:_take(event)
-  local take = TAKE[event.type]
+  local take = reactions[event.type]
   if take and take(self, event) then return end
   local slot = event.answers and self._slots[event.answers]
   if slot then return loop.fill(slot, event) end
@@ -348,9 +274,17 @@ end
 function Client:join(name)
   local fits, problem, wrong = is_countable(name)
   if not fits then return nil, problem, wrong end
+  local is_waiting, room, why, what = rejoin.wait(self, name)
+  if is_waiting then return room, why, what end
   local event, message, code = self:_request("joined", self._protocol:request(commands.join, name))
   if not event then return nil, message, code end
+  rejoin.note(self, event.room)
   return event.room
+end
+
+
+function Client:_lockstep(room, game)
+  return lockstep.open(self, room, game, loop.after)
 end
 
 

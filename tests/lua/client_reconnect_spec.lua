@@ -33,7 +33,7 @@ local function connect(behaviour, welcomes, options)
     self:welcome(answer)
   end
   local c = assert(client.connect(server.address, {
-    name = "ann", timeout = 2, reconnect = reconnect,
+    name = "ann", timeout = 2, reconnect = reconnect, rejoin = options.rejoin,
   }))
   local seen = {}
   for _, name in ipairs { "disconnected", "reconnecting", "resumed", "lost", "closed" } do
@@ -224,13 +224,108 @@ describe("the way back", function()
     local over = { nil, "the session was lost", "ConnectionReset", is_done = true }
     assert.same({ over, over }, { asking, flushing })
     assert.same({ "disconnected lost", 43, 1 }, { types(), c.id, seen[#seen].dropped })
-    assert.same({ false, nil }, { room.joined, c:room "lobby" })
-    assert.is_true(assert(c:join "lobby").joined)
+    assert.equal(room, c:join "lobby") -- which was under way
+    assert.same({ true, room }, { room.joined, c:room "lobby" })
     assert.equal(("\0"):rep(20), server.last_hello:sub(-20))
     cut(c, server)
     wait_for("the second return", function() return c.connected end)
     assert.same({ "disconnected lost disconnected lost", 44 }, { types(), c.id })
     c:close()
+  end)
+
+  -- The ids of rooms are their first letters, `moved` by so much.
+  local function rooms_server(refused)
+    return {
+      join = function(self, packet)
+        local name = packet.payload:sub(2)
+        if refused[name] then return self:error(packet, 11, "there is no such room") end
+        return self:joined(packet, name:byte() + self.moved, name, {})
+      end,
+      moved = 0,
+    }
+  end
+
+  it("joins the rooms of the session before again, in their order", function()
+    local refused = {}
+    local c, server, types = connect(rooms_server(refused), { { id = 43 } }, { token = "\0" })
+    local rooms, told = {}, {}
+    for i, name in ipairs { "z", "a", "m", "gone", "left" } do rooms[i] = assert(c:join(name)) end
+    assert(rooms[5].joined)
+    server:joined(nil, 500, "put into")
+    assert.equal("put into", c:recv(2).room.name)
+    server.leave = function(self, packet) self:answer(packet, 131, packet.payload:sub(1, 4) .. "\0\0") end
+    assert(rooms[5]:leave())
+    for _, type in ipairs { "joined", "left", "lost" } do
+      c:on(type, function(event)
+        told[#told + 1] = ("%s %s %s"):format(type, event.room and event.room.name or "", event.code or "")
+      end)
+    end
+    server.moved, refused.gone = 100, true
+    cut(c, server)
+    wait_for("the last room", function() return #told == 6 end)
+    assert.same({
+      "left put into ConnectionReset", "lost  ",
+      "joined z ", "joined a ", "joined m ", "left gone NoSuchRoom",
+    }, told)
+    for i = 1, 3 do assert.same({ true, rooms[i].name:byte() + 100 }, { rooms[i].joined, rooms[i].id }) end
+    assert.same({ rooms[1], nil }, { c:room "z", c:room "gone" })
+    assert.equal("disconnected", types())
+    c:close()
+  end)
+
+  it("joins its rooms once where sessions are lost one after the other", function()
+    local behaviour = rooms_server {}
+    local c, server, types = connect(behaviour, { { id = 43 }, { id = 44 } }, { token = "\0" })
+    local room, join, joined = assert(c:join "z"), behaviour.join, 0
+    c:on("joined", function() joined = joined + 1 end)
+    server.join = function() end -- no answer
+    cut(c, server)
+    wait_for("another session", function() return types() == "disconnected lost" end)
+    local asking = run(function() return c:join "z" end)
+    server.join = join
+    cut(c, server)
+    wait_done(asking)
+    assert.same({ true, 44, 1 }, { asking[1] == room, c.id, joined })
+    c:close()
+  end)
+
+  it("hears nothing of two answers where the game was faster to put it into its room", function()
+    local behaviour = rooms_server {}
+    local c, server, types = connect(behaviour, { { id = 43 } }, { token = "\0" })
+    local room = assert(c:join "z")
+    server.join = function(self, packet)
+      self:joined(nil, 600, "z")
+      self:error(packet, 13, "you are in it already")
+    end
+    cut(c, server)
+    wait_for("the room", function() return types() == "disconnected lost" and room.joined end)
+    assert.same({ 600, room }, { room.id, c:room "z" })
+    assert.equal("joined", c:recv(1).type)
+    assert.is_true(c:ping() < 5)
+    assert.is_nil((c:recv(0)))
+    c:close()
+  end)
+
+  it("leaves its rooms where that is wanted, and when the client is closed", function()
+    local c, server = connect(rooms_server {}, { { id = 43 } }, { token = "\0", rejoin = false })
+    local room = assert(c:join "z")
+    local left
+    c:on("left", function(event) left = event end)
+    cut(c, server)
+    wait_for("the news", function() return left end)
+    assert.same({ room, "ConnectionReset", false }, { left.room, left.code, room.joined })
+    c:close()
+    local d, other, types = connect(rooms_server {}, { { id = 43 } }, { token = "\0" })
+    assert(d:join "z")
+    other.join = function() end
+    cut(d, other)
+    wait_for("another session", function() return types() == "disconnected lost" end)
+    local asking = run(function() return d:join "z" end)
+    d:close()
+    wait_done(asking)
+    assert.same({ nil, "ConnectionClosed" }, { asking[1], asking[3] })
+    local event, reason = d:recv(0)
+    assert.same({ nil, "closed" }, { event, reason })
   end)
 
   it("is not tried where nobody wants it", function()

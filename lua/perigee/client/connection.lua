@@ -3,7 +3,9 @@
 
 local channels = require "perigee.client.channel"
 local commands = require "perigee.client.commands"
+local lockstep = require "perigee.client.lockstep"
 local loop = require "perigee.client.loop"
+local rejoin = require "perigee.client.rejoin"
 
 local TRY = 5 -- seconds that one takes at most
 local ACK_DELAY = 0.25 -- seconds until what has come is acknowledged
@@ -117,6 +119,7 @@ function connection.regain(self, welcome)
   local lost = self._lost
   self._lost = nil
   if not welcome.resumed then
+    rejoin.begin(self, welcome.rooms)
     self:_fail_calls("the session was lost", "ConnectionReset")
     if self._settled then
       loop.fill(self._settled, nil, "the session was lost", "ConnectionReset")
@@ -126,6 +129,7 @@ function connection.regain(self, welcome)
   end
   -- The first packet tells the server that its WELCOME has come.
   self._transport:write(commands.ack(self._protocol.stream:tell()) .. welcome.packets)
+  lockstep.resume_all(self)
   self:_publish {
     type = "resumed", seconds = loop.now() - lost.since, resent = welcome.resent,
   }

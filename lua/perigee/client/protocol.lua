@@ -39,6 +39,7 @@ function protocol.new(known)
     _token = nil, -- that resumes the session; known from WELCOME on, NO_TOKEN where nothing does
     _packets = packet.reader(),
     _events = {}, -- that a packet gave besides the first
+    _returning = {}, -- name -> the room of the session before that is joined again
     _unconfirmed = nil, -- after a resume: the rooms, by id, that the server has not named yet
     _requests = {}, -- ref -> what was asked, while the answer is awaited
     _last_ref = 0,
@@ -128,6 +129,15 @@ function Protocol:request(encode, first, ...)
 end
 
 
+--- The request to join a room of the session before: it will be the same room.
+---@param room table
+---@return string data, integer ref
+function Protocol:rejoin(room)
+  self._returning[room.name] = room
+  return self:request(commands.join, room.name)
+end
+
+
 -- PINGs that wait: no part of the stream, since they would be late in it.
 local function pings(self)
   local list = {}
@@ -213,7 +223,7 @@ end
 
 local function leave_rooms(self)
   for _, room in pairs(self.rooms) do room.joined = false end
-  self.rooms, self._requests, self._serving = {}, {}, {}
+  self.rooms, self._requests, self._serving, self._returning = {}, {}, {}, {}
 end
 
 
@@ -230,7 +240,7 @@ function REACT.welcome(self, event)
     self._unconfirmed = {}
     for id, room in pairs(self.rooms) do self._unconfirmed[id] = room end
   elseif self._token then
-    event.lost, event.dropped = true, self.stream.waiting
+    event.lost, event.rooms, event.dropped = true, self.rooms, self.stream.waiting
     leave_rooms(self)
     self.stream, self._unconfirmed = streams.new(), nil
   end
@@ -272,9 +282,10 @@ end
 
 function REACT.joined(self, event)
   local known = self.rooms[event.room_id]
-  local room = known or { id = event.room_id }
+  local room = known or self._returning[event.name] or {}
   local before = room.members
-  room.name, room.joined, room.members = event.name, true, {}
+  self._returning[event.name] = nil
+  room.id, room.name, room.joined, room.members = event.room_id, event.name, true, {}
   for _, peer in ipairs(event.peers) do room.members[peer.id] = peer.name end
   self.rooms[room.id] = room
   event.room, event.peers, event.id = room, nil, nil
@@ -408,7 +419,8 @@ end
 --- Marks an event that answers a request. An answer nobody waits for any more is dropped, unless
 --- it changed something (a late JOINED).
 local function settle(self, event, header)
-  local is_answer = packet.has(header.flags, FLAG.RESPONSE) or event.type == "error"
+  local is_response = packet.has(header.flags, FLAG.RESPONSE)
+  local is_answer = is_response or event.type == "error"
   if not is_answer or event.answers then return event end
   local request = self._requests[header.ref]
   if request and is_its_answer(request, event) then
@@ -416,8 +428,8 @@ local function settle(self, event, header)
     event.answers = header.ref
     return event
   end
-  if event.type == "message" or event.type == "rooms" then return nil end
-  return event
+  local is_late = event.type == "message" or event.type == "rooms" or event.type == "error" and is_response
+  return not is_late and event or nil
 end
 
 

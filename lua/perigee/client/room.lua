@@ -46,6 +46,15 @@ function Room:ask(name, value, timeout)
 end
 
 
+--- Takes part in the room's lockstep match; docs/lockstep.md says what `game` has. Its state is there
+--- once `is_ready` says so.
+---@param game perigee.client.LockstepGame
+---@return perigee.client.Lockstep
+function Room:lockstep(game)
+  return self.client:_lockstep(self, game)
+end
+
+
 --- Leaves the room and waits until the server says so.
 ---@return true? left, string? message, string? code
 function Room:leave()

@@ -54,7 +54,9 @@ end
 function schema.write(of, name, value, is_answer)
   local message = of and of.by_name[name]
   if not message or is_answer and not message.answer then return 0, json.encode_message(name, value) end
-  return message.number, message[is_answer and "encode_answer" or "encode"](value)
+  local body = message[is_answer and "encode_answer" or "encode"](value)
+  require("perigee.schema").check_names(message, value, is_answer)
+  return message.number, body
 end
 
 

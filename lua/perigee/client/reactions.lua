@@ -1,0 +1,89 @@
+--- What a client itself does about some of its events, by type. Nothing else happens with those that it
+--- returns true for.
+
+local channels = require "perigee.client.channel"
+local connection = require "perigee.client.connection"
+local lockstep = require "perigee.client.lockstep"
+local loop = require "perigee.client.loop"
+local Room = require "perigee.client.room"
+
+local function uuid_text(raw)
+  local hex = raw:gsub(".", function(char) return ("%02x"):format(char:byte()) end)
+  return (hex:gsub("^(%x%x%x%x%x%x%x%x)(%x%x%x%x)(%x%x%x%x)(%x%x%x%x)", "%1-%2-%3-%4-"))
+end
+
+
+local reactions = {}
+
+
+function reactions.ping(self, event)
+  self._transport:write(event.answer)
+  return true
+end
+
+
+function reactions.welcome(self, event)
+  self.connected = true
+  self.id, self.session = event.id, uuid_text(event.session)
+  self.max_payload, self.tick_rate = event.max_payload, event.tick_rate
+  self.ping_interval = event.ping_interval_ms / 1e3
+  self.server_time = event.server_time_us / 1e6
+  connection.watch(self)
+  loop.fill(self._opening, event)
+  if self._lost then connection.regain(self, event) end
+  return true
+end
+
+
+function reactions.ack(self)
+  if self._settled and self._protocol.stream.waiting == 0 then loop.fill(self._settled) end
+  return true
+end
+
+
+function reactions.rejected(self, event)
+  loop.fill(self._opening, nil, event.message, event.code)
+  return self._lost ~= nil
+end
+
+
+function reactions.joined(self, event)
+  event.room = setmetatable(event.room, Room)
+  event.room.client = self
+end
+
+
+function reactions.ask(self, event)
+  local fn = self._ask_handlers[event.name]
+  if not fn then return false end
+  loop.enter(function() self:answer(event, fn(event.value, event.room)) end)
+  return true
+end
+
+
+function reactions.packet(self, event)
+  if lockstep.take(self, event) then return true end
+  return channels.take(self, event, loop.enter)
+end
+
+
+reactions.channel_opened = channels.refuse
+
+
+function reactions.closed(self, event)
+  local lost = self._lost
+  self.connected, self._lost = false, nil
+  if lost and lost.pause then loop.fill(lost.pause) end
+  self.reason = { code = event.code, message = event.message }
+  connection.stop(self)
+  self._transport:close()
+  channels.close_all(self)
+  if self._stop_waiting then self._stop_waiting() end
+  self:_fail_calls(event.message, event.code)
+  if self._settled then loop.fill(self._settled) end
+  loop.fill(self._opening, nil, event.message, event.code)
+  loop.fill(self._ended)
+end
+
+
+return reactions
