@@ -98,6 +98,15 @@ local function print_idle(scenario, servers)
   print_one("machine_percent", "CPU %, all cores", IDLE_CPU_TARGET)
 end
 
+-- What sealing costs has no target.
+local function print_udp(servers)
+  local key = "us_per_datagram"
+  local floor, sealed = column(servers.floor, key), column(servers.sealed, key)
+  print_ratio("udp", { key = key, unit = "µs/datagram", target = 1.5, other = "plain" }, servers)
+  print(string.format("| udp sealed | µs/datagram | %s | %s | %.2f × | | |", number(median(floor)),
+    number(median(sealed)), median(sealed) / median(floor)))
+end
+
 -- The cost of a delivery may not rise with the size of the burst.
 local function print_bursts(results, kind)
   for _, members in ipairs({ 50, 500 }) do
@@ -129,6 +138,8 @@ for _, scenario in ipairs(order) do
   local spec = RATIOS[scenario:match("^%a+")]
   if scenario:match("^tls") then
     print_tls(scenario, results[scenario])
+  elseif scenario == "udp" then
+    print_udp(results.udp)
   elseif spec then
     print_ratio(scenario, spec, results[scenario])
   elseif scenario == "hook" then

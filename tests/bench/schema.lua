@@ -72,6 +72,31 @@ local MAKE = {
       f = random() < 0.5, d = random() < 0.1,
     }
   end,
+  joined = function()
+    return {
+      id = random(16), name = "player" .. random(99), color = random(8), bot = random() < 0.5,
+      score = random(0, 50), deaths = random(0, 50),
+    }
+  end,
+  left = function() return { id = random(16), name = "player" .. random(99) } end,
+  spawned = function() return { id = random(16), x = tenths(1600), y = tenths(1000) } end,
+  kill = function()
+    return {
+      by = random(16), score = random(50), streak = random(5), victim = random(16), deaths = random(50),
+      text = "player" .. random(99) .. " > player" .. random(99),
+    }
+  end,
+  item = function()
+    local is_there = random() < 0.5
+    return {
+      index = random(8), x = tenths(1600), y = tenths(1000),
+      kind = is_there and "rapid" or nil, by = not is_there and random(16) or nil,
+    }
+  end,
+  round = function()
+    local is_over = random() < 0.5
+    return { ends = random(180000), over = is_over, winner = is_over and random(16) or nil }
+  end,
   chat = function()
     return { id = random(100), name = "player" .. random(99), text = ("well played "):rep(random(4)) }
   end,
@@ -175,24 +200,29 @@ end
 
 local rounds = tonumber(arg[1]) or 5
 if arg[2] then return measure_one(arg[2], arg[3], rounds) end
-local missed, TEXT = false, "chat" -- mostly text, which is the same in all forms
+local missed = false
+local TEXTS = { left = true, kill = true, chat = true } -- mostly text, which is the same in all forms
 print("| message | bytes | JSON | MessagePack | smaller | encode ns | JSON | MessagePack | faster "
   .. "| decode ns | JSON | MessagePack | faster |")
 print "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
-for _, name in ipairs { "player", "player_steps", "snapshot", "shot", "hit", "input", "chat" } do
+local ORDER = {
+  "player", "player_steps", "snapshot", "shot", "hit", "input", "joined", "spawned", "item", "round", "left",
+  "kill", "chat",
+}
+for _, name in ipairs(ORDER) do
   local own, json = compare(name, "schema", rounds), compare(name, "json", rounds)
   local other = has_messagepack and compare(name, "messagepack", rounds)
   local row = { name, cell("%.1f", "size", own), cell("%.1f", "size", json), cell("%.1f", "size", other),
     ("%.1f ×"):format(json.size / own.size) }
   for _, way in ipairs { "encode", "decode" } do
     local faster = json[way] / own[way]
-    missed = missed or name ~= TEXT and faster < 3
+    missed = missed or not TEXTS[name] and faster < 3
     for _, text in ipairs { cell("%.0f", way, own), cell("%.0f", way, json), cell("%.0f", way, other),
       ("%.1f ×"):format(faster) } do
       row[#row + 1] = text
     end
   end
-  missed = missed or name ~= TEXT and json.size / own.size < 5
+  missed = missed or not TEXTS[name] and json.size / own.size < 5
   print("| " .. table.concat(row, " | ") .. " |")
 end
 print(missed and "\nTargets were missed: 5 × smaller, 3 × faster both ways." or "")
