@@ -8,6 +8,7 @@ local fault = require "perigee.fault"
 local live = require "perigee.live"
 local options = require "perigee.options"
 local peer_host = require "perigee.peer"
+local pending = require "perigee.pending"
 local registry = require "perigee.registry"
 local targets = require "perigee.targets"
 local tasks = require "perigee.tasks"
@@ -323,7 +324,7 @@ end
 ---@return string? message
 ---@return string? code
 function channels.ask(peer, channel, packet_type, bytes, timeout)
-  local ref = tasks.take_ref(peer)
+  local ref = pending.take_ref(peer)
   local ok, message, code =
     core.packet(peer, channel, packet_type, bytes, PRIORITY, REQUEST + RELIABLE, ref)
   if not ok then

@@ -88,6 +88,7 @@ local function load_game(game)
     end
   end
   if not ok then
+    problem = problem:gsub("\nstack traceback:\n.*$", "") -- a finding is a place and what is wrong there
     findings[#findings + 1] = read_finding(problem, "error", main)
   end
   return findings

@@ -81,21 +81,10 @@ function Session:leave(room)
 end
 
 
---- A new session is in no room: joins those that it was in before.
-function Session:_join_again()
-  local rooms = self.rooms
+--- A new session is in no room; the client joins its rooms again.
+function Session:_begin_anew()
   self.rooms, self.questions = {}, {}
   self:_update_prompt()
-  self:spawn(function()
-    for _, old in ipairs(rooms) do
-      local room, message, code = self.client:join(old.name)
-      if room then
-        self:enter(room)
-      elseif code ~= "AlreadyInRoom" then -- the game was faster
-        self:fail(code, message)
-      end
-    end
-  end)
 end
 
 
@@ -122,7 +111,7 @@ function Session:_take(event)
   if event.type == "left" and event.room then self:leave(event.room) end
   if event.type == "ask" then table.insert(self.questions, event) end
   self.screen:print(show.event(event, self.paint, #self.rooms > 1))
-  if event.type == "lost" then self:_join_again() end
+  if event.type == "lost" then self:_begin_anew() end
 end
 
 

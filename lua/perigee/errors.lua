@@ -106,13 +106,26 @@ local function clean_traceback(traceback, text)
   for line in traceback:gmatch "\t([^\n]+)" do
     if not line:find "^lua/perigee/" and not line:find "^%[C%]" and not line:find "^%[builtin" then
       local place, rest = line:match "^(.-): (in .*)$"
-      if #lines == 0 and place == file then
+      if #lines == 0 and file and place == file then
         line = ("%s:%s: %s"):format(file, number, rest)
       end
       lines[#lines + 1] = line
     end
   end
   return lines
+end
+
+-- Who required or called what at the top level, if that was more than the place in the error itself.
+local function load_details(text, problem, traceback)
+  local attempt, place = live.attempt, text:match "^[^\n]-:%d+:"
+  if attempt and attempt.trace and rawequal(attempt.problem, problem) then
+    traceback = attempt.trace
+  end
+  local lines = clean_traceback(with_whole_names(traceback), text)
+  if #lines == 0 or #lines == 1 and place and lines[1]:sub(1, #place) == place then
+    return ""
+  end
+  return "\nstack traceback:\n\t" .. table.concat(lines, "\n\t")
 end
 
 -- What ran ---------------------------------------------------------------------------------
@@ -166,7 +179,7 @@ end
 local function beginning(event, room)
   local fn = called(event, room)
   local info = fn and getinfo(fn, "S")
-  if info and info.what ~= "C" then
+  if info and info.what ~= "C" and info.source:sub(1, 13) ~= "@lua/perigee/" then
     return info.source:gsub("^@", ""), info.linedefined
   end
 end
@@ -241,7 +254,7 @@ end
 -- the first time since a call of it ended well.
 local function let_rest(event, room, task, handler)
   local key = event == EVENTS.tick and room
-    or event == EVENTS.timer and type(task) == "table" and task.interval and task
+    or event == EVENTS.timer and type(task) == "table" and (task.interval and task or task.rests)
     or event == EVENTS.system and task
   if not key then
     return false
@@ -270,7 +283,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   local text = with_whole_names(without_caller(shorten(errors.text(problem)), traceback))
   if event == EVENTS.load or event == EVENTS.reload then
     live.loading = nil -- a yield at the top level leaves loader.run half done
-    return text
+    return text .. load_details(text, problem, traceback)
   end
   local task = live.task
   local lines = clean_traceback(with_whole_names(traceback), text)

@@ -5,6 +5,7 @@ local bit = require "bit"
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local fault = require "perigee.fault"
+local lockstep_settings = require "perigee.lockstep.settings"
 
 local getlocal, getinfo, getmetatable = debug.getlocal, debug.getinfo, debug.getmetatable
 
@@ -14,7 +15,8 @@ local handlers = {}
 
 local KIND_HANDLERS = {
   "on_create", "on_delete", "on_join", "on_leave", "on_message", "on_broadcast",
-  "on_backpressure", "on_resume", "on_tick", "on_upgrade", "on_error",
+  "on_backpressure", "on_resume", "on_tick", "on_upgrade", "on_error", "on_turn", "on_desync",
+  "on_snapshot",
 }
 
 -- Of the game: its own, and those that also serve rooms whose kind it does not name.
@@ -187,6 +189,19 @@ local KIND_KEYS = { unpack(KIND_HANDLERS) }
 for _, name in ipairs(SETTINGS) do
   KIND_KEYS[#KIND_KEYS + 1] = name
 end
+KIND_KEYS[#KIND_KEYS + 1] = "lockstep"
+
+local function read_lockstep(version, name, source, where, prefix)
+  local settings = lockstep_settings.read(rawget(source, "lockstep"), where, prefix, version.warnings)
+  version.settings[name].lockstep = settings
+  version.has_lockstep = version.has_lockstep or settings ~= nil
+  for _, handler in ipairs { "on_turn", "on_desync", "on_snapshot" } do
+    if version.kinds[name][handler] and not settings then
+      version.warnings[#version.warnings + 1] = ("%s: nothing calls %s%s without lockstep = {}"):format(
+        where, prefix, handler)
+    end
+  end
+end
 
 local function read_kind(version, name, source)
   if type(name) ~= "string" or name == "" or #name > 64 or name:find "[:%c]" then
@@ -201,9 +216,21 @@ local function read_kind(version, name, source)
   version.kinds[name] = read_handlers(source, KIND_HANDLERS, where, prefix)
   version.settings[name] = read_settings(source, where, prefix)
   version.kind_tables[name] = source
+  read_lockstep(version, name, source, where, prefix)
   check_keys(source, KIND_KEYS, where, prefix, version.warnings)
   check_settings(version.settings[name], where, prefix, version.warnings)
   check_inheritance(source, where, "rooms." .. name, version.warnings)
+end
+
+
+-- What is asked for when the version is loaded is what it asked for when it comes back, whatever the
+-- game makes of its table meanwhile.
+local function copy_config(source)
+  local copy = {}
+  for key, value in next, source do
+    copy[key] = value
+  end
+  return copy
 end
 
 
@@ -225,7 +252,7 @@ function handlers.read(version)
       fail(version.main, "%s must be a table, not %s", field, fault.kind(value))
     end
   end
-  version.config = rawget(source, "config") or {}
+  version.config = copy_config(rawget(source, "config") or {})
   local rooms = rawget(source, "rooms") or {}
   for _, name in ipairs(sorted_keys(rooms)) do
     read_kind(version, name, rooms[name])
@@ -307,10 +334,13 @@ end
 ---@param version perigee.Version
 ---@param events table what the poll style needs: `recording`, `used`
 function handlers.export(version, events)
-  core.kinds_begin(with_poll(hooks_of(version.game), events))
+  local hooks = with_poll(hooks_of(version.game), events)
+  core.kinds_begin(version.has_lockstep and bit.bor(hooks, HOOKS.packet) or hooks)
   for _, name in ipairs(sorted_keys(version.kinds)) do
     local settings = version.settings[name]
-    core.kind_set(name, hooks_of(version.kinds[name]), settings.capacity or 0,
+    local of_kind = hooks_of(version.kinds[name])
+    of_kind = settings.lockstep and bit.bor(of_kind, HOOKS.leave) or of_kind
+    core.kind_set(name, of_kind, settings.capacity or 0,
       settings.auto_create or false, settings.auto_delete, settings.tick_rate or 0)
   end
   core.kinds_end()

@@ -14,6 +14,7 @@ local events = require "perigee.events"
 local fault = require "perigee.fault"
 local live = require "perigee.live"
 local live_schema = require "perigee.live_schema"
+local lockstep = require "perigee.lockstep.host"
 local mcp_builtin = require "perigee.mcp.builtin"
 local mcp_http = require "perigee.mcp.http"
 local messages = require "perigee.messages"
@@ -192,7 +193,10 @@ end
 
 
 function host.packet(peer, _, data, _, _, flags, ref, packet_type, channel, priority)
-  live.task = nil
+  live.task, ran[1] = nil, nil
+  if channel == lockstep.CHANNEL and lockstep.packet(peer, data, packet_type, flags, ref) then
+    return
+  end
   local handler = live.game.on_packet
   ran[1] = handler
   if not handler then
@@ -217,7 +221,7 @@ function host.channel(peer, _, data, _, _, flags, ref, packet_type, channel, pri
   if entry then
     channels.take(peer, data, flags, ref, packet_type, entry, priority)
   else
-    core.error(peer, CODES.ChannelNotFound, flags, ref, "nobody serves this channel")
+    mcp_http.packet(peer, data, flags, ref, packet_type, channel)
   end
 end
 
@@ -362,6 +366,7 @@ end
 
 function host.leave(peer, room, _, code)
   live.task = nil
+  lockstep.leave(peer, room)
   local handler = of_room[room].on_leave
   ran[1] = handler
   if handler then
@@ -424,6 +429,7 @@ function host.room_delete(_, room)
   of_room[room] = nil
   tasks.drop_room(room)
   rests.forget(room)
+  lockstep.forget(room)
   if on_delete then
     on_delete(object)
   end

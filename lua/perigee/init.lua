@@ -3,8 +3,10 @@
 local channels = require "perigee.channels"
 local core = require "perigee.core"
 local events = require "perigee.events"
+local fixed = require "perigee.fixed"
 local live_schema = require "perigee.live_schema"
 local mcp = require "perigee.mcp"
+local pending = require "perigee.pending"
 local rooms = require "perigee.rooms"
 local systems = require "perigee.systems"
 local targets = require "perigee.targets"
@@ -22,6 +24,7 @@ local perigee = {
   mcp = mcp,
   sleep = tasks.sleep,
   world = world.api,
+  fixed = fixed,
 }
 
 
@@ -65,7 +68,7 @@ end
 function perigee.stats()
   local stats = core.stats()
   stats.slowest = core.slowest()
-  stats.timers, stats.waiting = tasks.count()
+  stats.timers, stats.waiting = pending.count()
   stats.systems = systems.stats()
   stats.late_answers = tasks.late_answers()
   stats.invalid_messages = live_schema.invalid

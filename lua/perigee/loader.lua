@@ -54,6 +54,16 @@ local function read(version, path)
   return text, problem
 end
 
+-- Only where an error is raised is it known who called whom. One that comes out of a `require` is raised
+-- again there.
+local function note_trace(problem)
+  local attempt = live.attempt
+  if not attempt.trace or not rawequal(attempt.problem, problem) then
+    attempt.problem, attempt.trace = problem, core.traceback()
+  end
+  return problem
+end
+
 -- What the file returns. Errors carry its name and line.
 local function run(version, path, text)
   if text:byte(1) == 27 then
@@ -90,7 +100,7 @@ local function require_file(version, name)
     fault.raise("there is no module %q: no file %s", name, text)
   end
   version.loading[name] = true
-  local ok, value = pcall(run, version, path, text)
+  local ok, value = xpcall(run, note_trace, version, path, text)
   version.loading[name] = nil
   if not ok then
     error(value, 0)
@@ -196,7 +206,11 @@ local function load_main(version)
   if not text then
     error(problem, 0)
   end
-  version.table = run(version, version.main, text)
+  local ok, value = xpcall(run, note_trace, version, version.main, text)
+  if not ok then
+    error(value, 0)
+  end
+  version.table = value
   if type(version.table) ~= "table" then
     error(("%s: a game returns its table of handlers; this file returned %s"):format(
       version.main, fault.kind(version.table)), 0)

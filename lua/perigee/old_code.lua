@@ -2,7 +2,7 @@
 
 local channels = require "perigee.channels"
 local live = require "perigee.live"
-local tasks = require "perigee.tasks"
+local pending = require "perigee.pending"
 
 local getinfo = debug.getinfo
 
@@ -44,7 +44,7 @@ end
 -- Calls fn(what, place, version) for each place where code of another version than the live one
 -- may still be called.
 local function each_place(fn)
-  for _, entry in next, tasks.entries() do
+  for _, entry in next, pending.timers do
     if entry.version ~= live.number and not entry.is_host and (entry.co or type(entry.fn) == "function") then
       local what, place = describe_code(entry)
       fn(what, place, entry.version)

@@ -9,6 +9,7 @@ local live = require "perigee.live"
 local messages = require "perigee.messages"
 local network = require "perigee.world.network"
 local options = require "perigee.options"
+local pending = require "perigee.pending"
 local registry = require "perigee.registry"
 local rooms = require("perigee.rooms").api
 local tasks = require "perigee.tasks"
@@ -112,7 +113,7 @@ function Peer:ask(name, value, timeout)
   elseif self.transport == "text" then
     return nil, "a text peer cannot answer", "Unsupported"
   end
-  local ref = tasks.take_ref(self.id)
+  local ref = pending.take_ref(self.id)
   local ok, message, code =
     core.send(TO_PEER, self.id, 0, name, body, value_at, PRIORITY, REQUEST + RELIABLE, ref, nil, nil,
       number, packed)

@@ -13,6 +13,7 @@ local fault = require "perigee.fault"
 local handlers = require "perigee.handlers"
 local live = require "perigee.live"
 local live_schema = require "perigee.live_schema"
+local lockstep = require "perigee.lockstep.host"
 local loader = require "perigee.loader"
 local network = require "perigee.world.network"
 local mcp_registry = require "perigee.mcp.registry"
@@ -58,6 +59,7 @@ local function make_api(shared)
   api.rooms = copy_api("perigee.rooms", perigee.rooms)
   api.to = copy_api("perigee.to", perigee.to)
   api.mcp = copy_api("perigee.mcp", perigee.mcp)
+  api.fixed = copy_api("perigee.fixed", perigee.fixed)
   api.state = shared
   return api
 end
@@ -142,6 +144,7 @@ local function take(version)
   handlers.export(version, events)
   core.config_end(true)
   live_schema.take(version.schema)
+  lockstep.take()
   mcp_registry.take(version.number)
 end
 

@@ -52,21 +52,39 @@ local function compare_files(parts, old, new)
   add_list(parts, "files removed:", removed)
 end
 
+-- Where the lines of a text begin, and where one more would.
+local function find_lines(text)
+  local starts, count, at = {}, 0, 1
+  while at do
+    count = count + 1
+    starts[count] = at
+    at = text:find("\n", at, true)
+    at = at and at + 1
+  end
+  starts[count + 1] = #text + 2
+  return starts
+end
+
+-- The files of a version by path, with where their lines begin once that has been asked for; false for
+-- what is none of them.
+local function files_of(version)
+  return setmetatable({}, { __index = function(files, path)
+    local text = version.texts[path]
+    files[path] = text ~= nil and { text = text, starts = find_lines(text) }
+    return files[path]
+  end })
+end
+
 -- The lines on which a function stands, without those that say nothing to the machine.
-local function lines_of(fn, version)
+local function lines_of(fn, files)
   local info = getinfo(fn, "S")
-  local text = version.texts[info.source:sub(2)]
-  if not text then
+  local lines, file = {}, files[info.source:sub(2)]
+  if not file then
     return nil
   end
-  local lines, at = {}, 1
-  for number = 1, info.lastlinedefined do
-    local stop = text:find("\n", at, true) or #text + 1
-    if number >= info.linedefined then
-      local line = text:sub(at, stop - 1):match "^%s*(.-)%s*$"
-      lines[#lines + 1] = line ~= "" and not line:find "^%-%-[^%[]" and line or nil
-    end
-    at = stop + 1
+  for number = info.linedefined, info.lastlinedefined do
+    local line = file.text:sub(file.starts[number], file.starts[number + 1] - 2):match "^%s*(.-)%s*$"
+    lines[#lines + 1] = line ~= "" and not line:find "^%-%-[^%[]" and line or nil
   end
   return table.concat(lines, "\n")
 end
@@ -85,10 +103,11 @@ end
 
 local function compare_handlers(parts, old, new)
   local before, after, added, removed, changed = handlers.all(old), handlers.all(new), {}, {}, {}
+  local old_files, new_files = files_of(old), files_of(new)
   for name, handler in next, after do
     if not before[name] then
       added[#added + 1] = name
-    elseif not is_same_code(before[name], old, handler, new) then
+    elseif not is_same_code(before[name], old_files, handler, new_files) then
       changed[#changed + 1] = name
     end
   end

@@ -3,6 +3,7 @@
 local class = require "perigee.class"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
+local lockstep = require "perigee.lockstep"
 local messages = require "perigee.messages"
 local options = require "perigee.options"
 local registry = require "perigee.registry"
@@ -18,6 +19,7 @@ local KICKED = core.codes.Kicked
 ---@field name string
 ---@field kind string the name up to its first ':'
 ---@field count integer members
+---@field lockstep perigee.Lockstep its match, where its kind has lockstep
 ---@field state table free for the game; survives reloads
 local Room = {}
 
@@ -28,6 +30,10 @@ local metas = setmetatable({}, { __mode = "k" })
 
 function getters.count(self)
   return core.room_count(self.id)
+end
+
+function getters.lockstep(self)
+  return lockstep.object(self)
 end
 
 

@@ -7,10 +7,12 @@ local fault = require "perigee.fault"
 local live = require "perigee.live"
 local live_schema = require "perigee.live_schema"
 local messages = require "perigee.messages"
+local pending = require "perigee.pending"
 local registry = require "perigee.registry"
 local rests = require "perigee.rests"
 local undo = require "perigee.undo"
 
+local timers, add, remove = pending.timers, pending.add, pending.remove
 local running, yield = coroutine.running, coroutine.yield
 local is_yieldable = coroutine.isyieldable
 
@@ -18,58 +20,16 @@ local ran = core.ran() -- as in host.lua
 local TICK = core.events.tick
 local CHANNELS = core.channels
 local CHANNEL_CLOSED = "the channel is closed"
-local REF_MAX = 65535
 local INTERVAL_MIN = 0.001 -- seconds
 
 local tasks = {}
 
---- What happens when a timer fires.
----@class perigee.TimerEntry
----@field id integer of the core's timer; another one when a rollback has set it anew
----@field version integer of the game whose code it calls
----@field owned boolean whether it ends with that version
----@field due number when it fires, by core.now
----@field room perigee.Room? with which it dies
----@field fn function|string?
----@field label string what it is called in error messages
----@field interval number? seconds between firings of one that repeats
----@field args table? with its size in n
----@field co thread? that waits; the rest of the entry is then as core.wait gave it
-
-local timers = {} ---@type table<integer, perigee.TimerEntry>
-local by_room = {} -- room id -> set of the ids of its timers
-local asks = {} -- peer id -> ref -> entry that waits for the answer
 local ticking = {} -- room id (0: the game) whose on_tick waits -> true
-local last_ref = 0
 local late, late_count = {}, 0 -- answers that nobody waited for: by peer id, and in all
 
 -- The entries of the timers that scripts hold. An entry cannot be part of the object itself,
 -- which is open to the script.
 local held = setmetatable({}, { __mode = "k" })
-
-local function add(entry)
-  timers[entry.id] = entry
-  local room = entry.room and entry.room.id
-  if room then
-    by_room[room] = by_room[room] or {}
-    by_room[room][entry.id] = true
-  end
-end
-
-local function remove(entry)
-  timers[entry.id] = nil
-  local of_room = entry.room and by_room[entry.room.id]
-  if of_room then
-    of_room[entry.id] = nil
-  end
-  local of_peer = entry.asked and asks[entry.asked]
-  if of_peer then
-    of_peer[entry.ask_ref] = nil
-    if not next(of_peer) then
-      asks[entry.asked] = nil
-    end
-  end
-end
 
 -- Timers -----------------------------------------------------------------------------------
 
@@ -259,21 +219,6 @@ function tasks.sleep(seconds)
 end
 
 
---- A number that no open question to this peer has.
----@param peer integer
----@return integer ref
-function tasks.take_ref(peer)
-  local open = asks[peer] or {}
-  for _ = 1, REF_MAX do
-    last_ref = last_ref % REF_MAX + 1
-    if not open[last_ref] then
-      return last_ref
-    end
-  end
-  fault.raise "there are too many open questions to this peer"
-end
-
-
 --- Waits for the answer to a question.
 ---@param peer integer
 ---@param ref integer
@@ -284,8 +229,7 @@ end
 ---@return string? code
 function tasks.wait_answer(peer, ref, timeout, channel)
   local entry = { asked = peer, ask_ref = ref, channel = channel or CHANNELS.message }
-  asks[peer] = asks[peer] or {}
-  asks[peer][ref] = entry
+  pending.listen(entry)
   return park(entry, timeout)
 end
 
@@ -298,6 +242,17 @@ end
 ---@param seconds number
 function tasks.begin(entry, seconds)
   set(entry, seconds, 0)
+end
+
+
+--- Calls off what tasks.begin began, if it has not run yet.
+---@param entry table
+function tasks.cancel(entry)
+  if timers[entry.id] == entry then
+    core.timer_cancel(entry.id)
+    remove(entry)
+    undo.push(add, entry)
+  end
 end
 
 
@@ -373,7 +328,7 @@ end
 ---@param channel integer
 ---@param packet_type integer
 function tasks.answer(peer, ref, body, channel, packet_type)
-  local entry = asks[peer] and asks[peer][ref]
+  local entry = pending.asked(peer, ref)
   if not entry or entry.channel ~= channel then
     late[peer] = (late[peer] or 0) + 1
     late_count = late_count + 1
@@ -406,20 +361,18 @@ end
 -- Who waits for an answer of the peer, on that channel or (nil) any, is told why none will come, in
 -- a handler of its own.
 local function give_up(peer, channel, problem, code)
-  local entries = {}
-  for _, entry in next, asks[peer] or {} do
+  local is_any = false
+  for _, entry in ipairs(pending.all_asked(peer)) do
     if not channel or entry.channel == channel then
-      entries[#entries + 1] = entry
+      core.timer_cancel(entry.id)
+      remove(entry)
+      entry.problem, entry.code = problem, code
+      entry.id = core.timer_set(0, 0)
+      add(entry)
+      is_any = true
     end
   end
-  for _, entry in ipairs(entries) do
-    core.timer_cancel(entry.id)
-    remove(entry)
-    entry.problem, entry.code = problem, code
-    entry.id = core.timer_set(0, 0)
-    add(entry)
-  end
-  return #entries > 0
+  return is_any
 end
 
 
@@ -441,11 +394,7 @@ function tasks.drop_channel(channel, peer)
     give_up(peer, channel, CHANNEL_CLOSED, "ChannelNotFound")
     return
   end
-  local asked = {}
-  for id in next, asks do
-    asked[#asked + 1] = id
-  end
-  for _, id in ipairs(asked) do
+  for _, id in ipairs(pending.peers_asked()) do
     give_up(id, channel, CHANNEL_CLOSED, "ChannelNotFound")
   end
 end
@@ -455,11 +404,10 @@ end
 ---@param room integer
 function tasks.drop_room(room)
   ticking[room] = nil
-  local ids = by_room[room]
+  local ids = pending.take_room(room)
   if not ids then
     return
   end
-  by_room[room] = nil
   for id in next, ids do
     core.timer_cancel(id)
     remove(timers[id])
@@ -493,14 +441,12 @@ end
 
 -- An answer that came in between is lost; one that comes late is not.
 local function listen_again(entry)
-  local peer, ref = entry.asked, entry.ask_ref
-  if not peer then
+  if not entry.asked then
     return
-  elseif asks[peer] and asks[peer][ref] then
+  elseif pending.asked(entry.asked, entry.ask_ref) then
     entry.asked = nil
   else
-    asks[peer] = asks[peer] or {}
-    asks[peer][ref] = entry
+    pending.listen(entry)
   end
 end
 
@@ -519,29 +465,6 @@ function tasks.restore(revoked, at)
       listen_again(entry)
     end
   end
-end
-
-
---- All that is set or waits, by the core's timer id. To be read only.
----@return table<integer, perigee.TimerEntry>
-function tasks.entries()
-  return timers
-end
-
-
---- How many timers are set and tasks have not begun yet, and how many handlers and tasks wait.
----@return integer timers
----@return integer waiting
-function tasks.count()
-  local set_count, waiting = 0, 0
-  for _, entry in next, timers do
-    if entry.co then
-      waiting = waiting + 1
-    else
-      set_count = set_count + 1
-    end
-  end
-  return set_count, waiting
 end
 
 -- Ticks ------------------------------------------------------------------------------------

@@ -5,12 +5,30 @@ local core = require "perigee.core"
 local live = require "perigee.live"
 local loader = require "perigee.loader"
 local mcp_registry = require "perigee.mcp.registry"
+local registry = require "perigee.registry"
+local state = require "perigee.state"
 local undo = require "perigee.undo"
+local world = require("perigee.world").host
 
 local try = {}
 
 local function bring_back(attempt)
   live.loading, live.attempt = nil, attempt
+end
+
+-- The text may reach into what is live: the states of rooms and peers, and the world.
+local function remember_states()
+  for _, objects in ipairs { registry.rooms, registry.peers, { { state = world.copy() } } } do
+    for _, object in next, objects do
+      undo.push(state.bring_back, state.remember(object))
+    end
+  end
+end
+
+-- Whether a path leads to what could be a file of the game.
+local function is_inside(name)
+  return name ~= "" and not name:find "[%z\\]" and not ("/" .. name .. "/"):find("//", 1, true)
+    and not ("/" .. name .. "/"):find "/%.%.?/"
 end
 
 
@@ -22,7 +40,11 @@ end
 ---@return string? problem
 ---@return string[] warnings
 function try.file(version, name, text, check)
+  if not is_inside(name) then
+    return "the path is that of a file within the game's folder, such as game.lua", {}
+  end
   undo.push(bring_back, live.attempt)
+  remember_states()
   local path = version.root .. name
   version.files[1], version.stamps[path], version.texts[path] = path, "", text
   local ok, problem = loader.run(version)

@@ -34,8 +34,10 @@ static int command_reload(char **arguments);
 static int command_new(char **arguments);
 static int command_check(char **arguments);
 static int command_schema(char **arguments);
+static int command_lockstep(char **arguments);
 static int command_test(char **arguments);
 static int command_connect(char **arguments);
+static int command_bots(char **arguments);
 static int command_help(char **arguments);
 
 static const CliCommand COMMANDS[] = {
@@ -80,8 +82,21 @@ static const CliCommand COMMANDS[] = {
      "  --js                                the module that is served as /schema.js\n"
      "  --hash                              the protocol hash alone\n",
      command_schema},
+    {"lockstep", "lockstep FILE [SIMULATION]",
+     "say what is in a recorded match, and check its hashes",
+     "FILE is a recording. SIMULATION is a Lua file that returns what room:lockstep "
+     "takes:\n"
+     "a table with start(match), step(turn, entries) and hash(); the match is played "
+     "with\n"
+     "it, and ends with 1 at the first turn whose hash is another one.\n\n"
+     "  --record ADDRESS ROOM FILE          record the match of a room instead, until "
+     "the\n"
+     "                                      server closes\n",
+     command_lockstep},
     {"connect", "connect ADDRESS [--room ROOM] [--name NAME]",
      "join a server and talk, for people and for pipes", "", command_connect},
+    {"bots", "bots GAME [-n COUNT] [--script FILE]",
+     "have scripted clients play, and measure it", "", command_bots},
     {"help", "help [COMMAND]", "say more about a command", "", command_help},
 };
 
@@ -111,7 +126,8 @@ static void print_help(FILE *out) {
 
 // A tool knows its own flags best.
 static int print_command_help(const CliCommand *command) {
-  if (command->run == command_connect || command->run == command_test)
+  if (command->run == command_connect || command->run == command_bots ||
+      command->run == command_test)
     return command->run((char *[]){"--help", NULL});
   printf("perigee %s: %s\n\n%s", command->usage, command->summary, command->details);
   if (command->run == command_run) config_print_help(stdout);
@@ -251,6 +267,8 @@ static int command_connect(char **arguments) {
   return run_tool("perigee.connect", arguments);
 }
 
+static int command_bots(char **arguments) { return run_tool("perigee.bots", arguments); }
+
 static int command_new(char **arguments) { return run_tool("perigee.new", arguments); }
 
 static int command_check(char **arguments) {
@@ -259,6 +277,10 @@ static int command_check(char **arguments) {
 
 static int command_schema(char **arguments) {
   return run_tool("perigee.schema.command", arguments);
+}
+
+static int command_lockstep(char **arguments) {
+  return run_tool("perigee.lockstep.command", arguments);
 }
 
 // The time of day is UTC in a test: the same on every machine.

@@ -2,30 +2,17 @@
 // them.
 #include "app/engine.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "net/sim.h"
 #include "net/tls.h"
+#include "net/udp.h"
 #include "net/web.h"
 
 enum { LAST_DRAINS_MAX = 16 };
 
 // --- Configuration ---
-
-static void warn_ineffective(Engine *engine, ConfigKey key) {
-  Config defaults;
-  config_init(&defaults);
-  bool is_default = config_is_same(&engine->config, &defaults, key);
-  config_deinit(&defaults);
-  if (is_default || engine->warned[key]) return;
-  char text[96];
-  snprintf(text, sizeof text, "%s is accepted but has no effect in this version",
-           config_name(key));
-  log_plain(LOG_WARN, text);
-  engine->warned[key] = true;
-}
 
 void engine_set_log(const Config *config) {
   log_set_level((LogLevel)log_level_parse(config_text(config, KEY_LOG_LEVEL)));
@@ -51,10 +38,6 @@ static void apply_config(Engine *engine) {
   const EngineOptions *options = &engine->options;
   if (options->events->configured != NULL)
     options->events->configured(options->data, &engine->config);
-  for (int key = 0; key < KEY_COUNT; key++) {
-    if (config_change((ConfigKey)key) == CHANGE_NEVER)
-      warn_ineffective(engine, (ConfigKey)key);
-  }
 }
 
 static void warn_later(const Engine *engine) {
@@ -210,6 +193,15 @@ static void log_counters(const Engine *engine) {
              log_num("resumed", (int64_t)tls.resumed),
              log_num("failed", (int64_t)tls.failed),
              log_num("refused", (int64_t)tls.refused));
+  UdpTotals udp = net_udp_totals(engine->net);
+  if (udp.received > 0)
+    log_info("UDP", log_num("accepted", (int64_t)udp.accepted),
+             log_num("attached", (int64_t)udp.attached),
+             log_num("rejected", (int64_t)udp.rejected),
+             log_num("datagrams_in", (int64_t)udp.received),
+             log_num("refused", (int64_t)udp.refused),
+             log_num("datagrams_out", (int64_t)udp.sent),
+             log_num("lost", (int64_t)udp.lost));
   if (session.suspended > 0)
     log_info("sessions suspended", log_num("count", (int64_t)session.suspended),
              log_num("resumed", (int64_t)session.resumed),

@@ -39,7 +39,6 @@ typedef struct Engine {
   Config config;  // in effect
   Config next;    // while a script tells its own
   ConfigError error;
-  bool warned[KEY_COUNT];  // of a key that has no effect
   Net *net;
   Session *session;
   Relay *relay;

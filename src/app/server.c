@@ -21,11 +21,16 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/log_ring.h"
 #include "net/control.h"
 #include "net/signals.h"
+#include "net/udp.h"
 #include "net/watch.h"
 
-enum { HOST_SIZE = 300 };  // of a host with its port
+enum {
+  HOST_SIZE = 300,       // of a host with its port
+  FREE_PORT_TRIES = 64,  // for a number that is free for TCP and UDP
+};
 
 typedef struct Server {
   Engine engine;
@@ -39,6 +44,7 @@ typedef struct Server {
   Control *control;  // NULL: there is none
   Watch *watch;      // NULL: there is no game
   Dev *dev;          // the same
+  LogRing log_ring;  // for tools that ask
 } Server;
 
 __attribute__((format(printf, 1, 2))) static int fail(const char *format, ...) {
@@ -181,6 +187,39 @@ static int listen_on(Server *server, ConfigKey key, uint16_t *port, Framing fram
   return err == 0 ? 0 : fail_listen(server, key, wanted, err);
 }
 
+static int fail_udp(const Server *server, uint16_t port, int err) {
+  if (err == ERR_INVALID)
+    return fail(
+        "--udp-ports %.0f from port %u on go beyond 65535; choose a lower --port",
+        config_number(&server->engine.config, KEY_UDP_PORTS), server->port);
+  if (err == -EADDRINUSE)
+    return fail(
+        "UDP port %u is already in use; choose others with --port, or none with "
+        "--udp-ports 0",
+        port);
+  return fail("cannot serve UDP on %s:%u: %s",
+              config_text(&server->engine.config, KEY_HOST), port, err_text(err));
+}
+
+// TCP and UDP on ports of one number; where any will do, one that is free for both.
+static int listen_on_both(Server *server) {
+  Net *net = server->engine.net;
+  const Config *config = &server->engine.config;
+  uint32_t count = (uint32_t)config_number(config, KEY_UDP_PORTS);
+  for (int tries = 0;; tries++) {
+    if (listen_on(server, KEY_PORT, &server->port, FRAMING_SNIFF) != 0) return 1;
+    if (count == 0) return 0;
+    uint16_t port = server->port;
+    int err = net_udp_open(net, config_text(config, KEY_HOST), &port, count);
+    if (err == 0) return 0;
+    bool has_choice = config_number(config, KEY_PORT) == 0;
+    bool may_help = err == -EADDRINUSE || err == ERR_INVALID;
+    if (!may_help || !has_choice || tries == FREE_PORT_TRIES)
+      return fail_udp(server, port, err);
+    net_unlisten(net);
+  }
+}
+
 static void open_watch(Server *server) {
   char folder[PATH_MAX];
   bool has_folder = web_files_folder(server->game, folder);
@@ -278,7 +317,7 @@ static int start(Server *server) {
   const char *problem = engine_load(&server->engine);
   if (problem != NULL) return fail("%s", problem);
   if (start_tls(server) != 0) return 1;
-  if (listen_on(server, KEY_PORT, &server->port, FRAMING_SNIFF) != 0) return 1;
+  if (listen_on_both(server) != 0) return 1;
   if (listen_on(server, KEY_TEXT_PORT, &server->text_port, FRAMING_LINES) != 0)
     return 1;
   if (!admin_open(&server->engine, &server->admin))
@@ -311,6 +350,7 @@ int server_run(const ServerOptions *options) {
       .data = &server,
   };
   engine_set_log(options->config);
+  if (options->game != NULL) log_set_ring(&server.log_ring);
   descriptors_raise();
   engine_init(&server.engine, &engine);
   int code = start(&server);
@@ -319,5 +359,7 @@ int server_run(const ServerOptions *options) {
     engine_finish(&server.engine);
   }
   take_down(&server);
+  log_set_ring(NULL);
+  log_ring_deinit(&server.log_ring);
   return code;
 }

@@ -42,12 +42,14 @@ static void check_origins(const char *list) {
 void web_files_apply(Net *net, const Config *config, const char *game) {
   char folder[PATH_MAX], name[GAME_NAME_SIZE];
   game_name(name, game);
+  const WebModule modules[] = {{"perigee.js", web_script, web_script_size},
+                               {"lockstep.js", web_lockstep, web_lockstep_size},
+                               {0}};
   WebOptions options = {
       .name = name,
       .folder = web_files_folder(game, folder) ? folder : NULL,
       .origins = config_text(config, KEY_ALLOWED_ORIGINS),
-      .script = web_script_size > 0 ? web_script : NULL,
-      .script_size = web_script_size,
+      .modules = modules,
       .is_watched = config_is_on(config, KEY_WATCH),
   };
   check_origins(options.origins);

@@ -29,10 +29,8 @@ void audience_packet(Relay *relay, const Audience *audience, const Packet *packe
       .flags = out_flags,
       .key = key,
   };
-  if (is_reliable) {
-    session_place_reliable(&out, packet->flags);
-    away_keep(relay, audience->room, audience->readers, &out);
-  }
+  session_place(&out, packet);
+  if (is_reliable) away_keep(relay, audience->room, audience->readers, &out);
   write_both(relay, audience, &out);
 }
 
@@ -109,10 +107,8 @@ void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t 
   away_count(relay, room, reliable);
   if (reliable || peer->state == PEER_SUSPENDED)
     away_leave_out(relay, peer, room, reliable);
-  if (reliable) {
-    session_place_reliable(&out, reliable);
-    away_keep(relay, room, READERS_ALL, &out);
-  }
+  session_place(&out, &packet);
+  if (reliable) away_keep(relay, room, READERS_ALL, &out);
   Audience others = {room, room->packets, room->plain, 0, &peer->conn, 1, READERS_ALL};
   write_both(relay, &others, &out);
   if (room->lines) relay_as_line(relay, room, peer, priority, out_flags, data);

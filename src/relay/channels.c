@@ -186,7 +186,8 @@ void channel_unserve_by_script(Relay *relay, uint16_t number) {
 
 // --- Packets ---
 
-// For the script, which serves the channel or is asked by the one that does.
+// For the script, which serves the channel or is asked by the one that does; the channels
+// of LLMs' sessions are its host's.
 static void to_script(Relay *relay, Peer *peer, const Packet *packet) {
   EventType type = packet->flags & PACKET_RESPONSE ? EVENT_RESPONSE : EVENT_CHANNEL;
   Event event = relay_packet_event(type, peer, packet);
@@ -233,6 +234,13 @@ static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
   }
   session_send(relay->session, peer, &bare, NULL, 0, 0, keep_flag(packet));
   relay->stats.deliveries++;
+}
+
+void channel_llm_packet(Relay *relay, Peer *peer, const Packet *packet) {
+  if (relay->is_scripted)
+    to_script(relay, peer, packet);
+  else
+    refuse(relay, peer, packet, CODE_CHANNEL_NOT_FOUND, "nobody serves this channel");
 }
 
 void channel_packet(Relay *relay, Peer *peer, const Packet *packet) {

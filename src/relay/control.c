@@ -146,7 +146,9 @@ void relay_packet(Relay *relay, Peer *peer, const Packet *packet) {
   relay->stats.messages_in++;
   if (is_in(channel, CHANNEL_PLUGIN_FIRST, CHANNEL_PLUGIN_LAST))
     channel_packet(relay, peer, packet);
-  else if (channel == 1 || is_in(channel, CHANNEL_LLM_FIRST, CHANNEL_LLM_LAST))
+  else if (is_in(channel, CHANNEL_LLM_FIRST, CHANNEL_LLM_LAST))
+    channel_llm_packet(relay, peer, packet);
+  else if (channel == 1)
     session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
                   "nobody serves this channel");
   else

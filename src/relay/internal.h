@@ -279,6 +279,8 @@ void channel_close(Relay *relay, Peer *peer, const Packet *packet);
 
 /// A packet on a plugin channel.
 void channel_packet(Relay *relay, Peer *peer, const Packet *packet);
+/// A packet on the channel of an LLM's session.
+void channel_llm_packet(Relay *relay, Peer *peer, const Packet *packet);
 
 /// The peer serves nothing any more.
 void channel_release_all(Relay *relay, const Peer *peer);

@@ -137,8 +137,8 @@ void relay_fail(Relay *relay, const Event *event);
 /// (the one that serves it), arrives as sent by the server.
 int relay_command(Relay *relay, const Command *command);
 
-/// Whether somebody is there who knows the schema of the game.
-bool relay_knows_schema(const Relay *relay);
+/// Whether somebody is there who knows the schema of a protocol hash.
+bool relay_knows_schema(const Relay *relay, uint64_t hash);
 
 /// Whether a message to a peer, a room (`id`) or everybody has to be there as JSON as well
 /// as packed, because somebody who gets it may be plain. `joining` is the peer that the

@@ -101,8 +101,8 @@ int relay_command(Relay *relay, const Command *command) {
   return err;
 }
 
-bool relay_knows_schema(const Relay *relay) {
-  return session_knows_schema(relay->session);
+bool relay_knows_schema(const Relay *relay, uint64_t hash) {
+  return session_knows_schema(relay->session, hash);
 }
 
 // Whoever is in the room by the time that the command is carried out has been in it

@@ -20,6 +20,8 @@ enum {
   AGAIN_US = 100,    // from an alarm that may not have been heard to the next try
   UNHEARD_MAX = 50,  // tries after which it is not the interpreter that runs
   RANGES_MAX = 256,  // of code in files; a process has some forty
+  EASED = 61,        // instructions from one call of a hook to the next, once eased; a
+                     // prime, so that in a loop it is not always the same that are seen
 };
 
 // "l": code is compiled with a test in each line. "i": milliseconds between samples; the
@@ -170,6 +172,10 @@ bool alarm_signal(lua_State *L, lua_Hook hook, const void *place) {
 }
 
 void alarm_heard(void) { alarms.unheard = 0; }
+
+void alarm_ease(lua_State *L, lua_Hook hook) {
+  lua_sethook(L, hook, LUA_MASKCOUNT, EASED);
+}
 
 void alarm_rest(lua_State *L) {
   alarms.unheard = 0;

@@ -53,5 +53,9 @@ bool alarm_signal(lua_State *L, lua_Hook hook, const void *place);
 /// For hooks: this one has been called.
 void alarm_heard(void);
 
+/// For hooks, in code that is let go on: there is no need to be called for each of its
+/// instructions, which takes many times as long as they do.
+void alarm_ease(lua_State *L, lua_Hook hook);
+
 /// Ends an alarm.
 void alarm_rest(lua_State *L);

@@ -16,6 +16,8 @@
 enum {
   SOON_US = 10000,        // the longest from one tick to the next
   LOOK_BYTES = 64 << 10,  // between two looks at a heap past its limit
+  OWN_US = 1000000,  // over the budget, in which the host's own code gets to its end
+  OWN_SHORT = 2000,  // instructions of it that may be back in the script's any moment
 };
 
 // The host whose call runs: one at a time in a process. A signal handler reads it.
@@ -175,7 +177,8 @@ static bool is_in_own(lua_State *L, lua_Debug *at) {
 }
 
 // Interrupts Lua code. The host's own is let go on until it is back in the script's: it
-// is short, charges what is not, and leaves nothing half done.
+// is short, charges what is not, and leaves nothing half done. Should it not be short it
+// is ended, too: better half done than a server that hangs.
 static void on_alarm(lua_State *L, lua_Debug *at) {
   Host *host = running;
   alarm_heard();
@@ -183,7 +186,10 @@ static void on_alarm(lua_State *L, lua_Debug *at) {
     alarm_rest(L);
     return;
   }
-  if (is_in_own(L, at)) return;
+  if (!host->budget.is_long_over && is_in_own(L, at)) {
+    if (++host->budget.own_seen > OWN_SHORT) alarm_ease(L, on_alarm);
+    return;
+  }
   if (look(host, L)) {
     stop_in_hook(host, L);
     return;
@@ -210,6 +216,8 @@ static void on_tick(const void *place) {
     return;
   }
   budget->is_alarmed = true;
+  budget->own_seen = 0;
+  if (now_us > end_us + OWN_US) budget->is_long_over = true;
   if (!alarm_signal(host->L, on_alarm, place)) budget->alarm_bytes = 1;
 }
 
@@ -221,7 +229,7 @@ void budget_charge(Host *host, lua_State *L, uint32_t steps) {
 }
 
 bool budget_is_spent(Host *host, lua_State *L) {
-  if (host->running == NULL) return false;
+  if (running != host) return false;
   return budget_is_over(&host->budget) || (host->memory.was_refused && look(host, L));
 }
 
@@ -270,7 +278,7 @@ void budget_begin(Host *host) {
   budget->started_bytes = host->memory.bytes;
   budget->steps = 0;
   budget->over = BUDGET_KEPT;
-  budget->is_long = false;
+  budget->is_long = budget->is_long_over = false;
   set_alarm(host);
   running = host;
 }

@@ -45,9 +45,11 @@ typedef struct Budget {
   BudgetOver over;
   bool is_patient;  // nobody waits, and a busy machine must not change what happens
   bool is_load;
-  bool is_open;           // alarm_close is owed
-  bool is_alarmed;        // the running call is interrupted, or is about to be
-  bool is_long;           // it is past a quarter of its time;
+  bool is_open;       // alarm_close is owed
+  bool is_alarmed;    // the running call is interrupted, or is about to be
+  bool is_long_over;  // and that for so long that the host's own code ends, too
+  uint32_t own_seen;  // instructions of that which were interrupted since the last tick
+  bool is_long;       // it is past a quarter of its time;
   uint64_t processor_us;  // then: of the thread, when that was seen
   Buf text;               // C strings: the error of a call that is over,
   Buf trace;              // and where it was

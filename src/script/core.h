@@ -28,6 +28,11 @@ int core_nearest(lua_State *L);
 /// Pushes a table of the server's figures.
 void core_push_stats(lua_State *L, const Host *host);
 
+/// Sets the field `udp` of the table on top: the figures of UDP, of all or of one connection
+/// that has any.
+void core_set_udp_totals(lua_State *L, const Net *net);
+void core_set_udp_figures(lua_State *L, const Net *net, ConnId conn);
+
 /// Pushes true, or the failure of a command whose id names a peer or a room.
 int core_peer_result(lua_State *L, int result);
 int core_room_result(lua_State *L, int result);

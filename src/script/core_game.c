@@ -202,20 +202,27 @@ static int core_set_schema(lua_State *L) {
 }
 
 // invalid_closes(): whether a peer whose messages do not fit the schema is disconnected.
-// may_break_schema(): whether a reload may change messages that clients know
+// may_break_schema(): whether a reload may change messages that clients know.
+// is_watched(): whether somebody works on the game, so that it is loaded when it changes
 static int core_invalid_closes(lua_State *L) {
   lua_pushboolean(L, !core_host(L)->budget.limits.drops_invalid);
   return 1;
 }
 
-// knows_schema(): whether somebody is connected who has the schema
+// knows_schema(hash): whether somebody is there who has the schema of a protocol hash
 static int core_knows_schema(lua_State *L) {
-  lua_pushboolean(L, relay_knows_schema(core_host(L)->relay));
+  uint64_t hash = strtoull(luaL_checkstring(L, 1), NULL, 16);
+  lua_pushboolean(L, relay_knows_schema(core_host(L)->relay, hash));
   return 1;
 }
 
 static int core_may_break_schema(lua_State *L) {
   lua_pushboolean(L, core_host(L)->budget.limits.may_break_schema);
+  return 1;
+}
+
+static int core_is_watched(lua_State *L) {
+  lua_pushboolean(L, core_host(L)->budget.limits.is_watched);
   return 1;
 }
 
@@ -245,6 +252,14 @@ static int core_is_utf8(lua_State *L) {
   size_t size;
   const char *text = luaL_checklstring(L, 1, &size);
   lua_pushboolean(L, text_is_utf8(text, size));
+  return 1;
+}
+
+// json_count(text): how many values JSON has at the most
+static int core_json_count(lua_State *L) {
+  size_t size;
+  const char *text = luaL_checklstring(L, 1, &size);
+  lua_pushnumber(L, (lua_Number)text_json_count(text, size));
   return 1;
 }
 
@@ -281,6 +296,7 @@ void core_push_stats(lua_State *L, const Host *host) {
   set_number(L, "handlers", (double)stats.handlers);
   set_number(L, "errors", (double)stats.errors);
   set_number(L, "memory", (double)host->memory.bytes);
+  core_set_udp_totals(L, host->net);
 }
 
 static int core_stats(lua_State *L) {
@@ -298,6 +314,7 @@ const luaL_Reg core_game_functions[] = {
     {"files", core_files},
     {"nearest", core_nearest},
     {"is_utf8", core_is_utf8},
+    {"json_count", core_json_count},
     {"has_stack", core_has_stack},
     {"read_file", core_read_file},
     {"file_stamp", core_file_stamp},
@@ -307,6 +324,7 @@ const luaL_Reg core_game_functions[] = {
     {"set_schema", core_set_schema},
     {"invalid_closes", core_invalid_closes},
     {"may_break_schema", core_may_break_schema},
+    {"is_watched", core_is_watched},
     {"knows_schema", core_knows_schema},
     {"stats", core_stats},
     {NULL, NULL}};

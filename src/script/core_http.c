@@ -92,6 +92,12 @@ static int core_may_write(lua_State *L) {
   return 1;
 }
 
+// mcp_tools(): which tools may be used: names separated by commas; see permit.lua
+static int core_mcp_tools(lua_State *L) {
+  lua_pushstring(L, core_host(L)->budget.limits.mcp_tools);
+  return 1;
+}
+
 const luaL_Reg core_http_functions[] = {{"answer", core_answer},
                                         {"answer_open", core_answer_open},
                                         {"answer_more", core_answer_more},
@@ -101,5 +107,6 @@ const luaL_Reg core_http_functions[] = {{"answer", core_answer},
                                         {"forget", core_forget},
                                         {"child", core_child},
                                         {"may_write", core_may_write},
+                                        {"mcp_tools", core_mcp_tools},
                                         {"product_version", core_product_version},
                                         {NULL, NULL}};

@@ -96,6 +96,7 @@ static int core_peer_stats(lua_State *L) {
   set_number(L, "queued_bytes", (double)queued.bytes);
   uint64_t silent_ms = net_now_ms(host->net) - peer->last_packet_ms;
   set_number(L, "last_activity", (double)silent_ms / 1000.0);
+  core_set_udp_figures(L, host->net, peer->conn);
   return 1;
 }
 

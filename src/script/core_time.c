@@ -2,6 +2,7 @@
 #include <lauxlib.h>
 
 #include "base/log.h"
+#include "base/log_ring.h"
 #include "relay/room.h"
 #include "script/core.h"
 #include "script/reload.h"
@@ -134,6 +135,40 @@ static int core_log(lua_State *L) {
   return 0;
 }
 
+static void push_line(lua_State *L, const LogLine *line) {
+  static const char *const LEVELS[] = {"debug", "info", "warn", "error"};
+  lua_createtable(L, 0, 4);
+  lua_pushnumber(L, (lua_Number)line->unix_s);
+  lua_setfield(L, -2, "time");
+  lua_pushstring(L, LEVELS[line->level]);
+  lua_setfield(L, -2, "level");
+  lua_pushlstring(L, line->text, line->size);
+  lua_setfield(L, -2, "text");
+  if (line->version == 0) return;
+  lua_pushfstring(L, "%d%s%s", (int)line->version, line->hash[0] != '\0' ? "." : "",
+                  line->hash);
+  lua_setfield(L, -2, "version");
+}
+
+// log_lines(least, count): the newest lines of the server's log of that level or worse,
+// the newest last: time, level, text, version
+static int core_log_lines(lua_State *L) {
+  const LogRing *ring = log_ring();
+  LogLevel least = (LogLevel)luaL_checkint(L, 1);
+  uint32_t wanted = core_id(L, 2), found = 0, back = 0;
+  const LogLine *line;
+  for (; ring && found < wanted && (line = log_ring_at(ring, back)); back++)
+    found += line->level >= least;
+  lua_createtable(L, (int)found, 0);
+  for (int at = 1; back > 0; back--) {
+    line = log_ring_at(ring, back - 1);
+    if (line->level < least) continue;
+    push_line(L, line);
+    lua_rawseti(L, -2, at++);
+  }
+  return 1;
+}
+
 // ask_rollback(): has `roll_back` called
 static int core_ask_rollback(lua_State *L) {
   Event event = {.type = EVENT_RELOAD, .b = RELOAD_BACK};
@@ -169,6 +204,7 @@ const luaL_Reg core_time_functions[] = {{"now", core_now},
                                         {"commit", core_commit},
                                         {"transaction", core_transaction},
                                         {"log", core_log},
+                                        {"log_lines", core_log_lines},
                                         {"push_error", core_push_error},
                                         {"tell_failure", core_tell_failure},
                                         {NULL, NULL}};

@@ -104,6 +104,20 @@ static void open_library(lua_State *L, const char *name, lua_CFunction open) {
   lua_call(L, 1, 0);
 }
 
+// LuaJIT throws all its code away once there are more traces than maxtrace, or there is more
+// than maxmcode KiB of it. What it has of itself (1000 and 512) sixty busy handlers fill, and
+// a game that has more spends most of its time in compiling anew. A trace takes 1 KiB of the
+// Lua heap and about as much beside it.
+static void widen_jit(lua_State *L) {
+  lua_getglobal(L, LUA_JITLIBNAME);
+  lua_getfield(L, -1, "opt");
+  lua_getfield(L, -1, "start");
+  lua_pushliteral(L, "maxtrace=8000");
+  lua_pushliteral(L, "maxmcode=16384");
+  lua_call(L, 2, 0);
+  lua_pop(L, 2);
+}
+
 // The Lua half takes what it needs of these as locals and then takes away what games
 // may not have; the JIT begins to work when its library is opened.
 static void open_libraries(lua_State *L, bool has_no_jit) {
@@ -117,7 +131,10 @@ static void open_libraries(lua_State *L, bool has_no_jit) {
   open_library(L, LUA_DBLIBNAME, luaopen_debug);
   open_library(L, LUA_BITLIBNAME, luaopen_bit);
   open_library(L, LUA_JITLIBNAME, luaopen_jit);
-  if (has_no_jit) luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  if (has_no_jit)
+    luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  else
+    widen_jit(L);
 }
 
 // Libraries in C come from the machine, and not from wherever the server was started.

@@ -76,8 +76,9 @@ static void end(Reload *reload, bool is_good, LogLevel level, const Buf *report)
 static void fail(Reload *reload, const char *text) {
   const Host *host = reload->host;
   Buf report = {0};
-  buf_printf(&report, "reload failed: %s; version %u%s%s goes on", text, host->version,
-             host->hash[0] != '\0' ? "." : "", host->hash);
+  int first = (int)strcspn(text, "\n");  // a traceback follows
+  buf_printf(&report, "reload failed: %.*s; version %u%s%s goes on%s", first, text,
+             host->version, host->hash[0] != '\0' ? "." : "", host->hash, text + first);
   buf_u8(&report, 0);
   end(reload, false, LOG_ERROR, &report);
   buf_deinit(&report);

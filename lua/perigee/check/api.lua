@@ -1,4 +1,4 @@
---- Names after `perigee.`, `perigee.rooms.`, `perigee.to.` and `perigee.mcp.` that do not exist, on
+--- Names after `perigee.`, `perigee.rooms.`, `perigee.to.` and the like that do not exist, on
 --- lines that a load does not run. Only where `perigee` is certain to be the library: a local that is
 --- set once, from require, and used for nothing but its fields.
 
@@ -6,8 +6,9 @@ local tool = require "perigee.tool"
 
 -- What an editor is told of the library is what there is.
 local LIBRARY, MCP = "perigee/meta/perigee.lua", "perigee/meta/mcp.lua"
+local LOCKSTEP = "perigee/meta/lockstep.lua"
 local TABLES = { perigee = "perigee", rooms = "perigee.rooms", to = "perigee.to",
-  mcp = "perigee.mcp" }
+  mcp = "perigee.mcp", fixed = "perigee.fixed" }
 
 local api = {}
 
@@ -64,8 +65,9 @@ end
 
 -- Sets of names, by table.
 local function known_names()
-  local known = { perigee = {}, rooms = {}, to = { all = true }, mcp = {} }
+  local known = { perigee = {}, rooms = {}, to = { all = true }, mcp = {}, fixed = { ONE = true } }
   local text = tool.bundled(LIBRARY)[LIBRARY] .. tool.bundled(MCP)[MCP]
+    .. tool.bundled(LOCKSTEP)[LOCKSTEP]
   local class = text:match "\n%-%-%-@class perigee\n(.-)\nlocal "
   for name in class:gmatch "@field ([%w_]+)" do
     known.perigee[name] = true

@@ -96,6 +96,14 @@
 ---@field on_tick? fun(room: perigee.Room, dt: number)
 --- Called for each room after a reload, to bring `room.state` up to date.
 ---@field on_upgrade? fun(room: perigee.Room, from: integer, to: integer)
+--- How its matches go, where the clients simulate the game turn by turn (docs/lockstep.md). Default: no lockstep.
+---@field lockstep? perigee.LockstepSettings
+--- A turn is closed: what everybody does in it. A script that simulates as well returns the hash of its state.
+---@field on_turn? fun(room: perigee.Room, turn: integer, entries: perigee.LockstepEntry[]): integer?
+--- Somebody has another state than most.
+---@field on_desync? fun(room: perigee.Room, report: perigee.DesyncReport)
+--- Somebody needs the state: as bytes, after the turn that `on_turn` had last. For scripts that simulate.
+---@field on_snapshot? fun(room: perigee.Room): string?
 --- A handler failed in a room of this kind.
 ---@field on_error? fun(room: perigee.Room, report: perigee.ErrorReport)
 
@@ -104,7 +112,8 @@
 ---@field host? string Address to listen on. Default: "0.0.0.0".
 ---@field port? integer TCP port; 0 takes any free one and prints it. Default: 7777.
 ---@field text_port? integer|false Port for lines of text; 4000 by convention. Default: off.
----@field udp_ports? integer Size of the UDP port range. Default: 1. No effect in this version.
+---@field udp_ports? integer UDP ports, from the number of the TCP port on; 0: no UDP. Default: 1.
+---@field udp_plain? boolean Whether clients may do without sealing datagrams. Default: false.
 ---@field max_clients? integer Clients at a time. Default: 1024.
 ---@field max_clients_per_address? integer Connections from one address; 0: no limit. Default: 0.
 ---@field max_payload? integer|string Bytes of one packet's payload or of one line. Default: "64 KiB".
@@ -136,6 +145,8 @@
 ---@field admin_token? string What requests to it carry; needed where others can reach it. Default: none.
 ---@field admin_hosts? string|string[] Names by which it may be called besides localhost. Default: none.
 ---@field mcp_write? boolean Whether MCP tools of the server's own may change something. Default: false.
+--- MCP tools that may be used: names, "start*", and "-name" for none of these; the last one that fits decides. Default: "*".
+---@field mcp_tools? string|string[]
 ---@field log_level? "debug"|"info"|"warn"|"error"|"off" Least level that is logged. Default: "info".
 ---@field log_format? "text"|"json" Form of the log. Default: "text".
 

@@ -132,6 +132,18 @@ function Peer:stats() end
 ---@field resent integer Reliable packets that were sent again after a lost connection.
 ---@field late_answers integer Answers to questions that nobody waited for any more.
 ---@field last_activity number Seconds since it was last heard of.
+---@field udp? perigee.PeerUdp Where it has a connection by UDP.
+
+--- A peer's connection by UDP, the one that it has now.
+---@class perigee.PeerUdp
+---@field rtt_ms number To the peer and back, smoothed; 0 while it is not known.
+---@field passes boolean Datagrams get through; while they do not, an attached peer is sent everything by its stream.
+---@field datagrams_in integer
+---@field bytes_in integer With all that UDP carries, as are those that were sent.
+---@field datagrams_out integer
+---@field bytes_out integer
+---@field lost integer Datagrams that were sent and not acknowledged.
+---@field resent_bytes integer Of the stream of a peer that is alone.
 
 -- Rooms -------------------------------------------------------------------------------------
 
@@ -146,6 +158,7 @@ function Peer:stats() end
 ---@field kind string The name up to its first `:`.
 ---@field count integer Members, as they were before the handler.
 ---@field state perigee.RoomState Free for the game; survives reloads.
+---@field lockstep perigee.Lockstep Its match, where its kind has `lockstep`; elsewhere an error.
 local Room = {}
 
 --- Sends a message to every member, when the handler has ended.
@@ -325,6 +338,24 @@ function Timer:cancel() end
 ---@field memory integer Bytes of the Lua heap.
 ---@field systems perigee.SystemCost[] The systems of `perigee.world`, in the order in which they run.
 ---@field slowest perigee.HandlerCost[] The handlers with the worst single calls since this version went live.
+---@field udp perigee.ServerUdp What came of all datagrams.
+
+--- What came of all datagrams, those of strangers included.
+---@class perigee.ServerUdp
+---@field links integer Connections by UDP that are there.
+---@field accepted integer Connections so far,
+---@field attached integer of these, beside a stream.
+---@field challenged integer Requests that were sent a cookie,
+---@field rejected integer or a rejection.
+---@field datagrams_in integer
+---@field bytes_in integer
+---@field refused integer Of those that came, what was of no connection, not authentic, or there before.
+---@field datagrams_out integer
+---@field bytes_out integer
+---@field unsent integer Of those that went, what the system did not take,
+---@field lost integer and what was not acknowledged.
+---@field resent_bytes integer Of the streams of peers that are alone.
+---@field moved integer Connections that changed their address.
 
 --- Free for the game; survives reloads. Plain data only: no functions, no metatables.
 ---@class perigee.State
@@ -337,6 +368,7 @@ function Timer:cancel() end
 ---@field to perigee.To Whom `perigee.send` sends to.
 ---@field world perigee.World Entities, components and systems.
 ---@field mcp perigee.Mcp What the game offers to LLMs.
+---@field fixed perigee.Fixed Arithmetic that is the same everywhere, for games in lockstep.
 local perigee = {}
 
 -- The world ---------------------------------------------------------------------------------

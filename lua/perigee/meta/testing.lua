@@ -391,6 +391,45 @@ function Client:reconnect() end
 --- Says goodbye and waits until the server has heard it.
 function Client:close() end
 
+--- What a player does in lockstep; all but `step` may be left out. docs/lockstep.md is the guide.
+---@class perigee.testing.LockstepGame
+---@field step fun(turn: integer, entries: perigee.LockstepEntry[]) Simulates one turn.
+---@field start? fun(match: perigee.testing.Lockstep) Makes the state before turn 1, from `match.seed`.
+---@field hash? fun(): integer|table A number of 32 bits, or a tree of them.
+---@field snapshot? fun(): string The state as bytes.
+---@field restore? fun(bytes: string, match: perigee.testing.Lockstep) The other way round.
+---@field input? fun(turn: integer): string? What the player does in a turn; left out: what `send` was given.
+---@field on_desync? fun(report: table) `turn`, `is_odd`, `slots`.
+---@field on_waiting? fun(report: table) `turn`, `slots`.
+---@field on_pace? fun(match: perigee.testing.Lockstep)
+---@field on_end? fun()
+---@field on_hash? fun(turn: integer, hash: integer) Only watches, and gets all turns and the hashes agreed on.
+---@field watches? boolean True: takes no slot.
+---@field seat? string That of an earlier match: the same slot again.
+
+--- A match that a client takes part in.
+---@class perigee.testing.Lockstep
+---@field id integer Another number for each match; 0 before it has begun.
+---@field slot? integer nil: only watches.
+---@field seat string
+---@field seed integer
+---@field turn integer The newest that was simulated.
+---@field delay integer Turns from an input to its turn.
+---@field speed number 0: paused.
+---@field interval number Seconds from turn to turn at speed 1.
+---@field is_ready boolean Whether there is a state.
+local Lockstep = {}
+
+--- An input, which goes into the next turn that has none. Several wait for as many turns.
+---@param data string
+function Lockstep:send(data) end
+
+--- Takes part, or once more: what happens by itself in a new session of `perigee.client`.
+function Lockstep:enter() end
+
+--- Takes part no longer.
+function Lockstep:exit() end
+
 --- A room that a client is in.
 ---@class perigee.testing.Room
 ---@field id integer
@@ -398,6 +437,11 @@ function Client:close() end
 ---@field joined boolean
 ---@field members table<integer, string> The others in the room: names by peer id.
 local Room = {}
+
+--- Takes part in the room's lockstep match. Its state is there once `is_ready` says so.
+---@param game perigee.testing.LockstepGame
+---@return perigee.testing.Lockstep
+function Room:lockstep(game) end
 
 --- Relays bytes to every other member.
 ---@param data string

@@ -10,6 +10,7 @@ local clocks = require "perigee.testing.clock"
 local commands = require "perigee.client.commands"
 local constants = require "perigee.client.constants"
 local failure = require "perigee.testing.failure"
+local lockstep = require "perigee.client.lockstep"
 local protocols = require "perigee.client.protocol"
 local report = require "perigee.testing.report"
 local Room = require "perigee.client.room"
@@ -103,7 +104,7 @@ function BinaryClient:reconnect()
   table.insert(self.server._links, self._link)
   local welcome, message, code = self:_shake_hands()
   if not welcome then return nil, message, code end
-  if not welcome.resumed then self:_reopen_channels() end
+  if welcome.resumed then lockstep.resume_all(self) else self:_reopen_channels() end
   return welcome.resumed
 end
 
@@ -182,6 +183,7 @@ end
 
 
 function TAKE.packet(self, event)
+  if lockstep.take(self, event) then return true end
   return channels.take(self, event, function(fn) self._clock:spawn(fn) end)
 end
 
@@ -341,6 +343,17 @@ function BinaryClient:join(name)
     failure.raise("%s", report.refused(self.server, what, message, code))
   end
   return room
+end
+
+
+function BinaryClient:_lockstep(room, game)
+  local clock = self._clock
+  return lockstep.open(self, room, game, function(seconds, fn)
+    local entry = clock:at(clock.now + math.ceil(seconds * 1000), function()
+      if self.connected then fn() end
+    end)
+    return function() clock:cancel(entry) end
+  end)
 end
 
 
