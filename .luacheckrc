@@ -15,6 +15,7 @@ stds.game = {
 files["examples"].std = "game"
 files["examples/*/spec"].std = "luajit+busted"
 files["examples/ide/plugin.lua"].std = "luajit"
+files["examples/love"].std = "luajit+love"
 files["tests"].std = "+busted"
 files["tests/**/games"].std = "game"
 

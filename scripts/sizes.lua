@@ -1,4 +1,4 @@
--- Fails for a file over 600 lines or a function over 80, in src/ and lua/, and prints the ten
+-- Fails for a file over 600 lines or a function over 80, in src/, clients/c/ and lua/, and prints the ten
 -- longest functions so that they are seen. Run from the root: luajit scripts/sizes.lua
 -- Goes by layout: a function ends at the first `}` or `end` that is as deep as its first line.
 local FILE_MAX, FUNCTION_MAX = 600, 80
@@ -42,7 +42,7 @@ local function scan_lua(path, lines)
   end
 end
 
-for path in io.popen("find src lua -name '*.[ch]' -o -name '*.lua' | sort"):lines() do
+for path in io.popen("find src clients/c lua -name '*.[ch]' -o -name '*.lua' | sort"):lines() do
   local lines = {}
   for line in io.lines(path) do table.insert(lines, line) end
   if #lines > FILE_MAX then fault("%s:1: %d lines", path, #lines) end

@@ -72,11 +72,6 @@ describe("perigee check finds", function()
       'game.config.port must be a whole number from 0 to 65535, not "high"'))
   end)
 
-  it("a setting that has no effect yet, a warning", function()
-    says(0, "return {\n  config = {\n    udp_ports = 2,\n  },\n}",
-      warning_at("game.lua:3", "udp_ports is accepted but has no effect in this version"))
-  end)
-
   it("a misspelt handler, a warning that names the right one", function()
     says(0, "local game = {}\n\nfunction game.on_conect() end\n\nreturn game",
       warning_at("game.lua:3", "there is no handler on_conect; did you mean on_connect?"))

@@ -25,6 +25,19 @@ local function netcat(perigee)
   return process
 end
 
+describe("examples/arena", function()
+  after_each(server.stop_all)
+
+  it("is played by bots from outside", function()
+    local bots = server.perigee { "bots", "examples/arena", "-n", "4", "--seconds", "2", "--ramp", "0",
+      "--script", "examples/arena/player.lua" }
+    assert.equal(0, bots:wait_exit(30))
+    local out = table.concat(bots.out, "\n")
+    assert.truthy(out:find("4 of 4 bots came in, 4 were still there at the end", 1, true))
+    assert.truthy(out:find "sent      %d%d%d+ messages")
+  end)
+end)
+
 describe("examples/chat", function()
   after_each(server.stop_all)
 

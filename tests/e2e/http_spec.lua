@@ -258,13 +258,17 @@ describe("the server's own pages", function()
   end)
 
   it("have the client", function()
-    local client = HttpClient.connect(server.start().port)
-    local answer = client:get "/perigee.js"
-    assert.equal(200, answer.status)
-    assert.equal("text/javascript; charset=utf-8", answer.headers["content-type"])
-    assert.equal("*", answer.headers["access-control-allow-origin"])
-    assert.truthy(answer.body:find("export", 1, true))
-    assert.equal(304, client:get("/perigee.js", { "If-None-Match: " .. answer.headers.etag }).status)
+    local client, etags = HttpClient.connect(server.start().port), {}
+    for _, path in ipairs { "/perigee.js", "/lockstep.js" } do
+      local answer = client:get(path)
+      assert.equal(200, answer.status)
+      assert.equal("text/javascript; charset=utf-8", answer.headers["content-type"])
+      assert.equal("*", answer.headers["access-control-allow-origin"])
+      assert.truthy(answer.body:find("export", 1, true))
+      etags[path] = answer.headers.etag
+      assert.equal(304, client:get(path, { "If-None-Match: " .. etags[path] }).status)
+    end
+    assert.not_equal(etags["/perigee.js"], etags["/lockstep.js"])
   end)
 
   it("are counted, and told of at the end", function()

@@ -32,6 +32,27 @@ describe("a game that does not load", function()
     }, "rooms/duel.lua:2:")
   end)
 
+  it("says who required the file, and who called whom in it", function()
+    local files = {
+      ["game.lua"] = "return {\n  rooms = { duel = require 'rooms.duel' },\n}",
+      ["rooms/duel.lua"] = "local x = \nreturn {}\n",
+    }
+    refused(files, "rooms/duel.lua:2:", "stack traceback:", "game.lua:2: in main chunk")
+    files["rooms/duel.lua"] = "local function f(x)\n  return x.y\nend\nlocal y = f(nil)\nreturn { y = y }"
+    refused(files, "rooms/duel.lua:2:", "duel.lua:2: in function 'f'", "duel.lua:4: in main chunk",
+      "game.lua:2: in main chunk")
+  end)
+
+  it("says no more of an error than its place where there is no more", function()
+    for _, source in ipairs {
+      "error 'no good'", "return { on_connect = 'yes' }", "pcall(require, 'nothing')\nerror 'no good'",
+    } do
+      local process = server.launch { game = source }
+      assert.equal(1, process:wait_exit())
+      assert.is_nil(table.concat(process.err, "\n"):find("stack traceback", 1, true))
+    end
+  end)
+
   it("for a file that is missing says what is looked for", function()
     refused({ ["game.lua"] = "return require 'rules'" }, "rules")
     local process = server.perigee { "run", "/nonexistent/game", "--port", "0" }

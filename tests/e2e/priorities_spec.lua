@@ -1,8 +1,9 @@
 --- The order in which a client gets what it is sent: whatever the mix of priorities and of ways to
---- send. The model: within one frame everything is sorted by its place, and what has the same place
---- keeps the order in which it was sent.
+--- send, on every kind of stream. The model: within one frame everything is sorted by its place, and
+--- what has the same place keeps the order in which it was sent.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
+local web_socket = require "tests.e2e.web_socket"
 
 local WAYS = { "peer", "room", "all", "relay", "packet", "channel", "channel_room", "channel_all" }
 local PRIORITIES = { "critical", "high", "normal", "low" }
@@ -83,14 +84,50 @@ local function sorted(list)
   return numbers
 end
 
+local STREAMS = {
+  ["TCP"] = function(perigee) return perigee:client "ann" end,
+  ["TLS"] = function(perigee) return perigee:client("ann", { tls = {} }) end,
+  ["a WebSocket"] = function(perigee)
+    return web_socket.client(perigee.port):hello { name = "ann" }
+  end,
+  ["a WebSocket in TLS"] = function(perigee)
+    return web_socket.client(perigee.port, { tls = {} }):hello { name = "ann" }
+  end,
+}
+
 describe("what is sent", function()
   after_each(server.stop_all)
 
-  local function start(batch_hz)
-    local perigee = server.start { game = GAME, flags = { batch_hz = batch_hz } }
-    local ann = perigee:client "ann"
+  local function start(batch_hz, stream)
+    local perigee = server.start { game = GAME, flags = { batch_hz = batch_hz, tls_dev = true } }
+    local ann = STREAMS[stream or "TCP"](perigee)
     ann:join "lobby"
     return ann
+  end
+
+  for stream in pairs(STREAMS) do
+    it("in one handler comes in the order of places, over " .. stream, function()
+      local ann = start(60, stream)
+      for seed = 200, 205 do
+        local list = generate(seed, 200)
+        ann:send(0, "go", { list = list })
+        assert.same(sorted(list), receive(ann, #list), "seed " .. seed)
+      end
+    end)
+
+    it("of low priority lets what is critical pass, and is not lost for it, over " .. stream, function()
+      local ann = start(60, stream)
+      local list = {}
+      for i = 1, 1000 do
+        list[i] = { WAYS[1 + i % #WAYS], "low", false }
+      end
+      list[1001] = { "channel", "critical", false }
+      ann:send(0, "go", { list = list })
+      local numbers = receive(ann, #list)
+      assert.equal(1001, numbers[1])
+      assert.equal(1, numbers[2])
+      assert.equal(1000, numbers[1001])
+    end)
   end
 
   for _, batch_hz in ipairs { 60, 0 } do
@@ -116,20 +153,6 @@ describe("what is sent", function()
       end
     end)
   end
-
-  it("of low priority lets what is critical pass, and is not lost for it", function()
-    local ann = start(60)
-    local list = {}
-    for i = 1, 1000 do
-      list[i] = { WAYS[1 + i % #WAYS], "low", false }
-    end
-    list[1001] = { "channel", "critical", false }
-    ann:send(0, "go", { list = list })
-    local numbers = receive(ann, #list)
-    assert.equal(1001, numbers[1])
-    assert.equal(1, numbers[2])
-    assert.equal(1000, numbers[1001])
-  end)
 end)
 
 describe("what clients send to a plugin", function()

@@ -113,6 +113,18 @@ describe("a reload", function()
     assert.equal(2, ann:question(0, "version"))
   end)
 
+  it("that fails says who required the file that is broken", function()
+    local perigee = server.start { game = version(1) }
+    perigee:save("duel.lua", "local t = nil\nreturn t.x")
+    perigee:save("game.lua", "local duel = require 'duel'\nreturn duel")
+    assert.equal(1, (reload_command(perigee)))
+    perigee:wait_log(function(fields)
+      local first, second, rest = fields.message:match "^([^\n]*)\n([^\n]*)\n(.*)$"
+      return first and first:match "^reload failed: .*duel%.lua:2: .*; version 1%.%x+ goes on$"
+        and second == "stack traceback:" and rest:match "\n\t[^\n]*game%.lua:1: in main chunk$"
+    end)
+  end)
+
   it("tells where no server is", function()
     local perigee = server.start { game = version(1) }
     perigee:stop()

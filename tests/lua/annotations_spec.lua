@@ -14,6 +14,7 @@ end
 
 local API = luacats.read {
   META .. "perigee.lua", META .. "mcp.lua", META .. "game.lua", META .. "sandbox.lua",
+  META .. "lockstep.lua",
 }
 local SCRIPTING, OPERATING = read "docs/scripting.md", read "docs/operating.md"
 
@@ -158,6 +159,8 @@ describe("the annotations", function()
     same_functions("perigee.", functions, API.classes["perigee"].methods)
     assert.same(keys(fields), keys(API.classes["perigee"].fields))
     same_functions("perigee.rooms.", perigee.rooms, API.classes["perigee.Rooms"].methods)
+    functions = split(perigee.fixed)
+    same_functions("perigee.fixed.", functions, API.classes["perigee.Fixed"].methods)
     same_functions("perigee.mcp.", perigee.mcp, API.classes["perigee.Mcp"].methods)
     functions, fields = split(perigee.to)
     same_functions("perigee.to.", functions, API.classes["perigee.To"].methods)
@@ -220,6 +223,22 @@ describe("the annotations", function()
   it("have all of channels", function()
     local Channel = debug.getmetatable(require("perigee.channels").open "ide").__index
     same_functions("channel:", Channel, API.classes["perigee.Channel"].methods)
+  end)
+
+  it("have all of lockstep", function()
+    local meta = upvalue(require("perigee.lockstep").object, "lockstep_class")
+    local methods = {}
+    for method, checked in pairs(upvalue(meta.__index, "checked_methods")) do
+      methods[method] = upvalue(checked, "method")
+    end
+    same_functions("lockstep:", methods, API.classes["perigee.Lockstep"].methods)
+    assert.same(keys(upvalue(meta.__index, "getters")), keys(API.classes["perigee.Lockstep"].fields))
+    local settings = require "perigee.lockstep.settings"
+    assert.same(keys(upvalue(settings.read, "RULES")), keys(API.classes["perigee.LockstepSettings"].fields))
+    for name, rule in pairs(upvalue(settings.read, "RULES")) do
+      local doc = API.classes["perigee.LockstepSettings"].fields[name].doc
+      assert.equal(tostring(rule[1]), doc:match('Default: "?(.-)"?%.$'), name)
+    end
   end)
 
   it("have every handler and setting", function()
@@ -375,7 +394,7 @@ end)
 
 describe("the annotations of specs", function()
   local DOCUMENTED = luacats.read({ META .. "testing.lua", META .. "busted.lua" }, luacats.read({
-    META .. "perigee.lua", META .. "mcp.lua", META .. "game.lua",
+    META .. "perigee.lua", META .. "mcp.lua", META .. "game.lua", META .. "lockstep.lua",
   }).names)
   local found = {} -- classes of perigee.testing by what holds them
 

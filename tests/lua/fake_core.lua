@@ -139,7 +139,8 @@ local function queries(core)
   -- Of the schema: what the host set, and what a test says of clients and settings.
   function core.set_schema(hashes, module) core.schema = { hashes = hashes, module = module } end
   function core.needs_plain() return core.has_plain or false end
-  function core.knows_schema() return core.has_schema_clients or false end
+  function core.knows_schema(hash) return (core.schema_clients or {})[hash] or false end
+  function core.is_watched() return core.is_careful or false end
   function core.may_break_schema() return core.breaks_schema or false end
   function core.invalid_closes() return not core.drops_invalid end
   function core.ask_rollback() core.rollbacks_asked = (core.rollbacks_asked or 0) + 1 end
@@ -151,6 +152,9 @@ local function queries(core)
     return text:gsub("[%z\1-\127]", ""):gsub("[\194-\244][\128-\191]+", "") == ""
   end
   function core.has_stack() return true end
+  function core.json_count() return 1 end
+  function core.mcp_tools() return "*" end
+  function core.may_write() return false end
   function core.charge() end
   core.text_find, core.text_match = string.find, string.match
   core.text_gsub, core.table_sort = string.gsub, table.sort

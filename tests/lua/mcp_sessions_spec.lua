@@ -28,6 +28,16 @@ describe("an MCP session", function()
     return answers[#answers]
   end
 
+  it("keeps little of what its client says of itself", function()
+    core.product_version = function() return "1" end
+    local session = require("perigee.mcp.rpc").initialize {
+      protocolVersion = "2025-06-18", capabilities = { roots = {}, experimental = { {}, {}, {} } },
+      clientInfo = { name = ("\u{e9}"):rep(60), version = ("1"):rep(200), title = "x" },
+    }
+    assert.same({ roots = true, sampling = false, elicitation = false }, session.capabilities)
+    assert.same({ name = ("\u{e9}"):rep(50), version = ("1"):rep(100) }, session.client)
+  end)
+
   it("has a channel of its own, the one that was free longest", function()
     local one, two = open(), open()
     assert.same({ 2000, 2001 }, { one.channel, two.channel })
@@ -43,6 +53,20 @@ describe("an MCP session", function()
     assert.is_nil(open())
     sessions.close(first)
     assert.is_table(open())
+  end)
+
+  it("gives way to another when nobody has been there for a minute", function()
+    local first, listening = open(), open()
+    sessions.listen(listening, 7)
+    for _ = 3, 64 do open() end
+    core.clock = core.clock + 59
+    assert.is_nil(open())
+    sessions.find(first.id)
+    core.clock = core.clock + 2
+    assert.is_table(open()) -- in the place of the third
+    assert.equal(first, sessions.find(first.id))
+    assert.equal(listening, sessions.find(listening.id))
+    assert.equal(64, #sessions.list())
   end)
 
   it("ends when it has been idle for half an hour, unless somebody listens", function()

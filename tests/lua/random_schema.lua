@@ -45,7 +45,7 @@ local STEPS = { 1, 2, 10, 0.5, 0.25, 0.1, 0.01, 0.001 }
 local function steps(random)
   local step = random:one_of(STEPS)
   local low = random:pick(-2000, 2000)
-  local high = low + random:pick(1, random:one_of { 1, 3, 100, 70000, 2 ^ 31 })
+  local high = low + random:pick(1, random:one_of { 1, 3, 100, 70000, 2 ^ 31, 2 ^ 32 - 1 })
   local form = step < 1 and "%.3f" or "%.0f"
   return ("f32(%s..%s, %s)"):format(form:format(low * step), form:format(high * step), step)
 end
@@ -145,14 +145,25 @@ end
 
 
 function VALUE.float(random, of)
-  if of.bytes == 4 then
+  if of.bytes == 4 and random.is_rough then
+    return random:one_of {
+      0.1, -1 / 3, 2 ^ -150, 2 ^ -150 * 1.000001, 1 + 2 ^ -24, 1 + 3 * 2 ^ -24, 3.4028235677973362e38,
+      -0.0, next_word(random) / 7,
+    }
+  elseif of.bytes == 4 then
     return random:one_of { 0, 1, -1.5, 2 ^ -149, 0.5, 3.4028234663852886e38, -65536.25 }
   end
-  return random:one_of { 0, 0.1, -1e300, 5e-324, 1 / 3, next_word(random) / 7 }
+  return random:one_of { 0, -0.0, 0.1, -1e300, 1.7976931348623157e308, 5e-324, 1 / 3, next_word(random) / 7 }
 end
 
 
 function VALUE.steps(random, of)
+  local edge = random:pick(6)
+  if edge <= 2 then return edge == 1 and of.min or of.max end
+  if random.is_rough then
+    local value = of.min + (of.max - of.min) * (next_word(random) / 2 ^ 32)
+    return math.max(of.min, math.min(of.max, value))
+  end
   local count = of.low + math.floor(next_word(random) / 2 ^ 32 * (of.high - of.low + 1))
   return of.per and count / of.per or count * of.by
 end
@@ -213,6 +224,7 @@ end
 
 
 --- A value of a type (as perigee.schema has them); nil for a message without one.
+--- With `is_rough` set in the random numbers, some are not as they come back: they are rounded.
 ---@param of table?
 ---@return any
 function random_schema.value(random, of)

@@ -49,6 +49,31 @@ describe("a reload", function()
 
   local FIRST = "return { on_message = { who = function() print 'first' end } }"
 
+  -- How many hundreds of instructions it takes to reload so many handlers in one file.
+  local function work(count)
+    local lines = { "local game = { on_message = {} }" }
+    for i = 1, count do
+      lines[#lines + 1] = ("function game.on_message.m%d() return %d end"):format(i, i)
+    end
+    lines[#lines + 1] = "return game"
+    load(table.concat(lines, "\n"))
+    lines[2] = lines[2]:gsub("1 end", "0 end")
+    local hundreds = 0
+    jit.off()
+    debug.sethook(function() hundreds = hundreds + 1 end, "", 100)
+    local _, _, report = reload(table.concat(lines, "\n"))
+    debug.sethook()
+    jit.on()
+    assert.equal("files changed: game.lua; handlers changed: on_message.m1", what(report))
+    return hundreds
+  end
+
+  it("compares handlers with work that grows as their number does", function()
+    local few = work(200)
+    core = fake_core.new()
+    assert.is_true(work(1600) < 8 * 1.5 * few)
+  end)
+
   it("puts a new version in the place of the old one", function()
     load(FIRST)
     local outcome, version, report = reload [[

@@ -6,7 +6,7 @@ local pages = require "tests.pages"
 
 local META = "lua/perigee/meta/"
 local API = luacats.read {
-  META .. "perigee.lua", META .. "mcp.lua", META .. "game.lua", META .. "sandbox.lua",
+  META .. "perigee.lua", META .. "lockstep.lua", META .. "mcp.lua", META .. "game.lua", META .. "sandbox.lua",
 }
 
 -- Which test runs the Lua of a page.
@@ -14,6 +14,7 @@ local RUN_BY = {
   ["README.md"] = "this", ["docs/scripting.md"] = "this",
   ["docs/lua-client.md"] = "tests/e2e/lua_client_spec.lua",
   ["docs/javascript.md"] = "clients/js/test/docs.test.js",
+  ["docs/lockstep.md"] = "tests/e2e/lockstep_doc_spec.lua",
   ["docs/mcp.md"] = "tests/e2e/mcp_doc_spec.lua",
   ["docs/testing.md"] = "tests/e2e/testing_doc_spec.lua",
 }

@@ -373,11 +373,7 @@ static void a_packet_goes_to_a_room_or_to_all(void **state) {
   Client ann = enter(world, "ann"), bob = enter(world, "bob"),
          cid = enter(world, "cid");
   Client guest = enter_text(world);
-  join(world, ann, "lobby");
-  join(world, bob, "lobby");
-  join_text(world, guest, "lobby");
-  overlook(world, ann);
-  overlook(world, bob);
+  fill_lobby(world, ann, bob, guest);
   Command packet = packet_command(0, serve(world, "chat"));
   packet.target = TARGET_ROOM;
   packet.id = room;

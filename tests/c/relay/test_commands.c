@@ -138,11 +138,7 @@ static void a_message_to_a_room_reaches_its_members(void **state) {
   Client ann = enter(world, "ann"), bob = enter(world, "bob"),
          eve = enter(world, "eve");
   Client guest = enter_text(world);
-  join(world, ann, "lobby");
-  join(world, bob, "lobby");
-  join_text(world, guest, "lobby");
-  overlook(world, ann);
-  overlook(world, bob);
+  fill_lobby(world, ann, bob, guest);
   Command hi = message(TARGET_ROOM, lobby);
   hi.except = (const uint32_t[]){ann.id, eve.id, 4711, ann.id};
   hi.except_count = 4;
@@ -201,11 +197,7 @@ static void a_relay_goes_out_as_it_is_from_nobody(void **state) {
   uint32_t lobby = create(world, "lobby");
   Client ann = enter(world, "ann"), bob = enter(world, "bob"),
          guest = enter_text(world);
-  join(world, ann, "lobby");
-  join(world, bob, "lobby");
-  join_text(world, guest, "lobby");
-  overlook(world, ann);
-  overlook(world, bob);
+  fill_lobby(world, ann, bob, guest);
   command(world, (Command){.type = COMMAND_RELAY,
                            .id = lobby,
                            .priority = PRIORITY_HIGH,

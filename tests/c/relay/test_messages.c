@@ -147,12 +147,29 @@ static void channels_of_others_are_not_found(void **state) {
   World *world = *state;
   script(world, HOOK_PACKET, NULL);
   Client ann = enter(world, "ann");
-  const uint16_t channels[] = {1, 1000, 1999, 2000, 2999};
-  for (int i = 0; i < 5; i++) {
+  const uint16_t channels[] = {1, 1000, 1999};
+  for (int i = 0; i < 3; i++) {
     say_on(world, ann, channels[i]);
     expect_answer(expect_error(world, ann, CODE_CHANNEL_NOT_FOUND), 9);
   }
   assert_false(relay_has_events(world->relay));
+}
+
+// Only the script's host knows which sessions of LLMs there are.
+static void channels_of_sessions_are_the_hosts(void **state) {
+  World *world = *state;
+  Client ann = enter(world, "ann");
+  say_on(world, ann, CHANNEL_LLM_FIRST);
+  expect_answer(expect_error(world, ann, CODE_CHANNEL_NOT_FOUND), 9);
+  script(world, 0, NULL);
+  const uint16_t channels[] = {CHANNEL_LLM_FIRST, CHANNEL_LLM_LAST};
+  for (int i = 0; i < 2; i++) {
+    say_on(world, ann, channels[i]);
+    begin(world);
+    assert_int_equal(next_of(world, EVENT_CHANNEL, ann).channel, channels[i]);
+    end(world);
+  }
+  expect_quiet(world, ann);
 }
 
 int main(void) {
@@ -167,6 +184,7 @@ int main(void) {
       TEST(packets_go_to_the_script),
       TEST(packets_without_a_handler_find_no_channel),
       TEST(channels_of_others_are_not_found),
+      TEST(channels_of_sessions_are_the_hosts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,4 +231,13 @@ static inline void overlook(World *world, Client client) {
   skip_all(world->net, client.conn);
 }
 
+// Two clients and a text peer join "lobby", and have read what they were told of it.
+static inline void fill_lobby(World *world, Client ann, Client bob, Client guest) {
+  join(world, ann, "lobby");
+  join(world, bob, "lobby");
+  join_text(world, guest, "lobby");
+  overlook(world, ann);
+  overlook(world, bob);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

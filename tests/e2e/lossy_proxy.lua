@@ -1,0 +1,92 @@
+--- A proxy for UDP that loses, doubles and delays datagrams, both ways. The server's ACCEPTED names the
+--- port for all that follows; the client is told the proxy's instead.
+
+local uv = require "luv"
+
+local lossy_proxy = {}
+local Proxy = {}
+Proxy.__index = Proxy
+
+
+local function close(handle)
+  if not handle:is_closing() then handle:close() end
+end
+
+
+-- Sends a datagram on, as well as this line does.
+local function pass(self, data, send)
+  if self.random() < self.loss then return end
+  local copies = self.random() < self.doubled and 2 or 1
+  for _ = 1, copies do
+    if self.random() < self.delayed then
+      local timer = uv.new_timer()
+      self.timers[timer] = true
+      timer:start(math.floor(1 + self.random() * self.delay_ms), 0, function()
+        self.timers[timer] = nil
+        close(timer)
+        if not self.is_over then send(data) end
+      end)
+    else
+      send(data)
+    end
+  end
+end
+
+
+-- The port in ACCEPTED becomes the proxy's.
+local function adapt(self, data)
+  if data:sub(1, 4) ~= "\0\0\0\1" then return data end
+  return data:sub(1, 6) .. string.char(self.port % 256, math.floor(self.port / 256)) .. data:sub(9)
+end
+
+
+-- The socket by which what comes from one client goes to the server.
+local function upstream_of(self, address)
+  local key = address.ip .. ":" .. address.port
+  local socket = self.upstreams[key]
+  if socket then return socket end
+  socket = uv.new_udp()
+  socket:bind("127.0.0.1", 0)
+  self.upstreams[key] = socket
+  self.count = self.count + 1
+  socket:recv_start(function(_, data)
+    if not data then return end
+    pass(self, adapt(self, data), function(what)
+      if not self.socket:is_closing() then self.socket:try_send(what, address.ip, address.port) end
+    end)
+  end)
+  return socket
+end
+
+
+--- Starts one in front of a port. `random()` gives a number from 0 to 1.
+---@param target integer
+---@param o table { random, loss, doubled, delayed: shares of 1; delay_ms: at most }
+function lossy_proxy.start(target, o)
+  local self = setmetatable({
+    random = o.random, loss = o.loss, doubled = o.doubled, delayed = o.delayed, delay_ms = o.delay_ms,
+    upstreams = {}, timers = {}, count = 0, socket = uv.new_udp(), is_over = false,
+  }, Proxy)
+  self.socket:bind("127.0.0.1", 0)
+  self.port = self.socket:getsockname().port
+  self.socket:recv_start(function(_, data, address)
+    if not data or not address then return end
+    local socket = upstream_of(self, address)
+    pass(self, data, function(what)
+      if not socket:is_closing() then socket:try_send(what, "127.0.0.1", target) end
+    end)
+  end)
+  return self
+end
+
+
+function Proxy:stop()
+  self.is_over = true
+  close(self.socket)
+  for _, socket in pairs(self.upstreams) do close(socket) end
+  for timer in pairs(self.timers) do close(timer) end
+  uv.run("nowait")
+end
+
+
+return lossy_proxy
