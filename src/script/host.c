@@ -28,7 +28,8 @@ static const char MEMORY_TEXT[] =
 
 enum {
   STACK_MAX = 1 << 20,  // bytes of the C stack for calls that nest on it
-  COROUTINE_SHARE = 64,  // the part for coroutines; some 200 then hold each other, as in Lua
+  COROUTINE_SHARE =
+      64,  // the part for coroutines; some 200 then hold each other, as in Lua
 };
 
 static const char *const ENTRY_NAMES[ENTRY_COUNT] = {
@@ -458,8 +459,13 @@ void host_release(Host *host, HostRelease release) {
   host_commit(host);
 }
 
+// Compiled code of the host's own goes on into that of the version before, and would keep
+// it and all that it holds.
 void host_set_version(Host *host, uint32_t number, const char *hash) {
-  if (number != host->version) account_reset(host);
+  if (number != host->version) {
+    account_reset(host);
+    luaJIT_setmode(host->L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_FLUSH);
+  }
   host->version = number;
   snprintf(host->hash, sizeof host->hash, "%s", hash != NULL ? hash : "");
   log_set_version(number, host->hash);

@@ -172,24 +172,25 @@ function match.on_desync() end
 return { rooms = { match = match } }
 ]]
 
--- Three players from the first turn on, and dora from the middle of the match; bob flips a bit when two
--- thirds of it are over.
-local function play(port, transport, turns)
+-- Three players from the first turn on, and dora from the middle of the match; bob flips a bit once she is
+-- there.
+local function play(port, transport, turns, least_inputs)
   local live = server.spawn(LOCKSTEP, { address(port), transport, tostring(turns) })
   expect_good(live, 60)
   local players = {}
   for i, line in ipairs(live.out) do
-    local slot, how, inputs, desync, odd, odd_slot =
-      line:match "^slot (%d+) how (%d+) inputs (%d+) desync (%d+) odd (%d) (%-?%d+)$"
+    local slot, how, inputs, late, odd, odd_slot =
+      line:match "^slot (%d+) how (%d+) inputs (%d+) late (%d+) odd (%d) (%-?%d+)$"
     players[i] = { slot = slot, how = how, inputs = tonumber(inputs), odd = odd, odd_slot = odd_slot }
-    assert.equal(tostring(turns * 2 / 3), desync)
+    -- Hashes may be lost, too: then a later turn is the first that is found.
+    assert.is_true(tonumber(late) <= 10)
   end
   assert.equal(4, #players)
   for i, player in ipairs(players) do
     assert.equal(i == 4 and "1" or "0", player.how) -- dora got a snapshot
     assert.equal(i == 2 and "1" or "0", player.odd)
     assert.equal(players[2].slot, player.odd_slot)
-    assert.is_true(player.inputs > turns)
+    assert.is_true(player.inputs >= least_inputs)
   end
 end
 
@@ -199,14 +200,14 @@ describe("lockstep", function()
   for _, transport in ipairs { "tcp", "attached", "udp" } do
     it("has all clients in the same state by " .. transport .. ", and names the one that is not", function()
       local s = server.start { resume = true, game = MATCH }
-      play(s.port, transport, 300)
+      play(s.port, transport, 300, 300)
     end)
   end
 
   it("fills gaps over a line that loses, doubles and reorders", function()
     local s = server.start { resume = true, game = MATCH }
     local line = bad_line(s.port)
-    play(line.port, "udp", 150)
+    play(line.port, "udp", 150, 0) -- an input that comes too late is none
     line:stop()
   end)
 end)

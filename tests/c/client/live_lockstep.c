@@ -1,6 +1,6 @@
 // Lockstep with a real server: `live_lockstep ADDRESS TRANSPORT TURNS`. Three clients play a match; a fourth
-// comes when a third of it is over, and gets the state from one of them. At two thirds one of them
-// flips a bit of its state. Prints what each of them made of it; tests/e2e/c_client_spec.lua judges.
+// comes when a third of it is over, and gets the state from one of them. At two thirds, or when that one
+// is there, one of them flips a bit of its state. Prints what each of them made of it; tests/e2e/c_client_spec.lua judges.
 #include <perigee.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,14 +40,19 @@ static void begin(Player *player, const PerigeeEvent *event) {
     memcpy(&player->state, event->data, sizeof player->state);
 }
 
-static void step(Player *player, const PerigeeEvent *event, uint32_t flip) {
+static uint32_t flipped;  // the turn in which the bit was; 0: not yet
+
+static void step(Player *player, const PerigeeEvent *event, bool flips) {
   for (uint32_t i = 0; i < event->entry_count; i++) {
     const PerigeeEntry *entry = &event->entries[i];
     if (entry->kind == PERIGEE_INPUT && entry->size > 0) player->inputs++;
     player->state = mix(player->state + entry->slot, entry->data, entry->size);
   }
   player->state = mix(player->state, (const uint8_t *)&event->count, 4);
-  if (event->count == flip) player->state ^= 1;
+  if (flips && flipped == 0) {
+    player->state ^= 1;
+    flipped = event->count;
+  }
   if (event->count != player->turn + 1) exit(4);
   player->turn = event->count;
   if (perigee_lockstep_done(player->client, player->room, player->turn, player->state))
@@ -55,7 +60,7 @@ static void step(Player *player, const PerigeeEvent *event, uint32_t flip) {
   perigee_lockstep_input(player->client, player->room, &player->turn, 1);
 }
 
-static void take(Player *player, const PerigeeEvent *event, uint32_t flip) {
+static void take(Player *player, const PerigeeEvent *event, bool flips) {
   switch (event->type) {
     case PERIGEE_CONNECTED:
       perigee_join(player->client, "match:1", 0);
@@ -68,7 +73,7 @@ static void take(Player *player, const PerigeeEvent *event, uint32_t flip) {
       begin(player, event);
       break;
     case PERIGEE_TURN:
-      step(player, event, flip);
+      step(player, event, flips);
       break;
     case PERIGEE_SNAPSHOT_WANTED:
       perigee_lockstep_snapshot(player->client, player->room, event->count,
@@ -122,15 +127,16 @@ int main(int argc, char **argv) {
       const PerigeeEvent *event;
       if (player->client) perigee_poll(player->client, 1);
       while (player->client && (event = perigee_next_event(player->client)) != NULL)
-        take(player, event, i == ODD ? turns * 2 / 3 : 0);
-      if (player->turn < turns) is_over = false;
+        take(player, event,
+             i == ODD && player->turn + 1 >= turns * 2 / 3 && players[LATE].turn > 0);
+      if (player->turn < turns || player->desync == 0) is_over = false;
     }
   }
   for (int i = 0; i < PLAYERS; i++) {
     Player *player = &players[i];
-    printf("slot %d how %d inputs %u desync %u odd %d %d\n", player->slot, player->how,
-           (unsigned)player->inputs, (unsigned)player->desync, player->is_odd,
-           player->odd_slot);
+    printf("slot %d how %d inputs %u late %u odd %d %d\n", player->slot, player->how,
+           (unsigned)player->inputs, (unsigned)(player->desync - flipped),
+           player->is_odd, player->odd_slot);
     perigee_close(player->client);
     while (perigee_state(player->client) != PERIGEE_STATE_CLOSED)
       perigee_poll(player->client, 100);
