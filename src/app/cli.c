@@ -267,7 +267,9 @@ static int command_connect(char **arguments) {
   return run_tool("perigee.connect", arguments);
 }
 
-static int command_bots(char **arguments) { return run_tool("perigee.bots", arguments); }
+static int command_bots(char **arguments) {
+  return run_tool("perigee.bots", arguments);
+}
 
 static int command_new(char **arguments) { return run_tool("perigee.new", arguments); }
 

@@ -350,6 +350,7 @@ int server_run(const ServerOptions *options) {
       .data = &server,
   };
   engine_set_log(options->config);
+  log_widen_pipe();
   if (options->game != NULL) log_set_ring(&server.log_ring);
   descriptors_raise();
   engine_init(&server.engine, &engine);

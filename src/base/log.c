@@ -6,9 +6,11 @@
 // Nothing waits for whoever reads it: what finds no room, once nothing has been taken for
 // a moment, is lost and counted. Standard error is not ours alone, so instead of being
 // made non-blocking it is asked for room: a pipe that has some takes PIPE_BUF bytes.
+#define _GNU_SOURCE
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -25,8 +27,9 @@
 #define INDENT "    "
 
 enum {
-  PATIENCE_MS = 50,     // that a reader has to make room,
-  IMPATIENT_MS = 1000,  // once in so long
+  PATIENCE_MS = 50,      // that a reader has to make room,
+  IMPATIENT_MS = 1000,   // once in so long
+  PIPE_BYTES = 1 << 20,  // the most that pipe(7) gives to everybody
 };
 
 static struct {
@@ -48,6 +51,9 @@ void log_set_sink(LogSink *sink, void *data) {
   current.sink = sink;
   current.sink_data = data;
 }
+
+// What is no pipe says no, and needs none.
+void log_widen_pipe(void) { (void)fcntl(STDERR_FILENO, F_SETPIPE_SZ, PIPE_BYTES); }
 
 void log_set_ring(LogRing *ring) { current.ring = ring; }
 const LogRing *log_ring(void) { return current.ring; }

@@ -40,6 +40,10 @@ void log_set_sink(LogSink *sink, void *data);
 
 typedef struct LogRing LogRing;  // see log_ring.h
 
+/// Asks the kernel for more room where standard error is a pipe, so that a reader may lag
+/// by a MiB of lines before any are lost.
+void log_widen_pipe(void);
+
 /// Keeps the newest lines from now on, besides writing them. Not owned; NULL: no more.
 void log_set_ring(LogRing *ring);
 

@@ -198,12 +198,16 @@ static void take_entries(lua_State *L, Host *host) {
   host->label = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-// Expects `require` on top of the stack. Before perigee.host, which takes away what it
-// needs.
-static void take_inspect(lua_State *L, Host *host) {
+// Expects `require` on top of the stack; leaves the module there, too.
+static void push_module(lua_State *L, const char *name) {
   lua_pushvalue(L, -1);
-  lua_pushliteral(L, "perigee.inspect");
+  lua_pushstring(L, name);
   lua_call(L, 1, 1);
+}
+
+// Before perigee.host, which takes away what it needs.
+static void take_inspect(lua_State *L, Host *host) {
+  push_module(L, "perigee.inspect");
   host->inspect = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
@@ -217,9 +221,10 @@ static int start(lua_State *L) {
   lua_pushcclosure(L, require_host, 2);
   lua_pushvalue(L, -1);
   lua_setglobal(L, "require");
+  push_module(L, "perigee.traversal");
+  lua_pop(L, 1);
   if (net_is_simulated(host->net)) take_inspect(L, host);
-  lua_pushliteral(L, "perigee.host");
-  lua_call(L, 1, 1);
+  push_module(L, "perigee.host");
   take_entries(L, host);
   return 0;
 }

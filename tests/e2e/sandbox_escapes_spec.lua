@@ -172,7 +172,8 @@ for name in ([[
   rad random randomseed sin sinh sqrt tan tanh clock date difftime time
   byte char find format gmatch gsub len lower match rep reverse sub upper
   concat insert maxn move remove sort
-  channel tool resource prompt updated sessions
+  channel tool resource prompt updated sessions notify
+  from number mul div
   after every events get all delete send sleep spawn stats now one all_except group
   ask join leave rooms kick send_packet broadcast relay peers has set_meta get_meta cancel
   on_start on_message (pairs) ipairs()

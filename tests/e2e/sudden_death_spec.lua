@@ -37,7 +37,10 @@ describe("clients that are killed", function()
       one:wait_exit()
       two:wait_exit()
       ann:expect_many(20, "PEER_LEFT", { room = room })
-      wait.for_true(function() return perigee:count_log '"ended crowd' >= 40 * round end)
+      local ended = wait.until_true(function()
+        return perigee:count_log '"ended crowd' >= 40 * round
+      end)
+      if not ended then perigee:fail("not all that were killed are gone in round " .. round) end
       assert.equal(40 * round, perigee:count_log '"ended crowd')
       ann.inbox = {}
       assert.equal("pong", ann:question(0, "ping"))

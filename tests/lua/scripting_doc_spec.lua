@@ -12,6 +12,7 @@ local API = luacats.read {
 -- Which test runs the Lua of a page.
 local RUN_BY = {
   ["README.md"] = "this", ["docs/scripting.md"] = "this",
+  ["docs/bots.md"] = "tests/e2e/bots_spec.lua", ["docs/c-client.md"] = "tests/e2e/c_package_spec.lua",
   ["docs/lua-client.md"] = "tests/e2e/lua_client_spec.lua",
   ["docs/javascript.md"] = "clients/js/test/docs.test.js",
   ["docs/lockstep.md"] = "tests/e2e/lockstep_doc_spec.lua",
