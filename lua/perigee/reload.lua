@@ -216,6 +216,8 @@ function reload.begin(patience, is_asked)
   local old, began = live.version, core.read_clock()
   local new = loader.new(game, last_number + 1, make_api(rawget(old.api, "state") or {}))
   declared.begin(new)
+  try.remember_states()
+  undo.push(state.bring_back, state.remember(old.api))
   local ok, problem = loader.run(new)
   tell_files(new, old)
   if is_too_early(new, patience) then

@@ -16,8 +16,9 @@ local function bring_back(attempt)
   live.loading, live.attempt = nil, attempt
 end
 
--- The text may reach into what is live: the states of rooms and peers, and the world.
-local function remember_states()
+--- The top level of a version may reach into what is live: the states of rooms and peers, and the
+--- world. When the running handler fails, they are what they are now.
+function try.remember_states()
   for _, objects in ipairs { registry.rooms, registry.peers, { { state = world.copy() } } } do
     for _, object in next, objects do
       undo.push(state.bring_back, state.remember(object))
@@ -44,7 +45,7 @@ function try.file(version, name, text, check)
     return "the path is that of a file within the game's folder, such as game.lua", {}
   end
   undo.push(bring_back, live.attempt)
-  remember_states()
+  try.remember_states()
   local path = version.root .. name
   version.files[1], version.stamps[path], version.texts[path] = path, "", text
   local ok, problem = loader.run(version)

@@ -62,6 +62,26 @@ describe("at a reload", function()
     end
   end)
 
+
+  it("a version that does not load leaves no trace in the states that it reached", function()
+    local perigee = server.start { game = STATE:format(1) }
+    local ann = perigee:client()
+    local room = ann:join "lobby"
+    ann:send(room, "add", 5)
+    local before = ann:question(room, "look")
+    for _, ending in ipairs { "error 'broken'", "return { on_message = 5 }" } do
+      perigee:save("game.lua", [[
+        local perigee = require "perigee"
+        local lobby = perigee.rooms.get "lobby"
+        perigee.state.sum, perigee.state.more = 99, true
+        lobby.state.list[1].value, lobby.state.list[2] = 99, {}
+        for _, peer in ipairs(lobby:peers()) do peer.state.last = 99 end
+      ]] .. ending)
+      assert.equal(1, server.perigee({ "reload", "--port", tostring(perigee.port) }):wait_exit())
+      assert.same(before, ann:question(room, "look"))
+    end
+  end)
+
   it("a function found in state is an error that names the key", function()
     local perigee = server.start {
       game = [[
