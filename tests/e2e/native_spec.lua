@@ -60,7 +60,7 @@ describe("perigee.native", function()
   local native, perigee
 
   setup(function()
-    if LIBRARY == "" then return pending("the library is sanitized, and LuaJIT is not") end
+    if LIBRARY == "" then return end
     native = load_native()
     perigee = server.start { game = GAME, resume = true }
   end)
@@ -69,7 +69,7 @@ describe("perigee.native", function()
 
   local function story(name, fn)
     it(name, function()
-      if LIBRARY == "" then return end
+      if LIBRARY == "" then return pending "the library is sanitized, and LuaJIT is not" end
       fn()
     end)
   end
