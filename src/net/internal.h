@@ -27,7 +27,7 @@ typedef struct Tls Tls;
 typedef struct TlsServer TlsServer;
 typedef struct UdpServer UdpServer;
 typedef struct UdpPeer UdpPeer;
-typedef struct UdpOffer UdpOffer;
+typedef struct Attachment Attachment;
 
 enum {
   TLS_FIRST_BYTE = 0x16,         // of a record of its handshake
@@ -204,7 +204,8 @@ struct Conn {
   Admin *admin;    // of the admin listener
   Tls *tls;        // between it and its transport; NULL: what it says is not encrypted
   UdpPeer *udp;    // its datagrams, alone or beside the stream
-  UdpOffer *udp_offer;  // lets the client attach
+  uint64_t udp_nonce;       // of the key by which the client may attach; 0: it may not
+  Attachment *attachments;  // by that key; NULL: none so far
 };
 
 /// A list that owns nothing.

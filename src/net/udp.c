@@ -250,9 +250,9 @@ void udp_free(Net *net) {
 uint16_t net_udp_offer(Net *net, ConnId id, uint8_t key[NET_UDP_KEY_SIZE]) {
   Conn *conn = conn_find(net, id);
   if (!net->udp || !conn || udp_is_alone(conn)) return 0;
-  if (!conn->udp_offer) conn->udp_offer = mem_zalloc(sizeof *conn->udp_offer);
-  net_random(net, conn->udp_offer->key, UDP_KEY_SIZE);
-  memcpy(key, conn->udp_offer->key, UDP_KEY_SIZE);
+  do net_random(net, &conn->udp_nonce, sizeof conn->udp_nonce);
+  while (conn->udp_nonce == 0);
+  udp_offer_key(net->udp->secret, conn->udp_nonce, id, key);
   return net->udp->sockets[0].port;
 }
 

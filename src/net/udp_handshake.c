@@ -93,11 +93,12 @@ typedef enum Use { USE_NEW, USE_AGAIN, USE_TOO_MANY } Use;
 
 // Notes the keys of an attachment. Those that were used before would be so again with the same
 // numbers; a place in the history is free when no cookie of its time counts any more.
-static Use note_use(UdpOffer *offer, const UdpExtension *extension, uint64_t now_ms) {
-  if (!offer->history) offer->history = mem_zalloc(ATTACH_MAX * sizeof *offer->history);
+static Use note_use(Conn *conn, const UdpExtension *extension, uint64_t now_ms) {
+  if (!conn->attachments)
+    conn->attachments = mem_zalloc(ATTACH_MAX * sizeof *conn->attachments);
   Attachment *free_place = NULL;
   for (int i = 0; i < ATTACH_MAX; i++) {
-    Attachment *used = &offer->history[i];
+    Attachment *used = &conn->attachments[i];
     if (used->used_ms == 0 || now_ms - used->used_ms > ATTACH_MS) {
       free_place = used;
       continue;
@@ -117,9 +118,12 @@ static void attach(const Request *request) {
   Net *net = request->socket->server->net;
   const UdpExtension *extension = &request->extension;
   Conn *conn = conn_find(net, net->events.conn_of(net->data, extension->peer));
-  UdpOffer *offer = conn && conn->state == CONN_OPEN ? conn->udp_offer : NULL;
-  if (!offer || !udp_proof_is_good(offer->key, extension->cookie, extension->client_key,
-                                   extension->proof)) {
+  uint8_t key[UDP_KEY_SIZE];
+  bool is_offered = conn && conn->state == CONN_OPEN && conn->udp_nonce != 0;
+  if (is_offered)
+    udp_offer_key(request->socket->server->secret, conn->udp_nonce, conn->id, key);
+  if (!is_offered || !udp_proof_is_good(key, extension->cookie, extension->client_key,
+                                        extension->proof)) {
     reject(request, CODE_UNAUTHORIZED, "no such peer, or not its key");
     return;
   }
@@ -128,7 +132,7 @@ static void attach(const Request *request) {
     accept_peer(request, peer);
     return;
   }
-  switch (note_use(offer, extension, net_now_ms(net))) {
+  switch (note_use(conn, extension, net_now_ms(net))) {
     case USE_AGAIN:
       reject(request, CODE_UNAUTHORIZED, "this client key was used before");
       return;
@@ -142,7 +146,7 @@ static void attach(const Request *request) {
   peer = make_peer(request);
   peer->conn = conn;
   conn->udp = peer;
-  add_peer(request, peer, offer->key);
+  add_peer(request, peer, key);
   accept_peer(request, peer);
 }
 

@@ -82,16 +82,10 @@ struct UdpPeer {
 };
 
 /// A key that was used to attach.
-typedef struct Attachment {
+struct Attachment {
   uint8_t cookie[UDP_COOKIE_SIZE];
   uint8_t client_key[UDP_KEY_SIZE];
   uint64_t used_ms;
-} Attachment;
-
-/// What lets the client of a connection attach.
-struct UdpOffer {
-  uint8_t key[UDP_KEY_SIZE];
-  Attachment *history;  // ATTACH_MAX of them, once one is there
 };
 
 struct UdpServer {

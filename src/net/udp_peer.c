@@ -74,11 +74,7 @@ void udp_leave(Conn *conn) {
   udp_peer_end(peer, (Code)peer->end_code);
 }
 
-void udp_conn_free(Conn *conn) {
-  if (!conn->udp_offer) return;
-  mem_free(conn->udp_offer->history);
-  mem_free(conn->udp_offer);
-}
+void udp_conn_free(Conn *conn) { mem_free(conn->attachments); }
 
 // --- What comes ---
 

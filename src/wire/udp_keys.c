@@ -32,6 +32,16 @@ static void hash_finish(Hash *hash, uint8_t out[UDP_KEY_SIZE]) {
   crypto_generichash_final(hash, out, UDP_KEY_SIZE);
 }
 
+void udp_offer_key(const uint8_t secret[UDP_KEY_SIZE], uint64_t nonce, uint32_t conn,
+                   uint8_t key[UDP_KEY_SIZE]) {
+  static const char label[] = "perigee udp offer";
+  Hash state = hash_with(secret);
+  hash_bytes(&state, label, sizeof label - 1);
+  hash_u64(&state, nonce);
+  hash_u64(&state, conn);
+  hash_finish(&state, key);
+}
+
 static void cookie_of_slot(const uint8_t *secret, const UdpOrigin *origin,
                            uint64_t hash, uint64_t slot, uint8_t *cookie) {
   Hash state = hash_with(secret);

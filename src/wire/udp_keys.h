@@ -36,6 +36,12 @@ typedef struct UdpKeys {
 /// libsodium cannot work.
 int udp_keys_init(void);
 
+/// The key by which a client may attach: of its connection `conn` under the server's
+/// `secret`, and of a `nonce` that is random and new for each key, so that the nonce is all
+/// that has to be kept.
+void udp_offer_key(const uint8_t secret[UDP_KEY_SIZE], uint64_t nonce, uint32_t conn,
+                   uint8_t key[UDP_KEY_SIZE]);
+
 /// The cookie of a request from `origin` for protocol hash `hash`, under the server's
 /// `secret`; nothing has to be kept of it.
 void udp_cookie_make(const uint8_t secret[UDP_KEY_SIZE], const UdpOrigin *origin,

@@ -155,9 +155,24 @@ static void a_cookie_is_good_for_10_to_20_seconds(void **state) {
   }
 }
 
+static void an_offer_depends_on_all_that_it_is_for(void **state) {
+  (void)state;
+  uint8_t key[UDP_KEY_SIZE], other[UDP_KEY_SIZE];
+  udp_offer_key(bytes_from(0), 7, 9, key);
+  udp_offer_key(bytes_from(0), 7, 9, other);
+  assert_memory_equal(key, other, sizeof key);
+  udp_offer_key(bytes_from(1), 7, 9, other);
+  assert_memory_not_equal(key, other, sizeof key);
+  udp_offer_key(bytes_from(0), 8, 9, other);
+  assert_memory_not_equal(key, other, sizeof key);
+  udp_offer_key(bytes_from(0), 7, 8, other);
+  assert_memory_not_equal(key, other, sizeof key);
+}
+
 int main(void) {
   if (udp_keys_init() < 0) return 1;
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_offer_depends_on_all_that_it_is_for),
       cmocka_unit_test(keys_are_as_the_page_says),
       cmocka_unit_test(a_proof_is_of_its_key_cookie_and_client),
       cmocka_unit_test(both_sides_share_a_secret),
