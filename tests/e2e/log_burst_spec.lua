@@ -3,7 +3,7 @@ local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
 local GAME = [[
-  local game = { on_message = {} }
+  local game = { on_message = {}, config = { handler_budget = 10 } }
   function game.on_message.burst()
     for i = 1, 2000 do print("line " .. i .. " " .. ("x"):rep(50)) end
     return true
