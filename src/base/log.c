@@ -27,16 +27,15 @@
 #define INDENT "    "
 
 enum {
-  PATIENCE_MS = 100,     // that readers are waited for in all,
-  PATIENT_MS = 1000,     // in so long
+  PATIENCE_MS = 100,     // that a reader has to make room,
+  IMPATIENT_MS = 1000,   // and this long none once he did not
   PIPE_BYTES = 1 << 20,  // the most that pipe(7) gives to everybody
 };
 
 static struct {
   uint64_t lines;    // that were lost and not told of
   bool is_cut;       // the last one is there in part
-  int64_t since_ms;  // when the time began in which
-  int64_t left_ms;   // so much may still be waited
+  int64_t until_ms;  // so long nobody is waited for
 } lost;
 
 static LogState current = {.level = LOG_INFO, .format = LOG_TEXT};
@@ -251,20 +250,14 @@ static int64_t clock_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// A reader who is only slow makes room in less than a millisecond: it is the waiting that
-// counts, not how often.
+// A reader who is only slow makes room in a moment, each time.
 static bool has_room(void) {
   struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
   if (poll(&out, 1, 0) > 0) return true;
-  int64_t now_ms = clock_ms();
-  if (now_ms - lost.since_ms >= PATIENT_MS) {
-    lost.since_ms = now_ms;
-    lost.left_ms = PATIENCE_MS;
-  }
-  if (lost.left_ms <= 0) return false;
-  bool has = poll(&out, 1, (int)lost.left_ms) > 0;
-  lost.left_ms -= clock_ms() - now_ms;
-  return has;
+  if (clock_ms() < lost.until_ms) return false;
+  if (poll(&out, 1, PATIENCE_MS) > 0) return true;
+  lost.until_ms = clock_ms() + IMPATIENT_MS;
+  return false;
 }
 
 // Returns how many bytes found room. There is nowhere to report a log that cannot be

@@ -17,10 +17,8 @@ describe("a burst of log lines", function()
   it("is all there for a reader that goes on reading", function()
     local perigee = server.start { game = GAME }
     local client = perigee:client "ann"
-    for _ = 1, 5 do
-      assert.is_true(client:question(0, "burst"))
-    end
-    wait.for_true(function() return perigee:count_log '"line ' >= 10000 end)
+    assert.is_true(client:question(0, "burst"))
+    wait.for_true(function() return perigee:count_log '"line ' >= 2000 end)
     assert.equal(0, perigee:count_log "log lines were lost")
   end)
 end)
