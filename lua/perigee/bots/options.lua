@@ -1,6 +1,7 @@
 --- The command line of `perigee bots`.
 
 local address = require "perigee.client.address"
+local arguments = require "perigee.arguments"
 
 local USAGE = "usage: perigee bots GAME [-n COUNT] [--script FILE] [--seconds N]"
 
@@ -86,41 +87,22 @@ local SET = {
 }
 
 
---- Takes the argument at the front: how many it was, or nil and what is wrong.
-local function take(result, argument, next_argument)
-  local name, value = argument:match("^(%-%-[^=]+)=(.*)$")
-  name = name or argument
-  if SET[name] then
-    if not value and not next_argument then return nil, name .. " needs a value" end
-    return value and 1 or 2, SET[name](result, value or next_argument)
-  end
-  if FLAGS[argument] then
-    result[FLAGS[argument]] = true
-  elseif argument:sub(1, 1) == "-" then
-    return nil, ("there is no option %s"):format(argument)
-  elseif result.game then
-    return nil, ("%q is one game too many"):format(argument)
-  else
-    result.game = argument
-  end
-  return 1
+local function take_word(result, word)
+  if result.game then return ("%q is one game too many"):format(word) end
+  result.game = word
 end
 
 
 --- The options as a table: game, count, script, seconds, ramp, name, token, schema, latency, jitter
 --- (seconds), loss (0 to 1), seed, every, help; or nil and what is wrong.
----@param arguments string[]
+---@param given string[]
 ---@return table? options, string? problem
-function options.parse(arguments)
+function options.parse(given)
   local result = {
     count = 10, name = "bot", token = "", latency = 0, jitter = 0, loss = 0, seed = 1,
   }
-  local at = 1
-  while arguments[at] do
-    local taken, problem = take(result, arguments[at], arguments[at + 1])
-    if problem then return nil, problem end
-    at = at + taken
-  end
+  local problem = arguments.read(result, given, { set = SET, flags = FLAGS, word = take_word })
+  if problem then return nil, problem end
   if result.help then return result end
   if not result.game then return nil, "which game? an address or a folder is missing" end
   result.ramp = result.ramp or result.count / 100

@@ -1,6 +1,7 @@
 --- The command line of `perigee connect`.
 
 local address = require "perigee.client.address"
+local arguments = require "perigee.arguments"
 
 local USAGE = "usage: perigee connect ADDRESS [--room ROOM] [--name NAME] [--token TOKEN]"
 
@@ -28,7 +29,6 @@ Colours are for terminals, and go with NO_COLOR=1.
 
 local options = { USAGE = USAGE, HELP = HELP }
 
-local VALUES = { ["--room"] = true, ["--name"] = true, ["--token"] = true, ["--timeout"] = true }
 local FLAGS = { ["--stay"] = "stay", ["--help"] = "help", ["-h"] = "help" }
 
 
@@ -45,44 +45,25 @@ local SET = {
 }
 
 
---- An argument that is not a value: what it was, or what is wrong with it.
-local function take(result, argument, next_argument)
-  local name, value = argument:match("^(%-%-[^=]+)=(.*)$")
-  name = name or argument
-  if VALUES[name] then
-    if not value and not next_argument then return nil, name .. " needs a value" end
-    return value and 1 or 2, SET[name](result, value or next_argument)
-  end
-  if FLAGS[argument] then
-    result[FLAGS[argument]] = true
-  elseif argument:sub(1, 1) == "-" then
-    return nil, ("there is no option %s"):format(argument)
-  elseif result.address then
-    return nil, ("%q is one address too many"):format(argument)
-  else
-    result.address = argument
-  end
-  return 1
+local function take_word(result, word)
+  if result.address then return ("%q is one address too many"):format(word) end
+  result.address = word
 end
 
 
 --- The options as a table: address, rooms, name, token, timeout, stay, help; or nil and what is
 --- wrong.
----@param arguments string[]
+---@param given string[]
 ---@return table? options, string? problem
-function options.parse(arguments)
+function options.parse(given)
   local result = {
     rooms = {},
     name = os.getenv "USER" or "guest",
     token = os.getenv "PERIGEE_TOKEN" or "",
     timeout = 10,
   }
-  local at = 1
-  while arguments[at] do
-    local taken, problem = take(result, arguments[at], arguments[at + 1])
-    if problem then return nil, problem end
-    at = at + taken
-  end
+  local problem = arguments.read(result, given, { set = SET, flags = FLAGS, word = take_word })
+  if problem then return nil, problem end
   if result.help then return result end
   if not result.address then return nil, "which server? an address is missing" end
   local host, wrong = address.parse(result.address)

@@ -1,5 +1,7 @@
 --- The command line of `perigee test`.
 
+local arguments = require "perigee.arguments"
+
 local USAGE = "usage: perigee test [GAME] [--seed N | --fuzz N | --fuzz-seed N] [FILES]"
 
 local HELP = USAGE .. [[
@@ -30,10 +32,6 @@ passed, 1 when not, 2 for a wrong command line.
 local options = { USAGE = USAGE, HELP = HELP }
 
 local SEED_MAX = 2 ^ 31 - 1
-local VALUES = {
-  ["--seed"] = true, ["--fuzz"] = true, ["--fuzz-seed"] = true, ["--filter"] = true,
-  ["--filter-out"] = true, ["--output"] = true,
-}
 local FLAGS = {
   ["--list"] = "list", ["--log"] = "log", ["--verbose"] = "verbose", ["-v"] = "verbose",
   ["--no-keep-going"] = "stop_early", ["--help"] = "help", ["-h"] = "help",
@@ -89,37 +87,14 @@ local function take_word(result, word)
 end
 
 
---- Takes the argument at the front: how many it was, or nil and what is wrong.
-local function take(result, argument, next_argument)
-  local name, value = argument:match("^(%-%-[^=]+)=(.*)$")
-  name = name or argument
-  if VALUES[name] then
-    if not value and not next_argument then return nil, name .. " needs a value" end
-    return value and 1 or 2, SET[name](result, value or next_argument)
-  end
-  if FLAGS[argument] then
-    result[FLAGS[argument]] = true
-  elseif argument:sub(1, 1) == "-" then
-    return nil, ("there is no option %s"):format(argument)
-  else
-    take_word(result, argument)
-  end
-  return 1
-end
-
-
 --- The options as a table: game (nil: not said), files, seed, fuzz, fuzz_seed, filter, filter_out, list, log,
 --- verbose, stop_early, output, help; or nil and what is wrong.
----@param arguments string[]
+---@param given string[]
 ---@return table? options, string? problem
-function options.parse(arguments)
+function options.parse(given)
   local result = { files = {}, filter = {}, filter_out = {} }
-  local at = 1
-  while arguments[at] do
-    local taken, problem = take(result, arguments[at], arguments[at + 1])
-    if problem then return nil, problem end
-    at = at + taken
-  end
+  local problem = arguments.read(result, given, { set = SET, flags = FLAGS, word = take_word })
+  if problem then return nil, problem end
   local modes = (result.seed and 1 or 0) + (result.fuzz and 1 or 0) + (result.fuzz_seed and 1 or 0)
   if modes > 1 then return nil, "--seed, --fuzz and --fuzz-seed exclude each other" end
   return result
