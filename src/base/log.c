@@ -6,6 +6,9 @@
 // Nothing waits for whoever reads it: what finds no room, once nothing has been taken for
 // a moment, is lost and counted. Standard error is not ours alone, so instead of being
 // made non-blocking it is asked for room: a pipe that has some takes PIPE_BUF bytes.
+//
+// Any thread may log. Who waits for the reader holds up those who have a line to write, and
+// all of them together wait once; nobody else does, since what is set has a lock of its own.
 #define _GNU_SOURCE
 #include "base/log.h"
 
@@ -13,6 +16,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,43 +37,99 @@ enum {
   PIPE_BYTES = 1 << 20,  // the most that pipe(7) gives to everybody
 };
 
+// Guards standard error and `lost`.
+static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   uint64_t lines;    // that were lost and not told of
   bool is_cut;       // the last one is there in part
   int64_t until_ms;  // so long nobody is waited for
 } lost;
 
+// Guards `current` and the ring; held for moments.
+static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
 static LogState current = {.level = LOG_INFO, .format = LOG_TEXT};
+static _Atomic int current_level = LOG_INFO;  // the same, asked without a lock
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 static const char *const level_colours[] = {"\x1b[36m", "\x1b[32m", "\x1b[33m",
                                             "\x1b[31m"};
 
-void log_set_level(LogLevel level) { current.level = level; }
-void log_set_format(LogFormat format) { current.format = format; }
+static void lock_state(void) { pthread_mutex_lock(&state_lock); }
+static void unlock_state(void) { pthread_mutex_unlock(&state_lock); }
+
+static LogState state_now(void) {
+  lock_state();
+  LogState state = current;
+  unlock_state();
+  return state;
+}
+
+void log_set_level(LogLevel level) {
+  lock_state();
+  current.level = level;
+  current_level = (int)level;
+  unlock_state();
+}
+
+void log_set_format(LogFormat format) {
+  lock_state();
+  current.format = format;
+  unlock_state();
+}
 
 void log_set_sink(LogSink *sink, void *data) {
+  lock_state();
   current.sink = sink;
   current.sink_data = data;
+  unlock_state();
 }
 
 // What is no pipe says no, and needs none.
 void log_widen_pipe(void) { (void)fcntl(STDERR_FILENO, F_SETPIPE_SZ, PIPE_BYTES); }
 
-void log_set_ring(LogRing *ring) { current.ring = ring; }
-const LogRing *log_ring(void) { return current.ring; }
+void log_set_ring(LogRing *ring) {
+  lock_state();
+  current.ring = ring;
+  unlock_state();
+}
+
+uint64_t log_kept(void) {
+  lock_state();
+  uint64_t count = current.ring ? current.ring->count : 0;
+  unlock_state();
+  return count;
+}
+
+bool log_read_kept(uint64_t number, LogLine *line, char text[LOG_RING_BYTES + 1]) {
+  lock_state();
+  const LogRing *ring = current.ring;
+  const LogLine *found = NULL;
+  if (ring && number < ring->count && ring->count - number <= LOG_RING_LINES)
+    found = log_ring_at(ring, (uint32_t)(ring->count - number) - 1);
+  if (found) {
+    *line = *found;
+    line->text = memcpy(text, found->text, found->size + 1);
+  }
+  unlock_state();
+  return found != NULL;
+}
 
 LogState log_swap(LogState state) {
+  lock_state();
   LogState before = current;
   current = state;
+  current_level = (int)state.level;
+  unlock_state();
   return before;
 }
 
 void log_set_version(uint32_t number, const char *hash) {
   size_t size = strnlen(hash, LOG_HASH_MAX);
+  lock_state();
   current.version = number;
   memcpy(current.hash, hash, size);
   current.hash[size] = '\0';
+  unlock_state();
 }
 
 int log_level_parse(const char *name) {
@@ -77,7 +138,10 @@ int log_level_parse(const char *name) {
   return -1;
 }
 
-bool log_is_on(LogLevel level) { return level >= current.level && level < LOG_OFF; }
+bool log_is_on(LogLevel level) {
+  int least = atomic_load_explicit(&current_level, memory_order_relaxed);
+  return (int)level >= least && level < LOG_OFF;
+}
 
 LogField log_str(const char *key, const char *text) {
   return log_bytes(key, text, text ? strlen(text) : 0);
@@ -112,11 +176,11 @@ static void append_control(Buf *buf, uint32_t code) {
 
 // Appends one character and returns its size. JSON has no way to write a byte that is
 // not UTF-8: there it becomes the replacement character.
-static size_t append_char(Buf *buf, const char *text, size_t size) {
+static size_t append_char(Buf *buf, LogFormat format, const char *text, size_t size) {
   uint32_t code;
   size_t length = text_read_char(text, size, &code);
   if (length == 0) {
-    if (current.format == LOG_JSON) {
+    if (format == LOG_JSON) {
       append(buf, "\\ufffd");
     } else {
       buf_printf(buf, "\\x%02x", (unsigned char)*text);
@@ -131,11 +195,11 @@ static size_t append_char(Buf *buf, const char *text, size_t size) {
   return length;
 }
 
-static void append_quoted(Buf *buf, const char *text, size_t size) {
+static void append_quoted(Buf *buf, LogFormat format, const char *text, size_t size) {
   buf_u8(buf, '"');
   for (size_t at = 0; at < size;) {
     if (text[at] == '"' || text[at] == '\\') buf_u8(buf, '\\');
-    at += append_char(buf, text + at, size - at);
+    at += append_char(buf, format, text + at, size - at);
   }
   buf_u8(buf, '"');
 }
@@ -159,15 +223,15 @@ static void append_text_fields(Buf *buf, const LogField *fields) {
     } else if (is_plain(fields->text, fields->size)) {
       buf_append(buf, fields->text, fields->size);
     } else {
-      append_quoted(buf, fields->text, fields->size);
+      append_quoted(buf, LOG_TEXT, fields->text, fields->size);
     }
   }
 }
 
-static void append_version(Buf *buf) {
-  if (!current.version) return;
-  buf_printf(buf, " v=%u", (unsigned)current.version);
-  if (current.hash[0] != '\0') buf_printf(buf, ".%s", current.hash);
+static void append_version(Buf *buf, const LogState *state) {
+  if (!state->version) return;
+  buf_printf(buf, " v=%u", (unsigned)state->version);
+  if (state->hash[0] != '\0') buf_printf(buf, ".%s", state->hash);
 }
 
 // One line of a message, which keeps its tabs as spaces.
@@ -177,7 +241,7 @@ static void append_line(Buf *buf, const char *text, size_t size) {
       append(buf, INDENT);
       at++;
     } else {
-      at += append_char(buf, text + at, size - at);
+      at += append_char(buf, LOG_TEXT, text + at, size - at);
     }
   }
 }
@@ -199,15 +263,14 @@ static void append_text_head(Buf *buf, LogLevel level, const struct timespec *no
              level_names[level], is_coloured ? RESET : "");
 }
 
-typedef enum VersionField { WITH_VERSION, WITHOUT_VERSION } VersionField;
-
-// The fields come after the first line, so that they are found where they always are.
+// The fields come after the first line, so that they are found where they always are; `version`
+// may be NULL.
 static void append_text(Buf *buf, const char *message, const LogField *fields,
-                        VersionField version) {
+                        const LogState *version) {
   size_t size = strcspn(message, "\n");
   append_line(buf, message, size);
   append_text_fields(buf, fields);
-  if (version == WITH_VERSION) append_version(buf);
+  if (version) append_version(buf, version);
   buf_u8(buf, '\n');
   while (message[size] == '\n') {
     message += size + 1;
@@ -219,28 +282,29 @@ static void append_text(Buf *buf, const char *message, const LogField *fields,
   }
 }
 
-static void append_json(Buf *buf, LogLevel level, const struct timespec *now,
-                        const char *message, const LogField *fields) {
+static void append_json(Buf *buf, const LogState *state, LogLevel level,
+                        const struct timespec *now, const char *message,
+                        const LogField *fields) {
   struct tm tm;
   gmtime_r(&now->tv_sec, &tm);
   buf_printf(buf, "{\"time\":\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\",\"level\":\"%s\"",
              tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
              tm.tm_sec, (int)(now->tv_nsec / 1000000), level_names[level]);
   append(buf, ",\"message\":");
-  append_quoted(buf, message, strlen(message));
+  append_quoted(buf, LOG_JSON, message, strlen(message));
   for (; fields && fields->key; fields++) {
     buf_u8(buf, ',');
-    append_quoted(buf, fields->key, strlen(fields->key));
+    append_quoted(buf, LOG_JSON, fields->key, strlen(fields->key));
     buf_u8(buf, ':');
     if (fields->text) {
-      append_quoted(buf, fields->text, fields->size);
+      append_quoted(buf, LOG_JSON, fields->text, fields->size);
     } else {
       buf_printf(buf, "%lld", (long long)fields->number);
     }
   }
-  if (current.version) buf_printf(buf, ",\"version\":%u", (unsigned)current.version);
-  if (current.version && current.hash[0] != '\0')
-    buf_printf(buf, ",\"hash\":\"%s\"", current.hash);
+  if (state->version) buf_printf(buf, ",\"version\":%u", (unsigned)state->version);
+  if (state->version && state->hash[0] != '\0')
+    buf_printf(buf, ",\"hash\":\"%s\"", state->hash);
   append(buf, "}\n");
 }
 
@@ -276,62 +340,72 @@ static size_t write_all(const uint8_t *bytes, size_t size) {
   return done;
 }
 
-static void append_whole(Buf *buf, LogLevel level, const char *message,
-                         const LogField *fields) {
+static void append_whole(Buf *buf, const LogState *state, LogLevel level,
+                         const char *message, const LogField *fields) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  if (current.format == LOG_JSON) {
-    append_json(buf, level, &now, message, fields);
+  if (state->format == LOG_JSON) {
+    append_json(buf, state, level, &now, message, fields);
   } else {
     append_text_head(buf, level, &now);
-    append_text(buf, message, fields, WITH_VERSION);
+    append_text(buf, message, fields, state);
   }
 }
 
-static void append_lost(Buf *buf) {
+static void append_lost(Buf *buf, const LogState *state) {
   LogField fields[] = {log_num("lines", (int64_t)lost.lines), {0}};
   if (lost.is_cut) buf_u8(buf, '\n');
-  append_whole(buf, LOG_WARN, "log lines were lost: nobody read them in time", fields);
+  append_whole(buf, state, LOG_WARN, "log lines were lost: nobody read them in time",
+               fields);
 }
 
-static void write_line(LogLevel level, const char *message, const LogField *fields) {
+static void write_line(const LogState *state, LogLevel level, const char *message,
+                       const LogField *fields) {
   Buf buf = {0};
-  if (lost.lines > 0) append_lost(&buf);
-  append_whole(&buf, level, message, fields);
+  pthread_mutex_lock(&output_lock);
+  if (lost.lines > 0) append_lost(&buf, state);
+  append_whole(&buf, state, level, message, fields);
   size_t done = write_all(buf.data, buf.size);
   if (done > 0) lost.lines = 0;
   if (done > 0) lost.is_cut = done < buf.size;
   if (done < buf.size) lost.lines++;
+  pthread_mutex_unlock(&output_lock);
   buf_deinit(&buf);
 }
 
-static void give_to_sink(LogLevel level, const char *message, const LogField *fields) {
+static void give_to_sink(const LogState *state, LogLevel level, const char *message,
+                         const LogField *fields) {
   Buf buf = {0};
-  append_text(&buf, message, fields, WITH_VERSION);
-  current.sink(current.sink_data, level, (const char *)buf.data, buf.size - 1);
+  append_text(&buf, message, fields, state);
+  state->sink(state->sink_data, level, (const char *)buf.data, buf.size - 1);
   buf_deinit(&buf);
 }
 
-static void keep(LogLevel level, const char *message, const LogField *fields) {
+// In the ring that there is by then: the one of `state` may be gone.
+static void keep(const LogState *state, LogLevel level, const char *message,
+                 const LogField *fields) {
   Buf buf = {0};
-  append_text(&buf, message, fields, WITHOUT_VERSION);
+  append_text(&buf, message, fields, NULL);
   LogLine line = {.unix_s = time(NULL),
                   .level = level,
-                  .version = current.version,
+                  .version = state->version,
                   .text = (char *)buf.data,
                   .size = (uint32_t)buf.size - 1};
-  memcpy(line.hash, current.hash, sizeof line.hash);
-  log_ring_put(current.ring, &line);
+  memcpy(line.hash, state->hash, sizeof line.hash);
+  lock_state();
+  if (current.ring) log_ring_put(current.ring, &line);
+  unlock_state();
   buf_deinit(&buf);
 }
 
 void log_write(LogLevel level, const char *message, const LogField *fields) {
   if (!log_is_on(level)) return;
   int saved_errno = errno;
-  if (current.ring != NULL) keep(level, message, fields);
-  if (current.sink != NULL)
-    give_to_sink(level, message, fields);
+  LogState state = state_now();
+  if (state.ring != NULL) keep(&state, level, message, fields);
+  if (state.sink != NULL)
+    give_to_sink(&state, level, message, fields);
   else
-    write_line(level, message, fields);
+    write_line(&state, level, message, fields);
   errno = saved_errno;
 }

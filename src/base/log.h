@@ -1,6 +1,7 @@
 // The log: one line an event, a message and fields, to standard error, as text
 // (coloured on a terminal) or JSON. The level, format, script version, sink, ring and
-// the count of lost lines are the only state and belong to the process.
+// the count of lost lines are the only state and belong to the process. Any thread may call
+// any of these; none may be called in a signal handler.
 #pragma once
 
 #include <stdbool.h>
@@ -32,7 +33,7 @@ void log_set_format(LogFormat format);
 void log_set_version(uint32_t number, const char *hash);
 
 /// Takes each line instead of standard error: its text as LOG_TEXT has it, without time,
-/// level and end of line. Must not log.
+/// level and end of line. Called by the thread that logs. Must not log.
 typedef void LogSink(void *data, LogLevel level, const char *text, size_t size);
 
 /// NULL: standard error again.
@@ -44,11 +45,9 @@ typedef struct LogRing LogRing;  // see log_ring.h
 /// by a MiB of lines before any are lost.
 void log_widen_pipe(void);
 
-/// Keeps the newest lines from now on, besides writing them. Not owned; NULL: no more.
+/// Keeps the newest lines from now on, besides writing them: see log_ring.h. Not owned, and
+/// nobody else's to touch until another one is set; NULL: no more.
 void log_set_ring(LogRing *ring);
-
-/// The one that was set, or NULL.
-const LogRing *log_ring(void);
 
 /// All that the functions above set.
 typedef struct LogState {

@@ -1,5 +1,6 @@
 // The newest lines of the log, for those who cannot see it. The ring belongs to whoever
-// hands it to log_set_ring.
+// hands it to log_set_ring; while it is set, log_kept and log_read_kept are the way to its
+// lines, for any thread.
 #pragma once
 
 #include "base/log.h"
@@ -31,3 +32,10 @@ void log_ring_put(LogRing *ring, const LogLine *line);
 const LogLine *log_ring_at(const LogRing *ring, uint32_t back);
 
 void log_ring_deinit(LogRing *ring);
+
+/// How many lines went into the ring of log_set_ring so far; 0 without one.
+uint64_t log_kept(void);
+
+/// Copies one of them, by its number from 0 on, and its text to `text`. False when it is not
+/// there, or not any more.
+bool log_read_kept(uint64_t number, LogLine *line, char text[LOG_RING_BYTES + 1]);

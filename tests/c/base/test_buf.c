@@ -1,15 +1,9 @@
 // Buffers: growth, integers, texts, printf, consumption.
 #include "base/buf.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "base/mem.h"
+#include "leaks.h"
 
 static void check(const Buf *buf, const void *bytes, size_t size) {
   assert_int_equal(buf->size, size);
@@ -135,14 +129,6 @@ static void a_deinitialised_buffer_is_usable_again(void **state) {
   check(&buf, "\2", 1);
   buf_deinit(&buf);
 }
-
-static int nothing_is_left(void **state) {
-  (void)state;
-  assert_int_equal(mem_live(), 0);
-  return 0;
-}
-
-#define TEST(function) cmocka_unit_test_teardown(function, nothing_is_left)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -58,7 +58,7 @@ static void the_log_fills_it(void **state) {
   LogRing ring = {.count = 0};
   LogState before =
       log_swap((LogState){.level = LOG_INFO, .sink = sink, .ring = &ring});
-  assert_ptr_equal(log_ring(), &ring);
+  assert_int_equal(log_kept(), 0);
   log_plain(LOG_DEBUG, "not logged");
   assert_null(log_ring_at(&ring, 0));
   log_info("first", log_num("n", 1));
@@ -80,11 +80,41 @@ static void the_log_fills_it(void **state) {
   assert_int_equal(mem_live(), 0);
 }
 
+static void its_lines_are_copied_by_their_number(void **state) {
+  (void)state;
+  LogRing ring = {.count = 0};
+  LogLine line;
+  char text[LOG_RING_BYTES + 1], expected[32];
+  assert_int_equal(log_kept(), 0);
+  assert_false(log_read_kept(0, &line, text));
+  LogState before =
+      log_swap((LogState){.level = LOG_INFO, .sink = sink, .ring = &ring});
+  enum { LINES = LOG_RING_LINES + 5 };
+  for (int i = 0; i < LINES; i++) {
+    snprintf(expected, sizeof expected, "line %d", i);
+    log_plain(LOG_WARN, expected);
+  }
+  assert_int_equal(log_kept(), LINES);
+  assert_false(log_read_kept(LINES - LOG_RING_LINES - 1, &line, text));
+  assert_true(log_read_kept(LINES - LOG_RING_LINES, &line, text));
+  assert_string_equal(line.text, "line 5");
+  assert_true(log_read_kept(LINES - 1, &line, text));
+  assert_ptr_equal(line.text, text);
+  assert_string_equal(text, expected);
+  assert_int_equal(line.size, strlen(expected));
+  assert_int_equal(line.level, LOG_WARN);
+  assert_false(log_read_kept(LINES, &line, text));
+  log_swap(before);
+  log_ring_deinit(&ring);
+  assert_int_equal(mem_live(), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_newest_are_kept),
       cmocka_unit_test(of_a_long_one_the_beginning_is),
       cmocka_unit_test(the_log_fills_it),
+      cmocka_unit_test(its_lines_are_copied_by_their_number),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,6 +59,25 @@ static void freeing_null_is_allowed(void **state) {
   assert_int_equal(mem_live(), 0);
 }
 
+static void *allocate_and_free(void *kept) {
+  for (int i = 0; i < 10000; i++) mem_free(mem_alloc(8));
+  *(void **)kept = mem_alloc(8);
+  return NULL;
+}
+
+static void allocations_of_all_threads_are_counted(void **state) {
+  (void)state;
+  enum { THREADS = 4 };
+  pthread_t threads[THREADS];
+  void *kept[THREADS];
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, allocate_and_free, &kept[i]), 0);
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  assert_int_equal(mem_live(), THREADS);
+  for (int i = 0; i < THREADS; i++) mem_free(kept[i]);
+  assert_int_equal(mem_live(), 0);
+}
+
 static void exhaustion_ends_the_process(void **state) {
   (void)state;
   pid_t child = fork();
@@ -80,6 +100,7 @@ int main(void) {
       cmocka_unit_test(zalloc_gives_zeros),
       cmocka_unit_test(no_bytes_are_an_allocation_all_the_same),
       cmocka_unit_test(freeing_null_is_allowed),
+      cmocka_unit_test(allocations_of_all_threads_are_counted),
       cmocka_unit_test(exhaustion_ends_the_process),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,18 +2,12 @@
 // the reference.
 #include "base/names.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "base/mem.h"
+#include "leaks.h"
 
 static uint32_t find(const Names *names, const char *text) {
   return names_find(names, text, strlen(text));
@@ -178,14 +172,6 @@ static void the_hash_is_siphash_1_3(void **state) {
   const uint64_t key[2] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
   assert_true(names_hash(key, NULL, 0) == 0xabac0158050fc4dc);
 }
-
-static int nothing_is_left(void **state) {
-  (void)state;
-  assert_int_equal(mem_live(), 0);
-  return 0;
-}
-
-#define TEST(function) cmocka_unit_test_teardown(function, nothing_is_left)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -1,14 +1,7 @@
 // Generation-tagged ids.
 #include "base/slots.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
+#include "leaks.h"
 
 static int a, b, c;
 
@@ -137,14 +130,6 @@ static void the_value_just_visited_may_be_removed(void **state) {
   assert_int_equal(slots.count, 0);
   slots_deinit(&slots);
 }
-
-static int nothing_is_left(void **state) {
-  (void)state;
-  assert_int_equal(mem_live(), 0);
-  return 0;
-}
-
-#define TEST(function) cmocka_unit_test_teardown(function, nothing_is_left)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
