@@ -173,24 +173,42 @@ size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
 
 // --- Judging ---
 
-static UdpAnswerType reject(Code *code, Code why) {
-  *code = why;
+static UdpAnswerType reject(UdpFault *fault, Code code, const char *text) {
+  *fault = (UdpFault){code, text};
   return UDP_REJECTED;
 }
 
+// What is wrong with an extension that cannot be read.
+static const char *extension_fault(const UdpRequest *request,
+                                   const UdpExtension *extension) {
+  if (request->extension[0] != UDP_EXTENSION_VERSION)
+    return "version 1 of the extension is served: send that";
+  if (extension->flags & ~(UDP_ATTACH | UDP_PLAIN))
+    return "unknown flags in the extension: 1 (ATTACH) and 2 (PLAIN) are all";
+  return extension->flags & UDP_ATTACH
+             ? "an extension with ATTACH has 102 bytes at least: send all its fields"
+             : "an extension has 66 bytes at least: send all its fields";
+}
+
 UdpAnswerType udp_judge(const UdpDoor *door, const UdpRequest *request,
-                        const UdpOrigin *origin, uint64_t now_us,
-                        UdpExtension *extension, Code *code) {
+                        const UdpOrigin *origin, UdpExtension *extension,
+                        UdpFault *fault) {
   if (request->version != UDP_TRANSPORT_VERSION)
-    return reject(code, CODE_VERSION_MISMATCH);
-  if (!door->is_hash_good) return reject(code, CODE_HASH_MISMATCH);
-  if (request->size < UDP_REQUEST_MIN) return reject(code, CODE_UNSUPPORTED);
+    return reject(fault, CODE_VERSION_MISMATCH,
+                  "version 1 of the UDP transport is served: ask for that");
+  if (!door->is_hash_good)
+    return reject(fault, CODE_HASH_MISMATCH,
+                  "not this server's protocol hash: send that, or 0 for no schema");
+  if (request->size < UDP_REQUEST_MIN)
+    return reject(fault, CODE_UNSUPPORTED,
+                  "pad requests to 64 bytes: no answer is longer");
   const uint8_t *cookie = udp_request_cookie(request);
-  if (!cookie ||
-      !udp_cookie_is_good(door->secret, origin, request->hash, now_us, cookie))
+  if (!cookie || !udp_cookie_is_good(door->cookies, origin, request->hash, cookie))
     return UDP_CHALLENGE;
-  if (udp_read_extension(request, extension) < 0) return reject(code, CODE_UNSUPPORTED);
+  if (udp_read_extension(request, extension) < 0)
+    return reject(fault, CODE_UNSUPPORTED, extension_fault(request, extension));
   if (extension->flags & UDP_PLAIN && !door->allows_plain)
-    return reject(code, CODE_UNSUPPORTED);
+    return reject(fault, CODE_UNSUPPORTED,
+                  "PLAIN is not allowed here: seal, or run the server with udp_plain");
   return UDP_ACCEPTED;
 }

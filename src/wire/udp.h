@@ -71,7 +71,7 @@ bool udp_is_connecting(const uint8_t *bytes, size_t size);
 int udp_read_request(const uint8_t *bytes, size_t size, UdpRequest *request);
 
 /// Reads the extension. ERR_MALFORMED for what a server rejects with Unsupported:
-/// another version, unknown flags, too short.
+/// another version, unknown flags, too short. Fields that it has are filled in any case.
 int udp_read_extension(const UdpRequest *request, UdpExtension *extension);
 
 /// The cookie in the extension, or NULL: too short for one, or zeros.
@@ -94,13 +94,19 @@ size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
 /// What a server knows when it judges a request by all that needs no state (the table of
 /// section 16, down to the extension).
 typedef struct UdpDoor {
-  const uint8_t *secret;  // UDP_KEY_SIZE bytes, for cookies
-  bool is_hash_good;      // the request's protocol hash is one that HELLO could have
+  const UdpCookies *cookies;
+  bool is_hash_good;  // the request's protocol hash is one that HELLO could have
   bool allows_plain;
 } UdpDoor;
 
+/// Why a request is rejected.
+typedef struct UdpFault {
+  Code code;
+  const char *text;  // the rule, and what to do; static
+} UdpFault;
+
 /// Judges a request that udp_read_request has read. UDP_ACCEPTED: go on, `extension` is
-/// filled; UDP_REJECTED: with `*code`; UDP_CHALLENGE: with udp_cookie_make's cookie.
+/// filled; UDP_REJECTED: for `fault`; UDP_CHALLENGE: with udp_cookie_make's cookie.
 UdpAnswerType udp_judge(const UdpDoor *door, const UdpRequest *request,
-                        const UdpOrigin *origin, uint64_t now_us,
-                        UdpExtension *extension, Code *code);
+                        const UdpOrigin *origin, UdpExtension *extension,
+                        UdpFault *fault);

@@ -16,6 +16,7 @@ enum {
   UDP_PACKET_HEAD = 1,  // bytes before a packet,
   UDP_LATEST_HEAD = 7,  // before one with a key,
   UDP_STREAM_HEAD = 7,  // and before a piece of the stream
+  UDP_PATH_SIZE = 9,    // of PATH_CHALLENGE and PATH_RESPONSE
 };
 
 typedef enum UdpItemKind {

@@ -42,28 +42,49 @@ void udp_offer_key(const uint8_t secret[UDP_KEY_SIZE], uint64_t nonce, uint32_t 
   hash_finish(&state, key);
 }
 
-static void cookie_of_slot(const uint8_t *secret, const UdpOrigin *origin,
-                           uint64_t hash, uint64_t slot, uint8_t *cookie) {
+static void next_secret(UdpCookies *cookies) {
+  static const char label[] = "perigee udp cookie";
+  memcpy(cookies->before, cookies->now, UDP_KEY_SIZE);
+  Hash state = hash_with(cookies->before);
+  hash_bytes(&state, label, sizeof label - 1);
+  hash_finish(&state, cookies->now);
+}
+
+void udp_cookies_init(UdpCookies *cookies, const uint8_t seed[UDP_KEY_SIZE],
+                      uint64_t now_us) {
+  cookies->slot = now_us / SLOT_US;
+  memcpy(cookies->now, seed, UDP_KEY_SIZE);
+  next_secret(cookies);
+}
+
+void udp_cookies_turn(UdpCookies *cookies, uint64_t now_us) {
+  const uint64_t slot = now_us / SLOT_US;
+  if (slot == cookies->slot) return;
+  const bool is_next = slot == cookies->slot + 1;
+  cookies->slot = slot;
+  next_secret(cookies);
+  if (!is_next) next_secret(cookies);  // the last cookies are too old by now
+}
+
+static void cookie_under(const uint8_t secret[UDP_KEY_SIZE], const UdpOrigin *origin,
+                         uint64_t hash, uint8_t cookie[UDP_COOKIE_SIZE]) {
   Hash state = hash_with(secret);
-  hash_u64(&state, slot);
   hash_bytes(&state, origin->ip, sizeof origin->ip);
   hash_u64(&state, origin->port);
   hash_u64(&state, hash);
   hash_finish(&state, cookie);
 }
 
-void udp_cookie_make(const uint8_t secret[UDP_KEY_SIZE], const UdpOrigin *origin,
-                     uint64_t hash, uint64_t now_us, uint8_t cookie[UDP_COOKIE_SIZE]) {
-  cookie_of_slot(secret, origin, hash, now_us / SLOT_US, cookie);
+void udp_cookie_make(const UdpCookies *cookies, const UdpOrigin *origin, uint64_t hash,
+                     uint8_t cookie[UDP_COOKIE_SIZE]) {
+  cookie_under(cookies->now, origin, hash, cookie);
 }
 
-bool udp_cookie_is_good(const uint8_t secret[UDP_KEY_SIZE], const UdpOrigin *origin,
-                        uint64_t hash, uint64_t now_us,
-                        const uint8_t cookie[UDP_COOKIE_SIZE]) {
+bool udp_cookie_is_good(const UdpCookies *cookies, const UdpOrigin *origin,
+                        uint64_t hash, const uint8_t cookie[UDP_COOKIE_SIZE]) {
   uint8_t now[UDP_COOKIE_SIZE], before[UDP_COOKIE_SIZE];
-  uint64_t slot = now_us / SLOT_US;
-  cookie_of_slot(secret, origin, hash, slot, now);
-  cookie_of_slot(secret, origin, hash, slot - 1, before);
+  cookie_under(cookies->now, origin, hash, now);
+  cookie_under(cookies->before, origin, hash, before);
   int is_now = sodium_memcmp(cookie, now, UDP_COOKIE_SIZE) == 0;
   int is_before = sodium_memcmp(cookie, before, UDP_COOKIE_SIZE) == 0;
   return is_now | is_before;

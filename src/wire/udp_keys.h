@@ -42,16 +42,29 @@ int udp_keys_init(void);
 void udp_offer_key(const uint8_t secret[UDP_KEY_SIZE], uint64_t nonce, uint32_t conn,
                    uint8_t key[UDP_KEY_SIZE]);
 
-/// The cookie of a request from `origin` for protocol hash `hash`, under the server's
-/// `secret`; nothing has to be kept of it.
-void udp_cookie_make(const uint8_t secret[UDP_KEY_SIZE], const UdpOrigin *origin,
-                     uint64_t hash, uint64_t now_us, uint8_t cookie[UDP_COOKIE_SIZE]);
+/// What a server makes cookies with: a secret for each slot of time. Those of this slot
+/// and the one before are kept; what was before them cannot be found out from these.
+typedef struct UdpCookies {
+  uint64_t slot;  // that `now` is for
+  uint8_t now[UDP_KEY_SIZE], before[UDP_KEY_SIZE];
+} UdpCookies;
+
+/// `seed` is random and for this alone.
+void udp_cookies_init(UdpCookies *cookies, const uint8_t seed[UDP_KEY_SIZE],
+                      uint64_t now_us);
+
+/// Goes on to the slot of `now_us`: to be called before the next two.
+void udp_cookies_turn(UdpCookies *cookies, uint64_t now_us);
+
+/// The cookie of a request from `origin` for protocol hash `hash`; nothing has to be kept
+/// of it.
+void udp_cookie_make(const UdpCookies *cookies, const UdpOrigin *origin, uint64_t hash,
+                     uint8_t cookie[UDP_COOKIE_SIZE]);
 
 /// Whether `cookie` was made with the same arguments in this slot of time or the one
 /// before. Takes the same time whatever is wrong.
-bool udp_cookie_is_good(const uint8_t secret[UDP_KEY_SIZE], const UdpOrigin *origin,
-                        uint64_t hash, uint64_t now_us,
-                        const uint8_t cookie[UDP_COOKIE_SIZE]);
+bool udp_cookie_is_good(const UdpCookies *cookies, const UdpOrigin *origin,
+                        uint64_t hash, const uint8_t cookie[UDP_COOKIE_SIZE]);
 
 /// What shows that a client knows `key`, the UDP key of its WELCOME.
 void udp_proof(const uint8_t key[UDP_KEY_SIZE], const uint8_t cookie[UDP_COOKIE_SIZE],

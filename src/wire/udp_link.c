@@ -16,6 +16,7 @@ UdpLink *udp_link_new(const UdpLinkParams *params, uint64_t now_us) {
   link->keys = params->keys;
   link->is_attached = params->is_attached;
   link->is_plain = params->is_plain;
+  link->in.is_narrow = params->is_stranger;
   link->first_sent = params->first_sent;
   link->sent.first = link->sent.next = params->first_sent;
   link->sent.flying_from = params->first_sent;
@@ -28,6 +29,8 @@ UdpLink *udp_link_new(const UdpLinkParams *params, uint64_t now_us) {
   udp_rate_init(&link->rate, now_us, params->first_sent);
   return link;
 }
+
+void udp_link_trust(UdpLink *link) { link->in.is_narrow = false; }
 
 static void drop_all(UdpLink *link) {
   udp_queue_deinit(&link->queue);
@@ -113,6 +116,7 @@ UdpPassing udp_link_passing(const UdpLink *link, uint64_t now_us) {
 UdpLinkStats udp_link_stats(const UdpLink *link) {
   UdpLinkStats stats = link->stats;
   stats.rtt_us = link->loss.srtt_us;
+  stats.rtt_newest_us = link->loss.newest_rtt_us;
   stats.rtt_min_us = udp_rate_min_rtt(&link->rate);
   stats.rtt_deviation_us = link->loss.rttvar_us;
   stats.rate = udp_rate_best(&link->rate);

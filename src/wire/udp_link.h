@@ -31,6 +31,7 @@ enum {
   UDP_LATEST_MAX = 1162,         // into a datagram without and with a key
   UDP_STREAM_WINDOW = 262144,    // stream bytes sent and not acknowledged, or kept
                                  // until those before them come
+  UDP_STREAM_STRANGER = 8192,    // the same of one who is not trusted yet
   UDP_STREAM_UNSENT = 64 << 10,  // stream bytes that wait to be sent for the first time
   UDP_QUEUE_BYTES = 64 << 10,    // of packets that wait for their turn
   UDP_ACK_DELAY_US = 25 * 1000,  // an acknowledgement waits no longer,
@@ -54,11 +55,16 @@ typedef struct UdpLinkParams {
   uint16_t first_received;  // and of the other
   bool is_attached;         // no stream: STREAM items break the protocol
   bool is_plain;            // not sealed
+  bool is_stranger;         // see udp_link_trust
   uint32_t queue_capacity;  // packets that may wait, at least 1
   UdpOverflow overflow;
 } UdpLinkParams;
 
 UdpLink *udp_link_new(const UdpLinkParams *params, uint64_t now_us);
+
+/// Of a stranger's stream no more than UDP_STREAM_STRANGER bytes are kept until those
+/// before them come; from now on up to UDP_STREAM_WINDOW.
+void udp_link_trust(UdpLink *link);
 
 /// Frees it and wipes its keys. NULL is allowed.
 void udp_link_free(UdpLink *link);
@@ -147,9 +153,10 @@ size_t udp_link_stream_unacknowledged(const UdpLink *link);
 size_t udp_link_produce(UdpLink *link, uint64_t now_us, uint8_t *out);
 
 /// A datagram with PATH_CHALLENGE and nothing else, for another address from which a
-/// datagram came that was UDP_NEWEST. Returns its size.
+/// datagram of `came` bytes came that was UDP_NEWEST. Returns its size; 0 when it would be
+/// longer than that one, as nobody gets more sent to where he is not than he has sent.
 size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value,
-                                  uint8_t *out);
+                                  size_t came, uint8_t *out);
 
 /// When udp_link_produce may have something next, if nothing comes and nothing is queued:
 /// in the past for at once. UDP_NEVER once it is closed and CLOSE has been said.
@@ -175,8 +182,9 @@ typedef enum UdpPassing {
 UdpPassing udp_link_passing(const UdpLink *link, uint64_t now_us);
 
 typedef struct UdpLinkStats {
-  uint64_t rtt_us;      // smoothed round trip; 0 before the first sample
-  uint64_t rtt_min_us;  // of about the last 10 s
+  uint64_t rtt_us;         // smoothed round trip; 0 before the first sample
+  uint64_t rtt_newest_us;  // the last sample, with its wait for an acknowledgement
+  uint64_t rtt_min_us;     // of about the last 10 s
   uint64_t rtt_deviation_us;
   uint64_t rate;  // bytes a second that the line was seen to deliver; 0: not known
   uint64_t sent;  // datagrams

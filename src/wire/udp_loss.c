@@ -9,6 +9,7 @@ enum {
   ORDER_LIMIT = 3,        // numbers later than a lost one, while none has overtaken
   LOSSY_ROUNDS = 16,      // after which the window narrows (RFC 8985, 6.2)
   FIRST_RTT_US = 200000,  // before the first sample
+  RTT_MAX_US = 10000000,  // of a sample: in a longer one a machine was asleep
   LEAST_MARGIN_US = 1000,
   PROBE_MAX_US = 1000000,
 };
@@ -41,7 +42,7 @@ uint64_t udp_loss_on_ack(UdpLoss *loss, const UdpSent *sent, uint64_t number,
                          uint64_t now_us) {
   if (number < loss->newest) return 0;
   loss->newest = number + 1;
-  loss->newest_rtt_us = most(now_us - sent->sent_us, 1);
+  loss->newest_rtt_us = least(most(now_us - sent->sent_us, 1), RTT_MAX_US);
   smooth(loss, loss->newest_rtt_us);
   return loss->newest_rtt_us;
 }
@@ -84,7 +85,6 @@ uint64_t udp_loss_probe_us(const UdpLoss *loss) {
   if (loss->srtt_us)
     wait_us = loss->srtt_us + most(4 * loss->rttvar_us, LEAST_MARGIN_US);
   wait_us += UDP_ACK_DELAY_US;
-  for (int i = 0; i < loss->probes && wait_us < PROBE_MAX_US; i++)
-    wait_us = least(2 * wait_us, PROBE_MAX_US);
-  return loss->last_sent_us + wait_us;
+  for (int i = 0; i < loss->probes && wait_us < PROBE_MAX_US; i++) wait_us *= 2;
+  return loss->last_sent_us + least(wait_us, PROBE_MAX_US);
 }

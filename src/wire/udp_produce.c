@@ -78,8 +78,9 @@ static void put_response(UdpLink *link, Draft *draft) {
   link->owes_response = false;
 }
 
+// As long as a PATH_CHALLENGE: it may be what tells of another address.
 static void put_probe(Draft *draft) {
-  *draft->at++ = UDP_ITEM_PROBE;
+  for (int i = 0; i < UDP_PATH_SIZE; i++) *draft->at++ = UDP_ITEM_PROBE;
   draft->is_asking = true;
 }
 
@@ -190,8 +191,9 @@ size_t udp_link_produce(UdpLink *link, uint64_t now_us, uint8_t *out) {
 }
 
 size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value,
-                                  uint8_t *out) {
-  if (udp_link_is_closed(link)) return 0;
+                                  size_t came, uint8_t *out) {
+  const size_t size = UDP_HEAD_SIZE + UDP_ACK_SIZE + UDP_PATH_SIZE + udp_tag_size(link);
+  if (udp_link_is_closed(link) || size > came) return 0;
   Draft draft = begin(link, out);
   *draft.at++ = UDP_ITEM_PATH_CHALLENGE;
   draft.at = udp_put_u64(draft.at, value);

@@ -130,7 +130,8 @@ static int64_t distance_of(const UdpStreamIn *in, uint32_t offset) {
 bool udp_stream_in_fits(const UdpStreamIn *in, uint32_t offset, uint16_t size) {
   int64_t distance = distance_of(in, offset);
   if (distance <= 0) return true;
-  return distance + size <= UDP_STREAM_WINDOW && in->held.count < GAPS_MAX;
+  const int64_t window = in->is_narrow ? UDP_STREAM_STRANGER : UDP_STREAM_WINDOW;
+  return distance + size <= window && in->held.count < GAPS_MAX;
 }
 
 void udp_stream_in_keep(UdpStreamIn *in, uint32_t offset, const uint8_t *bytes,

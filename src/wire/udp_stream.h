@@ -51,6 +51,7 @@ typedef struct UdpStreamIn {
   UdpBytes kept;   // what came and was not handed out, by `held`
   uint64_t base;   // the first byte that was not handed out
   UdpRanges held;  // from `base` on
+  bool is_narrow;  // no more than UDP_STREAM_STRANGER bytes of it
 } UdpStreamIn;
 
 void udp_stream_in_deinit(UdpStreamIn *in);

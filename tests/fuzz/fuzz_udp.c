@@ -13,6 +13,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const uint8_t SECRET[UDP_KEY_SIZE] = {1};
 static const UdpOrigin ORIGIN = {.port = 7777};
 
+static const UdpCookies *cookies(void) {
+  static UdpCookies all;
+  if (all.slot == 0) udp_cookies_init(&all, SECRET, UINT64_MAX);
+  return &all;
+}
+
 static void write_again(const UdpRequest *request, const UdpExtension *extension) {
   uint8_t out[UDP_REQUEST_MAX];
   UdpRequest again;
@@ -40,20 +46,23 @@ static void as_server(const uint8_t *data, size_t size) {
   if (udp_read_request(data, size, &request) < 0) return;
   assert(request.size == size && size >= UDP_REQUEST_HEAD);
   if (udp_read_extension(&request, &extension) == 0) write_again(&request, &extension);
-  Code code = CODE_CLOSED;
-  const UdpDoor door = {.secret = SECRET, .is_hash_good = request.hash % 2 == 0};
+  UdpFault fault = {0};
+  const UdpDoor door = {.cookies = cookies(), .is_hash_good = request.hash % 2 == 0};
   uint8_t cookie[UDP_COOKIE_SIZE];
-  switch (udp_judge(&door, &request, &ORIGIN, 0, &extension, &code)) {
+  switch (udp_judge(&door, &request, &ORIGIN, &extension, &fault)) {
     case UDP_REJECTED:
-      assert(code != CODE_CLOSED);
+      assert(fault.code != CODE_CLOSED && fault.text[0]);
+      answer(
+          &request,
+          &(UdpAnswer){.type = UDP_REJECTED, .code = fault.code, .text = fault.text});
       answer(&request,
              &(UdpAnswer){.type = UDP_REJECTED,
-                          .code = code,
+                          .code = fault.code,
                           .text = "h\xc3\xa4tte l\xc3\xa4nger sein sollen, so "
                                   "geht das nicht"});
       break;
     case UDP_CHALLENGE:
-      udp_cookie_make(SECRET, &ORIGIN, request.hash, 0, cookie);
+      udp_cookie_make(cookies(), &ORIGIN, request.hash, cookie);
       answer(&request, &(UdpAnswer){.type = UDP_CHALLENGE, .cookie = cookie});
       break;
     case UDP_ACCEPTED:
@@ -79,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (udp_read_request(data, size, &request) < 0 || request.extension_size < 34)
     return 0;
   memcpy(copy, data, size);
-  udp_cookie_make(SECRET, &ORIGIN, request.hash, 0, copy + UDP_REQUEST_HEAD + 2);
+  udp_cookie_make(cookies(), &ORIGIN, request.hash, copy + UDP_REQUEST_HEAD + 2);
   as_server(copy, size);
   return 0;
 }

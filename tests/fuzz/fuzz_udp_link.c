@@ -1,7 +1,9 @@
 // Two links and a network between them that the bytes drive: datagrams are delivered in
-// any order, twice, late or never, while time goes on and both send. Whatever happens, the
-// stream is what was written, no packet comes twice, none with a key after a later one;
-// and when the network is good again, everything arrives.
+// any order, twice, late or never, cut, with other bits, to whom they came from, again
+// long after they were taken, and made up, while time goes on, by days too, and both send.
+// Whatever happens, the stream is what was written, no packet comes twice, none with a key
+// after a later one, what is not authentic changes nothing, what was taken is not taken
+// again; and when the network is good again, everything arrives.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +12,7 @@
 #include "base/mem.h"
 #include "udp_check.h"
 
-enum { FLIGHTS = 256, PACKETS = 4096, KEYS = 4, PRODUCED_MAX = 5000 };
+enum { FLIGHTS = 256, PACKETS = 4096, KEYS = 4, PRODUCED_MAX = 5000, TAKEN = 512 };
 enum { PERIOD = 8191, WRITE_MAX = UDP_STREAM_WINDOW };
 
 typedef struct Flight {
@@ -35,6 +37,9 @@ typedef struct World {
   uint16_t
       order[FLIGHTS];  // of those under way, the oldest first, and then the free ones
   uint32_t count;      // under way
+  bool is_plain;
+  Flight taken[TAKEN];  // the last of those that were
+  uint32_t taken_count;
 } World;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -52,11 +57,14 @@ static const uint8_t *stream_at(uint64_t at) {
 static void open_world(World *world, uint8_t options) {
   memset(world->sides, 0, sizeof world->sides);
   world->now_us = 1000000;
-  world->count = 0;
+  world->count = world->taken_count = 0;
+  world->is_plain = options & 2;
   for (uint16_t i = 0; i < FLIGHTS; i++) world->order[i] = i;
   for (int end = 0; end < 2; end++) {
-    UdpLinkParams params = {.is_plain = true, .queue_capacity = 32};
-    params.keys.channel[0] = 7;
+    UdpLinkParams params = {.is_plain = world->is_plain, .queue_capacity = 32};
+    params.keys = (UdpKeys){
+        .send = {(uint8_t)(1 + end)}, .receive = {(uint8_t)(2 - end)}, .channel = {7}};
+    params.is_stranger = options & 4;
     params.overflow = options & 1 ? UDP_DROP_OLDEST : UDP_DROP_NEWEST;
     params.first_sent = end ? 0 : (uint16_t)(options * 257);
     params.first_received = end ? (uint16_t)(options * 257) : 0;
@@ -92,6 +100,64 @@ static void take(World *world, int end) {
   }
 }
 
+// A datagram that is to be refused, and to change nothing but the count of such.
+static void refuse(const World *world, int end, const uint8_t *bytes, size_t size) {
+  UdpLink *link = world->sides[end].link, before;
+  uint8_t copy[UDP_DATAGRAM_MAX];
+  memcpy(&before, link, sizeof before);
+  if (size > 0) memcpy(copy, bytes, size);
+  assert(udp_link_receive(link, world->now_us, copy, size) == UDP_REFUSED);
+  before.stats.refused++;
+  before.items = link->items;
+  assert(memcmp(&before, link, sizeof before) == 0);
+}
+
+static void note_taken(World *world, const Flight *flight) {
+  Flight *place = &world->taken[world->taken_count++ % TAKEN];
+  place->size = flight->size;
+  place->end = flight->end;
+  memcpy(place->bytes, flight->bytes, flight->size);
+}
+
+static void replay(const World *world, uint8_t how) {
+  const uint32_t kept = world->taken_count < TAKEN ? world->taken_count : TAKEN;
+  if (kept == 0) return;
+  const Flight *flight =
+      &world->taken[(world->taken_count - 1 - how * 2u % kept) % TAKEN];
+  refuse(world, flight->end, flight->bytes, flight->size);
+}
+
+// One that is under way, as somebody on the way would have it.
+static void tamper(const World *world, uint32_t index, uint8_t how) {
+  Flight changed = world->flights[world->order[index]];
+  const uint32_t size = changed.size;
+  if (world->is_plain) return;
+  switch (how % 4) {
+    case 0:
+      changed.bytes[how * 37u % size] ^= (uint8_t)(1 << how / 4 % 8);
+      break;
+    case 1:
+      changed.size = (uint16_t)(size * (how / 4) / 64);
+      break;
+    case 2:
+      changed.end = !changed.end;
+      break;
+    default:  // the number of another
+      changed.bytes[3] = (uint8_t)(changed.bytes[3] + 1 + how / 4);
+  }
+  refuse(world, changed.end, changed.bytes, changed.size);
+}
+
+// A datagram of nothing but a number that might be right.
+static void forge(const World *world, int end, uint8_t how) {
+  uint8_t bytes[UDP_DATAGRAM_MAX] = {7};
+  const uint64_t next = world->sides[end].link->window.next;
+  udp_put_u16(bytes + UDP_CHANNEL_SIZE,
+              (uint16_t)(next + how * how * (how & 1 ? 1u : 0u)));
+  if (!world->is_plain)
+    refuse(world, end, bytes, UDP_HEAD_SIZE + UDP_ACK_SIZE + UDP_TAG_SIZE + how * 4u);
+}
+
 typedef enum Fate { GONE, STAYS } Fate;
 
 // Delivers flight `index`; one that stays can be delivered again.
@@ -108,6 +174,7 @@ static void deliver(World *world, uint32_t index, Fate fate) {
   UdpLink *link = world->sides[flight->end].link;
   UdpTaken taken = udp_link_receive(link, world->now_us, bytes, flight->size);
   assert(taken != UDP_BROKEN);
+  if (taken != UDP_REFUSED) note_taken(world, flight);
   if (taken != UDP_REFUSED) take(world, flight->end);
   check_link(link);
 }
@@ -161,7 +228,7 @@ static void hold(World *world, int end, bool is_held) {
 static void step(World *world, uint8_t what, uint8_t how) {
   const int end = what >> 7;
   const uint32_t any = world->count ? how % world->count : 0;
-  switch (what % 10) {
+  switch (what % 16) {
     case 0:
       send(world, end, how);
       break;
@@ -190,6 +257,21 @@ static void step(World *world, uint8_t what, uint8_t how) {
     case 8:
       hold(world, end, how & 1);
       break;
+    case 9:  // a machine that was asleep
+      world->now_us += UINT64_C(1) << how % 38;
+      break;
+    case 10:
+      replay(world, how);
+      break;
+    case 11:
+      if (world->count > 0) tamper(world, world->count - 1, how);
+      break;
+    case 12:
+      forge(world, end, how);
+      break;
+    case 13:
+      udp_link_trust(world->sides[end].link);
+      break;
     default:
       world->now_us += how * 100u;
   }
@@ -217,7 +299,7 @@ static void settle(World *world) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static World world;
   size_t live = mem_live();
-  if (size == 0 || size > 4000) return 0;
+  if (size == 0 || size > 4000 || udp_keys_init() < 0) return 0;
   open_world(&world, data[0]);
   for (size_t i = 1; i + 1 < size; i += 2) step(&world, data[i], data[i + 1]);
   settle(&world);

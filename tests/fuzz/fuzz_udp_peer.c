@@ -1,5 +1,6 @@
 // A link whose other side has the keys and says anything: any body, any number, any
-// acknowledgement, at any time, while the link sends. What it keeps stays within bounds.
+// acknowledgement, at any time, while the link sends, is held and released, asks for paths,
+// and is closed. What it keeps stays within bounds, and no number is taken twice.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +35,9 @@ static void take(UdpLink *link) {
 // one sent, and a body.
 static void receive(UdpLink *link, Reader *input, uint64_t now_us) {
   uint8_t bytes[UDP_DATAGRAM_MAX] = {9, 9, 9};
-  uint16_t number = (uint16_t)(link->window.next + reader_u8(input) - 2);
+  const uint8_t how = reader_u8(input);
+  uint16_t number = (uint16_t)(link->window.next + how - 2);
+  if (how == UINT8_MAX) number = reader_u16(input);
   uint16_t ack = (uint16_t)(link->sent.next - 1 - reader_u8(input) % 64);
   uint8_t *at = udp_put_u16(bytes + UDP_CHANNEL_SIZE, number);
   at = udp_put_u16(at, ack);
@@ -47,6 +50,39 @@ static void receive(UdpLink *link, Reader *input, uint64_t now_us) {
   check_link(link);
   if (taken == UDP_TAKEN || taken == UDP_NEWEST) take(link);
   if (taken == UDP_BROKEN && reader_u8(input) % 2) udp_link_close(link, CODE_PROTOCOL);
+  if (taken == UDP_REFUSED) return;
+  assert(udp_link_receive(link, now_us, bytes, size) == UDP_REFUSED);
+}
+
+// What the owner may do between two datagrams.
+static void act(UdpLink *link, uint8_t how, uint64_t now_us) {
+  uint8_t out[UDP_DATAGRAM_MAX];
+  switch (how % 8) {
+    case 0:
+      udp_link_hold(link);
+      break;
+    case 1:
+      udp_link_release(link);
+      take(link);
+      break;
+    case 2: {
+      size_t size = udp_link_produce_challenge(link, now_us, how, how, out);
+      assert(size <= how);
+      break;
+    }
+    case 3:
+      udp_link_trust(link);
+      break;
+    case 4:
+      udp_link_drop_queued(link);
+      break;
+    case 5:
+      if (how == 253) udp_link_close(link, CODE_CLOSED);
+      break;
+    default:
+      assert(udp_link_passing(link, now_us) <= UDP_GONE);
+  }
+  check_link(link);
 }
 
 static void send(UdpLink *link, uint8_t what) {
@@ -64,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint64_t now_us = 1000000;
   UdpLinkParams params = {.is_plain = true,
                           .is_attached = options & 1,
+                          .is_stranger = options & 2,
                           .queue_capacity = 8,
                           .first_sent = (uint16_t)(options * 300),
                           .first_received = (uint16_t)(options * 500),
@@ -73,6 +110,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t what = reader_u8(&input);
     if (what % 4 == 0)
       send(link, what);
+    else if (what % 16 == 1)
+      act(link, reader_u8(&input), now_us);
+    else if (what == 253)  // a machine that was asleep
+      now_us += UINT64_C(1) << reader_u8(&input) % 38;
     else if (what % 4 == 1)
       now_us += (uint64_t)what * what * 20;
     else

@@ -37,6 +37,7 @@ static inline void check_link(const UdpLink *link) {
   const UdpStreamIn *in = &link->in;
   check_ranges(&in->held, in->base, in->base + UDP_STREAM_WINDOW);
   assert(in->kept.capacity <= UDP_STREAM_WINDOW && in->held.count <= 2048);
+  if (in->is_narrow) assert(in->kept.capacity <= UDP_STREAM_STRANGER);
   assert(link->queue.size <= UDP_QUEUE_BYTES);
   assert(link->latest.capacity <= UDP_LATEST_KEYS);
   assert(link->rate.pace > 0 && link->rate.window > 0);

@@ -2,16 +2,10 @@
 // long.
 #include "wire/control.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
-#include "base/mem.h"
+#include "leaks.h"
 
 // A packet in memory of exactly its size, for ASan.
 static Packet packet_of(const Buf *buf, size_t size) {
@@ -274,14 +268,6 @@ static void a_long_error_is_cut_between_characters(void **state) {
   buf_deinit(&text);
   buf_deinit(&buf);
 }
-
-static int nothing_is_left(void **state) {
-  (void)state;
-  assert_int_equal(mem_live(), 0);
-  return 0;
-}
-
-#define TEST(function) cmocka_unit_test_teardown(function, nothing_is_left)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

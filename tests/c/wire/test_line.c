@@ -1,15 +1,9 @@
 // Lines of text peers.
 #include "wire/line.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "base/mem.h"
+#include "leaks.h"
 
 static void check_part(Text text, const char *expected) {
   assert_int_equal(text.size, strlen(expected));
@@ -142,14 +136,6 @@ static void bytes_that_are_not_utf8_are_replaced_one_by_one(void **state) {
   check_safe("\xf0\x9f\x9a", 3, "???");  // cut short
   check_safe("\xe2\x82\nx", 4, "???x");  // a bad start does not swallow what follows
 }
-
-static int nothing_is_left(void **state) {
-  (void)state;
-  assert_int_equal(mem_live(), 0);
-  return 0;
-}
-
-#define TEST(function) cmocka_unit_test_teardown(function, nothing_is_left)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

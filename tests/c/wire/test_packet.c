@@ -1,17 +1,11 @@
 // The packet header: its bytes, its rules, and when it is judged.
 #include "wire/packet.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
-#include "base/mem.h"
+#include "leaks.h"
 
 enum { MAX_PAYLOAD = 1000 };
 
@@ -154,14 +148,6 @@ static void appending_writes_header_and_payload(void **state) {
   assert_memory_equal(buf.data + 1, example, sizeof example);
   buf_deinit(&buf);
 }
-
-static int nothing_is_left(void **state) {
-  (void)state;
-  assert_int_equal(mem_live(), 0);
-  return 0;
-}
-
-#define TEST(function) cmocka_unit_test_teardown(function, nothing_is_left)
 
 static void an_answer_carries_the_ref_of_its_request(void **state) {
   (void)state;

@@ -41,9 +41,15 @@ static Datagram request_of(const UdpExtension *extension) {
   return datagram;
 }
 
+static const UdpCookies *cookies(void) {
+  static UdpCookies all;
+  udp_cookies_init(&all, SECRET, NOW_US);
+  return &all;
+}
+
 static const uint8_t *good_cookie(void) {
   static uint8_t cookie[UDP_COOKIE_SIZE];
-  udp_cookie_make(SECRET, &ORIGIN, HASH, NOW_US, cookie);
+  udp_cookie_make(cookies(), &ORIGIN, HASH, cookie);
   return cookie;
 }
 
@@ -104,71 +110,95 @@ static void no_answer_to_what_is_no_request(void **state) {
                    ERR_MALFORMED);
 }
 
-static UdpAnswerType judge(const Datagram *datagram, UdpDoor door, Code *code) {
+static UdpAnswerType judge(const Datagram *datagram, UdpDoor door, UdpFault *fault) {
   UdpRequest request;
   UdpExtension extension;
-  door.secret = SECRET;
-  *code = CODE_CLOSED;
+  door.cookies = cookies();
+  *fault = (UdpFault){0};
   assert_int_equal(udp_read_request(datagram->bytes, datagram->size, &request), 0);
-  return udp_judge(&door, &request, &ORIGIN, NOW_US, &extension, code);
+  return udp_judge(&door, &request, &ORIGIN, &extension, fault);
 }
 
-static void expect_rejected(const Datagram *datagram, UdpDoor door, Code expected) {
-  Code code;
-  assert_int_equal(judge(datagram, door, &code), UDP_REJECTED);
-  assert_int_equal(code, expected);
+static void expect_judged(const Datagram *datagram, UdpDoor door,
+                          UdpAnswerType expected) {
+  UdpFault fault;
+  assert_int_equal(judge(datagram, door, &fault), expected);
+}
+
+// The text names the rule, whole, even in an answer as short as its request.
+static void expect_rejected(const Datagram *datagram, UdpDoor door, Code expected,
+                            const char *rule) {
+  UdpFault fault;
+  uint8_t out[UDP_ANSWER_MAX];
+  UdpAnswer read;
+  assert_int_equal(judge(datagram, door, &fault), UDP_REJECTED);
+  assert_int_equal(fault.code, expected);
+  const UdpAnswer answer = {
+      .type = UDP_REJECTED, .code = fault.code, .text = fault.text};
+  size_t size = udp_write_answer(out, datagram->size, &answer);
+  assert_true(size <= datagram->size);
+  assert_int_equal(udp_read_answer(out, size, &read), 0);
+  assert_true(read.text_size >= strlen(rule));
+  assert_memory_equal(read.text, rule, strlen(rule));
 }
 
 static const UdpDoor OPEN = {.is_hash_good = true, .allows_plain = true};
 
 static void faults_are_found_in_their_order(void **state) {
   (void)state;
-  Code code;
   UdpExtension extension = alone(good_cookie());
   extension.flags = UDP_PLAIN;
   Datagram datagram = request_of(&extension);
-  assert_int_equal(judge(&datagram, OPEN, &code), UDP_ACCEPTED);
-  expect_rejected(&datagram, (UdpDoor){.is_hash_good = true}, CODE_UNSUPPORTED);
+  expect_judged(&datagram, OPEN, UDP_ACCEPTED);
+  expect_rejected(&datagram, (UdpDoor){.is_hash_good = true}, CODE_UNSUPPORTED,
+                  "PLAIN is not allowed here: seal, or run the server with udp_plain");
   datagram.bytes[28] |= 4;  // an unknown flag
-  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED);
+  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED,
+                  "unknown flags in the extension: 1 (ATTACH) and 2 (PLAIN) are all");
   datagram.bytes[28] = 0;
   datagram.bytes[27] = 2;  // another version of the extension
-  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED);
+  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED,
+                  "version 1 of the extension is served");
   datagram.bytes[30] ^= 1;  // the cookie
-  assert_int_equal(judge(&datagram, OPEN, &code), UDP_CHALLENGE);
+  expect_judged(&datagram, OPEN, UDP_CHALLENGE);
   datagram.size = 63;
   datagram.bytes[26] = 63 - UDP_REQUEST_HEAD;
-  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED);
-  expect_rejected(&datagram, (UdpDoor){0}, CODE_HASH_MISMATCH);
+  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED, "pad requests to 64 bytes: no");
+  expect_rejected(&datagram, (UdpDoor){0}, CODE_HASH_MISMATCH,
+                  "not this server's protocol hash: send that");
   datagram.bytes[12] = 2;  // another transport version
-  expect_rejected(&datagram, (UdpDoor){0}, CODE_VERSION_MISMATCH);
+  expect_rejected(&datagram, (UdpDoor){0}, CODE_VERSION_MISMATCH,
+                  "version 1 of the UDP transport is served");
 }
 
 static void an_extension_has_all_its_fields(void **state) {
   (void)state;
-  Code code;
   const UdpExtension extension = attached(good_cookie());
   Datagram datagram = request_of(&extension);
-  assert_int_equal(judge(&datagram, OPEN, &code), UDP_ACCEPTED);
+  expect_judged(&datagram, OPEN, UDP_ACCEPTED);
   datagram.bytes[26]--;
   datagram.size--;
-  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED);
+  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED,
+                  "an extension with ATTACH has 102 bytes at least");
   datagram.bytes[28] = 0;  // alone, and longer than need be
-  assert_int_equal(judge(&datagram, OPEN, &code), UDP_ACCEPTED);
+  expect_judged(&datagram, OPEN, UDP_ACCEPTED);
+  datagram.size = UDP_REQUEST_HEAD + UDP_EXTENSION_ALONE - 1;
+  datagram.bytes[26] = UDP_EXTENSION_ALONE - 1;
+  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED,
+                  "an extension has 66 bytes at least");
 }
 
 static void no_cookie_is_challenged(void **state) {
   (void)state;
-  Code code;
   const UdpExtension extension = alone(NULL);
   Datagram datagram = request_of(&extension);
-  assert_int_equal(judge(&datagram, OPEN, &code), UDP_CHALLENGE);
+  expect_judged(&datagram, OPEN, UDP_CHALLENGE);
   datagram.size = 64;  // long enough to be answered
   datagram.bytes[26] = 64 - UDP_REQUEST_HEAD;
-  assert_int_equal(judge(&datagram, OPEN, &code), UDP_CHALLENGE);
+  expect_judged(&datagram, OPEN, UDP_CHALLENGE);
   datagram.size = 27;
   datagram.bytes[26] = 0;
-  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED);
+  expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED, "pad requests to 64 by");
 }
 
 static size_t write(const UdpAnswer *answer, size_t request_size, uint8_t *out,

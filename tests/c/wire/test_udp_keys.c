@@ -121,38 +121,70 @@ static void what_is_sealed_opens_with_its_number_alone(void **state) {
   }
 }
 
+static UdpCookies cookies_at(uint64_t now_us) {
+  UdpCookies cookies;
+  udp_cookies_init(&cookies, bytes_from(0), now_us);
+  return cookies;
+}
+
 static void a_cookie_is_for_one_place_and_hash(void **state) {
   (void)state;
   const UdpOrigin origin = {.ip = {[10] = 0xff, 0xff, 127, 0, 0, 1}, .port = 7777};
-  const uint64_t now_us = 12345 * SECOND;
+  const UdpCookies cookies = cookies_at(12345 * SECOND);
+  UdpCookies others;
   uint8_t cookie[32];
-  udp_cookie_make(bytes_from(0), &origin, 42, now_us, cookie);
-  assert_true(udp_cookie_is_good(bytes_from(0), &origin, 42, now_us, cookie));
-  assert_false(udp_cookie_is_good(bytes_from(32), &origin, 42, now_us, cookie));
-  assert_false(udp_cookie_is_good(bytes_from(0), &origin, 43, now_us, cookie));
+  udp_cookie_make(&cookies, &origin, 42, cookie);
+  assert_true(udp_cookie_is_good(&cookies, &origin, 42, cookie));
+  udp_cookies_init(&others, bytes_from(32), 12345 * SECOND);
+  assert_false(udp_cookie_is_good(&others, &origin, 42, cookie));
+  assert_false(udp_cookie_is_good(&cookies, &origin, 43, cookie));
   UdpOrigin other = origin;
   other.port++;
-  assert_false(udp_cookie_is_good(bytes_from(0), &other, 42, now_us, cookie));
+  assert_false(udp_cookie_is_good(&cookies, &other, 42, cookie));
   other = origin;
   other.ip[15]++;
-  assert_false(udp_cookie_is_good(bytes_from(0), &other, 42, now_us, cookie));
+  assert_false(udp_cookie_is_good(&cookies, &other, 42, cookie));
   cookie[0] ^= 0x80;
-  assert_false(udp_cookie_is_good(bytes_from(0), &origin, 42, now_us, cookie));
+  assert_false(udp_cookie_is_good(&cookies, &origin, 42, cookie));
 }
 
 static void a_cookie_is_good_for_10_to_20_seconds(void **state) {
   (void)state;
   const UdpOrigin origin = {.port = 1};
   for (uint64_t at_us = 100 * SECOND; at_us < 110 * SECOND; at_us += SECOND / 3) {
-    uint8_t cookie[32];
-    udp_cookie_make(bytes_from(0), &origin, 0, at_us, cookie);
-    assert_true(
-        udp_cookie_is_good(bytes_from(0), &origin, 0, at_us + 10 * SECOND, cookie));
-    assert_false(
-        udp_cookie_is_good(bytes_from(0), &origin, 0, at_us + 20 * SECOND, cookie));
-    assert_false(
-        udp_cookie_is_good(bytes_from(0), &origin, 0, at_us - 10 * SECOND, cookie));
+    UdpCookies cookies = cookies_at(at_us);
+    uint8_t cookie[32], again[32];
+    udp_cookie_make(&cookies, &origin, 0, cookie);
+    udp_cookies_turn(&cookies, at_us);
+    udp_cookie_make(&cookies, &origin, 0, again);
+    assert_memory_equal(cookie, again, sizeof cookie);
+    UdpCookies later = cookies;
+    udp_cookies_turn(&later, at_us + 10 * SECOND);
+    assert_true(udp_cookie_is_good(&later, &origin, 0, cookie));
+    udp_cookies_turn(&later, at_us + 20 * SECOND);
+    assert_false(udp_cookie_is_good(&later, &origin, 0, cookie));
+    later = cookies;  // nobody has asked for some time
+    udp_cookies_turn(&later, at_us + 20 * SECOND);
+    assert_false(udp_cookie_is_good(&later, &origin, 0, cookie));
+    udp_cookies_turn(&later, at_us + 3600 * SECOND);
+    assert_false(udp_cookie_is_good(&later, &origin, 0, cookie));
   }
+}
+
+static void the_secrets_of_cookies_change_and_old_ones_are_gone(void **state) {
+  (void)state;
+  UdpCookies cookies = cookies_at(0);
+  for (uint64_t slot = 1; slot < 50; slot++) {
+    const UdpCookies old = cookies;
+    udp_cookies_turn(&cookies, slot * 10 * SECOND);
+    assert_memory_equal(cookies.before, old.now, sizeof old.now);
+    assert_memory_not_equal(cookies.now, old.now, sizeof old.now);
+    assert_memory_not_equal(cookies.now, old.before, sizeof old.before);
+  }
+  const UdpCookies old = cookies;
+  udp_cookies_turn(&cookies, 52 * 10 * SECOND);  // none of either is left
+  assert_memory_not_equal(cookies.before, old.now, sizeof old.now);
+  assert_memory_not_equal(cookies.before, old.before, sizeof old.before);
 }
 
 static void an_offer_depends_on_all_that_it_is_for(void **state) {
@@ -180,6 +212,7 @@ int main(void) {
       cmocka_unit_test(what_is_sealed_opens_with_its_number_alone),
       cmocka_unit_test(a_cookie_is_for_one_place_and_hash),
       cmocka_unit_test(a_cookie_is_good_for_10_to_20_seconds),
+      cmocka_unit_test(the_secrets_of_cookies_change_and_old_ones_are_gone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

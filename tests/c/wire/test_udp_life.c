@@ -2,6 +2,7 @@
 #include "wire/udp_link.h"
 
 #include "udp_world.h"
+#include "wire/udp_internal.h"
 
 enum { DELAY_US = 20000 };
 static const uint64_t MS = 1000, SECOND = 1000000;
@@ -139,8 +140,13 @@ static void a_path_is_checked(void **state) {
   (void)state;
   World w = world();
   uint8_t out[UDP_DATAGRAM_MAX];
-  size_t size = udp_link_produce_challenge(w.ends[1].link, w.now_us, 0x1234567890, out);
-  assert_int_equal(size, 5 + 10 + 9 + UDP_TAG_SIZE);
+  const size_t whole = 5 + 10 + 9 + UDP_TAG_SIZE;
+  UdpLink *asker = w.ends[1].link;
+  assert_int_equal(
+      udp_link_produce_challenge(asker, w.now_us, 0x1234567890, whole - 1, out), 0);
+  assert_int_equal(udp_link_stats(asker).sent, 0);
+  size_t size = udp_link_produce_challenge(asker, w.now_us, 0x1234567890, whole, out);
+  assert_int_equal(size, whole);
   assert_int_equal(udp_link_receive(w.ends[0].link, w.now_us, out, size), UDP_NEWEST);
   UdpArrival arrival;
   assert_false(udp_link_next(w.ends[0].link, &arrival));
@@ -151,6 +157,107 @@ static void a_path_is_checked(void **state) {
   assert_int_equal(arrival.kind, UDP_ARRIVAL_PATH_RESPONSE);
   assert_int_equal(arrival.value, 0x1234567890);
   assert_false(udp_link_next(w.ends[1].link, &arrival));
+  world_end(&w);
+}
+
+// What was under way is acknowledged an hour later, which is no round trip of the line's.
+static void after_a_sleep_it_is_soon_as_before(void **state) {
+  (void)state;
+  World w = world();
+  uint64_t written = 0;
+  world_write(&w, 0, &written, 5000);
+  world_run(&w, w.now_us + 3 * DELAY_US / 2);
+  w.now_us += 3600 * SECOND;
+  world_run(&w, w.now_us + SECOND);
+  there.loss = 1;
+  world_write(&w, 0, &written, 6000);
+  there.loss = 0;
+  world_run(&w, w.now_us + 2 * SECOND);
+  world_expect_stream(&w, 1, 6000);
+  there.reordered = 0.5, there.late_us = 5 * MS, there.loss = 0.2;
+  for (int i = 0; i < 100; i++) {
+    world_write(&w, 0, &written, written + 3000);
+    world_run(&w, w.now_us + 100 * MS);
+  }
+  there.loss = 0;
+  world_run(&w, w.now_us + 3 * SECOND);
+  world_expect_stream(&w, 1, written);
+  world_end(&w);
+}
+
+// What somebody sends who has nothing to say is enough to be asked at another address.
+static bool expect_long_enough(World *w, int end, const uint8_t *bytes, size_t size) {
+  uint8_t out[UDP_DATAGRAM_MAX];
+  (void)bytes;
+  if (size > 5 + 10 + UDP_TAG_SIZE)  // no bare acknowledgement
+    assert_true(
+        udp_link_produce_challenge(w->ends[!end].link, w->now_us, 1, size, out));
+  return true;
+}
+
+static void a_probe_is_as_long_as_a_path_check(void **state) {
+  (void)state;
+  World w = world();
+  w.on_sent = expect_long_enough;
+  world_run(&w, w.now_us + 6 * SECOND);
+  assert_true(udp_link_stats(w.ends[0].link).sent >= 1);
+  world_end(&w);
+}
+
+static bool note_size(World *w, int end, const uint8_t *bytes, size_t size) {
+  (void)end, (void)bytes;
+  *(size_t *)w->data = size;
+  return true;
+}
+
+static void a_probe_of_a_plain_link_is_too(void **state) {
+  (void)state;
+  World w = world();
+  size_t size = 0;
+  for (int end = 0; end < 2; end++) {
+    UdpLinkParams params = world_params(end);
+    params.is_plain = true;
+    udp_link_free(w.ends[end].link);
+    w.ends[end].link = udp_link_new(&params, w.now_us);
+  }
+  w.data = &size;
+  w.on_sent = note_size;
+  world_run(&w, w.now_us + 5 * SECOND);
+  assert_int_equal(size, 5 + 10 + 9);
+  world_end(&w);
+}
+
+// One byte far ahead is all that it takes to have a ring as large as the window.
+static void a_stranger_may_not_reach_far_ahead(void **state) {
+  (void)state;
+  World w = world();
+  UdpLinkParams params = world_params(1);
+  params.is_stranger = true;
+  udp_link_free(w.ends[1].link);
+  w.ends[1].link = udp_link_new(&params, w.now_us);
+  const uint64_t total = 100 << 10;
+  uint64_t written = 0;
+  there.loss = 1;  // of the first piece
+  world_write(&w, 0, &written, 1000);
+  there.loss = 0;
+  world_write(&w, 0, &written, total);
+  world_run(&w, w.now_us + 2 * DELAY_US);
+  assert_in_range(w.ends[1].link->in.kept.capacity, 1, UDP_STREAM_STRANGER);
+  assert_true(udp_link_stats(w.ends[1].link).refused > 0);
+  world_write(&w, 0, &written, total);
+  world_run(&w, w.now_us + 10 * SECOND);  // what was refused comes again
+  world_write(&w, 0, &written, total);
+  world_run(&w, w.now_us + 10 * SECOND);
+  world_expect_stream(&w, 1, total);
+  udp_link_trust(w.ends[1].link);
+  const uint64_t refused = udp_link_stats(w.ends[1].link).refused;
+  there.loss = 1;
+  world_write(&w, 0, &written, total + 1000);
+  there.loss = 0;
+  world_write(&w, 0, &written, total + 12000);
+  world_run(&w, w.now_us + 10 * SECOND);
+  world_expect_stream(&w, 1, total + 12000);
+  assert_int_equal(udp_link_stats(w.ends[1].link).refused, refused);
   world_end(&w);
 }
 
@@ -245,6 +352,10 @@ int main(void) {
       cmocka_unit_test(the_last_piece_is_not_waited_for_long),
       cmocka_unit_test(a_held_stream_waits),
       cmocka_unit_test(a_path_is_checked),
+      cmocka_unit_test(after_a_sleep_it_is_soon_as_before),
+      cmocka_unit_test(a_probe_is_as_long_as_a_path_check),
+      cmocka_unit_test(a_probe_of_a_plain_link_is_too),
+      cmocka_unit_test(a_stranger_may_not_reach_far_ahead),
       cmocka_unit_test(a_close_arrives_and_is_repeated),
       cmocka_unit_test(a_close_is_said_three_times),
       cmocka_unit_test(plain_links_understand_each_other_alone),
