@@ -74,28 +74,28 @@ static const CliCommand COMMANDS[] = {
      "and\n"
      "no port is opened: it is quick enough for an editor to run at each save.\n",
      command_check},
-    {"schema", "schema [GAME] [--ts|--js|--hash]",
+    {"schema", "schema [GAME] [--ts|--js|--c[=PREFIX]|--hash]",
      "list the messages of a game's schema.perigee",
      "Prints each message with its number, as docs/schema.md has it, and the protocol\n"
      "hash. GAME is the game (default: this folder) or the file itself.\n\n"
      "  --ts                                TypeScript types instead\n"
      "  --js                                the module that is served as /schema.js\n"
+     "  --c[=PREFIX]                        a header in C and C++; names begin with "
+     "PREFIX\n"
+     "                                      (default: game)\n"
      "  --hash                              the protocol hash alone\n",
      command_schema},
-    {"lockstep", "lockstep FILE [SIMULATION]",
+    {"lockstep", "lockstep FILE [GAME]",
      "say what is in a recorded match, and check its hashes",
-     "FILE is a recording. SIMULATION is a Lua file that returns what room:lockstep "
-     "takes:\n"
-     "a table with start(match), step(turn, entries) and hash(); the match is played "
-     "with\n"
-     "it, and ends with 1 at the first turn whose hash is another one.\n\n"
-     "  --record ADDRESS ROOM FILE          record the match of a room instead, until "
-     "the\n"
-     "                                      server closes\n",
+     "FILE is a recording, as `record` in a kind's lockstep has the server make. The\n"
+     "match is played with GAME, and ends with 1 at the first turn whose hash is\n"
+     "another one. GAME is a folder, or its game.lua, and its on_turn simulates; or a\n"
+     "Lua file that returns what room:lockstep takes, with start(match),\n"
+     "step(turn, entries) and hash().\n",
      command_lockstep},
-    {"connect", "connect ADDRESS [--room ROOM] [--name NAME]",
+    {"connect", "connect ADDRESS [--room ROOM] [--name NAME] [--udp]",
      "join a server and talk, for people and for pipes", "", command_connect},
-    {"bots", "bots GAME [-n COUNT] [--script FILE]",
+    {"bots", "bots GAME [-n COUNT] [--script FILE] [--udp]",
      "have scripted clients play, and measure it", "", command_bots},
     {"help", "help [COMMAND]", "say more about a command", "", command_help},
 };

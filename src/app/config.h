@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "net/net.h"
+#include "net/servicer.h"
 #include "relay/relay.h"
 #include "script/script.h"
 #include "session/session.h"
@@ -45,6 +46,8 @@ typedef enum ConfigChange {
     "UDP ports, from the number of the TCP port on; 0: no UDP", "")                   \
   X(KEY_UDP_PLAIN, udp_plain, SWITCH, "false", 0, 1, LIVE,                            \
     "whether clients may do without sealing datagrams", "")                           \
+  X(KEY_IO_THREADS, io_threads, WHOLE, "0", 0, NET_SERVICERS_MAX, START,              \
+    "threads that serve connections; 0: the main one does", "")                       \
   X(KEY_MAX_CLIENTS, max_clients, WHOLE, "1024", 1, 1000000, LIVE,                    \
     "clients at a time", "")                                                          \
   X(KEY_MAX_CLIENTS_PER_ADDRESS, max_clients_per_address, WHOLE, "0", 0, 1000000,     \

@@ -21,10 +21,11 @@ void descriptors_raise(void) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void descriptors_check(uint32_t max_clients) {
+void descriptors_check(uint32_t max_clients, uint32_t io_threads) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-  int64_t fits = (int64_t)limit.rlim_cur - DESCRIPTORS_OWN;
+  int64_t fits = (int64_t)limit.rlim_cur - DESCRIPTORS_OWN -
+                 (int64_t)DESCRIPTORS_OF_THREAD * io_threads;
   if (fits < 0) fits = 0;
   if ((int64_t)max_clients <= fits) return;
   log_warn("max_clients is more than the file descriptors allow; raise `ulimit -n`",

@@ -24,7 +24,7 @@ const char *game_check(const char *path) {
   char file[PATH_MAX];
   int size = snprintf(file, sizeof file, "%s/game.lua", path);
   if (size >= (int)sizeof file || stat(file, &info) != 0)
-    return "there is no game.lua in this folder";
+    return "there is no game.lua in this folder; `perigee new NAME` makes a game";
   return NULL;
 }
 

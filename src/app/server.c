@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/log_ring.h"
 #include "net/control.h"
+#include "net/servicer.h"
 #include "net/signals.h"
 #include "net/udp.h"
 #include "net/watch.h"
@@ -60,7 +61,9 @@ __attribute__((format(printf, 1, 2))) static int fail(const char *format, ...) {
 static void on_configured(void *data, const Config *config) {
   Server *server = data;
   uint32_t max_clients = config_session_limits(config).max_clients;
-  if (max_clients != server->checked_clients) descriptors_check(max_clients);
+  uint32_t io_threads = (uint32_t)config_number(config, KEY_IO_THREADS);
+  if (max_clients != server->checked_clients)
+    descriptors_check(max_clients, io_threads);
   server->checked_clients = max_clients;
   web_files_apply(server->engine.net, config, server->game);
 }
@@ -312,11 +315,21 @@ static int start_tls(Server *server) {
   return fail("%s", problem.text);
 }
 
+static int start_threads(Server *server) {
+  uint32_t count = (uint32_t)config_number(&server->engine.config, KEY_IO_THREADS);
+  int err = net_serve(server->engine.net, count);
+  if (err == 0) return 0;
+  return fail(
+      "io_threads: %u threads cannot be had: %s; choose fewer with --io-threads", count,
+      err_text(err));
+}
+
 // Connections that arrive while on_start runs wait in the kernel's queue.
 static int start(Server *server) {
   const char *problem = engine_load(&server->engine);
   if (problem != NULL) return fail("%s", problem);
   if (start_tls(server) != 0) return 1;
+  if (start_threads(server) != 0) return 1;
   if (listen_on_both(server) != 0) return 1;
   if (listen_on(server, KEY_TEXT_PORT, &server->text_port, FRAMING_LINES) != 0)
     return 1;

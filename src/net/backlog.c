@@ -10,7 +10,7 @@
 static Backlog *backlog_of(Conn *conn) {
   if (conn->backlog) return conn->backlog;
   conn->backlog = mem_zalloc(sizeof *conn->backlog);
-  conn->backlog->total = &conn->net->backlog_bytes;
+  conn->backlog->net = conn->net;
   return conn->backlog;
 }
 
@@ -19,15 +19,23 @@ static void lane_deinit(Lane *lane) {
   mem_free(lane->items);
 }
 
-static void count_bytes(Backlog *backlog, int64_t change) {
-  backlog->bytes += (size_t)change;
-  *backlog->total += (size_t)change;
+static void tally(Backlog *backlog, int64_t packets, int64_t bytes) {
+  backlog->bytes += (size_t)bytes;
+  backlog->net->backlog_bytes += (size_t)bytes;
+  backlog->net->backlog_packets += (uint64_t)packets;
+}
+
+// Nothing waits any more.
+static void tally_none(Backlog *backlog) {
+  tally(backlog, -(int64_t)backlog->droppable - backlog->kept,
+        -(int64_t)backlog->bytes);
+  backlog->droppable = backlog->kept = 0;
 }
 
 void backlog_free(Conn *conn) {
   Backlog *backlog = conn->backlog;
   if (!backlog) return;
-  count_bytes(backlog, -(int64_t)backlog->bytes);
+  tally_none(backlog);
   for (int i = 0; i < LANE_COUNT; i++) lane_deinit(&backlog->lanes[i]);
   buf_deinit(&backlog->writing);
   mem_free(backlog->drops);
@@ -71,7 +79,7 @@ static void forget(Backlog *backlog, const Waiting *item) {
     backlog->kept--;
   else
     backlog->droppable--;
-  count_bytes(backlog, -(int64_t)item->size);
+  tally(backlog, -1, -(int64_t)item->size);
 }
 
 static void shrink(Buf *buf) {
@@ -180,8 +188,7 @@ static void drop_all(Backlog *backlog) {
     lane_deinit(&backlog->lanes[i]);
     backlog->lanes[i] = (Lane){0};
   }
-  backlog->droppable = backlog->kept = 0;
-  count_bytes(backlog, -(int64_t)backlog->bytes);
+  tally_none(backlog);
 }
 
 static void condemn(Conn *conn) {
@@ -193,7 +200,8 @@ static void condemn(Conn *conn) {
 // How much may wait for one connection. Many that do not read share a total: past it
 // each is held to little.
 static size_t byte_limit(const Net *net) {
-  return net->backlog_bytes < NET_BACKLOG_TOTAL ? NET_BACKLOG_BYTES : NET_BACKLOG_SHARE;
+  size_t total = NET_BACKLOG_TOTAL / net->share;
+  return net->backlog_bytes < total ? NET_BACKLOG_BYTES : NET_BACKLOG_SHARE;
 }
 
 // Messages that may not be dropped have some space of their own, so that a connection
@@ -234,9 +242,10 @@ void backlog_take(Conn *conn, uint8_t place, const Frame *frame, uint32_t first,
     uint32_t start = frame_start(frame, i);
     Waiting item = {entry->end - start, tag, entry->key, entry->flags, false};
     if (item.key) replace_key(backlog, lane, tag, item.key);
+    if (conn->is_condemned && !(item.flags & OUT_KEEP)) continue;
     if (!has_room(conn, &item)) continue;
     lane_push(lane, &item, frame->bytes.data + start);
-    count_bytes(backlog, item.size);
+    tally(backlog, 1, item.size);
     if (item.flags & OUT_KEEP)
       backlog->kept++;
     else

@@ -2,8 +2,9 @@
 // travel is their transport's; what they are when they are no packets is in web*.c.
 // Whatever ends a connection from outside is told upwards at the end of the turn, so
 // nobody finds a connection gone in the middle of something.
-#include "net/internal.h"
+#include "net/servicer_calls.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -48,7 +49,7 @@ bool conn_takes_input(const Conn *conn) {
          !conn->is_ended;
 }
 
-static void resume_later(Conn *conn) {
+void conn_resume_later(Conn *conn) {
   if (conn->is_resumed) return;
   conn->is_resumed = true;
   list_add(&conn->net->resumed, conn);
@@ -62,7 +63,7 @@ void conn_pause(Conn *conn) {
   if (conn->state != CONN_OPEN || conn->is_paused) return;
   conn->is_paused = true;
   read_stop(conn);
-  resume_later(conn);
+  conn_resume_later(conn);
 }
 
 // Both readers hand up what is whole and return how many bytes that was.
@@ -205,17 +206,23 @@ void conn_hold(Conn *conn) {
 void conn_release(Conn *conn) {
   if (!conn->is_held) return;
   conn->is_held = false;
-  resume_later(conn);
+  conn_resume_later(conn);
 }
 
 void net_hold(Net *net, ConnId id) {
   Conn *conn = conn_find(net, id);
-  if (conn) conn_hold(conn);
+  if (conn && conn->servicer)
+    client_hold(conn);
+  else if (conn)
+    conn_hold(conn);
 }
 
 void net_release(Net *net, ConnId id) {
   Conn *conn = conn_find(net, id);
-  if (conn) conn_release(conn);
+  if (conn && conn->servicer)
+    client_release(conn);
+  else if (conn)
+    conn_release(conn);
 }
 
 static void resume_input(Conn *conn) {
@@ -229,6 +236,10 @@ static void resume_input(Conn *conn) {
 }
 
 void conn_resume(Conn *conn) {
+  if (conn->servicer) {
+    client_resume(conn);
+    return;
+  }
   conn->is_paused = false;
   if (!conn_takes_input(conn)) return;
   if (!conn->is_eof) read_start(conn);
@@ -255,10 +266,10 @@ bool conn_add(Conn *conn) {
 
 // One that was closed as it came has a while to read why, unless so many have that they
 // would use up the descriptors.
-static void limit_refused(Conn *conn) {
+void conn_limit_refused(Conn *conn) {
   if (!conn->is_refused) conn->net->refused_count++;
   conn->is_refused = true;
-  if (conn->net->refused_count > REFUSED_MAX) conn_destroy(conn);
+  if (conn->net->refused_count > REFUSED_MAX / conn->net->share) conn_destroy(conn);
 }
 
 static const char *transport_name(const Conn *conn) {
@@ -274,7 +285,7 @@ static void make_known(Conn *conn, ConnInfo *info) {
   info->is_tls = conn->tls != NULL;
   conn->is_known = true;
   conn->data = net->events.open(net->data, conn->id, info);
-  if (conn->state == CONN_CLOSING) limit_refused(conn);
+  if (conn->state == CONN_CLOSING) conn_limit_refused(conn);
   if (conn_takes_input(conn)) read_start(conn);
 }
 
@@ -314,6 +325,41 @@ void conn_write_now(Conn *conn, const uint8_t *bytes, size_t size) {
   if (done == size) return;
   backlog_take_rest(conn, bytes + done, size - done);
   backlog_pump(conn);
+}
+
+NetSent conn_queued(const Conn *conn) {
+  if (!conn->backlog) return (NetSent){0};
+  return (NetSent){conn->backlog->droppable + conn->backlog->kept,
+                   conn->backlog->bytes};
+}
+
+static void publish_sent(Published *to, NetSent sent) {
+  atomic_store_explicit(&to->sent_packets, sent.packets, memory_order_relaxed);
+  atomic_store_explicit(&to->sent_bytes, sent.bytes, memory_order_relaxed);
+}
+
+static void publish_udp(const Conn *conn, Published *to) {
+  UdpFigures udp = {0};
+  to->has_udp = udp_conn_figures(conn, &udp);
+  to->udp_passes = udp.passes;
+  to->udp_rtt_us = udp.rtt_us;
+  to->udp_received = udp.received;
+  to->udp_received_bytes = udp.received_bytes;
+  to->udp_sent = udp.sent;
+  to->udp_sent_bytes = udp.sent_bytes;
+  to->udp_lost = udp.lost;
+  to->udp_resent_bytes = udp.resent_bytes;
+}
+
+// Nobody waits for these, or takes anything else from them.
+void conn_publish(const Conn *conn) {
+  Published *to = conn->published;
+  NetSent queued = conn_queued(conn);
+  publish_sent(to, conn->sent);
+  publish_sent(&conn->net->published, conn->net->sent);
+  atomic_store_explicit(&to->queued_packets, queued.packets, memory_order_relaxed);
+  atomic_store_explicit(&to->queued_bytes, queued.bytes, memory_order_relaxed);
+  if (conn->udp || to->has_udp) publish_udp(conn, to);
 }
 
 // --- Death ---
@@ -361,6 +407,7 @@ static void begin_close(Conn *conn, bool is_writable) {
     conn->account->bytes += conn->sent.bytes;
     conn->account = NULL;
   }
+  conn->published = NULL;
   web_leave(conn);
   if (conn->admin) admin_leave(conn);
   if (conn->udp) udp_leave(conn);
@@ -391,6 +438,10 @@ void net_close(Net *net, ConnId id) { net_end(net, id, CODE_CLOSED, NULL); }
 void net_end(Net *net, ConnId id, Code code, const char *text) {
   Conn *conn = conn_find(net, id);
   if (!conn) return;
+  if (conn->servicer) {
+    client_end(conn, code, text);
+    return;
+  }
   if (conn->socket) socket_set_end(conn, code, text);
   if (conn->udp) udp_set_end(conn, code);
   begin_close(conn, true);
@@ -422,22 +473,32 @@ void conn_output_done(Conn *conn, int status) {
     conn_end(conn, status);
   else
     conn_destroy(conn);
+  if (conn->published) conn_publish(conn);
 }
 
 void conn_tell_end(Conn *conn) {
   Net *net = conn->net;
   conn->is_ended = false;
+  if (conn->servicer) {
+    client_tell_end(conn);
+    return;
+  }
   if (!conn->is_known) {
     begin_close(conn, !conn->is_broken);
     return;
   }
   if (conn->is_slow && !conn->is_broken) {
     conn->is_slow = false;
+    conn->is_condemned = true;
     net->events.fault(net->data, conn->data, CODE_SLOW_CONSUMER,
                       "too many messages wait to be read");
     return;
   }
   Code code = conn->is_broken ? CODE_RESET : CODE_CLOSED;
-  begin_close(conn, !conn->is_broken);
+  if (net->servicer && !conn->is_broken)
+    conn->is_ended =
+        true;  // the main thread may have an answer for it, and ends it then
+  else
+    begin_close(conn, !conn->is_broken);
   net->events.close(net->data, conn->data, code);
 }

@@ -72,6 +72,7 @@ static void keep_rest(const Writer *writer, size_t written) {
 static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
   Conn *conn = writer->conn;
+  if (conn->published) conn_publish(conn);  // before anybody can have got it
   int written = conn->socket
                     ? socket_try_write(conn, writer->bufs, writer->count, writer->total)
                     : conn->transport->try_write(conn, writer->bufs + 1, writer->count);
@@ -315,6 +316,7 @@ void flush_conn(Conn *conn, unsigned mask) {
       frame_release(conn->net, &conn->direct, i);
   if (conn->backlog) backlog_pump(conn);
   if (writer.is_loose) udp_flush(conn->udp);
+  if (conn->published) conn_publish(conn);
 }
 
 void flush_group(Net *net, Group *group, unsigned mask) {

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "net/internal.h"
+#include "net/servicer_calls.h"
 
 static Group *find_group(const Net *net, GroupId id) {
   return slots_find(&net->groups, id);
@@ -27,6 +27,10 @@ void net_group_join(Net *net, GroupId id, ConnId conn_id) {
   Group *group = find_group(net, id);
   Conn *conn = conn_find(net, conn_id);
   if (!group || !conn || member_of(group, conn)) return;
+  if (conn->servicer) {
+    client_join(conn, group);
+    return;
+  }
   if (group->count == group->capacity) {
     group->capacity = group->capacity ? group->capacity * 2 : 4;
     group->members = mem_grow(group->members, group->capacity * sizeof *group->members);
@@ -64,6 +68,7 @@ void net_group_leave(Net *net, GroupId id, ConnId conn_id) {
   Group *group = find_group(net, id);
   Conn *conn = conn_find(net, conn_id);
   if (!group || !conn) return;
+  if (conn->servicer) client_leave(conn, group);
   for (uint32_t i = 0; i < conn->group_count; i++) {
     if (conn->groups[i].group != group) continue;
     flush_conn(conn, PRIORITIES_ALL);
@@ -103,6 +108,7 @@ void net_group_close(Net *net, GroupId id) {
   if (!group) return;
   flush_group(net, group, PRIORITIES_ALL);
   while (group->count) remove_member(group, group->count - 1);
+  if (group->elsewhere) servicers_close_group(net, group);
   if (group->source.is_dirty) list_remove(&net->dirty_groups, group);
   slots_remove(&net->groups, id);
   mem_free(group->members);
@@ -145,7 +151,9 @@ static void leave_out(const Group *group, Member *member, uint8_t priority,
 void net_group_write(Net *net, GroupId id, const Out *out, const ConnId *except,
                      uint32_t except_count) {
   Group *group = find_group(net, id);
-  if (!group || group->count == 0) return;
+  if (!group) return;
+  if (group->elsewhere) servicers_write_group(net, group, out, except, except_count);
+  if (group->count == 0) return;
   Frame *frame = frame_of(net, &group->source, out->priority);
   uint32_t number = group->base[out->priority] + frame->count;
   frame_append(frame, out, net->stamp++);

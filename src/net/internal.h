@@ -14,6 +14,7 @@
 #include "base/slots.h"
 #include "base/timers.h"
 #include "net/net.h"
+#include "net/udp.h"
 
 typedef struct Conn Conn;
 typedef struct Group Group;
@@ -28,6 +29,8 @@ typedef struct TlsServer TlsServer;
 typedef struct UdpServer UdpServer;
 typedef struct UdpPeer UdpPeer;
 typedef struct Attachment Attachment;
+typedef struct Servicer Servicer;
+typedef struct Servicers Servicers;
 
 enum {
   TLS_FIRST_BYTE = 0x16,         // of a record of its handshake
@@ -92,6 +95,7 @@ struct Group {
   uint32_t base[PRIORITY_COUNT];  // number of the first message in each frame
   Member *members;
   uint32_t count, capacity;
+  uint32_t *elsewhere;  // members that each servicer has; NULL: none has any
 };
 
 typedef struct GroupRef {
@@ -125,14 +129,14 @@ typedef struct Drop {
 /// What waits for a connection that does not read fast enough. Each priority has a lane for
 /// the stream and one for what goes by datagrams.
 typedef struct Backlog {
+  Net *net;
   uv_write_t request;  // for the transport
   bool is_writing;
   Buf writing;  // bytes handed to the transport
   Lane lanes[LANE_COUNT];
   uint32_t droppable, kept;  // messages waiting, by whether overflow may drop them
   size_t bytes;
-  size_t *total;  // of all backlogs; the net's
-  Drop *drops;    // not yet reported
+  Drop *drops;  // not yet reported
   uint32_t drop_count, drop_capacity;
 } Backlog;
 
@@ -167,10 +171,22 @@ typedef struct Transport {
   void (*close)(Conn *conn);
 } Transport;
 
+/// Figures of a connection that another thread may read.
+typedef struct Published {
+  _Atomic uint64_t sent_packets, sent_bytes;
+  _Atomic uint64_t queued_packets, queued_bytes;
+  // Of datagrams, as UdpFigures has them.
+  _Atomic bool has_udp, udp_passes;
+  _Atomic uint32_t udp_rtt_us;
+  _Atomic uint64_t udp_received, udp_received_bytes, udp_sent, udp_sent_bytes;
+  _Atomic uint64_t udp_lost, udp_resent_bytes;
+} Published;
+
 struct Conn {
   const Transport *transport;
   Net *net;
-  void *data;  // the layer above's
+  Servicer *servicer;  // has the real one, and this stands in for it; NULL: this is it
+  void *data;          // the layer above's
   Source direct;
   GroupRef *groups;
   uint16_t group_count, group_capacity;
@@ -179,15 +195,16 @@ struct Conn {
   uint8_t protocol;  // Protocol
   bool is_known;     // to the layer above
   bool is_held;
-  bool is_ended;     // in net->ended
-  bool is_paused;    // it has had its share of this turn
-  bool is_resumed;   // in net->resumed
-  bool is_reported;  // in net->dropping
-  bool is_urgent;    // its whole stream goes out this turn
-  bool is_slow;      // condemned as a SlowConsumer
-  bool is_eof;       // the other side writes no more
-  bool is_refused;   // counted in net->refused_count
-  bool is_broken;    // ended by an error, not in order
+  bool is_ended;      // in net->ended
+  bool is_paused;     // it has had its share of this turn
+  bool is_resumed;    // in net->resumed
+  bool is_reported;   // in net->dropping
+  bool is_urgent;     // its whole stream goes out this turn
+  bool is_slow;       // condemned as a SlowConsumer
+  bool is_condemned;  // and told so: it gets the last words only
+  bool is_eof;        // the other side writes no more
+  bool is_refused;    // counted in net->refused_count
+  bool is_broken;     // ended by an error, not in order
   ConnId id;
   uint32_t max_payload;
   uint32_t scanned;  // bytes of `in` known to hold no end of line
@@ -196,7 +213,8 @@ struct Conn {
   Timer timer;       // the deadline of a begun packet, then of lingering
   Backlog *backlog;  // NULL while it keeps up
   NetSent sent;
-  NetSent *account;  // where that is added at the end; NULL: nowhere
+  NetSent *account;      // where that is added at the end; NULL: nowhere
+  Published *published;  // where others see it and what waits; NULL: there is nobody
   ConnInfo
       *visitor;    // while it may still become a peer, or is a web browser; else NULL
   Http *http;      // while it speaks HTTP
@@ -240,16 +258,23 @@ struct Net {
   List resumed;                    // released or paused: input may be waiting
   List dropping;                   // with drops to report
   size_t backlog_bytes;            // that wait in all backlogs
+  uint64_t backlog_packets;        // the same in messages
   NetSent sent;                    // to all connections so far
+  Published published;             // the same, where connections publish theirs
   Listener *listeners;
   uint32_t refused_count;  // closed as they came and not gone yet
   uint64_t accept_warned_ms;
-  uint64_t descriptors;  // how many this process may have
-  Web *web;              // NULL: nothing asked for it yet
-  TlsServer *tls;        // NULL: there has been no certificate
-  AdminPort *admin;      // NULL: there is no admin listener
-  UdpServer *udp;        // NULL: no UDP
-  List children;         // see child.h
+  uint64_t descriptors;             // how many this process may have
+  uint32_t share;                   // so many Nets share what memory may be used up
+  Servicers *servicers;             // NULL: it serves its connections itself
+  Servicer *servicer;               // whose Net it is; NULL: nobody's
+  Web *web;                         // NULL: nothing asked for it yet
+  TlsServer *tls;                   // NULL: there has been no certificate
+  AdminPort *admin;                 // NULL: there is no admin listener
+  UdpServer *udp;                   // NULL: no UDP
+  uint64_t hashes[NET_HASHES_MAX];  // as net_set_hashes has them
+  uint32_t hash_count;
+  List children;  // see child.h
   bool is_stopping;
   uint8_t read_buffer[READ_BUFFER_BYTES];
 };
@@ -257,6 +282,8 @@ struct Net {
 uv_loop_t *net_loop(Net *net);
 /// A Net without a loop.
 Net *net_make(const NetLimits *limits, const NetEvents *events, void *data);
+/// Gives it one. Returns 0, or an error and then nothing has changed.
+int net_open_loop(Net *net);
 /// All input is in: the layers above act on it, then their output leaves. Returns
 /// whether there is more to do.
 bool net_end_turn(Net *net);
@@ -366,6 +393,14 @@ void conn_written(Conn *conn, int status);
 void conn_output_done(Conn *conn, int status);
 /// Frees it.
 void conn_free(Conn *conn);
+/// What waits for it.
+NetSent conn_queued(const Conn *conn);
+/// Lets others see what it was sent and what waits; there are some.
+void conn_publish(const Conn *conn);
+/// Has it go on with its input at the end of the turn.
+void conn_resume_later(Conn *conn);
+/// It was closed as it came.
+void conn_limit_refused(Conn *conn);
 Conn *conn_find(const Net *net, ConnId id);
 /// Has the end of a connection told upwards at the end of the turn; `error` as libuv
 /// gives it, 0 for an orderly end.

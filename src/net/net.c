@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "net/child.h"
-#include "net/internal.h"
+#include "net/servicer_calls.h"
 
 uv_loop_t *net_loop(Net *net) {
   assert(net->sim == NULL);
@@ -45,7 +45,10 @@ void net_random(Net *net, void *bytes, size_t size) {
 
 Timers *net_timers(Net *net) { return &net->timers; }
 
-void net_set_limits(Net *net, const NetLimits *limits) { net->limits = *limits; }
+void net_set_limits(Net *net, const NetLimits *limits) {
+  net->limits = *limits;
+  if (net->servicers) servicers_share_limits(net);
+}
 
 // --- The turn ---
 
@@ -94,6 +97,8 @@ bool net_end_turn(Net *net) {
   is_more |= tell_ended(net);
   is_more |= resume_waiting(net);
   if (net->udp) is_more |= udp_end_turn(net);
+  if (net->servicers) servicers_end_turn(net->servicers);
+  if (net->servicer) servicer_end_turn(net->servicer);
   return is_more;
 }
 
@@ -127,6 +132,10 @@ static void on_check(uv_check_t *check) {
 void net_write(Net *net, ConnId id, const Out *out) {
   Conn *conn = conn_find(net, id);
   if (!conn) return;
+  if (conn->servicer) {
+    client_write(conn, out);
+    return;
+  }
   Frame *frame = frame_of(net, &conn->direct, out->priority);
   frame_append(frame, out, net->stamp++);
   if (out->flags & OUT_URGENT) conn->is_urgent = true;
@@ -141,7 +150,10 @@ void net_write(Net *net, ConnId id, const Out *out) {
 
 void net_set_max_payload(Net *net, ConnId id, uint32_t bytes) {
   Conn *conn = conn_find(net, id);
-  if (conn) conn->max_payload = bytes;
+  if (conn && conn->servicer)
+    client_set_max_payload(conn, bytes);
+  else if (conn)
+    conn->max_payload = bytes;
 }
 
 void net_set_data(Net *net, ConnId id, void *conn_data) {
@@ -151,6 +163,7 @@ void net_set_data(Net *net, ConnId id, void *conn_data) {
 
 NetSent net_sent(const Net *net, ConnId id) {
   const Conn *conn = conn_find(net, id);
+  if (conn && conn->servicer) return client_sent(conn);
   return conn ? conn->sent : (NetSent){0};
 }
 
@@ -159,21 +172,23 @@ void net_set_account(Net *net, ConnId id, NetSent *account) {
   if (conn) conn->account = account;
 }
 
-NetSent net_sent_in_all(const Net *net) { return net->sent; }
+static NetSent add_sent(NetSent a, NetSent b) {
+  return (NetSent){a.packets + b.packets, a.bytes + b.bytes};
+}
+
+NetSent net_sent_in_all(const Net *net) {
+  return add_sent(net->sent, servicers_figures(net).sent);
+}
 
 NetSent net_queued(const Net *net, ConnId id) {
   const Conn *conn = conn_find(net, id);
-  if (!conn || !conn->backlog) return (NetSent){0};
-  return (NetSent){conn->backlog->droppable + conn->backlog->kept,
-                   conn->backlog->bytes};
+  if (conn && conn->servicer) return client_queued(conn);
+  return conn ? conn_queued(conn) : (NetSent){0};
 }
 
 NetSent net_queued_in_all(const Net *net) {
-  NetSent queued = {.bytes = net->backlog_bytes};
-  const Conn *conn;
-  for (uint32_t cursor = 0; (conn = slots_next(&net->conns, &cursor));)
-    if (conn->backlog) queued.packets += conn->backlog->droppable + conn->backlog->kept;
-  return queued;
+  NetSent own = {net->backlog_packets, net->backlog_bytes};
+  return add_sent(own, servicers_figures(net).queued);
 }
 
 void net_warn_accept(Net *net, const char *error) {
@@ -186,8 +201,9 @@ void net_warn_accept(Net *net, const char *error) {
 // --- Start and stop ---
 
 // The loop's own handles do not keep it running.
-static void open_handles(Net *net) {
-  uv_loop_init(&net->loop);
+int net_open_loop(Net *net) {
+  int err = uv_loop_init(&net->loop);
+  if (err) return err;
   uv_prepare_init(&net->loop, &net->prepare);
   uv_check_init(&net->loop, &net->check);
   uv_idle_init(&net->loop, &net->idle);
@@ -199,6 +215,7 @@ static void open_handles(Net *net) {
   uv_unref((uv_handle_t *)&net->check);
   uv_unref((uv_handle_t *)&net->idle);
   uv_unref((uv_handle_t *)&net->clock);
+  return 0;
 }
 
 static uint64_t descriptor_limit(void) {
@@ -214,12 +231,15 @@ Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
   net->stamp = 1;
   net->descriptors = descriptor_limit();
   net->clock_due_ms = UINT64_MAX;
+  net->share = 1;
   return net;
 }
 
 Net *net_new(const NetLimits *limits, const NetEvents *events, void *data) {
   Net *net = net_make(limits, events, data);
-  open_handles(net);
+  int err = net_open_loop(net);
+  assert(err == 0 && "no loop");
+  (void)err;
   return net;
 }
 
@@ -232,6 +252,7 @@ void net_stop(Net *net) {
   uint32_t cursor = 0;
   for (Conn *conn; (conn = slots_next(&net->conns, &cursor));) net_close(net, conn->id);
   udp_stop(net);
+  if (net->servicers) servicers_stop(net->servicers);
 }
 
 void net_run(Net *net) { uv_run(net_loop(net), UV_RUN_DEFAULT); }
@@ -256,6 +277,7 @@ static void close_loop(Net *net) {
 
 void net_free(Net *net) {
   net_stop(net);
+  if (net->servicers) servicers_end(net);
   if (net->sim)
     sim_free(net);
   else
@@ -277,5 +299,6 @@ void net_free(Net *net) {
   list_deinit(&net->ended);
   list_deinit(&net->resumed);
   list_deinit(&net->dropping);
+  servicers_free(net);
   mem_free(net);
 }

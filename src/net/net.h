@@ -1,6 +1,6 @@
 // The servicer: sockets, framing of byte streams into packets or lines, and fan-out.
-// The only layer that knows libuv. Everything crosses this interface as ids and bytes,
-// so that sockets may one day be served on other threads.
+// The only layer that knows libuv. Everything crosses this interface as ids and bytes, so
+// that it does not say on which thread sockets are served (servicer.h).
 //
 // Output is collected and written when a frame ends: what is CRITICAL at the end of the
 // loop turn, the rest at most `batch_hz` times a second. A connection sees one ordered
@@ -74,13 +74,9 @@ typedef struct NetEvents {
   /// A packet that came by itself and might have been lost: before or after others that were
   /// sent earlier, and before the connection has said what it has to say first, too.
   void (*loose_packet)(void *data, void *conn_data, const Packet *packet);
-  /// Whether a client of this protocol hash may come; asked before there is a connection, as are
-  /// the next two.
-  bool (*knows_hash)(void *data, uint64_t hash);
-  /// Why nobody may come from `address` now (static), or NULL.
+  /// Why nobody may come from `address` now (static), or NULL; asked before there is a
+  /// connection, of those who come by UDP.
   const char *(*refuse)(void *data, const char *address);
-  /// The connection that peers know by this number; 0: none.
-  ConnId (*conn_of)(void *data, uint32_t peer);
   /// The other side broke a rule (CODE_PAYLOAD_TOO_LARGE, CODE_PROTOCOL,
   /// CODE_SLOW_CONSUMER), or left a packet unfinished (CODE_IDLE_TIMEOUT). It can still be written to; the answer must be net_close.
   void (*fault)(void *data, void *conn_data, Code code, const char *text);
@@ -187,7 +183,8 @@ typedef struct NetSent {
   uint64_t bytes;
 } NetSent;
 
-/// What a connection was sent so far; zeros when it is gone.
+/// What a connection was sent so far; zeros when it is gone. What another thread serves may
+/// be counted a moment later, here and below.
 NetSent net_sent(const Net *net, ConnId conn);
 
 /// When the connection ends, what it was sent is added to `account`, which has to be valid
@@ -201,7 +198,7 @@ NetSent net_sent_in_all(const Net *net);
 /// zeros when it keeps up.
 NetSent net_queued(const Net *net, ConnId conn);
 
-/// The same of all connections. Looks at each.
+/// The same of all connections.
 NetSent net_queued_in_all(const Net *net);
 
 /// A set of connections that get the same bytes. `tag` comes back in `drops`.

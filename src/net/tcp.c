@@ -1,12 +1,16 @@
 // The libuv TCP transport: listening, accepting, and the bytes of each connection.
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "net/internal.h"
+#include "net/servicer_calls.h"
+
+static const char OUT_OF_DESCRIPTORS[] = "out of file descriptors; raise `ulimit -n`";
 
 typedef struct TcpConn {
   Conn conn;
@@ -87,41 +91,87 @@ static const Transport TCP = {
 // Descriptors are given out from the lowest, so the highest is given out last. While
 // none is left, libuv accepts and closes by means of a spare one and says nothing of
 // it.
-static void warn_if_last(const TcpConn *tcp) {
+static void warn_if_last(Net *net, const uv_tcp_t *handle) {
   uv_os_fd_t fd;
-  if (uv_fileno((const uv_handle_t *)&tcp->handle, &fd) == 0 &&
-      (uint64_t)fd + 1 >= tcp->conn.net->descriptors)
-    net_warn_accept(tcp->conn.net, "out of file descriptors; raise `ulimit -n`");
+  if (uv_fileno((const uv_handle_t *)handle, &fd) == 0 &&
+      (uint64_t)fd + 1 >= net->descriptors)
+    net_warn_accept(net, OUT_OF_DESCRIPTORS);
 }
 
-static void read_address(const TcpConn *tcp, char address[ADDRESS_SIZE]) {
+static void read_address(const uv_tcp_t *handle, char address[ADDRESS_SIZE]) {
   struct sockaddr_storage peer;
   int size = sizeof peer;
   strcpy(address, "unknown");
-  if (uv_tcp_getpeername(&tcp->handle, (struct sockaddr *)&peer, &size)) return;
+  if (uv_tcp_getpeername(handle, (struct sockaddr *)&peer, &size)) return;
   uv_ip_name((struct sockaddr *)&peer, address, ADDRESS_SIZE);
   // A client that came over IPv4 to an IPv6 socket is known by its IPv4 address.
   if (strncmp(address, "::ffff:", 7) == 0 && strchr(address, '.'))
     memmove(address, address + 7, strlen(address + 7) + 1);
 }
 
+static TcpConn *make_conn(Net *net, Framing framing) {
+  TcpConn *tcp = mem_zalloc(sizeof *tcp);
+  conn_init(&tcp->conn, net, &TCP, framing);
+  uv_tcp_init(&net->loop, &tcp->handle);
+  tcp->handle.data = &tcp->conn;
+  return tcp;
+}
+
 static void accept_conn(Listener *listener) {
   Net *net = listener->net;
-  TcpConn *tcp = mem_zalloc(sizeof *tcp);
+  TcpConn *tcp = make_conn(net, listener->framing);
   Conn *conn = &tcp->conn;
-  conn_init(conn, net, &TCP, listener->framing);
-  uv_tcp_init(&net->loop, &tcp->handle);
-  tcp->handle.data = conn;
   int err = uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&tcp->handle);
   if (err || !conn_add(conn)) {
     conn_destroy(conn);
     return;
   }
-  warn_if_last(tcp);
+  warn_if_last(net, &tcp->handle);
   uv_tcp_nodelay(&tcp->handle, 1);
   ConnInfo info = {.framing = listener->framing};
-  read_address(tcp, info.address);
+  read_address(&tcp->handle, info.address);
   conn_open(conn, &info);
+}
+
+// --- Accepting for another thread ---
+
+static void on_taken(uv_handle_t *handle) { mem_free(handle); }
+
+// A handle cannot leave its loop, but its descriptor can be had once more.
+static int take_descriptor(Net *net, const uv_tcp_t *handle, ConnInfo *info) {
+  uv_os_fd_t fd;
+  int err = uv_fileno((const uv_handle_t *)handle, &fd);
+  if (err) return err;
+  warn_if_last(net, handle);
+  read_address(handle, info->address);
+  fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) net_warn_accept(net, OUT_OF_DESCRIPTORS);
+  return fd;
+}
+
+static void accept_for_servicer(Listener *listener) {
+  Net *net = listener->net;
+  uv_tcp_t *handle = mem_alloc(sizeof *handle);
+  uv_tcp_init(&net->loop, handle);
+  handle->data = NULL;
+  ConnInfo info = {.framing = listener->framing};
+  int fd = uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)handle);
+  if (fd == 0) fd = take_descriptor(net, handle, &info);
+  uv_close((uv_handle_t *)handle, on_taken);
+  if (fd >= 0) servicers_adopt(net, fd, &info);
+}
+
+bool tcp_adopt(Net *net, uv_os_fd_t fd, const ConnInfo *info) {
+  TcpConn *tcp = make_conn(net, info->framing);
+  int err = uv_tcp_open(&tcp->handle, fd);
+  if (err) close(fd);
+  if (err || !conn_add(&tcp->conn)) {
+    conn_destroy(&tcp->conn);
+    return false;
+  }
+  uv_tcp_nodelay(&tcp->handle, 1);
+  conn_open(&tcp->conn, info);
+  return true;
 }
 
 // --- Listening ---
@@ -129,11 +179,12 @@ static void accept_conn(Listener *listener) {
 static void on_connection(uv_stream_t *server, int status) {
   Listener *listener = server->data;
   Net *net = listener->net;
-  if (status == 0) {
+  if (status != 0)
+    net_warn_accept(net, uv_strerror(status));
+  else if (net->servicers && listener->framing != FRAMING_ADMIN)
+    accept_for_servicer(listener);
+  else
     accept_conn(listener);
-    return;
-  }
-  net_warn_accept(net, uv_strerror(status));
 }
 
 static void on_listener_closed(uv_handle_t *handle) { mem_free(handle->data); }

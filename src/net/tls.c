@@ -5,33 +5,17 @@
 // buffer of the connection's own, and until that is gone nothing more is encrypted; so
 // messages that wait can still be dropped or replaced, and an idle connection has no
 // buffers.
-#include "net/tls.h"
-
 #include <openssl/err.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/internal.h"
-#include "net/tls_context.h"
+#include "net/tls_internal.h"
 
 enum {
-  RECORD_BYTES = 16 << 10,  // the most that one record holds
   // What OpenSSL itself has to say (its part of the handshake, alerts) and that the
   // other side does not read.
   QUEUED_MAX = 128 << 10,
-};
-
-struct TlsServer {
-  SSL_CTX *context;  // NULL: no TLS for new connections
-  BIO_METHOD *method;
-  TlsTickets tickets;
-  TlsStats stats;
-  uint8_t digest[TLS_DIGEST_SIZE];  // of the files in use
-  bool has_files;
-  Buf out;                         // what OpenSSL wrote, until it is handed down
-  uint8_t received[RECORD_BYTES];  // decrypted
-  uint8_t gathered[RECORD_BYTES];  // to be encrypted
 };
 
 struct Tls {
@@ -88,7 +72,7 @@ static int bio_create(BIO *bio) {
   return 1;
 }
 
-static BIO_METHOD *make_method(void) {
+BIO_METHOD *tls_make_method(void) {
   BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "conn");
   if (!method) return NULL;
   BIO_meth_set_read_ex(method, bio_read);
@@ -368,7 +352,7 @@ void tls_read(Conn *conn, const uint8_t *bytes, size_t size) {
   if (tls->is_over) return;
   tls->in = bytes;
   tls->in_size = size;
-  conn->net->tls->tickets.now_ms = net_now_ms(conn->net);
+  conn->net->tls->tickets->now_ms = net_now_ms(conn->net);
   while (read_record(conn)) continue;
   tls->in = NULL;
   tls->in_size = 0;
@@ -387,13 +371,8 @@ int tls_end_status(const Conn *conn, int status) {
 
 // --- Birth and death ---
 
-static TlsServer *server_of(Net *net) {
-  if (!net->tls) net->tls = mem_zalloc(sizeof *net->tls);
-  return net->tls;
-}
-
 static bool refuse(Conn *conn) {
-  server_of(conn->net)->stats.refused++;
+  tls_server_of(conn->net)->stats.refused++;
   log_info("refused: a TLS hello, and there is no certificate",
            log_str("address", conn->visitor ? conn->visitor->address : ""));
   conn_end(conn, UV_EPROTO);
@@ -429,67 +408,4 @@ void tls_free(Conn *conn) {
   buf_deinit(&tls->writing);
   mem_free(tls);
   conn->tls = NULL;
-}
-
-// --- The certificate ---
-
-// Connections that stand keep the context that they began with.
-static void use_context(TlsServer *server, SSL_CTX *context) {
-  SSL_CTX_free(server->context);
-  server->context = context;
-  if (context && !server->method) server->method = make_method();
-  server->has_files = false;
-  tls_tickets_clear(&server->tickets);
-}
-
-static bool load(TlsServer *server, const TlsFiles *files, TlsProblem *problem) {
-  uint8_t digest[TLS_DIGEST_SIZE];
-  tls_files_digest(files, digest);
-  if (server->has_files && memcmp(digest, server->digest, sizeof digest) == 0)
-    return true;
-  SSL_CTX *context = tls_context_new(files, &server->tickets, problem);
-  if (!context) return false;
-  use_context(server, context);
-  server->has_files = true;
-  memcpy(server->digest, digest, sizeof digest);
-  return true;
-}
-
-bool net_tls_load(Net *net, const char *cert, const char *key, TlsProblem *problem) {
-  TlsFiles files = {.cert_path = cert, .key_path = key};
-  if (!tls_files_read(&files, problem)) return false;
-  bool is_good = load(server_of(net), &files, problem);
-  tls_files_deinit(&files);
-  return is_good;
-}
-
-bool net_tls_dev(Net *net, char fingerprint[TLS_FINGERPRINT_SIZE]) {
-  TlsServer *server = server_of(net);
-  SSL_CTX *context = tls_context_dev(&server->tickets, fingerprint);
-  if (context) use_context(server, context);
-  return context != NULL;
-}
-
-void net_tls_off(Net *net) {
-  if (net->tls) use_context(net->tls, NULL);
-}
-
-const char *net_tls_library(void) { return OpenSSL_version(OPENSSL_VERSION); }
-
-bool net_has_tls(const Net *net) {
-  return net->tls && net->tls->context && net->tls->method;
-}
-
-TlsStats net_tls_stats(const Net *net) {
-  return net->tls ? net->tls->stats : (TlsStats){0};
-}
-
-void tls_server_free(Net *net) {
-  TlsServer *server = net->tls;
-  if (!server) return;
-  use_context(server, NULL);
-  BIO_meth_free(server->method);
-  buf_deinit(&server->out);
-  mem_free(server);
-  net->tls = NULL;
 }

@@ -38,13 +38,21 @@ const char *tls_take_error(void) {
 
 // --- Tickets ---
 
+void tls_tickets_init(TlsTickets *tickets) {
+  *tickets = (TlsTickets){.count = 0};
+  pthread_mutex_init(&tickets->lock, NULL);
+}
+
 void tls_tickets_clear(TlsTickets *tickets) {
+  pthread_mutex_lock(&tickets->lock);
   OPENSSL_cleanse(tickets->keys, sizeof tickets->keys);
   tickets->count = 0;
+  pthread_mutex_unlock(&tickets->lock);
 }
 
 static bool is_due(const TlsTickets *tickets, uint64_t age_ms, uint32_t index) {
-  return tickets->now_ms - tickets->keys[index].made_ms >= age_ms;
+  // The clock of another thread may be a little behind the one that made the key.
+  return tickets->now_ms >= tickets->keys[index].made_ms + age_ms;
 }
 
 // The key for new tickets; NULL without randomness.
@@ -85,9 +93,8 @@ static bool set_mac(EVP_MAC_CTX *mac, const TlsTicketKey *key) {
 
 // As SSL_CTX_set_tlsext_ticket_key_evp_cb has it: -1 an error, 0 no such key, 1 good, 2
 // good but due for a new ticket.
-static int on_ticket(SSL *ssl, unsigned char *name, unsigned char *iv,
-                     EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac, int is_new) {
-  TlsTickets *tickets = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+static int use_ticket(TlsTickets *tickets, unsigned char *name, unsigned char *iv,
+                      EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac, int is_new) {
   const EVP_CIPHER *aes = EVP_aes_256_cbc();
   const TlsTicketKey *newest = newest_key(tickets);
   if (!newest) return -1;
@@ -103,6 +110,15 @@ static int on_ticket(SSL *ssl, unsigned char *name, unsigned char *iv,
   if (!set_mac(mac, key) || EVP_DecryptInit_ex(cipher, aes, NULL, key->cipher, iv) != 1)
     return -1;
   return key == newest ? 1 : 2;
+}
+
+static int on_ticket(SSL *ssl, unsigned char *name, unsigned char *iv,
+                     EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac, int is_new) {
+  TlsTickets *tickets = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+  pthread_mutex_lock(&tickets->lock);
+  int result = use_ticket(tickets, name, iv, cipher, mac, is_new);
+  pthread_mutex_unlock(&tickets->lock);
+  return result;
 }
 
 // --- Contexts ---

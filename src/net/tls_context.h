@@ -3,6 +3,7 @@
 #pragma once
 
 #include <openssl/ssl.h>
+#include <pthread.h>
 
 #include "base/buf.h"
 #include "net/tls.h"
@@ -21,10 +22,12 @@ typedef struct TlsTicketKey {
 } TlsTicketKey;
 
 /// Tickets are the client's memory of a session: the server keeps only the keys.
+/// Servicer threads share them, so that a session that began with one goes on with another.
 typedef struct TlsTickets {
+  pthread_mutex_t lock;
   TlsTicketKey keys[2];  // the newest first
   uint32_t count;
-  uint64_t now_ms;  // the caller keeps this current
+  _Atomic uint64_t now_ms;  // the caller keeps this current
 } TlsTickets;
 
 /// PEM files as they were read.
@@ -49,6 +52,8 @@ SSL_CTX *tls_context_new(const TlsFiles *files, TlsTickets *tickets,
 
 /// A context with a certificate of its own making. NULL when it cannot be made.
 SSL_CTX *tls_context_dev(TlsTickets *tickets, char fingerprint[TLS_FINGERPRINT_SIZE]);
+
+void tls_tickets_init(TlsTickets *tickets);
 
 /// Forgets all keys: tickets given out before lead to a full handshake.
 void tls_tickets_clear(TlsTickets *tickets);

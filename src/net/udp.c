@@ -1,7 +1,5 @@
 // The ports: opening them, reading what comes, telling whose it is, and the end of a turn.
 #define _GNU_SOURCE  // recvmmsg
-#include "net/udp.h"
-
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/udp.h>
@@ -12,7 +10,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/udp_internal.h"
+#include "net/servicer_calls.h"
+#include "net/udp_servicer.h"
 
 enum {
   READ_BATCH = 64,             // datagrams read at a time,
@@ -27,14 +26,15 @@ enum {
 struct Ingress {
   struct mmsghdr messages[READ_BATCH];
   struct iovec iovecs[READ_BATCH];
-  SocketAddress from[READ_BATCH];
+  UdpWay from[READ_BATCH];
+  ControlRoom controls[READ_BATCH];
   uint8_t bytes[READ_BATCH][READ_DATAGRAM_BYTES];
 };
 
 // --- Datagrams ---
 
 // From an address that is known or, where that has changed, not known yet.
-static bool give(UdpSocket *socket, const SocketAddress *from, const UdpOrigin *path,
+static bool give(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
                  uint8_t *bytes, size_t size) {
   const UdpTable *table = &socket->server->table;
   UdpPeer *peer = table_first(table, path);
@@ -53,34 +53,45 @@ static bool give(UdpSocket *socket, const SocketAddress *from, const UdpOrigin *
   return false;
 }
 
-static void take_datagram(UdpSocket *socket, const SocketAddress *from, uint8_t *bytes,
+static void take_datagram(UdpSocket *socket, const UdpWay *from, uint8_t *bytes,
                           size_t size) {
   UdpServer *server = socket->server;
   UdpOrigin path;
   server->totals.received++;
   server->totals.received_bytes += size;
-  address_of(from, &path);
+  address_of(&from->remote, &path);
   if (udp_is_connecting(bytes, size))
     udp_handshake(socket, from, &path, bytes, size);
   else if (size < UDP_CHANNEL_SIZE || !give(socket, from, &path, bytes, size))
     server->totals.refused++;
 }
 
+static void take_message(UdpSocket *socket, int index) {
+  Ingress *ingress = socket->server->ingress;
+  struct mmsghdr *message = &ingress->messages[index];
+  UdpWay *from = &ingress->from[index];
+  from->local = (struct in6_addr){0};
+  if (socket->family != AF_UNSPEC) from->local = local_of(&message->msg_hdr);
+  if (message->msg_hdr.msg_flags & MSG_TRUNC)
+    socket->server->totals.refused++;
+  else
+    take_datagram(socket, from, ingress->bytes[index], message->msg_len);
+}
+
 static int read_batch(UdpSocket *socket) {
   Ingress *ingress = socket->server->ingress;
+  const size_t told = socket->family == AF_UNSPEC ? 0 : sizeof(ControlRoom);
   for (int i = 0; i < READ_BATCH; i++) {
     ingress->iovecs[i] = (struct iovec){ingress->bytes[i], READ_DATAGRAM_BYTES};
-    ingress->messages[i].msg_hdr = (struct msghdr){.msg_name = &ingress->from[i],
+    ingress->messages[i].msg_hdr = (struct msghdr){.msg_name = &ingress->from[i].remote,
                                                    .msg_namelen = sizeof(SocketAddress),
                                                    .msg_iov = &ingress->iovecs[i],
-                                                   .msg_iovlen = 1};
+                                                   .msg_iovlen = 1,
+                                                   .msg_control = &ingress->controls[i],
+                                                   .msg_controllen = told};
   }
   int count = recvmmsg(socket->fd, ingress->messages, READ_BATCH, 0, NULL);
-  for (int i = 0; i < count; i++) {
-    const struct mmsghdr *message = &ingress->messages[i];
-    if (message->msg_hdr.msg_flags & MSG_TRUNC) continue;
-    take_datagram(socket, &ingress->from[i], ingress->bytes[i], message->msg_len);
-  }
+  for (int i = 0; i < count; i++) take_message(socket, i);
   return count;
 }
 
@@ -148,8 +159,15 @@ static bool can_segment(int fd) {
   return setsockopt(fd, SOL_UDP, UDP_SEGMENT, &size, sizeof size) == 0;
 }
 
-// Returns the descriptor or an error; port 0 becomes the one that was found.
-static int bind_port(const char *host, uint16_t *port) {
+static bool is_any(const SocketAddress *address) {
+  if (address->any.sa_family == AF_INET6)
+    return IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr);
+  return address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+// Returns the descriptor or an error; port 0 becomes the one that was found. `family` is as
+// UdpSocket has it.
+static int bind_port(const char *host, uint16_t *port, uint8_t *family) {
   SocketAddress address;
   int err = resolve(host, *port, &address);
   if (err) return err;
@@ -165,6 +183,7 @@ static int bind_port(const char *host, uint16_t *port) {
     return err;
   }
   *port = ntohs(address.v4.sin_port);  // at the same place for both families
+  *family = (uint8_t)(is_any(&address) ? address.any.sa_family : AF_UNSPEC);
   return fd;
 }
 
@@ -180,39 +199,74 @@ static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int
   server->sockets = mem_zalloc(count * sizeof *server->sockets);
   for (uint32_t i = 0; i < count; i++) {
     uint16_t wanted = i == 0 ? *port : (uint16_t)(server->sockets[0].port + i);
-    int fd = wanted < i ? ERR_INVALID : bind_port(host, &wanted);
+    uint8_t family = AF_UNSPEC;
+    int fd = wanted < i ? ERR_INVALID : bind_port(host, &wanted, &family);
     if (fd < 0) {
       *port = wanted;
       *err = fd;
       close_bound(server);
       return NULL;
     }
-    server->sockets[i] = (UdpSocket){
-        .server = server, .fd = fd, .port = wanted, .first = -1, .last = -1};
+    server->sockets[i] = (UdpSocket){.server = server,
+                                     .fd = fd,
+                                     .port = wanted,
+                                     .family = family,
+                                     .first = -1,
+                                     .last = -1};
+    local_ask(&server->sockets[i]);
     server->socket_count++;
   }
   *port = server->sockets[0].port;
   return server;
 }
 
-int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
-  int err = udp_keys_init();
-  UdpServer *server = err ? NULL : bind_all(host, port, count, &err);
-  if (!server) return err;
+static void serve(Net *net, UdpServer *server) {
   server->net = net;
   server->egress = egress_new();
   server->ingress = mem_zalloc(sizeof *server->ingress);
   server->has_segments = can_segment(server->sockets[0].fd);
-  net_random(net, server->secret, sizeof server->secret);
+  uint8_t seed[UDP_KEY_SIZE];
+  net_random(net, seed, sizeof seed);
+  udp_cookies_init(&server->cookies, seed, net_clock_us(net));
   table_init(&server->table, net);
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < server->socket_count; i++) {
     UdpSocket *socket = &server->sockets[i];
     uv_poll_init(net_loop(net), &socket->poll, socket->fd);
     socket->poll.data = socket;
     uv_poll_start(&socket->poll, UV_READABLE, on_readable);
   }
   net->udp = server;
+}
+
+int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
+  uint32_t others = net->servicers ? servicers_count(net->servicers) : 0;
+  int err = udp_keys_init();
+  UdpServer *server = err ? NULL : bind_all(host, port, count + others, &err);
+  if (!server) return err;
+  server->socket_count = count;
+  net_random(net, server->secret, sizeof server->secret);
+  for (uint32_t i = 0; i < others; i++) {
+    const UdpSocket *socket = &server->sockets[count + i];
+    UdpPlace place = {.fd = socket->fd, .port = socket->port, .family = socket->family};
+    memcpy(place.secret, server->secret, sizeof place.secret);
+    servicers_give_udp(net->servicers, i, &place);
+  }
+  serve(net, server);
   return 0;
+}
+
+void udp_take_place(Net *net, const UdpPlace *place) {
+  UdpServer *server = mem_zalloc(sizeof *server);
+  server->sockets = mem_zalloc(sizeof *server->sockets);
+  server->sockets[0] = (UdpSocket){.server = server,
+                                   .fd = place->fd,
+                                   .port = place->port,
+                                   .family = place->family,
+                                   .first = -1,
+                                   .last = -1};
+  server->socket_count = 1;
+  memcpy(server->secret, place->secret, sizeof server->secret);
+  serve(net, server);
 }
 
 void udp_stop(Net *net) {
@@ -223,6 +277,10 @@ void udp_shut(Net *net) {
   UdpServer *server = net->udp;
   if (!server) return;
   for (UdpPeer *peer; (peer = table_any(&server->table));) {
+    if (peer->servicer) {
+      udp_free_stub(peer);
+      continue;
+    }
     if (peer->conn && !peer->is_attached) conn_destroy(peer->conn);
     if (peer->conn) peer->conn->udp = NULL;
     udp_peer_free(peer);
@@ -238,51 +296,10 @@ void udp_free(Net *net) {
   list_deinit(&server->touched);
   list_deinit(&server->closing);
   buf_deinit(&server->input);
+  mem_free(server->offers);
   mem_free(server->egress);
   mem_free(server->ingress);
   mem_free(server->sockets);
   mem_free(server);
   net->udp = NULL;
-}
-
-// --- Attaching ---
-
-uint16_t net_udp_offer(Net *net, ConnId id, uint8_t key[NET_UDP_KEY_SIZE]) {
-  Conn *conn = conn_find(net, id);
-  if (!net->udp || !conn || udp_is_alone(conn)) return 0;
-  do net_random(net, &conn->udp_nonce, sizeof conn->udp_nonce);
-  while (conn->udp_nonce == 0);
-  udp_offer_key(net->udp->secret, conn->udp_nonce, id, key);
-  return net->udp->sockets[0].port;
-}
-
-// --- Figures ---
-
-static void add_stats(void *data, const UdpPeer *peer) {
-  UdpTotals *totals = data;
-  UdpLinkStats stats = udp_link_stats(peer->link);
-  totals->lost += stats.lost;
-  totals->resent_bytes += stats.resent_bytes;
-}
-
-UdpTotals net_udp_totals(const Net *net) {
-  if (!net->udp) return (UdpTotals){0};
-  UdpTotals totals = net->udp->totals;
-  table_visit(&net->udp->table, add_stats, &totals);
-  return totals;
-}
-
-bool net_udp_figures(const Net *net, ConnId id, UdpFigures *figures) {
-  const Conn *conn = conn_find(net, id);
-  if (!conn || !conn->udp) return false;
-  UdpLinkStats stats = udp_link_stats(conn->udp->link);
-  *figures = (UdpFigures){.received = stats.received,
-                          .received_bytes = stats.received_bytes,
-                          .sent = stats.sent,
-                          .sent_bytes = stats.sent_bytes,
-                          .lost = stats.lost,
-                          .resent_bytes = stats.resent_bytes,
-                          .rtt_us = (uint32_t)stats.rtt_us,
-                          .passes = conn->udp->passes};
-  return true;
 }

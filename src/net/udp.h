@@ -8,7 +8,10 @@
 
 #include "net/net.h"
 
-enum { NET_UDP_KEY_SIZE = 32 };
+enum {
+  NET_UDP_KEY_SIZE = 32,
+  NET_HASHES_MAX = 16,  // protocol hashes that are good at a time
+};
 
 /// What has become of all datagrams, of connections that are gone and of strangers too.
 typedef struct UdpTotals {
@@ -37,14 +40,20 @@ typedef struct UdpFigures {
   bool passes;      // datagrams get through
 } UdpFigures;
 
-/// Serves UDP at `host` on `count` ports that begin with `*port`; 0 becomes a free one. Once, of
-/// a Net that is not simulated. Returns 0, or an error with the port that it is about in
+/// The protocol hashes with which clients may come besides 0, at most NET_HASHES_MAX. Copied.
+void net_set_hashes(Net *net, const uint64_t *hashes, uint32_t count);
+
+/// Serves UDP at `host` on `count` ports that begin with `*port`; 0 becomes a free one. Each
+/// servicer thread has a port of its own behind them, for those who attach to a stream that it
+/// has. Once, of a Net that is not simulated. Returns 0, or an error with the port that it is about in
 /// `*port` (ERR_INVALID: they go beyond 65535); then nothing has changed.
 int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count);
 
-/// Lets the client of a connection attach, with a key that is made now and replaces the one
-/// before. Returns the port; 0 where there is no UDP for it, and then no key.
-uint16_t net_udp_offer(Net *net, ConnId conn, uint8_t key[NET_UDP_KEY_SIZE]);
+/// The client of a connection is welcome as peer number `peer`. It may attach, with a key that is made now and
+/// replaces the one before; one that is alone may fill the window of its stream. Returns the
+/// port to attach to; 0 where there is none for it, and then no key.
+uint16_t net_udp_offer(Net *net, ConnId conn, uint32_t peer,
+                       uint8_t key[NET_UDP_KEY_SIZE]);
 
 UdpTotals net_udp_totals(const Net *net);
 

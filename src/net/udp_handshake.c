@@ -5,12 +5,12 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/udp_internal.h"
+#include "net/udp_servicer.h"
 
 // A request that may make a connection.
 typedef struct Request {
   UdpSocket *socket;  // where it came in, and its answer goes out
-  const SocketAddress *from;
+  const UdpWay *from;
   const UdpOrigin *path;
   UdpRequest *read;
   UdpExtension extension;
@@ -31,11 +31,13 @@ static void accept_peer(const Request *request, const UdpPeer *peer) {
   answer(request,
          &(UdpAnswer){.type = UDP_ACCEPTED,
                       .sequence = peer->sequence,
-                      .port = peer->socket->port,
+                      .port = peer->servicer ? udp_stub_port(peer) : peer->socket->port,
                       .server_key = peer->is_attached ? NULL : peer->server_key});
 }
 
 // --- Connections ---
+
+static bool is_there(const UdpPeer *peer) { return peer->conn || peer->servicer; }
 
 // The one that this request has made before.
 static UdpPeer *find_made(const Request *request) {
@@ -43,7 +45,7 @@ static UdpPeer *find_made(const Request *request) {
   bool is_attached = extension->flags & UDP_ATTACH;
   UdpPeer *peer = table_first(&request->socket->server->table, request->path);
   for (; peer; peer = table_next(peer))
-    if (peer->conn && peer->is_attached == is_attached &&
+    if (is_there(peer) && peer->is_attached == is_attached &&
         memcmp(peer->client_key, extension->client_key, UDP_KEY_SIZE) == 0 &&
         memcmp(peer->cookie, extension->cookie, UDP_COOKIE_SIZE) == 0)
       return peer;
@@ -61,8 +63,10 @@ static UdpPeer *make_peer(const Request *request) {
   UdpServer *server = request->socket->server;
   UdpPeer *peer = mem_zalloc(sizeof *peer);
   peer->server = server;
-  peer->socket = emptiest(server);
-  peer->address = *request->from;
+  if (!(request->extension.flags & UDP_ATTACH))
+    peer->servicer = udp_emptiest_servicer(server->net);
+  if (!peer->servicer) peer->socket = emptiest(server);
+  peer->way = *request->from;
   peer->path = *request->path;
   memcpy(peer->cookie, request->extension.cookie, UDP_COOKIE_SIZE);
   memcpy(peer->client_key, request->extension.client_key, UDP_KEY_SIZE);
@@ -70,8 +74,9 @@ static UdpPeer *make_peer(const Request *request) {
   return peer;
 }
 
-// `secret` is what both sides know.
-static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secret) {
+// `secret` is what both sides know; `info` of who is alone.
+static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secret,
+                     const ConnInfo *info) {
   bool is_attached = request->extension.flags & UDP_ATTACH;
   UdpAgreement agreement = {.secret = secret,
                             .cookie = peer->cookie,
@@ -81,10 +86,14 @@ static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secre
                           .first_received = request->read->sequence,
                           .is_attached = is_attached,
                           .is_plain = request->extension.flags & UDP_PLAIN,
+                          .is_stranger = true,
                           .queue_capacity = STAGED_BYTES,
                           .overflow = UDP_DROP_NEWEST};
   udp_keys_derive(&params.keys, UDP_SERVER, &agreement);
-  udp_peer_add(peer, &params);
+  if (peer->servicer)
+    udp_hand_over(peer, &params, info);
+  else
+    udp_peer_add(peer, &params);
 }
 
 // --- Attaching ---
@@ -117,14 +126,15 @@ static Use note_use(Conn *conn, const UdpExtension *extension, uint64_t now_ms) 
 static void attach(const Request *request) {
   Net *net = request->socket->server->net;
   const UdpExtension *extension = &request->extension;
-  Conn *conn = conn_find(net, net->events.conn_of(net->data, extension->peer));
+  Conn *conn = udp_find_offer(request->socket->server, extension->peer);
   uint8_t key[UDP_KEY_SIZE];
   bool is_offered = conn && conn->state == CONN_OPEN && conn->udp_nonce != 0;
   if (is_offered)
     udp_offer_key(request->socket->server->secret, conn->udp_nonce, conn->id, key);
   if (!is_offered || !udp_proof_is_good(key, extension->cookie, extension->client_key,
                                         extension->proof)) {
-    reject(request, CODE_UNAUTHORIZED, "no such peer, or not its key");
+    reject(request, CODE_UNAUTHORIZED,
+           "no such peer, or not its key: use peer id and UDP key of the last WELCOME");
     return;
   }
   UdpPeer *peer = find_made(request);
@@ -134,10 +144,12 @@ static void attach(const Request *request) {
   }
   switch (note_use(conn, extension, net_now_ms(net))) {
     case USE_AGAIN:
-      reject(request, CODE_UNAUTHORIZED, "this client key was used before");
+      reject(request, CODE_UNAUTHORIZED,
+             "this client key was used before: make a new one for each connection");
       return;
     case USE_TOO_MANY:
-      reject(request, CODE_RATE_LIMITED, "too many attachments; wait 20 s");
+      reject(request, CODE_RATE_LIMITED,
+             "more than 8 attachments of a peer in 20 s: wait that long");
       return;
     case USE_NEW:
       break;
@@ -146,7 +158,7 @@ static void attach(const Request *request) {
   peer = make_peer(request);
   peer->conn = conn;
   conn->udp = peer;
-  add_peer(request, peer, key);
+  add_peer(request, peer, key, NULL);
   accept_peer(request, peer);
 }
 
@@ -157,23 +169,27 @@ static const char *find_fault(const Request *request, const char *address) {
   const UdpServer *server = request->socket->server;
   uint32_t count = 0;
   const UdpPeer *peer = table_first(&server->table, request->path);
-  for (; peer; peer = table_next(peer)) count += !peer->is_attached && peer->conn;
+  for (; peer; peer = table_next(peer)) count += !peer->is_attached && is_there(peer);
   if (server->is_stopping) return "the server is shutting down";
-  if (count >= LINKS_PER_PATH) return "too many connections from your address and port";
+  if (count >= LINKS_PER_PATH)
+    return "8 connections from your address and port: close one, or take another port";
   return server->net->events.refuse(server->net->data, address);
 }
 
 static void open_conn(const Request *request, UdpPeer *peer, const uint8_t *secret,
                       const ConnInfo *info) {
-  Conn *conn = udp_conn_new(peer);
-  if (!conn) {
+  const Net *net = peer->server->net;
+  Conn *conn = peer->servicer ? NULL : udp_conn_new(peer);
+  const char *why = conn ? NULL : "the server is full";
+  if (peer->servicer) why = net->events.enter(net->data, info->address);
+  if (why) {
     mem_free(peer);
-    reject(request, CODE_SERVER_FULL, "the server is full");
+    reject(request, CODE_SERVER_FULL, why);
     return;
   }
-  add_peer(request, peer, secret);
+  add_peer(request, peer, secret, info);
   accept_peer(request, peer);
-  conn_open(conn, info);
+  if (conn) conn_open(conn, info);
 }
 
 static void come_alone(const Request *request) {
@@ -183,7 +199,7 @@ static void come_alone(const Request *request) {
     return;
   }
   ConnInfo info = {.framing = FRAMING_PACKETS};
-  address_text(request->from, info.address);
+  address_text(&request->from->remote, info.address);
   const char *why = find_fault(request, info.address);
   if (why) {
     reject(request, CODE_SERVER_FULL, why);
@@ -192,7 +208,8 @@ static void come_alone(const Request *request) {
   uint8_t own[UDP_KEY_SIZE], secret[UDP_KEY_SIZE];
   net_random(request->socket->server->net, own, sizeof own);
   if (!udp_shared_secret(own, request->extension.client_key, secret)) {
-    reject(request, CODE_PROTOCOL, "this client key gives no secret");
+    reject(request, CODE_PROTOCOL,
+           "this client key gives no secret: make an X25519 key pair");
     return;
   }
   peer = make_peer(request);
@@ -202,26 +219,15 @@ static void come_alone(const Request *request) {
 
 // --- Requests ---
 
-static const char *judgement_text(Code code) {
-  switch (code) {
-    case CODE_VERSION_MISMATCH:
-      return "this server speaks version 1 of the UDP transport";
-    case CODE_HASH_MISMATCH:
-      return "not the protocol hash of this server";
-    default:
-      return "see docs/protocol.md, section 16";
-  }
-}
-
-static void challenge(const Request *request, uint64_t now_us) {
+static void challenge(const Request *request) {
   UdpServer *server = request->socket->server;
   uint8_t cookie[UDP_COOKIE_SIZE];
-  udp_cookie_make(server->secret, request->path, request->read->hash, now_us, cookie);
+  udp_cookie_make(&server->cookies, request->path, request->read->hash, cookie);
   server->totals.challenged++;
   answer(request, &(UdpAnswer){.type = UDP_CHALLENGE, .cookie = cookie});
 }
 
-void udp_handshake(UdpSocket *socket, const SocketAddress *from, const UdpOrigin *path,
+void udp_handshake(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
                    const uint8_t *bytes, size_t size) {
   UdpServer *server = socket->server;
   Net *net = server->net;
@@ -231,17 +237,17 @@ void udp_handshake(UdpSocket *socket, const SocketAddress *from, const UdpOrigin
     return;
   }
   Request request = {.socket = socket, .from = from, .path = path, .read = &read};
-  UdpDoor door = {.secret = server->secret,
-                  .is_hash_good = net->events.knows_hash(net->data, read.hash),
+  UdpDoor door = {.cookies = &server->cookies,
+                  .is_hash_good = udp_knows_hash(net, read.hash),
                   .allows_plain = net->limits.allows_plain_udp};
-  uint64_t now_us = net_clock_us(net);
-  Code code = CODE_UNSUPPORTED;
-  switch (udp_judge(&door, &read, path, now_us, &request.extension, &code)) {
+  UdpFault fault;
+  udp_cookies_turn(&server->cookies, net_clock_us(net));
+  switch (udp_judge(&door, &read, path, &request.extension, &fault)) {
     case UDP_CHALLENGE:
-      challenge(&request, now_us);
+      challenge(&request);
       break;
     case UDP_REJECTED:
-      reject(&request, code, judgement_text(code));
+      reject(&request, fault.code, fault.text);
       break;
     case UDP_ACCEPTED:
       if (request.extension.flags & UDP_ATTACH)

@@ -19,7 +19,8 @@ enum {
   STAGED_BYTES =
       4 * UDP_DATAGRAM_MAX,  // of packets handed to a link before their turn;
                              // what is handed over cannot be dropped any more
-  OVER_MS = 3000,            // how long CLOSE is repeated
+  OVER_MS = 3000,            // how long CLOSE is repeated,
+  OVER_MAX = 1024,           // for so many connections at a time
   PATH_CHECK_MS = 1000,      // from one PATH_CHALLENGE to the next
 };
 
@@ -32,11 +33,24 @@ typedef union SocketAddress {
   struct sockaddr_in6 v6;
 } SocketAddress;
 
+/// The way of a datagram: where the other side is, and which of this host's addresses it
+/// knows; answers go out from that one.
+typedef struct UdpWay {
+  SocketAddress remote;
+  struct in6_addr local;  // zeros: the socket has one address only
+} UdpWay;
+
+/// What the kernel tells of a message, or is told: an address and the size of segments.
+typedef struct ControlRoom {
+  _Alignas(struct cmsghdr) uint8_t bytes[64];
+} ControlRoom;
+
 typedef struct UdpSocket {
   uv_poll_t poll;  // its data is the socket
   UdpServer *server;
   int fd;
   uint16_t port;
+  uint8_t family;       // when it is bound to all addresses of the host; else AF_UNSPEC
   uint32_t peers;       // connections that were given this port
   int32_t first, last;  // of its datagrams in the egress; -1: none
 } UdpSocket;
@@ -56,10 +70,14 @@ typedef struct UdpTable {
 struct UdpPeer {
   UdpServer *server;
   UdpSocket *socket;
-  Conn *conn;  // NULL: it has ended
+  Servicer
+      *servicer;    // has the real one: this is a stub, without socket, conn and link
+  bool is_visitor;  // a stub whose conn has not been told of yet
+  UdpPeer *stub;    // that the main thread has of this one; NULL: none
+  Conn *conn;       // NULL: it has ended
   UdpLink *link;
-  SocketAddress address;
-  UdpOrigin path;  // the same
+  UdpWay way;
+  UdpOrigin path;  // its remote end
   uint8_t channel[UDP_CHANNEL_SIZE];
   bool is_attached;  // else alone
   bool is_touched;   // in server->touched
@@ -74,8 +92,8 @@ struct UdpPeer {
   UdpPeer *next_path, *next_channel;
   const uint8_t *rest;
   size_t left;
-  SocketAddress asked;  // got PATH_CHALLENGE with this value
-  uint64_t challenge;   // 0: none
+  UdpWay asked;        // got PATH_CHALLENGE with this value
+  uint64_t challenge;  // 0: none
   uint64_t challenged_ms;
   uint64_t over_ms;  // when it is freed; 0: it has not ended
   Timer timer;
@@ -88,6 +106,12 @@ struct Attachment {
   uint64_t used_ms;
 };
 
+/// The connection that the peer of a number may attach to.
+typedef struct UdpOffer {
+  uint32_t peer;
+  ConnId conn;
+} UdpOffer;
+
 struct UdpServer {
   Net *net;
   UdpSocket *sockets;
@@ -98,9 +122,13 @@ struct UdpServer {
   UdpTable table;
   List touched;                  // peers to be looked at when the turn ends
   List closing;                  // conns that were alone, to be freed then
-  uint8_t secret[UDP_KEY_SIZE];  // of cookies
-  UdpTotals totals;              // without the connections that are there
-  Buf input;                     // stream bytes while they are handed up
+  uint32_t over_count;           // peers that have ended
+  uint8_t secret[UDP_KEY_SIZE];  // of keys to attach with
+  UdpOffer *offers;              // by the index of the peer's number
+  uint32_t offer_capacity;
+  UdpCookies cookies;
+  UdpTotals totals;  // without the connections that are there
+  Buf input;         // stream bytes while they are handed up
   Egress *egress;
   Ingress *ingress;
 };
@@ -129,21 +157,38 @@ UdpPeer *table_any(const UdpTable *table);
 void table_visit(const UdpTable *table, void (*visit)(void *data, const UdpPeer *peer),
                  void *data);
 
+// --- udp_offer.c ---
+
+/// Whether a client of this protocol hash may come.
+bool udp_knows_hash(const Net *net, uint64_t hash);
+/// The connection that the peer may attach to, or NULL.
+Conn *udp_find_offer(const UdpServer *server, uint32_t peer);
+
 // --- udp_send.c ---
 
 Egress *egress_new(void);
 /// Where the next datagram may be written, UDP_DATAGRAM_MAX bytes.
 uint8_t *egress_room(UdpServer *server);
 /// Queues `size` bytes that were written there.
-void egress_add(UdpServer *server, UdpSocket *socket, const SocketAddress *to,
-                size_t size);
+void egress_add(UdpServer *server, UdpSocket *socket, const UdpWay *to, size_t size);
 /// Hands all to the kernel.
 void egress_send(UdpServer *server);
+
+// --- udp_local.c ---
+
+/// Has datagrams that come at a socket tell which address they came to.
+void local_ask(const UdpSocket *socket);
+/// The address that a datagram came to; zeros where it does not tell.
+struct in6_addr local_of(struct msghdr *message);
+/// Has a datagram go out from `local`: writes that at the beginning of `control` and returns
+/// the bytes that this took, 0 where there is no choice.
+size_t local_put(const UdpSocket *socket, const struct in6_addr *local,
+                 ControlRoom *control);
 
 // --- udp_handshake.c ---
 
 /// A datagram that begins with three zero bytes.
-void udp_handshake(UdpSocket *socket, const SocketAddress *from, const UdpOrigin *path,
+void udp_handshake(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
                    const uint8_t *bytes, size_t size);
 
 // --- udp_transport.c ---
@@ -161,7 +206,7 @@ void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params);
 void udp_peer_end(UdpPeer *peer, Code code);
 void udp_peer_free(UdpPeer *peer);
 /// A datagram for the peer; false when it was not authentic. `path` is where it comes from.
-bool udp_peer_receive(UdpPeer *peer, const SocketAddress *from, const UdpOrigin *path,
+bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
                       uint8_t *bytes, size_t size);
 /// Does what is to be done at the end of a turn; returns whether something was handed up.
 bool udp_peer_serve(UdpPeer *peer);

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/udp_internal.h"
+#include "net/udp_servicer.h"
 
 // So many bytes of a stream are handed up at a time.
 enum { PIECE_BYTES = READ_BUFFER_BYTES / 2 };
@@ -34,9 +34,17 @@ void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params) {
   udp_touch(peer);
 }
 
+// Whoever the other side has told the end needs no CLOSE, and where very many end at a time
+// the last of them get only one.
+static bool stays(const UdpPeer *peer) {
+  return !udp_link_is_closed(peer->link) && peer->server->over_count < OVER_MAX;
+}
+
 void udp_peer_end(UdpPeer *peer, Code code) {
+  if (peer->stub) udp_tell_over(peer);
   peer->conn = NULL;
-  peer->over_ms = net_now_ms(peer->server->net) + OVER_MS;
+  peer->over_ms = net_now_ms(peer->server->net) + (stays(peer) ? OVER_MS : 1);
+  peer->server->over_count++;
   peer->server->totals.links--;
   peer->socket->peers--;
   udp_link_close(peer->link, code);
@@ -48,6 +56,7 @@ void udp_peer_free(UdpPeer *peer) {
   UdpLinkStats stats = udp_link_stats(peer->link);
   server->totals.lost += stats.lost;
   server->totals.resent_bytes += stats.resent_bytes;
+  server->over_count -= peer->over_ms != 0;
   if (peer->is_touched) list_remove(&server->touched, peer);
   timers_stop(&server->net->timers, &peer->timer);
   table_remove(&server->table, peer);
@@ -62,6 +71,7 @@ static void detach(UdpPeer *peer, Code code) {
   Conn *conn = peer->conn;
   conn->udp = NULL;
   udp_peer_end(peer, code);
+  if (conn->published) conn_publish(conn);
   if (!conn->backlog) return;
   backlog_join_stream(conn);
   backlog_pump(conn);
@@ -121,40 +131,46 @@ static void break_off(UdpPeer *peer) {
 
 // --- Another address ---
 
-static void ask_path(UdpPeer *peer, const SocketAddress *from) {
-  UdpServer *server = peer->server;
-  uint64_t now_ms = net_now_ms(server->net);
-  if (peer->challenged_ms && now_ms - peer->challenged_ms < PATH_CHECK_MS) return;
-  peer->challenged_ms = now_ms;
-  peer->asked = *from;
-  do net_random(server->net, &peer->challenge, sizeof peer->challenge);
-  while (peer->challenge == 0);
-  size_t size = udp_link_produce_challenge(peer->link, now_us(peer), peer->challenge,
-                                           egress_room(server));
-  if (size > 0) egress_add(server, peer->socket, from, size);
+static bool is_asked(const UdpPeer *peer, const UdpOrigin *path) {
+  UdpOrigin asked;
+  address_of(&peer->asked.remote, &asked);
+  return peer->challenge != 0 && address_is_same(&asked, path);
 }
 
-static void take_path(UdpPeer *peer, uint64_t value, const SocketAddress *from,
+// An address that has been asked is asked the same again: the answer may take longer than
+// it is until then. A datagram of `came` bytes has come from it.
+static void ask_path(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
+                     size_t came) {
+  UdpServer *server = peer->server;
+  uint64_t now_ms = net_now_ms(server->net), value = peer->challenge;
+  if (peer->challenged_ms && now_ms - peer->challenged_ms < PATH_CHECK_MS) return;
+  if (!is_asked(peer, path)) net_random(server->net, &value, sizeof value);
+  size_t size = udp_link_produce_challenge(peer->link, now_us(peer), value, came,
+                                           egress_room(server));
+  if (size == 0) return;
+  peer->challenged_ms = now_ms;
+  peer->asked = *from;
+  peer->challenge = value;
+  egress_add(server, peer->socket, from, size);
+}
+
+static void take_path(UdpPeer *peer, uint64_t value, const UdpWay *from,
                       const UdpOrigin *path) {
-  UdpOrigin asked;
-  address_of(&peer->asked, &asked);
-  if (!peer->challenge || value != peer->challenge || !address_is_same(&asked, path))
-    return;
+  if (!is_asked(peer, path) || value != peer->challenge) return;
   UdpServer *server = peer->server;
   char text[ADDRESS_SIZE];
   peer->challenge = 0;
   table_remove(&server->table, peer);
-  peer->address = *from;
+  peer->way = *from;
   peer->path = *path;
   table_add(&server->table, peer);
   server->totals.moved++;
-  address_text(from, text);
+  address_text(&from->remote, text);
   log_debug("UDP goes to another address", log_str("address", text),
             log_num("port", path->port));
 }
 
-static bool take_arrivals(UdpPeer *peer, const SocketAddress *from,
-                          const UdpOrigin *path) {
+static bool take_arrivals(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path) {
   bool is_any = false;
   UdpArrival arrival;
   while (udp_link_next(peer->link, &arrival)) {
@@ -184,7 +200,7 @@ static uint64_t produce(UdpPeer *peer) {
   while ((due_us = udp_link_deadline(peer->link)) <= time_us) {
     size_t size = udp_link_produce(peer->link, time_us, egress_room(server));
     if (size == 0) break;
-    egress_add(server, peer->socket, &peer->address, size);
+    egress_add(server, peer->socket, &peer->way, size);
   }
   return due_us;
 }
@@ -196,7 +212,7 @@ static bool waits_for_more(const UdpPeer *peer, uint64_t due_us) {
          !timers_is_set(&peer->timer) || due_us / 1000 + 1 < peer->timer.due_ms;
 }
 
-bool udp_peer_receive(UdpPeer *peer, const SocketAddress *from, const UdpOrigin *path,
+bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
                       uint8_t *bytes, size_t size) {
   uint64_t time_us = now_us(peer);
   UdpTaken taken = udp_link_receive(peer->link, time_us, bytes, size);
@@ -206,8 +222,9 @@ bool udp_peer_receive(UdpPeer *peer, const SocketAddress *from, const UdpOrigin 
     break_off(peer);
     return true;
   }
-  if (taken == UDP_NEWEST && !address_is_same(path, &peer->path)) ask_path(peer, from);
-  bool is_any = take_arrivals(peer, from, path);
+  bool is_any = take_arrivals(peer, from, path);  // a PATH_RESPONSE among them
+  if (taken == UDP_NEWEST && !address_is_same(path, &peer->path))
+    ask_path(peer, from, path, size);
   // An acknowledgement that is due now says more now than after the next datagram.
   uint64_t due_us = udp_link_deadline(peer->link);
   if (due_us <= time_us) due_us = produce(peer);
@@ -307,5 +324,6 @@ bool udp_peer_serve(UdpPeer *peer) {
   bool is_out = peer->is_shut && udp_link_stream_unacknowledged(peer->link) == 0;
   if (peer->conn && is_out) conn_destroy(peer->conn);
   arm(peer, produce(peer));
+  if (peer->conn && peer->conn->published) conn_publish(peer->conn);
   return is_any;
 }

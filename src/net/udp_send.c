@@ -19,22 +19,18 @@ enum {
 
 // A datagram that waits to be sent.
 typedef struct Outgoing {
-  SocketAddress to;
+  UdpWay to;
   uint32_t at;  // of its bytes
   uint16_t size;
   int32_t next;  // of the same socket; -1: it is the last
 } Outgoing;
-
-typedef struct Control {
-  _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(uint16_t))];
-} Control;
 
 // What one call of the kernel is given.
 typedef struct Call {
   struct mmsghdr messages[EGRESS_MAX];
   struct iovec bytes[EGRESS_MAX];
   uint16_t datagrams[EGRESS_MAX];  // in each message
-  Control controls[EGRESS_MAX];
+  ControlRoom controls[EGRESS_MAX];
   unsigned count;
 } Call;
 
@@ -55,8 +51,7 @@ uint8_t *egress_room(UdpServer *server) {
   return egress->bytes + egress->used;
 }
 
-void egress_add(UdpServer *server, UdpSocket *socket, const SocketAddress *to,
-                size_t size) {
+void egress_add(UdpServer *server, UdpSocket *socket, const UdpWay *to, size_t size) {
   Egress *egress = server->egress;
   int32_t index = (int32_t)egress->count++;
   egress->datagrams[index] =
@@ -73,8 +68,9 @@ static socklen_t address_size(const SocketAddress *address) {
   return address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
 }
 
-static bool is_same_place(const SocketAddress *a, const SocketAddress *b) {
-  return memcmp(a, b, address_size(a)) == 0;
+static bool is_same_way(const UdpWay *a, const UdpWay *b) {
+  return memcmp(&a->remote, &b->remote, address_size(&a->remote)) == 0 &&
+         memcmp(&a->local, &b->local, sizeof a->local) == 0;
 }
 
 // How many datagrams from `first` on can be one message, and their bytes.
@@ -86,7 +82,7 @@ static uint32_t measure(const UdpServer *server, int32_t first, size_t *total) {
   for (int32_t i = head->next; i >= 0 && count < SEGMENTS_MAX; i = all[i].next) {
     const Outgoing *next = &all[i];
     bool follows = next->at == head->at + *total && next->size <= head->size &&
-                   is_same_place(&next->to, &head->to);
+                   is_same_way(&next->to, &head->to);
     if (!follows || *total + next->size > SEGMENTED_MAX) break;
     *total += next->size;
     count++;
@@ -95,25 +91,32 @@ static uint32_t measure(const UdpServer *server, int32_t first, size_t *total) {
   return count;
 }
 
-static void put_message(UdpServer *server, Call *call, int32_t first, uint32_t count,
-                        size_t total) {
-  Outgoing *head = &server->egress->datagrams[first];
-  unsigned at = call->count++;
-  call->datagrams[at] = (uint16_t)count;
-  call->bytes[at] = (struct iovec){server->egress->bytes + head->at, total};
-  struct msghdr *message = &call->messages[at].msg_hdr;
-  *message = (struct msghdr){.msg_name = &head->to,
-                             .msg_namelen = address_size(&head->to),
-                             .msg_iov = &call->bytes[at],
-                             .msg_iovlen = 1};
-  if (count == 1) return;
-  message->msg_control = call->controls[at].room;
-  message->msg_controllen = sizeof call->controls[at].room;
-  struct cmsghdr *control = CMSG_FIRSTHDR(message);
+static size_t put_segments(ControlRoom *room, size_t at, uint16_t size) {
+  struct cmsghdr *control = (struct cmsghdr *)(void *)(room->bytes + at);
   control->cmsg_level = SOL_UDP;
   control->cmsg_type = UDP_SEGMENT;
-  control->cmsg_len = CMSG_LEN(sizeof(uint16_t));
-  memcpy(CMSG_DATA(control), &head->size, sizeof head->size);
+  control->cmsg_len = CMSG_LEN(sizeof size);
+  memcpy(CMSG_DATA(control), &size, sizeof size);
+  return CMSG_SPACE(sizeof size);
+}
+
+static void put_message(const UdpSocket *socket, Call *call, int32_t first,
+                        uint32_t count, size_t total) {
+  Egress *egress = socket->server->egress;
+  Outgoing *head = &egress->datagrams[first];
+  unsigned at = call->count++;
+  call->datagrams[at] = (uint16_t)count;
+  call->bytes[at] = (struct iovec){egress->bytes + head->at, total};
+  ControlRoom *control = &call->controls[at];
+  size_t told = local_put(socket, &head->to.local, control);
+  if (count > 1) told += put_segments(control, told, head->size);
+  call->messages[at].msg_hdr =
+      (struct msghdr){.msg_name = &head->to.remote,
+                      .msg_namelen = address_size(&head->to.remote),
+                      .msg_iov = &call->bytes[at],
+                      .msg_iovlen = 1,
+                      .msg_control = told ? control : NULL,
+                      .msg_controllen = told};
 }
 
 static void put_messages(UdpServer *server, const UdpSocket *socket, Call *call) {
@@ -121,7 +124,7 @@ static void put_messages(UdpServer *server, const UdpSocket *socket, Call *call)
   for (int32_t at = socket->first; at >= 0;) {
     size_t total;
     uint32_t count = measure(server, at, &total);
-    put_message(server, call, at, count, total);
+    put_message(socket, call, at, count, total);
     server->totals.sent += count;
     server->totals.sent_bytes += total;
     while (count-- > 0) at = server->egress->datagrams[at].next;

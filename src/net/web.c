@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "net/servicer_calls.h"
 #include "net/web_internal.h"
 
 // --- Options ---
@@ -42,6 +43,7 @@ void net_set_web(Net *net, const WebOptions *options) {
     web->modules[i] = *module;
     set_version(&web->module_versions[i], module->text, module->size);
   }
+  if (net->servicers) servicers_share_web(net);
 }
 
 void net_set_schema(Net *net, const char *text, size_t size) {
@@ -53,10 +55,16 @@ void net_set_schema(Net *net, const char *text, size_t size) {
   else
     buf_append(&web->schema, NONE, sizeof NONE - 1);
   set_version(&web->schema_version, web->schema.data, web->schema.size);
+  if (net->servicers) servicers_share_schema(net);
 }
 
 WebStats net_web_stats(const Net *net) {
-  return net->web ? net->web->stats : (WebStats){0};
+  WebStats own = net->web ? net->web->stats : (WebStats){0};
+  WebStats others = servicers_figures(net).web;
+  return (WebStats){.requests = own.requests + others.requests,
+                    .refused = own.refused + others.refused,
+                    .upgraded = own.upgraded + others.upgraded,
+                    .stalled = own.stalled + others.stalled};
 }
 
 void web_free(Net *net) {
@@ -92,7 +100,7 @@ static void on_silence(void *data, uint64_t now_ms) {
 static void refuse(Conn *conn) {
   Net *net = conn->net;
   conn->is_refused = true;
-  if (++net->refused_count > REFUSED_MAX)
+  if (++net->refused_count > REFUSED_MAX / net->share)
     conn_introduce(conn, FRAMING_PACKETS);
   else
     timers_set(&net->timers, &conn->timer, net_now_ms(net) + WEB_REFUSE_WAIT_MS,

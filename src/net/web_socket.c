@@ -257,7 +257,8 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
   if (conn->state != CONN_OPEN || socket->is_over) return size;
   if (!socket->is_handing_up && ws_reader_is_at_rest(reader)) give_reader_back(conn);
   count_held(conn);
-  if (web_of(conn->net)->held_bytes > SOCKET_HELD_TOTAL && socket->held > 0)
+  if (web_of(conn->net)->held_bytes > SOCKET_HELD_TOTAL / conn->net->share &&
+      socket->held > 0)
     fault(conn, WS_CODE_TRY_LATER, "too many unfinished messages");
   conn_settle(conn, was_at_rest || is_any);
   return size - unread;

@@ -19,17 +19,8 @@ void audience_packet(Relay *relay, const Audience *audience, const Packet *packe
   bool is_reliable = packet->flags & PACKET_RELIABLE;
   if (audience->packets == 0 && audience->plain == 0 && !is_reliable) return;
   uint8_t header[PACKET_HEADER_SIZE];
-  Packet whole = *packet;
-  whole.length = prefix_size + packet->length;
-  packet_write_header(header, &whole);
-  Out out = {
-      .parts = {header, prefix, packet->payload},
-      .sizes = {sizeof header, prefix_size, packet->length},
-      .priority = packet->priority,
-      .flags = out_flags,
-      .key = key,
-  };
-  session_place(&out, packet);
+  Out out = {.flags = out_flags, .key = key};
+  session_frame(&out, header, packet, prefix, prefix_size);
   if (is_reliable) away_keep(relay, audience->room, audience->readers, &out);
   write_both(relay, audience, &out);
 }

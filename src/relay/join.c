@@ -61,7 +61,8 @@ static Room *find_or_create(Relay *relay, Peer *peer, Text name,
   const RoomKind *kind = kind_find(relay, name);
   if (!kind || !kind->auto_create) {
     session_error(relay->session, peer, request, CODE_NO_SUCH_ROOM,
-                  "there is no such room");
+                  kind ? "there is no such room, and its kind has no auto_create"
+                       : "there is no such room, nor a kind of that name to make it");
     return NULL;
   }
   if (peer->room_count >= RELAY_ROOMS_PER_PEER) {

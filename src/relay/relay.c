@@ -71,7 +71,7 @@ void relay_set_limits(Relay *relay, const RelayLimits *limits) {
   ticker_refresh_game(relay);
   Room *room;
   for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));)
-    ticker_refresh_room(relay, room);
+    if (room->state != ROOM_RESERVED) ticker_refresh_room(relay, room);
 }
 
 void relay_set_scripted(Relay *relay) { relay->is_scripted = true; }
@@ -92,7 +92,7 @@ Room *relay_next_room(const Relay *relay, uint32_t *cursor) {
   Room *room;
   do {
     room = slots_next(&relay->rooms, cursor);
-  } while (room && (room->state == ROOM_RESERVED || room->state == ROOM_GONE));
+  } while (room && room->state == ROOM_GONE);
   return room;
 }
 

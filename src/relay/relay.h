@@ -202,6 +202,7 @@ uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name);
 /// The room of that name that is open or reserved, or 0.
 uint32_t relay_find_room(const Relay *relay, const char *name, size_t size);
 
-/// The next room after `*cursor` (start at 0) that is open or soft-deleted, or NULL.
+/// The next room after `*cursor` (start at 0) that is reserved, open or soft-deleted, or
+/// NULL.
 Room *relay_next_room(const Relay *relay, uint32_t *cursor);
 RelayStats relay_stats(const Relay *relay);

@@ -226,7 +226,7 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
                        bool is_resumed) {
   uint8_t udp_key[NET_UDP_KEY_SIZE];
-  uint16_t udp_port = net_udp_offer(session->net, peer->conn, udp_key);
+  uint16_t udp_port = net_udp_offer(session->net, peer->conn, peer->id, udp_key);
   Welcome welcome = {
       .peer = peer->id,
       .session = peer->session,

@@ -109,17 +109,8 @@ void session_send(Session *session, Peer *peer, const Packet *packet,
   if (!peer_is_there(peer) || peer->framing != FRAMING_PACKETS) return;
   if (peer->state == PEER_SUSPENDED && !is_reliable) return;
   uint8_t header[PACKET_HEADER_SIZE];
-  Packet whole = *packet;
-  whole.length = prefix_size + packet->length;
-  packet_write_header(header, &whole);
-  Out out = {
-      .parts = {header, prefix, packet->payload},
-      .sizes = {sizeof header, prefix_size, packet->length},
-      .priority = packet->priority,
-      .flags = out_flags,
-      .key = key,
-  };
-  session_place(&out, packet);
+  Out out = {.flags = out_flags, .key = key};
+  session_frame(&out, header, packet, prefix, prefix_size);
   if (is_reliable && peer->is_resumable) keep(session, peer, &out);
   if (peer->state == PEER_SUSPENDED) return;
   net_write(session->net, peer->conn, &out);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/udp.h"
 #include "session/internal.h"
 
 Session *session_new(const SessionLimits *limits, const SessionEvents *events,
@@ -168,6 +169,7 @@ void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count
   assert(count <= SESSION_HASHES);
   if (count > 0) memcpy(session->hashes, hashes, count * sizeof *hashes);
   session->hash_count = count;
+  net_set_hashes(session->net, hashes, count);
   Peer *peer;
   for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
     if (peer->state != PEER_CLOSED && !handshake_knows(session, peer->protocol_hash))
@@ -271,15 +273,6 @@ static void on_loose_packet(void *data, void *conn_data, const Packet *packet) {
   if (peer->state == PEER_CONNECTED) on_packet(data, conn_data, packet);
 }
 
-static bool knows_hash(void *data, uint64_t hash) {
-  return handshake_knows(data, hash);
-}
-
-static ConnId conn_of(void *data, uint32_t id) {
-  const Peer *peer = session_find(data, id);
-  return peer && peer->state == PEER_CONNECTED ? peer->conn : 0;
-}
-
 static void on_line(void *data, void *conn_data, const char *text, size_t size) {
   Session *session = data;
   Peer *peer = conn_data;
@@ -314,9 +307,7 @@ NetEvents session_net_events(void) {
       .open = handshake_open,
       .packet = on_packet,
       .loose_packet = on_loose_packet,
-      .knows_hash = knows_hash,
       .refuse = handshake_fault,
-      .conn_of = conn_of,
       .line = on_line,
       .fault = on_fault,
       .drops = on_drops,

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/timers.h"
 #include "net/net.h"
+#include "net/udp.h"
 #include "wire/code.h"
 #include "wire/control.h"
 #include "wire/packet.h"
@@ -100,10 +101,10 @@ enum {
   SESSION_HELLO_MAX = 4096,  // payload bytes before a peer is known
   SESSION_SPARE = 64,  // connections past max_clients that may be refused politely
   SESSION_CODES = CODE_ROOM_FULL + 1,
-  SESSION_HASHES = 16,             // protocol hashes that are good at a time
-  SESSION_KEPT_BYTES = 8 << 20,    // RELIABLE bytes that may wait for one peer's ACK,
-  SESSION_KEPT_TOTAL = 256 << 20,  // until so many wait for all of them:
-  SESSION_KEPT_SHARE = 128 << 10,  // then no more for each than this
+  SESSION_HASHES = NET_HASHES_MAX,  // protocol hashes that are good at a time
+  SESSION_KEPT_BYTES = 8 << 20,     // RELIABLE bytes that may wait for one peer's ACK,
+  SESSION_KEPT_TOTAL = 256 << 20,   // until so many wait for all of them:
+  SESSION_KEPT_SHARE = 128 << 10,   // then no more for each than this
 };
 
 typedef struct SessionStats {
@@ -273,3 +274,8 @@ void session_keep(Session *session, Peer *peer, Blob *packet);
 /// Gives `packet` its place among what is sent: all RELIABLE ones keep one order, whatever
 /// their priorities, and none is dropped or replaced; what may be lost may go by UDP.
 void session_place(Out *out, const Packet *packet);
+
+/// Makes `out`, of which flags and key are set, a packet in its place: its header, which is
+/// written, `prefix` (may be NULL), which counts as part of the payload, and the payload.
+void session_frame(Out *out, uint8_t header[PACKET_HEADER_SIZE], const Packet *packet,
+                   const void *prefix, uint32_t prefix_size);

@@ -51,6 +51,21 @@ void session_place(Out *out, const Packet *packet) {
   out->key = 0;
 }
 
+void session_frame(Out *out, uint8_t header[PACKET_HEADER_SIZE], const Packet *packet,
+                   const void *prefix, uint32_t prefix_size) {
+  Packet whole = *packet;
+  whole.length = prefix_size + packet->length;
+  packet_write_header(header, &whole);
+  *out = (Out){
+      .parts = {header, prefix, packet->payload},
+      .sizes = {PACKET_HEADER_SIZE, prefix_size, packet->length},
+      .priority = packet->priority,
+      .flags = out->flags,
+      .key = out->key,
+  };
+  session_place(out, packet);
+}
+
 Blob *session_blob(Session *session, const Out *out) {
   uint32_t size = 0;
   for (int i = 0; i < 3; i++) size += out->sizes[i];

@@ -98,9 +98,14 @@ void net_random(Net *net, void *bytes, size_t size) {
 
 Timers *net_timers(Net *net) { return &net->timers; }
 
-uint16_t net_udp_offer(Net *net, ConnId conn, uint8_t key[NET_UDP_KEY_SIZE]) {
-  (void)net, (void)conn, (void)key;
+uint16_t net_udp_offer(Net *net, ConnId conn, uint32_t peer,
+                       uint8_t key[NET_UDP_KEY_SIZE]) {
+  (void)net, (void)conn, (void)peer, (void)key;
   return 0;
+}
+
+void net_set_hashes(Net *net, const uint64_t *hashes, uint32_t count) {
+  (void)net, (void)hashes, (void)count;
 }
 
 static FakeConn *find(Net *net, ConnId id) {

@@ -2,25 +2,6 @@
 // every size, what is cut off, and what the other side may not do.
 #include "tls_world.h"
 
-static int setup(void **state) {
-  TlsWorld *world = malloc(sizeof *world);
-  tls_world_init(world);
-  serve_dev(world);
-  *state = world;
-  return 0;
-}
-
-static int teardown(void **state) {
-  tls_world_deinit(*state);
-  free(*state);
-  return 0;
-}
-
-static void set_version(TlsWorld *world, int version) {
-  SSL_CTX_set_min_proto_version(world->client_context, version);
-  SSL_CTX_set_max_proto_version(world->client_context, version);
-}
-
 // --- Handshakes ---
 
 static void serves_version(TlsWorld *world, int version) {
@@ -43,7 +24,7 @@ static void serves_version(TlsWorld *world, int version) {
 static void tls_1_2_and_1_3_are_served(void **state) {
   serves_version(*state, TLS1_2_VERSION);
   teardown(state);
-  setup(state);
+  setup_dev(state);
   serves_version(*state, TLS1_3_VERSION);
 }
 
@@ -380,7 +361,7 @@ static void stop_in_a_handshake_leaves_nothing(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_dev, teardown)
   const struct CMUnitTest tests[] = {
       TEST(tls_1_2_and_1_3_are_served),
       TEST(older_versions_are_refused),

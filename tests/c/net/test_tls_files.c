@@ -8,19 +8,6 @@ typedef struct Paths {
   char cert[96], key[96];
 } Paths;
 
-static int setup(void **state) {
-  TlsWorld *world = malloc(sizeof *world);
-  tls_world_init(world);
-  *state = world;
-  return 0;
-}
-
-static int teardown(void **state) {
-  tls_world_deinit(*state);
-  free(*state);
-  return 0;
-}
-
 // --- Files ---
 
 static FILE *create(const char *path) {

@@ -2,25 +2,6 @@
 // would make work for the server.
 #include "tls_world.h"
 
-static int setup(void **state) {
-  TlsWorld *world = malloc(sizeof *world);
-  tls_world_init(world);
-  serve_dev(world);
-  *state = world;
-  return 0;
-}
-
-static int teardown(void **state) {
-  tls_world_deinit(*state);
-  free(*state);
-  return 0;
-}
-
-static void set_version(TlsWorld *world, int version) {
-  SSL_CTX_set_min_proto_version(world->client_context, version);
-  SSL_CTX_set_max_proto_version(world->client_context, version);
-}
-
 static void garbage_is_refused(void **state) {
   TlsWorld *world = *state;
   static const char *const WORDS[] = {"\x16", "\x16\x03\x01\x02",
@@ -83,7 +64,7 @@ static void cut_or_changed_anywhere(TlsWorld *world, int version) {
 static void a_byte_that_is_wrong_or_missing_does_no_harm(void **state) {
   cut_or_changed_anywhere(*state, TLS1_2_VERSION);
   teardown(state);
-  setup(state);
+  setup_dev(state);
   cut_or_changed_anywhere(*state, TLS1_3_VERSION);
 }
 
@@ -151,7 +132,7 @@ static void key_updates_do_not_pile_up(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_dev, teardown)
   const struct CMUnitTest tests[] = {
       TEST(garbage_is_refused),
       TEST(a_byte_that_is_wrong_or_missing_does_no_harm),

@@ -59,20 +59,10 @@ static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped
   ports->dropped += dropped;
 }
 
-static bool knows_hash(void *data, uint64_t hash) {
-  (void)data;
-  return hash == 0;
-}
-
 static const char *refuse(void *data, const char *address) {
   const Ports *ports = data;
   assert_string_equal(address, "127.0.0.1");
   return ports->refusal;
-}
-
-static ConnId conn_of(void *data, uint32_t peer) {
-  (void)data, (void)peer;
-  return 0;
 }
 
 static int set_up(void **state) {
@@ -80,14 +70,17 @@ static int set_up(void **state) {
                                    .close = on_close,
                                    .fault = on_fault,
                                    .drops = on_drops,
-                                   .knows_hash = knows_hash,
                                    .refuse = refuse,
-                                   .conn_of = conn_of,
                                    .turn = loop_world_turn};
   NetLimits limits = {.max_payload = 65536, .channel_capacity = 50};
   Ports *ports = mem_zalloc(sizeof *ports);
   ports->net = ports->loop.net = net_new(&limits, &EVENTS, ports);
-  assert_int_equal(net_udp_open(ports->net, "127.0.0.1", &ports->port, PORTS), 0);
+  int err = UV_EADDRINUSE;  // the ports after a free one may be somebody else's
+  for (int tries = 0; tries < 20 && err == UV_EADDRINUSE; tries++) {
+    ports->port = 0;
+    err = net_udp_open(ports->net, "127.0.0.1", &ports->port, PORTS);
+  }
+  assert_int_equal(err, 0);
   *state = ports;
   return 0;
 }
@@ -353,6 +346,49 @@ static void the_end_is_told_and_everything_freed(void **state) {
   assert_int_equal(ports->ended, 0);
 }
 
+static bool is_forgotten(void *data) {
+  const Ports *ports = data;
+  return ports->net->udp->table.count == 0;
+}
+
+// How long it takes until nothing is left of the only connection.
+static uint64_t forget_ms(Ports *ports) {
+  uint64_t start_us = net_real_us();
+  assert_true(loop_world_wait(&ports->loop, is_forgotten, ports));
+  return (net_real_us() - start_us) / 1000;
+}
+
+static void an_end_is_repeated_for_3_seconds_and_then_forgotten(void **state) {
+  Ports *ports = *state;
+  come(ports);
+  loop_world_turn_once(&ports->loop);
+  net_close(ports->net, ports->conns[0]);
+  loop_world_turn_once(&ports->loop);
+  assert_int_equal(ports->net->udp->over_count, 1);
+  assert_in_range(forget_ms(ports), OVER_MS / 2, 2 * OVER_MS);
+  assert_int_equal(ports->net->udp->over_count, 0);
+}
+
+static void who_says_the_end_himself_is_forgotten_at_once(void **state) {
+  Ports *ports = *state;
+  Client *client = come(ports);
+  udp_link_close(client->link, CODE_CLOSED);
+  serve(client);
+  assert_in_range(forget_ms(ports), 0, OVER_MS / 2);
+  assert_int_equal(ports->ended, 1);
+}
+
+static void very_many_ends_are_not_remembered(void **state) {
+  Ports *ports = *state;
+  Client *client = come(ports);
+  loop_world_turn_once(&ports->loop);
+  ports->net->udp->over_count = OVER_MAX;
+  net_close(ports->net, ports->conns[0]);
+  assert_in_range(forget_ms(ports), 0, OVER_MS / 2);
+  serve(client);
+  assert_true(client->is_closed);  // it was told once
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -364,6 +400,9 @@ int main(void) {
       TEST(a_large_stream_comes_whole),
       TEST(who_acknowledges_nothing_is_bounded),
       TEST(the_end_is_told_and_everything_freed),
+      TEST(an_end_is_repeated_for_3_seconds_and_then_forgotten),
+      TEST(who_says_the_end_himself_is_forgotten_at_once),
+      TEST(very_many_ends_are_not_remembered),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,7 +183,35 @@ static inline void serve_dev(TlsWorld *world) {
   assert_int_equal(strlen(fingerprint), TLS_FINGERPRINT_SIZE - 1);
 }
 
+// --- Around each test ---
+
+static inline int setup(void **state) {
+  TlsWorld *world = malloc(sizeof *world);
+  tls_world_init(world);
+  *state = world;
+  return 0;
+}
+
+static inline int teardown(void **state) {
+  tls_world_deinit(*state);
+  free(*state);
+  return 0;
+}
+
+/// With the certificate that is made for who has none.
+static inline int setup_dev(void **state) {
+  setup(state);
+  serve_dev(*state);
+  return 0;
+}
+
 // --- Clients ---
+
+/// The one version that clients from now on speak.
+static inline void set_version(TlsWorld *world, int version) {
+  SSL_CTX_set_min_proto_version(world->client_context, version);
+  SSL_CTX_set_max_proto_version(world->client_context, version);
+}
 
 static inline void client_init(TlsClient *client, TlsWorld *world) {
   *client = (TlsClient){.world = world};

@@ -67,7 +67,9 @@ static void errors_of_rooms_are_lines(void **state) {
   World *world = *state;
   Client guest = enter_text(world);
   type_line(world, guest, "/join nowhere");
-  expect_line(world->net, guest.conn, "! NoSuchRoom: there is no such room");
+  expect_line(
+      world->net, guest.conn,
+      "! NoSuchRoom: there is no such room, nor a kind of that name to make it");
   type_line(world, guest, "/leave nowhere");
   expect_line(world->net, guest.conn, "! NotInRoom: you are not in this room");
   type_line(world, guest, "/join \xff");
