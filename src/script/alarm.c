@@ -8,13 +8,24 @@
 #include <luajit.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/time.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+// ThreadSanitizer keeps a signal until the program next calls it, which compiled Lua code does
+// not. One that an instruction may have caused it lets through; then its own work must not
+// be interrupted by code that it watches.
+#if defined(__SANITIZE_THREAD__)
+enum { TICK_SIGNAL = SIGTRAP };
+#define NOT_WATCHED __attribute__((no_sanitize("thread")))
+#else
+enum { TICK_SIGNAL = SIGVTALRM };
+#define NOT_WATCHED
+#endif
+
 enum {
-  TICK_SIGNAL = SIGVTALRM,
   TICK_NS =
       2000000,  // of processor time; the kernel rounds up to its own tick, 1 to 10 ms
   AGAIN_US = 100,    // from an alarm that may not have been heard to the next try
@@ -30,6 +41,7 @@ static const char PROFILE_MODE[] = "li1000000";
 
 typedef struct Range {
   uintptr_t start, end;
+  bool is_lua;  // LuaJIT's own
 } Range;
 
 // Of the process, as signals are.
@@ -54,7 +66,8 @@ static int add_ranges(struct dl_phdr_info *info, size_t size, void *data) {
     if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
     if (alarms.range_count == RANGES_MAX) return 1;
     uintptr_t start = info->dlpi_addr + part->p_vaddr;
-    alarms.ranges[alarms.range_count++] = (Range){start, start + part->p_memsz};
+    alarms.ranges[alarms.range_count++] = (Range){
+        start, start + part->p_memsz, strstr(info->dlpi_name, "libluajit") != NULL};
   }
   return 0;
 }
@@ -65,7 +78,7 @@ static bool learn_ranges(void) {
   return dl_iterate_phdr(add_ranges, NULL) == 0;
 }
 
-static uintptr_t place_of(const ucontext_t *context) {
+NOT_WATCHED static uintptr_t place_of(const ucontext_t *context) {
 #if defined(__x86_64__)
   return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
 #elif defined(__aarch64__)
@@ -75,20 +88,35 @@ static uintptr_t place_of(const ucontext_t *context) {
 #endif
 }
 
-// Code that is in no file is what the JIT has made.
-static bool is_compiled(const void *place) {
+NOT_WATCHED static const Range *range_of(const void *place) {
   uintptr_t at = place_of(place);
   for (int i = 0; i < alarms.range_count; i++) {
-    if (at >= alarms.ranges[i].start && at < alarms.ranges[i].end) return false;
+    const Range *range = &alarms.ranges[i];
+    if (at >= range->start && at < range->end) return range;
   }
+  return NULL;
+}
+
+// Code that is in no file is what the JIT has made.
+static bool is_compiled(const void *place) { return range_of(place) == NULL; }
+
+// Whether `tick` may run there.
+NOT_WATCHED static bool is_place_for_ticks(const void *place) {
+#if defined(__SANITIZE_THREAD__)
+  const Range *range = range_of(place);
+  return range == NULL || range->is_lua;
+#else
+  (void)place;
   return true;
+#endif
 }
 
 // --- Ticks ---
 
-static void on_signal(int number, siginfo_t *info, void *place) {
+NOT_WATCHED static void on_signal(int number, siginfo_t *info, void *place) {
   (void)number;
   (void)info;
+  if (!is_place_for_ticks(place)) return;
   int error = errno;
   alarms.tick(place);
   errno = error;

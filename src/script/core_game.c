@@ -5,6 +5,7 @@
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/file.h"
@@ -158,6 +159,13 @@ static int core_file_is_being_written(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   lua_pushboolean(L,
                   core_host(L)->options->read == NULL && file_is_being_written(path));
+  return 1;
+}
+
+// make_folder(path): whether it is there now. Its parent has to be.
+static int core_make_folder(lua_State *L) {
+  bool is_there = mkdir(luaL_checkstring(L, 1), 0777) == 0 || errno == EEXIST;
+  lua_pushboolean(L, is_there);
   return 1;
 }
 
@@ -319,6 +327,7 @@ const luaL_Reg core_game_functions[] = {
     {"read_file", core_read_file},
     {"file_stamp", core_file_stamp},
     {"file_is_being_written", core_file_is_being_written},
+    {"make_folder", core_make_folder},
     {"hash", core_hash},
     {"rollback_errors", core_rollback_errors},
     {"set_schema", core_set_schema},

@@ -69,15 +69,15 @@ static int core_room_find(lua_State *L) {
   return 1;
 }
 
-// rooms(is_all): ids of the open rooms, or also of deleted ones that still have members
+// rooms(is_all): ids of the rooms that can be joined, those that the handler made itself
+// among them; or of all that others know of, also deleted ones that still have members
 static int core_rooms(lua_State *L) {
   const Relay *relay = core_host(L)->relay;
   int is_all = lua_toboolean(L, 1), count = 0;
   lua_newtable(L);
   uint32_t cursor = 0;
   for (const Room *room; (room = relay_next_room(relay, &cursor)) != NULL;) {
-    if (room->state == ROOM_RESERVED) continue;
-    if (room->state == ROOM_DELETED && !is_all) continue;
+    if (room->state == (is_all ? ROOM_RESERVED : ROOM_DELETED)) continue;
     lua_pushnumber(L, room->id);
     lua_rawseti(L, -2, ++count);
   }

@@ -128,10 +128,11 @@ static int core_log(lua_State *L) {
   if (room != NULL) fields[count++] = log_bytes("room", room->name, room->name_size);
   if (host->event.peer != 0) fields[count++] = log_num("peer", host->event.peer);
   if (!log_is_on(level)) return 0;
-  if (!lua_isnoneornil(L, 3))
+  bool has_version = !lua_isnoneornil(L, 3);
+  if (has_version)
     log_set_version((uint32_t)luaL_checknumber(L, 3), luaL_optstring(L, 4, ""));
   log_write(level, text, fields);
-  log_set_version(host->version, host->hash);
+  if (has_version) log_set_version(host->version, host->hash);
   return 0;
 }
 
@@ -153,17 +154,19 @@ static void push_line(lua_State *L, const LogLine *line) {
 // log_lines(least, count): the newest lines of the server's log of that level or worse,
 // the newest last: time, level, text, version
 static int core_log_lines(lua_State *L) {
-  const LogRing *ring = log_ring();
   LogLevel least = (LogLevel)luaL_checkint(L, 1);
-  uint32_t wanted = core_id(L, 2), found = 0, back = 0;
-  const LogLine *line;
-  for (; ring && found < wanted && (line = log_ring_at(ring, back)); back++)
-    found += line->level >= least;
+  uint32_t wanted = core_id(L, 2), found = 0;
+  LogLine line;
+  char text[LOG_RING_BYTES + 1];
+  uint64_t end = log_kept(), from = end;
+  while (from > 0 && found < wanted && log_read_kept(from - 1, &line, text)) {
+    from--;
+    found += line.level >= least;
+  }
   lua_createtable(L, (int)found, 0);
-  for (int at = 1; back > 0; back--) {
-    line = log_ring_at(ring, back - 1);
-    if (line->level < least) continue;
-    push_line(L, line);
+  for (int at = 1; from < end; from++) {
+    if (!log_read_kept(from, &line, text) || line.level < least) continue;
+    push_line(L, &line);
     lua_rawseti(L, -2, at++);
   }
   return 1;

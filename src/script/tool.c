@@ -10,6 +10,7 @@
 #include "script/library.h"
 #include "script/tool_module.h"
 #include "script/tool_sim_lua.h"
+#include "script/tool_udp.h"
 
 typedef struct Tool {
   const char *module;
@@ -54,6 +55,8 @@ static void add_modules(lua_State *L, Tool *tool) {
   lua_getfield(L, -1, "preload");
   lua_pushcfunction(L, tool_module_open);
   lua_setfield(L, -2, "perigee.tool");
+  lua_pushcfunction(L, tool_udp_open);
+  lua_setfield(L, -2, "perigee.udp");
   lua_pushlightuserdata(L, tool);
   lua_pushcclosure(L, open_sim, 1);
   lua_setfield(L, -2, "perigee.sim");

@@ -1,15 +1,19 @@
 // Alarms at any moment: compiled loops hear them, and whoever is interrupted for nothing
 // does what it would have done. The programs are in interrupted.lua.
 //   test_script_alarm [PROGRAMS [SEED]]    more programs, others
+#define _GNU_SOURCE  // gettid
 #include "script/alarm.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -21,7 +25,16 @@ static volatile sig_atomic_t count;  // of hooks that have run
 static volatile sig_atomic_t tries;  // of alarms for the one that is to end
 static double programs = PROGRAMS, seed = SEED;
 
-static void on_tick(const void *place) { (void)place; }
+static volatile sig_atomic_t ticks;            // that came to the first thread,
+static volatile sig_atomic_t ticks_elsewhere;  // and to another
+
+static void on_tick(const void *place) {
+  (void)place;
+  if (gettid() == getpid())
+    ticks++;
+  else
+    ticks_elsewhere++;
+}
 
 static void pass(lua_State *L, lua_Debug *at) {
   (void)at;
@@ -120,6 +133,24 @@ static void only_one_state_of_a_process_is_compiled(void **data) {
   lua_close(other);
 }
 
+static void *work(void *is_over) {
+  while (!atomic_load((atomic_bool *)is_over)) continue;
+  return NULL;
+}
+
+static void ticks_come_to_the_thread_that_runs_scripts(void **data) {
+  (void)data;
+  pthread_t other;
+  atomic_bool is_over = false;
+  assert_int_equal(pthread_create(&other, NULL, work, &is_over), 0);
+  sig_atomic_t wanted_ticks = ticks + 5;
+  while (ticks < wanted_ticks)
+    assert_false(luaL_dostring(state, "for i = 1, 1e6 do end"));
+  atomic_store(&is_over, true);
+  pthread_join(other, NULL);
+  assert_int_equal(ticks_elsewhere, 0);
+}
+
 static int open_state(void **data) {
   (void)data;
   struct sigaction action = {.sa_sigaction = on_timer,
@@ -145,6 +176,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(an_endless_loop_is_ended_compiled_or_not),
       cmocka_unit_test(compiled_code_that_is_nearly_always_in_c_is_ended),
       cmocka_unit_test(only_one_state_of_a_process_is_compiled),
+      cmocka_unit_test(ticks_come_to_the_thread_that_runs_scripts),
   };
   return cmocka_run_group_tests(tests, open_state, close_state);
 }
