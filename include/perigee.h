@@ -14,9 +14,11 @@
 //
 // Nothing here waits except perigee_poll, and name resolution (see perigee_connect). What is
 // asked for has a number, its request, and ends in one event that carries that number; what
-// happens unasked is an event with request 0. The library has no threads and no global state: a
+// happens unasked is an event with request 0. There are no callbacks: every function may be called
+// between taking two events. The library has no threads, no signals and no global state: a
 // client belongs to one thread at a time, and any number of clients live beside each other.
-// Memory is the C library's; where there is none left, the process is aborted with a message.
+// Memory is the C library's; where there is none left, the process is aborted with a message. Texts
+// and data that are passed in are copied. A pointer may be NULL where its function says so.
 //
 // docs/c-client.md is the guide, docs/protocol.md what goes over the wire.
 #ifndef PERIGEE_H
@@ -110,14 +112,14 @@ typedef struct PerigeeClient PerigeeClient;
 
 /// Fill in with perigee_options_init first. Texts are copied, NUL-terminated UTF-8.
 typedef struct PerigeeOptions {
-  const char *name;        // 1 to 64 bytes; NULL: "guest"
+  const char *name;        // 1 to 64 bytes, no control characters; NULL: "guest"
   const char *token;       // for the game's on_connect, up to 65535 bytes; NULL: none
   uint64_t protocol_hash;  // of the game's schema: messages in bytes; 0: in JSON
   PerigeeTransport transport;  // PERIGEE_TCP
   uint32_t timeout_ms;  // for connecting, and for each request that names none; 10000
   uint32_t reconnect_first_ms;  // pause before the first try to connect again; 250
-  uint32_t
-      reconnect_max_ms;  // pauses double up to this; 8000. Each is the half to the whole
+  uint32_t reconnect_max_ms;    // pauses double up to this, each is the half to the
+                                // whole; 8000
   uint32_t reconnect_for_ms;  // after which to give up; 0: never give up (the default)
   int reconnect;              // 0: a lost connection is the end; 1 (the default)
   int rejoin;                 // 1 (the default): join rooms again in a new session; 0
@@ -130,8 +132,9 @@ PERIGEE_API void perigee_options_init(PerigeeOptions *options);
 /// 7777 when it is not named. `options` may be NULL and need not outlive the call. What comes of
 /// it is an event: PERIGEE_CONNECTED, or PERIGEE_CLOSED with the reason.
 ///
-/// A host's name is resolved here, and again before each reconnect in perigee_poll, by
-/// getaddrinfo, which may wait for the network's name servers; a numeric address never waits.
+/// A host's name is resolved here by getaddrinfo, which may wait for the network's name servers, and in
+/// perigee_poll after a try at which none of its addresses could be reached. A game that must never
+/// stand still resolves it elsewhere and gives a numeric address, which never waits.
 ///
 /// Returns NULL for an address, name or token that cannot be, with PERIGEE_BAD_ARGUMENT in `*code`
 /// (which may be NULL). Given back with perigee_free.
@@ -151,10 +154,10 @@ PERIGEE_API void perigee_free(PerigeeClient *client);
 
 /// Does what there is to do: receives, sends, keeps the connection alive and connects again.
 /// Waits for that up to `timeout_ms` milliseconds (0: not at all, negative: for ever), but
-/// no longer than until there is an event. Returns 1 when there are events for perigee_next_event,
-/// else 0. A game calls it once a frame with 0; it has to be called at least every few seconds, or
-/// the server takes the client for dead. While 4096 events or 8 MiB of them wait to be taken,
-/// nothing more is read.
+/// no longer than until there is an event, or a signal has been handled. Returns 1 when there are
+/// events for perigee_next_event, else 0. A game calls it once a frame with 0; it has to be called at
+/// least every few seconds, or the server takes the client for dead. While 4096 events or 8 MiB of
+/// them wait to be taken, nothing more is read.
 PERIGEE_API int perigee_poll(PerigeeClient *client, int timeout_ms);
 
 /// What to wait for on a file descriptor.
@@ -170,7 +173,7 @@ typedef struct PerigeeFd {
 PERIGEE_API int perigee_fds(PerigeeClient *client, PerigeeFd fds[2]);
 
 /// The milliseconds until perigee_poll has to be called even if no descriptor is ready: 0 and
-/// up; -1: there is nothing to wait for.
+/// up, 0 while events wait to be taken; -1: there is nothing to wait for.
 PERIGEE_API int perigee_wait_ms(PerigeeClient *client);
 
 // --- Events --------------------------------------------------------------------------------
@@ -290,8 +293,9 @@ PERIGEE_API const PerigeeEvent *perigee_next_event(PerigeeClient *client);
 // A room has a number, from 1 up, which is the library's own: it stays the same when a new session
 // joins the room again, and is not used for another.
 
-/// Joins the room `name` (1 to 64 bytes). Returns a request, which ends in PERIGEE_JOINED or
-/// PERIGEE_FAILED; or a negative PerigeeCode. Here and below `timeout_ms` 0 stands for the option's.
+/// Joins the room `name` (1 to 64 bytes, no control characters). Returns a request, which ends in
+/// PERIGEE_JOINED or PERIGEE_FAILED; or a negative PerigeeCode. Here and below `timeout_ms` 0 stands for
+/// the option's.
 PERIGEE_API int perigee_join(PerigeeClient *client, const char *name,
                              uint32_t timeout_ms);
 
@@ -303,10 +307,11 @@ PERIGEE_API int perigee_leave(PerigeeClient *client, uint32_t room);
 /// PERIGEE_FAILED; or a negative PerigeeCode.
 PERIGEE_API int perigee_list_rooms(PerigeeClient *client, uint32_t timeout_ms);
 
-/// The number of the room of this name that the client is in, or 0.
+/// The number of the room of this name (may be NULL) that the client is in, or 0.
 PERIGEE_API uint32_t perigee_find_room(const PerigeeClient *client, const char *name);
 
-/// The room's name, or NULL where the client is not in it. Valid until it is left.
+/// The room's name, or NULL where the client is not in it. Valid until the next perigee_poll or
+/// perigee_close.
 PERIGEE_API const char *perigee_room_name(const PerigeeClient *client, uint32_t room);
 
 /// How many others are in the room; 0 where the client is not in it.
@@ -317,14 +322,16 @@ PERIGEE_API uint32_t perigee_member_count(const PerigeeClient *client, uint32_t 
 PERIGEE_API uint32_t perigee_member(const PerigeeClient *client, uint32_t room,
                                     uint32_t index);
 
-/// The name of a member by its peer id, or NULL. Valid until the next perigee_poll.
+/// The name of a member by its peer id, or NULL. Valid until the next perigee_poll or
+/// perigee_close.
 PERIGEE_API const char *perigee_member_name(const PerigeeClient *client, uint32_t room,
                                             uint32_t peer);
 
 // --- Messages ------------------------------------------------------------------------------
 // All of these take effect with the next perigee_poll and return 0, or a request where they say
 // so, or a negative PerigeeCode: PERIGEE_QUEUE_FULL when 1024 reliable packets or 8 MiB of them
-// wait for the server, PERIGEE_TOO_LARGE, PERIGEE_NOT_JOINED, PERIGEE_OVER, PERIGEE_BAD_ARGUMENT.
+// wait for the server, or 4096 requests for their answers, PERIGEE_TOO_LARGE, PERIGEE_NOT_JOINED,
+// PERIGEE_OVER, PERIGEE_BAD_ARGUMENT.
 // `flags` are PerigeeSendFlags. While the connection is lost what is reliable waits for the next.
 
 /// Sends a message to the game's script: a name (not empty) and JSON text, NULL for `null`. The
@@ -403,6 +410,9 @@ PERIGEE_API int perigee_sync(PerigeeClient *client, uint32_t timeout_ms);
 /// The slot of who only watches.
 #define PERIGEE_SPECTATOR 255
 
+/// Bytes of a seat.
+#define PERIGEE_SEAT_SIZE 16
+
 /// How to take part: 0, or a sum of these.
 typedef enum PerigeeLockstepFlags {
   PERIGEE_WATCHES = 1,         // takes no slot
@@ -411,21 +421,23 @@ typedef enum PerigeeLockstepFlags {
 
 /// What is known of a match.
 typedef struct PerigeeMatch {
-  uint32_t id;             // 0: it has not begun
-  uint32_t seed;           // for the random numbers of all
-  uint32_t turn;           // the newest that an event has told of
-  uint32_t turn_us;        // microseconds from turn to turn at a speed of 100
-  uint16_t speed_percent;  // 0: paused
-  uint16_t max_input;      // bytes
-  uint8_t slot;            // PERIGEE_SPECTATOR: none
-  uint8_t input_delay;     // turns
-  uint8_t hash_interval;   // turns
+  uint32_t id;                      // 0: it has not begun
+  uint32_t seed;                    // for the random numbers of all
+  uint32_t turn;                    // the newest that an event has told of
+  uint32_t turn_us;                 // microseconds from turn to turn at a speed of 100
+  uint16_t speed_percent;           // 0: paused
+  uint16_t max_input;               // bytes
+  uint8_t slot;                     // PERIGEE_SPECTATOR: none
+  uint8_t input_delay;              // turns
+  uint8_t hash_interval;            // turns
+  uint8_t seat[PERIGEE_SEAT_SIZE];  // a secret, by which a slot is had again
 } PerigeeMatch;
 
-/// Takes part in the match of a room; PERIGEE_MATCH follows, now and whenever the match begins anew. After a
-/// lost session the library asks again by itself when the room is joined again.
+/// Takes part in the match of a room; PERIGEE_MATCH follows, now and whenever the match begins anew. `seat` is
+/// that of a PerigeeMatch before, of another client or another run of the program too: the same slot again;
+/// NULL: any. After a lost session the library asks again by itself when the room is joined again.
 PERIGEE_API int perigee_lockstep_enter(PerigeeClient *client, uint32_t room,
-                                       uint32_t flags);
+                                       uint32_t flags, const uint8_t *seat);
 
 /// Takes part no longer.
 PERIGEE_API int perigee_lockstep_exit(PerigeeClient *client, uint32_t room);
@@ -457,6 +469,7 @@ PERIGEE_API int perigee_lockstep_tree(PerigeeClient *client, uint32_t room,
 
 // --- What is known -------------------------------------------------------------------------
 
+/// Where the client stands; PERIGEE_STATE_CLOSED for NULL.
 PERIGEE_API PerigeeState perigee_state(const PerigeeClient *client);
 
 /// This client's peer id; 0 before PERIGEE_CONNECTED. A new session has another.
@@ -484,6 +497,10 @@ PERIGEE_API uint32_t perigee_unconfirmed(const PerigeeClient *client);
 
 /// Microseconds of the clock that the library goes by: it never goes back.
 PERIGEE_API uint64_t perigee_clock_us(void);
+
+/// The version of the library, as the numbers above have that of the header: 0x000100 is 0.1.0. For
+/// programs that load it when they run: until 1.0 they need one of their own major and minor version.
+PERIGEE_API uint32_t perigee_version(void);
 
 /// The name of a code as docs/protocol.md spells it ("NoSuchRoom"), or of one of the library's
 /// own ("Timeout"); "Unknown" for other numbers. Static.

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-enum { CHANNEL_FIRST = 4, NAME_SIZE_MAX = 255 };  // channels below are the protocol's
+enum { CHANNEL_FIRST = 4 };  // channels below are the protocol's
 
 static Channel **find(PerigeeClient *client, uint16_t id) {
   Channel **at = &client->channels;
@@ -135,7 +135,7 @@ int perigee_ask_packet(PerigeeClient *client, uint16_t channel, uint16_t number,
 }
 
 int perigee_open_channel(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
-  if (!name || strlen(name) > NAME_SIZE_MAX) return PERIGEE_BAD_ARGUMENT;
+  if (!name || !text_is_name(name, strlen(name))) return PERIGEE_BAD_ARGUMENT;
   Request *request = request_new(client, REQUEST_CHANNEL, timeout_ms);
   buf_str8(packet_begin(client), name, strlen(name));
   return packet_ask(client, (Packet){.type = CONTROL_CHANNEL_OPEN}, request);

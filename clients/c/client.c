@@ -1,12 +1,14 @@
 // A client as a whole: how it begins and ends, and its turn of the loop.
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "internal.h"
 
-enum { LENGTH_MAX_NAME = 255, TIMEOUT_MS = 10000, FIRST_MS = 250, MAX_MS = 8000 };
+enum { TIMEOUT_MS = 10000, FIRST_MS = 250, MAX_MS = 8000 };
 enum { END_MS = 1000 };  // for the server to answer BYE
 
 uint64_t clock_us(void) {
@@ -35,8 +37,8 @@ static Options copy_options(const PerigeeOptions *given) {
       .token = mem_strdup(given->token ? given->token : ""),
       .protocol_hash = given->protocol_hash,
       .timeout_ms = given->timeout_ms ? given->timeout_ms : TIMEOUT_MS,
-      .first_ms = given->reconnect_first_ms,
-      .max_ms = given->reconnect_max_ms,
+      .first_ms = given->reconnect_first_ms ? given->reconnect_first_ms : FIRST_MS,
+      .max_ms = given->reconnect_max_ms ? given->reconnect_max_ms : MAX_MS,
       .for_ms = given->reconnect_for_ms,
       .reconnects = given->reconnect != 0,
       .rejoins = given->rejoin != 0,
@@ -45,7 +47,7 @@ static Options copy_options(const PerigeeOptions *given) {
 }
 
 static bool are_possible(const PerigeeOptions *options) {
-  return (!options->name || strlen(options->name) <= LENGTH_MAX_NAME) &&
+  return (!options->name || text_is_name(options->name, strlen(options->name))) &&
          (!options->token || strlen(options->token) <= UINT16_MAX) &&
          options->transport >= PERIGEE_TCP && options->transport <= PERIGEE_UDP;
 }
@@ -126,7 +128,7 @@ void perigee_free(PerigeeClient *client) {
   mem_free(client->lost_text);
   mem_free(client->options.name);
   mem_free(client->options.token);
-  mem_free(client->target.host);
+  target_deinit(&client->target);
   mem_free(client);
 }
 
@@ -156,7 +158,12 @@ static void change_rooms(PerigeeClient *client) {
     if (!room->is_asked || !client->options.rejoins)
       room_leave(client, room, PERIGEE_CONNECTION_RESET, 0);
   }
-  for (uint32_t i = 0; i < rooms->count; i++) room_join_again(client, rooms->list[i]);
+  for (uint32_t i = 0; i < rooms->count;) {
+    if (room_join_again(client, rooms->list[i]))
+      i++;
+    else
+      room_leave(client, rooms->list[i], PERIGEE_QUEUE_FULL, 0);
+  }
 }
 
 void client_lose_session(PerigeeClient *client) {
@@ -204,7 +211,7 @@ int perigee_fds(PerigeeClient *client, PerigeeFd fds[2]) {
 }
 
 int perigee_wait_ms(PerigeeClient *client) {
-  if (client->link.has_more && !events_are_full(&client->events)) return 0;
+  if (client->events.count > 0 || client->link.has_more) return 0;
   uint64_t next_ms = timers_next_ms(&client->timers);
   uint64_t next_us = next_ms < UINT64_MAX / 1000 ? next_ms * 1000 : UINT64_MAX;
   uint64_t datagrams_us = datagrams_due_us(&client->datagrams);
@@ -216,8 +223,8 @@ int perigee_wait_ms(PerigeeClient *client) {
   return wait_ms < INT32_MAX ? (int)wait_ms : INT32_MAX;
 }
 
-// Waits for a descriptor, or for `timeout_ms` (negative: for ever).
-static void wait_for(PerigeeClient *client, int timeout_ms) {
+// Waits for a descriptor, or for `timeout_ms` (negative: for ever); false when a signal came first.
+static bool wait_for(PerigeeClient *client, int timeout_ms) {
   PerigeeFd fds[2];
   struct pollfd polled[2];
   int count = perigee_fds(client, fds);
@@ -227,7 +234,7 @@ static void wait_for(PerigeeClient *client, int timeout_ms) {
   }
   int due_ms = perigee_wait_ms(client);
   if (timeout_ms < 0 || (due_ms >= 0 && due_ms < timeout_ms)) timeout_ms = due_ms;
-  poll(polled, (nfds_t)count, timeout_ms);
+  return poll(polled, (nfds_t)count, timeout_ms) >= 0 || errno != EINTR;
 }
 
 int perigee_poll(PerigeeClient *client, int timeout_ms) {
@@ -236,8 +243,9 @@ int perigee_poll(PerigeeClient *client, int timeout_ms) {
   while (client->events.count == 0 && client->state != PERIGEE_STATE_CLOSED) {
     uint64_t waited = clock_ms() - start;
     if (timeout_ms >= 0 && waited >= (uint64_t)timeout_ms) break;
-    wait_for(client, timeout_ms < 0 ? -1 : timeout_ms - (int)waited);
+    bool is_over = !wait_for(client, timeout_ms < 0 ? -1 : timeout_ms - (int)waited);
     run(client);
+    if (is_over) break;
   }
   return client->events.count > 0;
 }

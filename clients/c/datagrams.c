@@ -86,18 +86,13 @@ static bool try_next(Datagrams *d, uint64_t now_us) {
   return false;
 }
 
-bool datagrams_open(Datagrams *d, const Target *target, uint64_t hash,
+bool datagrams_open(Datagrams *d, const struct addrinfo *addresses, uint64_t hash,
                     uint64_t now_us) {
-  *d = (Datagrams){.fd = -1, .hash = hash};
-  const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
-  if (udp_keys_init() != 0 ||
-      getaddrinfo(target->host, target->port, &hints, &d->addresses) != 0) {
-    d->addresses = NULL;
-    return false;
-  }
-  d->next = d->addresses;
-  return try_next(d, now_us);
+  *d = (Datagrams){.fd = -1, .hash = hash, .next = addresses};
+  return udp_keys_init() == 0 && try_next(d, now_us);
 }
+
+bool datagrams_skip(Datagrams *d, uint64_t now_us) { return try_next(d, now_us); }
 
 void datagrams_attach(Datagrams *d, int stream, const Attachment *attachment,
                       uint64_t now_us) {
@@ -150,12 +145,12 @@ static bool begin(Datagrams *d, const UdpAnswer *answer, uint64_t now_us) {
 static DatagramsNews take_answer(Datagrams *d, const uint8_t *bytes, size_t size,
                                  uint64_t now_us) {
   UdpAnswer answer;
-  if (udp_read_answer(bytes, size, &answer) != 0) return DATAGRAMS_NOTHING;
+  if (udp_read_answer(bytes, size, &answer) != 0) return DATAGRAMS_IGNORED;
   if (answer.type == UDP_CHALLENGE) {
     memcpy(d->cookie, answer.cookie, UDP_COOKIE_SIZE);
     d->has_cookie = true;
     send_request(d);
-    return DATAGRAMS_NOTHING;
+    return DATAGRAMS_IGNORED;
   }
   if (answer.type == UDP_REJECTED) {
     d->code = answer.code;
@@ -163,27 +158,27 @@ static DatagramsNews take_answer(Datagrams *d, const uint8_t *bytes, size_t size
     memcpy(d->text, answer.text, d->text_size);
     return DATAGRAMS_REFUSED;
   }
-  return begin(d, &answer, now_us) ? DATAGRAMS_BEGUN : DATAGRAMS_NOTHING;
+  return begin(d, &answer, now_us) ? DATAGRAMS_BEGUN : DATAGRAMS_IGNORED;
 }
 
 // --- Receiving ---
 
 DatagramsNews datagrams_receive(Datagrams *d, uint64_t now_us) {
   if (d->phase == DATAGRAMS_OFF) return DATAGRAMS_NOTHING;
-  for (;;) {
-    ssize_t size = recv(d->fd, d->bytes, sizeof d->bytes, 0);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0 && errno == ECONNREFUSED && d->phase == DATAGRAMS_ASKING)
-      return try_next(d, now_us) ? DATAGRAMS_NOTHING : DATAGRAMS_UNREACHABLE;
-    if (size < 0) return DATAGRAMS_NOTHING;
-    if (d->phase == DATAGRAMS_ASKING) {
-      DatagramsNews news = take_answer(d, d->bytes, (size_t)size, now_us);
-      if (news != DATAGRAMS_NOTHING) return news;
-      continue;
-    }
-    UdpTaken taken = udp_link_receive(d->link, now_us, d->bytes, (size_t)size);
-    if (taken == UDP_BROKEN) return DATAGRAMS_BROKEN;
-    if (taken != UDP_REFUSED) return DATAGRAMS_TAKEN;
+  ssize_t size = recv(d->fd, d->bytes, sizeof d->bytes, 0);
+  if (size < 0 && errno == EINTR) return DATAGRAMS_IGNORED;
+  if (size < 0 && errno == ECONNREFUSED && d->phase == DATAGRAMS_ASKING)
+    return try_next(d, now_us) ? DATAGRAMS_IGNORED : DATAGRAMS_UNREACHABLE;
+  if (size < 0) return DATAGRAMS_NOTHING;
+  if (d->phase == DATAGRAMS_ASKING)
+    return take_answer(d, d->bytes, (size_t)size, now_us);
+  switch (udp_link_receive(d->link, now_us, d->bytes, (size_t)size)) {
+    case UDP_BROKEN:
+      return DATAGRAMS_BROKEN;
+    case UDP_REFUSED:
+      return DATAGRAMS_IGNORED;
+    default:
+      return DATAGRAMS_TAKEN;
   }
 }
 
@@ -234,6 +229,5 @@ void datagrams_close(Datagrams *d, int code, uint64_t now_us) {
   }
   udp_link_free(d->link);
   close_socket(d);
-  if (d->addresses) freeaddrinfo(d->addresses);
   *d = (Datagrams){.fd = -1};
 }

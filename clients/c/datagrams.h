@@ -12,8 +12,6 @@
 #include "wire/udp.h"
 #include "wire/udp_link.h"
 
-struct Target;
-
 typedef enum DatagramsPhase {
   DATAGRAMS_OFF,
   DATAGRAMS_ASKING,  // the request is repeated until it is answered
@@ -27,8 +25,7 @@ typedef struct Datagrams {
   int fd;
   struct sockaddr_storage address;  // of the server
   socklen_t address_size;
-  struct addrinfo *addresses;  // alone: all of its host
-  const struct addrinfo *next;
+  const struct addrinfo *next;  // alone: to try, should this one not answer
   uint64_t hash;
   uint32_t peer;                 // attached: whose session
   uint8_t secret[UDP_KEY_SIZE];  // the key of WELCOME, or of this client's X25519
@@ -53,10 +50,13 @@ typedef struct Attachment {
   const uint8_t *key;  // UDP_KEY_SIZE bytes
 } Attachment;
 
-/// Begins to ask for a connection of its own. Resolves, which may wait; false when nothing can be
-/// reached.
-bool datagrams_open(Datagrams *d, const struct Target *target, uint64_t hash,
+/// Begins to ask for a connection of its own, at the first of the addresses that can be tried; they
+/// stay the caller's. False when nothing can be reached.
+bool datagrams_open(Datagrams *d, const struct addrinfo *addresses, uint64_t hash,
                     uint64_t now_us);
+
+/// Gives the address up that is being asked, for the next; false when there is none.
+bool datagrams_skip(Datagrams *d, uint64_t now_us);
 
 /// Begins to ask for one beside the TCP connection `stream`; it stays off where that cannot be.
 void datagrams_attach(Datagrams *d, int stream, const Attachment *attachment,
@@ -64,6 +64,7 @@ void datagrams_attach(Datagrams *d, int stream, const Attachment *attachment,
 
 typedef enum DatagramsNews {
   DATAGRAMS_NOTHING,      // nothing more is there
+  DATAGRAMS_IGNORED,      // one that means nothing, or is the library's own affair
   DATAGRAMS_TAKEN,        // udp_link_next tells what
   DATAGRAMS_BEGUN,        // the request was accepted
   DATAGRAMS_REFUSED,      // or not: see `code` and `text`
@@ -71,7 +72,7 @@ typedef enum DatagramsNews {
   DATAGRAMS_BROKEN,       // the server breaks the protocol
 } DatagramsNews;
 
-/// Receives one datagram that means something.
+/// Receives one datagram.
 DatagramsNews datagrams_receive(Datagrams *d, uint64_t now_us);
 
 /// Whether what may be lost is to go this way.

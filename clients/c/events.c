@@ -95,6 +95,23 @@ const PerigeeEvent *events_take(Events *events) {
   return &node->event;
 }
 
+void events_drop_turns(Events *events, uint32_t room) {
+  EventNode **at = &events->first;
+  events->last = NULL;
+  while (*at) {
+    EventNode *node = *at;
+    if (node->event.type == PERIGEE_TURN && node->event.room == room) {
+      *at = node->next;
+      events->count--;
+      events->bytes -= node->size;
+      mem_free(node);
+    } else {
+      events->last = node;
+      at = &node->next;
+    }
+  }
+}
+
 bool events_are_full(const Events *events) {
   return events->count >= EVENTS_MAX || events->bytes >= EVENTS_MAX_BYTES;
 }

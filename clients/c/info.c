@@ -1,7 +1,9 @@
 // What is known of a client without asking anybody.
 #include "internal.h"
 
-PerigeeState perigee_state(const PerigeeClient *client) { return client->state; }
+PerigeeState perigee_state(const PerigeeClient *client) {
+  return client ? client->state : PERIGEE_STATE_CLOSED;
+}
 
 uint32_t perigee_peer_id(const PerigeeClient *client) { return client->session.peer; }
 
@@ -28,6 +30,11 @@ uint32_t perigee_unconfirmed(const PerigeeClient *client) {
 }
 
 uint64_t perigee_clock_us(void) { return clock_us(); }
+
+uint32_t perigee_version(void) {
+  return PERIGEE_VERSION_MAJOR << 16 | PERIGEE_VERSION_MINOR << 8 |
+         PERIGEE_VERSION_PATCH;
+}
 
 const char *perigee_code_name(int code) {
   switch (code) {

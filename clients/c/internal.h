@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/names.h"
 #include "base/timers.h"
 #include "datagrams.h"
 #include "lockstep.h"
@@ -22,6 +23,10 @@ enum {
   UNRELIABLE_MAX_BYTES = 1 << 20,  // unsent; past it unreliable packets are dropped
   EVENTS_MAX = 4096,               // not taken yet; past it nothing is read,
   EVENTS_MAX_BYTES = 8 << 20,      // or past so many bytes of them
+  UNSENT_MAX_BYTES = 16 << 20,     // past it nothing more is taken to be sent
+  REQUESTS_MAX = 4096,             // that wait for their answers
+  ROOMS_MAX = 1024,                // four times what a server puts a client into,
+  MEMBERS_MAX = 1 << 18,           // and who is in them, in all
 };
 
 // --- events.c ---
@@ -64,6 +69,9 @@ void events_push_rooms(Events *events, const PerigeeEvent *event,
 void events_push_turn(Events *events, const PerigeeEvent *event, const uint8_t *bytes,
                       size_t size);
 
+/// Forgets turns of a room's match that nobody has taken: they are not of the one that begins.
+void events_drop_turns(Events *events, uint32_t room);
+
 /// The next event, which stays until the next call; NULL: none.
 const PerigeeEvent *events_take(Events *events);
 
@@ -79,6 +87,7 @@ EventText text_of(const char *text);
 
 typedef struct Member {
   uint32_t peer;
+  bool is_listed;  // in the list that is being taken
   char *name;
 } Member;
 
@@ -88,6 +97,7 @@ typedef struct Room {
   uint32_t id;      // the server's, in this session
   char *name;
   Member *members;
+  Names places;  // peer id -> 1 + where among the members
   uint32_t member_count;
   uint32_t member_capacity;
   bool is_joined;
@@ -101,12 +111,16 @@ typedef struct Rooms {
   uint32_t count;
   uint32_t capacity;
   uint32_t last_number;
+  uint32_t member_count;  // of all
 } Rooms;
 
 /// The room by the library's number, by the server's id (joined ones alone), by its name; or NULL.
 Room *rooms_find(const Rooms *rooms, uint32_t number);
 Room *rooms_find_id(const Rooms *rooms, uint32_t id);
 Room *rooms_find_name(const Rooms *rooms, const char *name, size_t size);
+
+/// Whether there are so many that no more may be added.
+bool rooms_are_full(const Rooms *rooms);
 
 /// A new room with the next number.
 Room *rooms_add(Rooms *rooms, const char *name, size_t size);
@@ -115,12 +129,14 @@ void rooms_remove(Rooms *rooms, Room *room);
 void rooms_deinit(Rooms *rooms);
 
 /// The member, or NULL.
-const Member *room_find_member(const Room *room, uint32_t peer);
+Member *room_find_member(const Room *room, uint32_t peer);
 
-/// Adds a member; false where it is there already, under this name.
-bool room_add_member(Room *room, uint32_t peer, Text name);
-void room_remove_member(Room *room, const Member *member);
-void room_clear_members(Room *room);
+/// Whether so many more may be added, of all rooms.
+bool rooms_take_members(const Rooms *rooms, uint32_t count);
+
+/// Adds a member, or changes its name; false where it is there already, under this name.
+bool room_add_member(Rooms *rooms, Room *room, uint32_t peer, Text name);
+void room_remove_member(Rooms *rooms, Room *room, const Member *member);
 
 // --- requests.c ---
 
@@ -158,6 +174,9 @@ typedef struct Requests {
   uint16_t last_ref;
 } Requests;
 
+/// Whether so many wait that no more may be made.
+bool requests_are_full(const PerigeeClient *client);
+
 /// A new request that fails by itself after `timeout_ms` (0: the client's).
 Request *request_new(PerigeeClient *client, RequestKind kind, uint32_t timeout_ms);
 
@@ -182,6 +201,27 @@ void requests_fail_pings(PerigeeClient *client, int code, const char *text);
 /// Packets were acknowledged: those that waited for that are answered.
 void requests_synced(PerigeeClient *client, uint32_t news);
 
+// --- target.c ---
+
+/// Where a client connects to.
+typedef struct Target {
+  char *host;
+  char port[6];
+  struct addrinfo *addresses;  // what the host stands for; NULL: to be resolved
+} Target;
+
+/// False for what is no address.
+bool target_parse(Target *target, const char *address);
+
+/// What the host stands for; asks the network's name servers (which may wait) only where that is not
+/// known. NULL, and why.
+const struct addrinfo *target_resolve(Target *target, const char **problem);
+
+/// It is asked anew the next time: nobody could be reached.
+void target_forget(Target *target);
+
+void target_deinit(Target *target);
+
 // --- socket.c ---
 
 typedef enum SocketResult { SOCKET_OK, SOCKET_AGAIN, SOCKET_END } SocketResult;
@@ -190,22 +230,16 @@ typedef enum SocketResult { SOCKET_OK, SOCKET_AGAIN, SOCKET_END } SocketResult;
 typedef struct Socket {
   int fd;  // -1: none
   bool is_connected;
-  int error;  // errno of what went wrong last, 0: an orderly end
-  struct addrinfo *addresses;
-  const struct addrinfo *next;
+  int error;                    // errno of what went wrong last, 0: an orderly end
+  const struct addrinfo *next;  // to try, should this one not be reached
 } Socket;
 
-/// Where a client connects to.
-typedef struct Target {
-  char *host;
-  char port[6];
-} Target;
+/// Begins to connect to the first of the addresses that can be tried, which stay the caller's;
+/// SOCKET_END when nothing can be reached.
+SocketResult socket_open(Socket *s, const struct addrinfo *addresses);
 
-/// False for what is no address.
-bool target_parse(Target *target, const char *address);
-
-/// Resolves (which may wait) and begins to connect; SOCKET_END when nothing can be reached.
-SocketResult socket_open(Socket *s, const Target *target);
+/// Gives the address up that is being tried, for the next; SOCKET_END when there is none.
+SocketResult socket_skip(Socket *s);
 
 /// Looks whether it is connected by now; tries the next address when not.
 SocketResult socket_finish(Socket *s);
@@ -225,11 +259,12 @@ const char *socket_problem(const Socket *s);
 /// One connection, from the first byte to the last.
 typedef struct Link {
   Socket socket;
-  bool is_open;     // comes about, or is there
-  bool is_welcome;  // WELCOME has come
-  bool has_ended;   // nothing more arrives; what has is still taken
-  bool has_more;    // so much has arrived that some of it waits for the next poll
-  bool is_dead;     // it is over: link_settle does the rest
+  bool is_open;       // comes about, or is there
+  uint64_t until_ms;  // when WELCOME has to be there
+  bool is_welcome;    // WELCOME has come
+  bool has_ended;     // nothing more arrives; what has is still taken
+  bool has_more;      // so much has arrived that some of it waits for the next poll
+  bool is_dead;       // it is over: link_settle does the rest
   Buf in;
   size_t in_at;
   Buf out;
@@ -336,6 +371,9 @@ void link_write(PerigeeClient *client, const void *bytes, size_t size);
 /// Bytes that the system has not taken.
 size_t link_unsent(const Link *link);
 
+/// Whether they are so many that nothing more should be sent: the server does not read.
+bool link_is_clogged(const Link *link);
+
 /// The connection is over, for this reason; the first one counts.
 void link_fail(PerigeeClient *client, int code, const char *text, size_t size);
 
@@ -354,7 +392,7 @@ void link_take_packets(PerigeeClient *client);
 bool link_is_alone(const PerigeeClient *client);
 
 /// Begins to connect; false when nothing can be reached.
-bool link_udp_open(PerigeeClient *client);
+bool link_udp_open(PerigeeClient *client, const struct addrinfo *addresses);
 
 /// Begins to attach to the session, where the options want that and the server has it.
 void link_udp_attach(PerigeeClient *client, uint16_t port, const uint8_t *key);
@@ -392,8 +430,8 @@ void ack_send(PerigeeClient *client);
 /// Sends again what the server has not acknowledged, or has never been sent.
 uint32_t kept_send(PerigeeClient *client);
 
-/// Joins a room of the session before; unasked.
-void room_join_again(PerigeeClient *client, Room *room);
+/// Joins a room of the session before, unasked. False when that cannot be.
+bool room_join_again(PerigeeClient *client, const Room *room);
 
 // --- take.c, take_rooms.c ---
 

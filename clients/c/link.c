@@ -30,31 +30,93 @@ static void fail(PerigeeClient *client, int code, const char *text) {
 
 // --- Opening ---
 
-static void on_slow(void *data, uint64_t now_ms) {
-  (void)now_ms;
-  fail(data, PERIGEE_TIMEOUT, "the server did not answer; is it a Perigee server?");
+// To which host, as people write it.
+static void append_target(Buf *text, const Target *target) {
+  bool is_v6 = strchr(target->host, ':') != NULL;
+  buf_printf(text, is_v6 ? "[%s]:%s" : "%s:%s", target->host, target->port);
 }
 
-static void fail_to_connect(PerigeeClient *client) {
+static void fail_to_connect(PerigeeClient *client, int code, const char *why) {
   Buf text = {0};
-  buf_printf(&text, "cannot connect to %s:%s: %s", client->target.host,
-             client->target.port, socket_problem(&client->link.socket));
+  buf_printf(&text, "cannot connect to ");
+  append_target(&text, &client->target);
+  buf_printf(&text, ": %s; is the server running there?", why);
+  link_fail(client, code, (const char *)text.data, text.size);
+  buf_deinit(&text);
+}
+
+static void fail_to_resolve(PerigeeClient *client, const char *problem) {
+  Buf text = {0};
+  buf_printf(&text,
+             "cannot find the host %s: %s; is the name right, and the network there?",
+             client->target.host, problem);
   link_fail(client, PERIGEE_UNREACHABLE, (const char *)text.data, text.size);
   buf_deinit(&text);
 }
 
+// Nothing is to be reached at any address.
+static void fail_to_reach(PerigeeClient *client) {
+  const char *why = link_is_alone(client) ? "the address cannot be reached by UDP"
+                                          : socket_problem(&client->link.socket);
+  fail_to_connect(client, PERIGEE_UNREACHABLE, why);
+}
+
+static void watch_opening(PerigeeClient *client, uint64_t now_ms);
+
+// What else can be tried, should the address that is tried now not be reached; NULL: nothing.
+static const struct addrinfo *next_address(const PerigeeClient *client) {
+  return link_is_alone(client) ? client->datagrams.next : client->link.socket.next;
+}
+
+// What is tried is given up for the next address, where there is one; false when nothing is left.
+static bool skip(PerigeeClient *client) {
+  if (link_is_alone(client)) return datagrams_skip(&client->datagrams, clock_us());
+  return socket_skip(&client->link.socket) != SOCKET_END;
+}
+
+static void on_slow(void *data, uint64_t now_ms) {
+  PerigeeClient *client = data;
+  const Link *link = &client->link;
+  bool has_begun = link->socket.is_connected || client->datagrams.phase == DATAGRAMS_ON;
+  if (now_ms < link->until_ms) {
+    if (has_begun || !next_address(client) || skip(client))
+      watch_opening(client, now_ms);
+    else
+      fail_to_reach(client);
+  } else if (has_begun) {
+    fail(client, PERIGEE_TIMEOUT, "the server did not answer; is it a Perigee server?");
+  } else {
+    fail_to_connect(client, PERIGEE_TIMEOUT, "no answer");
+  }
+}
+
+// The addresses of a host share the time.
+static void watch_opening(PerigeeClient *client, uint64_t now_ms) {
+  uint64_t left_ms = client->link.until_ms - now_ms, ways = 1;
+  const struct addrinfo *next = next_address(client);
+  for (; next; next = next->ai_next) ways++;
+  timers_set(&client->timers, &client->open_timer, now_ms + (left_ms + ways - 1) / ways,
+             on_slow, client);
+}
+
 void link_open(PerigeeClient *client) {
   Link *link = &client->link;
-  *link = (Link){.is_open = true};
-  timers_set(&client->timers, &client->open_timer,
-             clock_ms() + client->options.timeout_ms, on_slow, client);
-  if (link_is_alone(client)) {
-    link->socket.fd = -1;
-    if (!link_udp_open(client))
-      fail(client, PERIGEE_UNREACHABLE, "the address cannot be reached by UDP");
-  } else if (socket_open(&link->socket, &client->target) == SOCKET_END) {
-    fail_to_connect(client);
+  *link = (Link){.is_open = true, .socket.fd = -1};
+  const char *problem;
+  const struct addrinfo *addresses = target_resolve(&client->target, &problem);
+  if (!addresses) {
+    fail_to_resolve(client, problem);
+    return;
   }
+  bool has_begun = link_is_alone(client)
+                       ? link_udp_open(client, addresses)
+                       : socket_open(&link->socket, addresses) != SOCKET_END;
+  uint64_t now_ms = clock_ms();
+  link->until_ms = now_ms + client->options.timeout_ms;
+  if (has_begun)
+    watch_opening(client, now_ms);
+  else
+    fail_to_reach(client);
 }
 
 void link_deinit(PerigeeClient *client) {
@@ -129,7 +191,7 @@ static void receive_stream(PerigeeClient *client) {
   Link *link = &client->link;
   if (!link->socket.is_connected) {
     SocketResult result = socket_finish(&link->socket);
-    if (result == SOCKET_END) fail_to_connect(client);
+    if (result == SOCKET_END) fail_to_reach(client);
     if (result != SOCKET_OK) return;
     link->heard_ms = clock_ms();
     hello_send(client);
@@ -140,6 +202,8 @@ static void receive_stream(PerigeeClient *client) {
 void link_receive(PerigeeClient *client) {
   Link *link = &client->link;
   if (!link->is_open || link->is_dead) return;
+  // Who does not listen cannot say that the server is silent.
+  if (events_are_full(&client->events)) link->heard_ms = clock_ms();
   if (!link_is_alone(client)) {
     receive_stream(client);
   } else {
@@ -161,6 +225,8 @@ void link_write(PerigeeClient *client, const void *bytes, size_t size) {
 }
 
 size_t link_unsent(const Link *link) { return link->out.size - link->out_at; }
+
+bool link_is_clogged(const Link *link) { return link_unsent(link) > UNSENT_MAX_BYTES; }
 
 static void send_by_tcp(PerigeeClient *client) {
   Link *link = &client->link;
@@ -233,18 +299,30 @@ void link_welcomed(PerigeeClient *client) {
              on_beat, client);
 }
 
+static void on_ack(void *data, uint64_t now_ms);
+
+static void acknowledge_later(PerigeeClient *client) {
+  if (timers_is_set(&client->ack_timer)) return;
+  timers_set(&client->timers, &client->ack_timer, clock_ms() + RELIABLE_ACK_MS, on_ack,
+             client);
+}
+
 static void on_ack(void *data, uint64_t now_ms) {
   (void)now_ms;
   PerigeeClient *client = data;
-  if (reliable_owes(&client->session.stream)) ack_send(client);
+  if (!reliable_owes(&client->session.stream)) return;
+  if (link_is_clogged(&client->link))
+    acknowledge_later(client);
+  else
+    ack_send(client);
 }
 
 void link_acknowledge(PerigeeClient *client, uint32_t bytes) {
-  if (reliable_receive(&client->session.stream, bytes))
+  bool is_time = reliable_receive(&client->session.stream, bytes);
+  if (is_time && !link_is_clogged(&client->link))
     ack_send(client);
-  else if (!timers_is_set(&client->ack_timer))
-    timers_set(&client->timers, &client->ack_timer, clock_ms() + RELIABLE_ACK_MS,
-               on_ack, client);
+  else
+    acknowledge_later(client);
 }
 
 // --- The end, and the next one ---
@@ -312,7 +390,9 @@ void link_settle(PerigeeClient *client) {
   int code = link->code;
   char *text = link->text;
   link->text = NULL;
+  bool was_welcome = link->is_welcome;
   link_deinit(client);
+  if (!was_welcome) target_forget(&client->target);
   client->beat_ping = 0;
   PerigeeState state = client->state;
   if (state == PERIGEE_STATE_CLOSING) {

@@ -14,9 +14,9 @@ static void fail(PerigeeClient *client, int code, const char *text) {
   link_fail(client, code, text, strlen(text));
 }
 
-bool link_udp_open(PerigeeClient *client) {
-  return datagrams_open(&client->datagrams, &client->target,
-                        client->options.protocol_hash, clock_us());
+bool link_udp_open(PerigeeClient *client, const struct addrinfo *addresses) {
+  return datagrams_open(&client->datagrams, addresses, client->options.protocol_hash,
+                        clock_us());
 }
 
 void link_udp_attach(PerigeeClient *client, uint16_t port, const uint8_t *key) {
@@ -114,7 +114,8 @@ static void take_news(PerigeeClient *client, DatagramsNews news) {
       break;
     case DATAGRAMS_UNREACHABLE:
       if (is_alone)
-        fail(client, PERIGEE_UNREACHABLE, "nobody listens there for UDP");
+        fail(client, PERIGEE_UNREACHABLE,
+             "nobody listens there for UDP; is the server running there?");
       else
         give_up(client);
       break;
@@ -125,6 +126,7 @@ static void take_news(PerigeeClient *client, DatagramsNews news) {
         give_up(client);
       break;
     case DATAGRAMS_NOTHING:
+    case DATAGRAMS_IGNORED:
       break;
   }
 }

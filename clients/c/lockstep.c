@@ -18,24 +18,6 @@ enum {
   PAUSED_MS = 1000,  // between two INPUTs of a match that is paused
 };
 
-typedef enum LockstepType {
-  UP_ENTER = 1,
-  UP_INPUT = 2,
-  UP_NEED = 3,
-  UP_SNAPSHOT = 4,
-  UP_TREE = 5,
-  UP_EXIT = 6,
-  DOWN_START = 129,
-  DOWN_TURNS = 130,
-  DOWN_PACE = 131,
-  DOWN_SNAPSHOT_ASK = 132,
-  DOWN_SNAPSHOT = 133,
-  DOWN_TREE_ASK = 134,
-  DOWN_DESYNC = 135,
-  DOWN_WAITING = 136,
-  DOWN_END = 137,
-} LockstepType;
-
 static Room *room_of(const Match *match) {
   return rooms_find(&match->client->rooms, match->room);
 }
@@ -61,16 +43,14 @@ static void tell(const Match *match, PerigeeEvent event) {
 // --- Beginning and end ---
 
 static void forget(Match *match) {
-  for (int i = 0; i < MATCH_INPUTS; i++) match->inputs[i].size = 0;
   for (int i = 0; i < MATCH_AHEAD; i++) match->ahead[i].turn = 0;
-  match->submitted = match->done = match->delivered = 0;
+  match->done = match->delivered = 0;
   match->hash_count = 0;
   match->hash_turn = 0;
   match->snapshot.size = 0;
 }
 
 void match_pause(Match *match) {
-  match->is_ready = false;
   timers_stop(&match->client->timers, &match->late);
   timers_stop(&match->client->timers, &match->need);
 }
@@ -86,6 +66,7 @@ void match_free(Match *match) {
 }
 
 int match_enter(Match *match) {
+  if (match->is_over) return 0;
   bool has_state = match->is_ready && match->delivered > 0;
   Buf *payload = begin(match);
   buf_u8(payload, LOCKSTEP_VERSION);
@@ -109,20 +90,22 @@ static void submit(Match *match, uint32_t last) {
     if (match->queue.size == 0) continue;
     Reader reader = reader_of(match->queue.data, match->queue.size);
     uint16_t size = reader_u16(&reader);
-    buf_append(input, reader_bytes(&reader, size), size);
+    const uint8_t *bytes = reader_bytes(&reader, size);
+    // One that was given before START said what the kind takes may be too large.
+    if (size <= match->largest) buf_append(input, bytes, size);
     buf_consume(&match->queue, 2u + size);
   }
 }
 
-static void send_input(const Match *match) {
+// With the inputs from a turn on.
+static void send_input(const Match *match, uint32_t first) {
   Buf *payload = begin(match);
   buf_u32(payload, match->start);
   buf_u32(payload, match->done);
   buf_u32(payload, match->hash_turn);
   buf_u8(payload, match->hash_count);
   for (int i = 0; i < match->hash_count; i++) buf_u32(payload, match->hashes[i]);
-  uint32_t first = match->delivered + 1, count = 0;
-  if (match->submitted >= first) count = match->submitted - match->delivered;
+  uint32_t count = match->submitted >= first ? match->submitted - first + 1 : 0;
   if (count > INPUTS_TOLD) count = INPUTS_TOLD;
   buf_u32(payload, first);
   buf_u8(payload, (uint8_t)count);
@@ -143,14 +126,25 @@ static uint64_t interval_ms(const Match *match, uint32_t halves) {
 static void on_late(void *data, uint64_t now_ms) {
   Match *match = data;
   if (match->speed > 0) submit(match, match->done + match->delay + 1u);
-  send_input(match);
+  // Where the server waits, it waits for the oldest.
+  send_input(match, match->delivered + 1);
   timers_set(&match->client->timers, &match->late, now_ms + interval_ms(match, 2),
              on_late, match);
 }
 
 static void speak(Match *match) {
+  if (!room_of(match)->is_joined) return;  // it is being joined in a new session
+  uint32_t first = match->submitted + 1;   // that is new
   submit(match, match->done + match->delay);
-  send_input(match);
+  // Those before may be lost: the newest of them, where there are more than fit.
+  uint32_t newest =
+      match->submitted < INPUTS_TOLD ? 1 : match->submitted + 1 - INPUTS_TOLD;
+  if (newest < first) first = newest;
+  if (first <= match->delivered) first = match->delivered + 1;
+  do {
+    send_input(match, first);
+    first += INPUTS_TOLD;
+  } while (first <= match->submitted);
   timers_set(&match->client->timers, &match->late, clock_ms() + interval_ms(match, 3),
              on_late, match);
 }
@@ -245,13 +239,16 @@ static bool take_start(Match *match, Reader *reader) {
   uint32_t turn = reader_u32(reader);
   uint8_t every = reader_u8(reader);
   uint16_t largest = reader_u16(reader);
-  // Turns may have come since ENTER.
   bool goes_on = how == PERIGEE_MATCH_GOES_ON && id == match->id;
   uint32_t delivered = match->delivered, done = match->done;
   take_pace_fields(match, reader);
   if (!reader_is_done(reader) || how > PERIGEE_MATCH_GOES_ON || every == 0)
     return false;
   forget(match);
+  if (!goes_on) {
+    match->submitted = 0;
+    events_drop_turns(&match->client->events, match->room);
+  }
   match->start = start;
   match->id = id;
   match->slot = slot;
@@ -264,6 +261,7 @@ static bool take_start(Match *match, Reader *reader) {
     match_pause(match);
     return true;
   }
+  // Turns may have come since ENTER.
   match->delivered = goes_on && delivered > turn ? delivered : turn;
   match->done = goes_on && done < match->delivered ? done : match->delivered;
   tell(match,
@@ -342,6 +340,8 @@ static bool take(Match *match, uint16_t type, Reader *reader) {
       return take_slots(match, PERIGEE_WAITING, reader);
     case DOWN_END:
       match_pause(match);
+      match->is_ready = false;
+      match->is_over = true;
       tell(match, (PerigeeEvent){.type = PERIGEE_MATCH_ENDED});
       return true;
     default:
@@ -362,12 +362,19 @@ bool take_lockstep(PerigeeClient *client, const Packet *packet) {
 
 // --- What the game does ---
 
+// In a new session the room may have to be joined first.
 static Match *find(const PerigeeClient *client, uint32_t number) {
+  const Room *room = rooms_find(&client->rooms, number);
+  return room ? room->match : NULL;
+}
+
+static Match *find_joined(const PerigeeClient *client, uint32_t number) {
   const Room *room = rooms_find(&client->rooms, number);
   return room && room->is_joined ? room->match : NULL;
 }
 
-int perigee_lockstep_enter(PerigeeClient *client, uint32_t number, uint32_t flags) {
+int perigee_lockstep_enter(PerigeeClient *client, uint32_t number, uint32_t flags,
+                           const uint8_t *seat) {
   Room *room = rooms_find(&client->rooms, number);
   if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
   if (!room || !room->is_joined) return PERIGEE_NOT_JOINED;
@@ -380,11 +387,13 @@ int perigee_lockstep_enter(PerigeeClient *client, uint32_t number, uint32_t flag
     room->match->slot = PERIGEE_SPECTATOR;
   }
   room->match->flags = (uint8_t)flags;
+  room->match->is_over = false;
+  if (seat) memcpy(room->match->seat, seat, sizeof room->match->seat);
   return match_enter(room->match);
 }
 
 int perigee_lockstep_exit(PerigeeClient *client, uint32_t number) {
-  Match *match = find(client, number);
+  Match *match = find_joined(client, number);
   if (!match) return PERIGEE_NOT_JOINED;
   begin(match);
   int code = finish(match, UP_EXIT, 0);
@@ -407,6 +416,7 @@ int perigee_lockstep_match(const PerigeeClient *client, uint32_t number,
                         .slot = match->slot,
                         .input_delay = match->delay,
                         .hash_interval = match->every};
+  memcpy(out->seat, match->seat, sizeof out->seat);
   return 0;
 }
 
@@ -436,17 +446,16 @@ int perigee_lockstep_done(PerigeeClient *client, uint32_t number, uint32_t turn,
   Match *match = find(client, number);
   if (!match) return PERIGEE_NOT_JOINED;
   // A turn of the match before, say.
-  if (!match->is_ready || turn != match->done + 1 || turn > match->delivered)
-    return PERIGEE_OVER;
+  if (turn != match->done + 1 || turn > match->delivered) return PERIGEE_OVER;
   match->done = turn;
   note_hash(match, turn, hash);
-  if (match->done == match->delivered) speak(match);
+  if (match->is_ready && match->done == match->delivered) speak(match);
   return 0;
 }
 
 int perigee_lockstep_snapshot(PerigeeClient *client, uint32_t number, uint32_t request,
                               const void *data, size_t size) {
-  const Match *match = find(client, number);
+  const Match *match = find_joined(client, number);
   if (!match) return PERIGEE_NOT_JOINED;
   if (size > SNAPSHOT_MAX) return PERIGEE_TOO_LARGE;
   size_t offset = 0;
@@ -467,7 +476,7 @@ int perigee_lockstep_snapshot(PerigeeClient *client, uint32_t number, uint32_t r
 
 int perigee_lockstep_tree(PerigeeClient *client, uint32_t number, uint32_t turn,
                           const char *json) {
-  const Match *match = find(client, number);
+  const Match *match = find_joined(client, number);
   if (!match) return PERIGEE_NOT_JOINED;
   Buf *payload = begin(match);
   buf_u32(payload, turn);

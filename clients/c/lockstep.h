@@ -16,6 +16,25 @@ enum {
   MATCH_QUEUE_MAX = 1 << 20,  // bytes of inputs that wait for their turn
 };
 
+/// Types of packets.
+typedef enum LockstepType {
+  UP_ENTER = 1,
+  UP_INPUT = 2,
+  UP_NEED = 3,
+  UP_SNAPSHOT = 4,
+  UP_TREE = 5,
+  UP_EXIT = 6,
+  DOWN_START = 129,
+  DOWN_TURNS = 130,
+  DOWN_PACE = 131,
+  DOWN_SNAPSHOT_ASK = 132,
+  DOWN_SNAPSHOT = 133,
+  DOWN_TREE_ASK = 134,
+  DOWN_DESYNC = 135,
+  DOWN_WAITING = 136,
+  DOWN_END = 137,
+} LockstepType;
+
 /// A turn that has come and waits for those before it.
 typedef struct Ahead {
   uint32_t turn;  // 0: none
@@ -26,8 +45,9 @@ typedef struct Match {
   PerigeeClient *client;
   uint32_t room;  // its number
   uint8_t flags;
-  uint8_t seat[16];
+  uint8_t seat[PERIGEE_SEAT_SIZE];
   bool is_ready;  // has a state
+  bool is_over;   // and does not begin again by itself
   uint32_t start;
   uint32_t id;
   uint32_t seed;
@@ -57,7 +77,7 @@ int match_enter(Match *match);
 /// The session goes on, on another connection.
 void match_resume(Match *match);
 
-/// Nothing is told or sent until the next START.
+/// The session is over: nothing is sent until the next START.
 void match_pause(Match *match);
 
 /// NULL is allowed.

@@ -10,6 +10,10 @@ static void on_timeout(void *data, uint64_t now_ms) {
   request_fail(data, PERIGEE_TIMEOUT, TEXT, sizeof TEXT - 1);
 }
 
+bool requests_are_full(const PerigeeClient *client) {
+  return client->requests.count >= REQUESTS_MAX;
+}
+
 // Refs go round; one that still waits is passed over.
 static uint16_t new_ref(PerigeeClient *client) {
   Requests *requests = &client->requests;

@@ -8,7 +8,7 @@ enum { FIRST_CAPACITY = 8 };
 
 static char *copy_text(const char *text, size_t size) {
   char *copy = mem_alloc(size + 1);
-  memcpy(copy, text, size);
+  if (size > 0) memcpy(copy, text, size);
   copy[size] = '\0';
   return copy;
 }
@@ -47,14 +47,19 @@ Room *rooms_add(Rooms *rooms, const char *name, size_t size) {
   Room *room = mem_zalloc(sizeof *room);
   room->number = ++rooms->last_number;
   room->name = copy_text(name, size);
+  names_init(&room->places);
   rooms->list[rooms->count++] = room;
   return room;
 }
 
-static void room_free(Room *room) {
+bool rooms_are_full(const Rooms *rooms) { return rooms->count >= ROOMS_MAX; }
+
+static void room_free(Rooms *rooms, Room *room) {
   match_free(room->match);
-  room_clear_members(room);
+  while (room->member_count > 0)
+    room_remove_member(rooms, room, &room->members[room->member_count - 1]);
   mem_free(room->members);
+  names_deinit(&room->places);
   mem_free(room->name);
   mem_free(room);
 }
@@ -66,41 +71,64 @@ void rooms_remove(Rooms *rooms, Room *room) {
     memmove(rooms->list + i, rooms->list + i + 1, (rooms->count - i) * sizeof(Room *));
     break;
   }
-  room_free(room);
+  room_free(rooms, room);
 }
 
 void rooms_deinit(Rooms *rooms) {
-  for (uint32_t i = 0; i < rooms->count; i++) room_free(rooms->list[i]);
+  for (uint32_t i = 0; i < rooms->count; i++) room_free(rooms, rooms->list[i]);
   mem_free(rooms->list);
   *rooms = (Rooms){0};
 }
 
-const Member *room_find_member(const Room *room, uint32_t peer) {
-  for (uint32_t i = 0; i < room->member_count; i++) {
-    if (room->members[i].peer == peer) return &room->members[i];
-  }
-  return NULL;
+// --- Members ---
+
+static uint32_t place_of(const Room *room, uint32_t peer) {
+  return names_find(&room->places, (const char *)&peer, sizeof peer);
 }
 
-bool room_add_member(Room *room, uint32_t peer, Text name) {
-  const Member *known = room_find_member(room, peer);
-  if (known && is_named(known->name, name.bytes, name.size)) return false;
-  if (known) room_remove_member(room, known);
+// Puts a member where it is found by its peer id.
+static void put(Room *room, uint32_t index, Member member) {
+  room->members[index] = member;
+  names_set(&room->places, (const char *)&member.peer, sizeof member.peer, index + 1);
+}
+
+Member *room_find_member(const Room *room, uint32_t peer) {
+  uint32_t place = place_of(room, peer);
+  return place ? &room->members[place - 1] : NULL;
+}
+
+bool rooms_take_members(const Rooms *rooms, uint32_t count) {
+  return rooms->member_count + count <= MEMBERS_MAX;
+}
+
+static void append(Room *room, Member member) {
   if (room->member_count == room->member_capacity) {
     room->member_capacity =
         room->member_capacity ? 2 * room->member_capacity : FIRST_CAPACITY;
     room->members = mem_grow(room->members, room->member_capacity * sizeof(Member));
   }
-  room->members[room->member_count++] =
-      (Member){.peer = peer, .name = copy_text(name.bytes, name.size)};
+  put(room, room->member_count++, member);
+}
+
+bool room_add_member(Rooms *rooms, Room *room, uint32_t peer, Text name) {
+  Member *known = room_find_member(room, peer);
+  if (known && is_named(known->name, name.bytes, name.size)) return false;
+  if (known) mem_free(known->name);
+  char *copy = copy_text(name.bytes, name.size);
+  if (known) {
+    known->name = copy;
+  } else {
+    append(room, (Member){.peer = peer, .name = copy});
+    rooms->member_count++;
+  }
   return true;
 }
 
-void room_remove_member(Room *room, const Member *member) {
+void room_remove_member(Rooms *rooms, Room *room, const Member *member) {
+  uint32_t index = (uint32_t)(member - room->members);
+  names_remove(&room->places, (const char *)&member->peer, sizeof member->peer);
   mem_free(member->name);
-  room->members[member - room->members] = room->members[--room->member_count];
-}
-
-void room_clear_members(Room *room) {
-  while (room->member_count > 0) room_remove_member(room, room->members);
+  rooms->member_count--;
+  if (index != --room->member_count)
+    put(room, index, room->members[room->member_count]);
 }

@@ -3,13 +3,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "internal.h"
 
-enum {
-  NAME_SIZE_MAX = 255,
-  UNKEPT_MAX_BYTES = 16 << 20,  // unsent, where nothing is kept for a resume
-  PAYLOAD_MAX = 64 << 20,       // before the server has said what it takes
-};
+enum { PAYLOAD_MAX = 64 << 20 };  // before the server has said what it takes
 
 // --- Packets ---
 
@@ -40,9 +37,8 @@ static int keep(PerigeeClient *client) {
 static int send_reliable(PerigeeClient *client) {
   bool is_open = client->state == PERIGEE_STATE_OPEN;
   bool is_kept = !is_open || session_is_resumable(&client->session);
+  if (is_open && link_is_clogged(&client->link)) return PERIGEE_QUEUE_FULL;
   if (is_kept && keep(client) != 0) return PERIGEE_QUEUE_FULL;
-  if (!is_kept && link_unsent(&client->link) > UNKEPT_MAX_BYTES)
-    return PERIGEE_QUEUE_FULL;
   if (is_open) link_write(client, client->scratch.data, client->scratch.size);
   return 0;
 }
@@ -72,7 +68,8 @@ int packet_ask(PerigeeClient *client, Packet header, Request *request) {
   header.flags |= PACKET_REQUEST;
   header.ref = request->ref;
   request->channel = header.channel;
-  int code = packet_send(client, header, 0);
+  int code = client->requests.count > REQUESTS_MAX ? PERIGEE_QUEUE_FULL
+                                                   : packet_send(client, header, 0);
   if (code == 0) return (int)request->number;
   request_free(request);
   return code;
@@ -135,7 +132,7 @@ static int join(PerigeeClient *client, Request *request, const char *name) {
 }
 
 int perigee_join(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
-  if (!name || strlen(name) > NAME_SIZE_MAX) return PERIGEE_BAD_ARGUMENT;
+  if (!name || !text_is_name(name, strlen(name))) return PERIGEE_BAD_ARGUMENT;
   Request *again = request_find_join(client, name, strlen(name));
   if (again && again->number == 0) {  // a new session is at it
     again->number = client->requests.last_number =
@@ -145,11 +142,11 @@ int perigee_join(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
   return join(client, request_new(client, REQUEST_JOIN, timeout_ms), name);
 }
 
-void room_join_again(PerigeeClient *client, Room *room) {
+bool room_join_again(PerigeeClient *client, const Room *room) {
   Request *request = request_new(client, REQUEST_JOIN, 0);
   request->number = 0;
   request->room = room->number;
-  join(client, request, room->name);
+  return join(client, request, room->name) >= 0;
 }
 
 int perigee_leave(PerigeeClient *client, uint32_t number) {
@@ -173,6 +170,7 @@ int perigee_list_rooms(PerigeeClient *client, uint32_t timeout_ms) {
 int perigee_ping(PerigeeClient *client, uint32_t timeout_ms) {
   if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
   if (client->state != PERIGEE_STATE_OPEN) return PERIGEE_OFFLINE;
+  if (requests_are_full(client)) return PERIGEE_QUEUE_FULL;
   Request *request = request_new(client, REQUEST_PING, timeout_ms);
   request->start_us = clock_us();
   request->value = ping_send(client);
@@ -185,9 +183,10 @@ int perigee_sync(PerigeeClient *client, uint32_t timeout_ms) {
   if (is_open && !session_is_resumable(&client->session)) {
     // Nothing is acknowledged; but what is sent is taken in order.
     int number = perigee_ping(client, timeout_ms);
-    request_find_ping(client, client->last_ping)->is_sync = true;
+    if (number > 0) request_find_ping(client, client->last_ping)->is_sync = true;
     return number;
   }
+  if (requests_are_full(client)) return PERIGEE_QUEUE_FULL;
   Request *request = request_new(client, REQUEST_SYNC, timeout_ms);
   int number = (int)request->number;
   request->value = reliable_waiting(&client->session.stream);

@@ -5,47 +5,11 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-
-enum { DEFAULT_PORT = 7777, READ_SIZE = 64 << 10, PORT_DIGITS = 5 };
-
-static bool port_parse(Target *target, const char *text) {
-  size_t size = strlen(text);
-  if (size < 1 || size > PORT_DIGITS || strspn(text, "0123456789") != size)
-    return false;
-  long port = strtol(text, NULL, 10);
-  snprintf(target->port, sizeof target->port, "%u", (unsigned)port & 0xffff);
-  return port >= 1 && port <= UINT16_MAX;
-}
-
-static bool set_host(Target *target, const char *host, size_t size) {
-  if (size == 0) return false;
-  target->host = mem_zalloc(size + 1);
-  memcpy(target->host, host, size);
-  return true;
-}
-
-bool target_parse(Target *target, const char *address) {
-  *target = (Target){0};
-  snprintf(target->port, sizeof target->port, "%d", DEFAULT_PORT);
-  if (address[0] == '[') {
-    const char *end = strchr(address, ']');
-    if (!end || (end[1] != '\0' && (end[1] != ':' || !port_parse(target, end + 2))))
-      return false;
-    return set_host(target, address + 1, (size_t)(end - address) - 1);
-  }
-  if (strpbrk(address, " /[]")) return false;
-  const char *colon = strchr(address, ':');
-  if (colon && strchr(colon + 1, ':')) colon = NULL;  // an IPv6 address by itself
-  if (colon && !port_parse(target, colon + 1)) return false;
-  return set_host(target, address, colon ? (size_t)(colon - address) : strlen(address));
-}
+enum { READ_SIZE = 64 << 10 };
 
 static void close_fd(Socket *s) {
   if (s->fd >= 0) close(s->fd);
@@ -73,27 +37,35 @@ static SocketResult try_next(Socket *s) {
   return SOCKET_END;
 }
 
-SocketResult socket_open(Socket *s, const Target *target) {
-  *s = (Socket){.fd = -1};
-  const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-  if (getaddrinfo(target->host, target->port, &hints, &s->addresses) != 0) {
-    s->addresses = NULL;
-    s->error = EADDRNOTAVAIL;
-    return SOCKET_END;
-  }
-  s->next = s->addresses;
+SocketResult socket_open(Socket *s, const struct addrinfo *addresses) {
+  *s = (Socket){.fd = -1, .next = addresses};
   return try_next(s);
+}
+
+SocketResult socket_skip(Socket *s) { return try_next(s); }
+
+// With nobody there a port of the system's own choice may be the one that is connected to: then the
+// socket hears itself.
+static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t size) {
+  struct sockaddr_storage own = {0};
+  socklen_t own_size = sizeof own;
+  return getsockname(fd, (struct sockaddr *)&own, &own_size) == 0 && own_size == size &&
+         memcmp(&own, peer, size) == 0;
 }
 
 // Writable is not enough: another wait may have been the reason to look. The peer's name is known
 // only once the connection is there.
 SocketResult socket_finish(Socket *s) {
-  struct sockaddr_storage peer;
+  struct sockaddr_storage peer = {0};
   socklen_t size = sizeof s->error;
   if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &s->error, &size) != 0) s->error = errno;
   if (s->error != 0) return try_next(s);
   size = sizeof peer;
   if (getpeername(s->fd, (struct sockaddr *)&peer, &size) != 0) return SOCKET_AGAIN;
+  if (is_own_echo(s->fd, &peer, size)) {
+    s->error = ECONNREFUSED;
+    return try_next(s);
+  }
   s->is_connected = true;
   return SOCKET_OK;
 }
@@ -123,8 +95,6 @@ SocketResult socket_send(Socket *s, const uint8_t *bytes, size_t size, size_t *s
 
 void socket_close(Socket *s) {
   close_fd(s);
-  if (s->addresses) freeaddrinfo(s->addresses);
-  s->addresses = NULL;
   s->next = NULL;
 }
 

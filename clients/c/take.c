@@ -130,6 +130,8 @@ static bool take_welcome(PerigeeClient *client, const Packet *packet) {
 static bool take_ping(PerigeeClient *client, const Packet *packet) {
   uint64_t value;
   if (control_read_u64(packet, &value) != 0) return take_short(client);
+  // Who does not read the answers need not get any more of them.
+  if (link_is_clogged(&client->link)) return true;
   buf_u64(packet_begin(client), value);
   control_send(client, CONTROL_PONG);
   return true;
@@ -181,10 +183,10 @@ static bool take_error(PerigeeClient *client, const Packet *packet) {
   Text text;
   if (!read_reason(packet, &code, &text))
     return take_malformed(client, "an error that cannot be read");
-  Request *request =
-      packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
-  if (request) {
-    request_fail(request, code, text.bytes, text.size);
+  if (packet->flags & PACKET_RESPONSE) {
+    // Of one that is not waited for any more, nobody need hear.
+    Request *request = request_find(client, packet->ref);
+    if (request) request_fail(request, code, text.bytes, text.size);
     return true;
   }
   PerigeeEvent event = {.type = PERIGEE_ERROR, .code = code};

@@ -25,11 +25,11 @@ static void tell_peer(PerigeeClient *client, PerigeeEventType type, const Room *
 static void remove_member(PerigeeClient *client, Room *room, const Member *member) {
   tell_peer(client, PERIGEE_PEER_LEFT, room, member->peer, member->name,
             strlen(member->name));
-  room_remove_member(room, member);
+  room_remove_member(&client->rooms, room, member);
 }
 
 static void add_member(PerigeeClient *client, Room *room, uint32_t peer, Text name) {
-  if (room_add_member(room, peer, name))
+  if (room_add_member(&client->rooms, room, peer, name))
     tell_peer(client, PERIGEE_PEER_JOINED, room, peer, name.bytes, name.size);
 }
 
@@ -59,32 +59,32 @@ static bool read_joined(const Packet *packet, Joined *joined) {
   return reader_is_done(&reader) && are_names;
 }
 
-static bool is_listed(const Joined *joined, const Member *member) {
+// Marks the members that are there, under their names.
+static void mark_members(Room *room, const Joined *joined) {
+  for (uint32_t i = 0; i < room->member_count; i++) room->members[i].is_listed = false;
   Reader reader = joined->peers;
   for (uint16_t i = 0; i < joined->count; i++) {
-    uint32_t peer = reader_u32(&reader);
+    Member *member = room_find_member(room, reader_u32(&reader));
     Text name = reader_str8(&reader);
-    if (peer == member->peer) {
-      return strlen(member->name) == name.size &&
-             memcmp(member->name, name.bytes, name.size) == 0;
-    }
+    if (member)
+      member->is_listed = strlen(member->name) == name.size &&
+                          memcmp(member->name, name.bytes, name.size) == 0;
   }
-  return false;
 }
 
 // A whole list of members: of a room that was known, what has changed is told.
 static void set_members(PerigeeClient *client, Room *room, const Joined *joined,
                         bool is_new) {
+  mark_members(room, joined);
   for (uint32_t i = room->member_count; i-- > 0;) {
-    if (!is_listed(joined, &room->members[i]))
-      remove_member(client, room, &room->members[i]);
+    if (!room->members[i].is_listed) remove_member(client, room, &room->members[i]);
   }
   Reader reader = joined->peers;
   for (uint16_t i = 0; i < joined->count; i++) {
     uint32_t peer = reader_u32(&reader);
     Text name = reader_str8(&reader);
     if (is_new)
-      room_add_member(room, peer, name);
+      room_add_member(&client->rooms, room, peer, name);
     else
       add_member(client, room, peer, name);
   }
@@ -110,6 +110,10 @@ static void enter(PerigeeClient *client, Room *known, Request *request,
   if (!known && room->match) match_enter(room->match);
 }
 
+static bool take_crowd(PerigeeClient *client) {
+  return take_malformed(client, "more rooms and members than a client can hold");
+}
+
 bool take_joined(PerigeeClient *client, const Packet *packet) {
   Joined joined;
   if (!read_joined(packet, &joined)) return malformed(client);
@@ -124,6 +128,9 @@ bool take_joined(PerigeeClient *client, const Packet *packet) {
     request = request_find_join(client, joined.name.bytes, joined.name.size);
   // Older than the list after a resume.
   if (known && is_answer && !request) return true;
+  if ((!known && rooms_are_full(&client->rooms)) ||
+      !rooms_take_members(&client->rooms, joined.count))
+    return take_crowd(client);
   enter(client, known, request, &joined);
   return true;
 }
@@ -180,7 +187,9 @@ bool take_peer_joined(PerigeeClient *client, const Packet *packet) {
   uint32_t peer = reader_u32(&reader);
   Text name = reader_str8(&reader);
   if (!reader_is_done(&reader) || !is_text(name)) return malformed(client);
-  if (room) add_member(client, room, peer, name);
+  if (!room) return true;
+  if (!rooms_take_members(&client->rooms, 1)) return take_crowd(client);
+  add_member(client, room, peer, name);
   return true;
 }
 
@@ -223,12 +232,15 @@ bool take_rooms(PerigeeClient *client, const Packet *packet) {
   uint16_t count = reader_u16(&reader);
   PerigeeRoomInfo *rooms = mem_alloc((count + 1u) * sizeof *rooms);
   uint32_t read = 0;
+  bool is_good = true;
   for (; read < count && !reader.failed; read++) {
     reader_u32(&reader);
-    rooms[read].name = copy_name(reader_str8(&reader));
+    Text name = reader_str8(&reader);
+    is_good = is_good && is_text(name);
+    rooms[read].name = copy_name(name);
     rooms[read].members = reader_u32(&reader);
   }
-  bool is_good = reader_is_done(&reader);
+  is_good = is_good && reader_is_done(&reader);
   Request *request =
       packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
   if (is_good && request && request->kind == REQUEST_LIST) {
@@ -249,6 +261,7 @@ static const Room *joined_room(const PerigeeClient *client, uint32_t number) {
 }
 
 uint32_t perigee_find_room(const PerigeeClient *client, const char *name) {
+  if (!name) return 0;
   const Room *room = rooms_find_name(&client->rooms, name, strlen(name));
   return room && room->is_joined ? room->number : 0;
 }

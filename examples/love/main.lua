@@ -8,13 +8,14 @@ local match = require "match"
 local picture = require "picture"
 
 local INPUT_EVERY = 1 / 30 -- seconds
+local LONGEST = 0.25 -- seconds of a frame that count, where a machine is slow
 local WAYS = {
   w = { 0, -1 }, up = { 0, -1 }, s = { 0, 1 }, down = { 0, 1 },
   a = { -1, 0 }, left = { -1, 0 }, d = { 1, 0 }, right = { 1, 0 },
 }
 
 local address = "localhost:7777"
-local demo -- seconds to play by itself, and then end: --demo SECONDS
+local demo -- seconds to play by itself, once it is in the match, and then end: --demo SECONDS
 local game, room, problem
 local since_input, number, wants_dash = 0, 0, false
 
@@ -34,7 +35,7 @@ end
 -- Everything that waits for the server is here, in a coroutine; the picture goes on meanwhile.
 local function play()
   local message
-  game, message = native.connect(address, { name = "lover", rejoin = true, udp = true })
+  game, message = native.connect(address, { name = "lover", udp = true })
   if not game then
     problem = message
     return
@@ -43,6 +44,7 @@ local function play()
   game:on("disconnected", function(event) problem = "lost the line: " .. event.message end)
   game:on("resumed", function() problem = nil end)
   game:on("closed", function(event) problem = event.message end)
+  game:on("error", function(event) print("the server says no: " .. event.message) end)
   game:on("joined", function() -- a new session, in the same room
     problem = nil
     match.set(room:ask "state", game.id)
@@ -78,7 +80,7 @@ local function input()
     keys.a = math.atan2(y - me.y, x - me.x)
   end
   if demo then
-    local angle = love.timer.getTime() * 2
+    local angle = love.timer.getTime() * 2 % (2 * math.pi)
     keys.x, keys.y, keys.a, keys.f = math.cos(angle), math.sin(angle), angle, true
   end
   return keys
@@ -97,8 +99,8 @@ function love.update(dt)
   since_input = since_input + dt
   if room and room.joined and match.me() and since_input >= INPUT_EVERY then send_input() end
   if not demo then return end
-  demo = demo - dt
-  if demo <= 0 then love.event.quit(match.report() and 0 or 1) end
+  if match.me() then demo = demo - math.min(dt, LONGEST) end
+  if demo <= 0 or (problem and not game) then love.event.quit(match.report() and 0 or 1) end
 end
 
 function love.draw() picture.draw(match, problem or (not game and "connecting to " .. address)) end

@@ -53,6 +53,13 @@ void fake_close(FakeServer *server) {
   if (server->fd >= 0) close(server->fd);
 }
 
+int fake_tear_down(void **state) {
+  FakeServer *server = *state;
+  fake_close(server);
+  memset(server, 0, sizeof *server);
+  return 0;
+}
+
 void fake_cut(FakePeer *peer) {
   struct linger reset = {.l_onoff = 1};
   setsockopt(peer->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
@@ -111,7 +118,7 @@ static uint64_t value_of(const Packet *packet, size_t size) {
 }
 
 // The client's own pings and ACKs come when they want.
-static bool is_background(FakeServer *server, FakePeer *peer, const Packet *packet) {
+static bool is_background(FakePeer *peer, const Packet *packet) {
   if (packet->channel != CHANNEL_CONTROL) return false;
   if (packet->type == CONTROL_ACK) {
     peer->acks++;
@@ -120,14 +127,13 @@ static bool is_background(FakeServer *server, FakePeer *peer, const Packet *pack
   }
   if (packet->type != CONTROL_PING) return false;
   peer->pings++;
-  if (!server->is_deaf)
-    fake_packet(peer, (Packet){.type = CONTROL_PONG}, "q", value_of(packet, 8));
+  fake_packet(peer, (Packet){.type = CONTROL_PONG}, "q", value_of(packet, 8));
   return true;
 }
 
-static bool take(FakeServer *server, FakePeer *peer, Packet *packet) {
+static bool take(FakePeer *peer, Packet *packet) {
   while (next_packet(peer, packet)) {
-    if (!is_background(server, peer, packet)) return true;
+    if (!is_background(peer, packet)) return true;
   }
   return false;
 }
@@ -147,18 +153,23 @@ FakePeer *fake_accept(FakeServer *server) {
   }
 }
 
-Packet fake_expect(FakeServer *server, FakePeer *peer, uint16_t channel,
-                   uint16_t type) {
+Packet fake_expect_any(FakeServer *server, FakePeer *peer) {
   uint64_t deadline = now_ms() + DEADLINE_MS;
   Packet packet;
-  while (!take(server, peer, &packet)) {
-    if (peer->has_ended || now_ms() > deadline)
-      fail_msg("packet %d/%d does not come", channel, type);
+  while (!take(peer, &packet)) {
+    if (peer->has_ended || now_ms() > deadline) fail_msg("no packet comes");
     turn(server);
     receive(peer);
   }
-  assert_int_equal(channel, packet.channel);
-  assert_int_equal(type, packet.type);
+  return packet;
+}
+
+Packet fake_expect(FakeServer *server, FakePeer *peer, uint16_t channel,
+                   uint16_t type) {
+  Packet packet = fake_expect_any(server, peer);
+  if (packet.channel != channel || packet.type != type)
+    fail_msg("packet %d/%d instead of %d/%d", packet.channel, packet.type, channel,
+             type);
   return packet;
 }
 
@@ -166,7 +177,7 @@ void fake_expect_end(FakeServer *server, FakePeer *peer) {
   uint64_t deadline = now_ms() + DEADLINE_MS;
   Packet packet;
   while (!peer->has_ended) {
-    if (take(server, peer, &packet))
+    if (take(peer, &packet))
       fail_msg("packet %d/%d before the end", packet.channel, packet.type);
     if (now_ms() > deadline) fail_msg("the connection does not end");
     turn(server);
@@ -178,7 +189,7 @@ void fake_expect_ack(FakeServer *server, FakePeer *peer, uint32_t count) {
   uint64_t deadline = now_ms() + DEADLINE_MS;
   Packet packet;
   while (peer->acks == 0 || peer->ack != count) {
-    if (take(server, peer, &packet)) fail_msg("a packet before ACK");
+    if (take(peer, &packet)) fail_msg("a packet before ACK");
     if (now_ms() > deadline) fail_msg("no ACK of %u", count);
     turn(server);
     receive(peer);
@@ -194,7 +205,7 @@ static void serve(FakeServer *server) {
     receive(peer);
     size_t start = peer->at;
     while (next_packet(peer, &packet)) {
-      if (!is_background(server, peer, &packet)) break;
+      if (!is_background(peer, &packet)) break;
       start = peer->at;
     }
     peer->at = start;
@@ -218,6 +229,26 @@ void fake_expect_silence(FakeServer *server) {
   int ping = perigee_ping(server->client, 0);
   assert_true(ping > 0);
   assert_int_equal(ping, fake_event(server, PERIGEE_PONG)->request);
+}
+
+void fake_expect_body(const Packet *packet, uint32_t room, const char *body) {
+  if (packet->length != 4 + strlen(body) ||
+      memcmp(packet->payload + 4, body, strlen(body)) != 0)
+    fail_msg("%.*s instead of %s", (int)packet->length - 4, packet->payload + 4, body);
+  assert_int_equal(room, packet->payload[0]);
+}
+
+Packet fake_expect_message(FakeServer *server, FakePeer *peer, uint32_t room,
+                           const char *body) {
+  Packet packet = fake_expect(server, peer, CHANNEL_MESSAGE, 0);
+  fake_expect_body(&packet, room, body);
+  return packet;
+}
+
+void fake_expect_failure(FakeServer *server, int request, int code) {
+  const PerigeeEvent *event = fake_event(server, PERIGEE_FAILED);
+  assert_int_equal(request, event->request);
+  assert_int_equal(code, event->code);
 }
 
 // --- Packets ---
@@ -285,7 +316,7 @@ void fake_welcome_packet(Buf *bytes, const FakeWelcome *welcome) {
       .resume_token = token,
       .server_time_us = 1700000000000000u,
       .max_payload = 65536,
-      .ping_interval_ms = welcome->ping_interval ? welcome->ping_interval : 13000,
+      .ping_interval_ms = 13000,
       .tick_rate = 20,
       .reliable_received = welcome->received,
       .udp_port = welcome->udp_port,
@@ -365,4 +396,42 @@ FakePeer *fake_connect_in_room(FakeServer *server, const PerigeeOptions *options
   assert_int_equal(request, event->request);
   *room = event->room;
   return peer;
+}
+
+// --- Connections one after the other ---
+
+PerigeeOptions fake_options(void) {
+  PerigeeOptions options;
+  perigee_options_init(&options);
+  options.reconnect_first_ms = 1;
+  options.reconnect_max_ms = 10;
+  return options;
+}
+
+FakePeer *fake_return(FakeServer *server, FakePeer *peer, FakeHello *hello) {
+  fake_cut(peer);
+  assert_int_equal(PERIGEE_CONNECTION_RESET,
+                   fake_event(server, PERIGEE_DISCONNECTED)->code);
+  assert_int_equal(PERIGEE_STATE_RECONNECTING, perigee_state(server->client));
+  const PerigeeEvent *event = fake_event(server, PERIGEE_RECONNECTING);
+  assert_int_equal(1, event->count);
+  assert_true(event->time_us >= 500 && event->time_us <= 1000);
+  FakePeer *again = fake_accept(server);
+  FakeHello said = fake_hello(server, again);
+  if (hello) *hello = said;
+  return again;
+}
+
+FakePeer *fake_resume(FakeServer *server, FakePeer *peer, uint8_t token,
+                      uint32_t received) {
+  FakePeer *again = fake_return(server, peer, NULL);
+  fake_welcome(again,
+               &(FakeWelcome){.token = token, .is_resumed = 1, .received = received});
+  return again;
+}
+
+FakePeer *fake_lose(FakeServer *server, FakePeer *peer, uint32_t id) {
+  FakePeer *again = fake_return(server, peer, NULL);
+  fake_welcome(again, &(FakeWelcome){.token = 9, .id = id});
+  return again;
 }

@@ -31,13 +31,15 @@ typedef struct FakeServer {
   char address[32];
   FakePeer peers[FAKE_PEERS_MAX];
   int count;
-  bool is_deaf;           // answers no pings
   PerigeeClient *client;  // driven meanwhile,
   void (*turn)(void);     // as is this, where it is set
 } FakeServer;
 
 void fake_open(FakeServer *server);
 void fake_close(FakeServer *server);
+
+/// The end of a test whose state is a FakeServer.
+int fake_tear_down(void **state);
 
 /// Nobody can connect any more.
 void fake_stop_listening(FakeServer *server);
@@ -48,6 +50,9 @@ FakePeer *fake_accept(FakeServer *server);
 /// The next packet of the client but pings and ACKs, of this channel and type. Valid until the next
 /// call.
 Packet fake_expect(FakeServer *server, FakePeer *peer, uint16_t channel, uint16_t type);
+
+/// The same, whatever it is.
+Packet fake_expect_any(FakeServer *server, FakePeer *peer);
 
 /// Waits until the client has ended the connection.
 void fake_expect_end(FakeServer *server, FakePeer *peer);
@@ -60,6 +65,16 @@ const PerigeeEvent *fake_event(FakeServer *server, PerigeeEventType type);
 
 /// No event comes, even after all that was sent has been taken.
 void fake_expect_silence(FakeServer *server);
+
+/// Whether a message has this room and this body.
+void fake_expect_body(const Packet *packet, uint32_t room, const char *body);
+
+/// The client's next packet, which is this message.
+Packet fake_expect_message(FakeServer *server, FakePeer *peer, uint32_t room,
+                           const char *body);
+
+/// The client's next event: this request has failed.
+void fake_expect_failure(FakeServer *server, int request, int code);
 
 void fake_send(FakePeer *peer, const void *bytes, size_t size);
 
@@ -80,8 +95,7 @@ typedef struct FakeWelcome {
   uint32_t id;  // 0: SELF
   uint8_t is_resumed;
   uint32_t received;
-  uint16_t version;        // 0: 1
-  uint32_t ping_interval;  // milliseconds; 0: 13000
+  uint16_t version;  // 0: 1
   uint16_t udp_port;
   const uint8_t *udp_key;  // 32 bytes; NULL: zeros
 } FakeWelcome;
@@ -116,3 +130,14 @@ void fake_let_in(FakeServer *server, FakePeer *peer, uint32_t id, const char *na
 /// JOINED without having been asked.
 void fake_joined(FakePeer *peer, uint32_t id, const char *name, uint32_t self,
                  const char *members, uint8_t flags, uint16_t ref);
+
+/// The defaults, but for pauses that do not hold a test up.
+PerigeeOptions fake_options(void);
+
+/// The connection breaks, and the client comes back: what its HELLO says, where that is wanted.
+FakePeer *fake_return(FakeServer *server, FakePeer *peer, FakeHello *hello);
+
+/// The same, and the session goes on; or another has begun, with this peer id.
+FakePeer *fake_resume(FakeServer *server, FakePeer *peer, uint8_t token,
+                      uint32_t received);
+FakePeer *fake_lose(FakeServer *server, FakePeer *peer, uint32_t id);

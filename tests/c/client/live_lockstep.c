@@ -67,7 +67,8 @@ static void take(Player *player, const PerigeeEvent *event, bool flips) {
       break;
     case PERIGEE_JOINED:
       player->room = event->room;
-      perigee_lockstep_enter(player->client, player->room, PERIGEE_GIVES_SNAPSHOTS);
+      perigee_lockstep_enter(player->client, player->room, PERIGEE_GIVES_SNAPSHOTS,
+                             NULL);
       break;
     case PERIGEE_MATCH:
       begin(player, event);

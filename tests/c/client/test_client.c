@@ -1,41 +1,18 @@
 // A client against a server that does what each test says: connecting, rooms, the end,
 // and what the protocol forbids.
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include <cmocka.h>
 
 #include "client/fake_server.h"
 
 static FakeServer server;
-
-static int tear_down(void **state) {
-  (void)state;
-  fake_close(&server);
-  memset(&server, 0, sizeof server);
-  return 0;
-}
-
-static void expect_body(const Packet *packet, uint32_t room, const char *body) {
-  assert_int_equal(4 + strlen(body), packet->length);
-  assert_int_equal(room, packet->payload[0]);
-  assert_memory_equal(body, packet->payload + 4, strlen(body));
-}
-
-static Packet expect_message(FakePeer *peer, uint32_t room, const char *body) {
-  Packet packet = fake_expect(&server, peer, CHANNEL_MESSAGE, 0);
-  expect_body(&packet, room, body);
-  return packet;
-}
-
-static void expect_failure(int request, int code) {
-  const PerigeeEvent *event = fake_event(&server, PERIGEE_FAILED);
-  assert_int_equal(request, event->request);
-  assert_int_equal(code, event->code);
-}
 
 // --- Connecting ---
 
@@ -114,13 +91,28 @@ static void refuses_addresses_and_names_that_cannot_be(void **state) {
     assert_null(perigee_connect(BAD[i], NULL, &code));
     assert_int_equal(PERIGEE_BAD_ARGUMENT, code);
   }
-  char name[257];
-  memset(name, 'x', 256);
-  name[256] = '\0';
+  char name[66] = {0};
+  memset(name, 'x', 65);
   PerigeeOptions options;
   perigee_options_init(&options);
+  static const char *const BAD_NAMES[] = {"", "two\nlines", "no \xc3\x28 UTF-8"};
+  for (size_t i = 0; i < sizeof BAD_NAMES / sizeof *BAD_NAMES; i++) {
+    options.name = BAD_NAMES[i];
+    assert_null(perigee_connect("localhost", &options, NULL));
+  }
   options.name = name;
   assert_null(perigee_connect("localhost", &options, NULL));
+  assert_int_equal(PERIGEE_STATE_CLOSED, perigee_state(NULL));
+}
+
+static void refuses_names_that_no_room_and_no_channel_can_have(void **state) {
+  (void)state;
+  fake_connect(&server, NULL, 3);
+  assert_int_equal(PERIGEE_BAD_ARGUMENT, perigee_join(server.client, "", 0));
+  assert_int_equal(PERIGEE_BAD_ARGUMENT, perigee_join(server.client, NULL, 0));
+  assert_int_equal(PERIGEE_BAD_ARGUMENT, perigee_join(server.client, "\xff", 0));
+  assert_int_equal(PERIGEE_BAD_ARGUMENT, perigee_open_channel(server.client, "\t", 0));
+  assert_int_equal(0, perigee_find_room(server.client, NULL));
 }
 
 static void what_is_called_for_before_it_is_connected_waits(void **state) {
@@ -135,7 +127,7 @@ static void what_is_called_for_before_it_is_connected_waits(void **state) {
   fake_welcome(peer, &(FakeWelcome){.token = 0});
   fake_event(&server, PERIGEE_CONNECTED);
   fake_let_in(&server, peer, ROOM, "arena", "");
-  expect_message(peer, 0, "[\"kept\",null]");
+  fake_expect_message(&server, peer, 0, "[\"kept\",null]");
   assert_int_equal(request, fake_event(&server, PERIGEE_JOINED)->request);
   assert_int_equal(0, perigee_unconfirmed(server.client));
 }
@@ -174,7 +166,7 @@ static void is_refused_a_room(void **state) {
   Packet join = fake_expect(&server, peer, 0, CONTROL_JOIN);
   fake_packet(peer, fake_answer(CONTROL_ERROR, &join), "wS",
               (uint64_t)PERIGEE_ROOM_FULL, "full");
-  expect_failure(request, PERIGEE_ROOM_FULL);
+  fake_expect_failure(&server, request, PERIGEE_ROOM_FULL);
   assert_int_equal(0, perigee_find_room(server.client, "arena"));
 }
 
@@ -218,7 +210,7 @@ static void a_list_that_is_cut_off_is_forbidden(void **state) {
   Packet list = fake_expect(&server, peer, 0, CONTROL_ROOM_LIST);
   fake_packet(peer, fake_answer(CONTROL_ROOMS, &list), "wdsdds", (uint64_t)2,
               (uint64_t)5, "arena", (uint64_t)3, (uint64_t)6, "b");
-  expect_failure(request, PERIGEE_PROTOCOL);
+  fake_expect_failure(&server, request, PERIGEE_PROTOCOL);
   assert_int_equal(PERIGEE_PROTOCOL, fake_event(&server, PERIGEE_CLOSED)->code);
 }
 
@@ -272,15 +264,44 @@ static void closing_says_bye_after_everything_else(void **state) {
   perigee_close(server.client);
   perigee_close(server.client);
   assert_int_equal(PERIGEE_STATE_CLOSING, perigee_state(server.client));
-  expect_failure(request, PERIGEE_CONNECTION_CLOSED);
+  fake_expect_failure(&server, request, PERIGEE_CONNECTION_CLOSED);
   assert_int_equal(PERIGEE_OVER, perigee_send(server.client, 0, "x", NULL, 0));
-  expect_message(peer, 0, "[\"never\",null]");
+  fake_expect_message(&server, peer, 0, "[\"never\",null]");
   fake_expect(&server, peer, 0, CONTROL_BYE);
   fake_packet(peer, (Packet){.channel = CHANNEL_MESSAGE}, "dt", (uint64_t)0,
               "[\"x\",1]");
   fake_cut(peer);
   const PerigeeEvent *event = fake_event(&server, PERIGEE_CLOSED);
   assert_int_equal(PERIGEE_CONNECTION_CLOSED, event->code);
+}
+
+static void an_event_that_is_there_is_not_waited_for(void **state) {
+  (void)state;
+  fake_open(&server);
+  server.client = perigee_connect(server.address, NULL, NULL);
+  assert_true(perigee_wait_ms(server.client) > 0);
+  perigee_close(server.client);
+  PerigeeFd fds[2];
+  assert_int_equal(0, perigee_fds(server.client, fds));
+  assert_int_equal(0, perigee_wait_ms(server.client));
+  assert_int_equal(PERIGEE_CLOSED, perigee_next_event(server.client)->type);
+  assert_int_equal(-1, perigee_wait_ms(server.client));
+}
+
+static void on_alarm(int number) { (void)number; }
+
+static void a_signal_ends_the_wait(void **state) {
+  (void)state;
+  struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART}, before;
+  struct itimerval soon = {.it_value.tv_usec = 50000, .it_interval.tv_usec = 50000};
+  static const struct itimerval NEVER;
+  fake_connect(&server, NULL, 3);
+  sigaction(SIGALRM, &action, &before);
+  setitimer(ITIMER_REAL, &soon, NULL);
+  assert_int_equal(0, perigee_poll(server.client, -1));
+  setitimer(ITIMER_REAL, &NEVER, NULL);
+  sigaction(SIGALRM, &before, NULL);
+  fake_expect_silence(&server);
 }
 
 static void closing_does_not_wait_for_ever(void **state) {
@@ -403,7 +424,8 @@ static void what_comes_before_welcome_closes(void **state) {
   fake_open(&server);
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
+#define TEST(name) \
+  cmocka_unit_test_prestate_setup_teardown(name, NULL, fake_tear_down, &server)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
@@ -411,6 +433,7 @@ int main(void) {
       TEST(fails_with_the_servers_reason),
       TEST(fails_where_nobody_answers),
       TEST(refuses_addresses_and_names_that_cannot_be),
+      TEST(refuses_names_that_no_room_and_no_channel_can_have),
       TEST(what_is_called_for_before_it_is_connected_waits),
       TEST(knows_who_is_in_a_room),
       TEST(is_refused_a_room),
@@ -421,6 +444,8 @@ int main(void) {
       TEST(pings_are_answered_and_measured),
       TEST(a_redirect_is_told_of),
       TEST(closing_says_bye_after_everything_else),
+      TEST(an_event_that_is_there_is_not_waited_for),
+      TEST(a_signal_ends_the_wait),
       TEST(closing_does_not_wait_for_ever),
       TEST(packets_arrive_whole_from_pieces_of_any_size),
       TEST(events_that_nobody_takes_stop_the_reading),

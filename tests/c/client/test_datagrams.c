@@ -24,7 +24,7 @@ static const uint8_t KEY[UDP_KEY_SIZE] = "the key that WELCOME has told..";
 static struct {
   int fd;
   uint16_t port;
-  uint8_t secret[UDP_KEY_SIZE];
+  UdpCookies cookies;
   struct sockaddr_in from;
   UdpLink *link;
   bool refuses;
@@ -90,15 +90,16 @@ static void take_request(const uint8_t *bytes, size_t size) {
   UdpRequest request;
   UdpExtension extension;
   UdpOrigin origin = {.port = udp.from.sin_port};
-  UdpDoor door = {.secret = udp.secret, .is_hash_good = true};
+  UdpDoor door = {.cookies = &udp.cookies, .is_hash_good = true};
   uint8_t cookie[UDP_COOKIE_SIZE];
-  Code code;
+  UdpFault fault;
   assert_int_equal(0, udp_read_request(bytes, size, &request));
-  UdpAnswerType type = udp_judge(&door, &request, &origin, now_us(), &extension, &code);
+  udp_cookies_turn(&udp.cookies, now_us());
+  UdpAnswerType type = udp_judge(&door, &request, &origin, &extension, &fault);
   assert_int_not_equal(UDP_REJECTED, type);
   if (type == UDP_CHALLENGE) {
     udp.challenges++;
-    udp_cookie_make(udp.secret, &origin, request.hash, now_us(), cookie);
+    udp_cookie_make(&udp.cookies, &origin, request.hash, cookie);
     say(&request, &(UdpAnswer){.type = UDP_CHALLENGE, .cookie = cookie});
   } else if (udp.refuses) {
     say(&request,
@@ -145,7 +146,9 @@ static int set_up(void **state) {
   struct sockaddr_in address = {.sin_family = AF_INET,
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t size = sizeof address;
+  static const uint8_t SEED[UDP_KEY_SIZE] = "of the cookies";
   udp_keys_init();
+  udp_cookies_init(&udp.cookies, SEED, now_us());
   udp.fd = socket(AF_INET, SOCK_DGRAM, 0);
   assert_int_equal(0, bind(udp.fd, (struct sockaddr *)&address, sizeof address));
   getsockname(udp.fd, (struct sockaddr *)&address, &size);

@@ -12,31 +12,6 @@
 
 static FakeServer server;
 
-static int tear_down(void **state) {
-  (void)state;
-  fake_close(&server);
-  memset(&server, 0, sizeof server);
-  return 0;
-}
-
-static void expect_body(const Packet *packet, uint32_t room, const char *body) {
-  assert_int_equal(4 + strlen(body), packet->length);
-  assert_int_equal(room, packet->payload[0]);
-  assert_memory_equal(body, packet->payload + 4, strlen(body));
-}
-
-static Packet expect_message(FakePeer *peer, uint32_t room, const char *body) {
-  Packet packet = fake_expect(&server, peer, CHANNEL_MESSAGE, 0);
-  expect_body(&packet, room, body);
-  return packet;
-}
-
-static void expect_failure(int request, int code) {
-  const PerigeeEvent *event = fake_event(&server, PERIGEE_FAILED);
-  assert_int_equal(request, event->request);
-  assert_int_equal(code, event->code);
-}
-
 // --- Messages and questions ---
 
 static void sends_messages(void **state) {
@@ -47,10 +22,10 @@ static void sends_messages(void **state) {
   assert_int_equal(0, perigee_send(client, room, "move", "{\"x\":1}",
                                    PERIGEE_UNRELIABLE | PERIGEE_HIGH));
   assert_int_equal(0, perigee_send(client, 0, "say \"\n", NULL, 0));
-  Packet packet = expect_message(peer, ROOM, "[\"move\",{\"x\":1}]");
+  Packet packet = fake_expect_message(&server, peer, ROOM, "[\"move\",{\"x\":1}]");
   assert_int_equal(0, packet.flags);
   assert_int_equal(PRIORITY_HIGH, packet.priority);
-  packet = expect_message(peer, 0, "[\"say \\\"\\u000a\",null]");
+  packet = fake_expect_message(&server, peer, 0, "[\"say \\\"\\u000a\",null]");
   assert_int_equal(PACKET_RELIABLE, packet.flags);
   assert_int_equal(0, perigee_send_bytes(client, room, 9, "\1\0\2", 3, 0));
   packet = fake_expect(&server, peer, CHANNEL_MESSAGE, 9);
@@ -92,8 +67,8 @@ static void asks(void **state) {
   FakePeer *peer = fake_connect_in_room(&server, NULL, 3, &room);
   int one = perigee_ask(server.client, 0, "one", NULL, 0);
   int two = perigee_ask(server.client, room, "two", "[1]", 0);
-  Packet first = expect_message(peer, 0, "[\"one\",null]");
-  Packet second = expect_message(peer, ROOM, "[\"two\",[1]]");
+  Packet first = fake_expect_message(&server, peer, 0, "[\"one\",null]");
+  Packet second = fake_expect_message(&server, peer, ROOM, "[\"two\",[1]]");
   assert_int_equal(PACKET_REQUEST | PACKET_RELIABLE, first.flags);
   fake_packet(peer, fake_answer(0, &second), "dt", (uint64_t)ROOM, "[\"two\",22]");
   fake_packet(peer, fake_answer(CONTROL_ERROR, &(Packet){.ref = first.ref}), "wS",
@@ -101,10 +76,10 @@ static void asks(void **state) {
   const PerigeeEvent *event = fake_event(&server, PERIGEE_ANSWER);
   assert_int_equal(two, event->request);
   assert_string_equal("22", (const char *)event->data);
-  expect_failure(one, PERIGEE_INTERNAL);
+  fake_expect_failure(&server, one, PERIGEE_INTERNAL);
   int slow = perigee_ask(server.client, 0, "slow", NULL, 20);
-  Packet late = expect_message(peer, 0, "[\"slow\",null]");
-  expect_failure(slow, PERIGEE_TIMEOUT);
+  Packet late = fake_expect_message(&server, peer, 0, "[\"slow\",null]");
+  fake_expect_failure(&server, slow, PERIGEE_TIMEOUT);
   fake_packet(peer, fake_answer(0, &late), "dt", (uint64_t)0, "[\"slow\",1]");
   fake_expect_silence(&server);
 }
@@ -119,7 +94,7 @@ static void answers(void **state) {
   PerigeeQuestion kept = event->question;
   assert_int_equal(room, event->room);
   assert_int_equal(0, perigee_answer(server.client, &kept, event->name, "3"));
-  Packet packet = expect_message(peer, ROOM, "[\"sum\",3]");
+  Packet packet = fake_expect_message(&server, peer, ROOM, "[\"sum\",3]");
   assert_int_equal(77, packet.ref);
   assert_int_equal(PACKET_RESPONSE | PACKET_RELIABLE, packet.flags);
   assert_int_equal(PERIGEE_BAD_ARGUMENT,
@@ -131,7 +106,7 @@ static void answers(void **state) {
                    perigee_answer(server.client, &kept, "x", NULL));
   assert_int_equal(0, perigee_answer_bytes(server.client, &kept, "ok", 2));
   packet = fake_expect(&server, peer, CHANNEL_MESSAGE, 4);
-  expect_body(&packet, 0, "ok");
+  fake_expect_body(&packet, 0, "ok");
   kept.session++;
   assert_int_equal(PERIGEE_OVER, perigee_answer_bytes(server.client, &kept, "ok", 2));
 }
@@ -146,6 +121,7 @@ static void is_told_of_errors(void **state) {
   assert_string_equal("Unknown", perigee_code_name(event->code));
   assert_string_equal("RoomFull", perigee_code_name(PERIGEE_ROOM_FULL));
   assert_string_equal("QueueFull", perigee_code_name(PERIGEE_QUEUE_FULL));
+  assert_int_equal(0x000100, perigee_version());
 }
 
 static void relays(void **state) {
@@ -221,10 +197,10 @@ static void serves_a_channel(void **state) {
   assert_string_equal("hi", (const char *)event->data);
   perigee_answer_bytes(client, &event->question, "ho", 2);
   Packet packet = fake_expect(&server, peer, 1000, 2);
-  expect_body(&packet, BOB, "ho");
+  fake_expect_body(&packet, BOB, "ho");
   perigee_send_to(client, 1000, CLEO, 3, "yo", 2, 0);
   packet = fake_expect(&server, peer, 1000, 3);
-  expect_body(&packet, CLEO, "yo");
+  fake_expect_body(&packet, CLEO, "yo");
   assert_int_equal(PERIGEE_BAD_ARGUMENT,
                    perigee_send_packet(client, 1000, 1, "", 0, 0));
   assert_int_equal(0, perigee_close_channel(client, 1000));
@@ -238,13 +214,14 @@ static void closes_a_channel_that_came_too_late(void **state) {
   FakePeer *peer = fake_connect(&server, NULL, 3);
   int request = perigee_open_channel(server.client, "echo", 20);
   Packet open = fake_expect(&server, peer, 0, CONTROL_CHANNEL_OPEN);
-  expect_failure(request, PERIGEE_TIMEOUT);
+  fake_expect_failure(&server, request, PERIGEE_TIMEOUT);
   fake_packet(peer, fake_answer(CONTROL_CHANNEL_OPENED, &open), "ws", (uint64_t)1000,
               "echo");
   fake_expect(&server, peer, 0, CONTROL_CHANNEL_CLOSE);
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
+#define TEST(name) \
+  cmocka_unit_test_prestate_setup_teardown(name, NULL, fake_tear_down, &server)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
