@@ -1,15 +1,18 @@
 -- Messages with a schema beside the same in JSON (lua-cjson) and, where the package lua-messagepack is
 -- there, in MessagePack: bytes, and how long they take to encode and to decode. Compiled code is watched
 -- as in the server (src/script/alarm.h). JSON and MessagePack say the name, as the protocol's messages do.
---   luajit tests/bench/schema.lua [ROUNDS]     from the root of the project
+-- With a binary also all messages together that one of eight players gets and sends in a round of the arena,
+-- as match_spec.lua records them.
+--   luajit tests/bench/schema.lua [ROUNDS [BINARY]]     from the root of the project
 package.path = "./lua/?.lua;" .. package.path
 
 local cjson = require "cjson"
-local ffi = require "ffi"
+local now = require "tests.bench.clock"
 local schema = require "perigee.schema"
 local has_messagepack, messagepack = pcall(require, "MessagePack")
 
 local VALUES = 64 -- that are encoded in turn
+local STRETCH = 1024 -- messages of a match that are measured, from its middle
 local SECONDS = 0.05 -- of a measurement, about
 
 -- A player's state as it is, four floats and a number, and to a hundredth; a line of talk.
@@ -102,25 +105,13 @@ local MAKE = {
   end,
 }
 
--- os.clock goes in steps of milliseconds once the profiler has been started.
-ffi.cdef [[
-typedef struct { long seconds, nanoseconds; } bench_time;
-int clock_gettime(int clock, bench_time *time);
-]]
-local CLOCK_THREAD_CPUTIME_ID = 3
-local time = ffi.new "bench_time"
-
-local function now()
-  ffi.C.clock_gettime(CLOCK_THREAD_CPUTIME_ID, time)
-  return tonumber(time.seconds) + tonumber(time.nanoseconds) / 1e9
-end
-
 -- What nobody keeps, the JIT need not make.
 local function run(fn, list, times)
   local kept, kept_too = {}, {}
   for _ = 1, times do
     for i = 1, #list do
-      kept[i], kept_too[i] = fn(list[i])
+      local at = i % VALUES + 1
+      kept[at], kept_too[at] = fn(list[i])
     end
   end
   return kept, kept_too
@@ -157,9 +148,6 @@ end
 
 -- How each form encodes and decodes.
 local FORMS = {
-  schema = function(name)
-    return found.by_name[name].encode, found.by_name[name].decode
-  end,
   json = function(name)
     local pair = { name }
     return function(value)
@@ -176,22 +164,62 @@ local FORMS = {
   end,
 }
 
--- In a process of its own, as what the JIT makes of a program depends on what has run before.
-local function measure_one(name, form, rounds)
+function FORMS.schema(name)
+  local message = found.by_name[name]
+  if not message then return FORMS.json(name) end
+  return message.encode, message.decode
+end
+
+-- The bytes of one message, values and coders.
+local function single(name, form)
   local values = {}
   for i = 1, VALUES do values[i] = MAKE[name]() end
   local encode, decode = FORMS[form](name)
   local texts = each(values, encode)
+  return size_of(texts), values, encode, texts, decode
+end
+
+-- The same of a recorded match, where each value comes with its message's name. More of it than a stretch
+-- would fill the caches with what is not measured.
+local function match(path, form)
+  local lines, values, bodies, encoders, decoders, size = {}, {}, {}, {}, {}, 0
+  for line in io.lines(path) do lines[#lines + 1] = line end
+  local first = math.floor((#lines - STRETCH) / 2)
+  for i, line in ipairs(lines) do
+    local name, value = unpack(cjson.decode(line))
+    if not encoders[name] then encoders[name], decoders[name] = FORMS[form](name) end
+    local text = encoders[name](value)
+    size = size + #text / #lines
+    if i > first and #values < STRETCH then
+      values[#values + 1], bodies[#bodies + 1] = { name, value }, { name, text }
+    end
+  end
+  local function encode(pair) return encoders[pair[1]](pair[2]) end
+  local function decode(pair) return decoders[pair[1]](pair[2]) end
+  return size, values, encode, bodies, decode
+end
+
+-- In a process of its own, as what the JIT makes of a program depends on what has run before.
+local function measure_one(name, form, rounds)
+  local size, values, encode, bodies, decode = (MAKE[name] and single or match)(name, form)
+  collectgarbage()
   require("jit.profile").start("li1000000", function() end)
-  print(size_of(texts), measure(encode, values, rounds), measure(decode, texts, rounds))
+  print(size, measure(encode, values, rounds), measure(decode, bodies, rounds))
 end
 
 local function compare(name, form, rounds)
-  local command = ("luajit tests/bench/schema.lua %d %s %s"):format(rounds, name, form)
+  local command = ("luajit tests/bench/schema.lua %d '' %s %s"):format(rounds, name, form)
   local pipe = io.popen(command)
   local size, encode, decode = pipe:read("*n", "*n", "*n")
   pipe:close()
   return { size = assert(size, "a measurement failed"), encode = encode, decode = decode }
+end
+
+local function record(binary)
+  local path = os.tmpname()
+  local command = "PERIGEE_MATCH=%s %s test examples/arena tests/bench/match_spec.lua > /dev/null"
+  assert(os.execute(command:format(path, binary)) == 0, "the match could not be recorded")
+  return path
 end
 
 local function cell(format, one, other)
@@ -199,7 +227,7 @@ local function cell(format, one, other)
 end
 
 local rounds = tonumber(arg[1]) or 5
-if arg[2] then return measure_one(arg[2], arg[3], rounds) end
+if arg[3] then return measure_one(arg[3], arg[4], rounds) end
 local missed = false
 local TEXTS = { left = true, kill = true, chat = true } -- mostly text, which is the same in all forms
 print("| message | bytes | JSON | MessagePack | smaller | encode ns | JSON | MessagePack | faster "
@@ -209,11 +237,13 @@ local ORDER = {
   "player", "player_steps", "snapshot", "shot", "hit", "input", "joined", "spawned", "item", "round", "left",
   "kill", "chat",
 }
+local recorded = arg[2] and record(arg[2])
+ORDER[#ORDER + 1] = recorded
 for _, name in ipairs(ORDER) do
   local own, json = compare(name, "schema", rounds), compare(name, "json", rounds)
   local other = has_messagepack and compare(name, "messagepack", rounds)
-  local row = { name, cell("%.1f", "size", own), cell("%.1f", "size", json), cell("%.1f", "size", other),
-    ("%.1f ×"):format(json.size / own.size) }
+  local row = { name == recorded and "all of a round" or name, cell("%.1f", "size", own),
+    cell("%.1f", "size", json), cell("%.1f", "size", other), ("%.1f ×"):format(json.size / own.size) }
   for _, way in ipairs { "encode", "decode" } do
     local faster = json[way] / own[way]
     missed = missed or not TEXTS[name] and faster < 3
@@ -225,4 +255,5 @@ for _, name in ipairs(ORDER) do
   missed = missed or not TEXTS[name] and json.size / own.size < 5
   print("| " .. table.concat(row, " | ") .. " |")
 end
+if recorded then os.remove(recorded) end
 print(missed and "\nTargets were missed: 5 × smaller, 3 × faster both ways." or "")

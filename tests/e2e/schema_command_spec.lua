@@ -52,8 +52,9 @@ describe("perigee schema", function()
     fails(1, "perigee: schema.perigee: there is no such file; a game without one sends all messages as JSON",
       { ["game.lua"] = "return {}" })
     fails(2, 'perigee: unknown flag "--tss"; did you mean --ts? (see `perigee help schema`)', files, "--tss")
-    fails(2, "perigee: one of --hash, --js and --ts is enough (see `perigee help schema`)", files, "--ts",
-      "--js")
+    fails(2, "perigee: one of --c, --hash, --js and --ts is enough (see `perigee help schema`)", files,
+      "--ts", "--js")
+    fails(2, "perigee: --ts has no value (see `perigee help schema`)", files, "--ts=types")
     fails(2, 'perigee: unexpected argument "b" (see `perigee help schema`)', files, "a", "b")
   end)
 

@@ -96,6 +96,7 @@ end
 local plain = require "perigee.schema.plain"
 local random_schema = require "tests.lua.random_schema"
 local schema = require "perigee.schema"
+local to_c = require "perigee.schema.to_c"
 local to_js = require "perigee.schema.to_js"
 local to_ts = require "perigee.schema.to_ts"
 local types = require "perigee.schema.types"
@@ -128,6 +129,7 @@ return function(text, bytes)
     assert(type(found) == "string" and found:find "^s:%d+:%d+: [^\n]+\n  [^\n]*\n  %s*%^$", found)
     return
   end
+  to_c.header(found, "game")
   to_js.module(found)
   to_ts.declarations(found)
   local random = random_schema.random(types.hash(bytes)[1])

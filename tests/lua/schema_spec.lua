@@ -361,6 +361,25 @@ describe("an invalid value", function()
 end)
 
 describe("invalid bytes", function()
+  it("takes texts of UTF-8, wherever in them what is no ASCII stands, and no others", function()
+    local m = parse("message m: string").by_name.m
+    for size = 1, 50 do
+      for at = 1, size do
+        for _, letter in ipairs { "\195\169", "\226\130\172", "\240\159\142\178" } do
+          local text = ("a"):rep(at - 1) .. letter .. ("a"):rep(size - at)
+          local ok, decoded = m.decode(m.encode(text))
+          assert.is_true(ok, decoded)
+          assert.equal(text, decoded)
+          for _, wrong in ipairs { letter:sub(2), letter:sub(1, -2), letter:sub(1, 1) .. "a" } do
+            text = ("a"):rep(at - 1) .. wrong .. ("a"):rep(size - at)
+            assert.is_false(pcall(m.encode, text), text)
+            assert.is_false((m.decode(string.char(#text) .. text)), text)
+          end
+        end
+      end
+    end
+  end)
+
   it("are refused", function()
     is_wrong("message m: u16", "01", "the bytes end at m")
     is_wrong("message m: u16", "01 02 03", "there are bytes behind the end of the message")

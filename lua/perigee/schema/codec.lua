@@ -12,7 +12,7 @@ local new_list = require "table.new"
 
 local cast, copy, floor, text_of = ffi.cast, ffi.copy, math.floor, ffi.string
 local load, next, rawget, type = load, next, rawget, type
-local band, sub = bit.band, string.sub
+local band, bor, sub = bit.band, bit.bor, string.sub
 
 --- `raise` is called with what is wrong with a value, and does not return.
 local codec = {
@@ -152,16 +152,33 @@ local function is_wide_utf8(p, at, size)
   return true
 end
 
--- Four bytes at a time, as long as they are ASCII.
-local function is_utf8(text)
-  local p, size, at = cast(reading, text), #text, 0
-  while at + 4 <= size do
-    if band(cast(i32, p + at)[0], 0x80808080) ~= 0 then
+-- Whether 4 to 16 bytes are ASCII, by words that overlap. Names and the like are so short, and a loop costs
+-- the JIT more than they do.
+local function is_short_ascii(p, size)
+  local word = bor(cast(i32, p)[0], cast(i32, p + (size - 4))[0])
+  if size > 8 then
+    word = bor(word, cast(i32, p + 4)[0], cast(i32, p + (size - 8))[0])
+  end
+  return band(word, 0x80808080) == 0
+end
+
+local function is_long_utf8(p, size)
+  for at = 0, size - 16, 16 do
+    if not is_short_ascii(p + at, 16) then
       return is_wide_utf8(p, at, size)
     end
-    at = at + 4
   end
-  return is_wide_utf8(p, at, size)
+  return is_short_ascii(p + (size - 16), 16) or is_wide_utf8(p, size - size % 16, size)
+end
+
+local function is_utf8(text)
+  local p, size = cast(reading, text), #text
+  if size > 16 then
+    return is_long_utf8(p, size)
+  elseif size >= 4 then
+    return is_short_ascii(p, size) or is_wide_utf8(p, 0, size)
+  end
+  return size == 0 or is_wide_utf8(p, 0, size)
 end
 
 local function shown(value)
@@ -190,7 +207,7 @@ local DECODER = "return function(body) local p, at, size = cast(reading, body), 
 
 local LIBRARY = {
   floor = floor, rawget = rawget, next = next, type = type, sub = sub,
-  bor = bit.bor, band = band, lshift = bit.lshift, rshift = bit.rshift, tobit = bit.tobit,
+  bor = bor, band = band, lshift = bit.lshift, rshift = bit.rshift, tobit = bit.tobit,
   cast = cast, copy = copy, i8 = ffi.typeof "int8_t *", i16 = ffi.typeof "int16_t *",
   u16 = ffi.typeof "uint16_t *", i32 = i32, u32 = u32,
   f32 = ffi.typeof "float *", f64 = ffi.typeof "double *",

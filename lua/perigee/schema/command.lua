@@ -2,12 +2,15 @@
 
 local files = require "perigee.check.files"
 local schema = require "perigee.schema"
+local to_c = require "perigee.schema.to_c"
 local to_js = require "perigee.schema.to_js"
 local to_ts = require "perigee.schema.to_ts"
 local tool = require "perigee.tool"
 
 local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 local FILE = "schema.perigee"
+local PREFIX = "game" -- of the names in C
+local FLAGS = { "--c", "--hash", "--js", "--ts" }
 
 local function fail(code, message, ...)
   io.stderr:write("perigee: ", message:format(...), "\n")
@@ -20,6 +23,10 @@ PRINT["--hash"] = function(found)
   return found.hash .. "\n"
 end
 
+PRINT["--c"] = function(found, prefix)
+  return to_c.header(found, prefix or PREFIX)
+end
+
 PRINT["--js"] = to_js.module
 PRINT["--ts"] = to_ts.declarations
 
@@ -27,23 +34,39 @@ local function listing(found)
   return found.text .. "hash " .. found.hash .. "\n"
 end
 
+-- What is wrong with an argument that begins with a hyphen, if anything is.
+local function problem_of(argument, flag, value, is_second)
+  if not PRINT[flag] then
+    local meant = tool.nearest(argument, FLAGS)
+    return ('unknown flag "%s"%s'):format(argument, meant and "; did you mean " .. meant .. "?" or "")
+  elseif is_second then
+    return "one of --c, --hash, --js and --ts is enough"
+  elseif value and flag ~= "--c" then
+    return flag .. " has no value"
+  elseif value and (not value:find "^%l[%l%d_]*$" or (value .. "_"):find "__" or value == "perigee") then
+    return ('--c=%s: names in C begin with it; it is of a to z, digits and single "_", begins with a letter, '
+      .. 'and is not "perigee"'):format(value)
+  end
+end
+
 local function read_arguments(...)
-  local game, print_as
+  local game, print_as, prefix
   for _, argument in ipairs { ... } do
-    if PRINT[argument] and not print_as then
-      print_as = PRINT[argument]
-    elseif argument:find "^%-" then
-      local flags = { "--hash", "--js", "--ts" }
-      local meant = tool.nearest(argument, flags)
-      return nil, PRINT[argument] and "one of --hash, --js and --ts is enough"
-        or ('unknown flag "%s"%s'):format(argument, meant and "; did you mean " .. meant .. "?" or "")
+    if argument:find "^%-" then
+      local flag, value = argument:match "^([^=]*)=(.*)$"
+      flag = flag or argument
+      local problem = problem_of(argument, flag, value, print_as)
+      if problem then
+        return nil, problem
+      end
+      print_as, prefix = PRINT[flag], value
     elseif game then
       return nil, ('unexpected argument "%s"'):format(argument)
     else
       game = argument
     end
   end
-  return game or ".", print_as or listing
+  return game or ".", print_as or listing, prefix
 end
 
 -- The file of a game, or the file itself.
@@ -60,7 +83,7 @@ local command = {}
 ---@param ... string what follows `perigee schema` on the command line
 ---@return integer exit code
 function command.main(...)
-  local game, print_as = read_arguments(...)
+  local game, print_as, prefix = read_arguments(...)
   if not game then
     return fail(EXIT_USAGE, "%s (see `perigee help schema`)", print_as)
   end
@@ -74,7 +97,7 @@ function command.main(...)
     io.stderr:write(found, "\n")
     return EXIT_FAILED
   end
-  io.write(print_as(found))
+  io.write(print_as(found, prefix))
   return EXIT_GOOD
 end
 

@@ -21,17 +21,20 @@ local function bits_of(type)
   return BITS[type.kind] or type.bits
 end
 
--- Whether a type consists of bits alone, so that its array belongs to the bits of the scope.
-local function is_bits(type)
+
+--- Whether a type consists of bits alone, so that its array belongs to the bits of the scope.
+---@param type table
+---@return boolean
+function layout.is_bits(type)
   if type.kind == "record" then
     for _, field in ipairs(type.fields) do
-      if not is_bits(field.type) then
+      if not layout.is_bits(field.type) then
         return false
       end
     end
     return true
   end
-  return type.kind == "array" and is_bits(type.of)
+  return type.kind == "array" and layout.is_bits(type.of)
     or type.kind ~= "optional" and type.kind ~= "array" and bits_of(type) ~= nil
 end
 
@@ -40,7 +43,7 @@ end
 local WRITTEN_OUT = { int = 8, varint = 4, float = 8 }
 
 local function is_written_out(type)
-  return is_bits(type.of) or type.count <= (WRITTEN_OUT[type.of.kind] or 0)
+  return layout.is_bits(type.of) or type.count <= (WRITTEN_OUT[type.of.kind] or 0)
 end
 
 local function room_of(type)
