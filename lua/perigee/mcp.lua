@@ -5,6 +5,7 @@ local fault = require "perigee.fault"
 local json = require "perigee.mcp.json"
 local json_schema = require "perigee.mcp.json_schema"
 local notices = require "perigee.mcp.notices"
+local output = require "perigee.mcp.output"
 local registry = require "perigee.mcp.registry"
 local sessions = require "perigee.mcp.sessions"
 
@@ -52,8 +53,9 @@ local function check_name(what, kind, name)
   end
 end
 
-local function compile(what, schema)
-  local ok, check, shown = pcall(json_schema.compile, schema, what)
+-- What a module makes of a schema; the module raises what is wrong with it.
+local function compile(module, ...)
+  local ok, check, shown = pcall(module.compile, ...)
   if not ok then
     fault.raise("%s", tostring(check))
   end
@@ -98,8 +100,9 @@ local function text_result(text)
   return { content = { { type = "text", text = text } } }
 end
 
--- What a tool's handler returned, as a result.
-local function tool_result(value, problem)
+-- What a tool's handler returned, as a result. `check`, where there is one, is given what has to fit the
+-- tool's output.
+local function tool_result(check, value, problem)
   if value == nil and problem ~= nil then
     local result = text_result(tostring(problem))
     result.isError = true
@@ -110,8 +113,15 @@ local function tool_result(value, problem)
       result[key] = entry
     end
     result.content = contents(value.content)
+    if check and not value.isError then
+      result.structuredContent = check(value.structuredContent)
+    end
     return result
-  elseif type(value) == "table" then
+  end
+  if check then
+    value = check(value)
+  end
+  if type(value) == "table" then
     local text, wrong = json.encode(value)
     if not text then
       return nil, INTERNAL, "the tool's result cannot be sent: " .. wrong
@@ -186,21 +196,24 @@ function mcp.tool(given)
   if schema.type ~= "object" then
     fault.raise('perigee.mcp.tool %s: input.type must be "object"', given.name)
   end
-  local check, shown = compile("input", schema)
-  local output = given.output and select(2, compile("output", given.output))
+  local check, shown = compile(json_schema, schema, "input")
+  local check_output, shown_output
+  if given.output then
+    check_output, shown_output = compile(output, given)
+  end
   local handler, seconds = given.handler, given.timeout or 30
   add("tool", "tools", given.name, {
     handler = handler, check = check, seconds = seconds, channel = given.channel,
     notifications = check_notifications(given),
     shown = {
       name = given.name, title = given.title, description = given.description,
-      inputSchema = shown, outputSchema = output, annotations = given.annotations,
+      inputSchema = shown, outputSchema = shown_output, annotations = given.annotations,
     },
     run = function(arguments, session, call)
       if handler then
-        return tool_result(handler(arguments, session))
+        return tool_result(check_output, handler(arguments, session))
       end
-      return tool_result(ask_channel(given, arguments, call))
+      return tool_result(check_output, ask_channel(given, arguments, call))
     end,
   })
 end

@@ -115,6 +115,64 @@ describe("a tool", function()
     assert.equal("2", tostring(#client:call "errors".structuredContent.lines))
   end)
 
+  it("has results that fit its output, or fails and says where they do not", function()
+    local game = [[
+      local perigee = require "perigee"
+      local output = { type = "object", required = { "n" }, properties = {
+        n = { type = "integer" },
+        list = { type = "array", items = { type = "object", properties = { x = { type = "array" } } } },
+      } }
+      local results = {
+        good = { n = 1, list = {} }, inner = { n = 1, list = { { x = {} } } },
+        number = { n = 1.5 }, none = {}, text = "text", bare = { content = {} },
+        content = { content = {}, structuredContent = { n = "x" } },
+        whole = { content = {}, structuredContent = { n = 2 } }, wrong = { content = {}, isError = true },
+      }
+      perigee.mcp.tool {
+        name = "typed", output = output,
+        handler = function(arguments)
+          perigee.rooms.create("room:" .. arguments.which)
+          return results[arguments.which], "there is none"
+        end,
+      }
+      perigee.mcp.tool { name = "served", output = output, channel = "ide" }
+      return {}
+    ]]
+    local perigee, client = start { game = game }
+    local function result_of(which) return client:call("typed", { which = which }) end
+    assert.equal('{"list":[],"n":1}', text_of(result_of "good"))
+    assert.equal('{"list":[{"x":[]}],"n":1}', text_of(result_of "inner"))
+    assert.same({ n = 2 }, result_of("whole").structuredContent)
+    assert.is_true(result_of("wrong").isError)
+    assert.equal("there is none", text_of(result_of "other"))
+    for which, problem in pairs {
+      number = "result.n must be of type integer, not 1.5", none = "result.n is missing",
+      text = 'result must be of type object, not "text"', bare = "result must be of type object, not nil",
+      content = 'result.n must be of type integer, not "x"',
+    } do
+      local result = result_of(which)
+      local said = "/game.lua:14: the result of the tool typed does not fit its output: " .. problem
+      assert.is_true(result.isError)
+      assert.equal(said, text_of(result):sub(-#said))
+      perigee:wait_log(function(fields)
+        return fields.message:find(said, 1, true) and fields.level == "error"
+      end)
+    end
+    local rooms = client:call "rooms".structuredContent.rooms
+    assert.equal(5, #rooms) -- not those of results that did not fit
+    local ide = perigee:client "ide"
+    ide:expect_answer("CHANNEL_OPENED", ide:request("CHANNEL_OPEN", packet.str8 "ide"))
+    client:post(client:request_body("tools/call", { name = "served", arguments = {} }))
+    local asked = ide:expect_next("PACKET", { type = 1 })
+    ide:send_packet {
+      channel = asked.channel, type = 1, flags = packet.RESPONSE + packet.RELIABLE, ref = asked.ref,
+      payload = packet.u32(0) .. '{"n":"x"}',
+    }
+    local said = text_of(cjson.decode(client:expect("RESPONSE").body).result)
+    assert.equal('the result of the tool served, as whoever serves the channel "ide" gave it, does not fit '
+      .. 'its output: result.n must be of type integer, not "x"', said)
+  end)
+
   it("says something before it ends: then its answer is a stream", function()
     local _, client = start()
     client:post(client:request_body("tools/call", { name = "chatty", _meta = { progressToken = 7 } }))

@@ -53,6 +53,18 @@ describe("a schema", function()
     })
   end)
 
+  it("names the paths of results, whatever is in them", function()
+    local check = json_schema.compile({
+      type = "object", additionalProperties = false,
+      properties = { list = { uniqueItems = true, items = { type = "integer" } } },
+    }, "output", "result")
+    assert.is_nil(check { list = { 1, 2 } })
+    assert.equal('result.list[1] must be of type integer, not "x"', check { list = { 1, "x" } })
+    assert.matches("^result.list%[0%] must be of type integer, not %-?nan$", check { list = { 0 / 0 } })
+    assert.equal("result must be of type object, not nil", check(nil))
+    assert.is_string(check { [true] = 2, x = 1 })
+  end)
+
   it("limits numbers, texts and tables", function()
     judges({ properties = { x = { minimum = 1, exclusiveMaximum = 5, multipleOf = 0.5 } } }, {
       ['{"x":1}'] = true, ['{"x":4.5}'] = true, ['{"x":0.5}'] = "x must be at least 1, not 0.5",

@@ -21,6 +21,14 @@ const GAME = `
     },
     handler = function(arguments) return { sum = arguments.a + arguments.b } end,
   }
+  perigee.mcp.tool {
+    name = "rank", input = { type = "object", properties = { list = { type = "array" } } },
+    output = {
+      type = "object", required = { "list" },
+      properties = { list = { type = "array", items = { type = "integer" } } },
+    },
+    handler = function(arguments) return { list = arguments.list } end,
+  }
   perigee.mcp.tool { name = "page", channel = "page", timeout = 1.5 }
   perigee.mcp.tool { name = "ask", handler = function(_, session)
     session:progress(1, 2)
@@ -88,6 +96,18 @@ test("connects, lists, calls, reads", async (t) => {
   await client.ping();
   await transport.terminateSession();
   await assert.rejects(client.ping());
+});
+
+test("gets results that fit what the tool says of them", async (t) => {
+  const server = await start(t);
+  const { client } = await connect(t, server);
+  await client.listTools(); // from now on it checks them itself
+  const rank = (list) => client.callTool({ name: "rank", arguments: { list } });
+  assert.deepEqual((await rank([3, 1])).structuredContent, { list: [3, 1] });
+  assert.deepEqual((await rank([])).structuredContent, { list: [] });
+  const wrong = await rank(["x"]);
+  assert.ok(wrong.isError);
+  assert.match(textOf(wrong), /result\.list\[0\] must be of type integer, not "x"$/);
 });
 
 test("a tool is served by a page in a browser, and a silent one times out", async (t) => {

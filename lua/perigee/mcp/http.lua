@@ -15,7 +15,6 @@ local JSON_FIELDS = "Content-Type: application/json\r\n"
 local PARSE_ERROR, INVALID_REQUEST, REFUSED = -32700, -32600, -32000
 local BATCH_MAX = 50
 local BATCHES = { ["2025-03-26"] = true } -- versions that have them
-local DEFAULT_VERSION = "2025-03-26" -- of who does not say
 
 local KNOWN = {}
 for _, version in ipairs(rpc.VERSIONS) do
@@ -63,7 +62,7 @@ local function find_session(conn, fields)
   else
     local session = sessions.find(id)
     if session then
-      return session, version or session.version or DEFAULT_VERSION
+      return session, version or session.version
     end
     refuse(conn, 404, REFUSED, "there is no such session; initialize begins one")
   end

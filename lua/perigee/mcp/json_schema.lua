@@ -93,7 +93,9 @@ end
 local function join(path, key)
   if type(key) == "number" then
     return ("%s[%d]"):format(path, key - 1)
-  elseif not key:find "^[%a_][%w_]*$" then
+  end
+  key = tostring(key)
+  if not key:find "^[%a_][%w_]*$" then
     return ("%s[%q]"):format(path, key)
   end
   return path == "" and key or path .. "." .. key
@@ -144,7 +146,7 @@ function keywords.properties(properties, schema, where, root)
     if is_closed then
       for name in next, value do
         if not checks[name] then
-          local meant = core.nearest(name, names)
+          local meant = core.nearest(tostring(name), names)
           add(errors, join(path, name), "is not known%s", meant and "; did you mean "
             .. meant .. "?" or "")
         end
@@ -295,7 +297,9 @@ function keywords.uniqueItems(is_wanted)
       if type(entry) ~= "table" and seen[entry] then
         add(errors, join(path, i), "comes twice")
       end
-      seen[entry] = true
+      if entry == entry then -- a handler's result may have NaN, which is no key
+        seen[entry] = true
+      end
     end
   end or nil
 end
@@ -470,14 +474,15 @@ end
 --- Reads a schema. Raises what is wrong with it, without a position.
 ---@param schema table
 ---@param where string what the schema is called in errors
+---@param path string? what paths of values begin with; none: they are arguments
 ---@return fun(value: any): string? check what is wrong with a value, in one line
 ---@return table shown the schema, for others to read
-function json_schema.compile(schema, where)
+function json_schema.compile(schema, where, path)
   local root = { schema = schema, checks = {} }
   local check = compile(schema, where, root)
   return function(value)
     local errors = {}
-    check(value, "", errors, 0)
+    check(value, path or "", errors, 0)
     if #errors == 0 then
       return nil
     end

@@ -7,7 +7,7 @@
 ---@field description? string What it does, for the LLM.
 ---@field title? string What people see it called.
 ---@field input? table JSON Schema of its arguments, an object's.
----@field output? table JSON Schema of its result.
+---@field output? table JSON Schema of its result, an object's: one that does not fit is an error.
 ---@field annotations? table Hints of the protocol's, such as `{ readOnlyHint = true }`.
 --- Returns text, a table, `{ content = ... }` as the protocol has it, or nil and what went wrong.
 ---@field handler? fun(arguments: table, session: perigee.McpSession): any, string?

@@ -1,0 +1,58 @@
+--- The results of a tool that says what they are: its `output`. A client may refuse what does not fit, so it
+--- is found out here, where it can be told which tool it is and what of it is wrong.
+
+local core = require "perigee.core"
+local json = require "perigee.mcp.json"
+local json_schema = require "perigee.mcp.json_schema"
+
+local getinfo = debug.getinfo
+
+local output = {}
+
+local COPY_STEPS = 10 -- that copying a table is charged as
+
+-- The value with lists where it has empty tables and the schema wants lists: Lua cannot tell them apart.
+local function with_lists(value, schema)
+  if type(value) ~= "table" or type(schema) ~= "table" or getmetatable(value) then
+    return value
+  elseif next(value) == nil then
+    return schema.type == "array" and json.EMPTY or value
+  end
+  core.charge(COPY_STEPS)
+  local copy, properties = {}, schema.properties or {}
+  for key, entry in next, value do
+    local rule = type(key) == "number" and schema.items or properties[key]
+    copy[key] = with_lists(entry, rule == nil and schema.additionalProperties or rule)
+  end
+  return copy
+end
+
+-- "game.lua:12: ", or nothing.
+local function place_of(fn)
+  local info = fn and getinfo(fn, "S")
+  return info and info.what ~= "C" and ("%s:%d: "):format(info.source:gsub("^@", ""), info.linedefined) or ""
+end
+
+
+--- Reads the schema. Raises what is wrong with it, without a position.
+---@param tool { name: string, output: table, handler: function?, channel: string? }
+---@return fun(value: any): any check the value as it is to be sent, or raises what is wrong with it
+---@return table shown the schema, for others to read
+function output.compile(tool)
+  local schema = tool.output
+  if schema.type ~= "object" then
+    error(('perigee.mcp.tool %s: output.type must be "object"'):format(tool.name), 0)
+  end
+  local check, shown = json_schema.compile(schema, "output", "result")
+  local from = tool.channel and (", as whoever serves the channel %q gave it,"):format(tool.channel) or ""
+  return function(value)
+    local problem = check(value)
+    if problem then
+      error(("%sthe result of the tool %s%s does not fit its output: %s"):format(place_of(tool.handler),
+        tool.name, from, problem), 0)
+    end
+    return with_lists(value, schema)
+  end, shown
+end
+
+return output
