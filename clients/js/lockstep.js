@@ -20,6 +20,7 @@ const KINDS = ["input", "missing", "repeated", "joined", "left"];
 const JOINED = 3;
 
 const INPUTS_MAX = 16; // in one INPUT
+const INPUT_BYTES = 4096; // of one, whatever the kind says
 const PIECE = 16384; // bytes of a snapshot in one packet
 const TREE_BYTES = 16384;
 const HASHES = 4; // told with each INPUT
@@ -238,6 +239,8 @@ class Match {
     this.speed = 0;
     /** Seconds from turn to turn at speed 1. */
     this.interval = 0;
+    /** Bytes of one input. */
+    this.maxInput = INPUT_BYTES;
     /** Whether there is a state. */
     this.ready = false;
     /** Kept when it is over. */
@@ -264,7 +267,7 @@ class Match {
 
   /** An input, which goes into the next turn that has none. Several wait for as many turns. */
   send(data) {
-    this._queue.push(toBytes(data));
+    this._queue.push(this._checkSize(toBytes(data)));
   }
 
   /** Takes part no longer. */
@@ -324,6 +327,12 @@ class Match {
 
   // Inputs --------------------------------------------------------------------------------------
 
+  /** The server would close the connection. */
+  _checkSize(data) {
+    if (data.length <= this.maxInput) return data;
+    throw new RangeError(`an input of ${data.length} bytes; the kind's max_input is ${this.maxInput}`);
+  }
+
   /** Makes the inputs up to a turn. */
   _submit(last) {
     if (this.slot === null) return;
@@ -332,14 +341,14 @@ class Match {
       const turn = this._submitted + 1;
       const { input } = this._game;
       const data = input ? toBytes(input(turn)) : this._queue.shift() ?? EMPTY;
-      if (data.length > this.maxInput) throw new RangeError(`an input of ${data.length} bytes, and the kind takes ${this.maxInput}`);
-      this._inputs.set(turn, data);
+      this._inputs.set(turn, this._checkSize(data));
       this._submitted = turn;
     }
   }
 
-  _sendInput() {
-    const first = this.turn + 1, inputs = [];
+  /** With the inputs from a turn on. */
+  _sendInput(first) {
+    const inputs = [];
     while (inputs.length < INPUTS_MAX && this._inputs.has(first + inputs.length)) {
       inputs.push(this._inputs.get(first + inputs.length));
     }
@@ -351,8 +360,14 @@ class Match {
   }
 
   _speak() {
+    let first = this._submitted + 1;
     this._submit(this.turn + this.delay);
-    this._sendInput();
+    // New ones, and those before, which may be lost: the newest, where there are more than fit.
+    first = Math.max(this.turn + 1, Math.min(first, this._submitted + 1 - INPUTS_MAX));
+    do {
+      this._sendInput(first);
+      first += INPUTS_MAX;
+    } while (first <= this._submitted);
     const seconds = this.speed > 0 ? LATE * this.interval / this.speed : PAUSED_SECONDS;
     this._set("late", seconds, () => this._speakAgain());
   }
@@ -360,7 +375,7 @@ class Match {
   _speakAgain() {
     if (!this.ready) return;
     if (this.speed > 0) this._submit(this.turn + this.delay + 1);
-    this._sendInput();
+    this._sendInput(this.turn + 1); // where the server waits, it waits for these
     this._set("late", this.speed > 0 ? this.interval / this.speed : PAUSED_SECONDS, () => this._speakAgain());
   }
 
@@ -443,7 +458,7 @@ class Match {
 
 const TAKE = {
   [START](match, reader) {
-    const before = { id: match.id, turn: match.turn };
+    const before = { id: match.id, turn: match.turn, inputs: match._inputs, submitted: match._submitted };
     match._forget();
     match._start = reader.u32();
     match.id = reader.u32();
@@ -460,8 +475,12 @@ const TAKE = {
     match._takePace(reader);
     match.ready = how !== FROM_SNAPSHOT;
     if (!match.ready) return match._stop("late");
-    // Turns may have come since ENTER.
-    match.turn = how === GO_ON && before.id === match.id ? Math.max(turn, before.turn) : turn;
+    match.turn = turn;
+    if (how === GO_ON && before.id === match.id) {
+      match.turn = Math.max(turn, before.turn); // turns may have come since ENTER
+      match._inputs = before.inputs;
+      match._submitted = before.submitted;
+    }
     if (how === FRESH) match._game.start?.(match);
     match._begin();
   },
@@ -553,12 +572,14 @@ export function lockstep(room, game) {
 }
 
 /**
- * Plays a recording (of `perigee lockstep --record`) with a game, as `lockstep` takes it, and compares hashes.
+ * Plays a recording (`record` in the kind's lockstep) with a game, as `lockstep` takes it, and compares hashes.
  * @param {string} text the whole file
  * @returns {{ turns: number, compared: number, wrong: null | { turn: number, hash: number, recorded: number } }}
  */
 export function replay(text, game) {
-  const [head, ...lines] = text.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const all = text.trimEnd().split("\n");
+  if (!text.endsWith("\n")) all.pop(); // half a line: the server was killed
+  const [head, ...lines] = all.map((line) => JSON.parse(line));
   if (head?.format !== "perigee lockstep 1") throw new TypeError("this is no recording");
   const hashes = new Map(lines.filter(({ hash }) => hash !== undefined).map(({ turn, hash }) => [turn, hash]));
   const turns = lines.filter(({ hash }) => hash === undefined);

@@ -5,6 +5,7 @@ local islands = {
   lockstep = {
     turn_rate = 10, -- try 20 while you play, and save: everybody is twice as fast
     players = 3, start = 3, max_input = 60, hash_every = 2,
+    -- record = "recordings", -- each match into a file of that folder, for `perigee lockstep`
   },
   on_message = {},
 }

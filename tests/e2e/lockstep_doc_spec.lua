@@ -1,17 +1,9 @@
 --- docs/lockstep.md against the product: its game and its spec are run, and its tables name all there is.
 local luacats = require "tests.lua.luacats"
+local pages = require "tests.pages"
 local server = require "tests.e2e.server"
 
-local META = "lua/perigee/meta/"
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
-
-local DOC = read "docs/lockstep.md"
+local DOC = pages.read "docs/lockstep.md"
 
 describe("docs/lockstep.md", function()
   it("has a game and a spec that work", function()
@@ -26,9 +18,7 @@ describe("docs/lockstep.md", function()
   end)
 
   it("names every setting, method, field and function", function()
-    local api = luacats.read {
-      META .. "perigee.lua", META .. "lockstep.lua", META .. "mcp.lua", META .. "game.lua",
-    }
+    local api = luacats.of_games()
     local function mentions(text) assert.truthy(DOC:find(text, 1, true), text) end
     for name in pairs(api.classes["perigee.LockstepSettings"].fields) do mentions("| `" .. name .. "` |") end
     for name in pairs(api.classes["perigee.Lockstep"].methods) do mentions("`:" .. name .. "(") end

@@ -128,8 +128,9 @@ for (const transport of transports) {
 
     await t.test("names who has another state, and where", async (t) => {
       const [ann, bob] = await two(t, address, "match:3");
+      const cid = await new Player().play(address, "cid", "match:3");
       const fan = await new Player().play(address, "fan", "match:3", { watches: true });
-      t.after(() => fan.game.close());
+      t.after(() => Promise.all([cid.game.close(), fan.game.close()]));
       assert.equal(fan.match.slot, null);
       bob.flipsAt = bob.match.turn + 25;
       const told = await ann.room.next("desync");
@@ -185,6 +186,16 @@ for (const [how, resumeFlags] of [["resumed", []], ["lost", ["--resume-timeout",
   });
 }
 
+test("an input that is too large is the game's own fault", async (t) => {
+  const server = await startServer(t, { game: GAME });
+  const address = (name) => [server.address, { name }];
+  const [ann, bob] = await two(t, address, "match:1");
+  assert.equal(ann.match.maxInput, 256);
+  assert.throws(() => ann.match.send("x".repeat(257)), RangeError);
+  ann.match.send("x".repeat(256));
+  await bob.reach(ann.match.turn + 10);
+});
+
 test("a room without lockstep says so", async (t) => {
   const server = await startServer(t, { game: GAME });
   const game = await connect(server.address);
@@ -217,5 +228,6 @@ test("a recording is played again", () => {
   assert.deepEqual(replay(text(lines), sum()), { turns: 2, compared: 2, wrong: null });
   const other = [...lines.slice(0, 4), { turn: 2, hash: 12 }];
   assert.deepEqual(replay(text(other), sum()).wrong, { turn: 2, hash: hashOf({ state: 521 }), recorded: 12 });
+  assert.deepEqual(replay(text(lines) + '{"turn":', sum()), { turns: 2, compared: 2, wrong: null });
   assert.throws(() => replay("{}\n", sum()), TypeError);
 });

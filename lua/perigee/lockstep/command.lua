@@ -1,9 +1,11 @@
---- `perigee lockstep`: records a match, and checks a recording against a simulation.
+--- `perigee lockstep`: says what is in a recording, and plays it with a game, or with a simulation.
 
+local hash_of = require("perigee.client.lockstep").hash_of
 local recording = require "perigee.lockstep.recording"
+local sim = require "perigee.sim"
+local tool = require "perigee.tool"
 
 local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
-local FLUSH_TURNS = 20
 
 local function fail(format, ...)
   io.stderr:write("perigee: ", format:format(...), "\n")
@@ -16,59 +18,10 @@ local function usage(problem)
   return EXIT_USAGE
 end
 
-
--- Recording ---------------------------------------------------------------------------------
-
--- When another match begins the file begins anew.
-local function recorder(path, room)
-  local file, count, game = nil, 0, {}
-  local function write(line)
-    file:write(line, "\n")
-  end
-  function game.start(match)
-    if file then file:close() end
-    file = assert(io.open(path, "wb"))
-    write(recording.head(room.name, match))
-  end
-  function game.step(turn, entries)
-    write(recording.turn(turn, entries))
-    count = turn
-    if turn % FLUSH_TURNS == 0 then file:flush() end
-  end
-  function game.on_hash(turn, hash)
-    write(recording.hash(turn, hash))
-  end
-  local function finish()
-    if file then file:close() end
-    return count
-  end
-  return game, finish
-end
+-- What it is played with -----------------------------------------------------------------------
 
 
-local function record(address, name, path)
-  local client = require "perigee.client"
-  local c, problem = client.connect(address, { name = "recorder", reconnect = false })
-  if not c then return fail("%s", problem) end
-  local room, why = c:join(name)
-  if not room then return fail("cannot join %s: %s", name, why) end
-  local game, finish = recorder(path, room)
-  local reason
-  room:lockstep(game)
-  repeat
-    local event = c:recv()
-    if event and event.type == "error" then reason = event.message end
-    if event and event.type == "closed" then reason = event.code ~= "ConnectionClosed" and event.message end
-  until not event or event.type == "closed" or reason
-  local count = finish()
-  if reason then return fail("%s", reason) end
-  print(("%s: %d turns"):format(path, count))
-  return EXIT_GOOD
-end
-
-
--- Checking ----------------------------------------------------------------------------------
-
+-- A Lua file that returns what room:lockstep takes.
 local function load_simulation(path)
   local folder = path:match "^(.*)/[^/]*$" or "."
   package.path = ("%s/?.lua;%s/?/init.lua;%s"):format(folder, folder, package.path)
@@ -81,6 +34,53 @@ local function load_simulation(path)
   end
   return simulation
 end
+
+
+-- What the server has logged as an error ends it.
+local function check_log(id)
+  for _, line in ipairs(sim.log(id)) do
+    if line.level == "error" then error(line.text, 0) end
+  end
+end
+
+
+-- A game whose on_turn simulates, in a server of its own, in which a turn takes the time that it took.
+local function load_game(path, head)
+  local id, problem = sim.open { game = path, seed = 1 }
+  if not id then return nil, problem end
+  local now, step_ms = sim.now(id), math.max(1, math.floor(head.interval * 1000 + 0.5))
+  local function advance()
+    now = now + step_ms
+    sim.turn(id, now)
+    check_log(id)
+  end
+  local at
+  return {
+    start = function()
+      sim.inspect(id, "replay_begin", head)
+      advance()
+      if not sim.inspect(id, "replay_is_possible") then
+        error(("%s: rooms like %s have no on_turn with lockstep"):format(path, head.room), 0)
+      end
+    end,
+    step = function(turn, entries)
+      at = turn
+      sim.inspect(id, "replay_turn", turn, entries)
+      advance()
+    end,
+    hash = function() return (sim.inspect(id, "replay_hash", at)) end,
+  }
+end
+
+
+-- Games are folders, or their game.lua.
+local function load_player(path, head)
+  local is_game = tool.kind(path) == "folder" or path:match "[^/]*$" == "game.lua"
+  if is_game then return load_game(path, head) end
+  return load_simulation(path)
+end
+
+-- Checking ----------------------------------------------------------------------------------
 
 
 local function describe(read)
@@ -98,23 +98,35 @@ local function describe(read)
 end
 
 
-local function check(path, simulation_path)
-  local file, problem = io.open(path, "rb")
-  if not file then return fail("%s", problem) end
-  local read, wrong = recording.read(file:lines())
-  file:close()
-  if not read then return fail("%s: %s", path, wrong) end
-  describe(read)
-  if not simulation_path then return EXIT_GOOD end
-  local simulation, why = load_simulation(simulation_path)
-  if not simulation then return fail("%s", why) end
-  local ok, compared, differs = pcall(recording.play, read, simulation)
+-- How many hashes were compared, and the first that differs. Where `hash` returns nil nothing is.
+local function compare(read, player)
+  local compared = 0
+  if player.start then
+    player.start { id = read.head.match, seed = read.head.seed, interval = read.head.interval }
+  end
+  for turn, entries in ipairs(read.turns) do
+    player.step(turn, entries)
+    local recorded = read.hashes[turn]
+    local value = recorded and player.hash()
+    if value then
+      compared = compared + 1
+      local hash = hash_of(value)
+      if hash ~= recorded then return compared, { turn = turn, hash = hash, recorded = recorded } end
+    end
+  end
+  return compared
+end
+
+
+local function play(read, player)
+  local ok, compared, differs = pcall(compare, read, player)
   if not ok then return fail("%s", tostring(compared)) end
   if differs then
     return fail("turn %d: the simulation has the hash %d, the recording %d", differs.turn, differs.hash,
       differs.recorded)
   end
-  print(("%d hashes compared: all the same"):format(compared))
+  print(compared > 0 and ("%d hashes compared: all the same"):format(compared)
+    or "no hashes compared: there are none in the recording, or on_turn returns none")
   return EXIT_GOOD
 end
 
@@ -124,13 +136,19 @@ end
 ---@return integer
 return function(...)
   local arguments = { ... }
-  if arguments[1] == "--record" then
-    if #arguments ~= 4 then return usage "--record takes an address, a room and a file" end
-    return record(arguments[2], arguments[3], arguments[4])
-  end
   for _, argument in ipairs(arguments) do
     if argument:find "^%-" then return usage(("there is no flag %s"):format(argument)) end
   end
-  if #arguments == 0 or #arguments > 2 then return usage "a recording, and perhaps a simulation" end
-  return check(arguments[1], arguments[2])
+  if #arguments == 0 or #arguments > 2 then return usage "a recording, and perhaps a game" end
+  local path, game = arguments[1], arguments[2]
+  local file, problem = io.open(path, "rb")
+  if not file then return fail("%s", problem) end
+  local read, wrong = recording.read(file:lines())
+  file:close()
+  if not read then return fail("%s: %s", path, wrong) end
+  describe(read)
+  if not game then return EXIT_GOOD end
+  local player, why = load_player(game, read.head)
+  if not player then return fail("%s", why) end
+  return play(read, player)
 end

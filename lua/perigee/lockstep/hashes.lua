@@ -5,6 +5,7 @@ local json = require("cjson.safe").new()
 local wire = require "perigee.lockstep.wire"
 
 local KEPT = 256 -- hashed turns that are compared, back from the newest closed one
+local NAME_MAX = 64 -- bytes of a name in a tree
 local PATIENCE = 2 -- seconds in which hashes of a turn come, and trees
 local TREES_MAX = 4 -- odd clients that are asked for one
 
@@ -12,33 +13,40 @@ json.decode_max_depth(wire.TREE_DEPTH)
 
 --- Hashes of one turn.
 ---@class perigee.LockstepHashes
----@field of table<integer, integer> by peer id, of those that count
+---@field of table<integer, integer> by peer id, of those that vote
 ---@field count integer of them
----@field others table<integer, integer> of those whose state is not proven yet
+---@field others table<integer, integer> of those who watch, or whose state is not proven yet
 ---@field agreed integer? what most have; nil: not known yet
+---@field is_tie boolean? it never will be
 ---@field said integer? what the script says that it is
 
 local hashes = {}
 
 
 function hashes:_begin_hashes()
-  self.hashes, self.oldest_hash = {}, 1
+  self.hashes, self.oldest_hash, self.settled_hash = {}, 1, 0
+  self.has_hashes = false
   self.trees = nil -- the exchange that is under way
   self.script_hashes = false -- whether the script's word counts
   self.desyncs = 0
-  self.counting = 0
+  self.voting = 0
   for _, member in next, self.members do
     member.counts, member.is_odd = false, false
   end
 end
 
 
---- Whether a member's hashes count for what most have.
+-- What most players have is right. There may be any number of people who watch: they have no say.
+local function votes(member)
+  return member.counts and member.slot ~= wire.SPECTATOR
+end
+
+
+--- Whether a member's state is taken for a good one. Not while it changes its slot.
 function hashes:_set_counts(member, counts)
-  if (member.counts or false) ~= counts then
-    member.counts = counts
-    self.counting = self.counting + (counts and 1 or -1)
-  end
+  local had_vote = votes(member)
+  member.counts = counts
+  self.voting = self.voting + (votes(member) and 1 or 0) - (had_vote and 1 or 0)
 end
 
 
@@ -65,28 +73,41 @@ end
 -- Who is odd --------------------------------------------------------------------------------
 
 
+-- Each of them once: all who watch have the same.
 local function slots_of(members)
-  local slots = {}
-  for i, member in ipairs(members) do
-    slots[i] = member.slot
+  local slots, has = {}, {}
+  for _, member in ipairs(members) do
+    if not has[member.slot] then
+      has[member.slot] = true
+      slots[#slots + 1] = member.slot
+    end
   end
   table.sort(slots)
   return slots
 end
 
 
+-- The members that differ are told so, and all others where there is a player among those.
+local function tell(self, turn, odd)
+  local slots = slots_of(odd)
+  local has_player = slots[1] ~= wire.SPECTATOR
+  for id, member in next, self.members do
+    if has_player or member.is_odd then
+      self.out.send(id, wire.DESYNC, wire.desync(self.room, turn, member.is_odd, slots))
+    end
+  end
+end
+
+
 -- The members that differ are told of, to all and to the script.
-local function report(self, turn, found, odd, is_tie)
+local function report(self, turn, found, odd)
   self.desyncs = self.desyncs + 1
-  local is_odd, ids = {}, {}
+  local ids = {}
   for i, member in ipairs(odd) do
     self:_set_counts(member, false)
-    member.is_odd, is_odd[member.id], ids[i] = true, true, member.id
+    member.is_odd, ids[i] = true, member.id
   end
-  local slots = slots_of(odd)
-  for id in next, self.members do
-    self.out.send(id, wire.DESYNC, wire.desync(self.room, turn, is_odd[id] or false, slots))
-  end
+  tell(self, turn, odd)
   local told = {}
   for id, hash in next, found.of do
     told[id] = hash
@@ -98,7 +119,7 @@ local function report(self, turn, found, odd, is_tie)
     self:_forget_hashes_of(member) -- of turns that are not compared yet
   end
   self:_ask_trees({
-    turn = turn, odd = ids, hash = found.agreed, hashes = told, is_tie = is_tie or false,
+    turn = turn, odd = ids, hash = found.agreed, hashes = told, is_tie = found.is_tie or false,
   })
 end
 
@@ -134,27 +155,34 @@ local function tally(found)
 end
 
 
-local function agree(self, turn, found)
-  local best, is_tie = tally(found)
-  if found.said then
-    best, is_tie = found.said, false
-  end
-  found.agreed = best
-  for id, member in next, self.members do
-    if member.records then
-      self.out.send(id, wire.HASH, wire.hash(self.room, self.id, turn, best))
-    end
-  end
+-- The members whose hashes differ, of those that had a good state before.
+local function find_odd(self, found)
   local odd = {}
   for id, hash in next, found.of do
-    if (is_tie or hash ~= best) and self.members[id] then
-      odd[#odd + 1] = self.members[id]
-    end
-  end
-  if #odd > 0 then
-    report(self, turn, found, odd, is_tie)
+    odd[#odd + 1] = hash ~= found.agreed and self.members[id] or nil
   end
   for id, hash in next, found.others do
+    local member = self.members[id]
+    local differs = hash ~= found.agreed and not found.is_tie
+    odd[#odd + 1] = differs and member and member.counts and member or nil
+  end
+  return odd
+end
+
+
+local function agree(self, turn, found)
+  local best, is_tie = tally(found)
+  if found.said or not is_tie then
+    found.agreed = found.said or best
+    self.out.agreed(turn, found.agreed)
+  else
+    found.is_tie = true
+  end
+  local odd = find_odd(self, found)
+  if #odd > 0 then
+    report(self, turn, found, odd)
+  end
+  for id, hash in next, found.is_tie and {} or found.others do
     local member = self.members[id]
     if member and not member.is_odd then
       compare(self, member, turn, hash, found)
@@ -164,8 +192,9 @@ end
 
 
 local function check_complete(self, turn, found)
-  local is_complete = found.count >= self.counting and found.count > 0
-  if not found.agreed and is_complete and (found.said or not self.script_hashes) then
+  local is_complete = found.count >= self.voting and found.count > 0
+  local is_open = not found.agreed and not found.is_tie
+  if is_open and is_complete and (found.said or not self.script_hashes) then
     agree(self, turn, found)
   end
 end
@@ -173,13 +202,13 @@ end
 
 local function take(self, member, turn, hash)
   local found = of_turn(self, turn)
-  if member.is_odd then
-    return -- until it gets another state
+  if member.is_odd or found.is_tie then
+    return -- until it gets another state; of a tie there is no more to be said
   elseif found.agreed then
     compare(self, member, turn, hash, found)
-  elseif not member.counts then
+  elseif not votes(member) then
     found.others[member.id] = found.others[member.id] or hash
-    local is_alone = self.counting == 0 and not self.script_hashes -- nobody can say otherwise
+    local is_alone = self.voting == 0 and not self.script_hashes -- nobody can say otherwise
     if is_alone then
       found.agreed = hash
       compare(self, member, turn, hash, found)
@@ -200,6 +229,7 @@ function hashes:_take_hashes(member, turn, list)
   if turn > self.closed or turn % every ~= 0 then
     return
   end
+  self.has_hashes = true
   for i = #list, 1, -1 do
     local at = turn - (i - 1) * every
     if at >= self.oldest_hash and at > (member.hashed or 0) then
@@ -227,10 +257,14 @@ end
 function hashes:_settle_hashes()
   local every = self.hash_every
   local turn = self.closed - self.closed % every
-  local late = turn - math.ceil(PATIENCE / self:interval() / every) * every
-  local found = self.hashes[late]
-  if found and not found.agreed and (found.count > 0 or found.said) then
-    agree(self, late, found)
+  local late = turn - math.min(math.ceil(PATIENCE / self:interval() / every), KEPT - 1) * every
+  while self.settled_hash < late do
+    self.settled_hash = self.settled_hash + every
+    local found = self.hashes[self.settled_hash]
+    local is_open = found and not found.agreed and not found.is_tie
+    if is_open and (found.count > 0 or found.said) then
+      agree(self, self.settled_hash, found)
+    end
   end
   while self.oldest_hash <= turn - KEPT * every do
     self.hashes[self.oldest_hash] = nil
@@ -246,7 +280,7 @@ local function is_tree(value)
     return type(value) == "number"
   end
   for name, inner in next, value do
-    if type(name) ~= "string" or not is_tree(inner) then
+    if type(name) ~= "string" or #name > NAME_MAX or not is_tree(inner) then
       return false
     end
   end

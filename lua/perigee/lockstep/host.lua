@@ -9,6 +9,7 @@ local errors = require "perigee.errors"
 local fault = require "perigee.fault"
 local live = require "perigee.live"
 local matches = require "perigee.lockstep.match"
+local recorders = require "perigee.lockstep.recorder"
 local registry = require "perigee.registry"
 local rests = require "perigee.rests"
 local tasks = require "perigee.tasks"
@@ -19,6 +20,10 @@ local CODES, LEVELS = core.codes, core.levels
 local ran = core.ran() -- as in host.lua
 local CRITICAL, NORMAL = core.priorities.critical, core.priorities.normal
 local RELIABLE, TO_ROOM = core.flags.reliable, core.targets.room
+
+local HELD_BYTES = 64 * 1024 * 1024 -- of turns and states that all matches keep
+local LOOK_SECONDS = 1 -- between two looks at how much that is
+local NAMES_MAX = 8 -- that a report's text has
 
 local host = { CHANNEL = wire.CHANNEL }
 
@@ -32,9 +37,27 @@ local host = { CHANNEL = wire.CHANNEL }
 ---@field wakes number? when
 ---@field queue table[] closed turns that on_turn has not had yet
 ---@field simulated integer? the turn that on_turn had last, if it has had all up to there
+---@field recorder perigee.LockstepRecorder? of the match that runs, or ran last
 ---@field object perigee.Lockstep? what scripts hold
 
 local entries = {} ---@type table<integer, perigee.LockstepEntry> by room id
+
+-- Memory ------------------------------------------------------------------------------------
+
+local looked_at, is_scarce = -LOOK_SECONDS, false
+
+
+local function look_at_memory()
+  local now = core.now()
+  if now - looked_at >= LOOK_SECONDS then
+    local held = 0
+    for _, entry in next, entries do
+      held = held + entry.match:held_bytes()
+    end
+    looked_at, is_scarce = now, held > HELD_BYTES
+  end
+  return is_scarce
+end
 
 -- Timers ------------------------------------------------------------------------------------
 
@@ -160,13 +183,14 @@ end
 
 
 local function describe(entry, told)
-  local names = {}
-  for i, id in ipairs(told.odd) do
-    names[i] = name_of(entry, id)
+  local names, more = {}, #told.odd - NAMES_MAX
+  for i = 1, math.min(#told.odd, NAMES_MAX) do
+    names[i] = name_of(entry, told.odd[i])
   end
-  return ("turn %d: %s%s%s"):format(told.turn, table.concat(names, ", "),
+  return ("turn %d: %s%s%s%s"):format(told.turn, table.concat(names, ", "),
+    more > 0 and (" and %d more"):format(more) or "",
     told.is_tie and " have different states, and nobody can say which is right"
-      or (#names == 1 and " has" or " have") .. " another state than the others",
+      or (#told.odd == 1 and " has" or " have") .. " another state than the others",
     told.path and "; it begins at " .. told.path or "")
 end
 
@@ -205,6 +229,31 @@ local function tell_desync(entry, told)
   end)
 end
 
+-- Recordings --------------------------------------------------------------------------------
+
+
+local function close_recorder(entry)
+  if entry.recorder then
+    entry.recorder:close()
+    entry.recorder = nil
+  end
+end
+
+
+-- Tests of games leave nothing behind.
+local function record_turn(entry, turn, bytes)
+  local settings = entry.match.settings
+  if turn == 1 then
+    close_recorder(entry)
+    entry.recorder = settings.record and not core.is_simulated
+      and recorders.open(live.version.root .. settings.record, settings.record_limit, entry.room, entry.match)
+      or nil
+  end
+  if entry.recorder then
+    entry.recorder:turn(turn, bytes)
+  end
+end
+
 -- A room's match ----------------------------------------------------------------------------
 
 
@@ -235,10 +284,19 @@ local function new_out(entry)
     cast = function(kind, bytes)
       core.packet_to(TO_ROOM, id, wire.CHANNEL, kind, bytes, CRITICAL, 0, nil, others(entry))
     end,
-    closed = function(turn, bytes) queue_turn(entry, turn, bytes) end,
+    closed = function(turn, bytes)
+      record_turn(entry, turn, bytes)
+      queue_turn(entry, turn, bytes)
+    end,
+    agreed = function(turn, hash)
+      if entry.recorder then
+        entry.recorder:hash(turn, hash)
+      end
+    end,
     desync = function(told) tell_desync(entry, told) end,
     warn = function(text) errors.log(LEVELS.warn, "lockstep: " .. text) end,
     members_changed = function() entry.except = nil end,
+    is_scarce = look_at_memory,
   }
 end
 
@@ -260,6 +318,7 @@ local function refresh(entry)
   match.out.ask_snapshot = gives and function(request) ask_script(entry, request) end or nil
   if not settings and not match.is_over then
     match:stop()
+    close_recorder(entry)
   elseif settings and match.is_over then
     entry.match = matches.new(entry.room.id, settings, match.out)
   elseif settings ~= match.settings and settings then
@@ -413,7 +472,34 @@ end
 --- A room is gone.
 ---@param room integer
 function host.forget(room)
-  entries[room] = nil
+  if entries[room] then
+    close_recorder(entries[room])
+    entries[room] = nil
+  end
+end
+
+
+--- The match of a room for turns that come from a recording (replay.lua); nil: its kind has no on_turn.
+---@param room perigee.Room
+---@param id integer
+---@param seed integer
+---@return perigee.LockstepEntry?
+function host.replay(room, id, seed)
+  local entry = host.find(room)
+  if not entry or not handler_of(entry, "on_turn") then
+    return nil
+  end
+  entry.match.id, entry.match.seed, entry.match.is_started = id, seed, true
+  return entry
+end
+
+
+---@param entry perigee.LockstepEntry
+---@param turn integer
+---@param bytes string
+function host.replay_turn(entry, turn, bytes)
+  entry.match.closed = turn
+  queue_turn(entry, turn, bytes)
 end
 
 

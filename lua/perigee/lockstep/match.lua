@@ -10,8 +10,8 @@ local snapshots = require "perigee.lockstep.snapshots"
 local turns = require "perigee.lockstep.turns"
 local wire = require "perigee.lockstep.wire"
 
-local ENTER_SECONDS = 1 -- between two ENTERs of a member
-local SLOTS = 64 -- at most
+local ENTER_SECONDS = 1 -- between two ENTERs of a peer, in the long run,
+local ENTERS = 2 -- and so many at once
 
 --- Who takes part.
 ---@class perigee.LockstepMember
@@ -19,7 +19,6 @@ local SLOTS = 64 -- at most
 ---@field name string
 ---@field slot integer wire.SPECTATOR for who only watches
 ---@field gives boolean whether it can give snapshots
----@field records boolean whether it wants to have all turns, and the hashes
 ---@field start integer number of the START that it got last
 ---@field turn integer the newest that it has simulated, as far as it has told
 ---@field inputs table<integer, string> by turn, of turns that are not closed
@@ -28,7 +27,7 @@ local SLOTS = 64 -- at most
 ---@field delay integer turns
 ---@field patience number seconds for which turns will still wait for it
 ---@field is_absent boolean whether they do not, until it sends an input in time
----@field counts boolean whether its hashes count for what most have
+---@field counts boolean whether its state is one of its own or was found right
 ---@field is_odd boolean whether its last hash differed from that
 ---@field waits boolean whether it is to be given a snapshot
 
@@ -38,6 +37,7 @@ local SLOTS = 64 -- at most
 ---@field member perigee.LockstepMember?
 ---@field left_at number?
 ---@field last string the newest input
+---@field told perigee.LockstepMember? whom the clients know there, as of the newest closed turn
 
 --- What a match does to the world.
 ---@class perigee.LockstepOut
@@ -46,10 +46,12 @@ local SLOTS = 64 -- at most
 ---@field random fun(): integer a u32 that nobody knows before
 ---@field latency fun(peer: integer): number seconds to the peer and back; 0: not known
 ---@field closed fun(turn: integer, bytes: string) a turn is closed
+---@field agreed fun(turn: integer, hash: integer) of this turn it is known what most have
 ---@field desync fun(report: table)
 ---@field ask_snapshot? fun(turn: integer) has the script asked; nil: it gives none
 ---@field warn fun(text: string)
 ---@field members_changed fun()
+---@field is_scarce fun(): boolean whether all matches together hold as much as they may
 
 ---@class perigee.Match
 ---@field room integer
@@ -90,7 +92,7 @@ end
 function matches.new(room, settings, out)
   local self = setmetatable({
     room = room, settings = settings, out = out, members = {}, count = 0, seats = {},
-    speed = 1, is_paused = false, starts = 0,
+    speed = 1, is_paused = false, starts = 0, entered = {},
   }, Match)
   self:_begin()
   return self
@@ -109,29 +111,16 @@ function Match:_begin()
   self:_begin_turns()
   self:_begin_hashes()
   self:_begin_snapshots()
-  for slot = 0, SLOTS - 1 do
-    local seat = self.seats[slot]
-    if seat then
-      seat.last = ""
-    end
-    if seat and seat.member then
-      self:_note_joined(slot, seat.member)
-    end
-  end
-end
-
-
-function Match:_note_joined(slot, member)
-  self:_add_entry(slot, wire.JOINED, wire.joined(member.id, member.name))
 end
 
 -- Seats -------------------------------------------------------------------------------------
 
 local function sit(self, slot, key, member)
   local seat = self.seats[slot]
-  self.seats[slot] = { key = key, member = member, last = seat and seat.last or "" }
+  self.seats[slot] = {
+    key = key, member = member, last = seat and seat.last or "", told = seat and seat.told,
+  }
   member.slot = slot
-  self:_note_joined(slot, member)
 end
 
 
@@ -163,13 +152,8 @@ local function find_free(self)
 end
 
 
-local function take_seat(self, member, key, now)
-  local slot, seat = find_seat(self, key)
-  if slot and seat.member then
-    local other = seat.member
-    self.out.send(other.id, wire.END, wire.number(self.room, self.id))
-    self:leave(other.id, now)
-  end
+local function take_seat(self, member, key)
+  local slot = find_seat(self, key)
   if slot then
     return sit(self, slot, key, member)
   end
@@ -180,11 +164,21 @@ local function take_seat(self, member, key, now)
 end
 
 
+-- Who has to give way to somebody who has the key of its seat.
+local function find_holder(self, member, told)
+  local has_slot = member and member.slot ~= wire.SPECTATOR
+  if told.watches or has_slot then
+    return nil
+  end
+  local _, seat = find_seat(self, told.seat)
+  return seat and seat.member
+end
+
+
 local function free_seat(self, member, now)
   local seat = self.seats[member.slot]
   if seat and seat.member == member then
     seat.member, seat.left_at = nil, now
-    self:_add_entry(member.slot, wire.LEFT, "")
   end
   member.slot = wire.SPECTATOR
 end
@@ -192,13 +186,13 @@ end
 -- Coming and going ----------------------------------------------------------------------------
 
 
--- What state a member begins with.
-local function beginning(self, told)
-  if self.closed == 0 or told.records then
+-- What state somebody begins with that tells so of its own; without these members, who cannot help.
+local function beginning(self, told, without)
+  if self.closed == 0 then
     return wire.FRESH, 0
   elseif told.match == self.id and told.turn >= self.first_kept - 1 and told.turn <= self.closed then
     return told.turn == 0 and wire.FRESH or wire.GO_ON, told.turn
-  elseif self:_can_get_snapshot() then
+  elseif self:_can_get_snapshot(without) then
     return wire.FROM_SNAPSHOT, 0
   elseif self.first_kept == 1 then
     return wire.FRESH, 0
@@ -218,7 +212,7 @@ end
 
 
 --- Has a member begin with a state, and sends it what is needed for that.
-function Match:_send_start(member, how, turn)
+function Match:_send_start(member, how, turn, now)
   local seat = self.seats[member.slot]
   self.starts = self.starts + 1
   member.start = self.starts
@@ -230,32 +224,38 @@ function Match:_send_start(member, how, turn)
   member.inputs, member.first, member.last = {}, nil, nil
   member.turn, member.is_odd = turn, false
   self:_forget_hashes_of(member)
-  self:_set_counts(member, how ~= wire.FROM_SNAPSHOT and not member.records)
+  self:_set_counts(member, how ~= wire.FROM_SNAPSHOT)
   member.waits = how == wire.FROM_SNAPSHOT
+  member.asked_at = not member.waits and now or nil -- with a snapshot the answer takes longer
   if not member.waits then
     self:_fill(member, turn + 1)
   end
 end
 
 
-local function begin_member(self, member, told, now)
-  local how, turn = beginning(self, told)
-  if not how then -- nobody is there who has the state
-    self:_begin()
-    how, turn = wire.FRESH, 0
+-- Whether a peer may send ENTER again, which costs more to answer than to ask.
+local function may_enter(self, peer, now)
+  local oldest = now - ENTERS * ENTER_SECONDS
+  for id, at in next, self.entered do
+    if at <= oldest then
+      self.entered[id] = nil
+    end
   end
-  self:_send_start(member, how, turn)
-  if member.waits then
-    self:_want_snapshot(now)
+  local at = (self.entered[peer] or oldest) + ENTER_SECONDS
+  if at > now then
+    return false
   end
+  self.entered[peer] = at
+  return true
 end
 
 
 local function new_member(self, peer, name, now)
   return {
-    id = peer, name = name, slot = wire.SPECTATOR, inputs = {}, turn = 0, entered_at = now,
+    id = peer, name = name, slot = wire.SPECTATOR, inputs = {}, turn = 0, doubts = 0,
     delay = self:_first_delay(peer), patience = self.settings.wait_limit, refilled_at = now,
-    slacks = {}, window_at = now, late_windows = 0, early_windows = 0,
+    slacks = {}, window_at = now, late_windows = 0,
+    early_windows = pace.FIRST_EARLY, least_slack = math.huge,
   }
 end
 
@@ -267,29 +267,44 @@ end
 ---@param now number
 ---@return true?, string? code
 function Match:enter(peer, name, told, now)
-  local member = self.members[peer]
   if told.version ~= wire.VERSION then
     return nil, "VersionMismatch"
-  elseif member and now - member.entered_at < ENTER_SECONDS then
+  elseif not may_enter(self, peer, now) then
     return nil, "RateLimited"
-  elseif self.count > (member and 1 or 0) and not beginning(self, told) then
-    return nil, "Unsupported" -- the others play on, and cannot say what with
-  elseif told.records and self.first_kept > 1 then
-    return nil, "Unsupported"
   end
-  if not member then
+  local member = self.members[peer]
+  local holder = find_holder(self, member, told)
+  local without = { [member or 0] = true, [holder or 0] = true }
+  local how, turn = beginning(self, told, without)
+  local others = self.count - (member and 1 or 0) - (holder and 1 or 0)
+  if not how and others > 0 then
+    return nil, "Unsupported" -- they play on, and cannot say what with
+  end
+  if member then
+    self:_set_counts(member, false)
+    member.waits = false
+  else
     member = new_member(self, peer, name, now)
     self.members[peer], self.count = member, self.count + 1
     self.out.members_changed()
   end
-  member.entered_at, member.gives, member.is_absent = now, told.gives, false
-  member.records = told.records
+  if holder then
+    self.out.send(holder.id, wire.END, wire.number(self.room, self.id))
+    self:leave(holder.id, now)
+  end
+  member.gives, member.is_absent = told.gives, false
   if told.watches then
     free_seat(self, member, now)
   elseif member.slot == wire.SPECTATOR then
-    take_seat(self, member, told.seat, now)
+    take_seat(self, member, told.seat)
   end
-  begin_member(self, member, told, now)
+  if not how then -- nobody is there who has the state
+    self:_begin()
+  end
+  self:_send_start(member, how or wire.FRESH, turn or 0, now)
+  if member.waits then
+    self:_want_snapshot(now)
+  end
   self:_check_start(now)
   return true
 end
@@ -315,6 +330,13 @@ function Match:leave(peer, now)
 end
 
 -- The script's ----------------------------------------------------------------------------------
+
+
+--- Bytes of turns and states that are kept.
+---@return integer
+function Match:held_bytes()
+  return self.kept_bytes + (self.cached and #self.cached.bytes or 0) + (self.asked and self.asked.size or 0)
+end
 
 
 --- How many slots have a player.
@@ -354,27 +376,11 @@ function Match:restart(now)
   local was_started = self.is_started
   self:_begin()
   for _, member in next, self.members do
-    self:_send_start(member, wire.FRESH, 0)
+    self:_send_start(member, wire.FRESH, 0, now)
   end
   if was_started then
     self:start(now)
   end
-end
-
-
---- Has a member take a snapshot, in the place of the state that it has.
----@param peer integer
----@param now number
----@return boolean? ok nil: nobody can give one
-function Match:resync(peer, now)
-  local member = self.members[peer]
-  if not member or self.closed == 0 or not self:_can_get_snapshot(member) then
-    return nil
-  end
-  self.cached = nil -- it may be what is wrong
-  self:_send_start(member, wire.FROM_SNAPSHOT, 0)
-  self:_want_snapshot(now)
-  return true
 end
 
 

@@ -2,7 +2,8 @@
 ---
 --- The input delay of a player follows from how long before the close of their turns its inputs
 --- come: its *slack*. When many come too late, or some do again and again, it grows; when all come
---- more than a turn too early for a while, it shrinks.
+--- more than a turn too early for a while, it shrinks by what is too much. It begins with what the way to the
+--- player and back takes, which the first INPUT tells where nothing else has.
 
 local wire = require "perigee.lockstep.wire"
 
@@ -10,12 +11,16 @@ local WINDOW = 1 -- seconds that are looked at together
 local MARGIN = 0.1 -- turns: of slack that is wanted
 local SPARE = 0.5 -- turns: of slack that is left when the delay has shrunk by one
 local EARLY_WINDOWS = 10 -- in a row, after which the delay shrinks
+local FIRST_WINDOWS = 1 -- likewise, of who has just come: START may have taken long once
 local LATE_WINDOWS = 2 -- in a row with a late input, after which it grows
 local MANY = 0.5 -- share of late inputs after which it grows at once, until FEW are late
 local FEW = 0.1
 local SPEED_MIN, SPEED_MAX = 0.1, 8
 
-local pace = { SPEED_MIN = SPEED_MIN, SPEED_MAX = SPEED_MAX }
+local pace = {
+  SPEED_MIN = SPEED_MIN, SPEED_MAX = SPEED_MAX,
+  FIRST_EARLY = EARLY_WINDOWS - FIRST_WINDOWS, -- windows that count as early ones of who comes now
+}
 
 
 local function clamp(self, delay)
@@ -24,12 +29,18 @@ local function clamp(self, delay)
 end
 
 
+-- The turns that it takes to a player and back, and one for what is lost on the way.
+local function delay_for(self, latency)
+  return clamp(self, math.ceil(latency / self:interval()) + 1)
+end
+
+
 --- The input delay that a peer begins with.
 ---@param peer integer
 ---@return integer
 function pace:_first_delay(peer)
   local latency = self.out.latency(peer)
-  return clamp(self, latency > 0 and math.ceil(latency / self:interval()) + 1 or 0)
+  return latency > 0 and delay_for(self, latency) or clamp(self, 0)
 end
 
 
@@ -48,6 +59,18 @@ local function set_delay(self, member, delay)
 end
 
 
+--- START is answered by the first INPUT.
+---@param member perigee.LockstepMember
+---@param now number
+function pace:_note_answer(member, now)
+  local asked_at = member.asked_at
+  member.asked_at = nil
+  if asked_at and self.out.latency(member.id) == 0 then
+    set_delay(self, member, math.max(member.delay, delay_for(self, now - asked_at)))
+  end
+end
+
+
 -- A window is over: `slacks` is sorted, in turns.
 local function judge(self, member, slacks)
   local late = 0
@@ -58,12 +81,14 @@ local function judge(self, member, slacks)
     local few = slacks[math.floor(#slacks * FEW) + 1]
     return set_delay(self, member, member.delay + math.max(1, math.ceil(MARGIN - few)))
   end
+  local is_early = slacks[1] > 1 + SPARE
   member.late_windows = late > 0 and member.late_windows + 1 or 0
-  member.early_windows = slacks[1] > 1 + SPARE and member.early_windows + 1 or 0
+  member.least_slack = math.min(member.early_windows > 0 and member.least_slack or slacks[1], slacks[1])
+  member.early_windows = is_early and member.early_windows + 1 or 0
   if member.late_windows >= LATE_WINDOWS then
     set_delay(self, member, member.delay + 1)
   elseif member.early_windows >= EARLY_WINDOWS then
-    set_delay(self, member, member.delay - 1)
+    set_delay(self, member, member.delay - math.floor(member.least_slack - SPARE))
   end
 end
 

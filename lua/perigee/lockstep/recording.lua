@@ -5,7 +5,7 @@
 ---   {"turn":13}                                                             nobody did anything
 ---   {"hash":4021987221,"turn":12}
 
-local cjson = require "cjson"
+local json = require("cjson.safe").new()
 
 local FORMAT = "perigee lockstep 1"
 
@@ -24,12 +24,12 @@ end
 
 --- The first line.
 ---@param room string
----@param match perigee.client.Lockstep
+---@param match integer
+---@param seed integer
+---@param rate number turns a second
 ---@return string
-function recording.head(room, match)
-  return cjson.encode {
-    format = FORMAT, room = room, match = match.id, seed = match.seed, interval = match.interval,
-  }
+function recording.head(room, match, seed, rate)
+  return json.encode { format = FORMAT, room = room, match = match, seed = seed, interval = 1 / rate }
 end
 
 
@@ -43,7 +43,7 @@ function recording.turn(turn, entries)
     list[i] = { slot = entry.slot, kind = entry.kind, id = entry.id, name = entry.name,
       data = entry.data ~= "" and to_hex(entry.data) or nil }
   end
-  return cjson.encode { turn = turn, entries = list }
+  return json.encode { turn = turn, entries = list }
 end
 
 
@@ -69,46 +69,26 @@ end
 ---@return { head: table, turns: table[], hashes: table<integer, integer> }?
 ---@return string? problem
 function recording.read(lines)
-  local self, number = { turns = {}, hashes = {} }, 0
+  local self, number, cut = { turns = {}, hashes = {} }, 0, nil
   for text in lines do
+    if cut then return nil, ("line %d is none of a recording"):format(cut) end
     number = number + 1
-    local ok, line = pcall(cjson.decode, text)
-    local is_good = ok and type(line) == "table"
+    local line = json.decode(text)
+    local ok, is_good = line ~= nil, type(line) == "table"
     if number == 1 then
       is_good = is_good and line.format == FORMAT
       self.head = line
     elseif is_good and line.hash then
       self.hashes[line.turn] = line.hash
-    else
+    elseif ok then
       is_good = is_good and line.turn ~= nil and read_turn(self, line)
+    else
+      cut, is_good = number, true -- the last line of a server that was killed may be half of one
     end
     if not is_good then return nil, ("line %d is none of a recording"):format(number) end
   end
   if number == 0 then return nil, "the file is empty" end
   return self
-end
-
-
---- Plays a recording with a simulation: a table with start, step and hash, as room:lockstep takes.
----@param self table as recording.read has it
----@param simulation table
----@return integer compared
----@return { turn: integer, hash: integer, recorded: integer }? wrong the first hash that differs
-function recording.play(self, simulation)
-  local compared = 0
-  if simulation.start then
-    simulation.start { id = self.head.match, seed = self.head.seed, interval = self.head.interval }
-  end
-  for turn, entries in ipairs(self.turns) do
-    simulation.step(turn, entries)
-    local recorded = self.hashes[turn]
-    if recorded then
-      local hash = simulation.hash() % 2 ^ 32
-      compared = compared + 1
-      if hash ~= recorded then return compared, { turn = turn, hash = hash, recorded = recorded } end
-    end
-  end
-  return compared
 end
 
 

@@ -1,9 +1,11 @@
 --- What a room kind says of its lockstep: read and checked when the game is loaded.
 
 local core = require "perigee.core"
+local wire = require "perigee.lockstep.wire"
 
 local TURN_BYTES = 48 * 1024 -- at most, of the 64 KiB that a packet may have
 local ENTRY_BYTES = 80 -- of a player besides its input: heads of entries, its name
+local MAX_DELAY, MAX_DELAY_SECONDS = 12, 0.6 -- turns that are this time, but so many at least
 
 local settings = {}
 
@@ -20,20 +22,24 @@ local settings = {}
 ---@field hash_every integer turns from hash to hash
 ---@field max_input integer bytes of one input
 ---@field snapshot_limit integer bytes
+---@field record string? folder in the game's where matches are recorded
+---@field record_limit integer bytes of one recording
 
 --- Defaults, and for numbers the least and the greatest.
 local RULES = {
   turn_rate = { 20, 1, 240, fraction = true },
   input_delay = { 2, 1, 60 },
-  max_input_delay = { 12, 1, 60 },
+  max_input_delay = { nil, 1, 60 }, -- its default follows from turn_rate
   on_missing = { "wait", words = { "wait", "repeat", "empty" } },
   wait_limit = { 1, 0, 60, fraction = true },
   history = { 12000, 100, 1000000 },
   players = { 8, 1, 64 },
   start = { 1, 0, 64 },
   hash_every = { 1, 1, 255 },
-  max_input = { 256, 1, 4096 },
+  max_input = { 256, 1, wire.INPUT_BYTES },
   snapshot_limit = { 1024 * 1024, 0, 4 * 1024 * 1024 },
+  record = { folder = true },
+  record_limit = { 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024 },
 }
 
 local NAMES = {}
@@ -45,7 +51,12 @@ table.sort(NAMES)
 
 -- What a value has to be, in words; nil when it is that.
 local function wanted(rule, value)
-  if rule.words then
+  if rule.folder then
+    local is_good = type(value) == "string" and value:find "^[%w_][%w_./-]*$"
+      and not value:find("..", 1, true) and not value:find "^public%f[/%z]"
+    local want = 'the name of a folder in the game\'s own, such as "recordings", and not public'
+    return not is_good and want or nil
+  elseif rule.words then
     for _, word in ipairs(rule.words) do
       if value == word then
         return nil
@@ -97,12 +108,14 @@ function settings.read(given, where, prefix, warnings)
     if value == nil then
       value = rule[1]
     end
-    local want = wanted(rule, value)
+    local want = value ~= nil and wanted(rule, value)
     if want then
       error(("%s: %slockstep.%s must be %s, not %s"):format(where, prefix, name, want, show(value)), 0)
     end
     read[name] = value
   end
+  local of_time = math.max(MAX_DELAY, math.ceil(MAX_DELAY_SECONDS * read.turn_rate))
+  read.max_input_delay = read.max_input_delay or math.min(of_time, RULES.max_input_delay[3])
   local most = math.floor(TURN_BYTES / read.players) - ENTRY_BYTES
   if read.max_input > most then
     error(("%s: %slockstep.max_input must be at most %d with %d players: a turn has to fit into a packet")

@@ -2,13 +2,17 @@
 --- and then the turns since. Methods of perigee.Match.
 ---
 --- Members may give anything. So who has got a snapshot does not count until its hash has been
---- found right; where it is wrong, the giver is not asked again.
+--- found right; where it is wrong, another one is asked. It may be the getter that lies, so the giver is
+--- not left out of it for that: it is asked behind those of whom less was said.
 
 local wire = require "perigee.lockstep.wire"
 
-local PATIENCE = 5 -- seconds in which a giver has to have given all
+local PATIENCE = 5 -- seconds in which a giver has to give a piece,
+local WHOLE_SECONDS = 30 -- and all
 local FRESH_SECONDS = 10 -- for which a snapshot is given to others too
 local TRIES = 3 -- for one member
+local ASK_SECONDS = 1 -- between two that members are asked for
+local RESYNC_SECONDS = 5 -- between two that the script has a member take
 
 local snapshots = {}
 
@@ -17,20 +21,55 @@ function snapshots:_begin_snapshots()
   self.asked = nil -- what is being waited for: request, donor (nil: the script), until_when, pieces
   self.cached = nil -- the newest: turn, bytes, donor, at
   self.last_request = self.last_request or 0
+  self.ask_at = nil -- when members may be asked again
   for _, member in next, self.members do
-    member.waits, member.has_lied, member.tries = false, nil, nil
+    member.waits, member.doubts, member.tries, member.tried = false, 0, nil, nil
+    member.anew_at = nil -- when it is to be given a snapshot
   end
 end
 
 
--- The member that is best asked: it has simulated the most.
-local function find_donor(self, except)
-  local best
+local function list_waiting(self)
+  local list = {}
   for _, member in next, self.members do
-    local can = member.counts and member.gives and not member.has_lied and member ~= except
-      and member.turn >= self.first_kept - 1 and member.turn > 0
-    if can and (not best or member.turn > best.turn
-      or member.turn == best.turn and member.id < best.id) then
+    list[#list + 1] = member.waits and member or nil
+  end
+  return list
+end
+
+
+-- Those that wait for a snapshot and have had one of this member that was wrong.
+local function count_tried(waiting, member)
+  local count = 0
+  for _, other in ipairs(waiting) do
+    count = count + (other.tried and other.tried[member] and 1 or 0)
+  end
+  return count
+end
+
+
+-- The member that is best asked: nobody has doubts, and it has simulated the most. Not one of whom all who
+-- wait have had a snapshot that was wrong.
+local function find_donor(self, without)
+  local best
+  local waiting = list_waiting(self)
+  local function is_better(a, b)
+    local tried_a, tried_b = count_tried(waiting, a), count_tried(waiting, b)
+    if tried_a ~= tried_b then
+      return tried_a < tried_b
+    elseif a.doubts ~= b.doubts then
+      return a.doubts < b.doubts
+    elseif a.turn ~= b.turn then
+      return a.turn > b.turn
+    end
+    return a.id < b.id
+  end
+  for _, member in next, self.members do
+    -- Without hashes there is no proof for anybody.
+    local can = member.gives and (member.counts or not self.has_hashes and not member.waits)
+      and not (without and without[member]) and member.turn >= self.first_kept - 1 and member.turn > 0
+      and (#waiting == 0 or count_tried(waiting, member) < #waiting)
+    if can and (not best or is_better(member, best)) then
       best = member
     end
   end
@@ -47,10 +86,10 @@ end
 
 
 --- Whether there is somebody to ask.
----@param except perigee.LockstepMember? that needs it
+---@param without? table<perigee.LockstepMember, true> who are not
 ---@return boolean
-function snapshots:_can_get_snapshot(except)
-  return self.out.ask_snapshot ~= nil or find_donor(self, except) ~= nil
+function snapshots:_can_get_snapshot(without)
+  return self.out.ask_snapshot ~= nil or find_donor(self, without) ~= nil
 end
 
 -- Giving --------------------------------------------------------------------------------------
@@ -77,26 +116,28 @@ local function give_all(self, found)
 end
 
 
-local function list_waiting(self)
-  local list = {}
+-- Whether somebody has a state from which the turns that are kept go on.
+local function is_played(self)
   for _, member in next, self.members do
-    list[#list + 1] = member.waits and member or nil
+    if not member.waits and member.turn >= self.first_kept - 1 then
+      return true
+    end
   end
-  return list
+  return false
 end
 
 
 -- Nobody gives the state. The turns from the first on do as well; without them, those who wait are
--- out of it, and where nobody else is there all begin anew.
+-- out of it, and where nobody else goes on all begin anew.
 local function give_up(self, now)
   local waiting = list_waiting(self)
-  if self.first_kept > 1 and #waiting == self.count then
+  if self.first_kept > 1 and not is_played(self) then
     self.out.warn("nobody can give the state of the match; it begins anew")
     return self:restart(now)
   end
   for _, member in ipairs(waiting) do
     if self.first_kept == 1 then
-      self:_send_start(member, wire.FRESH, 0)
+      self:_send_start(member, wire.FRESH, 0, now)
     else
       self.out.send(member.id, wire.END, wire.number(self.room, self.id))
       self:leave(member.id, now)
@@ -111,8 +152,9 @@ local function ask(self, now)
   self.last_request = self.last_request % 0xffffffff + 1
   local donor = not self.out.ask_snapshot and find_donor(self) or nil
   if donor then
-    self.asked = { request = self.last_request, donor = donor, until_when = now + PATIENCE,
-      pieces = {}, size = 0 }
+    self.asked = { request = self.last_request, donor = donor, pieces = {}, size = 0,
+      until_when = now + PATIENCE, latest = now + WHOLE_SECONDS }
+    self.ask_at = now + ASK_SECONDS
     self.out.send(donor.id, wire.SNAPSHOT_ASK, wire.number(self.room, self.last_request))
   elseif self.out.ask_snapshot then
     self.asked = { request = self.last_request, until_when = now + PATIENCE }
@@ -129,7 +171,7 @@ function snapshots:_want_snapshot(now)
   local found = cached(self, now)
   if found then
     give_all(self, found)
-  elseif not self.asked then
+  elseif not self.asked and now >= (self.ask_at or now) then
     ask(self, now)
   end
 end
@@ -139,7 +181,7 @@ end
 local function ask_another(self, now)
   local donor = self.asked and self.asked.donor
   if donor then
-    donor.has_lied = true
+    donor.gives = false
   else
     self.out.ask_snapshot = nil -- until the game is loaded again
   end
@@ -178,11 +220,12 @@ function snapshots:piece(peer, piece, now)
   local asked = self.asked
   if not asked or not asked.donor or asked.donor.id ~= peer or asked.request ~= piece.tag then
     return
-  elseif not fits(self, asked, piece) then
+  elseif not fits(self, asked, piece) or self.out.is_scarce() then
     return ask_another(self, now)
   end
   asked.pieces[#asked.pieces + 1] = piece.data
   asked.size = asked.size + #piece.data
+  asked.until_when = math.min(now + PATIENCE, asked.latest)
   if asked.size == asked.whole then
     take_whole(self, asked.turn, table.concat(asked.pieces), asked.donor, now)
   end
@@ -211,7 +254,7 @@ end
 ---@param member perigee.LockstepMember
 ---@param now number
 function snapshots:_send_anew(member, now)
-  self:_send_start(member, wire.FROM_SNAPSHOT, 0)
+  self:_send_start(member, wire.FROM_SNAPSHOT, 0, now)
   self:_want_snapshot(now)
 end
 
@@ -225,22 +268,42 @@ function snapshots:_snapshot_was_wrong(member)
     self.out.warn(("%s gets no snapshot that it has the right hash with"):format(member.name))
     return
   end
-  if member.donor then
-    member.donor.has_lied = true
+  local donor = member.donor
+  if donor then
+    donor.doubts = donor.doubts + 1
+    member.tried = member.tried or {}
+    member.tried[donor] = true
   end
-  self.cached, member.wants_anew = nil, true
+  self.cached, member.anew_at = nil, 0
 end
 
 
---- When a giver has taken too long, or somebody needs another snapshot; nil: neither.
+--- Has a member take a snapshot, in the place of the state that it has; not again and again, since others
+--- have to give it.
+---@param peer integer
+---@param now number
+function snapshots:resync(peer, now)
+  local member = self.members[peer]
+  if member and self.closed > 0 and not member.anew_at then
+    member.anew_at = math.max(now, member.resync_at or now)
+    member.resync_at = member.anew_at + RESYNC_SECONDS
+    self.cached = nil -- it may be what is wrong
+    self:_check_snapshots(now)
+  end
+end
+
+
+--- When a giver has taken too long, may be asked, or somebody needs another snapshot; nil: none of that.
 ---@return number?
 function snapshots:_snapshot_due()
+  local due = self.asked and self.asked.until_when
   for _, member in next, self.members do
-    if member.wants_anew then
-      return 0
+    local at = member.anew_at or member.waits and not self.asked and self.ask_at
+    if at and (not due or at < due) then
+      due = at
     end
   end
-  return self.asked and self.asked.until_when
+  return due
 end
 
 
@@ -248,11 +311,18 @@ function snapshots:_check_snapshots(now)
   if self.asked and now >= self.asked.until_when then
     ask_another(self, now)
   end
+  self.cached = cached(self, now)
   for _, member in next, self.members do
-    if member.wants_anew then
-      member.wants_anew = nil
-      self:_send_anew(member, now)
+    if member.anew_at and now >= member.anew_at then
+      member.anew_at = nil
+      local has_none = member.tries ~= nil -- the one that it got was wrong
+      if has_none or self:_can_get_snapshot { [member] = true } then
+        self:_send_anew(member, now)
+      end
     end
+  end
+  if not self.asked and #list_waiting(self) > 0 then
+    self:_want_snapshot(now)
   end
 end
 

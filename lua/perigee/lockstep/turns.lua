@@ -3,10 +3,15 @@
 
 local wire = require "perigee.lockstep.wire"
 
-local HISTORY_BYTES = 4 * 1024 * 1024 -- of turns that are kept
+local HISTORY_BYTES = 4 * 1024 * 1024 -- of turns that are kept,
+local SCARCE_BYTES = 64 * 1024 -- and where all matches together have much
 local REFILL = 0.1 -- seconds of patience that a second brings back
-local FILL_SECONDS = 0.2 -- between two answers to a member's NEED
+local FILL_SECONDS = 0.2 -- between two answers to a member's NEED,
+local ANEW_SECONDS = 1 -- and where the answer is a snapshot
+local AGAIN_SECONDS = 0.02 -- at least, from TURNS to the same TURNS
+local SLOTS = 64 -- at most
 local EPSILON = 0.0005 -- seconds: times are in milliseconds
+local WAITED = 0.99 -- of what may be waited: timers are late, on a busy machine by some milliseconds
 
 local turns = {}
 
@@ -14,7 +19,9 @@ local turns = {}
 function turns:_begin_turns()
   self.closed = 0
   self.kept, self.first_kept, self.kept_bytes = {}, 1, 0
-  self.entries = {} -- of players who come and go, for the next turn
+  for _, seat in next, self.seats do
+    seat.last, seat.told = "", nil
+  end
   self.repeated_at, self.wake = nil, nil
   self.stalls, self.stalled, self.longest_stall, self.late_inputs = 0, 0, 0, 0
 end
@@ -31,11 +38,6 @@ end
 function turns:_schedule(now)
   local is_going = self.is_started and not self.is_paused and not self.is_over and self.count > 0
   self.due, self.wake = is_going and now + self:interval() or nil, nil
-end
-
-
-function turns:_add_entry(slot, kind, data)
-  self.entries[#self.entries + 1] = wire.entry(slot, kind, data)
 end
 
 -- Inputs ------------------------------------------------------------------------------------
@@ -63,6 +65,7 @@ function turns:input(peer, given, now)
     return
   end
   member.turn = math.max(member.turn, given.turn)
+  self:_note_answer(member, now)
   if #given.hashes > 0 then
     self:_take_hashes(member, given.hash_turn, given.hashes)
   end
@@ -107,6 +110,23 @@ local function find_missing(self, turn)
 end
 
 
+-- Who has come to a slot, and gone from it, since the turn before: one of each at most, however often
+-- that was.
+local function add_changes(entries, slot, seat)
+  local member = seat.member
+  if member == seat.told then
+    return
+  end
+  if seat.told then
+    entries[#entries + 1] = wire.entry(slot, wire.LEFT, "")
+  end
+  if member then
+    entries[#entries + 1] = wire.entry(slot, wire.JOINED, wire.joined(member.id, member.name))
+  end
+  seat.told = member
+end
+
+
 -- What a slot does in a turn, as an entry; nil: nothing.
 local function entry_of(self, slot, seat, turn)
   local member = seat.member
@@ -132,7 +152,8 @@ end
 
 local function keep(self, turn, bytes)
   self.kept[turn], self.kept_bytes = bytes, self.kept_bytes + #bytes
-  while turn - self.first_kept >= self.settings.history or self.kept_bytes > HISTORY_BYTES do
+  local limit = self.out.is_scarce() and SCARCE_BYTES or HISTORY_BYTES
+  while turn - self.first_kept >= self.settings.history or self.kept_bytes > limit do
     forget_oldest(self)
   end
 end
@@ -188,9 +209,13 @@ end
 local function close(self, now)
   local turn = self.closed + 1
   settle_patience(self, turn, now)
-  local entries = self.entries
-  self.entries = {}
-  for slot = 0, 63 do
+  local entries = {}
+  for slot = 0, SLOTS - 1 do
+    if self.seats[slot] then
+      add_changes(entries, slot, self.seats[slot])
+    end
+  end
+  for slot = 0, SLOTS - 1 do
     local seat = self.seats[slot]
     local entry = seat and seat.member and entry_of(self, slot, seat, turn)
     if entry then
@@ -209,7 +234,8 @@ end
 
 -- A turn waits: those who play are told, and whoever missed the turn before gets it again.
 local function wait(self, missing, until_when, now)
-  local again = (self.repeated_at or self.due) + self:interval()
+  local pause = math.max(self:interval(), AGAIN_SECONDS)
+  local again = (self.repeated_at or self.due) + pause
   if now >= again - EPSILON then
     local slots = {}
     for i, member in ipairs(missing) do
@@ -218,7 +244,7 @@ local function wait(self, missing, until_when, now)
     if self.closed > 0 then
       cast(self, now)
     end
-    self.repeated_at, again = now, now + self:interval()
+    self.repeated_at, again = now, now + pause
     self.out.cast(wire.WAITING, wire.waiting(self.room, self.closed + 1, slots))
   end
   self.wake = math.min(until_when, again)
@@ -231,7 +257,7 @@ function turns:_check_turn(now)
     return
   end
   local missing, patience = find_missing(self, self.closed + 1)
-  local until_when = self.due + patience - 2 * EPSILON -- not longer, as timers go
+  local until_when = self.due + patience * WAITED - EPSILON
   local is_waiting = missing and self.settings.on_missing == "wait" and now < until_when - EPSILON
   if is_waiting then
     wait(self, missing, until_when, now)
@@ -273,13 +299,14 @@ end
 function turns:need(peer, turn, now)
   local member = self.members[peer]
   if not member or member.waits or turn < 1 or turn > self.closed
-    or now - (member.filled_at or -1) < FILL_SECONDS then
+    or now < (member.fill_at or now) then
     return
   end
-  member.filled_at = now
   if turn >= self.first_kept then
+    member.fill_at = now + FILL_SECONDS
     self:_fill(member, turn)
   else
+    member.fill_at = now + ANEW_SECONDS
     self:_send_anew(member, now)
   end
 end

@@ -9,6 +9,7 @@ local wire = {
   SPECTATOR = 255, -- the slot of who only watches
   NO_SEAT = ("\0"):rep(16),
   INPUTS_MAX = 16, -- in one INPUT
+  INPUT_BYTES = 4096, -- of one, whatever the kind says
   HASHES_MAX = 8, -- in one INPUT
   AHEAD_MAX = 64, -- turns beyond the last closed one for which the server takes inputs
   PIECE = 16384, -- bytes of a snapshot in one packet
@@ -20,7 +21,7 @@ local wire = {
 
   ENTER = 1, INPUT = 2, NEED = 3, SNAPSHOT_UP = 4, TREE = 5, EXIT = 6,
   START = 129, TURNS = 130, PACE = 131, SNAPSHOT_ASK = 132, SNAPSHOT = 133, TREE_ASK = 134,
-  DESYNC = 135, WAITING = 136, END = 137, HASH = 138,
+  DESYNC = 135, WAITING = 136, END = 137,
 
   -- What an entry of a turn is.
   GIVEN = 0, MISSING = 1, REPEATED = 2, JOINED = 3, LEFT = 4,
@@ -154,25 +155,25 @@ end
 
 -- Client to server ----------------------------------------------------------------------------
 
---- ENTER. `watches`: takes no slot; `gives`: has snapshots to give; `records`: wants all turns and hashes.
+--- ENTER. `watches`: takes no slot; `gives`: has snapshots to give.
 ---@param room integer
----@param options table watches, gives, records, seat, match, turn
+---@param options table watches, gives, seat, match, turn
 ---@return string
 function wire.enter(room, options)
-  local flags = (options.watches and 1 or 0) + (options.gives and 2 or 0) + (options.records and 4 or 0)
+  local flags = (options.watches and 1 or 0) + (options.gives and 2 or 0)
   return u32(room) .. char(wire.VERSION, flags) .. (options.seat or wire.NO_SEAT)
     .. u32(options.match or 0) .. u32(options.turn or 0)
 end
 
 
 ---@param data string
----@return table? told version, watches, gives, records, seat, match, turn
+---@return table? told version, watches, gives, seat, match, turn
 function wire.read_enter(data)
   if #data ~= 30 then return nil end
   local version, flags = byte(data, 5, 6)
-  if flags > 7 then return nil end
+  if flags > 3 then return nil end
   return {
-    version = version, watches = flags % 2 == 1 or flags >= 4, gives = flags % 4 >= 2, records = flags >= 4,
+    version = version, watches = flags % 2 == 1, gives = flags >= 2,
     seat = sub(data, 7, 22),
     match = read_u32(data, 23), turn = read_u32(data, 27),
   }
@@ -246,25 +247,6 @@ end
 function wire.read_number(data)
   if #data ~= 8 then return nil end
   return read_u32(data, 5)
-end
-
-
---- What the hash of a turn is agreed to be.
----@param room integer
----@param match integer
----@param turn integer
----@param hash integer
----@return string
-function wire.hash(room, match, turn, hash)
-  return u32(room) .. u32(match) .. u32(turn) .. u32(hash)
-end
-
-
----@param data string
----@return { match: integer, turn: integer, hash: integer }?
-function wire.read_hash(data)
-  if #data ~= 16 then return nil end
-  return { match = read_u32(data, 5), turn = read_u32(data, 9), hash = read_u32(data, 13) }
 end
 
 

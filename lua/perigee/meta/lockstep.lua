@@ -8,7 +8,8 @@
 ---@class perigee.LockstepSettings
 ---@field turn_rate? number Turns a second, 1 to 240. Default: 20.
 ---@field input_delay? integer Turns from an input to its turn, at least. Default: 2.
----@field max_input_delay? integer The same, at most: it adapts to each player's network in between. Default: 12.
+--- The same, at most, up to 60: it adapts to each player's network in between. Default: 0.6 s of turns, 12 to 60.
+---@field max_input_delay? integer
 --- What becomes of a turn for which an input is missing. Default: "wait".
 ---@field on_missing? "wait"|"repeat"|"empty"
 ---@field wait_limit? number Seconds that a turn waits, and that are waited for one player in ten times as long. Default: 1.
@@ -18,6 +19,8 @@
 ---@field hash_every? integer Turns from hash to hash. Default: 1.
 ---@field max_input? integer Bytes of one input. Default: 256.
 ---@field snapshot_limit? integer Bytes of a state that is given to others. Default: 1048576.
+---@field record? string Folder in the game's own where each match is recorded, such as "recordings". Default: none.
+---@field record_limit? integer Bytes of one recording, at most. Default: 16777216.
 
 -- What handlers get -------------------------------------------------------------------------
 

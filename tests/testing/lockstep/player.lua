@@ -21,6 +21,7 @@ function player.new(client, options)
   return setmetatable({
     client = client, options = options or {}, state = 0, units = {}, stepped = {},
     latencies = {}, given_at = {}, desyncs = {}, waited = 0, random = 12345, hashes = {},
+    given = 0, -- snapshots
   }, Player)
 end
 
@@ -39,6 +40,7 @@ end
 function Player:_input(turn)
   self.given_at[turn] = now(self)
   if self.options.quiet then return "" end
+  if self.options.input then return self.options.input end
   return ("%d"):format(next_random(self) % 1000)
 end
 
@@ -80,6 +82,7 @@ function Player:play(room_name)
     step = function(turn, entries) self:_step(turn, entries) end,
     hash = not self.options.no_hash and function() return self:_hash() end or nil,
     snapshot = not self.options.no_snapshot and function()
+      self.given = self.given + 1
       if self.options.garbage then return "garbage" .. self.turn end
       local pad = ("x"):rep(self.options.bytes or 0)
       return ("%d %d %s"):format(self.turn, self.state, pad)

@@ -117,6 +117,142 @@ describe("a hostile client", function()
     assert_same { list[1], list[2] }
   end)
 
+  it("that comes and goes all the time is one entry of a turn, and is let in once a second", function()
+    local server, list = start(2)
+    local changes = 0
+    local step = list[1]._step
+    list[1]._step = function(self, turn, entries)
+      local of_turn = 0
+      for _, entry in ipairs(entries) do
+        if entry.kind == "joined" or entry.kind == "left" then of_turn = of_turn + 1 end
+      end
+      assert.is_true(of_turn <= 2)
+      changes = changes + of_turn
+      return step(self, turn, entries)
+    end
+    local mallory = server:client "mallory"
+    local room = mallory:join "match:1"
+    for _ = 1, 100 do
+      for _ = 1, 20 do
+        send(mallory, wire.ENTER, wire.enter(room.id, {}), true)
+        send(mallory, wire.EXIT, wire.number(room.id), true)
+      end
+      server:advance(0.05)
+    end
+    assert.is_true(changes <= 2 * 7, "joined and left: " .. changes)
+    plays_on(server, list)
+  end)
+
+  it("can do as it likes while the match stands still: no more is told than what came of it", function()
+    local server, list = start(2)
+    list[1].room:send "pause"
+    server:advance(1)
+    local most = 0
+    local step = list[1]._step
+    list[1]._step = function(self, turn, entries)
+      most = math.max(most, #entries)
+      return step(self, turn, entries)
+    end
+    for i = 1, 300 do
+      local mallory = players.new(server:client("m" .. i)):play "match:1"
+      server:advance(0.02)
+      if i < 300 then mallory.client:close() end
+    end
+    list[1].room:send "resume"
+    server:advance(1)
+    assert.is_true(most <= 8 + 8, "entries: " .. most)
+    plays_on(server, list)
+  end)
+
+  it("does not get its way by watching in great numbers", function()
+    local server, list = start(2)
+    local fans = {}
+    for i = 1, 6 do
+      fans[i] = players.new(server:client("fan" .. i), { watches = true }):play "match:1"
+      server:advance(0.1)
+    end
+    server:advance(2)
+    for _, fan in ipairs(fans) do fan._hash = function() return 4711 end end
+    server:advance(3)
+    local named = {}
+    for _, desync in ipairs(server:room("match:1").state.desyncs) do
+      for _, name in ipairs(desync.names) do
+        assert.truthy(name:find "^fan", name)
+        assert.is_nil(named[name])
+        named[name] = true
+      end
+    end
+    for i = 1, 6 do assert.is_true(named["fan" .. i]) end
+    -- Of those who watch players are told nothing.
+    assert.same({}, list[1].desyncs)
+    assert.is_true(fans[1].desyncs[1].is_odd)
+    assert.same({ 255 }, fans[1].desyncs[1].slots)
+    plays_on(server, list)
+  end)
+
+  it("that finds every snapshot wrong takes nobody the state away who comes later", function()
+    local server, list = start(3)
+    server:advance(6)
+    for i = 1, 8 do
+      local mallory = players.new(server:client("m" .. i)):play "match:1"
+      mallory._hash = function() return i end
+      server:advance(4)
+      mallory.client:close()
+    end
+    local late = players.new(server:client "late"):play "match:1"
+    server:advance(3)
+    assert.equal(1, late.restored)
+    assert_same { list[1], late }
+    assert.near(list[1].turn, late.turn, 2)
+    local asked = 0
+    for _, one in ipairs(list) do asked = asked + one.given end
+    assert.is_true(asked <= 1 + 8 * 3, "snapshots: " .. asked)
+    plays_on(server, list)
+  end)
+
+  it("that differs again and again is given the state now and then", function()
+    local server, list = start(3)
+    local room, given = list[1].room, list[1].given + list[2].given
+    local mallory = list[3]
+    for _ = 1, 200 do
+      mallory.flips_at = mallory.turn + 1
+      room:send("resync", mallory.client.id)
+      server:advance(0.1)
+    end
+    assert.is_true(list[1].given + list[2].given - given <= 6)
+    assert.is_true(mallory.restored <= 6)
+    plays_on(server, { list[1], list[2] })
+  end)
+
+  it("that takes its slot back from the one who was to give the state leaves no gap behind", function()
+    local server = testing.server { trace = false, source = [[
+      local match = { auto_create = true, auto_delete = 60, on_message = {} }
+      match.lockstep = { history = 100, players = 2 }
+      function match.on_message.members(room) return #room.lockstep:members() end
+      return { rooms = { match = match } }
+    ]] }
+    local first = players.new(server:client "first"):play "match:1"
+    server:advance(10)
+    local receive = first.match.receive
+    function first.match.receive(self, kind, data)
+      if kind ~= wire.SNAPSHOT_ASK then return receive(self, kind, data) end
+    end
+    local second = players.new(server:client "second"):play "match:1"
+    server:advance(1.5)
+    second.match.seat = first.match.seat
+    second.match:exit()
+    second = players.new(server:client "third", { seat = first.match.seat }):play "match:1"
+    server:advance(3)
+    assert.is_true(first.has_ended)
+    assert.equal(0, second.match.slot)
+    assert.is_true(second.turn > 20)
+    local other = players.new(server:client "other"):play "match:1"
+    server:advance(2)
+    assert.equal(1, other.match.slot)
+    assert_same { second, other }
+    assert.equal(2, (other.room:ask "members"))
+  end)
+
   it("that gives garbage for a snapshot is not asked again", function()
     local server, list = start(1, { garbage = true })
     for i = 2, 3 do list[i] = players.new(server:client("p" .. i)):play "match:1" end

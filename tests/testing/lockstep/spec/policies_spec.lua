@@ -6,6 +6,8 @@ local function game(lockstep, more)
   return ([[
     local match = { auto_create = true, auto_delete = 60, lockstep = %s, on_message = {} }
     function match.on_message.stats(room) return room.lockstep:stats() end
+    function match.on_message.desync(room) return room.state.desync end
+    function match.on_desync(room, report) room.state.desync = report.peers[1].name end
     function match.on_message.start(room) room.lockstep:start() end
     function match.on_message.speed(room, _, speed) room.lockstep:set_speed(speed) end
     %s
@@ -109,6 +111,10 @@ describe("settings", function()
     refuses("{ players = 64, max_input = 1000 }",
       "match.lockstep.max_input must be at most 688 with 64 players: a turn has to fit into a packet")
     refuses("5", "match.lockstep must be a table of settings, not 5")
+    for _, folder in ipairs { '"../up"', '"/tmp"', '""', '"a/../../b"', '"public"', '"public/x"', "true" } do
+      refuses("{ record = " .. folder .. " }", "match.lockstep.record must be the name of a folder in the "
+        .. "game's own, such as \"recordings\", and not public")
+    end
   end)
 
   it("that nothing reads are warned of, with the nearest that is read", function()
@@ -149,6 +155,32 @@ describe("settings", function()
     assert.near(10, asked, 1)
   end)
 
+  it("allow for matches that are fast, and for players who tell no hashes", function()
+    local server, list = start(3, "{ turn_rate = 240, max_input_delay = 60 }")
+    list[4] = players.new(server:client "quiet", { no_hash = true }):play "match:1"
+    server:advance(1)
+    list[2].flips_at = list[2].turn + 50
+    server:advance(4)
+    assert.equal("p2", list[1].room:ask "desync")
+    assert_same(list[1], list[3])
+    assert_same(list[1], list[4])
+  end)
+
+  it("take as many as there are slots at most, all in one turn", function()
+    local server, list = start(0, "{ players = 64, max_input = 688 }")
+    for i = 1, 64 do
+      local peer = server:client { name = ("x"):rep(60) .. i }
+      list[i] = players.new(peer, { input = ("y"):rep(688) }):play "match:1"
+    end
+    server:advance(2)
+    assert.is_true(list[1].turn > 30)
+    local watches = players.new(server:client "more"):play "match:1"
+    server:advance(1)
+    assert.is_nil(watches.match.slot)
+    assert_same(list[1], list[64])
+    assert_same(list[1], watches)
+  end)
+
   it("bound the turns that are kept", function()
     local server, list = start(2, "{ history = 100 }", { latency = 0.01 })
     server:advance(30)
@@ -157,6 +189,28 @@ describe("settings", function()
     server:advance(3)
     assert.equal(1, late.restored)
     assert_same(list[1], late)
+  end)
+
+  it("give the state to who was away for longer than turns are kept", function()
+    local server, list = start(2, "{ history = 100 }", { latency = 0.01 })
+    server:advance(2)
+    list[2].client:cut()
+    server:advance(10)
+    assert.is_true(list[2].client:reconnect())
+    server:advance(2)
+    assert.equal(1, list[2].restored)
+    assert_same(list[1], list[2])
+    assert.near(list[1].turn, list[2].turn, 2)
+    -- Where nobody has it any more, a match begins anew.
+    local id = list[1].match.id
+    for _, one in ipairs(list) do one.client:cut() end
+    server:advance(10)
+    for _, one in ipairs(list) do assert.is_true(one.client:reconnect()) end
+    server:advance(4)
+    assert.not_equal(id, list[1].match.id)
+    assert.equal(list[1].match.id, list[2].match.id)
+    assert.is_true(list[1].turn > 20)
+    assert_same(list[1], list[2])
   end)
 
   it("keep the delay within its bounds", function()
@@ -169,6 +223,35 @@ describe("settings", function()
     server:advance(60)
     assert.equal(2, list[1].match.delay)
     assert.equal(2, list[2].match.delay)
+  end)
+end)
+
+describe("a fast match with a slow network", function()
+  it("has delays of many turns, and nobody is waited for", function()
+    local server, list = start(3, "{ turn_rate = 100 }", { latency = 0.12, jitter = 0.02, loss = 0.05 })
+    server:advance(10)
+    for _, one in ipairs(list) do
+      assert.is_true(one.match.delay > 20, "delay: " .. one.match.delay)
+      assert_same(list[1], one)
+    end
+    local counts, before, turn = kinds_of(list[1]), list[1].room:ask "stats", list[1].turn
+    server:advance(10)
+    local stats = list[1].room:ask "stats"
+    assert.is_true(list[1].turn - turn > 970, "turns: " .. list[1].turn - turn)
+    assert.is_true(stats.stalled - before.stalled < 0.3)
+    assert.is_nil(counts.missing)
+    assert.is_true(counts.input > 2.9 * (list[1].turn - turn))
+    -- When the delay grows by more than an INPUT has, what is new goes in several.
+    for _, one in ipairs(list) do one.client:network { latency = 0.04, jitter = 0 } end
+    server:advance(30)
+    assert.is_true(list[1].match.delay < 15, "delay: " .. list[1].match.delay)
+    for _, one in ipairs(list) do one.client:network { latency = 0.22, jitter = 0 } end
+    server:advance(10)
+    assert.is_true(list[1].match.delay > 40, "delay: " .. list[1].match.delay)
+    counts = kinds_of(list[1])
+    server:advance(5)
+    assert.is_nil(counts.missing)
+    assert_same(list[1], list[3])
   end)
 end)
 

@@ -1,0 +1,111 @@
+--- Recordings that the server makes of matches, where their kind says `record`: a file for each, written
+--- line by line as turns close, so that what there is of it is whole whenever it ends.
+
+local core = require "perigee.core"
+local recording = require "perigee.lockstep.recording"
+local wire = require "perigee.lockstep.wire"
+
+local open_file, date = io.open, os.date -- what games have no use of is taken away once all is loaded
+
+-- What one run of the server writes at most, and has open at once.
+local RUN_BYTES, RUN_FILES, OPEN_MAX = 1024 * 1024 * 1024, 10000, 256
+
+local recorders = {}
+
+local written, made, open = 0, 0, 0
+
+--- A recording that is being written.
+---@class perigee.LockstepRecorder
+---@field path string
+---@field limit integer bytes, at most
+---@field bytes integer so far
+---@field file file*? nil: it has ended
+---@field warn fun(text: string)
+local Recorder = {}
+Recorder.__index = Recorder
+
+
+local function path_of(folder, room, match)
+  local kind = room.kind:gsub("[^%w_-]", "_")
+  return ("%s/%s-%s-%d.lockstep"):format(folder, kind, date "!%Y%m%d-%H%M%S", match.id)
+end
+
+
+--- Begins the recording of a match, before its first turn.
+---@param folder string it is made where it is missing, but not what it lies in
+---@param limit integer bytes
+---@param room perigee.Room
+---@param match perigee.Match
+---@return perigee.LockstepRecorder
+function recorders.open(folder, limit, room, match)
+  local self = setmetatable({
+    path = path_of(folder, room, match), limit = limit, bytes = 0, warn = match.out.warn,
+  }, Recorder)
+  if open >= OPEN_MAX or made >= RUN_FILES then
+    self.warn(("no recording: %d are being written, %d have been"):format(open, made))
+    return self
+  end
+  core.make_folder(folder) -- where that is not possible, neither is what follows
+  local file, problem = open_file(self.path, "wb")
+  if not file then
+    self.warn("no recording: " .. problem)
+    return self
+  end
+  file:setvbuf "line"
+  self.file, made, open = file, made + 1, open + 1
+  self:_write(recording.head(room.name, match.id, match.seed, match.settings.turn_rate))
+  return self
+end
+
+
+function Recorder:_end(why)
+  self.warn(("the recording %s ends here: %s"):format(self.path, why))
+  self:close()
+end
+
+
+function Recorder:_write(line)
+  if not self.file then
+    return
+  end
+  local size = #line + 1
+  if self.bytes + size > self.limit then
+    return self:_end(("it has record_limit = %d bytes"):format(self.limit))
+  elseif written + size > RUN_BYTES then
+    return self:_end(("this run of the server has written %d bytes of recordings"):format(RUN_BYTES))
+  end
+  self.bytes, written = self.bytes + size, written + size
+  local ok, problem = self.file:write(line, "\n")
+  if not ok then
+    self:_end(problem)
+  end
+end
+
+
+--- A turn is closed.
+---@param turn integer
+---@param bytes string as TURNS has it
+function Recorder:turn(turn, bytes)
+  if self.file then
+    self:_write(recording.turn(turn, (wire.read_turn(bytes, 1))))
+  end
+end
+
+
+--- It is known what hash most have.
+---@param turn integer
+---@param hash integer
+function Recorder:hash(turn, hash)
+  self:_write(recording.hash(turn, hash))
+end
+
+
+--- The match is over.
+function Recorder:close()
+  if self.file then
+    self.file:close()
+    self.file, open = nil, open - 1
+  end
+end
+
+return recorders

@@ -1,0 +1,71 @@
+--- Plays a recording through a game's own on_turn, in a simulated server: for `perigee lockstep FILE GAME`.
+--- The game finds the room and its match there, and nobody in it.
+
+local core = require "perigee.core"
+local host = require "perigee.lockstep.host"
+local rooms = require("perigee.rooms").api
+local tasks = require "perigee.tasks"
+local wire = require "perigee.lockstep.wire"
+
+local replay = {}
+
+local playing ---@type perigee.LockstepEntry?
+local said = {} ---@type table<integer, integer> what on_turn has returned, by turn
+
+local NUMBERS = {}
+for number, name in next, wire.KINDS do
+  NUMBERS[name] = number
+end
+
+
+local function entry_of(entry)
+  local kind = NUMBERS[entry.kind] or error("there are no entries of the kind " .. tostring(entry.kind), 0)
+  return wire.entry(entry.slot, kind, kind == wire.JOINED and wire.joined(entry.id, entry.name) or entry.data)
+end
+
+
+--- Makes the room, in the next turn of the loop.
+---@param head table of the recording
+function replay.begin(head)
+  tasks.begin({ label = "a replay", is_host = true, fn = function()
+    local room = rooms.get(head.room) or assert(rooms.create(head.room))
+    playing = host.replay(room, head.match, head.seed)
+    if playing then
+      function playing.match.said(_, turn, hash)
+        said[turn] = hash
+      end
+    end
+  end }, 0)
+  core.commit()
+end
+
+
+--- Whether rooms of that kind have an on_turn.
+---@return boolean
+function replay.is_possible()
+  return playing ~= nil
+end
+
+
+--- Has on_turn have a turn, in the next turn of the loop.
+---@param turn integer
+---@param entries table[] as recording.read has them
+function replay.turn(turn, entries)
+  local list = {}
+  for i, entry in ipairs(entries) do
+    list[i] = entry_of(entry)
+  end
+  said = {}
+  host.replay_turn(playing, turn, wire.turn(list))
+  core.commit()
+end
+
+
+--- What on_turn returned for a turn.
+---@param turn integer
+---@return integer?
+function replay.hash(turn)
+  return said[turn]
+end
+
+return replay
