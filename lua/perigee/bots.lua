@@ -1,5 +1,6 @@
 --- `perigee bots GAME`: many clients that a script drives, and how it went.
 
+local arguments = require "perigee.arguments"
 local client = require "perigee.client"
 local loop = require "perigee.client.loop"
 local need = require "perigee.client.need"
@@ -10,15 +11,9 @@ local line = require "perigee.bots.line"
 local options = require "perigee.bots.options"
 local uv = need("luv", "lua-luv", "luv")
 
-local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
-local SIGNALS = { sigint = 130, sigterm = 143, sighup = 129 }
+local EXIT_GOOD, EXIT_FAILED = 0, 1
+local IS_PART = { on_message = true, on_ask = true, run = true } -- of a script that is a table
 local END_TIMEOUT = 2 -- seconds that bots have to end by themselves
-
-
-local function fail(message)
-  io.stderr:write("perigee: ", message, "\n")
-  return EXIT_FAILED
-end
 
 
 --- The script: a function or a table; nil and what is wrong.
@@ -28,17 +23,15 @@ local function load_script(path)
   if not chunk then return nil, problem end
   local ok, script = xpcall(chunk, function(text) return debug.traceback(tostring(text), 2) end)
   if not ok then return nil, script end
-  if type(script) == "function" or type(script) == "table" then return script end
-  return nil, path .. " returns neither a function nor a table"
-end
-
-
--- Lets time pass, less where the run ends before.
-local function pause(run, seconds)
-  local deadline = client.now() + seconds
-  while not run.is_over and client.now() < deadline do
-    client.sleep(math.min(0.1, deadline - client.now()))
+  if type(script) == "function" then return script end
+  if type(script) ~= "table" then return nil, path .. " returns neither a function nor a table" end
+  for key in pairs(script) do
+    if not IS_PART[key] then
+      return nil, ("%s: a script has no part %q; there are on_message, on_ask and run"):format(path,
+        tostring(key))
+    end
   end
+  return script
 end
 
 
@@ -47,7 +40,7 @@ local function show_status(run, chosen)
   local is_terminal = uv.guess_handle(1) == "tty"
   local every = chosen.every or (is_terminal and 1 or 5)
   while not run.is_over do
-    pause(run, every)
+    run.wait(every)
     if run.is_over then break end
     io.stdout:write(is_terminal and "\r\27[K" or "", run.figures:status(), is_terminal and "" or "\n")
     io.stdout:flush()
@@ -61,40 +54,54 @@ local function finish(run)
   if run.is_over then return end
   run.is_over = true
   loop.fill(run.ending)
+  run.wake()
 end
 
 
-local function watch_signals(run)
-  local handles = {}
-  for name, code in pairs(SIGNALS) do
-    local signal = uv.new_signal()
-    signal:start(name, function()
-      run.exit_code = code
-      finish(run)
-    end)
-    signal:unref()
-    handles[#handles + 1] = signal
-  end
-  return function()
-    for _, signal in ipairs(handles) do signal:close() end
-  end
+-- An error and where it came from, as far as that is the script.
+local function tell(problem)
+  problem = problem:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\n%s*stack traceback:", "")
+  return (problem:gsub("\n%s+", "\n      "))
 end
 
 
 local function new_run(chosen, script)
   local run = {
     script = script, is_over = false, ending = loop.slot(), done = loop.slot(), playing = 0,
-    clients = {}, figures = figures.new(chosen.count),
+    clients = {}, figures = figures.new(chosen.count, chosen.udp),
   }
-  --- Calls a function of the script; what it raises is an error of the bot.
+  local waits = {} -- slot -> the client that it is about, or true
+  --- Lets time pass: less where the run ends before, or the connection of the client that is named.
+  function run.wait(seconds, c)
+    if run.is_over then return end
+    local slot = loop.slot()
+    waits[slot] = c or true
+    loop.wait(slot, seconds)
+    waits[slot] = nil
+  end
+  --- Ends the waits for a client, or all.
+  function run.wake(c)
+    local ended = {}
+    for slot, about in pairs(waits) do
+      if not c or about == c then ended[#ended + 1] = slot end
+    end
+    for _, slot in ipairs(ended) do loop.fill(slot) end
+  end
+  local is_worse = chosen.latency > 0 or chosen.jitter > 0 or chosen.loss > 0
+  --- What lies between a bot and the server, or nil.
+  function run.line(number)
+    return is_worse and line.new(chosen, chosen.seed, number) or nil
+  end
+  --- Calls a function of the script, and returns what it does; what it raises is an error of the bot.
   function run.try(self, fn, ...)
     local ok, problem = xpcall(fn, function(text)
-      return type(text) == "string" and debug.traceback(text, 2) or tostring(text)
-    end, self, ...)
+      return type(text) == "string" and debug.traceback(text, 2) or text
+    end, ...)
+    if ok then return problem end
     -- What the end of a run breaks off is no fault.
-    if ok or (run.is_over and self.client.reason) then return end
+    if problem == bot.OVER or run.summary or (run.is_over and self.client.reason) then return end
     run.figures.failures = run.figures.failures + 1
-    run.figures:add_error(problem:gsub("\n%s*stack traceback:\n", "\n    "):gsub("\n%s+", "\n      "))
+    run.figures:add_error(tell(tostring(problem)))
   end
   return run
 end
@@ -103,6 +110,8 @@ end
 local function play(number, chosen, run)
   local c = bot.play(number, chosen, run)
   if c and not c.reason and not run.is_over then
+    run.figures:add_udp(c)
+    run.clients[c] = nil
     c:close()
     run.figures.connected = run.figures.connected - 1
   end
@@ -115,7 +124,7 @@ local function start_bots(chosen, run)
   local start = client.now()
   for number = 1, chosen.count do
     local due = start + (number - 1) / chosen.count * chosen.ramp
-    pause(run, due - client.now())
+    if due > client.now() then run.wait(due - client.now()) end
     if run.is_over then break end
     run.playing = run.playing + 1
     client.spawn(play, number, chosen, run)
@@ -151,6 +160,7 @@ local function run_bots(chosen, run)
   loop.wait(run.ending, chosen.seconds)
   finish(run)
   loop.wait(run.done, END_TIMEOUT)
+  for c in pairs(run.clients) do run.figures:add_udp(c) end
   run.summary = run.figures:summary()
   close_all(run)
 end
@@ -164,24 +174,25 @@ local function target(chosen, run)
     run.address, stop = game.serve(chosen.game)
     if not run.address then return nil, stop end
   end
-  local host, port = options.address(run.address)
-  if not host then return nil, port end
-  if chosen.latency > 0 or chosen.jitter > 0 or chosen.loss > 0 then
-    run.address = "127.0.0.1:" .. line.start(host, port, chosen, chosen.seed)
-  end
-  return stop or function() end
+  local host, problem = options.address(run.address)
+  if host then return stop or function() end end
+  return nil, run.address:find("://", 1, true) and problem
+    or ("there is no game %q, and an address is host, host:port or [v6]:port"):format(run.address)
 end
 
 
 local function command(chosen)
   local script, problem = load_script(chosen.script)
-  if not script then return fail(problem) end
+  if not script then return arguments.fail("%s", problem) end
   local run = new_run(chosen, script)
   local stop
   stop, problem = target(chosen, run)
-  if not stop then return fail(problem) end
+  if not stop then return arguments.fail("%s", problem) end
   run.figures.start = client.now()
-  local ignore_signals = watch_signals(run)
+  local ignore_signals = loop.on_signals(function(code)
+    run.exit_code = code
+    finish(run)
+  end)
   run_bots(chosen, run)
   io.stdout:write(run.summary)
   io.stdout:flush()
@@ -193,18 +204,5 @@ local function command(chosen)
 end
 
 
---- The command. Takes the arguments behind `perigee bots`; returns the exit code.
----@param ... string
----@return integer
-return function(...)
-  local chosen, problem = options.parse { ... }
-  if not chosen then
-    io.stderr:write("perigee: ", problem, "\n", options.USAGE, "\n")
-    return EXIT_USAGE
-  end
-  if chosen.help then
-    io.stdout:write(options.HELP)
-    return EXIT_GOOD
-  end
-  return client.run(command, chosen)
-end
+--- The command.
+return arguments.command(options, function(chosen) return client.run(command, chosen) end)

@@ -12,9 +12,11 @@
 --- the guide.
 
 local address = require "perigee.client.address"
+local calls = require "perigee.client.calls"
 local channels = require "perigee.client.channel"
 local commands = require "perigee.client.commands"
 local connection = require "perigee.client.connection"
+local datagrams = require "perigee.client.datagrams"
 local json = require "perigee.client.json"
 local lockstep = require "perigee.client.lockstep"
 local loop = require "perigee.client.loop"
@@ -29,7 +31,7 @@ local CLOSE_TIMEOUT = 1 -- seconds that the server has to answer a BYE
 -- Seconds: the pause before the first try to connect again, the longest, and for how long to try.
 local RECONNECT = { first = 0.25, max = 8, patience = 60 }
 
----@class perigee.Client
+---@class perigee.Client: perigee.client.Calls
 ---@field id integer this client's peer id
 ---@field name string
 ---@field session string the session's UUID
@@ -38,10 +40,12 @@ local RECONNECT = { first = 0.25, max = 8, patience = 60 }
 ---@field ping_interval number seconds
 ---@field tick_rate integer
 ---@field server_time number Unix time in seconds, as of the connection
+---@field udp boolean whether what may be lost goes by UDP at the moment
 ---@field timeout number seconds that a call waits when it names no timeout
 ---@field reason? table { code, message }: why the connection ended
 local Client = {}
 Client.__index = Client
+for name, call in pairs(calls) do Client[name] = call end
 
 local client = {
   spawn = loop.spawn,
@@ -59,6 +63,11 @@ local function new_client(options)
     name = options.name,
     timeout = options.timeout,
     connected = false,
+    udp = false,
+    _udp = options.udp, -- nil, "attached" or "alone"
+    _line = options.line,
+    _udp_sent = 0, -- packets
+    _udp_received = 0,
     _token = options.token,
     _host = options.host,
     _port = options.port,
@@ -88,7 +97,8 @@ end
 --- `reconnect` (what to do when the connection is lost, in seconds: the `first` pause, 0.25 when left
 --- out; the `max`, 8; the `patience`, 60; false: nothing), `rejoin` (whether rooms that were joined are
 --- joined again when the session was lost; true when left out), `schema` (the game's, as the path of its
---- schema.perigee or as its text, for messages in binary).
+--- schema.perigee or as its text, for messages in binary), `udp` (true: what may be lost goes by UDP, where
+--- that passes; "alone": everything does), `line` (what the bytes pass on their way: perigee.bots.line).
 ---@param where string "host", "host:port" or "[v6]:port"
 ---@param options? table
 ---@return perigee.Client?, string? message, string? code
@@ -99,6 +109,10 @@ function client.connect(where, options)
   local name, token = options.name or "guest", options.token or ""
   if #name > 255 then return nil, "a name is 1 to 64 bytes", "Protocol" end
   if #token > 65535 then return nil, "a token is at most 65535 bytes", "Protocol" end
+  local udp = options.udp == true and "attached" or options.udp
+  if udp and not datagrams.is_there then
+    return nil, "UDP is for programs of the perigee command; elsewhere perigee.native has it", "Unsupported"
+  end
   local known, problem
   if options.schema then
     known, problem = schema.load(options.schema)
@@ -107,7 +121,7 @@ function client.connect(where, options)
   local self = new_client {
     name = name, token = token, host = host, port = port, schema = known,
     timeout = options.timeout or TIMEOUT, reconnect = reconnect_of(options.reconnect),
-    rejoin = options.rejoin,
+    rejoin = options.rejoin, udp = udp, line = options.line,
   }
   local connected, message, code = connection.open(self, self.timeout)
   if connected then return self end
@@ -120,6 +134,20 @@ end
 function Client:_on_bytes(transport, data)
   self._heard = loop.now()
   self._protocol:receive(data)
+  self:_take_events(transport)
+end
+
+
+-- Beside a stream it is no sign of the stream's life.
+function Client:_on_datagram(transport, data)
+  if transport == self._datagrams then self._heard = loop.now() end
+  self._udp_received = self._udp_received + 1
+  self._protocol:receive_datagram(data)
+  self:_take_events(transport)
+end
+
+
+function Client:_take_events(transport)
   for event in self._protocol.next_event, self._protocol do
     self:_take(event)
     if transport ~= self._transport then return end
@@ -211,15 +239,6 @@ function Client:on(type, fn)
 end
 
 
---- Answers the server's questions called `name`: what `fn(value, room)` returns is the answer.
---- Questions without a handler are events of type "ask", for `answer`.
----@param name string
----@param fn? fun(value: any, room: perigee.client.Room?): any
-function Client:on_ask(name, fn)
-  self._ask_handlers[name] = fn
-end
-
-
 -- Calls -----------------------------------------------------------------------------------------
 
 --- Sends bytes; nil, message, code when the connection is over or the packet too large. While the
@@ -236,7 +255,12 @@ function Client:_send(data)
   end
   local noted, message, code = self._protocol:note(data)
   if not noted then return nil, message, code end
-  if self.connected then self._transport:write(data) end
+  if not self.connected then return true end
+  if self._datagrams and self._datagrams:take(data) then
+    self._udp_sent = self._udp_sent + 1
+  else
+    self._transport:write(data)
+  end
   return true
 end
 
@@ -288,19 +312,6 @@ function Client:_lockstep(room, game)
 end
 
 
-function Client:_leave(room)
-  local event, message, code =
-    self:_request("left", self._protocol:request(commands.leave, room.id))
-  if not event then return nil, message, code end
-  return true
-end
-
-
-function Client:_broadcast(room, data, options)
-  return self:_send(commands.broadcast(room.id, data, options))
-end
-
-
 --- Sends a message to the server's script. Options: `room`, `priority`, `reliable`.
 ---@param name string
 ---@param value? any what JSON can hold, or `client.json "[]"`
@@ -309,40 +320,6 @@ end
 function Client:send(name, value, options)
   local room_id = options and options.room and options.room.id or 0
   return self:_send(commands.message(room_id, name, value, options, self._protocol.schema))
-end
-
-
---- Asks the server's script and waits for the answer: the value, or nil, message, code; when none
---- comes in time nil, "timeout".
----@param name string
----@param value? any
----@param timeout? number seconds
----@param room? perigee.client.Room
----@return any answer, string? message, string? code
-function Client:ask(name, value, timeout, room)
-  local data, ref = self._protocol:request(commands.ask, room and room.id or 0, name, value,
-    self._protocol.schema)
-  local event, message, code = self:_request("message", data, ref, timeout)
-  if not event then return nil, message, code end
-  return event.value
-end
-
-
---- Answers an event of type "ask".
----@param event table
----@param value? any
----@return true? sent, string? message, string? code
-function Client:answer(event, value)
-  return self:_send(commands.answer(event, value, self._protocol.schema))
-end
-
-
---- The rooms that the server lists: { id, name, members (how many) } each.
----@return { id: integer, name: string, members: integer }[]?, string? message, string? code
-function Client:rooms()
-  local event, message, code = self:_request("rooms", self._protocol:request(commands.list_rooms))
-  if not event then return nil, message, code end
-  return event.rooms
 end
 
 
@@ -369,39 +346,18 @@ function Client:ping(timeout)
 end
 
 
---- Serves a plugin channel, until one of the two is closed; one that is served already is found.
----@param name string
----@return perigee.client.Channel?, string? message, string? code
-function Client:channel(name)
-  return channels.open(self, name)
-end
-
-
---- Sends a packet on a channel of the game or of a plugin. Options: `priority`, `reliable`; `answers`
---- (the event of type "packet" that it answers).
----@param channel integer
----@param number integer the packet's type
----@param data? string
----@param options? table
----@return true? sent, string? message, string? code
-function Client:send_packet(channel, number, data, options)
-  local to = options and options.answers and options.answers.sender
-  local payload = self._protocol:address(channel, data or "", to)
-  return self:_send(commands.packet(channel, number, payload, options))
-end
-
-
---- Sends a packet that is a question and waits for the bytes of the answer.
----@param channel integer
----@param number integer the packet's type
----@param data? string
----@param timeout? number seconds
----@return string? answer, string? message, string? code
-function Client:ask_packet(channel, number, data, timeout)
-  local request, ref = self._protocol:request(commands.ask_packet, channel, number, data or "")
-  local event, message, code = self:_request("packet", request, ref, timeout)
-  if not event then return nil, message, code end
-  return event.payload
+--- How the client is connected: `transport` ("tcp" or "udp"); where datagrams go, `udp` has of this
+--- connection `rtt` (the newest round trip that was seen) and `rtt_smooth` in seconds, 0 while they are not
+--- known; datagrams `sent` and `received`; `acknowledged` and `lost`, of those that ask for it; and of the
+--- client `packets_sent` and `packets_received`.
+---@return { transport: string, udp?: table }
+function Client:stats()
+  local stats = { transport = self._udp == "alone" and "udp" or "tcp" }
+  if self._datagrams then
+    stats.udp = self._datagrams:stats()
+    stats.udp.packets_sent, stats.udp.packets_received = self._udp_sent, self._udp_received
+  end
+  return stats
 end
 
 
@@ -410,6 +366,7 @@ end
 ---@return true? flushed, string? message, string? code
 function Client:flush()
   if self.connected then self._transport:flush() end
+  if self._datagrams then self._datagrams:flush() end
   while self._protocol.stream.waiting > 0 and not self._ended.is_filled do
     if not self._settled or self._settled.is_filled then self._settled = loop.slot() end
     local _, message, code = loop.wait(self._settled)

@@ -1,7 +1,9 @@
 --- `perigee connect ADDRESS`: a client for people and for pipes. It shows every event as it comes
 --- and sends what is typed (connect/commands.lua).
 
+local arguments = require "perigee.arguments"
 local client = require "perigee.client"
+local loop = require "perigee.client.loop"
 local need = require "perigee.client.need"
 local commands = require "perigee.connect.commands"
 local options = require "perigee.connect.options"
@@ -10,8 +12,7 @@ local show = require "perigee.connect.show"
 local text = require "perigee.connect.text"
 local uv = need("luv", "lua-luv", "luv")
 
-local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
-local SIGNALS = { sigint = 130, sigterm = 143, sighup = 129 }
+local EXIT_GOOD = 0
 local QUIET = 0.2 -- seconds without an event that end the wait for answers
 local QUIET_MAX = 2 -- seconds that this wait lasts at most
 
@@ -21,9 +22,14 @@ local ADVICE = {
   EHOSTUNREACH = "is this machine on the network?",
   ENETUNREACH = "is this machine on the network?",
   timeout = "are the address and the port right?",
-  Protocol = "are the port and the --name right?",
   Rejected = "the game said no; it may want another --name or --token",
   ServerFull = "try again later",
+}
+
+-- With --udp alone.
+local UDP_ADVICE = {
+  ECONNREFUSED = "is the server running, with udp_ports of 1 or more? without --udp alone it is tried by TCP",
+  timeout = "are the address and the port right? without --udp alone it is tried by TCP",
 }
 
 
@@ -34,12 +40,6 @@ local ADVICE = {
 ---@field is_over boolean
 local Session = {}
 Session.__index = Session
-
-
-local function fail(message)
-  io.stderr:write("perigee: ", message, "\n")
-  return EXIT_FAILED
-end
 
 
 --- Prints a line of a kind (show.lua).
@@ -102,6 +102,7 @@ function Session:_take(event)
   self.last_event = client.now()
   if event.type == "closed" then
     self.end_reason = event
+    loop.fill(self.udp_known)
     return self.screen:stop()
   end
   if event.type == "closing" then return end
@@ -110,6 +111,7 @@ function Session:_take(event)
   if event.type == "joined" then return self:enter(event.room) end
   if event.type == "left" and event.room then self:leave(event.room) end
   if event.type == "ask" then table.insert(self.questions, event) end
+  if event.type == "udp_up" or event.type == "udp_down" then loop.fill(self.udp_known) end
   self.screen:print(show.event(event, self.paint, #self.rooms > 1))
   if event.type == "lost" then self:_begin_anew() end
 end
@@ -156,24 +158,6 @@ function Session:_run(chosen)
 end
 
 
---- Signals end the session in good order.
-function Session:_watch_signals()
-  local handles = {}
-  for name, code in pairs(SIGNALS) do
-    local signal = uv.new_signal()
-    signal:start(name, function()
-      self.exit_code = code
-      self.screen:stop()
-    end)
-    signal:unref()
-    handles[#handles + 1] = signal
-  end
-  return function()
-    for _, signal in ipairs(handles) do signal:close() end
-  end
-end
-
-
 --- Ends the session; returns the exit code.
 function Session:_finish()
   local ended = self.end_reason or self.lost
@@ -181,9 +165,9 @@ function Session:_finish()
   self.client:close()
   self.screen:close()
   if self.exit_code then return self.exit_code end
-  if self.problem then return fail(self.problem) end
+  if self.problem then return arguments.fail("%s", self.problem) end
   if not ended then return EXIT_GOOD end
-  return fail(("the connection is over: %s (%s)"):format(text.safe(ended.message), ended.code))
+  return arguments.fail("the connection is over: %s (%s)", text.safe(ended.message), ended.code)
 end
 
 
@@ -192,16 +176,18 @@ local function connect(chosen)
     name = chosen.name,
     token = chosen.token,
     timeout = chosen.timeout,
+    udp = chosen.udp,
   })
   if c then return c end
-  local advice = ADVICE[code] and "; " .. ADVICE[code] or ""
+  local advice = chosen.udp == "alone" and UDP_ADVICE[code] or ADVICE[code]
+  advice = advice and "; " .. advice or ""
   return nil, text.safe(message) .. advice
 end
 
 
 local function session(chosen)
   local c, problem = connect(chosen)
-  if not c then return fail(problem) end
+  if not c then return arguments.fail("%s", problem) end
   local self = setmetatable({
     client = c,
     screen = screen.open(),
@@ -209,34 +195,30 @@ local function session(chosen)
     questions = {},
     pending = 0,
     is_over = false,
+    udp_known = loop.slot(), -- whether UDP passes
   }, Session)
   self.paint = show.painter(self.screen.has_colours)
-  local ignore_signals = self:_watch_signals()
+  local ignore_signals = loop.on_signals(function(code)
+    self.exit_code = code
+    loop.fill(self.udp_known)
+    self.screen:stop()
+  end)
   local hint = self.screen.is_interactive and "; /help lists the commands" or ""
-  self:note(("* connected to %s as %s%s"):format(chosen.address, text.safe(c.name), hint))
+  local way = chosen.udp == "alone" and " by UDP" or ""
+  self:note(("* connected to %s%s as %s%s"):format(chosen.address, way, text.safe(c.name), hint))
   c:on("*", function(event) self:_take(event) end)
+  if chosen.udp == "attached" then loop.wait(self.udp_known) end
   self:_run(chosen)
   ignore_signals()
   return self:_finish()
 end
 
 
---- The command. Takes the arguments behind `perigee connect`; returns the exit code.
----@param ... string
----@return integer
-return function(...)
-  local chosen, problem = options.parse { ... }
-  if not chosen then
-    io.stderr:write("perigee: ", problem, "\n", options.USAGE, "\n")
-    return EXIT_USAGE
-  end
-  if chosen.help then
-    io.stdout:write(options.HELP)
-    return EXIT_GOOD
-  end
+--- The command.
+return arguments.command(options, function(chosen)
   local ok, result = pcall(client.run, session, chosen)
   uv.tty_reset_mode()
   uv.run("nowait")
   if not ok then error(result, 0) end
   return result
-end
+end)

@@ -38,6 +38,7 @@ local open = {} -- clients that are not closed
 ---@field name string
 ---@field session string
 ---@field connected boolean
+---@field udp boolean whether what may be lost goes by UDP beside TCP at the moment
 ---@field max_payload integer
 ---@field tick_rate integer
 ---@field server_time number
@@ -45,14 +46,6 @@ local open = {} -- clients that are not closed
 ---@field reason? table { code, message }: why the connection ended
 local Client = {}
 Client.__index = Client
-
----@class perigee.native.Room
----@field id integer the library's number of it
----@field name string
----@field joined boolean
----@field members table<integer, string>
-local Room = {}
-Room.__index = Room
 
 
 --- Does what there is to do for all clients: call it once a frame. Raises what a coroutine or handler
@@ -75,7 +68,7 @@ local function options_of(given)
   library.perigee_options_init(options)
   options.name, options.token = given.name or "guest", given.token or ""
   options.timeout_ms = milliseconds(given.timeout or 10)
-  options.rejoin = given.rejoin and 1 or 0
+  options.rejoin = given.rejoin == false and 0 or 1
   if given.udp then
     options.transport = given.udp == "alone" and library.PERIGEE_UDP or library.PERIGEE_TCP_AND_UDP
   end
@@ -107,8 +100,7 @@ end
 
 
 --- Connects and waits until the server has let this client in. Options as for perigee.client, but
---- `schema`; and `rejoin` (false): join rooms again in a new session; `udp`: true, what may be lost goes by
---- UDP; "alone", everything does.
+--- `schema`; and `udp`: true, what may be lost goes by UDP; "alone", everything does.
 ---@param address string
 ---@param options? table
 ---@return perigee.native.Client?, string? message, string? code
@@ -118,7 +110,7 @@ function native.connect(address, options)
   local handle = library.perigee_connect(address, options_of(options), nil)
   if handle == nil then return nil, address .. " is no address, or the name is too long", "EINVAL" end
   local self = setmetatable({
-    name = options.name or "guest", timeout = options.timeout or 10, connected = false,
+    name = options.name or "guest", timeout = options.timeout or 10, connected = false, udp = false,
     rooms_by_id = {}, _handle = ffi.gc(handle, library.perigee_free), _slots = {}, _queue = {},
     _receivers = {}, _handlers = {}, _ask_handlers = {}, _opening = tasks.slot(), _ended = tasks.slot(),
   }, Client)
@@ -160,7 +152,7 @@ function Client:update()
   while true do
     local raw = library.perigee_next_event(self._handle)
     if raw == nil then return end
-    local event = events.read(self, raw, json().decode, Room)
+    local event = events.read(self, raw, json().decode)
     if event then self:_take(event, raw) end
   end
 end
@@ -182,7 +174,13 @@ function TAKE.resumed(self) self.connected = true end
 function TAKE.lost(self) self:_welcome() end
 
 
-function TAKE.disconnected(self) self.connected = false end
+function TAKE.disconnected(self) self.connected, self.udp = false, false end
+
+
+function TAKE.udp_up(self) self.udp = true end
+
+
+function TAKE.udp_down(self) self.udp = false end
 
 
 function TAKE.closed(self, event) self:_finish(event) end
@@ -252,7 +250,7 @@ end
 
 --- What `fn(value, room)` returns answers the server's questions of this name.
 ---@param name string
----@param fn? fun(value: any, room: perigee.native.Room?): any
+---@param fn? fun(value: any, room: perigee.client.Room?): any
 function Client:on_ask(name, fn)
   self._ask_handlers[name] = fn
 end
@@ -286,7 +284,7 @@ local function limit(self, timeout) return milliseconds(timeout or self.timeout)
 
 
 ---@param name string
----@return perigee.native.Room?, string? message, string? code
+---@return perigee.client.Room?, string? message, string? code
 function Client:join(name)
   local event, message, code = answered(self, library.perigee_join(self._handle, name, limit(self)))
   if not event then return nil, message, code end
@@ -307,7 +305,7 @@ end
 ---@param name string
 ---@param value? any
 ---@param timeout? number seconds
----@param room? perigee.native.Room
+---@param room? perigee.client.Room
 ---@return any answer, string? message, string? code
 function Client:ask(name, value, timeout, room)
   local event, message, code = answered(self, library.perigee_ask(self._handle, room and room.id or 0,
@@ -336,7 +334,7 @@ end
 
 --- The room of that name that this client is in, or nil.
 ---@param name string
----@return perigee.native.Room?
+---@return perigee.client.Room?
 function Client:room(name)
   for _, room in pairs(self.rooms_by_id) do
     if room.name == name then return room end
@@ -398,45 +396,14 @@ function Client:close()
 end
 
 
--- Rooms -----------------------------------------------------------------------------------------
-
-local function with_room(room, options)
-  local copy = { room = room }
-  for key, value in pairs(options or {}) do copy[key] = value end
-  return copy
+-- For rooms.
+function Client:_broadcast(room, data, options)
+  return sent(library.perigee_relay(self._handle, room.id, data, #data, flags_of(options)))
 end
 
 
----@param name string
----@param value? any
----@param options? table priority, reliable
----@return true? sent, string? message, string? code
-function Room:send(name, value, options)
-  return self.client:send(name, value, with_room(self, options))
-end
-
-
----@param name string
----@param value? any
----@param timeout? number
----@return any answer, string? message, string? code
-function Room:ask(name, value, timeout)
-  return self.client:ask(name, value, timeout, self)
-end
-
-
---- Bytes to every other member.
----@param data string
----@param options? table
----@return true? sent, string? message, string? code
-function Room:broadcast(data, options)
-  return sent(library.perigee_relay(self.client._handle, self.id, data, #data, flags_of(options)))
-end
-
-
----@return true? left, string? message, string? code
-function Room:leave()
-  local event, message, code = answered(self.client, library.perigee_leave(self.client._handle, self.id))
+function Client:_leave(room)
+  local event, message, code = answered(self, library.perigee_leave(self._handle, room.id))
   if not event then return nil, message, code end
   return true
 end

@@ -1,16 +1,11 @@
 --- `perigee test [GAME]`: runs the specs of a game with busted.
 
+local arguments = require "perigee.arguments"
 local options = require "perigee.test.options"
 
-local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+local EXIT_GOOD, EXIT_FAILED = 0, 1
 local SEED = 1 -- the same every time: a test that passed passes
 local NEEDED = { "lfs", "term", "pl.path", "busted.core" } -- busted, and what it comes with
-
-
-local function fail(format, ...)
-  io.stderr:write("perigee: ", format:format(...), "\n")
-  return EXIT_FAILED
-end
 
 
 -- A word as a shell takes it.
@@ -88,33 +83,23 @@ end
 local function run(chosen)
   chosen.game = chosen.game or find_game(chosen)
   local specs, problem = find_specs(chosen)
-  if not specs then return fail("%s", problem) end
+  if not specs then return arguments.fail("%s", problem) end
   add_path(chosen.game)
   require("perigee.testing").control.configure { game = chosen.game, echo = chosen.log }
   local result = chosen.fuzz and run_fuzzed(chosen, specs) or run_once(chosen, specs)
   if type(result) == "number" then return result end
-  if result.tests == 0 and not chosen.list then return fail "there is no such test" end
+  if result.tests == 0 and not chosen.list then return arguments.fail "there is no such test" end
   return EXIT_GOOD
 end
 
 
---- The command. Takes the arguments behind `perigee test`; returns the exit code.
----@param ... string
----@return integer
-return function(...)
-  local chosen, problem = options.parse { ... }
-  if not chosen then
-    io.stderr:write("perigee: ", problem, "\n", options.USAGE, "\n")
-    return EXIT_USAGE
-  end
-  if chosen.help then
-    io.stdout:write(options.HELP)
-    return EXIT_GOOD
-  end
+--- The command.
+return arguments.command(options, function(chosen)
   for _, name in ipairs(NEEDED) do
     if not pcall(require, name) then
-      return fail("specs need busted: install it with `apt install lua-busted` (there is no %s)", name)
+      return arguments.fail("specs need busted: install it with `apt install lua-busted` (there is no %s)",
+        name)
     end
   end
   return run(chosen)
-end
+end)

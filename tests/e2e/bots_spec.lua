@@ -114,17 +114,37 @@ describe("perigee bots", function()
     assert.is_true(tonumber(out:match "latency   50 %% ([%d.]+) ms") >= 80)
   end)
 
+  it("ends those who go on for ever", function()
+    local perigee = server.start { game = GAME }
+    local code, out = bots(address(perigee), [[
+      return function(bot)
+        if bot.number == 1 then bot:send "kick" end
+        while true do bot:wait(0.1) end
+      end
+    ]], { "-n", "3", "--seconds", "1" })
+    has(out, "errors    1\n  1 x the connection is over: enough %(Kicked%)\n?$")
+    assert.equal(1, code)
+  end)
+
   it("tells of errors, each once, and of those who were refused", function()
     local perigee = server.start { game = GAME }
     local code, out, err = bots(address(perigee), [[
       return function(bot)
         if bot.number == 1 then bot:send "kick" while bot:is_running() do bot:recv(1) end end
         if bot.number > 4 then error "oops" end
+        if bot.number == 2 then
+          bot:on_ask("sum", function() error "no sums" end)
+          bot:on("message", function(event) error("no " .. event.name) end)
+          bot:send "quiz"
+          bot:wait(0.5)
+        end
       end
     ]], { "-n", "6", "--token", "picky", "--ramp", "0" })
     assert.same({ 1, "" }, { code, err })
     has(out, "5 of 6 bots came in")
-    has(out, "errors    4\n")
+    has(out, "errors    6\n")
+    has(out, "1 x %S+bot.lua:5: no sums")
+    has(out, "1 x %S+bot.lua:6: no result")
     has(out, "1 x the connection is over: enough %(Kicked%)")
     has(out, "1 x cannot connect to %S+: no threes %(Rejected%)")
     has(out, "2 x %S+bot.lua:3: oops")
@@ -172,7 +192,9 @@ describe("perigee bots", function()
       { { "x", "-n" }, "-n needs a value" },
       { { "x", "-n", "0" }, "-n needs a number from 1 to 10000" },
       { { "x", "-n", "1.5" }, "-n needs a whole number" },
-      { { "x", "--los", "1" }, "there is no option --los" },
+      { { "x", "--los", "1" }, "there is no option --los; did you mean --loss?" },
+      { { "x", "-n5" }, "there is no option -n5; did you mean -n?" },
+      { { "x", "bot.lua" }, '"bot.lua" is one game too many: --script bot.lua?' },
       { { "x", "y" }, '"y" is one game too many' },
       { { "x", "--loss", "91" }, "from 0 to 90" },
     } do
@@ -181,7 +203,15 @@ describe("perigee bots", function()
       assert.equal(2, process:wait_exit())
       assert.truthy(table.concat(process.err, "\n"):find(case[2], 1, true))
     end
-    assert.equal(1, (bots("127.0.0.1:1", "return 1")))
+    local function has_problem(wanted, ...)
+      local code, out, err = bots(...)
+      assert.same({ 1, "" }, { code, out })
+      has(err, wanted)
+    end
+    has_problem("returns neither a function nor a table", "127.0.0.1:1", "return 1")
+    has_problem('a script has no part "on_mesage"; there are on_message, on_ask and run', "127.0.0.1:1",
+      "return { on_mesage = {} }")
+    has_problem('there is no game "no/game", and an address is host, host:port', "no/game")
     local help = server.perigee { "bots", "--help" }
     assert.equal(0, help:wait_exit())
     has(table.concat(help.out, "\n"), "return function%(bot%)")

@@ -191,6 +191,27 @@ describe("perigee connect says what is wrong", function()
     end
   end)
 
+  it("with what was meant", function()
+    perigee = server.start { game = GAME, text = true }
+    local folder = server.folder { ["game.lua"] = GAME }
+    for wanted, args in pairs {
+      ['"udp://h:1" is not an address; leave out "udp://", and use the option udp (--udp alone)'] =
+        { "udp://h:1" },
+      ['"ws://h" is not an address; leave out "ws://"'] = { "ws://h" },
+      ['"7777" is one address too many; a port goes with the host: localhost:7777'] = { "localhost", "7777" },
+      ["there is no option --rooms; did you mean --room?"] = { "h", "--rooms", "x" },
+      ["there is no option -name; did you mean --name?"] = { "h", "-name", "x" },
+      ['--udp is attached or alone, not "allone"'] = { "h", "--udp", "allone" },
+      [("%q is a game, no address; start it (`perigee run %s`)"):format(folder, folder)] = { folder },
+      ["the server sent a packet of priority 110; is that the port of a Perigee server, not its text port"] =
+        { "127.0.0.1:" .. perigee.text_port },
+    } do
+      local process = server.perigee { "connect", unpack(args) }
+      assert.is_true(process:wait_exit() > 0)
+      has(process.err[1], wanted)
+    end
+  end)
+
   it("with the server's end of it", function()
     perigee = server.start { game = GAME }
     local process = connect {}

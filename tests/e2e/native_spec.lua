@@ -54,6 +54,14 @@ describe("the declarations of perigee.native", function()
     end
     assert.is_true(count > 20)
   end)
+
+  it("are of its version", function()
+    local header = assert(io.open "include/perigee.h"):read "*a"
+    local module = assert(io.open "lua/perigee/native/library.lua"):read "*a"
+    local major, minor = module:match "MAJOR, MINOR = (%d+), (%d+)"
+    assert.equal(header:match "PERIGEE_VERSION_MAJOR (%d+)", major)
+    assert.equal(header:match "PERIGEE_VERSION_MINOR (%d+)", minor)
+  end)
 end)
 
 describe("perigee.native", function()
@@ -125,6 +133,14 @@ describe("perigee.native", function()
     assert.same({ nil, "closed" }, { ann:recv(1) })
   end)
 
+  story("has UDP beside TCP, and tells when it passes", function()
+    local ann = assert(connect("ann", { udp = true }))
+    expect(ann, "udp_up")
+    assert.is_true(ann.udp)
+    assert.equal(42, (ann:ask("double", 21)))
+    ann:close()
+  end)
+
   story("asks and is asked, with packets too", function()
     local ann = assert(connect "ann")
     assert.equal(42, (ann:ask("double", 21)))
@@ -168,16 +184,31 @@ describe("perigee.native", function()
     assert.truthy(problem:find("^oops\nstack traceback"))
   end)
 
-  story("finds the server again, in a new session without its rooms", function()
+  -- In the lobby of a server that ends and comes back, which is returned.
+  local function come_back(options)
     local first = server.start { game = GAME, resume = true }
-    local ann = assert(native.connect("127.0.0.1:" .. first.port, {
-      name = "ann", reconnect = { first = 0.01, max = 0.05, patience = 30 },
-    }))
+    options.name, options.reconnect = "ann", { first = 0.01, max = 0.05, patience = 30 }
+    local ann = assert(native.connect("127.0.0.1:" .. first.port, options))
     local room = assert(ann:join "lobby")
     first:stop()
     assert.equal("ConnectionClosed", expect(ann, "disconnected").code)
     assert.is_false(ann.connected)
-    local again = server.start { game = GAME, resume = true, flags = { port = first.port } }
+    return ann, room, server.start { game = GAME, resume = true, flags = { port = first.port } }
+  end
+
+  story("finds the server again, and joins its rooms again", function()
+    local ann, room, again = come_back {}
+    local event
+    repeat event = assert(ann:recv(10)) until event.type == "joined"
+    assert.equal(room, event.room)
+    assert.is_true(room.joined)
+    assert.equal("lobby", (room:ask "where"))
+    ann:close()
+    again:stop()
+  end)
+
+  story("finds the server again, in a new session without its rooms", function()
+    local ann, room, again = come_back { rejoin = false }
     local event
     repeat event = assert(ann:recv(10)) until event.type ~= "reconnecting"
     assert.equal("left", event.type)

@@ -475,6 +475,39 @@ describe("addresses", function()
 end)
 
 
+describe("packets that come by UDP", function()
+  local RELAYED = x "0000 8400 02 00 0000 0a000000 07000000 03000000 'hi'"
+
+  it("are events, also in the middle of one of the stream", function()
+    local p, lobby = in_lobby()
+    p:receive(x "0000 8500 02 00 0000 0c0000")
+    p:receive_datagram(RELAYED)
+    local event = p:next_event()
+    assert.same({ "broadcast", lobby, "bob", "hi", true },
+      { event.type, event.room, event.name, event.data, event.by_udp })
+    assert.is_nil(p:next_event())
+    event = event_of(p, x "00 07000000 09000000 03 'new'")
+    assert.same({ "peer_joined", "new" }, { event.type, event.name })
+    assert.is_nil(event.by_udp)
+  end)
+
+  it("are passed over before WELCOME, and about rooms that are not known", function()
+    local p = protocol.new()
+    p:receive_datagram(RELAYED)
+    assert.equal("welcome", event_of(p, WELCOME).type)
+    p:receive_datagram(RELAYED)
+    p:receive_datagram(x "0200 0000 02 00 0000 0b000000 07000000 '[\"a\",1]'")
+    assert.is_nil(p:next_event())
+    p:receive_datagram(x "0200 0000 02 00 0000 0b000000 00000000 '[\"a\",1]'")
+    local event = p:next_event()
+    assert.same({ "message", "a", 1 }, { event.type, event.name, event.value })
+    p:receive_datagram(x "0200 0000 02 00 0000 00000000")
+    event = p:next_event()
+    assert.same({ "closed", "Protocol" }, { event.type, event.code })
+  end)
+end)
+
+
 describe("a missing library", function()
   it("is one line that names the package", function()
     local need = require "perigee.client.need"

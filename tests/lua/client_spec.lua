@@ -72,6 +72,7 @@ describe("connect", function()
     assert.equal("EINVAL", code)
     assert.same({ nil, "a name is 1 to 64 bytes", "Protocol" },
       { client.connect("localhost", { name = ("x"):rep(256) }) })
+    assert.equal("Unsupported", select(3, client.connect("localhost", { udp = true })))
     assert.same({ nil, "a token is at most 65535 bytes", "Protocol" },
       { client.connect("localhost", { token = ("x"):rep(65536) }) })
   end)
@@ -252,7 +253,9 @@ describe("messages", function()
 
   it("what has no encoding is an error of the caller", function()
     local c = with()
-    assert.has_error(function() c:send("x", print) end, "JSON cannot hold a function")
+    local ok, problem = pcall(function() c:send("x", { a = { print } }) end)
+    assert.is_false(ok)
+    assert.matches('client_spec.lua:%d+: message "x": value.a%[1%] is a function; messages hold', problem)
     assert.has_error(function() c:send("x", 1, { priority = "top" }) end)
     c:close()
   end)

@@ -5,6 +5,7 @@ local client = require "perigee.client"
 local random = require "perigee.testing.random"
 
 local PING_EVERY = 1 -- seconds
+local LATE_WAITS = 100 -- that return at once
 local HEADER_SIZE = 12
 local PING = "\0\0\5\0" -- how a packet begins that only measures
 local IS_LINE = { disconnected = true, resumed = true, lost = true }
@@ -16,7 +17,10 @@ local IS_MESSAGE = { message = true, ask = true, broadcast = true, packet = true
 ---@field client perigee.Client
 local Bot = {}
 
-local bots = {}
+local bots = {
+  --- Raised in a script that goes on for ever, though all is over.
+  OVER = {},
+}
 
 
 -- What the bot itself has not, its client has.
@@ -40,9 +44,11 @@ end
 ---@param seconds number
 ---@return boolean
 function Bot:wait(seconds)
-  local deadline = client.now() + seconds
-  while self:is_running() and client.now() < deadline do
-    client.sleep(math.min(0.1, deadline - client.now()))
+  if self:is_running() then
+    self._run.wait(seconds, self.client)
+  else
+    self._late_waits = self._late_waits + 1
+    if self._late_waits > LATE_WAITS then error(bots.OVER, 0) end
   end
   return self:is_running()
 end
@@ -58,11 +64,30 @@ function Bot:random(count)
 end
 
 
--- Counts what goes through the client.
-local function count(c, figures)
-  local send, take = c._send, c._take
+--- As a client's; what the handler raises is an error of the bot.
+---@param type string
+---@param fn? fun(event: table)
+function Bot:on(type, fn)
+  self.client:on(type, fn and function(event) self._run.try(self, fn, event) end)
+end
+
+
+--- The same for questions.
+---@param name string
+---@param fn? fun(value: any, room: perigee.client.Room?): any
+function Bot:on_ask(name, fn)
+  self.client:on_ask(name, fn and function(value, room) return self._run.try(self, fn, value, room) end)
+end
+
+
+-- Counts what goes through the client, and sees when it is over.
+local function count(c, run)
+  local figures = run.figures
+  local send, take, publish = c._send, c._take, c._publish
   function c:_send(data)
+    local by_udp = self._udp_sent
     local sent, message, code = send(self, data)
+    figures.sent_by_udp = figures.sent_by_udp + self._udp_sent - by_udp
     if sent and data:sub(1, #PING) ~= PING then
       figures.sent = figures.sent + 1
       figures.sent_bytes = figures.sent_bytes + #data
@@ -72,12 +97,19 @@ local function count(c, figures)
   function c:_take(event)
     if IS_MESSAGE[event.type] then
       figures.received = figures.received + 1
+      if event.by_udp then figures.received_by_udp = figures.received_by_udp + 1 end
       local data = event.body or event.payload or event.data or ""
       figures.received_bytes = figures.received_bytes + HEADER_SIZE + #data
-    elseif IS_LINE[event.type] then
-      figures[event.type] = figures[event.type] + 1
     end
-    return take(self, event)
+    take(self, event)
+    if event.type == "closed" then run.wake(self) end
+  end
+  function c:_publish(event)
+    local is_new = not event.is_counted -- what waited for a handler comes again
+    event.is_counted = true
+    if is_new and IS_LINE[event.type] then figures[event.type] = figures[event.type] + 1 end
+    if is_new and event.type == "udp_down" then figures:add_fallback(event.message) end
+    return publish(self, event)
   end
 end
 
@@ -86,7 +118,9 @@ end
 local function measure(self, figures)
   while self:wait(PING_EVERY * (0.5 + self._chance:fraction())) do
     local seconds = self.client.connected and self.client:ping(5)
-    if seconds then figures:add_latency(seconds) end
+    if seconds then figures.pings:add(seconds) end
+    local rtt = self.client.udp and self.client:stats().udp.rtt or 0
+    if rtt > 0 then figures.datagrams:add(rtt) end
   end
 end
 
@@ -95,19 +129,19 @@ end
 local function set_handlers(self, script)
   local on_message = script.on_message
   if on_message then
-    self.client:on("message", function(event)
+    self:on("message", function(event)
       local handler = on_message[event.name]
-      if handler then self._run.try(self, handler, event.value, event.room) end
+      if handler then handler(self, event.value, event.room) end
     end)
   end
   for name, handler in pairs(script.on_ask or {}) do
-    self.client:on_ask(name, function(value, room) return handler(self, value, room) end)
+    self:on_ask(name, function(value, room) return handler(self, value, room) end)
   end
 end
 
 
 --- Runs a bot from its connection to its end, in the coroutine that calls it. `run` has is_over,
---- figures, script (a function, or a table), try.
+--- figures, script (a function, or a table), try, wait, wake, line.
 ---@param number integer
 ---@param chosen table options
 ---@param run table
@@ -116,13 +150,14 @@ function bots.play(number, chosen, run)
   local name = chosen.name .. number
   local c, message, code = client.connect(run.address, {
     name = name, token = chosen.token, schema = chosen.schema,
+    udp = chosen.udp, line = run.line(number),
   })
   if not c then return figures:add_error(("%s (%s)"):format(message, code)) end
   run.clients[c] = true
-  count(c, figures)
+  count(c, run)
   figures.came, figures.connected = figures.came + 1, figures.connected + 1
   local self = setmetatable({
-    number = number, name = name, client = c,
+    number = number, name = name, client = c, _late_waits = 0,
     _run = run, _chance = random.new(chosen.seed, number),
   }, { __index = index })
   client.spawn(measure, self, figures)
@@ -132,7 +167,7 @@ function bots.play(number, chosen, run)
     set_handlers(self, script)
     play = script.run
   end
-  if play then run.try(self, play) else while self:wait(1) do end end
+  if play then run.try(self, play, self) else while self:wait(1) do end end
   if c.reason and not run.is_over then
     figures:add_error(("the connection is over: %s (%s)"):format(c.reason.message, c.reason.code))
     figures.failures = figures.failures + 1

@@ -3,7 +3,7 @@
 local address = require "perigee.client.address"
 local arguments = require "perigee.arguments"
 
-local USAGE = "usage: perigee bots GAME [-n COUNT] [--script FILE] [--seconds N]"
+local USAGE = "usage: perigee bots GAME [-n COUNT] [--script FILE] [--seconds N] [--udp]"
 
 local HELP = USAGE .. [[
 
@@ -19,9 +19,12 @@ Connects many clients to a server, each of which does what a script says, and te
   --token TOKEN      what the game's on_connect gets as peer.token
   --schema FILE      the game's schema.perigee, for messages in binary (default: that of a game
                      which is served here)
+  --udp [attached]   what may be lost goes by UDP, where that passes, and the rest by TCP
+  --udp alone        everything goes by UDP
   --latency MS       milliseconds that everything takes longer, each way
   --jitter MS        up to so many more, at random
-  --loss PERCENT     so many pieces are lost on the way and sent again, as TCP does
+  --loss PERCENT     so many pieces are lost on the way: what goes by TCP is sent again by it, a
+                     datagram is lost, and what is reliable in it sent again by Perigee
   --seed N           what chance follows from (default: 1)
   --every N          seconds between status lines (default: 1, in a pipe 5)
   --help             this text
@@ -44,6 +47,7 @@ local options = { USAGE = USAGE, HELP = HELP }
 
 local COUNT_MAX = 10000
 local FLAGS = { ["--help"] = "help", ["-h"] = "help" }
+local CHOICES = { ["--udp"] = { key = "udp", "attached", "alone" } }
 
 
 local function text(key)
@@ -88,20 +92,26 @@ local SET = {
 
 
 local function take_word(result, word)
-  if result.game then return ("%q is one game too many"):format(word) end
+  if result.game then
+    local hint = word:find "%.lua$" and (": --script %s?"):format(word) or ""
+    return ("%q is one game too many%s"):format(word, hint)
+  end
   result.game = word
 end
 
 
+local RULES = { set = SET, flags = FLAGS, choices = CHOICES, word = take_word }
+
+
 --- The options as a table: game, count, script, seconds, ramp, name, token, schema, latency, jitter
---- (seconds), loss (0 to 1), seed, every, help; or nil and what is wrong.
+--- (seconds), loss (0 to 1), seed, every, udp ("attached" or "alone"), help; or nil and what is wrong.
 ---@param given string[]
 ---@return table? options, string? problem
 function options.parse(given)
   local result = {
     count = 10, name = "bot", token = "", latency = 0, jitter = 0, loss = 0, seed = 1,
   }
-  local problem = arguments.read(result, given, { set = SET, flags = FLAGS, word = take_word })
+  local problem = arguments.read(result, given, RULES)
   if problem then return nil, problem end
   if result.help then return result end
   if not result.game then return nil, "which game? an address or a folder is missing" end

@@ -18,8 +18,13 @@ end
 ---@param text string
 ---@return string? host, integer|string port_or_problem
 function address.parse(text)
+  local scheme = text:match "^%a[%w+.-]*://"
+  if scheme then
+    local hint = scheme == "udp://" and ", and use the option udp (--udp alone)" or ""
+    return nil, ("%q is not an address; leave out %q%s"):format(text, scheme, hint)
+  end
   local host, port = split(text)
-  if not host or host:find("[%s%c%[%]]") then
+  if not host or host:find("[%s%c%[%]/]") then
     return nil, ("%q is not an address; use host, host:port or [v6]:port"):format(text)
   end
   if port == "" then return host, constants.DEFAULT_PORT end

@@ -3,14 +3,17 @@
 
 local channels = require "perigee.client.channel"
 local commands = require "perigee.client.commands"
+local datagrams = require "perigee.client.datagrams"
 local lockstep = require "perigee.client.lockstep"
 local loop = require "perigee.client.loop"
 local rejoin = require "perigee.client.rejoin"
+local schema = require "perigee.client.schema"
 
 local TRY = 5 -- seconds that one takes at most
 local ACK_DELAY = 0.25 -- seconds until what has come is acknowledged
 local SILENCE = 1.5 -- intervals of the server's pings without a word, after which it is gone
 local SECOND_LOOK = 1 -- seconds
+local ATTACH = 5 -- seconds for which a client tries to
 
 --- After a connection that ended with one of these there is no other: it would end so again, or
 --- somebody meant it.
@@ -23,13 +26,31 @@ local FINAL = {
 local connection = {}
 
 
+local function udp_options(self)
+  return { hash = schema.hash(self._protocol.schema), line = self._line }
+end
+
+
+-- A connection without a word said on it.
+local function dial(self, timeout)
+  if self._udp == "alone" then
+    local transport, message, code = datagrams.connect(self._host, self._port, udp_options(self), timeout)
+    self._datagrams = transport
+    return transport, message, code
+  end
+  local transport, message, code = loop.connect(self._host, self._port, timeout)
+  if transport and self._line then transport = self._line:stream(transport) end
+  return transport, message, code
+end
+
+
 --- Connects, says HELLO and waits for the server's yes or no.
 ---@param self perigee.Client
 ---@param timeout number seconds
 ---@return true?, string? message, string? code
 function connection.open(self, timeout)
   local deadline = loop.now() + timeout
-  local transport, message, code = loop.connect(self._host, self._port, timeout)
+  local transport, message, code = dial(self, timeout)
   if not transport then return nil, message, code end
   if self._ended.is_filled then
     transport:close()
@@ -37,7 +58,8 @@ function connection.open(self, timeout)
   end
   self._transport, self._opening = transport, loop.slot()
   transport:start(function(data) self:_on_bytes(transport, data) end,
-    function(...) self:_on_end(transport, ...) end)
+    function(...) self:_on_end(transport, ...) end,
+    function(data) self:_on_datagram(transport, data) end)
   transport:write(self._protocol:hello(self.name, self._token))
   local welcome
   welcome, message, code = loop.wait(self._opening, deadline - loop.now())
@@ -46,7 +68,54 @@ function connection.open(self, timeout)
   if message == "timeout" then
     return nil, "the server did not answer HELLO; is it a Perigee server?", "HandshakeTimeout"
   end
+  if code == "Protocol" and not self._protocol:reason() then
+    message = message .. "; is that the port of a Perigee server, not its text port or one with TLS?"
+  end
   return nil, message, code
+end
+
+
+local function udp_up(self)
+  self.udp = true
+  self:_publish { type = "udp_up" }
+end
+
+
+local function udp_down(self, code, message)
+  self.udp = false
+  self:_publish { type = "udp_down", code = code, message = message }
+end
+
+
+local function attach(self, transport, welcome)
+  if welcome.udp_port == 0 then
+    return udp_down(self, "Unsupported", "the server has no UDP (udp_ports = 0)")
+  end
+  local host, o = transport:host(), udp_options(self)
+  if not host then return end -- it is over already
+  o.peer, o.udp_key = welcome.id, welcome.udp_key
+  local beside, message, code = datagrams.connect(host, welcome.udp_port, o, ATTACH)
+  if transport ~= self._transport or not self.connected then return beside and beside:close() end
+  if not beside then return udp_down(self, code, message) end
+  self._datagrams = beside
+  beside:start(nil, function(why, what)
+    self._datagrams = nil
+    udp_down(self, why, what)
+  end, function(data)
+    self:_on_datagram(transport, data)
+  end, function(passes)
+    if passes then udp_up(self) else udp_down(self, "timeout", "nothing by UDP arrives") end
+  end)
+  udp_up(self)
+end
+
+
+--- The server has let this client in: beside a stream datagrams are tried, where they are wanted.
+---@param self perigee.Client
+---@param welcome table the event
+function connection.attach(self, welcome)
+  self.udp = self._udp == "alone"
+  if self._udp == "attached" then loop.spawn(attach, self, self._transport, welcome) end
 end
 
 
@@ -171,9 +240,11 @@ function connection.watch(self)
 end
 
 
---- The connection is over: no ACK is due any more, and nothing watched.
+--- The connection is over: no ACK is due any more, nothing watched, and no datagrams go beside it.
 ---@param self perigee.Client
 function connection.stop(self)
+  if self._datagrams and self._datagrams ~= self._transport then self._datagrams:close() end
+  self._datagrams, self.udp = nil, false
   for _, name in ipairs { "_stop_ack", "_stop_watch" } do
     if self[name] then self[name]() end
     self[name] = nil

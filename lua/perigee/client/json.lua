@@ -3,6 +3,8 @@
 
 local json_text = require "perigee.json_text"
 local need = require "perigee.client.need"
+local unsendable = require "perigee.unsendable"
+local words = require "perigee.words"
 local cjson = need("cjson", "lua-cjson", "lua-cjson").new()
 
 cjson.decode_invalid_numbers(false)
@@ -64,12 +66,17 @@ function json.encode(value)
 end
 
 
---- The JSON text of a message: `["name",value]`.
+--- The JSON text of a message: `["name",value]`. Raises at the caller's line.
 ---@param name string
 ---@param value any
 ---@return string
 function json.encode_message(name, value)
-  return "[" .. encode(name) .. "," .. encode(value) .. "]"
+  local ok, text = pcall(encode, value)
+  if not ok then
+    local problem = unsendable(value, { pairs = pairs }) or text
+    error(("%smessage %q: %s"):format(words.where(), name, problem), 0)
+  end
+  return "[" .. encode(name) .. "," .. text .. "]"
 end
 
 

@@ -24,7 +24,6 @@ local PAUSED_SECONDS = 1 -- between two INPUTs of a match that is paused
 ---@field on_waiting? fun(report: table) turn, slots
 ---@field on_pace? fun(match: perigee.client.Lockstep)
 ---@field on_end? fun()
----@field on_hash? fun(turn: integer, hash: integer) records: gets all turns and the hashes agreed on
 ---@field watches? boolean true: takes no slot
 ---@field seat? string of an earlier match object: the same slot again
 
@@ -57,7 +56,8 @@ local lockstep = { CHANNEL = wire.CHANNEL }
 function lockstep.new(game, io)
   local self = setmetatable({
     id = 0, seat = game.seat or wire.NO_SEAT, seed = 0, turn = 0, delay = 0, speed = 0, interval = 1,
-    is_ready = false, _game = game, _io = io, _queue = {}, _timers = {},
+    is_ready = false, _is_over = false, _max_input = wire.INPUT_BYTES,
+    _game = game, _io = io, _queue = {}, _timers = {},
   }, Lockstep)
   self:_forget()
   return self
@@ -93,7 +93,7 @@ end
 function Lockstep:enter()
   local game, has_state = self._game, self.is_ready and self.turn > 0
   self._io.send(wire.ENTER, wire.enter(self._io.room.id, {
-    watches = game.watches, gives = game.snapshot ~= nil, records = game.on_hash ~= nil, seat = self.seat,
+    watches = game.watches, gives = game.snapshot ~= nil, seat = self.seat,
     match = has_state and self.id or 0, turn = has_state and self.turn or 0,
   }), true)
 end
@@ -101,14 +101,15 @@ end
 
 --- Takes part no longer.
 function Lockstep:exit()
+  if self._is_over then return end
   self._io.send(wire.EXIT, wire.number(self._io.room.id), true)
   self:close()
 end
 
 
---- The connection or the room is gone: nothing happens any more.
+--- It is over: nothing happens any more.
 function Lockstep:close()
-  self.is_ready = false
+  self.is_ready, self._is_over = false, true
   for _, name in ipairs { "late", "need" } do self:_stop(name) end
 end
 
@@ -116,7 +117,16 @@ end
 --- An input, which goes into the next turn that has none. Several wait for as many turns.
 ---@param data string
 function Lockstep:send(data)
+  self:_check_size(data)
   table.insert(self._queue, data)
+end
+
+
+-- The server would close the connection.
+function Lockstep:_check_size(data)
+  if #data > self._max_input then
+    error(("an input of %d bytes; the kind's max_input is %d"):format(#data, self._max_input), 3)
+  end
 end
 
 -- Inputs ------------------------------------------------------------------------------------
@@ -128,13 +138,15 @@ local function submit(self, last)
   while self._submitted < last do
     local turn, input = self._submitted + 1, self._game.input
     local data = input and input(turn) or not input and table.remove(self._queue, 1) or ""
+    self:_check_size(data)
     self._inputs[turn], self._submitted = data, turn
   end
 end
 
 
-local function send_input(self)
-  local inputs, first = {}, self.turn + 1
+-- With the inputs from a turn on.
+local function send_input(self, first)
+  local inputs = {}
   while #inputs < wire.INPUTS_MAX and self._inputs[first + #inputs] do
     inputs[#inputs + 1] = self._inputs[first + #inputs]
   end
@@ -144,16 +156,22 @@ end
 
 
 local function speak_again(self)
-  if not self.is_ready then return end
+  if not self.is_ready or self._io.room.joined == false then return end
   if self.speed > 0 then submit(self, self.turn + self.delay + 1) end
-  send_input(self)
+  send_input(self, self.turn + 1) -- where the server waits, it waits for these
   self:_set("late", self.speed > 0 and self.interval / self.speed or PAUSED_SECONDS, speak_again)
 end
 
 
 local function speak(self)
+  local first = self._submitted + 1
   submit(self, self.turn + self.delay)
-  send_input(self)
+  -- New ones, and those before, which may be lost: the newest, where there are more than fit.
+  first = math.max(self.turn + 1, math.min(first, self._submitted + 1 - wire.INPUTS_MAX))
+  repeat
+    send_input(self, first)
+    first = first + wire.INPUTS_MAX
+  until first > self._submitted
   self:_set("late", self.speed > 0 and LATE * self.interval / self.speed or PAUSED_SECONDS, speak_again)
 end
 
@@ -182,6 +200,14 @@ local function fold(tree, hash)
 end
 
 
+--- The hash of a state: a number of 32 bits, or a tree of them.
+---@param value integer|table
+---@return integer
+function lockstep.hash_of(value)
+  return (type(value) == "table" and fold(value, bit.tobit(0x811c9dc5)) or value) % 0x100000000
+end
+
+
 local function note_hash(self)
   local hash = self._game.hash
   if not hash or self.turn == 0 or self.turn % self._every ~= 0 then return end
@@ -189,11 +215,10 @@ local function note_hash(self)
   if type(value) == "table" then
     self._trees[self.turn] = value
     self._trees[self.turn - TREES * self._every] = nil
-    value = fold(value, bit.tobit(0x811c9dc5))
   end
   local is_next = self._hash_turn == self.turn - self._every
   if not is_next then self._hashes = {} end
-  table.insert(self._hashes, 1, value % 0x100000000)
+  table.insert(self._hashes, 1, lockstep.hash_of(value))
   self._hashes[HASHES + 1] = nil
   self._hash_turn = self.turn
 end
@@ -240,9 +265,11 @@ TAKE[wire.START] = function(self, data)
   local start = wire.read_start(data)
   if not start then return end
   local went_on = start.how == wire.GO_ON and start.match == self.id and self.turn or 0
+  local inputs, submitted = self._inputs, self._submitted
   self:_forget()
+  if went_on > 0 then self._inputs, self._submitted = inputs, submitted end
   self.id, self.seed, self._every = start.match, start.seed, start.hash_every
-  self._start = start.start
+  self._start, self._max_input = start.start, start.max_input
   self.slot = start.slot ~= wire.SPECTATOR and start.slot or nil
   if self.slot then self.seat = start.seat end
   self.is_ready = start.how ~= wire.FROM_SNAPSHOT
@@ -321,12 +348,6 @@ TAKE[wire.WAITING] = function(self, data)
 end
 
 
-TAKE[wire.HASH] = function(self, data)
-  local told = wire.read_hash(data)
-  if told and told.match == self.id and self._game.on_hash then self._game.on_hash(told.turn, told.hash) end
-end
-
-
 TAKE[wire.END] = function(self)
   self:close()
   if self._game.on_end then self._game.on_end() end
@@ -338,7 +359,7 @@ end
 ---@param data string
 function Lockstep:receive(kind, data)
   local take = TAKE[kind]
-  if take then take(self, data) end
+  if take and not self._is_over then take(self, data) end
 end
 
 
@@ -390,7 +411,7 @@ end
 ---@param room perigee.client.Room
 function lockstep.rejoin(client, room)
   local self = client._matches and client._matches[room]
-  if self then self:enter() end
+  if self and not self._is_over then self:enter() end
 end
 
 

@@ -17,11 +17,14 @@ local sigpipe = uv.new_signal()
 sigpipe:start("sigpipe", function() end)
 sigpipe:unref()
 
+local SIGNALS = { sigint = 130, sigterm = 143, sighup = 129 } -- and the exit codes that they stand for
+
 local REASONS = {
   EAI_AGAIN = "the name server does not answer",
   EAI_NONAME = "no such host",
   ECONNREFUSED = "connection refused",
   ECONNRESET = "connection reset",
+  EMFILE = "too many open files (raise `ulimit -n`)",
   EHOSTUNREACH = "no route to the host",
   ENETUNREACH = "network unreachable",
   EPIPE = "connection closed",
@@ -30,7 +33,9 @@ local REASONS = {
 
 
 --- What a luv error name means, in words.
-local function describe(name)
+---@param name string
+---@return string
+function loop.describe(name)
   return REASONS[name] or tostring(name)
 end
 
@@ -203,6 +208,23 @@ function loop.run(fn, ...)
 end
 
 
+--- Calls `fn(exit_code)` when a signal asks the program to end; returns a function that calls it off.
+---@param fn fun(exit_code: integer)
+---@return fun()
+function loop.on_signals(fn)
+  local handles = {}
+  for name, code in pairs(SIGNALS) do
+    local signal = uv.new_signal()
+    signal:start(name, function() fn(code) end)
+    signal:unref()
+    handles[#handles + 1] = signal
+  end
+  return function()
+    for _, signal in ipairs(handles) do signal:close() end
+  end
+end
+
+
 -- Connections -----------------------------------------------------------------------------------
 
 ---@class perigee.client.Transport
@@ -235,7 +257,7 @@ end
 function Transport:_fail(problem)
   if self._tcp:is_closing() then return end
   self:close()
-  self._on_end("ConnectionReset", describe(problem))
+  self._on_end("ConnectionReset", loop.describe(problem))
 end
 
 
@@ -259,6 +281,14 @@ function Transport:flush()
 end
 
 
+--- The address of the server; nil when the connection is over.
+---@return string?
+function Transport:host()
+  local peer = not self._tcp:is_closing() and self._tcp:getpeername()
+  return peer and peer.ip or nil
+end
+
+
 --- Sends what is still to be sent and then the end of the stream; what arrives is still read.
 function Transport:shutdown()
   if not self._tcp:is_closing() then self._tcp:shutdown() end
@@ -277,7 +307,7 @@ end
 --- and why the last one failed.
 local function try(addresses, index, slot)
   local tcp, target = uv.new_tcp(), addresses[index]
-  tcp:connect(target.addr, target.port, function(problem)
+  local function settle(problem)
     if not problem and not slot.is_filled then
       tcp:nodelay(true)
       return loop.fill(slot, tcp)
@@ -287,7 +317,9 @@ local function try(addresses, index, slot)
     if slot.is_filled then return end
     if index == #addresses then return loop.fill(slot, nil, problem) end
     try(addresses, index + 1, slot)
-  end)
+  end
+  local is_trying, _, problem = tcp:connect(target.addr, target.port, settle)
+  if not is_trying then settle(problem) end
 end
 
 
@@ -305,7 +337,7 @@ function loop.connect(host, port, timeout)
   local tcp, problem = loop.wait(slot, timeout)
   if tcp then return setmetatable({ _tcp = tcp, _unwritten = 0 }, Transport) end
   if problem == "timeout" then return nil, "no answer within the timeout", "timeout" end
-  return nil, describe(problem), problem
+  return nil, loop.describe(problem), problem
 end
 
 

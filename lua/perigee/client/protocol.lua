@@ -38,6 +38,7 @@ function protocol.new(known)
     stream = streams.new(),
     _token = nil, -- that resumes the session; known from WELCOME on, NO_TOKEN where nothing does
     _packets = packet.reader(),
+    _datagrams = packet.reader(), -- for packets that came by themselves
     _events = {}, -- that a packet gave besides the first
     _returning = {}, -- name -> the room of the session before that is joined again
     _unconfirmed = nil, -- after a resume: the rooms, by id, that the server has not named yet
@@ -439,16 +440,37 @@ function Protocol:receive(data)
 end
 
 
---- The next event; nil when the bytes received so far hold no more.
+--- A packet that came by UDP, by itself: it may be faster than what it is about.
+---@param data string
+function Protocol:receive_datagram(data)
+  if self.phase == "open" then self._datagrams:push(data) end
+end
+
+
+-- Passed over when it is about a room that this client is not in, or not yet.
+local function read_datagram(self, header)
+  local event, problem = read(self, header)
+  if not event then return nil, problem end
+  event.by_udp = true
+  local is_lost = event.room_id and event.room_id ~= 0 and not event.room
+  return not is_lost and event or nil
+end
+
+
+--- The next event; nil when the bytes received so far hold no more. Those that came by UDP have `by_udp`.
 ---@return table?
 function Protocol:next_event()
   while self.phase ~= "closed" do
     if #self._events > 0 then return table.remove(self._events, 1) end
-    local header, problem = self._packets:next()
+    local read_next = read_datagram
+    local header, problem = self._datagrams:next()
+    if not header and not problem then
+      read_next, header, problem = read, self._packets:next()
+    end
     if not header and not problem then return nil end
     local event
     if header then
-      event, problem = read(self, header)
+      event, problem = read_next(self, header)
       event = event and settle(self, event, header)
     end
     if problem then

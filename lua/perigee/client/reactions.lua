@@ -6,12 +6,7 @@ local connection = require "perigee.client.connection"
 local lockstep = require "perigee.client.lockstep"
 local loop = require "perigee.client.loop"
 local Room = require "perigee.client.room"
-
-local function uuid_text(raw)
-  local hex = raw:gsub(".", function(char) return ("%02x"):format(char:byte()) end)
-  return (hex:gsub("^(%x%x%x%x%x%x%x%x)(%x%x%x%x)(%x%x%x%x)(%x%x%x%x)", "%1-%2-%3-%4-"))
-end
-
+local welcome = require "perigee.client.welcome"
 
 local reactions = {}
 
@@ -23,12 +18,9 @@ end
 
 
 function reactions.welcome(self, event)
-  self.connected = true
-  self.id, self.session = event.id, uuid_text(event.session)
-  self.max_payload, self.tick_rate = event.max_payload, event.tick_rate
-  self.ping_interval = event.ping_interval_ms / 1e3
-  self.server_time = event.server_time_us / 1e6
+  welcome(self, event)
   connection.watch(self)
+  connection.attach(self, event)
   loop.fill(self._opening, event)
   if self._lost then connection.regain(self, event) end
   return true

@@ -11,10 +11,11 @@ local HELP = [[
 * /leave [ROOM]          leave a room, or the one joined last
 * /rooms                 list the server's rooms
 * /who [ROOM]            list who is in a room
-* /send NAME [JSON]      send a message to the game, about the room joined last
+* /send NAME [JSON]      send a message to the game, about the room joined last; it may be lost
 * /ask NAME [JSON]       send it and wait for the answer
 * /answer [JSON]         answer the oldest question of the game
 * /ping                  measure the time to the server and back
+* /stats                 tell by which way this client is connected, and how that is
 * /quit                  leave (so does Ctrl-D)]]
 
 local commands = {}
@@ -57,6 +58,16 @@ local function can_send(session)
   if session.client.connected then return true end
   session:fail("ConnectionClosed", "the connection is lost; say it again when it is back")
   return false
+end
+
+
+-- A line arrives, whatever carries it, and is not faster than that.
+local function say(client, room, line)
+  local options = { reliable = client.udp }
+  local sent, message, code = room:broadcast(line, options)
+  if code == "QueueFull" and client:flush() then return room:broadcast(line, options) end
+  if sent and not client.udp then client:flush() end
+  return sent, message, code
 end
 
 
@@ -145,6 +156,15 @@ function COMMANDS.ping(session)
 end
 
 
+function COMMANDS.stats(session)
+  local latency, message, code = session.client:ping()
+  if not latency then return session:fail(code, message) end
+  local stats = session.client:stats()
+  session:note(("* by %s, round trip %.1f ms"):format(stats.transport:upper(), latency * 1e3))
+  if stats.udp then session:note("* " .. show.udp(stats)) end
+end
+
+
 function COMMANDS.quit(session)
   session.is_over = true
 end
@@ -163,9 +183,8 @@ function commands.run(session, line)
   end
   local room = find_room(session, "")
   if not room or not can_send(session) then return end
-  local sent, message, code = room:broadcast(line)
+  local sent, message, code = say(session.client, room, line)
   if not sent then return session:fail(code, message) end
-  session.client:flush()
 end
 
 

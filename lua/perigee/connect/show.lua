@@ -97,10 +97,27 @@ local SHOW = {
   lost = function()
     return "error", "! connected again, but as somebody new: the session before is over"
   end,
+  udp_up = function() return "note", "* UDP passes: what may be lost goes that way" end,
+  udp_down = function(event)
+    return "error", ("! no UDP, everything goes by TCP: %s"):format(text.safe(event.message))
+  end,
   closing = function(event)
     return "note", ("* the server closes: %s: %s"):format(event.code, text.safe(event.message))
   end,
 }
+
+
+--- `UDP: round trip 0.4 ms; datagrams: 12 sent, 1 lost (8.3 %), ...`
+---@param stats table of perigee.Client:stats, with `udp`
+---@return string
+function show.udp(stats)
+  local udp = stats.udp
+  local rtt = udp.rtt_smooth > 0 and ("%.1f ms"):format(udp.rtt_smooth * 1e3) or "not known yet"
+  return ("UDP: round trip %s; datagrams: %d sent, %d lost (%.1f %%), %d received; "
+    .. "messages: %d sent, %d received"):format(rtt, udp.sent, udp.lost,
+    100 * udp.lost / math.max(udp.acknowledged + udp.lost, 1), udp.received, udp.packets_sent,
+    udp.packets_received)
+end
 
 
 local function broadcast(event, paint)

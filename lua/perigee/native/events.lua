@@ -2,6 +2,7 @@
 
 local ffi = require "ffi"
 local library = require "perigee.native.library"
+local Room = require "perigee.client.room" -- its `id` is the library's number
 
 local events = {}
 
@@ -23,10 +24,10 @@ local function data_of(raw) return ffi.string(raw.data, raw.size) end
 
 
 local function define(name, kind, fn)
-  READ[tonumber(library["PERIGEE_" .. name])] = function(client, raw, decode, Room)
+  READ[tonumber(library["PERIGEE_" .. name])] = function(client, raw, decode)
     local event = { type = kind }
     if raw.request ~= 0 then event.answers = raw.request end
-    if fn then return fn(event, client, raw, decode, Room) end
+    if fn then return fn(event, client, raw, decode) end
     return event
   end
 end
@@ -40,6 +41,8 @@ end
 
 define("CONNECTED", "connected")
 define("SYNCED", "synced")
+define("UDP_UP", "udp_up")
+define("UDP_DOWN", "udp_down")
 define("DISCONNECTED", "disconnected", with_reason)
 define("CLOSED", "closed", with_reason)
 define("FAILED", "failed", with_reason)
@@ -79,7 +82,7 @@ end
 
 
 -- What has happened since is told after this event: the list is a little ahead of it.
-define("JOINED", "joined", function(event, client, raw, _, Room)
+define("JOINED", "joined", function(event, client, raw)
   local room = client.rooms_by_id[raw.room] or setmetatable({ id = raw.room, client = client }, Room)
   room.name, room.joined = ffi.string(raw.name), true
   room.members = members_of(client._handle, raw.room)
@@ -176,11 +179,10 @@ end)
 ---@param client perigee.native.Client
 ---@param raw ffi.cdata* const PerigeeEvent *
 ---@param decode fun(text: string): any
----@param Room table the class of rooms
 ---@return table?
-function events.read(client, raw, decode, Room)
+function events.read(client, raw, decode)
   local read = READ[tonumber(raw.type)]
-  return read and read(client, raw, decode, Room)
+  return read and read(client, raw, decode)
 end
 
 

@@ -75,9 +75,36 @@ uint32_t perigee_max_payload(const PerigeeClient *client);
 uint32_t perigee_tick_rate(const PerigeeClient *client);
 uint64_t perigee_server_time_us(const PerigeeClient *client);
 uint64_t perigee_clock_us(void);
+uint32_t perigee_version(void);
 const char *perigee_code_name(int code);
 ]]
 
---- The library: where the environment variable PERIGEE_LIBRARY says, else where the system looks for
---- libperigee.so.
-return ffi.load(os.getenv "PERIGEE_LIBRARY" or "perigee")
+-- A game in LÖVE may bring the library along, in its own folder.
+local function brought_along()
+  local love = _G.love
+  local path = love and love.filesystem.getSource() .. "/libperigee.so"
+  local file = path and io.open(path)
+  if not file then return nil end
+  file:close()
+  return path
+end
+
+
+--- The library: where the environment variable PERIGEE_LIBRARY says, else in the folder of a LÖVE game, else
+--- where the system looks for libperigee.so.
+local ok, library = pcall(ffi.load, os.getenv "PERIGEE_LIBRARY" or brought_along() or "perigee")
+if not ok then
+  error(("perigee.native needs libperigee.so (docs/c-client.md has how to build it): put it into the game's "
+    .. "folder, install it, or name it in the environment variable PERIGEE_LIBRARY; %s"):format(library), 0)
+end
+
+-- Of the declarations above.
+local MAJOR, MINOR = 0, 1
+
+local version = library.perigee_version()
+if bit.rshift(version, 8) ~= 256 * MAJOR + MINOR then
+  error(("libperigee.so is of version %d.%d, and perigee.native of %d.%d: take both from the same Perigee")
+    :format(bit.rshift(version, 16), bit.band(bit.rshift(version, 8), 255), MAJOR, MINOR), 0)
+end
+
+return library
