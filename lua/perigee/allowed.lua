@@ -44,6 +44,7 @@ allowed.reasons = {
   ffi = "scripts have no ffi",
   package = "use require",
   jit = "the host's",
+  perigee = 'write `local perigee = require "perigee"` at the top of the file',
 }
 
 return allowed

@@ -24,11 +24,6 @@ local WAITING_BYTES = 4 * 2 ^ 20 -- of their payloads
 
 local channels = {}
 
-local priority_names = {}
-for name, number in next, core.priorities do
-  priority_names[number] = name
-end
-
 -- Packets that wait for channel:receive.
 local function new_queue()
   return { first = 1, last = 0, bytes = 0, dropped = 0 }
@@ -249,7 +244,7 @@ local function wait_for_receive(entry, peer, packet_type, data, flags, priority)
   queue.bytes = queue.bytes + #data
   queue[queue.last] = {
     peer = registry.peers[peer], type = packet_type, payload = data,
-    priority = priority_names[priority], reliable = flags % 2 == RELIABLE,
+    priority = options.priority_names[priority], reliable = flags % 2 == RELIABLE,
   }
   while queue.last - queue.first >= WAITING_MAX or queue.bytes > WAITING_BYTES do
     queue.bytes = queue.bytes - #queue[queue.first].payload

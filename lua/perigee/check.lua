@@ -151,7 +151,8 @@ local function problem_of(path)
   if not kind then
     return "there is no such game; give a folder with a game.lua, or a .lua file"
   elseif kind == "folder" then
-    return not tool.kind(path .. "/game.lua") and "there is no game.lua in this folder" or nil
+    return not tool.kind(path .. "/game.lua")
+      and "there is no game.lua in this folder; `perigee new NAME` makes a game" or nil
   elseif not path:find "%.lua$" then
     return "a game is a folder with a game.lua, or a .lua file"
   end

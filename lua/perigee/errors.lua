@@ -79,14 +79,15 @@ local function shorten(text)
 end
 
 
--- The files that call the game's functions.
-local CALLERS = { host = true, tasks = true, errors = true, reload = true, systems = true }
+-- The files that call the game's functions, and those of host/.
+local CALLERS = { tasks = true, errors = true, reload = true, systems = true }
 
 -- What C raises in a handler that ends with `return f()` is said of the line that called the
 -- handler, which is the host's.
 local function without_caller(text, traceback)
-  local caller, rest = text:match "^lua/perigee/(%l+)%.lua:%d+: (.*)$"
-  if CALLERS[caller] and traceback:find "^[^\n]*\n\t%[[Cb]" then
+  local caller, rest = text:match "^lua/perigee/([%l/]+)%.lua:%d+: (.*)$"
+  local is_caller = caller and (CALLERS[caller] or caller:find "^host/")
+  if is_caller and traceback:find "^[^\n]*\n\t%[[Cb]" then
     return rest
   end
   return text
@@ -115,17 +116,27 @@ local function clean_traceback(traceback, text)
   return lines
 end
 
--- Who required or called what at the top level, if that was more than the place in the error itself.
-local function load_details(text, problem, traceback)
-  local attempt, place = live.attempt, text:match "^[^\n]-:%d+:"
+-- What fails in code of ours was asked for by a line of the script's, which is named first.
+local function at_script(text, lines)
+  local own, rest = text:match "^(lua/perigee/[^\n]-:%d+): (.*)$"
+  local file, line = split(lines[1] or "")
+  return own and file and ("%s:%s: %s (in %s)"):format(file, line, rest, own) or text
+end
+
+-- The text of what failed in a load; below it who required or called what at the top level, if that was
+-- more than the place in the error itself.
+local function load_report(text, problem, traceback)
+  local attempt = live.attempt
   if attempt and attempt.trace and rawequal(attempt.problem, problem) then
     traceback = attempt.trace
   end
   local lines = clean_traceback(with_whole_names(traceback), text)
+  text = at_script(text, lines)
+  local place = text:match "^[^\n]-:%d+:"
   if #lines == 0 or #lines == 1 and place and lines[1]:sub(1, #place) == place then
-    return ""
+    return text
   end
-  return "\nstack traceback:\n\t" .. table.concat(lines, "\n\t")
+  return text .. "\nstack traceback:\n\t" .. table.concat(lines, "\n\t")
 end
 
 -- What ran ---------------------------------------------------------------------------------
@@ -283,10 +294,11 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   local text = with_whole_names(without_caller(shorten(errors.text(problem)), traceback))
   if event == EVENTS.load or event == EVENTS.reload then
     live.loading = nil -- a yield at the top level leaves loader.run half done
-    return text .. load_details(text, problem, traceback)
+    return load_report(text, problem, traceback)
   end
   local task = live.task
   local lines = clean_traceback(with_whole_names(traceback), text)
+  text = at_script(text, lines)
   local file, line, message = split(text)
   if not file and lines[1] then
     file, line = split(lines[1])

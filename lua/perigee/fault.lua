@@ -1,32 +1,11 @@
 --- Errors that are the script author's: raised so that they name the author's line, not ours.
 
 local core = require "perigee.core"
+local words = require "perigee.words"
 
-local getinfo, error = debug.getinfo, error
-local format = string.format
+local error, format = error, string.format
 
-local fault = {}
-
--- Whether a function of this source is part of the host.
-local function is_host(source)
-  return source:sub(1, 13) == "@lua/perigee/"
-end
-
-
---- "file:line: " of the innermost function that is not the host's, or "".
----@return string
-function fault.where()
-  for level = 2, 250 do
-    local info = getinfo(level, "Sl")
-    if not info then
-      return ""
-    end
-    if info.currentline > 0 and not is_host(info.source) then
-      return format("%s:%d: ", info.source:gsub("^@", ""), info.currentline)
-    end
-  end
-  return ""
-end
+local fault = { where = words.where, kind = words.kind, step = words.step }
 
 
 --- Raises an error at the script's line.
@@ -34,19 +13,6 @@ end
 ---@param ... any arguments for string.format
 function fault.raise(message, ...)
   error(fault.where() .. format(message, ...), 0)
-end
-
-
---- What a value is, for messages: "a table", "nil".
----@param value any
----@return string
-function fault.kind(value)
-  local kind = type(value)
-  if kind == "table" then
-    local class = getmetatable(value)
-    return type(class) == "string" and "a " .. class or "a table"
-  end
-  return kind == "nil" and "nil" or "a " .. kind
 end
 
 
@@ -87,10 +53,10 @@ end
 
 --- "; did you mean x?", or "".
 ---@param word string
----@param words string[]
+---@param known string[]
 ---@return string
-function fault.hint(word, words)
-  local meant = core.nearest(word, words)
+function fault.hint(word, known)
+  local meant = core.nearest(word, known)
   return meant and format("; did you mean %s?", meant) or ""
 end
 

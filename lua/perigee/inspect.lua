@@ -5,10 +5,14 @@ local perigee = require "perigee.init"
 local core = require "perigee.core"
 local live = require "perigee.live"
 local registry = require "perigee.registry"
+local replay = require "perigee.lockstep.replay"
 local room_host = require "perigee.room"
 local world = require("perigee.world").host
 
-local inspect = {}
+local inspect = {
+  replay_begin = replay.begin, replay_is_possible = replay.is_possible, replay_turn = replay.turn,
+  replay_hash = replay.hash,
+}
 
 
 local function describe_peers(peers)

@@ -212,8 +212,8 @@ local function load_main(version)
   end
   version.table = value
   if type(version.table) ~= "table" then
-    error(("%s: a game returns its table of handlers; this file returned %s"):format(
-      version.main, fault.kind(version.table)), 0)
+    error(("%s: a game returns its table of handlers; this file returned %s%s"):format(version.main,
+      fault.kind(version.table), value == nil and "; does it end with `return game`?" or ""), 0)
   end
   version.file_of[version.table] = version.main
   handlers.read(version)

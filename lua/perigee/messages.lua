@@ -2,10 +2,12 @@
 --- that it names.
 
 local core = require "perigee.core"
+local each = require "perigee.each"
 local fault = require "perigee.fault"
 local json = require("cjson.safe").new()
 local json_text = require "perigee.json_text"
 local live_schema = require "perigee.live_schema"
+local unsendable = require "perigee.unsendable"
 
 local find, format = string.find, string.format
 local is_utf8, weigh, charge = core.is_utf8, core.weigh, core.charge
@@ -16,6 +18,7 @@ local NAMES_MAX = 1000 -- quoted names that are kept
 local DEPTH_MAX = 64 -- of tables within tables
 local SHORT = 4096 -- bytes that need no charge
 local ALL = core.targets.all
+local CHECKS = { pairs = each, is_utf8 = is_utf8 } -- of what could not be sent
 
 json.decode_max_depth(DEPTH_MAX + 1) -- the message itself is a list
 json.encode_max_depth(DEPTH_MAX)
@@ -92,10 +95,9 @@ local function encode_plain(name, value)
   end
   local text, problem = encode_value(value)
   if not text then
-    fault.raise("message %s: %s", head, problem)
+    fault.raise("message %s: %s", head, unsendable(value, CHECKS) or problem)
   elseif not is_utf8(text) then
-    fault.raise("message %s: a string in it is not UTF-8; bytes go through room:relay or "
-      .. "peer:send_packet", head)
+    fault.raise("message %s: %s", head, unsendable(value, CHECKS))
   end
   return "[" .. head .. "," .. text .. "]", #head + 2
 end

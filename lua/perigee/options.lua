@@ -12,7 +12,11 @@ local WORDS = { "priority", "reliable", "except", "key" }
 
 local charge = core.charge
 
-local options = {}
+local options = { priority_names = {} } -- by number
+
+for name, number in next, PRIORITIES do
+  options.priority_names[number] = name
+end
 
 local function read_priority(name)
   local priority = PRIORITIES[name]

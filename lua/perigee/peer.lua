@@ -27,7 +27,7 @@ local ASK_TIMEOUT = 5 -- seconds, where the script names none
 ---@field name string
 ---@field session string UUID
 ---@field address string without port
----@field transport "tcp"|"ws"|"udp"|"text"|"bot"
+---@field transport "tcp"|"ws"|"udp"|"text"
 ---@field token string what it said in HELLO, or ""
 ---@field latency_ms number of the last ping, 0 while there was none
 ---@field connected boolean
@@ -203,7 +203,7 @@ function Peer:stats()
 end
 
 
-class.define(registry.peer_class, Peer, getters, {})
+class.define(registry.peer_class, Peer, getters, { id = true })
 
 local peer = {}
 

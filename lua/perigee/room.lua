@@ -188,7 +188,7 @@ function Room:spawn(fn, ...)
 end
 
 
-class.define(registry.room_class, Room, getters, {})
+class.define(registry.room_class, Room, getters, { id = true, name = true, kind = true })
 
 local room = {}
 

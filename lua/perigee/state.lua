@@ -24,17 +24,10 @@ local function is_good(value)
     and (type(value) ~= "table" or not getmetatable(value) or is_object(value))
 end
 
-local function step(key)
-  if type(key) == "string" and key:find "^[%a_][%w_]*$" then
-    return "." .. key
-  end
-  return ("[%s]"):format(type(key) == "string" and ("%q"):format(key) or tostring(key))
-end
-
 local function path_of(from, key, parents, keys)
-  local path = step(key)
+  local path = fault.step(key)
   while parents[from] do
-    path = step(keys[from]) .. path
+    path = fault.step(keys[from]) .. path
     from = parents[from]
   end
   return path

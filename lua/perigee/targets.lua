@@ -17,6 +17,10 @@ function target_class.__newindex()
   fault.raise "a target cannot be changed; make one with perigee.to"
 end
 
+function target_class.__call()
+  fault.raise "a target is no function; perigee.to.all stands without parentheses"
+end
+
 local function target(fields)
   return setmetatable(fields, target_class)
 end

@@ -114,6 +114,7 @@
 ---@field text_port? integer|false Port for lines of text; 4000 by convention. Default: off.
 ---@field udp_ports? integer UDP ports, from the number of the TCP port on; 0: no UDP. Default: 1.
 ---@field udp_plain? boolean Whether clients may do without sealing datagrams. Default: false.
+---@field io_threads? integer Threads that serve connections; 0: the main one does. Default: 0.
 ---@field max_clients? integer Clients at a time. Default: 1024.
 ---@field max_clients_per_address? integer Connections from one address; 0: no limit. Default: 0.
 ---@field max_payload? integer|string Bytes of one packet's payload or of one line. Default: "64 KiB".

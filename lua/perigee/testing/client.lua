@@ -314,6 +314,21 @@ function Client:on(kind, fn)
 end
 
 
+-- Rooms -----------------------------------------------------------------------------------------
+
+--- Joins a room; the spec fails when it may not.
+---@param name string
+---@return perigee.client.Room|perigee.testing.TextRoom
+function Client:join(name)
+  local room, message, code = self:try_join(name)
+  if not room then
+    local what = ("%s cannot join %q"):format(self.name, name)
+    failure.raise("%s", report.refused(self.server, what, message, code))
+  end
+  return room
+end
+
+
 -- Time ------------------------------------------------------------------------------------------
 
 --- Starts a task that plays this client: `fn(client, ...)`.

@@ -6,6 +6,7 @@ local link = require "perigee.testing.link"
 local OPTIONS = {
   name = "string", token = "string", text = "boolean", address = "string", schema = "boolean",
 }
+for _, key in ipairs(link.KEYS) do OPTIONS[key] = "number" end
 
 -- Of clients without conditions of their own, when timing is to vary (seconds).
 local FUZZ_LATENCY, FUZZ_JITTER = 0.08, 0.04

@@ -1,24 +1,9 @@
 --- Failures of expectations: raised at the line of the spec, whatever of ours lies in between, and
 --- counted as failures of the test, not as errors in it.
 
+local words = require "perigee.words"
+
 local failure = {}
-
-local OWN = "@lua/perigee/"
-
-
---- "spec/duel_spec.lua:12: " of the innermost function that is not ours.
----@return string
-local function position()
-  for level = 3, 200 do
-    local info = debug.getinfo(level, "Sl")
-    if not info then return "" end
-    local is_own = info.what == "C" or info.source:sub(1, #OWN) == OWN
-    if not is_own and info.currentline > 0 then
-      return ("%s:%d: "):format(info.source:gsub("^@", ""), info.currentline)
-    end
-  end
-  return ""
-end
 
 
 local function throw(text)
@@ -33,7 +18,7 @@ end
 ---@param ... any
 function failure.raise(format, ...)
   local text = select("#", ...) > 0 and format:format(...) or format
-  throw(position() .. text)
+  throw(words.where() .. text)
 end
 
 
@@ -41,7 +26,7 @@ end
 ---@param format string
 ---@param ... any
 function failure.misuse(format, ...)
-  error(position() .. format:format(...), 0)
+  error(words.where() .. format:format(...), 0)
 end
 
 
@@ -58,13 +43,23 @@ function failure.check(what, value, ...)
 end
 
 
+local function listed(known)
+  local names = {}
+  for name in pairs(known) do names[#names + 1] = name end
+  table.sort(names)
+  return table.concat(names, ", ")
+end
+
+
 --- Misuse when an option is not known, or not of its type.
 ---@param what string whose options they are
 ---@param options table
 ---@param known table<string, string> types by name
 function failure.check_options(what, options, known)
   for key, value in pairs(options) do
-    if not known[key] then failure.misuse("%s has no option %q", what, tostring(key)) end
+    if not known[key] then
+      failure.misuse("%s has no option %q; it has %s", what, tostring(key), listed(known))
+    end
     failure.check(key, value, known[key])
   end
 end

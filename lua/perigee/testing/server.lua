@@ -263,6 +263,7 @@ end
 ---@param options? table what they have in common
 ---@return perigee.testing.Client ...
 function Server:clients(count, options)
+  failure.check("how many clients", count, "number")
   local list = {}
   for i = 1, count do
     local own = { name = NAMES[i] or "client" .. i }

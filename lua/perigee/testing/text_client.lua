@@ -4,7 +4,6 @@
 local Client = require "perigee.testing.client"
 local failure = require "perigee.testing.failure"
 local json = require "perigee.client.json"
-local report = require "perigee.testing.report"
 
 local CLOSE_SECONDS = 1
 local ANSWER = "answer to a command" -- the topic of these
@@ -150,19 +149,6 @@ function TextClient:try_join(name)
   if not good then return nil, message, code end
   self._last_room = setmetatable({ name = name, joined = true, client = self }, TextRoom)
   return self._last_room
-end
-
-
---- Joins a room; the spec fails when it may not.
----@param name string
----@return perigee.testing.TextRoom
-function TextClient:join(name)
-  local room, message, code = self:try_join(name)
-  if not room then
-    local what = ("%s cannot join %q"):format(self.name, name)
-    failure.raise("%s", report.refused(self.server, what, message, code))
-  end
-  return room
 end
 
 

@@ -15,7 +15,7 @@ end
 
 game.on_message = {}
 
--- A client asks: {"scores": null}. What is returned is the answer.
+-- A client asks: the message "scores", without a value. What is returned is the answer.
 function game.on_message.scores()
   return perigee.state.scores or {}
 end

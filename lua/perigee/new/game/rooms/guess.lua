@@ -33,7 +33,7 @@ end
 
 guess.on_message = {}
 
--- A message for the room: {"guess", 50}; by hand, /send guess 50.
+-- A message for the room: "guess" with a number; by hand, /send guess 50.
 function guess.on_message.guess(room, peer, value)
   local state = room.state
   if type(value) ~= "number" or not state.number then return end -- clients may send anything

@@ -1,0 +1,36 @@
+--- Events of the admin listener: requests of operators and LLMs, and what these have started.
+
+local core = require "perigee.core"
+local live = require "perigee.live"
+local mcp_builtin = require "perigee.mcp.builtin"
+local mcp_http = require "perigee.mcp.http"
+
+local ran = core.ran() -- what runs, as perigee.host says
+
+local on = {}
+
+
+function on.http(_, _, data, conn)
+  live.task, ran[1] = nil, nil
+  mcp_http.request(conn, data)
+end
+
+
+function on.http_gone(_, _, _, conn)
+  live.task, ran[1] = nil, nil
+  mcp_http.gone(conn)
+end
+
+
+function on.reloaded(_, _, text, is_good)
+  live.task, ran[1] = nil, nil
+  mcp_builtin.reloaded(is_good ~= 0 and text or nil, text)
+end
+
+
+function on.child(_, _, output, token, status)
+  live.task, ran[1] = nil, nil
+  mcp_builtin.ended(token, status, output)
+end
+
+return on

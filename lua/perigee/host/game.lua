@@ -1,0 +1,74 @@
+--- Events of the game as a whole: its versions come and go, it starts, stops and fails.
+
+local core = require "perigee.core"
+local errors = require "perigee.errors"
+local live = require "perigee.live"
+local reload = require "perigee.reload"
+
+local ran = core.ran() -- what runs, as perigee.host says
+
+local on = {}
+
+
+-- Runs while nothing but the host's own code can be at fault.
+function on.load(_, _, path)
+  return reload.load(path)
+end
+
+
+function on.reload(_, _, _, patience_ms, is_asked)
+  return reload.begin(patience_ms / 1000, is_asked ~= 0)
+end
+
+
+function on.upgrade()
+  reload.upgrade()
+end
+
+
+function on.finish()
+  return reload.finish()
+end
+
+
+function on.follow_up()
+  reload.follow_up()
+end
+
+
+function on.roll_back()
+  return reload.roll_back()
+end
+
+
+function on.settle()
+  reload.settle()
+end
+
+
+function on.start()
+  live.task = nil
+  local handler = live.game.on_start
+  ran[1] = handler
+  if handler then
+    handler()
+  end
+end
+
+
+function on.stop(_, _, reason)
+  live.task = nil
+  local handler = live.game.on_stop
+  ran[1] = handler
+  if handler then
+    handler(reason)
+  end
+end
+
+
+function on.error(_, _, _, number)
+  live.task, ran[1] = nil, nil
+  errors.tell(number)
+end
+
+return on

@@ -1,0 +1,110 @@
+--- Events of rooms: they come and go, peers join and leave, and what they broadcast.
+
+local core = require "perigee.core"
+local fault = require "perigee.fault"
+local live = require "perigee.live"
+local lockstep = require "perigee.lockstep.host"
+local registry = require "perigee.registry"
+local rests = require "perigee.rests"
+local room_host = require "perigee.room"
+local rooms = require "perigee.rooms"
+local tasks = require "perigee.tasks"
+local verdict = require "perigee.host.verdict"
+
+-- What runs, for error messages, where an event has two handlers.
+local ON_CREATE, ON_DELETE = { label = "on_create" }, { label = "on_delete" }
+
+local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms
+local code_names = core.code_names
+local ran = core.ran() -- what runs, as perigee.host says
+
+local on = {}
+
+
+function on.join(peer, room)
+  live.task = nil
+  local handler = of_room[room].on_join
+  ran[1] = handler
+  if handler then
+    return verdict(handler(room_objects[room], peers[peer]))
+  end
+  return true
+end
+
+
+function on.leave(peer, room, _, code)
+  live.task = nil
+  lockstep.leave(peer, room)
+  local handler = of_room[room].on_leave
+  ran[1] = handler
+  if handler then
+    handler(room_objects[room], peers[peer], code_names[code])
+  end
+end
+
+
+function on.broadcast(peer, room, data)
+  live.task = nil
+  local handler = of_room[room].on_broadcast
+  ran[1] = handler
+  if not handler then
+    return true
+  end
+  local answer = handler(room_objects[room], peers[peer], data)
+  if answer == nil or answer == true then
+    return true
+  elseif answer == false or type(answer) == "string" then
+    return answer
+  end
+  fault.raise("on_broadcast returns nil, true, false or a string, not %s", fault.kind(answer))
+end
+
+
+function on.backpressure(peer, room, _, dropped, queued)
+  live.task = nil
+  local handlers = room ~= 0 and of_room[room] or live.game
+  ran[1] = handlers.on_backpressure
+  if handlers.on_backpressure then
+    local object = room ~= 0 and room_objects[room] or nil
+    handlers.on_backpressure(object, peers[peer], { dropped = dropped, queued = queued })
+  end
+end
+
+
+function on.room_create(_, room)
+  live.task = ON_CREATE
+  local object, options = room_objects[room], rooms.host.take_options(room)
+  local on_create, on_room_create = of_room[room].on_create, live.game.on_room_create
+  ran[1] = on_create or on_room_create
+  if on_create then
+    on_create(object, options)
+  end
+  live.task = nil
+  if on_room_create then
+    on_room_create(object)
+  end
+end
+
+
+function on.room_delete(_, room)
+  live.task = ON_DELETE
+  local object = room_objects[room]
+  local on_delete, on_room_delete = of_room[room].on_delete, live.game.on_room_delete
+  ran[1] = on_delete or on_room_delete
+  room_host.keep(object)
+  rooms.host.take_options(room)
+  registry.forget_room(room)
+  of_room[room] = nil
+  tasks.drop_room(room)
+  rests.forget(room)
+  lockstep.forget(room)
+  if on_delete then
+    on_delete(object)
+  end
+  live.task = nil
+  if on_room_delete then
+    on_room_delete(object)
+  end
+end
+
+return on

@@ -1,0 +1,94 @@
+---@meta
+--- Figures, for editors: what `perigee.stats` and `peer:stats` return.
+
+-- Of a peer ---------------------------------------------------------------------------------
+
+--- Figures of a peer's connections, since its first.
+---@class perigee.PeerStats
+---@field latency_ms number Milliseconds of the last ping; 0 while there was none.
+---@field packets_in integer Packets, or a text peer's lines.
+---@field packets_out integer What its rooms are sent included.
+---@field bytes_in integer
+---@field bytes_out integer As packets, without what TLS, WebSockets and IP add.
+---@field queued integer Messages that wait because it reads too slowly.
+---@field queued_bytes integer Their bytes.
+---@field dropped integer Messages that were dropped for that.
+---@field resent integer Reliable packets that were sent again after a lost connection.
+---@field late_answers integer Answers to questions that nobody waited for any more.
+---@field last_activity number Seconds since it was last heard of.
+---@field udp? perigee.PeerUdp Where it has a connection by UDP.
+
+--- A peer's connection by UDP, the one that it has now.
+---@class perigee.PeerUdp
+---@field rtt_ms number To the peer and back, smoothed; 0 while it is not known.
+---@field passes boolean Datagrams get through; while they do not, an attached peer is sent everything by its stream.
+---@field datagrams_in integer
+---@field bytes_in integer With all that UDP carries, as are those that were sent.
+---@field datagrams_out integer
+---@field bytes_out integer
+---@field lost integer Datagrams that were sent and not acknowledged.
+---@field resent_bytes integer Of the stream of a peer that is alone.
+
+-- Of the server -----------------------------------------------------------------------------
+
+--- What calls of one handler have cost.
+---@class perigee.HandlerCost
+---@field handler string Such as "on_join", "duel.on_message.move".
+---@field calls integer
+---@field total number Seconds of all calls.
+---@field p99 number Seconds; of a hundred calls one took longer.
+---@field worst number Seconds of the worst call.
+---@field file? string Where the handler begins.
+---@field line? integer
+
+--- What a system of `perigee.world` has taken since this version went live.
+---@class perigee.SystemCost
+---@field name string
+---@field calls integer
+---@field total number Seconds of all calls.
+---@field last number Seconds of the last call.
+---@field worst number Seconds of the worst call.
+
+--- Figures of the server since its start.
+---@class perigee.Stats
+---@field peers integer Peers that are connected.
+---@field rooms integer Rooms that are there.
+---@field timers integer Timers that are set, and tasks that have not begun yet.
+---@field waiting integer Handlers and tasks that wait.
+---@field messages_in integer Messages and broadcasts that came in.
+---@field deliveries integer Messages that went out, counted per receiver.
+---@field dropped integer Messages that were dropped because a peer reads too slowly.
+---@field packets_in integer Of all peers, as are the next ones.
+---@field packets_out integer
+---@field bytes_in integer
+---@field bytes_out integer As packets, without what TLS, WebSockets and IP add.
+---@field queued integer Messages that wait because peers read too slowly.
+---@field queued_bytes integer Their bytes.
+---@field resent integer Reliable packets that were sent again after lost connections.
+---@field late_answers integer Answers to questions that nobody waited for any more.
+---@field latency_ms number The mean of the peers that are connected and have answered a ping; 0 when there are none.
+---@field names_refused integer New channel names that clients were refused.
+---@field handlers integer Handlers that were run.
+---@field errors integer Handlers that failed.
+---@field invalid_messages integer Messages of clients that did not fit the schema.
+---@field memory integer Bytes of the Lua heap.
+---@field systems perigee.SystemCost[] The systems of `perigee.world`, in the order in which they run.
+---@field slowest perigee.HandlerCost[] The handlers with the worst single calls since this version went live.
+---@field udp perigee.ServerUdp What came of all datagrams.
+
+--- What came of all datagrams, those of strangers included.
+---@class perigee.ServerUdp
+---@field links integer Connections by UDP that are there.
+---@field accepted integer Connections so far,
+---@field attached integer of these, beside a stream.
+---@field challenged integer Requests that were sent a cookie,
+---@field rejected integer or a rejection.
+---@field datagrams_in integer
+---@field bytes_in integer
+---@field refused integer Of those that came, what was of no connection, not authentic, or there before.
+---@field datagrams_out integer
+---@field bytes_out integer
+---@field unsent integer Of those that went, what the system did not take,
+---@field lost integer and what was not acknowledged.
+---@field resent_bytes integer Of the streams of peers that are alone.
+---@field moved integer Connections that changed their address.

@@ -1,0 +1,53 @@
+--- What errors say: what a value is, where in a table something is, and whose line it was.
+
+local getinfo = debug.getinfo
+local format = string.format
+
+local words = {}
+
+-- Whether a function of this source is Perigee's own.
+local function is_own(source)
+  return source:sub(1, 13) == "@lua/perigee/" or source:find "/perigee/client[./]" ~= nil
+end
+
+
+--- "file:line: " of the innermost function that is not Perigee's own, or "".
+---@return string
+function words.where()
+  for level = 2, 250 do
+    local info = getinfo(level, "Sl")
+    if not info then
+      return ""
+    end
+    if info.currentline > 0 and not is_own(info.source) then
+      return format("%s:%d: ", info.source:gsub("^@", ""), info.currentline)
+    end
+  end
+  return ""
+end
+
+
+--- What a value is: "a table", "nil".
+---@param value any
+---@return string
+function words.kind(value)
+  local kind = type(value)
+  if kind == "table" then
+    local class = getmetatable(value)
+    return type(class) == "string" and "a " .. class or "a table"
+  end
+  return kind == "nil" and "nil" or "a " .. kind
+end
+
+
+--- A key as part of a path: ".name", "[3]".
+---@param key any
+---@return string
+function words.step(key)
+  if type(key) == "string" and key:find "^[%a_][%w_]*$" then
+    return "." .. key
+  end
+  return format("[%s]", type(key) == "string" and format("%q", key) or tostring(key))
+end
+
+return words
