@@ -2,7 +2,7 @@
 -- without the tests by which compiled code hears an alarm (src/script/alarm.h). Each measurement is a
 -- process of its own, as what the JIT makes of a program depends on what has run before.
 --   luajit tests/bench/budget.lua [ROUNDS]     from the root of the project
-local ffi = require "ffi"
+local now = require "tests.bench.clock"
 
 local FOLDER = "tests/bench/budget/"
 local PROGRAMS = {
@@ -10,21 +10,6 @@ local PROGRAMS = {
 }
 local RUNS = 4 -- in a process, after one to warm up; the best counts
 local PROFILE_MODE = "li1000000" -- as in src/script/alarm.c
-
-ffi.cdef [[
-typedef struct { long seconds, nanoseconds; } bench_time;
-int clock_gettime(int clock, bench_time *time);
-]]
-
-local CLOCK_THREAD_CPUTIME_ID = 3
-local time = ffi.new "bench_time"
-
--- Processor time, as the machine may have other things to do. os.clock goes in steps of milliseconds
--- once the profiler has been started.
-local function now()
-  ffi.C.clock_gettime(CLOCK_THREAD_CPUTIME_ID, time)
-  return tonumber(time.seconds) + tonumber(time.nanoseconds) / 1e9
-end
 
 local function best_of(run)
   run()

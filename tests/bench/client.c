@@ -1,9 +1,8 @@
 // Sockets of the load generator: connecting, joining, reading and checking what
-// arrives, and the look at the server's CPU time and memory in /proc.
+// arrives, and the look at the server's memory in /proc.
 #include "client.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -37,24 +36,6 @@ uint64_t clock_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-uint64_t server_cpu_ns(const Load *load) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/task", load->pid);
-  DIR *tasks = opendir(path);
-  if (!tasks) fail("no server with pid %d", load->pid);
-  uint64_t sum = 0;
-  for (struct dirent *task; (task = readdir(tasks));) {
-    char file[384];
-    snprintf(file, sizeof file, "%s/%s/schedstat", path, task->d_name);
-    FILE *stat = task->d_name[0] == '.' ? NULL : fopen(file, "r");
-    unsigned long long ran = 0;
-    if (stat && fscanf(stat, "%llu", &ran) == 1) sum += ran;
-    if (stat) fclose(stat);
-  }
-  closedir(tasks);
-  return sum;
 }
 
 uint64_t server_rss_kb(const Load *load) {

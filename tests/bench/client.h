@@ -3,6 +3,7 @@
 // scenario's `on_packet`.
 #pragma once
 
+#include "cpu.h"
 #include "secure.h"
 #include "ws.h"
 
@@ -48,9 +49,6 @@ struct Load {
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 uint64_t clock_ns(void);
-
-/// Nanoseconds that the threads of the server have run; exact while it waits.
-uint64_t server_cpu_ns(const Load *load);
 
 /// Resident memory of the server in KiB.
 uint64_t server_rss_kb(const Load *load);

@@ -36,7 +36,8 @@ static void on_churn_close(Load *load, Client *client) {
 }
 
 void run_churn(Load *load) {
-  uint64_t start = clock_ns(), cpu = server_cpu_ns(load);
+  CpuTimes cpu = cpu_times(load->pid);
+  uint64_t start = clock_ns();
   Churn churn = {.until_ns = start + (uint64_t)(load->seconds * 1e9)};
   load->data = &churn;
   load->on_packet = on_churn_packet;
@@ -50,10 +51,12 @@ void run_churn(Load *load) {
   while (churn.done < churn.begun)
     load_await(load, &churn.done, churn.done + 1, "cycles");
   double seconds = (double)(clock_ns() - start) / 1e9;
-  double micros = (double)(server_cpu_ns(load) - cpu) / 1e3,
-         cycles = (double)churn.done;
-  printf("us_per_cycle=%.3f cycles=%.0f per_second=%.0f\n", micros / cycles, cycles,
-         cycles / seconds);
+  CpuUse use = cpu_used(&cpu);
+  double cycles = (double)churn.done;
+  printf(
+      "us_per_cycle=%.3f cycles=%.0f per_second=%.0f first_us=%.3f busiest_us=%.3f\n",
+      (double)use.all_ns / 1e3 / cycles, cycles, cycles / seconds,
+      (double)use.first_ns / 1e3 / cycles, (double)use.busiest_ns / 1e3 / cycles);
   free(load->clients);
 }
 
@@ -65,14 +68,15 @@ void run_idle(Load *load) {
   while (clock_ns() < deadline) load_poll(load, 100);
 
   double kb = (double)(server_rss_kb(load) - rss_kb);
-  uint64_t start = clock_ns(), cpu = server_cpu_ns(load);
+  CpuTimes cpu = cpu_times(load->pid);
+  uint64_t start = clock_ns();
   while (clock_ns() < start + PING_INTERVAL_S * 1000000000ull) load_poll(load, 100);
   double elapsed = (double)(clock_ns() - start);
   printf(
       "clients=%u kb_per_client=%.3f base_kb=%llu core_percent=%.3f cores=%ld "
       "pings=%llu\n",
       load->count, kb / load->count, (unsigned long long)rss_kb,
-      (double)(server_cpu_ns(load) - cpu) / elapsed * 100,
-      sysconf(_SC_NPROCESSORS_ONLN), (unsigned long long)load->pings);
+      (double)cpu_used(&cpu).all_ns / elapsed * 100, sysconf(_SC_NPROCESSORS_ONLN),
+      (unsigned long long)load->pings);
   load_finish(load);
 }

@@ -8,23 +8,27 @@ enum {
 };  // until the server waits again, and its CPU time is exact
 static const double WARM_UP_SECONDS = 0.1;
 
-static uint64_t settled_cpu_ns(const Load *load) {
-  const struct timespec settle = {.tv_nsec = SETTLE_NS};
-  nanosleep(&settle, NULL);
-  return server_cpu_ns(load);
+static void settle(void) {
+  const struct timespec wait = {.tv_nsec = SETTLE_NS};
+  nanosleep(&wait, NULL);
 }
 
 // Runs `work` to warm up and then for the time asked for, and prints what it cost.
 static void measure(Load *load, uint64_t (*work)(Load *load, uint64_t until_ns)) {
   work(load, clock_ns() + (uint64_t)(WARM_UP_SECONDS * 1e9));
-  uint64_t cpu = settled_cpu_ns(load), deliveries = load->deliveries;
-  uint64_t start = clock_ns();
+  settle();
+  CpuTimes cpu = cpu_times(load->pid);
+  uint64_t deliveries = load->deliveries, start = clock_ns();
   uint64_t messages = work(load, start + (uint64_t)(load->seconds * 1e9));
   double seconds = (double)(clock_ns() - start) / 1e9;
-  double micros = (double)(settled_cpu_ns(load) - cpu) / 1e3;
+  settle();
+  CpuUse use = cpu_used(&cpu);
+  double micros = (double)use.all_ns / 1e3;
   double count = (double)(load->deliveries - deliveries);
-  printf("us_per_delivery=%.4f us_per_message=%.4f deliveries=%.0f per_second=%.0f\n",
+  printf("us_per_delivery=%.4f us_per_message=%.4f deliveries=%.0f per_second=%.0f ",
          micros / count, micros / (double)messages, count, count / seconds);
+  printf("first_us=%.4f busiest_us=%.4f\n", (double)use.first_ns / 1e3 / count,
+         (double)use.busiest_ns / 1e3 / count);
 }
 
 static uint64_t fanout(Load *load, uint64_t until_ns) {

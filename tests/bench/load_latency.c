@@ -36,8 +36,8 @@ void run_echo(Load *load) {
   load_connect(load, 2);
   load_join(load);
   Times times = times_new(1 << 22);
-  uint64_t cpu = server_cpu_ns(load),
-           end = clock_ns() + (uint64_t)(load->seconds * 1e9);
+  CpuTimes cpu = cpu_times(load->pid);
+  uint64_t end = clock_ns() + (uint64_t)(load->seconds * 1e9);
   for (uint64_t start = 0; start < end;) {
     start = clock_ns();
     times.on = times.on || start > end - (uint64_t)(load->seconds * 0.9e9);
@@ -47,7 +47,7 @@ void run_echo(Load *load) {
     load_await(load, &load->deliveries, load->deliveries + 1, "echoes");
     times_add(&times, clock_ns() - start);
   }
-  double micros = (double)(server_cpu_ns(load) - cpu) / 1e3;
+  double micros = (double)cpu_used(&cpu).all_ns / 1e3;
   printf("p50_us=%.2f p99_us=%.2f us_per_delivery=%.4f\n",
          percentile(times.ns, times.count, 0.5) / 1e3,
          percentile(times.ns, times.count, 0.99) / 1e3,

@@ -98,13 +98,17 @@ local function print_idle(scenario, servers)
   print_one("machine_percent", "CPU %, all cores", IDLE_CPU_TARGET)
 end
 
--- What sealing costs has no target.
+-- What sealing costs has no target, nor has ENet.
 local function print_udp(servers)
   local key = "us_per_datagram"
   local floor, sealed = column(servers.floor, key), column(servers.sealed, key)
   print_ratio("udp", { key = key, unit = "µs/datagram", target = 1.5, other = "plain" }, servers)
-  print(string.format("| udp sealed | µs/datagram | %s | %s | %.2f × | | |", number(median(floor)),
-    number(median(sealed)), median(sealed) / median(floor)))
+  local function print_beside(label, values)
+    print(string.format("| udp %s | µs/datagram | %s | %s | %.2f × | | |", label, number(median(floor)),
+      number(median(values)), median(values) / median(floor)))
+  end
+  print_beside("sealed", sealed)
+  if servers.enet then print_beside("ENet", column(servers.enet, key)) end
 end
 
 -- The cost of a delivery may not rise with the size of the burst.
@@ -123,6 +127,34 @@ local function print_bursts(results, kind)
   end
 end
 
+-- What io_threads costs and gives, beside none: processor time per delivery (datagram, cycle) of all
+-- threads, of the first and of the busiest, and how many a second. Ratios are medians of the rounds'.
+local function print_threads(results, order)
+  local unit_of = { us_per_delivery = "delivery", us_per_datagram = "datagram", us_per_cycle = "cycle" }
+  print("\n| scenario | io_threads | µs, all threads | the first | the busiest | a second | "
+    .. "all | busiest | a second |\n|---|---|---|---|---|---|---|---|---|")
+  for _, scenario in ipairs(order) do
+    local servers = results[scenario]
+    local base = scenario:match("^threads%-") and servers["0"]
+    local all_key
+    for key in pairs(base and base[1] or {}) do all_key = unit_of[key] and key or all_key end
+    for count = 0, base and 2 or -1 do
+      local rounds, cells = servers[tostring(count)], {}
+      for i, key in ipairs({ all_key, "first_us", "busiest_us", "per_second" }) do
+        local value = median(column(rounds, key))
+        cells[i] = key == "per_second" and string.format("%.0f", value) or number(value)
+      end
+      for i, key in ipairs({ all_key, "busiest_us", "per_second" }) do
+        local ratios = {}
+        for round, value in ipairs(column(base, key)) do ratios[round] = rounds[round][key] / value end
+        cells[4 + i] = count == 0 and "" or string.format("%.2f ×", median(ratios))
+      end
+      print(string.format("| %s, per %s | %d | %s |", scenario, unit_of[all_key], count,
+        table.concat(cells, " | ")))
+    end
+  end
+end
+
 local function print_stalled(servers)
   for _, round in ipairs(servers.with) do
     print(string.format("stall: %d sent, the stalled member got %d; the server grew by %d KB; "
@@ -132,11 +164,16 @@ local function print_stalled(servers)
 end
 
 local results, order = read_results(arg[1])
-print("\n| scenario | unit | floor | Perigee | compared | target | reached |")
-print("|---|---|---|---|---|---|---|")
+if not order[1]:match("^threads") then
+  print("\n| scenario | unit | floor | Perigee | compared | target | reached |")
+  print("|---|---|---|---|---|---|---|")
+end
+local has_threads = false
 for _, scenario in ipairs(order) do
   local spec = RATIOS[scenario:match("^%a+")]
-  if scenario:match("^tls") then
+  if scenario:match("^threads") then
+    has_threads = true
+  elseif scenario:match("^tls") then
     print_tls(scenario, results[scenario])
   elseif scenario == "udp" then
     print_udp(results.udp)
@@ -151,3 +188,4 @@ end
 print_bursts(results, "fanout")
 print_bursts(results, "ws")
 if results.stall then print_stalled(results.stall) end
+if has_threads then print_threads(results, order) end

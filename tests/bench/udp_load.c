@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/random.h"
+#include "cpu.h"
 #include "wire/control.h"
 #include "wire/udp.h"
 #include "wire/udp_link.h"
@@ -63,18 +64,6 @@ static uint64_t clock_ns(void) {
 }
 
 static uint64_t clock_us(void) { return clock_ns() / 1000; }
-
-// Nanoseconds that the server has run; it has one thread that does something.
-static uint64_t server_cpu_ns(const Load *load) {
-  char path[64];
-  unsigned long long ran = 0;
-  snprintf(path, sizeof path, "/proc/%d/schedstat", load->pid);
-  FILE *file = fopen(path, "r");
-  if (!file || fscanf(file, "%llu", &ran) != 1)
-    fail("no server with pid %d", load->pid);
-  fclose(file);
-  return ran;
-}
 
 // --- One client ---
 
@@ -176,6 +165,13 @@ static void read_client(Load *load, Client *client) {
 
 // --- Connecting ---
 
+static void connect_to(const Client *client, uint16_t port) {
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_port = htons(port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  if (connect(client->fd, (struct sockaddr *)&address, sizeof address)) fail("connect");
+}
+
 static size_t ask(const Client *client, const uint8_t *request, size_t size,
                   uint8_t answer[2048]) {
   for (int tries = 0; tries < 20; tries++) {
@@ -210,6 +206,7 @@ static void shake_hands(const Load *load, Client *client) {
   if (answer.type != UDP_ACCEPTED ||
       !udp_shared_secret(secret, answer.server_key, shared))
     fail("client %u is not accepted", client->index);
+  connect_to(client, answer.port);
   UdpAgreement agreement = {shared, cookie, key, answer.server_key};
   UdpLinkParams params = {.first_sent = 1,
                           .first_received = answer.sequence,
@@ -220,12 +217,9 @@ static void shake_hands(const Load *load, Client *client) {
 }
 
 static void open_client(Load *load, Client *client) {
-  struct sockaddr_in address = {.sin_family = AF_INET,
-                                .sin_port = htons(load->port),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   uint8_t answer[2048];
   client->fd = socket(AF_INET, SOCK_DGRAM, 0);
-  if (connect(client->fd, (struct sockaddr *)&address, sizeof address)) fail("connect");
+  connect_to(client, load->port);
   if (load->is_floor)
     ask(client, (const uint8_t *)"", 1, answer);
   else
@@ -299,13 +293,17 @@ static void settle(Load *load) {
 static void measure(Load *load) {
   run(load, 0.2);
   settle(load);
-  uint64_t cpu = server_cpu_ns(load), start = clock_ns();
+  CpuTimes cpu = cpu_times(load->pid);
+  uint64_t start = clock_ns();
   uint64_t count = run(load, load->seconds);
   double seconds = (double)(clock_ns() - start) / 1e9;
   settle(load);
-  double micros = (double)(server_cpu_ns(load) - cpu) / 1e3;
-  printf("us_per_datagram=%.4f datagrams=%.0f per_second=%.0f\n",
-         micros / (double)count, (double)count, (double)count / seconds);
+  CpuUse use = cpu_used(&cpu);
+  double micros = (double)use.all_ns / 1e3;
+  printf("us_per_datagram=%.4f datagrams=%.0f per_second=%.0f ", micros / (double)count,
+         (double)count, (double)count / seconds);
+  printf("first_us=%.4f busiest_us=%.4f\n", (double)use.first_ns / 1e3 / (double)count,
+         (double)use.busiest_ns / 1e3 / (double)count);
 }
 
 static void connect_all(Load *load) {
