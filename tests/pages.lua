@@ -39,14 +39,49 @@ function pages.blocks(text, words)
 end
 
 
+local function prose_of(text)
+  return (("\n" .. text):gsub("\n```.-\n```", "\n"))
+end
+
+
 --- All code: blocks of Lua, and what stands between backquotes.
 ---@param text string
 ---@return string[]
 function pages.code(text)
   local list = pages.blocks(text, "lua")
-  local prose = ("\n" .. text):gsub("\n```.-\n```", "\n")
-  for code in prose:gmatch "`([^`\n]+)`" do
+  for code in prose_of(text):gmatch "`([^`\n]+)`" do
     list[#list + 1] = code
+  end
+  return list
+end
+
+
+--- The headings of a page, as links name them.
+---@param text string
+---@return table<string, true>
+function pages.anchors(text)
+  local anchors = {}
+  for heading in prose_of(text):gmatch "\n#+ ([^\n]+)" do
+    local words = heading:lower():gsub("Ö", "ö"):gsub("[^%w%s_\128-\255-]", "")
+    anchors[words:gsub(" ", "-")] = true
+  end
+  return anchors
+end
+
+
+--- The links of a page that lead to files of the project: file and heading ("" where none is named).
+---@param path string
+---@param text string
+---@return { file: string, heading: string }[]
+function pages.links(path, text)
+  local list, folder = {}, path:match "^(.*/)" or ""
+  for target in prose_of(text):gmatch "%]%(([^)%s]+)%)" do
+    local file, heading = target:match "^([^#]*)#?(.*)$"
+    file = file == "" and path or folder .. file
+    while file:find "[^/]+/%.%./" do
+      file = file:gsub("[^/]+/%.%./", "", 1)
+    end
+    list[#list + 1] = not target:find "^https?:" and { file = file, heading = heading } or nil
   end
   return list
 end

@@ -3,10 +3,7 @@
 local luacats = require "tests.lua.luacats"
 local server = require "tests.e2e.server"
 
-local META = "lua/perigee/meta/"
-local API = luacats.read {
-  META .. "perigee.lua", META .. "lockstep.lua", META .. "mcp.lua", META .. "game.lua",
-}
+local API = luacats.of_games()
 
 local CLASSES = {
   stats = "perigee.Stats", cost = "perigee.HandlerCost", peer_stats = "perigee.PeerStats",

@@ -6,10 +6,12 @@ local server = require "tests.e2e.server"
 
 local BUILD = assert(os.getenv "PERIGEE_BUILD", "run by ctest")
 local IS_SANITIZED = (os.getenv "PERIGEE_CLIENT_LIBRARY" or "") == ""
-local STRICT = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror "
+local STRICT = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror "
 local COMPILERS = {
-  { name = "C11", run = "gcc -std=c11 -Wstrict-prototypes " .. STRICT, ending = "c" },
-  { name = "C++17", run = "g++ -std=c++17 " .. STRICT, ending = "cpp" },
+  { name = "C11", program = "gcc", flags = "-std=c11 -Wstrict-prototypes ", ending = "c" },
+  { name = "C11", program = "clang", flags = "-std=c11 -Wstrict-prototypes ", ending = "c" },
+  { name = "C++17", program = "g++", flags = "-std=c++17 ", ending = "cpp" },
+  { name = "C++17", program = "clang++", flags = "-std=c++17 ", ending = "cpp" },
 }
 local PREAMBLE = "#include <perigee.h>\n#include <stdio.h>\n#include <string.h>\n"
 
@@ -57,7 +59,11 @@ describe("libperigee", function()
   end)
 
   for _, compiler in ipairs(COMPILERS) do
-    it("has a header and examples without a warning in " .. compiler.name, function()
+    it(("has a header and examples without a warning in %s by %s"):format(compiler.name, compiler.program),
+    function()
+      if os.execute("command -v " .. compiler.program .. " >/dev/null") ~= 0 then
+        return pending(compiler.program .. " is missing")
+      end
       local folder = server.folder {}
       local list = examples "c"
       assert.is_true(#list >= 6)
@@ -65,7 +71,8 @@ describe("libperigee", function()
       for i, text in ipairs(list) do
         local file = ("%s/%d.%s"):format(folder, i, compiler.ending)
         Process.write_file(file, (text:find("<perigee.h>", 1, true) and "" or PREAMBLE) .. text .. "\n")
-        run(("%s -Iinclude -c %s -o %s.o"):format(compiler.run, file, file))
+        run(("%s %s %s -Iinclude -c %s -o %s.o"):format(
+          compiler.program, compiler.flags, STRICT, file, file))
       end
       os.execute("rm -f " .. folder .. "/*")
     end)
@@ -83,6 +90,14 @@ describe("libperigee", function()
       end
       assert.is_true(count >= 40)
     end
+  end)
+
+  it("has a name that changes with its interface", function()
+    local version = read("include/perigee.h")
+    local major = version:match "PERIGEE_VERSION_MAJOR (%d+)"
+    local minor = version:match "PERIGEE_VERSION_MINOR (%d+)"
+    local header = run(("objdump -p %s/clients/c/libperigee.so"):format(BUILD))
+    assert.equal(("libperigee.so.%s.%s"):format(major, minor), header:match "SONAME%s+(%S+)")
   end)
 
   it("is found by pkg-config, and its examples do what they say", function()

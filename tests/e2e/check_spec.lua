@@ -269,7 +269,7 @@ describe("perigee check", function()
   it("says when there is no game", function()
     local folder = server.folder { ["notes.txt"] = "" }
     for arguments, message in pairs {
-      [""] = ".: there is no game.lua in this folder",
+      [""] = ".: there is no game.lua in this folder; `perigee new NAME` makes a game",
       ["nowhere"] = "nowhere: there is no such game; give a folder with a game.lua, or a .lua file",
       ["notes.txt"] = "notes.txt: a game is a folder with a game.lua, or a .lua file",
     } do

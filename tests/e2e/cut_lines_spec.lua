@@ -4,6 +4,8 @@
 
 local client = require "perigee.client"
 local cutting_proxy = require "tests.e2e.cutting_proxy"
+local exchange = require "tests.e2e.exchange"
+local random = require "tests.random"
 local server = require "tests.e2e.server"
 
 local IS_FULL = os.getenv "PERIGEE_FULL" ~= nil
@@ -16,58 +18,6 @@ local SEED = tonumber(os.getenv "PERIGEE_SEED") or 4
 local TRANSPORTS = {
   { name = "TCP", server = {}, address = "127.0.0.1:%d" },
 }
-
--- Half of what the server sends is for the peer alone and half for its room, at all priorities.
-local GAME = [[
-local perigee = require "perigee"
--- version %d
-local game = { config = { tick_rate = 100, handler_budget = 10 }, on_message = {} }
-
-local MESSAGES, AHEAD, BURST = %d, 500, 50
-local PRIORITIES = { "critical", "high", "normal", "low" }
-
-function game.on_start() perigee.rooms.create("lobby") end
-
-function game.on_connect(peer) peer.state.up, peer.state.down, peer.state.seen = 0, 0, 0 end
-
-function game.on_message.up(peer, n)
-  if n ~= peer.state.up + 1 then perigee.state.wrong = (perigee.state.wrong or 0) + 1 end
-  peer.state.up = n
-end
-
-function game.on_message.seen(peer, n) peer.state.seen = n end
-
-function game.on_message.count(peer) return { up = peer.state.up, wrong = perigee.state.wrong or 0 } end
-
-local function say(peer, lobby, n)
-  local options = { reliable = true, priority = PRIORITIES[n %% 4 + 1] }
-  if n %% 2 == 0 then
-    peer:send("down", n, options)
-  else
-    lobby:broadcast("down", n, options)
-  end
-end
-
-function game.on_tick()
-  local lobby = perigee.rooms.get "lobby"
-  for _, peer in ipairs(lobby:peers()) do
-    local state = peer.state
-    local last = math.min(MESSAGES, state.seen + AHEAD, state.down + BURST)
-    for n = state.down + 1, last do say(peer, lobby, n) end
-    state.down = math.max(state.down, last)
-  end
-end
-
-return game
-]]
-
-local function random_from(seed)
-  local state = seed
-  return function(n)
-    state = (state * 16807) % 2147483647
-    return state % n + 1
-  end
-end
 
 -- What comes: how many, how many of them out of turn, and how often the line was lost and regained.
 local function listen(c)
@@ -104,10 +54,10 @@ for _, transport in ipairs(TRANSPORTS) do
 
     it("arrive once and in order, however often the line is cut", function()
       local s = server.start {
-        game = GAME:format(1, MESSAGES), resume = true, watch = true, flags = transport.server,
+        game = exchange.game(1, MESSAGES), resume = true, watch = true, flags = transport.server,
       }
       local proxy = cutting_proxy.start(s.port, {
-        random = random_from(SEED), cuts_max = 0, bytes_max = math.floor(MESSAGES * 60 / CUTS),
+        random = random.from(SEED), cuts_max = 0, bytes_max = math.floor(MESSAGES * 60 / CUTS),
       })
       local c = assert(client.connect(transport.address:format(proxy.port), {
         name = "ann", reconnect = { first = 0.02, max = 0.1 },
@@ -119,12 +69,12 @@ for _, transport in ipairs(TRANSPORTS) do
         while reloads < RELOADS do
           client.sleep(IS_FULL and 1 or 0.3)
           reloads = reloads + 1
-          s:save("game.lua", GAME:format(1 + reloads, MESSAGES))
+          s:save("game.lua", exchange.game(1 + reloads, MESSAGES))
         end
       end)
       while not c:join "lobby" do client.sleep(0.01) end
       play(c, seen, proxy)
-      assert.same({ up = MESSAGES, wrong = 0 }, (c:ask("count", nil, 30)))
+      assert.same({ MESSAGES, 0 }, (c:ask("count", nil, 30)))
       assert.same({ MESSAGES, 0, 0, 0 }, { seen.got, seen.wrong, seen.lost, seen.closed })
       assert.equal(CUTS, proxy.cuts)
       assert.is_true(seen.resumed > 0)

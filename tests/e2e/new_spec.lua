@@ -1,13 +1,9 @@
 --- `perigee new`: from an empty folder to a game that runs, is tested and checked, in a minute.
 local cjson = require "cjson"
+local pages = require "tests.pages"
 local server = require "tests.e2e.server"
 
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
+local read = pages.read
 
 -- Runs the binary in a folder. Returns its exit code and what it printed.
 local function run(folder, ...)
@@ -154,7 +150,7 @@ describe("what perigee new writes for editors", function()
   it("is the annotations of this version, and settings that find them", function()
     local folder = server.folder {}
     run(folder, "new", "x")
-    for _, name in ipairs { "busted", "game", "perigee", "sandbox", "testing" } do
+    for name in io.popen("ls lua/perigee/meta"):read("*a"):gmatch "(%S+)%.lua" do
       local shipped = read(("lua/perigee/meta/%s.lua"):format(name))
       local written, head = read(("%s/x/.perigee/%s.lua"):format(folder, name))
         :gsub("\n(%-%- Written by `perigee new`[^\n]*)\n", "\n", 1)

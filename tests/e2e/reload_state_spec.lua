@@ -216,7 +216,9 @@ describe("at a reload", function()
       end
     end
     check(1, "loading 1", "there is no handler on_conect")
-    perigee:client():send(0, "wait")
+    local ann = perigee:client()
+    ann:send(0, "wait")
+    ann:fence()
     perigee:save("game.lua", game(2))
     perigee:kill "sighup"
     check(2, "loading 2", "reloaded: version 2")

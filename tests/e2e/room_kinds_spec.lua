@@ -27,8 +27,10 @@ describe("a room kind", function()
     perigee:wait_log "made duel:1 of kind duel"
     ann:join "duel"
     perigee:wait_log "made duel of kind duel"
-    ann:expect_error("NoSuchRoom", ann:request("JOIN", packet.str8 "closed:1"))
-    ann:expect_error("NoSuchRoom", ann:request("JOIN", packet.str8 "duels:1"))
+    local closed = ann:expect_error("NoSuchRoom", ann:request("JOIN", packet.str8 "closed:1"))
+    assert.equal("there is no such room, and its kind has no auto_create", closed.text)
+    local unknown = ann:expect_error("NoSuchRoom", ann:request("JOIN", packet.str8 "duels:1"))
+    assert.equal("there is no such room, nor a kind of that name to make it", unknown.text)
   end)
 
   it("with a capacity refuses before the script is asked", function()
@@ -174,6 +176,11 @@ describe("a room of the script", function()
       return names
     end
 
+    function on.create_and_list(peer, name)
+      perigee.rooms.create(name)
+      return on.all()
+    end
+
     function on.members(peer, name)
       local names = {}
       for _, member in pairs(perigee.rooms.get(name):peers()) do names[#names + 1] = member.name end
@@ -218,6 +225,12 @@ describe("a room of the script", function()
     assert.same({ made[1], "arena:7", 1, true }, ann:question(0, "get", "arena:7"))
     assert.equal("none", ann:question(0, "get", "elsewhere"))
     assert.same({ "arena:7", "lobby" }, ann:question(0, "all"))
+  end)
+
+  it("is listed at once for the handler that made it", function()
+    local ann = server.start({ game = COMMANDS }):client "ann"
+    assert.same({ "den", "lobby" }, ann:question(0, "create_and_list", "den"))
+    assert.same({ "den", "lobby" }, ann:question(0, "all"))
   end)
 
   it("knows its members, and a peer its rooms", function()

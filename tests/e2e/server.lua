@@ -1,5 +1,6 @@
 --- Starts the real binary on free ports with a game of its own, reads what it prints, and ends it:
---- SIGTERM, exit code 0, and nothing on standard error but log lines.
+--- SIGTERM, exit code 0, and nothing on standard error but log lines. With PERIGEE_TEST_IO_THREADS all
+--- of them have so many io_threads.
 local cjson = require "cjson"
 local Client = require "tests.e2e.client"
 local Process = require "tests.e2e.process"
@@ -94,7 +95,10 @@ function server.launch(o)
     args = { "-c", ("ulimit -n %d; exec \"$@\""):format(o.open_files), "sh", unpack(args) }
     path = "/bin/sh"
   end
-  local env = { PERIGEE_RESUME_TIMEOUT = not o.resume and "0" or nil }
+  local env = {
+    PERIGEE_RESUME_TIMEOUT = not o.resume and "0" or nil,
+    PERIGEE_IO_THREADS = os.getenv "PERIGEE_TEST_IO_THREADS",
+  }
   for name, value in pairs(o.env or {}) do env[name] = value end
   local self = server.spawn(path, args, { cwd = o.path and Process.ROOT or folder, env = env })
   self.folder = folder
@@ -229,7 +233,7 @@ function Server:check_end(level)
   for _, line in ipairs(self.err) do
     if line:sub(1, 1) ~= "{" then self:fail("not a log line: " .. line, level) end
     -- A handler of the game may fail; the server's own Lua may not.
-    if line:find('failed: lua/perigee/', 1, true) then
+    if line:find 'failed: [^\n]*lua/perigee/' then
       self:fail("a fault of the host: " .. line, level)
     end
   end

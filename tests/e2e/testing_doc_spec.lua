@@ -1,14 +1,9 @@
 --- docs/testing.md against the product: its examples are run, and it names all there is.
+local luacats = require "tests.lua.luacats"
+local pages = require "tests.pages"
 local server = require "tests.e2e.server"
 
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
-
-local DOC = read "docs/testing.md"
+local DOC = pages.read "docs/testing.md"
 
 -- The page's files by name; the lines before every example; the examples, each with its line.
 local function parse()
@@ -54,24 +49,16 @@ describe("docs/testing.md", function()
   end)
 
   it("names every function and field", function()
-    local classes = { client = "Client", server = "Server" }
-    local sources = {
-      client = { "client", "binary_client", "text_client" },
-      server = { "server" },
-    }
-    for what, class in pairs(classes) do
-      for _, file in ipairs(sources[what]) do
-        local source = read(("lua/perigee/testing/%s.lua"):format(file))
-        for name in source:gmatch("\nfunction %w*" .. class .. ":(%a[%w_]*)") do
-          assert.truthy(DOC:find(what .. ":" .. name, 1, true), what .. ":" .. name)
-        end
-        local fields = source:match("%-%-%-@class perigee%.testing%." .. class .. "\n(.-)\nlocal ")
-        for name in (fields or ""):gmatch "@field (%a[%w_]*)" do
-          assert.truthy(DOC:find(what .. "." .. name, 1, true), what .. "." .. name)
-        end
+    local classes = luacats.of_specs().classes
+    for what, class in pairs { client = "Client", server = "Server" } do
+      for name in pairs(classes["perigee.testing." .. class].methods) do
+        assert.truthy(DOC:find(what .. ":" .. name, 1, true), what .. ":" .. name)
+      end
+      for name in pairs(classes["perigee.testing." .. class].fields) do
+        assert.truthy(DOC:find(what .. "." .. name, 1, true), what .. "." .. name)
       end
     end
-    for _, condition in ipairs { "latency", "jitter", "loss", "bandwidth", "read_rate", "window" } do
+    for condition in pairs(classes["perigee.testing.Conditions"].fields) do
       assert.truthy(DOC:find("| `" .. condition .. "`", 1, true), condition)
     end
   end)

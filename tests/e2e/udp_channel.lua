@@ -57,6 +57,7 @@ end
 local function new(port, o)
   local self = setmetatable({
     socket = uv.new_udp(),
+    host = o.host or "127.0.0.1",
     port = port,
     flags = (o.key and udp_wire.ATTACH or 0) + (o.plain and udp_wire.PLAIN or 0),
     is_plain = o.plain,
@@ -66,6 +67,7 @@ local function new(port, o)
     packets = {}, -- PACKET and LATEST that nobody took: { bytes, kind, key, order }
     unacknowledged = {}, -- items by the number of their datagram
     received = {}, -- numbers
+    strange = {}, -- datagrams that came from another address than was asked
     stream = {}, -- pieces that came, by offset
     stream_in = 0,
     stream_out = 0,
@@ -80,9 +82,14 @@ end
 --- Listens at a port of its own; again, to go on from another address.
 function UdpChannel:bind(from)
   local socket = uv.new_udp()
-  assert(socket:bind(from or "127.0.0.1", 0))
-  socket:recv_start(function(_, bytes)
-    if bytes and #bytes > 0 then self:take(bytes) end
+  assert(socket:bind(from or (self.host:find ":" and "::1" or "127.0.0.1"), 0))
+  socket:recv_start(function(_, bytes, address)
+    if not bytes or #bytes == 0 then return end
+    if address.ip == self.host then
+      self:take(bytes)
+    else
+      self.strange[#self.strange + 1] = bytes
+    end
   end)
   if not self.socket:is_closing() then self.socket:close() end
   self.socket = socket
@@ -91,7 +98,8 @@ end
 
 --- Connects: alone, or with `key` and `peer` of WELCOME attached.
 ---@param port integer
----@param o? table { key, peer, from, plain, hash, sequence, client_key; try = true: REJECTED is returned }
+---@param o? table { host, key, peer, from, plain, hash, sequence, client_key; try = true: REJECTED is
+--- returned }
 ---@return table? channel
 ---@return table? rejected
 function UdpChannel.open(port, o)
@@ -126,7 +134,7 @@ end
 --- Sends bytes as they are.
 function UdpChannel:send_raw(bytes)
   self.sent[#self.sent + 1] = bytes
-  assert(self.socket:try_send(bytes, "127.0.0.1", self.port))
+  assert(self.socket:try_send(bytes, self.host, self.port))
 end
 
 
@@ -278,7 +286,7 @@ local TAKE = {
     return at + 6 + size
   end,
   [ITEM.CHALLENGE] = function(self, body, at)
-    self:send_items { packet.u8(ITEM.RESPONSE) .. body:sub(at, at + 7) }
+    self:take_challenge(body:sub(at, at + 7))
     return at + 8
   end,
   [ITEM.RESPONSE] = function(_, _, at) return at + 8 end,
@@ -298,6 +306,12 @@ function UdpChannel:take_items(body, at)
     at = assert(TAKE[kind], "an unknown item")(self, body, at + 1)
     assert(at <= #body + 1, "an item is cut")
   end
+end
+
+
+--- A test may have it do something else.
+function UdpChannel:take_challenge(value)
+  self:send_items { packet.u8(ITEM.RESPONSE) .. value }
 end
 
 

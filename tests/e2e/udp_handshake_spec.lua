@@ -77,12 +77,13 @@ describe("a request by UDP", function()
     one.came = {}
   end
 
-  local function is_rejected(code, bytes)
-    local raw = answer_to(one, perigee.port, bytes)
+  -- With a text that names the rule, as much of it as fits.
+  local function is_rejected(code, text, bytes, port)
+    local raw = answer_to(one, port or perigee.port, bytes)
     assert.equal("\0\0\0\2", raw:sub(1, 4))
     local answer = udp_wire.read_answer(raw)
     assert.equal(code, answer.code)
-    return answer.text
+    assert.equal(text:sub(1, #bytes - 6), answer.text:sub(1, #text))
   end
 
   it("without a cookie is answered with a challenge, to the byte", function()
@@ -117,6 +118,10 @@ describe("a request by UDP", function()
     gets_nothing(udp_wire.request { id = "perigee\0", extension = { size = 100 } })
     gets_nothing(udp_wire.request { type = 1, extension = { size = 100 } })
     gets_nothing(udp_wire.request { type = 4, extension = { size = 100 } })
+    -- Answers are none, or two servers could be set on each other.
+    gets_nothing("\0\0\0\3" .. udp_wire.random(32))
+    gets_nothing "\0\0\0\2\8\0no room"
+    gets_nothing("\0\0\0\1" .. packet.u16(1) .. packet.u16(perigee.port) .. "\32" .. udp_wire.random(32))
     gets_nothing(udp_wire.random(100))
     gets_nothing(("x"):rep(1500))
     gets_nothing(("\0"):rep(60000))
@@ -124,17 +129,19 @@ describe("a request by UDP", function()
   end)
 
   it("of another version of the transport is rejected", function()
-    is_rejected("VersionMismatch", udp_wire.request { version = 2, extension = { size = 100 } })
+    is_rejected("VersionMismatch", "version 1 of the UDP transport is served",
+      udp_wire.request { version = 2, extension = { size = 100 } })
   end)
 
   it("of a protocol hash that HELLO could not have is rejected", function()
-    is_rejected("ProtocolHashMismatch",
+    is_rejected("ProtocolHashMismatch", "not this server's protocol hash: send that, or 0",
       udp_wire.request { hash = ("x"):rep(8), extension = { size = 100 } })
   end)
 
   it("shorter than its answer would be is rejected, with no more bytes than it has", function()
-    is_rejected("Unsupported", udp_wire.request { extension = "" })
-    is_rejected("Unsupported", udp_wire.request { extension = ("\0"):rep(36) })
+    local rule = "pad requests to 64 bytes: no answer is longer"
+    is_rejected("Unsupported", rule, udp_wire.request { extension = "" })
+    is_rejected("Unsupported", rule, udp_wire.request { extension = ("\0"):rep(36) })
   end)
 
   it("with a cookie of somebody else is challenged", function()
@@ -156,49 +163,54 @@ describe("a request by UDP", function()
       fields.cookie, fields.client_key = cookie, key
       return udp_wire.request { extension = fields }
     end
-    is_rejected("Unsupported", with { version = 2 })
-    is_rejected("Unsupported", with { flags = 4 })
-    is_rejected("Unsupported", with { flags = 128 })
-    is_rejected("Unsupported", with { flags = PLAIN })
-    is_rejected("Unsupported", udp_wire.request { extension = with({}):sub(28, -2) })
-    is_rejected("Unsupported", with { flags = ATTACH })
-    is_rejected("Unsupported", with { flags = ATTACH, peer = 1, proof = ("x"):rep(31) })
+    local size, attaching = "an extension has 66 bytes at least", "an extension with ATTACH has 102 bytes"
+    is_rejected("Unsupported", "version 1 of the extension is served", with { version = 2 })
+    is_rejected("Unsupported", "unknown flags in the extension: 1 (ATTACH) and 2", with { flags = 4 })
+    is_rejected("Unsupported", "unknown flags in the extension: 1 (ATTACH) and 2", with { flags = 128 })
+    is_rejected("Unsupported", "PLAIN is not allowed here: seal, or run", with { flags = PLAIN })
+    is_rejected("Unsupported", size, udp_wire.request { extension = with({}):sub(28, -2) })
+    is_rejected("Unsupported", attaching, with { flags = ATTACH })
+    is_rejected("Unsupported", attaching, with { flags = ATTACH, peer = 1, proof = ("x"):rep(31) })
   end)
 
   it("with a client key that gives no secret is rejected", function()
     local cookie = cookie_for(one, perigee.port)
     for _, key in ipairs { udp_wire.ZEROS, "\1" .. ("\0"):rep(31) } do
-      is_rejected("Protocol", udp_wire.request { extension = { cookie = cookie, client_key = key } })
+      is_rejected("Protocol", "this client key gives no secret: make an X25519 key pair",
+        udp_wire.request { extension = { cookie = cookie, client_key = key } })
     end
   end)
 
   it("to attach without the right to is rejected", function()
     local ann = perigee:client "ann"
-    local cookie, key = cookie_for(one, perigee.port), udp_wire.random(32)
+    local port = ann.welcome.udp_port
+    local cookie, key = cookie_for(one, port), udp_wire.random(32)
     local function request(peer, udp_key)
       return udp_wire.request { extension = {
         flags = ATTACH, cookie = cookie, client_key = key, peer = peer,
         proof = udp_wire.proof(udp_key, cookie, key),
       } }
     end
-    is_rejected("Unauthorized", request(ann.id, ("x"):rep(32)))
-    is_rejected("Unauthorized", request(ann.id, udp_wire.ZEROS))
-    is_rejected("Unauthorized", request(ann.id + 1, ann.welcome.udp_key))
-    is_rejected("Unauthorized", request(0, ann.welcome.udp_key))
-    is_rejected("Unauthorized", request(4294967295, ann.welcome.udp_key))
-    local good = answer_to(one, perigee.port, request(ann.id, ann.welcome.udp_key))
+    local rule = "no such peer, or not its key: use peer id and UDP key of the last WELCOME"
+    is_rejected("Unauthorized", rule, request(ann.id, ("x"):rep(32)), port)
+    is_rejected("Unauthorized", rule, request(ann.id, udp_wire.ZEROS), port)
+    is_rejected("Unauthorized", rule, request(ann.id + 1, ann.welcome.udp_key), port)
+    is_rejected("Unauthorized", rule, request(0, ann.welcome.udp_key), port)
+    is_rejected("Unauthorized", rule, request(4294967295, ann.welcome.udp_key), port)
+    local good = answer_to(one, port, request(ann.id, ann.welcome.udp_key))
     assert.equal(8, #good)
     assert.equal("\0\0\0\1", good:sub(1, 4))
-    assert.equal(packet.u16(perigee.port), good:sub(7, 8))
-    assert.equal(good, answer_to(one, perigee.port, request(ann.id, ann.welcome.udp_key)))
+    assert.equal(packet.u16(port), good:sub(7, 8))
+    assert.equal(good, answer_to(one, port, request(ann.id, ann.welcome.udp_key)))
   end)
 
   it("to attach is accepted eight times in 20 s", function()
     local ann = perigee:client "ann"
-    local cookie = cookie_for(one, perigee.port)
+    local port = ann.welcome.udp_port
+    local cookie = cookie_for(one, port)
     local first
     local function try(key)
-      return read_answer_to(one, perigee.port, udp_wire.request { extension = {
+      return read_answer_to(one, port, udp_wire.request { extension = {
         flags = ATTACH, cookie = cookie, client_key = key, peer = ann.id,
         proof = udp_wire.proof(ann.welcome.udp_key, cookie, key),
       } })
@@ -208,9 +220,13 @@ describe("a request by UDP", function()
       first = first or key
       assert.equal("ACCEPTED", try(key).name, i)
     end
-    assert.equal("RateLimited", try(udp_wire.random(32)).code)
+    local rejected = try(udp_wire.random(32))
+    assert.equal("RateLimited", rejected.code)
+    assert.equal("more than 8 attachments of a peer in 20 s: wait that long", rejected.text)
     -- Keys that were in use once are not used again: their numbers would be, too.
-    assert.equal("Unauthorized", try(first).code)
+    rejected = try(first)
+    assert.equal("Unauthorized", rejected.code)
+    assert.equal("this client key was used before: make a new one for each connection", rejected.text)
     ann:expect_quiet()
   end)
 end)
@@ -233,6 +249,21 @@ describe("a server by UDP", function()
     assert.equal("ACCEPTED", answers[1].name)
     assert.equal("ACCEPTED", answers[2].name)
     assert.equal("ServerFull", answers[3].code)
+    close(one)
+  end)
+
+  it("rejects a ninth connection from one address and port", function()
+    local perigee = server.start { flags = { max_clients_per_address = 20 } }
+    local one = socket_at()
+    local cookie = cookie_for(one, perigee.port)
+    local function try()
+      return read_answer_to(one, perigee.port,
+        udp_wire.request { extension = { cookie = cookie, client_key = new_key() } })
+    end
+    for _ = 1, 8 do assert.equal("ACCEPTED", try().name) end
+    local rejected = try()
+    assert.equal("ServerFull", rejected.code)
+    assert.equal("8 connections from your address and port: close one, or take another port", rejected.text)
     close(one)
   end)
 

@@ -536,4 +536,12 @@ function fake.host(core, files)
   return host, outcome, text, folder
 end
 
+
+--- The same with a game that has to load. Returns the host and the game's folder.
+function fake.live(core, files)
+  local host, outcome, text, folder = fake.host(core, files)
+  assert(outcome == "ended", text)
+  return host, folder
+end
+
 return fake

@@ -41,8 +41,8 @@ describe("handlers", function()
       .. "does its file end with return?", "return { rooms = { duel = true } }")
     fails("game.lua: rooms must be a table, not a string", "return { rooms = 'duel' }")
     fails("game.lua: config must be a table, not a number", "return { config = 7 }")
-    fails("game.lua: a game returns its table of handlers; this file returned nil",
-      "local game = {}")
+    fails("game.lua: a game returns its table of handlers; this file returned nil; "
+      .. "does it end with `return game`?", "local game = {}")
   end)
 
   it("of a kind are refused under the kind's own file", function()

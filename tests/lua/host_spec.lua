@@ -12,9 +12,7 @@ describe("the host", function()
   after_each(fake_core.clean)
 
   local function load(source)
-    local outcome, text
-    host, outcome, text = fake_core.host(core, source)
-    assert.equal("ended", outcome, text)
+    host = fake_core.live(core, source)
   end
 
   local function call(name, event)
@@ -151,6 +149,22 @@ describe("the host", function()
     call("connect", { peer = 1 })
     call("forget", { peer = 1 })
     assert.is_nil(rawget(require("perigee.registry").peers, 1))
+  end)
+
+  it("names the script's line where the host's own code fails for it", function()
+    load [[
+      local perigee = require "perigee"
+      return { on_message = {
+        add = function()
+          local sum = perigee.fixed.mul("a", 1)
+          return sum
+        end,
+      } }
+    ]]
+    local outcome, text = message '["add",1]'
+    assert.equal("failed", outcome)
+    assert.matches("^[^\n]*game.lua:4: attempt to perform arithmetic .* %(in lua/perigee/fixed.lua:%d+%)$",
+      text)
   end)
 
   it("forgets rooms and meta of a handler that fails", function()

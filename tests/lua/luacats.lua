@@ -302,4 +302,28 @@ function luacats.read(paths, known)
   return self
 end
 
+local META = "lua/perigee/meta/"
+
+local function paths_of(names)
+  local paths = {}
+  for i, file in ipairs(names) do
+    paths[i] = META .. file .. ".lua"
+  end
+  return paths
+end
+
+
+--- What editors are told of the API of games.
+function luacats.of_games()
+  return luacats.read(paths_of {
+    "perigee", "figures", "world", "lockstep", "mcp", "game", "sandbox",
+  })
+end
+
+
+--- What editors are told of specs besides.
+function luacats.of_specs()
+  return luacats.read(paths_of { "testing", "testing_clients", "busted" }, luacats.of_games().names)
+end
+
 return luacats

@@ -55,17 +55,24 @@ describe("messages", function()
       assert.truthy(problem:find(text, 1, true), problem)
     end
     fails("message \"f\"", "f", print)
-    fails("function", "f", { a = { print } })
-    fails("NaN", "f", 0 / 0)
+    fails("value is a function; messages hold strings", "f", print)
+    fails("value.a[1] is a function", "f", { a = { print } })
+    fails("value.x is NaN", "f", { x = 0 / 0 })
+    fails("value.x is NaN or infinite", "f", { x = -1 / 0, y = 2 ^ 60 })
+    fails("value.a has a table as a key", "f", { a = { [{}] = 1 } })
     fails("must be a string, not nil", nil, 1)
     fails("must be a string, not a number", 5, 1)
     fails("1 to 255 bytes", "", 1)
     fails("1 to 255 bytes", "caf\233", 1)
-    fails("not UTF-8", "f", { deep = { "caf\233" } })
+    fails("value.deep[1] is not UTF-8", "f", { deep = { "caf\233" } })
+    fails("a key of value is not UTF-8", "f", { ["caf\233"] = 1 })
     fails("without control characters", "a\nb", 1)
     local loop = {}
     loop[1] = loop
-    fails("nesting", "f", loop)
+    fails("value[1] is a table that holds it", "f", loop)
+    local deep = {}
+    for _ = 1, 64 do deep = { a = deep } end
+    fails(("value" .. (".a"):rep(64)) .. " is nested deeper than 64", "f", deep)
   end)
 
   it("have no peers and rooms in them", function()

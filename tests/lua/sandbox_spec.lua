@@ -57,6 +57,8 @@ describe("the sandbox", function()
     says("game.lua:2: helper is not declared; write `local helper`", "\nfunction helper() end")
     says("game.lua:1: there is no global pritn; did you mean print?", "pritn(1)")
     says("game.lua:1: there is no global io (scripts have no files)", "io.write(1)")
+    says("game.lua:1: there is no global perigee "
+      .. '(write `local perigee = require "perigee"` at the top of the file)', "perigee.now()")
     says("game.lua:1: there is no global nothing_like_it",
       "for i = 1, 100 do rawset(_G, 'v' .. i, i) end rawset(_G, {}, 1) nothing_like_it()")
   end)

@@ -4,10 +4,7 @@ local fake_core = require "tests.lua.fake_core"
 local luacats = require "tests.lua.luacats"
 local pages = require "tests.pages"
 
-local META = "lua/perigee/meta/"
-local API = luacats.read {
-  META .. "perigee.lua", META .. "lockstep.lua", META .. "mcp.lua", META .. "game.lua", META .. "sandbox.lua",
-}
+local API = luacats.of_games()
 
 -- Which test runs the Lua of a page.
 local RUN_BY = {
@@ -61,6 +58,27 @@ describe("the pages", function()
         local by = RUN_BY[path]
         assert.truthy(by, "nothing runs the Lua of " .. path)
         assert.truthy(by == "this" or io.open(by), by)
+      end
+    end
+  end)
+
+  it("lead to files and headings that there are", function()
+    local texts = pages.all()
+    for path, text in pairs(texts) do
+      for _, link in ipairs(pages.links(path, text)) do
+        local there = io.open(link.file)
+        assert.truthy(there, path .. " leads to " .. link.file)
+        there:close()
+        local is_heading = link.heading == "" or pages.anchors(texts[link.file])[link.heading]
+        assert.truthy(is_heading, ("%s leads to %s#%s"):format(path, link.file, link.heading))
+      end
+    end
+  end)
+
+  it("are all named in the README", function()
+    for path in pairs(pages.all()) do
+      if path:find "^docs/" then
+        assert.truthy(pages.read("README.md"):find("](" .. path .. ")", 1, true), path)
       end
     end
   end)

@@ -2,6 +2,7 @@
 --- the simplest way, and the garbage that queries make.
 local fake_core = require "tests.lua.fake_core"
 local garbage = require "tests.lua.garbage"
+local random_numbers = require "tests.random"
 
 local SEEDS = tonumber(os.getenv "SEEDS") or 30
 local STEPS = 1500
@@ -25,15 +26,6 @@ local function plan(names)
     sets[i] = store.set(name)
   end
   return query.plan(sets)
-end
-
--- Random numbers that are the same in each run.
-local function generator(seed)
-  local state = seed
-  return function(most)
-    state = (state * 16807) % 2147483647
-    return state % most + 1
-  end
 end
 
 -- The model: entities with their components, and nothing clever.
@@ -188,7 +180,7 @@ describe("the world's store", function()
   for seed = 1, SEEDS do
     it("does what a plain model does, seed " .. seed, function()
       fresh()
-      local model, random = new_model(), generator(seed)
+      local model, random = new_model(), random_numbers.from(seed)
       for step = 1, STEPS do
         change(model, random)
         if random(30) == 1 then
