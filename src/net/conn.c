@@ -175,7 +175,7 @@ void conn_read(Conn *conn, const uint8_t *bytes, size_t size) {
 }
 
 // What ends where it may not: a packet, or a WebSocket without a close frame.
-static bool is_cut(const Conn *conn) {
+static bool ends_early(const Conn *conn) {
   if (conn->socket) return !socket_is_over(conn);
   return conn->framing == FRAMING_PACKETS && conn->in.size > 0;
 }
@@ -192,7 +192,8 @@ void conn_read_end(Conn *conn, int status) {
     if (status == UV_EOF && conn->http && http_outlives_end(conn)) return;
     if (status == UV_EOF && conn->admin && admin_outlives_end(conn)) return;
     if (status == UV_EOF) take_last_line(conn);
-    conn_end(conn, status == UV_EOF && !is_cut(conn) ? 0 : UV_ECONNRESET);
+    conn->is_cut = ends_early(conn);
+    conn_end(conn, status == UV_EOF ? 0 : UV_ECONNRESET);
   } else if (!is_writing(conn) || status != UV_EOF) {
     conn_destroy(conn);
   }
@@ -399,9 +400,9 @@ void conn_drained(Conn *conn) {
 }
 
 // From here on the layer above does not know the connection any more.
-static void begin_close(Conn *conn, bool is_writable) {
+static void begin_close(Conn *conn) {
   Net *net = conn->net;
-  if (is_writable) flush_conn(conn, PRIORITIES_ALL);
+  flush_conn(conn, PRIORITIES_ALL);
   if (conn->account) {
     conn->account->packets += conn->sent.packets;
     conn->account->bytes += conn->sent.bytes;
@@ -418,7 +419,7 @@ static void begin_close(Conn *conn, bool is_writable) {
   if (conn->is_resumed) list_remove(&net->resumed, conn);
   if (conn->is_reported) list_remove(&net->dropping, conn);
   conn->state = CONN_CLOSING;
-  if (!is_writable || conn->is_broken) {
+  if (conn->is_broken) {
     conn_destroy(conn);
     return;
   }
@@ -431,7 +432,7 @@ static void begin_close(Conn *conn, bool is_writable) {
     conn_drained(conn);
 }
 
-void conn_close(Conn *conn) { begin_close(conn, true); }
+void conn_close(Conn *conn) { begin_close(conn); }
 
 void net_close(Net *net, ConnId id) { net_end(net, id, CODE_CLOSED, NULL); }
 
@@ -444,7 +445,7 @@ void net_end(Net *net, ConnId id, Code code, const char *text) {
   }
   if (conn->socket) socket_set_end(conn, code, text);
   if (conn->udp) udp_set_end(conn, code);
-  begin_close(conn, true);
+  begin_close(conn);
 }
 
 void conn_end(Conn *conn, int error) {
@@ -484,7 +485,7 @@ void conn_tell_end(Conn *conn) {
     return;
   }
   if (!conn->is_known) {
-    begin_close(conn, !conn->is_broken);
+    begin_close(conn);
     return;
   }
   if (conn->is_slow && !conn->is_broken) {
@@ -494,11 +495,11 @@ void conn_tell_end(Conn *conn) {
                       "too many messages wait to be read");
     return;
   }
-  Code code = conn->is_broken ? CODE_RESET : CODE_CLOSED;
-  if (net->servicer && !conn->is_broken)
-    conn->is_ended =
-        true;  // the main thread may have an answer for it, and ends it then
+  Code code = conn->is_broken || conn->is_cut ? CODE_RESET : CODE_CLOSED;
+  // The main thread of a servicer may have an answer for it, and ends it then.
+  if (net->servicer)
+    conn->is_ended = true;
   else
-    begin_close(conn, !conn->is_broken);
+    begin_close(conn);
   net->events.close(net->data, conn->data, code);
 }

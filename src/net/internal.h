@@ -205,6 +205,7 @@ struct Conn {
   bool is_eof;        // the other side writes no more
   bool is_refused;    // counted in net->refused_count
   bool is_broken;     // ended by an error, not in order
+  bool is_cut;        // the other side stopped in the middle of something
   ConnId id;
   uint32_t max_payload;
   uint32_t scanned;  // bytes of `in` known to hold no end of line

@@ -146,13 +146,9 @@ static void command_end(Conn *conn, Code code, const char *text) {
 }
 
 void client_tell_end(Conn *conn) {
-  Client *client = client_of(conn);
-  if (client->is_gone) {
-    retire(client);
-  } else {
-    DownEnd *down = servicer_command(conn->servicer, DOWN_END, sizeof *down);
-    *down = (DownEnd){.conn = client->local, .is_told = true};
-  }
+  const Client *client = client_of(conn);
+  DownEnd *down = servicer_command(conn->servicer, DOWN_END, sizeof *down);
+  *down = (DownEnd){.conn = client->local, .is_told = true};
   forget(conn);
   conn->net->events.close(conn->net->data, conn->data, client->code);
 }
@@ -160,7 +156,6 @@ void client_tell_end(Conn *conn) {
 void client_end(Conn *conn, Code code, const char *text) {
   command_end(conn, code, text);
   forget(conn);
-  if (client_of(conn)->is_gone) retire(client_of(conn));
 }
 
 // --- What is told upwards ---
@@ -255,21 +250,13 @@ static void take_drops(Conn *conn, const UpDrops *up) {
                           up->queued);
 }
 
-static bool is_last(const Mail *mail) {
-  const UpClose *up = mail_body(mail);
-  return mail->kind == UP_ENDED || (mail->kind == UP_CLOSE && up->code == CODE_RESET);
-}
-
 static void take_client_event(const Mail *mail) {
   Client *client = ((const UpEvent *)mail_body(mail))->client;
   Conn *conn = &client->conn;
   bool waits = conn->is_held || conn->is_resumed || client->kept.size > 0;
-  client->is_gone = is_last(mail);
   if (conn->state != CONN_OPEN) {
-    if (client->is_gone) retire(client);
-    return;
-  }
-  if (mail->kind == UP_DROPS) {
+    if (mail->kind == UP_ENDED) retire(client);
+  } else if (mail->kind == UP_DROPS) {
     take_drops(conn, mail_body(mail));
   } else if (!waits) {
     hand_up(conn, mail);

@@ -39,10 +39,9 @@ struct Client {
   Client *next, *previous;  // of its servicer
   GroupId *groups;          // that it has joined; closed ones may be among them
   uint32_t group_count, group_capacity;
-  Buf kept;      // events that came while it was held
-  bool is_new;   // it is being told of
-  bool is_gone;  // its last event has come
-  Code code;     // with which it is told of its end
+  Buf kept;     // events that came while it was held
+  bool is_new;  // it is being told of
+  Code code;    // with which it is told of its end
   // The servicer's.
   unsigned holds;  // Hold
   bool has_spoken;
@@ -102,8 +101,8 @@ typedef enum EventKind {
   UP_LINE,      // UpLine, text
   UP_FAULT,     // UpFault, text and NUL
   UP_DROPS,     // UpDrops
-  UP_CLOSE,     // UpClose; the last one of a client whose connection broke,
-  UP_ENDED,     // UpEvent; and of one that the main thread has ended
+  UP_CLOSE,     // UpClose; it waits for DOWN_END
+  UP_ENDED,     // UpEvent; the last one of a client, which the main thread has ended
   UP_OVER,      // the servicer has ended
 } EventKind;
 
@@ -148,7 +147,7 @@ typedef struct UpDrops {
 
 typedef struct UpClose {
   UpEvent head;
-  Code code;  // CODE_RESET: it is gone, else it waits for DOWN_END
+  Code code;
 } UpClose;
 
 typedef enum CommandKind {

@@ -339,6 +339,18 @@ for _, threads in ipairs { 0, 2 } do
       assert.equal(8, list[1].members)
     end)
 
+    it("who stops in the middle of a packet gets the answers to what was whole", function()
+      local perigee = start(threads)
+      for i = 1, 10 do
+        local client = perigee:client("half" .. i)
+        local ref = client:ask(0, "wrong")
+        client:write(packet.header({ type = packet.CLIENT.BROADCAST }, 60000) .. "half")
+        client.tcp:shutdown()
+        assert.equal(0, client:expect_answer("MESSAGE", ref).value)
+        client:expect_end()
+      end
+    end)
+
     it("it ends well with everything open", function()
       local perigee = start(threads, { text = true })
       local clients, room = crowd(perigee)
