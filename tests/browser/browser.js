@@ -52,6 +52,7 @@ export async function until(page, fn, argument) {
   try {
     return await page.waitForFunction(fn, argument, { timeout: 30_000 });
   } catch (error) {
-    throw new Error(`${error.message}\nfailures: ${page.failures}\nconsole: ${page.lines.join("\n")}`);
+    const text = await page.evaluate(() => document.body.innerText).catch(String);
+    throw new Error(`${error.message}\nfailures: ${page.failures}\nconsole: ${page.lines.join("\n")}\npage: ${text}`);
   }
 }
