@@ -4,7 +4,6 @@
 // nobody finds a connection gone in the middle of something.
 #include "net/servicer_calls.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -332,35 +331,6 @@ NetSent conn_queued(const Conn *conn) {
   if (!conn->backlog) return (NetSent){0};
   return (NetSent){conn->backlog->droppable + conn->backlog->kept,
                    conn->backlog->bytes};
-}
-
-static void publish_sent(Published *to, NetSent sent) {
-  atomic_store_explicit(&to->sent_packets, sent.packets, memory_order_relaxed);
-  atomic_store_explicit(&to->sent_bytes, sent.bytes, memory_order_relaxed);
-}
-
-static void publish_udp(const Conn *conn, Published *to) {
-  UdpFigures udp = {0};
-  to->has_udp = udp_conn_figures(conn, &udp);
-  to->udp_passes = udp.passes;
-  to->udp_rtt_us = udp.rtt_us;
-  to->udp_received = udp.received;
-  to->udp_received_bytes = udp.received_bytes;
-  to->udp_sent = udp.sent;
-  to->udp_sent_bytes = udp.sent_bytes;
-  to->udp_lost = udp.lost;
-  to->udp_resent_bytes = udp.resent_bytes;
-}
-
-// Nobody waits for these, or takes anything else from them.
-void conn_publish(const Conn *conn) {
-  Published *to = conn->published;
-  NetSent queued = conn_queued(conn);
-  publish_sent(to, conn->sent);
-  publish_sent(&conn->net->published, conn->net->sent);
-  atomic_store_explicit(&to->queued_packets, queued.packets, memory_order_relaxed);
-  atomic_store_explicit(&to->queued_bytes, queued.bytes, memory_order_relaxed);
-  if (conn->udp || to->has_udp) publish_udp(conn, to);
 }
 
 // --- Death ---

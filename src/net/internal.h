@@ -396,8 +396,6 @@ void conn_output_done(Conn *conn, int status);
 void conn_free(Conn *conn);
 /// What waits for it.
 NetSent conn_queued(const Conn *conn);
-/// Lets others see what it was sent and what waits; there are some.
-void conn_publish(const Conn *conn);
 /// Has it go on with its input at the end of the turn.
 void conn_resume_later(Conn *conn);
 /// It was closed as it came.
@@ -417,6 +415,10 @@ void conn_resume(Conn *conn);
 void conn_drained(Conn *conn);
 /// Ends the connection now.
 void conn_destroy(Conn *conn);
+
+// servicer_events.c
+/// Lets others see what it was sent and what waits; there are some.
+void conn_publish(const Conn *conn);
 
 // udp_peer.c
 /// Sends a packet by a datagram, at once or after those that were sent before it; false when
