@@ -17,6 +17,7 @@ UdpLink *udp_link_new(const UdpLinkParams *params, uint64_t now_us) {
   link->is_attached = params->is_attached;
   link->is_plain = params->is_plain;
   link->in.is_narrow = params->is_stranger;
+  link->in.total = params->kept;
   link->first_sent = params->first_sent;
   link->sent.first = link->sent.next = params->first_sent;
   link->sent.flying_from = params->first_sent;

@@ -27,11 +27,13 @@
 #include "wire/udp_keys.h"
 
 enum {
-  UDP_PACKET_MAX = 1168,         // bytes of a packet, header included, that fits
-  UDP_LATEST_MAX = 1162,         // into a datagram without and with a key
-  UDP_STREAM_WINDOW = 262144,    // stream bytes sent and not acknowledged, or kept
-                                 // until those before them come
-  UDP_STREAM_STRANGER = 8192,    // the same of one who is not trusted yet
+  UDP_PACKET_MAX = 1168,       // bytes of a packet, header included, that fits
+  UDP_LATEST_MAX = 1162,       // into a datagram without and with a key
+  UDP_STREAM_WINDOW = 262144,  // stream bytes sent and not acknowledged, or kept
+                               // until those before them come
+  UDP_STREAM_STRANGER = 8192,  // the same of one who is not trusted yet, and of all
+  UDP_STREAM_TOTAL =
+      64 << 20,  // once this is kept of streams that are counted together
   UDP_STREAM_UNSENT = 64 << 10,  // stream bytes that wait to be sent for the first time
   UDP_QUEUE_BYTES = 64 << 10,    // of packets that wait for their turn
   UDP_ACK_DELAY_US = 25 * 1000,  // an acknowledgement waits no longer,
@@ -58,6 +60,9 @@ typedef struct UdpLinkParams {
   bool is_stranger;         // see udp_link_trust
   uint32_t queue_capacity;  // packets that may wait, at least 1
   UdpOverflow overflow;
+  _Atomic uint64_t
+      *kept;  // counts what is kept of the stream, with that of other links,
+              // which may be another thread's; NULL: not counted
 } UdpLinkParams;
 
 UdpLink *udp_link_new(const UdpLinkParams *params, uint64_t now_us);

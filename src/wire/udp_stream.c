@@ -117,8 +117,14 @@ void udp_stream_out_lose(UdpStreamOut *out, uint64_t start, uint64_t end) {
 
 // --- In ---
 
+static void count(const UdpStreamIn *in, uint32_t before) {
+  if (in->total) *in->total += (uint64_t)in->kept.capacity - before;
+}
+
 void udp_stream_in_deinit(UdpStreamIn *in) {
+  uint32_t before = in->kept.capacity;
   bytes_deinit(&in->kept);
+  count(in, before);
   udp_ranges_deinit(&in->held);
 }
 
@@ -127,11 +133,17 @@ static int64_t distance_of(const UdpStreamIn *in, uint32_t offset) {
   return (int32_t)(offset - (uint32_t)in->base);
 }
 
+static uint32_t window_of(const UdpStreamIn *in) {
+  bool is_wide = !in->is_narrow && (!in->total || *in->total < UDP_STREAM_TOTAL);
+  if (is_wide) return UDP_STREAM_WINDOW;
+  uint32_t has = in->kept.capacity;
+  return has > UDP_STREAM_STRANGER ? has : UDP_STREAM_STRANGER;
+}
+
 bool udp_stream_in_fits(const UdpStreamIn *in, uint32_t offset, uint16_t size) {
   int64_t distance = distance_of(in, offset);
   if (distance <= 0) return true;
-  const int64_t window = in->is_narrow ? UDP_STREAM_STRANGER : UDP_STREAM_WINDOW;
-  return distance + size <= window && in->held.count < GAPS_MAX;
+  return distance + size <= window_of(in) && in->held.count < GAPS_MAX;
 }
 
 void udp_stream_in_keep(UdpStreamIn *in, uint32_t offset, const uint8_t *bytes,
@@ -143,7 +155,9 @@ void udp_stream_in_keep(UdpStreamIn *in, uint32_t offset, const uint8_t *bytes,
   size = (uint16_t)(size - old);
   uint64_t start = in->base + (uint64_t)(distance + old);
   uint64_t end = start + size;
+  uint32_t before = in->kept.capacity;
   reserve(&in->kept, (size_t)(end - in->base), in->held.items, in->held.count);
+  count(in, before);
   write_at(&in->kept, start, bytes, size);
   udp_ranges_add(&in->held, start, end);
 }

@@ -48,15 +48,17 @@ void udp_stream_out_lose(UdpStreamOut *out, uint64_t start, uint64_t end);
 
 /// What one side receives. Zero-initialised is the beginning.
 typedef struct UdpStreamIn {
-  UdpBytes kept;   // what came and was not handed out, by `held`
-  uint64_t base;   // the first byte that was not handed out
-  UdpRanges held;  // from `base` on
-  bool is_narrow;  // no more than UDP_STREAM_STRANGER bytes of it
+  UdpBytes kept;            // what came and was not handed out, by `held`
+  uint64_t base;            // the first byte that was not handed out
+  UdpRanges held;           // from `base` on
+  bool is_narrow;           // no more than UDP_STREAM_STRANGER bytes of it
+  _Atomic uint64_t *total;  // bytes of the memory of several streams; NULL: not counted
 } UdpStreamIn;
 
 void udp_stream_in_deinit(UdpStreamIn *in);
 
-/// Whether a piece may be taken: within the window, and without a number of gaps that
+/// Whether a piece may be taken: within the window, which is UDP_STREAM_STRANGER once the total is
+/// UDP_STREAM_TOTAL, but for memory that the stream has, and without a number of gaps that
 /// only somebody who means ill comes to. `offset` is the low 32 bits of where it begins.
 bool udp_stream_in_fits(const UdpStreamIn *in, uint32_t offset, uint16_t size);
 

@@ -152,6 +152,26 @@ static void the_window_limits_what_is_kept(void **state) {
   udp_stream_in_deinit(&in);
 }
 
+static void streams_keep_little_where_all_keep_much(void **state) {
+  (void)state;
+  _Atomic uint64_t total = UDP_STREAM_TOTAL;
+  const uint8_t value = 1;
+  UdpStreamIn in = {.total = &total}, other = {.total = &total};
+  assert_true(udp_stream_in_fits(&in, UDP_STREAM_STRANGER - 1, 1));
+  assert_false(udp_stream_in_fits(&in, UDP_STREAM_STRANGER, 1));
+  total = 0;
+  udp_stream_in_keep(&in, UDP_STREAM_WINDOW - 1, &value, 1);
+  assert_int_equal(total, UDP_STREAM_WINDOW);
+  total += UDP_STREAM_TOTAL - UDP_STREAM_WINDOW;
+  assert_true(udp_stream_in_fits(&in, 100000, 1));  // in memory that it has
+  assert_false(udp_stream_in_fits(&other, 100000, 1));
+  udp_stream_in_deinit(&in);
+  assert_true(udp_stream_in_fits(&other, 100000, 1));
+  udp_stream_in_keep(&other, 100000, &value, 1);
+  udp_stream_in_deinit(&other);
+  assert_int_equal(total, UDP_STREAM_TOTAL - UDP_STREAM_WINDOW);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_lost_goes_again_first),
@@ -159,6 +179,7 @@ int main(void) {
       cmocka_unit_test(pieces_come_in_any_order),
       cmocka_unit_test(offsets_wrap_round),
       cmocka_unit_test(the_window_limits_what_is_kept),
+      cmocka_unit_test(streams_keep_little_where_all_keep_much),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
