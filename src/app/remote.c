@@ -143,7 +143,7 @@ static const Found *choose(const FoundList *found, uint16_t port) {
   if (port != 0) {
     explain_missing(port);
   } else if (found->count == 0) {
-    fputs("perigee: no server of yours is running\n", stderr);
+    fputs("perigee: no server of yours is running; `perigee run` starts one\n", stderr);
   } else {
     fputs("perigee: several servers are running; choose one with --port: ", stderr);
     print_ports(found);

@@ -19,23 +19,28 @@ static void lane_deinit(Lane *lane) {
   mem_free(lane->items);
 }
 
-static void tally(Backlog *backlog, int64_t packets, int64_t bytes) {
-  backlog->bytes += (size_t)bytes;
-  backlog->net->backlog_bytes += (size_t)bytes;
-  backlog->net->backlog_packets += (uint64_t)packets;
+// Brings the totals up to date, once for all that a call has changed: other threads count
+// there, too.
+static void count(Backlog *backlog) {
+  NetTotals *totals = backlog->net->totals;
+  NetSent now = {backlog->droppable + backlog->kept, backlog->bytes};
+  if (now.packets != backlog->counted.packets)
+    totals->backlog_packets += now.packets - backlog->counted.packets;
+  if (now.bytes != backlog->counted.bytes)
+    totals->backlog_bytes += now.bytes - backlog->counted.bytes;
+  backlog->counted = now;
 }
 
-// Nothing waits any more.
-static void tally_none(Backlog *backlog) {
-  tally(backlog, -(int64_t)backlog->droppable - backlog->kept,
-        -(int64_t)backlog->bytes);
+static void count_none(Backlog *backlog) {
   backlog->droppable = backlog->kept = 0;
+  backlog->bytes = 0;
+  count(backlog);
 }
 
 void backlog_free(Conn *conn) {
   Backlog *backlog = conn->backlog;
   if (!backlog) return;
-  tally_none(backlog);
+  count_none(backlog);
   for (int i = 0; i < LANE_COUNT; i++) lane_deinit(&backlog->lanes[i]);
   buf_deinit(&backlog->writing);
   mem_free(backlog->drops);
@@ -79,7 +84,7 @@ static void forget(Backlog *backlog, const Waiting *item) {
     backlog->kept--;
   else
     backlog->droppable--;
-  tally(backlog, -1, -(int64_t)item->size);
+  backlog->bytes -= item->size;
 }
 
 static void shrink(Buf *buf) {
@@ -188,7 +193,7 @@ static void drop_all(Backlog *backlog) {
     lane_deinit(&backlog->lanes[i]);
     backlog->lanes[i] = (Lane){0};
   }
-  tally_none(backlog);
+  count_none(backlog);
 }
 
 static void condemn(Conn *conn) {
@@ -200,8 +205,8 @@ static void condemn(Conn *conn) {
 // How much may wait for one connection. Many that do not read share a total: past it
 // each is held to little.
 static size_t byte_limit(const Net *net) {
-  size_t total = NET_BACKLOG_TOTAL / net->share;
-  return net->backlog_bytes < total ? NET_BACKLOG_BYTES : NET_BACKLOG_SHARE;
+  return net->totals->backlog_bytes < NET_BACKLOG_TOTAL ? NET_BACKLOG_BYTES
+                                                        : NET_BACKLOG_SHARE;
 }
 
 // Messages that may not be dropped have some space of their own, so that a connection
@@ -245,12 +250,13 @@ void backlog_take(Conn *conn, uint8_t place, const Frame *frame, uint32_t first,
     if (conn->is_condemned && !(item.flags & OUT_KEEP)) continue;
     if (!has_room(conn, &item)) continue;
     lane_push(lane, &item, frame->bytes.data + start);
-    tally(backlog, 1, item.size);
+    backlog->bytes += item.size;
     if (item.flags & OUT_KEEP)
       backlog->kept++;
     else
       backlog->droppable++;
   }
+  count(backlog);
 }
 
 void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size) {
@@ -265,6 +271,7 @@ const uint8_t *backlog_pop_loose(Conn *conn, Waiting *item) {
     if (lane->count == 0) continue;
     const uint8_t *bytes = lane_pop(lane, item);
     forget(backlog, item);
+    count(backlog);
     return bytes;
   }
   return NULL;
@@ -283,6 +290,7 @@ void backlog_join_stream(Conn *conn) {
     }
     lane_compact(from);
   }
+  count(backlog);
 }
 
 bool backlog_has_loose(Conn *conn) {
@@ -308,6 +316,7 @@ static void fill_chunk(Conn *conn) {
       buf_append(&backlog->writing, bytes, item.size);
     }
   }
+  count(backlog);
   if (conn->socket) socket_wrap(conn, &backlog->writing, start);
 }
 

@@ -267,9 +267,9 @@ bool conn_add(Conn *conn) {
 // One that was closed as it came has a while to read why, unless so many have that they
 // would use up the descriptors.
 void conn_limit_refused(Conn *conn) {
-  if (!conn->is_refused) conn->net->refused_count++;
+  if (!conn->is_refused) conn->net->totals->refused++;
   conn->is_refused = true;
-  if (conn->net->refused_count > REFUSED_MAX / conn->net->share) conn_destroy(conn);
+  if (conn->net->totals->refused > REFUSED_MAX) conn_destroy(conn);
 }
 
 static const char *transport_name(const Conn *conn) {
@@ -292,7 +292,7 @@ static void make_known(Conn *conn, ConnInfo *info) {
 void conn_introduce(Conn *conn, Framing framing) {
   ConnInfo info = *conn->visitor;
   web_leave(conn);
-  if (conn->is_refused) conn->net->refused_count--;
+  if (conn->is_refused) conn->net->totals->refused--;
   conn->is_refused = false;
   timers_stop(&conn->net->timers, &conn->timer);
   conn->framing = (uint8_t)framing;
@@ -336,7 +336,7 @@ NetSent conn_queued(const Conn *conn) {
 // --- Death ---
 
 void conn_free(Conn *conn) {
-  if (conn->is_refused) conn->net->refused_count--;
+  if (conn->is_refused) conn->net->totals->refused--;
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
     frame_release(conn->net, &conn->direct, i);
   backlog_free(conn);
@@ -373,11 +373,8 @@ void conn_drained(Conn *conn) {
 static void begin_close(Conn *conn) {
   Net *net = conn->net;
   flush_conn(conn, PRIORITIES_ALL);
-  if (conn->account) {
-    conn->account->packets += conn->sent.packets;
-    conn->account->bytes += conn->sent.bytes;
-    conn->account = NULL;
-  }
+  account_add(conn, conn->sent);
+  account_leave(conn);
   conn->published = NULL;
   web_leave(conn);
   if (conn->admin) admin_leave(conn);

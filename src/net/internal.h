@@ -136,7 +136,8 @@ typedef struct Backlog {
   Lane lanes[LANE_COUNT];
   uint32_t droppable, kept;  // messages waiting, by whether overflow may drop them
   size_t bytes;
-  Drop *drops;  // not yet reported
+  NetSent counted;  // in net->totals
+  Drop *drops;      // not yet reported
   uint32_t drop_count, drop_capacity;
 } Backlog;
 
@@ -203,7 +204,7 @@ struct Conn {
   bool is_slow;       // condemned as a SlowConsumer
   bool is_condemned;  // and told so: it gets the last words only
   bool is_eof;        // the other side writes no more
-  bool is_refused;    // counted in net->refused_count
+  bool is_refused;    // counted in net->totals
   bool is_broken;     // ended by an error, not in order
   bool is_cut;        // the other side stopped in the middle of something
   ConnId id;
@@ -214,7 +215,8 @@ struct Conn {
   Timer timer;       // the deadline of a begun packet, then of lingering
   Backlog *backlog;  // NULL while it keeps up
   NetSent sent;
-  NetSent *account;      // where that is added at the end; NULL: nowhere
+  NetAccount *account;   // where that is added at the end; NULL: nowhere
+  Conn *account_next;    // in that one's list
   Published *published;  // where others see it and what waits; NULL: there is nobody
   ConnInfo
       *visitor;    // while it may still become a peer, or is a web browser; else NULL
@@ -234,6 +236,14 @@ typedef struct List {
 } List;
 
 typedef struct Listener Listener;
+
+/// What is limited for all connections together, whichever thread serves them.
+typedef struct NetTotals {
+  _Atomic uint64_t backlog_packets, backlog_bytes;  // that wait in all backlogs
+  _Atomic uint64_t unfinished_bytes;                // of messages of WebSockets
+  _Atomic uint64_t udp_bytes;                       // of streams by UDP that have gaps
+  _Atomic uint32_t refused;  // connections closed as they came and not gone yet
+} NetTotals;
 
 struct Net {
   Sim *sim;        // NULL: time, randomness and sockets are real
@@ -258,15 +268,12 @@ struct Net {
   List ended;                      // to be told upwards
   List resumed;                    // released or paused: input may be waiting
   List dropping;                   // with drops to report
-  size_t backlog_bytes;            // that wait in all backlogs
-  uint64_t backlog_packets;        // the same in messages
   NetSent sent;                    // to all connections so far
   Published published;             // the same, where connections publish theirs
   Listener *listeners;
-  uint32_t refused_count;  // closed as they came and not gone yet
   uint64_t accept_warned_ms;
   uint64_t descriptors;             // how many this process may have
-  uint32_t share;                   // so many Nets share what memory may be used up
+  NetTotals own_totals, *totals;    // its own, or those of the Net that it serves for
   Servicers *servicers;             // NULL: it serves its connections itself
   Servicer *servicer;               // whose Net it is; NULL: nobody's
   Web *web;                         // NULL: nothing asked for it yet
@@ -304,6 +311,12 @@ void sim_free(Net *net);
 void list_add(List *list, void *item);
 void list_remove(List *list, const void *item);
 void list_deinit(List *list);
+
+// account.c
+/// Adds to the conn's account, if it has one.
+void account_add(Conn *conn, NetSent sent);
+/// Nothing more of the conn is to be counted.
+void account_leave(Conn *conn);
 
 // frame.c
 /// The frame of `source` at `priority`, taken from the pool when there is none.

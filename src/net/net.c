@@ -96,8 +96,9 @@ bool net_end_turn(Net *net) {
   is_more |= flush_turn(net);
   is_more |= tell_ended(net);
   is_more |= resume_waiting(net);
-  if (net->udp) is_more |= udp_end_turn(net);
+  // A servicer has been told of a client by UDP before that one can know.
   if (net->servicers) servicers_end_turn(net->servicers);
+  if (net->udp) is_more |= udp_end_turn(net);
   if (net->servicer) servicer_end_turn(net->servicer);
   return is_more;
 }
@@ -167,17 +168,9 @@ NetSent net_sent(const Net *net, ConnId id) {
   return conn ? conn->sent : (NetSent){0};
 }
 
-void net_set_account(Net *net, ConnId id, NetSent *account) {
-  Conn *conn = conn_find(net, id);
-  if (conn) conn->account = account;
-}
-
-static NetSent add_sent(NetSent a, NetSent b) {
-  return (NetSent){a.packets + b.packets, a.bytes + b.bytes};
-}
-
 NetSent net_sent_in_all(const Net *net) {
-  return add_sent(net->sent, servicers_figures(net).sent);
+  NetSent others = servicers_figures(net).sent;
+  return (NetSent){net->sent.packets + others.packets, net->sent.bytes + others.bytes};
 }
 
 NetSent net_queued(const Net *net, ConnId id) {
@@ -187,8 +180,7 @@ NetSent net_queued(const Net *net, ConnId id) {
 }
 
 NetSent net_queued_in_all(const Net *net) {
-  NetSent own = {net->backlog_packets, net->backlog_bytes};
-  return add_sent(own, servicers_figures(net).queued);
+  return (NetSent){net->totals->backlog_packets, net->totals->backlog_bytes};
 }
 
 void net_warn_accept(Net *net, const char *error) {
@@ -231,7 +223,7 @@ Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
   net->stamp = 1;
   net->descriptors = descriptor_limit();
   net->clock_due_ms = UINT64_MAX;
-  net->share = 1;
+  net->totals = &net->own_totals;
   return net;
 }
 

@@ -187,9 +187,19 @@ typedef struct NetSent {
 /// be counted a moment later, here and below.
 NetSent net_sent(const Net *net, ConnId conn);
 
-/// When the connection ends, what it was sent is added to `account`, which has to be valid
-/// until then.
-void net_set_account(Net *net, ConnId conn, NetSent *account);
+/// What connections that have ended were sent, their last words included. Zeroed by who
+/// embeds it.
+typedef struct NetAccount {
+  NetSent sent;
+  struct Conn *conns;  // net's: those that are counted here when they end
+} NetAccount;
+
+/// Has the connection counted there when it ends, and nowhere else. `account` has to be
+/// valid until it is closed.
+void net_set_account(Net *net, ConnId conn, NetAccount *account);
+
+/// Nothing more is added to it.
+void net_close_account(NetAccount *account);
 
 /// What all connections were sent, those that are gone included.
 NetSent net_sent_in_all(const Net *net);

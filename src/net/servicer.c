@@ -62,8 +62,7 @@ static UdpTotals count_udp(Servicer *servicer) {
 
 static void publish_figures(Servicer *servicer) {
   const Net *net = servicer->net;
-  ServicerFigures figures = {.queued = {net->backlog_packets, net->backlog_bytes},
-                             .web = net_web_stats(net),
+  ServicerFigures figures = {.web = net_web_stats(net),
                              .tls = net_tls_stats(net),
                              .udp = count_udp(servicer),
                              .adopted = servicer->adopted,
@@ -113,8 +112,6 @@ ServicerFigures servicers_figures(const Net *net) {
     NetSent sent = published_sent(&net->servicers->items[i].net->published);
     all.sent.packets += sent.packets;
     all.sent.bytes += sent.bytes;
-    all.queued.packets += one.queued.packets;
-    all.queued.bytes += one.queued.bytes;
     all.web.requests += one.web.requests;
     all.web.refused += one.web.refused;
     all.web.upgraded += one.web.upgraded;
@@ -162,9 +159,6 @@ void servicers_adopt(Net *net, uv_os_fd_t fd, const ConnInfo *info) {
 
 static void run(void *data) {
   Servicer *servicer = data;
-  char name[THREAD_NAME_SIZE];
-  snprintf(name, sizeof name, "perigee-io-%u", (unsigned)servicer->index % 100);
-  pthread_setname_np(pthread_self(), name);
   uv_run(&servicer->net->loop, UV_RUN_DEFAULT);
   mailbox_add(&servicer->events, UP_OVER, 0);
   servicer_end_turn(servicer);
@@ -175,20 +169,24 @@ static void run(void *data) {
 // thread's own faults.
 static int start_thread(Servicer *servicer) {
   static const int OWN[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+  char name[THREAD_NAME_SIZE];
   sigset_t all, before;
   sigfillset(&all);
   for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++) sigdelset(&all, OWN[i]);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int err = uv_thread_create(&servicer->thread, run, servicer);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return err;
+  if (err) return err;
+  snprintf(name, sizeof name, "perigee-io-%u", (unsigned)servicer->index % 100);
+  pthread_setname_np(servicer->thread, name);
+  return 0;
 }
 
-static int open_net(Servicer *servicer, uint32_t share) {
+static int open_net(Servicer *servicer) {
   NetEvents events = servicer_net_events();
   Net *net = net_make(&servicer->main->limits, &events, servicer);
   net->servicer = servicer;
-  net->share = share;
+  net->totals = servicer->main->totals;
   int err = net_open_loop(net);
   if (err) {
     mem_free(net);
@@ -208,13 +206,13 @@ static void deinit_servicer(Servicer *servicer) {
   mem_free(servicer->groups);
 }
 
-static int start_servicer(Servicer *servicer, Net *main, uint32_t share) {
+static int start_servicer(Servicer *servicer, Net *main) {
   servicer->main = main;
   servicer->index = (uint32_t)(servicer - main->servicers->items);
   uv_mutex_init(&servicer->lock);
   mailbox_init(&servicer->events, &main->servicers->bell, &servicer->bell);
   mailbox_init(&servicer->commands, &servicer->bell, &main->servicers->bell);
-  int err = open_net(servicer, share);
+  int err = open_net(servicer);
   if (!err) err = start_thread(servicer);
   if (!err) return 0;
   if (servicer->net) net_free(servicer->net);
@@ -235,7 +233,7 @@ int net_serve(Net *net, uint32_t count) {
   servicers->items = mem_zalloc(count * sizeof *servicers->items);
   net->servicers = servicers;
   while (!err && servicers->count < count) {
-    err = start_servicer(&servicers->items[servicers->count], net, count);
+    err = start_servicer(&servicers->items[servicers->count], net);
     if (!err) servicers->count++;
   }
   if (err) return err;

@@ -9,7 +9,7 @@
 
 /// What servicers have done so far.
 typedef struct ServicerFigures {
-  NetSent sent, queued;
+  NetSent sent;
   WebStats web;
   TlsStats tls;
   UdpTotals udp;

@@ -7,8 +7,6 @@
 #include "base/mem.h"
 #include "net/udp_servicer.h"
 
-static Client *client_of(Conn *conn) { return (Client *)conn; }
-
 // --- What is done with one ---
 
 static void command(Conn *conn, CommandKind kind, uint32_t value) {
@@ -84,9 +82,14 @@ static void link_client(Servicer *servicer, Client *client) {
   servicer->clients = client;
 }
 
-// Its last event has come. It may be in use until the turn ends.
+// Its last event has come, and so has what is counted of its last words. It may be in use
+// until the turn ends.
 static void retire(Client *client) {
   Servicer *servicer = client->conn.servicer;
+  NetSent sent = client_sent(&client->conn);
+  sent.packets -= client->accounted.packets;
+  sent.bytes -= client->accounted.bytes;
+  account_add(&client->conn, sent);
   if (client->previous)
     client->previous->next = client->next;
   else
@@ -99,6 +102,7 @@ static void retire(Client *client) {
 static void free_list(Client *client) {
   while (client) {
     Client *next = client->next;
+    account_leave(&client->conn);
     buf_deinit(&client->kept);
     mem_free(client->groups);
     mem_free(client);
@@ -121,12 +125,8 @@ void clients_free_all(Servicer *servicer) {
 static void forget(Conn *conn) {
   Net *net = conn->net;
   Client *client = client_of(conn);
-  if (conn->account) {
-    NetSent sent = client_sent(conn);
-    conn->account->packets += sent.packets;
-    conn->account->bytes += sent.bytes;
-    conn->account = NULL;
-  }
+  client->accounted = client_sent(conn);
+  account_add(conn, client->accounted);
   slots_remove(&net->conns, conn->id);
   if (conn->is_resumed) list_remove(&net->resumed, conn);
   if (conn->is_ended) list_remove(&net->ended, conn);

@@ -48,32 +48,37 @@ void servicer_post_events(Servicer *servicer) {
 
 // --- Figures ---
 
+// Nobody waits for these, or takes anything else from them.
+static void put(_Atomic uint64_t *place, uint64_t value) {
+  atomic_store_explicit(place, value, memory_order_relaxed);
+}
+
 static void publish_sent(Published *to, NetSent sent) {
-  atomic_store_explicit(&to->sent_packets, sent.packets, memory_order_relaxed);
-  atomic_store_explicit(&to->sent_bytes, sent.bytes, memory_order_relaxed);
+  put(&to->sent_packets, sent.packets);
+  put(&to->sent_bytes, sent.bytes);
 }
 
 static void publish_udp(const Conn *conn, Published *to) {
   UdpFigures udp = {0};
-  to->has_udp = udp_conn_figures(conn, &udp);
-  to->udp_passes = udp.passes;
-  to->udp_rtt_us = udp.rtt_us;
-  to->udp_received = udp.received;
-  to->udp_received_bytes = udp.received_bytes;
-  to->udp_sent = udp.sent;
-  to->udp_sent_bytes = udp.sent_bytes;
-  to->udp_lost = udp.lost;
-  to->udp_resent_bytes = udp.resent_bytes;
+  bool has_udp = udp_conn_figures(conn, &udp);
+  atomic_store_explicit(&to->has_udp, has_udp, memory_order_relaxed);
+  atomic_store_explicit(&to->udp_passes, udp.passes, memory_order_relaxed);
+  atomic_store_explicit(&to->udp_rtt_us, udp.rtt_us, memory_order_relaxed);
+  put(&to->udp_received, udp.received);
+  put(&to->udp_received_bytes, udp.received_bytes);
+  put(&to->udp_sent, udp.sent);
+  put(&to->udp_sent_bytes, udp.sent_bytes);
+  put(&to->udp_lost, udp.lost);
+  put(&to->udp_resent_bytes, udp.resent_bytes);
 }
 
-// Nobody waits for these, or takes anything else from them.
 void conn_publish(const Conn *conn) {
   Published *to = conn->published;
   NetSent queued = conn_queued(conn);
   publish_sent(to, conn->sent);
   publish_sent(&conn->net->published, conn->net->sent);
-  atomic_store_explicit(&to->queued_packets, queued.packets, memory_order_relaxed);
-  atomic_store_explicit(&to->queued_bytes, queued.bytes, memory_order_relaxed);
+  put(&to->queued_packets, queued.packets);
+  put(&to->queued_bytes, queued.bytes);
   if (conn->udp || to->has_udp) publish_udp(conn, to);
 }
 

@@ -40,7 +40,7 @@ static GroupId *find(const Client *client, GroupId group) {
 }
 
 void client_join(Conn *conn, Group *group) {
-  Client *client = (Client *)conn;
+  Client *client = client_of(conn);
   if (find(client, group->id)) return;
   if (client->group_count == client->group_capacity) purge(client);
   if (client->group_count == client->group_capacity) {
@@ -54,7 +54,7 @@ void client_join(Conn *conn, Group *group) {
 }
 
 void client_leave(Conn *conn, Group *group) {
-  Client *client = (Client *)conn;
+  Client *client = client_of(conn);
   GroupId *place = find(client, group->id);
   if (!place) return;
   *place = client->groups[--client->group_count];
@@ -83,9 +83,9 @@ void servicers_close_group(Net *net, Group *group) {
 // The member of the group by that id, if the servicer has it.
 static const Client *find_member(const Servicer *servicer, const Group *group,
                                  ConnId id) {
-  const Conn *conn = conn_find(servicer->main, id);
+  Conn *conn = conn_find(servicer->main, id);
   if (!conn || conn->servicer != servicer) return NULL;
-  const Client *client = (const Client *)conn;
+  const Client *client = client_of(conn);
   return find(client, group->id) ? client : NULL;
 }
 

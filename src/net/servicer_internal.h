@@ -39,9 +39,10 @@ struct Client {
   Client *next, *previous;  // of its servicer
   GroupId *groups;          // that it has joined; closed ones may be among them
   uint32_t group_count, group_capacity;
-  Buf kept;     // events that came while it was held
-  bool is_new;  // it is being told of
-  Code code;    // with which it is told of its end
+  Buf kept;           // events that came while it was held
+  bool is_new;        // it is being told of
+  Code code;          // with which it is told of its end
+  NetSent accounted;  // what its account had when the one above had done with it
   // The servicer's.
   unsigned holds;  // Hold
   bool has_spoken;
@@ -53,6 +54,9 @@ struct Client {
   bool is_alone;
   Published published;
 };
+
+/// The client that a stand-in is part of.
+static inline Client *client_of(Conn *conn) { return (Client *)conn; }
 
 struct Servicer {
   Net *main;

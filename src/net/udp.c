@@ -187,6 +187,15 @@ static int bind_port(const char *host, uint16_t *port, uint8_t *family) {
   return fd;
 }
 
+static UdpSocket socket_at(UdpServer *server, const UdpPlace *place) {
+  return (UdpSocket){.server = server,
+                     .fd = place->fd,
+                     .port = place->port,
+                     .family = place->family,
+                     .first = -1,
+                     .last = -1};
+}
+
 static void close_bound(UdpServer *server) {
   for (uint32_t i = 0; i < server->socket_count; i++) close(server->sockets[i].fd);
   mem_free(server->sockets);
@@ -207,12 +216,8 @@ static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int
       close_bound(server);
       return NULL;
     }
-    server->sockets[i] = (UdpSocket){.server = server,
-                                     .fd = fd,
-                                     .port = wanted,
-                                     .family = family,
-                                     .first = -1,
-                                     .last = -1};
+    server->sockets[i] =
+        socket_at(server, &(UdpPlace){.fd = fd, .port = wanted, .family = family});
     local_ask(&server->sockets[i]);
     server->socket_count++;
   }
@@ -258,12 +263,7 @@ int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
 void udp_take_place(Net *net, const UdpPlace *place) {
   UdpServer *server = mem_zalloc(sizeof *server);
   server->sockets = mem_zalloc(sizeof *server->sockets);
-  server->sockets[0] = (UdpSocket){.server = server,
-                                   .fd = place->fd,
-                                   .port = place->port,
-                                   .family = place->family,
-                                   .first = -1,
-                                   .last = -1};
+  server->sockets[0] = socket_at(server, place);
   server->socket_count = 1;
   memcpy(server->secret, place->secret, sizeof server->secret);
   serve(net, server);

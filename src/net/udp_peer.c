@@ -25,7 +25,9 @@ void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params) {
   memcpy(peer->channel, params->keys.channel, sizeof peer->channel);
   peer->is_attached = params->is_attached;
   peer->passes = true;
-  peer->link = udp_link_new(params, now_us(peer));
+  UdpLinkParams counted = *params;
+  counted.kept = &peer->server->net->totals->udp_bytes;
+  peer->link = udp_link_new(&counted, now_us(peer));
   peer->socket->peers++;
   peer->server->totals.links++;
   peer->server->totals.accepted++;

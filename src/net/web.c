@@ -100,7 +100,7 @@ static void on_silence(void *data, uint64_t now_ms) {
 static void refuse(Conn *conn) {
   Net *net = conn->net;
   conn->is_refused = true;
-  if (++net->refused_count > REFUSED_MAX / net->share)
+  if (++net->totals->refused > REFUSED_MAX)
     conn_introduce(conn, FRAMING_PACKETS);
   else
     timers_set(&net->timers, &conn->timer, net_now_ms(net) + WEB_REFUSE_WAIT_MS,

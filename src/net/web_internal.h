@@ -28,9 +28,8 @@ struct Web {
   Buf schema;  // the text of /schema.js
   HttpVersion schema_version;
   bool is_watched;
-  List readers;       // WsReaders at rest
-  Buf scratch;        // for one write at a time
-  size_t held_bytes;  // of unfinished messages
+  List readers;  // WsReaders at rest
+  Buf scratch;   // for one write at a time
   WebStats stats;
 };
 

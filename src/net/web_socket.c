@@ -19,7 +19,7 @@ struct Socket {
   bool is_finished;    // the close frame is written
   uint16_t code;       // of it; 0: not decided
   char *text;          // of it; owned, or NULL
-  size_t held;         // counted in web->held_bytes
+  size_t held;         // counted in net->totals
   Buf pongs;           // frames
 };
 
@@ -51,8 +51,8 @@ static void give_reader_back(Conn *conn) {
 static void count_held(Conn *conn) {
   Socket *socket = conn->socket;
   size_t held = socket->reader ? ws_reader_held(socket->reader) : 0;
-  Web *web = web_of(conn->net);
-  web->held_bytes += held - socket->held;
+  if (held == socket->held) return;
+  conn->net->totals->unfinished_bytes += held - socket->held;
   socket->held = held;
 }
 
@@ -257,8 +257,7 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
   if (conn->state != CONN_OPEN || socket->is_over) return size;
   if (!socket->is_handing_up && ws_reader_is_at_rest(reader)) give_reader_back(conn);
   count_held(conn);
-  if (web_of(conn->net)->held_bytes > SOCKET_HELD_TOTAL / conn->net->share &&
-      socket->held > 0)
+  if (socket->held > 0 && conn->net->totals->unfinished_bytes > SOCKET_HELD_TOTAL)
     fault(conn, WS_CODE_TRY_LATER, "too many unfinished messages");
   conn_settle(conn, was_at_rest || is_any);
   return size - unread;

@@ -27,7 +27,7 @@ void peer_free(Session *session, Peer *peer) {
   assert(peer->rooms == NULL);
   resume_end(session, peer);
   timers_stop(net_timers(session->net), &peer->timer);
-  net_set_account(session->net, peer->conn, NULL);
+  net_close_account(&peer->account);
   slots_remove(&session->peers, peer->id);
   mem_free(peer->token);
   mem_free(peer);
@@ -74,8 +74,8 @@ double session_latency_ms(const Session *session) {
 }
 
 NetSent session_sent(const Session *session, const Peer *peer) {
-  NetSent sent = net_sent(session->net, peer->conn);
-  return (NetSent){peer->sent.packets + sent.packets, peer->sent.bytes + sent.bytes};
+  NetSent now = net_sent(session->net, peer->conn), before = peer->account.sent;
+  return (NetSent){before.packets + now.packets, before.bytes + now.bytes};
 }
 
 uint32_t session_count(const Session *session) { return session->connected; }

@@ -70,7 +70,7 @@ typedef struct Peer {
   uint64_t rate_at_ms;    // when rate_tokens was true
   double rate_tokens;     // packets it may send now
   uint64_t packets_in, bytes_in;
-  NetSent sent;  // over connections that have ended; see session_sent
+  NetAccount account;  // of its connections that have ended; see session_sent
   uint64_t dropped;
   // The relay's part.
   RoomRef *rooms;  // in the order of joining; owned by the relay

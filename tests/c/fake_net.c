@@ -35,7 +35,7 @@ typedef struct FakeConn {
   uint32_t max_payload;
   uint32_t writes;
   NetSent total;
-  NetSent *account;
+  NetAccount *account;
   Input *inputs;
   SentNode *sent, **sent_end, *next;
 } FakeConn;
@@ -243,8 +243,8 @@ static void make_stale(Net *net, ConnId id) {
     net_group_leave(net, group, id);
   FakeConn *conn = &net->conns[id];
   if (conn->account && !conn->is_stale) {
-    conn->account->packets += conn->total.packets;
-    conn->account->bytes += conn->total.bytes;
+    conn->account->sent.packets += conn->total.packets;
+    conn->account->sent.bytes += conn->total.bytes;
   }
   conn->is_stale = true;
 }
@@ -327,9 +327,16 @@ NetSent net_sent(const Net *net, ConnId id) {
   return conn ? conn->total : (NetSent){0};
 }
 
-void net_set_account(Net *net, ConnId id, NetSent *account) {
+void net_set_account(Net *net, ConnId id, NetAccount *account) {
   FakeConn *conn = find(net, id);
-  if (conn) conn->account = account;
+  if (!conn) return;
+  conn->account = account;
+  account->conns = (struct Conn *)conn;  // the last one; those before have ended
+}
+
+void net_close_account(NetAccount *account) {
+  FakeConn *conn = (FakeConn *)account->conns;
+  if (conn && conn->account == account) conn->account = NULL;
 }
 
 void net_admin_answer(Net *net, ConnId conn, const AdminAnswer *answer) {

@@ -132,13 +132,13 @@ static void many_stalled_readers_are_held_to_little(void **state) {
   uint32_t one = join(&world), other = join(&world);
   fill(&world, one, NET_BACKLOG_BYTES / 2);
   size_t waiting = conn_of(&world, one)->backlog->bytes;
-  assert_int_equal(world.net->backlog_bytes, waiting);
-  world.net->backlog_bytes += NET_BACKLOG_TOTAL;  // as if there were many more
+  assert_int_equal(world.net->totals->backlog_bytes, waiting);
+  world.net->totals->backlog_bytes += NET_BACKLOG_TOTAL;  // as if there were many more
   fill(&world, other, NET_BACKLOG_BYTES);
   assert_in_range(conn_of(&world, other)->backlog->bytes, 1, NET_BACKLOG_SHARE);
   assert_true(world.dropped > 0);
   assert_int_equal(world.last_fault, 0);
-  world.net->backlog_bytes -= NET_BACKLOG_TOTAL;
+  world.net->totals->backlog_bytes -= NET_BACKLOG_TOTAL;
   fill(&world, other, NET_BACKLOG_BYTES / 2);
   assert_true(conn_of(&world, other)->backlog->bytes > NET_BACKLOG_SHARE);
   for (uint32_t i = 0; i < 2; i++) {
@@ -147,7 +147,7 @@ static void many_stalled_readers_are_held_to_little(void **state) {
     close(world.sockets[i]);
     world.sockets[i] = -1;
   }
-  while (world.net->backlog_bytes > 0) turn(&world);
+  while (world.net->totals->backlog_bytes > 0) turn(&world);
   world_close(&world);
 }
 
@@ -181,9 +181,9 @@ static void the_refused_do_not_use_up_the_descriptors(void **state) {
   world.is_refusing = true;
   for (int i = 0; i < 2 * REFUSED_MAX; i++) sockets[i] = connect_to(world.port);
   for (int i = 0; i < 200; i++) turn(&world);
-  assert_int_equal(world.net->refused_count, REFUSED_MAX);
+  assert_int_equal(world.net->totals->refused, REFUSED_MAX);
   for (int i = 0; i < 2 * REFUSED_MAX; i++) close(sockets[i]);
-  while (world.net->refused_count > 0) turn(&world);
+  while (world.net->totals->refused > 0) turn(&world);
   world_close(&world);
 }
 

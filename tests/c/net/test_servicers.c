@@ -313,6 +313,31 @@ static void test_last_answer(void **state) {
   close_world(&world);
 }
 
+// What is written as it ends is counted, too, once its thread has written it.
+static void test_last_words_are_counted(void **state) {
+  (void)state;
+  World world;
+  open_world(&world, FRAMING_LINES);
+  const Peer *peer = join(&world), *other = join(&world);
+  NetAccount account = {0}, closed = {0};
+  net_set_account(world.net, peer->id, &account);
+  net_set_account(world.net, other->id, &closed);
+  write_line(&world, peer, "first\n");
+  expect(&world, peer, "first\n");
+  write_line(&world, peer, "last words\n");
+  write_line(&world, other, "last words\n");
+  net_close(world.net, peer->id);
+  net_close(world.net, other->id);
+  net_close_account(&closed);
+  expect(&world, other, "last words\n");
+  for (int i = 0; i < TRIES && account.sent.packets < 2; i++) turn(&world);
+  assert_int_equal(account.sent.packets, 2);
+  assert_int_equal(account.sent.bytes, strlen("first\nlast words\n"));
+  assert_int_equal(closed.sent.packets, 0);
+  net_close_account(&account);
+  close_world(&world);
+}
+
 static void test_closed_is_silent(void **state) {
   (void)state;
   World world;
@@ -428,6 +453,27 @@ static void test_flood(void **state) {
   assert_true(sent < FLOOD_BYTES);
   for (int i = 0; i < TRIES && peer->lines < sent; i++) turn(&world);
   assert_int_equal(peer->lines, sent);
+  close_world(&world);
+}
+
+// What waits for slow readers is limited for all threads together.
+static void test_backlogs_share_a_total(void **state) {
+  (void)state;
+  World world;
+  open_world(&world, FRAMING_LINES);
+  const Peer *peer = join(&world);
+  static char line[4001];
+  memset(line, 'x', sizeof line - 1);
+  line[sizeof line - 2] = '\n';
+  world.net->totals->backlog_bytes += NET_BACKLOG_TOTAL;  // as if others had so much
+  for (int i = 0; i < TRIES && peer->drops == 0; i++) {
+    for (int k = 0; k < 16; k++) write_line(&world, peer, line);
+    turn(&world);
+  }
+  assert_true(peer->drops > 0);
+  // Else 64 of them may wait, which are more bytes.
+  assert_in_range(net_queued(world.net, peer->id).bytes, 1, NET_BACKLOG_SHARE);
+  world.net->totals->backlog_bytes -= NET_BACKLOG_TOTAL;
   close_world(&world);
 }
 
@@ -562,11 +608,13 @@ int main(void) {
       cmocka_unit_test(test_hold),
       cmocka_unit_test(test_end_while_held),
       cmocka_unit_test(test_last_answer),
+      cmocka_unit_test(test_last_words_are_counted),
       cmocka_unit_test(test_closed_is_silent),
       cmocka_unit_test(test_fault),
       cmocka_unit_test(test_groups),
       cmocka_unit_test(test_group_after_end),
       cmocka_unit_test(test_flood),
+      cmocka_unit_test(test_backlogs_share_a_total),
       cmocka_unit_test(test_stop),
       cmocka_unit_test(test_free_at_once),
       cmocka_unit_test(test_free_while_held_back),

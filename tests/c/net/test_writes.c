@@ -323,7 +323,7 @@ static void flood_delays_by_one_write(Kind kind) {
   setsockopt(world.sockets[index], SOL_SOCKET, SO_LINGER, &now, sizeof now);
   close(world.sockets[index]);
   world.sockets[index] = -1;
-  while (world.net->backlog_bytes > 0) turn(&world);
+  while (world.net->totals->backlog_bytes > 0) turn(&world);
   world_close(&world);
 }
 
