@@ -120,6 +120,7 @@ static bool begin(Datagrams *d, const UdpAnswer *answer, uint64_t now_us) {
                             .cookie = d->cookie,
                             .client_key = d->client_key,
                             .server_key = answer->server_key};
+  if (!d->has_cookie) return false;
   if (!d->is_attached) {
     if (!answer->server_key ||
         !udp_shared_secret(d->secret, answer->server_key, shared))
@@ -147,6 +148,7 @@ static DatagramsNews take_answer(Datagrams *d, const uint8_t *bytes, size_t size
   UdpAnswer answer;
   if (udp_read_answer(bytes, size, &answer) != 0) return DATAGRAMS_IGNORED;
   if (answer.type == UDP_CHALLENGE) {
+    if (d->has_cookie) return DATAGRAMS_IGNORED;  // it would be another connection
     memcpy(d->cookie, answer.cookie, UDP_COOKIE_SIZE);
     d->has_cookie = true;
     send_request(d);

@@ -15,8 +15,12 @@ enum {
   PIECE_SIZE = 16384,  // of a snapshot
   SNAPSHOT_MAX = 64 << 20,
   NEED_AGAIN_MS = 500,
-  PAUSED_MS = 1000,  // between two INPUTs of a match that is paused
+  PAUSED_MS = 1000,     // between two INPUTs of a match that is paused
+  TURN_SIZE = 1 << 16,  // bytes of its entries; a server's have 48 KiB
 };
+
+// Turns and their inputs are counted on from here without wrapping round.
+static const uint32_t TURN_MAX = UINT32_MAX - 4096;
 
 static Room *room_of(const Match *match) {
   return rooms_find(&match->client->rooms, match->room);
@@ -208,9 +212,10 @@ static bool take_turns(Match *match, Reader *reader) {
   if (id != match->id || !match->is_ready) return true;
   for (uint32_t i = 0; i < count; i++) {
     const uint8_t *bytes = skip_turn(reader);
-    if (!bytes) return false;
+    if (!bytes || reader->at - bytes > TURN_SIZE) return false;
     uint32_t turn = first + i;
     if (turn - match->delivered - 1 >= MATCH_AHEAD) continue;  // had, or too far ahead
+    if (turn > TURN_MAX) return false;
     Ahead *ahead = &match->ahead[turn % MATCH_AHEAD];
     if (ahead->turn == turn) continue;
     ahead->turn = turn;
@@ -242,7 +247,8 @@ static bool take_start(Match *match, Reader *reader) {
   bool goes_on = how == PERIGEE_MATCH_GOES_ON && id == match->id;
   uint32_t delivered = match->delivered, done = match->done;
   take_pace_fields(match, reader);
-  if (!reader_is_done(reader) || how > PERIGEE_MATCH_GOES_ON || every == 0)
+  if (!reader_is_done(reader) || how > PERIGEE_MATCH_GOES_ON || every == 0 ||
+      turn > TURN_MAX)
     return false;
   forget(match);
   if (!goes_on) {
@@ -274,7 +280,7 @@ static bool take_snapshot(Match *match, Reader *reader) {
   uint32_t id = reader_u32(reader), turn = reader_u32(reader);
   uint32_t size = reader_u32(reader), offset = reader_u32(reader);
   size_t piece = reader_left(reader);
-  if (reader->failed || size > SNAPSHOT_MAX) return false;
+  if (reader->failed || size > SNAPSHOT_MAX || turn > TURN_MAX) return false;
   if (id != match->id || match->is_ready) return true;
   if (offset == 0) match->snapshot.size = 0;
   if (offset != match->snapshot.size || piece > size - offset) return true;

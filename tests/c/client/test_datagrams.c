@@ -28,7 +28,8 @@ static struct {
   struct sockaddr_in from;
   UdpLink *link;
   bool refuses;
-  bool is_deaf;  // nothing comes, nothing goes
+  bool stutters;  // challenges twice, with another cookie
+  bool is_deaf;   // nothing comes, nothing goes
   int challenges, packets;
   uint32_t size;  // of the last packet
   Buf stream;
@@ -101,6 +102,9 @@ static void take_request(const uint8_t *bytes, size_t size) {
     udp.challenges++;
     udp_cookie_make(&udp.cookies, &origin, request.hash, cookie);
     say(&request, &(UdpAnswer){.type = UDP_CHALLENGE, .cookie = cookie});
+    cookie[0] ^= 1;
+    if (udp.stutters)
+      say(&request, &(UdpAnswer){.type = UDP_CHALLENGE, .cookie = cookie});
   } else if (udp.refuses) {
     say(&request,
         &(UdpAnswer){
@@ -217,6 +221,17 @@ static void what_may_be_lost_goes_by_udp(void **state) {
   relay(room, 2000, PERIGEE_UNRELIABLE);  // does not fit
   assert_int_equal(2004, fake_expect(&server, peer, 0, CONTROL_BROADCAST).length);
   assert_int_equal(1, udp.packets);
+}
+
+static void the_first_challenge_counts(void **state) {
+  (void)state;
+  uint32_t room;
+  udp.stutters = true;
+  enter(&room);
+  fake_event(&server, PERIGEE_UDP_UP);
+  assert_int_equal(1, udp.challenges);
+  relay(room, 9, PERIGEE_UNRELIABLE);
+  expect_packets(1);
 }
 
 static void what_comes_by_udp_is_taken(void **state) {
@@ -360,6 +375,7 @@ static void alone_nobody_is_unreachable(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(what_may_be_lost_goes_by_udp),
+      TEST(the_first_challenge_counts),
       TEST(what_comes_by_udp_is_taken),
       TEST(a_refusal_leaves_everything_to_tcp),
       TEST(what_does_not_pass_goes_by_tcp_until_it_does),

@@ -166,6 +166,58 @@ static void members_are_bounded(void **state) {
   expect_end(CROWD);
 }
 
+// --- Matches that cannot be ---
+
+static const char NO_MATCH[] =
+    "the server sent a packet of lockstep that cannot be read";
+
+static FakePeer *begin_match(uint32_t turn) {
+  uint32_t room;
+  FakePeer *peer = fake_connect_in_room(&server, NULL, 3, &room);
+  assert_int_equal(0, perigee_lockstep_enter(server.client, room, 0, NULL));
+  fake_expect(&server, peer, 3, 1);
+  // room, start, match, slot, seat, seed, how, turn, hash interval, largest input, interval, speed, delay
+  fake_packet(peer, (Packet){.channel = 3, .type = 129}, "dddbzdbdbwdwb",
+              (uint64_t)ROOM, (uint64_t)1, (uint64_t)5, (uint64_t)0, (size_t)16,
+              (uint64_t)7, (uint64_t)0, (uint64_t)turn, (uint64_t)1, (uint64_t)256,
+              (uint64_t)50000, (uint64_t)100, (uint64_t)2);
+  return peer;
+}
+
+static void turns_do_not_wrap_round(void **state) {
+  (void)state;
+  begin_match(UINT32_MAX);
+  expect_end(NO_MATCH);
+}
+
+static void turns_are_bounded(void **state) {
+  (void)state;
+  FakePeer *peer = begin_match(0);
+  fake_event(&server, PERIGEE_MATCH);
+  Buf bytes = {0};
+  buf_u32(&bytes, ROOM);
+  buf_u32(&bytes, 5);  // match
+  buf_u32(&bytes, 2);  // the first turn is missing
+  buf_u8(&bytes, 1);
+  buf_u8(&bytes, 2);  // entries
+  for (uint8_t slot = 0; slot < 2; slot++) {
+    static const uint8_t INPUT[UINT16_MAX];
+    buf_u8(&bytes, slot);
+    buf_u8(&bytes, 0);
+    buf_u16(&bytes, UINT16_MAX);
+    buf_append(&bytes, INPUT, sizeof INPUT);
+  }
+  Buf packet = {0};
+  packet_append(&packet, &(Packet){.channel = 3,
+                                   .type = 130,
+                                   .payload = bytes.data,
+                                   .length = (uint32_t)bytes.size});
+  fake_send(peer, packet.data, packet.size);
+  buf_deinit(&packet);
+  buf_deinit(&bytes);
+  expect_end(NO_MATCH);
+}
+
 #define TEST(name) \
   cmocka_unit_test_prestate_setup_teardown(name, NULL, fake_tear_down, &server)
 
@@ -179,6 +231,8 @@ int main(void) {
       TEST(questions_that_nobody_answers_are_bounded),
       TEST(rooms_are_bounded),
       TEST(members_are_bounded),
+      TEST(turns_do_not_wrap_round),
+      TEST(turns_are_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
