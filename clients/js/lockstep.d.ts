@@ -36,12 +36,15 @@ export interface LockstepGame {
   restore?(bytes: Uint8Array, match: Match): void;
   /** What the player does in a turn. Left out: what `match.send` was given. */
   input?(turn: number): Bytes | null | undefined;
+  /** What `input` gave came too late: the turn went on without it. */
+  onMissed?(missed: { turn: number; data: Uint8Array }): void;
   /** Somebody has another state than most. */
   onDesync?(report: { turn: number; odd: boolean; slots: number[] }): void;
   /** A turn waits for the inputs of these slots. */
   onWaiting?(report: { turn: number; slots: number[] }): void;
   /** Speed or input delay have changed. */
   onPace?(match: Match): void;
+  /** The match is over, or this client is out of it; not after `exit`. */
   onEnd?(): void;
   /** Takes no slot. */
   watches?: boolean;
@@ -76,7 +79,7 @@ export interface Match {
   readonly progress: number;
   /** Kept when it is over. */
   readonly ended: Promise<void>;
-  /** An input, for the next turn that has none. */
+  /** An input, for the next turn that has none, and for another if it comes too late. */
   send(data: Bytes): void;
   /** Takes part no longer. */
   exit(): void;

@@ -28,13 +28,22 @@ const TREES = 64; // that are kept
 const LATE = 1.5; // turn intervals without a turn, after which INPUT is sent again
 const NEED_AFTER = 0.5, NEED_AGAIN = 0.5; // turn intervals, seconds
 const PAUSED_SECONDS = 1; // between two INPUTs of a match that is paused
-/** What ENTER is refused with. */
-const REFUSED = new Set(["Unsupported", "VersionMismatch", "NotInRoom", "RateLimited", "ChannelNotFound"]);
+const ENTER_AGAIN = 1.5; // seconds, after one that came too soon
 const SLICE_MS = 12; // of catching up at a time, so that a page can draw in between
 
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 const NO_SEAT = new Uint8Array(16);
 const EMPTY = new Uint8Array(0);
+
+/** Runs a function in a later turn. Timers would be slow in a page that nobody sees. */
+const later = globalThis.setImmediate ?? ((fn) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    fn();
+  };
+  port2.postMessage(0);
+});
 
 // Bytes -----------------------------------------------------------------------------------------
 
@@ -248,6 +257,9 @@ class Match {
     this._game = game;
     this._queue = [];
     this._timers = new Map();
+    this._isCatchingUp = false;
+    this._hasBegun = false;
+    this._begun = new Promise((resolve, reject) => Object.assign(this, { _resolveBegun: resolve, _rejectBegun: reject }));
     this._isOver = false;
     this._forget();
     this._offs = [
@@ -255,7 +267,7 @@ class Match {
       room.game.on("joined", ({ room: joined }) => { if (joined === room) this._enter(); }),
       room.game.on("resumed", () => { if (this.ready) this._speakAgain(); }),
     ];
-    room.left.then(() => this._end());
+    room.left.then(({ codeName }) => this._lose(new Error(`this client is out of the room (${codeName})`)));
   }
 
   /** How much of the time to the next turn has gone by, from 0 to 1, for drawing in between. */
@@ -265,16 +277,29 @@ class Match {
     return Math.min(1, passed * this.speed / this.interval);
   }
 
-  /** An input, which goes into the next turn that has none. Several wait for as many turns. */
+  /**
+   * An input, which goes into the next turn that has none, and into another if it comes too late for that.
+   * Several wait for as many turns.
+   */
   send(data) {
-    this._queue.push(this._checkSize(toBytes(data)));
+    const bytes = this._checkSize(toBytes(data));
+    if (!this._isOver && !(this.ready && this.slot === null)) this._queue.push(bytes); // else nobody's
   }
 
   /** Takes part no longer. */
   exit() {
     if (this._isOver) return;
-    this._send(EXIT, [u32(this.room.id)]);
+    if (this.room.joined) this._send(EXIT, [u32(this.room.id)]);
+    this._rejectBegun(new Error("the match is over"));
     this._end();
+  }
+
+  /** It is over, and not because the game said so: who waits for its beginning is told, or else the game. */
+  _lose(error = new Error("the match is over")) {
+    if (this._isOver) return;
+    this._rejectBegun(error);
+    this.exit();
+    if (this._hasBegun) this._game.onEnd?.();
   }
 
   _send(type, fields, options = {}) {
@@ -284,10 +309,21 @@ class Match {
   _enter() {
     const { watches, snapshot } = this._game;
     const isThere = this.ready && this.turn > 0;
-    this._send(ENTER, [
+    const data = bytesOf(
       u32(this.room.id), u8(VERSION), u8((watches ? 1 : 0) | (snapshot ? 2 : 0)), this.seat,
       u32(isThere ? this.id : 0), u32(isThere ? this.turn : 0),
-    ]);
+    );
+    // A question only so that it is known which ERROR is its; START is no answer to it.
+    this.room.game.askPacket({ channel: CHANNEL, type: ENTER, data }).catch((error) => this._refused(error));
+  }
+
+  _refused(error) {
+    const { codeName } = error;
+    if (this._isOver || codeName === "ConnectionReset") return; // a new session enters anew
+    if (codeName === "RateLimited") return this._set("enter", ENTER_AGAIN, () => this._enter());
+    if (codeName !== "Timeout") return this._lose(error);
+    // Once there is a START the server says how it goes on, however long the others take.
+    if (this.id === 0) this._lose(new Error("the server has sent no state in time"));
   }
 
   _forget() {
@@ -302,9 +338,9 @@ class Match {
   }
 
   _end() {
-    if (this._isOver) return;
     this._isOver = true;
     this.ready = false;
+    this._queue = [];
     for (const off of this._offs) off();
     for (const timer of this._timers.values()) clearTimeout(timer);
     this._timers.clear();
@@ -344,6 +380,14 @@ class Match {
       this._inputs.set(turn, this._checkSize(data));
       this._submitted = turn;
     }
+  }
+
+  /** Where the turn has not waited for the input, what was sent goes into another, unless one stood for it. */
+  _checkMissed(turn, data, entries) {
+    const kinds = entries.filter(({ slot }) => slot === this.slot).map(({ kind }) => kind);
+    if (kinds.includes("input")) return;
+    if (this._game.input) this._game.onMissed?.({ turn, data });
+    else if (!kinds.includes("repeated")) this._queue.unshift(data);
   }
 
   /** With the inputs from a turn on. */
@@ -395,32 +439,44 @@ class Match {
     this._hashTurn = this.turn;
   }
 
-  /** A game that fails in the middle of a turn has no state to go on with. */
-  _simulate(turn, entries) {
+  /** A game that fails while it makes its state has none to go on with. */
+  _do(fn) {
     try {
-      this._game.step(turn, entries);
-      this.turn = turn;
-      this._noteHash();
+      fn();
     } catch (error) {
-      this.exit();
+      this._lose(error);
       throw error;
     }
   }
 
+  _simulate(turn, entries) {
+    this._do(() => {
+      this._game.step(turn, entries);
+      this.turn = turn;
+      this._noteHash();
+    });
+  }
+
   /** Simulates what has come, as far as nothing is missing. */
   _advance() {
-    if (!this.ready || this._timers.has("slice")) return;
+    if (!this.ready || this._isCatchingUp) return;
     const before = this.turn, begun = performance.now();
     while (this.ready && this._turns.has(this.turn + 1)) {
       if (performance.now() - begun > SLICE_MS) {
-        this._set("slice", 0, () => this._advance());
+        this._isCatchingUp = true;
+        later(() => {
+          this._isCatchingUp = false;
+          this._advance();
+        });
         break;
       }
       const turn = this.turn + 1, entries = this._turns.get(turn);
+      const given = this._inputs.get(turn);
       this._turns.delete(turn);
       this._inputs.delete(turn);
       this._steppedAt = performance.now();
       this._simulate(turn, entries);
+      if (given?.length > 0) this._checkMissed(turn, given, entries);
     }
     if (!this.ready) return;
     if (this._turns.size === 0) this._stop("need");
@@ -449,8 +505,8 @@ class Match {
   }
 
   _begin() {
-    this._resolveReady?.();
-    this._resolveReady = null;
+    this._hasBegun = true;
+    this._resolveBegun(this);
     this._speak();
     this._advance();
   }
@@ -481,7 +537,7 @@ const TAKE = {
       match._inputs = before.inputs;
       match._submitted = before.submitted;
     }
-    if (how === FRESH) match._game.start?.(match);
+    if (how === FRESH) match._do(() => match._game.start?.(match));
     match._begin();
   },
   [TURNS](match, reader) {
@@ -499,15 +555,18 @@ const TAKE = {
   },
   [SNAPSHOT_ASK](match, reader) {
     const request = reader.u32();
-    const whole = match.ready ? toBytes(match._game.snapshot?.()) : EMPTY;
-    let offset = 0;
-    do {
-      match._send(SNAPSHOT_UP, [
-        u32(match.room.id), u32(request), u32(match.turn), u32(whole.length), u32(offset),
-        whole.subarray(offset, offset + PIECE),
-      ]);
-      offset += PIECE;
-    } while (offset < whole.length);
+    let whole = EMPTY, offset = 0;
+    try {
+      if (match.ready) whole = toBytes(match._game.snapshot?.());
+    } finally { // one that fails gives none, so that another is asked at once
+      do {
+        match._send(SNAPSHOT_UP, [
+          u32(match.room.id), u32(request), u32(match.turn), u32(whole.length), u32(offset),
+          whole.subarray(offset, offset + PIECE),
+        ]);
+        offset += PIECE;
+      } while (offset < whole.length);
+    }
   },
   [SNAPSHOT](match, reader) {
     const id = reader.u32(), turn = reader.u32(), size = reader.u32(), offset = reader.u32();
@@ -521,8 +580,10 @@ const TAKE = {
     match._pieces = null;
     match.turn = turn;
     match.ready = true;
-    match._game.restore?.(whole, match);
-    match._noteHash();
+    match._do(() => {
+      match._game.restore?.(whole, match);
+      match._noteHash();
+    });
     match._begin();
   },
   [TREE_ASK](match, reader) {
@@ -538,8 +599,7 @@ const TAKE = {
     match._game.onWaiting?.({ turn: reader.u32(), slots: reader.list(() => reader.u8()) });
   },
   [END](match) {
-    match._end();
-    match._game.onEnd?.();
+    match._lose();
   },
 };
 
@@ -550,25 +610,8 @@ const TAKE = {
  */
 export function lockstep(room, game) {
   const match = new Match(room, game);
-  return new Promise((resolve, reject) => {
-    const fail = (error) => {
-      finish();
-      match._end();
-      reject(error);
-    };
-    const timer = setTimeout(() => fail(new Error("the server has sent no state in time")), room.game.timeout * 1000);
-    const off = room.game.on("error", (error) => { if (REFUSED.has(error.codeName)) fail(error); });
-    const finish = () => {
-      clearTimeout(timer);
-      off();
-    };
-    match._resolveReady = () => {
-      finish();
-      resolve(match);
-    };
-    match.ended.then(() => fail(new Error("the match is over")));
-    match._enter();
-  });
+  match._enter();
+  return match._begun;
 }
 
 /**

@@ -1165,10 +1165,11 @@ class Game extends Emitter {
   async _openTransport(connection) {
     const open = this._target.kind === "ws" ? openWebSocket : openSocket;
     const isCurrent = () => connection === this._connection;
-    const loaded = this._loadSchema();
+    await this._loadSchema(); // first: the server waits for HELLO no longer than it has to
+    if (!isCurrent()) return;
     const transport = await open(this._target, this._options, {
       // In a later turn, when `transport` is known.
-      opened: () => loaded.then(() => isCurrent() && transport.send(this._hello())),
+      opened: () => isCurrent() && transport.send(this._hello()),
       received: (bytes) => {
         if (!isCurrent()) return;
         connection.heard = now();
@@ -1205,7 +1206,7 @@ class Game extends Emitter {
     if (welcome.isResumed) this._stream.acknowledge(welcome.received);
     this.state = "open";
     this._ping({}); // the first packet on it tells the server that its WELCOME has come
-    this._watch(connection);
+    this._watch();
     this._pause();
     connection.timers.push(setInterval(() => this._beat(connection), this._beatSeconds * 1000));
     connection.resolve();

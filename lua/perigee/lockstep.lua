@@ -108,7 +108,7 @@ end
 
 
 --- Figures: turn, stalls (turns that closed late), stalled (seconds in all), longest_stall,
---- late_inputs (that came after their turn had closed), desyncs, kept_bytes (of turns).
+--- late_inputs (that came after their turn had closed), desyncs, kept_bytes (of turns, with 32 for each).
 ---@return table
 function Lockstep:stats()
   local match = held[self].match

@@ -1,8 +1,7 @@
 // examples/lockstep, played in three real pages: they agree, and one that is loaded again is back in
 // the running match with the right state.
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
-import { cp } from "node:fs/promises";
+import { cp, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -42,7 +41,7 @@ const turnOf = (page) => page.evaluate(() => islands.match.turn);
 async function attack(page) {
   const [from, to] = await page.evaluate(() => {
     const { match, view } = islands, all = islands.world().islands;
-    const home = all.find((island) => island.owner === match.slot);
+    const home = all.find((island) => island.home === match.slot); // the middle may be the player's by now
     return [view.toScreen(home.x, home.y), view.toScreen(all[0].x, all[0].y)];
   });
   await page.mouse.move(from.x, from.y);
@@ -53,18 +52,26 @@ async function attack(page) {
   await page.mouse.up();
 }
 
-/** The whole state of each page after the same turn. */
-async function statesOf(pages) {
-  const turn = Math.max(...await Promise.all(pages.map(turnOf))) + 6;
-  return Promise.all(pages.map((page) => page.evaluate((wanted) => new Promise((resolve) => {
-    const { match, sim } = islands, game = match._game, step = game.step;
+/** From here on a page keeps the state after each turn, and who has given an order. */
+async function record(page) {
+  await page.evaluate(() => {
+    if (window.recorded) return;
+    const { match, sim } = islands, game = match._game, { step } = game;
+    window.recorded = { states: new Map(), ordered: new Set() };
     game.step = (turn, entries) => {
       step(turn, entries);
-      if (turn !== wanted) return;
-      game.step = step;
-      resolve(JSON.stringify([sim.hash(islands.world()), islands.world()]));
+      recorded.states.set(turn, JSON.stringify([sim.hash(islands.world()), islands.world()]));
+      for (const { slot, kind } of entries) if (kind === "input") recorded.ordered.add(slot);
     };
-  }), turn)));
+  });
+}
+
+/** The whole state of each page after the same turn, one that none of them has simulated yet. */
+async function statesOf(pages) {
+  for (const page of pages) await record(page);
+  const turn = Math.max(...await Promise.all(pages.map(turnOf))) + 1;
+  for (const page of pages) await until(page, (turn) => recorded.states.has(turn), turn);
+  return Promise.all(pages.map((page) => page.evaluate((turn) => recorded.states.get(turn), turn)));
 }
 
 function assertSame(states) {
@@ -93,8 +100,9 @@ test("three pages play, and one is loaded again", async (t) => {
   assert.ok(await turnOf(bob) >= before);
   assertSame(await statesOf(pages));
   await until(ann, () => document.querySelectorAll("#players li:not(.away)").length === 3);
+  await ann.evaluate(() => recorded.ordered.clear());
   await attack(bob);
-  await until(ann, (slot) => islands.world().fleets.some(({ owner }) => owner === slot) || islands.world().islands[0].owner === slot, slot);
+  await until(ann, (slot) => recorded.ordered.has(slot), slot);
   await picture(bob, "back");
 
   // Somebody else watches.

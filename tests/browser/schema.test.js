@@ -1,5 +1,7 @@
 // Pages of a game with a schema: they find it by themselves, and a changed one as well.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { test } from "node:test";
 import { save } from "../../clients/js/test/files.js";
 import { startServer } from "../../clients/js/test/server.js";
@@ -48,4 +50,17 @@ test("a page and its server speak in bytes, and go on when the schema changes", 
   assert.notEqual(await page.evaluate(() => game._schema.hash), before);
   await page.evaluate(() => room.send("move", { x: 1000, y: 0 }));
   await until(page, () => moved.length === 2);
+});
+
+test("a page to which the schema comes late is let in", async (t) => {
+  const server = await startServer(t, { files, flags: ["--handshake-timeout", "0.5"] });
+  const page = await openPage(t, "about:blank");
+  await page.route("**/schema.js", async (route) => {
+    const waiter = connect(server.port, "127.0.0.1"); // says no HELLO either, and is sent away
+    await once(waiter.resume(), "close");
+    await route.continue();
+  });
+  await page.goto(`http://${server.address}/`);
+  await until(page, () => window.isReady);
+  assert.match(await page.evaluate(() => game._schema.hash), /^[0-9a-f]{16}$/);
 });

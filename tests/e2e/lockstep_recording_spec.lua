@@ -197,7 +197,7 @@ describe("a recording", function()
     file = assert(io.open(path, "ab"))
     file:write "\n{}\n"
     file:close()
-    assert_check(1, "line %d+ is none of a recording", path)
+    assert_check(1, "line %d+ is not part of a recording", path)
   end)
 
   it("has so many bytes at most", function()
@@ -221,10 +221,11 @@ describe("a recording", function()
 
   it("is none that is something else", function()
     local files = server.folder { ["bad.lockstep"] = "hello\n", ["empty.lockstep"] = "" }
-    assert_check(1, "line 1 is none of a recording", files .. "/bad.lockstep")
+    assert_check(1, "line 1 is not part of a recording", files .. "/bad.lockstep")
     assert_check(1, "the file is empty", files .. "/empty.lockstep")
     assert_check(1, "nothing.lockstep", files .. "/nothing.lockstep")
-    assert_check(2, "a recording, and perhaps a game")
-    assert_check(2, "there is no flag %-%-what", "--what")
+    assert_check(2, "which recording%? write perigee lockstep FILE, or FILE GAME")
+    assert_check(2, '"more" is one argument too many', "match", "game", "more")
+    assert_check(2, "there is no option %-%-what", "--what")
   end)
 end)

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect } from "../perigee.js";
 import { fakeServer } from "./fake_server.js";
+import { mockTimers } from "./mock_timers.js";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -12,10 +13,10 @@ function ownTime(t) {
   const start = performance.now(), today = Date.now();
   t.mock.method(performance, "now", () => start + ahead);
   t.mock.method(Date, "now", () => today + ahead + asleep);
-  t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  const tick = mockTimers(t);
   const pass = async (seconds) => {
     ahead += seconds * 1000;
-    t.mock.timers.tick(seconds * 1000);
+    tick(seconds * 1000);
     await turn();
   };
   /** The device sleeps: nothing goes on but the clock on the wall. */

@@ -25,6 +25,14 @@ export class Connection {
     this.game.on("resumed", () => showNotice(null))
     this.game.on("lost", () => showNotice(null))
     this.game.on("closed", ({ message }) => showNotice(message || "The server has closed the connection.", true))
+    // When everybody came back to a new server, the match was full.
+    this.game.on("left", ({ room }) => {
+      if (room === this.room) this.#enter().catch(problem => showNotice(problem.message, true))
+    })
+    await this.#enter()
+  }
+
+  async #enter() {
     this.room = await this.#join()
     this.#hear(this.room)
     this.#playAgain()
@@ -76,7 +84,7 @@ export class Connection {
   // After a connection that could not be mended, everybody begins anew. The first state comes while
   // the room is still being joined.
   #playAgain() {
-    if (this.room && this.name !== null && !this.match.me) this.play(this.name)
+    if (this.room?.joined && this.name !== null && !this.match.me) this.play(this.name)
   }
 
   async play(name) {

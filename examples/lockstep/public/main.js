@@ -16,6 +16,7 @@ let problem = "";
 
 // The match ---------------------------------------------------------------------------------------
 
+const OUT_OF_STEP = "this page was out of step, and takes the others' state";
 const ORDERS_MAX = 20; // in one input: max_input of game.lua has room for so many
 
 const game = {
@@ -29,26 +30,38 @@ const game = {
     orders.splice(0, ORDERS_MAX).forEach((order, i) => bytes.set(order, 3 * i));
     return bytes;
   },
+  // What came too late is ordered again.
+  onMissed({ data }) {
+    for (let at = data.length - 3; at >= 0; at -= 3) orders.unshift(data.subarray(at, at + 3));
+  },
   onWaiting: ({ slots }) => { waiting = { slots, until: performance.now() + 400 }; },
-  onDesync: ({ odd }) => { if (odd) problem = "this page was out of step, and takes the others' state"; },
+  onDesync({ odd }) {
+    if (!odd) return;
+    problem = OUT_OF_STEP;
+    setTimeout(() => { if (problem === OUT_OF_STEP) problem = ""; }, 3000);
+  },
   onEnd: () => { problem = "the match is over: load the page again"; },
 };
 
 async function play(name) {
+  let server;
+  $("join").hidden = true;
+  problem = "looking for the match";
   try {
-    const server = await connect({ name });
+    server = await connect({ name });
     server.on("disconnected", () => { problem = "the connection is lost; trying again"; });
     server.on("resumed", () => { problem = ""; });
     server.on("lost", () => { problem = ""; });
-    server.on("closed", ({ codeName }) => { problem = `the server is gone (${codeName})`; });
     room = await server.join(roomName);
     match = await room.lockstep(game);
+    server.on("closed", ({ codeName }) => { problem = `the server is gone (${codeName})`; });
     sessionStorage.setItem("islands.name", name);
     problem = "";
     window.islands = { match, sim, world: () => world, view }; // for the console, and for tests
-    $("join").hidden = true;
     $("share").hidden = match.slot === null;
   } catch (error) {
+    server?.close();
+    problem = "";
     $("join").hidden = false;
     $("join").querySelector("p").textContent = error.message;
   }
@@ -62,7 +75,6 @@ $("join").addEventListener("submit", (event) => {
 // A page that is loaded again is back in the match: its seat is kept by lockstep.js, its name here.
 const known = sessionStorage.getItem("islands.name");
 if (known) {
-  $("join").hidden = true;
   play(known);
 } else {
   $("name").focus();
@@ -136,7 +148,7 @@ function showPlayers() {
 
 /** What is said in the middle, and the button beside it: [text, label, message]. */
 function news() {
-  if (problem) return [problem];
+  if (problem || !match) return [problem];
   if (world.winner !== sim.NOBODY) {
     const text = world.winner === match.slot ? "All islands are yours." : `${world.players[world.winner].name} has all islands.`;
     return [text, match.slot === null ? "" : "Play again", "again"];
@@ -166,9 +178,9 @@ function showNews() {
 function frame(milliseconds) {
   const time = milliseconds / 1000;
   view.draw(world, { progress: match?.progress ?? 1, slot: match?.slot, drag, time });
+  showNews();
   if (world && match) {
     showPlayers();
-    showNews();
     $("status").textContent = `turn ${match.turn} · orders take ${Math.round(match.delay * match.interval * 1000)} ms`;
   }
   requestAnimationFrame(frame);

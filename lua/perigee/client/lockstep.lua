@@ -11,6 +11,9 @@ local TREES = 64 -- that are kept
 local LATE = 1.5 -- turn intervals without a turn, after which INPUT is sent again
 local NEED_AFTER, NEED_AGAIN = 0.5, 0.5 -- turn intervals, seconds
 local PAUSED_SECONDS = 1 -- between two INPUTs of a match that is paused
+local INTERVAL_MIN = 0.001 -- seconds between two INPUTs
+-- What is kept of what a server sends: turns that wait for those before them, bytes of a state.
+local AHEAD_MAX, SNAPSHOT_MAX = 256, 64 * 1024 * 1024
 
 --- What a game does in lockstep. All but `step` may be left out.
 ---@class perigee.client.LockstepGame
@@ -20,6 +23,7 @@ local PAUSED_SECONDS = 1 -- between two INPUTs of a match that is paused
 ---@field snapshot? fun(): string the state as bytes
 ---@field restore? fun(bytes: string, match: perigee.client.Lockstep) the other way round
 ---@field input? fun(turn: integer): string? what the player does in a turn; else what `send` was given
+---@field on_missed? fun(missed: table) turn, data: what `input` gave came too late for its turn
 ---@field on_desync? fun(report: table) turn, is_odd, slots
 ---@field on_waiting? fun(report: table) turn, slots
 ---@field on_pace? fun(match: perigee.client.Lockstep)
@@ -114,7 +118,8 @@ function Lockstep:close()
 end
 
 
---- An input, which goes into the next turn that has none. Several wait for as many turns.
+--- An input, which goes into the next turn that has none, and into another if it comes too late for that.
+--- Several wait for as many turns.
 ---@param data string
 function Lockstep:send(data)
   self:_check_size(data)
@@ -155,11 +160,18 @@ local function send_input(self, first)
 end
 
 
+-- Seconds from turn to turn as things are; between two INPUTs of a match that is paused.
+local function pause(self, turns)
+  if self.speed == 0 then return PAUSED_SECONDS end
+  return math.max(INTERVAL_MIN, turns * self.interval / self.speed)
+end
+
+
 local function speak_again(self)
   if not self.is_ready or self._io.room.joined == false then return end
   if self.speed > 0 then submit(self, self.turn + self.delay + 1) end
   send_input(self, self.turn + 1) -- where the server waits, it waits for these
-  self:_set("late", self.speed > 0 and self.interval / self.speed or PAUSED_SECONDS, speak_again)
+  self:_set("late", pause(self, 1), speak_again)
 end
 
 
@@ -172,7 +184,7 @@ local function speak(self)
     send_input(self, first)
     first = first + wire.INPUTS_MAX
   until first > self._submitted
-  self:_set("late", self.speed > 0 and LATE * self.interval / self.speed or PAUSED_SECONDS, speak_again)
+  self:_set("late", pause(self, LATE), speak_again)
 end
 
 -- State -------------------------------------------------------------------------------------
@@ -231,16 +243,30 @@ local function need(self)
 end
 
 
+-- Where the turn has not waited for the input, what was sent goes into another, unless one stood for it.
+local function check_missed(self, turn, given, entries)
+  local own = {}
+  for _, entry in ipairs(entries) do
+    if entry.slot == self.slot then own[entry.kind] = true end
+  end
+  if own.input then return end
+  local game = self._game
+  if game.input and game.on_missed then game.on_missed { turn = turn, data = given } end
+  if not game.input and not own.repeated then table.insert(self._queue, 1, given) end
+end
+
+
 -- Simulates what has come, as far as nothing is missing.
 local function advance(self)
   local before = self.turn
   while self.is_ready and self._turns[self.turn + 1] do
     local turn = self.turn + 1
-    local entries = self._turns[turn]
+    local entries, given = self._turns[turn], self._inputs[turn]
     self._turns[turn], self._inputs[turn] = nil, nil
     self._game.step(turn, entries)
     self.turn = turn
     note_hash(self)
+    if given and given ~= "" then check_missed(self, turn, given, entries) end
   end
   if not self.is_ready then return end
   if next(self._turns) and not self._timers.need then
@@ -263,7 +289,7 @@ local TAKE = {}
 
 TAKE[wire.START] = function(self, data)
   local start = wire.read_start(data)
-  if not start then return end
+  if not start or start.hash_every == 0 then return end
   local went_on = start.how == wire.GO_ON and start.match == self.id and self.turn or 0
   local inputs, submitted = self._inputs, self._submitted
   self:_forget()
@@ -286,7 +312,8 @@ TAKE[wire.TURNS] = function(self, data)
   if not given or given.match ~= self.id or not self.is_ready then return end
   for i, entries in ipairs(given.turns) do
     local turn = given.first + i - 1
-    if turn > self.turn and not self._turns[turn] then self._turns[turn] = entries end
+    local is_wanted = turn > self.turn and turn <= self.turn + AHEAD_MAX
+    if is_wanted and not self._turns[turn] then self._turns[turn] = entries end
   end
   advance(self)
 end
@@ -315,10 +342,12 @@ end
 TAKE[wire.SNAPSHOT] = function(self, data)
   local piece = wire.read_piece(data)
   if not piece or piece.tag ~= self.id or self.is_ready then return end
-  if piece.offset == 0 then self._pieces = {} end
-  if not self._pieces then return end
+  if piece.offset == 0 then self._pieces, self._piece_end = {}, 0 end
+  local fits = self._pieces and piece.offset == self._piece_end and piece.size <= SNAPSHOT_MAX
+  if not fits then return end
   table.insert(self._pieces, piece.data)
-  if piece.offset + #piece.data < piece.size then return end
+  self._piece_end = piece.offset + #piece.data
+  if self._piece_end < piece.size then return end
   self.turn, self.is_ready = piece.turn, true
   if self._game.restore then self._game.restore(table.concat(self._pieces), self) end
   self._pieces = nil
@@ -329,7 +358,8 @@ end
 
 TAKE[wire.TREE_ASK] = function(self, data)
   local turn = wire.read_number(data)
-  local tree = turn and self._trees[turn]
+  if not turn then return end
+  local tree = self._trees[turn]
   local json = tree and cjson.encode(tree) or "{}"
   if #json > wire.TREE_BYTES then json = "{}" end
   self._io.send(wire.TREE, wire.tree(self._io.room.id, turn, json), true)

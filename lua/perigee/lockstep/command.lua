@@ -137,12 +137,15 @@ end
 return function(...)
   local arguments = { ... }
   for _, argument in ipairs(arguments) do
-    if argument:find "^%-" then return usage(("there is no flag %s"):format(argument)) end
+    if argument:find "^%-" then return usage(("there is no option %s"):format(argument)) end
   end
-  if #arguments == 0 or #arguments > 2 then return usage "a recording, and perhaps a game" end
+  if #arguments == 0 then return usage "which recording? write perigee lockstep FILE, or FILE GAME" end
+  if #arguments > 2 then return usage(("%q is one argument too many"):format(arguments[3])) end
   local path, game = arguments[1], arguments[2]
   local file, problem = io.open(path, "rb")
   if not file then return fail("%s", problem) end
+  local _, unreadable = file:read(0) -- a folder, say
+  if unreadable then return fail("%s: %s", path, unreadable) end
   local read, wrong = recording.read(file:lines())
   file:close()
   if not read then return fail("%s: %s", path, wrong) end

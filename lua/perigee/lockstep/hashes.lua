@@ -280,7 +280,8 @@ local function is_tree(value)
     return type(value) == "number"
   end
   for name, inner in next, value do
-    if type(name) ~= "string" or #name > NAME_MAX or not is_tree(inner) then
+    local is_name = type(name) == "string" and #name <= NAME_MAX and not name:find "%c" -- logs have it
+    if not is_name or not is_tree(inner) then
       return false
     end
   end

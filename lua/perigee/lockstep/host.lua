@@ -1,5 +1,6 @@
---- Lockstep for rooms of kinds that have it: brings packets, timers and the script's handlers together
---- with what a match does (match.lua). What scripts do with it is in perigee.lockstep.
+--- Lockstep for rooms of kinds that have it: brings timers and the script's handlers together with what a
+--- match does (match.lua). What members send is read in packets.lua; what scripts do with a match is in
+--- perigee.lockstep.
 ---
 --- A match does not begin anew with a version of the game: it is the host's. Handlers of the script
 --- that it calls run as tasks of their own, so that one that fails takes nothing with it.
@@ -16,7 +17,7 @@ local tasks = require "perigee.tasks"
 local undo = require "perigee.undo"
 local wire = require "perigee.lockstep.wire"
 
-local CODES, LEVELS = core.codes, core.levels
+local LEVELS = core.levels
 local ran = core.ran() -- as in host.lua
 local CRITICAL, NORMAL = core.priorities.critical, core.priorities.normal
 local RELIABLE, TO_ROOM = core.flags.reliable, core.targets.room
@@ -25,7 +26,7 @@ local HELD_BYTES = 64 * 1024 * 1024 -- of turns and states that all matches keep
 local LOOK_SECONDS = 1 -- between two looks at how much that is
 local NAMES_MAX = 8 -- that a report's text has
 
-local host = { CHANNEL = wire.CHANNEL }
+local host = {}
 
 --- What belongs to a room's match.
 ---@class perigee.LockstepEntry
@@ -359,100 +360,14 @@ function host.find(room)
   return not entry.match.is_over and entry or nil
 end
 
--- What comes in -----------------------------------------------------------------------------
 
-local TAKE = {}
-
-
-TAKE[wire.ENTER] = function(entry, peer, data)
-  local told = wire.read_enter(data)
-  if not told then
-    return false
-  end
-  local ok, code = entry.match:enter(peer, core.peer_name(peer) or "?", told, core.now())
-  if not ok then
-    core.error(peer, CODES[code], 0, 0, code == "Unsupported"
-      and "the match goes on, and nobody can give its state" or "ENTER is not for now")
-  end
-  return true
-end
-
-
-TAKE[wire.INPUT] = function(entry, peer, data)
-  local given = wire.read_input(data, entry.match.max_input)
-  if given then
-    entry.match:input(peer, given, core.now())
-  end
-  return given ~= nil
-end
-
-
-TAKE[wire.NEED] = function(entry, peer, data)
-  local turn = wire.read_number(data)
-  if turn then
-    entry.match:need(peer, turn, core.now())
-  end
-  return turn ~= nil
-end
-
-
-TAKE[wire.SNAPSHOT_UP] = function(entry, peer, data)
-  local piece = wire.read_piece(data)
-  if piece then
-    entry.match:piece(peer, piece, core.now())
-  end
-  return piece ~= nil
-end
-
-
-TAKE[wire.TREE] = function(entry, peer, data)
-  local given = wire.read_tree(data)
-  if given then
-    entry.match:tree(peer, given)
-  end
-  return given ~= nil
-end
-
-
-TAKE[wire.EXIT] = function(entry, peer, data)
-  entry.match:leave(peer, core.now())
-  return #data == 4
-end
-
-
---- A packet on the channel of lockstep. Returns whether it was one for it: not where no kind has any.
----@param peer integer
----@param data string
----@param kind integer the packet's type
----@param flags integer
----@param ref integer
+--- Whether a kind has lockstep, or a match still runs.
 ---@return boolean
-function host.packet(peer, data, kind, flags, ref)
-  if not live.version.has_lockstep and next(entries) == nil then
-    return false
-  end
-  local id, take = wire.read_u32(data, 1), TAKE[kind]
-  if not id then
-    core.close(peer, CODES.Protocol, "a lockstep packet without a room")
-    return true
-  end
-  local is_member = core.room_has(id, peer)
-  local entry = is_member and host.find(registry.rooms[id])
-  if not is_member then
-    if kind == wire.ENTER then
-      core.error(peer, CODES.NotInRoom, flags, ref, "not in the room")
-    end
-  elseif not entry or not take then
-    core.error(peer, CODES.Unsupported, flags, ref, entry and "an unknown lockstep packet"
-      or "rooms of this kind have no lockstep")
-  elseif not take(entry, peer, data) then
-    core.close(peer, CODES.Protocol, "a malformed lockstep packet")
-  end
-  if entry then
-    host.set_timer(entry)
-  end
-  return true
+function host.is_used()
+  return live.version.has_lockstep or next(entries) ~= nil
 end
+
+-- What becomes of rooms ---------------------------------------------------------------------
 
 
 --- A peer has left a room, or is in it anew.

@@ -30,6 +30,9 @@ local ENTERS = 2 -- and so many at once
 ---@field counts boolean whether its state is one of its own or was found right
 ---@field is_odd boolean whether its last hash differed from that
 ---@field waits boolean whether it is to be given a snapshot
+---@field waits_since number? since when it waits for one, or waited for the last
+---@field heard_at number when INPUT came last
+---@field failed_at number? when it was asked for a snapshot last and gave none
 
 --- A slot, and whose it is. It is kept for whoever knows the key when its player is gone.
 ---@class perigee.LockstepSeat
@@ -92,7 +95,7 @@ end
 function matches.new(room, settings, out)
   local self = setmetatable({
     room = room, settings = settings, out = out, members = {}, count = 0, seats = {},
-    speed = 1, is_paused = false, starts = 0, entered = {},
+    speed = 1, is_paused = false, starts = 0, entered = {}, input_bytes = 0, spent = 0, spent_at = 0,
   }, Match)
   self:_begin()
   return self
@@ -187,12 +190,12 @@ end
 
 
 -- What state somebody begins with that tells so of its own; without these members, who cannot help.
-local function beginning(self, told, without)
+local function beginning(self, told, without, now)
   if self.closed == 0 then
     return wire.FRESH, 0
   elseif told.match == self.id and told.turn >= self.first_kept - 1 and told.turn <= self.closed then
     return told.turn == 0 and wire.FRESH or wire.GO_ON, told.turn
-  elseif self:_can_get_snapshot(without) then
+  elseif self:_can_get_snapshot(now, without) then
     return wire.FROM_SNAPSHOT, 0
   elseif self.first_kept == 1 then
     return wire.FRESH, 0
@@ -221,11 +224,12 @@ function Match:_send_start(member, how, turn, now)
     seed = self.seed, how = how, turn = turn, hash_every = self.hash_every,
     max_input = self.max_input, pace = self:_pace_of(member),
   }))
-  member.inputs, member.first, member.last = {}, nil, nil
+  self:_forget_inputs(member)
   member.turn, member.is_odd = turn, false
   self:_forget_hashes_of(member)
   self:_set_counts(member, how ~= wire.FROM_SNAPSHOT)
   member.waits = how == wire.FROM_SNAPSHOT
+  member.waits_since = member.waits and now or nil
   member.asked_at = not member.waits and now or nil -- with a snapshot the answer takes longer
   if not member.waits then
     self:_fill(member, turn + 1)
@@ -253,7 +257,7 @@ end
 local function new_member(self, peer, name, now)
   return {
     id = peer, name = name, slot = wire.SPECTATOR, inputs = {}, turn = 0, doubts = 0,
-    delay = self:_first_delay(peer), patience = self.settings.wait_limit, refilled_at = now,
+    heard_at = now, delay = self:_first_delay(peer), patience = self:_first_patience(now), refilled_at = now,
     slacks = {}, window_at = now, late_windows = 0,
     early_windows = pace.FIRST_EARLY, least_slack = math.huge,
   }
@@ -275,7 +279,7 @@ function Match:enter(peer, name, told, now)
   local member = self.members[peer]
   local holder = find_holder(self, member, told)
   local without = { [member or 0] = true, [holder or 0] = true }
-  local how, turn = beginning(self, told, without)
+  local how, turn = beginning(self, told, without, now)
   local others = self.count - (member and 1 or 0) - (holder and 1 or 0)
   if not how and others > 0 then
     return nil, "Unsupported" -- they play on, and cannot say what with
@@ -291,6 +295,7 @@ function Match:enter(peer, name, told, now)
   if holder then
     self.out.send(holder.id, wire.END, wire.number(self.room, self.id))
     self:leave(holder.id, now)
+    member.patience = math.min(member.patience, self:_first_patience(now))
   end
   member.gives, member.is_absent = told.gives, false
   if told.watches then
@@ -319,6 +324,8 @@ function Match:leave(peer, now)
     return
   end
   self:_set_counts(member, false)
+  self:_take_patience(member, now)
+  self:_forget_inputs(member)
   free_seat(self, member, now)
   self.members[peer], self.count = nil, self.count - 1
   self.out.members_changed()
@@ -332,10 +339,11 @@ end
 -- The script's ----------------------------------------------------------------------------------
 
 
---- Bytes of turns and states that are kept.
+--- Bytes of turns, inputs and states that are kept.
 ---@return integer
 function Match:held_bytes()
-  return self.kept_bytes + (self.cached and #self.cached.bytes or 0) + (self.asked and self.asked.size or 0)
+  return self.kept_bytes + self.input_bytes + (self.cached and #self.cached.bytes or 0)
+    + (self.asked and self.asked.size or 0)
 end
 
 
@@ -390,7 +398,7 @@ function Match:stop()
   for id in next, self.members do
     self.out.send(id, wire.END, wire.number(self.room, self.id))
   end
-  self.members, self.count, self.seats = {}, 0, {}
+  self.members, self.count, self.seats, self.input_bytes = {}, 0, {}, 0
   self.out.members_changed()
 end
 

@@ -10,13 +10,17 @@ local open_file, date = io.open, os.date -- what games have no use of is taken a
 -- What one run of the server writes at most, and has open at once.
 local RUN_BYTES, RUN_FILES, OPEN_MAX = 1024 * 1024 * 1024, 10000, 256
 
+local AGAIN_SECONDS = 60 -- from one that could not be written to the next that is begun
+
 local recorders = {}
 
 local written, made, open = 0, 0, 0
+local failed_at = {} ---@type table<string, number> by folder
 
 --- A recording that is being written.
 ---@class perigee.LockstepRecorder
 ---@field path string
+---@field folder string
 ---@field limit integer bytes, at most
 ---@field bytes integer so far
 ---@field file file*? nil: it has ended
@@ -39,19 +43,21 @@ end
 ---@return perigee.LockstepRecorder
 function recorders.open(folder, limit, room, match)
   local self = setmetatable({
-    path = path_of(folder, room, match), limit = limit, bytes = 0, warn = match.out.warn,
+    path = path_of(folder, room, match), folder = folder, limit = limit, bytes = 0, warn = match.out.warn,
   }, Recorder)
-  if open >= OPEN_MAX or made >= RUN_FILES then
+  if core.now() < (failed_at[folder] or -math.huge) + AGAIN_SECONDS then
+    return self
+  elseif open >= OPEN_MAX or made >= RUN_FILES then
     self.warn(("no recording: %d are being written, %d have been"):format(open, made))
     return self
   end
   core.make_folder(folder) -- where that is not possible, neither is what follows
   local file, problem = open_file(self.path, "wb")
   if not file then
+    failed_at[folder] = core.now()
     self.warn("no recording: " .. problem)
     return self
   end
-  file:setvbuf "line"
   self.file, made, open = file, made + 1, open + 1
   self:_write(recording.head(room.name, match.id, match.seed, match.settings.turn_rate))
   return self
@@ -76,10 +82,19 @@ function Recorder:_write(line)
   end
   self.bytes, written = self.bytes + size, written + size
   local ok, problem = self.file:write(line, "\n")
+  if ok then
+    ok, problem = self.file:flush() -- which is where a full disk shows
+  end
   if not ok then
+    failed_at[self.folder] = core.now()
     self:_end(problem)
   end
 end
+
+
+-- Interpreted: compiled code that finds a write or a flush failed does it once more, and then there is
+-- nothing left in the buffer that could fail.
+jit.off(Recorder._write)
 
 
 --- A turn is closed.

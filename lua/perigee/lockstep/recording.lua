@@ -6,8 +6,13 @@
 ---   {"hash":4021987221,"turn":12}
 
 local json = require("cjson.safe").new()
+local wire = require "perigee.lockstep.wire"
 
 local FORMAT = "perigee lockstep 1"
+local INTERVAL_MAX = 60 -- seconds from turn to turn
+
+local KINDS = {}
+for _, kind in next, wire.KINDS do KINDS[kind] = true end
 
 local recording = { FORMAT = FORMAT }
 
@@ -55,10 +60,42 @@ function recording.hash(turn, hash)
 end
 
 
-local function read_turn(self, line)
-  if line.turn ~= #self.turns + 1 then return false end
+-- Whether it is a whole number below `limit`.
+local function is_whole(value, limit)
+  return type(value) == "number" and value >= 0 and value < limit and value % 1 == 0
+end
+
+
+local function is_head(line)
+  return line.format == FORMAT and type(line.room) == "string" and is_whole(line.match, 2 ^ 32)
+    and is_whole(line.seed, 2 ^ 32) and type(line.interval) == "number"
+    and line.interval > 0 and line.interval <= INTERVAL_MAX
+end
+
+
+local function is_entry(entry)
+  if type(entry) ~= "table" then return false end
+  local is_player = entry.kind ~= "joined" or is_whole(entry.id, 2 ^ 32) and type(entry.name) == "string"
+  local data = entry.data
+  local is_data = data == nil
+    or type(data) == "string" and #data % 2 == 0 and #data < 2 ^ 17 and not data:find "%X"
+  return is_player and is_data and KINDS[entry.kind] ~= nil and is_whole(entry.slot, wire.SPECTATOR)
+end
+
+
+-- A line behind the first; false for what is none.
+local function read_line(self, line)
+  if line.hash then
+    if not is_whole(line.hash, 2 ^ 32) or not is_whole(line.turn, 2 ^ 32) then return false end
+    self.hashes[line.turn] = line.hash
+    return true
+  end
   local entries = line.entries or {}
-  for _, entry in ipairs(entries) do entry.data = from_hex(entry.data or "") end
+  if line.turn ~= #self.turns + 1 or type(entries) ~= "table" then return false end
+  for _, entry in ipairs(entries) do
+    if not is_entry(entry) then return false end
+    entry.data = from_hex(entry.data or "")
+  end
   self.turns[line.turn] = entries
   return true
 end
@@ -71,21 +108,19 @@ end
 function recording.read(lines)
   local self, number, cut = { turns = {}, hashes = {} }, 0, nil
   for text in lines do
-    if cut then return nil, ("line %d is none of a recording"):format(cut) end
+    if cut then return nil, ("line %d is not part of a recording"):format(cut) end
     number = number + 1
     local line = json.decode(text)
     local ok, is_good = line ~= nil, type(line) == "table"
     if number == 1 then
-      is_good = is_good and line.format == FORMAT
+      is_good = is_good and is_head(line)
       self.head = line
-    elseif is_good and line.hash then
-      self.hashes[line.turn] = line.hash
     elseif ok then
-      is_good = is_good and line.turn ~= nil and read_turn(self, line)
+      is_good = is_good and read_line(self, line)
     else
       cut, is_good = number, true -- the last line of a server that was killed may be half of one
     end
-    if not is_good then return nil, ("line %d is none of a recording"):format(number) end
+    if not is_good then return nil, ("line %d is not part of a recording"):format(number) end
   end
   if number == 0 then return nil, "the file is empty" end
   return self

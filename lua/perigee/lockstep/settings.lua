@@ -1,6 +1,7 @@
 --- What a room kind says of its lockstep: read and checked when the game is loaded.
 
 local core = require "perigee.core"
+local sorted_keys = require "perigee.sorted_keys"
 local wire = require "perigee.lockstep.wire"
 
 local TURN_BYTES = 48 * 1024 -- at most, of the 64 KiB that a packet may have
@@ -42,11 +43,7 @@ local RULES = {
   record_limit = { 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024 },
 }
 
-local NAMES = {}
-for name in next, RULES do
-  NAMES[#NAMES + 1] = name
-end
-table.sort(NAMES)
+local NAMES = sorted_keys(RULES)
 
 
 -- What a value has to be, in words; nil when it is that.

@@ -13,6 +13,7 @@ local FRESH_SECONDS = 10 -- for which a snapshot is given to others too
 local TRIES = 3 -- for one member
 local ASK_SECONDS = 1 -- between two that members are asked for
 local RESYNC_SECONDS = 5 -- between two that the script has a member take
+local SILENT_SECONDS = 3 -- without INPUT, which comes once a second even where no turn closes
 
 local snapshots = {}
 
@@ -24,6 +25,7 @@ function snapshots:_begin_snapshots()
   self.ask_at = nil -- when members may be asked again
   for _, member in next, self.members do
     member.waits, member.doubts, member.tries, member.tried = false, 0, nil, nil
+    member.failed_at = nil -- when it was asked last and gave none
     member.anew_at = nil -- when it is to be given a snapshot
   end
 end
@@ -48,15 +50,36 @@ local function count_tried(waiting, member)
 end
 
 
--- The member that is best asked: nobody has doubts, and it has simulated the most. Not one of whom all who
--- wait have had a snapshot that was wrong.
-local function find_donor(self, without)
+-- Since when somebody has been waiting.
+local function waiting_since(waiting)
+  local since = math.huge
+  for _, member in ipairs(waiting) do
+    since = math.min(since, member.waits_since)
+  end
+  return since
+end
+
+
+-- Whether one that was asked is better than another: a sleeping page, or one whose connection is lost,
+-- gives nothing and has everybody wait for it; so who is silent comes last, and who gave nothing before them.
+local function rank(member, now)
+  return now - member.heard_at > SILENT_SECONDS and 2 or member.failed_at and 1 or 0
+end
+
+
+-- The member that is best asked: it is there, nobody has doubts, and it has simulated the most. Not one of
+-- whom all who wait have had a snapshot that was wrong, nor one that gave none since they have been waiting.
+local function find_donor(self, now, without)
   local best
   local waiting = list_waiting(self)
+  local since = waiting_since(waiting)
   local function is_better(a, b)
     local tried_a, tried_b = count_tried(waiting, a), count_tried(waiting, b)
+    local rank_a, rank_b = rank(a, now), rank(b, now)
     if tried_a ~= tried_b then
       return tried_a < tried_b
+    elseif rank_a ~= rank_b then
+      return rank_a < rank_b
     elseif a.doubts ~= b.doubts then
       return a.doubts < b.doubts
     elseif a.turn ~= b.turn then
@@ -68,6 +91,7 @@ local function find_donor(self, without)
     -- Without hashes there is no proof for anybody.
     local can = member.gives and (member.counts or not self.has_hashes and not member.waits)
       and not (without and without[member]) and member.turn >= self.first_kept - 1 and member.turn > 0
+      and (member.failed_at or -1) < since
       and (#waiting == 0 or count_tried(waiting, member) < #waiting)
     if can and (not best or is_better(member, best)) then
       best = member
@@ -86,10 +110,11 @@ end
 
 
 --- Whether there is somebody to ask.
+---@param now number
 ---@param without? table<perigee.LockstepMember, true> who are not
 ---@return boolean
-function snapshots:_can_get_snapshot(without)
-  return self.out.ask_snapshot ~= nil or find_donor(self, without) ~= nil
+function snapshots:_can_get_snapshot(now, without)
+  return self.out.ask_snapshot ~= nil or find_donor(self, now, without) ~= nil
 end
 
 -- Giving --------------------------------------------------------------------------------------
@@ -150,7 +175,7 @@ end
 
 local function ask(self, now)
   self.last_request = self.last_request % 0xffffffff + 1
-  local donor = not self.out.ask_snapshot and find_donor(self) or nil
+  local donor = not self.out.ask_snapshot and find_donor(self, now) or nil
   if donor then
     self.asked = { request = self.last_request, donor = donor, pieces = {}, size = 0,
       until_when = now + PATIENCE, latest = now + WHOLE_SECONDS }
@@ -181,7 +206,7 @@ end
 local function ask_another(self, now)
   local donor = self.asked and self.asked.donor
   if donor then
-    donor.gives = false
+    donor.failed_at = now
   else
     self.out.ask_snapshot = nil -- until the game is loaded again
   end
@@ -316,7 +341,7 @@ function snapshots:_check_snapshots(now)
     if member.anew_at and now >= member.anew_at then
       member.anew_at = nil
       local has_none = member.tries ~= nil -- the one that it got was wrong
-      if has_none or self:_can_get_snapshot { [member] = true } then
+      if has_none or self:_can_get_snapshot(now, { [member] = true }) then
         self:_send_anew(member, now)
       end
     end

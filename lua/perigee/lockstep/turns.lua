@@ -4,7 +4,8 @@
 local wire = require "perigee.lockstep.wire"
 
 local HISTORY_BYTES = 4 * 1024 * 1024 -- of turns that are kept,
-local SCARCE_BYTES = 64 * 1024 -- and where all matches together have much
+local SCARCE_BYTES = 16 * 1024 -- and where all matches together have much
+local TURN_BYTES = 32 -- that a turn takes besides its own
 local REFILL = 0.1 -- seconds of patience that a second brings back
 local FILL_SECONDS = 0.2 -- between two answers to a member's NEED,
 local ANEW_SECONDS = 1 -- and where the answer is a snapshot
@@ -43,15 +44,33 @@ end
 -- Inputs ------------------------------------------------------------------------------------
 
 
+-- Whether an input for a turn would come too early. Where memory is scarce, none is taken that is not owed.
+local function is_early(self, member, turn)
+  return turn > self.closed + wire.AHEAD_MAX
+    or turn > self.closed + member.delay + 1 and self.out.is_scarce()
+end
+
+
 -- Takes the input for one turn, unless it comes too late, too early or again.
 local function take_input(self, member, turn, data, now)
-  if turn <= self.closed or turn > self.closed + wire.AHEAD_MAX or member.inputs[turn] then
+  if turn <= self.closed or member.inputs[turn] or is_early(self, member, turn) then
     return
   end
   member.inputs[turn], member.is_absent = data, false
+  self.input_bytes = self.input_bytes + #data + TURN_BYTES
   if turn == self.closed + 1 and self.due and now > self.due then
     member.late = now - self.due
   end
+end
+
+
+--- What a member has given for turns that are not closed is forgotten.
+---@param member perigee.LockstepMember
+function turns:_forget_inputs(member)
+  for _, data in next, member.inputs do
+    self.input_bytes = self.input_bytes - #data - TURN_BYTES
+  end
+  member.inputs, member.first, member.last = {}, nil, nil
 end
 
 
@@ -64,7 +83,7 @@ function turns:input(peer, given, now)
   if not member or member.waits or given.start ~= member.start or given.turn > self.closed then
     return
   end
-  member.turn = math.max(member.turn, given.turn)
+  member.turn, member.heard_at = math.max(member.turn, given.turn), now
   self:_note_answer(member, now)
   if #given.hashes > 0 then
     self:_take_hashes(member, given.hash_turn, given.hashes)
@@ -133,6 +152,7 @@ local function entry_of(self, slot, seat, turn)
   local data = member.inputs[turn]
   if data then
     member.inputs[turn], seat.last = nil, data
+    self.input_bytes = self.input_bytes - #data - TURN_BYTES
     return data ~= "" and wire.entry(slot, wire.GIVEN, data) or nil
   elseif not owes(member, turn) then
     return nil
@@ -145,13 +165,13 @@ end
 
 local function forget_oldest(self)
   local first = self.first_kept
-  self.kept_bytes = self.kept_bytes - #self.kept[first]
+  self.kept_bytes = self.kept_bytes - #self.kept[first] - TURN_BYTES
   self.kept[first], self.first_kept = nil, first + 1
 end
 
 
 local function keep(self, turn, bytes)
-  self.kept[turn], self.kept_bytes = bytes, self.kept_bytes + #bytes
+  self.kept[turn], self.kept_bytes = bytes, self.kept_bytes + #bytes + TURN_BYTES
   local limit = self.out.is_scarce() and SCARCE_BYTES or HISTORY_BYTES
   while turn - self.first_kept >= self.settings.history or self.kept_bytes > limit do
     forget_oldest(self)
@@ -176,21 +196,34 @@ local function cast(self, now)
 end
 
 
--- Whoever was waited for has less patience left; it comes back with time.
-local function settle_patience(self, turn, now)
-  local limit = self.settings.wait_limit
-  for _, seat in next, self.seats do
-    local member = seat.member
-    if member then
-      local late = owes(member, turn) and not member.is_absent and now - self.due or member.late or 0
-      if late > 0 and owes(member, turn) then
-        member.is_absent = true
-      end
-      local refill = (now - member.refilled_at) * REFILL
-      member.patience = math.max(0, math.min(limit, member.patience + refill - late))
-      member.refilled_at, member.late = now, nil
-    end
-  end
+-- Whoever is waited for has less patience left; it comes back with time. Returns how long the next turn has
+-- waited for the member.
+local function settle_patience(self, member, now)
+  local is_waited_for = self.due and not member.is_absent and owes(member, self.closed + 1)
+  local late = is_waited_for and math.max(0, now - self.due) or member.late or 0
+  local patience = member.patience + (now - member.refilled_at) * REFILL - late
+  member.patience = math.max(0, math.min(self.settings.wait_limit, patience))
+  member.refilled_at, member.late = now, nil
+  return is_waited_for and late or 0
+end
+
+
+--- The patience with which somebody begins: all, but for what those who have gone took with them. Else who
+--- comes anew again and again would be waited for each time.
+---@param now number
+---@return number seconds
+function turns:_first_patience(now)
+  return math.max(0, self.settings.wait_limit - math.max(0, self.spent - (now - self.spent_at) * REFILL))
+end
+
+
+--- A member goes.
+---@param member perigee.LockstepMember
+---@param now number
+function turns:_take_patience(member, now)
+  settle_patience(self, member, now)
+  local spent = self.settings.wait_limit - math.min(member.patience, self:_first_patience(now))
+  self.spent, self.spent_at = spent, now
 end
 
 
@@ -208,7 +241,12 @@ end
 
 local function close(self, now)
   local turn = self.closed + 1
-  settle_patience(self, turn, now)
+  for _, seat in next, self.seats do
+    local member = seat.member
+    if member and settle_patience(self, member, now) > 0 then
+      member.is_absent = true
+    end
+  end
   local entries = {}
   for slot = 0, SLOTS - 1 do
     if self.seats[slot] then

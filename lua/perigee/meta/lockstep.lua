@@ -60,7 +60,7 @@
 ---@field longest_stall number Seconds.
 ---@field late_inputs integer Inputs that came after their turn had closed.
 ---@field desyncs integer Reports of differing states.
----@field kept_bytes integer Of turns that are kept.
+---@field kept_bytes integer Of turns that are kept, 32 for each of them included.
 
 -- room.lockstep -----------------------------------------------------------------------------
 

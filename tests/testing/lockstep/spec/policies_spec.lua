@@ -172,10 +172,10 @@ describe("settings", function()
       local peer = server:client { name = ("x"):rep(60) .. i }
       list[i] = players.new(peer, { input = ("y"):rep(688) }):play "match:1"
     end
-    server:advance(2)
-    assert.is_true(list[1].turn > 30)
-    local watches = players.new(server:client "more"):play "match:1"
     server:advance(1)
+    assert.is_true(list[1].turn > 10)
+    local watches = players.new(server:client "more"):play "match:1"
+    server:advance(0.5)
     assert.is_nil(watches.match.slot)
     assert_same(list[1], list[64])
     assert_same(list[1], watches)

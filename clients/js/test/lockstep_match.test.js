@@ -1,0 +1,187 @@
+// How a match begins and ends, against a server that does what each test says.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { connect } from "../perigee.js";
+import { error, fakeServer, packet, RELIABLE, REQUEST, RESPONSE, u16, u32, u8, uuid, within } from "./fake_server.js";
+
+const CHANNEL = 3, ROOM = 5, MATCH = 9;
+const ENTER = 1, INPUT = 2, SNAPSHOT_UP = 4, EXIT = 6, START = 129, TURNS = 130, SNAPSHOT_ASK = 132, SNAPSHOT = 133, END = 137;
+const FRESH = 0, FROM_SNAPSHOT = 1;
+const UNSUPPORTED = 18, RATE_LIMITED = 16;
+const INTERVAL = 50_000_000; // microseconds: nobody gives inputs meanwhile but those that are asked for
+
+const lockstepPacket = (type, ...parts) => packet({ channel: CHANNEL, type }, u32(ROOM), ...parts);
+const start = ({ how = FRESH, slot = 0 } = {}) => lockstepPacket(START, u32(1), u32(MATCH), u8(slot), uuid(4), u32(77), u8(how),
+  u32(0), u8(1), u16(256), u32(INTERVAL), u16(100), u8(2));
+const turns = (first, count) => lockstepPacket(TURNS, u32(MATCH), u32(first), u8(count), Buffer.alloc(count));
+const snapshot = (turn, bytes) => lockstepPacket(SNAPSHOT, u32(MATCH), u32(turn), u32(bytes.length), u32(0), bytes);
+const refuse = ({ ref }, code, text) => error(code, text, { flags: RESPONSE, ref });
+
+/** A client in a room that has asked to take part; `begun` is what `lockstep` gave. */
+async function enter(t, game = {}, options = {}) {
+  const server = await fakeServer(t);
+  const connecting = connect(server.address, { name: "ann", reconnect: { first: 0.001, max: 0.01 }, ...options });
+  const peer = await server.peer();
+  await peer.welcome({ token: 3 });
+  const client = await connecting;
+  t.after(() => client.close());
+  const joining = client.join("match:1");
+  await peer.letIn(ROOM);
+  const begun = (await joining).lockstep({ step() {}, ...game });
+  begun.catch(() => {}); // some tests look at it later
+  const asked = await peer.expect(ENTER, CHANNEL);
+  return { server, peer, client, begun, asked };
+}
+
+/** What is thrown where nobody catches it. */
+function thrown(t) {
+  const listeners = process.listeners("uncaughtException");
+  process.removeAllListeners("uncaughtException");
+  t.after(() => listeners.forEach((fn) => process.on("uncaughtException", fn)));
+  return once(process, "uncaughtException");
+}
+
+test("an error of something else does not end it", async (t) => {
+  const { peer, client, begun, asked } = await enter(t);
+  assert.equal(asked.flags, REQUEST | RELIABLE);
+  const heard = client.next("error");
+  peer.send(error(UNSUPPORTED, 'no handler for message "hello"'));
+  await heard;
+  peer.send(start());
+  assert.equal((await within(begun)).slot, 0);
+});
+
+test("who is refused is told why, and takes part no longer", async (t) => {
+  const { peer, begun, asked } = await enter(t);
+  peer.send(refuse(asked, UNSUPPORTED, "nobody can give its state"));
+  await assert.rejects(within(begun), { codeName: "Unsupported", message: "nobody can give its state" });
+  await peer.expect(EXIT, CHANNEL);
+});
+
+test("who asks too soon asks again", async (t) => {
+  const { peer, begun, asked } = await enter(t);
+  peer.send(refuse(asked, RATE_LIMITED, "once a second"));
+  await peer.expect(ENTER, CHANNEL);
+  peer.send(start());
+  await within(begun);
+});
+
+test("who is refused in a new session is told that the match is over", async (t) => {
+  let tell;
+  const told = new Promise((resolve) => { tell = resolve; });
+  const { server, peer, begun } = await enter(t, { onEnd: tell });
+  peer.send(start());
+  const match = await within(begun);
+  peer.cut();
+  const again = await server.peer();
+  await again.welcome({ session: 2, token: 4 });
+  await again.letIn(ROOM);
+  again.send(refuse(await again.expect(ENTER, CHANNEL), UNSUPPORTED, "nobody can give its state"));
+  await within(told);
+  assert.equal(match.ready, false);
+  await within(match.ended);
+});
+
+test("a state may take longer to come than anything else", async (t) => {
+  let restored;
+  const { peer, client, begun } = await enter(t, { restore: (bytes) => { restored = String.fromCharCode(...bytes); } }, { timeout: 0.1 });
+  peer.send(start({ how: FROM_SNAPSHOT }));
+  await assert.rejects(client.ask("anything"), { codeName: "Timeout" }); // asked later than ENTER
+  peer.send(snapshot(40, Buffer.from("state")));
+  assert.equal((await within(begun)).turn, 40);
+  assert.equal(restored, "state");
+});
+
+test("a server that does not answer is given up", async (t) => {
+  const { begun } = await enter(t, {}, { timeout: 0.1 });
+  await assert.rejects(within(begun), { message: "the server has sent no state in time" });
+});
+
+test("what the server ends is over", async (t) => {
+  let ends = 0;
+  const { peer, begun } = await enter(t, { onEnd: () => { ends++; } });
+  peer.send(start());
+  const match = await within(begun);
+  peer.send(lockstepPacket(END, u32(MATCH)));
+  await within(match.ended);
+  match.send("an input"); // goes nowhere
+  assert.equal(ends, 1);
+});
+
+test("a game that cannot make its state is told so, and the server", async (t) => {
+  const error = new Error("no world");
+  for (const [game, packets] of [
+    [{ start() { throw error; } }, [start()]],
+    [{ restore() { throw error; } }, [start({ how: FROM_SNAPSHOT }), snapshot(3, Buffer.from("x"))]],
+  ]) {
+    const { peer, begun } = await enter(t, game);
+    const uncaught = thrown(t);
+    peer.send(...packets);
+    await assert.rejects(within(begun), error);
+    assert.equal((await within(uncaught))[0], error);
+    await peer.expect(EXIT, CHANNEL);
+  }
+});
+
+test("who fails to give a state says so at once", async (t) => {
+  const { peer, begun } = await enter(t, { snapshot() { throw new Error("no bytes"); } });
+  peer.send(start());
+  await within(begun);
+  const uncaught = thrown(t);
+  await peer.expect(INPUT, CHANNEL);
+  peer.send(lockstepPacket(SNAPSHOT_ASK, u32(6)));
+  assert.match((await within(uncaught))[0].message, /no bytes/);
+  assert.equal((await peer.expect(SNAPSHOT_UP, CHANNEL)).payload.readUInt32LE(12), 0);
+});
+
+test("an input that comes too late goes into another turn, or the game is told", async (t) => {
+  const { peer, begun } = await enter(t);
+  peer.send(start());
+  const match = await within(begun);
+  match.send("x");
+  const given = async () => {
+    const { payload } = await peer.expect(INPUT, CHANNEL); // with no hashes
+    const inputs = {};
+    let at = 22;
+    for (let i = 0; i < payload[21]; i++) {
+      const end = at + 2 + payload.readUInt16LE(at);
+      inputs[payload.readUInt32LE(17) + i] = payload.toString("utf8", at + 2, end);
+      at = end;
+    }
+    return inputs;
+  };
+  assert.deepEqual(await given(), { 1: "", 2: "" });
+  for (const inputs of [{ 2: "", 3: "x" }, { 3: "x", 4: "" }, { 4: "", 5: "x" }]) {
+    peer.send(turns(match.turn + 1, 1)); // nobody's input
+    assert.deepEqual(await given(), inputs);
+  }
+  const missed = [];
+  const other = await enter(t, {
+    input: (turn) => "turn " + turn,
+    onMissed: ({ turn, data }) => missed.push([turn, String.fromCharCode(...data)]),
+  });
+  other.peer.send(start());
+  await within(other.begun);
+  other.peer.send(turns(1, 2));
+  for (let i = 0; i < 2; i++) await other.peer.expect(INPUT, CHANNEL);
+  assert.deepEqual(missed, [[1, "turn 1"], [2, "turn 2"]]);
+});
+
+test("turns are caught up with in pages that nobody sees, whose timers are slow", async (t) => {
+  const game = {
+    step() {
+      const until = performance.now() + 1;
+      while (performance.now() < until);
+    },
+  };
+  const { peer, begun } = await enter(t, game);
+  peer.send(start());
+  const match = await within(begun);
+  const { mock } = t.mock.method(globalThis, "setTimeout", () => {}); // none comes
+  peer.send(turns(1, 200));
+  const deadline = performance.now() + 10_000;
+  while (match.turn < 200 && performance.now() < deadline) await new Promise(setImmediate);
+  mock.restore();
+  assert.equal(match.turn, 200);
+});
