@@ -1,6 +1,7 @@
 --- `perigee test [GAME]`: runs the specs of a game with busted.
 
 local arguments = require "perigee.arguments"
+local limit = require "perigee.test.limit"
 local options = require "perigee.test.options"
 
 local EXIT_GOOD, EXIT_FAILED = 0, 1
@@ -30,9 +31,11 @@ end
 
 
 -- Modules of the game and of its specs are found by the names that the game uses.
-local function add_path(game)
+local function add_path(chosen)
+  local game = chosen.game
   local root = game:find "%.lua$" and (game:match "^(.*)/[^/]*$" or ".") or game:gsub("/+$", "")
   package.path = ("%s/?.lua;%s/?/init.lua;%s"):format(root, root, package.path)
+  if chosen.timeout > 0 then limit.watch_modules(root) end
 end
 
 
@@ -84,7 +87,7 @@ local function run(chosen)
   chosen.game = chosen.game or find_game(chosen)
   local specs, problem = find_specs(chosen)
   if not specs then return arguments.fail("%s", problem) end
-  add_path(chosen.game)
+  add_path(chosen)
   require("perigee.testing").control.configure { game = chosen.game, echo = chosen.log }
   local result = chosen.fuzz and run_fuzzed(chosen, specs) or run_once(chosen, specs)
   if type(result) == "number" then return result end

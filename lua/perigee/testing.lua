@@ -10,6 +10,7 @@
 ---
 --- For specs that `perigee test` runs; docs/testing.md is the guide.
 
+local failure = require "perigee.testing.failure"
 local servers = require "perigee.testing.server"
 
 local testing = {
@@ -29,6 +30,7 @@ local open = {} -- the servers of the running test
 ---@param options? table
 ---@return perigee.testing.Server
 function testing.server(options)
+  if options == testing then failure.misuse "testing.server is called with a dot" end
   local server = servers.open(options or {},
     { game = game, seed = testing.seed, fuzz = testing.is_fuzzing, echo = echo })
   open[#open + 1] = server

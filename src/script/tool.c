@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "script/library.h"
+#include "script/tool_limit.h"
 #include "script/tool_module.h"
 #include "script/tool_sim_lua.h"
 #include "script/tool_udp.h"
@@ -55,6 +56,8 @@ static void add_modules(lua_State *L, Tool *tool) {
   lua_getfield(L, -1, "preload");
   lua_pushcfunction(L, tool_module_open);
   lua_setfield(L, -2, "perigee.tool");
+  lua_pushcfunction(L, tool_limit_open);
+  lua_setfield(L, -2, "perigee.limit");
   lua_pushcfunction(L, tool_udp_open);
   lua_setfield(L, -2, "perigee.udp");
   lua_pushlightuserdata(L, tool);

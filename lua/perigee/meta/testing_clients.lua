@@ -115,7 +115,8 @@ function Client:expect_line(line, seconds) end
 ---@return perigee.Code? code
 function Client:line(line) end
 
---- The values of all messages of that name that have come since `clear`, looked at or not.
+--- The values of all messages of that name that have come since `clear`, looked at or not; false for one without
+--- a value.
 ---@param name string
 ---@return any[]
 function Client:received(name) end
@@ -219,6 +220,7 @@ function Client:close() end
 ---@field snapshot? fun(): string The state as bytes.
 ---@field restore? fun(bytes: string, match: perigee.testing.Lockstep) The other way round.
 ---@field input? fun(turn: integer): string? What the player does in a turn; left out: what `send` was given.
+---@field on_missed? fun(missed: table) `turn`, `data`: what `input` gave came too late, the turn went on without it.
 ---@field on_desync? fun(report: table) `turn`, `is_odd`, `slots`.
 ---@field on_waiting? fun(report: table) `turn`, `slots`.
 ---@field on_pace? fun(match: perigee.testing.Lockstep)
@@ -239,7 +241,8 @@ function Client:close() end
 ---@field is_ready boolean Whether there is a state.
 local Lockstep = {}
 
---- An input, which goes into the next turn that has none. Several wait for as many turns.
+--- An input, which goes into the next turn that has none, and into another if it comes too late for that.
+--- Several wait for as many turns.
 ---@param data string
 function Lockstep:send(data) end
 

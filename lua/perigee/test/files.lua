@@ -5,6 +5,10 @@ local dir = require "pl.dir"
 
 local files = {}
 
+-- As `perigee run` says it.
+local NO_GAME = "%s: there is no such game; give a folder with a game.lua, or a .lua file"
+local NO_MAIN = "%s: there is no game.lua in this folder; `perigee new NAME` makes a game"
+
 
 local function in_folder(folder, list)
   for _, name in ipairs(dir.getallfiles(folder, "*_spec.lua")) do list[#list + 1] = name end
@@ -22,7 +26,7 @@ function files.under(name)
   elseif path.isfile(name) then
     list[1] = name
   else
-    return nil, ("there is no %s"):format(name)
+    return nil, ("there is no file %s, nor a folder of that name"):format(name)
   end
   table.sort(list)
   return list
@@ -52,16 +56,13 @@ end
 ---@return string[]? specs, string? problem
 function files.of_game(game)
   if game:find "%.lua$" then
-    if not path.isfile(game) then return nil, ("there is no game %s"):format(game) end
+    if not path.isfile(game) then return nil, NO_GAME:format(game) end
     local spec = game:gsub("%.lua$", "_spec.lua")
     if path.isfile(spec) then return { spec } end
     return nil, ("%s has no specs: write one in %s"):format(game, spec)
   end
-  if not path.exists(game) then return nil, ("there is no game %s"):format(game) end
-  if not path.isfile(path.join(game, "game.lua")) then
-    return nil, ("there is no game in %s: it has no game.lua"):format(
-      game == "." and "this folder" or game)
-  end
+  if not path.exists(game) then return nil, NO_GAME:format(game) end
+  if not path.isfile(path.join(game, "game.lua")) then return nil, NO_MAIN:format(game) end
   local folder = game == "." and "spec" or path.join(game, "spec")
   local list = path.isdir(folder) and files.under(folder)
   if list then return list end

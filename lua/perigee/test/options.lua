@@ -19,6 +19,7 @@ Runs the specs of a game: GAME/spec/*_spec.lua, or NAME_spec.lua beside a NAME.l
   --filter-out PATTERN
                      not those
   --list             print the names of the tests
+  --timeout SECONDS  processor time that a test may take (default: 10; 0: any)
   --no-keep-going    stop at the first failure
   --log              show what the games log
   --verbose          tracebacks of failures
@@ -32,13 +33,12 @@ passed, 1 when not, 2 for a wrong command line.
 local options = { USAGE = USAGE, HELP = HELP }
 
 local SEED_MAX = 2 ^ 31 - 1
+local TIMEOUT, TIMEOUT_MAX = 10, 86400
 local FLAGS = {
   ["--list"] = "list", ["--log"] = "log", ["--verbose"] = "verbose", ["-v"] = "verbose",
   ["--no-keep-going"] = "stop_early", ["--help"] = "help", ["-h"] = "help",
 }
-local IS_OUTPUT = {
-  utfTerminal = true, plainTerminal = true, TAP = true, json = true, junit = true, gtest = true,
-}
+local OUTPUTS = { "utfTerminal", "plainTerminal", "TAP", "json", "junit", "gtest" }
 
 
 local function set_number(key, flag, least)
@@ -49,6 +49,15 @@ local function set_number(key, flag, least)
     end
     result[key] = number
   end
+end
+
+
+local function set_timeout(result, text)
+  local seconds = tonumber(text)
+  if not (seconds and seconds >= 0 and seconds <= TIMEOUT_MAX) then
+    return ("--timeout needs a number of seconds from 0 to %d, not %q"):format(TIMEOUT_MAX, text)
+  end
+  result.timeout = seconds
 end
 
 
@@ -63,8 +72,13 @@ end
 
 
 local function set_output(result, name)
-  if not IS_OUTPUT[name] then return ("there is no output %q"):format(name) end
-  result.output = name
+  for _, output in ipairs(OUTPUTS) do
+    if output == name then
+      result.output = name
+      return
+    end
+  end
+  return ("there is no output %q; there are %s"):format(name, table.concat(OUTPUTS, ", "))
 end
 
 
@@ -75,6 +89,7 @@ local SET = {
   ["--filter"] = add_pattern("filter", "--filter"),
   ["--filter-out"] = add_pattern("filter_out", "--filter-out"),
   ["--output"] = set_output,
+  ["--timeout"] = set_timeout,
 }
 
 
@@ -87,12 +102,12 @@ local function take_word(result, word)
 end
 
 
---- The options as a table: game (nil: not said), files, seed, fuzz, fuzz_seed, filter, filter_out, list, log,
---- verbose, stop_early, output, help; or nil and what is wrong.
+--- The options as a table: game (nil: not said), files, seed, fuzz, fuzz_seed, filter, filter_out, timeout,
+--- list, log, verbose, stop_early, output, help; or nil and what is wrong.
 ---@param given string[]
 ---@return table? options, string? problem
 function options.parse(given)
-  local result = { files = {}, filter = {}, filter_out = {} }
+  local result = { files = {}, filter = {}, filter_out = {}, timeout = TIMEOUT }
   local problem = arguments.read(result, given, { set = SET, flags = FLAGS, word = take_word })
   if problem then return nil, problem end
   local modes = (result.seed and 1 or 0) + (result.fuzz and 1 or 0) + (result.fuzz_seed and 1 or 0)

@@ -2,6 +2,7 @@
 --- leave the program itself.
 
 local busted_core = require "busted.core"
+local limit = require "perigee.test.limit"
 local term = require "term"
 local testing = require "perigee.testing"
 
@@ -103,6 +104,7 @@ function runner.run(chosen, specs, runs, output)
   end
   require "busted.luajit"()
   if not chosen.list then watch_tests(busted) end
+  if chosen.timeout > 0 then limit.watch(busted, chosen.timeout) end
   load_specs(busted, chosen, specs)
   require "busted.execute"(busted)(runs or 1, {})
   busted.publish({ "exit" })

@@ -7,6 +7,7 @@ local arrivals = require "perigee.testing.arrivals"
 local calls = require "perigee.client.calls"
 local channels = require "perigee.client.channel"
 local Client = require "perigee.testing.client"
+local colon = require "perigee.client.colon"
 local clocks = require "perigee.testing.clock"
 local commands = require "perigee.client.commands"
 local failure = require "perigee.testing.failure"
@@ -242,5 +243,7 @@ function BinaryClient:close()
   self:_finish("ConnectionClosed", "closed")
 end
 
+
+colon(BinaryClient, "client")
 
 return binary_client

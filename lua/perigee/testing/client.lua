@@ -2,6 +2,7 @@
 --- network, and how a connection ends. binary_client.lua and text_client.lua add the language.
 
 local clocks = require "perigee.testing.clock"
+local colon = require "perigee.client.colon"
 local failure = require "perigee.testing.failure"
 local inboxes = require "perigee.testing.inbox"
 local link = require "perigee.testing.link"
@@ -262,14 +263,17 @@ function Client:_expect_line(line, seconds)
 end
 
 
---- The values of all messages of that name that have come (since `clear`), looked at or not.
+--- The values of all messages of that name that have come (since `clear`), looked at or not; false for
+--- one without a value, so that there are as many as messages.
 ---@param name string
 ---@return any[]
 function Client:received(name)
   local values, inbox = {}, self._inbox
   for index = inbox.first, inbox.count do
     local event = inbox:get(index)
-    if event.name == name and IS_MESSAGE[event.type] then values[#values + 1] = event.value end
+    if event.name == name and IS_MESSAGE[event.type] then
+      if event.value == nil then values[#values + 1] = false else values[#values + 1] = event.value end
+    end
   end
   return values
 end
@@ -387,5 +391,7 @@ function Client:kill()
   self:_finish("ConnectionClosed", "the spec killed the client")
 end
 
+
+colon(Client, "client")
 
 return Client

@@ -1,12 +1,15 @@
 --- Failures of expectations: raised at the line of the spec, whatever of ours lies in between, and
 --- counted as failures of the test, not as errors in it.
 
+local sorted_keys = require "perigee.sorted_keys"
 local words = require "perigee.words"
 
 local failure = {}
 
 
-local function throw(text)
+--- Fails the spec, with a text that says where.
+---@param text string
+function failure.throw(text)
   local busted = package.loaded["busted"]
   if type(busted) == "table" and busted.fail then busted.fail(text, 0) end
   error(text, 0)
@@ -18,7 +21,7 @@ end
 ---@param ... any
 function failure.raise(format, ...)
   local text = select("#", ...) > 0 and format:format(...) or format
-  throw(words.where() .. text)
+  failure.throw(words.where() .. text)
 end
 
 
@@ -43,14 +46,6 @@ function failure.check(what, value, ...)
 end
 
 
-local function listed(known)
-  local names = {}
-  for name in pairs(known) do names[#names + 1] = name end
-  table.sort(names)
-  return table.concat(names, ", ")
-end
-
-
 --- Misuse when an option is not known, or not of its type.
 ---@param what string whose options they are
 ---@param options table
@@ -58,7 +53,8 @@ end
 function failure.check_options(what, options, known)
   for key, value in pairs(options) do
     if not known[key] then
-      failure.misuse("%s has no option %q; it has %s", what, tostring(key), listed(known))
+      failure.misuse("%s has no option %q; it has %s", what, tostring(key),
+        table.concat(sorted_keys(known), ", "))
     end
     failure.check(key, value, known[key])
   end

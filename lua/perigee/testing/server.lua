@@ -5,6 +5,7 @@
 local binary_client = require "perigee.testing.binary_client"
 local client_options = require "perigee.testing.client_options"
 local clocks = require "perigee.testing.clock"
+local colon = require "perigee.client.colon"
 local failure = require "perigee.testing.failure"
 local link = require "perigee.testing.link"
 local random = require "perigee.testing.random"
@@ -441,5 +442,7 @@ function Server:reload(source)
   return result
 end
 
+
+colon(Server, "server")
 
 return servers

@@ -2,6 +2,7 @@
 --- thing is the same; lines go and come as they are with `line` and `expect_line`.
 
 local Client = require "perigee.testing.client"
+local colon = require "perigee.client.colon"
 local failure = require "perigee.testing.failure"
 local json = require "perigee.client.json"
 
@@ -184,8 +185,8 @@ function TextClient:close()
 end
 
 
-for _, name in ipairs { "ask", "answer", "on_ask", "send_packet", "ask_packet", "channel",
-  "ping", "rooms", "write" } do
+for _, name in ipairs { "ask", "answer", "on_ask", "send_packet", "ask_packet", "channel", "ping",
+  "reconnect", "room", "rooms", "write" } do
   TextClient[name] = function()
     failure.misuse("a text peer has no %s; it has line and expect_line", name)
   end
@@ -227,6 +228,10 @@ function TextRoom:leave()
   if good then self.joined = false end
   return good, message, code
 end
+
+
+colon(TextClient, "client")
+colon(TextRoom, "room")
 
 
 return text_client

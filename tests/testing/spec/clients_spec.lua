@@ -96,6 +96,15 @@ describe("a simulated client", function()
     assert.same({ nil, "closed" }, { ann:recv() })
   end)
 
+  it("counts messages without a value, too", function()
+    ann:send("say", 1)
+    ann:send "say"
+    ann:send("say", false)
+    ann:send("say", 2)
+    ann:expect("said", 2)
+    assert.same({ 1, false, false, 2 }, ann:received "said")
+  end)
+
   it("hears why it is thrown out", function()
     ann:send "leave"
     local reason = ann:expect_closed "Kicked"
@@ -108,6 +117,25 @@ describe("a simulated client", function()
   it("is thrown out for bytes that are no packets", function()
     ann:write(("\255"):rep(12))
     ann:expect_closed "Protocol"
+  end)
+
+  it("says where a dot has to be a colon", function()
+    local room, cid = ann:join "hall", server:client { name = "cid", text = true }
+    for object, name in pairs { [ann] = "client", [cid] = "client", [room] = "room",
+      [cid:join "hall"] = "room", [ann:channel "ide"] = "channel", [server] = "server" } do
+      for _, method in ipairs { "expect", "send", "close", "leave", "clients", "sleep" } do
+        if object[method] then
+          local problem = ("%s:%s is called with a colon, on a %s"):format(name, method, name)
+          for _, given in ipairs { "x", {}, testing } do
+            local ok, text = pcall(object[method], given)
+            assert.is_false(ok)
+            assert.matches("_spec.lua:%d+: " .. problem .. "$", text)
+          end
+        end
+      end
+    end
+    local _, text = pcall(function() testing:server() end)
+    assert.matches("_spec.lua:%d+: testing.server is called with a dot$", text)
   end)
 
   it("writes the same bytes the fast way and the slow", function()

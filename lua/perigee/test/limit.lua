@@ -1,0 +1,111 @@
+--- The processor time that a test may take: one with an endless loop fails, and the next one runs.
+---
+--- Only what is interpreted can be ended, so functions with a loop that need not end (while, repeat, goto)
+--- are not compiled, in specs and in what they require of the game. All else is: the library comes back to
+--- them, and games have budgets of their own.
+
+local bit = require "bit"
+local failure = require "perigee.testing.failure"
+local jit_util = require "jit.util"
+local limits = require "perigee.limit"
+
+local FILES = 3 -- in package.loaders, behind what is preloaded and Perigee's own
+
+local limit = {}
+
+local is_watched = {} -- by source
+
+
+local function operation(fn, at)
+  local instruction = jit_util.funcbc(fn, at)
+  return instruction and bit.band(instruction, 0xff)
+end
+
+
+local LOOP = operation(loadstring "while true do end", 1) -- its number
+
+
+-- Has those functions interpreted that are, or are in, `fn` and have such a loop.
+local function interpret_loops(fn)
+  for at = 1, jit_util.funcinfo(fn).bytecodes - 1 do
+    if operation(fn, at) == LOOP then
+      jit.off(fn)
+      break
+    end
+  end
+  for index = -1, -jit_util.funcinfo(fn).gcconsts, -1 do
+    local constant = jit_util.funck(fn, index)
+    if type(constant) == "proto" then interpret_loops(constant) end
+  end
+end
+
+
+local function watch_file(chunk)
+  interpret_loops(chunk)
+  is_watched[debug.getinfo(chunk, "S").source] = true
+end
+
+
+--- Has the loops of the modules in a folder end, too, from now on.
+---@param root string as it stands in package.path
+function limit.watch_modules(root)
+  local search, prefix = package.loaders[FILES], "@" .. root .. "/"
+  package.loaders[FILES] = function(name)
+    local chunk = search(name)
+    if type(chunk) == "function" and debug.getinfo(chunk, "S").source:sub(1, #prefix) == prefix then
+      watch_file(chunk)
+    end
+    return chunk
+  end
+end
+
+
+-- "file:line: " of the innermost line of the spec's.
+local function where()
+  for level = 2, math.huge do
+    local info = debug.getinfo(level, "Sl")
+    if not info then return "" end
+    if is_watched[info.source] then return ("%s:%d: "):format(info.short_src, info.currentline) end
+  end
+end
+
+
+-- What is in the place of the function that takes too long; the first to know the line says it.
+local function over(seconds)
+  local message
+  return function()
+    message = message or ("%sstill running after %g s of processor time: does this loop end? "
+      .. "(--timeout SECONDS lets tests run longer)"):format(where(), seconds)
+    failure.throw(message)
+  end
+end
+
+
+local function place_of(element)
+  local trace = element.trace
+  return trace and ("%s:%d: "):format(trace.short_src, trace.currentline) or ""
+end
+
+
+--- Has busted limit what it calls of the specs: tests, and what runs before and after them.
+---@param busted table
+---@param seconds number that each may take
+function limit.watch(busted, seconds)
+  local safe = busted.safe
+
+  function busted.safe(descriptor, run, element)
+    local is_spec = run == element.run or descriptor == "finally"
+    if not is_spec then return safe(descriptor, run, element) end
+    if descriptor == "file" then watch_file(getmetatable(run).__call) end
+    local farewell = ('perigee: %s%s "%s" still runs after %g s of processor time, and cannot be stopped: '
+      .. "perigee ends"):format(place_of(element), descriptor, element.name or "", seconds)
+    local status = safe(descriptor, function()
+      limits.call(seconds, run, over(seconds), farewell)
+    end, element)
+    limits.stop()
+    return status
+  end
+end
+
+
+return limit
