@@ -7,10 +7,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -21,22 +19,6 @@ enum {
 };
 
 static const uint64_t PATIENCE_NS = 10000000000u;
-
-void fail(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  fputs("bench-load: ", stderr);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
-  va_end(args);
-  exit(1);
-}
-
-uint64_t clock_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 uint64_t server_rss_kb(const Load *load) {
   char path[64], line[256];

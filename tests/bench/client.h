@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cpu.h"
+#include "program.h"
 #include "secure.h"
 #include "ws.h"
 
@@ -44,11 +45,6 @@ struct Load {
   void (*on_close)(Load *load, Client *client);
   void *data;  // the scenario's
 };
-
-/// Ends the program with a message.
-void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-
-uint64_t clock_ns(void);
 
 /// Resident memory of the server in KiB.
 uint64_t server_rss_kb(const Load *load);

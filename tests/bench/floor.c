@@ -4,12 +4,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "floor.h"
+#include "program.h"
 
 static bool header_ok(const WireHeader *header) {
   const uint8_t both = WIRE_REQUEST | WIRE_RESPONSE;
@@ -181,10 +181,7 @@ static int floor_listen(Floor *floor) {
 }
 
 int main(void) {
-  struct rlimit files;
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
+  raise_open_files();
   Floor *floor = calloc(1, sizeof *floor);
   if (!floor || floor_listen(floor)) {
     perror("floor");

@@ -3,7 +3,6 @@
 // /proc.
 #include <getopt.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 
 #include "scenarios.h"
 
@@ -103,10 +102,7 @@ int main(int argc, char **argv) {
     fputs(USAGE, stderr);
     return 2;
   }
-  struct rlimit files;
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
+  raise_open_files();
   load.epoll = epoll_create1(0);
   scenario->run(&load);
   return 0;

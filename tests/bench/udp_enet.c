@@ -5,56 +5,27 @@
 //   bench_udp_enet serve
 //   bench_udp_enet load --port PORT --pid PID [--seconds S] [--members N] [--burst N]
 #include <getopt.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include <enet/enet.h>
 
-#include "cpu.h"
+#include "udp_work.h"
 
 enum {
   MEMBERS_MAX = 4000,
   PAYLOAD = 64,
-  EVENTS = 256,
-  WAIT_MS = 100,      // of the server, for whatever comes
-  STEP_NS = 5000000,  // between two looks at clients to which nothing comes
-  SETTLE_NS = 30000000,
+  WAIT_MS = 100,  // of the server, for whatever comes
 };
 
 typedef struct Load {
+  UdpWork work;  // first, so that a pointer to it is one to this
   ENetAddress address;
-  int pid;
-  double seconds;
-  uint32_t count, burst;
-  int epoll;
   ENetHost **hosts;
+  uint32_t count;  // of hosts
   ENetPeer *sender;
-  uint64_t joined, packets;
-  uint64_t next_step_ns;
 } Load;
-
-__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format,
-                                                                 ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fputs("bench-udp-enet: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
-  va_end(arguments);
-  exit(1);
-}
-
-static uint64_t clock_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 // --- The server ---
 
@@ -95,92 +66,47 @@ static int serve(void) {
 
 // --- The load ---
 
-static void service(Load *load, ENetHost *host) {
+static void service(UdpWork *work, void *host) {
   ENetEvent event;
   while (enet_host_service(host, &event, 0) > 0) {
-    if (event.type == ENET_EVENT_TYPE_CONNECT) load->joined++;
+    if (event.type == ENET_EVENT_TYPE_CONNECT) work->joined++;
     if (event.type == ENET_EVENT_TYPE_DISCONNECT) fail("a client is sent away");
     if (event.type != ENET_EVENT_TYPE_RECEIVE) continue;
-    load->packets++;
+    work->arrived++;
     enet_packet_destroy(event.packet);
   }
 }
 
-// One turn, without ever sleeping.
-static void turn(Load *load) {
-  struct epoll_event events[EVENTS];
-  int count = epoll_wait(load->epoll, events, EVENTS, 0);
-  for (int i = 0; i < count; i++) service(load, events[i].data.ptr);
-  if (clock_ns() < load->next_step_ns) return;
-  load->next_step_ns = clock_ns() + STEP_NS;
-  for (uint32_t i = 0; i < load->count && load->hosts[i]; i++)
-    service(load, load->hosts[i]);
+static void service_all(UdpWork *work) {
+  Load *load = (Load *)work;
+  for (uint32_t i = 0; i < load->count; i++) service(work, load->hosts[i]);
 }
 
-static bool await(Load *load, const uint64_t *counter, uint64_t goal, double seconds) {
-  uint64_t until = clock_ns() + (uint64_t)(seconds * 1e9);
-  while (*counter < goal && clock_ns() < until) turn(load);
-  return *counter >= goal;
-}
-
-static uint64_t run(Load *load, double seconds) {
+static void send_burst(UdpWork *work) {
   static const uint8_t data[PAYLOAD];
-  uint64_t until = clock_ns() + (uint64_t)(seconds * 1e9), goals = 0;
-  uint64_t before = load->packets;
-  while (clock_ns() < until) {
-    uint64_t goal = (uint64_t)load->burst * (load->count - 1);
-    goals += goal;
-    goal += load->packets;
-    for (uint32_t i = 0; i < load->burst; i++)
-      enet_peer_send(load->sender, 0, enet_packet_create(data, sizeof data, 0));
-    enet_host_flush(load->hosts[0]);
-    await(load, &load->packets, goal, 0.1);
-  }
-  if (load->packets - before < goals * 99 / 100)
-    fprintf(stderr, "bench-udp-enet: some datagrams were lost\n");
-  return (load->packets - before) / load->burst;
-}
-
-static void settle(Load *load) {
-  uint64_t until = clock_ns() + SETTLE_NS;
-  while (clock_ns() < until) turn(load);
-}
-
-static void measure(Load *load) {
-  run(load, 0.2);
-  settle(load);
-  CpuTimes cpu = cpu_times(load->pid);
-  uint64_t start = clock_ns();
-  uint64_t count = run(load, load->seconds);
-  double seconds = (double)(clock_ns() - start) / 1e9;
-  settle(load);
-  double micros = (double)cpu_used(&cpu).all_ns / 1e3;
-  printf("us_per_datagram=%.4f datagrams=%.0f per_second=%.0f\n",
-         micros / (double)count, (double)count, (double)count / seconds);
+  Load *load = (Load *)work;
+  for (uint32_t i = 0; i < work->burst; i++)
+    enet_peer_send(load->sender, 0, enet_packet_create(data, sizeof data, 0));
+  enet_host_flush(load->hosts[0]);
 }
 
 static void connect_all(Load *load) {
-  load->hosts = calloc(load->count, sizeof(ENetHost *));
-  for (uint32_t i = 0; i < load->count; i++) {
+  load->hosts = calloc(load->work.members, sizeof(ENetHost *));
+  while (load->count < load->work.members) {
     ENetHost *host = enet_host_create(NULL, 1, 1, 0, 0);
-    if (!host) fail("no host for client %u", i);
-    load->hosts[i] = host;
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = host};
-    epoll_ctl(load->epoll, EPOLL_CTL_ADD, host->socket, &event);
+    if (!host) fail("no host for client %u", load->count);
+    load->hosts[load->count++] = host;
+    udp_work_watch(&load->work, host->socket, host);
     ENetPeer *peer = enet_host_connect(host, &load->address, 1, 0);
-    if (i == 0) load->sender = peer;
-    if (!await(load, &load->joined, i + 1, 5)) fail("client %u does not join", i);
+    if (load->count == 1) load->sender = peer;
+    udp_work_await_joined(&load->work, load->count);
   }
 }
 
 static int attack(Load *load) {
-  struct rlimit files;
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-  load->epoll = epoll_create1(0);
+  udp_work_open(&load->work);
   connect_all(load);
-  measure(load);
+  udp_work_measure(&load->work);
   for (uint32_t i = 0; i < load->count; i++) {
     enet_peer_disconnect_now(&load->hosts[i]->peers[0], 0);
     enet_host_destroy(load->hosts[i]);
@@ -196,19 +122,21 @@ int main(int argc, char **argv) {
                                           {"members", required_argument, NULL, 'm'},
                                           {"burst", required_argument, NULL, 'b'},
                                           {0}};
-  Load load = {.seconds = 1, .count = 500, .burst = 8};
+  Load load = {.work = {.seconds = 1,
+                        .members = 500,
+                        .burst = 8,
+                        .read = service,
+                        .due = service_all,
+                        .send = send_burst}};
   if (enet_initialize() != 0) fail("ENet cannot begin");
-  enet_address_set_host_ip(&load.address, "127.0.0.1");
-  for (int option; (option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
-    if (option == 'p') load.address.port = (uint16_t)atoi(optarg);
-    if (option == 'i') load.pid = atoi(optarg);
-    if (option == 's') load.seconds = atof(optarg);
-    if (option == 'm') load.count = (uint32_t)atoi(optarg);
-    if (option == 'b') load.burst = (uint32_t)atoi(optarg);
-  }
+  for (int option; (option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;)
+    udp_work_set(&load.work, option);
   const char *what = optind < argc ? argv[optind] : "";
   if (strcmp(what, "serve") == 0) return serve();
-  if (strcmp(what, "load") != 0 || !load.address.port || !load.pid)
+  if (strcmp(what, "load") != 0 || !load.work.port || !load.work.pid)
     fail("serve, or load with --port and --pid");
+  enet_address_set_host_ip(&load.address, "127.0.0.1");
+  load.address.port = load.work.port;
+  load.work.per_burst = load.work.burst;
   return attack(&load);
 }

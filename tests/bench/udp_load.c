@@ -5,63 +5,34 @@
 #include <getopt.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/random.h"
-#include "cpu.h"
+#include "udp_work.h"
 #include "wire/control.h"
 #include "wire/udp.h"
 #include "wire/udp_link.h"
 
-enum { EVENTS = 256, STEP_NS = 5000000, SETTLE_NS = 30000000 };
+enum { PAYLOAD = 64 };
 
 typedef struct Client {
   int fd;
   uint32_t index;
   UdpLink *link;  // NULL before the floor
   Buf stream;     // the beginning of a packet
-  bool is_welcome;
   uint32_t room;
   uint64_t due_us;
 } Client;
 
 typedef struct Load {
-  uint16_t port;
-  int pid;
+  UdpWork work;  // first, so that a pointer to it is one to this
   bool is_floor, is_plain;
-  double seconds;
-  uint32_t count, burst, payload;
-  int epoll;
   Client *clients;
-  uint64_t welcomed, joined, packets, datagrams;
-  uint64_t next_step_ns;
+  uint32_t count;  // of clients
 } Load;
-
-__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format,
-                                                                 ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fputs("bench-udp-load: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
-  va_end(arguments);
-  exit(1);
-}
-
-static uint64_t clock_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t clock_us(void) { return clock_ns() / 1000; }
 
@@ -103,14 +74,11 @@ static void say_hello(Client *client) {
   buf_deinit(&hello);
 }
 
-static void take_control(Load *load, Client *client, const Packet *packet) {
+static void take_control(UdpWork *work, Client *client, const Packet *packet) {
   switch (packet->type) {
-    case CONTROL_WELCOME:
-      load->welcomed++;
-      break;
     case CONTROL_JOINED:
       memcpy(&client->room, packet->payload, sizeof client->room);
-      load->joined++;
+      work->joined++;
       break;
     case CONTROL_PING: {
       Buf pong = {.data = (uint8_t *)packet->payload, .size = packet->length};
@@ -125,7 +93,7 @@ static void take_control(Load *load, Client *client, const Packet *packet) {
   }
 }
 
-static void take_stream(Load *load, Client *client, const UdpArrival *arrival) {
+static void take_stream(UdpWork *work, Client *client, const UdpArrival *arrival) {
   buf_append(&client->stream, arrival->bytes, arrival->size);
   size_t done = 0;
   for (;;) {
@@ -133,18 +101,19 @@ static void take_stream(Load *load, Client *client, const UdpArrival *arrival) {
     int64_t size = packet_read(client->stream.data + done, client->stream.size - done,
                                UINT32_MAX, &packet);
     if (size <= 0) break;
-    take_control(load, client, &packet);
+    take_control(work, client, &packet);
     done += (size_t)size;
   }
   buf_consume(&client->stream, done);
 }
 
-static void read_client(Load *load, Client *client) {
+static void read_client(UdpWork *work, void *member) {
+  Client *client = member;
   uint8_t bytes[2048];
   ssize_t size;
   while ((size = recv(client->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
     if (!client->link) {
-      load->datagrams++;
+      work->arrived++;
       continue;
     }
     UdpTaken taken = udp_link_receive(client->link, clock_us(), bytes, (size_t)size);
@@ -152,12 +121,10 @@ static void read_client(Load *load, Client *client) {
     UdpArrival arrival;
     bool has_packets = false;
     while (udp_link_next(client->link, &arrival)) {
-      if (arrival.kind == UDP_ARRIVAL_STREAM) take_stream(load, client, &arrival);
-      if (arrival.kind != UDP_ARRIVAL_PACKET) continue;
-      load->packets++;
-      has_packets = true;
+      if (arrival.kind == UDP_ARRIVAL_STREAM) take_stream(work, client, &arrival);
+      if (arrival.kind == UDP_ARRIVAL_PACKET) has_packets = true;
     }
-    load->datagrams += has_packets;
+    work->arrived += has_packets;
     client->due_us = udp_link_deadline(client->link);
     if (client->due_us <= clock_us()) produce(client);
   }
@@ -219,103 +186,57 @@ static void shake_hands(const Load *load, Client *client) {
 static void open_client(Load *load, Client *client) {
   uint8_t answer[2048];
   client->fd = socket(AF_INET, SOCK_DGRAM, 0);
-  connect_to(client, load->port);
+  connect_to(client, load->work.port);
   if (load->is_floor)
     ask(client, (const uint8_t *)"", 1, answer);
   else
     shake_hands(load, client);
-  struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
-  epoll_ctl(load->epoll, EPOLL_CTL_ADD, client->fd, &event);
+  udp_work_watch(&load->work, client->fd, client);
 }
 
 // --- The load ---
 
-// One turn, without ever sleeping.
-static void turn(Load *load) {
-  struct epoll_event events[EVENTS];
-  int count = epoll_wait(load->epoll, events, EVENTS, 0);
-  for (int i = 0; i < count; i++) read_client(load, events[i].data.ptr);
-  if (load->is_floor || clock_ns() < load->next_step_ns) return;
-  load->next_step_ns = clock_ns() + STEP_NS;
+static void produce_all(UdpWork *work) {
+  Load *load = (Load *)work;
   uint64_t now_us = clock_us();
   for (uint32_t i = 0; i < load->count; i++)
     if (load->clients[i].link && load->clients[i].due_us <= now_us)
       produce(&load->clients[i]);
 }
 
-static bool await(Load *load, const uint64_t *counter, uint64_t goal, double seconds) {
-  uint64_t until = clock_ns() + (uint64_t)(seconds * 1e9);
-  while (*counter < goal && clock_ns() < until) turn(load);
-  return *counter >= goal;
-}
-
-static void send_burst(Load *load) {
+static void send_burst(UdpWork *work) {
+  const Load *load = (const Load *)work;
   uint8_t data[UDP_DATAGRAM_MAX] = {0};
   Client *sender = &load->clients[0];
   if (load->is_floor) {  // as large as Perigee's datagrams are
     size_t head = load->is_plain ? 15 : 31;
-    send(sender->fd, data,
-         head + load->burst * (1 + PACKET_HEADER_SIZE + 8 + load->payload), 0);
+    send(sender->fd, data, head + work->burst * (1 + PACKET_HEADER_SIZE + 8 + PAYLOAD),
+         0);
     return;
   }
   memcpy(data, &sender->room, sizeof sender->room);
   Packet packet = {.type = CONTROL_BROADCAST,
                    .priority = PRIORITY_NORMAL,
-                   .length = 4 + load->payload,
+                   .length = 4 + PAYLOAD,
                    .payload = data};
   Buf bytes = {0};
   packet_append(&bytes, &packet);
-  for (uint32_t i = 0; i < load->burst; i++)
+  for (uint32_t i = 0; i < work->burst; i++)
     udp_link_send(sender->link, bytes.data, bytes.size, 0);
   buf_deinit(&bytes);
   produce(sender);
 }
 
-static uint64_t run(Load *load, double seconds) {
-  uint64_t until = clock_ns() + (uint64_t)(seconds * 1e9), bursts = 0;
-  uint64_t before = load->datagrams;
-  while (clock_ns() < until) {
-    uint64_t goal = load->datagrams + load->count - 1;
-    send_burst(load);
-    await(load, &load->datagrams, goal, 0.1);
-    bursts++;
-  }
-  if (load->datagrams - before < bursts * (load->count - 1) * 99 / 100)
-    fprintf(stderr, "bench-udp-load: some datagrams were lost\n");
-  return load->datagrams - before;
-}
-
-static void settle(Load *load) {
-  uint64_t until = clock_ns() + SETTLE_NS;
-  while (clock_ns() < until) turn(load);
-}
-
-static void measure(Load *load) {
-  run(load, 0.2);
-  settle(load);
-  CpuTimes cpu = cpu_times(load->pid);
-  uint64_t start = clock_ns();
-  uint64_t count = run(load, load->seconds);
-  double seconds = (double)(clock_ns() - start) / 1e9;
-  settle(load);
-  CpuUse use = cpu_used(&cpu);
-  double micros = (double)use.all_ns / 1e3;
-  printf("us_per_datagram=%.4f datagrams=%.0f per_second=%.0f ", micros / (double)count,
-         (double)count, (double)count / seconds);
-  printf("first_us=%.4f busiest_us=%.4f\n", (double)use.first_ns / 1e3 / (double)count,
-         (double)use.busiest_ns / 1e3 / (double)count);
-}
-
 static void connect_all(Load *load) {
-  load->clients = calloc(load->count, sizeof *load->clients);
-  for (uint32_t i = 0; i < load->count; i++) {
-    Client *client = &load->clients[i];
-    client->index = i;
+  load->clients = calloc(load->work.members, sizeof *load->clients);
+  while (load->count < load->work.members) {
+    Client *client = &load->clients[load->count];
+    client->index = load->count++;
     open_client(load, client);
     if (load->is_floor) continue;
     say_hello(client);
     produce(client);
-    if (!await(load, &load->joined, i + 1, 5)) fail("client %u does not join", i);
+    udp_work_await_joined(&load->work, load->count);
   }
 }
 
@@ -338,25 +259,23 @@ int main(int argc, char **argv) {
                                           {"floor", no_argument, NULL, 'f'},
                                           {"plain", no_argument, NULL, 'l'},
                                           {0}};
-  Load load = {.seconds = 1, .count = 500, .burst = 8, .payload = 64};
+  Load load = {.work = {.seconds = 1,
+                        .members = 500,
+                        .burst = 8,
+                        .per_burst = 1,
+                        .read = read_client,
+                        .due = produce_all,
+                        .send = send_burst}};
   for (int option; (option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
-    if (option == 'p') load.port = (uint16_t)atoi(optarg);
-    if (option == 'i') load.pid = atoi(optarg);
-    if (option == 's') load.seconds = atof(optarg);
-    if (option == 'm') load.count = (uint32_t)atoi(optarg);
-    if (option == 'b') load.burst = (uint32_t)atoi(optarg);
+    udp_work_set(&load.work, option);
     if (option == 'f') load.is_floor = true;
     if (option == 'l') load.is_plain = true;
   }
-  struct rlimit files;
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-  load.epoll = epoll_create1(0);
-  if (udp_keys_init() < 0 || !load.port || !load.pid)
+  if (udp_keys_init() < 0 || !load.work.port || !load.work.pid)
     fail("--port and --pid are needed");
+  udp_work_open(&load.work);
   connect_all(&load);
-  measure(&load);
+  udp_work_measure(&load.work);
   close_all(&load);
   return 0;
 }

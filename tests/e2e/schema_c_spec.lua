@@ -1,7 +1,9 @@
 --- `perigee schema --c`: the header, the programs of the documentation with it, and the example, against a
 --- game.
 local server = require "tests.e2e.server"
+local shell = require "tests.e2e.shell"
 
+local read, run = shell.read, shell.run
 local BUILD = assert(os.getenv "PERIGEE_BUILD", "run by ctest")
 local BIN = assert(os.getenv "PERIGEE_BIN", "run by ctest")
 local IS_SANITIZED = (os.getenv "PERIGEE_CLIENT_LIBRARY" or "") == ""
@@ -17,22 +19,6 @@ function game.on_message.move(peer, at, room)
 end
 return game
 ]]
-
--- Runs a command; gives what it printed, or fails with that.
-local function run(command)
-  local pipe = assert(io.popen("timeout 60 " .. command .. " 2>&1; echo \"=$?\""))
-  local out, code = pipe:read("*a"):match "^(.*)=(%d+)%s*$"
-  pipe:close()
-  if code ~= "0" then error(command .. ":\n" .. out, 2) end
-  return out
-end
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
 
 -- A folder with a game, its header, and a program from a page of docs/.
 local function prepare(page, name, schema)
@@ -54,7 +40,7 @@ describe("perigee schema --c", function()
       local libraries = BUILD .. "/clients/c/libperigee.a $(pkg-config --libs libsodium)"
       run(("%s -o %s/play %s/play.c -x none %s"):format(compiler, folder, folder, libraries))
       local perigee = server.start { files = { ["game.lua"] = GAME, ["schema.perigee"] = schema } }
-      local out, wanted = run(("%s/play 127.0.0.1:%d"):format(folder, perigee.port)), {}
+      local out, wanted = run(("timeout 20 %s/play 127.0.0.1:%d"):format(folder, perigee.port)), {}
       for line in program:gmatch "//> ([^\n]*)" do wanted[#wanted + 1] = line end
       assert.equal(table.concat(wanted, "\n") .. "\n", out)
     end)

@@ -51,7 +51,10 @@ describe("perigee schema", function()
       { ["schema.perigee"] = "message m: u9" })
     fails(1, "perigee: schema.perigee: there is no such file; a game without one sends all messages as JSON",
       { ["game.lua"] = "return {}" })
-    fails(2, 'perigee: unknown flag "--tss"; did you mean --ts? (see `perigee help schema`)', files, "--tss")
+    fails(1, "perigee: nowhere: there is no such game; give a folder with a game.lua, or a .lua file",
+      { ["game.lua"] = "return {}" }, "nowhere")
+    fails(2, "perigee: there is no option --tss; did you mean --ts? (see `perigee help schema`)", files,
+      "--tss")
     fails(2, "perigee: one of --c, --hash, --js and --ts is enough (see `perigee help schema`)", files,
       "--ts", "--js")
     fails(2, "perigee: --ts has no value (see `perigee help schema`)", files, "--ts=types")

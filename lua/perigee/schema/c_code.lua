@@ -1,6 +1,5 @@
 --- What the writers of encoders and decoders in C (c_encoder, c_decoder) have in common: statements and
---- their indentation, the paths that faults name, and which bits and bytes there are. A value is walked
---- twice, for the bits of its scope and for its bytes: see docs/schema.md, "The encoding".
+--- their indentation, the paths that faults name, and which bits and bytes there are.
 
 local layout = require "perigee.schema.layout"
 
@@ -12,9 +11,12 @@ local c_code = {}
 
 --- Writes one function.
 ---@param types table as c_types makes them
+---@param state string what the function has its state in: "r" or "w"
 ---@return table
-function c_code.new(types)
-  return setmetatable({ types = types, lines = {}, indent = "  ", count = 0, indexes = {} }, Code)
+function c_code.new(types, state)
+  return setmetatable({
+    types = types, state = state, lines = {}, indent = "  ", count = 0, indexes = {},
+  }, Code)
 end
 
 

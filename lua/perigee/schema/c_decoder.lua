@@ -1,24 +1,21 @@
---- Writes decoders in C: see c_code.lua.
+--- Writes decoders in C: see c_walk.lua.
 
 local c_code = require "perigee.schema.c_code"
+local c_walk = require "perigee.schema.c_walk"
 local layout = require "perigee.schema.layout"
-
-local read_bits, read_bytes
 
 local function expect_bytes(self, path, count)
   self:refuse(("!perigee_has(r, %d)"):format(count), path, "the bytes end at %p")
 end
 
-local function read_scope(self, of, x, path, has)
-  local count = c_code.bits(of)
+local function bit_part(self, count, path, read)
   if count > 0 then
     expect_bytes(self, path, math.ceil(count / 8))
-    read_bits(self, of, x, path, has)
+    read()
   end
   if count % 8 > 0 then
     self:refuse("!perigee_no_bits(r)", path, "%p is not zeros in the bits that fill up its byte")
   end
-  read_bytes(self, of, x, path, has)
 end
 
 -- A number that the next bits are, at most so large.
@@ -53,27 +50,6 @@ function BITS.steps(self, of, x, path)
   local value = get_bits(self, of, of.high - of.low, path, layout.expected(of))
   self:emit("%s = (double)((int64_t)%s + INT64_C(%.0f)) %s;", x, value, of.low,
     of.per and "/ " .. c_code.double(of.per) or "* " .. c_code.double(of.by))
-end
-
-
-function BITS.record(self, of, x, path)
-  self:each_field(of, x, path, read_bits)
-end
-
-
-function BITS.array(self, of, x, path)
-  if layout.is_bits(of) then
-    self:each(of.count, function(index)
-      read_bits(self, of.of, ("%s[%s]"):format(x, index), path .. "[%zu]")
-    end)
-  end
-end
-
-
-function read_bits(self, of, x, path, has)
-  if BITS[of.kind] then
-    BITS[of.kind](self, of, x, path, has)
-  end
 end
 
 local BYTES = {}
@@ -141,46 +117,17 @@ function BYTES.bytes(self, of, x, path)
 end
 
 
-function BYTES.optional(self, of, x, path, has)
-  self:open("if (%s) {", has)
-  read_scope(self, of.of, x, path)
-  self:close()
-end
-
-
-function BYTES.record(self, of, x, path)
-  self:each_field(of, x, path, read_bytes)
-end
-
-
 function BYTES.list(self, of, x, path)
   local count, items, name = get_size(self, of, path), self:fresh "t", self.types:name(of.of)
   self:emit("%s *%s = (%s *)perigee_take(r->memory, %s, sizeof(%s), PERIGEE_ALIGNED);", name, items, name,
     count, name)
   check_memory(self, ("%s == NULL && %s > 0"):format(items, count), path)
-  self:each(count, function(index)
-    local item = ("%s[%s]"):format(items, index)
-    read_scope(self, of.of, of.of.kind == "array" and item .. ".items" or item, path .. "[%zu]")
-  end)
+  BYTES.elements(self, of, items, path, count)
   self:emit("%s.items = %s;", x, items)
   self:emit("%s.count = %s;", x, count)
 end
 
-
-function BYTES.array(self, of, x, path)
-  if not layout.is_bits(of) then
-    self:each(of.count, function(index)
-      read_scope(self, of.of, ("%s[%s]"):format(x, index), path .. "[%zu]")
-    end)
-  end
-end
-
-
-function read_bytes(self, of, x, path, has)
-  if BYTES[of.kind] then
-    BYTES[of.kind](self, of, x, path, has)
-  end
-end
+local walk = c_walk(BITS, BYTES, bit_part)
 
 
 --- The statements that decode a value from `r`.
@@ -191,9 +138,7 @@ end
 ---@param has string? whether it is there, where it is optional
 ---@return string
 return function(types, of, x, path, has)
-  local self = c_code.new(types)
-  self.state = "r"
-  read_scope(self, of, x, path, has)
-  self:refuse("r->at != r->size", path, "%p: there are bytes behind the end of the message")
-  return self:text()
+  local code = walk(types, "r", of, x, path, has)
+  code:refuse("r->at != r->size", path, "%p: there are bytes behind the end of the message")
+  return code:text()
 end

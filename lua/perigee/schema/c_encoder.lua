@@ -1,17 +1,8 @@
---- Writes encoders in C: see c_code.lua.
+--- Writes encoders in C: see c_walk.lua.
 
 local c_code = require "perigee.schema.c_code"
+local c_walk = require "perigee.schema.c_walk"
 local layout = require "perigee.schema.layout"
-
-local write_bits, write_bytes
-
-local function write_scope(self, of, x, path, has)
-  write_bits(self, of, x, path, has)
-  if c_code.bits(of) > 0 then
-    self:emit "perigee_end_bits(w);"
-  end
-  write_bytes(self, of, x, path, has)
-end
 
 local function expect(self, of, condition, path, got, ...)
   self:refuse(condition, path, "%p: expected " .. layout.expected(of) .. (got and ", got " .. got or ""), ...)
@@ -46,24 +37,11 @@ function BITS.steps(self, of, x, path)
     of.per and "* " .. c_code.double(of.per) or "/ " .. c_code.double(of.by), of.low), of.bits)
 end
 
-
-function BITS.record(self, of, x, path)
-  self:each_field(of, x, path, write_bits)
-end
-
-
-function BITS.array(self, of, x, path)
-  if layout.is_bits(of) then
-    self:each(of.count, function(index)
-      write_bits(self, of.of, ("%s[%s]"):format(x, index), path .. "[%zu]")
-    end)
-  end
-end
-
-
-function write_bits(self, of, x, path, has)
-  if BITS[of.kind] then
-    BITS[of.kind](self, of, x, path, has)
+-- Fills up the last byte with zeros.
+local function bit_part(self, count, _, write)
+  write()
+  if count > 0 then
+    self:emit "perigee_end_bits(w);"
   end
 end
 
@@ -116,42 +94,13 @@ function BYTES.bytes(self, of, x, path)
 end
 
 
-function BYTES.optional(self, of, x, path, has)
-  self:open("if (%s) {", has)
-  write_scope(self, of.of, x, path)
-  self:close()
-end
-
-
-function BYTES.record(self, of, x, path)
-  self:each_field(of, x, path, write_bytes)
-end
-
-
 function BYTES.list(self, of, x, path)
   expect(self, of, ("%s.count > %d || (%s.items == NULL && %s.count > 0)"):format(x, of.most, x, x), path)
   self:emit("perigee_put_uvarint(w, %s.count);", x)
-  self:each(x .. ".count", function(index)
-    local item = ("%s.items[%s]"):format(x, index)
-    write_scope(self, of.of, of.of.kind == "array" and item .. ".items" or item, path .. "[%zu]")
-  end)
+  BYTES.elements(self, of, x .. ".items", path, x .. ".count")
 end
 
-
-function BYTES.array(self, of, x, path)
-  if not layout.is_bits(of) then
-    self:each(of.count, function(index)
-      write_scope(self, of.of, ("%s[%s]"):format(x, index), path .. "[%zu]")
-    end)
-  end
-end
-
-
-function write_bytes(self, of, x, path, has)
-  if BYTES[of.kind] then
-    BYTES[of.kind](self, of, x, path, has)
-  end
-end
+local walk = c_walk(BITS, BYTES, bit_part)
 
 
 --- The statements that encode a value into `w`.
@@ -162,8 +111,5 @@ end
 ---@param has string? whether it is there, where it is optional
 ---@return string
 return function(types, of, x, path, has)
-  local self = c_code.new(types)
-  self.state = "w"
-  write_scope(self, of, x, path, has)
-  return self:text()
+  return walk(types, "w", of, x, path, has):text()
 end

@@ -2,6 +2,7 @@
 --- and enums written out. What two schemas with the same form put on the wire is the same; comments,
 --- the order of declarations and the names of structs are not in it. Its hash is the protocol hash.
 
+local sorted_keys = require "perigee.sorted_keys"
 local types = require "perigee.schema.types"
 
 local canonical = {}
@@ -96,15 +97,6 @@ local function by_number(lines)
   return names
 end
 
-local function sorted(lines)
-  local names = {}
-  for name in pairs(lines) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  return names
-end
-
 
 --- Why those who have the lines of one schema do not understand those of another; nil when they do.
 ---@param before table<string, string> by name
@@ -113,7 +105,7 @@ end
 ---@return string?
 function canonical.conflict(before, after, needed)
   local numbers = by_number(after)
-  for _, name in ipairs(sorted(before)) do
+  for _, name in ipairs(sorted_keys(before)) do
     local old, new = before[name], after[name]
     local number = number_in(old)
     local other = numbers[number]

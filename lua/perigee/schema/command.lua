@@ -38,7 +38,7 @@ end
 local function problem_of(argument, flag, value, is_second)
   if not PRINT[flag] then
     local meant = tool.nearest(argument, FLAGS)
-    return ('unknown flag "%s"%s'):format(argument, meant and "; did you mean " .. meant .. "?" or "")
+    return ("there is no option %s%s"):format(argument, meant and "; did you mean " .. meant .. "?" or "")
   elseif is_second then
     return "one of --c, --hash, --js and --ts is enough"
   elseif value and flag ~= "--c" then
@@ -89,7 +89,9 @@ function command.main(...)
   end
   local path = path_of(game):gsub("^%./", "")
   local text = files.read(path)
-  if not text then
+  if not text and game ~= path and not tool.kind(game) then
+    return fail(EXIT_FAILED, "%s: there is no such game; give a folder with a game.lua, or a .lua file", game)
+  elseif not text then
     return fail(EXIT_FAILED, "%s: there is no such file; a game without one sends all messages as JSON", path)
   end
   local ok, found = pcall(schema.parse, text, path)

@@ -17,6 +17,7 @@
 
 local bit = require "bit"
 local fault = require "perigee.schema.fault"
+local sorted_keys = require "perigee.sorted_keys"
 
 local types = {}
 
@@ -57,17 +58,6 @@ function types.bits_for(most)
     bits = bits + 1
   end
   return bits
-end
-
-local function sorted_names(...)
-  local names = {}
-  for _, set in ipairs { ... } do
-    for name in pairs(set) do
-      names[#names + 1] = name
-    end
-  end
-  table.sort(names)
-  return names
 end
 
 -- Types --------------------------------------------------------------------------------------
@@ -134,7 +124,7 @@ function RESOLVE.named(context, node, depth)
   local declared = context.named[node.name]
   if not declared then
     fault.raise(context.source, node.at, "there is no type `%s`%s", node.name,
-      fault.hint(node.name, sorted_names(BASES, context.named)))
+      fault.hint(node.name, sorted_keys(BASES, context.named)))
   end
   return context.resolve_declared(declared, node, depth)
 end
