@@ -1,5 +1,7 @@
 --- The arguments of the commands that are written in Lua.
 
+local sorted_keys = require "perigee.sorted_keys"
+
 local arguments = {}
 
 local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
@@ -13,11 +15,7 @@ end
 
 
 local function unknown_option(argument, rules)
-  local names = {}
-  for _, options in ipairs { rules.set, rules.flags, rules.choices or {} } do
-    for name in pairs(options) do names[#names + 1] = name end
-  end
-  table.sort(names)
+  local names = sorted_keys(rules.set, rules.flags, rules.choices or {})
   local near = meant(argument, names) or argument:match "^%-%a" and meant("-" .. argument, names)
   return ("there is no option %s%s"):format(argument, near and ("; did you mean %s?"):format(near) or "")
 end

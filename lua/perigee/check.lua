@@ -166,7 +166,7 @@ local check = {}
 function check.main(...)
   local game = ...
   if game and game:find "^%-" then
-    return fail(EXIT_USAGE, "unknown flag \"%s\" (see `perigee help check`)", game)
+    return fail(EXIT_USAGE, "there is no option %s (see `perigee help check`)", game)
   elseif select("#", ...) > 1 then
     return fail(EXIT_USAGE, "unexpected argument \"%s\" (see `perigee help check`)", (select(2, ...)))
   end

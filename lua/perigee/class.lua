@@ -33,7 +33,8 @@ end
 ---@param methods table<string, function>
 ---@param getters table<string, fun(self: table): any>
 ---@param fields table<string, true> plain fields, set when the object was made
-function class.define(meta, methods, getters, fields)
+---@param instead table<string, string>? what to write for a name that a script may look for in vain
+function class.define(meta, methods, getters, fields, instead)
   local name, checked_methods = meta.__metatable, {}
   for key, method in next, methods do
     checked_methods[key] = checked(name, key, method)
@@ -51,8 +52,8 @@ function class.define(meta, methods, getters, fields)
     if fields[key] then
       return nil
     end
-    fault.raise("a %s has no %s%s", name, tostring(key),
-      fault.hint(tostring(key), names_of(methods, getters, fields)))
+    fault.raise("a %s has no %s%s", name, tostring(key), instead and instead[key]
+      and "; write " .. instead[key] or fault.hint(tostring(key), names_of(methods, getters, fields)))
   end
 
   function meta.__newindex(self, key, value)

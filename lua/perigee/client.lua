@@ -14,6 +14,7 @@
 local address = require "perigee.client.address"
 local calls = require "perigee.client.calls"
 local channels = require "perigee.client.channel"
+local colon = require "perigee.client.colon"
 local commands = require "perigee.client.commands"
 local connection = require "perigee.client.connection"
 local datagrams = require "perigee.client.datagrams"
@@ -318,7 +319,8 @@ end
 ---@param options? table
 ---@return true? sent, string? message, string? code
 function Client:send(name, value, options)
-  local room_id = options and options.room and options.room.id or 0
+  local room = type(options) == "table" and options.room
+  local room_id = room and room.id or 0
   return self:_send(commands.message(room_id, name, value, options, self._protocol.schema))
 end
 
@@ -397,5 +399,7 @@ function Client:close()
   return true
 end
 
+
+colon(Client, "client")
 
 return client

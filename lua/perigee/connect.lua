@@ -17,7 +17,7 @@ local QUIET = 0.2 -- seconds without an event that end the wait for answers
 local QUIET_MAX = 2 -- seconds that this wait lasts at most
 
 local ADVICE = {
-  ECONNREFUSED = "is the server running? start one with scripts/run",
+  ECONNREFUSED = "is the server running? start one with `perigee run`",
   EAI_NONAME = "is the name of the host spelt right?",
   EHOSTUNREACH = "is this machine on the network?",
   ENETUNREACH = "is this machine on the network?",
@@ -111,7 +111,10 @@ function Session:_take(event)
   if event.type == "joined" then return self:enter(event.room) end
   if event.type == "left" and event.room then self:leave(event.room) end
   if event.type == "ask" then table.insert(self.questions, event) end
-  if event.type == "udp_up" or event.type == "udp_down" then loop.fill(self.udp_known) end
+  -- A connection that is lost while UDP is tried says no more of it.
+  if event.type == "udp_up" or event.type == "udp_down" or event.type == "disconnected" then
+    loop.fill(self.udp_known)
+  end
   self.screen:print(show.event(event, self.paint, #self.rooms > 1))
   if event.type == "lost" then self:_begin_anew() end
 end

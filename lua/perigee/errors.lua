@@ -225,7 +225,7 @@ end
 function errors.log(level, text, details, version)
   local unlogged = count_unlogged(text)
   if unlogged then
-    local more = unlogged > 0 and (" (and %d times more since it was last logged)"):format(unlogged)
+    local more = unlogged > 0 and (" (and %d more since it was last logged)"):format(unlogged)
     live.log(level, ((text .. (more or "") .. (details or "")):gsub("%z", "\\0")), version)
   end
 end

@@ -20,7 +20,7 @@ local INTERNAL = -32603
 
 -- Raises unless all fields are known and have their types.
 local function check_fields(what, given, fields)
-  if type(given) ~= "table" then
+  if type(given) ~= "table" or type(getmetatable(given)) == "string" then
     fault.raise("perigee.mcp.%s takes a table, not %s", what, fault.kind(given))
   end
   local names = {}

@@ -16,11 +16,13 @@ local messages = {}
 
 local NAMES_MAX = 1000 -- quoted names that are kept
 local DEPTH_MAX = 64 -- of tables within tables
+local HUGE = math.huge
 local SHORT = 4096 -- bytes that need no charge
 local ALL = core.targets.all
 local CHECKS = { pairs = each, is_utf8 = is_utf8 } -- of what could not be sent
 
 json.decode_max_depth(DEPTH_MAX + 1) -- the message itself is a list
+json.decode_invalid_numbers(false) -- nan and infinity are no JSON
 json.encode_max_depth(DEPTH_MAX)
 json.encode_sparse_array(true) -- holes make an object of it, not an error
 
@@ -166,6 +168,19 @@ local function without_null(value)
 end
 
 
+-- What cjson makes of a number that is too large for one of Lua's.
+local function has_infinity(value)
+  if type(value) == "table" then
+    for _, entry in next, value do
+      if has_infinity(entry) then
+        return true
+      end
+    end
+  end
+  return value == HUGE or value == -HUGE
+end
+
+
 local function decode_plain(body)
   local message = is_utf8(body) and decode_json(body)
   if type(message) ~= "table" then
@@ -175,6 +190,8 @@ local function decode_plain(body)
   if type(name) ~= "string" or value == nil or message[3] ~= nil then
     return nil
   elseif not quoted[name] and not is_name(name) then
+    return nil
+  elseif has_infinity(value) then
     return nil
   end
   if find(body, "null", 1, true) then

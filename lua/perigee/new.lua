@@ -1,6 +1,7 @@
 --- `perigee new NAME`: a small game that works and is tested, to begin with. Its files are in
 --- new/game/; the annotations in meta/ come with it, for editors.
 
+local sorted_keys = require "perigee.sorted_keys"
 local tool = require "perigee.tool"
 
 local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
@@ -89,12 +90,7 @@ local function write_file(path, text)
 end
 
 local function write_all(folder, texts)
-  local paths = {}
-  for path in pairs(texts) do
-    paths[#paths + 1] = path
-  end
-  table.sort(paths)
-  for _, path in ipairs(paths) do
+  for _, path in ipairs(sorted_keys(texts)) do
     local ok, problem = write_file(folder .. "/" .. path, texts[path])
     if not ok then
       return nil, problem
@@ -177,7 +173,7 @@ function new.main(...)
     if argument == "--annotations" then
       wants_annotations = true
     elseif argument:find "^%-" then
-      return fail_usage("unknown flag \"%s\"", argument)
+      return fail_usage("there is no option %s", argument)
     elseif path then
       return fail_usage("unexpected argument \"%s\"", argument)
     else

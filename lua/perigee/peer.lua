@@ -203,7 +203,13 @@ function Peer:stats()
 end
 
 
-class.define(registry.peer_class, Peer, getters, { id = true })
+-- What other servers call it.
+local INSTEAD = {
+  broadcast = "room:broadcast(name, value, { except = peer })",
+  emit = "peer:send(name, value)",
+}
+
+class.define(registry.peer_class, Peer, getters, { id = true }, INSTEAD)
 
 local peer = {}
 

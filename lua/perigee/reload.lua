@@ -22,6 +22,7 @@ local perigee = require "perigee.init"
 local probation = require "perigee.probation"
 local registry = require "perigee.registry"
 local report = require "perigee.report"
+local sorted_keys = require "perigee.sorted_keys"
 local state = require "perigee.state"
 local systems = require "perigee.systems"
 local tasks = require "perigee.tasks"
@@ -49,7 +50,7 @@ local function copy_api(what, source)
     __index = function(_, name)
       fault.raise("%s has no %s%s", what, tostring(name), fault.hint(tostring(name), names))
     end,
-    __metatable = "table",
+    __metatable = what,
   })
 end
 
@@ -77,15 +78,6 @@ local function tell_files(version, other)
   core.files(files)
 end
 
-local function sorted(set)
-  local list = {}
-  for key in next, set do
-    list[#list + 1] = key
-  end
-  table.sort(list)
-  return list
-end
-
 local function check_config(version)
   for key in each(version.config) do
     if type(key) ~= "string" then
@@ -98,7 +90,7 @@ end
 local function tell_config(version)
   check_config(version)
   core.config_begin()
-  for _, key in ipairs(sorted(version.config)) do
+  for _, key in ipairs(sorted_keys(version.config)) do
     local wrong = core.config_set(key, version.config[key])
     if wrong then
       core.config_end(false)

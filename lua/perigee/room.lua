@@ -188,7 +188,14 @@ function Room:spawn(fn, ...)
 end
 
 
-class.define(registry.room_class, Room, getters, { id = true, name = true, kind = true })
+-- What a client's room and other servers call it.
+local INSTEAD = {
+  send = "room:broadcast(name, value)",
+  emit = "room:broadcast(name, value)",
+  members = "room:peers()",
+}
+
+class.define(registry.room_class, Room, getters, { id = true, name = true, kind = true }, INSTEAD)
 
 local room = {}
 

@@ -11,10 +11,8 @@ local rooms = {}
 local pending = {}
 
 local function check_name(name)
-  if type(name) == "table" then
-    fault.raise("a room's name must be a string, not %s; %s", fault.kind(name),
-      registry.is_room(name) and "room.name is one"
-        or "the functions of perigee.rooms are called with a dot")
+  if registry.is_room(name) then
+    fault.raise "a room's name must be a string, not a room; room.name is one"
   end
   fault.check("a room's name", name, "string")
 end

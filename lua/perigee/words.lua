@@ -7,7 +7,7 @@ local words = {}
 
 -- Whether a function of this source is Perigee's own.
 local function is_own(source)
-  return source:sub(1, 13) == "@lua/perigee/" or source:find "/perigee/client[./]" ~= nil
+  return source:sub(1, 13) == "@lua/perigee/" or source:find "%f[%w]perigee/client[./]" ~= nil
 end
 
 
@@ -27,14 +27,18 @@ function words.where()
 end
 
 
---- What a value is: "a table", "nil".
+--- What a value is: "a table", "nil". Tables of the library are what stands before a colon that ought to
+--- be a dot.
 ---@param value any
 ---@return string
 function words.kind(value)
   local kind = type(value)
   if kind == "table" then
     local class = getmetatable(value)
-    return type(class) == "string" and "a " .. class or "a table"
+    if type(class) ~= "string" then
+      return "a table"
+    end
+    return class:find "^perigee" and class .. " (its functions are called with a dot)" or "a " .. class
   end
   return kind == "nil" and "nil" or "a " .. kind
 end

@@ -6,6 +6,7 @@ local fault = require "perigee.fault"
 local network = require "perigee.world.network"
 local query = require "perigee.world.query"
 local registry = require "perigee.registry"
+local sorted_keys = require "perigee.sorted_keys"
 local state = require "perigee.state"
 local store = require "perigee.world.store"
 local systems = require "perigee.systems"
@@ -226,11 +227,7 @@ end
 -- The object ---------------------------------------------------------------------------------
 
 
-local names = {}
-for name in next, World do
-  names[#names + 1] = name
-end
-table.sort(names)
+local names = sorted_keys(World)
 
 world = setmetatable({}, {
   __metatable = "world",

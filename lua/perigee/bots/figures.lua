@@ -1,11 +1,13 @@
 --- What is counted while bots run, and how it is told.
 
 local client = require "perigee.client"
+local safe = require("perigee.connect.text").safe
 
 -- Latencies are counted in classes, each wider than the one below by this factor: 2 % is as exact as
 -- they are told.
 local FACTOR = 1.02
 local LEAST = 1e-6 -- seconds
+local TEXTS_MAX = 100 -- different errors that are told
 
 --- Latencies, counted.
 ---@class perigee.bots.Latencies
@@ -73,8 +75,13 @@ function figures.new(count, udp)
 end
 
 
--- The same text is told once.
+-- The same text is told once. It may be the server's: nothing in it moves the cursor, and what follows its
+-- first line is seen to belong to it.
 local function count_text(texts, text)
+  local lines = {}
+  for line in text:gmatch "[^\n]+" do lines[#lines + 1] = safe((line:match "^%s*(.*)$")) end
+  text = table.concat(lines, "\n      ")
+  if not texts[text] and #texts >= TEXTS_MAX then text = "others" end
   if not texts[text] then
     texts[text] = 0
     table.insert(texts, text)
@@ -174,12 +181,13 @@ end
 
 
 local function udp_rows(self)
-  local ways = WAYS[self.udp]
+  local ways, settled = WAYS[self.udp], self.datagrams_settled
+  local lost = settled > 0 and ("%.1f %%"):format(100 * self.datagrams_lost / settled) or "-"
   return {
     "latency   " .. ways[1] .. spread(self.pings, "pings"),
     "          " .. ways[2] .. spread(self.datagrams, "round trips"),
-    ("udp       %d of %d bots, %d datagrams sent, %.1f %% lost on the way"):format(self.with_udp, self.came,
-      self.datagrams_sent, 100 * self.datagrams_lost / math.max(self.datagrams_settled, 1)),
+    ("udp       %d of %d bots, %d datagrams sent, %s lost on the way"):format(self.with_udp, self.came,
+      self.datagrams_sent, lost),
   }
 end
 

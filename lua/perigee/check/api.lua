@@ -2,6 +2,7 @@
 --- lines that a load does not run. Only where `perigee` is certain to be the library: a local that is
 --- set once, from require, and used for nothing but its fields.
 
+local sorted_keys = require "perigee.sorted_keys"
 local tool = require "perigee.tool"
 
 -- What an editor is told of the library is what there is.
@@ -99,12 +100,7 @@ local function line_at(text, position)
 end
 
 local function hint(name, known)
-  local words = {}
-  for word in pairs(known) do
-    words[#words + 1] = word
-  end
-  table.sort(words)
-  local meant = tool.nearest(name, words)
+  local meant = tool.nearest(name, sorted_keys(known))
   return meant and "; did you mean " .. meant .. "?" or ""
 end
 

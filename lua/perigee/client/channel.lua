@@ -1,6 +1,7 @@
 --- A plugin channel that this client serves: what `Client:channel` returns. It lives from one
 --- session to the next. Those of perigee.testing's clients are the same.
 
+local colon = require "perigee.client.colon"
 local commands = require "perigee.client.commands"
 
 local CLOSED = "the channel is closed"
@@ -177,5 +178,7 @@ function Channel:close()
   return client:_send(commands.close_channel(self.id))
 end
 
+
+colon(Channel, "channel")
 
 return channel

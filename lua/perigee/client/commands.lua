@@ -6,9 +6,11 @@ local bytes = require "perigee.client.bytes"
 local constants = require "perigee.client.constants"
 local packet = require "perigee.client.packet"
 local schema = require "perigee.client.schema"
+local words = require "perigee.words"
 
 local CHANNEL, FLAG, REQUEST = constants.CHANNEL, constants.FLAG, constants.REQUEST
 local CRITICAL = { priority = "critical" }
+local OPTIONS = { priority = true, reliable = true, room = true, answers = true }
 
 ---@class perigee.client.SendOptions
 ---@field priority? "critical"|"high"|"normal"|"low"
@@ -17,11 +19,33 @@ local CRITICAL = { priority = "critical" }
 local commands = {}
 
 
+local function fail(text, ...)
+  error(words.where() .. text:format(...), 0)
+end
+
+
+-- Raises for options that are none.
+local function check(options)
+  if type(options) ~= "table" then
+    fail("options are a table, as { reliable = true }, not %s", words.kind(options))
+  end
+  for name in pairs(options) do
+    if not OPTIONS[name] then
+      fail("there is no option %s; there are priority and reliable", tostring(name))
+    end
+  end
+end
+
+
 local function priority_of(options)
-  local name = options and options.priority or "normal"
+  if options == nil then
+    return constants.PRIORITY.normal
+  end
+  check(options)
+  local name = options.priority or "normal"
   local priority = constants.PRIORITY[name]
   if not priority then
-    error(("no priority %q; there are critical, high, normal and low"):format(tostring(name)), 0)
+    fail("no priority %q; there are critical, high, normal and low", tostring(name))
   end
   return priority
 end

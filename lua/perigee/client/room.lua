@@ -1,5 +1,7 @@
 --- A room that this client is in, or was: what `Client:join` returns.
 
+local colon = require "perigee.client.colon"
+
 ---@class perigee.client.Room
 ---@field id integer
 ---@field name string
@@ -11,6 +13,7 @@ Room.__index = Room
 
 
 local function with_room(room, options)
+  if options ~= nil and type(options) ~= "table" then return options end -- a mistake, which Client:send tells
   local copy = { room = room }
   for key, value in pairs(options or {}) do copy[key] = value end
   return copy
@@ -61,5 +64,7 @@ function Room:leave()
   return self.client:_leave(self)
 end
 
+
+colon(Room, "room")
 
 return Room

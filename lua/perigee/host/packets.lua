@@ -6,7 +6,7 @@ local events = require "perigee.events"
 local fault = require "perigee.fault"
 local live = require "perigee.live"
 local live_schema = require "perigee.live_schema"
-local lockstep = require "perigee.lockstep.host"
+local lockstep = require "perigee.lockstep.packets"
 local mcp_http = require "perigee.mcp.http"
 local messages = require "perigee.messages"
 local options = require "perigee.options"
@@ -23,7 +23,7 @@ local on = {}
 
 function on.packet(peer, _, data, _, _, flags, ref, packet_type, channel, priority)
   live.task, ran[1] = nil, nil
-  if channel == lockstep.CHANNEL and lockstep.packet(peer, data, packet_type, flags, ref) then
+  if channel == lockstep.CHANNEL and lockstep.take(peer, data, packet_type, flags, ref) then
     return
   end
   local handler = live.game.on_packet

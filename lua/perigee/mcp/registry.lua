@@ -5,6 +5,7 @@ local core = require "perigee.core"
 local json = require "perigee.mcp.json"
 local live = require "perigee.live"
 local permit = require "perigee.mcp.permit"
+local sorted_keys = require "perigee.sorted_keys"
 local undo = require "perigee.undo"
 
 local registry = {
@@ -26,15 +27,6 @@ local function of(number)
     versions[number] = lists
   end
   return lists
-end
-
-local function sorted_names(list)
-  local names = {}
-  for name in next, list do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  return names
 end
 
 local function tell(kind)
@@ -121,7 +113,7 @@ end
 function registry.list(kind)
   local items = {}
   for _, source in ipairs { of(live.number)[kind], builtin[kind] } do
-    for _, name in ipairs(sorted_names(source)) do
+    for _, name in ipairs(sorted_keys(source)) do
       items[#items + 1] = source[name]
     end
   end
@@ -171,7 +163,7 @@ end
 
 
 local function log_tools(tools)
-  for _, name in ipairs(sorted_names(tools)) do
+  for _, name in ipairs(sorted_keys(tools)) do
     log_tool(name, tools[name])
   end
 end

@@ -5,6 +5,7 @@ local bit = require "bit"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 local registry = require "perigee.registry"
+local sorted_keys = require "perigee.sorted_keys"
 local store = require "perigee.world.store"
 
 local network = {}
@@ -27,11 +28,7 @@ local numbers = setmetatable({}, { __mode = "k" })
 
 -- The metatable of a component whose fields are read from the server.
 local function define(name, getters)
-  local names = {}
-  for field in next, getters do
-    names[#names + 1] = field
-  end
-  table.sort(names)
+  local names = sorted_keys(getters)
   return {
     __metatable = name,
     __index = function(self, field)
