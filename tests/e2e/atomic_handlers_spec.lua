@@ -155,6 +155,6 @@ describe("a handler that fails half-way", function()
     local started = os.time()
     while os.time() < started + 2 do ann:fence() end
     ann:send(room, "fill")
-    host:wait_log "(and 49 times more since it was last logged)"
+    host:wait_log "(and 49 more since it was last logged)"
   end)
 end)

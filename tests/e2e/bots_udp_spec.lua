@@ -123,6 +123,14 @@ describe("perigee bots --udp", function()
     has(out, "\nudp       10 of 10 bots, %d%d+ datagrams sent, [%d.]+ %% lost on the way\n")
   end)
 
+  it("knows of no losses where the server had nothing to acknowledge", function()
+    local perigee = server.start { game = GAME }
+    local listens = "return function(bot) while not bot.client.udp do bot:wait(0.05) end end"
+    local code, out, err = bots(perigee, listens, { "-n", "3", "--udp" })
+    assert.same({ 0, "" }, { code, err })
+    has(out, "\nudp       3 of 3 bots, %d+ datagrams sent, %- lost on the way\n")
+  end)
+
   for _, way in ipairs { "attached", "alone" } do
     it("loses datagrams and nothing that is reliable, " .. way, function()
       local perigee = server.start { game = GAME, flags = { udp_ports = 3 } }

@@ -3,6 +3,9 @@
 
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
+local shell = require "tests.e2e.shell"
+
+local read, run = shell.read, shell.run
 
 local BUILD = assert(os.getenv "PERIGEE_BUILD", "run by ctest")
 local IS_SANITIZED = (os.getenv "PERIGEE_CLIENT_LIBRARY" or "") == ""
@@ -14,22 +17,6 @@ local COMPILERS = {
   { name = "C++17", program = "clang++", flags = "-std=c++17 ", ending = "cpp" },
 }
 local PREAMBLE = "#include <perigee.h>\n#include <stdio.h>\n#include <string.h>\n"
-
--- Runs a command; gives what it printed, or fails with that.
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1; echo \"=$?\""))
-  local out, code = pipe:read("*a"):match "^(.*)=(%d+)%s*$"
-  pipe:close()
-  if code ~= "0" then error(command .. ":\n" .. out, 2) end
-  return out
-end
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
 
 local page = "\n" .. read "docs/c-client.md"
 

@@ -1,6 +1,7 @@
 --- What the cases of the WebSocket conformance suite share: a server that sends back what it gets, a
 --- connection for each case, and what is expected of it. The server has to serve the next case
 --- whatever the last one did to it.
+local busted = require "busted"
 local cjson = require "cjson"
 local server = require "tests.e2e.server"
 local Stream = require "tests.e2e.stream"
@@ -54,14 +55,26 @@ function conformance.open()
 end
 
 
---- For setup and teardown of a suite, and after each case.
-function conformance.start()
+--- One case: `run` gets a connection.
+function conformance.case(name, run)
+  busted.it(name, function() run(conformance.open()) end)
+end
+
+
+local function start()
   perigee = server.start { game = ECHO, flags = { max_payload = 131072, max_clients = 4000 } }
 end
 
 
-conformance.stop = server.stop_all
-conformance.close = Stream.close_all
+--- Cases that share a server.
+function conformance.suite(name, define)
+  busted.describe("websocket: " .. name, function()
+    busted.setup(start)
+    busted.teardown(server.stop_all)
+    busted.after_each(Stream.close_all)
+    define()
+  end)
+end
 
 
 return conformance

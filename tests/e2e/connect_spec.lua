@@ -166,7 +166,7 @@ describe("perigee connect says what is wrong", function()
     assert.equal(1, code)
     assert.equal("", out)
     assert.equal("perigee: cannot connect to " .. address .. ": connection refused; "
-      .. "is the server running? start one with scripts/run", err)
+      .. "is the server running? start one with `perigee run`", err)
     code, out, err = pipe({ "--token", "stolen" }, "")
     assert.equal(1, code)
     assert.equal("", out)

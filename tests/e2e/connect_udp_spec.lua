@@ -38,15 +38,20 @@ local function has(text, wanted)
   if not text:find(wanted) then error(("%q is not in:\n%s"):format(wanted, text), 2) end
 end
 
--- The server's TCP port at another address, where its UDP port is not. Returns the address, and what
--- closes it.
-local function without_udp()
+-- The server's TCP port at another address, where its UDP port is not; `lives` milliseconds for each
+-- connection, if not for good. Returns the address, and what closes it.
+local function without_udp(lives)
   local listener, open = uv.new_tcp(), {}
   assert(listener:bind("127.0.0.2", 0))
   assert(listener:listen(8, function()
     local near, far = uv.new_tcp(), uv.new_tcp()
     listener:accept(near)
     open[#open + 1], open[#open + 2] = near, far
+    if lives then
+      local timer = uv.new_timer()
+      open[#open + 1] = timer
+      timer:start(lives, 0, function() near:close() end)
+    end
     far:connect("127.0.0.1", perigee.port, function()
       for from, to in pairs { [near] = far, [far] = near } do
         from:read_start(function(_, data)
@@ -57,12 +62,38 @@ local function without_udp()
   end))
   open[1] = listener
   return "127.0.0.2:" .. listener:getsockname().port, function()
-    for _, handle in ipairs(open) do handle:close() end
+    for _, handle in ipairs(open) do
+      if not handle:is_closing() then handle:close() end
+    end
+  end
+end
+
+-- At that other address somebody has the server's UDP ports and says nothing. Returns what closes them.
+local function fall_silent()
+  local open = {}
+  for i, port in ipairs(perigee:udp_ports()) do
+    open[i] = uv.new_udp()
+    assert(open[i]:bind("127.0.0.2", port))
+  end
+  return function()
+    for _, socket in ipairs(open) do socket:close() end
   end
 end
 
 describe("perigee connect --udp", function()
   after_each(server.stop_all)
+
+  it("ends with its input, though no connection lasts until UDP is known to pass or not", function()
+    perigee = server.start { game = GAME }
+    local speak = fall_silent()
+    local address, close = without_udp(300)
+    local process = server.perigee({ "connect", address, "--udp" }, { stdin = true })
+    process.stdin:shutdown()
+    process:wait_exit()
+    has(table.concat(process.out, "\n"), "the connection is lost")
+    close()
+    speak()
+  end)
 
   it("sends what may be lost by UDP, beside TCP, and all else by TCP", function()
     perigee = server.start { game = GAME }
@@ -161,11 +192,10 @@ describe("perigee connect --udp where UDP does not pass", function()
   it("says what a firewall does, and goes on by TCP", function()
     perigee = server.start { game = GAME }
     local address, close = without_udp()
-    local silent = uv.new_udp()
+    local speak
     for _, story in ipairs {
       { function() end, "nobody listens for UDP at port %d+" },
-      { function() assert(silent:bind("127.0.0.2", perigee.port)) end,
-        "no answer by UDP from port %d+; a firewall may block it" },
+      { function() speak = fall_silent() end, "no answer by UDP from port %d+; a firewall may block it" },
     } do
       story[1]()
       local process = server.perigee({ "connect", address, "--udp" }, { stdin = true })
@@ -179,7 +209,7 @@ describe("perigee connect --udp where UDP does not pass", function()
     process:wait_out "^(%* connected to .*)$"
     process:kill "sigint" -- does not wait for UDP
     assert.equal(130, process:wait_exit(3))
-    silent:close()
+    speak()
     close()
   end)
 

@@ -1,5 +1,5 @@
 --- A proxy for UDP that loses, doubles and delays datagrams, both ways. The server's ACCEPTED names the
---- port for all that follows; the client is told the proxy's instead.
+--- port for all that follows; the client is told the proxy's instead, and what it sends goes on to that one.
 
 local uv = require "luv"
 
@@ -34,28 +34,29 @@ end
 
 
 -- The port in ACCEPTED becomes the proxy's.
-local function adapt(self, data)
+local function adapt(self, upstream, data)
   if data:sub(1, 4) ~= "\0\0\0\1" then return data end
+  upstream.port = data:byte(7) + 256 * data:byte(8)
   return data:sub(1, 6) .. string.char(self.port % 256, math.floor(self.port / 256)) .. data:sub(9)
 end
 
 
--- The socket by which what comes from one client goes to the server.
+-- The socket by which what comes from one client goes to the server, and the port there of its connection.
 local function upstream_of(self, address)
   local key = address.ip .. ":" .. address.port
-  local socket = self.upstreams[key]
-  if socket then return socket end
-  socket = uv.new_udp()
-  socket:bind("127.0.0.1", 0)
-  self.upstreams[key] = socket
+  local upstream = self.upstreams[key]
+  if upstream then return upstream end
+  upstream = { socket = uv.new_udp(), port = self.target }
+  upstream.socket:bind("127.0.0.1", 0)
+  self.upstreams[key] = upstream
   self.count = self.count + 1
-  socket:recv_start(function(_, data)
+  upstream.socket:recv_start(function(_, data)
     if not data then return end
-    pass(self, adapt(self, data), function(what)
+    pass(self, adapt(self, upstream, data), function(what)
       if not self.socket:is_closing() then self.socket:try_send(what, address.ip, address.port) end
     end)
   end)
-  return socket
+  return upstream
 end
 
 
@@ -65,15 +66,16 @@ end
 function lossy_proxy.start(target, o)
   local self = setmetatable({
     random = o.random, loss = o.loss, doubled = o.doubled, delayed = o.delayed, delay_ms = o.delay_ms,
-    upstreams = {}, timers = {}, count = 0, socket = uv.new_udp(), is_over = false,
+    target = target, upstreams = {}, timers = {}, count = 0, socket = uv.new_udp(), is_over = false,
   }, Proxy)
   self.socket:bind("127.0.0.1", 0)
   self.port = self.socket:getsockname().port
   self.socket:recv_start(function(_, data, address)
     if not data or not address then return end
-    local socket = upstream_of(self, address)
+    local upstream = upstream_of(self, address)
+    local port = data:sub(1, 3) == "\0\0\0" and target or upstream.port
     pass(self, data, function(what)
-      if not socket:is_closing() then socket:try_send(what, "127.0.0.1", target) end
+      if not upstream.socket:is_closing() then upstream.socket:try_send(what, "127.0.0.1", port) end
     end)
   end)
   return self
@@ -83,7 +85,7 @@ end
 function Proxy:stop()
   self.is_over = true
   close(self.socket)
-  for _, socket in pairs(self.upstreams) do close(socket) end
+  for _, upstream in pairs(self.upstreams) do close(upstream.socket) end
   for timer in pairs(self.timers) do close(timer) end
   uv.run("nowait")
 end

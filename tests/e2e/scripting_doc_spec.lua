@@ -55,6 +55,32 @@ describe("docs/scripting.md", function()
     end)
   end
 
+  it("has a program beside the server that knows who somebody is", function()
+    local game
+    for _, files in ipairs(pages.games(pages.read "docs/scripting.md")) do
+      game = files["secret.lua"] and files or game
+    end
+    game["spec/doc_spec.lua"] = [[
+      local testing = require "perigee.testing"
+
+      it("lets in whom it knows", function()
+        local server = testing.server()
+        local function let_in(token) return server:try_client { name = "ann", token = token } end
+        assert.is_nil((let_in "hers"))
+        local store = server:client { name = "store", token = require "secret" }
+        store:on_ask("account", function(who) return who.token == "hers" and { wins = 3 } or nil end)
+        local ann = assert(let_in "hers")
+        assert.equal(3, server:peer(ann).state.wins)
+        assert.is_nil((let_in "stolen"))
+        assert.equal(0, server:peer(let_in "").state.wins)
+        ann:close()
+        store:expect("save", { token = "hers", wins = 3 })
+      end)
+    ]]
+    local code, said = run(server.folder(game), "test")
+    assert.equal(0, code, said)
+  end)
+
   it("would be found out", function()
     local folder = server.folder {
       ["spec/doc_spec.lua"] = SPEC,

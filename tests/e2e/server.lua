@@ -86,6 +86,7 @@ end
 --- Starts a server and waits for nothing: for those that are to fail.
 function server.launch(o)
   o = o or {}
+  local flags = o.flags or {}
   local files = o.files or (o.game and { ["game.lua"] = o.game }) or {}
   local folder = server.folder(files)
   local args = command_line(o, folder)
@@ -102,7 +103,21 @@ function server.launch(o)
   for name, value in pairs(o.env or {}) do env[name] = value end
   local self = server.spawn(path, args, { cwd = o.path and Process.ROOT or folder, env = env })
   self.folder = folder
+  self.udp_count = flags.udp_ports or 1
+  self.io_threads = flags.io_threads or tonumber(env.PERIGEE_IO_THREADS) or 0
   return setmetatable(self, Server)
+end
+
+
+--- The ports at which clients by UDP are served (docs/operating.md): its UDP ports, or that of each
+--- servicer thread, which lie behind those.
+---@return integer[]
+function Server:udp_ports()
+  local first, count = self.port, self.udp_count
+  if self.io_threads > 0 then first, count = first + count, self.io_threads end
+  local ports = {}
+  for i = 1, count do ports[i] = first + i - 1 end
+  return ports
 end
 
 

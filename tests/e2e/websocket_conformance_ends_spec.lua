@@ -4,26 +4,10 @@ local packet = require "tests.e2e.packet"
 local web_socket = require "tests.e2e.web_socket"
 local conformance = require "tests.e2e.conformance"
 
+local case, suite = conformance.case, conformance.suite
 local expect_echo, expect_failed = conformance.expect_echo, conformance.expect_failed
 local TEXT, BINARY, CONTINUATION = frames.TEXT, frames.BINARY, frames.CONTINUATION
 local CLOSE, PING = frames.CLOSE, frames.PING
-
-
--- One case: `run` gets a connection.
-local function case(name, run)
-  it(name, function() run(conformance.open()) end)
-end
-
-
--- Cases that share a server.
-local function suite(name, define)
-  describe("websocket: " .. name, function()
-    setup(conformance.start)
-    teardown(conformance.stop)
-    after_each(conformance.close)
-    define()
-  end)
-end
 
 
 suite("text", function()

@@ -3,26 +3,10 @@ local frames = require "tests.e2e.frames"
 local packet = require "tests.e2e.packet"
 local conformance = require "tests.e2e.conformance"
 
+local case, suite = conformance.case, conformance.suite
 local expect_echo, expect_failed = conformance.expect_echo, conformance.expect_failed
 local TEXT, BINARY, CONTINUATION = frames.TEXT, frames.BINARY, frames.CONTINUATION
 local CLOSE, PING, PONG = frames.CLOSE, frames.PING, frames.PONG
-
-
--- One case: `run` gets a connection.
-local function case(name, run)
-  it(name, function() run(conformance.open()) end)
-end
-
-
--- Cases that share a server.
-local function suite(name, define)
-  describe("websocket: " .. name, function()
-    setup(conformance.start)
-    teardown(conformance.stop)
-    after_each(conformance.close)
-    define()
-  end)
-end
 
 
 -- The first message may not be as large as later ones.

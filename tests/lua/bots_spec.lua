@@ -80,6 +80,18 @@ describe("the figures", function()
     assert.is_nil(f.datagrams:percentile(50))
   end)
 
+  it("tell what a server said, and it stays what it is", function()
+    local f = figures.new(1)
+    f:add_error "kicked: \27]0;title\7\27[31mred\r\nerrors    0\n"
+    for i = 1, 1000 do f:add_error("error " .. i) end
+    local summary = f:summary()
+    local shown = "\n  1 x kicked: \\x1b]0;title\\x07\\x1b[31mred\\x0d\n      errors    0\n"
+    assert.truthy(summary:find(shown, 1, true))
+    assert.is_nil(summary:find "[%z\1-\9\11-\31]")
+    assert.truthy(summary:find("\n  901 x others\n", 1, true))
+    assert.equal(1001, f:errors())
+  end)
+
   it("tell each text once, with how often it came", function()
     local f = figures.new(2, "attached")
     for _ = 1, 3 do f:add_error "oops" end

@@ -256,7 +256,15 @@ describe("messages", function()
     local ok, problem = pcall(function() c:send("x", { a = { print } }) end)
     assert.is_false(ok)
     assert.matches('client_spec.lua:%d+: message "x": value.a%[1%] is a function; messages hold', problem)
-    assert.has_error(function() c:send("x", 1, { priority = "top" }) end)
+    for wrong, options in pairs {
+      ['no priority "top"'] = { priority = "top" },
+      ["there is no option relaible; there are priority and reliable"] = { relaible = true },
+      ["options are a table, as { reliable = true }, not a boolean"] = true,
+    } do
+      ok, problem = pcall(function() c:send("x", 1, options) end)
+      assert.is_false(ok)
+      assert.matches("^tests/lua/client_spec.lua:%d+: " .. wrong, problem)
+    end
     c:close()
   end)
 
@@ -535,6 +543,16 @@ describe("coroutines", function()
       while #got < 2 do client.sleep(0.002) end
     end)
     assert.same({ "1a", "2b" }, got)
+    c:close()
+  end)
+
+  it("a call with a dot says that it takes a colon", function()
+    local c = with()
+    for _, method in ipairs { "send", "join", "ping", "close" } do
+      local _, problem = pcall(c[method], "x")
+      assert.matches("client_spec.lua:%d+: client:" .. method .. " is called with a colon, on a client$",
+        problem)
+    end
     c:close()
   end)
 

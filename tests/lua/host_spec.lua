@@ -225,7 +225,7 @@ describe("the host", function()
     assert.equal(2, count) -- once for the game's, once for the kind's
     core.clock = core.clock + 1
     message('["fail",1]', 8)
-    assert.truthy(fake_core.log_text(core):find "%(and 2 times more since it was last logged%)")
+    assert.truthy(fake_core.log_text(core):find "%(and 2 more since it was last logged%)")
   end)
 
   it("does not tell on_error of its own errors", function()

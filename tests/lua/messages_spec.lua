@@ -48,6 +48,18 @@ describe("messages", function()
     end
   end)
 
+  it("have no numbers that are none, or too large for one", function()
+    local large = ("9"):rep(309)
+    for _, value in ipairs { "nan", "NaN", "inf", "-Infinity", "0x1f", "1e309", "-1e309", "1E+999",
+      '{"a":[1,{"b":1e309}]}', large, "-" .. large, "1e0000000309" } do
+      assert.is_nil((messages.decode('["x",' .. value .. "]")), value)
+    end
+    for text, number in pairs { ["1e308"] = 1e308, ["-1E+300"] = -1e300, ["1e-999"] = 0,
+      [("9"):rep(308)] = 1e308, ['"1e999"'] = "1e999" } do
+      assert.equal(number, select(2, messages.decode('["x",' .. text .. "]")))
+    end
+  end)
+
   it("say what cannot be sent", function()
     local function fails(text, ...)
       local ok, problem = pcall(messages.encode, ...)

@@ -117,18 +117,26 @@ describe("a reload", function()
     assert.equal("files changed: game.lua; handlers changed: on_message.two, on_stop", what(report))
   end)
 
+  -- What is wrong with an expression in a game.
+  local function problem_of(expression)
+    local _, _, text = fake_core.host(fake_core.new(),
+      "local perigee = require 'perigee'\nreturn " .. expression .. ", 1")
+    return text:match "game.lua:2: (.*)$" or text
+  end
+
   it("says what the API has not, and what was meant", function()
-    local found = {}
-    for i, expression in ipairs { "perigee.snd()", "perigee.rooms.creat 'x'", "perigee.to.everyone" } do
-      local _, _, text = fake_core.host(fake_core.new(),
-        "local perigee = require 'perigee'\nreturn " .. expression .. ", 1")
-      found[i] = text:match "game.lua:2: (.*)$" or text
-    end
-    assert.same({
-      "perigee has no snd; did you mean send?",
-      "perigee.rooms has no creat; did you mean create?",
-      "perigee.to has no everyone",
-    }, found)
+    assert.equal("perigee has no snd; did you mean send?", problem_of "perigee.snd()")
+    assert.equal("perigee.rooms has no creat; did you mean create?", problem_of "perigee.rooms.creat 'x'")
+    assert.equal("perigee.to has no everyone", problem_of "perigee.to.everyone")
+  end)
+
+  it("says where a colon has to be a dot", function()
+    local function dot(name) return "not " .. name .. " (its functions are called with a dot)" end
+    assert.equal("the delay must be a number, " .. dot "perigee", problem_of "perigee:after(1, print)")
+    assert.equal("the task must be a function, " .. dot "perigee", problem_of "perigee:spawn(print)")
+    assert.equal("a room's name must be a string, " .. dot "perigee.rooms",
+      problem_of "perigee.rooms:get 'x'")
+    assert.equal("perigee.mcp.tool takes a table, " .. dot "perigee.mcp", problem_of "perigee.mcp:tool {}")
   end)
 
   it("that does not load leaves the old version as it was", function()

@@ -1,6 +1,5 @@
 --- What perigee.text adds to LuaJIT's own: an end soon after the deadline, and a most for what is
---- made. Deadlines are generous, for slow machines and sanitizers; what is not charged would take
---- minutes.
+--- made. Deadlines are generous, for slow machines; what is not charged would take minutes.
 
 local core = require "perigee.core"
 local text = require "perigee.text"
@@ -10,7 +9,7 @@ local string = setmetatable(text.string, { __index = string })
 local table = setmetatable(text.table, { __index = table })
 local MOST = 16777216
 
-local DEADLINE_MS, LATE_MS = 5, 200
+local DEADLINE_MS, LATE_MS = 5, 200 * core.slowness
 
 -- Runs over, and ends.
 local function ends(what, fn, ...)

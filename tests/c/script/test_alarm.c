@@ -12,12 +12,20 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { PROGRAMS = 60, SEED = 1, EVERY_US = 150, AGAIN_US = 1000, TRIES_MAX = 1000 };
+#include "slowness.h"
+
+enum {
+  PROGRAMS = 60 / SLOWNESS,
+  SEED = 1,
+  EVERY_US = 150,
+  AGAIN_US = 1000,
+  TRIES_MAX = 1000
+};
 
 static lua_State *state;
 static lua_Hook wanted;
@@ -25,15 +33,38 @@ static volatile sig_atomic_t count;  // of hooks that have run
 static volatile sig_atomic_t tries;  // of alarms for the one that is to end
 static double programs = PROGRAMS, seed = SEED;
 
+static volatile uint64_t due_us;     // of the next alarm; 0: none is wanted
+static volatile uint64_t period_us;  // from one to the next
+
 static volatile sig_atomic_t ticks;            // that came to the first thread,
 static volatile sig_atomic_t ticks_elsewhere;  // and to another
 
+static uint64_t now_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static void start_alarms(uint64_t first_us, uint64_t every_us) {
+  period_us = every_us;
+  due_us = now_us() + first_us;
+  alarm_tick_in(first_us);
+}
+
+static void stop_alarms(void) {
+  due_us = 0;
+  alarm_rest(state);
+}
+
 static void on_tick(const void *place) {
-  (void)place;
   if (gettid() == getpid())
     ticks++;
   else
     ticks_elsewhere++;
+  if (due_us == 0 || now_us() < due_us) return;
+  tries++;
+  alarm_signal(state, wanted, place);
+  start_alarms(period_us, period_us);
 }
 
 static void pass(lua_State *L, lua_Debug *at) {
@@ -49,40 +80,25 @@ static void end(lua_State *L, lua_Debug *at) {
   luaL_error(L, "ended");
 }
 
-static void on_timer(int number, siginfo_t *info, void *place) {
-  (void)number;
-  (void)info;
-  tries++;
-  alarm_signal(state, wanted, place);
-}
-
-static void set_timer(int first_us, int every_us) {
-  struct itimerval timer = {.it_value = {.tv_usec = first_us},
-                            .it_interval = {.tv_usec = every_us}};
-  setitimer(ITIMER_REAL, &timer, NULL);
-}
-
 // interrupted(fn): what it returns, with alarms all the time that mean nothing
 static int interrupted(lua_State *L) {
   wanted = pass;
-  set_timer(EVERY_US, EVERY_US);
+  start_alarms(EVERY_US, EVERY_US);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  set_timer(0, 0);
-  alarm_rest(L);
+  stop_alarms();
   return lua_gettop(L);
 }
 
 // ended(fn, us): whether an alarm after so many microseconds ended it. It is given again as
 // it is in earnest, should it get lost; but that has to be seldom.
 static int ended(lua_State *L) {
-  int us = luaL_checkint(L, 2);
+  uint64_t us = (uint64_t)luaL_checkint(L, 2);
   lua_settop(L, 1);
   wanted = end;
   tries = 0;
-  set_timer(us, AGAIN_US);
+  start_alarms(us, AGAIN_US);
   int status = lua_pcall(L, 0, 0, 0);
-  set_timer(0, 0);
-  alarm_rest(L);
+  stop_alarms();
   lua_pushboolean(L, status == LUA_ERRRUN && tries < TRIES_MAX);
   return 1;
 }
@@ -153,9 +169,6 @@ static void ticks_come_to_the_thread_that_runs_scripts(void **data) {
 
 static int open_state(void **data) {
   (void)data;
-  struct sigaction action = {.sa_sigaction = on_timer,
-                             .sa_flags = SA_RESTART | SA_SIGINFO};
-  sigaction(SIGALRM, &action, NULL);
   state = luaL_newstate();
   luaL_openlibs(state);
   return alarm_open(state, on_tick) ? 0 : -1;
