@@ -1,6 +1,5 @@
 --- `perigee test`: what it runs, what it says, and how it ends. What perigee.testing itself does is
---- told by the specs in tests/testing, which are run here.
-local Process = require "tests.e2e.process"
+--- told by the specs in tests/testing, which testing_own_spec.lua runs.
 local server = require "tests.e2e.server"
 local uv = require "luv"
 
@@ -59,24 +58,6 @@ end
 
 describe("perigee test", function()
   after_each(server.stop_all)
-
-  it("runs the specs of the library itself", function()
-    for _, arguments in ipairs { { "--seed", "3" }, { "--fuzz", "5", "--filter-out", "ten minutes" } } do
-      local process = server.perigee({ "test", "tests/testing", unpack(arguments) }, { cwd = Process.ROOT })
-      if process:wait_exit(SECONDS) ~= 0 then process:fail "specs fail" end
-    end
-  end)
-
-  it("runs those of each example, in any order of things", function()
-    for _, name in ipairs { "arena", "chat", "ecs", "matches", "relay", "targets" } do
-      local game = "examples/" .. name
-      local many = name == "arena" and { "--fuzz=3", "--filter-out=ten minutes" } or { "--fuzz=20" }
-      for _, mode in ipairs { { "--seed=1" }, many } do
-        local process = server.perigee({ "test", game, unpack(mode) }, { cwd = Process.ROOT })
-        if process:wait_exit(SECONDS) ~= 0 then process:fail(game .. " fails") end
-      end
-    end
-  end)
 
   it("finds the specs of a folder and of a file", function()
     local files = {
