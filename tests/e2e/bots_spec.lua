@@ -1,5 +1,7 @@
 --- `perigee bots`: in a pipe and on a terminal, against a server that is there and a game that it serves.
 local server = require "tests.e2e.server"
+local uv = require "luv"
+local wait = require "tests.e2e.wait"
 
 local GAME = [[
   local perigee = require "perigee"
@@ -169,6 +171,23 @@ describe("perigee bots", function()
     local out = table.concat(process.out, "\n")
     has(out, "\r\27%[K +%d s  5 of 5 in")
     has(out, "5 of 5 bots came in, 5 were still there at the end")
+  end)
+
+  it("ends at a second Ctrl-C whatever its script does", function()
+    local perigee = server.start { game = GAME }
+    local folder = server.folder { ["bot.lua"] = [[
+      return function()
+        io.stderr:write "for ever\n"
+        while true do end
+      end
+    ]] }
+    local process = server.perigee { "bots", address(perigee), "-n", "1", "--script", folder .. "/bot.lua" }
+    wait.for_true(function() return process.err[1] == "for ever" end)
+    wait.for_true(function() -- two that come at once count as one
+      if not process.code then process:kill "sigint" end
+      return process.code
+    end)
+    assert.equal(uv.constants.SIGINT, process.signal)
   end)
 
   it("runs what docs/bots.md says", function()

@@ -209,13 +209,14 @@ end
 
 
 --- Calls `fn(exit_code)` when a signal asks the program to end; returns a function that calls it off.
+--- The same signal again ends the program at once, even one that never comes back to the loop.
 ---@param fn fun(exit_code: integer)
 ---@return fun()
 function loop.on_signals(fn)
   local handles = {}
   for name, code in pairs(SIGNALS) do
     local signal = uv.new_signal()
-    signal:start(name, function() fn(code) end)
+    uv.signal_start_oneshot(signal, name, function() fn(code) end)
     signal:unref()
     handles[#handles + 1] = signal
   end
