@@ -156,9 +156,11 @@ static void run_timers(UdpLink *link, uint64_t now_us) {
   if (link->sent.flying == 0 || now_us < udp_loss_probe_us(&link->loss)) return;
   if (link->loss.probes < UINT8_MAX) link->loss.probes++;
   link->is_probing = true;
-  // The probe had better be of use.
+  // The probe had better be of use. What was never sent is, unless the other side keeps so
+  // little that it is too far ahead: so only the first probe has that.
   const UdpStreamOut *out = &link->out;
-  if (!stream_waits(link) && link->queue.count == 0)
+  const bool has_new = stream_waits(link) && link->loss.probes == 1;
+  if (!has_new && link->queue.count == 0)
     udp_stream_out_lose(&link->out, out->base,
                         least(out->next, out->base + UDP_DATAGRAM_MAX));
 }
