@@ -159,10 +159,10 @@ static void run_timers(UdpLink *link, uint64_t now_us) {
   // The probe had better be of use. What was never sent is, unless the other side keeps so
   // little that it is too far ahead: so only the first probe has that.
   const UdpStreamOut *out = &link->out;
-  const bool has_new = stream_waits(link) && link->loss.probes == 1;
-  if (!has_new && link->queue.count == 0)
-    udp_stream_out_lose(&link->out, out->base,
-                        least(out->next, out->base + UDP_DATAGRAM_MAX));
+  const bool has_new = stream_waits(link) || link->queue.count > 0;
+  if (has_new && link->loss.probes == 1) return;
+  udp_stream_out_lose(&link->out, out->base,
+                      least(out->next, out->base + UDP_DATAGRAM_MAX));
 }
 
 static size_t produce_close(UdpLink *link, uint64_t now_us, uint8_t *out) {

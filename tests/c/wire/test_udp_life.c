@@ -261,6 +261,32 @@ static void a_stranger_may_not_reach_far_ahead(void **state) {
   world_end(&w);
 }
 
+// Small packets that are sent all the time leave room for the stream in every probe.
+static void probes_bring_a_stranger_what_is_missing(void **state) {
+  (void)state;
+  World w = world();
+  UdpLinkParams params = world_params(1);
+  params.is_stranger = true;
+  udp_link_free(w.ends[1].link);
+  w.ends[1].link = udp_link_new(&params, w.now_us);
+  const uint64_t total = 60000;
+  uint64_t written = 0;
+  there.loss = 1;
+  for (int i = 0; i < 20; i++) {
+    world_packet(&w, 0, 50, 0);
+    world_write(&w, 0, &written, total);
+    world_run(&w, w.now_us + 50 * MS);
+  }
+  there.loss = 0;
+  for (int i = 0; i < 200; i++) {
+    world_packet(&w, 0, 50, 0);
+    world_write(&w, 0, &written, total);
+    world_run(&w, w.now_us + 50 * MS);
+  }
+  world_expect_stream(&w, 1, total);
+  world_end(&w);
+}
+
 static void a_close_arrives_and_is_repeated(void **state) {
   (void)state;
   World w = world();
@@ -356,6 +382,7 @@ int main(void) {
       cmocka_unit_test(a_probe_is_as_long_as_a_path_check),
       cmocka_unit_test(a_probe_of_a_plain_link_is_too),
       cmocka_unit_test(a_stranger_may_not_reach_far_ahead),
+      cmocka_unit_test(probes_bring_a_stranger_what_is_missing),
       cmocka_unit_test(a_close_arrives_and_is_repeated),
       cmocka_unit_test(a_close_is_said_three_times),
       cmocka_unit_test(plain_links_understand_each_other_alone),
