@@ -314,7 +314,13 @@ static void check_passing(UdpPeer *peer) {
   backlog_pump(peer->conn);
 }
 
-void udp_flush(UdpPeer *peer) { arm(peer, produce(peer)); }
+// What is sent all the time keeps the timer from its due: so what passes is looked at here.
+void udp_flush(UdpPeer *peer) {
+  uint64_t turn_us = net_now_ms(peer->server->net) * 1000;
+  if (peer->passes && udp_link_passing(peer->link, turn_us) != UDP_PASSES)
+    udp_touch(peer);
+  arm(peer, produce(peer));
+}
 
 bool udp_peer_serve(UdpPeer *peer) {
   bool is_any = take_arrivals(peer, NULL, NULL);

@@ -138,6 +138,26 @@ describe("an attached peer", function()
     end)
   end)
 
+  it("has everything by TCP 3 s after UDP stopped, however often something is sent", function()
+    local perigee = server.start { game = [[
+      local perigee = require "perigee"
+      local game, count = { on_message = {} }, 0
+      function game.on_message.start(peer)
+        perigee.every(0.05, function()
+          count = count + 1
+          peer:send("count", count)
+        end)
+      end
+      return game
+    ]] }
+    local ann = perigee:client "ann"
+    udp_client.attach(ann)
+    ann.udp.is_deaf, ann.udp.acknowledges = true, false
+    ann:send(0, "start")
+    local first = ann:expect("MESSAGE", { message = "count" })
+    assert.is_true(first.value >= 55 and first.value <= 80, "by TCP from " .. first.value)
+  end)
+
   it("attaches again, and what came before is over", function()
     local perigee = server.start { game = GAME }
     local ann, bob, room = enter(perigee)
