@@ -1,3 +1,4 @@
+// See log_ring.h.
 #include "base/log_ring.h"
 
 #include <string.h>

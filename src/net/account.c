@@ -1,7 +1,7 @@
 // What connections were sent, counted for whoever had them. A connection is in the list of
 // its account until nothing more of it can come: one of a servicer's for a moment longer
 // than the layer above knows it, as its last words are counted there.
-#include "net/internal.h"
+#include "net/conn.h"
 
 static void leave(Conn *conn) {
   Conn **at = &conn->account->conns;

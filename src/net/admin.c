@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/admin_internal.h"
+#include "net/tls_calls.h"
 #include "net/web_internal.h"
 
 typedef enum AdminState {

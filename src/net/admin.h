@@ -48,9 +48,8 @@ typedef struct AdminEvents {
 typedef struct AdminOptions {
   const char *host;   // to listen on
   const char *token;  // that every request has to carry; NULL: none
-  const char
-      *names;  // by which it may be called besides `host` and this machine's own,
-               // separated by commas
+  // By which it may be called besides `host` and this machine's own, separated by commas.
+  const char *names;
 } AdminOptions;
 
 /// Whether `host` is this machine's own address, which nobody else can reach.

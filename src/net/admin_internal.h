@@ -2,7 +2,8 @@
 #pragma once
 
 #include "net/admin.h"
-#include "net/internal.h"
+#include "net/admin_calls.h"
+#include "net/conn.h"
 #include "wire/http_body.h"
 
 enum { GATE_ADDRESSES_MAX = 64 };  // whose wrong tokens are remembered

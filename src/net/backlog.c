@@ -1,11 +1,16 @@
 // Backlogs: what waits for a connection that does not read fast enough, copied, so that
-// it holds on to nobody else's memory. A lane per priority, and one for datagrams; whole messages only, so
-// that one can still be dropped or replaced; the transport is given at most
-// WRITE_CHUNK_BYTES at a time.
+// it holds on to nobody else's memory. Each priority has a lane for the stream and one for
+// datagrams; in them are whole messages only, so that one can still be dropped or replaced;
+// the transport is given at most WRITE_CHUNK_BYTES at a time.
 #include <string.h>
 
 #include "base/mem.h"
-#include "net/internal.h"
+#include "net/admin_calls.h"
+#include "net/conn.h"
+#include "net/web_calls.h"
+
+// Control messages that may wait beyond the capacity.
+enum { BACKLOG_KEPT_SPARE = 256 };
 
 static Backlog *backlog_of(Conn *conn) {
   if (conn->backlog) return conn->backlog;

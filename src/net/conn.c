@@ -2,12 +2,17 @@
 // travel is their transport's; what they are when they are no packets is in web*.c.
 // Whatever ends a connection from outside is told upwards at the end of the turn, so
 // nobody finds a connection gone in the middle of something.
-#include "net/servicer_calls.h"
+#include "net/conn.h"
 
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "net/admin_calls.h"
+#include "net/servicer_calls.h"
+#include "net/tls_calls.h"
+#include "net/udp_calls.h"
+#include "net/web_calls.h"
 
 Conn *conn_find(const Net *net, ConnId id) { return slots_find(&net->conns, id); }
 
@@ -370,7 +375,7 @@ void conn_drained(Conn *conn) {
 }
 
 // From here on the layer above does not know the connection any more.
-static void begin_close(Conn *conn) {
+void conn_close(Conn *conn) {
   Net *net = conn->net;
   flush_conn(conn, PRIORITIES_ALL);
   account_add(conn, conn->sent);
@@ -399,8 +404,6 @@ static void begin_close(Conn *conn) {
     conn_drained(conn);
 }
 
-void conn_close(Conn *conn) { begin_close(conn); }
-
 void net_close(Net *net, ConnId id) { net_end(net, id, CODE_CLOSED, NULL); }
 
 void net_end(Net *net, ConnId id, Code code, const char *text) {
@@ -412,7 +415,7 @@ void net_end(Net *net, ConnId id, Code code, const char *text) {
   }
   if (conn->socket) socket_set_end(conn, code, text);
   if (conn->udp) udp_set_end(conn, code);
-  begin_close(conn);
+  conn_close(conn);
 }
 
 void conn_end(Conn *conn, int error) {
@@ -452,7 +455,7 @@ void conn_tell_end(Conn *conn) {
     return;
   }
   if (!conn->is_known) {
-    begin_close(conn);
+    conn_close(conn);
     return;
   }
   if (conn->is_slow && !conn->is_broken) {
@@ -467,6 +470,6 @@ void conn_tell_end(Conn *conn) {
   if (net->servicer)
     conn->is_ended = true;
   else
-    begin_close(conn);
+    conn_close(conn);
   net->events.close(net->data, conn->data, code);
 }

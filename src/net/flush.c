@@ -2,9 +2,11 @@
 // it at once. Within a priority the sources are merged by stamp, so a connection sees
 // messages in the order in which they were made; the usual case, one source and nothing
 // left out, is one run of bytes and one write.
-#include "net/internal.h"
-
 #include "base/mem.h"
+#include "net/conn.h"
+#include "net/servicer_calls.h"
+#include "net/udp_calls.h"
+#include "net/web_calls.h"
 
 // Pieces of one gathered write: fewer than one writev takes (IOV_MAX, 1024 on Linux), so
 // that a frame is one write however its messages alternate between their sources.
@@ -350,7 +352,7 @@ static void flush_dirty(Net *net, unsigned mask) {
   net->dirty_conns.count = kept;
 }
 
-static void frame_is_due(void *data, uint64_t now_ms) {
+static void on_frame_due(void *data, uint64_t now_ms) {
   // Nothing to do: the end of this turn sees that the time has come.
   (void)data;
   (void)now_ms;
@@ -390,7 +392,7 @@ bool flush_turn(Net *net) {
   flush_dirty(net, 1u << PRIORITY_CRITICAL);
   if (is_idle(net) || timers_is_set(&net->frame_timer)) return false;
   uint64_t wait_ms = (net->next_frame_us - now_us + 999) / 1000;
-  timers_set(&net->timers, &net->frame_timer, net_now_ms(net) + wait_ms, frame_is_due,
+  timers_set(&net->timers, &net->frame_timer, net_now_ms(net) + wait_ms, on_frame_due,
              NULL);
   return false;
 }

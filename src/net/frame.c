@@ -2,7 +2,12 @@
 // with an entry each. Empty frames wait in a pool, so that sending allocates nothing
 // once a server is warm and an idle connection holds no frame.
 #include "base/mem.h"
-#include "net/internal.h"
+#include "net/output.h"
+
+enum {
+  FRAME_POOL_MAX = 256,          // empty frames kept for reuse
+  FRAME_KEEP_BYTES = 256 << 10,  // larger frames give their memory back
+};
 
 static Frame *take_from_pool(Net *net) {
   Frame *frame = net->free_frames;

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "net/conn.h"
 #include "net/servicer_calls.h"
 
 static Group *find_group(const Net *net, GroupId id) {

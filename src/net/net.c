@@ -1,4 +1,4 @@
-// The servicer's loop: time, the end of each turn, timers, start and stop.
+// A Net's loop: time, the end of each turn, timers, start and stop.
 #include "net/net.h"
 
 #include <assert.h>
@@ -7,8 +7,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "net/admin_calls.h"
 #include "net/child.h"
+#include "net/conn.h"
 #include "net/servicer_calls.h"
+#include "net/tls_calls.h"
+#include "net/udp_calls.h"
+#include "net/web_calls.h"
 
 uv_loop_t *net_loop(Net *net) {
   assert(net->sim == NULL);

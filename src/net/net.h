@@ -1,4 +1,4 @@
-// The servicer: sockets, framing of byte streams into packets or lines, and fan-out.
+// A Net: sockets, framing of byte streams into packets or lines, and fan-out.
 // The only layer that knows libuv. Everything crosses this interface as ids and bytes, so
 // that it does not say on which thread sockets are served (servicer.h).
 //
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/timers.h"
 #include "wire/code.h"
@@ -78,7 +79,8 @@ typedef struct NetEvents {
   /// connection, of those who come by UDP.
   const char *(*refuse)(void *data, const char *address);
   /// The other side broke a rule (CODE_PAYLOAD_TOO_LARGE, CODE_PROTOCOL,
-  /// CODE_SLOW_CONSUMER), or left a packet unfinished (CODE_IDLE_TIMEOUT). It can still be written to; the answer must be net_close.
+  /// CODE_SLOW_CONSUMER), or left a packet unfinished (CODE_IDLE_TIMEOUT). It can still be
+  /// written to; the answer must be net_close.
   void (*fault)(void *data, void *conn_data, Code code, const char *text);
   /// `dropped` messages of group `tag` (0: sent to it directly) were dropped since the
   /// last call, `queued` wait. At most once a connection and frame.
@@ -96,8 +98,7 @@ typedef struct NetEvents {
 enum OutFlags {
   OUT_KEEP = 1,    // overflow does not drop it; too many waiting end in SlowConsumer
   OUT_URGENT = 2,  // keeps its place, but the whole stream is flushed this loop turn
-  OUT_LOSSY =
-      4,  // one packet that may be lost: it goes by UDP where the connection has it
+  OUT_LOSSY = 4,   // one packet that may be lost: by UDP where the connection has it
 };
 
 /// One message (or several whole packets that stay together), already framed, in up to
@@ -107,9 +108,21 @@ typedef struct Out {
   uint32_t sizes[3];
   uint8_t priority;  // Priority
   uint8_t flags;     // OutFlags
-  uint64_t
-      key;  // not 0: replaces what still waits in the same stream under the same key
+  uint64_t key;  // not 0: replaces what still waits in its stream under the same key
 } Out;
+
+static inline uint32_t out_size(const Out *out) {
+  return out->sizes[0] + out->sizes[1] + out->sizes[2];
+}
+
+/// Writes the parts to `to`, which has room for out_size.
+static inline void out_gather(const Out *out, uint8_t *to) {
+  for (int i = 0; i < 3; i++) {
+    if (out->sizes[i] == 0) continue;
+    memcpy(to, out->parts[i], out->sizes[i]);
+    to += out->sizes[i];
+  }
+}
 
 Net *net_new(const NetLimits *limits, const NetEvents *events, void *data);
 

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "net/servicer_internal.h"
@@ -25,14 +24,6 @@ void *servicer_command(Servicer *servicer, CommandKind kind, size_t size) {
     mailbox_post(commands, false);
   }
   return mailbox_add(commands, kind, size);
-}
-
-void out_gather(const Out *out, uint8_t *to) {
-  for (int i = 0; i < 3; i++) {
-    if (out->sizes[i] == 0) continue;
-    memcpy(to, out->parts[i], out->sizes[i]);
-    to += out->sizes[i];
-  }
 }
 
 void servicers_end_turn(Servicers *servicers) {

@@ -1,5 +1,6 @@
 // What the rest of net asks of the servicer threads (servicer_internal.h says what these
-// are), and they of it. All but servicer_end_turn is for the main thread.
+// are), and they of it. All but servicer_end_turn and conn_publish is for the main
+// thread.
 #pragma once
 
 #include "net/internal.h"
@@ -53,6 +54,10 @@ void servicers_end(Net *net);
 /// Once the loop is closed.
 void servicers_free(Net *net);
 
+// servicer_events.c
+/// Lets others see what it was sent and what waits; there are some.
+void conn_publish(const Conn *conn);
+
 // servicer_share.c
 /// Hand to the servicers what the net has.
 void servicers_share_limits(Net *net);
@@ -101,6 +106,8 @@ void udp_take_place(Net *net, const UdpPlace *place);
 // udp_offer.c
 /// Lets the peer attach to a connection of the net's own.
 void udp_note_offer(Net *net, Conn *conn, uint32_t peer, uint64_t nonce);
+
+// udp_figures.c
 /// Totals without losses of live connections, and these, for which each is looked at.
 UdpTotals udp_past(const Net *net);
 UdpLosses udp_losses(const Net *net);

@@ -15,7 +15,7 @@ static void command(Conn *conn, CommandKind kind, uint32_t value) {
 }
 
 void client_write(Conn *conn, const Out *out) {
-  uint32_t size = out->sizes[0] + out->sizes[1] + out->sizes[2];
+  uint32_t size = out_size(out);
   DownWrite *down = servicer_command(conn->servicer, DOWN_WRITE, sizeof *down + size);
   *down = (DownWrite){.conn = client_of(conn)->local,
                       .size = size,
@@ -265,7 +265,7 @@ static void take_client_event(const Mail *mail) {
   }
 }
 
-static void take_over(Servicers *servicers) {
+static void note_over(Servicers *servicers) {
   if (++servicers->over == servicers->count) uv_unref((uv_handle_t *)&servicers->bell);
 }
 
@@ -283,7 +283,7 @@ static void take_event(Servicer *servicer, const Mail *mail) {
       udp_free_stub(((const UpUdpOver *)mail_body(mail))->stub);
       break;
     case UP_OVER:
-      take_over(net->servicers);
+      note_over(net->servicers);
       break;
     default:
       take_client_event(mail);

@@ -111,7 +111,7 @@ static uint32_t put_excepted(const Servicer *servicer, const Group *group,
 
 static void write_to(Servicer *servicer, const Group *group, const Out *out,
                      const ConnId *except, uint32_t except_count) {
-  uint32_t size = out->sizes[0] + out->sizes[1] + out->sizes[2];
+  uint32_t size = out_size(out);
   DownGroupWrite *down = servicer_command(
       servicer, DOWN_GROUP_WRITE, sizeof *down + except_count * sizeof *except + size);
   ConnId *ids = (ConnId *)(down + 1);

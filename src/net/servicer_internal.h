@@ -8,13 +8,13 @@
 // A servicer never waits for the main thread.
 #pragma once
 
+#include "net/conn.h"
 #include "net/mailbox.h"
 #include "net/servicer_calls.h"
 #include "net/web_internal.h"
 
 enum {
-  EVENTS_MAX =
-      1 << 20,  // bytes that may wait for the main thread; then nothing is read
+  EVENTS_MAX = 1 << 20,  // bytes that wait for the main thread; then nothing is read
   EVENTS_SHARE = READ_BUFFER_BYTES,  // of one connection, until they are taken
   COMMANDS_EARLY = NET_FRAME_BYTES,  // bytes that are handed over before the turn ends
   COMMANDS_MAX = 16 << 20,  // bytes that may wait for a servicer; then main does
@@ -246,8 +246,6 @@ typedef struct DownSchema {
 /// Adds a command for a servicer and returns its body.
 void *servicer_command(Servicer *servicer, CommandKind kind, size_t size);
 NetSent published_sent(const Published *published);
-/// Writes the parts of `out` to `to`, which has room for them.
-void out_gather(const Out *out, uint8_t *to);
 
 // --- servicer_events.c, of a servicer's thread ---
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "net/internal.h"
+#include "net/conn.h"
 
 enum {
   TURNS_MAX = 100000,     // of the loop at one time

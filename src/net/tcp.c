@@ -1,14 +1,15 @@
 // The libuv TCP transport: listening, accepting, and the bytes of each connection.
 #include <fcntl.h>
-#include <netdb.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/mem.h"
+#include "net/address.h"
+#include "net/conn.h"
 #include "net/servicer_calls.h"
+#include "net/tls_calls.h"
+
+enum { LISTEN_BACKLOG = 4096 };
 
 static const char OUT_OF_DESCRIPTORS[] = "out of file descriptors; raise `ulimit -n`";
 
@@ -98,15 +99,11 @@ static void warn_if_last(Net *net, const uv_tcp_t *handle) {
     net_warn_accept(net, OUT_OF_DESCRIPTORS);
 }
 
-static void read_address(const uv_tcp_t *handle, char address[ADDRESS_SIZE]) {
-  struct sockaddr_storage peer;
+static void read_address(const uv_tcp_t *handle, char text[ADDRESS_SIZE]) {
+  SocketAddress peer = {.any = {.sa_family = AF_UNSPEC}};  // it may be gone already
   int size = sizeof peer;
-  strcpy(address, "unknown");
-  if (uv_tcp_getpeername(handle, (struct sockaddr *)&peer, &size)) return;
-  uv_ip_name((struct sockaddr *)&peer, address, ADDRESS_SIZE);
-  // A client that came over IPv4 to an IPv6 socket is known by its IPv4 address.
-  if (strncmp(address, "::ffff:", 7) == 0 && strchr(address, '.'))
-    memmove(address, address + 7, strlen(address + 7) + 1);
+  uv_tcp_getpeername(handle, &peer.any, &size);
+  address_text(&peer, text);
 }
 
 static TcpConn *make_conn(Net *net, Framing framing) {
@@ -189,37 +186,24 @@ static void on_connection(uv_stream_t *server, int status) {
 
 static void on_listener_closed(uv_handle_t *handle) { mem_free(handle->data); }
 
-// Numeric addresses and names alike; blocking is fine, this runs before the loop.
-static int resolve(const char *host, uint16_t port, struct sockaddr_storage *address) {
-  char service[8];
-  snprintf(service, sizeof service, "%u", port);
-  struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-  struct addrinfo *found;
-  if (getaddrinfo(host, service, &hints, &found) != 0) return ERR_ADDRESS;
-  memcpy(address, found->ai_addr, found->ai_addrlen);
-  freeaddrinfo(found);
-  return 0;
-}
-
 static int bound_port(const uv_tcp_t *tcp, uint16_t *port) {
-  struct sockaddr_storage address;
+  SocketAddress address;
   int size = sizeof address;
-  int err = uv_tcp_getsockname(tcp, (struct sockaddr *)&address, &size);
+  int err = uv_tcp_getsockname(tcp, &address.any, &size);
   if (err) return err;
-  // The port is at the same place for both families.
-  *port = ntohs(((struct sockaddr_in *)&address)->sin_port);
+  *port = address_port(&address);
   return 0;
 }
 
 int net_listen(Net *net, const char *host, uint16_t *port, Framing framing) {
-  struct sockaddr_storage address;
-  int err = resolve(host, *port, &address);
+  SocketAddress address;
+  int err = address_resolve(host, *port, SOCK_STREAM, &address);
   if (err) return err;
   Listener *listener = mem_zalloc(sizeof *listener);
   *listener = (Listener){.net = net, .framing = framing};
   uv_tcp_init(net_loop(net), &listener->tcp);
   listener->tcp.data = listener;
-  err = uv_tcp_bind(&listener->tcp, (struct sockaddr *)&address, 0);
+  err = uv_tcp_bind(&listener->tcp, &address.any, 0);
   if (!err)
     err = uv_listen((uv_stream_t *)&listener->tcp, LISTEN_BACKLOG, on_connection);
   if (!err) err = bound_port(&listener->tcp, port);

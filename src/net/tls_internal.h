@@ -1,7 +1,8 @@
 // What the files of TLS share.
 #pragma once
 
-#include "net/internal.h"
+#include "net/conn.h"
+#include "net/tls_calls.h"
 #include "net/tls_context.h"
 
 enum {

@@ -1,9 +1,7 @@
 // The ports: opening them, reading what comes, telling whose it is, and the end of a turn.
 #define _GNU_SOURCE  // recvmmsg
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/udp.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,9 +15,8 @@ enum {
   READ_BATCH = 64,             // datagrams read at a time,
   READ_BATCHES = 8,            // so often a turn and socket
   READ_DATAGRAM_BYTES = 1536,  // a longer one is none of this protocol
-  CHANNEL_TRIES =
-      4,  // connections of one channel that a datagram from an unknown address
-          // may be of
+  // Connections of one channel that a datagram from an unknown address may be of.
+  CHANNEL_TRIES = 4,
 };
 
 // What one call of the kernel gives.
@@ -59,7 +56,7 @@ static void take_datagram(UdpSocket *socket, const UdpWay *from, uint8_t *bytes,
   UdpOrigin path;
   server->totals.received++;
   server->totals.received_bytes += size;
-  address_of(&from->remote, &path);
+  origin_of(&from->remote, &path);
   if (udp_is_connecting(bytes, size))
     udp_handshake(socket, from, &path, bytes, size);
   else if (size < UDP_CHANNEL_SIZE || !give(socket, from, &path, bytes, size))
@@ -141,18 +138,6 @@ bool udp_end_turn(Net *net) {
 
 // --- Opening and closing ---
 
-static int resolve(const char *host, uint16_t port, SocketAddress *address) {
-  char service[8];
-  snprintf(service, sizeof service, "%u", port);
-  struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_PASSIVE};
-  struct addrinfo *found;
-  if (getaddrinfo(host, service, &hints, &found) != 0) return ERR_ADDRESS;
-  memset(address, 0, sizeof *address);
-  memcpy(address, found->ai_addr, found->ai_addrlen);
-  freeaddrinfo(found);
-  return 0;
-}
-
 // What the kernel cuts into datagrams, it can be asked to by each message.
 static bool can_segment(int fd) {
   int size = 0;
@@ -169,7 +154,7 @@ static bool is_any(const SocketAddress *address) {
 // UdpSocket has it.
 static int bind_port(const char *host, uint16_t *port, uint8_t *family) {
   SocketAddress address;
-  int err = resolve(host, *port, &address);
+  int err = address_resolve(host, *port, SOCK_DGRAM, &address);
   if (err) return err;
   int fd = socket(address.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
@@ -182,7 +167,7 @@ static int bind_port(const char *host, uint16_t *port, uint8_t *family) {
     close(fd);
     return err;
   }
-  *port = ntohs(address.v4.sin_port);  // at the same place for both families
+  *port = address_port(&address);
   *family = (uint8_t)(is_any(&address) ? address.any.sa_family : AF_UNSPEC);
   return fd;
 }

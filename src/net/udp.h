@@ -21,8 +21,7 @@ typedef struct UdpTotals {
   uint64_t challenged;                // requests that were sent a cookie,
   uint64_t rejected;                  // or REJECTED
   uint64_t received, received_bytes;  // datagrams
-  uint64_t
-      refused;  // of these, what was of no connection, not authentic or there before
+  uint64_t refused;  // of these: of no connection, not authentic or there before
   uint64_t sent, sent_bytes;  // datagrams
   uint64_t unsent;            // of these, what the kernel did not take
   uint64_t lost;              // and what was not acknowledged
@@ -45,13 +44,13 @@ void net_set_hashes(Net *net, const uint64_t *hashes, uint32_t count);
 
 /// Serves UDP at `host` on `count` ports that begin with `*port`; 0 becomes a free one. Each
 /// servicer thread has a port of its own behind them, for those who attach to a stream that it
-/// has. Once, of a Net that is not simulated. Returns 0, or an error with the port that it is about in
-/// `*port` (ERR_INVALID: they go beyond 65535); then nothing has changed.
+/// has. Once, of a Net that is not simulated. Returns 0, or an error with the port that it is
+/// about in `*port` (ERR_INVALID: they go beyond 65535); then nothing has changed.
 int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count);
 
-/// The client of a connection is welcome as peer number `peer`. It may attach, with a key that is made now and
-/// replaces the one before; one that is alone may fill the window of its stream. Returns the
-/// port to attach to; 0 where there is none for it, and then no key.
+/// The client of a connection is welcome as peer number `peer`. It may attach, with a key that
+/// is made now and replaces the one before; one that is alone may fill the window of its
+/// stream. Returns the port to attach to; 0 where there is none for it, and then no key.
 uint16_t net_udp_offer(Net *net, ConnId conn, uint32_t peer,
                        uint8_t key[NET_UDP_KEY_SIZE]);
 

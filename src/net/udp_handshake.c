@@ -1,6 +1,7 @@
 // Requests and their answers: what a server says to addresses that it knows nothing of. What
 // can be judged by the datagram alone is judged in wire/udp.c; the rest is here, in the order of
 // the table in docs/protocol.md, section 16.
+#include <assert.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -33,6 +34,21 @@ static void accept_peer(const Request *request, const UdpPeer *peer) {
                       .sequence = peer->sequence,
                       .port = peer->servicer ? udp_stub_port(peer) : peer->socket->port,
                       .server_key = peer->is_attached ? NULL : peer->server_key});
+}
+
+// --- Protocol hashes ---
+
+void net_set_hashes(Net *net, const uint64_t *hashes, uint32_t count) {
+  assert(count <= NET_HASHES_MAX);
+  if (count > 0) memcpy(net->hashes, hashes, count * sizeof *hashes);
+  net->hash_count = count;
+  if (net->servicers) servicers_share_hashes(net);
+}
+
+static bool knows_hash(const Net *net, uint64_t hash) {
+  for (uint32_t i = 0; i < net->hash_count; i++)
+    if (net->hashes[i] == hash) return true;
+  return hash == 0;
 }
 
 // --- Connections ---
@@ -238,7 +254,7 @@ void udp_handshake(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
   }
   Request request = {.socket = socket, .from = from, .path = path, .read = &read};
   UdpDoor door = {.cookies = &server->cookies,
-                  .is_hash_good = udp_knows_hash(net, read.hash),
+                  .is_hash_good = knows_hash(net, read.hash),
                   .allows_plain = net->limits.allows_plain_udp};
   UdpFault fault;
   udp_cookies_turn(&server->cookies, net_clock_us(net));

@@ -3,11 +3,10 @@
 // attached, until that ends; then it stays for a while to repeat its CLOSE.
 #pragma once
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include "net/internal.h"
+#include "net/address.h"
+#include "net/conn.h"
 #include "net/udp.h"
+#include "net/udp_calls.h"
 #include "wire/udp.h"
 #include "wire/udp_link.h"
 
@@ -16,22 +15,16 @@ enum {
   LINKS_PER_PATH = 8,      // connections alone from one address and port
   ATTACH_MAX = 8,          // attachments of one connection
   ATTACH_MS = 2 * UDP_COOKIE_SLOT_S * 1000,  // in this time: no cookie lives longer
-  STAGED_BYTES =
-      4 * UDP_DATAGRAM_MAX,  // of packets handed to a link before their turn;
-                             // what is handed over cannot be dropped any more
-  OVER_MS = 3000,            // how long CLOSE is repeated,
-  OVER_MAX = 1024,           // for so many connections at a time
-  PATH_CHECK_MS = 1000,      // from one PATH_CHALLENGE to the next
+  // Of packets handed to a link before their turn; what is handed over cannot be dropped
+  // any more.
+  STAGED_BYTES = 4 * UDP_DATAGRAM_MAX,
+  OVER_MS = 3000,        // how long CLOSE is repeated,
+  OVER_MAX = 1024,       // for so many connections at a time
+  PATH_CHECK_MS = 1000,  // from one PATH_CHALLENGE to the next
 };
 
 typedef struct Egress Egress;    // see udp_send.c
 typedef struct Ingress Ingress;  // see udp.c
-
-typedef union SocketAddress {
-  struct sockaddr any;
-  struct sockaddr_in v4;
-  struct sockaddr_in6 v6;
-} SocketAddress;
 
 /// The way of a datagram: where the other side is, and which of this host's addresses it
 /// knows; answers go out from that one.
@@ -70,11 +63,10 @@ typedef struct UdpTable {
 struct UdpPeer {
   UdpServer *server;
   UdpSocket *socket;
-  Servicer
-      *servicer;    // has the real one: this is a stub, without socket, conn and link
-  bool is_visitor;  // a stub whose conn has not been told of yet
-  UdpPeer *stub;    // that the main thread has of this one; NULL: none
-  Conn *conn;       // NULL: it has ended
+  Servicer *servicer;  // has the real one: a stub has no socket, conn and link
+  bool is_visitor;     // a stub whose conn has not been told of yet
+  UdpPeer *stub;       // that the main thread has of this one; NULL: none
+  Conn *conn;          // NULL: it has ended
   UdpLink *link;
   UdpWay way;
   UdpOrigin path;  // its remote end
@@ -135,12 +127,9 @@ struct UdpServer {
 
 // --- udp_table.c ---
 
-/// `from` in a form of its own.
-void address_of(const SocketAddress *from, UdpOrigin *address);
-/// As people write it, without the port; a client that came over IPv4 to an IPv6 socket by
-/// its IPv4 address.
-void address_text(const SocketAddress *from, char text[ADDRESS_SIZE]);
-bool address_is_same(const UdpOrigin *a, const UdpOrigin *b);
+/// `from` in the form that the table goes by, one for both families.
+void origin_of(const SocketAddress *from, UdpOrigin *origin);
+bool origin_is_same(const UdpOrigin *a, const UdpOrigin *b);
 void table_init(UdpTable *table, Net *net);
 void table_deinit(UdpTable *table);
 void table_add(UdpTable *table, UdpPeer *peer);
@@ -159,8 +148,6 @@ void table_visit(const UdpTable *table, void (*visit)(void *data, const UdpPeer 
 
 // --- udp_offer.c ---
 
-/// Whether a client of this protocol hash may come.
-bool udp_knows_hash(const Net *net, uint64_t hash);
 /// The connection that the peer may attach to, or NULL.
 Conn *udp_find_offer(const UdpServer *server, uint32_t peer);
 

@@ -135,8 +135,8 @@ static void break_off(UdpPeer *peer) {
 
 static bool is_asked(const UdpPeer *peer, const UdpOrigin *path) {
   UdpOrigin asked;
-  address_of(&peer->asked.remote, &asked);
-  return peer->challenge != 0 && address_is_same(&asked, path);
+  origin_of(&peer->asked.remote, &asked);
+  return peer->challenge != 0 && origin_is_same(&asked, path);
 }
 
 // An address that has been asked is asked the same again: the answer may take longer than
@@ -225,7 +225,7 @@ bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
     return true;
   }
   bool is_any = take_arrivals(peer, from, path);  // a PATH_RESPONSE among them
-  if (taken == UDP_NEWEST && !address_is_same(path, &peer->path))
+  if (taken == UDP_NEWEST && !origin_is_same(path, &peer->path))
     ask_path(peer, from, path, size);
   // An acknowledgement that is due now says more now than after the next datagram.
   uint64_t due_us = udp_link_deadline(peer->link);

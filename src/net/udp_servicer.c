@@ -70,7 +70,7 @@ void udp_take_peer(Net *net, const DownUdpPeer *down) {
   peer->stub = down->stub;
   peer->way = down->way;
   peer->sequence = down->sequence;
-  address_of(&down->way.remote, &peer->path);
+  origin_of(&down->way.remote, &peer->path);
   Conn *conn = net->is_stopping ? NULL : udp_conn_new(peer);
   if (!conn) {
     tell_over(net, down->stub);

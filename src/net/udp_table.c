@@ -8,26 +8,18 @@
 
 enum { BUCKETS_FIRST = 64 };
 
-void address_of(const SocketAddress *from, UdpOrigin *address) {
+void origin_of(const SocketAddress *from, UdpOrigin *origin) {
   static const uint8_t MAPPED[12] = {[10] = 0xff, [11] = 0xff};
-  // The port is at the same place for both families.
-  address->port = ntohs(from->v4.sin_port);
+  origin->port = address_port(from);
   if (from->any.sa_family == AF_INET6) {
-    memcpy(address->ip, &from->v6.sin6_addr, sizeof address->ip);
+    memcpy(origin->ip, &from->v6.sin6_addr, sizeof origin->ip);
     return;
   }
-  memcpy(address->ip, MAPPED, sizeof MAPPED);
-  memcpy(address->ip + sizeof MAPPED, &from->v4.sin_addr, 4);
+  memcpy(origin->ip, MAPPED, sizeof MAPPED);
+  memcpy(origin->ip + sizeof MAPPED, &from->v4.sin_addr, 4);
 }
 
-void address_text(const SocketAddress *from, char text[ADDRESS_SIZE]) {
-  strcpy(text, "unknown");
-  uv_ip_name(&from->any, text, ADDRESS_SIZE);
-  if (strncmp(text, "::ffff:", 7) == 0 && strchr(text, '.'))
-    memmove(text, text + 7, strlen(text + 7) + 1);
-}
-
-bool address_is_same(const UdpOrigin *a, const UdpOrigin *b) {
+bool origin_is_same(const UdpOrigin *a, const UdpOrigin *b) {
   return a->port == b->port && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
 }
 
@@ -89,7 +81,7 @@ void table_remove(UdpTable *table, UdpPeer *peer) {
 }
 
 static UdpPeer *at_path(UdpPeer *peer, const UdpOrigin *path) {
-  while (peer && !address_is_same(&peer->path, path)) peer = peer->next_path;
+  while (peer && !origin_is_same(&peer->path, path)) peer = peer->next_path;
   return peer;
 }
 

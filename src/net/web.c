@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "net/servicer_calls.h"
+#include "net/tls_calls.h"
 #include "net/web_internal.h"
 
 // --- Options ---

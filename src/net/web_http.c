@@ -106,7 +106,7 @@ void http_put_answer(Buf *out, Conn *conn, const Answer *answer) {
   http_put_field(out, "X-Content-Type-Options", "nosniff");
   if (!answer->version)  // a page of the server's own
     http_put_field(out, "Content-Security-Policy",
-                   "default-src 'none'; style-src 'unsafe-inline'");
+                   "default-src 'none'; style-src 'unsafe-inline'; img-src data:");
   if (answer->location) http_put_field(out, "Location", "%s", answer->location);
   if (answer->allow_origin)
     http_put_field(out, "Access-Control-Allow-Origin", "%s", answer->allow_origin);

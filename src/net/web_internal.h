@@ -4,8 +4,9 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "net/internal.h"
+#include "net/conn.h"
 #include "net/web.h"
+#include "net/web_calls.h"
 #include "wire/http_file.h"
 #include "wire/websocket.h"
 

@@ -161,19 +161,20 @@ uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms);
 /// Carries out what the handler queued, in order.
 void relay_commit(Relay *relay);
 
-/// Forgets what the handler queued and gives back what it reserved.
-void relay_rollback(Relay *relay);
-
 /// How much has been queued and reserved. The zero value stands for nothing.
 typedef struct RelayMark {
   size_t commands, rooms, timers;
 } RelayMark;
 
 /// What handlers queue from here on can be taken back alone, as long as nothing has
-/// been committed: because a handler failed, or for another reason.
+/// been committed.
 RelayMark relay_mark(const Relay *relay);
-void relay_rollback_to(Relay *relay, RelayMark mark);
+
+/// Takes back what was queued since, and gives back what was reserved.
 void relay_forget(Relay *relay, RelayMark mark);
+
+/// The same because a handler failed, which is counted.
+void relay_rollback(Relay *relay, RelayMark mark);
 
 // --- Kinds ---
 

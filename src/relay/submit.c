@@ -182,9 +182,7 @@ void relay_forget(Relay *relay, RelayMark mark) {
   commands_cut(&relay->commands, mark.commands);
 }
 
-void relay_rollback_to(Relay *relay, RelayMark mark) {
+void relay_rollback(Relay *relay, RelayMark mark) {
   relay_forget(relay, mark);
   relay->stats.errors++;
 }
-
-void relay_rollback(Relay *relay) { relay_rollback_to(relay, (RelayMark){0}); }

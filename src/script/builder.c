@@ -29,12 +29,8 @@ static void grow(Builder *builder, size_t needed) {
   builder->capacity = capacity;
 }
 
-void builder_reserve(Builder *builder, size_t extra) {
-  if (builder->capacity - builder->size < extra) grow(builder, builder->size + extra);
-}
-
 void builder_add(Builder *builder, const void *bytes, size_t size) {
-  builder_reserve(builder, size);
+  if (builder->capacity - builder->size < size) grow(builder, builder->size + size);
   if (size > 0) memcpy(builder->data + builder->size, bytes, size);
   builder->size += size;
 }

@@ -20,9 +20,7 @@ typedef struct Builder {
 /// `slot` is an index of the stack whose value is not needed.
 void builder_init(Builder *builder, lua_State *L, int slot, const char *name);
 
-/// Makes room for `extra` more bytes. Raises an error when they would be too many.
-void builder_reserve(Builder *builder, size_t extra);
-
+/// Raises an error when the string would be too long.
 void builder_add(Builder *builder, const void *bytes, size_t size);
 
 /// Pushes the string.

@@ -329,7 +329,7 @@ static HostOutcome fail(Host *host, lua_State *co, FailureKind kind, const char 
   if (host->memory.was_refused || host->budget.over == BUDGET_OVER_MEMORY)
     memory_reclaim(host);
   budget_end(host);
-  relay_rollback_to(host->relay, host->mark);
+  relay_rollback(host->relay, host->mark);
   if (lua_cpcall(host->L, tell_failed, &failure) != 0) {
     const char *fault = lua_tostring(host->L, -1);
     if (fault == NULL) fault = "a handler failed, and so did telling how";

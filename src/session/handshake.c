@@ -13,9 +13,6 @@
 
 enum { FAULT_SIZE = 96 };  // bytes of a refusal that is made for one
 
-static const char SERVER_FULL[] = "the server is full";
-static const char ADDRESS_FULL[] = "too many connections from your address";
-
 static void make_uuid(Net *net, uint8_t uuid[UUID_SIZE]) {
   net_random(net, uuid, UUID_SIZE);
   uuid[6] = (uuid[6] & 0x0f) | 0x40;
@@ -31,25 +28,24 @@ static bool is_full(const Session *session) {
 // --- Admission ---
 
 // Why a new connection may not even say HELLO, or NULL.
-static const char *admission_fault(Session *session, const ConnInfo *info) {
+static const char *admission_fault(Session *session, Framing framing,
+                                   const char *address) {
   const SessionLimits *limits = &session->limits;
   uint64_t max_here = limits->max_clients_per_address;
   // Who comes back may come while the lost connection still counts; HELLO tells.
-  if (info->framing == FRAMING_PACKETS && limits->resume_timeout_ms > 0) max_here *= 2;
+  if (framing == FRAMING_PACKETS && limits->resume_timeout_ms > 0) max_here *= 2;
   if ((uint64_t)session->open >= (uint64_t)limits->max_clients + SESSION_SPARE)
-    return SERVER_FULL;
-  if (info->framing == FRAMING_LINES && is_full(session)) return SERVER_FULL;
-  if (max_here > 0 && session_count_address(session, info->address, 0) >= max_here)
-    return ADDRESS_FULL;
+    return SERVER_FULL_TEXT;
+  if (framing == FRAMING_LINES && is_full(session)) return SERVER_FULL_TEXT;
+  if (max_here > 0 && session_count_address(session, address, 0) >= max_here)
+    return ADDRESS_FULL_TEXT;
   return NULL;
 }
 
 const char *handshake_fault(void *data, const char *address) {
   Session *session = data;
-  ConnInfo info = {.framing = FRAMING_PACKETS};
-  if (session->is_down) return "the server is shutting down";
-  strncpy(info.address, address, sizeof info.address - 1);
-  return admission_fault(session, &info);
+  if (session->is_down) return SHUTTING_DOWN_TEXT;
+  return admission_fault(session, FRAMING_PACKETS, address);
 }
 
 static void refuse_conn(Session *session, ConnId conn, const ConnInfo *info,
@@ -109,10 +105,10 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
     net_close(session->net, conn);
     return NULL;
   }
-  const char *why = admission_fault(session, info);
+  const char *why = admission_fault(session, info->framing, info->address);
   Peer *peer = why ? NULL : add_peer(session, conn, info);
   if (!peer) {
-    refuse_conn(session, conn, info, why ? why : SERVER_FULL);
+    refuse_conn(session, conn, info, why ? why : SERVER_FULL_TEXT);
     return NULL;
   }
   if (peer->framing == FRAMING_PACKETS) {
@@ -171,8 +167,8 @@ static const char *entry_fault(Session *session, const Peer *peer, const Hello *
   }
   *code = CODE_SERVER_FULL;
   if (max_here > 0 && session_count_address(session, peer->address, 0) > max_here)
-    return ADDRESS_FULL;
-  return is_full(session) ? SERVER_FULL : NULL;
+    return ADDRESS_FULL_TEXT;
+  return is_full(session) ? SERVER_FULL_TEXT : NULL;
 }
 
 static void take_hello(Peer *peer, const Hello *hello) {
@@ -185,12 +181,12 @@ static void take_hello(Peer *peer, const Hello *hello) {
   memcpy(peer->token, hello->token.bytes, hello->token.size);
 }
 
-static Packet hello_of(const Peer *peer) {
+Packet handshake_hello(const Peer *peer) {
   return (Packet){.flags = peer->hello_flags, .ref = peer->hello_ref};
 }
 
 void handshake_refuse(Session *session, Peer *peer, Code code, const char *reason) {
-  Packet hello = hello_of(peer);
+  Packet hello = handshake_hello(peer);
   send_code(session, peer->conn, peer->framing, CONTROL_REJECTED, &hello, code, reason);
   net_end(session->net, peer->conn, code, reason);
   peer_end(session, peer, "refused", code, reason);
@@ -255,7 +251,7 @@ static void send_greeting(Session *session, Peer *peer) {
 }
 
 static void begin_session(Session *session, Peer *peer) {
-  Packet hello = hello_of(peer);
+  Packet hello = handshake_hello(peer);
   resume_begin(session, peer);
   handshake_welcome(session, peer, &hello, false);
 }

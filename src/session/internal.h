@@ -48,6 +48,12 @@ void peer_free(Session *session, Peer *peer);
 /// `change` to it.
 uint32_t session_count_address(Session *session, const char *address, int change);
 
+// --- Why somebody may not come, as it is told ---
+
+#define SERVER_FULL_TEXT "the server is full"
+#define ADDRESS_FULL_TEXT "too many connections from your address"
+#define SHUTTING_DOWN_TEXT "the server is shutting down"
+
 // --- visitors.c ---
 
 /// NetEvents.enter and leave.
@@ -64,6 +70,9 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info);
 
 /// The first packet of a connection.
 void handshake_packet(Session *session, Peer *peer, const Packet *packet);
+
+/// The peer's HELLO as far as an answer needs it: flags and ref.
+Packet handshake_hello(const Peer *peer);
 
 /// WELCOME, with a new resume token where sessions can be resumed.
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,

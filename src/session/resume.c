@@ -83,10 +83,10 @@ uint64_t resume_ends(const Session *session, const Peer *peer) {
 
 // The old connection of a session that is resumed while it still stands.
 static void replace(Session *session, Peer *peer) {
+  static const char WHY[] = "the session was resumed on another connection";
   send_code(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, CODE_REPLACED,
-            "the session was resumed on another connection");
-  net_end(session->net, peer->conn, CODE_REPLACED,
-          "the session was resumed on another connection");
+            WHY);
+  net_end(session->net, peer->conn, CODE_REPLACED, WHY);
   resume_suspend(session, peer, CODE_REPLACED);
 }
 
@@ -144,7 +144,7 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
                      "so many reliable packets cannot have been received");
     return true;
   }
-  Packet request = {.flags = newcomer->hello_flags, .ref = newcomer->hello_ref};
+  Packet request = handshake_hello(newcomer);
   if (peer->state == PEER_CONNECTED) replace(session, peer);
   take_conn(session, peer, newcomer);
   peer->protocol_hash = hello->protocol_hash;

@@ -2,8 +2,6 @@
 // kept as they go until they are. What is kept has the order of the bytes on the line,
 // since all RELIABLE packets have one place among the priorities.
 
-#include <string.h>
-
 #include "session/internal.h"
 #include "wire/udp_link.h"
 
@@ -67,14 +65,8 @@ void session_frame(Out *out, uint8_t header[PACKET_HEADER_SIZE], const Packet *p
 }
 
 Blob *session_blob(Session *session, const Out *out) {
-  uint32_t size = 0;
-  for (int i = 0; i < 3; i++) size += out->sizes[i];
-  Blob *blob = blob_new(size, &session->kept_bytes);
-  uint8_t *at = blob->bytes;
-  for (int i = 0; i < 3; i++) {
-    if (out->sizes[i] > 0) memcpy(at, out->parts[i], out->sizes[i]);
-    at += out->sizes[i];
-  }
+  Blob *blob = blob_new(out_size(out), &session->kept_bytes);
+  out_gather(out, blob->bytes);
   return blob;
 }
 

@@ -9,11 +9,11 @@ const char *visitors_enter(void *data, const char *address) {
   uint64_t max_here = limits->max_clients_per_address;
   // As for connections that have not said HELLO yet: one of them may be lost already.
   if (limits->resume_timeout_ms > 0) max_here *= 2;
-  if (session->is_down) return "the server is shutting down";
+  if (session->is_down) return SHUTTING_DOWN_TEXT;
   if ((uint64_t)session->visitors >= (uint64_t)limits->max_clients + SESSION_SPARE)
-    return "the server is full";
+    return SERVER_FULL_TEXT;
   if (max_here > 0 && session_count_address(session, address, 0) >= max_here)
-    return "too many connections from your address";
+    return ADDRESS_FULL_TEXT;
   session->visitors++;
   session_count_address(session, address, 1);
   return NULL;

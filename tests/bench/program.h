@@ -1,4 +1,4 @@
-// What all programs that load a server need of the system.
+// What programs that load a server, or travel to one, need of the system.
 #pragma once
 
 #include <stdint.h>

@@ -3,6 +3,7 @@
 local bit = require "bit"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
+local shell = require "tests.e2e.shell"
 local udp_client = require "tests.e2e.udp_client"
 local wait = require "tests.e2e.wait"
 local web_socket = require "tests.e2e.web_socket"
@@ -126,19 +127,12 @@ local function broadcasts(room, from, to)
   return table.concat(packets)
 end
 
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
-
 -- The signals that the server's threads block, by the threads' names.
 local function blocked_signals(perigee)
   local found = {}
   local list = io.popen(("ls /proc/%d/task"):format(perigee.pid))
   for id in list:lines() do
-    local status = read(("/proc/%d/task/%s/status"):format(perigee.pid, id))
+    local status = shell.read(("/proc/%d/task/%s/status"):format(perigee.pid, id))
     local mask = status:match "SigBlk:%s+(%x+)"
     local name = tonumber(id) == perigee.pid and "first" or status:match "Name:%s+(%S+)"
     found[name] = tonumber(mask:sub(-8), 16)

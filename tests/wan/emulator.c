@@ -11,7 +11,6 @@
 // - then a packet is lost, or goes on, perhaps twice;
 // - it takes `delay` one way, give or take a `jitter` that drifts from one end to the
 //   other, so that packets keep their order; but those `reorder` takes theirs at random.
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -29,6 +28,8 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "bench/program.h"
 
 enum {
   SIDES = 2,
@@ -66,10 +67,7 @@ typedef struct Line {
 static int tuns[SIDES], namespaces[SIDES];
 static Line lines[SIDES];
 
-static void fail(const char *what) {
-  fprintf(stderr, "wan_emulator: %s: %s\n", what, strerror(errno));
-  exit(1);
-}
+static void give_up(const char *what) { fail("%s: %s", what, strerror(errno)); }
 
 // --- Chance ---
 
@@ -90,11 +88,7 @@ static int64_t random_span(uint64_t span) {
   return (int64_t)((random_part() * 2 - 1) * (double)span);
 }
 
-static uint64_t clock_us(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
+static uint64_t clock_us(void) { return clock_ns() / 1000; }
 
 // --- The way ---
 
@@ -105,7 +99,7 @@ static bool is_before(const Waiting *a, const Waiting *b) {
 static void push(Line *line, const uint8_t *bytes, size_t size, uint64_t due_us) {
   if (line->count == WAITING_MAX) return;
   Waiting *packet = malloc(sizeof *packet);
-  if (!packet) fail("memory");
+  if (!packet) give_up("memory");
   packet->due_us = due_us;
   packet->number = line->numbers++;
   packet->size = (uint16_t)size;
@@ -168,28 +162,28 @@ static void set_address(int control, struct ifreq *request, unsigned long which,
                         uint32_t address) {
   struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address)};
   memcpy(&request->ifr_addr, &in, sizeof in);
-  if (ioctl(control, which, request) != 0) fail("address");
+  if (ioctl(control, which, request) != 0) give_up("address");
 }
 
 static void set_up(int control, const char *name) {
   struct ifreq request = {0};
   snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
-  if (ioctl(control, SIOCGIFFLAGS, &request) != 0) fail(name);
+  if (ioctl(control, SIOCGIFFLAGS, &request) != 0) give_up(name);
   request.ifr_flags |= IFF_UP;
-  if (ioctl(control, SIOCSIFFLAGS, &request) != 0) fail(name);
+  if (ioctl(control, SIOCSIFFLAGS, &request) != 0) give_up(name);
 }
 
 // Leaves this process in a new namespace, whose device "wan0" has 10.77.0.1 or .2.
 static void make_host(int side) {
-  if (unshare(CLONE_NEWNET) != 0) fail("a network namespace (needs root)");
+  if (unshare(CLONE_NEWNET) != 0) give_up("a network namespace (needs root)");
   namespaces[side] = open("/proc/self/ns/net", O_RDONLY);
   tuns[side] = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
-  if (namespaces[side] < 0 || tuns[side] < 0) fail("/dev/net/tun");
+  if (namespaces[side] < 0 || tuns[side] < 0) give_up("/dev/net/tun");
   struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
   snprintf(request.ifr_name, sizeof request.ifr_name, "wan0");
-  if (ioctl(tuns[side], TUNSETIFF, &request) != 0) fail("TUN device");
+  if (ioctl(tuns[side], TUNSETIFF, &request) != 0) give_up("TUN device");
   int control = socket(AF_INET, SOCK_DGRAM, 0);
-  if (control < 0) fail("socket");
+  if (control < 0) give_up("socket");
   set_address(control, &request, SIOCSIFADDR, 0x0a4d0001u + (uint32_t)side);
   set_address(control, &request, SIOCSIFNETMASK, 0xffffff00u);
   set_up(control, "wan0");
@@ -214,7 +208,7 @@ static uint64_t deliver(int side, uint64_t now_us) {
   while (line->count > 0 && line->heap[0]->due_us <= now_us) {
     Waiting *packet = pop(line);
     ssize_t written = write(tuns[!side], packet->bytes, packet->size);
-    if (written < 0 && errno != EAGAIN) fail("write");
+    if (written < 0 && errno != EAGAIN) give_up("write");
     free(packet);
   }
   return line->count > 0 ? line->heap[0]->due_us - now_us : UINT64_MAX;
@@ -232,7 +226,7 @@ static void run(void) {
                            {.fd = tuns[1], .events = POLLIN},
                            {.fd = STDIN_FILENO, .events = POLLIN}};
     struct timespec wait = {.tv_nsec = (long)wait_us * 1000};
-    if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR) fail("poll");
+    if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR) give_up("poll");
     if (fds[2].revents) return;
     now_us = clock_us();
     for (int i = 0; i < SIDES; i++)

@@ -6,8 +6,8 @@
 //
 // Without a rate it sends as fast as the server answers. Prints how much went and came, and
 // fails where any address got more bytes than it had sent.
-#define _GNU_SOURCE  // sendmmsg
 #include <arpa/inet.h>
+#include <errno.h>
 #include <getopt.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -17,6 +17,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+
+#include "bench/program.h"
 
 enum {
   BATCH = 64,
@@ -47,12 +49,6 @@ typedef struct Message {
   struct sockaddr_in address;
   _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct in_pktinfo))];
 } Message;
-
-static uint64_t clock_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t any(Flood *flood) {  // splitmix64
   uint64_t z = flood->seed += UINT64_C(0x9e3779b97f4a7c15);
@@ -132,10 +128,7 @@ static void send_batch(Flood *flood, uint32_t first, uint32_t count) {
   }
   for (uint32_t done = 0; done < count;) {
     int sent = sendmmsg(flood->fd, heads + done, count - done, 0);
-    if (sent <= 0) {
-      perror("wan_flood: sendmmsg");
-      exit(1);
-    }
+    if (sent <= 0) fail("sendmmsg: %s", strerror(errno));
     done += (uint32_t)sent;
   }
   flood->sent += count;
@@ -218,10 +211,8 @@ static void open_socket(Flood *flood) {
   flood->fd = socket(AF_INET, SOCK_DGRAM, 0);
   setsockopt(flood->fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on);
   setsockopt(flood->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-  if (bind(flood->fd, (struct sockaddr *)&all, sizeof all)) {
-    perror("wan_flood: bind");
-    exit(1);
-  }
+  if (bind(flood->fd, (struct sockaddr *)&all, sizeof all) != 0)
+    fail("bind: %s", strerror(errno));
 }
 
 int main(int argc, char **argv) {

@@ -17,6 +17,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/program.h"
+
 enum { PRESSES_MAX = 1 << 16, PATIENCE_S = 30, WARM_TURNS = 20 };
 
 typedef struct Press {
@@ -38,16 +40,7 @@ static struct {
   uint64_t next_press_us, stepped_us, longest_us;
 } me;
 
-static uint64_t now_us(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-static void fail(const char *what) {
-  fprintf(stderr, "wan_player: %s\n", what);
-  exit(1);
-}
+static uint64_t now_us(void) { return clock_ns() / 1000; }
 
 static void tell(const char *format, ...) {
   va_list arguments;
@@ -165,7 +158,7 @@ static void take(const PerigeeEvent *event) {
     case PERIGEE_FAILED:
     case PERIGEE_ERROR:
     case PERIGEE_CLOSED:
-      fail(event->text[0] ? event->text : "the session is over");
+      fail("%s", event->text[0] ? event->text : "the session is over");
     default:
       break;
   }

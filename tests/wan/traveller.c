@@ -17,6 +17,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/program.h"
+
 enum {
   LATENCIES_MAX = 1 << 20,
   UNDERWAY_MAX = 512,      // reliable messages sent and not received
@@ -50,16 +52,7 @@ typedef struct Tally {
 static Tally tallies[2];           // by is_reliable
 static uint64_t start_us, end_us;  // of the sending
 
-static uint64_t now_us(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-static void fail(const char *what) {
-  fprintf(stderr, "wan_traveller: %s\n", what);
-  exit(1);
-}
+static uint64_t now_us(void) { return clock_ns() / 1000; }
 
 // --- Receiving ---
 
@@ -86,9 +79,9 @@ static bool take_events(PerigeeClient *client) {
     if (event->type == PERIGEE_CONNECTED) perigee_join(client, "lobby", 0);
     if (event->type == PERIGEE_JOINED) has_joined = true;
     if (event->type == PERIGEE_RELAY) take_relay(event);
-    if (event->type == PERIGEE_DISCONNECTED) fail(LOST[0]);
-    if (event->type == PERIGEE_LOST) fail(LOST[1]);
-    if (event->type == PERIGEE_CLOSED) fail(LOST[2]);
+    if (event->type == PERIGEE_DISCONNECTED) fail("%s", LOST[0]);
+    if (event->type == PERIGEE_LOST) fail("%s", LOST[1]);
+    if (event->type == PERIGEE_CLOSED) fail("%s", LOST[2]);
   }
   return has_joined;
 }

@@ -1,7 +1,6 @@
 // A Net whose clients are blocking sockets of this process; the loop is turned by hand.
 #pragma once
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -15,7 +14,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "net/internal.h"
+#include "net/conn.h"
+#include "net/loopback.h"
 
 enum { CONNS_MAX = 64, LINE_SIZE = 16 };
 
@@ -132,15 +132,6 @@ static inline void world_close(World *world) {
     if (world->sockets[i] >= 0) close(world->sockets[i]);
   net_free(world->net);
   assert_int_equal(mem_live(), 0);
-}
-
-static inline int connect_to(uint16_t port) {
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  struct sockaddr_in address = {.sin_family = AF_INET,
-                                .sin_port = htons(port),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-  return fd;
 }
 
 static inline uint32_t join(World *world) {

@@ -75,9 +75,9 @@ static void an_address_is_the_same_in_both_families(void **state) {
   uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 5};
   memcpy(&v6.v6.sin6_addr, mapped, sizeof mapped);
   UdpOrigin a, b;
-  address_of(&v4, &a);
-  address_of(&v6, &b);
-  assert_true(address_is_same(&a, &b));
+  origin_of(&v4, &a);
+  origin_of(&v6, &b);
+  assert_true(origin_is_same(&a, &b));
   char text[ADDRESS_SIZE];
   address_text(&v4, text);
   assert_string_equal(text, "127.0.0.5");
@@ -87,7 +87,7 @@ static void an_address_is_the_same_in_both_families(void **state) {
   address_text(&v6, text);
   assert_string_equal(text, "2000::ffff:7f00:5");
   b.port++;
-  assert_false(address_is_same(&a, &b));
+  assert_false(origin_is_same(&a, &b));
 }
 
 int main(void) {

@@ -18,7 +18,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/internal.h"
+#include "net/conn.h"
 #include "net/sim.h"
 #include "net/tls.h"
 

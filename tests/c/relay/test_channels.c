@@ -337,7 +337,7 @@ static void a_handler_that_fails_serves_nothing(void **state) {
   Client ann = enter(world, "ann");
   int err;
   assert_int_equal(relay_channel(world->relay, "chat", 4, &err), 1000);
-  relay_rollback(world->relay);
+  relay_rollback(world->relay, (RelayMark){0});
   assert_int_equal(open_channel(world, ann, "chat"), 1000);
 }
 

@@ -59,7 +59,7 @@ static void a_rollback_forgets_everything(void **state) {
   uint32_t timer = relay_timer_set(world->relay, 1, 1);
   command(world, message(TARGET_PEER, ann.id));
   command(world, (Command){.type = COMMAND_CLOSE, .id = ann.id});
-  relay_rollback(world->relay);
+  relay_rollback(world->relay, (RelayMark){0});
   relay_commit(world->relay);
   expect_quiet(world, ann);
   assert_null(relay_room(world->relay, room));
@@ -85,7 +85,7 @@ static void a_rollback_to_a_mark_leaves_what_was_before_it(void **state) {
   uint32_t second = relay_create(world->relay, "second", 6, &err);
   uint32_t gone = relay_timer_set(world->relay, 10, 0);
   command(world, message(TARGET_PEER, ann.id));
-  relay_rollback_to(world->relay, mark);
+  relay_rollback(world->relay, mark);
   assert_null(relay_room(world->relay, second));
   assert_int_equal(relay_find_room(world->relay, "second", 6), 0);
   assert_int_equal(try(world, (Command){.type = COMMAND_TIMER_CANCEL, .id = gone}),
@@ -284,7 +284,7 @@ static void what_cannot_be_is_refused_at_once(void **state) {
   large.body.size = 65536;
   assert_int_equal(try(world, large), 0);
   mem_free((void *)large.body.bytes);
-  relay_rollback(world->relay);
+  relay_rollback(world->relay, (RelayMark){0});
 }
 
 static void one_handler_cannot_queue_without_end(void **state) {
@@ -298,7 +298,7 @@ static void one_handler_cannot_queue_without_end(void **state) {
   assert_int_equal(err, ERR_FULL);
   assert_in_range(count, 1000, 1024);
   mem_free((void *)large.body.bytes);
-  relay_rollback(world->relay);
+  relay_rollback(world->relay, (RelayMark){0});
 }
 
 static void a_join_goes_the_same_way_as_a_clients(void **state) {

@@ -1,0 +1,32 @@
+// See address.h.
+#include "net/address.h"
+
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/err.h"
+
+int address_resolve(const char *host, uint16_t port, int type, SocketAddress *address) {
+  char service[8];
+  snprintf(service, sizeof service, "%u", port);
+  struct addrinfo hints = {.ai_socktype = type, .ai_flags = AI_PASSIVE};
+  struct addrinfo *found;
+  if (getaddrinfo(host, service, &hints, &found) != 0) return ERR_ADDRESS;
+  memset(address, 0, sizeof *address);
+  memcpy(address, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  return 0;
+}
+
+uint16_t address_port(const SocketAddress *address) {
+  return ntohs(address->v4.sin_port);  // at the same place for both families
+}
+
+void address_text(const SocketAddress *address, char text[ADDRESS_SIZE]) {
+  strcpy(text, "unknown");
+  uv_ip_name(&address->any, text, ADDRESS_SIZE);
+  if (strncmp(text, "::ffff:", 7) == 0 && strchr(text, '.'))
+    memmove(text, text + 7, strlen(text + 7) + 1);
+}

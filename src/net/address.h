@@ -1,0 +1,23 @@
+// Addresses of the internet, of both families, as sockets have them.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "net/net.h"
+
+typedef union SocketAddress {
+  struct sockaddr any;
+  struct sockaddr_in v4;
+  struct sockaddr_in6 v6;
+} SocketAddress;
+
+/// Numeric addresses and names alike; `type` is that of the socket. It may block, so it is for
+/// what is done before the loop runs. Returns 0 or ERR_ADDRESS.
+int address_resolve(const char *host, uint16_t port, int type, SocketAddress *address);
+
+uint16_t address_port(const SocketAddress *address);
+
+/// As people write it, without the port; a client that came over IPv4 to an IPv6 socket by
+/// its IPv4 address.
+void address_text(const SocketAddress *address, char text[ADDRESS_SIZE]);

@@ -1,0 +1,162 @@
+// A connection: what it is, and what the files that handle one part of it (its transport,
+// what it speaks, what waits for it) ask of it.
+#pragma once
+
+#include "base/buf.h"
+#include "base/timers.h"
+#include "net/internal.h"
+#include "net/output.h"
+
+typedef struct Http Http;              // web_http.c
+typedef struct Socket Socket;          // web_socket.c
+typedef struct Admin Admin;            // admin.c
+typedef struct Tls Tls;                // tls.c
+typedef struct Attachment Attachment;  // udp_internal.h
+
+enum {
+  // Handed to a transport's `write` at a time; what is handed over cannot be dropped
+  // any more.
+  WRITE_CHUNK_BYTES = 64 << 10,
+  REFUSED_MAX = 64,  // connections closed as they came that may linger at a time
+};
+
+/// What the bytes of a connection are.
+typedef enum Protocol {
+  PROTOCOL_NATIVE,  // packets, or lines
+  PROTOCOL_SNIFF,   // not known yet
+  PROTOCOL_HTTP,
+  PROTOCOL_WEBSOCKET,
+  PROTOCOL_ADMIN,
+} Protocol;
+
+typedef enum ConnState { CONN_OPEN, CONN_CLOSING, CONN_CLOSED } ConnState;
+
+/// How the bytes of a connection travel. A transport has a struct of its own for each
+/// connection, whose first member is the Conn. What arrives it tells by conn_read and
+/// conn_read_end. Errors are libuv's.
+typedef struct Transport {
+  /// Starts and stops handing up what arrives. Nothing is handed up from within.
+  void (*read_start)(Conn *conn);
+  void (*read_stop)(Conn *conn);
+  /// Writes what can be written at once and returns how many bytes that was, or
+  /// UV_EAGAIN for none, or the error that ended the connection.
+  int (*try_write)(Conn *conn, const uv_buf_t *bufs, unsigned count);
+  /// Writes all of `bytes`, which stay where they are meanwhile, and then calls
+  /// conn_written; not from within. Returns 0 or an error.
+  int (*write)(Conn *conn, uint8_t *bytes, size_t size);
+  /// Tells the other side that nothing more comes. False when it cannot be told.
+  bool (*shutdown)(Conn *conn);
+  /// Ends it now, and calls conn_free when nothing refers to the conn any more; not
+  /// from within.
+  void (*close)(Conn *conn);
+} Transport;
+
+struct Conn {
+  const Transport *transport;
+  Net *net;
+  Servicer *servicer;  // has the real one, and this stands in for it; NULL: this is it
+  void *data;          // the layer above's
+  Source direct;
+  GroupRef *groups;
+  uint16_t group_count, group_capacity;
+  uint8_t state;     // ConnState
+  uint8_t framing;   // Framing
+  uint8_t protocol;  // Protocol
+  bool is_known;     // to the layer above
+  bool is_held;
+  bool is_ended;      // in net->ended
+  bool is_paused;     // it has had its share of this turn
+  bool is_resumed;    // in net->resumed
+  bool is_reported;   // in net->dropping
+  bool is_urgent;     // its whole stream goes out this turn
+  bool is_slow;       // condemned as a SlowConsumer
+  bool is_condemned;  // and told so: it gets the last words only
+  bool is_eof;        // the other side writes no more
+  bool is_refused;    // counted in net->totals
+  bool is_broken;     // ended by an error, not in order
+  bool is_cut;        // the other side stopped in the middle of something
+  ConnId id;
+  uint32_t max_payload;
+  uint32_t scanned;  // bytes of `in` known to hold no end of line
+  Buf in;            // an incomplete packet or line
+  uint64_t in_since_ms;
+  Timer timer;       // the deadline of a begun packet, then of lingering
+  Backlog *backlog;  // NULL while it keeps up
+  NetSent sent;
+  NetAccount *account;   // where that is added at the end; NULL: nowhere
+  Conn *account_next;    // in that one's list
+  Published *published;  // where others see it and what waits; NULL: there is nobody
+  ConnInfo *visitor;     // while it may become a peer, or is a web browser; else NULL
+  Http *http;            // while it speaks HTTP
+  Socket *socket;        // once it is a WebSocket
+  Admin *admin;          // of the admin listener
+  Tls *tls;      // between it and its transport; NULL: what it says is not encrypted
+  UdpPeer *udp;  // its datagrams, alone or beside the stream
+  uint64_t udp_nonce;       // of the key by which the client may attach; 0: it may not
+  Attachment *attachments;  // by that key; NULL: none so far
+};
+
+// conn.c
+/// The first step of a transport that has a new connection. `conn` is zeroed.
+void conn_init(Conn *conn, Net *net, const Transport *transport, Framing framing);
+/// Gives it an id; false when there are too many.
+bool conn_add(Conn *conn);
+/// Tells upwards that it is there, and begins to read.
+void conn_open(Conn *conn, const ConnInfo *info);
+/// Bytes have arrived; with READ_BUFFER_BYTES of them the rest is left for later.
+void conn_read(Conn *conn, const uint8_t *bytes, size_t size);
+/// What has arrived, when nothing is wrapped around it any more.
+void conn_input(Conn *conn, const uint8_t *bytes, size_t size);
+/// Whether what has arrived may be handed up.
+bool conn_takes_input(const Conn *conn);
+/// Writes what is no message and cannot be dropped: at once, or when the rest is out.
+void conn_write_now(Conn *conn, const uint8_t *bytes, size_t size);
+/// Makes a visitor known to the layer above, which may close it at once.
+void conn_introduce(Conn *conn, Framing framing);
+/// Stops and continues reading and handing up.
+void conn_hold(Conn *conn);
+void conn_release(Conn *conn);
+/// After input: memory that is not needed is given back, and a packet that was begun
+/// (`is_new`: only now) has a deadline.
+void conn_settle(Conn *conn, bool is_new);
+/// Ends it in order, as net_close does.
+void conn_close(Conn *conn);
+/// Tells the layer above what the other side did wrong.
+void conn_fault(Conn *conn, Code code, const char *text);
+/// The same for what packet_read found.
+void conn_fault_at(Conn *conn, int error);
+/// Nothing more arrives: UV_EOF or an error.
+void conn_read_end(Conn *conn, int status);
+/// What was handed to the transport's `write` is written, or (an error) never will be.
+void conn_written(Conn *conn, int status);
+/// The same, when nothing is wrapped around it any more.
+void conn_output_done(Conn *conn, int status);
+/// Frees it.
+void conn_free(Conn *conn);
+/// What waits for it.
+NetSent conn_queued(const Conn *conn);
+/// Has it go on with its input at the end of the turn.
+void conn_resume_later(Conn *conn);
+/// It was closed as it came.
+void conn_limit_refused(Conn *conn);
+Conn *conn_find(const Net *net, ConnId id);
+/// Has the end of a connection told upwards at the end of the turn; `error` as libuv
+/// gives it, 0 for an orderly end.
+void conn_end(Conn *conn, int error);
+/// Tells upwards that the conn in net->ended is gone, or condemned.
+void conn_tell_end(Conn *conn);
+/// Leaves the rest of the conn's input for the next turn, so that one that floods does
+/// not make the others wait.
+void conn_pause(Conn *conn);
+/// Continues with input that waited while the conn was held or paused.
+void conn_resume(Conn *conn);
+/// A closing conn has nothing left to write.
+void conn_drained(Conn *conn);
+/// Ends the connection now.
+void conn_destroy(Conn *conn);
+
+// account.c
+/// Adds to the conn's account, if it has one.
+void account_add(Conn *conn, NetSent sent);
+/// Nothing more of the conn is to be counted.
+void account_leave(Conn *conn);
