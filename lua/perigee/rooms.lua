@@ -58,8 +58,11 @@ end
 ---@return string? message
 ---@return string? code
 function rooms.delete(name)
-  check_name(name)
-  return core.room_delete(core.room_find(name) or 0)
+  local room = rooms.get(name)
+  if not room then
+    return nil, "there is no such room", "NoSuchRoom"
+  end
+  return room:delete()
 end
 
 

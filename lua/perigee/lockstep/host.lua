@@ -99,8 +99,10 @@ end
 ---@param label string what it is called in error messages
 ---@param fn function
 ---@param resting any? what rests when it goes over its budget
-function host.begin_task(entry, label, fn, resting)
-  local task = { fn = fn, label = label, room = entry.room, is_host = true, rests = resting }
+---@param on_failure fun()? called when it fails
+function host.begin_task(entry, label, fn, resting, on_failure)
+  local task = { fn = fn, label = label, room = entry.room, is_host = true, rests = resting,
+    on_failure = on_failure }
   tasks.begin(task, 0)
   task.owned = false
 end
@@ -112,8 +114,8 @@ local function handler_of(entry, name)
   return live.of_room[entry.room.id][name]
 end
 
-local function begin_handler(entry, name, fn, resting)
-  host.begin_task(entry, entry.room.kind .. "." .. name, fn, resting)
+local function begin_handler(entry, name, fn, resting, on_failure)
+  host.begin_task(entry, entry.room.kind .. "." .. name, fn, resting, on_failure)
 end
 
 
@@ -160,6 +162,10 @@ end
 
 
 local function ask_script(entry, request)
+  local function answer(turn, bytes)
+    entry.match:script_gives(request, turn, bytes, core.now())
+    host.set_timer(entry)
+  end
   begin_handler(entry, "on_snapshot", function()
     local handler, turn = handler_of(entry, "on_snapshot"), entry.simulated
     ran[1] = handler
@@ -171,8 +177,10 @@ local function ask_script(entry, request)
       fault.raise("on_snapshot's answer has %d bytes; snapshot_limit is %d", #bytes,
         entry.match.settings.snapshot_limit)
     end
-    entry.match:script_gives(request, turn, bytes or nil, core.now())
-    host.set_timer(entry)
+    answer(turn, bytes or nil)
+  end, nil, function()
+    answer() -- a member is asked at once
+    core.commit()
   end)
 end
 
@@ -208,7 +216,7 @@ end
 
 local function tell_desync(entry, told)
   local text = describe(entry, told)
-  errors.log(LEVELS.warn, "lockstep: " .. text)
+  errors.log(LEVELS.warn, "lockstep: " .. text, nil, nil, "desync in room " .. entry.room.id)
   if not handler_of(entry, "on_desync") then
     return
   end
@@ -380,6 +388,23 @@ function host.leave(peer, room)
     entry.match:leave(peer, core.now())
     host.set_timer(entry)
     core.commit() -- whatever becomes of on_leave
+  end
+end
+
+
+--- A room is being deleted: nothing can be sent to it any more, so its match is over, if the running
+--- handler ends well.
+---@param room integer
+function host.close(room)
+  local entry = entries[room]
+  if entry then
+    host.begin_task(entry, "lockstep", function()
+      local match = entry.match
+      match:stop()
+      entry.match = matches.new(room, match.settings, match.out) -- which nobody can enter
+      close_recorder(entry)
+      host.set_timer(entry)
+    end)
   end
 end
 

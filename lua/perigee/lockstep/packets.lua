@@ -14,6 +14,7 @@ local TAKE = {}
 
 
 local REFUSALS = {
+  NoSuchRoom = "the room was deleted",
   RateLimited = "ENTER comes once a second at most",
   Unsupported = "the match goes on, and nobody can give its state",
   VersionMismatch = ("this server speaks version %d of lockstep"):format(wire.VERSION),
@@ -25,7 +26,10 @@ TAKE[wire.ENTER] = function(entry, peer, data, flags, ref)
   if not told then
     return false
   end
-  local ok, code = entry.match:enter(peer, core.peer_name(peer) or "?", told, core.now())
+  local ok, code = false, "NoSuchRoom"
+  if core.room_find(entry.room.name) == entry.room.id then
+    ok, code = entry.match:enter(peer, core.peer_name(peer) or "?", told, core.now())
+  end
   if not ok then
     core.error(peer, CODES[code], flags, ref, REFUSALS[code])
   end

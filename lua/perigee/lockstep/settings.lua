@@ -84,7 +84,7 @@ end
 
 
 --- The settings in a kind's `lockstep`, with defaults for what it leaves out; nil when it has none.
---- Raises an error for what cannot be, and adds warnings about keys that nothing reads.
+--- Raises an error for what cannot be, and adds warnings about what is likely a mistake.
 ---@param given any
 ---@param where string the kind's file
 ---@param prefix string "duel."
@@ -119,7 +119,11 @@ function settings.read(given, where, prefix, warnings)
       :format(where, prefix, most, read.players), 0)
   end
   read.max_input_delay = math.max(read.max_input_delay, read.input_delay)
-  read.start = math.min(read.start, read.players)
+  if read.start > read.players then
+    warnings[#warnings + 1] = ("%s: %slockstep.start is %d, but there are only %d players; taken for that"):format(
+      where, prefix, read.start, read.players)
+    read.start = read.players
+  end
   return read
 end
 

@@ -117,11 +117,20 @@ describe("settings", function()
     end
   end)
 
+  local function warns(settings, text)
+    local all = ""
+    for _, entry in ipairs(testing.server({ source = game(settings) }).logs) do
+      all = all .. entry.text .. "\n"
+    end
+    assert.truthy(all:find(text, 1, true), all)
+  end
+
   it("that nothing reads are warned of, with the nearest that is read", function()
-    local server = testing.server { source = game "{ turn_rat = 30 }" }
-    local text = ""
-    for _, entry in ipairs(server.logs) do text = text .. entry.text .. "\n" end
-    assert.truthy(text:find("nothing reads match.lockstep.turn_rat; did you mean turn_rate?", 1, true), text)
+    warns("{ turn_rat = 30 }", "nothing reads match.lockstep.turn_rat; did you mean turn_rate?")
+  end)
+
+  it("that wait for more than can play are warned of", function()
+    warns("{ players = 2, start = 3 }", "match.lockstep.start is 3, but there are only 2 players; taken for that")
   end)
 
   it("have players wait for each other, or for the script", function()

@@ -200,3 +200,62 @@ describe("room.lockstep", function()
     server:expect_error "never mind"
   end)
 end)
+
+describe("an on_snapshot that fails", function()
+  it("has a member asked at once", function()
+    local server, list = start(1, [[
+      local match = { auto_create = true, auto_delete = 60, lockstep = {} }
+      function match.on_turn() end
+      function match.on_snapshot() error "no state" end
+      return { rooms = { match = match } }
+    ]])
+    server:advance(2)
+    local late = players.new(server:client "late"):play "match:1"
+    server:expect_error "no state"
+    server:advance(1)
+    assert.equal(1, late.restored)
+    assert.equal(1, list[1].given)
+    assert_same(list[1], late)
+  end)
+end)
+
+describe("a match whose room is deleted", function()
+  local DELETES = [[
+    local match = { auto_create = true, lockstep = {}, on_message = {} }
+    function match.on_turn(room, turn)
+      if turn == 20 then room:delete() end
+    end
+    function match.on_message.fail(room)
+      room:delete()
+      error "not so"
+    end
+    return { rooms = { match = match } }
+  ]]
+
+  it("is over for all that play", function()
+    local server, list = start(2, DELETES)
+    server:advance(3)
+    for _, one in ipairs(list) do
+      assert.is_true(one.has_ended)
+      assert.is_true(one.turn >= 20 and one.turn < 23, one.turn)
+    end
+  end)
+
+  it("cannot be entered", function()
+    local server, list = start(2, DELETES)
+    server:advance(3)
+    local why
+    list[1].room:lockstep { step = function() end, on_end = function(_, code) why = code end }
+    server:advance(1)
+    assert.equal("NoSuchRoom", why)
+  end)
+
+  it("goes on when the handler that deleted it fails", function()
+    local server, list = start(2, DELETES)
+    list[1].room:send "fail"
+    server:expect_error "not so"
+    server:advance(0.5)
+    assert.is_nil(list[1].has_ended)
+    assert.is_true(list[1].turn > 5)
+  end)
+end)
