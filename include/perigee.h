@@ -215,8 +215,9 @@ typedef enum PerigeeEventType {
   PERIGEE_SNAPSHOT_WANTED,  // answer with perigee_lockstep_snapshot (count: the request)
   PERIGEE_TREE_WANTED,      // answer with perigee_lockstep_tree (count: the turn)
   PERIGEE_DESYNC,  // hashes of turn `count` differ: data has the slots, is_odd whether this is one
-  PERIGEE_WAITING,     // turn `count` waits for the inputs of the slots in `data`
-  PERIGEE_MATCH_ENDED  // the match is over
+  PERIGEE_WAITING,  // turn `count` waits for the inputs of the slots in `data`
+  PERIGEE_MATCH_ENDED  // the match is over; or this client was not let into it (code, text), or no
+                       // START came in time
 } PerigeeEventType;
 
 /// What an answer needs to know of its question. Copy it to answer later.
@@ -435,7 +436,8 @@ typedef struct PerigeeMatch {
 
 /// Takes part in the match of a room; PERIGEE_MATCH follows, now and whenever the match begins anew. `seat` is
 /// that of a PerigeeMatch before, of another client or another run of the program too: the same slot again;
-/// NULL: any. After a lost session the library asks again by itself when the room is joined again.
+/// NULL: any. After a lost session the library asks again by itself when the room is joined again, as it does
+/// where it asked too soon. Who is refused gets PERIGEE_MATCH_ENDED, with the server's reason.
 PERIGEE_API int perigee_lockstep_enter(PerigeeClient *client, uint32_t room,
                                        uint32_t flags, const uint8_t *seat);
 
@@ -446,8 +448,9 @@ PERIGEE_API int perigee_lockstep_exit(PerigeeClient *client, uint32_t room);
 PERIGEE_API int perigee_lockstep_match(const PerigeeClient *client, uint32_t room,
                                        PerigeeMatch *match);
 
-/// What this player does: goes into the next turn that has no input yet; several wait for as many
-/// turns. At most `max_input` bytes, and 1 MiB that waits (PERIGEE_QUEUE_FULL).
+/// What this player does: goes into the next turn that has no input yet, and into another if it comes
+/// too late for that, unless the one before stood for it; several wait for as many turns. At most
+/// `max_input` bytes, and 1 MiB that waits (PERIGEE_QUEUE_FULL).
 PERIGEE_API int perigee_lockstep_input(PerigeeClient *client, uint32_t room,
                                        const void *data, size_t size);
 

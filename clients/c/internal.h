@@ -148,6 +148,7 @@ typedef enum RequestKind {
   REQUEST_ASK,
   REQUEST_ASK_PACKET,
   REQUEST_CHANNEL,
+  REQUEST_ENTER,
   REQUEST_PING,
   REQUEST_SYNC,
 } RequestKind;
@@ -160,7 +161,7 @@ typedef struct Request {
   uint32_t number;    // what the caller was told; 0: the library's own
   uint16_t ref;       // 0: PING and SYNC
   uint16_t channel;   // on which the answer has to come
-  uint32_t room;      // JOIN of a room that is there, LEAVE: its number
+  uint32_t room;      // JOIN of a room that is there, LEAVE, ENTER: its number
   char *name;         // JOIN, CHANNEL
   uint64_t value;     // PING: its value; SYNC: packets to be acknowledged before
   uint64_t start_us;  // PING
@@ -186,6 +187,7 @@ Request *request_find(const PerigeeClient *client, uint16_t ref);
 /// The oldest of a kind about this room (its number, or its name); or NULL.
 Request *request_find_join(const PerigeeClient *client, const char *name, size_t size);
 Request *request_find_leave(const PerigeeClient *client, uint32_t room);
+Request *request_find_enter(const PerigeeClient *client, uint32_t room);
 Request *request_find_ping(const PerigeeClient *client, uint64_t value);
 
 /// It waits no longer.

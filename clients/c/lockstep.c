@@ -1,6 +1,6 @@
 // Lockstep (docs/protocol.md, section 17): turns are handed out in order, inputs are told until their
 // turn has come, and hashes with them. The game simulates a turn when it takes its event, and says so
-// with perigee_lockstep_done.
+// with perigee_lockstep_done; lockstep_calls.c has what it calls.
 #include "lockstep.h"
 
 #include <string.h>
@@ -11,12 +11,10 @@
 enum {
   LOCKSTEP_VERSION = 1,
   INPUTS_TOLD = 16,  // in one INPUT
-  HASHES_TOLD = 4,
-  PIECE_SIZE = 16384,  // of a snapshot
-  SNAPSHOT_MAX = 64 << 20,
   NEED_AGAIN_MS = 500,
-  PAUSED_MS = 1000,     // between two INPUTs of a match that is paused
-  TURN_SIZE = 1 << 16,  // bytes of its entries; a server's have 48 KiB
+  PAUSED_MS = 1000,       // between two INPUTs of a match that is paused
+  ENTER_AGAIN_MS = 1500,  // after one that came too soon
+  TURN_SIZE = 1 << 16,    // bytes of its entries; a server's have 48 KiB
 };
 
 // Turns and their inputs are counted on from here without wrapping round.
@@ -26,14 +24,13 @@ static Room *room_of(const Match *match) {
   return rooms_find(&match->client->rooms, match->room);
 }
 
-// Begins a packet about the match's room.
-static Buf *begin(const Match *match) {
+Buf *match_begin(const Match *match) {
   Buf *payload = packet_begin(match->client);
   buf_u32(payload, room_of(match)->id);
   return payload;
 }
 
-static int finish(const Match *match, LockstepType type, uint32_t flags) {
+int match_send(const Match *match, LockstepType type, uint32_t flags) {
   return packet_send(match->client,
                      (Packet){.channel = LOCKSTEP_CHANNEL, .type = (uint16_t)type},
                      flags);
@@ -57,6 +54,16 @@ static void forget(Match *match) {
 void match_pause(Match *match) {
   timers_stop(&match->client->timers, &match->late);
   timers_stop(&match->client->timers, &match->need);
+  timers_stop(&match->client->timers, &match->again);
+}
+
+// It is over, for this reason: PERIGEE_CONNECTION_CLOSED where the server has ended it.
+static void end(Match *match, int code, const char *text, size_t size) {
+  match_pause(match);
+  match->is_ready = false;
+  match->is_over = true;
+  PerigeeEvent event = {.type = PERIGEE_MATCH_ENDED, .room = match->room, .code = code};
+  client_tell_text(match->client, &event, text, size);
 }
 
 void match_free(Match *match) {
@@ -72,13 +79,43 @@ void match_free(Match *match) {
 int match_enter(Match *match) {
   if (match->is_over) return 0;
   bool has_state = match->is_ready && match->delivered > 0;
-  Buf *payload = begin(match);
+  timers_stop(&match->client->timers, &match->again);
+  // A question only so that it is known which ERROR is its; START is no answer to it.
+  Request *request = request_find_enter(match->client, match->room);
+  if (request) request_free(request);
+  request = request_new(match->client, REQUEST_ENTER, 0);
+  request->number = 0;
+  request->room = match->room;
+  Buf *payload = match_begin(match);
   buf_u8(payload, LOCKSTEP_VERSION);
   buf_u8(payload, match->flags);
   buf_append(payload, match->seat, sizeof match->seat);
   buf_u32(payload, has_state ? match->id : 0);
   buf_u32(payload, has_state ? match->delivered : 0);
-  return finish(match, UP_ENTER, 0);
+  return packet_ask(match->client,
+                    (Packet){.channel = LOCKSTEP_CHANNEL, .type = UP_ENTER}, request);
+}
+
+static void on_again(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  Match *match = data;
+  if (room_of(match)->is_joined) match_enter(match);
+}
+
+void match_refused(Match *match, int code, const char *text, size_t size) {
+  if (match->is_over) return;
+  if (code == PERIGEE_RATE_LIMITED) {
+    timers_set(&match->client->timers, &match->again, clock_ms() + ENTER_AGAIN_MS,
+               on_again, match);
+    return;
+  }
+  // Once there is a START the server says how it goes on, however long the others take.
+  if (code == PERIGEE_TIMEOUT && match->id != 0) return;
+  if (room_of(match)->is_joined) {
+    match_begin(match);
+    match_send(match, UP_EXIT, 0);
+  }
+  end(match, code, text, size);
 }
 
 // --- Inputs ---
@@ -103,7 +140,7 @@ static void submit(Match *match, uint32_t last) {
 
 // With the inputs from a turn on.
 static void send_input(const Match *match, uint32_t first) {
-  Buf *payload = begin(match);
+  Buf *payload = match_begin(match);
   buf_u32(payload, match->start);
   buf_u32(payload, match->done);
   buf_u32(payload, match->hash_turn);
@@ -118,7 +155,7 @@ static void send_input(const Match *match, uint32_t first) {
     buf_u16(payload, (uint16_t)input->size);
     buf_append(payload, input->data, input->size);
   }
-  finish(match, UP_INPUT, PERIGEE_UNRELIABLE | PERIGEE_CRITICAL);
+  match_send(match, UP_INPUT, PERIGEE_UNRELIABLE | PERIGEE_CRITICAL);
 }
 
 // Milliseconds of so many halves of a turn's interval.
@@ -136,7 +173,7 @@ static void on_late(void *data, uint64_t now_ms) {
              on_late, match);
 }
 
-static void speak(Match *match) {
+void match_speak(Match *match) {
   if (!room_of(match)->is_joined) return;  // it is being joined in a new session
   uint32_t first = match->submitted + 1;   // that is new
   submit(match, match->done + match->delay);
@@ -169,17 +206,49 @@ static bool has_ahead(const Match *match) {
 static void on_need(void *data, uint64_t now_ms) {
   Match *match = data;
   if (!has_ahead(match)) return;
-  buf_u32(begin(match), match->delivered + 1);
-  finish(match, UP_NEED, 0);
+  buf_u32(match_begin(match), match->delivered + 1);
+  match_send(match, UP_NEED, 0);
   timers_set(&match->client->timers, &match->need, now_ms + NEED_AGAIN_MS, on_need,
              match);
 }
 
+// Whether a turn has this player's input, or the one before in its place.
+static bool has_input(const Match *match, const Buf *turn) {
+  Reader reader = reader_of(turn->data, turn->size);
+  for (uint8_t count = reader_u8(&reader); count > 0; count--) {
+    uint8_t slot = reader_u8(&reader), kind = reader_u8(&reader);
+    reader_bytes(&reader, reader_u16(&reader));
+    if (slot == match->slot &&
+        (kind == PERIGEE_INPUT || kind == PERIGEE_INPUT_REPEATED))
+      return true;
+  }
+  return false;
+}
+
+// Adds what was given for a turn that has not waited for it.
+static void note_missed(const Match *match, const Ahead *turn, Buf *missed) {
+  if (turn->turn > match->submitted) return;
+  const Buf *input = &match->inputs[turn->turn % MATCH_INPUTS];
+  if (input->size == 0 || has_input(match, &turn->bytes)) return;
+  buf_u16(missed, (uint16_t)input->size);
+  buf_append(missed, input->data, input->size);
+}
+
+// Gives it for other turns, before all that waits.
+static void give_again(Match *match, Buf *missed) {
+  if (missed->size == 0) return;
+  if (match->queue.size > 0) buf_append(missed, match->queue.data, match->queue.size);
+  buf_deinit(&match->queue);
+  match->queue = *missed;
+}
+
 // Hands out what has come, as far as nothing is missing.
 static void advance(Match *match) {
+  Buf missed = {0};
   for (;;) {
     Ahead *next = &match->ahead[(match->delivered + 1) % MATCH_AHEAD];
     if (next->turn != match->delivered + 1) break;
+    note_missed(match, next, &missed);
     PerigeeEvent event = {
         .type = PERIGEE_TURN, .room = match->room, .count = next->turn};
     events_push_turn(&match->client->events, &event, next->bytes.data,
@@ -187,6 +256,7 @@ static void advance(Match *match) {
     match->delivered = next->turn;
     next->turn = 0;
   }
+  give_again(match, &missed);
   if (!has_ahead(match))
     timers_stop(&match->client->timers, &match->need);
   else if (!timers_is_set(&match->need))
@@ -272,7 +342,7 @@ static bool take_start(Match *match, Reader *reader) {
   match->done = goes_on && done < match->delivered ? done : match->delivered;
   tell(match,
        (PerigeeEvent){.type = PERIGEE_MATCH, .number = how, .count = match->delivered});
-  speak(match);
+  match_speak(match);
   return true;
 }
 
@@ -295,7 +365,7 @@ static bool take_snapshot(Match *match, Reader *reader) {
   EventParts parts = {.data = {match->snapshot.data, match->snapshot.size}};
   events_push(&match->client->events, &event, &parts);
   buf_deinit(&match->snapshot);
-  speak(match);
+  match_speak(match);
   return true;
 }
 
@@ -303,7 +373,7 @@ static bool take_pace(Match *match, Reader *reader) {
   take_pace_fields(match, reader);
   if (!reader_is_done(reader)) return false;
   tell(match, (PerigeeEvent){.type = PERIGEE_PACE});
-  if (match->is_ready) speak(match);
+  if (match->is_ready) match_speak(match);
   return true;
 }
 
@@ -345,10 +415,7 @@ static bool take(Match *match, uint16_t type, Reader *reader) {
     case DOWN_WAITING:
       return take_slots(match, PERIGEE_WAITING, reader);
     case DOWN_END:
-      match_pause(match);
-      match->is_ready = false;
-      match->is_over = true;
-      tell(match, (PerigeeEvent){.type = PERIGEE_MATCH_ENDED});
+      end(match, PERIGEE_CONNECTION_CLOSED, "", 0);
       return true;
     default:
       return true;
@@ -361,131 +428,7 @@ bool take_lockstep(PerigeeClient *client, const Packet *packet) {
   if (reader.failed)
     return take_malformed(client, "a packet of lockstep without a room");
   // It may be faster than what it is about, or later than the end.
-  if (!room || !room->match) return true;
+  if (!room || !room->match || room->match->is_over) return true;
   return take(room->match, packet->type, &reader) ||
          take_malformed(client, "a packet of lockstep that cannot be read");
-}
-
-// --- What the game does ---
-
-// In a new session the room may have to be joined first.
-static Match *find(const PerigeeClient *client, uint32_t number) {
-  const Room *room = rooms_find(&client->rooms, number);
-  return room ? room->match : NULL;
-}
-
-static Match *find_joined(const PerigeeClient *client, uint32_t number) {
-  const Room *room = rooms_find(&client->rooms, number);
-  return room && room->is_joined ? room->match : NULL;
-}
-
-int perigee_lockstep_enter(PerigeeClient *client, uint32_t number, uint32_t flags,
-                           const uint8_t *seat) {
-  Room *room = rooms_find(&client->rooms, number);
-  if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
-  if (!room || !room->is_joined) return PERIGEE_NOT_JOINED;
-  if (flags & ~(uint32_t)(PERIGEE_WATCHES | PERIGEE_GIVES_SNAPSHOTS))
-    return PERIGEE_BAD_ARGUMENT;
-  if (!room->match) {
-    room->match = mem_zalloc(sizeof *room->match);
-    room->match->client = client;
-    room->match->room = number;
-    room->match->slot = PERIGEE_SPECTATOR;
-  }
-  room->match->flags = (uint8_t)flags;
-  room->match->is_over = false;
-  if (seat) memcpy(room->match->seat, seat, sizeof room->match->seat);
-  return match_enter(room->match);
-}
-
-int perigee_lockstep_exit(PerigeeClient *client, uint32_t number) {
-  Match *match = find_joined(client, number);
-  if (!match) return PERIGEE_NOT_JOINED;
-  begin(match);
-  int code = finish(match, UP_EXIT, 0);
-  if (code != 0) return code;
-  room_of(match)->match = NULL;
-  match_free(match);
-  return 0;
-}
-
-int perigee_lockstep_match(const PerigeeClient *client, uint32_t number,
-                           PerigeeMatch *out) {
-  const Match *match = find(client, number);
-  if (!match) return PERIGEE_NOT_JOINED;
-  *out = (PerigeeMatch){.id = match->id,
-                        .seed = match->seed,
-                        .turn = match->delivered,
-                        .turn_us = match->turn_us,
-                        .speed_percent = match->speed,
-                        .max_input = match->largest,
-                        .slot = match->slot,
-                        .input_delay = match->delay,
-                        .hash_interval = match->every};
-  memcpy(out->seat, match->seat, sizeof out->seat);
-  return 0;
-}
-
-int perigee_lockstep_input(PerigeeClient *client, uint32_t number, const void *data,
-                           size_t size) {
-  Match *match = find(client, number);
-  if (!match) return PERIGEE_NOT_JOINED;
-  if (size > UINT16_MAX || (match->id != 0 && size > match->largest))
-    return PERIGEE_TOO_LARGE;
-  if (match->queue.size + size > MATCH_QUEUE_MAX) return PERIGEE_QUEUE_FULL;
-  buf_u16(&match->queue, (uint16_t)size);
-  buf_append(&match->queue, data, size);
-  return 0;
-}
-
-static void note_hash(Match *match, uint32_t turn, uint32_t hash) {
-  if (turn % match->every != 0) return;
-  if (match->hash_turn + match->every != turn) match->hash_count = 0;
-  memmove(match->hashes + 1, match->hashes, (HASHES_TOLD - 1) * sizeof hash);
-  match->hashes[0] = hash;
-  if (match->hash_count < HASHES_TOLD) match->hash_count++;
-  match->hash_turn = turn;
-}
-
-int perigee_lockstep_done(PerigeeClient *client, uint32_t number, uint32_t turn,
-                          uint32_t hash) {
-  Match *match = find(client, number);
-  if (!match) return PERIGEE_NOT_JOINED;
-  // A turn of the match before, say.
-  if (turn != match->done + 1 || turn > match->delivered) return PERIGEE_OVER;
-  match->done = turn;
-  note_hash(match, turn, hash);
-  if (match->is_ready && match->done == match->delivered) speak(match);
-  return 0;
-}
-
-int perigee_lockstep_snapshot(PerigeeClient *client, uint32_t number, uint32_t request,
-                              const void *data, size_t size) {
-  const Match *match = find_joined(client, number);
-  if (!match) return PERIGEE_NOT_JOINED;
-  if (size > SNAPSHOT_MAX) return PERIGEE_TOO_LARGE;
-  size_t offset = 0;
-  do {
-    size_t piece = size - offset < PIECE_SIZE ? size - offset : PIECE_SIZE;
-    Buf *payload = begin(match);
-    buf_u32(payload, request);
-    buf_u32(payload, match->done);
-    buf_u32(payload, (uint32_t)size);
-    buf_u32(payload, (uint32_t)offset);
-    if (piece > 0) buf_append(payload, (const uint8_t *)data + offset, piece);
-    int code = finish(match, UP_SNAPSHOT, 0);
-    if (code != 0) return code;
-    offset += piece;
-  } while (offset < size);
-  return 0;
-}
-
-int perigee_lockstep_tree(PerigeeClient *client, uint32_t number, uint32_t turn,
-                          const char *json) {
-  const Match *match = find_joined(client, number);
-  if (!match) return PERIGEE_NOT_JOINED;
-  Buf *payload = begin(match);
-  buf_u32(payload, turn);
-  buf_append(payload, json ? json : "{}", json ? strlen(json) : 2);
-  return finish(match, UP_TREE, 0);
 }

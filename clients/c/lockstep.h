@@ -14,6 +14,8 @@ enum {
   MATCH_INPUTS = 64,          // turns, that inputs are kept for
   MATCH_AHEAD = 256,          // turns, kept that wait for those before them
   MATCH_QUEUE_MAX = 1 << 20,  // bytes of inputs that wait for their turn
+  MATCH_HASHES = 4,           // that are told with each INPUT
+  SNAPSHOT_MAX = 64 << 20,    // bytes of a state
 };
 
 /// Types of packets.
@@ -65,14 +67,28 @@ typedef struct Match {
   Ahead ahead[MATCH_AHEAD];  // by turn
   uint8_t hash_count;
   uint32_t hash_turn;
-  uint32_t hashes[4];  // of this turn and of those before it, the newest first
-  Buf snapshot;        // that is coming
+  uint32_t
+      hashes[MATCH_HASHES];  // of this turn and of those before it, the newest first
+  Buf snapshot;              // that is coming
   Timer late;
   Timer need;
+  Timer again;  // ENTER, which came too soon
 } Match;
 
 /// Asks to take part; in the session that is.
 int match_enter(Match *match);
+
+/// The question that ENTER is has failed: it is asked again, or the match is over.
+void match_refused(Match *match, int code, const char *text, size_t size);
+
+/// Begins a packet about the match's room; its payload is appended to what is returned.
+Buf *match_begin(const Match *match);
+
+/// Sends it; `flags` are PerigeeSendFlags. 0 or a negative PerigeeCode.
+int match_send(const Match *match, LockstepType type, uint32_t flags);
+
+/// Tells the server how far the game is, and gives it the inputs that it is owed.
+void match_speak(Match *match);
 
 /// The session goes on, on another connection.
 void match_resume(Match *match);

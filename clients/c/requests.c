@@ -55,11 +55,20 @@ Request *request_find_join(const PerigeeClient *client, const char *name, size_t
   return NULL;
 }
 
-Request *request_find_leave(const PerigeeClient *client, uint32_t room) {
+static Request *find_about(const PerigeeClient *client, RequestKind kind,
+                           uint32_t room) {
   Request *request = client->requests.first;
-  while (request && (request->kind != REQUEST_LEAVE || request->room != room))
+  while (request && (request->kind != kind || request->room != room))
     request = request->next;
   return request;
+}
+
+Request *request_find_leave(const PerigeeClient *client, uint32_t room) {
+  return find_about(client, REQUEST_LEAVE, room);
+}
+
+Request *request_find_enter(const PerigeeClient *client, uint32_t room) {
+  return find_about(client, REQUEST_ENTER, room);
 }
 
 Request *request_find_ping(const PerigeeClient *client, uint64_t value) {
@@ -82,16 +91,22 @@ void request_free(Request *request) {
 
 void request_fail(Request *request, int code, const char *text, size_t size) {
   PerigeeClient *client = request->client;
-  // A room of the session before that does not let us in again is left.
-  Room *room =
-      request->kind == REQUEST_JOIN ? rooms_find(&client->rooms, request->room) : NULL;
+  RequestKind kind = request->kind;
+  Room *room = kind == REQUEST_JOIN || kind == REQUEST_ENTER
+                   ? rooms_find(&client->rooms, request->room)
+                   : NULL;
   if (request->number) {
     PerigeeEvent event = {
         .type = PERIGEE_FAILED, .request = request->number, .code = code};
     events_push(&client->events, &event, &(EventParts){.text = {text, size}});
   }
   request_free(request);
-  if (room) room_leave(client, room, code, 0);
+  if (room && kind == REQUEST_ENTER) {
+    if (room->match) match_refused(room->match, code, text, size);
+  } else if (room) {
+    // Of the session before, and does not let us in again: it is left.
+    room_leave(client, room, code, 0);
+  }
 }
 
 static void fail_those(PerigeeClient *client, bool pings_alone, int code,
@@ -99,7 +114,10 @@ static void fail_those(PerigeeClient *client, bool pings_alone, int code,
   Request *next;
   for (Request *request = client->requests.first; request; request = next) {
     next = request->next;
-    if (!pings_alone || request->kind == REQUEST_PING)
+    if (pings_alone && request->kind != REQUEST_PING) continue;
+    if (request->kind == REQUEST_ENTER)
+      request_free(request);  // no refusal: it is asked anew in the next session
+    else
       request_fail(request, code, text, strlen(text));
   }
 }

@@ -44,8 +44,8 @@ export interface LockstepGame {
   onWaiting?(report: { turn: number; slots: number[] }): void;
   /** Speed or input delay have changed. */
   onPace?(match: Match): void;
-  /** The match is over, or this client is out of it; not after `exit`. */
-  onEnd?(): void;
+  /** The match is over, or this client is out of it, and why; not after `exit`. */
+  onEnd?(error?: Error): void;
   /** Takes no slot. */
   watches?: boolean;
   /** That of an earlier match: the same slot again. Left out: what this tab had in the room last. */

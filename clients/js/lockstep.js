@@ -1,6 +1,6 @@
 // Lockstep for the JavaScript client: `room.lockstep(game)` of perigee.js loads this file, which lies
 // beside it. It speaks section 17 of docs/protocol.md; docs/lockstep.md is the guide. It uses of the
-// client only what everybody can: packets, rooms and events.
+// client what everybody can, packets, rooms and events; and ends a connection whose server breaks the protocol.
 //
 //   const match = await room.lockstep({
 //     start: ({ seed }) => { world = newWorld(seed); },
@@ -11,6 +11,8 @@
 //   });
 //   match.send("build 3 4");
 
+import { toBytes } from "./perigee.js";
+
 const CHANNEL = 3, VERSION = 1, SPECTATOR = 255;
 const ENTER = 1, INPUT = 2, NEED = 3, SNAPSHOT_UP = 4, TREE = 5, EXIT = 6;
 const START = 129, TURNS = 130, PACE = 131, SNAPSHOT_ASK = 132, SNAPSHOT = 133, TREE_ASK = 134,
@@ -18,6 +20,7 @@ const START = 129, TURNS = 130, PACE = 131, SNAPSHOT_ASK = 132, SNAPSHOT = 133, 
 const FRESH = 0, FROM_SNAPSHOT = 1, GO_ON = 2;
 const KINDS = ["input", "missing", "repeated", "joined", "left"];
 const JOINED = 3;
+const SEAT_BYTES = 16;
 
 const INPUTS_MAX = 16; // in one INPUT
 const INPUT_BYTES = 4096; // of one, whatever the kind says
@@ -28,11 +31,17 @@ const TREES = 64; // that are kept
 const LATE = 1.5; // turn intervals without a turn, after which INPUT is sent again
 const NEED_AFTER = 0.5, NEED_AGAIN = 0.5; // turn intervals, seconds
 const PAUSED_SECONDS = 1; // between two INPUTs of a match that is paused
+const INTERVAL_MIN = 0.001; // seconds between two INPUTs
 const ENTER_AGAIN = 1.5; // seconds, after one that came too soon
 const SLICE_MS = 12; // of catching up at a time, so that a page can draw in between
+// What is kept of what a server sends. A state has so many bytes, a turn, and all turns that wait; those who
+// wait for one before them are so many. A turn and an entry cost that much besides their own bytes.
+const SNAPSHOT_MAX = 64 * 1024 * 1024, TURN_BYTES = 64 * 1024, WAITING_BYTES = 8 * 1024 * 1024, AHEAD_MAX = 256;
+const COST = 32;
+const TURN_MAX = 0xffffffff - 4096; // what is counted on from there fits into 32 bits
 
 const encoder = new TextEncoder(), decoder = new TextDecoder();
-const NO_SEAT = new Uint8Array(16);
+const NO_SEAT = new Uint8Array(SEAT_BYTES);
 const EMPTY = new Uint8Array(0);
 
 /** Runs a function in a later turn. Timers would be slow in a page that nobody sees. */
@@ -70,7 +79,10 @@ function bytesOf(...fields) {
 
 const u8 = (value) => [1, value], u16 = (value) => [2, value], u32 = (value) => [4, value];
 
-/** Reads fields in their order; the server's packets are whole. */
+/** What the server sent cannot be read. */
+class Malformed extends Error {}
+
+/** Reads fields in their order. `end` makes sure that nothing is left. */
 class Reader {
   constructor(bytes) {
     this._bytes = bytes;
@@ -78,29 +90,76 @@ class Reader {
     this._at = 0;
   }
 
-  u8() { return this._view.getUint8(this._at++); }
-  u16() { this._at += 2; return this._view.getUint16(this._at - 2, true); }
-  u32() { this._at += 4; return this._view.getUint32(this._at - 4, true); }
+  _skip(size) {
+    const at = this._at;
+    demand(at + size <= this._bytes.length);
+    this._at += size;
+    return at;
+  }
+
+  u8() { return this._view.getUint8(this._skip(1)); }
+  u16() { return this._view.getUint16(this._skip(2), true); }
+  u32() { return this._view.getUint32(this._skip(4), true); }
   /** A copy: what arrived may be used again. */
-  raw(size) { this._at += size; return this._bytes.slice(this._at - size, this._at); }
-  rest() { return this.raw(this._bytes.length - this._at); }
+  raw(size) { const at = this._skip(size); return this._bytes.slice(at, at + size); }
+  rest() { return this.raw(this.left); }
   list(read) { return Array.from({ length: this.u8() }, read); }
+  get left() { return this._bytes.length - this._at; }
+  end() { demand(this.left === 0); }
 }
 
-function toBytes(data) {
-  if (data === undefined || data === null) return EMPTY;
-  if (typeof data === "string") return encoder.encode(data);
-  if (data instanceof Uint8Array) return data;
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  throw new TypeError("bytes are a Uint8Array, another view, an ArrayBuffer or a string");
+/** What the protocol demands of the server. */
+function demand(isSo) {
+  if (!isSo) throw new Malformed();
 }
 
 function readEntry(reader) {
   const slot = reader.u8(), kind = reader.u8(), data = reader.raw(reader.u16());
+  demand(kind < KINDS.length);
   if (kind !== JOINED) return { slot, kind: KINDS[kind], data };
   const inner = new Reader(data);
   return { slot, kind: KINDS[kind], id: inner.u32(), name: decoder.decode(inner.rest()), data: EMPTY };
+}
+
+function readTurn(reader) {
+  const before = reader.left;
+  const entries = reader.list(() => readEntry(reader));
+  const size = before - reader.left;
+  demand(size <= TURN_BYTES);
+  return { entries, cost: size + COST * (1 + entries.length) };
+}
+
+function readPace(reader) {
+  const pace = { interval: reader.u32() / 1e6, speed: reader.u16() / 100, delay: reader.u8() };
+  reader.end();
+  return pace;
+}
+
+function readStart(reader) {
+  const start = { start: reader.u32(), id: reader.u32(), slot: reader.u8(), seat: reader.raw(SEAT_BYTES), seed: reader.u32(),
+    how: reader.u8(), turn: reader.u32(), every: reader.u8(), maxInput: reader.u16(), pace: readPace(reader) };
+  demand(start.how <= GO_ON && start.every > 0 && start.turn <= TURN_MAX);
+  return start;
+}
+
+/** A state that comes in pieces. Memory is taken as they come, and not because a header says so. */
+class Pieces {
+  constructor(total) {
+    this.total = total;
+    this.size = 0;
+    this.bytes = EMPTY;
+  }
+
+  add(piece) {
+    const size = this.size + piece.length;
+    if (size > this.bytes.length) {
+      const larger = new Uint8Array(Math.min(this.total, Math.max(size, 2 * this.bytes.length)));
+      larger.set(this.bytes);
+      this.bytes = larger;
+    }
+    this.bytes.set(piece, this.size);
+    this.size = size;
+  }
 }
 
 // Hashes ----------------------------------------------------------------------------------------
@@ -214,7 +273,8 @@ function seatKey(room) {
 function loadSeat(room) {
   try {
     const text = globalThis.sessionStorage?.getItem(seatKey(room));
-    return text ? Uint8Array.from(atob(text), (char) => char.charCodeAt(0)) : NO_SEAT;
+    const seat = Uint8Array.from(atob(text ?? ""), (char) => char.charCodeAt(0));
+    return seat.length === SEAT_BYTES ? seat : NO_SEAT;
   } catch {
     return NO_SEAT;
   }
@@ -234,6 +294,7 @@ function saveSeat(room, seat) {
 class Match {
   constructor(room, game) {
     if (typeof game?.step !== "function") throw new TypeError("a game in lockstep has a step(turn, entries)");
+    if (game.seat && game.seat.length !== SEAT_BYTES) throw new TypeError("a seat has 16 bytes: give that of a match before");
     this.room = room;
     this.id = 0;
     /** null: only watches. */
@@ -272,7 +333,7 @@ class Match {
 
   /** How much of the time to the next turn has gone by, from 0 to 1, for drawing in between. */
   get progress() {
-    if (this.speed === 0 || !this.ready) return 1;
+    if (this.speed === 0 || this.interval === 0 || !this.ready) return 1;
     const passed = (performance.now() - this._steppedAt) / 1000;
     return Math.min(1, passed * this.speed / this.interval);
   }
@@ -295,11 +356,11 @@ class Match {
   }
 
   /** It is over, and not because the game said so: who waits for its beginning is told, or else the game. */
-  _lose(error = new Error("the match is over")) {
+  _lose(error) {
     if (this._isOver) return;
-    this._rejectBegun(error);
+    this._rejectBegun(error ?? new Error("the match is over"));
     this.exit();
-    if (this._hasBegun) this._game.onEnd?.();
+    if (this._hasBegun) this._game.onEnd?.(error);
   }
 
   _send(type, fields, options = {}) {
@@ -327,7 +388,9 @@ class Match {
   }
 
   _forget() {
-    this._turns = new Map(); // that have come and wait for those before them
+    this._turns = new Map(); // that have come and wait to be simulated
+    this._waiting = 0; // what they cost
+    this._whole = 0; // all up to this one have come
     this._inputs = new Map(); // by turn, of turns that have not come
     this._submitted = 0; // the newest turn with an input
     this._hashes = [];
@@ -366,7 +429,16 @@ class Match {
   /** The server would close the connection. */
   _checkSize(data) {
     if (data.length <= this.maxInput) return data;
-    throw new RangeError(`an input of ${data.length} bytes; the kind's max_input is ${this.maxInput}`);
+    throw this._tooLarge(data);
+  }
+
+  _tooLarge(data) {
+    return new RangeError(`an input of ${data.length} bytes; the kind's max_input is ${this.maxInput}`);
+  }
+
+  /** Seconds that so many turns take; those between two INPUTs of a match that is paused. */
+  _pause(turns) {
+    return this.speed > 0 ? Math.max(INTERVAL_MIN, turns * this.interval / this.speed) : PAUSED_SECONDS;
   }
 
   /** Makes the inputs up to a turn. */
@@ -377,17 +449,25 @@ class Match {
       const turn = this._submitted + 1;
       const { input } = this._game;
       const data = input ? toBytes(input(turn)) : this._queue.shift() ?? EMPTY;
-      this._inputs.set(turn, this._checkSize(data));
+      // One that was sent in the match before may be too large for this one.
+      const isGood = data.length <= this.maxInput;
+      if (input && !isGood) return this._lose(this._tooLarge(data));
+      this._inputs.set(turn, isGood ? data : EMPTY);
       this._submitted = turn;
     }
   }
 
-  /** Where the turn has not waited for the input, what was sent goes into another, unless one stood for it. */
-  _checkMissed(turn, data, entries) {
+  /**
+   * Where the turn has not waited for the input, what was sent goes into another, unless one stood for it:
+   * behind so many that came too late before it. Returns how many did.
+   */
+  _checkMissed(turn, data, entries, late) {
     const kinds = entries.filter(({ slot }) => slot === this.slot).map(({ kind }) => kind);
-    if (kinds.includes("input")) return;
+    if (kinds.includes("input")) return late;
     if (this._game.input) this._game.onMissed?.({ turn, data });
-    else if (!kinds.includes("repeated")) this._queue.unshift(data);
+    if (this._game.input || kinds.includes("repeated")) return late;
+    this._queue.splice(late, 0, data);
+    return late + 1;
   }
 
   /** With the inputs from a turn on. */
@@ -406,21 +486,22 @@ class Match {
   _speak() {
     let first = this._submitted + 1;
     this._submit(this.turn + this.delay);
+    if (this._isOver) return;
     // New ones, and those before, which may be lost: the newest, where there are more than fit.
     first = Math.max(this.turn + 1, Math.min(first, this._submitted + 1 - INPUTS_MAX));
     do {
       this._sendInput(first);
       first += INPUTS_MAX;
     } while (first <= this._submitted);
-    const seconds = this.speed > 0 ? LATE * this.interval / this.speed : PAUSED_SECONDS;
-    this._set("late", seconds, () => this._speakAgain());
+    this._set("late", this._pause(LATE), () => this._speakAgain());
   }
 
   _speakAgain() {
-    if (!this.ready) return;
+    if (!this.ready || !this.room.joined) return; // it is being joined in a new session
     if (this.speed > 0) this._submit(this.turn + this.delay + 1);
+    if (this._isOver) return;
     this._sendInput(this.turn + 1); // where the server waits, it waits for these
-    this._set("late", this.speed > 0 ? this.interval / this.speed : PAUSED_SECONDS, () => this._speakAgain());
+    this._set("late", this._pause(1), () => this._speakAgain());
   }
 
   // State ---------------------------------------------------------------------------------------
@@ -457,10 +538,20 @@ class Match {
     });
   }
 
+  /** Takes note of a turn; of those that are too many the server is asked again. */
+  _keep(number, turn) {
+    if (number <= this.turn || this._turns.has(number) || number > this._whole + AHEAD_MAX) return;
+    if (number !== this.turn + 1 && this._waiting + turn.cost > WAITING_BYTES) return;
+    this._turns.set(number, turn);
+    this._waiting += turn.cost;
+    while (this._turns.has(this._whole + 1)) this._whole++;
+  }
+
   /** Simulates what has come, as far as nothing is missing. */
   _advance() {
     if (!this.ready || this._isCatchingUp) return;
     const before = this.turn, begun = performance.now();
+    let late = 0;
     while (this.ready && this._turns.has(this.turn + 1)) {
       if (performance.now() - begun > SLICE_MS) {
         this._isCatchingUp = true;
@@ -470,13 +561,14 @@ class Match {
         });
         break;
       }
-      const turn = this.turn + 1, entries = this._turns.get(turn);
+      const turn = this.turn + 1, { entries, cost } = this._turns.get(turn);
       const given = this._inputs.get(turn);
       this._turns.delete(turn);
+      this._waiting -= cost;
       this._inputs.delete(turn);
       this._steppedAt = performance.now();
       this._simulate(turn, entries);
-      if (given?.length > 0) this._checkMissed(turn, given, entries);
+      if (given?.length > 0) late = this._checkMissed(turn, given, entries, late);
     }
     if (!this.ready) return;
     if (this._turns.size === 0) this._stop("need");
@@ -490,22 +582,22 @@ class Match {
     this._set("need", NEED_AGAIN, () => this._need());
   }
 
-  _takePace(reader) {
-    this.interval = reader.u32() / 1e6;
-    this.speed = reader.u16() / 100;
-    this.delay = reader.u8();
-  }
-
   // What arrives --------------------------------------------------------------------------------
 
   _take({ type, data }) {
-    const reader = new Reader(data);
-    if (this._isOver || reader.u32() !== this.room.id) return;
-    TAKE[type]?.(this, reader);
+    if (this._isOver) return;
+    try {
+      const reader = new Reader(data);
+      if (reader.u32() === this.room.id) TAKE[type]?.(this, reader);
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error; // the game's
+      this.room.game._dropMalformed("a packet of lockstep that cannot be read");
+    }
   }
 
   _begin() {
     this._hasBegun = true;
+    this._whole = this.turn;
     this._resolveBegun(this);
     this._speak();
     this._advance();
@@ -514,21 +606,16 @@ class Match {
 
 const TAKE = {
   [START](match, reader) {
+    const { start, id, slot, seat, seed, how, turn, every, maxInput, pace } = readStart(reader);
     const before = { id: match.id, turn: match.turn, inputs: match._inputs, submitted: match._submitted };
     match._forget();
-    match._start = reader.u32();
-    match.id = reader.u32();
-    const slot = reader.u8(), seat = reader.raw(16);
-    match.slot = slot === SPECTATOR ? null : slot;
+    match._start = start;
+    match._every = every;
+    Object.assign(match, { id, seed, maxInput, slot: slot === SPECTATOR ? null : slot }, pace);
     if (match.slot !== null) {
       match.seat = seat;
       if (match._game.remember !== false) saveSeat(match.room, seat);
     }
-    match.seed = reader.u32();
-    const how = reader.u8(), turn = reader.u32();
-    match._every = reader.u8();
-    match.maxInput = reader.u16();
-    match._takePace(reader);
     match.ready = how !== FROM_SNAPSHOT;
     if (!match.ready) return match._stop("late");
     match.turn = turn;
@@ -541,20 +628,22 @@ const TAKE = {
     match._begin();
   },
   [TURNS](match, reader) {
-    if (reader.u32() !== match.id || !match.ready) return;
-    const first = reader.u32();
-    reader.list(() => reader.list(() => readEntry(reader))).forEach((entries, i) => {
-      if (first + i > match.turn) match._turns.set(first + i, entries);
-    });
+    const id = reader.u32(), first = reader.u32();
+    if (id !== match.id || !match.ready) return;
+    const turns = reader.list(() => readTurn(reader));
+    reader.end();
+    demand(first <= TURN_MAX);
+    turns.forEach((turn, i) => match._keep(first + i, turn));
     match._advance();
   },
   [PACE](match, reader) {
-    match._takePace(reader);
+    Object.assign(match, readPace(reader));
     match._game.onPace?.(match);
     if (match.ready) match._speak();
   },
   [SNAPSHOT_ASK](match, reader) {
     const request = reader.u32();
+    reader.end();
     let whole = EMPTY, offset = 0;
     try {
       if (match.ready) whole = toBytes(match._game.snapshot?.());
@@ -570,13 +659,14 @@ const TAKE = {
   },
   [SNAPSHOT](match, reader) {
     const id = reader.u32(), turn = reader.u32(), size = reader.u32(), offset = reader.u32();
+    demand(size <= SNAPSHOT_MAX && turn <= TURN_MAX);
     if (id !== match.id || match.ready) return;
-    if (offset === 0) match._pieces = new Uint8Array(size);
-    if (!match._pieces) return;
-    const piece = reader.rest();
-    match._pieces.set(piece, offset);
-    if (offset + piece.length < size) return;
-    const whole = match._pieces;
+    if (offset === 0) match._pieces = new Pieces(size);
+    const pieces = match._pieces;
+    if (!pieces || size !== pieces.total || offset !== pieces.size || reader.left > size - offset) return;
+    pieces.add(reader.rest());
+    if (pieces.size < size) return;
+    const whole = pieces.bytes;
     match._pieces = null;
     match.turn = turn;
     match.ready = true;
@@ -588,15 +678,20 @@ const TAKE = {
   },
   [TREE_ASK](match, reader) {
     const turn = reader.u32(), tree = match._trees.get(turn);
+    reader.end();
     let json = encoder.encode(JSON.stringify(tree ?? {}));
     if (json.length > TREE_BYTES) json = encoder.encode("{}");
     match._send(TREE, [u32(match.room.id), u32(turn), json]);
   },
   [DESYNC](match, reader) {
-    match._game.onDesync?.({ turn: reader.u32(), odd: reader.u8() === 1, slots: reader.list(() => reader.u8()) });
+    const report = { turn: reader.u32(), odd: reader.u8() === 1, slots: reader.list(() => reader.u8()) };
+    reader.end();
+    match._game.onDesync?.(report);
   },
   [WAITING](match, reader) {
-    match._game.onWaiting?.({ turn: reader.u32(), slots: reader.list(() => reader.u8()) });
+    const report = { turn: reader.u32(), slots: reader.list(() => reader.u8()) };
+    reader.end();
+    match._game.onWaiting?.(report);
   },
   [END](match) {
     match._lose();
@@ -620,24 +715,58 @@ export function lockstep(room, game) {
  * @returns {{ turns: number, compared: number, wrong: null | { turn: number, hash: number, recorded: number } }}
  */
 export function replay(text, game) {
-  const all = text.trimEnd().split("\n");
-  if (!text.endsWith("\n")) all.pop(); // half a line: the server was killed
-  const [head, ...lines] = all.map((line) => JSON.parse(line));
-  if (head?.format !== "perigee lockstep 1") throw new TypeError("this is no recording");
-  const hashes = new Map(lines.filter(({ hash }) => hash !== undefined).map(({ turn, hash }) => [turn, hash]));
-  const turns = lines.filter(({ hash }) => hash === undefined);
+  if (typeof game?.step !== "function") throw new TypeError("a game in lockstep has a step(turn, entries)");
+  const { head, turns, hashes } = readRecording(text);
   let compared = 0;
   game.start?.({ id: head.match, seed: head.seed, interval: head.interval });
-  for (const { turn, entries = [] } of turns) {
+  for (const [i, entries] of turns.entries()) {
+    const turn = i + 1, recorded = hashes.get(turn);
     game.step(turn, entries.map((entry) => ({ ...entry, data: bytesOfHex(entry.data ?? "") })));
-    const recorded = hashes.get(turn);
-    if (recorded === undefined) continue;
+    if (recorded === undefined || !game.hash) continue;
     const value = game.hash();
     const hash = (typeof value === "object" ? hashOf(value) : value) >>> 0;
     compared++;
     if (hash !== recorded) return { turns: turns.length, compared, wrong: { turn, hash, recorded } };
   }
   return { turns: turns.length, compared, wrong: null };
+}
+
+// What a line of a recording may be, as in lua/perigee/lockstep/recording.lua.
+const isU32 = (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 32;
+const isHead = (line) => line?.format === "perigee lockstep 1" && isU32(line.match) && isU32(line.seed) &&
+  line.interval > 0 && line.interval <= 60;
+const isHash = ({ turn, hash }) => isU32(turn) && isU32(hash);
+const isTurn = ({ turn, entries = [] }, number) => turn === number && Array.isArray(entries) && entries.every(isEntry);
+const isHex = (text) => typeof text === "string" && text.length < 2 ** 17 && /^([0-9a-f]{2})*$/i.test(text);
+const isEntry = (entry) => isU32(entry?.slot) && entry.slot < SPECTATOR && KINDS.includes(entry.kind) &&
+  isHex(entry.data ?? "") &&
+  (entry.kind !== KINDS[JOINED] || isU32(entry.id) && typeof entry.name === "string");
+
+/** The parts of a recording: the first line, lists of entries turn by turn, hashes by turn. */
+function readRecording(text) {
+  const lines = text.split("\n");
+  lines.pop(); // nothing; or half a line, where the server was killed
+  const turns = [], hashes = new Map();
+  let head;
+  lines.forEach((content, i) => {
+    const line = parse(content);
+    const isGood = i === 0 ? isHead(line) : line?.hash === undefined ? isTurn(line ?? {}, turns.length + 1) : isHash(line);
+    if (!isGood) throw new TypeError(`line ${i + 1} is not part of a recording`);
+    if (i === 0) head = line;
+    else if (line.hash === undefined) turns.push(line.entries ?? []);
+    else hashes.set(line.turn, line.hash);
+  });
+  if (!head) throw new TypeError("this is no recording: it has no line");
+  return { head, turns, hashes };
+}
+
+/** The value of a JSON text; undefined for what is none. */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function bytesOfHex(text) {

@@ -110,6 +110,9 @@ export type AskOptions = SendOptions & WaitOptions;
 /** What can be sent as bytes; text becomes UTF-8. */
 export type Bytes = Uint8Array | ArrayBuffer | ArrayBufferView | string;
 
+/** Such bytes as a Uint8Array, which shares their memory; of a string its UTF-8. */
+export function toBytes(data: Bytes | null | undefined): Uint8Array;
+
 /** Takes a handler away again. */
 export type Off = () => void;
 

@@ -153,7 +153,7 @@ function join(parts) {
 }
 
 /** What games may send as bytes. Views stay views. */
-function toBytes(data) {
+export function toBytes(data) {
   if (data === undefined || data === null) return EMPTY;
   if (typeof data === "string") return encoder.encode(data);
   if (data instanceof Uint8Array) return data;
@@ -849,6 +849,11 @@ class Game extends Emitter {
     if (typeof entry.fn !== "function") throw new TypeError("the handler of packets is no function");
     this._packetHandlers.add(entry);
     return () => { this._packetHandlers.delete(entry); };
+  }
+
+  /** For lockstep.js: what the server has sent on its channel breaks the protocol, as `what` says. */
+  _dropMalformed(what) {
+    if (this._connection) this._drop(this._connection, malformed(what));
   }
 
   /** Makes this client the one that serves a plugin channel, until one of the two is closed. */

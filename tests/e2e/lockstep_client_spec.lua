@@ -71,4 +71,27 @@ end
 describe("a match", function()
   plays("resumed", true)
   plays("lost", false)
+
+  it("that cannot be says why", function()
+    local s = server.start {
+      game = [[return { rooms = {
+        plain = { auto_create = true }, match = { auto_create = true, lockstep = {} },
+      } }]],
+    }
+    local c = assert(client.connect("127.0.0.1:" .. s.port))
+    local ended
+    local match = assert(c:join "plain:1"):lockstep {
+      step = function() end, on_end = function(...) ended = { ... } end,
+    }
+    wait.for_true(function() return ended end)
+    assert.same({ "rooms of this kind have no lockstep", "Unsupported" }, ended)
+    assert.is_false(match.is_ready)
+    match = assert(c:join "match"):lockstep {
+      step = function() end, on_end = function(...) ended = { ... } end,
+    }
+    wait.for_true(function() return match.is_ready end)
+    c:close()
+    assert.same({ "this client is out of the room (ConnectionClosed)", "ConnectionClosed" }, ended)
+    s:stop()
+  end)
 end)

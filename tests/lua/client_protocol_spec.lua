@@ -97,7 +97,7 @@ describe("commands", function()
     assert.equal(x "0000 0400 01 01 0000 04000000 07000000", commands.broadcast(7, "", options))
     assert.equal(x "b80b 0400 01 01 0000 00000000", commands.packet(3000, 4, "", options))
     assert.has_error(function() commands.broadcast(7, "", { priority = "urgent" }) end,
-      "no priority \"urgent\"; there are critical, high, normal and low")
+      "room:broadcast: no priority \"urgent\"; there are critical, high, normal and low")
   end)
 
   it("packets of games and plugins", function()

@@ -122,6 +122,15 @@ describe("rooms", function()
     assert.equal(room, c:room("lobby"))
     assert.is_nil(c:room("other"))
     assert.is_true(room:broadcast("hi", { reliable = true }))
+    for problem, arguments in pairs {
+      ["there is no option x; there are priority and reliable"] = { "moved", { x = 1 } },
+      ["what is sent is a string of bytes, not a table"] = { { x = 1 } },
+    } do
+      local ok, told = pcall(function() room:broadcast(unpack(arguments)) end)
+      assert.is_false(ok)
+      assert.matches("client_spec.lua:%d+: room:broadcast: " .. problem .. "; a client broadcasts bytes, and "
+        .. "room:send%(name, value%) sends messages$", told)
+    end
     server_gets(server, "broadcast")
     server:relay(7, 3, "hello")
     local event = c:recv(2)
@@ -257,14 +266,22 @@ describe("messages", function()
     assert.is_false(ok)
     assert.matches('client_spec.lua:%d+: message "x": value.a%[1%] is a function; messages hold', problem)
     for wrong, options in pairs {
-      ['no priority "top"'] = { priority = "top" },
+      ['no priority "top"; there are critical, high, normal and low'] = { priority = "top" },
       ["there is no option relaible; there are priority and reliable"] = { relaible = true },
       ["options are a table, as { reliable = true }, not a boolean"] = true,
     } do
-      ok, problem = pcall(function() c:send("x", 1, options) end)
-      assert.is_false(ok)
-      assert.matches("^tests/lua/client_spec.lua:%d+: " .. wrong, problem)
+      for call, fn in pairs {
+        ["send"] = function() c:send("x", 1, options) end,
+        ["send_packet"] = function() c:send_packet(3000, 1, "x", options) end,
+      } do
+        ok, problem = pcall(fn)
+        assert.is_false(ok)
+        assert.matches("^tests/lua/client_spec.lua:%d+: " .. call .. ": " .. wrong .. "$", problem)
+      end
     end
+    ok, problem = pcall(function() c:send_packet(3000, 1, {}) end)
+    assert.is_false(ok)
+    assert.matches("client_spec.lua:%d+: send_packet: what is sent is a string of bytes, not a", problem)
     c:close()
   end)
 

@@ -6,15 +6,21 @@ local ROOM, MATCH = 9, 5
 
 -- A match that this client takes part in, and what it does.
 local function new_match(game)
-  local world = { sent = {}, pauses = {}, stepped = 0 }
+  local world = { sent = {}, pauses = {}, timers = {}, stepped = 0 }
   game = game or {}
   game.step = game.step or function(turn) world.stepped = turn end
   local match = lockstep.new(game, {
     room = { id = ROOM },
     send = function(kind, bytes) table.insert(world.sent, { kind = kind, bytes = bytes }) end,
-    after = function(seconds)
+    ask = function(kind, bytes)
+      table.insert(world.sent, { kind = kind, bytes = bytes })
+      return #world.sent
+    end,
+    patience = 30,
+    after = function(seconds, fn)
       table.insert(world.pauses, seconds)
-      return function() end
+      world.timers[seconds] = fn
+      return function() world.timers[seconds] = nil end
     end,
   })
   return match, world
@@ -76,6 +82,57 @@ describe("a client in lockstep", function()
         .. wire.u32(offset) .. ("x"):rep(wire.PIECE))
     end
     assert.equal(0, #(other._pieces or {}))
+  end)
+
+  it("hears why it is not let in, by the answer to what it asked last", function()
+    local ends = {}
+    local match, world = new_match { on_end = function(...) table.insert(ends, { ... }) end }
+    match:enter()
+    match:enter()
+    local client = { _matches = { [{ id = ROOM }] = match } }
+    assert.is_false(lockstep.refuse(client, { answers = 1, message = "no", code = "Unsupported" }))
+    assert.is_false(lockstep.refuse(client, { message = "no", code = "Unsupported" }))
+    assert.is_true(lockstep.refuse(client, { answers = 2, message = "no", code = "Unsupported" }))
+    assert.same({ { "no", "Unsupported" } }, ends)
+    assert.equal(wire.EXIT, world.sent[3].kind)
+    start(match) -- was under way
+    assert.is_false(match.is_ready)
+    assert.is_nil(next(world.timers))
+  end)
+
+  it("asks again where it asked too soon", function()
+    local match, world = new_match()
+    match:enter()
+    match:refuse("once a second", "RateLimited")
+    world.timers[1.5]()
+    assert.equal(wire.ENTER, world.sent[2].kind)
+    assert.equal(2, #world.sent)
+  end)
+
+  it("gives a server up that sends no state, and not one that has begun", function()
+    local ends = {}
+    local match, world = new_match { on_end = function(_, code) table.insert(ends, code) end }
+    match:enter()
+    world.timers[30]()
+    assert.same({ "timeout" }, ends)
+    match, world = new_match { on_end = function(_, code) table.insert(ends, code) end }
+    match:enter()
+    start(match)
+    assert.is_nil(world.timers[30])
+    match:enter() -- in another session
+    world.timers[30]()
+    assert.same({ "timeout" }, ends)
+    assert.is_true(match.is_ready)
+  end)
+
+  it("leaves a server whose inputs may have no bytes, and raises nothing", function()
+    local ends = {}
+    local match = new_match {
+      input = function() return "x" end, on_end = function(...) table.insert(ends, { ... }) end,
+    }
+    start(match, { max_input = 0 })
+    assert.same({ { "an input of 1 bytes; the kind's max_input is 0", "PayloadTooLarge" } }, ends)
+    assert.is_false(match.is_ready)
   end)
 
   it("gives the server no more inputs than a thousand a second", function()

@@ -47,6 +47,17 @@ describe("an input that comes too late", function()
     assert.same({ "", "" }, turn())
   end)
 
+  it("keeps its place among others, where several turns come at once", function()
+    local match, turn = begin {}
+    match:send "a"
+    match:send "b"
+    turn()
+    assert.same({ "a", "b" }, turn())
+    match:send "c"
+    match:receive(wire.TURNS, wire.turns(ROOM, MATCH, 3, { wire.turn {}, wire.turn {} }))
+    assert.same({ "b", "c" }, turn(given "a"))
+  end)
+
   it("is gone where the one before stands for it", function()
     local match, turn = begin {}
     match:send "left"

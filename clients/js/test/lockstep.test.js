@@ -229,5 +229,17 @@ test("a recording is played again", () => {
   const other = [...lines.slice(0, 4), { turn: 2, hash: 12 }];
   assert.deepEqual(replay(text(other), sum()).wrong, { turn: 2, hash: hashOf({ state: 521 }), recorded: 12 });
   assert.deepEqual(replay(text(lines) + '{"turn":', sum()), { turns: 2, compared: 2, wrong: null });
-  assert.throws(() => replay("{}\n", sum()), TypeError);
+  assert.throws(() => replay("", sum()), { name: "TypeError", message: "this is no recording: it has no line" });
+  const turn = (entry) => ({ turn: 1, entries: [entry] });
+  for (const [number, ...bad] of [
+    [1, {}], [1, { ...head, seed: -1 }], [1, { ...head, interval: 0 }], [1, { ...head, match: "5" }], [1, null],
+    [2, head, { turn: 2 }], [2, head, 7], [2, head, null], [2, head, { turn: 1, entries: 4 }], [3, head, { turn: 1 }, { turn: 1 }],
+    [2, head, turn(null)], [2, head, turn({ slot: 255, kind: "input" })], [2, head, turn({ slot: 0, kind: "won" })],
+    [2, head, turn({ slot: 0, kind: "input", data: "abc" })], [2, head, turn({ slot: 0, kind: "input", data: 12 })],
+    [2, head, turn({ slot: 0, kind: "joined", id: 3 })], [2, head, { turn: 1, hash: 2 ** 32 }], [2, head, { hash: 1 }],
+  ]) {
+    assert.throws(() => replay(text(bad), sum()),
+      { name: "TypeError", message: `line ${number} is not part of a recording` });
+  }
+  assert.throws(() => replay(text([head]) + "{\n" + text([{ turn: 1 }]), sum()), { message: /^line 2 / });
 });

@@ -6,16 +6,19 @@ import { connect } from "../perigee.js";
 import { error, fakeServer, packet, RELIABLE, REQUEST, RESPONSE, u16, u32, u8, uuid, within } from "./fake_server.js";
 
 const CHANNEL = 3, ROOM = 5, MATCH = 9;
-const ENTER = 1, INPUT = 2, SNAPSHOT_UP = 4, EXIT = 6, START = 129, TURNS = 130, SNAPSHOT_ASK = 132, SNAPSHOT = 133, END = 137;
+const ENTER = 1, INPUT = 2, SNAPSHOT_UP = 4, EXIT = 6, START = 129, TURNS = 130, PACE = 131, SNAPSHOT_ASK = 132, SNAPSHOT = 133,
+  TREE_ASK = 134, DESYNC = 135, WAITING = 136, END = 137;
 const FRESH = 0, FROM_SNAPSHOT = 1;
 const UNSUPPORTED = 18, RATE_LIMITED = 16;
 const INTERVAL = 50_000_000; // microseconds: nobody gives inputs meanwhile but those that are asked for
 
 const lockstepPacket = (type, ...parts) => packet({ channel: CHANNEL, type }, u32(ROOM), ...parts);
-const start = ({ how = FRESH, slot = 0 } = {}) => lockstepPacket(START, u32(1), u32(MATCH), u8(slot), uuid(4), u32(77), u8(how),
-  u32(0), u8(1), u16(256), u32(INTERVAL), u16(100), u8(2));
+const start = ({ how = FRESH, slot = 0, turn = 0, every = 1, maxInput = 256, interval = INTERVAL } = {}) => lockstepPacket(START,
+  u32(1), u32(MATCH), u8(slot), uuid(4), u32(77), u8(how), u32(turn), u8(every), u16(maxInput), u32(interval), u16(100), u8(2));
 const turns = (first, count) => lockstepPacket(TURNS, u32(MATCH), u32(first), u8(count), Buffer.alloc(count));
-const snapshot = (turn, bytes) => lockstepPacket(SNAPSHOT, u32(MATCH), u32(turn), u32(bytes.length), u32(0), bytes);
+const piece = (turn, size, offset, bytes) => lockstepPacket(SNAPSHOT, u32(MATCH), u32(turn), u32(size), u32(offset), bytes);
+const snapshot = (turn, bytes) => piece(turn, bytes.length, 0, bytes);
+const entry = (kind, bytes) => Buffer.concat([u8(0), u8(kind), u16(bytes.length), bytes]);
 const refuse = ({ ref }, code, text) => error(code, text, { flags: RESPONSE, ref });
 
 /** A client in a room that has asked to take part; `begun` is what `lockstep` gave. */
@@ -70,7 +73,7 @@ test("who asks too soon asks again", async (t) => {
 test("who is refused in a new session is told that the match is over", async (t) => {
   let tell;
   const told = new Promise((resolve) => { tell = resolve; });
-  const { server, peer, begun } = await enter(t, { onEnd: tell });
+  const { server, peer, begun } = await enter(t, { onEnd: tell }); // with the reason
   peer.send(start());
   const match = await within(begun);
   peer.cut();
@@ -78,14 +81,14 @@ test("who is refused in a new session is told that the match is over", async (t)
   await again.welcome({ session: 2, token: 4 });
   await again.letIn(ROOM);
   again.send(refuse(await again.expect(ENTER, CHANNEL), UNSUPPORTED, "nobody can give its state"));
-  await within(told);
+  assert.equal((await within(told)).codeName, "Unsupported");
   assert.equal(match.ready, false);
   await within(match.ended);
 });
 
 test("a state may take longer to come than anything else", async (t) => {
   let restored;
-  const { peer, client, begun } = await enter(t, { restore: (bytes) => { restored = String.fromCharCode(...bytes); } }, { timeout: 0.1 });
+  const { peer, client, begun } = await enter(t, { restore: (bytes) => { restored = String.fromCharCode(...bytes); } }, { timeout: 1 });
   peer.send(start({ how: FROM_SNAPSHOT }));
   await assert.rejects(client.ask("anything"), { codeName: "Timeout" }); // asked later than ENTER
   peer.send(snapshot(40, Buffer.from("state")));
@@ -94,7 +97,7 @@ test("a state may take longer to come than anything else", async (t) => {
 });
 
 test("a server that does not answer is given up", async (t) => {
-  const { begun } = await enter(t, {}, { timeout: 0.1 });
+  const { begun } = await enter(t, {}, { timeout: 1 });
   await assert.rejects(within(begun), { message: "the server has sent no state in time" });
 });
 
@@ -135,22 +138,39 @@ test("who fails to give a state says so at once", async (t) => {
   assert.equal((await peer.expect(SNAPSHOT_UP, CHANNEL)).payload.readUInt32LE(12), 0);
 });
 
+/** What the next INPUT, which has no hashes, gives: by turn. */
+async function inputsOf(peer) {
+  const { payload } = await peer.expect(INPUT, CHANNEL);
+  const inputs = {};
+  let at = 22;
+  for (let i = 0; i < payload[21]; i++) {
+    const end = at + 2 + payload.readUInt16LE(at);
+    inputs[payload.readUInt32LE(17) + i] = payload.toString("utf8", at + 2, end);
+    at = end;
+  }
+  return inputs;
+}
+
+test("inputs that come too late keep their order, where several turns come at once", async (t) => {
+  const { peer, begun } = await enter(t);
+  peer.send(start());
+  const match = await within(begun);
+  match.send("a");
+  match.send("b");
+  assert.deepEqual(await inputsOf(peer), { 1: "", 2: "" });
+  peer.send(turns(1, 2));
+  assert.deepEqual(await inputsOf(peer), { 3: "a", 4: "b" });
+  match.send("c");
+  peer.send(turns(3, 2));
+  assert.deepEqual(await inputsOf(peer), { 5: "a", 6: "b" });
+});
+
 test("an input that comes too late goes into another turn, or the game is told", async (t) => {
   const { peer, begun } = await enter(t);
   peer.send(start());
   const match = await within(begun);
   match.send("x");
-  const given = async () => {
-    const { payload } = await peer.expect(INPUT, CHANNEL); // with no hashes
-    const inputs = {};
-    let at = 22;
-    for (let i = 0; i < payload[21]; i++) {
-      const end = at + 2 + payload.readUInt16LE(at);
-      inputs[payload.readUInt32LE(17) + i] = payload.toString("utf8", at + 2, end);
-      at = end;
-    }
-    return inputs;
-  };
+  const given = () => inputsOf(peer);
   assert.deepEqual(await given(), { 1: "", 2: "" });
   for (const inputs of [{ 2: "", 3: "x" }, { 3: "x", 4: "" }, { 4: "", 5: "x" }]) {
     peer.send(turns(match.turn + 1, 1)); // nobody's input
@@ -179,9 +199,138 @@ test("turns are caught up with in pages that nobody sees, whose timers are slow"
   peer.send(start());
   const match = await within(begun);
   const { mock } = t.mock.method(globalThis, "setTimeout", () => {}); // none comes
-  peer.send(turns(1, 200));
+  peer.send(turns(1, 60));
   const deadline = performance.now() + 10_000;
-  while (match.turn < 200 && performance.now() < deadline) await new Promise(setImmediate);
+  while (match.turn < 60 && performance.now() < deadline) await new Promise(setImmediate);
   mock.restore();
-  assert.equal(match.turn, 200);
+  assert.equal(match.turn, 60);
+});
+
+// A server that means ill -----------------------------------------------------------------------
+
+test("what cannot be read ends the connection, as everywhere", async (t) => {
+  const large = Buffer.alloc(0xffff);
+  const cases = {
+    "no room": packet({ channel: CHANNEL, type: START }, u8(5)),
+    "half a START": lockstepPacket(START, u32(1)),
+    "a START of another kind": start({ how: 3 }),
+    "no hash interval": start({ every: 0 }),
+    "a turn that wraps round": start({ turn: 0xffffffff }),
+    "half of TURNS": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(2), u8(0)),
+    "more than TURNS": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(1), u8(0), u8(0)),
+    "an unknown entry": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(1), u8(1), entry(5, u8(1))),
+    "a player without an id": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(1), u8(1), entry(3, u8(1))),
+    "a cut input": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(1), u8(1), u8(0), u8(0), u16(9), u8(1)),
+    "a turn too large": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(1), u8(2), entry(0, large), entry(0, large)),
+    "half a PACE": lockstepPacket(PACE, u32(1)),
+    "more than PACE": lockstepPacket(PACE, u32(1), u16(100), u8(2), u8(0)),
+    "half a wish": lockstepPacket(SNAPSHOT_ASK, u16(1)),
+    "half another": lockstepPacket(TREE_ASK, u16(1)),
+    "half a DESYNC": lockstepPacket(DESYNC, u32(1), u8(1), u8(3), u8(0)),
+    "half a WAITING": lockstepPacket(WAITING, u32(1), u8(3), u8(0)),
+    "half a piece": lockstepPacket(SNAPSHOT, u32(MATCH), u32(1)),
+    "too large a state": piece(1, 64 * 1024 * 1024 + 1, 0, u8(1)),
+  };
+  for (const [what, bytes] of Object.entries(cases)) {
+    let ended;
+    const { peer, client, begun } = await enter(t, { onEnd: (error) => { ended = error; } });
+    peer.send(start());
+    const match = await within(begun);
+    const closed = client.next("closed");
+    peer.send(bytes);
+    const { codeName, message } = await within(closed, what);
+    assert.deepEqual({ what, codeName, message },
+      { what, codeName: "Protocol", message: "the server sent a packet of lockstep that cannot be read" });
+    await within(match.ended);
+    assert.match(ended.message, /Protocol/);
+  }
+});
+
+/** Waits until the client has taken all that was sent before. */
+async function taken(peer) {
+  peer.send(lockstepPacket(SNAPSHOT_ASK, u32(6)));
+  let type;
+  do ({ type } = await peer.packets.next("an answer")); while (type !== SNAPSHOT_UP);
+}
+
+async function reach(match, turn) {
+  for (const deadline = performance.now() + 10_000; match.turn < turn && performance.now() < deadline;) {
+    await new Promise(setImmediate);
+  }
+  assert.equal(match.turn, turn);
+}
+
+test("few turns are kept that wait for those before them", async (t) => {
+  const { peer, begun } = await enter(t);
+  peer.send(start());
+  const match = await within(begun);
+  for (let first = 2; first < 100_000; first += 255) peer.send(turns(first, 255));
+  peer.send(turns(1, 1));
+  await taken(peer);
+  await reach(match, 256);
+});
+
+test("turns that wait are of so many bytes in all", async (t) => {
+  const { peer, begun } = await enter(t);
+  peer.send(start());
+  const match = await within(begun);
+  const large = Buffer.concat([u8(1), entry(0, Buffer.alloc(60_000))]);
+  const from = (first) => {
+    const list = [];
+    for (let turn = first; turn <= 200; turn++) list.push(lockstepPacket(TURNS, u32(MATCH), u32(turn), u8(1), large));
+    return list;
+  };
+  peer.send(...from(2));
+  await taken(peer);
+  peer.send(turns(1, 1));
+  await taken(peer);
+  const last = 1 + Math.floor(8 * 1024 * 1024 / (60_000 + 5 + 2 * 32));
+  await reach(match, last);
+  peer.send(...from(last + 1)); // they may come again
+  await taken(peer);
+  await reach(match, 200);
+});
+
+test("a state takes memory as it comes, in order", async (t) => {
+  let restored;
+  const { peer, begun } = await enter(t, { restore: (bytes) => { restored = String.fromCharCode(...bytes); } });
+  peer.send(start({ how: FROM_SNAPSHOT }));
+  const before = process.memoryUsage().arrayBuffers;
+  for (let i = 0; i < 20; i++) peer.send(piece(3, 64 * 1024 * 1024, 0, u8(1)));
+  peer.send(piece(3, 4, 0, Buffer.from("ab")), piece(3, 4, 3, Buffer.from("d")), lockstepPacket(SNAPSHOT_ASK, u32(6)));
+  await peer.expect(SNAPSHOT_UP, CHANNEL); // all of them have been taken
+  const more = process.memoryUsage().arrayBuffers - before;
+  assert.ok(more < 32 * 1024 * 1024, more + " bytes");
+  assert.equal(restored, undefined);
+  peer.send(piece(3, 4, 2, Buffer.from("cd")));
+  assert.equal((await within(begun)).turn, 3);
+  assert.equal(restored, "abcd");
+});
+
+test("turns of no time do not spin", async (t) => {
+  const { peer, begun } = await enter(t);
+  const pauses = [];
+  const { mock } = t.mock.method(globalThis, "setTimeout", (_, milliseconds) => { pauses.push(milliseconds); });
+  peer.send(start({ interval: 0 }));
+  const match = await begun;
+  mock.restore();
+  assert.equal(match.progress, 1);
+  assert.ok(pauses.length > 0);
+  for (const milliseconds of pauses) assert.ok(milliseconds >= 1, milliseconds + " ms");
+});
+
+test("a server whose inputs may have no bytes is left, and nothing is thrown", async (t) => {
+  let tell;
+  const told = new Promise((resolve) => { tell = resolve; });
+  const { peer, begun } = await enter(t, { input: () => "x", onEnd: tell });
+  peer.send(start({ maxInput: 0 }));
+  await within(begun);
+  assert.match((await within(told)).message, /an input of 1 bytes; the kind's max_input is 0/);
+  await peer.expect(EXIT, CHANNEL);
+});
+
+test("a seat is a seat", async (t) => {
+  const { client } = await enter(t);
+  await assert.rejects(client.rooms.get("match:1").lockstep({ step() {}, seat: new Uint8Array(3) }),
+    { name: "TypeError", message: /16 bytes/ });
 });

@@ -67,7 +67,8 @@ end
 ---@param options? table
 ---@return true? sent, string? message, string? code
 function calls:send_packet(channel, number, data, options)
-  local to = options and options.answers and options.answers.sender
+  local answers = type(options) == "table" and options.answers -- else a mistake, which commands.packet tells
+  local to = answers and answers.sender
   local payload = self._protocol:address(channel, data or "", to)
   return self:_send(commands.packet(channel, number, payload, options))
 end

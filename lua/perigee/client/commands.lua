@@ -11,6 +11,7 @@ local words = require "perigee.words"
 local CHANNEL, FLAG, REQUEST = constants.CHANNEL, constants.FLAG, constants.REQUEST
 local CRITICAL = { priority = "critical" }
 local OPTIONS = { priority = true, reliable = true, room = true, answers = true }
+local BROADCAST_HINT = "; a client broadcasts bytes, and room:send(name, value) sends messages"
 
 ---@class perigee.client.SendOptions
 ---@field priority? "critical"|"high"|"normal"|"low"
@@ -24,30 +25,32 @@ local function fail(text, ...)
 end
 
 
--- Raises for options that are none.
-local function check(options)
+-- Raises for options that are none; `call` is what was called with them, `hint` what may have been meant.
+local function check(call, options, hint)
+  if options == nil then return end
   if type(options) ~= "table" then
-    fail("options are a table, as { reliable = true }, not %s", words.kind(options))
+    fail("%s: options are a table, as { reliable = true }, not %s%s", call, words.kind(options), hint or "")
   end
   for name in pairs(options) do
     if not OPTIONS[name] then
-      fail("there is no option %s; there are priority and reliable", tostring(name))
+      fail("%s: there is no option %s; there are priority and reliable%s", call, tostring(name), hint or "")
     end
+  end
+  if options.priority ~= nil and not constants.PRIORITY[options.priority] then
+    fail("%s: no priority %q; there are critical, high, normal and low", call, tostring(options.priority))
+  end
+end
+
+
+local function check_bytes(call, data, hint)
+  if type(data) ~= "string" then
+    fail("%s: what is sent is a string of bytes, not %s%s", call, words.kind(data), hint or "")
   end
 end
 
 
 local function priority_of(options)
-  if options == nil then
-    return constants.PRIORITY.normal
-  end
-  check(options)
-  local name = options.priority or "normal"
-  local priority = constants.PRIORITY[name]
-  if not priority then
-    fail("no priority %q; there are critical, high, normal and low", tostring(name))
-  end
-  return priority
+  return constants.PRIORITY[options and options.priority or "normal"]
 end
 
 
@@ -114,6 +117,8 @@ end
 ---@param options? perigee.client.SendOptions
 ---@return string
 function commands.broadcast(room_id, data, options)
+  check_bytes("room:broadcast", data, BROADCAST_HINT)
+  check("room:broadcast", options, BROADCAST_HINT)
   return control(REQUEST.BROADCAST, { room = room_id, data = data }, nil, options)
 end
 
@@ -186,6 +191,7 @@ end
 ---@param known? perigee.schema.Schema
 ---@return string
 function commands.message(room_id, name, value, options, known)
+  check("send", options)
   return message(known, room_id, name, value, nil, nil, options)
 end
 
@@ -224,6 +230,8 @@ end
 ---@param options? table priority, reliable, answers (an event of type "packet")
 ---@return string
 function commands.packet(channel, number, data, options)
+  check_bytes("send_packet", data)
+  check("send_packet", options)
   local answers = options and options.answers
   if not (answers and answers.request) then
     return game_packet(channel, number, data, nil, nil, options)
@@ -240,6 +248,8 @@ end
 ---@param options? perigee.client.SendOptions
 ---@return string
 function commands.channel_packet(channel, number, peer, data, options)
+  check_bytes("channel:send", data)
+  check("channel:send", options)
   return game_packet(channel, number, bytes.integer(peer, 4) .. data, nil, nil, options)
 end
 

@@ -4,6 +4,8 @@
 
 local bit = require "bit"
 local cjson = require "cjson"
+local commands = require "perigee.client.commands"
+local packet = require "perigee.client.packet"
 local wire = require "perigee.lockstep.wire"
 
 local HASHES = 4 -- told with each INPUT
@@ -11,6 +13,7 @@ local TREES = 64 -- that are kept
 local LATE = 1.5 -- turn intervals without a turn, after which INPUT is sent again
 local NEED_AFTER, NEED_AGAIN = 0.5, 0.5 -- turn intervals, seconds
 local PAUSED_SECONDS = 1 -- between two INPUTs of a match that is paused
+local ENTER_AGAIN = 1.5 -- seconds, after one that came too soon
 local INTERVAL_MIN = 0.001 -- seconds between two INPUTs
 -- What is kept of what a server sends: turns that wait for those before them, bytes of a state.
 local AHEAD_MAX, SNAPSHOT_MAX = 256, 64 * 1024 * 1024
@@ -27,7 +30,7 @@ local AHEAD_MAX, SNAPSHOT_MAX = 256, 64 * 1024 * 1024
 ---@field on_desync? fun(report: table) turn, is_odd, slots
 ---@field on_waiting? fun(report: table) turn, slots
 ---@field on_pace? fun(match: perigee.client.Lockstep)
----@field on_end? fun()
+---@field on_end? fun(message: string?, code: string?) and why, where the server has not ended it
 ---@field watches? boolean true: takes no slot
 ---@field seat? string of an earlier match object: the same slot again
 
@@ -52,6 +55,8 @@ local lockstep = { CHANNEL = wire.CHANNEL }
 ---@class perigee.client.LockstepIO
 ---@field room perigee.client.Room
 ---@field send fun(kind: integer, bytes: string, reliable: boolean)
+---@field ask fun(kind: integer, bytes: string): integer? a question; by what is returned its ERROR is known
+---@field patience number seconds until there has to be a START
 ---@field after fun(seconds: number, fn: fun()): fun() the function that is returned calls it off
 
 ---@param game perigee.client.LockstepGame
@@ -96,17 +101,39 @@ end
 --- Takes part, or again after the session was lost.
 function Lockstep:enter()
   local game, has_state = self._game, self.is_ready and self.turn > 0
-  self._io.send(wire.ENTER, wire.enter(self._io.room.id, {
+  -- A question only so that it is known which ERROR is its; START is no answer to it.
+  self._asked = self._io.ask(wire.ENTER, wire.enter(self._io.room.id, {
     watches = game.watches, gives = game.snapshot ~= nil, seat = self.seat,
     match = has_state and self.id or 0, turn = has_state and self.turn or 0,
-  }), true)
+  }))
+  self:_set("enter", self._io.patience, function()
+    -- Once there was a START the server says how it goes on, however long the others take.
+    if self.id == 0 then self:_lose("the server has sent no state in time", "timeout") end
+  end)
+end
+
+
+--- The server has answered ENTER by an ERROR.
+---@param message string
+---@param code string
+function Lockstep:refuse(message, code)
+  self._asked = nil
+  if code == "RateLimited" then return self:_set("enter", ENTER_AGAIN, self.enter) end
+  self:_lose(message, code)
+end
+
+
+-- It is over, and not because the server said so.
+function Lockstep:_lose(message, code)
+  self:exit()
+  if self._game.on_end then self._game.on_end(message, code) end
 end
 
 
 --- Takes part no longer.
 function Lockstep:exit()
   if self._is_over then return end
-  self._io.send(wire.EXIT, wire.number(self._io.room.id), true)
+  if self._io.room.joined ~= false then self._io.send(wire.EXIT, wire.number(self._io.room.id), true) end
   self:close()
 end
 
@@ -114,7 +141,7 @@ end
 --- It is over: nothing happens any more.
 function Lockstep:close()
   self.is_ready, self._is_over = false, true
-  for _, name in ipairs { "late", "need" } do self:_stop(name) end
+  for _, name in ipairs { "enter", "late", "need" } do self:_stop(name) end
 end
 
 
@@ -122,16 +149,16 @@ end
 --- Several wait for as many turns.
 ---@param data string
 function Lockstep:send(data)
-  self:_check_size(data)
+  local problem = self:_find_problem(data)
+  if problem then error(problem, 2) end
   table.insert(self._queue, data)
 end
 
 
--- The server would close the connection.
-function Lockstep:_check_size(data)
-  if #data > self._max_input then
-    error(("an input of %d bytes; the kind's max_input is %d"):format(#data, self._max_input), 3)
-  end
+-- The server would close the connection. Returns what is wrong, or nil.
+function Lockstep:_find_problem(data)
+  if #data <= self._max_input then return nil end
+  return ("an input of %d bytes; the kind's max_input is %d"):format(#data, self._max_input)
 end
 
 -- Inputs ------------------------------------------------------------------------------------
@@ -143,8 +170,10 @@ local function submit(self, last)
   while self._submitted < last do
     local turn, input = self._submitted + 1, self._game.input
     local data = input and input(turn) or not input and table.remove(self._queue, 1) or ""
-    self:_check_size(data)
-    self._inputs[turn], self._submitted = data, turn
+    -- One that was sent in the match before may be too large for this one.
+    local problem = self:_find_problem(data)
+    if input and problem then return self:_lose(problem, "PayloadTooLarge") end
+    self._inputs[turn], self._submitted = problem and "" or data, turn
   end
 end
 
@@ -170,6 +199,7 @@ end
 local function speak_again(self)
   if not self.is_ready or self._io.room.joined == false then return end
   if self.speed > 0 then submit(self, self.turn + self.delay + 1) end
+  if self._is_over then return end
   send_input(self, self.turn + 1) -- where the server waits, it waits for these
   self:_set("late", pause(self, 1), speak_again)
 end
@@ -178,6 +208,7 @@ end
 local function speak(self)
   local first = self._submitted + 1
   submit(self, self.turn + self.delay)
+  if self._is_over then return end
   -- New ones, and those before, which may be lost: the newest, where there are more than fit.
   first = math.max(self.turn + 1, math.min(first, self._submitted + 1 - wire.INPUTS_MAX))
   repeat
@@ -243,22 +274,25 @@ local function need(self)
 end
 
 
--- Where the turn has not waited for the input, what was sent goes into another, unless one stood for it.
-local function check_missed(self, turn, given, entries)
+-- Where the turn has not waited for the input, what was sent goes into another, unless one stood for it:
+-- behind so many that came too late before it. Returns how many did.
+local function check_missed(self, turn, given, entries, late)
   local own = {}
   for _, entry in ipairs(entries) do
     if entry.slot == self.slot then own[entry.kind] = true end
   end
-  if own.input then return end
+  if own.input then return late end
   local game = self._game
   if game.input and game.on_missed then game.on_missed { turn = turn, data = given } end
-  if not game.input and not own.repeated then table.insert(self._queue, 1, given) end
+  if game.input or own.repeated then return late end
+  table.insert(self._queue, late + 1, given)
+  return late + 1
 end
 
 
 -- Simulates what has come, as far as nothing is missing.
 local function advance(self)
-  local before = self.turn
+  local before, late = self.turn, 0
   while self.is_ready and self._turns[self.turn + 1] do
     local turn = self.turn + 1
     local entries, given = self._turns[turn], self._inputs[turn]
@@ -266,7 +300,7 @@ local function advance(self)
     self._game.step(turn, entries)
     self.turn = turn
     note_hash(self)
-    if given and given ~= "" then check_missed(self, turn, given, entries) end
+    if given and given ~= "" then late = check_missed(self, turn, given, entries, late) end
   end
   if not self.is_ready then return end
   if next(self._turns) and not self._timers.need then
@@ -290,6 +324,7 @@ local TAKE = {}
 TAKE[wire.START] = function(self, data)
   local start = wire.read_start(data)
   if not start or start.hash_every == 0 then return end
+  self:_stop "enter"
   local went_on = start.how == wire.GO_ON and start.match == self.id and self.turn or 0
   local inputs, submitted = self._inputs, self._submitted
   self:_forget()
@@ -411,7 +446,12 @@ function lockstep.open(client, room, game, after)
     client:send_packet(wire.CHANNEL, kind, bytes,
       { reliable = reliable, priority = kind == wire.INPUT and "critical" or nil })
   end
-  local self = lockstep.new(game, { room = room, send = send, after = after })
+  local function ask(kind, bytes)
+    local data, ref = client._protocol:request(commands.ask_packet, wire.CHANNEL, kind, bytes)
+    return client:_send(packet.reliable(data)) and ref
+  end
+  local self = lockstep.new(game,
+    { room = room, send = send, ask = ask, after = after, patience = client.timeout })
   client._matches = client._matches or {}
   client._matches[room] = self
   self:enter()
@@ -433,6 +473,34 @@ function lockstep.take(client, event)
     end
   end
   return false
+end
+
+
+--- An error has come. Returns whether it was a match's, which the server does not let the client into.
+---@param client table
+---@param event table of type "error"
+---@return boolean
+function lockstep.refuse(client, event)
+  for _, self in pairs(event.answers and client._matches or {}) do
+    if self._asked == event.answers and not self._is_over then
+      self:refuse(event.message, event.code)
+      return true
+    end
+  end
+  return false
+end
+
+
+--- The client is out of a room, or of all of them.
+---@param client table
+---@param room? perigee.client.Room
+---@param code string
+function lockstep.leave(client, room, code)
+  for of, self in pairs(client._matches or {}) do
+    if (of == room or not room) and not self._is_over then
+      self:_lose(("this client is out of the room (%s)"):format(code), code)
+    end
+  end
 end
 
 

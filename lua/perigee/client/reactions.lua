@@ -60,6 +60,12 @@ end
 
 
 reactions.channel_opened = channels.refuse
+reactions.error = lockstep.refuse
+
+
+function reactions.left(self, event)
+  lockstep.leave(self, event.room, event.code)
+end
 
 
 function reactions.closed(self, event)
@@ -70,6 +76,7 @@ function reactions.closed(self, event)
   connection.stop(self)
   self._transport:close()
   channels.close_all(self)
+  lockstep.leave(self, nil, event.code)
   if self._stop_waiting then self._stop_waiting() end
   self:_fail_calls(event.message, event.code)
   if self._settled then loop.fill(self._settled) end

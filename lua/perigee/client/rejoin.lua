@@ -40,6 +40,7 @@ end
 
 
 local function tell_left(self, room, code)
+  lockstep.leave(self, room, code)
   self:_publish { type = "left", room = room, room_id = room.id, code = code }
 end
 

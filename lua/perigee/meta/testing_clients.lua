@@ -224,7 +224,7 @@ function Client:close() end
 ---@field on_desync? fun(report: table) `turn`, `is_odd`, `slots`.
 ---@field on_waiting? fun(report: table) `turn`, `slots`.
 ---@field on_pace? fun(match: perigee.testing.Lockstep)
----@field on_end? fun()
+---@field on_end? fun(message: string?, code: string?) And why, where the server has not ended it.
 ---@field watches? boolean True: takes no slot.
 ---@field seat? string That of an earlier match: the same slot again.
 

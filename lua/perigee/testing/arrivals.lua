@@ -71,6 +71,7 @@ end
 
 
 function TAKE.left(self, event)
+  lockstep.leave(self, event.room, event.code)
   for i, room in ipairs(self._joined) do
     if room == event.room then table.remove(self._joined, i) end
   end
@@ -84,6 +85,7 @@ end
 
 
 TAKE.channel_opened = channels.refuse
+TAKE.error = lockstep.refuse
 
 
 function TAKE.ask(self, event)

@@ -205,6 +205,44 @@ describe("a match in lockstep", function()
     assert.near(list[1].turn, late.turn, 2)
   end)
 
+  it("tells who is not let in, and why", function()
+    local server = testing.server { trace = false }
+    local client = server:client "ann"
+    local ends = {}
+    local game = { step = function() end, on_end = function(...) table.insert(ends, { ... }) end }
+    local match = client:join "plain":lockstep(game)
+    server:advance(0.1)
+    assert.same({ { "rooms of this kind have no lockstep", "Unsupported" } }, ends)
+    assert.is_false(match.is_ready)
+  end)
+
+  it("tells who has left the room", function()
+    local server = testing.server { trace = false }
+    local client = server:client "ann"
+    local ends = {}
+    local room = client:join "match:1"
+    local match = room:lockstep {
+      step = function() end, on_end = function(_, code) table.insert(ends, code) end,
+    }
+    server:advance(1)
+    assert.is_true(match.is_ready)
+    room:leave()
+    server:advance(0.1)
+    assert.same({ "ConnectionClosed" }, ends)
+    assert.is_false(match.is_ready)
+  end)
+
+  it("lets who came too soon in a little later", function()
+    local server, list = start(1)
+    local match = list[1].match
+    for _ = 1, 3 do match:enter() end -- two are let in
+    server:advance(0.1)
+    local first = match._start
+    server:advance(2)
+    assert.equal(first + 1, match._start)
+    assert.is_true(match.is_ready)
+  end)
+
   it("waits where it is while nobody is there", function()
     local server, list = start(1)
     server:advance(5)
