@@ -1,5 +1,6 @@
 --- `perigee bots GAME`: many clients that a script drives, and how it went.
 
+local address = require "perigee.client.address"
 local arguments = require "perigee.arguments"
 local client = require "perigee.client"
 local loop = require "perigee.client.loop"
@@ -9,11 +10,34 @@ local figures = require "perigee.bots.figures"
 local game = require "perigee.bots.game"
 local line = require "perigee.bots.line"
 local options = require "perigee.bots.options"
+local words = require "perigee.words"
 local uv = need("luv", "lua-luv", "luv")
 
 local EXIT_GOOD, EXIT_FAILED = 0, 1
-local IS_PART = { on_message = true, on_ask = true, run = true } -- of a script that is a table
+local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- of a script that is a table
 local END_TIMEOUT = 2 -- seconds that bots have to end by themselves
+
+
+-- An error and where it came from, as far as that is the script.
+local function tell(problem)
+  problem = problem:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\n%s*stack traceback:", "")
+  return (problem:gsub("\n%s+", "\n      "))
+end
+
+
+-- What is wrong with a part of a script, or nil.
+local function part_problem(name, part)
+  if not PARTS[name] then
+    return ("a script has no part %q; there are on_message, on_ask and run"):format(tostring(name))
+  elseif type(part) ~= PARTS[name] then
+    return ("%s must be a %s, not %s"):format(name, PARTS[name], words.kind(part))
+  end
+  for event, handler in pairs(PARTS[name] == "table" and part or {}) do
+    if type(handler) ~= "function" then
+      return ("%s.%s must be a function, not %s"):format(name, tostring(event), words.kind(handler))
+    end
+  end
+end
 
 
 --- The script: a function or a table; nil and what is wrong.
@@ -22,14 +46,14 @@ local function load_script(path)
   local chunk, problem = loadfile(path)
   if not chunk then return nil, problem end
   local ok, script = xpcall(chunk, function(text) return debug.traceback(tostring(text), 2) end)
-  if not ok then return nil, script end
+  if not ok then return nil, tell(script) end
   if type(script) == "function" then return script end
-  if type(script) ~= "table" then return nil, path .. " returns neither a function nor a table" end
-  for key in pairs(script) do
-    if not IS_PART[key] then
-      return nil, ("%s: a script has no part %q; there are on_message, on_ask and run"):format(path,
-        tostring(key))
-    end
+  if type(script) ~= "table" then
+    return nil, ("%s returns neither a function nor a table; does it end with `return`?"):format(path)
+  end
+  for name, part in pairs(script) do
+    local wrong = part_problem(name, part)
+    if wrong then return nil, ("%s: %s"):format(path, wrong) end
   end
   return script
 end
@@ -55,13 +79,6 @@ local function finish(run)
   run.is_over = true
   loop.fill(run.ending)
   run.wake()
-end
-
-
--- An error and where it came from, as far as that is the script.
-local function tell(problem)
-  problem = problem:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\n%s*stack traceback:", "")
-  return (problem:gsub("\n%s+", "\n      "))
 end
 
 
@@ -173,11 +190,12 @@ local function target(chosen, run)
     chosen.schema = chosen.schema or game.schema(chosen.game)
     run.address, stop = game.serve(chosen.game)
     if not run.address then return nil, stop end
+    return stop
   end
-  local host, problem = options.address(run.address)
-  if host then return stop or function() end end
-  return nil, run.address:find("://", 1, true) and problem
-    or ("there is no game %q, and an address is host, host:port or [v6]:port"):format(run.address)
+  if not address.parse(run.address) then
+    return nil, ("there is no game %q, and an address is host, host:port or [v6]:port"):format(run.address)
+  end
+  return function() end
 end
 
 

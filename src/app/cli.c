@@ -11,6 +11,7 @@
 
 #include "app/config.h"
 #include "app/descriptors.h"
+#include "app/parent.h"
 #include "app/remote.h"
 #include "app/server.h"
 #include "app/sim_server.h"
@@ -310,7 +311,17 @@ static bool asks_for_help(char **arguments) {
   return false;
 }
 
+// `perigee --child-of PID COMMAND ...` is how this program starts itself.
+static char **follow_parent(char **arguments) {
+  if (arguments[0] == NULL || strcmp(arguments[0], "--child-of") != 0) return arguments;
+  const char *pid = arguments[1];
+  return pid != NULL && parent_follow(pid) ? arguments + 2 : NULL;
+}
+
 static int dispatch(char **arguments) {
+  arguments = follow_parent(arguments);
+  if (arguments == NULL)
+    return fail_usage(NULL, "--child-of needs the process that started this one");
   const char *name = arguments[0];
   if (name == NULL) {
     print_help(stderr);

@@ -4,12 +4,13 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "net/internal.h"
 
-enum { ARGUMENTS_MAX = 8 };
+enum { ARGUMENTS_MAX = 8, ARGUMENTS_OWN = 2 };
 
 typedef struct Child {
   uv_process_t process;
@@ -77,11 +78,13 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
 static int spawn(Child *child, const char *const *arguments) {
   char path[PATH_MAX];
   size_t size = sizeof path;
-  char *args[ARGUMENTS_MAX + 2] = {path};
+  char parent[16];  // it does not outlive this process
+  snprintf(parent, sizeof parent, "%d", (int)uv_os_getpid());
+  char *args[1 + ARGUMENTS_OWN + ARGUMENTS_MAX + 1] = {path, "--child-of", parent};
   int err = uv_exepath(path, &size);
   if (err) return err;
   for (int i = 0; i < ARGUMENTS_MAX && arguments[i]; i++)
-    args[i + 1] = (char *)arguments[i];
+    args[1 + ARGUMENTS_OWN + i] = (char *)arguments[i];
   uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
   for (int i = 0; i < 2; i++) {
     stdio[i + 1].flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE;

@@ -1,5 +1,6 @@
 --- `perigee bots`: in a pipe and on a terminal, against a server that is there and a game that it serves.
 local server = require "tests.e2e.server"
+local Stream = require "tests.e2e.stream"
 local uv = require "luv"
 local wait = require "tests.e2e.wait"
 
@@ -190,6 +191,21 @@ describe("perigee bots", function()
     assert.equal(uv.constants.SIGINT, process.signal)
   end)
 
+  it("leaves no server behind, however it ends", function()
+    for ending, wanted in pairs { ["bot:wait(60)"] = { 0, 9 }, ["os.exit(3)"] = { 3, 0 } } do
+      local folder = server.folder {
+        ["game.lua"] = "return {}",
+        ["bot.lua"] = "return function(bot) print(bot.client._port) io.stdout:flush() " .. ending .. " end",
+      }
+      local process = server.perigee { "bots", folder, "-n", "1", "--script", folder .. "/bot.lua" }
+      local port = process:wait_out "^(%d+)$"
+      if wanted[2] ~= 0 then process:kill "sigkill" end
+      -- The server has the same standard error, which ends with the last that has it.
+      assert.same(wanted, { process:wait_exit(), process.signal })
+      assert.same({ nil, "ECONNREFUSED" }, { Stream.open(Stream, tonumber(port), { try = true }) })
+    end
+  end)
+
   it("runs what docs/bots.md says", function()
     local file = assert(io.open "docs/bots.md")
     local page = file:read "*a"
@@ -216,6 +232,8 @@ describe("perigee bots", function()
       { { "x", "bot.lua" }, '"bot.lua" is one game too many: --script bot.lua?' },
       { { "x", "y" }, '"y" is one game too many' },
       { { "x", "--loss", "91" }, "from 0 to 90" },
+      { { "https://x" }, '"https://x" is not an address; leave out "https://"' },
+      { { "x:99999" }, "port 99999 is not between 1 and 65535" },
     } do
       local args = { "bots", unpack(case[1]) }
       local process = server.perigee(args)
@@ -230,6 +248,9 @@ describe("perigee bots", function()
     has_problem("returns neither a function nor a table", "127.0.0.1:1", "return 1")
     has_problem('a script has no part "on_mesage"; there are on_message, on_ask and run', "127.0.0.1:1",
       "return { on_mesage = {} }")
+    has_problem("bot.lua: run must be a function, not a number", "127.0.0.1:1", "return { run = 5 }")
+    has_problem("bot.lua: on_ask.sum must be a function, not a boolean", "127.0.0.1:1",
+      "return { on_ask = { sum = true } }")
     has_problem('there is no game "no/game", and an address is host, host:port', "no/game")
     local help = server.perigee { "bots", "--help" }
     assert.equal(0, help:wait_exit())

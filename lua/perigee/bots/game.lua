@@ -50,7 +50,7 @@ end
 ---@return string? address, fun()|string stop
 function game.serve(path)
   local out, ready, ended = uv.new_pipe(false), loop.slot(), loop.slot()
-  local args = { "run", path }
+  local args = { "--child-of", tostring(uv.os_getpid()), "run", path } -- and does not outlive it
   for _, flag in ipairs(FLAGS) do args[#args + 1] = flag end
   -- In a group of its own: Ctrl-C is for the bots, which say goodbye first.
   local process, problem = uv.spawn(uv.exepath(), {

@@ -2,6 +2,7 @@
 
 local address = require "perigee.client.address"
 local arguments = require "perigee.arguments"
+local game = require "perigee.bots.game"
 
 local USAGE = "usage: perigee bots GAME [-n COUNT] [--script FILE] [--seconds N] [--udp]"
 
@@ -103,6 +104,14 @@ end
 local RULES = { set = SET, flags = FLAGS, choices = CHOICES, word = take_word }
 
 
+-- What is wrong with what is neither a game that is there nor the path of one that is not, or nil.
+local function address_problem(given)
+  if game.is_one(given) or given:find "/" and not given:find "://" then return nil end
+  local host, problem = address.parse(given)
+  return not host and problem or nil
+end
+
+
 --- The options as a table: game, count, script, seconds, ramp, name, token, schema, latency, jitter
 --- (seconds), loss (0 to 1), seed, every, udp ("attached" or "alone"), help; or nil and what is wrong.
 ---@param given string[]
@@ -115,13 +124,11 @@ function options.parse(given)
   if problem then return nil, problem end
   if result.help then return result end
   if not result.game then return nil, "which game? an address or a folder is missing" end
+  problem = address_problem(result.game)
+  if problem then return nil, problem end
   result.ramp = result.ramp or result.count / 100
   return result
 end
-
-
---- Host and port of an address; nil and what is wrong.
-options.address = address.parse
 
 
 return options
