@@ -2,19 +2,9 @@
 --- whatever else a script reads or writes.
 
 local fault = require "perigee.fault"
+local sorted_keys = require "perigee.sorted_keys"
 
 local class = {}
-
-local function names_of(...)
-  local names = {}
-  for i = 1, select("#", ...) do
-    for name in pairs((select(i, ...))) do
-      names[#names + 1] = name
-    end
-  end
-  table.sort(names)
-  return names
-end
 
 
 -- A method that says what is wrong with `room.broadcast("x")`.
@@ -28,13 +18,13 @@ local function checked(class_name, name, method)
 end
 
 
---- Completes a metatable.
+--- Completes a metatable. What an object holds of its own has names that begin with '_', so that a
+--- script which sets what it may only read is told so; but `state` is its own to set.
 ---@param meta table with __metatable, the class's name
 ---@param methods table<string, function>
 ---@param getters table<string, fun(self: table): any>
----@param fields table<string, true> plain fields, set when the object was made
 ---@param instead table<string, string>? what to write for a name that a script may look for in vain
-function class.define(meta, methods, getters, fields, instead)
+function class.define(meta, methods, getters, instead)
   local name, checked_methods = meta.__metatable, {}
   for key, method in next, methods do
     checked_methods[key] = checked(name, key, method)
@@ -49,24 +39,21 @@ function class.define(meta, methods, getters, fields, instead)
     if getter then
       return getter(self)
     end
-    if fields[key] then
-      return nil
-    end
     fault.raise("a %s has no %s%s", name, tostring(key), instead and instead[key]
-      and "; write " .. instead[key] or fault.hint(tostring(key), names_of(methods, getters, fields)))
+      and "; write " .. instead[key] or fault.hint(tostring(key), sorted_keys(methods, getters)))
   end
 
   function meta.__newindex(self, key, value)
-    if key ~= "state" then
-      fault.raise("a %s's fields cannot be set; %s.state.%s is free for the game", name, name,
-        tostring(key))
+    if key ~= "state" or not getters.state then
+      fault.raise("a %s's %s cannot be set%s", name, tostring(key),
+        getters.state and ("; %s.state.%s is free for the game"):format(name, tostring(key)) or "")
     end
     fault.check(name .. ".state", value, "table")
     rawset(self, key, value)
   end
 
   function meta.__tostring(self)
-    return name .. " " .. self.id .. " (" .. tostring(self.name) .. ")"
+    return getters.id and name .. " " .. self._id .. " (" .. tostring(self.name) .. ")" or name
   end
 end
 

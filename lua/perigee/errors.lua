@@ -8,12 +8,14 @@ local rests = require "perigee.rests"
 local tasks = require "perigee.tasks"
 local undo = require "perigee.undo"
 
-local getinfo, load = debug.getinfo, load
+local getinfo, load, min = debug.getinfo, load, math.min
 
 local errors = {}
 
 local EVENTS, LEVELS = core.events, core.levels
-local LOG_INTERVAL = 1 -- seconds between two lines of the same error
+-- Seconds between two lines of the same error: it doubles with each while the error goes on, from the first
+-- to the second.
+local LOG_INTERVAL, LOG_INTERVAL_MAX = 1, 60
 local SEEN_MAX = 200 -- different errors that are remembered for that
 local REPORTS_MAX = 100 -- that wait for on_error
 local TEXT_MAX = 8192 -- bytes of an error that are told
@@ -23,7 +25,8 @@ for name, number in next, EVENTS do
   event_names[number] = name
 end
 
-local seen, seen_count = {}, 0 -- text -> { at = of the last line, count = since }
+-- What is the same -> { at = of the last line, last = when it last came, interval, count = since that line }
+local seen, seen_count = {}, 0
 local reports, last_report, waiting = {}, 0, 0
 
 -- Texts ------------------------------------------------------------------------------------
@@ -197,33 +200,40 @@ end
 
 -- The log ----------------------------------------------------------------------------------
 
+local function know(key)
+  if seen_count >= SEEN_MAX then
+    seen, seen_count = {}, 0
+  end
+  seen_count = seen_count + 1
+  seen[key] = { at = -math.huge, last = -math.huge, interval = LOG_INTERVAL, count = 0 }
+  return seen[key]
+end
+
 -- How many of the same were not logged since the last; nil when this one is not to be either.
-local function count_unlogged(text)
-  local now, known = core.now(), seen[text]
-  if known and now - known.at < LOG_INTERVAL then
+local function count_unlogged(key)
+  local now, known = core.now(), seen[key] or know(key)
+  local was_quiet = now - known.last >= known.interval
+  known.last = now
+  if not was_quiet and now - known.at < known.interval then
     known.count = known.count + 1
     return nil
   end
-  local unlogged = known and known.count or 0
-  if not known then
-    if seen_count >= SEEN_MAX then
-      seen, seen_count = {}, 0
-    end
-    known, seen_count = {}, seen_count + 1
-    seen[text] = known
-  end
+  local unlogged = known.count
+  known.interval = was_quiet and LOG_INTERVAL or min(2 * known.interval, LOG_INTERVAL_MAX)
   known.at, known.count = now, 0
   return unlogged
 end
 
 
---- Logs a text at most once a second, and says how often it was left out in between.
+--- Logs a text, and says how often it was left out since the last time: once a second at most, and ever
+--- more rarely where it goes on.
 ---@param level integer
 ---@param text string
 ---@param details string? lines that follow
 ---@param version integer? of the code that it is about, if not the live one
-function errors.log(level, text, details, version)
-  local unlogged = count_unlogged(text)
+---@param what string? which texts are the same; if not given, those of one version that are alike
+function errors.log(level, text, details, version, what)
+  local unlogged = count_unlogged(what or (version or live.number) .. text)
   if unlogged then
     local more = unlogged > 0 and (" (and %d more since it was last logged)"):format(unlogged)
     live.log(level, ((text .. (more or "") .. (details or "")):gsub("%z", "\\0")), version)

@@ -6,6 +6,7 @@ local fault = require "perigee.fault"
 local handlers = require "perigee.handlers"
 local live = require "perigee.live"
 local live_schema = require "perigee.live_schema"
+local modules = require "perigee.modules"
 local sandbox = require "perigee.sandbox"
 
 local load = load
@@ -97,7 +98,8 @@ local function require_file(version, name)
   end
   local path, text = find(version, name)
   if not path then
-    fault.raise("there is no module %q: no file %s", name, text)
+    fault.raise("there is no module %q: no file %s%s", name, text,
+      modules.hint(version.root, name, core.list, core.nearest))
   end
   version.loading[name] = true
   local ok, value = xpcall(run, note_trace, version, path, text)

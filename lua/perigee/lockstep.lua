@@ -120,7 +120,7 @@ function Lockstep:stats()
 end
 
 
-class.define(lockstep_class, Lockstep, getters, {})
+class.define(lockstep_class, Lockstep, getters)
 
 
 --- What `room.lockstep` is.

@@ -84,7 +84,9 @@ function options.read(given)
   if given == nil then
     return priority, flags, key, except
   end
-  fault.check("options", given, "table")
+  if type(given) ~= "table" or type(getmetatable(given)) == "string" then
+    fault.raise("options must be a table such as { except = peer }, not %s", fault.kind(given))
+  end
   for word, value in each(given) do
     if word == "priority" then
       priority = read_priority(value)

@@ -40,20 +40,28 @@ local getters = { state = class.state }
 -- What stays readable when the peer is gone.
 local KEPT = { "name", "session", "address", "transport", "token", "latency_ms" }
 
+function getters.id(self)
+  return self._id
+end
+
 function getters.entity(self)
   declared.use()
-  return network.entity_of(self.id)
+  return network.entity_of(self._id)
 end
 
 function getters.connected(self)
-  return core.peer_connected(self.id)
+  return not rawget(self, "_kept") and core.peer_connected(self._id)
 end
 
 
 for _, field in ipairs(KEPT) do
   local read = core["peer_" .. field]
   getters[field] = function(self)
-    return read(self.id)
+    local kept = rawget(self, "_kept")
+    if kept then
+      return kept[field]
+    end
+    return read(self._id)
   end
 end
 
@@ -66,12 +74,12 @@ end
 ---@return string? message
 ---@return string? code
 function Peer:send(name, value, opts)
-  local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self.id)
+  local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self._id)
   local priority, flags, key, except = options.read(opts)
-  if except and options.leaves_out(except, self.id) then
+  if except and options.leaves_out(except, self._id) then
     return true
   end
-  return core.send(TO_PEER, self.id, 0, name, body, value_at, priority, flags, 0, key, nil, number, packed)
+  return core.send(TO_PEER, self._id, 0, name, body, value_at, priority, flags, 0, key, nil, number, packed)
 end
 
 
@@ -90,10 +98,10 @@ function Peer:send_packet(channel, packet_type, bytes, opts)
   local priority, flags, key, except = options.read(opts)
   if self.transport == "text" then
     return nil, "a text peer takes no packets", "Unsupported"
-  elseif except and options.leaves_out(except, self.id) then
+  elseif except and options.leaves_out(except, self._id) then
     return true
   end
-  return core.packet(self.id, channel, packet_type, bytes, priority, flags, 0, key)
+  return core.packet(self._id, channel, packet_type, bytes, priority, flags, 0, key)
 end
 
 
@@ -106,21 +114,21 @@ end
 ---@return string? code
 function Peer:ask(name, value, timeout)
   fault.check_seconds("timeout", timeout == nil and ASK_TIMEOUT or timeout)
-  local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self.id)
+  local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self._id)
   tasks.check_may_wait "peer:ask"
   if not self.connected then
     return nil, "the peer is not connected", "ConnectionClosed"
   elseif self.transport == "text" then
     return nil, "a text peer cannot answer", "Unsupported"
   end
-  local ref = pending.take_ref(self.id)
+  local ref = pending.take_ref(self._id)
   local ok, message, code =
-    core.send(TO_PEER, self.id, 0, name, body, value_at, PRIORITY, REQUEST + RELIABLE, ref, nil, nil,
+    core.send(TO_PEER, self._id, 0, name, body, value_at, PRIORITY, REQUEST + RELIABLE, ref, nil, nil,
       number, packed)
   if not ok then
     return nil, message, code
   end
-  return tasks.wait_answer(self.id, ref, timeout or ASK_TIMEOUT)
+  return tasks.wait_answer(self._id, ref, timeout or ASK_TIMEOUT)
 end
 
 
@@ -155,7 +163,7 @@ function Peer:join(room)
     end
     id = made.id
   end
-  return core.join(self.id, id)
+  return core.join(self._id, id)
 end
 
 
@@ -165,14 +173,14 @@ end
 ---@return string? message
 ---@return string? code
 function Peer:leave(room)
-  return core.leave(self.id, id_of(room, "peer:leave"), CODES.ConnectionClosed, "")
+  return core.leave(self._id, id_of(room, "peer:leave"), CODES.ConnectionClosed, "")
 end
 
 
 --- The rooms that this peer is in.
 ---@return perigee.Room[]
 function Peer:rooms()
-  return registry.list(core.peer_rooms(self.id) or {}, registry.rooms)
+  return registry.list(core.peer_rooms(self._id) or {}, registry.rooms)
 end
 
 
@@ -185,7 +193,7 @@ function Peer:kick(reason)
   if reason ~= nil then
     fault.check("reason", reason, "string")
   end
-  return core.close(self.id, CODES.Kicked, reason or "")
+  return core.close(self._id, CODES.Kicked, reason or "")
 end
 
 
@@ -194,11 +202,11 @@ end
 ---@return string? message
 ---@return string? code
 function Peer:stats()
-  local stats = core.peer_stats(self.id)
+  local stats = core.peer_stats(self._id)
   if not stats then
     return nil, "the peer is gone", "ConnectionClosed"
   end
-  stats.late_answers = tasks.late_answers(self.id)
+  stats.late_answers = tasks.late_answers(self._id)
   return stats
 end
 
@@ -209,7 +217,7 @@ local INSTEAD = {
   emit = "peer:send(name, value)",
 }
 
-class.define(registry.peer_class, Peer, getters, { id = true }, INSTEAD)
+class.define(registry.peer_class, Peer, getters, INSTEAD)
 
 local peer = {}
 
@@ -219,11 +227,12 @@ local peer = {}
 ---@return perigee.Peer
 function peer.keep(id)
   local object = registry.peers[id]
+  local kept = {}
   for _, field in ipairs(KEPT) do
     local value = getters[field](object) -- none, not even nil, of a peer that was never let in
-    rawset(object, field, value)
+    kept[field] = value
   end
-  rawset(object, "connected", false)
+  rawset(object, "_kept", kept)
   return object
 end
 

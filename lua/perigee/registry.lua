@@ -16,7 +16,7 @@ local gone_peers = setmetatable({}, { __mode = "v" })
 local gone_rooms = setmetatable({}, { __mode = "v" })
 
 local function make_peer(peers, id)
-  local peer = setmetatable({ id = id }, registry.peer_class)
+  local peer = setmetatable({ _id = id }, registry.peer_class)
   peers[id] = peer
   return peer
 end
@@ -27,7 +27,7 @@ local function make_room(rooms, id)
     return nil
   end
   local kind = name:match "^[^:]*"
-  local room = setmetatable({ id = id, name = name, kind = kind }, registry.room_class)
+  local room = setmetatable({ _id = id, _name = name, _kind = kind }, registry.room_class)
   rooms[id] = room
   return room
 end

@@ -11,6 +11,7 @@ local each = require "perigee.each"
 local events = require "perigee.events"
 local fault = require "perigee.fault"
 local handlers = require "perigee.handlers"
+local instead = require "perigee.instead"
 local live = require "perigee.live"
 local live_schema = require "perigee.live_schema"
 local lockstep = require "perigee.lockstep.host"
@@ -39,8 +40,9 @@ local last_number = 0 -- of the versions that went live, for however short a tim
 local step -- the reload that is under way, see reload.begin
 local spare -- the version before the live one, while it may have to come back
 
--- A copy of a table of the API, which says so when a script asks it for what it has not.
-local function copy_api(what, source)
+-- A copy of a table of the API, which says so when a script asks it for what it has not, and what to
+-- write instead.
+local function copy_api(what, source, others)
   local copy, names = {}, {}
   for name, value in each(source) do
     copy[name] = value
@@ -48,7 +50,9 @@ local function copy_api(what, source)
   end
   return setmetatable(copy, {
     __index = function(_, name)
-      fault.raise("%s has no %s%s", what, tostring(name), fault.hint(tostring(name), names))
+      local other = others and others[name]
+      fault.raise("%s has no %s%s", what, tostring(name),
+        other and "; write " .. other or fault.hint(tostring(name), names))
     end,
     __metatable = what,
   })
@@ -56,7 +60,7 @@ end
 
 -- A copy of the API, so that nothing one version does to it reaches another.
 local function make_api(shared)
-  local api = copy_api("perigee", perigee)
+  local api = copy_api("perigee", perigee, instead)
   api.rooms = copy_api("perigee.rooms", perigee.rooms)
   api.to = copy_api("perigee.to", perigee.to)
   api.mcp = copy_api("perigee.mcp", perigee.mcp)

@@ -4,6 +4,7 @@ local class = require "perigee.class"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
 local lockstep = require "perigee.lockstep"
+local matches = require "perigee.lockstep.host"
 local messages = require "perigee.messages"
 local options = require "perigee.options"
 local registry = require "perigee.registry"
@@ -28,8 +29,20 @@ local getters = { state = class.state }
 -- What set_meta stored, by room object.
 local metas = setmetatable({}, { __mode = "k" })
 
+function getters.id(self)
+  return self._id
+end
+
+function getters.name(self)
+  return self._name
+end
+
+function getters.kind(self)
+  return self._kind
+end
+
 function getters.count(self)
-  return core.room_count(self.id)
+  return rawget(self, "_is_gone") and 0 or core.room_count(self._id)
 end
 
 function getters.lockstep(self)
@@ -45,9 +58,9 @@ end
 ---@return string? message
 ---@return string? code
 function Room:broadcast(name, value, opts)
-  local body, value_at, number, packed = messages.encode(name, value, TO_ROOM, self.id)
+  local body, value_at, number, packed = messages.encode(name, value, TO_ROOM, self._id)
   local priority, flags, key, except = options.read(opts)
-  return core.send(TO_ROOM, self.id, self.id, name, body, value_at, priority, flags, 0, key,
+  return core.send(TO_ROOM, self._id, self._id, name, body, value_at, priority, flags, 0, key,
     except, number, packed)
 end
 
@@ -61,14 +74,14 @@ end
 function Room:relay(bytes, opts)
   fault.check("bytes", bytes, "string")
   local priority, flags, key, except = options.read(opts)
-  return core.relay(self.id, bytes, priority, flags, key, except)
+  return core.relay(self._id, bytes, priority, flags, key, except)
 end
 
 
 --- The members.
 ---@return perigee.Peer[]
 function Room:peers()
-  return registry.list(core.room_members(self.id), registry.peers)
+  return registry.list(core.room_members(self._id), registry.peers)
 end
 
 
@@ -84,7 +97,7 @@ end
 ---@return boolean
 function Room:has(peer)
   check_peer("room:has", peer)
-  return core.room_has(self.id, peer.id)
+  return core.room_has(self._id, peer.id)
 end
 
 
@@ -99,7 +112,7 @@ function Room:kick(peer, reason)
   if reason ~= nil then
     fault.check("reason", reason, "string")
   end
-  return core.leave(peer.id, self.id, KICKED, reason or "")
+  return core.leave(peer.id, self._id, KICKED, reason or "")
 end
 
 
@@ -127,17 +140,22 @@ function Room:get_meta(key)
 end
 
 
---- Deletes this room softly: nobody can join any more, and it goes with its last member.
+--- Deletes this room softly: nobody can join any more, and it goes with its last member. A match in
+--- lockstep is over.
 ---@return boolean? ok
 ---@return string? message
 ---@return string? code
 function Room:delete()
-  return core.room_delete(self.id)
+  local ok, message, code = core.room_delete(self._id)
+  if ok then
+    matches.close(self._id)
+  end
+  return ok, message, code
 end
 
 
 local function is_gone(self)
-  return rawget(registry.rooms, self.id) ~= self
+  return rawget(registry.rooms, self._id) ~= self
 end
 
 local function no_room()
@@ -195,7 +213,7 @@ local INSTEAD = {
   members = "room:peers()",
 }
 
-class.define(registry.room_class, Room, getters, { id = true, name = true, kind = true }, INSTEAD)
+class.define(registry.room_class, Room, getters, INSTEAD)
 
 local room = {}
 
@@ -203,7 +221,7 @@ local room = {}
 --- Makes what is known of a room that goes part of its object.
 ---@param object perigee.Room
 function room.keep(object)
-  rawset(object, "count", 0)
+  rawset(object, "_is_gone", true)
 end
 
 

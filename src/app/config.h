@@ -116,6 +116,7 @@ typedef enum ConfigSource {
   CONFIG_FROM_GAME,
   CONFIG_FROM_ENVIRONMENT,
   CONFIG_FROM_FLAG,
+  CONFIG_FROM_TEST,  // of a game, which has its own
 } ConfigSource;
 
 enum { CONFIG_OFF = -1 };
@@ -168,6 +169,11 @@ bool config_set_environment(Config *config, const char *const *environment,
 /// sentence about unknown ones. False, with the sentence, for a flag or value that is
 /// wrong.
 bool config_set_flag(Config *config, char **argv, int *at, const char *const *others,
+                     ConfigError *error);
+
+/// Sets a key, spelt as in game.config, for a test; it is stronger than all others. `text` is
+/// what a flag would have. False, with the sentence, for a name or value that is wrong.
+bool config_set_test(Config *config, const char *name, const char *text,
                      ConfigError *error);
 
 /// The key as game.config spells it. Static.

@@ -145,17 +145,10 @@ static void stop(SimServer *server) {
 
 // --- Start ---
 
-static bool read_flags(SimServer *server, Config *config, const char *const *pairs) {
+static bool read_config(SimServer *server, Config *config, const char *const *pairs) {
   ConfigError error;
   for (; pairs != NULL && pairs[0] != NULL; pairs += 2) {
-    Buf flag = {0};
-    buf_printf(&flag, "--%s=%s", pairs[0], pairs[1]);
-    buf_u8(&flag, 0);
-    char *arguments[] = {(char *)flag.data, NULL};
-    int at = 0;
-    bool is_good = config_set_flag(config, arguments, &at, NULL, &error);
-    buf_deinit(&flag);
-    if (is_good) continue;
+    if (config_set_test(config, pairs[0], pairs[1], &error)) continue;
     server->problem = mem_strdup(error.text);
     return false;
   }
@@ -209,7 +202,7 @@ static SimServer *open_server(const SimOptions *options) {
   set_files(server, options->files, options->file_count);
   Config config;
   config_init(&config);
-  if (check_game(server) && read_flags(server, &config, options->config))
+  if (check_game(server) && read_config(server, &config, options->config))
     load(server, &config);
   config_deinit(&config);
   return server;

@@ -87,8 +87,8 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
 const char *text_nearest(const char *word, const char *const *words) {
   size_t size = strlen(word);
   if (size > WORD_MAX_BYTES) return NULL;
-  // The first distance that is too far. Something of the word has to remain.
-  size_t limit = least_of(size / 3 > 2 ? size / 3 + 1 : 3, size);
+  // The first distance that is too far. Most of the word has to remain.
+  size_t limit = least_of(size / 3 > 2 ? size / 3 + 1 : 3, size / 2 + 1);
   const char *nearest = NULL;
   for (; *words; words++) {
     size_t other_size = strlen(*words);

@@ -34,5 +34,5 @@ bool text_is_name(const char *text, size_t size);
 
 /// The entry of `words` (NULL-terminated) nearest to `word` by edit distance, or NULL
 /// when none is near enough to be a slip of the fingers (a third of the length, at
-/// least 2, and less than all).
+/// least 2, and no more than half).
 const char *text_nearest(const char *word, const char *const *words);

@@ -19,6 +19,7 @@ static void put_head(Buf *body, const char *title) {
   buf_printf(body,
              "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
              "<meta name=\"viewport\" content=\"width=device-width\">\n"
+             "<link rel=\"icon\" href=\"data:,\">\n"  // or browsers ask for one
              "<title>%s</title>\n%s\n",
              title, STYLE);
 }

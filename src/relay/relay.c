@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "relay/internal.h"
 
-enum { WARN_INTERVAL_MS = 1000 };
+// From warning to warning of one peer's drops: it doubles while they go on.
+enum { WARN_EVERY_MS = 1000, WARN_EVERY_MAX_MS = 60000 };
 
 Relay *relay_new(const RelayLimits *limits) {
   Relay *relay = mem_zalloc(sizeof *relay);
@@ -157,7 +158,10 @@ static void on_connect(void *data, Peer *peer) {
 static void warn_of_drops(Relay *relay, Peer *peer, uint32_t dropped, uint32_t queued) {
   uint64_t now_ms = net_now_ms(relay->net);
   if (now_ms < peer->next_warn_ms) return;
-  peer->next_warn_ms = now_ms + WARN_INTERVAL_MS;
+  bool was_quiet = now_ms >= peer->next_warn_ms + peer->warn_every_ms;
+  uint32_t every_ms = was_quiet ? WARN_EVERY_MS : 2 * peer->warn_every_ms;
+  peer->warn_every_ms = every_ms < WARN_EVERY_MAX_MS ? every_ms : WARN_EVERY_MAX_MS;
+  peer->next_warn_ms = now_ms + peer->warn_every_ms;
   log_warn("messages dropped", log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size), log_num("dropped", dropped),
            log_num("queued", queued),

@@ -81,8 +81,8 @@ static bool push_table(Copy *copy, int at, int depth) {
   if (!lua_isnil(copy->to, -1)) return true;
   lua_pop(copy->to, 1);
   if (depth >= DEPTH_MAX) return fail(copy, "tables nest too deep in it");
-  if (is_class(copy->from, at, "peer")) return push_object(copy, at, "peer", "id");
-  if (is_class(copy->from, at, "room")) return push_object(copy, at, "room", "name");
+  if (is_class(copy->from, at, "peer")) return push_object(copy, at, "peer", "_id");
+  if (is_class(copy->from, at, "room")) return push_object(copy, at, "room", "_name");
   return push_entries(copy, at, depth);
 }
 

@@ -25,6 +25,10 @@ int core_fail(lua_State *L, const char *message, const char *code);
 /// no host.
 int core_nearest(lua_State *L);
 
+/// A lua_CFunction, list(path): the names in a folder, in no particular order; nil and
+/// what is wrong. Needs no host.
+int core_list(lua_State *L);
+
 /// Pushes a table of the server's figures.
 void core_push_stats(lua_State *L, const Host *host);
 

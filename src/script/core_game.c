@@ -1,10 +1,12 @@
 // perigee.core: what a load of the game tells the server: its configuration, room kinds
 // and files. Also words and figures.
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
@@ -256,6 +258,24 @@ int core_nearest(lua_State *L) {
   return 1;
 }
 
+int core_list(lua_State *L) {
+  DIR *folder = opendir(luaL_checkstring(L, 1));
+  if (folder == NULL) {
+    lua_pushnil(L);
+    lua_pushstring(L, strerror(errno));
+    return 2;
+  }
+  lua_newtable(L);
+  int count = 0;
+  for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    lua_pushstring(L, entry->d_name);
+    lua_rawseti(L, -2, ++count);
+  }
+  closedir(folder);
+  return 1;
+}
+
 static int core_is_utf8(lua_State *L) {
   size_t size;
   const char *text = luaL_checklstring(L, 1, &size);
@@ -321,6 +341,7 @@ const luaL_Reg core_game_functions[] = {
     {"kinds_end", core_kinds_end},
     {"files", core_files},
     {"nearest", core_nearest},
+    {"list", core_list},
     {"is_utf8", core_is_utf8},
     {"json_count", core_json_count},
     {"has_stack", core_has_stack},

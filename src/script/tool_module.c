@@ -3,7 +3,6 @@
 #define _GNU_SOURCE  // program_invocation_name
 #include "script/tool_module.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <lauxlib.h>
 #include <string.h>
@@ -25,21 +24,6 @@ static int tool_kind(lua_State *L) {
   lua_pushstring(L, S_ISREG(info.st_mode)   ? "file"
                     : S_ISDIR(info.st_mode) ? "folder"
                                             : "other");
-  return 1;
-}
-
-// list(path): the names in a folder, in no particular order; nil and what is wrong
-static int tool_list(lua_State *L) {
-  DIR *folder = opendir(luaL_checkstring(L, 1));
-  if (folder == NULL) return fail_errno(L, errno);
-  lua_newtable(L);
-  int count = 0;
-  for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    lua_pushstring(L, entry->d_name);
-    lua_rawseti(L, -2, ++count);
-  }
-  closedir(folder);
   return 1;
 }
 
@@ -65,7 +49,7 @@ static int tool_bundled(lua_State *L) {
 
 int tool_module_open(lua_State *L) {
   static const luaL_Reg FUNCTIONS[] = {{"kind", tool_kind},
-                                       {"list", tool_list},
+                                       {"list", core_list},
                                        {"make_folder", tool_make_folder},
                                        {"bundled", tool_bundled},
                                        {"nearest", core_nearest},

@@ -38,11 +38,10 @@ typedef struct Peer {
   uint32_t id;
   ConnId conn;  // 0 while suspended and once closed
   Session *owner;
-  const char *transport;  // see ConnInfo
-  uint64_t
-      protocol_hash;  // of the HELLO; 0: knows no schema, and gets messages as JSON
-  uint8_t state;      // PeerState
-  uint8_t framing;    // Framing: lines mean a text peer
+  const char *transport;   // see ConnInfo
+  uint64_t protocol_hash;  // of HELLO; 0: knows no schema, gets messages as JSON
+  uint8_t state;           // PeerState
+  uint8_t framing;         // Framing: lines mean a text peer
   bool is_gone;  // its disconnect has taken its turn: it is in no room; the relay's
   uint8_t hello_flags;  // of the HELLO, which WELCOME or REJECTED answers
   uint16_t hello_ref;
@@ -78,7 +77,8 @@ typedef struct Peer {
   uint32_t queued;     // events that wait for the drain; later packets wait behind them
   uint32_t last_room;  // joined last; where plain lines of a text peer go
   uint32_t left_out;   // of the broadcast of that number
-  uint64_t next_warn_ms;  // when the log may say again that messages were dropped
+  uint64_t next_warn_ms;   // when the log may say again that messages were dropped,
+  uint32_t warn_every_ms;  // and how long it had to wait
 } Peer;
 
 // What a text peer can type, as it is told.
@@ -173,8 +173,8 @@ bool session_accept(Session *session, uint32_t peer);
 void session_reject(Session *session, uint32_t peer, Code code, const char *reason);
 
 /// CLOSING (or `! Code: text` for a text peer) and the end, through `disconnect` when
-/// it was connected or suspended. With `text` NULL nothing is said. A peer that is closed already is
-/// left alone.
+/// it was connected or suspended. With `text` NULL nothing is said. A peer that is closed
+/// already is left alone.
 void session_kick(Session *session, Peer *peer, Code code, const char *text);
 
 /// Frees a PEER_CLOSED peer. Its `rooms` have to be freed before.

@@ -117,7 +117,8 @@ describe("perigee check finds", function()
       ["perigee.sned(perigee.to.all, 'x')"] = "perigee has no sned; did you mean send?",
       ["perigee.rooms.craete 'lobby'"] = "perigee.rooms has no craete; did you mean create?",
       ["perigee.send(perigee.to.evrybody, 'x')"] = "perigee.to has no evrybody",
-      ["print [[perigee.x]] print 'perigee.\\'y' perigee . broadcast()"] = "perigee has no broadcast",
+      ["print [[perigee.x]] print 'perigee.\\'y' perigee . broadcast()"] =
+        "perigee has no broadcast; write perigee.send(perigee.to.all, name, value)",
     } do
       says(1, head .. code .. "\nend }", error_at("game.lua:3", message))
     end
@@ -139,6 +140,11 @@ describe("perigee check finds", function()
   it("a module that is not there, on a line that no load runs", function()
     says(1, "return { on_start = function()\n  return require 'rules' end }",
       error_at("game.lua:2", 'there is no module "rules": no file rules.lua or rules/init.lua'))
+    says(1, {
+      ["game.lua"] = "return { on_start = function()\n  return require 'rooms.dule' end }",
+      ["rooms/duel.lua"] = "return {}",
+    }, error_at("game.lua:2", 'there is no module "rooms.dule": no file rooms/dule.lua or '
+      .. 'rooms/dule/init.lua; did you mean "rooms.duel"?'))
   end)
 
   it("a file beside the game that does not parse, a warning", function()

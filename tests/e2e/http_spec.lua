@@ -253,6 +253,9 @@ describe("the server's own pages", function()
       local answer = client:get "/"
       assert.equal(200, answer.status)
       assert.truthy(answer.body:find("perigee connect 127.0.0.1", 1, true))
+      -- Without, a browser's console has an error: it asks for /favicon.ico.
+      assert.truthy(answer.body:find('<link rel="icon" href="data:,">', 1, true))
+      assert.truthy(answer.headers["content-security-policy"]:find("img-src data:", 1, true))
       assert.equal(404, client:get("/index.html").status)
     end
   end)

@@ -179,6 +179,13 @@ local function queries(core)
     file:close()
     return text, problem
   end
+  function core.list(folder)
+    local names = {}
+    for line in io.popen(("ls '%s' 2>/dev/null"):format(folder)):lines() do
+      names[#names + 1] = line
+    end
+    return names
+  end
   function core.room_name(id) return core.rooms_by_id[id] end
   function core.room_count() return 0 end
   function core.room_members() return {} end

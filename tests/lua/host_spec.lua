@@ -228,6 +228,23 @@ describe("the host", function()
     assert.truthy(fake_core.log_text(core):find "%(and 2 more since it was last logged%)")
   end)
 
+  it("logs what goes on ever more rarely, and what comes again after a while at once", function()
+    load "return { on_message = function() error 'again' end }"
+    local function lines_in(seconds)
+      local _, before = fake_core.log_text(core):gsub("failed", "")
+      for _ = 1, seconds * 2 do
+        message '["x",1]'
+        core.clock = core.clock + 0.5
+      end
+      local _, after = fake_core.log_text(core):gsub("failed", "")
+      return after - before
+    end
+    assert.equal(6, lines_in(60)) -- after 0, 1, 3, 7, 15 and 31 seconds
+    assert.equal(10, lines_in(600))
+    core.clock = core.clock + 61
+    assert.equal(2, lines_in(3))
+  end)
+
   it("does not tell on_error of its own errors", function()
     load "return { on_message = function() error 'a' end, on_error = function() error 'b' end }"
     message '["x",1]'

@@ -66,6 +66,19 @@ describe("the loader", function()
     fails("must be a string, not nil", "require(nil)")
   end)
 
+  it("names the module that was meant", function()
+    local function hints(wanted, name)
+      local files = { ["rooms/duel.lua"] = "", ["chess/init.lua"] = "", ["rules.lua"] = "" }
+      files["game.lua"] = ("require %q"):format(name)
+      fails(name:gsub("%.", "/") .. "/init.lua" .. wanted, files)
+    end
+    hints('; did you mean "rooms.duel"?', "rooms.dule")
+    hints('; did you mean "rooms.duel"?', "room.duel")
+    hints('; did you mean "rooms.duel"?', "duel")
+    hints('; did you mean "rules"?', "rules.lua")
+    hints('; did you mean "chess"?', "ches")
+  end)
+
   it("ends a circle of modules with an error", function()
     fails("requires itself", {
       ["game.lua"] = "return require 'a'",

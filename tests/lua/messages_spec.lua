@@ -89,8 +89,8 @@ describe("messages", function()
 
   it("have no peers and rooms in them", function()
     local registry = require "perigee.registry"
-    local peer = setmetatable({ id = 1 }, registry.peer_class)
-    local room = setmetatable({ id = 2 }, registry.room_class)
+    local peer = setmetatable({ _id = 1 }, registry.peer_class)
+    local room = setmetatable({ _id = 2 }, registry.room_class)
     for what, value in pairs { ["a peer"] = peer, ["a room"] = { 2 ^ 60, { who = room } } } do
       local ok, problem = pcall(messages.encode, "x", value)
       assert.is_false(ok)

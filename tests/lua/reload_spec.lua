@@ -128,6 +128,8 @@ describe("a reload", function()
     assert.equal("perigee has no snd; did you mean send?", problem_of "perigee.snd()")
     assert.equal("perigee.rooms has no creat; did you mean create?", problem_of "perigee.rooms.creat 'x'")
     assert.equal("perigee.to has no everyone", problem_of "perigee.to.everyone")
+    assert.equal("perigee has no broadcast; write perigee.send(perigee.to.all, name, value)",
+      problem_of "perigee.broadcast('x', 1)")
   end)
 
   it("says where a colon has to be a dot", function()

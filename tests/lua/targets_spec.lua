@@ -70,13 +70,28 @@ describe("targets and options", function()
       { priority = "urgent" })
     fails("there is no option prioritty; did you mean priority?", perigee.send, ann, "x", 1,
       { prioritty = "low" })
+    fails("options must be a table such as { except = peer }, not a peer", perigee.send, room, "x", 1, ann)
+    fails("options must be a table such as { except = peer }, not a string", perigee.send, ann, "x", 1, "low")
     fails("reliable must be a boolean, not a number", perigee.send, ann, "x", 1, { reliable = 1 })
     fails("leaves out must be a peer or a list of peers, not nil", perigee.to.all_except, nil, ann)
     fails("is a boolean", perigee.to.group, { [ann] = true })
     fails("except must be a peer or a list of peers, not a string", perigee.send, room, "x", 1,
       { except = "ann" })
     fails("a peer has no nmae; did you mean name?", function() return ann.nmae end)
-    fails("peer.state.score is free for the game", function() ann.score = 1 end)
+    fails("a peer's score cannot be set; peer.state.score is free for the game", function()
+      ann.score = 1
+    end)
+    for _, field in ipairs { "id", "name", "connected", "send" } do
+      fails(("a peer's %s cannot be set; peer.state.%s is"):format(field, field), function()
+        ann[field] = 1
+      end)
+    end
+    for _, field in ipairs { "id", "name", "kind", "count" } do
+      fails(("a room's %s cannot be set; room.state.%s is"):format(field, field), function()
+        room[field] = 1
+      end)
+    end
+    assert.same({ 1, 7, "hall", "hall" }, { ann.id, room.id, room.name, room.kind })
     fails("a room has no nmae; did you mean name?", function() return room.nmae end)
     fails("a room has no bradcast; did you mean broadcast?", function() room:bradcast() end)
     fails("a room has no send; write room:broadcast(name, value)", function() room:send("x", 1) end)

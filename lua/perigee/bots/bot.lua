@@ -3,6 +3,7 @@
 
 local client = require "perigee.client"
 local random = require "perigee.testing.random"
+local words = require "perigee.words"
 
 local PING_EVERY = 1 -- seconds
 local LATE_WAITS = 100 -- that return at once
@@ -44,6 +45,9 @@ end
 ---@param seconds number
 ---@return boolean
 function Bot:wait(seconds)
+  if seconds ~= nil and type(seconds) ~= "number" then
+    error(("%sbot:wait takes seconds, not %s"):format(words.where(), words.kind(seconds)), 0)
+  end
   if self:is_running() then
     self._run.wait(seconds, self.client)
   else
@@ -59,6 +63,10 @@ end
 ---@param count? integer
 ---@return number
 function Bot:random(count)
+  if count and (type(count) ~= "number" or count < 1) then
+    error(("%sbot:random takes a number from 1 up, or nothing, not %s"):format(words.where(),
+      type(count) == "number" and count or words.kind(count)), 0)
+  end
   if count then return self._chance:pick(count) end
   return self._chance:fraction()
 end

@@ -2,6 +2,7 @@
 --- lines that a load does not run. Only where `perigee` is certain to be the library: a local that is
 --- set once, from require, and used for nothing but its fields.
 
+local instead = require "perigee.instead"
 local sorted_keys = require "perigee.sorted_keys"
 local tool = require "perigee.tool"
 
@@ -106,9 +107,11 @@ end
 
 local function check_name(found, file, known, owner, name, position)
   if not known[owner][name] then
+    local other = owner == "perigee" and instead[name]
     found[#found + 1] = {
       path = file.path, line = line_at(file.code, position), kind = "error",
-      message = ("%s has no %s%s"):format(TABLES[owner], name, hint(name, known[owner])),
+      message = ("%s has no %s%s"):format(TABLES[owner], name,
+        other and "; write " .. other or hint(name, known[owner])),
     }
   end
 end

@@ -3,6 +3,7 @@
 
 local allowed = require "perigee.allowed"
 local api = require "perigee.check.api"
+local modules = require "perigee.modules"
 local source = require "perigee.check.source"
 local tool = require "perigee.tool"
 
@@ -63,10 +64,11 @@ local function find_module(root, name)
   return nil, ("%s.lua or %s/init.lua"):format(stem, stem)
 end
 
-local function add_missing(found, path, module, tried)
+local function add_missing(found, root, path, module, tried)
   found[#found + 1] = {
     path = path, line = module.line, kind = "error",
-    message = ("there is no module %q: no file %s"):format(module.name, tried),
+    message = ("there is no module %q: no file %s%s"):format(module.name, tried,
+      modules.hint(root, module.name, tool.list, tool.nearest)),
   }
 end
 
@@ -81,7 +83,7 @@ local function visit_modules(game, path, used, found)
       if module_path then
         visit(game, module_path, text, found)
       else
-        add_missing(found, path, module, text)
+        add_missing(found, game.root, path, module, text)
       end
     end
   end

@@ -17,7 +17,7 @@ function getters.state(self) return call_of[self].session.state end
 
 ---@param methods table<string, function>
 function mcp_class.set_methods(methods)
-  class.define(meta, methods, getters, {})
+  class.define(meta, methods, getters)
   function meta.__newindex(_, key)
     fault.raise("an MCP session's fields cannot be set; session.state.%s is free for the game",
       tostring(key))

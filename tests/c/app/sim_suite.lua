@@ -156,7 +156,7 @@ function suite.settings_are_those_of_the_game_and_the_caller()
   sim.close(id)
   local none, problem = sim.open { files = { ["game.lua"] = GAME }, config = { max_clint = 1 } }
   expect(none, nil)
-  assert(problem:find "did you mean %-%-max%-clients", problem)
+  assert(problem:find "there is no config%.max_clint; did you mean config%.max_clients%?", problem)
 end
 
 function suite.looks_inside()

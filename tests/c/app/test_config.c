@@ -137,6 +137,9 @@ static void test_unknown_names_are_told_with_the_nearest(void **state) {
   assert_string_equal(error.text,
                       "there is no PERIGEE_MAX_CLIENT; did you mean "
                       "PERIGEE_MAX_CLIENTS?");
+  assert_false(config_set_test(&config, "tickrate", "3", &error));
+  assert_string_equal(error.text,
+                      "there is no config.tickrate; did you mean config.tick_rate?");
   assert_false(flag("--xyzzy-plugh", "1"));
   assert_string_equal(error.text, "there is no --xyzzy-plugh");
 }
@@ -180,6 +183,18 @@ static void test_wrong_values_are_told_in_one_sentence(void **state) {
   assert_string_equal(error.text,
                       "--max-payload must be a size from 128 to 4 MiB, such as "
                       "65536 or \"64 KiB\", not \"5 MiB\"");
+}
+
+static void test_settings_of_a_test_are_the_strongest(void **state) {
+  (void)state;
+  assert_true(config_set_test(&config, "tick_rate", "50", &error));
+  assert_true(game_number("tick_rate", 30));
+  assert_true(flag("--tick-rate", "40"));
+  assert_int_equal(config_number(&config, KEY_TICK_RATE), 50);
+  assert_false(config_set_test(&config, "tick_rate", "fast", &error));
+  assert_string_equal(error.text,
+                      "config.tick_rate must be a number from 0.01 to 1000, not "
+                      "\"fast\"");
 }
 
 static void test_numbers_are_read_strictly(void **state) {
@@ -305,6 +320,7 @@ int main(void) {
       TEST(test_unknown_names_are_told_with_the_nearest),
       TEST(test_other_variables_are_passed_over),
       TEST(test_wrong_values_are_told_in_one_sentence),
+      TEST(test_settings_of_a_test_are_the_strongest),
       TEST(test_numbers_are_read_strictly),
       TEST(test_sizes_have_units),
       TEST(test_switches),

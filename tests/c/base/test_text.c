@@ -143,6 +143,7 @@ static void a_different_word_finds_nothing(void **state) {
   (void)state;
   assert_null(text_nearest("colour", words));
   assert_null(text_nearest("max", words));
+  assert_null(text_nearest("foo", (const char *const[]){"now", "to", NULL}));
   assert_null(text_nearest("", words));
   assert_null(text_nearest("xy", (const char *const[]){"ab", NULL}));
   assert_null(text_nearest("port", (const char *const[]){NULL}));

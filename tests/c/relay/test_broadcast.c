@@ -145,6 +145,36 @@ static void drops_are_counted(void **state) {
   assert_false(relay_has_events(world->relay));
 }
 
+static void count_drops(void *data, LogLevel level, const char *text, size_t size) {
+  (void)level;
+  const char line[] = "messages dropped peer=";
+  if (size > sizeof line && strncmp(text, line, sizeof line - 1) == 0) ++*(int *)data;
+}
+
+// How many lines there are when messages are dropped every 100 ms.
+static int warnings_in(World *world, Client peer, int seconds) {
+  int lines = 0;
+  log_set_sink(count_drops, &lines);
+  log_set_level(LOG_WARN);
+  for (int i = 0; i < 10 * seconds; i++) {
+    fake_drops(world->net, peer.conn, 0, 1, 100);
+    fake_advance(world->net, 100);
+  }
+  log_set_level(LOG_OFF);
+  log_set_sink(NULL, NULL);
+  return lines;
+}
+
+static void warnings_of_drops_grow_rarer(void **state) {
+  World *world = *state;
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  assert_int_equal(warnings_in(world, ann, 60), 6);    // after 0, 1, 3, 7, 15, 31 s
+  assert_int_equal(warnings_in(world, ann, 600), 10);  // from 63 s on one a minute
+  assert_int_equal(warnings_in(world, bob, 3), 2);
+  fake_advance(world->net, 200000);
+  assert_int_equal(warnings_in(world, ann, 3), 2);  // it had been quiet
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_broadcast_reaches_all_others),
@@ -156,6 +186,7 @@ int main(void) {
       TEST(text_groups_exist_only_where_text_peers_are),
       TEST(a_plain_line_is_a_broadcast),
       TEST(drops_are_counted),
+      TEST(warnings_of_drops_grow_rarer),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
