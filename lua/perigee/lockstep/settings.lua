@@ -120,8 +120,8 @@ function settings.read(given, where, prefix, warnings)
   end
   read.max_input_delay = math.max(read.max_input_delay, read.input_delay)
   if read.start > read.players then
-    warnings[#warnings + 1] = ("%s: %slockstep.start is %d, but there are only %d players; taken for that"):format(
-      where, prefix, read.start, read.players)
+    warnings[#warnings + 1] = ("%s: %slockstep.start is %d, more than the %d players there can be")
+      :format(where, prefix, read.start, read.players)
     read.start = read.players
   end
   return read

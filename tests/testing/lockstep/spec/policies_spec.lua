@@ -130,7 +130,7 @@ describe("settings", function()
   end)
 
   it("that wait for more than can play are warned of", function()
-    warns("{ players = 2, start = 3 }", "match.lockstep.start is 3, but there are only 2 players; taken for that")
+    warns("{ players = 2, start = 3 }", "match.lockstep.start is 3, more than the 2 players there can be")
   end)
 
   it("have players wait for each other, or for the script", function()
