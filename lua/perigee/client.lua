@@ -26,6 +26,7 @@ local queue = require "perigee.client.queue"
 local reactions = require "perigee.client.reactions"
 local rejoin = require "perigee.client.rejoin"
 local schema = require "perigee.client.schema"
+local words = require "perigee.words"
 
 local TIMEOUT = 10 -- seconds, for a call that names none
 local CLOSE_TIMEOUT = 1 -- seconds that the server has to answer a BYE
@@ -287,8 +288,12 @@ function Client:_request(wanted, data, ref, timeout)
 end
 
 
-local function is_countable(name)
-  if #name <= 255 then return true end
+local function check_room_name(name)
+  if type(name) ~= "string" then
+    error(("%sclient:join takes the name of a room, not %s"):format(words.where(), words.kind(name)), 0)
+  elseif #name <= 255 then
+    return true
+  end
   return nil, "a name is 1 to 64 bytes", "Protocol"
 end
 
@@ -297,7 +302,7 @@ end
 ---@param name string
 ---@return perigee.client.Room?, string? message, string? code
 function Client:join(name)
-  local fits, problem, wrong = is_countable(name)
+  local fits, problem, wrong = check_room_name(name)
   if not fits then return nil, problem, wrong end
   local is_waiting, room, why, what = rejoin.wait(self, name)
   if is_waiting then return room, why, what end

@@ -1,3 +1,5 @@
+// Thin over prctl. What libuv starts runs nothing of ours before exec, so it is the child that asks,
+// as the first thing it does.
 #include "app/parent.h"
 
 #include <signal.h>

@@ -149,6 +149,8 @@ describe("rooms", function()
     local c = with { join = function(self, request) self:error(request, 11, "no such room") end }
     assert.same({ nil, "no such room", "NoSuchRoom" }, { c:join("nowhere") })
     assert.same({ nil, "a name is 1 to 64 bytes", "Protocol" }, { c:join(("x"):rep(256)) })
+    local _, text = pcall(function() c:join() end)
+    assert.matches("client_spec.lua:%d+: client:join takes the name of a room, not nil$", text)
     c:close()
   end)
 
