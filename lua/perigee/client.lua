@@ -19,8 +19,8 @@ local commands = require "perigee.client.commands"
 local connection = require "perigee.client.connection"
 local datagrams = require "perigee.client.datagrams"
 local json = require "perigee.client.json"
-local lockstep = require "perigee.client.lockstep"
 local loop = require "perigee.client.loop"
+local matches = require "perigee.client.matches"
 local protocol = require "perigee.client.protocol"
 local queue = require "perigee.client.queue"
 local reactions = require "perigee.client.reactions"
@@ -314,7 +314,7 @@ end
 
 
 function Client:_lockstep(room, game)
-  return lockstep.open(self, room, game, loop.after)
+  return matches.open(self, room, game, loop.after)
 end
 
 

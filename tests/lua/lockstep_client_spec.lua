@@ -1,5 +1,6 @@
 --- A client in lockstep by itself, with a server of the spec's own: one that means ill.
 local lockstep = require "perigee.client.lockstep"
+local matches = require "perigee.client.matches"
 local wire = require "perigee.lockstep.wire"
 
 local ROOM, MATCH = 9, 5
@@ -90,9 +91,9 @@ describe("a client in lockstep", function()
     match:enter()
     match:enter()
     local client = { _matches = { [{ id = ROOM }] = match } }
-    assert.is_false(lockstep.refuse(client, { answers = 1, message = "no", code = "Unsupported" }))
-    assert.is_false(lockstep.refuse(client, { message = "no", code = "Unsupported" }))
-    assert.is_true(lockstep.refuse(client, { answers = 2, message = "no", code = "Unsupported" }))
+    assert.is_false(matches.refuse(client, { answers = 1, message = "no", code = "Unsupported" }))
+    assert.is_false(matches.refuse(client, { message = "no", code = "Unsupported" }))
+    assert.is_true(matches.refuse(client, { answers = 2, message = "no", code = "Unsupported" }))
     assert.same({ { "no", "Unsupported" } }, ends)
     assert.equal(wire.EXIT, world.sent[3].kind)
     start(match) -- was under way

@@ -4,8 +4,8 @@
 local channels = require "perigee.client.channel"
 local commands = require "perigee.client.commands"
 local datagrams = require "perigee.client.datagrams"
-local lockstep = require "perigee.client.lockstep"
 local loop = require "perigee.client.loop"
+local matches = require "perigee.client.matches"
 local rejoin = require "perigee.client.rejoin"
 local schema = require "perigee.client.schema"
 
@@ -198,7 +198,7 @@ function connection.regain(self, welcome)
   end
   -- The first packet tells the server that its WELCOME has come.
   self._transport:write(commands.ack(self._protocol.stream:tell()) .. welcome.packets)
-  lockstep.resume_all(self)
+  matches.resume_all(self)
   self:_publish {
     type = "resumed", seconds = loop.now() - lost.since, resent = welcome.resent,
   }

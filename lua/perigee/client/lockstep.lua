@@ -4,8 +4,6 @@
 
 local bit = require "bit"
 local cjson = require "cjson"
-local commands = require "perigee.client.commands"
-local packet = require "perigee.client.packet"
 local wire = require "perigee.lockstep.wire"
 
 local HASHES = 4 -- told with each INPUT
@@ -48,7 +46,7 @@ local AHEAD_MAX, SNAPSHOT_MAX = 256, 64 * 1024 * 1024
 local Lockstep = {}
 Lockstep.__index = Lockstep
 
-local lockstep = { CHANNEL = wire.CHANNEL }
+local lockstep = {}
 
 
 --- What a match needs of the world.
@@ -100,6 +98,7 @@ end
 
 --- Takes part, or again after the session was lost.
 function Lockstep:enter()
+  if self._is_over then return end
   local game, has_state = self._game, self.is_ready and self.turn > 0
   -- A question only so that it is known which ERROR is its; START is no answer to it.
   self._asked = self._io.ask(wire.ENTER, wire.enter(self._io.room.id, {
@@ -108,8 +107,16 @@ function Lockstep:enter()
   }))
   self:_set("enter", self._io.patience, function()
     -- Once there was a START the server says how it goes on, however long the others take.
-    if self.id == 0 then self:_lose("the server has sent no state in time", "timeout") end
+    if self.id == 0 then self:lose("the server has sent no state in time", "timeout") end
   end)
+end
+
+
+--- Whether a question with this ref is its ENTER.
+---@param ref integer
+---@return boolean
+function Lockstep:is_asking(ref)
+  return self._asked == ref and not self._is_over
 end
 
 
@@ -119,12 +126,15 @@ end
 function Lockstep:refuse(message, code)
   self._asked = nil
   if code == "RateLimited" then return self:_set("enter", ENTER_AGAIN, self.enter) end
-  self:_lose(message, code)
+  self:lose(message, code)
 end
 
 
--- It is over, and not because the server said so.
-function Lockstep:_lose(message, code)
+--- It is over, and not because the server said so.
+---@param message string
+---@param code string
+function Lockstep:lose(message, code)
+  if self._is_over then return end
   self:exit()
   if self._game.on_end then self._game.on_end(message, code) end
 end
@@ -172,7 +182,7 @@ local function submit(self, last)
     local data = input and input(turn) or not input and table.remove(self._queue, 1) or ""
     -- One that was sent in the match before may be too large for this one.
     local problem = self:_find_problem(data)
-    if input and problem then return self:_lose(problem, "PayloadTooLarge") end
+    if input and problem then return self:lose(problem, "PayloadTooLarge") end
     self._inputs[turn], self._submitted = problem and "" or data, turn
   end
 end
@@ -431,92 +441,6 @@ end
 --- The connection is there again, and the session with it.
 function Lockstep:resume()
   if self.is_ready then speak_again(self) end
-end
-
--- For clients -------------------------------------------------------------------------------
-
---- Takes part in the match of a room.
----@param client table a client of perigee.client or perigee.testing
----@param room perigee.client.Room
----@param game perigee.client.LockstepGame
----@param after fun(seconds: number, fn: fun()): fun()
----@return perigee.client.Lockstep
-function lockstep.open(client, room, game, after)
-  local function send(kind, bytes, reliable)
-    client:send_packet(wire.CHANNEL, kind, bytes,
-      { reliable = reliable, priority = kind == wire.INPUT and "critical" or nil })
-  end
-  local function ask(kind, bytes)
-    local data, ref = client._protocol:request(commands.ask_packet, wire.CHANNEL, kind, bytes)
-    return client:_send(packet.reliable(data)) and ref
-  end
-  local self = lockstep.new(game,
-    { room = room, send = send, ask = ask, after = after, patience = client.timeout })
-  client._matches = client._matches or {}
-  client._matches[room] = self
-  self:enter()
-  return self
-end
-
-
---- A packet has come. Returns whether it was for a match of the client's.
----@param client table
----@param event table of type "packet"
----@return boolean
-function lockstep.take(client, event)
-  if event.channel ~= wire.CHANNEL or not client._matches then return false end
-  local id = wire.read_u32(event.payload, 1)
-  for room, self in pairs(client._matches) do
-    if room.id == id then
-      self:receive(event.number, event.payload)
-      return true
-    end
-  end
-  return false
-end
-
-
---- An error has come. Returns whether it was a match's, which the server does not let the client into.
----@param client table
----@param event table of type "error"
----@return boolean
-function lockstep.refuse(client, event)
-  for _, self in pairs(event.answers and client._matches or {}) do
-    if self._asked == event.answers and not self._is_over then
-      self:refuse(event.message, event.code)
-      return true
-    end
-  end
-  return false
-end
-
-
---- The client is out of a room, or of all of them.
----@param client table
----@param room? perigee.client.Room
----@param code string
-function lockstep.leave(client, room, code)
-  for of, self in pairs(client._matches or {}) do
-    if (of == room or not room) and not self._is_over then
-      self:_lose(("this client is out of the room (%s)"):format(code), code)
-    end
-  end
-end
-
-
---- The room is there again, in another session.
----@param client table
----@param room perigee.client.Room
-function lockstep.rejoin(client, room)
-  local self = client._matches and client._matches[room]
-  if self and not self._is_over then self:enter() end
-end
-
-
---- The session has been taken up again.
----@param client table
-function lockstep.resume_all(client)
-  for _, self in pairs(client._matches or {}) do self:resume() end
 end
 
 return lockstep

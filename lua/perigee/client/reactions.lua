@@ -3,8 +3,8 @@
 
 local channels = require "perigee.client.channel"
 local connection = require "perigee.client.connection"
-local lockstep = require "perigee.client.lockstep"
 local loop = require "perigee.client.loop"
+local matches = require "perigee.client.matches"
 local Room = require "perigee.client.room"
 local welcome = require "perigee.client.welcome"
 
@@ -54,17 +54,17 @@ end
 
 
 function reactions.packet(self, event)
-  if lockstep.take(self, event) then return true end
+  if matches.take(self, event) then return true end
   return channels.take(self, event, loop.enter)
 end
 
 
 reactions.channel_opened = channels.refuse
-reactions.error = lockstep.refuse
+reactions.error = matches.refuse
 
 
 function reactions.left(self, event)
-  lockstep.leave(self, event.room, event.code)
+  matches.leave(self, event.room, event.code)
 end
 
 
@@ -76,7 +76,7 @@ function reactions.closed(self, event)
   connection.stop(self)
   self._transport:close()
   channels.close_all(self)
-  lockstep.leave(self, nil, event.code)
+  matches.leave(self, nil, event.code)
   if self._stop_waiting then self._stop_waiting() end
   self:_fail_calls(event.message, event.code)
   if self._settled then loop.fill(self._settled) end

@@ -1,8 +1,8 @@
 --- Rooms in a new session: those that the program has joined are joined again, in the order in which it
 --- did. Those that the game has put this client into are the game's to see to.
 
-local lockstep = require "perigee.client.lockstep"
 local loop = require "perigee.client.loop"
+local matches = require "perigee.client.matches"
 
 local rejoin = {}
 
@@ -40,7 +40,7 @@ end
 
 
 local function tell_left(self, room, code)
-  lockstep.leave(self, room, code)
+  matches.leave(self, room, code)
   self:_publish { type = "left", room = room, room_id = room.id, code = code }
 end
 
@@ -52,7 +52,7 @@ local function come_back(self, entry)
   if waiting[room.name] ~= entry then return end -- lost once more: the session after this one sees to it
   waiting[room.name] = nil
   if event then
-    lockstep.rejoin(self, room)
+    matches.rejoin(self, room)
     self:_publish(event)
   elseif not room.joined and (self.connected or self._lost) then -- the game may have been faster
     tell_left(self, room, code)

@@ -6,7 +6,7 @@ local bit = require "bit"
 local channels = require "perigee.client.channel"
 local commands = require "perigee.client.commands"
 local constants = require "perigee.client.constants"
-local lockstep = require "perigee.client.lockstep"
+local matches = require "perigee.client.matches"
 local protocols = require "perigee.client.protocol"
 local Room = require "perigee.client.room"
 local schemas = require "perigee.client.schema"
@@ -71,7 +71,7 @@ end
 
 
 function TAKE.left(self, event)
-  lockstep.leave(self, event.room, event.code)
+  matches.leave(self, event.room, event.code)
   for i, room in ipairs(self._joined) do
     if room == event.room then table.remove(self._joined, i) end
   end
@@ -79,13 +79,13 @@ end
 
 
 function TAKE.packet(self, event)
-  if lockstep.take(self, event) then return true end
+  if matches.take(self, event) then return true end
   return channels.take(self, event, function(fn) self._clock:spawn(fn) end)
 end
 
 
 TAKE.channel_opened = channels.refuse
-TAKE.error = lockstep.refuse
+TAKE.error = matches.refuse
 
 
 function TAKE.ask(self, event)

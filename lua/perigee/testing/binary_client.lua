@@ -11,7 +11,7 @@ local colon = require "perigee.client.colon"
 local clocks = require "perigee.testing.clock"
 local commands = require "perigee.client.commands"
 local failure = require "perigee.testing.failure"
-local lockstep = require "perigee.client.lockstep"
+local matches = require "perigee.client.matches"
 local protocols = require "perigee.client.protocol"
 local wire = require "perigee.testing.wire"
 
@@ -82,7 +82,7 @@ function BinaryClient:reconnect()
   table.insert(self.server._links, self._link)
   local welcome, message, code = self:_shake_hands()
   if not welcome then return nil, message, code end
-  if welcome.resumed then lockstep.resume_all(self) else self:_reopen_channels() end
+  if welcome.resumed then matches.resume_all(self) else self:_reopen_channels() end
   return welcome.resumed
 end
 
@@ -179,7 +179,7 @@ end
 
 function BinaryClient:_lockstep(room, game)
   local clock = self._clock
-  return lockstep.open(self, room, game, function(seconds, fn)
+  return matches.open(self, room, game, function(seconds, fn)
     local entry = clock:at(clock.now + math.ceil(seconds * 1000), function()
       if self.connected then fn() end
     end)
