@@ -1,4 +1,4 @@
-// Chromium for the tests, with Playwright: scripts/check installs both. Where they are missing the
+// Chromium for the tests, with Playwright: scripts/test installs both. Where they are missing the
 // test program ends with SKIPPED, which CTest reports as such.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -17,7 +17,7 @@ function need() {
   if (executablePath && existsSync(modules)) {
     return { executablePath, chromium: createRequire(PACKAGES)("playwright-core").chromium };
   }
-  const install = executablePath ? "scripts/npm tests/browser" : "scripts/setup check";
+  const install = executablePath ? "scripts/npm tests/browser" : "scripts/setup test";
   console.log(`skipped: no ${executablePath ? "playwright-core" : "chromium"}; ${install} installs it`);
   process.exit(SKIPPED);
 }
