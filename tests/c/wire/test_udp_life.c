@@ -227,14 +227,20 @@ static void a_probe_of_a_plain_link_is_too(void **state) {
   world_end(&w);
 }
 
-// One byte far ahead is all that it takes to have a ring as large as the window.
-static void a_stranger_may_not_reach_far_ahead(void **state) {
-  (void)state;
+// End 1 does not know yet who the other is, and keeps little.
+static World world_of_stranger(void) {
   World w = world();
   UdpLinkParams params = world_params(1);
   params.is_stranger = true;
   udp_link_free(w.ends[1].link);
   w.ends[1].link = udp_link_new(&params, w.now_us);
+  return w;
+}
+
+// One byte far ahead is all that it takes to have a ring as large as the window.
+static void a_stranger_may_not_reach_far_ahead(void **state) {
+  (void)state;
+  World w = world_of_stranger();
   const uint64_t total = 100 << 10;
   uint64_t written = 0;
   there.loss = 1;  // of the first piece
@@ -264,11 +270,7 @@ static void a_stranger_may_not_reach_far_ahead(void **state) {
 // Small packets that are sent all the time leave room for the stream in every probe.
 static void probes_bring_a_stranger_what_is_missing(void **state) {
   (void)state;
-  World w = world();
-  UdpLinkParams params = world_params(1);
-  params.is_stranger = true;
-  udp_link_free(w.ends[1].link);
-  w.ends[1].link = udp_link_new(&params, w.now_us);
+  World w = world_of_stranger();
   const uint64_t total = 60000;
   uint64_t written = 0;
   there.loss = 1;
