@@ -67,9 +67,8 @@ typedef struct Match {
   Ahead ahead[MATCH_AHEAD];  // by turn
   uint8_t hash_count;
   uint32_t hash_turn;
-  uint32_t
-      hashes[MATCH_HASHES];  // of this turn and of those before it, the newest first
-  Buf snapshot;              // that is coming
+  uint32_t hashes[MATCH_HASHES];  // of this turn and those before it, the newest first
+  Buf snapshot;                   // that is coming
   Timer late;
   Timer need;
   Timer again;  // ENTER, which came too soon
