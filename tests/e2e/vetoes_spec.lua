@@ -26,16 +26,38 @@ describe("on_connect", function()
     assert.equal(0, perigee:count_log "ended mallory")
   end)
 
-  it("accepts whatever it returns but false", function()
+  it("accepts with nothing, nil and true", function()
     local perigee = server.start {
       game = [[
-        local values = { nothing = nil, yes = true, zero = 0, text = "no" }
-        return { on_connect = function(peer) return values[peer.name] end }
+        return {
+          on_connect = function(peer)
+            if peer.name == "nothing" then return end
+            if peer.name == "yes" then return true end
+            return nil
+          end,
+        }
       ]],
     }
-    for _, name in ipairs { "nothing", "yes", "zero", "text" } do
+    for _, name in ipairs { "nothing", "yes", "nil" } do
       perigee:client(name)
     end
+  end)
+
+  it("refuses with nil and a reason", function()
+    local perigee = server.start {
+      game = 'return { on_connect = function() return nil, "no such account" end }',
+    }
+    local ann = perigee:raw()
+    ann:control("HELLO", packet.hello { name = "ann" })
+    assert.equal("no such account", ann:expect_next("REJECTED", { code = "Rejected" }).text)
+  end)
+
+  it("fails, and lets nobody in, with any other first value", function()
+    local perigee = server.start { game = 'return {\n  on_connect = function() return "no" end,\n}' }
+    local ann = perigee:raw()
+    ann:control("HELLO", packet.hello { name = "ann" })
+    ann:expect_rejected "Internal"
+    perigee:wait_log 'game.lua:2: on_connect returned \\"no\\"; write `return true`'
   end)
 
   it("may refuse without a reason", function()
@@ -186,6 +208,30 @@ describe("on_join", function()
     broken:expect_error("Internal", broken:request("JOIN", packet.str8 "lobby"))
     perigee:wait_log "on_join broke"
     assert.equal(0, broken:list_rooms()[1].members)
+  end)
+
+  it("refuses with nil and a reason, and fails with any other first value", function()
+    local perigee = server.start {
+      game = [[
+        local perigee = require "perigee"
+        local lobby = {}
+        function lobby.on_join(_, peer)
+          perigee.sleep(0.01)
+          if peer.name == "mallory" then return nil, "not here" end
+          return peer.name
+        end
+        return {
+          rooms = { lobby = lobby },
+          on_start = function() perigee.rooms.create "lobby" end,
+        }
+      ]],
+    }
+    local mallory, ann = perigee:client "mallory", perigee:client "ann"
+    local refusal = mallory:expect_error("Rejected", mallory:request("JOIN", packet.str8 "lobby"))
+    assert.equal("not here", refusal.text)
+    ann:expect_error("Internal", ann:request("JOIN", packet.str8 "lobby"))
+    perigee:wait_log 'game.lua:3: on_join returned \\"ann\\"; write `return true`'
+    assert.equal(0, ann:list_rooms()[1].members)
   end)
 
   it("sends after JOINED, to the newcomer too", function()

@@ -23,30 +23,67 @@ describe("the host", function()
     return call("message", { peer = 1, room = room, data = body, flags = flags, ref = ref })
   end
 
-  it("asks on_connect and on_join, and only false is a no", function()
-    load [[
-      local verdict
-      return {
-        on_message = function(peer, name, value) verdict = value end,
-        on_connect = function(peer) return verdict, "not you" end,
-        on_join = function(room, peer) return verdict, { why = "table" } end,
-      }
-    ]]
-    for _, yes in ipairs { "null", "true", "0", '"no"' } do
-      message('["set",' .. yes .. "]")
-      assert.same({ "ended", true }, { call("connect", { peer = 1 }) })
-      assert.same({ "ended", true }, { call("join", { peer = 1, room = 8 }) })
+  describe("asks on_connect and on_join, which", function()
+    local EVENTS = { connect = { peer = 1 }, join = { peer = 1, room = 8 } }
+
+    -- Loads a game whose on_connect and on_join end with this return statement.
+    local function load_returning(statement)
+      load(("return {\n  on_connect = function() %s end,\n  on_join = function() %s end,\n}"):format(
+        statement, statement))
     end
-    message '["set",false]'
-    assert.same({ "ended", false, "not you" }, { call("connect", { peer = 1 }) })
-    assert.same({ "ended", false, "(the error is a table)" },
-      { call("join", { peer = 1, room = 8 }) })
+
+    for _, statement in ipairs { "", "return", "return nil", "return true", "return true, 'unused'" } do
+      it(("accept with `%s`"):format(statement), function()
+        load_returning(statement)
+        for name, event in pairs(EVENTS) do
+          assert.same({ "ended", true }, { call(name, event) })
+        end
+      end)
+    end
+
+    for statement, words in pairs {
+      ["return false"] = "refused",
+      ["return false, 'not you'"] = "not you",
+      ["return nil, 'not you'"] = "not you",
+      ["return nil, false"] = "false",
+      ["return false, { why = 'table' }"] = "(the error is a table)",
+    } do
+      it(("refuse with `%s`"):format(statement), function()
+        load_returning(statement)
+        for name, event in pairs(EVENTS) do
+          assert.same({ "ended", false, words }, { call(name, event) })
+        end
+      end)
+    end
+
+    for statement, returned in pairs {
+      ["return 'no'"] = 'returned "no"',
+      ["return 0"] = "returned 0",
+      ["return 'no', true"] = 'returned "no"',
+      ["return {}, 'reason'"] = "returned a table",
+      ["return print"] = "returned a function",
+    } do
+      it(("fail with `%s`, and the error says how to write it"):format(statement), function()
+        load_returning(statement)
+        for name, line in pairs { connect = 2, join = 3 } do
+          assert.equal("failed", (call(name, EVENTS[name])))
+          assert.truthy(fake_core.log_text(core):find(("game.lua:%d: on_%s %s; "
+            .. 'write `return true` to accept, or `return false, "reason"` to refuse'):format(
+              line, name, returned), 1, true))
+        end
+      end)
+    end
   end)
 
   it("asks on_broadcast: nil and true let it pass, false drops it, a string replaces it", function()
     load [[
       local verdicts = { a = true, b = false, c = "other", d = 5 }
-      return { on_broadcast = function(room, peer, data) return verdicts[data] end }
+      return {
+        on_broadcast = function(room, peer, data)
+          if data == "rude" then return nil, "mind your words" end
+          return verdicts[data]
+        end,
+      }
     ]]
     local function broadcast(data)
       return call("broadcast", { peer = 1, room = 8, data = data })
@@ -54,6 +91,7 @@ describe("the host", function()
     assert.same({ "ended", true }, { broadcast "?" })
     assert.same({ "ended", true }, { broadcast "a" })
     assert.same({ "ended", false }, { broadcast "b" })
+    assert.same({ "ended", false }, { broadcast "rude" })
     assert.same({ "ended", "other" }, { broadcast "c" })
     assert.equal("failed", (broadcast "d"))
     assert.truthy(fake_core.log_text(core):find "on_broadcast returns nil, true, false or a string")

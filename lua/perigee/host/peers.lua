@@ -22,7 +22,7 @@ function on.connect(peer)
   local handler = live.game.on_connect
   ran[1] = handler
   if handler then
-    local is_welcome, words = verdict(handler(peers[peer]))
+    local is_welcome, words = verdict("on_connect", handler(peers[peer]))
     if not is_welcome then
       return false, words
     end

@@ -26,7 +26,7 @@ function on.join(peer, room)
   local handler = of_room[room].on_join
   ran[1] = handler
   if handler then
-    return verdict(handler(room_objects[room], peers[peer]))
+    return verdict("on_join", handler(room_objects[room], peers[peer]))
   end
   return true
 end
@@ -50,9 +50,11 @@ function on.broadcast(peer, room, data)
   if not handler then
     return true
   end
-  local answer = handler(room_objects[room], peers[peer], data)
-  if answer == nil or answer == true then
+  local answer, reason = handler(room_objects[room], peers[peer], data)
+  if answer == true or answer == nil and reason == nil then
     return true
+  elseif answer == nil then
+    return false
   elseif answer == false or type(answer) == "string" then
     return answer
   end

@@ -29,7 +29,7 @@
 ---@field on_start? fun()
 --- Called at the end. What it sends still goes out.
 ---@field on_stop? fun(reason: "SIGINT"|"SIGTERM")
---- Somebody wants in. `return false, "reason"` rejects; anything else accepts.
+--- Somebody wants in. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses; anything else is an error.
 ---@field on_connect? fun(peer: perigee.Peer): boolean?, string?
 --- A session is over; the peer's fields can still be read.
 ---@field on_disconnect? fun(peer: perigee.Peer, reason: perigee.Code)
@@ -53,7 +53,7 @@
 ---@field on_create? fun(room: perigee.Room, options: any)
 --- For rooms whose kind the game does not name: the room is gone.
 ---@field on_delete? fun(room: perigee.Room)
---- For rooms whose kind the game does not name: somebody wants in. `return false, "reason"` refuses.
+--- For rooms whose kind the game does not name: somebody wants in. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
 --- For rooms whose kind the game does not name: somebody has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
@@ -80,7 +80,7 @@
 ---@field on_create? fun(room: perigee.Room, options: any)
 --- The room was deleted and has no members any more.
 ---@field on_delete? fun(room: perigee.Room)
---- Somebody wants in. `return false, "reason"` refuses. The peer is not yet counted in `room.count`.
+--- Somebody wants in. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses. The peer is not yet counted in `room.count`.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
 --- Somebody has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
