@@ -2,6 +2,7 @@
 
 local channels = require "perigee.channels"
 local core = require "perigee.core"
+local env = require "perigee.env"
 local events = require "perigee.events"
 local fixed = require "perigee.fixed"
 local live_schema = require "perigee.live_schema"
@@ -19,6 +20,7 @@ local perigee = {
   rooms = rooms.api,
   to = targets.to,
   send = targets.send,
+  env = env.get,
   events = events.poll,
   channel = channels.open,
   mcp = mcp,

@@ -28,6 +28,7 @@ struct SimServer {
   OwnFile *files;
   size_t file_count;
   bool has_disk;  // for what is not among them
+  char **env;     // names and values by turns, ended by NULL; NULL: the process's
   Buf *report;    // of the reload that runs
   bool is_good;   // how it went
 };
@@ -111,6 +112,28 @@ static int read_text(void *data, const char *path, Buf *bytes) {
   return server->has_disk ? file_read(path, bytes) : -ENOENT;
 }
 
+// --- Environment ---
+
+static void set_env(SimServer *server, const char *const *pairs) {
+  size_t count = 0;
+  while (pairs[count] != NULL) count++;
+  server->env = mem_zalloc((count + 1) * sizeof *server->env);
+  for (size_t i = 0; i < count; i++) server->env[i] = mem_strdup(pairs[i]);
+}
+
+static void forget_env(SimServer *server) {
+  if (server->env == NULL) return;
+  for (char **text = server->env; *text != NULL; text++) mem_free(*text);
+  mem_free(server->env);
+}
+
+static const char *read_env(void *data, const char *name) {
+  const SimServer *server = data;
+  for (char **pair = server->env; *pair != NULL; pair += 2)
+    if (strcmp(pair[0], name) == 0) return pair[1];
+  return NULL;
+}
+
 // --- Reload and stop ---
 
 static void on_reloaded(void *data, const ScriptOutcome *outcome) {
@@ -173,7 +196,8 @@ static void load(SimServer *server, const Config *config) {
       .script = {.game = server->game,
                  .lua_path = server->lua_path,
                  .read = read_text,
-                 .read_data = server,
+                 .env = server->env == NULL ? NULL : read_env,
+                 .data = server,
                  .is_shuffled = server->is_shuffled},
       .config = config,
       .seed = &server->seed,
@@ -200,6 +224,7 @@ static SimServer *open_server(const SimOptions *options) {
   server->is_echoed = options->is_echoed;
   server->log = (LogState){.sink = on_line, .sink_data = server};
   set_files(server, options->files, options->file_count);
+  if (options->env != NULL) set_env(server, options->env);
   Config config;
   config_init(&config);
   if (check_game(server) && read_config(server, &config, options->config))
@@ -217,6 +242,7 @@ static void close_server(SimServer *server) {
   forget_lines(server, server->line_count);
   mem_free(server->lines);
   forget_files(server);
+  forget_env(server);
   mem_free(server->game);
   mem_free(server->lua_path);
   mem_free(server->problem);

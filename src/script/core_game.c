@@ -133,9 +133,8 @@ static int core_read_file(lua_State *L) {
   host->scratch.size = 0;
   const ScriptOptions *options = host->options;
   const char *path = luaL_checkstring(L, 1);
-  int err = options->read == NULL
-                ? file_read(path, &host->scratch)
-                : options->read(options->read_data, path, &host->scratch);
+  int err = options->read == NULL ? file_read(path, &host->scratch)
+                                  : options->read(options->data, path, &host->scratch);
   if (err == 0) {
     lua_pushlstring(L, (const char *)host->scratch.data, host->scratch.size);
   } else {
@@ -144,6 +143,17 @@ static int core_read_file(lua_State *L) {
   }
   buf_deinit(&host->scratch);
   return err == 0 ? 1 : 2;
+}
+
+// env(name): the value of an environment variable, or nil when it is not set
+static int core_env(lua_State *L) {
+  const ScriptOptions *options = core_host(L)->options;
+  const char *name = luaL_checkstring(L, 1);
+  const char *value =
+      options->env == NULL ? getenv(name) : options->env(options->data, name);
+  if (value == NULL) return 0;
+  lua_pushstring(L, value);
+  return 1;
 }
 
 // file_stamp(path): a text that is another one once the file has been written to or
@@ -346,6 +356,7 @@ const luaL_Reg core_game_functions[] = {
     {"json_count", core_json_count},
     {"has_stack", core_has_stack},
     {"read_file", core_read_file},
+    {"env", core_env},
     {"file_stamp", core_file_stamp},
     {"file_is_being_written", core_file_is_being_written},
     {"make_folder", core_make_folder},

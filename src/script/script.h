@@ -68,6 +68,9 @@ typedef struct ScriptEvents {
 /// Appends what is in a file of the game. Returns 0 or an error, as file_read does.
 typedef int ScriptRead(void *data, const char *path, Buf *bytes);
 
+/// Returns the value of an environment variable, or NULL when it is not set.
+typedef const char *ScriptEnv(void *data, const char *name);
+
 /// What handlers may take. May change at any time.
 typedef struct ScriptLimits {
   uint64_t handler_us;       // time of one call of a handler
@@ -85,7 +88,8 @@ typedef struct ScriptOptions {
   const char *lua_path;  // folder that holds perigee/*.lua; NULL: what is compiled in
   bool has_no_jit;       // scripts are interpreted only
   ScriptRead *read;      // NULL: from the disk
-  void *read_data;
+  ScriptEnv *env;        // NULL: the process's environment
+  void *data;            // of read and env; not owned
   // In a simulation, have pairs go through keys in random orders instead of a fixed one.
   bool is_shuffled;
 } ScriptOptions;

@@ -24,6 +24,7 @@ typedef struct SimOptions {
   const char *lua_path;
   uint64_t seed;
   const char *const *config;  // names and values by turns, ended by NULL
+  const char *const *env;     // likewise; NULL: the process's environment
   const SimFile *files;
   size_t file_count;
   bool is_shuffled;  // see ScriptOptions

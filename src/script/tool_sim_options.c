@@ -29,19 +29,21 @@ const SimFile *tool_sim_files(lua_State *L, int at, size_t *count) {
   return files;
 }
 
-// A setting as a flag would have it. Leaves it on the stack.
-static const char *push_setting(lua_State *L, int at) {
+// A value as a flag would have it. Leaves it on the stack.
+static const char *push_value(lua_State *L, int at) {
   if (lua_type(L, at) == LUA_TBOOLEAN)
     lua_pushstring(L, lua_toboolean(L, at) ? "true" : "off");
   else
     lua_pushvalue(L, at);
   const char *text = lua_tostring(L, -1);
-  if (text == NULL) luaL_error(L, "a setting is a text, a number, true or false");
+  if (text == NULL) luaL_error(L, "a value is a text, a number, true or false");
   return text;
 }
 
 // Names and values by turns. The table of texts it leaves keeps the values.
-static const char *const *read_config(lua_State *L, int at) {
+static const char *const *read_pairs(lua_State *L, const char *option) {
+  lua_getfield(L, 1, option);
+  int at = lua_gettop(L);
   if (lua_isnil(L, at)) return NULL;
   luaL_checktype(L, at, LUA_TTABLE);
   size_t count = 0;
@@ -50,9 +52,10 @@ static const char *const *read_config(lua_State *L, int at) {
   lua_newtable(L);
   int kept = lua_gettop(L);
   for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "settings go by name");
+    if (lua_type(L, -2) != LUA_TSTRING)
+      luaL_error(L, "the keys of %s are names", option);
     pairs[count] = lua_tostring(L, -2);
-    pairs[count + 1] = push_setting(L, lua_gettop(L));
+    pairs[count + 1] = push_value(L, lua_gettop(L));
     count += 2;
     lua_rawseti(L, kept, (int)count);
   }
@@ -61,7 +64,7 @@ static const char *const *read_config(lua_State *L, int at) {
 }
 
 static void check_names(lua_State *L) {
-  static const char *const NAMES[] = {"game",     "seed",    "config", "files",
+  static const char *const NAMES[] = {"game",     "seed",    "config", "env", "files",
                                       "lua_path", "shuffle", "echo",   NULL};
   for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
@@ -106,7 +109,7 @@ SimOptions tool_sim_options(lua_State *L) {
   };
   lua_getfield(L, 1, "files");
   options.files = tool_sim_files(L, lua_gettop(L), &options.file_count);
-  lua_getfield(L, 1, "config");
-  options.config = read_config(L, lua_gettop(L));
+  options.config = read_pairs(L, "config");
+  options.env = read_pairs(L, "env");
   return options;
 }

@@ -134,6 +134,7 @@ local function queries(core)
     return ("%016x"):format(hash)
   end
   function core.file_stamp() return "" end
+  function core.env() return nil end
   function core.file_is_being_written() return false end
   function core.rollback_errors() return core.rollback_limit or 0 end
   -- Of the schema: what the host set, and what a test says of clients and settings.

@@ -356,6 +356,11 @@ function perigee.channel(name) end
 ---@return perigee.Code? code
 function perigee.send(whom, name, value, opts) end
 
+--- An environment variable of the server, or nil when it is not set: where a game has its secrets.
+---@param name string Begins with `GAME_`; others cannot be read.
+---@return string?
+function perigee.env(name) end
+
 --- Iterates over what has happened since it was last asked, in `on_tick`.
 ---@return fun(): perigee.Event?
 function perigee.events() end

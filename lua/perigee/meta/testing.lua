@@ -19,6 +19,7 @@
 ---@field files? table<string, string> Texts by file name, instead of a game on the disk.
 ---@field seed? integer Of all chance and timing. Default: `testing.seed`.
 ---@field config? perigee.Config Settings, stronger than the game's own.
+---@field env? table<string, string> What `perigee.env` reads, and nothing else. Default: the environment.
 ---@field network? perigee.testing.Conditions Of all clients that have none of their own.
 ---@field fuzz? boolean False: timing is exact also under --fuzz.
 ---@field trace? boolean False: keeps no trace, for tests of very many messages.

@@ -24,7 +24,7 @@ local NAMES = { "ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal", "ida", "
 
 local OPTIONS = {
   game = "string", source = "string", files = "table", seed = "number", config = "table",
-  fuzz = "boolean", network = "table", trace = "boolean",
+  env = "table", fuzz = "boolean", network = "table", trace = "boolean",
 }
 
 --- A line of the game's log.
@@ -59,6 +59,14 @@ local function main_of(game)
 end
 
 
+local function check_env(env)
+  for name, value in pairs(env) do
+    failure.check("an environment variable's name", name, "string")
+    failure.check("env." .. name, value, "string")
+  end
+end
+
+
 -- Opening and closing ---------------------------------------------------------------------------
 
 local function new_clock(self)
@@ -79,6 +87,7 @@ end
 function servers.open(options, defaults)
   failure.check_options("a server", options, OPTIONS)
   link.check(options.network or {})
+  check_env(options.env or {})
   local fuzz = defaults.fuzz and options.fuzz ~= false
   local files = files_of(options)
   local game = options.game or files and main_of(defaults.game) or defaults.game
@@ -101,7 +110,7 @@ function servers.open(options, defaults)
   }, Server)
   self._order = fuzz and self:_new_random() or nil
   local id, problem = sim.open {
-    game = game, files = files, seed = self.seed, config = options.config,
+    game = game, files = files, seed = self.seed, config = options.config, env = options.env,
     shuffle = fuzz,
   }
   if not id then failure.raise("the game does not load: %s", problem) end

@@ -246,7 +246,7 @@ function suite.wrong_use_is_an_error()
   for _, seed in ipairs { -1, 2 ^ 60, 0 / 0 } do
     expect_error("a seed is from 0 to 2%^53", sim.open, { seed = seed })
   end
-  expect_error("a setting is", sim.open, { config = { max_clients = {} } })
+  expect_error("a value is", sim.open, { config = { max_clients = {} } })
   expect_error("texts by path", sim.reload, id, { ["game.lua"] = 5 })
   expect_error("no simulated client", sim.order, id, { client, 99 })
   sim.close(id)

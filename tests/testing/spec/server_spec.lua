@@ -63,6 +63,30 @@ describe("time", function()
   end)
 end)
 
+describe("the environment", function()
+  local SOURCE = [[
+    local perigee = require "perigee"
+    return { on_message = { read = function(_, name) return perigee.env(name) end } }
+  ]]
+
+  it("is what the spec gives, and nothing else", function()
+    local server = testing.server { source = SOURCE, env = { GAME_A = "one", GAME_B = "" } }
+    local ann = server:client "ann"
+    assert.equal("one", ann:ask("read", "GAME_A"))
+    assert.equal("", ann:ask("read", "GAME_B"))
+    assert.is_nil(ann:ask("read", "GAME_C"))
+    server:reload()
+    assert.equal("one", ann:ask("read", "GAME_A"))
+  end)
+
+  it("has texts by name", function()
+    for _, wrong in ipairs { 1, true } do
+      local _, problem = pcall(testing.server, { source = SOURCE, env = { GAME_A = wrong } })
+      assert.matches("server_spec.lua:%d+: env.GAME_A is a string, not a " .. type(wrong), problem)
+    end
+  end)
+end)
+
 describe("the inside", function()
   it("is shown in copies", function()
     local server = testing.server()
