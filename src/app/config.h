@@ -89,6 +89,8 @@ typedef enum ConfigChange {
   X(KEY_TLS_KEY, tls_key, TEXT, "", 0, 0, LIVE, "PEM file of its key", "")            \
   X(KEY_ALLOWED_ORIGINS, allowed_origins, TEXTS, "", 0, 0, LIVE,                      \
     "WebSocket origins besides the server's own", "")                                 \
+  X(KEY_HOSTS, hosts, TEXTS, "", 0, 0, LIVE,                                          \
+    "names by which browsers may call the server besides localhost; *: all", "")      \
   X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, START,                         \
     "address for tools: MCP under /mcp", "")                                          \
   X(KEY_ADMIN_TOKEN, admin_token, TEXT, "", 0, 0, START,                              \

@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/game_path.h"
 #include "app/web_script.h"
+#include "base/buf.h"
 #include "base/log.h"
 #include "net/web.h"
 #include "wire/http.h"
+#include "wire/http_host.h"
 
 static bool is_folder(const char *path) {
   struct stat info;
@@ -39,14 +42,36 @@ static void check_origins(const char *list) {
       log_str("origin", origin));
 }
 
+// Writes the names by which others may call the server, separated by commas: those of the
+// settings, and this machine's, plain and in .local, which nobody but a neighbour in its
+// network can make point here.
+static void put_hosts(Buf *list, const Config *config) {
+  const char *hosts = config_text(config, KEY_HOSTS);
+  char machine[HOST_NAME_MAX + 1] = "";
+  Text bad;
+  if (http_find_bad_name(hosts, &bad))
+    log_warn(
+        "hosts names what is no host; write it without scheme and port, "
+        "game.example or *.game.example",
+        log_bytes("host", bad.bytes, bad.size));
+  buf_printf(list, "%s,%s", hosts, config_text(config, KEY_HOST));
+  if (gethostname(machine, sizeof machine) != 0) machine[0] = '\0';
+  int label = (int)strcspn(machine, ".");
+  if (label > 0) buf_printf(list, ",%s,%.*s.local", machine, label, machine);
+  buf_u8(list, '\0');
+}
+
 void web_files_apply(Net *net, const Config *config, const char *game) {
   char folder[PATH_MAX], name[GAME_NAME_SIZE];
   game_name(name, game);
   const WebModule modules[] = {{"perigee.js", web_script, web_script_size},
                                {"lockstep.js", web_lockstep, web_lockstep_size},
                                {0}};
+  Buf hosts = {0};
+  put_hosts(&hosts, config);
   WebOptions options = {
       .name = name,
+      .hosts = (const char *)hosts.data,
       .folder = web_files_folder(game, folder) ? folder : NULL,
       .origins = config_text(config, KEY_ALLOWED_ORIGINS),
       .modules = modules,
@@ -54,4 +79,5 @@ void web_files_apply(Net *net, const Config *config, const char *game) {
   };
   check_origins(options.origins);
   net_set_web(net, &options);
+  buf_deinit(&hosts);
 }

@@ -7,48 +7,15 @@
 #include <strings.h>
 
 #include "net/admin_internal.h"
+#include "wire/http_host.h"
 
 // --- Names ---
 
-// Whether what follows a name is nothing, or ":" and up to five digits.
-static bool is_port(const char *at, const char *end) {
-  enum { DIGITS_MAX = 5 };
-  if (at == end) return true;
-  if (*at++ != ':' || end - at < 1 || end - at > DIGITS_MAX) return false;
-  for (; at < end; at++)
-    if (*at < '0' || *at > '9') return false;
-  return true;
-}
-
-// Without the port, and without the brackets of an IPv6 address. Empty when it is no host.
-static Text name_of(Text host) {
-  bool is_v6 = host.size > 0 && host.bytes[0] == '[';
-  const char *end = host.bytes + host.size;
-  const char *stop = memchr(host.bytes, is_v6 ? ']' : ':', host.size);
-  if (!stop && is_v6) return (Text){host.bytes, 0};
-  if (!stop) return host;
-  if (!is_port(stop + is_v6, end)) return (Text){host.bytes, 0};
-  return (Text){host.bytes + is_v6, (uint32_t)(stop - host.bytes) - is_v6};
-}
-
-static bool is_name(Text name, const char *other, size_t size) {
-  return name.size == size && strncasecmp(name.bytes, other, size) == 0;
-}
-
-static bool is_listed(Text name, const char *list) {
-  while (*list != '\0') {
-    list += strspn(list, ", ");
-    size_t size = strcspn(list, ", ");
-    if (size > 0 && is_name(name, list, size)) return true;
-    list += size;
-  }
-  return false;
-}
-
 static bool is_known_name(const AdminPort *port, Text host) {
-  Text name = name_of(host);
-  return is_listed(name, "localhost,127.0.0.1,::1") ||
-         is_name(name, port->host, strlen(port->host)) || is_listed(name, port->names);
+  Text name = http_host_name(host);
+  return http_is_listed_name(name, "localhost,127.0.0.1,::1") ||
+         http_is_listed_name(name, port->host) ||
+         http_is_listed_name(name, port->names);
 }
 
 static bool is_known_origin(const AdminPort *port, Text origin) {

@@ -114,6 +114,7 @@ static void set_web(Servicer *servicer, const DownWeb *down) {
   options.name = take_text(&at, down->has_name);
   options.folder = take_text(&at, down->has_folder);
   options.origins = take_text(&at, down->has_origins);
+  options.hosts = take_text(&at, down->has_hosts);
   net_set_web(servicer->net, &options);
 }
 

@@ -223,7 +223,8 @@ typedef struct DownGroupWrite {
 typedef struct DownWeb {
   WebModule modules[WEB_MODULES_MAX + 1];
   bool is_watched;
-  bool has_name, has_folder, has_origins;  // these texts follow, each with its NUL
+  // These texts follow, each with its NUL.
+  bool has_name, has_folder, has_origins, has_hosts;
 } DownWeb;
 
 typedef struct DownHashes {

@@ -19,15 +19,18 @@ static char *put_text(char *at, const char *text) {
 }
 
 static void share_web(Servicer *servicer, const Web *web) {
-  size_t size = text_size(web->name) + text_size(web->folder) + text_size(web->origins);
+  size_t size = text_size(web->name) + text_size(web->folder) +
+                text_size(web->origins) + text_size(web->hosts);
   DownWeb *down = servicer_command(servicer, DOWN_WEB, sizeof *down + size);
   *down = (DownWeb){.is_watched = web->is_watched,
                     .has_name = web->name != NULL,
                     .has_folder = web->folder != NULL,
-                    .has_origins = web->origins != NULL};
+                    .has_origins = web->origins != NULL,
+                    .has_hosts = web->hosts != NULL};
   memcpy(down->modules, web->modules, sizeof down->modules);
   char *at = (char *)(down + 1);
-  put_text(put_text(put_text(at, web->name), web->folder), web->origins);
+  at = put_text(put_text(at, web->name), web->folder);
+  put_text(put_text(at, web->origins), web->hosts);
 }
 
 void servicers_share_web(Net *net) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "net/internal.h"
+#include "wire/reader.h"
 
 enum { TLS_FIRST_BYTE = 0x16 };  // of a record of its handshake
 
@@ -29,4 +30,7 @@ bool tls_finish(Conn *conn);
 /// For the transport below.
 uv_write_t *tls_request(Conn *conn);
 void tls_free(Conn *conn);
+// tls_server.c
+/// Returns whether the certificate in use is for this name.
+bool tls_has_name(const Net *net, Text name);
 void tls_server_free(Net *net);

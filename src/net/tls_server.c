@@ -1,4 +1,5 @@
 // The certificate that a net serves with, and what its TLS connections have in common.
+#include <openssl/x509v3.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -79,6 +80,13 @@ const char *net_tls_library(void) { return OpenSSL_version(OPENSSL_VERSION); }
 
 bool net_has_tls(const Net *net) {
   return net->tls && net->tls->context && net->tls->method;
+}
+
+// By the names that a client would accept it for.
+bool tls_has_name(const Net *net, Text name) {
+  if (!net_has_tls(net) || name.size == 0) return false;
+  X509 *cert = SSL_CTX_get0_certificate(net->tls->context);
+  return X509_check_host(cert, name.bytes, name.size, 0, NULL) == 1;
 }
 
 TlsStats net_tls_stats(const Net *net) {

@@ -37,6 +37,7 @@ void net_set_web(Net *net, const WebOptions *options) {
   set_text(&web->name, options->name);
   set_text(&web->folder, options->folder);
   set_text(&web->origins, options->origins);
+  set_text(&web->hosts, options->hosts);
   web->is_watched = options->is_watched;
   for (int i = 0; options->modules && options->modules[i].name; i++) {
     assert(i < WEB_MODULES_MAX);
@@ -79,6 +80,7 @@ void web_free(Net *net) {
   mem_free(web->name);
   mem_free(web->folder);
   mem_free(web->origins);
+  mem_free(web->hosts);
   mem_free(web);
   net->web = NULL;
 }

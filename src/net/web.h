@@ -19,6 +19,9 @@ typedef struct WebOptions {
   const char *folder;   // whose files are served; NULL: none
   const char *origins;  // of pages that may open a WebSocket besides the server's own,
                         // separated by commas; "*": all
+  const char *hosts;  // names by which the server may be called besides localhost, its
+                      // addresses and those in its certificate, separated by commas;
+                      // "*": all
   const WebModule *modules;  // that pages import; NULL: none; behind the last is one
                              // without a name
   bool is_watched;           // files are being edited: nothing is kept without asking

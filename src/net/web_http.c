@@ -133,22 +133,41 @@ static void write_whole(Conn *conn, const HttpRequest *request, Answer *answer,
   buf_deinit(&out);
 }
 
-// A stranger's fault ends his connection, so that one connection is one line of the log.
-static void note_refusal(Conn *conn, int status, const char *text) {
-  if (status == 404 || status == 426) return;
-  if (status < 500) conn->http->is_last = true;
-  web_of(conn->net)->stats.refused++;
-  log_info("refused", log_str("address", conn->visitor->address),
-           log_num("status", status), log_str("text", text));
-}
-
-void http_refuse(Conn *conn, const HttpRequest *request, int status, const char *text) {
+static void answer_status(Conn *conn, const HttpRequest *request, int status,
+                          const char *text) {
   Buf body = {0};
   Answer answer = {.status = status, .type = "text/html; charset=utf-8"};
-  note_refusal(conn, status, text);
   page_put_status(&body, status, text);
   write_whole(conn, request, &answer, &body);
   buf_deinit(&body);
+}
+
+// A stranger's fault ends his connection, so that one connection is one line of the log.
+static void count_refusal(Conn *conn, int status) {
+  if (status < 500) conn->http->is_last = true;
+  web_of(conn->net)->stats.refused++;
+}
+
+void http_refuse(Conn *conn, const HttpRequest *request, int status, const char *text) {
+  if (status != 404 && status != 426) {
+    count_refusal(conn, status);
+    log_info("refused", log_str("address", conn->visitor->address),
+             log_num("status", status), log_str("text", text));
+  }
+  answer_status(conn, request, status, text);
+}
+
+static void refuse_host(Conn *conn, const HttpRequest *request, Text name) {
+  enum { SHOWN_MAX = 253 };  // the longest name there is
+  char text[512];
+  int size = name.size < SHOWN_MAX ? (int)name.size : SHOWN_MAX;
+  snprintf(text, sizeof text,
+           "This server is not known by that name. Its operator can allow it: "
+           "<code>hosts = { &quot;%.*s&quot; }</code>.",
+           size, name.bytes);
+  count_refusal(conn, 403);
+  web_note_host(conn, name);
+  answer_status(conn, request, 403, text);
 }
 
 void http_welcome(Conn *conn, const HttpRequest *request) {
@@ -320,14 +339,17 @@ static void send_file(Conn *conn, const HttpPath *path) {
 
 static void serve(Conn *conn, const HttpRequest *request) {
   HttpPath path;
+  Text host;
   const WebModule *module;
   int refused = http_read_path(request->target, &path);
   if (refused)
     http_refuse(conn, request, -refused, refusal_text(-refused));
-  else if (strcmp(path.text, "ws") == 0 && !path.is_folder)
-    upgrade(conn, request);
   else if (strcmp(path.text, "healthz") == 0 && !path.is_folder)
     send_health(conn, request);
+  else if (!web_knows_host(conn, request, &host))
+    refuse_host(conn, request, host);
+  else if (strcmp(path.text, "ws") == 0 && !path.is_folder)
+    upgrade(conn, request);
   else if ((module = find_module(conn, &path)) != NULL)
     send_own(conn, request, module);
   else if (strcmp(path.text, "schema.js") == 0 && !path.is_folder)

@@ -20,10 +20,17 @@ enum {
   SOCKET_HELD_TOTAL = 64 << 20,   // of unfinished messages of all connections
   SOCKET_READERS_MAX = 16,        // kept for reuse
   WEB_MODULES_MAX = 4,            // of the server's own
+  HOST_NOTICES = 32,              // unknown hosts that were logged in the last minute
 };
 
+/// A log line about an unknown host.
+typedef struct HostNotice {
+  char name[64];    // of the host; the rest of a longer one is cut
+  uint64_t due_ms;  // when the next line may follow; 0: there has been none
+} HostNotice;
+
 struct Web {
-  char *name, *folder, *origins;           // owned; NULL: none
+  char *name, *folder, *origins, *hosts;   // owned; NULL: none
   WebModule modules[WEB_MODULES_MAX + 1];  // behind the last is one without a name
   HttpVersion module_versions[WEB_MODULES_MAX];
   Buf schema;  // the text of /schema.js
@@ -32,6 +39,7 @@ struct Web {
   List readers;  // WsReaders at rest
   Buf scratch;   // for one write at a time
   WebStats stats;
+  HostNotice notices[HOST_NOTICES];
 };
 
 /// What is answered besides a body.
@@ -69,6 +77,13 @@ void http_finish(Conn *conn);
 void http_write(Conn *conn, const Buf *bytes);
 /// The page that stands for the folder itself where it has none.
 void http_welcome(Conn *conn, const HttpRequest *request);
+
+// web_host.c
+/// Returns whether the request may be served under the host that it names. If not, `name`
+/// is that host, without its port.
+bool web_knows_host(const Conn *conn, const HttpRequest *request, Text *name);
+/// Logs that a request for the host was refused, at most once a minute for each name.
+void web_note_host(Conn *conn, Text name);
 
 // web_file.c
 typedef struct FileJob FileJob;

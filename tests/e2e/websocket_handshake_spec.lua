@@ -76,7 +76,7 @@ describe("a request for a WebSocket", function()
       local client = web_socket.ask(perigee.port, { fields = {} })
       client:expect "RESPONSE"
       client.heads = { line:sub(1, 4) == "HEAD" }
-      client:write(line .. "\r\nHost: a\r\n" .. table.concat(web_socket.FIELDS, "\r\n") .. "\r\n\r\n")
+      client:write(line .. "\r\nHost: localhost\r\n" .. table.concat(web_socket.FIELDS, "\r\n") .. "\r\n\r\n")
       assert.equal(426, client:expect("RESPONSE").status)
     end
     local client = web_socket.ask(perigee.port, { fields = {} })
@@ -89,8 +89,8 @@ describe("a request for a WebSocket", function()
     local client = web_socket.ask(perigee.port, { fields = {} })
     client:expect "RESPONSE"
     client.heads = { false, false }
-    client:write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
-      .. "GET /ws HTTP/1.1\r\nHost: a\r\n" .. table.concat(web_socket.FIELDS, "\r\n") .. "\r\n\r\n"
+    client:write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+      .. "GET /ws HTTP/1.1\r\nHost: localhost\r\n" .. table.concat(web_socket.FIELDS, "\r\n") .. "\r\n\r\n"
       .. frames.encode(frames.PING, "early")
       .. frames.encode(frames.BINARY, packet.encode { type = 1, payload = packet.hello { name = "ann" } }))
     assert.equal(200, client:expect("RESPONSE").status)
@@ -116,7 +116,7 @@ describe("the origin of a page", function()
   end
 
   it("is the server's own, or there is none", function()
-    local perigee = server.start()
+    local perigee = server.start { flags = { hosts = "game.example" } }
     local own = "127.0.0.1:" .. perigee.port
     assert.equal(101, status_of(perigee, nil))
     assert.equal(101, status_of(perigee, "http://" .. own))

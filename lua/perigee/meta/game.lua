@@ -142,6 +142,9 @@
 ---@field tls_cert? string PEM file of the certificate; with it and its key TLS is served on the same port. Default: none.
 ---@field tls_key? string PEM file of its key. Default: none.
 ---@field allowed_origins? string|string[] WebSocket origins besides the server's own. Default: none.
+--- Names by which browsers may call the server ("game.example", "*.game.example"), besides localhost, its
+--- addresses, this machine's name, and those in tls_cert; "*": all. Default: none.
+---@field hosts? string|string[]
 ---@field admin? string|false Address for tools: MCP under /mcp. Default: "127.0.0.1:7778".
 ---@field admin_token? string What requests to it carry; needed where others can reach it. Default: none.
 ---@field admin_hosts? string|string[] Names by which it may be called besides localhost. Default: none.

@@ -5,9 +5,10 @@
 #include "net/web_internal.h"
 #include "socket_world.h"
 
-static const char HEALTH[] = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+static const char HEALTH[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 static const char UPGRADE[] =
-    "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: "
+    "Upgrade\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
 enum { HANDSHAKE_MS = 5000, BIG_FILE = 32 << 20 };
@@ -132,7 +133,7 @@ static void answer_that_nobody_takes_is_given_up(void **state) {
   char *folder = make_folder();
   net_set_web(world.net, &(WebOptions){.folder = folder});
   int fd = come(&world);
-  say(fd, "GET /big HTTP/1.1\r\nHost: a\r\n\r\n");
+  say(fd, "GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n");
   while (!first_conn(&world) || !first_conn(&world)->backlog) turn(&world);
   for (int i = 0; i < 100; i++) turn(&world);
   // What waits is a piece of the file, whatever its size.
@@ -157,7 +158,7 @@ static void request_under_way_is_not_late(void **state) {
   int fd = come(&world);
   uint64_t waits_ms[] = {HANDSHAKE_MS + 100, WEB_KEEP_ALIVE_MS + 100};
   for (int i = 0; i < 2; i++) {
-    say(fd, "GET /none HTTP/1.1\r\nHost: a\r\n\r\n");
+    say(fd, "GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n");
     while (first_conn(&world)->in.size == 0) turn(&world);
     run_timers(&world, waits_ms[i]);
     expect_start(&world, fd, "HTTP/1.1 404 Not Found\r\n");

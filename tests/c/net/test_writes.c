@@ -146,7 +146,8 @@ static void say(World *world, int fd, SSL *ssl, const void *bytes, size_t size) 
 // A first packet, which says what it is.
 static void introduce(World *world, int fd, SSL *ssl, Kind kind) {
   static const char UPGRADE[] =
-      "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: "
+      "Upgrade\r\n"
       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
       "dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
   uint8_t frame[6 + PACKET_HEADER_SIZE] = {0x82, 0x80 | PACKET_HEADER_SIZE};  // no mask
