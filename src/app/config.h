@@ -99,6 +99,8 @@ typedef enum ConfigChange {
     "names by which it may be called besides localhost", "")                          \
   X(KEY_MCP_WRITE, mcp_write, SWITCH, "false", 0, 1, LIVE,                            \
     "whether MCP tools of the server's own may change something", "")                 \
+  X(KEY_MCP_SOURCE, mcp_source, SWITCH, "false", 0, 1, LIVE,                          \
+    "whether MCP shows the game's sources to those without admin_token", "")          \
   X(KEY_MCP_TOOLS, mcp_tools, TEXTS, "*", 0, 0, LIVE,                                 \
     "MCP tools that may be used: names, starts*, and -name for none of these", "")    \
   X(KEY_LOG_LEVEL, log_level, CHOICE, "info", 0, 0, LIVE,                             \

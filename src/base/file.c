@@ -42,6 +42,11 @@ int file_read(const char *path, Buf *bytes) {
   return err;
 }
 
+int file_read_if_any(const char *path, Buf *bytes) {
+  int err = file_read(path, bytes);
+  return err == -ENOENT ? 0 : err;
+}
+
 static int64_t nanoseconds(struct timespec time) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }

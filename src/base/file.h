@@ -12,6 +12,9 @@ enum { FILE_SIZE_MAX = 16 << 20 };
 /// than FILE_SIZE_MAX bytes.
 int file_read(const char *path, Buf *bytes);
 
+/// The same, for a file that need not exist: then it is empty.
+int file_read_if_any(const char *path, Buf *bytes);
+
 enum { FILE_STAMP_SIZE = 128 };
 
 /// Writes a text that differs when the file at `path` is another one or was written to

@@ -429,6 +429,10 @@ int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options,
   return 0;
 }
 
+bool net_admin_has_token(const Net *net) {
+  return net->admin != NULL && net->admin->token != NULL;
+}
+
 void admin_port_free(Net *net) {
   AdminPort *port = net->admin;
   if (!port) return;

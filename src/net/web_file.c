@@ -2,7 +2,9 @@
 // holds nobody up, a piece at a time: the next is read when the last is written.
 //
 // A file is served when what the path leads to lies in the folder, all symlinks
-// followed: it is taken hold of without being opened, and asked where it is.
+// followed: it is taken hold of without being opened, and asked where it is. The rules
+// beside the folder (wire/ignore.h) hide files of it, by the path that was asked for as
+// by where they are.
 #define _GNU_SOURCE  // O_PATH
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "net/web_internal.h"
+#include "wire/ignore.h"
 
 enum { FD_PATH_SIZE = 32 };
 
@@ -52,6 +56,30 @@ static bool is_inside(const char *folder, const char *place) {
   return strncmp(folder, place, size) == 0 && place[size] == '/';
 }
 
+// Whether the rules name what is at `path` in the folder, whose own name comes first.
+static bool is_named(const FileJob *job, Text rules, const char *path) {
+  char full[2 * PATH_MAX];
+  const char *slash = strrchr(job->folder, '/');
+  snprintf(full, sizeof full, "%s/%s%s", slash ? slash + 1 : job->folder, path,
+           S_ISDIR(job->info.st_mode) ? "/" : "");
+  return ignore_has(rules, full);
+}
+
+// Rules that cannot be read may name anything.
+static bool is_hidden(const FileJob *job, const char *path, const char *inner_place) {
+  char place[PATH_MAX];
+  Buf text = {0};
+  const char *slash = strrchr(job->folder, '/');
+  int size = slash ? (int)(slash - job->folder) : 1;
+  snprintf(place, sizeof place, "%.*s/" IGNORE_FILE, size, slash ? job->folder : ".");
+  bool is_hidden = file_read_if_any(place, &text) != 0;
+  Text rules = {(const char *)text.data, (uint32_t)text.size};
+  is_hidden =
+      is_hidden || is_named(job, rules, path) || is_named(job, rules, inner_place);
+  buf_deinit(&text);
+  return is_hidden;
+}
+
 static int open_again(int fd) {
   char name[FD_PATH_SIZE];
   snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -59,11 +87,12 @@ static int open_again(int fd) {
 }
 
 // Opens the file that `fd` holds on to, if it may be served.
-static int open_held(FileJob *job, int folder, int fd) {
+static int open_held(FileJob *job, const char *path, int folder, int fd) {
   char root[PATH_MAX], place[PATH_MAX];
   if (fstat(fd, &job->info) != 0) return errno;
   if (!locate(folder, root) || !locate(fd, place)) return ENOENT;
   if (!is_inside(root, place)) return EACCES;
+  if (is_hidden(job, path, place + strlen(root))) return ENOENT;
   if (S_ISDIR(job->info.st_mode)) return EISDIR;
   if (!S_ISREG(job->info.st_mode)) return EACCES;
   job->fd = open_again(fd);
@@ -74,7 +103,7 @@ static int open_file(FileJob *job, const char *path) {
   int folder = open(job->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return errno;
   int fd = openat(folder, path, O_PATH | O_CLOEXEC);
-  int err = fd < 0 ? errno : open_held(job, folder, fd);
+  int err = fd < 0 ? errno : open_held(job, path, folder, fd);
   if (fd >= 0) close(fd);
   close(folder);
   return err;

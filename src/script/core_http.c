@@ -3,9 +3,13 @@
 #include <lauxlib.h>
 #include <stdio.h>
 
+#include "base/err.h"
+#include "base/file.h"
 #include "net/admin.h"
 #include "script/core.h"
 #include "script/reload.h"
+#include "wire/code.h"
+#include "wire/ignore.h"
 
 enum { TOKEN_BYTES = 24 };
 
@@ -92,6 +96,39 @@ static int core_may_write(lua_State *L) {
   return 1;
 }
 
+// may_show_source(): whether the game's files may be shown: to those who gave the admin
+// listener's token, or to all
+static int core_may_show_source(lua_State *L) {
+  const Host *host = core_host(L);
+  bool may_show = host->budget.limits.shows_source || net_admin_has_token(host->net);
+  lua_pushboolean(L, may_show);
+  return 1;
+}
+
+// hidden_files(folder, paths): which of them nothing may show, as a table of paths and
+// booleans; nil and what is wrong when the rules cannot be read
+static int core_hidden_files(lua_State *L) {
+  Host *host = core_host(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  const char *place = lua_pushfstring(L, "%s" IGNORE_FILE, luaL_checkstring(L, 1));
+  host->scratch.size = 0;
+  int err = file_read_if_any(place, &host->scratch);
+  if (err != 0) {
+    buf_deinit(&host->scratch);
+    return core_fail(L, err_text(err), code_name(CODE_INTERNAL));
+  }
+  Text rules = {(const char *)host->scratch.data, (uint32_t)host->scratch.size};
+  lua_newtable(L);
+  int count = (int)lua_objlen(L, 2);
+  for (int i = 1; i <= count; i++) {
+    lua_rawgeti(L, 2, i);
+    lua_pushboolean(L, ignore_has(rules, luaL_checkstring(L, -1)));
+    lua_rawset(L, -3);
+  }
+  buf_deinit(&host->scratch);
+  return 1;
+}
+
 // mcp_tools(): which tools may be used: names separated by commas; see permit.lua
 static int core_mcp_tools(lua_State *L) {
   lua_pushstring(L, core_host(L)->budget.limits.mcp_tools);
@@ -107,6 +144,8 @@ const luaL_Reg core_http_functions[] = {{"answer", core_answer},
                                         {"forget", core_forget},
                                         {"child", core_child},
                                         {"may_write", core_may_write},
+                                        {"may_show_source", core_may_show_source},
+                                        {"hidden_files", core_hidden_files},
                                         {"mcp_tools", core_mcp_tools},
                                         {"product_version", core_product_version},
                                         {NULL, NULL}};

@@ -77,6 +77,7 @@ typedef struct ScriptLimits {
   size_t memory;             // bytes of the Lua heap
   uint32_t rollback_errors;  // in the seconds after a reload that undo it; 0: no number
   bool may_write;            // MCP tools of the host's own may change something
+  bool shows_source;         // MCP shows the game's files, also without a token
   const char *mcp_tools;     // that may be used; not owned, valid until the next limits
   bool drops_invalid;     // messages that do not fit the schema, and not their sender
   bool may_break_schema;  // a reload may change messages that clients know

@@ -78,8 +78,8 @@ function McpClient.connect(port, o)
 end
 
 
---- Sends a request as it is told: o.host, o.fields (lines), o.body; a session's own fields are added
---- unless o.bare.
+--- Sends a request, with `self.token` where there is one: o.host, o.fields (lines), o.body; a session's own
+--- fields are added unless o.bare.
 function McpClient:send(method, o)
   o = o or {}
   self.heads[#self.heads + 1] = false
@@ -87,6 +87,7 @@ function McpClient:send(method, o)
     ("%s %s HTTP/1.1"):format(method, o.target or "/mcp"),
     "Host: " .. (o.host or "127.0.0.1:" .. self.port),
   }
+  if self.token then lines[#lines + 1] = "Authorization: Bearer " .. self.token end
   if not o.bare then
     lines[#lines + 1] = "Accept: " .. TYPES
     if method == "POST" then lines[#lines + 1] = "Content-Type: application/json" end

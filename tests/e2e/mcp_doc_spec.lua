@@ -28,7 +28,7 @@ describe("docs/mcp.md", function()
   end)
 
   it("names all tools and resources of the server's own", function()
-    local _, port = McpClient.serve { game = "return {}", flags = { mcp_write = true } }
+    local _, port = McpClient.serve { game = "return {}", flags = { mcp_write = true, mcp_source = true } }
     local client = McpClient.connect(port):initialize()
     local function names(method, list, field)
       for _, item in ipairs(client:ask(method, cjson.decode "{}").result[list]) do

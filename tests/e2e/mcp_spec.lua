@@ -297,7 +297,7 @@ describe("an MCP client", function()
   end)
 
   it("reads resources and prompts", function()
-    local _, client = start()
+    local _, client = start { flags = { mcp_source = true } }
     local function read(uri)
       local message = client:ask("resources/read", { uri = uri })
       return message.result and message.result.contents[1].text, message.error

@@ -156,6 +156,7 @@ local function queries(core)
   function core.json_count() return 1 end
   function core.mcp_tools() return "*" end
   function core.may_write() return false end
+  function core.may_show_source() return false end
   function core.charge() end
   core.text_find, core.text_match = string.find, string.match
   core.text_gsub, core.table_sort = string.gsub, table.sort

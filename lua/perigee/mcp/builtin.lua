@@ -234,10 +234,10 @@ local function json_contents(uri, value)
 end
 
 -- `prefix` without more is one resource; with a parameter it is a template of what follows it.
-local function resource(uri, name, description, run)
+local function resource(uri, name, description, run, o)
   local prefix = uri:match "^(.-){"
   registry.add_builtin("resources", uri, {
-    is_template = prefix ~= nil, run = run,
+    is_template = prefix ~= nil, run = run, is_source = o and o.is_source,
     match = function(asked)
       local rest = asked:sub(1, #prefix) == prefix and asked:sub(#prefix + 1)
       return rest and rest ~= "" and { rest = unescape(rest) } or nil
@@ -248,29 +248,55 @@ local function resource(uri, name, description, run)
   })
 end
 
+-- The paths of the game's files but for those that nothing may show; nil and what is wrong.
 local function source_paths()
-  local paths = {}
+  local paths, root = {}, live.version.root
   for path in next, live.version.texts do
-    paths[#paths + 1] = path:sub(#live.version.root + 1)
+    paths[#paths + 1] = path:sub(#root + 1)
   end
-  table.sort(paths)
-  return paths
+  local hidden, problem = core.hidden_files(root, paths)
+  if not hidden then
+    return nil, ".perigeeignore: " .. problem
+  end
+  local shown = {}
+  for _, path in ipairs(paths) do
+    shown[#shown + 1] = not hidden[path] and path or nil
+  end
+  table.sort(shown)
+  return shown
+end
+
+-- Why nothing may show the file at a path; nil when it may be shown.
+local function refusal_of(path)
+  local hidden, problem = core.hidden_files(live.version.root, { path })
+  if not hidden then
+    return ".perigeeignore: " .. problem
+  end
+  return hidden[path] and path .. " is never shown: "
+    .. (("/" .. path):find "/%." and "its name begins with a dot" or ".perigeeignore names it") or nil
 end
 
 resource("perigee://source", "source", "The files of the game that runs", function(uri)
-  return json_contents(uri, {
-    version = live.name(live.number), files = json.list(source_paths()),
-  })
-end)
+  local paths, problem = source_paths()
+  if not paths then
+    return nil, NOT_FOUND, problem
+  end
+  return json_contents(uri, { version = live.name(live.number), files = json.list(paths) })
+end, { is_source = true })
 
 resource("perigee://source/{path}", "source file", "A file of the game that runs",
   function(uri, _, parameters)
-    local text = live.version.texts[live.version.root .. parameters.rest]
+    local path = parameters.rest
+    local refusal = refusal_of(path)
+    if refusal then
+      return nil, NOT_FOUND, refusal
+    end
+    local text = live.version.texts[live.version.root .. path]
     if not text then
-      return nil, NOT_FOUND, "the game has no file " .. parameters.rest
+      return nil, NOT_FOUND, "the game has no file " .. path
     end
     return contents(uri, "text/plain", text)
-  end)
+  end, { is_source = true })
 
 resource("perigee://schema", "schema", "The messages that have a binary form, with their numbers",
   function(uri)

@@ -1,5 +1,5 @@
---- Which tools LLMs may use: those that mcp_tools names, and of the host's own that change something
---- only where mcp_write is set, too.
+--- What LLMs may use: of the tools those that mcp_tools names, and of the host's own that change something
+--- only where mcp_write is set, too; the game's sources with admin_token or mcp_source.
 
 local core = require "perigee.core"
 
@@ -38,10 +38,27 @@ function permit.is_on(name, item)
 end
 
 
---- Something that is another once the answers of is_on may be others.
+--- Whether a resource may be listed and read; and if not, what to set.
+---@param item table of the registry
+---@return boolean
+---@return string? problem
+function permit.is_shown(item)
+  if item.is_source and not core.may_show_source() then
+    return false, "the game's sources are not shown: give the server an admin_token (PERIGEE_ADMIN_TOKEN), "
+      .. "or set mcp_source = true"
+  end
+  return true
+end
+
+
+--- Something that differs once one of the answers above may differ.
+---@param kind "tools"|"resources"|"prompts"
 ---@return string
-function permit.state()
-  return core.mcp_tools() .. (core.may_write() and "+" or "-")
+function permit.state(kind)
+  if kind == "tools" then
+    return core.mcp_tools() .. (core.may_write() and "+" or "-")
+  end
+  return kind == "resources" and core.may_show_source() and "+" or "-"
 end
 
 return permit

@@ -18,7 +18,7 @@ local LIMITS = { tools = 256, resources = 256, prompts = 256 } -- of one version
 
 local versions = {} -- number -> kind -> name -> item
 local builtin = { tools = {}, resources = {}, prompts = {} }
-local taken, permitted = 0, nil -- the version and the permissions that were live at the last look
+local taken, permitted = 0, {} -- the version, and the permissions by kind, that were live at the last look
 
 local function of(number)
   local lists = versions[number]
@@ -174,7 +174,9 @@ end
 function registry.take(number)
   local old, new = of(taken), of(number)
   for _, kind in ipairs(KINDS) do
-    local is_permitted_otherwise = kind == "tools" and permitted ~= permit.state()
+    local state = permit.state(kind)
+    local is_permitted_otherwise = permitted[kind] ~= state
+    permitted[kind] = state
     if is_permitted_otherwise or taken ~= number and not is_same(old[kind], new[kind]) then
       tell(kind)
       if kind == "tools" then
@@ -187,7 +189,7 @@ function registry.take(number)
       versions[known] = nil
     end
   end
-  taken, permitted = number, permit.state()
+  taken = number
 end
 
 return registry

@@ -108,11 +108,15 @@ methods["tools/list"] = function(_, params)
 end
 
 methods["resources/list"] = function(_, params)
-  return page("resources", "resources", params, function(item) return not item.is_template end)
+  return page("resources", "resources", params, function(item)
+    return not item.is_template and permit.is_shown(item)
+  end)
 end
 
 methods["resources/templates/list"] = function(_, params)
-  return page("resources", "resourceTemplates", params, function(item) return item.is_template end)
+  return page("resources", "resourceTemplates", params, function(item)
+    return item.is_template and permit.is_shown(item)
+  end)
 end
 
 methods["prompts/list"] = function(_, params)
@@ -186,6 +190,10 @@ methods["resources/read"] = function(context, params)
   local item, parameters = find_resource(uri)
   if not item then
     return nil, NO_RESOURCE, "there is no resource " .. name_of(uri)
+  end
+  local is_shown, refusal = permit.is_shown(item)
+  if not is_shown then
+    return nil, NO_RESOURCE, refusal
   end
   local call = call_of(context, params, uri)
   call.handler = item.handler

@@ -148,6 +148,7 @@
 ---@field admin? string|false Address for tools: MCP under /mcp. Default: "127.0.0.1:7778".
 ---@field admin_token? string What requests to it carry; needed where others can reach it. Default: none.
 ---@field admin_hosts? string|string[] Names by which it may be called besides localhost. Default: none.
+---@field mcp_source? boolean Whether MCP shows the game's sources to those without `admin_token`. Default: false.
 ---@field mcp_write? boolean Whether MCP tools of the server's own may change something. Default: false.
 --- MCP tools that may be used: names, "start*", and "-name" for none of these; the last one that fits decides. Default: "*".
 ---@field mcp_tools? string|string[]

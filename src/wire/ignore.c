@@ -1,0 +1,141 @@
+// Rules are lines. Each line names files by a pattern: `*` stands for any characters of
+// one name, `?` for one of them, the name `**` for any number of folders. A pattern
+// without a slash fits a name in any folder, one that ends with a slash only folders.
+#include "wire/ignore.h"
+
+#include <stdint.h>
+#include <string.h>
+
+// --- Names ---
+
+// Takes the first name off a path; slashes that follow each other count as one. Its size
+// is 0 at the end.
+static Text take_name(Text *path) {
+  while (path->size > 0 && path->bytes[0] == '/') path->bytes++, path->size--;
+  const char *slash = memchr(path->bytes, '/', path->size);
+  Text name = {path->bytes, slash ? (uint32_t)(slash - path->bytes) : path->size};
+  path->bytes += name.size;
+  path->size -= name.size;
+  return name;
+}
+
+// Moves past the character at `at`: a byte of ASCII, or several.
+static uint32_t skip_char(Text text, uint32_t at) {
+  do at++;
+  while (at < text.size && ((uint8_t)text.bytes[at] & 0xc0) == 0x80);
+  return at;
+}
+
+// A star takes as little as it can; when the rest does not fit, the last star takes one
+// more byte.
+static bool fits_name(Text pattern, Text name) {
+  uint32_t p = 0, n = 0, after_star = 0, retry = 0;
+  while (n < name.size) {
+    char wanted = p < pattern.size ? pattern.bytes[p] : '\0';
+    if (wanted == '*') {
+      after_star = ++p;
+      retry = n;
+    } else if (wanted == '?') {
+      p++;
+      n = skip_char(name, n);
+    } else if (p < pattern.size && wanted == name.bytes[n]) {
+      p++;
+      n++;
+    } else if (after_star > 0) {
+      p = after_star;
+      n = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size && pattern.bytes[p] == '*') p++;
+  return p == pattern.size;
+}
+
+static bool is_stars(Text name) {
+  return name.size == 2 && memcmp(name.bytes, "**", 2) == 0;
+}
+
+// The same for paths, whose names the names of the pattern fit one by one.
+static bool fits_path(Text pattern, Text path) {
+  Text after_stars = {0}, retry = {0};
+  for (bool has_stars = false;;) {
+    Text more = pattern, rest = path;
+    Text wanted = take_name(&more), name = take_name(&rest);
+    if (is_stars(wanted)) {
+      has_stars = true;
+      pattern = after_stars = more;
+      retry = path;
+    } else if (wanted.size == 0 && name.size == 0) {
+      return true;
+    } else if (wanted.size > 0 && name.size > 0 && fits_name(wanted, name)) {
+      pattern = more;
+      path = rest;
+    } else if (has_stars && take_name(&retry).size > 0) {
+      pattern = after_stars;
+      path = retry;
+    } else {
+      return false;
+    }
+  }
+}
+
+// --- Rules ---
+
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// Takes the first line off the rules, without spaces around it. False at their end.
+static bool take_line(Text *rules, Text *line) {
+  if (rules->size == 0) return false;
+  const char *end = memchr(rules->bytes, '\n', rules->size);
+  uint32_t size = end ? (uint32_t)(end - rules->bytes) : rules->size;
+  *line = (Text){rules->bytes, size};
+  uint32_t taken = end ? size + 1 : size;
+  rules->bytes += taken;
+  rules->size -= taken;
+  while (line->size > 0 && is_space(line->bytes[0])) line->bytes++, line->size--;
+  while (line->size > 0 && is_space(line->bytes[line->size - 1])) line->size--;
+  return true;
+}
+
+// Whether a pattern names what is at `path`, which has no slash at its end.
+static bool fits(Text pattern, Text path) {
+  if (pattern.size > 2 && memcmp(pattern.bytes, "./", 2) == 0)
+    pattern.bytes++, pattern.size--;
+  if (memchr(pattern.bytes, '/', pattern.size)) return fits_path(pattern, path);
+  Text name = {0};
+  for (Text rest = path; rest.size > 0;) name = take_name(&rest);
+  return fits_name(pattern, name);
+}
+
+// Whether a rule names the file or folder at `path`.
+static bool is_named(Text rules, Text path, bool is_folder) {
+  for (Text line; take_line(&rules, &line);) {
+    if (line.size == 0 || line.bytes[0] == '#') continue;
+    bool is_for_folders = line.bytes[line.size - 1] == '/';
+    if (is_for_folders && !is_folder) continue;
+    line.size -= is_for_folders;
+    if (fits(line, path)) return true;
+  }
+  return false;
+}
+
+// Some editors begin a file with a byte order mark.
+static Text without_mark(Text rules) {
+  static const char MARK[] = "\xef\xbb\xbf";
+  uint32_t size = sizeof MARK - 1;
+  if (rules.size < size || memcmp(rules.bytes, MARK, size) != 0) return rules;
+  return (Text){rules.bytes + size, rules.size - size};
+}
+
+// A rule for a folder holds for everything in it.
+bool ignore_has(Text rules, const char *path) {
+  rules = without_mark(rules);
+  Text rest = {path, (uint32_t)strlen(path)};
+  for (Text name; (name = take_name(&rest)).size > 0;) {
+    if (name.bytes[0] == '.') return true;
+    Text so_far = {path, (uint32_t)(rest.bytes - path)};
+    if (is_named(rules, so_far, rest.size > 0)) return true;
+  }
+  return false;
+}
