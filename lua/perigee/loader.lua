@@ -9,7 +9,6 @@ local live_schema = require "perigee.live_schema"
 local modules = require "perigee.modules"
 local sandbox = require "perigee.sandbox"
 
-local load = load
 local to_text = core.is_simulated and require("perigee.simulated").tostring or tostring
 
 local loader = {}
@@ -40,6 +39,8 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field warnings string[]
 ---@field api table what `require "perigee"` gave it
 ---@field schema perigee.schema.Schema? what is in schema.perigee beside the main file
+---@field parses "load"|"ahead"|"now" when its files are parsed, see core.parse
+---@field has_unparsed boolean? its load met a file that was not parsed ahead
 
 -- What a file holds when it is first asked for is what it holds for this version. The stamp is
 -- taken first, so that a change in between does not go unseen.
@@ -67,14 +68,15 @@ end
 
 -- What the file returns. Errors carry its name and line.
 local function run(version, path, text)
-  if text:byte(1) == 27 then
-    error(path .. ": this is bytecode; games are loaded from source", 0)
+  local chunk, problem = core.parse(path, text, version.environment, version.parses)
+  if chunk then
+    return chunk()
+  elseif not problem then
+    version.has_unparsed = true
+    problem = path .. ": parsing this file takes longer than a handler has time; "
+      .. "require it at the top of a file"
   end
-  local chunk, problem = load(text, "@" .. path, "t", version.environment)
-  if not chunk then
-    error(problem, 0)
-  end
-  return chunk()
+  error(problem, 0)
 end
 
 -- The game's file for a module name, or the paths where it was looked for.
@@ -166,7 +168,7 @@ function loader.new(game, number, api)
   local version = {
     number = number, main = main, root = main:match "^.*/" or "", api = api, hash = "",
     files = {}, texts = {}, problems = {}, stamps = {}, lines = {},
-    modules = {}, loading = {}, file_of = {},
+    modules = {}, loading = {}, file_of = {}, parses = "load",
     kinds = {}, kind_tables = {}, settings = {}, warnings = {},
   }
   version.environment = sandbox.environment {
@@ -225,12 +227,12 @@ end
 
 -- A yield at the top level never comes back here, so nothing may depend on this having ended.
 local function end_load(version)
-  live.loading = nil
+  live.loading, version.parses = nil, "now"
   version.hash = hash_of(version)
   live.set_hash(version.number, version.hash)
   local lines = version.lines
   version.lines = nil
-  for _, line in ipairs(lines) do
+  for _, line in ipairs(version.has_unparsed and {} or lines) do -- it is loaded again
     live.log(core.levels.info, line, version.number)
   end
 end
@@ -261,16 +263,41 @@ function loader.unsettled(version)
 end
 
 
+--- What files hold now.
+---@param paths string[]
+---@return table<string, string> texts by path, of those that exist
+function loader.read_all(paths)
+  local texts = {}
+  for _, path in ipairs(paths) do
+    texts[path] = core.read_file(path)
+  end
+  return texts
+end
+
+
 --- Whether files hold what they held when they were read for a version.
 ---@param attempt table its files and texts
+---@param texts table<string, string> what they hold now
 ---@return boolean
-function loader.is_same(attempt)
+function loader.is_same(attempt, texts)
   for _, path in ipairs(attempt.files) do
-    if core.read_file(path) ~= attempt.texts[path] then
+    if texts[path] ~= attempt.texts[path] then
       return false
     end
   end
   return true
+end
+
+
+--- Has the code among files parsed beside the loop.
+---@param texts table<string, string> by path
+---@return boolean is_parsed if not, the reload goes on when it is
+function loader.parse_ahead(texts)
+  local code = {}
+  for path, text in next, texts do
+    code[path] = path:find(EXTENSION) and text or nil
+  end
+  return core.parse_ahead(code)
 end
 
 return loader

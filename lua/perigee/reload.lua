@@ -34,10 +34,14 @@ local world = require("perigee.world").host
 local reload = {}
 
 local FAILED_MAX = 10 -- one room in so many may fail in on_upgrade
+local ROUNDS_MAX = 20 -- attempts of a reload that meet files which were not parsed ahead
 
 local game -- its path, as the user gave it
 local last_number = 0 -- of the versions that went live, for however short a time
 local step -- the reload that is under way, see reload.begin
+-- Paths that attempts of a reload have met and that were not parsed ahead; and how many such attempts
+-- there were.
+local wanted, rounds = {}, 0
 local spare -- the version before the live one, while it may have to come back
 
 -- A copy of a table of the API, which says so when a script asks it for what it has not, and what to
@@ -188,7 +192,6 @@ end
 local function is_too_early(version, patience)
   local path = loader.unsettled(version)
   if path and patience > 0 then
-    undo.run_all()
     return true
   elseif path then
     live.log(core.levels.warn, path .. " keeps changing; it is taken as it was just now",
@@ -197,28 +200,60 @@ local function is_too_early(version, patience)
 end
 
 
+-- The files of the load before, and those that the last attempt met first.
+local function list_files()
+  local paths = { unpack(live.attempt.files) }
+  for _, path in ipairs(wanted) do
+    paths[#paths + 1] = path
+  end
+  return paths
+end
+
+-- As if the attempt had never been.
+local function forget_attempt(before)
+  undo.run_all()
+  live.attempt = before
+end
+
+-- The reload goes on once the files that this attempt has met are parsed.
+local function wait_for_parser(version)
+  wanted, rounds = version.files, rounds + 1
+  return loader.parse_ahead(loader.read_all(list_files())) and "again" or "parse"
+end
+
+
 --- Loads the game again and checks it. On success its top level has been run and on_upgrade comes
 --- next (reload.upgrade, then reload.finish), and nothing of it holds yet. Raises an error when the
 --- old version has to go on.
 ---@param patience number seconds for which files that are just being written can be waited for
 ---@param is_asked boolean whether somebody wants it even if no file has changed
----@return string outcome "upgrade", "again" (files are being written: a little later) or "same"
---- (nothing changed)
+---@return string outcome "upgrade", "again" (files are being written: a little later), "parse" (once they
+--- are parsed) or "same" (nothing changed)
 ---@return integer? rooms
 function reload.begin(patience, is_asked)
-  if not is_asked and loader.is_same(live.attempt) then
+  local before, texts = live.attempt, loader.read_all(list_files())
+  if not is_asked and loader.is_same(before, texts) then
     return "same"
+  elseif not loader.parse_ahead(texts) then
+    return "parse"
   end
   local old, began = live.version, core.read_clock()
   local new = loader.new(game, last_number + 1, make_api(rawget(old.api, "state") or {}))
+  new.parses = rounds < ROUNDS_MAX and "ahead" or "now"
   declared.begin(new)
   try.remember_states()
   undo.push(state.bring_back, state.remember(old.api))
   local ok, problem = loader.run(new)
   tell_files(new, old)
   if is_too_early(new, patience) then
+    forget_attempt(before)
     return "again"
-  elseif not ok then
+  elseif new.has_unparsed and rounds < ROUNDS_MAX then
+    forget_attempt(before)
+    return wait_for_parser(new)
+  end
+  wanted, rounds = {}, 0
+  if not ok then
     error(problem, 0)
   end
   local loaded = core.read_clock()

@@ -47,6 +47,7 @@ function try.file(version, name, text, check)
   undo.push(bring_back, live.attempt)
   try.remember_states()
   local path = version.root .. name
+  version.parses = "now"
   version.files[1], version.stamps[path], version.texts[path] = path, "", text
   local ok, problem = loader.run(version)
   if ok then

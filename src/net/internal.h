@@ -86,6 +86,7 @@ struct Net {
   uint64_t hashes[NET_HASHES_MAX];  // as net_set_hashes has them
   uint32_t hash_count;
   List children;  // see child.h
+  List workers;   // see worker.h
   bool is_stopping;
   uint8_t read_buffer[READ_BUFFER_BYTES];
 };

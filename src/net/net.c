@@ -14,6 +14,7 @@
 #include "net/tls_calls.h"
 #include "net/udp_calls.h"
 #include "net/web_calls.h"
+#include "net/worker.h"
 
 uv_loop_t *net_loop(Net *net) {
   assert(net->sim == NULL);
@@ -275,6 +276,7 @@ static void close_loop(Net *net) {
 void net_free(Net *net) {
   net_stop(net);
   if (net->servicers) servicers_end(net);
+  workers_end(net);
   if (net->sim)
     sim_free(net);
   else
@@ -293,6 +295,7 @@ void net_free(Net *net) {
   list_deinit(&net->dirty_groups);
   list_deinit(&net->dirty_conns);
   list_deinit(&net->children);
+  list_deinit(&net->workers);
   list_deinit(&net->ended);
   list_deinit(&net->resumed);
   list_deinit(&net->dropping);

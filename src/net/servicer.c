@@ -1,14 +1,12 @@
 // The threads: starting and ending them, and what passes between them and the main thread
 // when a turn ends.
-#define _GNU_SOURCE  // pthread_setname_np
 #include <assert.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "net/servicer_internal.h"
+#include "net/thread.h"
 
 enum {
   THREAD_NAME_SIZE = 16,  // the kernel's limit
@@ -156,21 +154,10 @@ static void run(void *data) {
   mailbox_close(&servicer->commands);
 }
 
-// Signals are the main thread's, whose handlers know no other; but for those that tell of a
-// thread's own faults.
 static int start_thread(Servicer *servicer) {
-  static const int OWN[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
   char name[THREAD_NAME_SIZE];
-  sigset_t all, before;
-  sigfillset(&all);
-  for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++) sigdelset(&all, OWN[i]);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int err = uv_thread_create(&servicer->thread, run, servicer);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (err) return err;
   snprintf(name, sizeof name, "perigee-io-%u", (unsigned)servicer->index % 100);
-  pthread_setname_np(servicer->thread, name);
-  return 0;
+  return thread_start(&servicer->thread, name, run, servicer);
 }
 
 static int open_net(Servicer *servicer) {

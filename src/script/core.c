@@ -141,6 +141,7 @@ void core_push(lua_State *L, Host *host) {
   lua_newtable(L);
   set_functions(L, host, core_send_functions);
   set_functions(L, host, core_channel_functions);
+  set_functions(L, host, core_parse_functions);
   set_functions(L, host, core_peer_functions);
   set_functions(L, host, core_room_functions);
   set_functions(L, host, core_time_functions);

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "script/core.h"
+#include "script/parse.h"
 
 enum { WORDS_MAX = 256 };  // that are compared; more are passed over
 
@@ -127,6 +128,11 @@ static int core_files(lua_State *L) {
   return 0;
 }
 
+static const char *describe_read(int err) {
+  if (err == -EINVAL) return "not a regular file";
+  return err == -EFBIG ? PARSE_TOO_LARGE_TEXT : err_text(err);
+}
+
 // read_file(path): the text, or nil and what is wrong
 static int core_read_file(lua_State *L) {
   Host *host = core_host(L);
@@ -135,11 +141,12 @@ static int core_read_file(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   int err = options->read == NULL ? file_read(path, &host->scratch)
                                   : options->read(options->data, path, &host->scratch);
+  if (err == 0 && host->scratch.size > PARSE_SIZE_MAX) err = -EFBIG;
   if (err == 0) {
     lua_pushlstring(L, (const char *)host->scratch.data, host->scratch.size);
   } else {
     lua_pushnil(L);
-    lua_pushstring(L, err == -EINVAL ? "not a regular file" : err_text(err));
+    lua_pushstring(L, describe_read(err));
   }
   buf_deinit(&host->scratch);
   return err == 0 ? 1 : 2;

@@ -19,6 +19,7 @@
 #include "script/budget.h"
 #include "script/cost.h"
 #include "script/memory.h"
+#include "script/parser.h"
 #include "script/script.h"
 
 // What the Lua half is called for, besides events; numbered on from EventType.
@@ -69,6 +70,7 @@ struct Host {
   uint32_t systems;  // how often ENTRY_SYSTEM is called after a tick of the game
   Budget budget;     // of the call that runs
   Memory memory;
+  Parser parser;  // of the game's files
   Costs costs;
   const char *stack;  // where the C stack was when the host was entered
   size_t stack_max;   // bytes of it that calls may take

@@ -25,17 +25,23 @@ static void on_settle(void *data, uint64_t now_ms) {
   push(data, RELOAD_SETTLED);
 }
 
+static void on_parsed(void *data) { push(data, RELOAD_AGAIN); }
+
 static void set_timer(Reload *reload, Timer *timer, uint32_t delay_ms,
                       TimerCallback *callback) {
   Net *net = reload->host->net;
   timers_set(net_timers(net), timer, net_now_ms(net) + delay_ms, callback, reload);
 }
 
-void reload_init(Reload *reload, Host *host) { *reload = (Reload){.host = host}; }
+void reload_init(Reload *reload, Host *host) {
+  *reload = (Reload){.host = host};
+  parser_init(&host->parser, host->net, on_parsed, reload);
+}
 
 void reload_deinit(Reload *reload) {
   timers_stop(net_timers(reload->host->net), &reload->retry);
   timers_stop(net_timers(reload->host->net), &reload->settle);
+  parser_deinit(&reload->host->parser);
   buf_deinit(&reload->askers);
 }
 
@@ -69,6 +75,7 @@ static void end(Reload *reload, bool is_good, LogLevel level, const Buf *report)
   reload->waiting_ms = 0;
   reload->is_waiting = reload->is_asked = false;
   timers_stop(net_timers(reload->host->net), &reload->retry);
+  parser_drop(&reload->host->parser);
   log_plain(level, (const char *)report->data);
   tell_askers(reload, is_good, (const char *)report->data);
 }
@@ -150,7 +157,8 @@ static uint32_t patience(const Reload *reload) {
   return passed_ms < RELOAD_PATIENCE_MS ? RELOAD_PATIENCE_MS - (uint32_t)passed_ms : 0;
 }
 
-// Results: "upgrade" and the number of rooms, "again", or "same".
+// Results: "upgrade" and the number of rooms, "again", "parse" (on_parsed follows), or
+// "same".
 static void begin(Reload *reload) {
   Host *host = reload->host;
   Event event = {
@@ -170,9 +178,11 @@ static void begin(Reload *reload) {
     return;
   }
   host_release(host, HOST_FORGET);
-  reload->is_waiting = false;
+  reload->is_waiting = outcome == 'p';
   if (outcome == 'a') wait_for_quiet(reload);
-  if (outcome == 's') reload->waiting_ms = 0;
+  if (outcome != 's') return;
+  reload->waiting_ms = 0;
+  parser_drop(&host->parser);
 }
 
 // Results: the number and hash of the version that is back, and what to say; none when

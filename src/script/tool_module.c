@@ -10,6 +10,7 @@
 
 #include "script/bundle.h"
 #include "script/core.h"
+#include "script/parse.h"
 
 static int fail_errno(lua_State *L, int code) {
   lua_pushnil(L);
@@ -47,12 +48,26 @@ static int tool_bundled(lua_State *L) {
   return 1;
 }
 
+// parse(path, text): the function that a game's file is the source of; nil and what is
+// wrong. Within the limits of a server.
+static int tool_parse(lua_State *L) {
+  size_t size;
+  const char *path = luaL_checkstring(L, 1);
+  Text text = {.bytes = luaL_checklstring(L, 2, &size)};
+  text.size = (uint32_t)size;
+  if (parse_text(L, path, text, NULL)) return 1;
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
 int tool_module_open(lua_State *L) {
   static const luaL_Reg FUNCTIONS[] = {{"kind", tool_kind},
                                        {"list", core_list},
                                        {"make_folder", tool_make_folder},
                                        {"bundled", tool_bundled},
                                        {"nearest", core_nearest},
+                                       {"parse", tool_parse},
                                        {NULL, NULL}};
   lua_newtable(L);
   luaL_register(L, NULL, FUNCTIONS);

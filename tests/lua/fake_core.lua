@@ -80,7 +80,7 @@ local function world(core)
   core.done, core.pending = {}, {} -- commands: { name, ... }
   core.logged, core.clock, core.next_id, core.transactions = {}, 100, 1000, 0
   core.timers = {} -- id -> { due, interval }
-  core.errors_pushed = {}
+  core.errors_pushed, core.parsed = {}, {}
 end
 
 local function command(core, name)
@@ -180,6 +180,23 @@ local function queries(core)
     local text, problem = file:read "*a"
     file:close()
     return text, problem
+  end
+  -- A file is parsed where it is asked for, or once it was asked for ahead.
+  function core.parse_ahead(texts)
+    local is_parsed = true
+    for path, text in pairs(texts) do
+      is_parsed = is_parsed and core.parsed[path] == text
+    end
+    core.parsed = texts
+    return is_parsed or not core.parses_slowly
+  end
+  function core.parse(path, text, environment, when)
+    if text:byte(1) == 27 then
+      return nil, path .. ": this is bytecode; games are loaded from source"
+    elseif when == "ahead" and core.parses_slowly and core.parsed[path] ~= text then
+      return nil
+    end
+    return load(text, "@" .. path, "t", environment)
   end
   function core.list(folder)
     local names = {}

@@ -47,6 +47,51 @@ describe("a reload", function()
 
   local FIRST = "return { on_message = { who = function() print 'first' end } }"
 
+  it("takes a file that was open for writing while it was read, although it has not changed since", function()
+    load(FIRST)
+    write "return { on_message = { who = function() print 'second' end } }"
+    function core.file_is_being_written() return true end
+    assert.equal("again", (fake_core.reload(core, host, { a = 100, b = 0 })))
+    function core.file_is_being_written() return false end
+    assert.equal("ended", (fake_core.reload(core, host, { a = 100, b = 0 })))
+    message "who"
+    assert.truthy(fake_core.log_text(core):find "second$")
+  end)
+
+  it("waits until its files are parsed, those too that it meets on the way, and runs once", function()
+    load "print 'old' return {}"
+    core.parses_slowly = true
+    write "print 'new' pcall(require, 'one') return {}"
+    write("print 'one' return require 'two'", "one.lua")
+    write("print 'two' return {}", "two.lua")
+    local changed = { a = 0, b = 0 }
+    for _ = 1, 3 do -- game.lua, one.lua, two.lua
+      assert.equal("parse", (fake_core.reload(core, host, changed)))
+    end
+    assert.equal("ended", (fake_core.reload(core, host, changed)))
+    assert.equal("old\nnew\none\ntwo", fake_core.log_text(core))
+    assert.equal("same", (fake_core.reload(core, host, changed)))
+  end)
+
+  it("ends although its top level requires another module each time", function()
+    load "return {}"
+    core.parses_slowly = true
+    local read_file = core.read_file
+    function core.read_file(path)
+      if path:find "/m%d+%.lua$" then
+        return "return 1"
+      end
+      return read_file(path)
+    end
+    write "require('m' .. math.random(1e9)) return {}"
+    local outcome, text, rounds = "parse", nil, 0
+    while outcome == "parse" and rounds < 50 do
+      outcome, text = fake_core.reload(core, host, { a = 0, b = 0 })
+      rounds = rounds + 1
+    end
+    assert.equal("ended", outcome, text)
+  end)
+
   -- How many hundreds of instructions it takes to reload so many handlers in one file.
   local function work(count)
     local lines = { "local game = { on_message = {} }" }

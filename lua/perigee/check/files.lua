@@ -39,10 +39,11 @@ end
 
 -- Compiles a file. Returns nil and a finding when it does not parse.
 local function compile(path, text, kind, remark)
-  local fn, problem = loadstring(text, "@" .. path)
+  local fn, problem = tool.parse(path, text)
   if fn then
     return fn
   end
+  problem = problem:sub(1, #path + 2) == path .. ": " and problem:sub(#path + 3) or problem
   local line, message = problem:match ":(%d+): (.*)$"
   return nil, {
     path = path, line = tonumber(line), kind = kind, message = (message or problem) .. (remark or ""),

@@ -1,0 +1,73 @@
+// perigee.core: parsing the game's files.
+#include "script/budget.h"
+#include "script/core.h"
+#include "script/parser.h"
+
+enum { LOAD_WAIT_US = 10000000 };  // above PARSE_US: a parser ends by itself
+
+// The file whose path and text lie at `at` and above. They stay valid as long as they lie
+// there.
+static ParseFile check_file(lua_State *L, int at) {
+  size_t size;
+  ParseFile file = {.path = luaL_checkstring(L, at)};
+  file.text.bytes = luaL_checklstring(L, at + 1, &size);
+  file.text.size = (uint32_t)size;
+  return file;
+}
+
+static size_t count_entries(lua_State *L, int at) {
+  size_t count = 0;
+  for (lua_pushnil(L); lua_next(L, at) != 0; lua_pop(L, 1)) count++;
+  return count;
+}
+
+// parse_ahead(texts): has files, texts by path, parsed beside the loop, and no others;
+// whether all of them are parsed. If not, another EVENT_RELOAD follows.
+static int core_parse_ahead(lua_State *L) {
+  Host *host = core_host(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  size_t count = count_entries(L, 1), at = 0;
+  ParseFile *files = lua_newuserdata(L, (count + 1) * sizeof *files);
+  for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1))
+    files[at++] = check_file(L, -2);
+  lua_pushboolean(L, parser_want(&host->parser, files, count));
+  return 1;
+}
+
+// What is left of a handler's time.
+static uint64_t left_us(const Host *host) {
+  const Budget *budget = &host->budget;
+  uint64_t used_us = budget_clock_us() - budget->started_us;
+  uint64_t allowed_us = budget->limits.handler_us;
+  return used_us < allowed_us ? allowed_us - used_us : 0;
+}
+
+// parse(path, text, environment, when): the function; nil and what is wrong; nothing where
+// the file is not parsed. `when` is "ahead" (it takes what parse_ahead has parsed), "load"
+// (at the start: nobody is there who waits) or "now" (in a handler, whose time it takes).
+static int core_parse(lua_State *L) {
+  static const char *const WHEN[] = {"ahead", "load", "now", NULL};
+  Host *host = core_host(L);
+  ParseFile file = check_file(L, 1);
+  int when = luaL_checkoption(L, 4, NULL, WHEN);
+  ParseOutcome outcome = when == 0
+                             ? parser_take(&host->parser, L, &file)
+                             : parser_wait(&host->parser, L, &file,
+                                           when == 1 ? LOAD_WAIT_US : left_us(host));
+  switch (outcome) {
+    case PARSE_DONE:
+      lua_pushvalue(L, 3);
+      lua_setfenv(L, -2);
+      return 1;
+    case PARSE_FAILED:
+      lua_pushnil(L);
+      lua_insert(L, -2);
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+const luaL_Reg core_parse_functions[] = {
+    {"parse_ahead", core_parse_ahead}, {"parse", core_parse}, {NULL, NULL}};

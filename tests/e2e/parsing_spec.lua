@@ -1,0 +1,104 @@
+--- Source text that is slow to parse, or too long, is refused, and nobody else waits for the parser.
+local server = require "tests.e2e.server"
+local uv = require "luv"
+local wait = require "tests.e2e.wait"
+
+-- Parsed on the loop, these files stop the server for half a minute and more; a PING takes some milliseconds
+-- otherwise. Between the two there is room for a machine that has other things to do.
+local PING_MS_MAX = 400
+local MIB = 2 ^ 20
+
+local function version(number)
+  return ("return { on_message = { version = function() return %d end } }\n"):format(number)
+end
+
+-- A chain of operators: LuaJIT takes time that grows with the square of its length.
+local function chain(bytes)
+  local head, unit = "local x\nlocal y = x ", "or x "
+  return head .. unit:rep(math.floor((bytes - #head) / #unit)) .. "\n" .. version(9)
+end
+
+-- Sends PING after PING until the log has the text; returns how long the slowest took, in milliseconds.
+local function ping_until_logged(perigee, client, text)
+  local worst, seen = 0, perigee:count_log(text)
+  wait.for_true(function()
+    local before = uv.hrtime()
+    client:control("PING", ("%016d"):format(0):sub(1, 8))
+    client:expect "PONG"
+    worst = math.max(worst, (uv.hrtime() - before) / 1e6)
+    return perigee:count_log(text) > seen
+  end)
+  return worst
+end
+
+local function wait_version(client, number)
+  wait.for_true(function() return client:question(0, "version") == number end)
+end
+
+describe("parsing", function()
+  after_each(server.stop_all)
+
+  for _, size in ipairs { MIB / 2, 2 * MIB - 4096 } do
+    it(("of %d KiB that take for ever ends, and nobody else waits"):format(size / 1024), function()
+      local perigee = server.start { game = version(1), watch = true }
+      local ann = perigee:client()
+      perigee:save("game.lua", chain(size))
+      local worst = ping_until_logged(perigee, ann, "reload failed: ")
+      assert.is_true(worst < PING_MS_MAX, ("a PING took %.0f ms"):format(worst))
+      perigee:wait_log "game.lua:2: parsing this file took longer than 2 s"
+      assert.equal(1, ann:question(0, "version"))
+      perigee:save("game.lua", version(2))
+      wait_version(ann, 2)
+    end)
+  end
+
+  it("of a module that a handler requires takes no more than the handler's time", function()
+    local perigee = server.start { files = {
+      ["game.lua"] = [[
+        local game = { on_message = {} }
+        function game.on_message.fine() return require("fine") end
+        function game.on_message.slow() return { pcall(require, "slow") } end
+        return game
+      ]],
+      ["fine.lua"] = "return 5",
+      ["slow.lua"] = chain(MIB),
+    } }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    ann:ask(0, "slow")
+    local before = uv.hrtime()
+    bob:control("PING", ("0"):rep(8))
+    bob:expect "PONG"
+    assert.is_true((uv.hrtime() - before) / 1e6 < PING_MS_MAX)
+    local answer = ann:question(0, "slow")
+    assert.is_false(answer[1])
+    assert.truthy(answer[2]:find("slow.lua: parsing this file takes longer than a handler has time", 1, true))
+    assert.equal(5, ann:question(0, "fine"))
+  end)
+
+  it("of a file beyond 2 MiB is refused", function()
+    local perigee = server.start { game = version(1), watch = true }
+    local ann = perigee:client()
+    perigee:save("game.lua", version(2) .. (" "):rep(2 * MIB))
+    perigee:wait_log "game.lua: the file has more than 2 MiB; divide it into modules; version 1."
+    assert.equal(1, ann:question(0, "version"))
+  end)
+
+  it("does not keep the server from stopping", function()
+    local perigee = server.start { game = version(1), watch = true, flags = { log_level = "debug" } }
+    perigee:save("game.lua", chain(2 * MIB - 4096))
+    perigee:wait_log "parsing the game"
+    local before = uv.hrtime()
+    perigee:stop()
+    assert.is_true((uv.hrtime() - before) / 1e9 < 1)
+  end)
+
+  it("is superseded by the next save", function()
+    local perigee = server.start { game = version(1), watch = true, flags = { log_level = "debug" } }
+    local ann = perigee:client()
+    perigee:save("game.lua", chain(MIB))
+    perigee:wait_log "parsing the game"
+    perigee:save("game.lua", version(2))
+    wait_version(ann, 2)
+    assert.equal(0, perigee:count_log "reload failed")
+  end)
+end)
