@@ -1,5 +1,5 @@
-// A growable run of bytes: doubles when full, never shrinks, writes integers byte by
-// byte so that the machine's own order does not matter.
+// A growable run of bytes: doubles when full, shrinks only when asked to, writes integers
+// byte by byte so that the machine's own order does not matter.
 #include "base/buf.h"
 
 #include <assert.h>
@@ -76,4 +76,13 @@ void buf_consume(Buf *buf, size_t size) {
   if (size == 0) return;
   buf->size -= size;
   memmove(buf->data, buf->data + size, buf->size);
+}
+
+void buf_trim(Buf *buf) {
+  size_t capacity = buf->capacity;
+  while (capacity > FIRST_CAPACITY && capacity / 4 > buf->size) capacity /= 2;
+  if (buf->size == 0)
+    buf_deinit(buf);
+  else if (capacity < buf->capacity)
+    buf->data = mem_grow(buf->data, buf->capacity = capacity);
 }

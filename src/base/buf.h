@@ -35,3 +35,6 @@ void buf_printf(Buf *buf, const char *format, ...)
 
 /// Removes the first `size` bytes and moves the rest down.
 void buf_consume(Buf *buf, size_t size);
+
+/// Gives memory back where less than a quarter of it is used.
+void buf_trim(Buf *buf);

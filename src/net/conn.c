@@ -26,16 +26,25 @@ void conn_fault(Conn *conn, Code code, const char *text) {
   conn->net->events.fault(conn->net->data, conn->data, code, text);
 }
 
+// A line may be typed key by key, as long as somebody types.
+static bool has_deadline(const Conn *conn) {
+  if (conn->framing == FRAMING_LINES && !conn->socket)
+    return conn->in.size > NET_TYPED_BYTES;
+  return is_unfinished(conn);
+}
+
 static void on_packet_deadline(void *data, uint64_t now_ms) {
   Conn *conn = data;
-  if (conn->state != CONN_OPEN || conn->is_held || !is_unfinished(conn)) return;
+  if (conn->state != CONN_OPEN || conn->is_held || !has_deadline(conn)) return;
   uint64_t due_ms = conn->in_since_ms + NET_PACKET_DEADLINE_MS;
   if (now_ms < due_ms) {
     timers_set(&conn->net->timers, &conn->timer, due_ms, on_packet_deadline, conn);
     return;
   }
   conn_fault(conn, CODE_IDLE_TIMEOUT,
-             "a packet was begun and not finished within 10 s");
+             conn->framing == FRAMING_LINES
+                 ? "a line was begun and not finished within 10 s"
+                 : "a packet was begun and not finished within 10 s");
 }
 
 void conn_fault_at(Conn *conn, int error) {
@@ -113,13 +122,15 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
 
 void conn_settle(Conn *conn, bool is_new) {
   if (conn->state != CONN_OPEN) return;
-  if (conn->in.size == 0) buf_deinit(&conn->in);
-  if (!is_unfinished(conn)) return;
-  if (is_new) conn->in_since_ms = net_now_ms(conn->net);
-  bool has_deadline = conn->framing == FRAMING_PACKETS || conn->socket;
-  if (has_deadline && !timers_is_set(&conn->timer))
+  buf_trim(&conn->in);
+  // The time to finish a line begins when it becomes longer than somebody types.
+  bool was_typed =
+      conn->framing == FRAMING_LINES && conn->unfinished_bytes <= NET_TYPED_BYTES;
+  if (is_new || (was_typed && !conn->socket)) conn->in_since_ms = net_now_ms(conn->net);
+  if (has_deadline(conn) && !timers_is_set(&conn->timer))
     timers_set(&conn->net->timers, &conn->timer,
                conn->in_since_ms + NET_PACKET_DEADLINE_MS, on_packet_deadline, conn);
+  unfinished_count(conn);
 }
 
 // What is not whole waits in `in`, which grows with the bytes received, never with a
@@ -385,6 +396,7 @@ void conn_close(Conn *conn) {
   if (conn->admin) admin_leave(conn);
   if (conn->udp) udp_leave(conn);
   group_leave_all(conn);
+  unfinished_forget(conn);
   slots_remove(&net->conns, conn->id);
   if (conn->direct.is_dirty) list_remove(&net->dirty_conns, conn);
   if (conn->is_ended) list_remove(&net->ended, conn);

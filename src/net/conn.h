@@ -77,11 +77,12 @@ struct Conn {
   bool is_cut;        // the other side stopped in the middle of something
   ConnId id;
   uint32_t max_payload;
-  uint32_t scanned;  // bytes of `in` known to hold no end of line
-  Buf in;            // an incomplete packet or line
-  uint64_t in_since_ms;
-  Timer timer;       // the deadline of a begun packet, then of lingering
-  Backlog *backlog;  // NULL while it keeps up
+  uint32_t scanned;           // bytes of `in` known to hold no end of line
+  Buf in;                     // an incomplete packet or line
+  uint64_t in_since_ms;       // when that began to arrive, monotonic
+  uint32_t unfinished_bytes;  // of it, counted in net->totals
+  Timer timer;                // the deadline of a begun packet, then of lingering
+  Backlog *backlog;           // NULL while it keeps up
   NetSent sent;
   NetAccount *account;   // where that is added at the end; NULL: nowhere
   Conn *account_next;    // in that one's list
@@ -154,6 +155,15 @@ void conn_resume(Conn *conn);
 void conn_drained(Conn *conn);
 /// Ends the connection now.
 void conn_destroy(Conn *conn);
+
+// unfinished.c
+/// Counts what the conn holds unfinished after input, and limits what all do. May end
+/// connections, this one too.
+void unfinished_count(Conn *conn);
+/// Ends connections where all together hold too much.
+void unfinished_limit(Net *net);
+/// The conn is closing.
+void unfinished_forget(Conn *conn);
 
 // account.c
 /// Adds to the conn's account, if it has one.

@@ -43,9 +43,10 @@ typedef struct Published {
 /// What is limited for all connections together, whichever thread serves them.
 typedef struct NetTotals {
   _Atomic uint64_t backlog_packets, backlog_bytes;  // that wait in all backlogs
-  _Atomic uint64_t unfinished_bytes;                // of messages of WebSockets
+  _Atomic uint64_t unfinished_bytes;                // of packets, lines and messages
   _Atomic uint64_t udp_bytes;                       // of streams by UDP that have gaps
   _Atomic uint32_t refused;  // connections closed as they came and not gone yet
+  uint32_t threads;          // that serve connections
 } NetTotals;
 
 struct Net {
@@ -77,6 +78,7 @@ struct Net {
   uint64_t accept_warned_ms;
   uint64_t descriptors;             // how many this process may have
   NetTotals own_totals, *totals;    // its own, or those of the Net that it serves for
+  size_t unfinished_bytes;          // its part of those in the totals
   Servicers *servicers;             // NULL: it serves its connections itself
   Servicer *servicer;               // whose Net it is; NULL: nobody's
   Web *web;                         // NULL: nothing asked for it yet

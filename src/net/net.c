@@ -102,6 +102,7 @@ bool net_end_turn(Net *net) {
   is_more |= flush_turn(net);
   is_more |= tell_ended(net);
   is_more |= resume_waiting(net);
+  unfinished_limit(net);
   // A servicer has been told of a client by UDP before that one can know.
   if (net->servicers) servicers_end_turn(net->servicers);
   if (net->udp) is_more |= udp_end_turn(net);
@@ -230,6 +231,7 @@ Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
   net->descriptors = descriptor_limit();
   net->clock_due_ms = UINT64_MAX;
   net->totals = &net->own_totals;
+  net->own_totals.threads = 1;
   return net;
 }
 

@@ -210,6 +210,7 @@ int net_serve(Net *net, uint32_t count) {
   servicers->bell.data = net;
   servicers->items = mem_zalloc(count * sizeof *servicers->items);
   net->servicers = servicers;
+  net->totals->threads = count;
   while (!err && servicers->count < count) {
     err = start_servicer(&servicers->items[servicers->count], net);
     if (!err) servicers->count++;

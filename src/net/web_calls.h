@@ -35,6 +35,10 @@ void socket_input(Conn *conn, const uint8_t *bytes, size_t size);
 void socket_resume(Conn *conn);
 /// Whether something was begun and is not whole.
 bool socket_is_unfinished(const Conn *conn);
+/// Bytes that an unfinished message takes up.
+size_t socket_held(const Conn *conn);
+/// Frees what has arrived and is not handed up; nothing more is read.
+void socket_drop_input(Conn *conn);
 /// Whether the other side has said that it is the end.
 bool socket_is_over(const Conn *conn);
 /// Writes messages, `bufs[1]` to `bufs[count]`, of `total` bytes as one; `bufs[0]` is free.

@@ -17,7 +17,6 @@ enum {
   WEB_REFUSE_WAIT_MS = 250,       // for the first byte of who may not stay
   SOCKET_SPARE_BYTES = 16 << 10,  // of a message beyond the packet of `max_payload`
   SOCKET_PONGS_MAX = 4 << 10,     // bytes of answers that wait while others are written
-  SOCKET_HELD_TOTAL = 64 << 20,   // of unfinished messages of all connections
   SOCKET_READERS_MAX = 16,        // kept for reuse
   WEB_MODULES_MAX = 4,            // of the server's own
   HOST_NOTICES = 32,              // unknown hosts that were logged in the last minute

@@ -19,7 +19,6 @@ struct Socket {
   bool is_finished;    // the close frame is written
   uint16_t code;       // of it; 0: not decided
   char *text;          // of it; owned, or NULL
-  size_t held;         // counted in net->totals
   Buf pongs;           // frames
 };
 
@@ -48,12 +47,16 @@ static void give_reader_back(Conn *conn) {
   conn->socket->reader = NULL;
 }
 
-static void count_held(Conn *conn) {
-  Socket *socket = conn->socket;
-  size_t held = socket->reader ? ws_reader_held(socket->reader) : 0;
-  if (held == socket->held) return;
-  conn->net->totals->unfinished_bytes += held - socket->held;
-  socket->held = held;
+size_t socket_held(const Conn *conn) {
+  const Socket *socket = conn->socket;
+  return socket->reader ? ws_reader_held(socket->reader) : 0;
+}
+
+void socket_drop_input(Conn *conn) {
+  ws_reader_free(conn->socket->reader);
+  conn->socket->reader = NULL;
+  conn->socket->is_over = true;
+  buf_deinit(&conn->in);
 }
 
 bool socket_is_unfinished(const Conn *conn) { return conn->socket->reader != NULL; }
@@ -80,8 +83,6 @@ static void fault(Conn *conn, uint16_t code, const char *text) {
     conn_end(conn, 0);
   else if (code == WS_CODE_TOO_LARGE)
     conn_fault(conn, CODE_PAYLOAD_TOO_LARGE, text);
-  else if (code == WS_CODE_TRY_LATER)
-    conn_fault(conn, CODE_SERVER_FULL, text);
   else
     conn_fault(conn, CODE_PROTOCOL, text);
 }
@@ -114,8 +115,6 @@ void socket_free(Conn *conn) {
   Socket *socket = conn->socket;
   if (!socket) return;
   ws_reader_free(socket->reader);
-  socket->reader = NULL;
-  count_held(conn);
   buf_deinit(&socket->pongs);
   mem_free(socket->text);
   mem_free(socket);
@@ -256,9 +255,6 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
   write_pongs(conn);
   if (conn->state != CONN_OPEN || socket->is_over) return size;
   if (!socket->is_handing_up && ws_reader_is_at_rest(reader)) give_reader_back(conn);
-  count_held(conn);
-  if (socket->held > 0 && conn->net->totals->unfinished_bytes > SOCKET_HELD_TOTAL)
-    fault(conn, WS_CODE_TRY_LATER, "too many unfinished messages");
   conn_settle(conn, was_at_rest || is_any);
   return size - unread;
 }

@@ -118,6 +118,23 @@ static void consuming_moves_the_rest_down(void **state) {
   buf_deinit(&buf);
 }
 
+static void trimming_gives_back_what_is_not_used(void **state) {
+  (void)state;
+  Buf buf = {0};
+  for (int i = 0; i < 1000; i++) buf_append(&buf, "abcd", 4);
+  size_t full = buf.capacity;
+  buf_trim(&buf);
+  assert_int_equal(buf.capacity, full);
+  buf_consume(&buf, 3994);
+  buf_trim(&buf);
+  assert_int_equal(buf.capacity, 64);
+  check(&buf, "cdabcd", 6);
+  buf_consume(&buf, 6);
+  buf_trim(&buf);
+  assert_null(buf.data);
+  assert_int_equal(buf.capacity, 0);
+}
+
 static void a_deinitialised_buffer_is_usable_again(void **state) {
   (void)state;
   Buf buf = {0};
@@ -142,6 +159,7 @@ int main(void) {
       TEST(printf_appends_without_a_terminator),
       TEST(printf_may_fill_more_than_the_capacity),
       TEST(consuming_moves_the_rest_down),
+      TEST(trimming_gives_back_what_is_not_used),
       TEST(a_deinitialised_buffer_is_usable_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,108 @@
+// What has arrived of packets, lines and messages that are not whole yet. Each connection
+// may hold one of the largest size, and all together no more than UNFINISHED_TOTAL.
+//
+// Beyond that the connection ends whose unfinished bytes have cost most: their number,
+// times the milliseconds since they began to arrive. A player's cost is small, however slow
+// its line: a small packet, or a large one for a moment. To fill the total an attacker has
+// to hold many bytes; to hold them at less cost than that player it has to send them all
+// again within the same moment. Other orders are of use to it. The latest to come would
+// always be a player; the oldest or the slowest packet is that of a player with a bad line.
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "net/conn.h"
+#include "net/web_calls.h"
+
+enum {
+  UNFINISHED_TOTAL = 64 << 20,
+  // To which it falls when the total is reached, so that looking for the connections to end
+  // is rare.
+  UNFINISHED_AFTER = UNFINISHED_TOTAL / 8 * 7,
+};
+
+typedef struct Candidate {
+  Conn *conn;
+  uint64_t cost;
+} Candidate;
+
+static void set_bytes(Conn *conn, uint32_t bytes) {
+  Net *net = conn->net;
+  if (bytes == conn->unfinished_bytes) return;
+  net->unfinished_bytes += (size_t)bytes - conn->unfinished_bytes;
+  net->totals->unfinished_bytes += (uint64_t)bytes - conn->unfinished_bytes;
+  conn->unfinished_bytes = bytes;
+}
+
+// While the connection takes no input the rest of it may be whole packets that wait for us.
+static uint32_t count_bytes(const Conn *conn) {
+  if (conn->socket) return (uint32_t)socket_held(conn);
+  if (conn->protocol != PROTOCOL_NATIVE) return 0;
+  uint32_t size = (uint32_t)conn->in.size;
+  return conn_takes_input(conn) || size < conn->unfinished_bytes
+             ? size
+             : conn->unfinished_bytes;
+}
+
+// --- Beyond the total ---
+
+// Each thread ends connections of its own. One that holds no more than its part of the total
+// leaves that to the others, which do so in their next turn.
+static bool is_over(const Net *net, uint64_t total) {
+  return net->totals->unfinished_bytes > total &&
+         (uint64_t)net->unfinished_bytes * net->totals->threads > total;
+}
+
+static int by_cost(const void *a, const void *b) {
+  uint64_t one = ((const Candidate *)a)->cost, other = ((const Candidate *)b)->cost;
+  return (one < other) - (one > other);
+}
+
+// A text peer may take long to type its line, and holds little meanwhile.
+static uint64_t cost_of(const Conn *conn, uint64_t now_ms) {
+  uint64_t age_ms = now_ms - conn->in_since_ms;
+  if (age_ms > NET_PACKET_DEADLINE_MS) age_ms = NET_PACKET_DEADLINE_MS;
+  return conn->unfinished_bytes * (age_ms + 1);
+}
+
+static uint32_t collect(Net *net, Candidate *candidates) {
+  uint32_t count = 0, cursor = 0;
+  uint64_t now_ms = net_now_ms(net);
+  for (Conn *conn; (conn = slots_next(&net->conns, &cursor));)
+    if (conn->unfinished_bytes > 0)
+      candidates[count++] = (Candidate){conn, cost_of(conn, now_ms)};
+  return count;
+}
+
+static void end(Conn *conn) {
+  static const char TEXT[] = "too many packets are unfinished, and this one costs most";
+  set_bytes(conn, 0);
+  if (conn->socket) socket_set_end(conn, CODE_SERVER_FULL, TEXT);
+  if (conn->is_known)
+    conn_fault(conn, CODE_SERVER_FULL, TEXT);
+  else
+    conn_end(conn, 0);
+  if (conn->socket)
+    socket_drop_input(conn);
+  else
+    buf_deinit(&conn->in);
+}
+
+static void end_slowest(Net *net) {
+  Candidate *candidates = mem_alloc(net->conns.count * sizeof *candidates);
+  uint32_t count = collect(net, candidates);
+  qsort(candidates, count, sizeof *candidates, by_cost);
+  for (uint32_t i = 0; i < count && is_over(net, UNFINISHED_AFTER); i++)
+    if (candidates[i].conn->unfinished_bytes > 0) end(candidates[i].conn);
+  mem_free(candidates);
+}
+
+void unfinished_limit(Net *net) {
+  if (is_over(net, UNFINISHED_TOTAL)) end_slowest(net);
+}
+
+void unfinished_count(Conn *conn) {
+  set_bytes(conn, count_bytes(conn));
+  unfinished_limit(conn->net);
+}
+
+void unfinished_forget(Conn *conn) { set_bytes(conn, 0); }
