@@ -3,6 +3,7 @@
 
 local files = require "perigee.check.files"
 local sim = require "perigee.sim"
+local sorted_keys = require "perigee.sorted_keys"
 local tool = require "perigee.tool"
 
 local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
@@ -60,7 +61,7 @@ local function find_line(text, message)
 end
 
 -- Splits what the server said into place and message, and finds the line where it told none.
-local function read_finding(text, kind, main)
+local function read_finding(text, kind, main, given)
   local path, line, message = text:match "^([^\n]-%.lua):(%d+): (.*)$"
   if not path then
     path, line, message = text:match "^([^\n]-%.perigee):(%d+):%d+: ([^\n]*)"
@@ -68,7 +69,7 @@ local function read_finding(text, kind, main)
   if not path then
     path, message = text:match "^([^\n]-%.lua): (.*)$"
     path, message = path or main, message or text
-    local source = files.read(path)
+    local source = files.read(path, given)
     line = source and find_line(source, message)
   end
   return { path = path, line = tonumber(line), message = message, kind = kind }
@@ -77,19 +78,19 @@ end
 -- Findings -----------------------------------------------------------------------------------
 
 
--- What a load finds.
-local function load_game(game)
+-- What a load finds. Who hands in a text need not be somebody who may read the environment's secrets.
+local function load_game(game, given)
   local findings, main = {}, files.main(game)
-  local ok, problem, lines = sim.check { game = game }
+  local ok, problem, lines = sim.check { game = game, files = given, env = given and {} }
   for _, line in ipairs(lines or {}) do
     if LEVELS[line.level] then
       local text = line.text:gsub("%s+v=%S+$", "")
-      findings[#findings + 1] = read_finding(text, LEVELS[line.level], main)
+      findings[#findings + 1] = read_finding(text, LEVELS[line.level], main, given)
     end
   end
   if not ok then
     problem = problem:gsub("\nstack traceback:\n.*$", "") -- a finding is a place and what is wrong there
-    findings[#findings + 1] = read_finding(problem, "error", main)
+    findings[#findings + 1] = read_finding(problem, "error", main, given)
   end
   return findings
 end
@@ -127,11 +128,15 @@ local function count(number, word)
   return ("%d %s%s"):format(number, word, number == 1 and "" or "s")
 end
 
+local function print_finding(finding)
+  print(("%s: %s: %s"):format(place(finding), finding.kind, finding.message))
+end
+
 local function report(game, findings, file_count)
   local counts = { error = 0, warning = 0 }
   for _, finding in ipairs(findings) do
     counts[finding.kind] = counts[finding.kind] + 1
-    print(("%s: %s: %s"):format(place(finding), finding.kind, finding.message))
+    print_finding(finding)
   end
   local parts = {}
   for _, kind in ipairs { "error", "warning" } do
@@ -158,25 +163,84 @@ local function problem_of(path)
   end
 end
 
+-- For a server that is about to reload the game (perigee.checked): the files with their stamps, and the
+-- errors. A reload loads the game itself, where it lives.
+local function report_to_server(game)
+  local findings, used = files.check_used(game)
+  for _, path in ipairs(sorted_keys(used.stamps)) do
+    print(used.stamps[path] .. "\t" .. path)
+  end
+  print ""
+  local code = EXIT_GOOD
+  for _, finding in ipairs(merge({}, findings)) do
+    if finding.kind == "error" then
+      print_finding(finding)
+      code = EXIT_FAILED
+    end
+  end
+  return code
+end
+
+-- Whether a path leads to what could be a file of the game.
+local function is_inside(name)
+  return name ~= "" and not name:find "[%z\\]" and not ("/" .. name .. "/"):find("//", 1, true)
+    and not ("/" .. name .. "/"):find "/%.%.?/"
+end
+
+-- The text on standard input, by the path of the file whose text it is meant to be.
+local function read_given(game, name)
+  return { [(files.main(game):match "^.*/" or "") .. name] = io.read "*a" }
+end
+
+-- Reads the command line: the game and the options, or nil and what is wrong.
+local function read_arguments(...)
+  local chosen, arguments = {}, { ... }
+  local at = 1
+  while arguments[at] do
+    local argument = arguments[at]
+    if argument == "--stdin" then
+      at = at + 1
+      chosen.name = arguments[at]
+      if not chosen.name then
+        return nil, "--stdin needs a file of the game, such as game.lua"
+      end
+    elseif argument == "--for-reload" then
+      chosen.is_for_reload = true
+    elseif argument:find "^%-" then
+      return nil, ("there is no option %s"):format(argument)
+    elseif chosen.game then
+      return nil, ("unexpected argument \"%s\""):format(argument)
+    else
+      chosen.game = argument
+    end
+    at = at + 1
+  end
+  chosen.game = chosen.game or "."
+  return chosen
+end
+
 local check = {}
 
 
 ---@param ... string what follows `perigee check` on the command line
 ---@return integer exit code
 function check.main(...)
-  local game = ...
-  if game and game:find "^%-" then
-    return fail(EXIT_USAGE, "there is no option %s (see `perigee help check`)", game)
-  elseif select("#", ...) > 1 then
-    return fail(EXIT_USAGE, "unexpected argument \"%s\" (see `perigee help check`)", (select(2, ...)))
+  local chosen, wrong = read_arguments(...)
+  if not chosen then
+    return fail(EXIT_USAGE, "%s (see `perigee help check`)", wrong)
   end
-  game = game or "."
+  local game, name = chosen.game, chosen.name
   local problem = problem_of(game)
   if problem then
     return fail(EXIT_FAILED, "%s: %s", game, problem)
+  elseif name and not is_inside(name) then
+    return fail(EXIT_FAILED, "the path is that of a file within the game's folder, such as game.lua")
+  elseif chosen.is_for_reload then
+    return report_to_server(game)
   end
-  local found, file_count = files.check(game)
-  return report(game, merge(load_game(game), found), file_count)
+  local given = name and read_given(game, name)
+  local found, file_count = files.check(game, given)
+  return report(game, merge(load_game(game, given), found), file_count)
 end
 
 return check

@@ -29,7 +29,7 @@ for _, part in ipairs(PARTS) do
   end
 end
 
-mcp_builtin.try, mcp_builtin.game = reload.try, reload.game
+mcp_builtin.game = reload.game
 
 if not core.is_simulated then
   self_test.run()

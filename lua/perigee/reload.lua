@@ -5,6 +5,7 @@
 --- does whatever holds outside of these files: configuration, room kinds, the revoked timers.
 
 local channels = require "perigee.channels"
+local checked = require "perigee.checked"
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local each = require "perigee.each"
@@ -27,7 +28,6 @@ local sorted_keys = require "perigee.sorted_keys"
 local state = require "perigee.state"
 local systems = require "perigee.systems"
 local tasks = require "perigee.tasks"
-local try = require "perigee.try"
 local undo = require "perigee.undo"
 local world = require("perigee.world").host
 
@@ -187,16 +187,40 @@ local function list_rooms(version)
   return ids
 end
 
--- What has been read may be half of what is being saved: then all of it is read again a little
--- later. A version that is broken because of that is not worth telling of, either.
-local function is_too_early(version, patience)
-  local path = loader.unsettled(version)
+-- The top level of a version may reach into the states of rooms and peers, and into the world. They get back
+-- what they hold now when the reload fails.
+local function remember_states(api)
+  for _, objects in ipairs { registry.rooms, registry.peers, { { state = world.copy() } } } do
+    for _, object in next, objects do
+      undo.push(state.bring_back, state.remember(object))
+    end
+  end
+  undo.push(state.bring_back, state.remember(api))
+end
+
+-- Whether a file is only half written, so that all of them have to be read again a little later. An error
+-- that comes of that is not reported, either.
+local function is_too_early(path, patience, version)
   if path and patience > 0 then
     return true
   elseif path then
-    live.log(core.levels.warn, path .. " keeps changing; it is taken as it was just now",
-      version.number)
+    live.log(core.levels.warn, path .. " keeps changing; it is taken as it was just now", version)
   end
+end
+
+-- Refuses files in which `perigee check` found errors. They are known from then on: only another change of
+-- them is another attempt.
+local function refuse(found)
+  live.attempt = { files = found.files, texts = loader.read_all(found.files) }
+  tell_files(found, live.version)
+  error(found.problem .. "\n`perigee reload --force` reloads the game in spite of that", 0)
+end
+
+
+--- Whether files hold something else than at the last attempt.
+---@return boolean
+function reload.is_due()
+  return not loader.is_same(live.attempt, loader.read_all(live.attempt.files))
 end
 
 
@@ -227,13 +251,18 @@ end
 --- old version has to go on.
 ---@param patience number seconds for which files that are just being written can be waited for
 ---@param is_asked boolean whether somebody wants it even if no file has changed
+---@param found perigee.Checked? what `perigee check` found; nil: it was not asked
 ---@return string outcome "upgrade", "again" (files are being written: a little later), "parse" (once they
 --- are parsed) or "same" (nothing changed)
 ---@return integer? rooms
-function reload.begin(patience, is_asked)
+function reload.begin(patience, is_asked, found)
   local before, texts = live.attempt, loader.read_all(list_files())
   if not is_asked and loader.is_same(before, texts) then
     return "same"
+  elseif found and is_too_early(checked.unsettled(found), patience) then
+    return "again"
+  elseif found and found.problem then
+    refuse(found)
   elseif not loader.parse_ahead(texts) then
     return "parse"
   end
@@ -241,11 +270,10 @@ function reload.begin(patience, is_asked)
   local new = loader.new(game, last_number + 1, make_api(rawget(old.api, "state") or {}))
   new.parses = rounds < ROUNDS_MAX and "ahead" or "now"
   declared.begin(new)
-  try.remember_states()
-  undo.push(state.bring_back, state.remember(old.api))
+  remember_states(old.api)
   local ok, problem = loader.run(new)
   tell_files(new, old)
-  if is_too_early(new, patience) then
+  if is_too_early(loader.unsettled(new) or found and checked.unsettled(found), patience, new.number) then
     forget_attempt(before)
     return "again"
   elseif new.has_unparsed and rounds < ROUNDS_MAX then
@@ -389,18 +417,6 @@ end
 ---@return string path
 function reload.game()
   return game
-end
-
-
---- Whether the game would load with another text in one of its files.
----@param path string within the game's folder
----@param text string
----@return string? problem
----@return string[] warnings
-function reload.try(path, text)
-  local version = loader.new(game, last_number + 1, make_api {})
-  declared.begin(version)
-  return try.file(version, path, text, check)
 end
 
 -- Back ---------------------------------------------------------------------------------------

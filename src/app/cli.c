@@ -61,19 +61,26 @@ static const CliCommand COMMANDS[] = {
      "Settings, also for game.config (max_clients = 9) and for the environment\n"
      "(PERIGEE_MAX_CLIENTS=9); --no-watch and --no-text-port switch off:\n\n",
      command_run},
-    {"reload", "reload [--port N]", "have a running server load its game anew",
-     "Prints what came of it. Without --port: the only server of yours there is.\n",
+    {"reload", "reload [--port N] [--force]",
+     "have a running server load its game anew",
+     "Prints what came of it. Without --port: the only server of yours there is.\n\n"
+     "  --force                             reload in spite of errors that `perigee "
+     "check`\n"
+     "                                      finds\n",
      command_reload},
     {"test", "test [GAME] [--seed N | --fuzz N] [FILES]",
      "run the specs of a game: no sockets, no waiting", "", command_test},
-    {"check", "check [GAME]", "say what is wrong with a game without serving it",
+    {"check", "check [GAME] [--stdin FILE]",
+     "say what is wrong with a game without serving it",
      "Loads GAME (default: this folder) as `perigee run` would, and looks at those of "
      "its\n"
      "lines that a load does not run. Each finding is a line, file:line: error: ... "
      "or\n"
      "file:line: warning: .... Ends with 1 when there is an error. No game is started "
      "and\n"
-     "no port is opened: it is quick enough for an editor to run at each save.\n",
+     "no port is opened: it is quick enough for an editor to run at each save.\n\n"
+     "  --stdin FILE                        take the text of FILE, a path within the\n"
+     "                                      game's folder, from standard input\n",
      command_check},
     {"schema", "schema [GAME] [--ts|--js|--c[=PREFIX]|--hash]",
      "list the messages of a game's schema.perigee",
@@ -240,22 +247,35 @@ static int command_run(char **arguments) {
   return code;
 }
 
+// Reads `--port N` or `--port=N` at `*at` and moves past it.
+static int read_port(char **arguments, int *at, uint16_t *port) {
+  const char *argument = arguments[*at];
+  bool has_own_text = strncmp(argument, "--port=", 7) == 0;
+  if (!has_own_text && strcmp(argument, "--port") != 0)
+    return fail_usage("reload", "unexpected argument \"%s\"", argument);
+  const char *text = has_own_text ? argument + 7 : arguments[++*at];
+  char *end = NULL;
+  unsigned long number = text == NULL ? 0 : strtoul(text, &end, 10);
+  if (text == NULL || *end != '\0' || number < 1 || number > 65535)
+    return fail_usage("reload", "--port must be a whole number from 1 to 65535");
+  *port = (uint16_t)number;
+  ++*at;
+  return EXIT_GOOD;
+}
+
 static int command_reload(char **arguments) {
-  unsigned long port = 0;
-  if (arguments[0] != NULL) {
-    const char *text = arguments[1];
-    if (strncmp(arguments[0], "--port=", 7) == 0)
-      text = arguments[0] + 7;
-    else if (strcmp(arguments[0], "--port") != 0)
-      return fail_usage("reload", "unexpected argument \"%s\"", arguments[0]);
-    char *end = NULL;
-    if (text != NULL) port = strtoul(text, &end, 10);
-    if (text == NULL || *end != '\0' || port < 1 || port > 65535)
-      return fail_usage("reload", "--port must be a whole number from 1 to 65535");
-    const char *more = arguments[text == arguments[1] ? 2 : 1];
-    if (more != NULL) return fail_usage("reload", "unexpected argument \"%s\"", more);
+  uint16_t port = 0;
+  bool is_forced = false;
+  for (int at = 0; arguments[at] != NULL;) {
+    if (strcmp(arguments[at], "--force") == 0) {
+      is_forced = true;
+      at++;
+    } else {
+      int code = read_port(arguments, &at, &port);
+      if (code != EXIT_GOOD) return code;
+    }
   }
-  return remote_reload((uint16_t)port);
+  return remote_reload(port, is_forced);
 }
 
 static int run_tool(const char *module, char **arguments) {

@@ -58,9 +58,9 @@ const char *engine_load(Engine *engine);
 /// From now on it serves; on_start is run.
 void engine_start(Engine *engine);
 
-/// Asks for a reload; `asked` comes back in `reloaded`. Returns NULL, or why there is
-/// none.
-const char *engine_reload(Engine *engine, uint32_t asked);
+/// Asks for a reload; `asked` comes back in `reloaded`. A forced one takes place whatever
+/// a check of the game finds. Returns NULL, or why there is none.
+const char *engine_reload(Engine *engine, uint32_t asked, bool is_forced);
 
 /// The same, if a file of the game is not what it was at the last one.
 void engine_refresh(Engine *engine);

@@ -178,13 +178,14 @@ static int print_answer(const Buf *reply) {
   return is_good ? 0 : 1;
 }
 
-int remote_reload(uint16_t port) {
+int remote_reload(uint16_t port, bool is_forced) {
   FoundList found = find_servers(port);
   const Found *server = choose(&found, port);
   if (server == NULL) return found.count > 1 && port == 0 ? 2 : 1;
   Buf reply = {0};
   int code = 1;
-  if (ask(server->path, "reload\n", &reply))
+  if (ask(server->path, is_forced ? REMOTE_RELOAD_FORCED "\n" : REMOTE_RELOAD "\n",
+          &reply))
     code = print_answer(&reply);
   else
     fprintf(stderr, "perigee: the server on port %u did not answer\n", server->port);

@@ -116,8 +116,8 @@ static void on_failed(void *data, const char *text) {
   if (server->dev != NULL) dev_failed(server->dev, text);
 }
 
-static void reload(Server *server, ControlToken token) {
-  const char *problem = engine_reload(&server->engine, token);
+static void reload(Server *server, ControlToken token, bool is_forced) {
+  const char *problem = engine_reload(&server->engine, token, is_forced);
   if (problem == NULL) return;
   TlsProblem tls;
   bool is_good = reread_tls(server, &tls);
@@ -129,7 +129,7 @@ static void reload(Server *server, ControlToken token) {
     answer(server, token, "error", problem);
 }
 
-static void on_hangup(void *data) { reload(data, 0); }
+static void on_hangup(void *data) { reload(data, 0, false); }
 
 static void on_change(void *data) {
   Server *server = data;
@@ -137,10 +137,13 @@ static void on_change(void *data) {
 }
 
 static void on_request(void *data, ControlToken token, const char *line) {
-  if (strcmp(line, "reload") == 0)
-    reload(data, token);
+  if (strcmp(line, REMOTE_RELOAD) == 0)
+    reload(data, token, false);
+  else if (strcmp(line, REMOTE_RELOAD_FORCED) == 0)
+    reload(data, token, true);
   else
-    answer(data, token, "error", "unknown request; there is only: reload");
+    answer(data, token, "error",
+           "unknown request; there are: " REMOTE_RELOAD ", " REMOTE_RELOAD_FORCED);
 }
 
 // --- Stop ---
@@ -357,7 +360,8 @@ int server_run(const ServerOptions *options) {
   EngineOptions engine = {
       .script = {.game = options->game,
                  .lua_path = options->lua_path,
-                 .has_no_jit = options->has_no_jit},
+                 .has_no_jit = options->has_no_jit,
+                 .has_check = true},
       .config = options->config,
       .events = &EVENTS,
       .data = &server,

@@ -148,7 +148,7 @@ static bool reload(SimServer *server, const SimFile *files, size_t count, Buf *r
   set_files(server, files, count);
   swap_log(server);
   server->is_good = false;
-  const char *problem = engine_reload(&server->engine, 0);
+  const char *problem = engine_reload(&server->engine, 0, false);
   if (problem != NULL) {
     buf_append(report, problem, strlen(problem));
   } else {

@@ -1,5 +1,5 @@
-// A child is over when it has ended and both of its pipes are at their ends; it goes when
-// its handles have closed.
+// A child is over when it has ended and its pipes are at their ends; it goes when its
+// handles have closed.
 #include "net/child.h"
 
 #include <limits.h>
@@ -10,19 +10,20 @@
 #include "base/mem.h"
 #include "net/internal.h"
 
-enum { ARGUMENTS_MAX = 8, ARGUMENTS_OWN = 2 };
+enum { ARGUMENTS_MAX = 8, ARGUMENTS_OWN = 2, PIPES = 3 };
 
 typedef struct Child {
   uv_process_t process;
-  uv_pipe_t pipes[2];  // its standard output and its standard error
+  uv_pipe_t pipes[PIPES];  // its standard input, output and error
+  uv_write_t write;
   Net *net;
   ChildEnd *on_end;  // NULL: nobody wants to know
   void *data;
   uint32_t token;
   int status;
-  int running;  // of its three handles, those that are not closed
+  int running;  // of its handles, those that are not closed
   Timer timer;
-  Buf output;
+  Buf input, output;
   char buffer[4096];
 } Child;
 
@@ -34,6 +35,7 @@ static void finish(Child *child) {
   if (child->on_end)
     child->on_end(child->data, child->token, child->status,
                   (const char *)child->output.data, child->output.size);
+  buf_deinit(&child->input);
   buf_deinit(&child->output);
   mem_free(child);
 }
@@ -56,7 +58,22 @@ static void on_timeout(void *data, uint64_t now_ms) {
     uv_process_kill(&child->process, SIGKILL);
 }
 
-// --- Output ---
+// --- Input and output ---
+
+// What the child does not read is its own business.
+static void on_written(uv_write_t *write, int status) {
+  (void)status;
+  Child *child = write->data;
+  uv_close((uv_handle_t *)&child->pipes[0], on_closed);
+}
+
+static void write_input(Child *child) {
+  child->write.data = child;
+  uv_buf_t buf = uv_buf_init((char *)child->input.data, (unsigned)child->input.size);
+  if (buf.len == 0 || uv_write(&child->write, (uv_stream_t *)&child->pipes[0], &buf, 1,
+                               on_written) != 0)
+    uv_close((uv_handle_t *)&child->pipes[0], on_closed);
+}
 
 static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buf) {
   (void)wanted;
@@ -85,37 +102,43 @@ static int spawn(Child *child, const char *const *arguments) {
   if (err) return err;
   for (int i = 0; i < ARGUMENTS_MAX && arguments[i]; i++)
     args[1 + ARGUMENTS_OWN + i] = (char *)arguments[i];
-  uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
-  for (int i = 0; i < 2; i++) {
-    stdio[i + 1].flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE;
-    stdio[i + 1].data.stream = (uv_stream_t *)&child->pipes[i];
+  uv_stdio_container_t stdio[PIPES];
+  for (int i = 0; i < PIPES; i++) {
+    stdio[i].flags = UV_CREATE_PIPE | (i == 0 ? UV_READABLE_PIPE : UV_WRITABLE_PIPE);
+    stdio[i].data.stream = (uv_stream_t *)&child->pipes[i];
   }
-  uv_process_options_t options = {
-      .exit_cb = on_exit, .file = path, .args = args, .stdio = stdio, .stdio_count = 3};
+  uv_process_options_t options = {.exit_cb = on_exit,
+                                  .file = path,
+                                  .args = args,
+                                  .stdio = stdio,
+                                  .stdio_count = PIPES};
   return uv_spawn(net_loop(child->net), &child->process, &options);
 }
 
-int child_start(Net *net, const char *const *arguments, ChildEnd *on_end, void *data,
-                uint32_t token) {
+int child_start(Net *net, const ChildStart *start) {
   if (net->children.count >= CHILD_MAX) return ERR_FULL;
   Child *child = mem_zalloc(sizeof *child);
-  *child = (Child){.net = net, .data = data, .token = token, .running = 3};
+  *child = (Child){
+      .net = net, .data = start->data, .token = start->token, .running = 1 + PIPES};
+  buf_append(&child->input, start->input.bytes, start->input.size);
   list_add(&net->children, child);
   child->process.data = child;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < PIPES; i++) {
     uv_pipe_init(net_loop(net), &child->pipes[i], 0);
     child->pipes[i].data = child;
   }
-  int err = spawn(child, arguments);
+  int err = spawn(child, start->arguments);
   if (err) {
     uv_close((uv_handle_t *)&child->process, on_closed);
-    for (int i = 0; i < 2; i++) uv_close((uv_handle_t *)&child->pipes[i], on_closed);
+    for (int i = 0; i < PIPES; i++)
+      uv_close((uv_handle_t *)&child->pipes[i], on_closed);
     return err;
   }
-  child->on_end = on_end;
-  for (int i = 0; i < 2; i++)
+  child->on_end = start->on_end;
+  write_input(child);
+  for (int i = 1; i < PIPES; i++)
     uv_read_start((uv_stream_t *)&child->pipes[i], on_alloc, on_read);
-  timers_set(net_timers(net), &child->timer, net_now_ms(net) + CHILD_TIMEOUT_MS,
+  timers_set(net_timers(net), &child->timer, net_now_ms(net) + start->timeout_ms,
              on_timeout, child);
   return 0;
 }

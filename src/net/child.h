@@ -1,23 +1,32 @@
-// A program that is run beside the loop: what it prints is collected, and how it ended is
-// told. For tools of this program's own; nobody else's words get into its command line.
+// A program that is run beside the loop: it reads what it is given, what it prints is
+// collected, and how it ended is reported. For tools of this program's own; nobody else's
+// words get into its command line.
 #pragma once
 
 #include "net/net.h"
+#include "wire/reader.h"
 
 enum {
-  CHILD_MAX = 2,                 // at a time
+  CHILD_MAX = 3,                 // at a time
   CHILD_OUTPUT_MAX = 256 << 10,  // bytes of its output that are kept, the first ones
-  CHILD_TIMEOUT_MS = 60000,      // then it is killed
 };
 
 /// `status`: its exit code, or a negated signal. The text is valid during the call.
 typedef void ChildEnd(void *data, uint32_t token, int status, const char *text,
                       size_t size);
 
-/// Runs this program itself with `arguments` (without its name; ended by NULL). Returns 0,
-/// or an error, and then `on_end` is not called: ERR_FULL when CHILD_MAX run already.
-int child_start(Net *net, const char *const *arguments, ChildEnd *on_end, void *data,
-                uint32_t token);
+typedef struct ChildStart {
+  const char *const *arguments;  // without the program's name; ended by NULL
+  Text input;                    // standard input; copied
+  uint32_t timeout_ms;           // after which the program is killed
+  ChildEnd *on_end;
+  void *data;  // for on_end, as is the token
+  uint32_t token;
+} ChildStart;
 
-/// Kills those that run; nobody is told of their ends any more.
+/// Runs this program itself. Returns 0, or an error, and then `on_end` is not called:
+/// ERR_FULL when CHILD_MAX run already.
+int child_start(Net *net, const ChildStart *start);
+
+/// Kills running children; their on_end is not called.
 void child_stop_all(Net *net);

@@ -24,7 +24,7 @@ typedef enum CommandType {
   COMMAND_TIMER_CANCEL,  // timer `id`
   COMMAND_ANSWER,  // connection `id`, flags: AnswerPart, code: status, name: fields,
                    // body
-  COMMAND_CHILD,   // token `id`, body: the arguments, a NUL after each
+  COMMAND_CHILD,  // token `id`, name: arguments, a NUL after each; body: standard input
   COMMAND_CHANNEL_OPEN,   // plugin channel `id`, of relay_channel
   COMMAND_CHANNEL_CLOSE,  // plugin channel `id`
 } CommandType;

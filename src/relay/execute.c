@@ -286,12 +286,18 @@ static void on_child_end(void *data, uint32_t token, int status, const char *tex
 }
 
 static void do_child(Relay *relay, const Command *command) {
-  enum { ARGUMENTS_MAX = 8 };
+  enum { ARGUMENTS_MAX = 8, TOOL_TIMEOUT_MS = 60000 };
   const char *arguments[ARGUMENTS_MAX + 1] = {NULL};
-  const char *at = command->body.bytes, *end = at + command->body.size;
+  const char *at = command->name.bytes, *end = at + command->name.size;
   for (int i = 0; i < ARGUMENTS_MAX && at < end; i++, at += strlen(at) + 1)
     arguments[i] = at;
-  int err = child_start(relay->net, arguments, on_child_end, relay, command->id);
+  ChildStart start = {.arguments = arguments,
+                      .input = command->body,
+                      .timeout_ms = TOOL_TIMEOUT_MS,
+                      .on_end = on_child_end,
+                      .data = relay,
+                      .token = command->id};
+  int err = child_start(relay->net, &start);
   if (err == 0) return;
   const char *text = err == ERR_FULL ? "too many run already" : err_text(err);
   on_child_end(relay, command->id, -1, text, strlen(text));

@@ -68,18 +68,13 @@ static int core_reload(lua_State *L) {
   return 0;
 }
 
-// forget(): takes back what the running handler has asked for so far
-static int core_forget(lua_State *L) {
-  const Host *host = core_host(L);
-  relay_forget(host->relay, host->mark);
-  return 0;
-}
-
-// child(token, arguments): runs this program with arguments, a NUL after each; `child`
-// tells how it ended
+// child(token, arguments, input): runs this program with arguments, a NUL after each, and
+// a text as its standard input; the event `child` reports its end
 static int core_child(lua_State *L) {
-  Command command = {
-      .type = COMMAND_CHILD, .id = core_id(L, 1), .body = check_text(L, 2)};
+  Command command = {.type = COMMAND_CHILD,
+                     .id = core_id(L, 1),
+                     .name = check_text(L, 2),
+                     .body = check_text(L, 3)};
   lua_pushboolean(L, relay_command(core_host(L)->relay, &command) == 0);
   return 1;
 }
@@ -141,7 +136,6 @@ const luaL_Reg core_http_functions[] = {{"answer", core_answer},
                                         {"answer_last", core_answer_last},
                                         {"token", core_token},
                                         {"reload", core_reload},
-                                        {"forget", core_forget},
                                         {"child", core_child},
                                         {"may_write", core_may_write},
                                         {"may_show_source", core_may_show_source},

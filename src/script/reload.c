@@ -6,8 +6,10 @@
 #include <lua.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/child.h"
 
 // --- Events ---
 
@@ -42,6 +44,7 @@ void reload_deinit(Reload *reload) {
   timers_stop(net_timers(reload->host->net), &reload->retry);
   timers_stop(net_timers(reload->host->net), &reload->settle);
   parser_deinit(&reload->host->parser);
+  buf_deinit(&reload->found);
   buf_deinit(&reload->askers);
 }
 
@@ -71,9 +74,15 @@ static void tell_askers(Reload *reload, bool is_good, const char *report) {
   buf_deinit(&askers);
 }
 
+static void forget_check(Reload *reload) {
+  reload->is_checked = false;
+  reload->found.size = 0;
+}
+
 static void end(Reload *reload, bool is_good, LogLevel level, const Buf *report) {
+  forget_check(reload);
   reload->waiting_ms = 0;
-  reload->is_waiting = reload->is_asked = false;
+  reload->is_waiting = reload->is_asked = reload->is_forced = false;
   timers_stop(net_timers(reload->host->net), &reload->retry);
   parser_drop(&reload->host->parser);
   log_plain(level, (const char *)report->data);
@@ -157,12 +166,47 @@ static uint32_t patience(const Reload *reload) {
   return passed_ms < RELOAD_PATIENCE_MS ? RELOAD_PATIENCE_MS - (uint32_t)passed_ms : 0;
 }
 
-// Results: "upgrade" and the number of rooms, "again", "parse" (on_parsed follows), or
-// "same".
+// An empty text for what could not be checked: the game is then loaded as it is.
+static void on_checked(void *data, uint32_t token, int status, const char *text,
+                       size_t size) {
+  (void)token;
+  const Reload *reload = data;
+  if (status != 0 && status != 1) {
+    log_warn("a reload could not check the game", log_num("status", status));
+    size = 0;
+  }
+  relay_push(reload->host->relay, &(Event){.type = EVENT_RELOAD,
+                                           .b = RELOAD_CHECKED,
+                                           .data = {text, (uint32_t)size}});
+}
+
+static void start_check(Reload *reload) {
+  const char *arguments[] = {"check", reload->host->options->game, "--for-reload",
+                             NULL};
+  ChildStart start = {.arguments = arguments,
+                      .timeout_ms = RELOAD_CHECK_MS,
+                      .on_end = on_checked,
+                      .data = reload};
+  reload->is_checking = true;
+  int err = child_start(reload->host->net, &start);
+  if (err == 0) return;
+  log_warn("a reload could not check the game", log_str("error", err_text(err)));
+  on_checked(reload, 0, 0, "", 0);
+}
+
+static uint32_t how(const Reload *reload) {
+  bool needs_check = reload->host->options->has_check && !reload->is_forced;
+  return (reload->is_asked ? RELOAD_IS_ASKED : 0) |
+         (needs_check && !reload->is_checked ? RELOAD_NEEDS_CHECK : 0);
+}
+
+// Results: "upgrade" and the number of rooms, "again", "check" (on_checked follows), "parse"
+// (on_parsed follows), or "same".
 static void begin(Reload *reload) {
   Host *host = reload->host;
-  Event event = {
-      .type = EVENT_RELOAD, .a = patience(reload), .b = reload->is_asked ? 1 : 0};
+  Event event = {.type = EVENT_RELOAD, .a = patience(reload), .b = how(reload)};
+  if (!reload->is_forced)
+    event.data = (Text){(const char *)reload->found.data, (uint32_t)reload->found.size};
   host_hold(host);
   if (host_call(host, &event) != HOST_ENDED) {
     host_release(host, HOST_FORGET);
@@ -180,9 +224,22 @@ static void begin(Reload *reload) {
   host_release(host, HOST_FORGET);
   reload->is_waiting = outcome == 'p';
   if (outcome == 'a') wait_for_quiet(reload);
+  if (outcome == 'c') start_check(reload);
+  if (outcome != 'p') forget_check(reload);
   if (outcome != 's') return;
   reload->waiting_ms = 0;
   parser_drop(&host->parser);
+}
+
+static void attempt(Reload *reload) {
+  if (!reload->is_checking) begin(reload);
+}
+
+static void attempt_checked(Reload *reload, Text found) {
+  reload->is_checking = false;
+  reload->is_checked = true;
+  buf_append(&reload->found, found.bytes, found.size);
+  begin(reload);
 }
 
 // Results: the number and hash of the version that is back, and what to say; none when
@@ -215,8 +272,13 @@ void reload_handle(Reload *reload, const Event *event) {
       if (host_call(reload->host, &(Event){.type = ENTRY_SETTLE}) == HOST_ENDED)
         host_done(reload->host);
       return;
+    case RELOAD_CHECKED:
+      attempt_checked(reload, event->data);
+      return;
+    case RELOAD_FORCED:
     case RELOAD_ASKED:
       reload->is_asked = true;
+      reload->is_forced |= event->b == RELOAD_FORCED;
       if (event->a != 0) buf_u32(&reload->askers, event->a);
       break;
     case RELOAD_CHANGED:
@@ -225,5 +287,5 @@ void reload_handle(Reload *reload, const Event *event) {
       if (!reload->is_waiting) return;
       break;
   }
-  begin(reload);
+  attempt(reload);
 }

@@ -216,9 +216,11 @@ const char *script_load(Script *script) {
   return NULL;
 }
 
-void script_reload(Script *script, uint32_t asked) {
+void script_reload(Script *script, uint32_t asked, bool is_forced) {
   relay_push(script->host.relay,
-             &(Event){.type = EVENT_RELOAD, .a = asked, .b = RELOAD_ASKED});
+             &(Event){.type = EVENT_RELOAD,
+                      .a = asked,
+                      .b = is_forced ? RELOAD_FORCED : RELOAD_ASKED});
 }
 
 void script_refresh(Script *script) {

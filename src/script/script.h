@@ -88,6 +88,7 @@ typedef struct ScriptOptions {
   const char *game;  // folder with a game.lua, or a .lua file; NULL: no script at all
   const char *lua_path;  // folder that holds perigee/*.lua; NULL: what is compiled in
   bool has_no_jit;       // scripts are interpreted only
+  bool has_check;        // a reload has `perigee check` read the files first
   ScriptRead *read;      // NULL: from the disk
   ScriptEnv *env;        // NULL: the process's environment
   void *data;            // of read and env; not owned
@@ -119,9 +120,9 @@ const char *script_load(Script *script);
 /// input.
 void script_drain(Script *script);
 
-/// Asks for a reload, which happens in the next drain. `asked` comes back in
-/// `reloaded`.
-void script_reload(Script *script, uint32_t asked);
+/// Asks for a reload, which begins in the next drain. `asked` comes back in `reloaded`.
+/// A forced one takes place whatever a check of the files finds.
+void script_reload(Script *script, uint32_t asked, bool is_forced);
 
 /// Asks for a reload if a file of the game holds something else than it did at the last
 /// one, good or bad.

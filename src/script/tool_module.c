@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "script/bundle.h"
 #include "script/core.h"
 #include "script/parse.h"
@@ -61,11 +62,21 @@ static int tool_parse(lua_State *L) {
   return 2;
 }
 
+// stamp(path): a text that is another one once the file has been written to or replaced;
+// "" where there is none
+static int tool_stamp(lua_State *L) {
+  char stamp[FILE_STAMP_SIZE];
+  file_stamp(luaL_checkstring(L, 1), stamp);
+  lua_pushstring(L, stamp);
+  return 1;
+}
+
 int tool_module_open(lua_State *L) {
   static const luaL_Reg FUNCTIONS[] = {{"kind", tool_kind},
                                        {"list", core_list},
                                        {"make_folder", tool_make_folder},
                                        {"bundled", tool_bundled},
+                                       {"stamp", tool_stamp},
                                        {"nearest", core_nearest},
                                        {"parse", tool_parse},
                                        {NULL, NULL}};

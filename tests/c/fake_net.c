@@ -345,9 +345,8 @@ void net_admin_answer(Net *net, ConnId conn, const AdminAnswer *answer) {
   (void)answer;
 }
 
-int child_start(Net *net, const char *const *arguments, ChildEnd *on_end, void *data,
-                uint32_t token) {
-  (void)net, (void)arguments, (void)on_end, (void)data, (void)token;
+int child_start(Net *net, const ChildStart *start) {
+  (void)net, (void)start;
   return ERR_FULL;
 }
 

@@ -2,6 +2,7 @@
 --- answers what it can, keeps little, and goes on.
 local cjson = require "cjson"
 local packet = require "tests.e2e.packet"
+local shell = require "tests.e2e.shell"
 local server = require "tests.e2e.server"
 local McpClient = require "tests.e2e.mcp_client"
 
@@ -476,5 +477,46 @@ describe("the tool check", function()
       assert.matches("^the path is that of a file", problem)
     end
     assert.is_true((check("return {}", "rules/new.lua")))
+  end)
+
+  it("sees no live object, and does not share the game's chance and environment", function()
+    local files = { ["game.lua"] = [[
+      local perigee = require "perigee"
+      perigee.mcp.tool { name = "greet", handler = function()
+        for _, peer in ipairs(perigee.rooms.get("lobby"):peers()) do peer:send("hi") end
+        return tostring(math.random(2 ^ 31))
+      end }
+      return { on_start = function() perigee.rooms.create "lobby" end }
+    ]] }
+    local perigee, port = McpClient.serve { files = files, env = { GAME_SECRET = "s3cret" } }
+    local client = McpClient.connect(port):initialize()
+    local ann = perigee:client("ann", { token = "t0ken" })
+    ann:join "lobby"
+    local function check(text)
+      text = [[
+        local perigee = require "perigee"
+        local room = perigee.rooms.get "lobby"
+        local peer = room and room:peers()[1]
+        local meta = peer and getmetatable(peer)
+      ]] .. text .. " return {}"
+      return text_of(client:call("check", { path = "game.lua", text = text }))
+    end
+    check 'rawset(peer, "send", function() error "mine" end)'
+    assert.not_matches("t0ken", check "error(peer.token)")
+    assert.not_matches("s3cret", check 'error(perigee.env "GAME_SECRET")')
+    check "math.randomseed(7)"
+    local first = text_of(client:call "greet")
+    ann:expect("MESSAGE", { message = "hi" })
+    check "math.randomseed(7)"
+    assert.not_equal(first, text_of(client:call "greet"))
+    assert.equal("game.lua\n", shell.run("ls -A " .. perigee.folder))
+  end)
+
+  it("finds what `perigee check` finds", function()
+    local _, client = start()
+    local result = client:call("check", { path = "game.lua",
+      text = "return {\n  on_start = function() prnt() end,\n  on_tik = function() end,\n}" })
+    assert.is_true(result.isError)
+    assert.matches("game.lua:2: there is no global prnt; did you mean print%?$", text_of(result))
   end)
 end)

@@ -364,7 +364,7 @@ describe("an MCP client", function()
     assert.matches("did you mean on_connect", result.warnings[1])
     assert.is_nil(client:tool_names():match "side")
     assert.equal(1, client:call("rooms").structuredContent.count)
-    assert.matches("ran longer than its budget", text_of(check "while true do end"))
+    assert.matches("game.lua:1: loading the game took longer", text_of(check "while true do end"))
     assert.equal(7, client:call("add", { a = 7 }).structuredContent.sum)
     perigee:save("game.lua", GAME .. " ")
     perigee:kill "sighup"

@@ -25,8 +25,12 @@ end
 
 
 ---@param path string
+---@param texts? table<string, string> by path, of files that hold something else than on the disk
 ---@return string? text
-function files.read(path)
+function files.read(path, texts)
+  if texts and texts[path] then
+    return texts[path]
+  end
   local file = tool.kind(path) == "file" and io.open(path, "rb")
   if not file then
     return nil
@@ -53,10 +57,16 @@ end
 -- The game's own files -----------------------------------------------------------------------
 
 
-local function find_module(root, name)
-  local stem = root .. name:gsub("%.", "/")
+-- The text of a file as it is now, and a stamp that is another one once the file has been written to.
+local function read_used(game, path)
+  game.stamps[path] = game.stamps[path] or tool.stamp(path)
+  return files.read(path, game.given)
+end
+
+local function find_module(game, name)
+  local stem = game.root .. name:gsub("%.", "/")
   for _, ending in ipairs { ".lua", "/init.lua" } do
-    local text = files.read(stem .. ending)
+    local text = read_used(game, stem .. ending)
     if text then
       return stem .. ending, text
     end
@@ -80,7 +90,7 @@ local function visit_modules(game, path, used, found)
     local is_ours = module.name ~= "perigee" and not module.name:find "^perigee%."
       and module.name:find "^[%w_-]+[%w_.-]*$" and not module.name:find "%.%."
     if is_ours then
-      local module_path, text = find_module(game.root, module.name)
+      local module_path, text = find_module(game, module.name)
       if module_path then
         visit(game, module_path, text, found)
       else
@@ -229,7 +239,7 @@ local function check_others(game, folder, found)
   for _, path in ipairs(walk(folder, 1, {})) do
     total = total + 1
     if game.used[path] == nil then
-      local text = (files.read(path) or ""):gsub("^#[^\n]*", "")
+      local text = (files.read(path, game.given) or ""):gsub("^#[^\n]*", "")
       local _, problem = compile(path, text, "warning", " (the game does not load this file)")
       found[#found + 1] = problem
     end
@@ -238,26 +248,41 @@ local function check_others(game, folder, found)
 end
 
 
---- Findings about the files of a game: { path, line, kind, message }; and how many files there are.
+--- Findings about the files that a game runs: { path, line, kind, message }; and their stamps by path,
+--- with those of files that were looked for in vain.
 ---@param path string a folder with a game.lua, or a .lua file
+---@param given? table<string, string> see files.read
 ---@return table[] findings
----@return integer count
-function files.check(path)
+---@return table game
+function files.check_used(path, given)
   local main = files.main(path)
-  local folder = main ~= path and main:match "^(.*)/" or nil
   local game = {
     root = main:match "^.*/" or "",
+    given = given,
     used = {}, -- by path: see source.read; false of what does not parse
     texts = {}, -- by path, of those that do
+    stamps = {}, -- by path
   }
-  local found, total = {}, 0
-  visit(game, main, files.read(main) or "", found)
+  local found = {}
+  visit(game, main, read_used(game, main) or "", found)
   for _, finding in ipairs(api.check(game.texts)) do
     found[#found + 1] = finding
   end
   check_globals(game, found)
-  if folder then
-    total = check_others(game, folder, found)
+  return found, game
+end
+
+
+--- Findings about all files of a game; and how many there are.
+---@param path string a folder with a game.lua, or a .lua file
+---@param given? table<string, string> see files.read
+---@return table[] findings
+---@return integer count
+function files.check(path, given)
+  local found, game = files.check_used(path, given)
+  local main, total = files.main(path), 0
+  if main ~= path then
+    total = check_others(game, main:match "^(.*)/", found)
   else
     for _ in pairs(game.used) do
       total = total + 1

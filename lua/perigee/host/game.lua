@@ -1,5 +1,7 @@
 --- Events of the game as a whole: its versions come and go, it starts, stops and fails.
 
+local bit = require "bit"
+local checked = require "perigee.checked"
 local core = require "perigee.core"
 local errors = require "perigee.errors"
 local live = require "perigee.live"
@@ -16,8 +18,14 @@ function on.load(_, _, path)
 end
 
 
-function on.reload(_, _, _, patience_ms, is_asked)
-  return reload.begin(patience_ms / 1000, is_asked ~= 0)
+-- `how` has a bit for somebody's asking for the reload, and one for files that have to be checked first.
+-- `output` is what the check printed.
+function on.reload(_, _, output, patience_ms, how)
+  local is_asked, has_to_be_checked = bit.band(how, 1) ~= 0, bit.band(how, 2) ~= 0
+  if has_to_be_checked then
+    return (is_asked or reload.is_due()) and "check" or "same"
+  end
+  return reload.begin(patience_ms / 1000, is_asked, output ~= "" and checked.read(output) or nil)
 end
 
 

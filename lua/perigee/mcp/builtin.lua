@@ -11,7 +11,6 @@ local room_objects = require("perigee.registry").rooms
 local tasks = require "perigee.tasks"
 
 local builtin = {
-  try = nil, -- reload.try
   game = nil, -- reload.game
   -- Entries of handlers that wait for the end of a reload; of those that wait no more nobody else
   -- knows, here and below.
@@ -23,10 +22,12 @@ local SHOWN_MAX = 500 -- rooms or peers in one answer
 local STATE_BYTES_MAX = 256 * 1024
 local RELOAD_SECONDS = 20
 local NOT_FOUND = -32002
-local TEST_SECONDS = 65 -- C ends it after 60
+local CHILD_SECONDS = 65 -- C ends it after 60
+local CHILDREN_MAX = 2 -- at a time
 
 local children = setmetatable({}, { __mode = "v" }) -- entries that wait for a program, by token
 local last_child = 0
+local running = 0 -- programs
 
 -- What is there ----------------------------------------------------------------------------
 
@@ -140,14 +141,62 @@ tool("errors", "The newest errors in the server's log; those of handlers with fi
     return result(log_lines(core.levels.error, arguments))
   end)
 
-tool("check", "Whether the game would load with another text in one of its files. Nothing of it is "
+-- Runs this program with arguments and an input. Returns its exit code and what it printed, or nil and
+-- what is wrong.
+local function run_child(arguments, input)
+  if running >= CHILDREN_MAX then
+    return nil, "too many run already"
+  end
+  last_child, running = last_child + 1, running + 1
+  local entry, token = {}, last_child
+  children[token] = entry
+  core.child(token, table.concat(arguments, "\0") .. "\0", input or "")
+  local ended, problem = tasks.wait(entry, CHILD_SECONDS)
+  children[token] = nil
+  if not ended then
+    return nil, problem
+  end
+  return ended.status, ended.output
+end
+
+-- The findings in what `perigee check` printed, whose last line counts them. One that has several lines
+-- goes on until the next.
+local function read_findings(output)
+  local findings, last = { error = {}, warning = {} }, nil
+  for line in output:gmatch "([^\n]+)\n+%f[^\n%z]" do
+    local place, kind, message = line:match "^(.-): (%l+): (.*)$"
+    local list = findings[kind]
+    if list then
+      last = list
+      list[#list + 1] = place .. ": " .. message
+    elseif last then
+      last[#last] = last[#last] .. "\n" .. line
+    end
+  end
+  return findings
+end
+
+tool("check", "What `perigee check` says of the game with another text in one of its files. Nothing of it is "
   .. "applied, or kept.", {
   path = { type = "string", description = "Within the game's folder, such as game.lua" },
   text = { type = "string", description = "The whole text of the file" },
 }, function(arguments)
-  local problem, warnings = builtin.try(arguments.path, arguments.text)
-  return problem and failure(problem) or result { ok = true, warnings = json.list(warnings) }
-end, { required = { "path", "text" } })
+  if arguments.path:find("%z") then
+    return failure "the path is that of a file within the game's folder, without a NUL"
+  end
+  local status, output = run_child({ "check", builtin.game(), "--stdin", arguments.path }, arguments.text)
+  if not status then
+    return failure(output)
+  end
+  local findings = read_findings(output)
+  if #findings.error > 0 then
+    return failure(table.concat(findings.error, "\n"))
+  elseif status ~= 0 then
+    return failure(output:match "^perigee: (.-)\n*$"
+      or ("the check ended with %d, after 60 s at most: %s"):format(status, output))
+  end
+  return result { ok = true, warnings = json.list(findings.warning) }
+end, { required = { "path", "text" }, seconds = CHILD_SECONDS + 1 })
 
 tool("test", "Runs the game's specs, as `perigee test` does, in a process of their own.", {
   filter = {
@@ -162,19 +211,14 @@ tool("test", "Runs the game's specs, as `perigee test` does, in a process of the
     parts[#parts + 1] = "--filter"
     parts[#parts + 1] = arguments.filter
   end
-  last_child = last_child + 1
-  local entry, token = {}, last_child
-  children[token] = entry
-  core.child(token, table.concat(parts, "\0") .. "\0")
-  local ended, problem = tasks.wait(entry, TEST_SECONDS)
-  children[token] = nil
-  if not ended then
-    return failure(problem)
+  local status, output = run_child(parts)
+  if not status then
+    return failure(output)
   end
-  local answer = result { passed = ended.status == 0, exit_code = ended.status, output = ended.output }
-  answer.isError = ended.status ~= 0 or nil
+  local answer = result { passed = status == 0, exit_code = status, output = output }
+  answer.isError = status ~= 0 or nil
   return answer
-end, { seconds = TEST_SECONDS + 1 })
+end, { seconds = CHILD_SECONDS + 1 })
 
 tool("reload", "Reloads the game from its files, with everyone still connected; tells what was wrong "
   .. "if it could not be.", {}, function()
@@ -199,6 +243,7 @@ end
 ---@param output string
 function builtin.ended(token, status, output)
   local entry = children[token]
+  running = running - 1
   if entry then
     status = status < 2 ^ 31 and status or status - 2 ^ 32
     tasks.give(entry, { status = status, output = readable(output) })

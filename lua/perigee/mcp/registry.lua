@@ -139,13 +139,6 @@ function registry.notifications_of(channel)
 end
 
 
---- A version never went live.
----@param number integer
-function registry.forget(number)
-  versions[number] = nil
-end
-
-
 -- Whether a client would see a difference.
 local function is_same(a, b)
   for name, item in next, a do
