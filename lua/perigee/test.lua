@@ -88,6 +88,7 @@ local function run(chosen)
   local specs, problem = find_specs(chosen)
   if not specs then return arguments.fail("%s", problem) end
   add_path(chosen)
+  package.preload.perigee = function() return require "perigee.testing.library" end
   require("perigee.testing").control.configure { game = chosen.game, echo = chosen.log }
   local result = chosen.fuzz and run_fuzzed(chosen, specs) or run_once(chosen, specs)
   if type(result) == "number" then return result end

@@ -23,14 +23,16 @@ local echo = false -- whether games' logs go to standard error
 local open = {} -- the servers of the running test
 
 
---- A server with a game loaded and started; it is closed when the test ends. Options: `game` (a
---- path; the game under test when left out), or `source` (the text of a game.lua) or `files`
---- (texts by file name); `seed`; `config`; `network` (conditions for all clients); `fuzz = false`
+--- A server with a game loaded and started; it is closed when the test ends. Options: a game's path, or a
+--- table of `game` (a path; the game under test when left out), or `source` (the text of a game.lua) or
+--- `files` (texts by file name); `seed`; `config`; `network` (conditions for all clients); `fuzz = false`
 --- where timing has to be exact; `trace = false` for tests of very many messages.
----@param options? table
+---@param options? string|table
 ---@return perigee.testing.Server
 function testing.server(options)
   if options == testing then failure.misuse "testing.server is called with a dot" end
+  failure.check("what testing.server takes", options, "string", "table", "nil")
+  if type(options) == "string" then options = { game = options } end
   local server = servers.open(options or {},
     { game = game, seed = testing.seed, fuzz = testing.is_fuzzing, echo = echo })
   open[#open + 1] = server
@@ -63,11 +65,12 @@ function control.verdict()
 end
 
 
---- Closes the servers of this test.
+--- Closes the servers of this test, and forgets what its modules have kept in `perigee.state`.
 function control.close_all()
   local servers_open = open
   open = {}
   for _, server in ipairs(servers_open) do server:close() end
+  if package.loaded.perigee then package.loaded.perigee.state = {} end
 end
 
 

@@ -257,6 +257,39 @@ describe("perigee test", function()
     end
   end)
 
+  it("tests modules of the game alone, also those that require perigee", function()
+    local code, text = run {
+      ["game.lua"] = "return { rooms = { duel = require 'rooms.duel' } }",
+      ["rooms/duel.lua"] = [[
+        local perigee = require "perigee"
+        local rooms, every = perigee.rooms, perigee.every
+        local duel = { auto_create = true, auto_delete = 60 }
+        function duel.damage(attack, armour) return math.max(0, attack - armour) end
+        function duel.hit(room, by) room:broadcast("hit", { by = by.name, damage = duel.damage(5, 2) }) end
+        function duel.begin()
+          local room = rooms.create "duel:1"
+          return room
+        end
+        function duel.tick() every(1, "tick") end
+        return duel]],
+      ["spec/duel_spec.lua"] = [[
+        local duel = require "rooms.duel"
+        describe("a duel", function()
+          it("takes armour off", function()
+            assert.equal(3, duel.damage(5, 2))
+            local said = {}
+            local room = { broadcast = function(_, name, value) said = { name, value.damage } end }
+            duel.hit(room, { name = "ann" })
+            assert.same({ "hit", 3 }, said)
+          end)
+          it("begins in a server", function() duel.begin() end)
+        end)]],
+    }
+    assert.equal(1, code, text)
+    assert.matches("1 success / 0 failures / 1 error", text)
+    assert.matches("rooms/duel.lua:7: perigee.rooms.create needs a server: testing.server%(%) starts", text)
+  end)
+
   it("has one time of day, wherever the machine is", function()
     local process = server.perigee({ "test" }, { env = { TZ = "EST5" }, cwd = server.folder {
       ["game.lua"] = [[return { on_message = { time = function()

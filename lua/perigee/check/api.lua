@@ -65,8 +65,9 @@ local function is_certain(text, code)
   return others == 1 -- where it is declared
 end
 
--- Sets of names, by table.
-local function known_names()
+--- The names of the library, as sets by table: `perigee`, `rooms`, `to`, `mcp`, `fixed`.
+---@return table<string, table<string, true>>
+function api.names()
   local known = { perigee = {}, rooms = {}, to = { all = true }, mcp = {}, fixed = { ONE = true } }
   local text = tool.bundled(LIBRARY)[LIBRARY] .. tool.bundled(MCP)[MCP]
     .. tool.bundled(LOCKSTEP)[LOCKSTEP]
@@ -133,7 +134,7 @@ end
 ---@param texts table<string, string> by path
 ---@return table[]
 function api.check(texts)
-  local found, known, files = {}, known_names(), {}
+  local found, known, files = {}, api.names(), {}
   for path, text in pairs(texts) do
     local code = code_of(text)
     add_assigned(known, code)

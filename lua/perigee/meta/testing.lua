@@ -190,7 +190,7 @@ function Server:close() end
 local testing = {}
 
 --- A server with a game loaded and started. It is closed when the test ends.
----@param options? perigee.testing.ServerOptions
+---@param options? string|perigee.testing.ServerOptions A game's path, or options.
 ---@return perigee.testing.Server
 function testing.server(options) end
 

@@ -12,7 +12,9 @@ local clocks = require "perigee.testing.clock"
 local commands = require "perigee.client.commands"
 local failure = require "perigee.testing.failure"
 local matches = require "perigee.client.matches"
+local Room = require "perigee.client.room"
 local protocols = require "perigee.client.protocol"
+local strict = require "perigee.testing.strict"
 local wire = require "perigee.testing.wire"
 
 local CLOSE_SECONDS = 1 -- that the server has to answer a BYE
@@ -245,5 +247,7 @@ end
 
 
 colon(BinaryClient, "client")
+strict(BinaryClient, "client", Client._FIELDS)
+strict(Room, "room", { "id", "name", "joined", "members", "client" })
 
 return binary_client

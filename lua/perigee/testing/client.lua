@@ -152,15 +152,15 @@ local function accepter(wish)
 end
 
 
-local function check_seconds(seconds, default)
+local function or_default(seconds, default)
   if seconds == nil then return default end
-  failure.check("a number of seconds", seconds, "number")
+  failure.check_seconds("an expectation", seconds)
   return seconds
 end
 
 
 local function expect(self, wish, seconds)
-  seconds = check_seconds(seconds, EXPECT_SECONDS)
+  seconds = or_default(seconds, EXPECT_SECONDS)
   local index, problem = self:_await(wish.topic, accepter(wish), seconds)
   if not index then failure.raise("%s", report.missing(self, wish, seconds, problem)) end
   return self._inbox:take(wish.topic, index)
@@ -169,7 +169,7 @@ end
 
 local function expect_nothing(self, wish, seconds)
   local accept = accepter(wish)
-  local index = self:_await(wish.topic, accept, check_seconds(seconds, NOTHING_SECONDS))
+  local index = self:_await(wish.topic, accept, or_default(seconds, NOTHING_SECONDS))
   if index then failure.raise("%s", report.unwanted(self, wish, index)) end
 end
 
@@ -345,7 +345,8 @@ end
 --- Lets time pass.
 ---@param seconds number
 function Client:sleep(seconds)
-  self.server:sleep(seconds)
+  failure.check_seconds("client:sleep(seconds)", seconds)
+  self.server:_pass(seconds)
 end
 
 
@@ -390,6 +391,13 @@ function Client:kill()
   self._link:kill()
   self:_finish("ConnectionClosed", "the spec killed the client")
 end
+
+
+--- What clients of both kinds have besides methods.
+Client._FIELDS = {
+  "id", "name", "text", "connected", "reason", "timeout", "server", "session", "max_payload", "ping_interval",
+  "tick_rate",
+}
 
 
 colon(Client, "client")

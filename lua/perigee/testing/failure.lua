@@ -46,6 +46,16 @@ function failure.check(what, value, ...)
 end
 
 
+--- Misuse when a value is not a number of seconds from 0 on.
+---@param call string with its arguments: "server:advance(seconds)"
+---@param seconds any
+function failure.check_seconds(call, seconds)
+  if type(seconds) == "number" and seconds >= 0 then return end
+  failure.misuse("%s: seconds must be a number from 0 on, not %s", call,
+    type(seconds) == "number" and tostring(seconds) or words.kind(seconds))
+end
+
+
 --- Misuse when an option is not known, or not of its type.
 ---@param what string whose options they are
 ---@param options table

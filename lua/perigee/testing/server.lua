@@ -14,6 +14,7 @@ local schemas = require "perigee.client.schema"
 local server_end = require "perigee.testing.server_end"
 local server_log = require "perigee.testing.server_log"
 local sim = require "perigee.sim"
+local strict = require "perigee.testing.strict"
 local text_client = require "perigee.testing.text_client"
 local traces = require "perigee.testing.trace"
 
@@ -51,11 +52,23 @@ local function files_of(options)
 end
 
 
+local function folder_of(game)
+  local folder = game:find "%.lua$" and (game:match "^.*/" or "") or game:gsub("/*$", "/")
+  return (folder:gsub("^%./+", ""))
+end
+
+
 -- Texts stand in for files of the game under test, and what they require is found in its folder,
 -- wherever the command is run.
 local function main_of(game)
-  local folder = game:find "%.lua$" and (game:match "^.*/" or "") or game:gsub("/*$", "/")
-  return folder:gsub("^%./+", "") .. "game.lua"
+  return folder_of(game) .. "game.lua"
+end
+
+
+-- A path counts from where the command runs; when there is nothing, from the folder of the game under test.
+local function find(path, under_test)
+  local tool, beside = require "perigee.tool", folder_of(under_test) .. path
+  return not tool.kind(path) and tool.kind(beside) and beside or path
 end
 
 
@@ -90,7 +103,8 @@ function servers.open(options, defaults)
   check_env(options.env or {})
   local fuzz = defaults.fuzz and options.fuzz ~= false
   local files = files_of(options)
-  local game = options.game or files and main_of(defaults.game) or defaults.game
+  local game = options.game and find(options.game, defaults.game) or files and main_of(defaults.game)
+    or defaults.game
   local self = setmetatable({
     seed = options.seed or defaults.seed,
     logs = {},
@@ -173,7 +187,7 @@ end
 function Server:stop()
   self:_check_open()
   sim.stop(self._id)
-  self:sleep(STOP_SECONDS)
+  self:_pass(STOP_SECONDS)
 end
 
 
@@ -293,15 +307,26 @@ function Server:now()
 end
 
 
---- Lets time pass: everything that is due happens.
----@param seconds number
-function Server:advance(seconds)
-  failure.check("a number of seconds", seconds, "number")
+--- Lets time pass, for a call whose arguments are in order.
+function Server:_pass(seconds)
   self._clock:sleep(math.ceil(seconds * 1000 - 1e-6))
 end
 
 
-Server.sleep = Server.advance
+--- Lets time pass: everything that is due happens.
+---@param seconds number
+function Server:advance(seconds)
+  failure.check_seconds("server:advance(seconds)", seconds)
+  self:_pass(seconds)
+end
+
+
+--- The same, as clients have it.
+---@param seconds number
+function Server:sleep(seconds)
+  failure.check_seconds("server:sleep(seconds)", seconds)
+  self:_pass(seconds)
+end
 
 
 --- Starts a task: `fn(...)` runs beside the spec, and what waits in it lets the others go on.
@@ -453,5 +478,6 @@ end
 
 
 colon(Server, "server")
+strict(Server, "server", { "seed", "logs" })
 
 return servers

@@ -5,6 +5,7 @@ local Client = require "perigee.testing.client"
 local colon = require "perigee.client.colon"
 local failure = require "perigee.testing.failure"
 local json = require "perigee.client.json"
+local strict = require "perigee.testing.strict"
 
 local CLOSE_SECONDS = 1
 local ANSWER = "answer to a command" -- the topic of these
@@ -232,6 +233,8 @@ end
 
 colon(TextClient, "client")
 colon(TextRoom, "room")
+strict(TextClient, "client", Client._FIELDS)
+strict(TextRoom, "text peer's room", { "name", "joined", "client" })
 
 
 return text_client

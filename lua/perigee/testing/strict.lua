@@ -1,0 +1,38 @@
+--- Reading a name that an object of a spec does not have is an error that names the nearest one: a method
+--- that is misspelt would else be "a nil value".
+
+local failure = require "perigee.testing.failure"
+local sorted_keys = require "perigee.sorted_keys"
+
+
+-- What a class and those that it inherits from have for specs.
+local function names_of(class, fields)
+  local names = {}
+  for _, field in ipairs(fields) do names[field] = true end
+  while class do
+    for key in pairs(class) do
+      if not key:find "^_" then names[key] = true end
+    end
+    local meta = getmetatable(class)
+    class = meta and meta.__index
+  end
+  return names
+end
+
+
+--- Completes a class, which is the metatable of its objects and may inherit from another.
+---@param class table
+---@param name string what its objects are called
+---@param fields string[] that objects may have besides methods, also those that are nil for a time
+return function(class, name, fields)
+  local names, meta = names_of(class, fields), getmetatable(class)
+  local parent = meta and meta.__index
+  setmetatable(class, {
+    __index = function(_, key)
+      local inherited = parent and parent[key]
+      if inherited ~= nil or names[key] or type(key) ~= "string" or key:find "^_" then return inherited end
+      local meant = require("perigee.tool").nearest(key, sorted_keys(names))
+      failure.misuse("a %s has no %s%s", name, key, meant and ("; did you mean %s?"):format(meant) or "")
+    end,
+  })
+end
