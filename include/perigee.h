@@ -78,12 +78,13 @@ typedef enum PerigeeCode {
   PERIGEE_UNAUTHORIZED = 20,
   PERIGEE_SLOW_CONSUMER = 21,
   PERIGEE_REPLACED = 22,
-  PERIGEE_ROOM_FULL = 23
+  PERIGEE_ROOM_FULL = 23,
+  PERIGEE_UNAVAILABLE = 24  // not now: the client tries again by itself
 } PerigeeCode;
 
 /// Where a client stands.
 typedef enum PerigeeState {
-  PERIGEE_STATE_CONNECTING,    // for the first time
+  PERIGEE_STATE_CONNECTING,    // for the first time; also while that is tried again
   PERIGEE_STATE_OPEN,          // let in by the server
   PERIGEE_STATE_RECONNECTING,  // the connection is lost, and is tried again
   PERIGEE_STATE_CLOSING,       // perigee_close was called, and the server not heard yet
@@ -121,8 +122,9 @@ typedef struct PerigeeOptions {
   uint32_t reconnect_max_ms;    // pauses double up to this, each is the half to the
                                 // whole; 8000
   uint32_t reconnect_for_ms;  // after which to give up; 0: never give up (the default)
-  int reconnect;              // 0: a lost connection is the end; 1 (the default)
-  int rejoin;                 // 1 (the default): join rooms again in a new session; 0
+  int reconnect;  // 0: a lost connection is the end, and so is PERIGEE_UNAVAILABLE at the
+                  // first one; 1 (the default)
+  int rejoin;     // 1 (the default): join rooms again in a new session; 0
 } PerigeeOptions;
 
 /// The defaults, as above.

@@ -156,6 +156,7 @@ static DatagramsNews take_answer(Datagrams *d, const uint8_t *bytes, size_t size
   }
   if (answer.type == UDP_REJECTED) {
     d->code = answer.code;
+    d->retry_s = answer.retry_s;
     d->text_size = text_is_utf8(answer.text, answer.text_size) ? answer.text_size : 0;
     memcpy(d->text, answer.text, d->text_size);
     return DATAGRAMS_REFUSED;

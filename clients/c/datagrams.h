@@ -36,7 +36,8 @@ typedef struct Datagrams {
   uint64_t pause_us;  // after this time,
   uint64_t until_us;  // and until when; 0: for as long as the caller likes
   UdpLink *link;
-  Code code;  // why it was refused
+  Code code;         // why it was refused
+  uint16_t retry_s;  // with CODE_UNAVAILABLE: until the next try, at least
   size_t text_size;
   char text[UDP_ANSWER_MAX];
   uint8_t bytes[UDP_DATAGRAM_MAX + 1];  // the datagram that was taken last

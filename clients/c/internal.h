@@ -274,6 +274,7 @@ typedef struct Link {
   uint64_t heard_ms;
   int code;  // why it is over
   char *text;
+  uint16_t retry_s;  // with PERIGEE_UNAVAILABLE: until the next try, at least
 } Link;
 
 // --- client.c ---
@@ -320,7 +321,7 @@ struct PerigeeClient {
   Timer beat_timer;  // the next ping
   Timer end_timer;   // the server does not answer BYE
   uint32_t attempt;  // to connect again
-  uint64_t lost_ms;  // since when,
+  uint64_t lost_ms;  // since when there is no connection, but tries,
   int lost_code;     // and why
   char *lost_text;
   uint64_t last_ping;     // the value of the newest PING

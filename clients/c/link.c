@@ -351,17 +351,29 @@ static void on_pause_over(void *data, uint64_t now_ms) {
   link_open(data);
 }
 
-// Each pause is twice the one before, and differs from client to client.
-static void try_again(PerigeeClient *client) {
+// A number from `least` to `most`, which nobody can know before.
+static uint64_t choose(uint64_t least, uint64_t most) {
+  uint32_t random;
+  random_bytes(&random, sizeof random);
+  return least + (most - least) * (random >> 16) / (UINT16_MAX + 1);
+}
+
+// Each pause is twice the one before, and differs from client to client; what the server asks
+// for comes before it.
+static uint64_t choose_pause_us(const PerigeeClient *client, uint16_t retry_s) {
   const Options *options = &client->options;
   uint64_t pause_us = (uint64_t)options->first_ms * 1000;
   uint64_t max_us = (uint64_t)options->max_ms * 1000;
+  uint64_t retry_us = (uint64_t)retry_s * 1000000;
   for (uint32_t i = 0; i < client->attempt && pause_us < max_us; i++) pause_us *= 2;
   if (pause_us > max_us) pause_us = max_us;
-  uint32_t random;
-  random_bytes(&random, sizeof random);
-  pause_us = pause_us / 2 + pause_us / 2 * (random >> 16) / (UINT16_MAX + 1);
-  uint64_t due_ms = clock_ms() + pause_us / 1000;
+  return choose(pause_us / 2, pause_us) + choose(retry_us, retry_us + retry_us / 2);
+}
+
+static void try_again(PerigeeClient *client, uint16_t retry_s) {
+  const Options *options = &client->options;
+  uint64_t pause_us = choose_pause_us(client, retry_s);
+  uint64_t due_ms = clock_ms() + (pause_us + 999) / 1000;
   if (options->for_ms > 0 && due_ms - client->lost_ms > options->for_ms) {
     client_finish(client, client->lost_code, client->lost_text);
     return;
@@ -373,37 +385,47 @@ static void try_again(PerigeeClient *client) {
   timers_set(&client->timers, &client->pause_timer, due_ms, on_pause_over, client);
 }
 
-static void lose(PerigeeClient *client, int code, char *text) {
-  client->state = PERIGEE_STATE_RECONNECTING;
+// From now on there is no connection, but tries.
+static void lose(PerigeeClient *client, int code, const char *text) {
   client->lost_ms = clock_ms();
   client->lost_code = code;
   mem_free(client->lost_text);
   client->lost_text = mem_strdup(text);
   client->attempt = 0;
+  if (client->state != PERIGEE_STATE_OPEN) return;
+  client->state = PERIGEE_STATE_RECONNECTING;
   PerigeeEvent event = {.type = PERIGEE_DISCONNECTED, .code = code};
   client_tell_text(client, &event, text, strlen(text));
+}
+
+// Whether a connection that ended so is the last one. The first connection is tried again once
+// a server has said that it is not available yet.
+static bool is_last(const PerigeeClient *client, int code) {
+  bool is_first = client->state == PERIGEE_STATE_CONNECTING && client->attempt == 0;
+  return !client->options.reconnects || is_final(code) ||
+         (is_first && code != PERIGEE_UNAVAILABLE);
 }
 
 void link_settle(PerigeeClient *client) {
   Link *link = &client->link;
   if (!link->is_dead) return;
   int code = link->code;
+  uint16_t retry_s = link->retry_s;
   char *text = link->text;
   link->text = NULL;
   bool was_welcome = link->is_welcome;
   link_deinit(client);
   if (!was_welcome) target_forget(&client->target);
   client->beat_ping = 0;
-  PerigeeState state = client->state;
-  if (state == PERIGEE_STATE_CLOSING) {
+  if (client->state == PERIGEE_STATE_CLOSING) {
     client_finish(client, PERIGEE_CONNECTION_CLOSED, "closed");
-  } else if (state == PERIGEE_STATE_CONNECTING || is_final(code) ||
-             !client->options.reconnects) {
+  } else if (is_last(client, code)) {
     client_finish(client, code, text);
   } else {
     requests_fail_pings(client, code, text);
-    if (state == PERIGEE_STATE_OPEN) lose(client, code, text);
-    try_again(client);
+    if (client->state == PERIGEE_STATE_OPEN || client->attempt == 0)
+      lose(client, code, text);
+    try_again(client, retry_s);
   }
   mem_free(text);
 }

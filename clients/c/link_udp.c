@@ -93,10 +93,12 @@ static void take_arrivals(PerigeeClient *client) {
 
 static void take_refusal(PerigeeClient *client) {
   const Datagrams *datagrams = &client->datagrams;
-  if (link_is_alone(client))
-    link_fail(client, (int)datagrams->code, datagrams->text, datagrams->text_size);
-  else
+  if (!link_is_alone(client)) {
     give_up(client);
+    return;
+  }
+  client->link.retry_s = datagrams->retry_s;
+  link_fail(client, (int)datagrams->code, datagrams->text, datagrams->text_size);
 }
 
 static void take_news(PerigeeClient *client, DatagramsNews news) {

@@ -171,36 +171,44 @@ static bool take_ack(PerigeeClient *client, const Packet *packet) {
 
 // --- Errors and the end ---
 
-static bool read_reason(const Packet *packet, uint16_t *code, Text *text) {
+typedef struct Reason {
+  uint16_t code;
+  Text text;
+  uint16_t retry_s;  // of REJECTED and CLOSING, with PERIGEE_UNAVAILABLE
+} Reason;
+
+static bool read_reason(const Packet *packet, Reason *reason) {
   Reader reader = payload_of(packet);
-  *code = reader_u16(&reader);
-  *text = reader_str16(&reader);
-  return reader_is_done(&reader) && text_is_utf8(text->bytes, text->size);
+  *reason = (Reason){.code = reader_u16(&reader)};
+  reason->text = reader_str16(&reader);
+  if (reason->code == PERIGEE_UNAVAILABLE && packet->type != CONTROL_ERROR)
+    reason->retry_s = reader_u16(&reader);
+  return reader_is_done(&reader) && text_is_utf8(reason->text.bytes, reason->text.size);
 }
 
 static bool take_error(PerigeeClient *client, const Packet *packet) {
-  uint16_t code;
-  Text text;
-  if (!read_reason(packet, &code, &text))
+  Reason reason;
+  if (!read_reason(packet, &reason))
     return take_malformed(client, "an error that cannot be read");
+  Text text = reason.text;
   if (packet->flags & PACKET_RESPONSE) {
     // Of one that is not waited for any more, nobody need hear.
     Request *request = request_find(client, packet->ref);
-    if (request) request_fail(request, code, text.bytes, text.size);
+    if (request) request_fail(request, reason.code, text.bytes, text.size);
     return true;
   }
-  PerigeeEvent event = {.type = PERIGEE_ERROR, .code = code};
+  PerigeeEvent event = {.type = PERIGEE_ERROR, .code = reason.code};
   client_tell_text(client, &event, text.bytes, text.size);
   return true;
 }
 
 // REJECTED and CLOSING: nothing comes after them.
 static bool take_end(PerigeeClient *client, const Packet *packet) {
-  uint16_t code;
-  Text text;
-  if (!read_reason(packet, &code, &text))
+  Reason reason;
+  if (!read_reason(packet, &reason))
     return take_malformed(client, "a reason that cannot be read");
-  link_fail(client, code, text.bytes, text.size);
+  client->link.retry_s = reason.retry_s;
+  link_fail(client, reason.code, reason.text.bytes, reason.text.size);
   return true;
 }
 

@@ -32,6 +32,8 @@ export declare const Code: {
   readonly SlowConsumer: 21;
   readonly Replaced: 22;
   readonly RoomFull: 23;
+  /** Not now: the client tries again by itself. */
+  readonly Unavailable: 24;
 };
 
 export type CodeName = keyof typeof Code | "Unknown";
@@ -49,6 +51,8 @@ export declare class PerigeeError extends Error {
   readonly name: "PerigeeError";
   readonly code: number;
   readonly codeName: CodeName;
+  /** Of Unavailable: the seconds after which the server wants to be asked again. */
+  readonly retry: number | undefined;
 }
 
 export interface ReconnectOptions {
@@ -67,10 +71,12 @@ export interface ConnectOptions {
   token?: string;
   /** Seconds for connecting, and for each later call that names none (10). */
   timeout?: number;
-  /** false: a lost connection is the end. */
+  /** false: a lost connection is the end, and so is a first one that is Unavailable. */
   reconnect?: boolean | ReconnectOptions;
   /** Whether rooms are joined again when the session was lost (true). */
   rejoin?: boolean;
+  /** Handlers by name, as for `game.on`, that are there before the first connection is. */
+  on?: { [K in keyof GameEvents]?: (event: GameEvents[K]) => void } & { [message: string]: (value: any, room?: any) => void };
   /** How many packets may wait for the server (4096). */
   queueLimit?: number;
   /**

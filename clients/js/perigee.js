@@ -19,7 +19,7 @@ export const Code = Object.freeze({
   Protocol: 5, Kicked: 6, Rejected: 7, ServerFull: 8, VersionMismatch: 9, ProtocolHashMismatch: 10,
   NoSuchRoom: 11, NotInRoom: 12, AlreadyInRoom: 13, ChannelNotFound: 14, ChannelTaken: 15,
   RateLimited: 16, HandshakeTimeout: 17, Unsupported: 18, Internal: 19, Unauthorized: 20,
-  SlowConsumer: 21, Replaced: 22, RoomFull: 23,
+  SlowConsumer: 21, Replaced: 22, RoomFull: 23, Unavailable: 24,
 });
 const CODE_NAMES = new Map(Object.entries(Code).map(([name, code]) => [code, name]));
 
@@ -74,6 +74,8 @@ export class PerigeeError extends Error {
     this.name = "PerigeeError";
     this.code = code;
     this.codeName = codeName(code);
+    /** Of `Unavailable`: the seconds after which the server wants to be asked again. */
+    this.retry = undefined;
   }
 }
 
@@ -1126,6 +1128,19 @@ class Game extends Emitter {
 
   // Connections -----------------------------------------------------------------------------------
 
+  /** The first connection. A server that cannot let anybody in yet is asked again. */
+  async _begin() {
+    try {
+      await this._open();
+    } catch (error) {
+      if (error.code !== Code.Unavailable || this._options.reconnect === false) throw error;
+      if (!this._events.has("reconnecting")) console.warn(`perigee: ${error.message}; trying again`);
+      this._lostAt = now();
+      await this._reconnect(error);
+      if (this.state === "closed") throw this._reason;
+    }
+  }
+
   /** Opens a connection; once more when it was refused because the game's messages have changed. */
   async _open() {
     try {
@@ -1368,27 +1383,40 @@ class Game extends Emitter {
     if (this.state === "reconnecting") this._reconnect(reason);
   }
 
+  /** Tries again and again, with a pause before each try. */
   async _reconnect(reason) {
     const { first = FIRST_DELAY, max = MAX_DELAY, for: limit = Infinity } = this._options.reconnect ?? {};
+    let problem = reason; // of the last try
     for (let attempt = 1; ; attempt++) {
-      const delay = Math.min(max, first * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
+      const pause = Math.min(max, first * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
+      const wait = (problem.retry ?? 0) * (1 + Math.random() / 2); // so that not all come back at once
+      const delay = wait + pause;
       if (now() - this._lostAt + delay > limit) return this._finish(reason);
       this._emit("reconnecting", { attempt, delay });
-      await new Promise((resolve) => {
-        this._wake = resolve;
-        this._waking = after(delay, resolve);
-      });
-      clearTimeout(this._waking);
-      this._wake = null;
-      if (this.state !== "reconnecting") return;
+      await this._sleep(delay, problem.retry ?? 0);
+      if (!this._isTrying) return;
       try {
         return await this._open();
       } catch (error) {
-        if (this.state !== "reconnecting") return;
+        if (!this._isTrying) return;
         if (FINAL.has(error.code)) return this._finish(error);
+        problem = error;
       }
     }
   }
+
+  /** Waits; `_wake` ends that early, but not before `least` seconds are over. */
+  async _sleep(seconds, least) {
+    const earliest = now() + least;
+    await new Promise((resolve) => {
+      this._wake = () => { if (!this._isTrying || now() >= earliest) resolve(); };
+      this._waking = after(seconds, resolve);
+    });
+    clearTimeout(this._waking);
+    this._wake = null;
+  }
+
+  get _isTrying() { return this.state === "connecting" || this.state === "reconnecting"; }
 
   /** The end: nothing comes after it. */
   _finish(error) {
@@ -1563,6 +1591,7 @@ const CONTROLS = {
   },
   [REJECTED]: (game, reader) => {
     const error = new PerigeeError(reader.u16(), reader.str16());
+    if (error.code === Code.Unavailable) error.retry = reader.u16();
     return () => { game._connection.reason = error; };
   },
   [CHANNEL_OPENED]: (game, reader, packet) => {
@@ -1611,7 +1640,8 @@ export async function connect(address, options = {}) {
   const game = new Game(parseAddress(address ?? options.url), options);
   try {
     game._hello(); // names and tokens that do not fit are the caller's to hear of
-    await game._open();
+    for (const [name, fn] of Object.entries(options.on ?? {})) game.on(name, fn);
+    await game._begin();
   } catch (error) {
     game._finish(error);
     throw error;

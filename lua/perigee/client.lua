@@ -97,7 +97,9 @@ end
 --- Connects and says HELLO. Options: `name` (1 to 64 bytes, "guest" when left out), `token` (a
 --- text for the server's on_connect), `timeout` (seconds, 10 when left out; also for later calls),
 --- `reconnect` (what to do when the connection is lost, in seconds: the `first` pause, 0.25 when left
---- out; the `max`, 8; the `patience`, 60; false: nothing), `rejoin` (whether rooms that were joined are
+--- out; the `max`, 8; the `patience`, 60; false: nothing; the same holds for a first connection to a server
+--- that is not available yet), `on` (handlers by type, as for `c:on`, that are there before the first
+--- connection is), `rejoin` (whether rooms that were joined are
 --- joined again when the session was lost; true when left out), `schema` (the game's, as the path of its
 --- schema.perigee or as its text, for messages in binary), `udp` (true: what may be lost goes by UDP, where
 --- that passes; "alone": everything does), `line` (what the bytes pass on their way: perigee.bots.line).
@@ -125,7 +127,8 @@ function client.connect(where, options)
     timeout = options.timeout or TIMEOUT, reconnect = reconnect_of(options.reconnect),
     rejoin = options.rejoin, udp = udp, line = options.line,
   }
-  local connected, message, code = connection.open(self, self.timeout)
+  for event_type, handler in pairs(options.on or {}) do self:on(event_type, handler) end
+  local connected, message, code = connection.begin(self, self.timeout)
   if connected then return self end
   return nil, "cannot connect to " .. address.format(host, port) .. ": " .. message, code
 end
@@ -161,7 +164,10 @@ end
 function Client:_on_end(transport, code, message)
   if transport ~= self._transport then return end
   if connection.can_return(self) then return connection.lose(self, code, message) end
-  if self._lost then return loop.fill(self._opening, nil, message, code) end
+  if self._lost then
+    local reason = self._protocol:reason() or { code = code, message = message }
+    return loop.fill(self._opening, nil, reason.message, reason.code)
+  end
   local event = self._protocol:finish(code, message)
   if event then self:_take(event) end
 end

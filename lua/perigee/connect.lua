@@ -174,14 +174,24 @@ function Session:_finish()
 end
 
 
+-- The server is there, and lets nobody in yet.
+local function wait(event)
+  io.stderr:write(("the server is not available yet; trying again in %.1f s\n"):format(event.delay))
+end
+
+
 local function connect(chosen)
   local c, message, code = client.connect(chosen.address, {
     name = chosen.name,
     token = chosen.token,
     timeout = chosen.timeout,
     udp = chosen.udp,
+    on = { reconnecting = wait },
   })
-  if c then return c end
+  if c then
+    c:on("reconnecting", nil) -- a session shows the event as all others
+    return c
+  end
   local advice = chosen.udp == "alone" and UDP_ADVICE[code] or ADVICE[code]
   advice = advice and "; " .. advice or ""
   return nil, text.safe(message) .. advice

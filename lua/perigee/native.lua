@@ -114,6 +114,7 @@ function native.connect(address, options)
     rooms_by_id = {}, _handle = ffi.gc(handle, library.perigee_free), _slots = {}, _queue = {},
     _receivers = {}, _handlers = {}, _ask_handlers = {}, _opening = tasks.slot(), _ended = tasks.slot(),
   }, Client)
+  for event_type, handler in pairs(options.on or {}) do self:on(event_type, handler) end
   open[self] = true
   local ok, message, code = wait(self, self._opening)
   if ok then return self end

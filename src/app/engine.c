@@ -139,7 +139,7 @@ static void flush_at_once(Engine *engine) {
 }
 
 static void leave(Engine *engine) {
-  session_shutdown(engine->session, CODE_CLOSED, "the server is shutting down");
+  session_shutdown(engine->session);
   if (engine->options.events->leaving != NULL)
     engine->options.events->leaving(engine->options.data);
   net_stop(engine->net);

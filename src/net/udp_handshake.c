@@ -25,7 +25,10 @@ static void answer(const Request *request, const UdpAnswer *what) {
 
 static void reject(const Request *request, Code code, const char *text) {
   request->socket->server->totals.rejected++;
-  answer(request, &(UdpAnswer){.type = UDP_REJECTED, .code = code, .text = text});
+  answer(
+      request,
+      &(UdpAnswer){
+          .type = UDP_REJECTED, .code = code, .text = text, .retry_s = STOP_RETRY_S});
 }
 
 static void accept_peer(const Request *request, const UdpPeer *peer) {
@@ -180,7 +183,7 @@ static void attach(const Request *request) {
 
 // --- Alone ---
 
-// Why there is no room for one more, or NULL.
+// Why one more may not come, or NULL.
 static const char *find_fault(const Request *request, const char *address) {
   const UdpServer *server = request->socket->server;
   uint32_t count = 0;
@@ -218,7 +221,8 @@ static void come_alone(const Request *request) {
   address_text(&request->from->remote, info.address);
   const char *why = find_fault(request, info.address);
   if (why) {
-    reject(request, CODE_SERVER_FULL, why);
+    bool is_stopping = request->socket->server->is_stopping;
+    reject(request, is_stopping ? CODE_UNAVAILABLE : CODE_SERVER_FULL, why);
     return;
   }
   uint8_t own[UDP_KEY_SIZE], secret[UDP_KEY_SIZE];

@@ -114,6 +114,9 @@ bool relay_has_events(const Relay *relay);
 bool relay_accept(Relay *relay, uint32_t peer);
 void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
 
+/// Not now: its client may try again after `retry_s` seconds.
+void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t retry_s);
+
 /// Answers the JOIN of `event`'s peer, room, flags and ref. Admitting checks again that
 /// the room is there and not full.
 void relay_admit(Relay *relay, const Event *event);

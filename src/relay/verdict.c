@@ -14,6 +14,10 @@ void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason) {
   session_reject(relay->session, peer, code, reason ? reason : "");
 }
 
+void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t retry_s) {
+  session_postpone(relay->session, peer, reason, retry_s);
+}
+
 void relay_pass(Relay *relay, const Event *event, Text data) {
   Peer *peer = session_find(relay->session, event->peer);
   Room *room = room_find_open(relay, event->room);

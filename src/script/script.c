@@ -66,14 +66,18 @@ static void tell_forget(Host *host, uint32_t peer) {
   host_done(host);
 }
 
+// The results are true; false and the reason; or these and the seconds to wait.
 static void judge_connect(Host *host) {
   lua_State *results = host->results;
   uint32_t peer = host->event.peer;
   bool is_in = lua_toboolean(results, 1);
+  const char *reason = lua_tostring(results, 2);
   if (is_in) {
     is_in = relay_accept(host->relay, peer);
+  } else if (lua_isnumber(results, 3)) {
+    relay_postpone(host->relay, peer, reason, (uint16_t)lua_tointeger(results, 3));
   } else {
-    relay_reject(host->relay, peer, CODE_REJECTED, lua_tostring(results, 2));
+    relay_reject(host->relay, peer, CODE_REJECTED, reason);
   }
   host_done(host);
   host_commit(host);

@@ -116,8 +116,8 @@ static void set_number(lua_State *L, const char *name, lua_Number number) {
   lua_setfield(L, -2, name);
 }
 
-// answer(datagram): "accepted", { sequence, port, server_key }; "rejected", { code, text };
-// "challenge", { cookie }; nothing for what is no answer
+// answer(datagram): "accepted", { sequence, port, server_key }; "rejected", { code, text,
+// retry (with Unavailable alone) }; "challenge", { cookie }; nothing for what is no answer
 static int tool_answer(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 1, &size);
@@ -133,6 +133,7 @@ static int tool_answer(lua_State *L) {
   } else if (answer.type == UDP_REJECTED) {
     set_number(L, "code", answer.code);
     set_bytes(L, "text", answer.text, answer.text_size);
+    if (answer.code == CODE_UNAVAILABLE) set_number(L, "retry", answer.retry_s);
   } else {
     set_number(L, "sequence", answer.sequence);
     set_number(L, "port", answer.port);

@@ -49,13 +49,12 @@ const char *handshake_fault(void *data, const char *address) {
 }
 
 static void refuse_conn(Session *session, ConnId conn, const ConnInfo *info,
-                        const char *why) {
-  session->stats.ended[CODE_SERVER_FULL]++;
+                        const Ending *ending) {
+  session->stats.ended[ending->code]++;
   log_info("refused", log_str("address", info->address),
-           log_str("reason", code_name(CODE_SERVER_FULL)), log_str("text", why));
-  send_code(session, conn, info->framing, CONTROL_REJECTED, NULL, CODE_SERVER_FULL,
-            why);
-  net_end(session->net, conn, CODE_SERVER_FULL, why);
+           log_str("reason", code_name(ending->code)), log_str("text", ending->text));
+  send_ending(session, conn, info->framing, CONTROL_REJECTED, NULL, ending);
+  net_end(session->net, conn, ending->code, ending->text);
 }
 
 static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
@@ -108,7 +107,8 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
   const char *why = admission_fault(session, info->framing, info->address);
   Peer *peer = why ? NULL : add_peer(session, conn, info);
   if (!peer) {
-    refuse_conn(session, conn, info, why ? why : SERVER_FULL_TEXT);
+    refuse_conn(session, conn, info,
+                &(Ending){CODE_SERVER_FULL, why ? why : SERVER_FULL_TEXT, 0});
     return NULL;
   }
   if (peer->framing == FRAMING_PACKETS) {
@@ -185,11 +185,11 @@ Packet handshake_hello(const Peer *peer) {
   return (Packet){.flags = peer->hello_flags, .ref = peer->hello_ref};
 }
 
-void handshake_refuse(Session *session, Peer *peer, Code code, const char *reason) {
+void handshake_refuse(Session *session, Peer *peer, const Ending *ending) {
   Packet hello = handshake_hello(peer);
-  send_code(session, peer->conn, peer->framing, CONTROL_REJECTED, &hello, code, reason);
-  net_end(session->net, peer->conn, code, reason);
-  peer_end(session, peer, "refused", code, reason);
+  send_ending(session, peer->conn, peer->framing, CONTROL_REJECTED, &hello, ending);
+  net_end(session->net, peer->conn, ending->code, ending->text);
+  peer_end(session, peer, "refused", ending->code, ending->text);
 }
 
 void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
@@ -210,7 +210,7 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
   if (!why && resume_take(session, peer, &hello)) return;
   if (!why) why = entry_fault(session, peer, &hello, &code);
   if (why) {
-    handshake_refuse(session, peer, code, why);
+    handshake_refuse(session, peer, &(Ending){code, why, 0});
     return;
   }
   take_hello(peer, &hello);
@@ -276,8 +276,16 @@ bool session_accept(Session *session, uint32_t id) {
   return true;
 }
 
-void session_reject(Session *session, uint32_t id, Code code, const char *reason) {
+static void refuse(Session *session, uint32_t id, const Ending *ending) {
   Peer *peer = session_find(session, id);
-  if (peer && peer->state == PEER_CONNECTING)
-    handshake_refuse(session, peer, code, reason);
+  if (peer && peer->state == PEER_CONNECTING) handshake_refuse(session, peer, ending);
+}
+
+void session_reject(Session *session, uint32_t id, Code code, const char *reason) {
+  refuse(session, id, &(Ending){code, reason, 0});
+}
+
+void session_postpone(Session *session, uint32_t id, const char *reason,
+                      uint16_t retry_s) {
+  refuse(session, id, &(Ending){CODE_UNAVAILABLE, reason, retry_s});
 }

@@ -82,7 +82,7 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
 bool handshake_knows(const Session *session, uint64_t hash);
 
 /// REJECTED, and the end of a peer that is not connected.
-void handshake_refuse(Session *session, Peer *peer, Code code, const char *reason);
+void handshake_refuse(Session *session, Peer *peer, const Ending *ending);
 
 // --- resume.c ---
 
@@ -151,7 +151,7 @@ void send_control(Session *session, Peer *peer, ControlType type, const Packet *
 void send_control_at(Session *session, Peer *peer, ControlType type, Priority place,
                      const Packet *request, const Buf *payload);
 
-/// The last words of a connection, REJECTED or CLOSING with code and text; or to a text
-/// peer, for ERROR too, `! Code: text`.
-void send_code(Session *session, ConnId conn, Framing framing, ControlType type,
-               const Packet *request, Code code, const char *text);
+/// The last words of a connection, REJECTED or CLOSING; or to a text peer, for ERROR too,
+/// `! Code: text`.
+void send_ending(Session *session, ConnId conn, Framing framing, ControlType type,
+                 const Packet *request, const Ending *ending);

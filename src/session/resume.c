@@ -84,8 +84,8 @@ uint64_t resume_ends(const Session *session, const Peer *peer) {
 // The old connection of a session that is resumed while it still stands.
 static void replace(Session *session, Peer *peer) {
   static const char WHY[] = "the session was resumed on another connection";
-  send_code(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, CODE_REPLACED,
-            WHY);
+  send_ending(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL,
+              &(Ending){CODE_REPLACED, WHY, 0});
   net_end(session->net, peer->conn, CODE_REPLACED, WHY);
   resume_suspend(session, peer, CODE_REPLACED);
 }
@@ -140,8 +140,10 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
     return false;
   }
   if (!reliable_is_count(&peer->stream, hello->reliable_received)) {
-    handshake_refuse(session, newcomer, CODE_PROTOCOL,
-                     "so many reliable packets cannot have been received");
+    handshake_refuse(
+        session, newcomer,
+        &(Ending){CODE_PROTOCOL, "so many reliable packets cannot have been received",
+                  0});
     return true;
   }
   Packet request = handshake_hello(newcomer);

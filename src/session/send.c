@@ -60,22 +60,29 @@ static void write_line(Session *session, ConnId conn, const Out *line) {
   net_write(session->net, conn, &out);
 }
 
-void send_code(Session *session, ConnId conn, Framing framing, ControlType type,
-               const Packet *request, Code code, const char *text) {
+// What a text peer is told: `! Code: text`, and when to try again.
+static void append_ending_line(Buf *buf, const Ending *ending) {
+  buf_printf(buf, "! %s: ", code_name(ending->code));
+  line_append_safe(buf, ending->text, strlen(ending->text));
+  if (ending->code == CODE_UNAVAILABLE)
+    buf_printf(buf, "; try again in %u s", ending->retry_s);
+}
+
+void send_ending(Session *session, ConnId conn, Framing framing, ControlType type,
+                 const Packet *request, const Ending *ending) {
   // Last words come after all that was sent before them.
   Priority place = type == CONTROL_ERROR ? PRIORITY_CRITICAL : PRIORITY_LOW;
   Buf *buf = &session->scratch;
   buf->size = 0;
   if (framing == FRAMING_LINES) {
-    buf_printf(buf, "! %s: ", code_name(code));
-    line_append_safe(buf, text, strlen(text));
+    append_ending_line(buf, ending);
     Out out = {.parts = {buf->data},
                .sizes = {(uint32_t)buf->size},
                .priority = place,
                .flags = OUT_KEEP};
     write_line(session, conn, &out);
   } else {
-    control_code_text(buf, code, text);
+    control_ending(buf, ending);
     Packet packet = control_packet(type, request, buf);
     write_control(session, conn, &packet, place);
   }
@@ -85,7 +92,8 @@ void session_error(Session *session, Peer *peer, const Packet *request, Code cod
                    const char *text) {
   if (peer->framing == FRAMING_LINES) {
     if (peer->state != PEER_CONNECTED) return;
-    send_code(session, peer->conn, FRAMING_LINES, CONTROL_ERROR, request, code, text);
+    send_ending(session, peer->conn, FRAMING_LINES, CONTROL_ERROR, request,
+                &(Ending){code, text, 0});
     return;
   }
   Buf *buf = &session->scratch;

@@ -112,12 +112,13 @@ static void uncount(Session *session, const Peer *peer, Code code) {
   session->stats.ended[code]++;
 }
 
-static void say_closing(Session *session, const Peer *peer, Code code,
-                        const char *text) {
+static void say_closing(Session *session, const Peer *peer, const Ending *ending) {
   if (peer->state == PEER_SUSPENDED) return;
-  if (text)
-    send_code(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, code, text);
-  net_end(session->net, peer->conn, code, text);
+  if (ending->text)
+    send_ending(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, ending);
+  // For what carries the packets the stop of a server is an orderly end.
+  Code code = ending->code == CODE_UNAVAILABLE ? CODE_CLOSED : ending->code;
+  net_end(session->net, peer->conn, code, ending->text);
 }
 
 void peer_end(Session *session, Peer *peer, const char *message, Code code,
@@ -143,17 +144,21 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
 void peer_lose(Session *session, Peer *peer, Code code, const char *text) {
   bool can_wait = peer->state == PEER_CONNECTED && peer->is_resumable &&
                   session->limits.resume_timeout_ms > 0;
-  if (text) say_closing(session, peer, code, text);
+  if (text) say_closing(session, peer, &(Ending){code, text, 0});
   if (can_wait)
     resume_suspend(session, peer, code);
   else
     peer_end(session, peer, "disconnected", code, text);
 }
 
-void session_kick(Session *session, Peer *peer, Code code, const char *text) {
+static void end_peer(Session *session, Peer *peer, const Ending *ending) {
   if (peer->state == PEER_CLOSED) return;
-  say_closing(session, peer, code, text);
-  peer_end(session, peer, "disconnected", code, text);
+  say_closing(session, peer, ending);
+  peer_end(session, peer, "disconnected", ending->code, ending->text);
+}
+
+void session_kick(Session *session, Peer *peer, Code code, const char *text) {
+  end_peer(session, peer, &(Ending){code, text, 0});
 }
 
 bool session_knows_schema(const Session *session, uint64_t hash) {
@@ -182,11 +187,12 @@ void session_forget(Session *session, Peer *peer) {
   peer_free(session, peer);
 }
 
-void session_shutdown(Session *session, Code code, const char *text) {
+void session_shutdown(Session *session) {
+  static const Ending STOP = {CODE_UNAVAILABLE, SHUTTING_DOWN_TEXT, STOP_RETRY_S};
   session->is_down = true;
   Peer *peer;
   for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
-    session_kick(session, peer, code, text);
+    end_peer(session, peer, &STOP);
 }
 
 // --- What net reports ---

@@ -100,7 +100,7 @@ typedef struct SessionLimits {
 enum {
   SESSION_HELLO_MAX = 4096,  // payload bytes before a peer is known
   SESSION_SPARE = 64,  // connections past max_clients that may be refused politely
-  SESSION_CODES = CODE_ROOM_FULL + 1,
+  SESSION_CODES = CODE_UNAVAILABLE + 1,
   SESSION_HASHES = NET_HASHES_MAX,  // protocol hashes that are good at a time
   SESSION_KEPT_BYTES = 8 << 20,     // RELIABLE bytes that may wait for one peer's ACK,
   SESSION_KEPT_TOTAL = 256 << 20,   // until so many wait for all of them:
@@ -172,6 +172,10 @@ bool session_accept(Session *session, uint32_t peer);
 /// REJECTED and the end.
 void session_reject(Session *session, uint32_t peer, Code code, const char *reason);
 
+/// REJECTED Unavailable and the end: the client may try again after `retry_s` seconds.
+void session_postpone(Session *session, uint32_t peer, const char *reason,
+                      uint16_t retry_s);
+
 /// CLOSING (or `! Code: text` for a text peer) and the end, through `disconnect` when
 /// it was connected or suspended. With `text` NULL nothing is said. A peer that is closed
 /// already is left alone.
@@ -219,9 +223,9 @@ void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count
 
 SessionStats session_stats(const Session *session);
 
-/// CLOSING to everyone and the end of every peer; connections that arrive later are
-/// closed.
-void session_shutdown(Session *session, Code code, const char *text);
+/// CLOSING Unavailable to everyone and the end of every peer, because the server stops;
+/// connections that arrive later are closed.
+void session_shutdown(Session *session);
 
 /// ERROR for a binary peer, as the answer to `request` (may be NULL) where that carries
 /// REQUEST, then RELIABLE where it is; the line `! Code: text` for a text peer. What is

@@ -27,13 +27,17 @@
   X(CODE_UNAUTHORIZED, 20, "Unauthorized")          \
   X(CODE_SLOW_CONSUMER, 21, "SlowConsumer")         \
   X(CODE_REPLACED, 22, "Replaced")                  \
-  X(CODE_ROOM_FULL, 23, "RoomFull")
+  X(CODE_ROOM_FULL, 23, "RoomFull")                 \
+  X(CODE_UNAVAILABLE, 24, "Unavailable")
 
 typedef enum Code {
 #define X(constant, number, name) constant = number,
   CODE_MAP(X)
 #undef X
 } Code;
+
+/// Seconds after which the clients of a server that stops try again, at the soonest.
+enum { STOP_RETRY_S = 1 };
 
 /// The name of a code as docs/protocol.md spells it; "Unknown" for other numbers.
 /// Static.

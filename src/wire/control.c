@@ -81,6 +81,11 @@ void control_code_text(Buf *buf, Code code, const char *text) {
   buf_str16(buf, text, strlen(text));
 }
 
+void control_ending(Buf *buf, const Ending *ending) {
+  control_code_text(buf, ending->code, ending->text);
+  if (ending->code == CODE_UNAVAILABLE) buf_u16(buf, ending->retry_s);
+}
+
 void control_dev_asset(Buf *buf, const char *path) {
   buf_str8(buf, path, strlen(path));
 }

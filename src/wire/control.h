@@ -93,8 +93,19 @@ int control_read_room_data(const Packet *packet, uint32_t *room, Text *data);
 
 void control_welcome(Buf *buf, const Welcome *welcome);
 
-/// ERROR, REJECTED and CLOSING: u16 code and str16 text.
+/// ERROR, and most of control_ending: u16 code and str16 text.
 void control_code_text(Buf *buf, Code code, const char *text);
+
+/// Why a connection ends, as its client is told.
+typedef struct Ending {
+  Code code;
+  const char *text;
+  uint16_t
+      retry_s;  // with CODE_UNAVAILABLE: until the client may try again, in seconds
+} Ending;
+
+/// REJECTED and CLOSING: code and text, and with CODE_UNAVAILABLE u16 seconds.
+void control_ending(Buf *buf, const Ending *ending);
 
 /// DEV_ASSET: a file of the page, relative to its folder; 255 bytes of it at most.
 void control_dev_asset(Buf *buf, const char *path);

@@ -13,6 +13,7 @@ enum {
   REQUEST_TYPE = 0,
   COOKIE_AT = 2,  // in the extension
   REJECTED_HEAD = 6,
+  RETRY_SIZE = 2,  // behind the text, with CODE_UNAVAILABLE
 };
 
 static const uint8_t connecting[CONNECTING_SIZE];
@@ -73,7 +74,12 @@ static int read_rejected(Reader *reader, UdpAnswer *answer) {
   answer->code = (Code)reader_u16(reader);
   if (reader->failed) return ERR_MALFORMED;
   answer->text_size = reader_left(reader);
+  if (answer->code == CODE_UNAVAILABLE) {
+    if (answer->text_size < RETRY_SIZE) return ERR_MALFORMED;
+    answer->text_size -= RETRY_SIZE;
+  }
   answer->text = (const char *)reader_bytes(reader, answer->text_size);
+  if (answer->code == CODE_UNAVAILABLE) answer->retry_s = reader_u16(reader);
   return 0;
 }
 
@@ -149,6 +155,16 @@ static size_t cut(const char *text, size_t max) {
   return size;
 }
 
+static uint8_t *put_rejected(uint8_t *at, size_t request_size,
+                             const UdpAnswer *answer) {
+  size_t max = request_size - REJECTED_HEAD;
+  bool has_retry = answer->code == CODE_UNAVAILABLE;
+  if (has_retry) max -= RETRY_SIZE;
+  at = put_integer(at, answer->code, 2);
+  at = put_bytes(at, answer->text, cut(answer->text, max));
+  return has_retry ? put_integer(at, answer->retry_s, RETRY_SIZE) : at;
+}
+
 size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
                         const UdpAnswer *answer) {
   uint8_t *at = put_head(out, (uint8_t)answer->type);
@@ -161,8 +177,7 @@ size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
       at = put_bytes(at, answer->server_key, UDP_KEY_SIZE);
       break;
     case UDP_REJECTED:
-      at = put_integer(at, answer->code, 2);
-      at = put_bytes(at, answer->text, cut(answer->text, request_size - REJECTED_HEAD));
+      at = put_rejected(at, request_size, answer);
       break;
     case UDP_CHALLENGE:
       at = put_bytes(at, answer->cookie, UDP_COOKIE_SIZE);

@@ -60,6 +60,7 @@ typedef struct UdpAnswer {
   Code code;                  // REJECTED
   const char *text;           // REJECTED: `text_size` bytes; when written, a C string
   size_t text_size;
+  uint16_t retry_s;       // REJECTED with CODE_UNAVAILABLE: see Ending
   const uint8_t *cookie;  // CHALLENGE: UDP_COOKIE_SIZE bytes
 } UdpAnswer;
 

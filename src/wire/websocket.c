@@ -329,6 +329,7 @@ uint16_t ws_close_code(Code code, bool has_text) {
     case CODE_INTERNAL:
       return WS_CODE_INTERNAL;
     case CODE_SERVER_FULL:
+    case CODE_UNAVAILABLE:
       return WS_CODE_TRY_LATER;
     default:
       return (uint16_t)(WS_CODE_OWN + code);

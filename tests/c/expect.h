@@ -118,6 +118,7 @@ static inline const Sent *expect_code(Net *net, ConnId conn, ControlType type,
   Reader reader = reader_of(sent->packet.payload, sent->packet.length);
   assert_int_equal(reader_u16(&reader), code);
   reader_str16(&reader);
+  if (code == CODE_UNAVAILABLE && type != CONTROL_ERROR) reader_u16(&reader);
   assert_true(reader_is_done(&reader));
   assert_int_equal(sent->packet.priority, PRIORITY_CRITICAL);
   Priority place = sent->packet.flags & PACKET_RELIABLE ? PRIORITY_NORMAL
@@ -126,6 +127,14 @@ static inline const Sent *expect_code(Net *net, ConnId conn, ControlType type,
   assert_int_equal(sent->priority, place);
   assert_true(sent->flags & OUT_KEEP);
   return sent;
+}
+
+/// REJECTED or CLOSING Unavailable, with so many seconds to wait.
+static inline void expect_retry(Net *net, ConnId conn, ControlType type,
+                                uint16_t seconds) {
+  const Sent *sent = expect_code(net, conn, type, CODE_UNAVAILABLE);
+  Reader reader = reader_of(sent->packet.payload + sent->packet.length - 2, 2);
+  assert_int_equal(reader_u16(&reader), seconds);
 }
 
 /// That the packet answers the REQUEST with that ref.

@@ -229,7 +229,7 @@ describe("perigee connect when the server stops", function()
     local process = connect { "--room", "lobby", "--room", "den" }
     process:wait_out "(joined den)"
     perigee:stop()
-    process:wait_out "^(! the connection is lost: the server is shutting down %(ConnectionClosed%))$"
+    process:wait_out "^(! the connection is lost: the server is shutting down %(Unavailable%))$"
     process:wait_out "^(%* trying again in [%d.]+ s)$"
     process.stdin:write "unheard\n/send say 1\n"
     process:wait_out "^(! ConnectionClosed: the connection is lost; say it again when it is back)$"
@@ -255,7 +255,7 @@ describe("perigee connect when the server stops", function()
     process.stdin:shutdown()
     assert.equal(1, process:wait_exit())
     has(table.concat(process.err, "\n"),
-      "the connection is over: the server is shutting down (ConnectionClosed)")
+      "the connection is over: the server is shutting down (Unavailable)")
   end)
 end)
 

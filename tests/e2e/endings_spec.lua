@@ -211,8 +211,8 @@ describe("the end of the server", function()
     ann:join "lobby"
     bob:join "lobby"
     perigee:kill "sigterm"
-    ann:expect("CLOSING", { code = "ConnectionClosed" })
-    bob:expect_match "^! ConnectionClosed: "
+    ann:expect("CLOSING", { code = "Unavailable", retry = 1 })
+    bob:expect_match "^! Unavailable: the server is shutting down; try again in 1 s$"
     for _, client in ipairs { ann, bob, silent } do
       client:expect "END"
     end
@@ -224,7 +224,7 @@ describe("the end of the server", function()
     local perigee = server.start()
     local ann = perigee:client()
     perigee:kill "sigint"
-    ann:expect_closing "ConnectionClosed"
+    ann:expect_closing "Unavailable"
     perigee:check_end()
   end)
 
@@ -238,7 +238,7 @@ describe("the end of the server", function()
     local ann = perigee:client()
     perigee:kill "sigterm"
     ann:expect_next("MESSAGE", { message = "good night" })
-    ann:expect_closing "ConnectionClosed"
+    ann:expect_closing "Unavailable"
     perigee:check_end()
   end)
 
@@ -253,7 +253,7 @@ describe("the end of the server", function()
     end
     ann:fence()
     perigee:kill "sigterm"
-    ann:expect("CLOSING", { code = "ConnectionClosed" })
+    ann:expect("CLOSING", { code = "Unavailable" })
     perigee:check_end()
   end)
 end)

@@ -218,7 +218,7 @@ describe("the Lua client", function()
     assert.same({ nil, "closed" }, { ann:recv() })
     assert.equal("closed", (select(2, ann:ask "where")))
     perigee:stop()
-    assert.equal("ConnectionClosed", next_event(bob, "closed").code)
+    assert.equal("Unavailable", next_event(bob, "closed").code)
     assert.is_false(bob.connected)
   end)
 
@@ -233,7 +233,7 @@ describe("the Lua client", function()
       perigee:stop()
       wait.for_true(function() return #seen >= 3 end)
       assert.same({
-        type = "disconnected", code = "ConnectionClosed", message = "the server is shutting down",
+        type = "disconnected", code = "Unavailable", message = "the server is shutting down",
       }, seen[1])
       assert.same({ "reconnecting", 1 }, { seen[2].type, seen[2].attempt })
       assert.same({ "reconnecting", 2 }, { seen[3].type, seen[3].attempt })

@@ -191,7 +191,7 @@ describe("perigee.native", function()
     local ann = assert(native.connect("127.0.0.1:" .. first.port, options))
     local room = assert(ann:join "lobby")
     first:stop()
-    assert.equal("ConnectionClosed", expect(ann, "disconnected").code)
+    assert.equal("Unavailable", expect(ann, "disconnected").code)
     assert.is_false(ann.connected)
     return ann, room, server.start { game = GAME, resume = true, flags = { port = first.port } }
   end

@@ -70,6 +70,7 @@ packet.CODES = {
   "SlowConsumer",
   "Replaced",
   "RoomFull",
+  "Unavailable",
 }
 
 packet.NO_UUID = ("\0"):rep(16)
@@ -225,6 +226,12 @@ function Reader:code()
 end
 
 
+local function ending(r, e)
+  e.code, e.text = r:code(), r:str16()
+  if e.code == "Unavailable" then e.retry = r:u16() end
+end
+
+
 -- What each payload that a server sends holds, in the order of the page.
 local FIELDS = {
   PING = function(r, e)
@@ -273,12 +280,8 @@ local FIELDS = {
   ERROR = function(r, e)
     e.code, e.text = r:code(), r:str16()
   end,
-  REJECTED = function(r, e)
-    e.code, e.text = r:code(), r:str16()
-  end,
-  CLOSING = function(r, e)
-    e.code, e.text = r:code(), r:str16()
-  end,
+  REJECTED = ending,
+  CLOSING = ending,
   CHANNEL_OPENED = function(r, e)
     e.opened, e.channel_name = r:u16(), r:str8()
   end,

@@ -66,12 +66,12 @@ describe("docs/scripting.md", function()
       it("lets in whom it knows", function()
         local server = testing.server { env = { GAME_STORE_TOKEN = "the store's" } }
         local function let_in(token) return server:try_client { name = "ann", token = token } end
-        assert.is_nil((let_in "hers"))
+        assert.equal("Unavailable", (select(3, let_in "hers")))
         local store = server:client { name = "store", token = "the store's" }
         store:on_ask("account", function(who) return who.token == "hers" and { wins = 3 } or nil end)
         local ann = assert(let_in "hers")
         assert.equal(3, server:peer(ann).state.wins)
-        assert.is_nil((let_in "stolen"))
+        assert.equal("Rejected", (select(3, let_in "stolen")))
         assert.equal(0, server:peer(let_in "").state.wins)
         ann:close()
         store:expect("save", { token = "hers", wins = 3 })

@@ -65,7 +65,7 @@ describe("a server that is told to end under load", function()
     watchers[1]:expect_many(100, "BROADCAST")
     perigee:kill "sigterm"
     for _, watcher in ipairs(watchers) do
-      watcher:expect("CLOSING", { code = "ConnectionClosed" })
+      watcher:expect("CLOSING", { code = "Unavailable", retry = 1 })
       watcher:expect "END"
     end
     perigee:check_end()
@@ -103,7 +103,7 @@ describe("a server that is told to end under load", function()
     local ann = perigee:client()
     perigee:kill "sigterm"
     perigee:kill "sigterm"
-    ann:expect_closing "ConnectionClosed"
+    ann:expect_closing "Unavailable"
     perigee:check_end()
   end)
 end)

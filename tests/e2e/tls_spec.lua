@@ -131,7 +131,7 @@ describe("TLS", function()
     local perigee = start()
     local ann = perigee:client("ann", { tls = {} })
     perigee:kill "sigterm"
-    ann:expect_closing "ConnectionClosed"
+    ann:expect_closing "Unavailable"
     perigee:stop()
   end)
 

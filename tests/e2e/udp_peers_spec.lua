@@ -177,7 +177,7 @@ describe("a peer by UDP alone", function()
     local perigee = start()
     local ann = udp_client.alone(perigee, "ann")
     perigee:kill "sigterm"
-    ann:expect_closing "ConnectionClosed"
+    ann:expect_closing "Unavailable"
     perigee:stop()
   end)
 

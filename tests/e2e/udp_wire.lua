@@ -118,7 +118,9 @@ function udp_wire.read_answer(bytes)
   elseif kind == 2 then
     assert(#bytes >= 6, "malformed REJECTED")
     local code = assert(packet.CODES[number(bytes, 5, 2)], "an unknown code")
-    return { name = "REJECTED", code = code, text = bytes:sub(7) }
+    if code ~= "Unavailable" then return { name = "REJECTED", code = code, text = bytes:sub(7) } end
+    assert(#bytes >= 8, "malformed REJECTED")
+    return { name = "REJECTED", code = code, text = bytes:sub(7, -3), retry = number(bytes, #bytes - 1, 2) }
   elseif kind == 3 then
     assert(#bytes == 36, "malformed CHALLENGE")
     return { name = "CHALLENGE", cookie = bytes:sub(5) }

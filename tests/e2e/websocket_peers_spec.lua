@@ -201,7 +201,7 @@ describe("a binary peer over a WebSocket", function()
     local ann = binary(perigee, "ann")
     ann:join "lobby"
     perigee:kill "sigterm"
-    ann:expect("CLOSING", { code = "ConnectionClosed" })
+    ann:expect("CLOSING", { code = "Unavailable" })
     ann:expect_end()
     assert.equal(1001, ann.close_frame.code)
     perigee:stop()

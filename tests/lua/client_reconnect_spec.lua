@@ -381,3 +381,73 @@ describe("the way back", function()
     c:close()
   end)
 end)
+
+
+describe("a server that is not available", function()
+  local UNAVAILABLE = 24
+
+  -- Answers each HELLO in turn.
+  local function answering(...)
+    local answers, hellos = { ... }, 0
+    return fake_server.start {
+      hello = function(self)
+        hellos = hellos + 1
+        answers[math.min(hellos, #answers)](self)
+      end,
+    }
+  end
+
+  local function postpone(seconds)
+    return function(self)
+      self:reject(UNAVAILABLE, "the accounts are not there yet", seconds)
+      self:drop()
+    end
+  end
+
+  local function assert_due(delay, seconds)
+    assert.is_true(delay >= seconds and delay <= 1.5 * seconds + QUICK.max, delay)
+  end
+
+  it("is asked again after the seconds that it said", function()
+    local c, server, types, seen = connect({}, { {} })
+    server:closing(UNAVAILABLE, "the server is shutting down", 7)
+    server:drop()
+    wait_for("a try", function() return seen[2] ~= nil end)
+    assert.same({ "disconnected", "Unavailable" }, { types(), seen[1].code })
+    assert_due(seen[2].delay, 7)
+    c:close()
+  end)
+
+  it("is asked again by a client that was never let in", function()
+    local function full(self)
+      self:reject(8, "full") -- final for a first try, and not for those after it
+      self:drop()
+    end
+    local server = answering(postpone(1), full, function(self) self:welcome() end)
+    local start, attempts = loop.now(), {}
+    local c = assert(client.connect(server.address, {
+      reconnect = QUICK, on = { reconnecting = function(event) attempts[#attempts + 1] = event end },
+    }))
+    assert.is_true(c.connected and loop.now() - start >= 1)
+    assert.same({ 1, 2 }, { attempts[1].attempt, attempts[2].attempt })
+    assert_due(attempts[1].delay, 1)
+    c:close()
+  end)
+
+  it("is asked again for no longer than reconnect says", function()
+    for _, reconnect in ipairs { false, { first = 0.001, patience = 5 } } do
+      local server = answering(postpone(7))
+      local c, message, code = client.connect(server.address, { reconnect = reconnect })
+      assert.same({ nil, "Unavailable" }, { c, code })
+      assert.truthy(message:find "the accounts are not there yet")
+      assert.equal(1, #server.peers)
+    end
+  end)
+
+  it("says for how long, or breaks the protocol", function()
+    local c, server = connect({}, { {} })
+    server:closing(UNAVAILABLE, "soon")
+    wait_for("the end", function() return c.reason ~= nil end)
+    assert.equal("Protocol", c.reason.code)
+  end)
+end)

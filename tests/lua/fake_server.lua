@@ -128,10 +128,15 @@ function FakeServer:error(request, code, message)
 end
 
 
-function FakeServer:reject(code, message) self:send(136, u16(code) .. str16(message)) end
+--- `retry`: the seconds of code 24.
+function FakeServer:reject(code, message, retry)
+  self:send(136, u16(code) .. str16(message) .. (retry and u16(retry) or ""))
+end
 
 
-function FakeServer:closing(code, message) self:send(137, u16(code) .. str16(message)) end
+function FakeServer:closing(code, message, retry)
+  self:send(137, u16(code) .. str16(message) .. (retry and u16(retry) or ""))
+end
 
 
 function FakeServer:relay(room_id, sender, data)

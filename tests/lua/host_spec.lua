@@ -75,6 +75,37 @@ describe("the host", function()
     end
   end)
 
+  describe("asks on_connect, which may say when to try again", function()
+    local function connect(options)
+      load(("return { on_connect = function() return false, 'soon', %s end }"):format(options))
+      return { call("connect", { peer = 1 }) }
+    end
+
+    for options, seconds in pairs {
+      ["{ retry = 5 }"] = 5, ["{ retry = 0 }"] = 0, ["{ retry = 0.2 }"] = 1, ["{ retry = 65535 }"] = 65535,
+    } do
+      it("with " .. options, function()
+        assert.same({ "ended", false, "soon", seconds }, connect(options))
+      end)
+    end
+
+    for _, options in ipairs {
+      "5", "{}", "{ retry = -1 }", "{ retry = 65536 }", "{ retry = 0/0 }", "{ retry = '5' }", "{ retri = 5 }",
+      "{ retry = 5, at = 6 }",
+    } do
+      it("but not with " .. options, function()
+        assert.equal("failed", connect(options)[1])
+        assert.truthy(fake_core.log_text(core):find("on_connect returned a third value", 1, true))
+      end)
+    end
+
+    it("and on_join may not", function()
+      load "return { on_join = function() return false, 'soon', { retry = 5 } end }"
+      assert.equal("failed", (call("join", { peer = 1, room = 8 })))
+      assert.truthy(fake_core.log_text(core):find("on_join returned a third value", 1, true))
+    end)
+  end)
+
   it("asks on_broadcast: nil and true let it pass, false drops it, a string replaces it", function()
     load [[
       local verdicts = { a = true, b = false, c = "other", d = 5 }

@@ -165,7 +165,7 @@ test("a server that ends and comes back is found again", async (t) => {
   const room = await game.join("lobby");
   const gone = game.next("disconnected");
   await first.stop();
-  assert.equal((await gone).codeName, "ConnectionClosed");
+  assert.equal((await gone).codeName, "Unavailable");
   const back = game.next("joined");
   await startServer(t, { game: GAME, port: first.port });
   assert.equal((await back).room, room);

@@ -396,6 +396,63 @@ test("the server's reason decides whether there is a reconnect", async (t) => {
   });
 });
 
+test("a server that is not available", async (t) => {
+  const isDue = (delay, seconds) => assert.ok(delay >= seconds && delay <= 1.5 * seconds + QUICK.max, delay);
+
+  await t.test("is asked again after the seconds that it said, and not before the device wakes up", async (t) => {
+    const { peer, game, names } = await open(t);
+    const next = game.next("reconnecting");
+    peer.send(closing(Code.Unavailable, "the server is shutting down", 7));
+    peer.socket.end();
+    isDue((await next).delay, 7);
+    game._probe(); // what a page calls that is looked at again
+    assert.deepEqual([names(), game.state], [["disconnected"], "reconnecting"]);
+  });
+
+  await t.test("is asked again by a client that was never let in", async (t) => {
+    const server = await fakeServer(t);
+    const attempts = [];
+    const on = { reconnecting: (event) => attempts.push(event) };
+    const opening = connect(server.address, { reconnect: QUICK, on });
+    const early = await server.peer();
+    await early.hello();
+    early.send(rejected(Code.Unavailable, "the accounts are not there yet", 1));
+    early.socket.end();
+    const refused = performance.now();
+    const full = await server.peer();
+    assert.ok(performance.now() - refused >= 990);
+    await full.hello();
+    full.send(rejected(Code.ServerFull)); // final for a first try, and not for those after it
+    full.socket.end();
+    await (await server.peer()).welcome();
+    const game = await opening;
+    t.after(() => game.close());
+    assert.deepEqual(attempts.map(({ attempt }) => attempt), [1, 2]);
+    isDue(attempts[0].delay, 1);
+    assert.equal(game.state, "open");
+  });
+
+  await t.test("is asked again for no longer than reconnect says", async (t) => {
+    for (const reconnect of [false, { ...QUICK, for: 5 }]) {
+      const server = await fakeServer(t);
+      const opening = connect(server.address, { reconnect });
+      const peer = await server.peer();
+      await peer.hello();
+      peer.send(rejected(Code.Unavailable, "soon", 7));
+      peer.socket.end();
+      await assert.rejects(opening, { code: Code.Unavailable, codeName: "Unavailable", retry: 7, message: "soon" });
+      assert.equal(server.count, 1);
+    }
+  });
+
+  await t.test("says for how long, or breaks the protocol", async (t) => {
+    const { peer, game } = await open(t);
+    const closed = game.next("closed");
+    peer.send(closing(Code.Unavailable, "soon"));
+    assert.equal((await closed).codeName, "Protocol");
+  });
+});
+
 test("attempts come ever more seldom, up to a bound", async (t) => {
   const { server, peer, game, events } = await open(t, { reconnect: { first: 0.002, max: 0.02 } });
   peer.cut();

@@ -148,7 +148,11 @@ local READ = {
 ---@return table
 function Reader:fields(layout)
   local values = {}
-  for _, field in ipairs(layout) do values[field[1]] = READ[field[2]](self, field) end
+  for _, field in ipairs(layout) do
+    if not field.with_code or field.with_code == values.code then
+      values[field[1]] = READ[field[2]](self, field)
+    end
+  end
   return values
 end
 

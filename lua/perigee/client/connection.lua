@@ -34,9 +34,10 @@ end
 -- A connection without a word said on it.
 local function dial(self, timeout)
   if self._udp == "alone" then
-    local transport, message, code = datagrams.connect(self._host, self._port, udp_options(self), timeout)
+    local transport, message, code, retry =
+      datagrams.connect(self._host, self._port, udp_options(self), timeout)
     self._datagrams = transport
-    return transport, message, code
+    return transport, message, code, retry
   end
   local transport, message, code = loop.connect(self._host, self._port, timeout)
   if transport and self._line then transport = self._line:stream(transport) end
@@ -44,14 +45,14 @@ local function dial(self, timeout)
 end
 
 
---- Connects, says HELLO and waits for the server's yes or no.
+-- Connects, says HELLO and waits for the server's yes or no; of an Unavailable also the seconds to wait.
 ---@param self perigee.Client
 ---@param timeout number seconds
----@return true?, string? message, string? code
-function connection.open(self, timeout)
+---@return true?, string? message, string? code, integer? retry
+local function open(self, timeout)
   local deadline = loop.now() + timeout
-  local transport, message, code = dial(self, timeout)
-  if not transport then return nil, message, code end
+  local transport, message, code, retry = dial(self, timeout)
+  if not transport then return nil, message, code, retry end
   if self._ended.is_filled then
     transport:close()
     return nil, "closed", "ConnectionClosed"
@@ -68,10 +69,11 @@ function connection.open(self, timeout)
   if message == "timeout" then
     return nil, "the server did not answer HELLO; is it a Perigee server?", "HandshakeTimeout"
   end
-  if code == "Protocol" and not self._protocol:reason() then
+  local reason = self._protocol:reason()
+  if code == "Protocol" and not reason then
     message = message .. "; is that the port of a Perigee server, not its text port or one with TLS?"
   end
-  return nil, message, code
+  return nil, message, code, reason and reason.retry
 end
 
 
@@ -128,33 +130,55 @@ function connection.can_return(self)
 end
 
 
--- Grows from try to try, and differs from client to client.
-local function pause_before(attempt, reconnect)
-  return math.min(reconnect.max, reconnect.first * 2 ^ (attempt - 1)) * (0.5 + loop.fraction() / 2)
+-- Grows from try to try, and differs from client to client; with the seconds that the server asked for
+-- before it.
+local function pause_before(attempt, reconnect, retry)
+  local pause = math.min(reconnect.max, reconnect.first * 2 ^ (attempt - 1)) * (0.5 + loop.fraction() / 2)
+  return pause + (retry or 0) * (1 + loop.fraction() / 2)
 end
 
 
 local function give_up(self, code, message)
   local event = self._protocol:finish(code, message)
   if event then self:_take(event) end
+  return nil, message, code
 end
 
 
-local function come_back(self, lost)
+-- Tries again and again, with a pause before each try; the first after at least `retry` seconds, or nil.
+local function come_back(self, lost, retry)
   for attempt = 1, math.huge do
-    local pause = pause_before(attempt, self._reconnect)
+    local pause = pause_before(attempt, self._reconnect, retry)
     if loop.now() - lost.since + pause > self._reconnect.patience then
       return give_up(self, lost.code, lost.message)
     end
     self:_publish { type = "reconnecting", attempt = attempt, delay = pause }
     lost.pause = loop.slot()
     loop.wait(lost.pause, pause)
-    if self._lost ~= lost then return end
-    local is_open, message, code = connection.open(self, TRY)
-    if is_open or self._lost ~= lost then return end
+    if self._lost ~= lost then return nil, "closed", "ConnectionClosed" end
+    local is_open, message, code
+    is_open, message, code, retry = open(self, TRY)
+    if is_open or self._lost ~= lost then return is_open, message, code end
     if FINAL[code] then return give_up(self, code, message) end
     self._protocol:begin()
   end
+end
+
+
+--- Makes the first connection. A server that is not available yet is asked again.
+---@param self perigee.Client
+---@param timeout number seconds, of the first try
+---@return true?, string? message, string? code
+function connection.begin(self, timeout)
+  local lost = { since = loop.now() }
+  self._lost = lost
+  local is_open, message, code, retry = open(self, timeout)
+  if is_open or code ~= "Unavailable" or self._reconnect.patience == 0 or self._lost ~= lost then
+    return is_open, message, code
+  end
+  lost.code, lost.message = code, message
+  self._protocol:begin()
+  return come_back(self, lost, retry)
 end
 
 
@@ -170,7 +194,7 @@ function connection.lose(self, code, message)
   self._transport:close()
   self._protocol:begin()
   self:_publish { type = "disconnected", code = lost.code, message = lost.message }
-  loop.spawn(come_back, self, lost)
+  loop.spawn(come_back, self, lost, reason.retry)
 end
 
 

@@ -2,10 +2,12 @@
 
 --- What the fields of a layout are: `u8` to `u64` little-endian integers, `flag` a u8 that is 0 or
 --- 1, `str8` and `str16` counted texts, `raw8`, `raw16` and `raw32` that many bytes as they are,
---- `rest` whatever is left; `list` is a u16 count and that many times the fields in `of`.
+--- `rest` whatever is left; `list` is a u16 count and that many times the fields in `of`. A field with
+--- `with_code` is there only where the field `code` has that value.
 local PEER = { { "id", "u32" }, { "name", "str8" } }
 local ROOM = { { "id", "u32" }, { "name", "str8" }, { "members", "u32" } }
 local CODE = { { "code", "u16" }, { "message", "str16" } }
+local RETRY = { "retry", "u16", with_code = 24 } -- Unavailable: seconds
 
 return {
   VERSION = 1,
@@ -73,8 +75,8 @@ return {
     [133] = { name = "peer_joined", { "room_id", "u32" }, { "id", "u32" }, { "name", "str8" } },
     [134] = { name = "peer_left", { "room_id", "u32" }, { "id", "u32" } },
     [135] = { name = "error", CODE[1], CODE[2] },
-    [136] = { name = "rejected", CODE[1], CODE[2] },
-    [137] = { name = "closing", CODE[1], CODE[2] },
+    [136] = { name = "rejected", CODE[1], CODE[2], RETRY },
+    [137] = { name = "closing", CODE[1], CODE[2], RETRY },
     [138] = { name = "channel_opened", { "channel", "u16" }, { "name", "str8" } },
     [139] = { name = "rooms", { "rooms", "list", of = ROOM } },
     [140] = { name = "redirect", { "host", "str8" }, { "port", "u16" } },
@@ -105,6 +107,7 @@ return {
     "SlowConsumer",
     "Replaced",
     "RoomFull",
+    "Unavailable",
   },
 
   --- A length in a header over this is taken for garbage: no server sends packets this long.

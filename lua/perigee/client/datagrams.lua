@@ -241,7 +241,7 @@ end
 
 
 function ANSWER.rejected(self, answer)
-  self:_end(constants.CODES[answer.code] or "Unknown", answer.text)
+  self:_end(constants.CODES[answer.code] or "Unknown", answer.text, answer.retry)
 end
 
 
@@ -308,9 +308,9 @@ end
 
 
 -- It ends by itself: who waits for the answer is told, or who was told of the beginning.
-function Datagrams:_end(code, message)
+function Datagrams:_end(code, message, retry)
   self:close()
-  if not self._answered.is_filled then return loop.fill(self._answered, nil, message, code) end
+  if not self._answered.is_filled then return loop.fill(self._answered, nil, message, code, retry) end
   if self._on_end then self._on_end(code, message) end
 end
 
@@ -350,7 +350,7 @@ end
 ---@param port integer
 ---@param o table
 ---@param timeout number seconds
----@return perigee.client.Datagrams?, string? message, string? code
+---@return perigee.client.Datagrams?, string? message, string? code, integer? retry
 function datagrams.connect(host, port, o, timeout)
   local self = new(o)
   self._port = port
@@ -360,10 +360,10 @@ function datagrams.connect(host, port, o, timeout)
     self._addresses = addresses
     self:_try_next()
   end)
-  local is_accepted, message, code = loop.wait(self._answered, timeout)
+  local is_accepted, message, code, retry = loop.wait(self._answered, timeout)
   if is_accepted then return self end
   self:close()
-  if code then return nil, message, code end
+  if code then return nil, message, code, retry end
   return nil, ("no answer by UDP from port %d; a firewall may block it"):format(port), "timeout"
 end
 

@@ -21,8 +21,10 @@ function reactions.welcome(self, event)
   welcome(self, event)
   connection.watch(self)
   connection.attach(self, event)
+  local is_first = not event.resumed and not event.lost
+  if is_first then self._lost = nil end
   loop.fill(self._opening, event)
-  if self._lost then connection.regain(self, event) end
+  if not is_first then connection.regain(self, event) end
   return true
 end
 

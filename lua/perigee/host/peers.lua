@@ -22,9 +22,9 @@ function on.connect(peer)
   local handler = live.game.on_connect
   ran[1] = handler
   if handler then
-    local is_welcome, words = verdict("on_connect", handler(peers[peer]))
+    local is_welcome, words, retry = verdict("on_connect", handler(peers[peer]))
     if not is_welcome then
-      return false, words
+      return false, words, retry
     end
   end
   if events.recording then

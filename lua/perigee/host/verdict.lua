@@ -5,7 +5,10 @@
 local errors = require "perigee.errors"
 local fault = require "perigee.fault"
 
+local ceil = math.ceil
+
 local QUOTED_MAX = 40 -- bytes of a returned string that the error shows
+local RETRY_MAX = 65535 -- seconds: REJECTED has 16 bits for them
 
 local function describe(value)
   if type(value) == "string" then
@@ -17,18 +20,35 @@ local function describe(value)
 end
 
 
---- Returns true, or false and the words that go with the refusal.
+-- The whole seconds of { retry = seconds }.
+local function read_retry(handler, options)
+  local is_right = handler == "on_connect" and type(options) == "table" and next(options) == "retry"
+    and next(options, "retry") == nil
+  local retry = is_right and options.retry
+  if type(retry) ~= "number" or not (retry >= 0 and retry <= RETRY_MAX) then
+    fault.raise("%s returned a third value that is %s; on_connect alone may return one, { retry = seconds } "
+      .. "with 0 to %d seconds, after which clients try again", handler, describe(options), RETRY_MAX)
+  end
+  return ceil(retry)
+end
+
+
+--- Returns true; or false, the words that go with the refusal, and the seconds after which clients try
+--- again, or nil when they do not.
 ---@param handler string its name, for the error
 ---@param answer any the values that it returned
 ---@param reason any
+---@param options any
 ---@return boolean
 ---@return string?
-return function(handler, answer, reason)
+---@return integer?
+return function(handler, answer, reason, options)
   if answer == true or answer == nil and reason == nil then
     return true
   elseif answer ~= nil and answer ~= false then
     fault.raise("%s returned %s; write `return true` to accept, or `return false, \"reason\"` to refuse",
       handler, describe(answer))
   end
-  return false, reason == nil and "refused" or errors.text(reason)
+  local retry = options ~= nil and read_retry(handler, options) or nil
+  return false, reason == nil and "refused" or errors.text(reason), retry
 end

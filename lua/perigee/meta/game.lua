@@ -19,6 +19,10 @@
 
 -- What a game returns -----------------------------------------------------------------------
 
+--- When a client that was refused may try again, with the code Unavailable.
+---@class perigee.Retry
+---@field retry number Seconds, from 0 to 65535.
+
 --- The table that game.lua returns. All of it is optional.
 ---@class perigee.Game
 --- Settings of the server; flags and environment variables are stronger.
@@ -30,7 +34,8 @@
 --- Called at the end. What it sends still goes out.
 ---@field on_stop? fun(reason: "SIGINT"|"SIGTERM")
 --- Somebody wants in. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses; anything else is an error.
----@field on_connect? fun(peer: perigee.Peer): boolean?, string?
+--- With `{ retry = seconds }` behind the reason clients try again by themselves.
+---@field on_connect? fun(peer: perigee.Peer): boolean?, string?, perigee.Retry?
 --- A session is over; the peer's fields can still be read.
 ---@field on_disconnect? fun(peer: perigee.Peer, reason: perigee.Code)
 --- A connection is lost and its session waits.

@@ -30,6 +30,7 @@
 ---| "SlowConsumer" # it did not read, and `overflow` is "disconnect"
 ---| "Replaced" # its session goes on in another connection
 ---| "RoomFull" # the room's `capacity` is reached
+---| "Unavailable" # not now: clients try again by themselves; the server stops, or the game says when
 ---| "Exists" # a room of that name is there already
 ---| "Invalid" # no good name for a room
 

@@ -66,7 +66,8 @@
 ---@field logs perigee.testing.LogEntry[] All lines of the log so far.
 local Server = {}
 
---- Connects a client: its name, or options. The spec fails when the server refuses it.
+--- Connects a client: its name, or options. One that is told to come later (Unavailable) tries again by itself
+--- for up to 60 s, as real clients do. The spec fails when the server refuses it.
 ---@param options? string|perigee.testing.ClientOptions
 ---@return perigee.testing.Client
 function Server:client(options) end
@@ -76,6 +77,7 @@ function Server:client(options) end
 ---@return perigee.testing.Client? client
 ---@return string? message
 ---@return perigee.Code? code
+---@return integer? retry With Unavailable: the seconds after which clients try again.
 function Server:try_client(options) end
 
 --- Connects several: ann, bob, cid, dan, ...

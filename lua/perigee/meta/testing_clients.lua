@@ -207,6 +207,7 @@ function Client:kill() end
 ---@return boolean? resumed
 ---@return string? message
 ---@return string? code
+---@return integer? retry
 function Client:reconnect() end
 
 --- Says goodbye and waits until the server has heard it.

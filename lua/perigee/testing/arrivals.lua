@@ -53,7 +53,7 @@ function TAKE.ack() return true end
 
 function TAKE.rejected(self, event)
   self.reason = { code = event.code, message = event.message }
-  self._clock:fill(self._opening, nil, event.message, event.code)
+  self._clock:fill(self._opening, nil, event.message, event.code, event.retry)
 end
 
 

@@ -37,7 +37,7 @@ local binary_client = {}
 ---@param server perigee.testing.Server
 ---@param options table name, token, network
 ---@param server_end table as link.new has it
----@return perigee.testing.BinaryClient?, string? message, string? code
+---@return perigee.testing.BinaryClient?, string? message, string? code, integer? retry
 function binary_client.connect(server, options, server_end)
   local rooms = {}
   local self = setmetatable({ text = false, _joined = {} }, BinaryClient)
@@ -51,28 +51,28 @@ function binary_client.connect(server, options, server_end)
   self._options = options
   Client.init(self, server, options, server_end, arrivals.decoder(rooms, schema))
   server:_add_client(self)
-  local welcome, message, code = self:_shake_hands()
+  local welcome, message, code, retry = self:_shake_hands()
   if welcome then return self end
-  return nil, message, code
+  return nil, message, code, retry
 end
 
 
 -- Says HELLO and waits for the answer.
 function BinaryClient:_shake_hands()
   self._link:send(self._protocol:hello(self._options.name, self._options.token or ""))
-  local welcome, message, code = self._clock:wait(self._opening, self.timeout * 1000)
+  local welcome, message, code, retry = self._clock:wait(self._opening, self.timeout * 1000)
   if welcome then return welcome end
   if message == "timeout" then
     self._link:reset()
     return nil, "the server did not answer HELLO", "HandshakeTimeout"
   end
-  return nil, message, code
+  return nil, message, code, retry
 end
 
 
 --- Connects again, as real clients do by themselves, and takes the session up where it still waits:
 --- true; where it does not, another one begins: false. An event "resumed" or "lost" tells the same.
----@return boolean? resumed, string? message, string? code
+---@return boolean? resumed, string? message, string? code, integer? retry
 function BinaryClient:reconnect()
   if not self._ended.is_filled then
     self:vanish()
@@ -82,8 +82,8 @@ function BinaryClient:reconnect()
   self._rest, self.reason = "", nil
   self:_attach(self.server:_new_end(self._options), self._network)
   table.insert(self.server._links, self._link)
-  local welcome, message, code = self:_shake_hands()
-  if not welcome then return nil, message, code end
+  local welcome, message, code, retry = self:_shake_hands()
+  if not welcome then return nil, message, code, retry end
   if welcome.resumed then matches.resume_all(self) else self:_reopen_channels() end
   return welcome.resumed
 end

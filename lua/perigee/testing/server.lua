@@ -20,6 +20,8 @@ local traces = require "perigee.testing.trace"
 
 local HUGE = math.huge
 local RUN_SECONDS = 24 * 60 * 60 -- that tasks may take
+local PATIENCE = 60 -- seconds for which a client tries again that is told to come later,
+local PAUSE = 0.25 -- and between two tries, at least
 local STOP_SECONDS = 2 -- in which everybody has been told
 local NAMES = { "ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "leo" }
 
@@ -250,9 +252,10 @@ end
 
 
 --- Connects a client: its name, or options: name, token, text (a text peer), address, and the
---- conditions of its network. nil, message, code when the server refuses it.
+--- conditions of its network. nil, message, code when the server refuses it, and with Unavailable the seconds
+--- after which it may try again.
 ---@param options? string|table
----@return perigee.testing.Client?, string? message, string? code
+---@return perigee.testing.Client?, string? message, string? code, integer? retry
 function Server:try_client(options)
   self:_check_open()
   options = client_options.complete(self, options)
@@ -269,11 +272,17 @@ function Server:_new_end(options)
 end
 
 
---- Connects a client; the spec fails when the server refuses it.
+--- Connects a client, which tries again by itself while it is told to come later, as real ones do; the
+--- spec fails when the server refuses it.
 ---@param options? string|table
 ---@return perigee.testing.Client
 function Server:client(options)
-  local client, message, code = self:try_client(options)
+  local client, message, code, retry = self:try_client(options)
+  local give_up = self:now() + PATIENCE
+  while retry and self:now() + retry <= give_up do
+    self:sleep(math.max(retry, PAUSE))
+    client, message, code, retry = self:try_client(options)
+  end
   if not client then
     local name = type(options) == "string" and options or options and options.name or "a client"
     failure.raise("%s", report.refused(self, name .. " was not let in", message, code))

@@ -357,6 +357,73 @@ static void pauses_grow_and_patience_ends(void **state) {
   assert_int_equal(PERIGEE_CONNECTION_RESET, fake_event(&server, PERIGEE_CLOSED)->code);
 }
 
+static void postpone(FakePeer *peer, ControlType type, uint16_t seconds) {
+  fake_packet(peer, fake_control(type), "wSw", (uint64_t)PERIGEE_UNAVAILABLE, "soon",
+              (uint64_t)seconds);
+}
+
+// The next try comes after so many seconds, and up to a half later.
+static void expect_pause(uint64_t seconds, uint32_t attempt) {
+  const PerigeeEvent *event = fake_event(&server, PERIGEE_RECONNECTING);
+  assert_int_equal(attempt, event->count);
+  assert_true(event->time_us >= seconds * 1000000);
+  assert_true(event->time_us <= seconds * 1500000 + 500000);
+}
+
+static void a_server_that_stops_is_asked_again_when_it_said(void **state) {
+  (void)state;
+  PerigeeOptions options = fake_options();
+  FakePeer *peer = fake_connect(&server, &options, 3);
+  postpone(peer, CONTROL_CLOSING, 300);
+  const PerigeeEvent *event = fake_event(&server, PERIGEE_DISCONNECTED);
+  assert_int_equal(PERIGEE_UNAVAILABLE, event->code);
+  assert_string_equal("soon", event->text);
+  expect_pause(300, 1);
+  assert_true(perigee_wait_ms(server.client) >= 299000);
+}
+
+static void the_first_connection_is_tried_again_when_it_is_unavailable(void **state) {
+  (void)state;
+  PerigeeOptions options = fake_options();
+  fake_open(&server);
+  server.client = perigee_connect(server.address, &options, NULL);
+  FakePeer *peer = fake_accept(&server);
+  fake_hello(&server, peer);
+  postpone(peer, CONTROL_REJECTED, 1);
+  expect_pause(1, 1);
+  assert_int_equal(PERIGEE_STATE_CONNECTING, perigee_state(server.client));
+  uint64_t start_us = perigee_clock_us();
+  peer = fake_accept(&server);
+  assert_true(perigee_clock_us() - start_us >= 900000);
+  fake_hello(&server, peer);
+  reject(peer,
+         PERIGEE_SERVER_FULL);  // final for a first try, and not for those after it
+  expect_pause(0, 2);
+  peer = fake_accept(&server);
+  fake_hello(&server, peer);
+  fake_welcome(peer, &(FakeWelcome){.token = 3});
+  fake_event(&server, PERIGEE_CONNECTED);
+}
+
+static void it_is_not_tried_for_longer_than_the_options_say(void **state) {
+  (void)state;
+  PerigeeOptions options = fake_options();
+  for (int i = 0; i < 2; i++) {
+    options.reconnect = i;
+    options.reconnect_for_ms = 5000;
+    fake_open(&server);
+    server.client = perigee_connect(server.address, &options, NULL);
+    FakePeer *peer = fake_accept(&server);
+    fake_hello(&server, peer);
+    postpone(peer, CONTROL_REJECTED, 7);
+    const PerigeeEvent *event = fake_event(&server, PERIGEE_CLOSED);
+    assert_int_equal(PERIGEE_UNAVAILABLE, event->code);
+    assert_string_equal("soon", event->text);
+    fake_close(&server);
+  }
+  fake_open(&server);
+}
+
 static void without_reconnect_a_lost_connection_is_the_end(void **state) {
   (void)state;
   PerigeeOptions options = fake_options();
@@ -400,6 +467,9 @@ int main(void) {
       TEST(after_others_it_comes_back),
       TEST(a_refused_reconnect_is_final_but_for_want_of_room),
       TEST(pauses_grow_and_patience_ends),
+      TEST(a_server_that_stops_is_asked_again_when_it_said),
+      TEST(the_first_connection_is_tried_again_when_it_is_unavailable),
+      TEST(it_is_not_tried_for_longer_than_the_options_say),
       TEST(without_reconnect_a_lost_connection_is_the_end),
       TEST(closing_while_it_is_away_ends_at_once),
   };

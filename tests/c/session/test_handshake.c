@@ -243,6 +243,21 @@ static void a_text_peer_may_be_rejected(void **state) {
   assert_int_equal(world->disconnects, 0);
 }
 
+static void who_is_to_come_later_is_told_when(void **state) {
+  World *world = *state;
+  world->answer = ANSWER_LATER;
+  ConnId conn = open_tcp(world);
+  say_hello(world->net, conn, "ann");
+  session_postpone(world->session, world->peer, "not yet", 300);
+  expect_retry(world->net, conn, CONTROL_REJECTED, 300);
+  assert_true(fake_is_closed(world->net, conn));
+  conn = open_text(world);
+  session_postpone(world->session, world->peer, "not yet", 300);
+  expect_line(world->net, conn, "! Unavailable: not yet; try again in 300 s");
+  assert_true(fake_is_closed(world->net, conn));
+  assert_int_equal(session_stats(world->session).ended[CODE_UNAVAILABLE], 2);
+}
+
 static void the_reason_cannot_forge_a_line(void **state) {
   World *world = *state;
   world->answer = ANSWER_LATER;
@@ -275,6 +290,7 @@ int main(void) {
       TEST(a_second_answer_is_ignored),
       TEST(a_text_peer_is_connected_at_once),
       TEST(a_text_peer_may_be_rejected),
+      TEST(who_is_to_come_later_is_told_when),
       TEST(the_reason_cannot_forge_a_line),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,7 @@ static void a_shutdown_ends_suspended_sessions(void **state) {
   World *world = *state;
   Ticket ticket;
   fake_end(world->net, enter(world, &ticket), CODE_RESET);
-  session_shutdown(world->session, CODE_CLOSED, "bye");
+  session_shutdown(world->session);
   assert_int_equal(world->disconnects, 1);
   assert_int_equal(stats(world).waiting, 0);
 }

@@ -36,6 +36,7 @@ static void codes_have_the_names_of_the_protocol(void **state) {
       "SlowConsumer",
       "Replaced",
       "RoomFull",
+      "Unavailable",
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     assert_string_equal(code_name((Code)i), names[i]);
@@ -43,7 +44,7 @@ static void codes_have_the_names_of_the_protocol(void **state) {
 
 static void other_numbers_are_unknown(void **state) {
   (void)state;
-  assert_string_equal(code_name((Code)(CODE_ROOM_FULL + 1)), "Unknown");
+  assert_string_equal(code_name((Code)(CODE_UNAVAILABLE + 1)), "Unknown");
   assert_string_equal(code_name((Code)65535), "Unknown");
 }
 

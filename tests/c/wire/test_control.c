@@ -238,6 +238,24 @@ static void a_code_comes_with_its_text(void **state) {
   buf_deinit(&buf);
 }
 
+static void unavailable_ends_with_the_seconds_to_wait(void **state) {
+  (void)state;
+  Buf buf = {0};
+  control_ending(&buf, &(Ending){CODE_UNAVAILABLE, "soon", 300});
+  assert_int_equal(buf.size, 10);
+  assert_memory_equal(buf.data, "\x18\0\4\0soon\x2c\1", 10);
+  buf_deinit(&buf);
+}
+
+static void other_endings_end_with_their_text(void **state) {
+  (void)state;
+  Buf buf = {0};
+  control_ending(&buf, &(Ending){CODE_KICKED, "go", 300});
+  assert_int_equal(buf.size, 6);
+  assert_memory_equal(buf.data, "\6\0\2\0go", 6);
+  buf_deinit(&buf);
+}
+
 static void what_pages_are_told_is_one_text(void **state) {
   (void)state;
   Buf buf = {0};
@@ -283,6 +301,8 @@ int main(void) {
       TEST(room_data_may_be_empty_but_the_room_must_be_there),
       TEST(welcome_has_the_fields_of_the_protocol),
       TEST(a_code_comes_with_its_text),
+      TEST(unavailable_ends_with_the_seconds_to_wait),
+      TEST(other_endings_end_with_their_text),
       TEST(what_pages_are_told_is_one_text),
       TEST(a_long_error_is_cut_between_characters),
   };

@@ -248,6 +248,23 @@ static void a_reason_is_cut_to_the_size_of_the_request(void **state) {
   assert_int_equal(write(&answer, 27, out, &read), 26);
 }
 
+static void unavailable_has_the_seconds_to_wait_behind_its_text(void **state) {
+  (void)state;
+  uint8_t out[UDP_ANSWER_MAX];
+  UdpAnswer read,
+      answer = {.type = UDP_REJECTED, .code = CODE_UNAVAILABLE, .retry_s = 300};
+  answer.text = "no";
+  assert_int_equal(write(&answer, 64, out, &read), 10);
+  assert_memory_equal(out, "\0\0\0\2\x18\0no\x2c\1", 10);
+  assert_int_equal(read.text_size, 2);
+  assert_memory_equal(read.text, "no", 2);
+  assert_int_equal(read.retry_s, 300);
+  answer.text = "01234567890123456789";  // 27 - 6 - 2 = 19 bytes fit
+  assert_int_equal(write(&answer, 27, out, &read), 27);
+  assert_int_equal(read.text_size, 19);
+  assert_int_equal(read.retry_s, 300);
+}
+
 static void other_answers_are_malformed(void **state) {
   (void)state;
   UdpAnswer read;
@@ -258,6 +275,8 @@ static void other_answers_are_malformed(void **state) {
   assert_int_equal(udp_read_answer((const uint8_t *)"\0\0\1\1\1\1\1\1", 8, &read),
                    ERR_MALFORMED);
   assert_int_equal(udp_read_answer((const uint8_t *)"\0\0\0\2\1", 5, &read),
+                   ERR_MALFORMED);
+  assert_int_equal(udp_read_answer((const uint8_t *)"\0\0\0\2\x18\0\1", 7, &read),
                    ERR_MALFORMED);
 }
 
@@ -272,6 +291,7 @@ int main(void) {
       cmocka_unit_test(no_cookie_is_challenged),
       cmocka_unit_test(answers_are_read_as_written),
       cmocka_unit_test(a_reason_is_cut_to_the_size_of_the_request),
+      cmocka_unit_test(unavailable_has_the_seconds_to_wait_behind_its_text),
       cmocka_unit_test(other_answers_are_malformed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -409,8 +409,9 @@ static void codes_of_the_end(void **state) {
   assert_int_equal(ws_close_code(CODE_PAYLOAD_TOO_LARGE, true), 1009);
   assert_int_equal(ws_close_code(CODE_INTERNAL, true), 1011);
   assert_int_equal(ws_close_code(CODE_SERVER_FULL, true), 1013);
+  assert_int_equal(ws_close_code(CODE_UNAVAILABLE, true), 1013);
   assert_int_equal(ws_close_code(CODE_KICKED, true), 4006);
-  for (int code = 0; code <= CODE_ROOM_FULL; code++)
+  for (int code = 0; code <= CODE_UNAVAILABLE; code++)
     assert_true(ws_is_close_code(ws_close_code((Code)code, true)));
 }
 

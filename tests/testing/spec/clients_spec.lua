@@ -25,6 +25,43 @@ describe("a simulated client", function()
     assert.same({ "not you", "Rejected" }, { message, code })
   end)
 
+  describe("that is told to come later", function()
+    -- Lets clients in that have been told so as many times as their token says.
+    before_each(function()
+      server = testing.server {
+        source = [[
+          local perigee = require "perigee"
+          perigee.state.asked = 0
+          return {
+            on_connect = function(peer)
+              perigee.state.asked = perigee.state.asked + 1
+              if perigee.state.asked <= tonumber(peer.token) then return false, "not yet", { retry = 4.5 } end
+            end,
+          }
+        ]],
+      }
+    end)
+
+    it("tries again after the seconds that it was told", function()
+      local bob = server:client { name = "bob", token = "3" }
+      assert.is_true(bob.connected)
+      assert.equal(4, server:state().asked)
+      assert.is_true(server:now() >= 15 and server:now() < 16)
+    end)
+
+    it("gives up after a minute", function()
+      local ok, problem = pcall(server.client, server, { name = "bob", token = "100" })
+      assert.is_false(ok)
+      assert.matches("bob was not let in: not yet %(Unavailable%)", tostring(problem))
+      assert.is_true(server:now() > 50 and server:now() <= 61)
+    end)
+
+    it("may hear of it as a refusal", function()
+      local bob, message, code, retry = server:try_client { name = "bob", token = "3" }
+      assert.same({ nil, "not yet", "Unavailable", 5 }, { bob, message, code, retry })
+    end)
+  end)
+
   it("asks and is asked", function()
     assert.same({ 1, { a = "b" } }, ann:ask("echo", { 1, { a = "b" } }))
     local answer, _, code = ann:ask "unheard"

@@ -171,7 +171,7 @@ describe("the end", function()
     local heard = {}
     for event in ann.recv, ann do heard[#heard + 1] = event.name or event.type end
     assert.same({ "bye", "closing", "closed" }, heard)
-    ann:expect_closed "ConnectionClosed"
+    ann:expect_closed "Unavailable"
   end)
 
   it("of a game that does not load names what is wrong", function()
