@@ -185,8 +185,6 @@ static void on_message(Conn *conn, const WsEvent *event) {
   if (conn->state != CONN_OPEN) return;
   if (event->is_text != (conn->framing == FRAMING_LINES))
     fault(conn, WS_CODE_UNSUPPORTED, "text and binary messages do not mix");
-  else if (!event->is_text && event->size == 0)
-    fault(conn, WS_CODE_PROTOCOL, "a message without a packet");
 }
 
 static void on_ping(Conn *conn, const WsEvent *event) {

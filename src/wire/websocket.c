@@ -1,12 +1,10 @@
-// wslay cuts the stream into pieces of frames and unmasks them; what a frame may be
-// where, messages, limits and UTF-8 are judged here.
+// The stream is cut into frames, unmasked, as it comes; what a frame may be where, messages,
+// limits and UTF-8 are judged as soon as the bytes that decide are there.
 #include "wire/websocket.h"
 
-#include <assert.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <string.h>
-#include <wslay/wslay.h>
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -16,6 +14,11 @@ enum {
   LENGTH_16 = 126,        // in a header: two bytes of length follow,
   LENGTH_64 = 127,        // or eight
   FIN_BIT = 0x80,
+  RSV_BITS = 0x70,
+  OPCODE_BITS = 0x0f,
+  MASK_BIT = 0x80,     // in the second byte,
+  LENGTH_BITS = 0x7f,  // with the length
+  MASK_BYTES = 4,
 };
 
 // Text that comes in pieces: bytes of the current character to come, and what the next
@@ -25,13 +28,12 @@ typedef struct Utf8 {
 } Utf8;
 
 struct WsReader {
-  wslay_frame_context_ptr frames;
-  const uint8_t *at;  // what it was given and wslay has not taken
+  const uint8_t *at;  // what it was given and has not taken
   size_t left;
-  uint64_t given, used;  // bytes that wslay has, and those of whole frames among them
   // The frame under way.
-  bool is_in_frame, is_last;
-  uint8_t opcode;
+  uint8_t header[2 + 8 + MASK_BYTES];
+  uint8_t header_size;  // bytes of it that are there; 0: no frame
+  bool is_in_frame;     // all of it is
   uint64_t frame_size, frame_left;
   uint8_t control[WS_CONTROL_MAX];
   uint8_t control_size;
@@ -76,32 +78,12 @@ static bool utf8_add(Utf8 *utf8, const uint8_t *bytes, size_t size) {
   return true;
 }
 
-// --- The source of wslay ---
+// --- The reader ---
 
-static ssize_t on_recv(uint8_t *out, size_t room, int flags, void *data) {
-  (void)flags;
-  WsReader *reader = data;
-  size_t size = reader->left < room ? reader->left : room;
-  if (size == 0) return -1;
-  memcpy(out, reader->at, size);
-  reader->at += size;
-  reader->left -= size;
-  reader->given += size;
-  return (ssize_t)size;
-}
-
-WsReader *ws_reader_new(void) {
-  static const struct wslay_frame_callbacks CALLBACKS = {.recv_callback = on_recv};
-  WsReader *reader = mem_zalloc(sizeof *reader);
-  int err = wslay_frame_context_init(&reader->frames, &CALLBACKS, reader);
-  assert(err == 0 && "out of memory");
-  (void)err;
-  return reader;
-}
+WsReader *ws_reader_new(void) { return mem_zalloc(sizeof(WsReader)); }
 
 void ws_reader_free(WsReader *reader) {
   if (!reader) return;
-  wslay_frame_context_free(reader->frames);
   buf_deinit(&reader->message);
   mem_free(reader);
 }
@@ -118,7 +100,7 @@ size_t ws_reader_held(const WsReader *reader) {
 }
 
 bool ws_reader_is_at_rest(const WsReader *reader) {
-  return reader->left == 0 && reader->given == reader->used &&
+  return reader->left == 0 && reader->header_size == 0 &&
          (reader->kind == 0 || reader->is_handed_up);
 }
 
@@ -132,47 +114,80 @@ static const WsEvent NOTHING = {.type = WS_EVENT_NONE};
 
 static bool is_control(uint8_t opcode) { return opcode & 8; }
 
-static WsEvent begin_message(WsReader *reader, const struct wslay_frame_iocb *frame,
-                             uint64_t max_message) {
-  bool goes_on = frame->opcode == WS_CONTINUATION;
-  if (goes_on && reader->kind == 0)
+static uint8_t opcode_of(const WsReader *reader) {
+  return reader->header[0] & OPCODE_BITS;
+}
+
+static bool is_last(const WsReader *reader) { return reader->header[0] & FIN_BIT; }
+
+// Whether so many bytes of the header are there.
+static bool fill_header(WsReader *reader, size_t wanted) {
+  while (reader->header_size < wanted && reader->left > 0) {
+    reader->header[reader->header_size++] = *reader->at++;
+    reader->left--;
+  }
+  return reader->header_size >= wanted;
+}
+
+static WsEvent check_kind(const WsReader *reader) {
+  uint8_t opcode = opcode_of(reader), length = reader->header[1] & LENGTH_BITS;
+  if (reader->header[0] & RSV_BITS)
+    return fault(WS_CODE_PROTOCOL, "a reserved bit of a frame is set");
+  if (opcode > WS_PONG || (opcode > WS_BINARY && opcode < WS_CLOSE))
+    return fault(WS_CODE_PROTOCOL, "a frame of an unknown kind");
+  if (!(reader->header[1] & MASK_BIT))
+    return fault(WS_CODE_PROTOCOL, "a client's frames are masked");
+  if (is_control(opcode) && (!is_last(reader) || length > WS_CONTROL_MAX))
+    return fault(WS_CODE_PROTOCOL, "a control frame that is long or in pieces");
+  if (is_control(opcode)) return NOTHING;
+  if (opcode == WS_CONTINUATION && reader->kind == 0)
     return fault(WS_CODE_PROTOCOL, "a continuation of no message");
-  if (!goes_on && reader->kind != 0)
+  if (opcode != WS_CONTINUATION && reader->kind != 0)
     return fault(WS_CODE_PROTOCOL, "a message within a message");
-  if (frame->payload_length > max_message ||
-      reader->message.size > max_message - frame->payload_length)
-    return fault(WS_CODE_TOO_LARGE, "the message is larger than the limit");
-  if (goes_on) return NOTHING;
-  reader->kind = frame->opcode;
-  reader->utf8 = (Utf8){0};
   return NOTHING;
 }
 
-static WsEvent begin_frame(WsReader *reader, const struct wslay_frame_iocb *frame,
-                           uint64_t max_message) {
-  if (frame->rsv) return fault(WS_CODE_PROTOCOL, "a reserved bit of a frame is set");
-  if (frame->opcode > WS_PONG ||
-      (frame->opcode > WS_BINARY && frame->opcode < WS_CLOSE))
-    return fault(WS_CODE_PROTOCOL, "a frame of an unknown kind");
-  if (!frame->mask) return fault(WS_CODE_PROTOCOL, "a client's frames are masked");
+// How many bytes of length follow the first two.
+static size_t length_bytes(uint8_t length) {
+  return length == LENGTH_64 ? 8 : length == LENGTH_16 ? 2 : 0;
+}
+
+static WsEvent check_size(const WsReader *reader, uint64_t size, uint64_t max_message) {
+  static const uint64_t LEAST[] = {[0] = 0, [2] = LENGTH_16, [8] = UINT16_MAX + 1};
+  if (size >> 63 || size < LEAST[length_bytes(reader->header[1] & LENGTH_BITS)])
+    return fault(WS_CODE_PROTOCOL, "the length of a frame breaks a rule");
+  if (!is_control(opcode_of(reader)) &&
+      (size > max_message || reader->message.size > max_message - size))
+    return fault(WS_CODE_TOO_LARGE, "the message is larger than the limit");
+  return NOTHING;
+}
+
+static uint64_t read_size(const WsReader *reader) {
+  uint8_t length = reader->header[1] & LENGTH_BITS;
+  size_t bytes = length_bytes(length);
+  uint64_t size = bytes == 0 ? length : 0;
+  for (size_t i = 0; i < bytes; i++) size = size << 8 | reader->header[2 + i];
+  return size;
+}
+
+// Reads the header of the next frame, as far as it has come; a fault, or nothing.
+static WsEvent read_header(WsReader *reader, uint64_t max_message) {
+  if (!fill_header(reader, 2)) return NOTHING;
+  WsEvent event = check_kind(reader);
+  if (event.type != WS_EVENT_NONE) return event;
+  size_t before_mask = 2 + length_bytes(reader->header[1] & LENGTH_BITS);
+  if (!fill_header(reader, before_mask)) return NOTHING;
+  uint64_t size = read_size(reader);
+  event = check_size(reader, size, max_message);
+  if (event.type != WS_EVENT_NONE) return event;
+  if (!fill_header(reader, before_mask + MASK_BYTES)) return NOTHING;
   reader->is_in_frame = true;
-  reader->is_last = frame->fin;
-  reader->opcode = frame->opcode;
-  reader->frame_size = reader->frame_left = frame->payload_length;
+  reader->frame_size = reader->frame_left = size;
   reader->control_size = 0;
-  return is_control(frame->opcode) ? NOTHING
-                                   : begin_message(reader, frame, max_message);
-}
-
-static size_t header_size(uint64_t size) {
-  size_t length = size > UINT16_MAX ? 8 : size >= LENGTH_16 ? 2 : 0;
-  return 2 + length + 4;  // with the mask
-}
-
-static void end_frame(WsReader *reader) {
-  reader->is_in_frame = false;
-  reader->used += header_size(reader->frame_size) + reader->frame_size;
-  if (reader->used == reader->given) reader->used = reader->given = 0;
+  if (is_control(opcode_of(reader)) || reader->kind != 0) return NOTHING;
+  reader->kind = opcode_of(reader);
+  reader->utf8 = (Utf8){0};
+  return NOTHING;
 }
 
 static WsEvent end_close(const WsReader *reader) {
@@ -190,37 +205,70 @@ static WsEvent end_close(const WsReader *reader) {
 }
 
 static WsEvent end_control(const WsReader *reader) {
-  if (reader->opcode == WS_CLOSE) return end_close(reader);
-  if (reader->opcode == WS_PONG) return NOTHING;
+  if (opcode_of(reader) == WS_CLOSE) return end_close(reader);
+  if (opcode_of(reader) == WS_PONG) return NOTHING;
   return (WsEvent){
       .type = WS_EVENT_PING, .bytes = reader->control, .size = reader->control_size};
 }
 
-static WsEvent end_message(WsReader *reader, const uint8_t *bytes, size_t size) {
+static WsEvent end_message(WsReader *reader) {
   bool is_text = reader->kind == WS_TEXT;
   if (is_text && reader->utf8.left > 0)
     return fault(WS_CODE_BAD_TEXT, "a text message that is not UTF-8");
   reader->is_handed_up = true;
-  return (WsEvent){
-      .type = WS_EVENT_MESSAGE, .is_text = is_text, .bytes = bytes, .size = size};
+  return (WsEvent){.type = WS_EVENT_MESSAGE,
+                   .is_text = is_text,
+                   .bytes = reader->message.data,
+                   .size = reader->message.size};
 }
 
-// The next piece of a data frame. A message that came in one piece is handed up where it
-// lies.
-static WsEvent take_piece(WsReader *reader, const uint8_t *bytes, size_t size) {
-  if (reader->kind == WS_TEXT && !utf8_add(&reader->utf8, bytes, size))
+// Takes `size` bytes of the payload and writes them to `to`.
+static void unmask(WsReader *reader, uint8_t *to, size_t size) {
+  const uint8_t *mask = reader->header + reader->header_size - MASK_BYTES;
+  uint64_t done = reader->frame_size - reader->frame_left;
+  uint8_t turned[8];
+  uint64_t word, key;
+  size_t i = 0;
+  for (size_t k = 0; k < sizeof turned; k++) turned[k] = mask[(done + k) % MASK_BYTES];
+  memcpy(&key, turned, sizeof key);
+  for (; i + sizeof word <= size; i += sizeof word) {
+    memcpy(&word, reader->at + i, sizeof word);
+    word ^= key;
+    memcpy(to + i, &word, sizeof word);
+  }
+  for (; i < size; i++) to[i] = reader->at[i] ^ turned[i % sizeof turned];
+  reader->at += size;
+  reader->left -= size;
+  reader->frame_left -= size;
+}
+
+static WsEvent take_data(WsReader *reader, size_t size) {
+  uint8_t *to = buf_reserve(&reader->message, size);
+  unmask(reader, to, size);
+  reader->message.size += size;
+  if (reader->kind == WS_TEXT && !utf8_add(&reader->utf8, to, size))
     return fault(WS_CODE_BAD_TEXT, "a text message that is not UTF-8");
-  bool is_end = reader->frame_left == 0 && reader->is_last;
-  if (is_end && reader->message.size == 0) return end_message(reader, bytes, size);
-  buf_append(&reader->message, bytes, size);
-  if (!is_end) return NOTHING;
-  return end_message(reader, reader->message.data, reader->message.size);
+  bool is_end = reader->frame_left == 0 && is_last(reader);
+  return is_end ? end_message(reader) : NOTHING;
 }
 
-static WsEvent take_control(WsReader *reader, const uint8_t *bytes, size_t size) {
-  memcpy(reader->control + reader->control_size, bytes, size);
+static WsEvent take_control(WsReader *reader, size_t size) {
+  unmask(reader, reader->control + reader->control_size, size);
   reader->control_size += (uint8_t)size;
   return reader->frame_left == 0 ? end_control(reader) : NOTHING;
+}
+
+// Takes what is there of the payload of the frame.
+static WsEvent take_payload(WsReader *reader) {
+  size_t size =
+      reader->left < reader->frame_left ? reader->left : (size_t)reader->frame_left;
+  WsEvent event = is_control(opcode_of(reader)) ? take_control(reader, size)
+                                                : take_data(reader, size);
+  if (reader->frame_left == 0) {
+    reader->is_in_frame = false;
+    reader->header_size = 0;
+  }
+  return event;
 }
 
 static void forget_message(WsReader *reader) {
@@ -233,18 +281,11 @@ static void forget_message(WsReader *reader) {
 WsEvent ws_reader_next(WsReader *reader, uint64_t max_message) {
   if (reader->is_handed_up) forget_message(reader);
   for (;;) {
-    struct wslay_frame_iocb frame = {0};
-    ssize_t size = wslay_frame_recv(reader->frames, &frame);
-    if (size == WSLAY_ERR_WANT_READ) return NOTHING;
-    if (size < 0) return fault(WS_CODE_PROTOCOL, "the header of a frame breaks a rule");
     WsEvent event = NOTHING;
-    if (!reader->is_in_frame) event = begin_frame(reader, &frame, max_message);
-    if (event.type != WS_EVENT_NONE) return event;
-    reader->frame_left -= (uint64_t)size;
-    event = is_control(reader->opcode) ? take_control(reader, frame.data, (size_t)size)
-                                       : take_piece(reader, frame.data, (size_t)size);
-    if (reader->frame_left == 0) end_frame(reader);
-    if (event.type != WS_EVENT_NONE) return event;
+    if (!reader->is_in_frame) event = read_header(reader, max_message);
+    if (event.type == WS_EVENT_NONE && reader->is_in_frame)
+      event = take_payload(reader);
+    if (event.type != WS_EVENT_NONE || reader->left == 0) return event;
   }
 }
 

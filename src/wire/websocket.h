@@ -1,7 +1,6 @@
 // WebSocket (RFC 6455) as a server speaks it: frames read into whole messages, headers of
 // frames written, the two sums of the opening handshake, close codes. Bytes in, values
-// out; no I/O, no clock. No extension: compression is not offered. The frames are cut by
-// wslay's frame layer, which websocket.c alone knows.
+// out; no I/O, no clock. No extension: compression is not offered.
 #pragma once
 
 #include <stdbool.h>
@@ -73,8 +72,8 @@ void ws_reader_feed(WsReader *reader, const uint8_t *bytes, size_t size);
 /// How many of the bytes it was given last it has not taken yet.
 size_t ws_reader_unread(const WsReader *reader);
 
-/// The next event. A message of more than `max_message` bytes is a fault, before memory
-/// is taken for what is beyond; text that is not UTF-8 is one at its first bad byte.
+/// The next event. A message of more than `max_message` bytes is a fault as soon as the
+/// length in a frame's header says so; text that is not UTF-8 is one at its first bad byte.
 WsEvent ws_reader_next(WsReader *reader, uint64_t max_message);
 
 /// Whether it is between two messages, has read all it was given, and what it returned last

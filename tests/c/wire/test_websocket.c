@@ -197,6 +197,18 @@ static void the_limit_is_judged_by_the_length_alone(void **state) {
   }
 }
 
+static void the_limit_is_judged_before_the_first_byte(void **state) {
+  (void)state;
+  static const uint8_t HEADER[] = {
+      FIN | WS_BINARY, 0x80 | 127, 0, 0, 0, 0, 0, 16, 0, 1};
+  WsReader *reader = ws_reader_new();
+  ws_reader_feed(reader, HEADER, sizeof HEADER - 1);
+  check_nothing(reader);
+  ws_reader_feed(reader, HEADER + sizeof HEADER - 1, 1);
+  check_close(reader, WS_EVENT_FAULT, WS_CODE_TOO_LARGE);
+  ws_reader_free(reader);
+}
+
 static void headers_that_break_a_rule(void **state) {
   (void)state;
   static const struct {
@@ -428,6 +440,7 @@ int main(void) {
       cmocka_unit_test(rest_is_between_messages),
       cmocka_unit_test(a_hundred_thousand_fragments_take_up_their_bytes),
       cmocka_unit_test(the_limit_is_judged_by_the_length_alone),
+      cmocka_unit_test(the_limit_is_judged_before_the_first_byte),
       cmocka_unit_test(headers_that_break_a_rule),
       cmocka_unit_test(a_message_within_a_message),
       cmocka_unit_test(close_codes),
