@@ -357,7 +357,7 @@ local function describe(revoked, closed, groups)
 end
 
 -- As if it had never been loaded, but for its number.
-local function give_up()
+local function give_up(text)
   local old, new = step.old, step.new
   last_number = new.number
   undo.run_all()
@@ -365,10 +365,16 @@ local function give_up()
   live.set(old)
   handlers.export(old, events) -- on_upgrade may have begun to poll, or to use the world
   probation.stop()
-  local text = ("on_upgrade failed for %d of %s, so %s is not taken; first %s"):format(step.failed,
-    report.count(#step.rooms, "room"), report.version(new), step.first)
   step = nil
   return false, old.number, old.hash, text
+end
+
+-- What on_upgrade has left in a state that would make each later reload fail.
+local function find_unkeepable()
+  if #step.rooms > 0 then
+    local ok, problem = pcall(state.check, rawget(step.new.api, "state"))
+    return not ok and problem or nil
+  end
 end
 
 local function make_final()
@@ -398,8 +404,14 @@ end
 function reload.finish()
   note_failure()
   live.upgrading = nil
+  local name = report.version(step.new)
   if is_undone() then
-    return give_up()
+    return give_up(("on_upgrade failed for %d of %s, so %s is not taken; first %s"):format(step.failed,
+      report.count(#step.rooms, "room"), name, step.first))
+  end
+  local problem = find_unkeepable()
+  if problem then
+    return give_up(("after on_upgrade %s; so %s is not taken"):format(problem, name))
   end
   return make_final()
 end

@@ -24,41 +24,71 @@ local function is_good(value)
     and (type(value) ~= "table" or not getmetatable(value) or is_object(value))
 end
 
-local function path_of(from, key, parents, keys)
-  local path = fault.step(key)
-  while parents[from] do
-    path = fault.step(keys[from]) .. path
-    from = parents[from]
-  end
-  return path
-end
-
 local function describe(value)
-  if type(value) == "table" then
-    return "a table with a metatable"
+  local class = type(value) == "table" and getmetatable(value)
+  if class then
+    local name = rawget(class, "__metatable")
+    return type(name) == "string" and "a " .. name or "a table with a metatable"
   end
   return fault.kind(value)
 end
 
--- Walks without recursion: a long linked list is deep.
+--- A way through all that can be reached from a table. It does not recurse, because a long linked list is
+--- deep; and it can be interrupted after any entry.
+---@class perigee.StateWalk
+---@field root table
+---@field parents table<table, table> of each table that was met, the one that it was met in
+---@field keys table<table, any> under which key
+---@field stack table[] those that are still to be entered
+---@field size integer of the stack
+---@field at table? the one whose entries are being looked at
+---@field key any of the entry that was looked at last
+
+local function begin_walk(root)
+  return { root = root, parents = {}, keys = {}, stack = { root }, size = 1 }
+end
+
+local function path_of(walk, from, key)
+  local path = fault.step(key)
+  while walk.parents[from] do
+    path = fault.step(walk.keys[from]) .. path
+    from = walk.parents[from]
+  end
+  return path
+end
+
+-- Has a table entered later, unless it was met before.
+local function meet(walk, from, key, inner)
+  if type(inner) == "table" and not is_object(inner) and not walk.parents[inner] and inner ~= walk.root then
+    walk.parents[inner], walk.keys[inner] = from, key
+    walk.size = walk.size + 1
+    walk.stack[walk.size] = inner
+  end
+end
+
+-- Looks at one entry. Returns what it holds that is no data.
+local function look(walk, from, key, value)
+  local wrong = not is_good(key) and key or not is_good(value) and value or nil
+  if wrong == nil then
+    meet(walk, from, key, value)
+    meet(walk, from, key, key)
+  end
+  return wrong
+end
+
+local function pop(walk)
+  walk.size = walk.size - 1
+  return table.remove(walk.stack)
+end
+
 local function find_fault(root)
-  local parents, keys, stack, size = {}, {}, { root }, 1
-  while size > 0 do
-    local from = stack[size]
-    stack[size], size = nil, size - 1
+  local walk = begin_walk(root)
+  while walk.size > 0 do
+    local from = pop(walk)
     for key, value in each(from) do
-      local wrong = not is_good(key) and key or not is_good(value) and value
-      if wrong then
-        return path_of(from, key, parents, keys), describe(wrong)
-      end
-      for i = 1, 2 do
-        local inner = i == 1 and value or key
-        if type(inner) == "table" and not is_object(inner) and not parents[inner]
-          and inner ~= root then
-          parents[inner], keys[inner] = from, key
-          size = size + 1
-          stack[size] = inner
-        end
+      local wrong = look(walk, from, key, value)
+      if wrong ~= nil then
+        return path_of(walk, from, key), describe(wrong)
       end
     end
   end
@@ -97,6 +127,80 @@ function state.check(shared)
       rawget(object, "state"))
   end
 end
+
+
+-- Between handlers ---------------------------------------------------------------------------
+
+local STEPS = 500 -- entries of one state that are looked at after a handler
+local WALKS_MAX = 32 -- states whose walks are remembered
+
+local walks, walk_count = {}, 0 -- of states with more entries, by their table
+
+local function take_walk(root)
+  if not walks[root] then
+    if walk_count >= WALKS_MAX then
+      walks, walk_count = {}, 0
+    end
+    walks[root], walk_count = begin_walk(root), walk_count + 1
+  end
+  return walks[root]
+end
+
+-- Handlers change tables between two steps: then the key may be unknown to `next`, and the table is left.
+local function next_entry(walk)
+  local ok, key, value = pcall(next, walk.at, walk.key)
+  walk.key = ok and key or nil
+  return walk.key, value
+end
+
+-- Whether a table is still where the walk has met it.
+local function is_reached(walk, from)
+  while from ~= walk.root do
+    local parent, key = walk.parents[from], walk.keys[from]
+    if key ~= from and rawget(parent, key) ~= from or key == from and rawget(parent, key) == nil then
+      return false
+    end
+    from = parent
+  end
+  return true
+end
+
+-- Looks at the next entries of a state, and begins at the front again after the last.
+local function go_on(root, report)
+  local walk = take_walk(root)
+  for _ = 1, STEPS do
+    if not walk.at and walk.size > 0 then
+      walk.at = pop(walk)
+    elseif not walk.at then
+      walks[root], walk_count = nil, walk_count - 1
+      return
+    end
+    local key, value = next_entry(walk)
+    local wrong = key ~= nil and look(walk, walk.at, key, value) or nil
+    if key == nil then
+      walk.at = nil
+    elseif wrong ~= nil and is_reached(walk, walk.at) then
+      report(path_of(walk, walk.at, key), describe(wrong))
+    end
+  end
+end
+
+
+--- Looks at a part of a state, the next part each time, so that a large one is looked through in several
+--- calls.
+---@param value any
+---@param report fun(path: string, what: string) called for what is no data: ".players[3].hit", "a function"
+function state.look(value, report)
+  if type(value) ~= "table" then
+    return
+  elseif getmetatable(value) then
+    report("", describe(value))
+  else
+    go_on(value, report)
+  end
+end
+
+-- Bringing back ------------------------------------------------------------------------------
 
 
 --- What a state held: of each table that can be reached in it, the entries.

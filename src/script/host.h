@@ -32,7 +32,8 @@
   X(ENTRY_ROLL_BACK, "roll_back") /* the version before comes back */                 \
   X(ENTRY_SETTLE, "settle")       /* it will not */                                   \
   X(ENTRY_FORGET, "forget")       /* peer: it was not let in */                       \
-  X(ENTRY_SYSTEM, "system")       /* after a tick; a: as the tick's, b: its number */
+  X(ENTRY_SYSTEM, "system")       /* after a tick; a: as the tick's, b: its number */ \
+  X(ENTRY_LOOK, "look") /* at states; peer, room; a: type of the event before */
 
 typedef enum Entry {
   ENTRY_BEFORE_FIRST = EVENT_TYPE_COUNT - 1,

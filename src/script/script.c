@@ -192,12 +192,28 @@ static void handle(Host *host, const Event *event) {
   }
 }
 
+// Where somebody works on the game, a function that a handler has left in a state is
+// found now, and not by the next reload.
+static void look_at_states(Host *host) {
+  if (!host->budget.limits.is_watched || net_is_simulated(host->net)) return;
+  Event look = {.type = ENTRY_LOOK,
+                .peer = host->event.peer,
+                .room = host->event.room,
+                .a = host->event.type};
+  if (host_call(host, &look) == HOST_ENDED) host_done(host);
+}
+
+static void handle_and_account(Host *host, const Event *event) {
+  handle(host, event);
+  account_end(host);
+  look_at_states(host);
+}
+
 // The systems of perigee.world, each a handler of its own.
 static void run_systems(Host *host, const Event *tick) {
   for (uint32_t number = 1; number <= host->systems; number++) {
     Event event = {.type = ENTRY_SYSTEM, .a = tick->a, .b = number};
-    handle(host, &event);
-    account_end(host);
+    handle_and_account(host, &event);
   }
 }
 
@@ -244,8 +260,7 @@ void script_drain(Script *script) {
       reload_handle(&script->reload, &event);
       budget_tick(&script->host);
     } else {
-      handle(&script->host, &event);
-      account_end(&script->host);
+      handle_and_account(&script->host, &event);
       if (event.type == EVENT_TICK && event.room == 0)
         run_systems(&script->host, &event);
     }

@@ -103,6 +103,33 @@ describe("at a reload", function()
     assert.equal(1, ann:question(0, "version"))
   end)
 
+  it("a function put into state is reported when the handler ends, while the game is worked on", function()
+    local GAME = [[
+      local perigee = require "perigee"
+      local game = { rooms = { duel = { auto_create = true, on_message = {} } } }
+      local on = game.rooms.duel.on_message
+      function on.hit(room, peer) room.state.players = { { on_hit = function() end } } return peer.id end
+      function on.wait(room, peer) perigee.sleep(0.001) peer.state.beat = room:every(9, print) return 1 end
+      function game.rooms.duel.on_join(room) room:after(0.001, function() room.state.later = print end) end
+      return game
+    ]]
+    for _, is_watched in ipairs { true, false } do
+      local perigee = server.start { game = GAME, watch = is_watched }
+      local ann = perigee:client()
+      local room = ann:join "duel:1"
+      if is_watched then perigee:wait_log 'room.state.later is a function, in room \\"duel:1\\"' end
+      local id = ann:question(room, "hit")
+      ann:question(room, "wait")
+      ann:fence()
+      if is_watched then
+        perigee:wait_log "duel.on_message.hit: room.state.players[1].on_hit is a function"
+        perigee:wait_log(("duel.on_message.wait: peer.state.beat is a timer, of peer %d"):format(id))
+      else
+        assert.equal(0, perigee:count_log ".state.")
+      end
+    end
+  end)
+
   it("timers of on_start are revoked, named ones call the new code, others run on", function()
     local function game(number)
       return ([[

@@ -8,7 +8,7 @@ local EVENTS = {
   "start", "stop", "connect", "disconnect", "join", "leave", "message", "text", "response",
   "packet", "broadcast", "backpressure", "room_create", "room_delete", "timer", "tick", "reload",
   "error", "load", "upgrade", "finish", "follow_up", "roll_back", "settle", "forget",
-  "system", "channel", "channel_closed", "http", "http_gone", "reloaded", "child",
+  "system", "look", "channel", "channel_closed", "http", "http_gone", "reloaded", "child",
 }
 local HOOKS = {
   "connect", "disconnect", "message", "text", "packet", "tick", "room_create", "room_delete",

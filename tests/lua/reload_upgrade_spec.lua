@@ -121,6 +121,26 @@ describe("on_upgrade", function()
     assert.equal(3, version)
   end)
 
+  it("that stores what is no data fails the reload at once, however many rooms there are", function()
+    load(FIRST)
+    message("make", 7)
+    local outcome, text = reload((game [[
+      room.state.new = true
+      if room.id == 7 then room.state.hit = print end
+    ]]))
+    assert.equal("failed", outcome)
+    assert.truthy(text:find('^after on_upgrade room%.state of room "duel:7"%.hit holds a function; .*; '
+      .. "so version 2%.%x+ is not taken$"), text)
+    assert.equal("first", who())
+    outcome, text = reload((game "if room.id == 20 then perigee.state.beat = perigee.every(1, print) end"))
+    assert.equal("failed", outcome)
+    assert.truthy(text:find("after on_upgrade perigee.state.beat holds a timer", 1, true), text)
+    assert.equal("first", who())
+    message("look", 7)
+    outcome, text = reload(game "room.state.new = true")
+    assert.equal("ended", outcome, text)
+  end)
+
   it("may fail in a tenth of the rooms, which keep their state", function()
     load(FIRST)
     message("make", 1)

@@ -5,7 +5,9 @@ local checked = require "perigee.checked"
 local core = require "perigee.core"
 local errors = require "perigee.errors"
 local live = require "perigee.live"
+local registry = require "perigee.registry"
 local reload = require "perigee.reload"
+local state = require "perigee.state"
 
 local ran = core.ran() -- what runs, as perigee.host says
 
@@ -77,6 +79,48 @@ end
 function on.error(_, _, _, number)
   live.task, ran[1] = nil, nil
   errors.tell(number)
+end
+
+
+local REPORTED_MAX = 200 -- things found in states that are remembered, so that each is reported once
+
+local reported, reported_count, reported_of = {}, 0, nil -- the version that they were reported of
+
+local function is_new(text)
+  if reported_of ~= live.number or reported_count >= REPORTED_MAX then
+    reported, reported_count, reported_of = {}, 0, live.number
+  end
+  local is_known = reported[text]
+  reported[text], reported_count = true, reported_count + (is_known and 0 or 1)
+  return not is_known
+end
+
+-- Reports what must not be in a state, with its path, after the handler that has just ended.
+local function look_at(name, value, whose, event, room)
+  state.look(value, function(path, what)
+    local found = ("%s%s is %s, %s"):format(name, path, what, whose)
+    if is_new(found) then
+      local text = ("%s: %s; state is data only, because it outlives the code: the next reload will be refused")
+        :format(errors.label(event, room), found)
+      live.log(core.levels.error, text)
+      core.tell_failure(text)
+    end
+  end)
+end
+
+
+function on.look(peer, room, _, event)
+  local task = live.task
+  local room_object = type(task) == "table" and task.room or registry.peek_room(room)
+  local peer_object = registry.peek_peer(peer)
+  if room_object then
+    look_at("room.state", rawget(room_object, "state"), ("in room %q"):format(room_object.name), event, room)
+  end
+  if peer_object then
+    look_at("peer.state", rawget(peer_object, "state"), ("of peer %d (%s)"):format(peer,
+      peer_object.name or "?"), event, room)
+  end
+  look_at("perigee.state", rawget(live.version.api, "state"), "in the game's state", event, room)
 end
 
 return on
