@@ -16,6 +16,7 @@
 typedef enum AdminState {
   ADMIN_HEAD,    // of a request is awaited
   ADMIN_BODY,    // of it
+  ADMIN_LATE,    // it had a wrong token, which is told later
   ADMIN_ASKED,   // it was handed up
   ADMIN_STREAM,  // its answer is a stream
   ADMIN_OVER,    // it is answered; the rest of that is on its way
@@ -28,7 +29,8 @@ struct Admin {
   bool is_last;       // the connection ends after this request
   bool is_running;    // requests are being taken
   bool is_refused;    // there are too many
-  uint64_t since_ms;  // when the request began, or the wait for one
+  uint64_t since_ms;  // when the request began, or the wait for one, or for its refusal
+  Verdict verdict;    // of ADMIN_LATE
   HttpBody body;
   size_t reserved;  // of the port's bytes, for the body
   Buf text;         // what will be handed up
@@ -65,6 +67,9 @@ static void on_timer(void *data, uint64_t now_ms) {
     flush(conn);
   } else if (admin->state == ADMIN_HEAD && conn->in.size == 0) {
     conn_close(conn);
+  } else if (admin->state == ADMIN_LATE) {
+    refuse(conn, admin->verdict.status, admin->verdict.why);
+    flush(conn);
   } else {
     refuse(conn, 408, "the request did not come in time");
     flush(conn);
@@ -81,6 +86,8 @@ static void set_timer(Conn *conn) {
     due_ms = now_ms + ADMIN_BEAT_MS;
   else if (admin->state == ADMIN_BODY)
     due_ms = admin->since_ms + ADMIN_BODY_DEADLINE_MS;
+  else if (admin->state == ADMIN_LATE)
+    due_ms = admin->since_ms + ADMIN_WRONG_MS;
   else if (admin->state == ADMIN_HEAD && conn->in.size == 0)
     due_ms = admin->since_ms + WEB_KEEP_ALIVE_MS;
   else if (admin->state == ADMIN_HEAD)
@@ -233,28 +240,40 @@ static bool is_path(Text target, const char *path) {
   return target.size == strlen(path) && memcmp(target.bytes, path, target.size) == 0;
 }
 
-static int check_head(Conn *conn, const HttpRequest *request, const char **why) {
+static Verdict check_body(Conn *conn, const HttpRequest *request) {
   Admin *admin = conn->admin;
   AdminPort *port = port_of(conn);
-  *why = "there are too many connections";
-  if (admin->is_refused) return 503;
-  *why = "HTTP/1.1 is needed";
-  if (request->is_old) return 505;
-  int refused = gate_check(port, admin->address, request, net_now_ms(conn->net), why);
-  if (refused) return refused;
-  *why = "there is nothing here but /mcp";
-  if (!is_path(request->target, "/mcp")) return 404;
-  *why = "only GET, POST and DELETE are served";
-  if (!method_name(request->method)) return 405;
-  *why = "the body is not well-formed, or larger than 1 MiB";
-  refused = http_body_begin(&admin->body, request, ADMIN_BODY_MAX);
-  if (refused) return -refused;
-  if (request->method != METHOD_POST && !admin->body.is_done) return 400;
-  *why = "too much is being received at a time";
+  static const char BAD[] = "the body is not well-formed, or larger than 1 MiB";
+  int refused = http_body_begin(&admin->body, request, ADMIN_BODY_MAX);
+  if (refused) return (Verdict){-refused, BAD, false};
+  if (request->method != METHOD_POST && !admin->body.is_done)
+    return (Verdict){400, BAD, false};
   size_t wanted = admin->body.is_chunked ? ADMIN_BODY_MAX : admin->body.left;
-  if (port->reserved_bytes + wanted > ADMIN_BODY_TOTAL) return 503;
+  if (port->reserved_bytes + wanted > ADMIN_BODY_TOTAL)
+    return (Verdict){503, "too much is being received at a time", false};
   port->reserved_bytes += admin->reserved = wanted;
-  return 0;
+  return (Verdict){0};
+}
+
+static Verdict check_head(Conn *conn, const HttpRequest *request) {
+  const Admin *admin = conn->admin;
+  if (admin->is_refused) return (Verdict){503, "there are too many connections", false};
+  if (request->is_old) return (Verdict){505, "HTTP/1.1 is needed", false};
+  Verdict verdict =
+      gate_check(port_of(conn), admin->address, request, net_now_ms(conn->net));
+  if (verdict.status) return verdict;
+  if (!is_path(request->target, "/mcp"))
+    return (Verdict){404, "there is nothing here but /mcp", false};
+  if (!method_name(request->method))
+    return (Verdict){405, "only GET, POST and DELETE are served", false};
+  return check_body(conn, request);
+}
+
+static void refuse_later(Conn *conn, Verdict verdict) {
+  Admin *admin = conn->admin;
+  admin->verdict = verdict;
+  admin->state = ADMIN_LATE;
+  admin->since_ms = net_now_ms(conn->net);
 }
 
 static void begin_body(Conn *conn, const HttpRequest *request) {
@@ -271,7 +290,6 @@ static void begin_body(Conn *conn, const HttpRequest *request) {
 static bool take_head(Conn *conn) {
   HttpRequest request;
   Admin *admin = conn->admin;
-  const char *why = NULL;
   int size = http_read_request((const char *)conn->in.data, conn->in.size, &request);
   if (size == 0) return false;
   if (size < 0) {
@@ -279,9 +297,11 @@ static bool take_head(Conn *conn) {
     return true;
   }
   admin->is_last = !request.keeps_alive || conn->is_eof;
-  int refused = check_head(conn, &request, &why);
-  if (refused)
-    refuse(conn, refused, why);
+  Verdict verdict = check_head(conn, &request);
+  if (verdict.is_guess)
+    refuse_later(conn, verdict);
+  else if (verdict.status)
+    refuse(conn, verdict.status, verdict.why);
   else
     begin_body(conn, &request);
   buf_consume(&conn->in, (size_t)size);
@@ -332,7 +352,7 @@ static void run(Conn *conn) {
   admin->is_running = false;
   if (conn->state != CONN_OPEN) return;
   if (conn->in.size == 0) buf_deinit(&conn->in);
-  if (conn->in.size > HTTP_HEAD_MAX && admin->state >= ADMIN_ASKED) conn_hold(conn);
+  if (conn->in.size > HTTP_HEAD_MAX && admin->state >= ADMIN_LATE) conn_hold(conn);
   flush(conn);
 }
 
@@ -377,7 +397,8 @@ void admin_drained(Conn *conn) {
 bool admin_outlives_end(Conn *conn) {
   Admin *admin = conn->admin;
   admin->is_last = true;
-  return admin->state == ADMIN_ASKED || admin->state == ADMIN_OVER;
+  return admin->state == ADMIN_LATE || admin->state == ADMIN_ASKED ||
+         admin->state == ADMIN_OVER;
 }
 
 void admin_leave(Conn *conn) {

@@ -14,8 +14,9 @@ enum {
   ADMIN_BODY_DEADLINE_MS = 10000,  // from a request's first byte to its last
   ADMIN_OUT_MAX = 16 << 20,        // that may wait for a reader who does not read
   ADMIN_BEAT_MS = 15000,           // of silence on a stream until a comment is sent
-  ADMIN_FAILURES_MAX = 5,  // wrong tokens from one address; from then on each of
-  ADMIN_LOCK_MS = 30000,   // them has the address wait so long
+  ADMIN_WRONG_MS = 500,            // until a wrong token is answered
+  ADMIN_FAILURES_MAX = 5,  // wrong tokens from one address; from then on each of them
+  ADMIN_LOCK_MS = 30000,   // has further wrong ones refused for so long
   ADMIN_TOKEN_MIN = 16,    // characters of a token
 };
 

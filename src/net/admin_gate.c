@@ -3,6 +3,7 @@
 // that page's host, in Host and in Origin, so both have to be known ones.
 #include <arpa/inet.h>
 #include <openssl/crypto.h>
+#include <openssl/sha.h>
 #include <string.h>
 #include <strings.h>
 
@@ -59,52 +60,49 @@ static bool is_locked(const GateFailure *failure, uint64_t now_ms) {
          now_ms < failure->last_ms + ADMIN_LOCK_MS;
 }
 
-// Takes as long for a token that is nearly right as for any other of its length.
+// Takes as long for any token, right or wrong, of whatever length.
 static bool is_token(const char *token, Text given) {
   static const char SCHEME[] = "bearer ";
   uint32_t skip = sizeof SCHEME - 1;
+  uint8_t right[SHA256_DIGEST_LENGTH], theirs[SHA256_DIGEST_LENGTH];
   if (given.size <= skip || strncasecmp(given.bytes, SCHEME, skip) != 0) return false;
-  size_t size = strlen(token);
-  return given.size - skip == size &&
-         CRYPTO_memcmp(given.bytes + skip, token, size) == 0;
+  SHA256((const uint8_t *)token, strlen(token), right);
+  SHA256((const uint8_t *)given.bytes + skip, given.size - skip, theirs);
+  return CRYPTO_memcmp(right, theirs, sizeof right) == 0;
 }
 
-static int check_token(AdminPort *port, const char *address, const HttpRequest *request,
-                       uint64_t now_ms, const char **why) {
-  const Text *given = http_field(request, "authorization");
+static Verdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms) {
   GateFailure *failure = find_failure(port, address);
-  if (is_locked(failure, now_ms)) {
-    *why = "too many wrong tokens; wait half a minute";
-    return 429;
-  }
-  if (!given) {
-    *why = "a token is needed: Authorization: Bearer TOKEN (admin_token)";
-    return 401;
-  }
-  if (is_token(port->token, *given)) {
-    if (failure) *failure = (GateFailure){.count = 0};
-    return 0;
-  }
+  if (is_locked(failure, now_ms))
+    return (Verdict){429, "the token is wrong, and so were too many before it", true};
   if (!failure) failure = add_failure(port, address);
   failure->count++;
   failure->last_ms = now_ms;
-  *why = "the token is wrong";
-  return 401;
+  return (Verdict){401, "the token is wrong", true};
+}
+
+// The right token passes whatever others at its address have tried.
+static Verdict check_token(AdminPort *port, const char *address,
+                           const HttpRequest *request, uint64_t now_ms) {
+  const Text *given = http_field(request, "authorization");
+  if (!given)
+    return (Verdict){
+        401, "a token is needed: Authorization: Bearer TOKEN (admin_token)", false};
+  if (is_token(port->token, *given)) return (Verdict){0};
+  return judge_guess(port, address, now_ms);
 }
 
 // --- All of it ---
 
-int gate_check(AdminPort *port, const char *address, const HttpRequest *request,
-               uint64_t now_ms, const char **why) {
+Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
+                   uint64_t now_ms) {
   const Text *host = http_field(request, "host");
   const Text *origin = http_field(request, "origin");
-  if (!host || !is_known_name(port, *host)) {
-    *why = "this server is not known by that name; admin_hosts can add it";
-    return 403;
-  }
-  if (origin && !is_known_origin(port, *origin)) {
-    *why = "pages from elsewhere may not ask; admin_hosts can add their host";
-    return 403;
-  }
-  return port->token ? check_token(port, address, request, now_ms, why) : 0;
+  if (!host || !is_known_name(port, *host))
+    return (Verdict){
+        403, "this server is not known by that name; admin_hosts can add it", false};
+  if (origin && !is_known_origin(port, *origin))
+    return (Verdict){
+        403, "pages from elsewhere may not ask; admin_hosts can add their host", false};
+  return port->token ? check_token(port, address, request, now_ms) : (Verdict){0};
 }

@@ -24,7 +24,14 @@ struct AdminPort {
   GateFailure failures[GATE_ADDRESSES_MAX];
 };
 
+/// What becomes of a request.
+typedef struct Verdict {
+  int status;       // that refuses it; 0: it may pass
+  const char *why;  // static
+  bool is_guess;    // it has a wrong token: the refusal is sent after ADMIN_WRONG_MS
+} Verdict;
+
 // admin_gate.c
-/// 0 when the request may pass, or the status that refuses it; then `why` says so.
-int gate_check(AdminPort *port, const char *address, const HttpRequest *request,
-               uint64_t now_ms, const char **why);
+/// Judges Host, Origin and token of a request.
+Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
+                   uint64_t now_ms);

@@ -245,7 +245,6 @@ static void requests_that_wait_are_not_hoarded(void **state) {
 
 static int ask(AdminPort *port, const char *address, const char *token,
                uint64_t now_ms) {
-  const char *why;
   char text[128];
   HttpRequest request;
   int size = snprintf(text, sizeof text,
@@ -253,7 +252,9 @@ static int ask(AdminPort *port, const char *address, const char *token,
                       "Authorization: Bearer %s\r\n\r\n",
                       token);
   assert_int_equal(http_read_request(text, (size_t)size, &request), size);
-  return gate_check(port, address, &request, now_ms, &why);
+  Verdict verdict = gate_check(port, address, &request, now_ms);
+  assert_true(verdict.is_guess == (verdict.status != 0));
+  return verdict.status;
 }
 
 static void guesses_are_few(void **state) {
@@ -262,18 +263,42 @@ static void guesses_are_few(void **state) {
   uint64_t now_ms = 1000000;
   for (int i = 0; i < ADMIN_FAILURES_MAX; i++)
     assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms), 401);
-  assert_int_equal(ask(&port, "10.0.0.1", port.token, now_ms), 429);
-  assert_int_equal(ask(&port, "10.0.0.2", port.token, now_ms), 0);
-  assert_int_equal(ask(&port, "10.0.0.1", port.token, now_ms + ADMIN_LOCK_MS - 1), 429);
-  // From here on each guess has its wait, and the right one forgets them all.
+  assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms), 429);
+  assert_int_equal(ask(&port, "10.0.0.2", "wrong", now_ms), 401);
+  // The right one passes, and neighbours that guess gain nothing by it.
+  assert_int_equal(ask(&port, "10.0.0.1", port.token, now_ms), 0);
+  assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms + ADMIN_LOCK_MS - 1), 429);
+  // From here on each guess has its wait.
   now_ms += ADMIN_LOCK_MS;
   for (int i = 0; i < 3; i++, now_ms += ADMIN_LOCK_MS) {
     assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms), 401);
     assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms + 1), 429);
   }
-  assert_int_equal(ask(&port, "10.0.0.1", port.token, now_ms), 0);
-  assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms), 401);
-  assert_int_equal(ask(&port, "10.0.0.1", port.token, now_ms), 0);
+}
+
+static void a_wrong_token_is_answered_late_and_the_right_one_at_once(void **state) {
+  (void)state;
+  AdminWorld world;
+  open_world(&world);
+  world.world.net->admin->token = mem_strdup("0123456789abcdef");
+  int wrong = come(&world);
+  say(&world, wrong, HEAD "Authorization: Bearer x\r\nContent-Length: 5\r\n\r\nhello");
+  run_timers(&world.world, ADMIN_WRONG_MS - 100);
+  expect_silence(&world.world, wrong);
+  int right = come(&world);
+  say(&world, right, HEAD "Authorization: Bearer 0123456789abcdef\r\n\r\n");
+  assert_int_equal(world.requests, 1);
+  int without = come(&world);
+  say(&world, without, HEAD "\r\n");
+  expect_status(&world, without, "401");
+  run_timers(&world.world, ADMIN_WRONG_MS + 100);
+  expect_status(&world, wrong, "401");
+  expect_closed(&world, wrong);
+  assert_int_equal(world.requests, 1);
+  close(wrong);
+  close(right);
+  close(without);
+  close_world(&world);
 }
 
 static void guesses_of_many_are_remembered_for_the_newest(void **state) {
@@ -301,6 +326,7 @@ int main(void) {
       cmocka_unit_test(bodies_have_room_together),
       cmocka_unit_test(requests_that_wait_are_not_hoarded),
       cmocka_unit_test(guesses_are_few),
+      cmocka_unit_test(a_wrong_token_is_answered_late_and_the_right_one_at_once),
       cmocka_unit_test(guesses_of_many_are_remembered_for_the_newest),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
