@@ -177,6 +177,17 @@ function Peer:leave(room)
 end
 
 
+--- Gives this peer another name. It and the members of its rooms are told when the handler has ended.
+---@param name string
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:set_name(name)
+  fault.check("name", name, "string")
+  return core.peer_set_name(self._id, name)
+end
+
+
 --- The rooms that this peer is in.
 ---@return perigee.Room[]
 function Peer:rooms()

@@ -294,6 +294,7 @@ SessionLimits config_session_limits(const Config *config) {
       .handshake_timeout_ms = config_ms(config, KEY_HANDSHAKE_TIMEOUT),
       .rate_limit = whole(config, KEY_RATE_LIMIT),
       .tick_rate = tick_rate < 1 ? 1 : (uint16_t)(tick_rate + 0.5),
+      .unique_names = (UniqueNames)whole(config, KEY_UNIQUE_NAMES),
   };
 }
 

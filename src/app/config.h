@@ -42,6 +42,8 @@ typedef enum ConfigChange {
     "TCP port; 0 takes any free one and prints it", "")                               \
   X(KEY_TEXT_PORT, text_port, PORT, "off", 0, 65535, START,                           \
     "port for lines of text; 4000 by convention", "")                                 \
+  X(KEY_TEXT_HOST, text_host, TEXT, "", 0, 0, START,                                  \
+    "address for lines of text; empty: that of host", "")                             \
   X(KEY_UDP_PORTS, udp_ports, WHOLE, "1", 0, 1024, START,                             \
     "UDP ports, from the number of the TCP port on; 0: no UDP", "")                   \
   X(KEY_UDP_PLAIN, udp_plain, SWITCH, "false", 0, 1, LIVE,                            \
@@ -67,6 +69,9 @@ typedef enum ConfigChange {
   X(KEY_OVERFLOW, overflow, CHOICE, "drop_newest", 0, 0, LIVE,                        \
     "what happens past channel_capacity", "drop_newest|drop_oldest|disconnect")       \
   X(KEY_MAX_ROOMS, max_rooms, WHOLE, "4096", 1, 1000000, LIVE, "rooms at a time", "") \
+  X(KEY_UNIQUE_NAMES, unique_names, CHOICE, "text", 0, 0, LIVE,                       \
+    "among whom no two peers have the same name: text peers, all, or nobody",         \
+    "text|true|false")                                                                \
   X(KEY_RATE_LIMIT, rate_limit, WHOLE, "0", 0, 1000000, LIVE,                         \
     "packets a second from one peer, twice that in a burst; 0: no limit", "")         \
   X(KEY_BATCH_HZ, batch_hz, WHOLE, "60", 0, 1000, LIVE,                               \

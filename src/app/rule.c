@@ -118,7 +118,8 @@ static int find_word(const char *words, const char *word) {
 bool rule_check(const Rule *rule, const ConfigGiven *given, ConfigValue *out) {
   bool is_number = given->type == GIVEN_NUMBER;
   bool is_text = given->type == GIVEN_TEXT;
-  bool is_no = given->type == GIVEN_SWITCH && given->number == 0;
+  bool is_switch = given->type == GIVEN_SWITCH;
+  bool is_no = is_switch && given->number == 0;
   out->number = given->number;
   out->text = is_text || given->type == GIVEN_TEXTS ? (char *)given->text : NULL;
   switch (rule->type) {
@@ -135,7 +136,7 @@ bool rule_check(const Rule *rule, const ConfigGiven *given, ConfigValue *out) {
       return (is_text || is_number) && is_whole(out->number) &&
              is_in_range(rule, out->number);
     case CONFIG_SWITCH:
-      return given->type == GIVEN_SWITCH;
+      return is_switch;
     case CONFIG_PORT:
       if (is_no) out->number = CONFIG_OFF;
       if (is_no) return true;
@@ -146,7 +147,8 @@ bool rule_check(const Rule *rule, const ConfigGiven *given, ConfigValue *out) {
       if (is_no) out->text = "";
       return is_no || (is_text && is_plain(given->text) && is_address(given->text));
     case CONFIG_CHOICE:
-      out->number = is_text ? find_word(rule->words, given->text) : -1;
+      out->text = is_switch ? (given->number != 0 ? "true" : "false") : out->text;
+      out->number = out->text ? find_word(rule->words, out->text) : -1;
       return out->number >= 0;
   }
   return false;
@@ -166,13 +168,21 @@ static void print_number(char *out, size_t size, const Rule *rule, double number
   snprintf(out, size, "%.15g%s", number, unit);
 }
 
+// The word as Lua spells it: true and false are no texts there.
+static bool is_quoted(const char *word, int length) {
+  return !(length == 4 && memcmp(word, "true", 4) == 0) &&
+         !(length == 5 && memcmp(word, "false", 5) == 0);
+}
+
 void rule_print_words(char *out, size_t size, const char *words) {
   size_t at = 0;
   while (*words != '\0' && at < size) {
     int length = (int)strcspn(words, "|");
     bool is_last = words[length] == '\0' || strchr(words + length + 1, '|') == NULL;
     const char *link = words[length] == '\0' ? "" : is_last ? " or " : ", ";
-    at += (size_t)snprintf(out + at, size - at, "\"%.*s\"%s", length, words, link);
+    const char *quote = is_quoted(words, length) ? "\"" : "";
+    at += (size_t)snprintf(out + at, size - at, "%s%.*s%s%s", quote, length, words,
+                           quote, link);
     words += length + (words[length] != '\0');
   }
 }

@@ -166,8 +166,15 @@ static void on_leaving(void *data) { close_helpers(data); }
 
 // --- Start ---
 
+// The address that the port of that key listens on.
+static ConfigKey host_key(const Config *config, ConfigKey port) {
+  bool has_own = port == KEY_TEXT_PORT && *config_text(config, KEY_TEXT_HOST) != '\0';
+  return has_own ? KEY_TEXT_HOST : KEY_HOST;
+}
+
 static int fail_listen(const Server *server, ConfigKey key, uint16_t port, int err) {
-  const char *host = config_text(&server->engine.config, KEY_HOST);
+  const Config *config = &server->engine.config;
+  ConfigKey host = host_key(config, key);
   const char *flag = key == KEY_PORT ? "port" : "text-port";
   switch (err) {
     case -EADDRINUSE:
@@ -177,19 +184,21 @@ static int fail_listen(const Server *server, ConfigKey key, uint16_t port, int e
                   port, flag);
     case -EADDRNOTAVAIL:
     case ERR_ADDRESS:
-      return fail("\"%s\" is no address of this machine; choose another with --host",
-                  host);
+      return fail("\"%s\" is no address of this machine; choose another with --%s",
+                  config_text(config, host), host == KEY_HOST ? "host" : "text-host");
     default:
-      return fail("cannot listen on %s:%u: %s", host, port, err_text(err));
+      return fail("cannot listen on %s:%u: %s", config_text(config, host), port,
+                  err_text(err));
   }
 }
 
 static int listen_on(Server *server, ConfigKey key, uint16_t *port, Framing framing) {
-  double number = config_number(&server->engine.config, key);
+  const Config *config = &server->engine.config;
+  double number = config_number(config, key);
   if (number == CONFIG_OFF) return 0;
   uint16_t wanted = *port = (uint16_t)number;
-  int err = net_listen(server->engine.net,
-                       config_text(&server->engine.config, KEY_HOST), port, framing);
+  const char *host = config_text(config, host_key(config, key));
+  int err = net_listen(server->engine.net, host, port, framing);
   return err == 0 ? 0 : fail_listen(server, key, wanted, err);
 }
 
@@ -273,13 +282,18 @@ static void print_tls(const Server *server) {
            server->fingerprint);
 }
 
+static const char *text_host(const Server *server) {
+  const Config *config = &server->engine.config;
+  return config_text(config, host_key(config, KEY_TEXT_PORT));
+}
+
 static void print_ready(const Server *server) {
   const char *host = config_text(&server->engine.config, KEY_HOST);
   char name[GAME_NAME_SIZE];
   game_name(name, server->game);
   printf("perigee: serving %s on %s:%u\n", name, host, server->port);
   if (server->text_port != 0)
-    printf("perigee: text on %s:%u\n", host, server->text_port);
+    printf("perigee: text on %s:%u\n", text_host(server), server->text_port);
   print_page(server);
   if (server->admin.port != 0)
     printf("perigee: MCP on http://%s:%u/mcp\n", server->admin.host,
@@ -289,16 +303,20 @@ static void print_ready(const Server *server) {
   fflush(stdout);
 }
 
+static const char *loopback_for(const char *host) {
+  return strcmp(host, "0.0.0.0") == 0 ? "127.0.0.1" : host;
+}
+
 // The commands are told as this program was called, so that they can be copied.
 static void log_hint(const Server *server) {
-  const char *host = config_text(&server->engine.config, KEY_HOST);
-  if (strcmp(host, "0.0.0.0") == 0) host = "127.0.0.1";
+  const char *host = loopback_for(config_text(&server->engine.config, KEY_HOST));
   char line[PATH_MAX];
   snprintf(line, sizeof line, "%s connect %s:%u", program_invocation_name, host,
            server->port);
   log_info("to join from another terminal", log_str("run", line));
   if (server->text_port != 0) {
-    snprintf(line, sizeof line, "nc %s %u", host, server->text_port);
+    snprintf(line, sizeof line, "nc %s %u", loopback_for(text_host(server)),
+             server->text_port);
     log_info("to join as lines of text", log_str("run", line));
   }
   if (server->game == NULL && game_check(".") == NULL) {

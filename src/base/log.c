@@ -158,7 +158,16 @@ LogField log_num(const char *key, int64_t number) {
 
 static void append(Buf *buf, const char *text) { buf_append(buf, text, strlen(text)); }
 
-static void append_control(Buf *buf, uint32_t code) {
+// As JSON does, a character beyond 16 bits is written as two surrogates.
+static void append_unit(Buf *buf, uint32_t code) {
+  if (code > 0xffff)
+    buf_printf(buf, "\\u%04x\\u%04x", 0xd7c0 + (unsigned)(code >> 10),
+               0xdc00 + (unsigned)(code & 0x3ff));
+  else
+    buf_printf(buf, "\\u%04x", (unsigned)code);
+}
+
+static void append_hidden(Buf *buf, uint32_t code) {
   switch (code) {
     case '\n':
       append(buf, "\\n");
@@ -170,7 +179,7 @@ static void append_control(Buf *buf, uint32_t code) {
       append(buf, "\\t");
       break;
     default:
-      buf_printf(buf, "\\u%04x", (unsigned)code);
+      append_unit(buf, code);
   }
 }
 
@@ -187,8 +196,8 @@ static size_t append_char(Buf *buf, LogFormat format, const char *text, size_t s
     }
     return 1;
   }
-  if (text_is_control(code)) {
-    append_control(buf, code);
+  if (text_is_hidden(code)) {
+    append_hidden(buf, code);
   } else {
     buf_append(buf, text, length);
   }
@@ -209,7 +218,7 @@ static bool is_plain(const char *text, size_t size) {
   uint32_t code;
   for (size_t at = 0, length; at < size; at += length) {
     length = text_read_char(text + at, size - at, &code);
-    if (length == 0 || text_is_control(code)) return false;
+    if (length == 0 || text_is_hidden(code)) return false;
     if (length == 1 && strchr(" \"\\=", text[at])) return false;
   }
   return size > 0;

@@ -110,6 +110,15 @@ void names_set(Names *names, const char *text, size_t size, uint32_t value) {
   entry->value = value;
 }
 
+uint32_t names_add(Names *names, const char *text, size_t size, int change) {
+  uint32_t value = names_find(names, text, size) + (uint32_t)change;
+  if (value > 0)
+    names_set(names, text, size, value);
+  else
+    names_remove(names, text, size);
+  return value;
+}
+
 void names_remove(Names *names, const char *text, size_t size) {
   if (names->count == 0) return;
   uint64_t hash = names_hash(names->key, text, size);

@@ -29,6 +29,10 @@ uint32_t names_find(const Names *names, const char *text, size_t size);
 /// Sets (or replaces) the value of a name; `value` is not 0. The text is copied.
 void names_set(Names *names, const char *text, size_t size, uint32_t value);
 
+/// Adds `change` to the value of a name, which counts something; a name whose value becomes
+/// 0 is forgotten. Returns the value.
+uint32_t names_add(Names *names, const char *text, size_t size, int change);
+
 /// Forgets a name; one that is not there is ignored.
 void names_remove(Names *names, const char *text, size_t size);
 

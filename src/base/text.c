@@ -1,4 +1,4 @@
-// UTF-8 and edit distance, by the book.
+// UTF-8 and edit distance by the book, and what names may consist of.
 #include "base/text.h"
 
 #include <string.h>
@@ -53,15 +53,59 @@ size_t text_json_count(const char *text, size_t size) {
   return count;
 }
 
+// --- Names ---
+
+typedef struct Range {
+  uint32_t first, last;
+} Range;
+
+// Category Cf of Unicode 17.0 (DerivedGeneralCategory.txt): 170 characters.
+static const Range FORMAT[] = {
+    {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},
+    {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},     {0x180e, 0x180e},
+    {0x200b, 0x200f},   {0x202a, 0x202e},   {0x2060, 0x2064},   {0x2066, 0x206f},
+    {0xfeff, 0xfeff},   {0xfff9, 0xfffb},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd},
+    {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0001, 0xe0001},
+    {0xe0020, 0xe007f},
+};
+
+// Category Zs of Unicode 17.0: 17 characters.
+static const Range SPACES[] = {
+    {0x20, 0x20},     {0xa0, 0xa0},     {0x1680, 0x1680}, {0x2000, 0x200a},
+    {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000},
+};
+
+static bool is_in(uint32_t code, const Range *ranges, size_t count) {
+  for (size_t i = 0; i < count && ranges[i].first <= code; i++)
+    if (code <= ranges[i].last) return true;
+  return false;
+}
+
+bool text_is_hidden(uint32_t code) {
+  return text_is_control(code) || text_is_separator(code) ||
+         is_in(code, FORMAT, sizeof FORMAT / sizeof *FORMAT);
+}
+
+static bool is_space(uint32_t code) {
+  return is_in(code, SPACES, sizeof SPACES / sizeof *SPACES);
+}
+
 bool text_is_name(const char *text, size_t size) {
   if (size == 0 || size > NAME_MAX_BYTES) return false;
-  uint32_t code;
+  uint32_t code = 0;
   for (size_t at = 0, length; at < size; at += length) {
     length = text_read_char(text + at, size - at, &code);
-    if (length == 0 || text_is_control(code)) return false;
+    if (length == 0 || text_is_hidden(code) || (at == 0 && is_space(code)))
+      return false;
   }
-  return true;
+  return !is_space(code);
 }
+
+bool text_is_peer_name(const char *text, size_t size) {
+  return text_is_name(text, size) && !strchr("!*/", text[0]);
+}
+
+// --- Slips of the fingers ---
 
 static size_t least_of(size_t a, size_t b) { return a < b ? a : b; }
 

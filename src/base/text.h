@@ -1,4 +1,4 @@
-// Questions about text: is it valid, is it a name, which word was meant.
+// Answers questions about text: is it valid, is it a name, which word was meant.
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,11 @@
 
 enum { NAME_MAX_BYTES = 64 };
 
-/// What text_is_name asks for, in words for people.
-#define TEXT_NAME_RULE "1 to 64 bytes of UTF-8 without control characters"
+/// What text_is_name and text_is_peer_name ask for, in words for people.
+#define TEXT_NAME_RULE                                                         \
+  "1 to 64 bytes of UTF-8 without control characters (Unicode Cc, Cf, Zl, Zp)" \
+  " and without spaces at the ends"
+#define TEXT_PEER_NAME_RULE TEXT_NAME_RULE ", and do not begin with !, * or /"
 
 /// Reads the character at the start of `text` into `code`. Returns the bytes it takes
 /// up, or 0 when there is no well-formed one.
@@ -20,6 +23,16 @@ static inline bool text_is_control(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
+/// Whether a character ends a line for some reader, though it is no control character:
+/// Unicode's categories Zl and Zp.
+static inline bool text_is_separator(uint32_t code) {
+  return code == 0x2028 || code == 0x2029;
+}
+
+/// Whether nobody sees the character itself, only what it does to the text around it:
+/// Unicode's categories Cc, Cf, Zl and Zp.
+bool text_is_hidden(uint32_t code);
+
 /// Whether the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong
 /// forms).
 bool text_is_utf8(const char *text, size_t size);
@@ -28,9 +41,13 @@ bool text_is_utf8(const char *text, size_t size);
 /// Of what is no JSON it is some number.
 size_t text_json_count(const char *text, size_t size);
 
-/// Whether the bytes may name a room or a peer: 1 to 64 bytes of UTF-8 without control
-/// characters (C0, DEL and C1).
+/// Whether the bytes may name something, a room for example: TEXT_NAME_RULE. Spaces are
+/// Unicode's category Zs.
 bool text_is_name(const char *text, size_t size);
+
+/// Whether they may name a peer, whose name stands at the beginning of lines:
+/// TEXT_PEER_NAME_RULE.
+bool text_is_peer_name(const char *text, size_t size);
 
 /// The entry of `words` (NULL-terminated) nearest to `word` by edit distance, or NULL
 /// when none is near enough to be a slip of the fingers (a third of the length, at

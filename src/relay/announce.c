@@ -43,6 +43,21 @@ static void put_member(Buf *buf, const Peer *peer) {
   buf_str8(buf, peer->name, peer->name_size);
 }
 
+static void put_name(Buf *buf, Text name) {
+  line_append_name(buf, name.bytes, name.size);
+}
+
+// What the peer has done, to the text members of the room.
+static void tell_of_peer(Relay *relay, const Room *room, const Peer *peer,
+                         const char *what) {
+  if (room->lines == 0) return;
+  Buf *buf = fresh(relay);
+  buf_printf(buf, "* ");
+  put_name(buf, peer_name(peer));
+  buf_printf(buf, " %s %s", what, room->name);
+  room_tell_line(relay, room, buf);
+}
+
 // --- Joining ---
 
 static void put_peer_joined(Buf *buf, const Room *room, const Peer *peer) {
@@ -108,12 +123,12 @@ static void send_joined_line(Relay *relay, const Room *room, Peer *peer) {
   buf_printf(buf, "* joined %s", room->name);
   if (room->count == 0) buf_printf(buf, ", nobody else is here");
   for (uint32_t i = 0; i < room->count; i++) {
-    const char *name = member_at(relay, room, i)->name;
     if (buf->size > relay->limits.max_payload) {
       buf_printf(buf, " and %u more", room->count - i);
       break;
     }
-    buf_printf(buf, "%s%s", i == 0 ? ": " : ", ", name);
+    buf_printf(buf, i == 0 ? ": " : ", ");
+    put_name(buf, peer_name(member_at(relay, room, i)));
   }
   tell_line(relay, peer);
 }
@@ -130,10 +145,7 @@ void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request) 
   Buf *buf = fresh(relay);
   put_peer_joined(buf, room, peer);
   room_tell_packet(relay, room, CONTROL_PEER_JOINED, buf);
-  if (room->lines == 0) return;
-  buf = fresh(relay);
-  buf_printf(buf, "* %s joined %s", peer->name, room->name);
-  room_tell_line(relay, room, buf);
+  tell_of_peer(relay, room, peer, "joined");
 }
 
 // --- Leaving ---
@@ -168,10 +180,7 @@ void announce_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave) {
   buf_u32(buf, room->id);
   buf_u32(buf, peer->id);
   room_tell_packet(relay, room, CONTROL_PEER_LEFT, buf);
-  if (room->lines == 0) return;
-  buf = fresh(relay);
-  buf_printf(buf, "* %s left %s", peer->name, room->name);
-  room_tell_line(relay, room, buf);
+  tell_of_peer(relay, room, peer, "left");
 }
 
 // --- Lists and names ---
@@ -219,15 +228,37 @@ void announce_rooms(Relay *relay, Peer *peer, const Packet *request) {
     send_rooms_line(relay, peer);
 }
 
-void announce_name(Relay *relay, Peer *peer, Text old_name) {
+static void put_renamed(Buf *buf, const Peer *peer, Text old_name) {
+  buf_printf(buf, "* ");
+  put_name(buf, old_name);
+  buf_printf(buf, " is now ");
+  put_name(buf, peer_name(peer));
+}
+
+static void tell_room_name(Relay *relay, const Room *room, const Peer *peer,
+                           Text old_name) {
   Buf *buf = fresh(relay);
-  buf_printf(buf, "* %.*s is now %s", (int)old_name.size, old_name.bytes, peer->name);
-  for (uint32_t i = 0; i < peer->room_count; i++) {
-    const Room *room = slots_find(&relay->rooms, peer->rooms[i].room);
-    Audience others = {.lines = room->lines, .except = &peer->conn, .except_count = 1};
-    audience_line(relay, &others, buf, PRIORITY_NORMAL, 0, OUT_KEEP);
-  }
+  control_peer_renamed(buf, room->id, peer->id, peer_name(peer));
+  room_tell_packet(relay, room, CONTROL_PEER_RENAMED, buf);
+  if (room->lines == 0) return;
   buf = fresh(relay);
-  buf_printf(buf, "* you are now %s", peer->name);
-  tell_line(relay, peer);
+  put_renamed(buf, peer, old_name);
+  Audience others = {.lines = room->lines, .except = &peer->conn, .except_count = 1};
+  audience_line(relay, &others, buf, PRIORITY_NORMAL, 0, OUT_KEEP);
+}
+
+void announce_name(Relay *relay, Peer *peer, Text old_name) {
+  for (uint32_t i = 0; i < peer->room_count; i++)
+    tell_room_name(relay, slots_find(&relay->rooms, peer->rooms[i].room), peer,
+                   old_name);
+  if (peer->state != PEER_CONNECTED) return;
+  Buf *buf = fresh(relay);
+  if (peer->framing == FRAMING_PACKETS) {
+    control_peer_renamed(buf, 0, peer->id, peer_name(peer));
+    announce_to(relay, peer, CONTROL_PEER_RENAMED, NULL);
+  } else {
+    buf_printf(buf, "* you are now ");
+    put_name(buf, peer_name(peer));
+    tell_line(relay, peer);
+  }
 }

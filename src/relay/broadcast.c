@@ -67,7 +67,7 @@ static void relay_as_line(Relay *relay, const Room *room, const Peer *peer,
                           uint8_t priority, uint8_t out_flags, Text data) {
   Buf *line = &relay->scratch;
   line->size = 0;
-  buf_append(line, peer->name, peer->name_size);
+  line_append_name(line, peer->name, peer->name_size);
   buf_append(line, ": ", 2);
   line_append_safe(line, data.bytes, data.size);
   Audience others = {.lines = room->lines, .except = &peer->conn, .except_count = 1};

@@ -12,6 +12,7 @@ bool event_is_counted(uint8_t type) {
     case EVENT_CONNECT:
     case EVENT_JOIN:
     case EVENT_LEAVE:
+    case EVENT_RENAME:
     case EVENT_MESSAGE:
     case EVENT_TEXT:
     case EVENT_RESPONSE:

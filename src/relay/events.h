@@ -18,6 +18,7 @@
   X(EVENT_DISCONNECT, "disconnect")     /* peer, a: code */                            \
   X(EVENT_JOIN, "join")                 /* peer, room, flags, ref; verdict wanted */   \
   X(EVENT_LEAVE, "leave")               /* peer, room, a: code */                      \
+  X(EVENT_RENAME, "rename")             /* peer, data: the name; verdict wanted */     \
   X(EVENT_MESSAGE, "message")           /* peer, room, type, flags, ref, data: body */ \
   X(EVENT_TEXT, "text")                 /* peer, room, data: the line */               \
   X(EVENT_RESPONSE, "response")         /* peer, ref, type, data: body */              \

@@ -89,7 +89,7 @@ static Audience find_audience(Relay *relay, const Command *command, Room *room) 
 static Buf *message_line(Relay *relay, const Command *command) {
   Buf *line = &relay->scratch;
   line->size = 0;
-  line_append_safe(line, command->name.bytes, command->name.size);
+  line_append_name(line, command->name.bytes, command->name.size);
   if (command->value_at > 0 && command->value_at < command->body.size) {
     buf_u8(line, ' ');
     line_append_safe(line, command->body.bytes + command->value_at,
@@ -231,6 +231,11 @@ static void do_close(Relay *relay, const Command *command) {
     session_kick(relay->session, peer, (Code)command->code, command->body.bytes);
 }
 
+static void do_rename(Relay *relay, const Command *command) {
+  Peer *peer = session_find(relay->session, command->id);
+  if (peer && peer->state != PEER_CLOSED) rename_peer(relay, peer, command->name);
+}
+
 // --- Rooms and timers ---
 
 static void do_join(Relay *relay, const Command *command) {
@@ -323,6 +328,7 @@ void command_execute(Relay *relay, const Command *command) {
       [COMMAND_PACKET] = do_packet,
       [COMMAND_ERROR] = do_error,
       [COMMAND_CLOSE] = do_close,
+      [COMMAND_RENAME] = do_rename,
       [COMMAND_JOIN] = do_join,
       [COMMAND_LEAVE] = do_leave,
       [COMMAND_ROOM_CREATE] = do_room_create,

@@ -74,6 +74,7 @@ struct Relay {
   Commands commands;
   bool has_join;                        // one of them may be COMMAND_JOIN
   Buf reserved_rooms, reserved_timers;  // ids, of the handler that runs
+  Buf reserved_names;                   // of the same, see names.c
   Slots timers;                         // ScriptTimer by id; owned
   Ticker ticker;                        // the game's
   Buf scratch;                          // one payload or line at a time
@@ -186,7 +187,7 @@ void announce_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
 /// ROOMS, or its line.
 void announce_rooms(Relay *relay, Peer *peer, const Packet *request);
 
-/// The new name of a text peer, to it and to the text members of its rooms.
+/// The new name of a peer, to it and to the members of its rooms.
 void announce_name(Relay *relay, Peer *peer, Text old_name);
 
 // --- broadcast.c ---
@@ -294,6 +295,17 @@ void channel_unserve_by_script(Relay *relay, uint16_t channel);
 
 /// A packet for the script, or ERROR ChannelNotFound.
 void channel_to_script(Relay *relay, Peer *peer, const Packet *packet);
+
+// --- names.c ---
+
+/// Gives back the names that handlers have reserved beyond the first `mark` bytes.
+void rename_release(Relay *relay, size_t mark);
+
+/// Gives a peer a name that it may have, and tells everybody whom it concerns.
+void rename_peer(Relay *relay, Peer *peer, Text name);
+
+/// A text peer wants another name.
+void rename_asked(Relay *relay, Peer *peer, Text name);
 
 // --- execute.c ---
 

@@ -28,20 +28,6 @@ static void on_leave(Relay *relay, Peer *peer, Text name) {
     complain(relay, peer, CODE_NOT_IN_ROOM, "you are not in this room");
 }
 
-static void on_name(Relay *relay, Peer *peer, Text name) {
-  if (!text_is_name(name.bytes, name.size)) {
-    complain(relay, peer, CODE_PROTOCOL, "names are " TEXT_NAME_RULE);
-    return;
-  }
-  char old[NAME_MAX_BYTES + 1];
-  Text old_name = {old, peer->name_size};
-  memcpy(old, peer->name, sizeof old);
-  memcpy(peer->name, name.bytes, name.size);
-  peer->name[name.size] = '\0';
-  peer->name_size = (uint8_t)name.size;
-  announce_name(relay, peer, old_name);
-}
-
 static bool is_plain_name(Text name) {
   return text_is_name(name.bytes, name.size) && !memchr(name.bytes, '"', name.size) &&
          !memchr(name.bytes, '\\', name.size);
@@ -125,7 +111,7 @@ void relay_line(Relay *relay, Peer *peer, Text text) {
       announce_rooms(relay, peer, NULL);
       break;
     case LINE_NAME:
-      on_name(relay, peer, line.word);
+      rename_asked(relay, peer, line.word);
       break;
     case LINE_SEND:
       on_send(relay, peer, line.word, line.rest);

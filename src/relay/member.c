@@ -22,6 +22,7 @@ static void add_ref(Peer *peer, const Room *room) {
   peer->rooms[peer->room_count++] = (RoomRef){
       .room = room->id, .place = room->count, .lossy = room->lossy, .is_away = is_away};
   peer->last_room = room->id;
+  peer->has_joined = true;
 }
 
 static GroupId *group_for(Room *room, const Peer *peer) {

@@ -60,6 +60,7 @@ void relay_free(Relay *relay) {
   buf_deinit(&relay->captured);
   buf_deinit(&relay->reserved_rooms);
   buf_deinit(&relay->reserved_timers);
+  buf_deinit(&relay->reserved_names);
   buf_deinit(&relay->scratch);
   buf_deinit(&relay->except);
   relay_free_kept(relay);
@@ -152,7 +153,7 @@ static void on_connect(void *data, Peer *peer) {
   if (relay->game_hooks & HOOK_CONNECT)
     relay_emit(relay, &(Event){.type = EVENT_CONNECT, .peer = peer->id});
   else
-    relay_accept(relay, peer->id);
+    relay_accept(relay, peer->id, (Text){0});
 }
 
 static void warn_of_drops(Relay *relay, Peer *peer, uint32_t dropped, uint32_t queued) {

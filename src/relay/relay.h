@@ -34,6 +34,7 @@ enum Hooks {
   HOOK_BACKPRESSURE = 1 << 11,
   HOOK_SUSPEND = 1 << 12,
   HOOK_RESUME = 1 << 13,
+  HOOK_RENAME = 1 << 14,
 };
 
 enum {
@@ -107,11 +108,12 @@ bool relay_has_events(const Relay *relay);
 
 // --- Verdicts ---
 
-// For CONNECT, JOIN and BROADCAST; carried out at once, before the handler's commands.
+// For CONNECT, JOIN, RENAME and BROADCAST; carried out at once, before the handler's commands.
 
-/// Lets a peer in, or not. False when it is gone. A `reason`, here and below, may be
-/// NULL.
-bool relay_accept(Relay *relay, uint32_t peer);
+/// Lets a peer in, under a name that is well-formed (size 0: the one that it has), or not.
+/// False when it is gone, or the name is in use and it had to be refused. A `reason`, here
+/// and below, may be NULL.
+bool relay_accept(Relay *relay, uint32_t peer, Text name);
 void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
 
 /// Not now: its client may try again after `retry_s` seconds.
@@ -121,6 +123,10 @@ void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t re
 /// the room is there and not full.
 void relay_admit(Relay *relay, const Event *event);
 void relay_refuse(Relay *relay, const Event *event, Code code, const char *reason);
+
+/// Gives the text peer of the RENAME event the name it wants. relay_refuse is the other
+/// answer.
+void relay_allow_name(Relay *relay, const Event *event);
 
 /// Relays `data` as the BROADCAST of `event`'s peer, priority and flags to its room.
 /// When the peer has left the room by now, nobody gets it.
@@ -153,6 +159,17 @@ bool relay_needs_plain(const Relay *relay, Target target, uint32_t id,
 /// 0 with `err` set: ERR_EXISTS, ERR_FULL (max_rooms), ERR_INVALID (the name).
 uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err);
 
+/// Reserves a name for a peer and queues its COMMAND_RENAME; nothing for the name that the
+/// peer has. Returns 0 or a negative error: ERR_NOT_FOUND (the peer is gone), ERR_INVALID
+/// (the name), ERR_EXISTS (it is in use).
+int relay_rename(Relay *relay, uint32_t peer, Text name);
+
+/// Whether a peer, if it still exists, may be let in under the name (size 0: its own).
+bool relay_name_is_free(const Relay *relay, uint32_t peer, Text name);
+
+/// The peer's name as the handler that runs sees it: the one it has given last.
+Text relay_peer_name(const Relay *relay, const Peer *peer);
+
 /// The number of the plugin channel of that name, which the script will serve
 /// (COMMAND_CHANNEL_OPEN is queued) or serves already. 0 with `err` set: ERR_INVALID (the
 /// name), ERR_EXISTS (a client serves it), ERR_FULL (all numbers have names).
@@ -166,7 +183,7 @@ void relay_commit(Relay *relay);
 
 /// How much has been queued and reserved. The zero value stands for nothing.
 typedef struct RelayMark {
-  size_t commands, rooms, timers;
+  size_t commands, rooms, timers, names;
 } RelayMark;
 
 /// What handlers queue from here on can be taken back alone, as long as nothing has

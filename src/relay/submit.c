@@ -88,6 +88,7 @@ static int check(const Relay *relay, const Command *command) {
     case COMMAND_ROOM_CREATE:
     case COMMAND_TIMER_SET:
     case COMMAND_CHANNEL_OPEN:
+    case COMMAND_RENAME:
       break;
   }
   assert(!"a command with a function of its own");
@@ -156,6 +157,7 @@ uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms) {
 static void clear(Relay *relay) {
   relay->reserved_rooms.size = relay->reserved_timers.size = 0;
   relay->has_join = false;
+  rename_release(relay, 0);
   commands_cut(&relay->commands, 0);
 }
 
@@ -168,7 +170,7 @@ void relay_commit(Relay *relay) {
 
 RelayMark relay_mark(const Relay *relay) {
   return (RelayMark){relay->commands.bytes.size, relay->reserved_rooms.size,
-                     relay->reserved_timers.size};
+                     relay->reserved_timers.size, relay->reserved_names.size};
 }
 
 void relay_forget(Relay *relay, RelayMark mark) {
@@ -179,6 +181,7 @@ void relay_forget(Relay *relay, RelayMark mark) {
     script_timer_free(slots_find(&relay->timers, id));
   relay->reserved_rooms.size = mark.rooms;
   relay->reserved_timers.size = mark.timers;
+  rename_release(relay, mark.names);
   commands_cut(&relay->commands, mark.commands);
 }
 

@@ -4,8 +4,12 @@
 #include "base/log.h"
 #include "relay/internal.h"
 
-bool relay_accept(Relay *relay, uint32_t id) {
-  if (!session_accept(relay->session, id)) return false;
+bool relay_accept(Relay *relay, uint32_t id, Text name) {
+  if (!relay_name_is_free(relay, id, name)) {
+    session_reject(relay->session, id, CODE_REJECTED, NAME_IN_USE_TEXT);
+    return false;
+  }
+  if (!session_accept(relay->session, id, name)) return false;
   all_add(relay, session_find(relay->session, id));
   return true;
 }

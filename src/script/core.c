@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "wire/code.h"
 
 typedef struct Constant {
@@ -25,6 +26,7 @@ static const Constant HOOKS[] = {{"connect", HOOK_CONNECT},
                                  {"backpressure", HOOK_BACKPRESSURE},
                                  {"suspend", HOOK_SUSPEND},
                                  {"resume", HOOK_RESUME},
+                                 {"rename", HOOK_RENAME},
                                  {NULL, 0}};
 
 static const Constant EVENTS[] = {
@@ -160,6 +162,8 @@ void core_push(lua_State *L, Host *host) {
   set_constants(L, "channels", CHANNELS);
   set_constants(L, "levels", LEVELS);
   set_code_names(L);
+  lua_pushliteral(L, TEXT_PEER_NAME_RULE);
+  lua_setfield(L, -2, "peer_name_rule");
   lua_pushinteger(L, BUDGET_TEXT_MAX);
   lua_setfield(L, -2, "text_max");
   set_switch(L, "is_simulated", net_is_simulated(host->net));

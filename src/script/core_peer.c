@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 #include <stdio.h>
 
+#include "base/err.h"
 #include "script/core.h"
 
 static Peer *find_peer(lua_State *L, int at) {
@@ -12,7 +13,44 @@ static Peer *find_peer(lua_State *L, int at) {
 static int core_peer_name(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
   if (peer == NULL) return 0;
-  lua_pushlstring(L, peer->name, peer->name_size);
+  Text name = relay_peer_name(core_host(L)->relay, peer);
+  lua_pushlstring(L, name.bytes, name.size);
+  return 1;
+}
+
+// set_name(peer, name)
+static int core_peer_set_name(lua_State *L) {
+  size_t size;
+  const char *bytes = luaL_checklstring(L, 2, &size);
+  if (size > NAME_MAX_BYTES) size = NAME_MAX_BYTES + 1;  // too long is too long
+  Text name = {bytes, (uint32_t)size};
+  int result = relay_rename(core_host(L)->relay, core_id(L, 1), name);
+  switch (result) {
+    case ERR_EXISTS:
+      return core_fail(L, NAME_IN_USE_TEXT, "Exists");
+    case ERR_INVALID:
+      return core_fail(L, "names are " TEXT_PEER_NAME_RULE, "Invalid");
+    default:
+      return core_peer_result(L, result);
+  }
+}
+
+// name_problem(peer, name): why the peer cannot be let in under the name (nil: its own),
+// or nil
+static int core_peer_name_problem(lua_State *L) {
+  size_t size = 0;
+  const char *bytes = luaL_optlstring(L, 2, "", &size);
+  Text name = {bytes, (uint32_t)size};
+  if (relay_name_is_free(core_host(L)->relay, core_id(L, 1), name)) return 0;
+  lua_pushliteral(L, NAME_IN_USE_TEXT);
+  return 1;
+}
+
+// is_name(text): whether a peer may be called so
+static int core_peer_is_name(lua_State *L) {
+  size_t size;
+  const char *text = luaL_checklstring(L, 1, &size);
+  lua_pushboolean(L, text_is_peer_name(text, size));
   return 1;
 }
 
@@ -100,9 +138,16 @@ static int core_peer_stats(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg core_peer_functions[] = {
-    {"peer_name", core_peer_name},           {"peer_address", core_peer_address},
-    {"peer_session", core_peer_session},     {"peer_transport", core_peer_transport},
-    {"peer_token", core_peer_token},         {"peer_latency_ms", core_peer_latency_ms},
-    {"peer_connected", core_peer_connected}, {"peer_rooms", core_peer_rooms},
-    {"peer_stats", core_peer_stats},         {NULL, NULL}};
+const luaL_Reg core_peer_functions[] = {{"peer_name_problem", core_peer_name_problem},
+                                        {"peer_set_name", core_peer_set_name},
+                                        {"peer_is_name", core_peer_is_name},
+                                        {"peer_name", core_peer_name},
+                                        {"peer_address", core_peer_address},
+                                        {"peer_session", core_peer_session},
+                                        {"peer_transport", core_peer_transport},
+                                        {"peer_token", core_peer_token},
+                                        {"peer_latency_ms", core_peer_latency_ms},
+                                        {"peer_connected", core_peer_connected},
+                                        {"peer_rooms", core_peer_rooms},
+                                        {"peer_stats", core_peer_stats},
+                                        {NULL, NULL}};

@@ -84,7 +84,7 @@ static int core_wait(lua_State *L) {
   lua_pushinteger(L, event->priority);
   lua_pushinteger(L, event->packet_type);
   lua_pushboolean(L, host->is_owned);
-  bool is_kept = event->type == EVENT_BROADCAST;
+  bool is_kept = event->type == EVENT_BROADCAST || event->type == EVENT_RENAME;
   lua_pushlstring(L, is_kept ? event->data.bytes : "", is_kept ? event->data.size : 0);
   return 9;
 }

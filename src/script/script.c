@@ -66,6 +66,13 @@ static void tell_forget(Host *host, uint32_t peer) {
   host_done(host);
 }
 
+// A result of the handler; no bytes where it is nil.
+static Text text_result(lua_State *results, int at) {
+  size_t size = 0;
+  const char *bytes = lua_tolstring(results, at, &size);
+  return (Text){bytes, (uint32_t)size};
+}
+
 // The results are true; false and the reason; or these and the seconds to wait.
 static void judge_connect(Host *host) {
   lua_State *results = host->results;
@@ -73,7 +80,7 @@ static void judge_connect(Host *host) {
   bool is_in = lua_toboolean(results, 1);
   const char *reason = lua_tostring(results, 2);
   if (is_in) {
-    is_in = relay_accept(host->relay, peer);
+    is_in = relay_accept(host->relay, peer, text_result(results, 2));
   } else if (lua_isnumber(results, 3)) {
     relay_postpone(host->relay, peer, reason, (uint16_t)lua_tointeger(results, 3));
   } else {
@@ -91,6 +98,14 @@ static void judge_join(Host *host) {
   } else {
     relay_refuse(host->relay, &host->event, CODE_REJECTED, lua_tostring(results, 2));
   }
+}
+
+static void judge_rename(Host *host) {
+  if (lua_toboolean(host->results, 1))
+    relay_allow_name(host->relay, &host->event);
+  else
+    relay_refuse(host->relay, &host->event, CODE_REJECTED,
+                 lua_tostring(host->results, 2));
 }
 
 static void judge_broadcast(Host *host) {
@@ -114,6 +129,9 @@ static void end_well(Host *host) {
       return;
     case EVENT_JOIN:
       judge_join(host);
+      break;
+    case EVENT_RENAME:
+      judge_rename(host);
       break;
     case EVENT_BROADCAST:
       judge_broadcast(host);
@@ -160,6 +178,7 @@ static void end_badly(Host *host) {
       tell_forget(host, host->event.peer);
       break;
     case EVENT_JOIN:
+    case EVENT_RENAME:
       relay_refuse(host->relay, &host->event, CODE_INTERNAL, RELAY_FAILED_TEXT);
       break;
     case EVENT_BROADCAST:

@@ -32,7 +32,7 @@ const SimFile *tool_sim_files(lua_State *L, int at, size_t *count) {
 // A value as a flag would have it. Leaves it on the stack.
 static const char *push_value(lua_State *L, int at) {
   if (lua_type(L, at) == LUA_TBOOLEAN)
-    lua_pushstring(L, lua_toboolean(L, at) ? "true" : "off");
+    lua_pushstring(L, lua_toboolean(L, at) ? "true" : "false");
   else
     lua_pushvalue(L, at);
   const char *text = lua_tostring(L, -1);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "net/udp.h"
 #include "session/internal.h"
+#include "wire/line.h"
 
 enum { FAULT_SIZE = 96 };  // bytes of a refusal that is made for one
 
@@ -116,7 +117,7 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
     return peer;
   }
   uint32_t id = peer->id;
-  peer->name_size = (uint8_t)snprintf(peer->name, sizeof peer->name, "guest-%u", id);
+  peer_names_make(session, peer);
   ask(session, peer);
   return session_find(session, id);
 }
@@ -161,9 +162,9 @@ static const char *version_fault(const Session *session, const Hello *hello, Cod
 static const char *entry_fault(Session *session, const Peer *peer, const Hello *hello,
                                Code *code) {
   uint32_t max_here = session->limits.max_clients_per_address;
-  if (!text_is_name(hello->name.bytes, hello->name.size)) {
+  if (!text_is_peer_name(hello->name.bytes, hello->name.size)) {
     *code = CODE_PROTOCOL;
-    return "names are " TEXT_NAME_RULE;
+    return "names are " TEXT_PEER_NAME_RULE;
   }
   *code = CODE_SERVER_FULL;
   if (max_here > 0 && session_count_address(session, peer->address, 0) > max_here)
@@ -219,6 +220,13 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
 
 // --- The answer ---
 
+// The client knows the name that it said in HELLO alone.
+static void tell_own_name(Session *session, Peer *peer) {
+  session->scratch.size = 0;
+  control_peer_renamed(&session->scratch, 0, peer->id, peer_name(peer));
+  send_control(session, peer, CONTROL_PEER_RENAMED, NULL, &session->scratch);
+}
+
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
                        bool is_resumed) {
   uint8_t udp_key[NET_UDP_KEY_SIZE];
@@ -239,13 +247,16 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
   session->scratch.size = 0;
   control_welcome(&session->scratch, &welcome);
   send_control(session, peer, CONTROL_WELCOME, hello, &session->scratch);
+  if (peer->is_renamed) tell_own_name(session, peer);
   dev_greet(session, peer, is_resumed);
 }
 
 static void send_greeting(Session *session, Peer *peer) {
   Buf *buf = &session->scratch;
   buf->size = 0;
-  buf_printf(buf, "* connected as %s; %s", peer->name, TEXT_COMMANDS);
+  buf_printf(buf, "* connected as ");
+  line_append_name(buf, peer->name, peer->name_size);
+  buf_printf(buf, "; %s", TEXT_COMMANDS);
   session_send_line(session, peer, (const char *)buf->data, buf->size,
                     PRIORITY_CRITICAL, 0, OUT_KEEP);
 }
@@ -256,9 +267,11 @@ static void begin_session(Session *session, Peer *peer) {
   handshake_welcome(session, peer, &hello, false);
 }
 
-bool session_accept(Session *session, uint32_t id) {
+bool session_accept(Session *session, uint32_t id, Text name) {
   Peer *peer = session_find(session, id);
   if (!peer || peer->state != PEER_CONNECTING) return false;
+  if (name.size > 0) session_rename(session, peer, name);
+  peer_names_hold(session, peer);
   peer->state = PEER_CONNECTED;
   session->connecting--;
   session->connected++;

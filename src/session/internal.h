@@ -11,9 +11,11 @@ struct Session {
   SessionLimits limits;
   SessionEvents events;
   void *data;
-  Net *net;           // not owned
-  Slots peers;        // Peer by id; owned
-  Names addresses;    // open connections by address
+  Net *net;         // not owned
+  Slots peers;      // Peer by id; owned
+  Names addresses;  // open connections by address
+  Names packet_names,
+      text_names;     // how often names are in use, by binary and text peers
   uint32_t open;      // peers that have a connection
   uint32_t visitors;  // connections that are no peers
   uint32_t connecting;
@@ -59,6 +61,20 @@ uint32_t session_count_address(Session *session, const char *address, int change
 /// NetEvents.enter and leave.
 const char *visitors_enter(void *data, const char *address);
 void visitors_leave(void *data, const char *address);
+
+// --- peer_names.c ---
+
+void peer_names_init(Session *session);
+void peer_names_deinit(Session *session);
+
+/// Gives the peer, which has none yet, a name of its own: `guest-ID`.
+void peer_names_make(Session *session, Peer *peer);
+
+/// The peer's name is in use from now on.
+void peer_names_hold(Session *session, Peer *peer);
+
+/// And no longer.
+void peer_names_drop(Session *session, Peer *peer);
 
 // --- handshake.c ---
 

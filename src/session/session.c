@@ -18,6 +18,7 @@ Session *session_new(const SessionLimits *limits, const SessionEvents *events,
   session->events = *events;
   session->data = data;
   names_init(&session->addresses);
+  peer_names_init(session);
   return session;
 }
 
@@ -39,6 +40,7 @@ void session_free(Session *session) {
     peer_free(session, peer);
   slots_deinit(&session->peers);
   names_deinit(&session->addresses);
+  peer_names_deinit(session);
   buf_deinit(&session->scratch);
   mem_free(session->dev_error);
   mem_free(session);
@@ -88,14 +90,7 @@ SessionStats session_stats(const Session *session) {
 }
 
 uint32_t session_count_address(Session *session, const char *address, int change) {
-  size_t size = strlen(address);
-  uint32_t count = names_find(&session->addresses, address, size) + (uint32_t)change;
-  if (change == 0) return count;
-  if (count > 0)
-    names_set(&session->addresses, address, size, count);
-  else
-    names_remove(&session->addresses, address, size);
-  return count;
+  return names_add(&session->addresses, address, strlen(address), change);
 }
 
 // --- The end of a peer ---
@@ -127,6 +122,7 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
   assert(peer->state != PEER_CLOSED && (unsigned)code < SESSION_CODES);
   uncount(session, peer, code);
   session_count_address(session, peer->address, -1);
+  peer_names_drop(session, peer);
   timers_stop(net_timers(session->net), &peer->timer);
   resume_end(session, peer);
   peer->state = PEER_CLOSED;

@@ -47,6 +47,8 @@ typedef struct Peer {
   uint16_t hello_ref;
   uint8_t name_size;
   char name[NAME_MAX_BYTES + 1];
+  bool holds_name;  // its name counts among those in use
+  bool is_renamed;  // it may have another name than HELLO said
   char address[ADDRESS_SIZE];
   uint8_t session[UUID_SIZE];
   uint16_t token_size;  // of HELLO's
@@ -74,6 +76,7 @@ typedef struct Peer {
   // The relay's part.
   RoomRef *rooms;  // in the order of joining; owned by the relay
   uint16_t room_count, room_capacity;
+  bool has_joined;     // a room, ever
   uint32_t queued;     // events that wait for the drain; later packets wait behind them
   uint32_t last_room;  // joined last; where plain lines of a text peer go
   uint32_t left_out;   // of the broadcast of that number
@@ -85,6 +88,13 @@ typedef struct Peer {
 #define TEXT_COMMANDS \
   "/join ROOM, /leave ROOM, /rooms, /name NAME, /send NAME JSON, /quit"
 
+/// Among whom no two may have the same name; the order is that of the setting's words.
+typedef enum UniqueNames {
+  UNIQUE_AMONG_TEXT,
+  UNIQUE_AMONG_ALL,
+  UNIQUE_NOT
+} UniqueNames;
+
 typedef struct SessionLimits {
   uint32_t max_clients;
   uint32_t max_clients_per_address;  // 0: off
@@ -95,6 +105,7 @@ typedef struct SessionLimits {
   uint32_t resume_timeout_ms;  // how long a lost session waits; 0: none does
   uint32_t rate_limit;         // packets a second; 0: off
   uint16_t tick_rate;          // told in WELCOME
+  UniqueNames unique_names;
 } SessionLimits;
 
 enum {
@@ -166,8 +177,9 @@ void session_free(Session *session);
 /// max_clients for those that come.
 void session_set_limits(Session *session, const SessionLimits *limits);
 
-/// WELCOME and a place among the connected. False when the peer is gone by now.
-bool session_accept(Session *session, uint32_t peer);
+/// WELCOME and a place among the connected, under a name that has been checked (size 0: the
+/// one that the peer has). False when the peer is gone by now.
+bool session_accept(Session *session, uint32_t peer, Text name);
 
 /// REJECTED and the end.
 void session_reject(Session *session, uint32_t peer, Code code, const char *reason);
@@ -175,6 +187,27 @@ void session_reject(Session *session, uint32_t peer, Code code, const char *reas
 /// REJECTED Unavailable and the end: the client may try again after `retry_s` seconds.
 void session_postpone(Session *session, uint32_t peer, const char *reason,
                       uint16_t retry_s);
+
+// --- Names of peers ---
+
+#define NAME_IN_USE_TEXT "the name is in use"
+
+/// Whether the peer may have the name: 0, ERR_INVALID (TEXT_PEER_NAME_RULE) or ERR_EXISTS
+/// (somebody else has it, and SessionLimits.unique_names forbids that). `reserved`: how often
+/// the name is reserved for this peer.
+int session_check_name(const Session *session, const Peer *peer, Text name,
+                       uint32_t reserved);
+
+/// Counts a name as one in use (`change` 1), so that nobody takes it before session_rename
+/// is called, and no longer (-1). `framing` is that of the peer which will have it.
+void session_reserve_name(Session *session, uint8_t framing, Text name, int change);
+
+/// Gives a peer that is not closed another name. Nobody is told.
+void session_rename(Session *session, Peer *peer, Text name);
+
+static inline Text peer_name(const Peer *peer) {
+  return (Text){peer->name, peer->name_size};
+}
 
 /// CLOSING (or `! Code: text` for a text peer) and the end, through `disconnect` when
 /// it was connected or suspended. With `text` NULL nothing is said. A peer that is closed

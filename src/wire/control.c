@@ -76,6 +76,12 @@ void control_welcome(Buf *buf, const Welcome *welcome) {
   buf_append(buf, welcome->udp_key ? welcome->udp_key : NO_KEY, WELCOME_KEY_SIZE);
 }
 
+void control_peer_renamed(Buf *buf, uint32_t room, uint32_t peer, Text name) {
+  buf_u32(buf, room);
+  buf_u32(buf, peer);
+  buf_str8(buf, name.bytes, name.size);
+}
+
 void control_code_text(Buf *buf, Code code, const char *text) {
   buf_u16(buf, (uint16_t)code);
   buf_str16(buf, text, strlen(text));

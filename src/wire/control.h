@@ -46,6 +46,7 @@ typedef enum ControlType {
   CONTROL_REDIRECT = 140,
   CONTROL_DEV_ASSET = 141,
   CONTROL_DEV_ERROR = 142,
+  CONTROL_PEER_RENAMED = 144,
 } ControlType;
 
 typedef struct Hello {
@@ -92,6 +93,9 @@ int control_read_empty(const Packet *packet);
 int control_read_room_data(const Packet *packet, uint32_t *room, Text *data);
 
 void control_welcome(Buf *buf, const Welcome *welcome);
+
+/// PEER_RENAMED; room 0: the peer that it is sent to.
+void control_peer_renamed(Buf *buf, uint32_t room, uint32_t peer, Text name);
 
 /// ERROR, and most of control_ending: u16 code and str16 text.
 void control_code_text(Buf *buf, Code code, const char *text);

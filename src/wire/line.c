@@ -68,12 +68,25 @@ void line_append_safe(Buf *buf, const char *text, size_t size) {
   for (size_t at = 0; at < size;) {
     uint32_t code;
     size_t length = text_read_char(text + at, size - at, &code);
-    if (length == 0 || text_is_control(code)) {
+    if (length == 0 || text_is_control(code) || text_is_separator(code)) {
       buf_u8(buf, '?');
       at += length ? length : 1;
     } else {
       buf_append(buf, text + at, length);
       at += length;
     }
+  }
+}
+
+void line_append_name(Buf *buf, const char *name, size_t size) {
+  size_t start = buf->size;
+  line_append_safe(buf, name, size);
+  char *shown = (char *)buf->data + start;
+  size_t shown_size = buf->size - start;
+  for (size_t i = 0; i < shown_size; i++) {
+    bool is_last = i + 1 == shown_size;
+    if ((i == 0 && strchr("!*/", shown[i])) || shown[i] == '"' ||
+        (shown[i] == ':' && (is_last || shown[i + 1] == ' ')))
+      shown[i] = '?';
   }
 }

@@ -30,6 +30,12 @@ typedef struct Line {
 /// ends at a space.
 Line line_read(const char *text, size_t size);
 
-/// Appends `size` bytes made safe for a terminal: control characters and bytes that are
-/// not UTF-8 become '?', so no peer can forge a line or send an escape sequence.
+/// Appends `size` bytes made safe for a terminal: control characters, line and paragraph
+/// separators and bytes that are not UTF-8 become '?', so no peer can forge a line or send
+/// an escape sequence.
 void line_append_safe(Buf *buf, const char *text, size_t size);
+
+/// Appends the name of a peer or of a message, of which more becomes '?', so that what
+/// follows the name cannot be taken for another line: '!', '*' and '/' at the beginning,
+/// each '"', and each ':' before a space or at the end.
+void line_append_name(Buf *buf, const char *name, size_t size);

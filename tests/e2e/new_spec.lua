@@ -31,11 +31,20 @@ describe("perigee new", function()
     assert.equal(0, (run(folder, "new", "x")))
     local perigee = server.start { path = folder .. "/x", text = true }
     local ann = perigee:text "ann"
-    ann:expect_line "* joined guess:1, nobody else is here"
     for guess = 1, 100 do
       ann:line(tostring(guess))
     end
     ann:expect_match [[^won {.*"name":"ann".*}$]]
+  end)
+
+  it("makes a game that takes lines of text from this machine alone", function()
+    local folder = server.folder {}
+    assert.equal(0, (run(folder, "new", "x")))
+    local perigee = server.launch { path = folder .. "/x", text = true, flags = { host = "127.0.0.2" } }
+    perigee:wait_out "^perigee: serving .+ on 127%.0%.0%.2:(%d+)$"
+    local port = tonumber((perigee:wait_out "^perigee: text on 127%.0%.0%.1:(%d+)$"))
+    local TextClient = require "tests.e2e.text_client"
+    TextClient.connect(port):greeted()
   end)
 
   it("says what comes next, in commands that can be copied", function()

@@ -43,6 +43,7 @@ packet.SERVER = {
   [138] = "CHANNEL_OPENED",
   [139] = "ROOMS",
   [140] = "REDIRECT",
+  [144] = "PEER_RENAMED",
 }
 
 packet.CODES = {
@@ -272,6 +273,9 @@ local FIELDS = {
     e.room, e.sender, e.data = r:u32(), r:u32(), r:rest()
   end,
   PEER_JOINED = function(r, e)
+    e.room, e.peer, e.peer_name = r:u32(), r:u32(), r:str8()
+  end,
+  PEER_RENAMED = function(r, e)
     e.room, e.peer, e.peer_name = r:u32(), r:u32(), r:str8()
   end,
   PEER_LEFT = function(r, e)

@@ -127,7 +127,10 @@ describe("a text peer", function()
   end)
 
   it("changes its name, and its rooms' text peers are told", function()
-    local perigee = server.start { text = true }
+    local perigee = server.start {
+      text = true,
+      game = "return { rooms = { lobby = { auto_create = true } }, on_rename = function() end }",
+    }
     local ann, bob = perigee:text "ann", perigee:text "bob"
     ann:join "lobby"
     bob:join "lobby"

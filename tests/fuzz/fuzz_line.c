@@ -39,8 +39,19 @@ static void check_safe(const char *text, size_t size) {
   uint32_t code = 0;
   for (size_t at = 0; at < buf.size;) {
     at += text_read_char((char *)buf.data + at, buf.size - at, &code);
-    assert(!text_is_control(code));
+    assert(!text_is_control(code) && !text_is_separator(code));
   }
+  buf_deinit(&buf);
+}
+
+// What is shown of a name ends where ": " begins.
+static void check_name(const char *text, size_t size) {
+  Buf buf = {0};
+  line_append_name(&buf, text, size);
+  buf_append(&buf, ": ", 3);
+  char *shown = (char *)buf.data;
+  assert(!strchr("!*/\"", shown[0]));
+  assert(strstr(shown, ": ") == shown + buf.size - 3);
   buf_deinit(&buf);
 }
 
@@ -53,5 +64,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (line.verb == LINE_JOIN) check_again(&line, "/join");
   if (line.verb == LINE_SEND) check_again(&line, "/send");
   check_safe(text, size);
+  check_name(text, size);
   return 0;
 }

@@ -266,7 +266,7 @@ describe("the annotations", function()
       annotated[word] = true
     end
     assert.same(keys(priorities), keys(annotated))
-    local codes = set_of { "Exists", "Invalid" } -- of rooms.create alone
+    local codes = set_of { "Exists", "Invalid" } -- of rooms.create and set_name alone
     for code in read("src/wire/code.h"):gmatch 'X%(CODE_[%u_]+, %d+, "(%w+)"%)' do
       codes[code] = true
     end
@@ -294,6 +294,7 @@ describe("the annotations of config", function()
     for name, row in pairs(rows) do
       local field = fields[name]
       local wanted = TYPES[row.kind] or '"' .. row.words:gsub("|", '"|"') .. '"'
+      wanted = wanted:gsub('"(%l+)"', { ["true"] = "true", ["false"] = "false" })
       assert.equal(wanted, field.type, name)
       local default = field.doc:match "Default: (.-)%. No effect" or field.doc:match "Default: (.+)%.$"
       assert.equal(row.default == "" and "none" or row.default, default:gsub('"', ""), name)

@@ -8,11 +8,11 @@ local EVENTS = {
   "start", "stop", "connect", "disconnect", "join", "leave", "message", "text", "response",
   "packet", "broadcast", "backpressure", "room_create", "room_delete", "timer", "tick", "reload",
   "error", "load", "upgrade", "finish", "follow_up", "roll_back", "settle", "forget",
-  "system", "look", "channel", "channel_closed", "http", "http_gone", "reloaded", "child",
+  "system", "look", "channel", "channel_closed", "http", "http_gone", "reloaded", "child", "rename",
 }
 local HOOKS = {
   "connect", "disconnect", "message", "text", "packet", "tick", "room_create", "room_delete",
-  "join", "leave", "broadcast", "backpressure",
+  "join", "leave", "broadcast", "backpressure", "rename",
 }
 local CODES = {
   "ConnectionClosed", "Kicked", "Rejected", "NoSuchRoom", "Protocol", "Unsupported", "Internal",
@@ -230,6 +230,9 @@ local function queries(core)
       return core.peers_by_id[id] and field .. " of " .. id
     end
   end
+  function core.peer_name_problem() return nil end
+  core.peer_name_rule = "a rule"
+  function core.peer_is_name(text) return not text:find "[%c!]" end
   function core.peer_rooms() return {} end
   function core.peer_stats() return {} end
   function core.peers()

@@ -32,7 +32,7 @@ describe("the host", function()
         statement, statement))
     end
 
-    for _, statement in ipairs { "", "return", "return nil", "return true", "return true, 'unused'" } do
+    for _, statement in ipairs { "", "return", "return nil", "return true" } do
       it(("accept with `%s`"):format(statement), function()
         load_returning(statement)
         for name, event in pairs(EVENTS) do
@@ -40,6 +40,21 @@ describe("the host", function()
         end
       end)
     end
+
+    it("fail with a name that cannot be, and the error says what names are", function()
+      for returned, said in pairs { ["'!'"] = '"!"', ["5"] = "a number", ["{}"] = "a table" } do
+        load_returning("return true, " .. returned)
+        assert.equal("failed", (call("connect", EVENTS.connect)))
+        assert.truthy(fake_core.log_text(core):find(("game.lua:2: on_connect returned true and %s; "
+          .. "what follows true is the peer's name: a rule"):format(said), 1, true))
+      end
+    end)
+
+    it("accept under a name that follows true", function()
+      load_returning "return true, 'ann'"
+      assert.same({ "ended", true, "ann" }, { call("connect", EVENTS.connect) })
+      assert.same({ "ended", true }, { call("join", EVENTS.join) })
+    end)
 
     for statement, words in pairs {
       ["return false"] = "refused",

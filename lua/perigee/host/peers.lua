@@ -3,6 +3,7 @@
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local events = require "perigee.events"
+local fault = require "perigee.fault"
 local live = require "perigee.live"
 local network = require "perigee.world.network"
 local peer_host = require "perigee.peer"
@@ -17,21 +18,55 @@ local ran = core.ran() -- what runs, as perigee.host says
 local on = {}
 
 
+-- The name that on_connect returned behind true, if any.
+local function name_of(answer, name)
+  if answer ~= true or name == nil then
+    return nil
+  elseif type(name) == "string" and core.peer_is_name(name) then
+    return name
+  end
+  fault.raise("on_connect returned true and %s; what follows true is the peer's name: %s",
+    type(name) == "string" and ("%q"):format(name:sub(1, 64)) or fault.kind(name), core.peer_name_rule)
+end
+
+local function judge_connect(answer, second, third)
+  local is_welcome, words, retry = verdict("on_connect", answer, second, third)
+  return is_welcome, words or name_of(answer, second), retry
+end
+
+
 function on.connect(peer)
   live.task = nil
   local handler = live.game.on_connect
   ran[1] = handler
+  local name
   if handler then
-    local is_welcome, words, retry = verdict("on_connect", handler(peers[peer]))
+    local is_welcome, words, retry = judge_connect(handler(peers[peer]))
     if not is_welcome then
       return false, words, retry
     end
+    name = words
+  end
+  local problem = core.peer_name_problem(peer, name)
+  if problem then
+    return false, problem
   end
   if events.recording then
     events.record { type = "Connected", peer = peers[peer] }
   end
   if declared.is_used then
     network.join(peer)
+  end
+  return true, name
+end
+
+
+function on.rename(peer, _, name)
+  live.task = nil
+  local handler = live.game.on_rename
+  ran[1] = handler
+  if handler then
+    return verdict("on_rename", handler(peers[peer], name))
   end
   return true
 end

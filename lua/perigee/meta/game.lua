@@ -33,9 +33,12 @@
 ---@field on_start? fun()
 --- Called at the end. What it sends still goes out.
 ---@field on_stop? fun(reason: "SIGINT"|"SIGTERM")
---- Somebody wants in. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses; anything else is an error.
---- With `{ retry = seconds }` behind the reason clients try again by themselves.
+--- Somebody wants in. nil or true accepts, `true, "name"` under that name, `false, "reason"` or `nil, "reason"` refuses;
+--- anything else is an error. With `{ retry = seconds }` behind the reason clients try again by themselves.
 ---@field on_connect? fun(peer: perigee.Peer): boolean?, string?, perigee.Retry?
+--- A text peer wants another name, with `/name`. nil or true allows it, `false, "reason"` or `nil, "reason"` refuses.
+--- Without this handler it is allowed before the peer's first join.
+---@field on_rename? fun(peer: perigee.Peer, name: string): boolean?, string?
 --- A session is over; the peer's fields can still be read.
 ---@field on_disconnect? fun(peer: perigee.Peer, reason: perigee.Code)
 --- A connection is lost and its session waits.
@@ -58,7 +61,8 @@
 ---@field on_create? fun(room: perigee.Room, options: any)
 --- For rooms whose kind the game does not name: the room is gone.
 ---@field on_delete? fun(room: perigee.Room)
---- For rooms whose kind the game does not name: somebody wants in. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses.
+--- For rooms whose kind the game does not name: somebody wants in. nil or true accepts, `false, "reason"` or
+--- `nil, "reason"` refuses.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
 --- For rooms whose kind the game does not name: somebody has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
@@ -85,7 +89,8 @@
 ---@field on_create? fun(room: perigee.Room, options: any)
 --- The room was deleted and has no members any more.
 ---@field on_delete? fun(room: perigee.Room)
---- Somebody wants in. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses. The peer is not yet counted in `room.count`.
+--- Somebody wants in. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses. The peer is not yet
+--- counted in `room.count`.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
 --- Somebody has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
@@ -117,6 +122,7 @@
 ---@field host? string Address to listen on. Default: "0.0.0.0".
 ---@field port? integer TCP port; 0 takes any free one and prints it. Default: 7777.
 ---@field text_port? integer|false Port for lines of text; 4000 by convention. Default: off.
+---@field text_host? string Address for lines of text; without it that of `host`. Default: none.
 ---@field udp_ports? integer UDP ports, from the number of the TCP port on; 0: no UDP. Default: 1.
 ---@field udp_plain? boolean Whether clients may do without sealing datagrams. Default: false.
 ---@field io_threads? integer Threads that serve connections; 0: the main one does. Default: 0.
@@ -131,6 +137,8 @@
 --- What happens past `channel_capacity`. Default: "drop_newest".
 ---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
 ---@field max_rooms? integer Rooms at a time. Default: 4096.
+--- Among whom no two peers have the same name: text peers, all, or nobody. Default: "text".
+---@field unique_names? "text"|true|false
 ---@field rate_limit? integer Packets a second from one peer, twice that in a burst; 0: no limit. Default: 0.
 ---@field batch_hz? integer Output frames a second; 0: one at the end of every loop turn. Default: 60.
 ---@field tick_rate? number Calls of `on_tick` a second. Default: 20.

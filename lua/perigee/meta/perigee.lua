@@ -31,8 +31,8 @@
 ---| "Replaced" # its session goes on in another connection
 ---| "RoomFull" # the room's `capacity` is reached
 ---| "Unavailable" # not now: clients try again by themselves; the server stops, or the game says when
----| "Exists" # a room of that name is there already
----| "Invalid" # no good name for a room
+---| "Exists" # a room of that name is there already, or a peer of that name
+---| "Invalid" # no good name for a room or a peer
 
 --- When a message goes out: "critical" at once; "high", then "normal" (the default), then "low" in each frame.
 ---@alias perigee.Priority "critical"|"high"|"normal"|"low"
@@ -49,7 +49,7 @@
 --- A client of the server. Keep what is yours in `peer.state`.
 ---@class perigee.Peer
 ---@field id integer Ids are not used again soon.
----@field name string May change, with `/name`.
+---@field name string May change: with `set_name`, and with `/name` where `on_rename` allows it.
 ---@field session string The session's UUID as text.
 ---@field address string Without the port.
 ---@field transport "tcp"|"ws"|"udp"|"text" How it is connected; "text" takes messages, but no packets and questions.
@@ -102,6 +102,15 @@ function Peer:join(room) end
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Peer:leave(room) end
+
+--- Gives this peer another name. `peer.name` is the new one at once; it and the members of its rooms are
+--- told when the handler has ended, and if it fails the name is as before. "Invalid" for a name that cannot be,
+--- "Exists" for one that is in use (`unique_names`).
+---@param name string
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Peer:set_name(name) end
 
 --- The rooms that this peer is in.
 ---@return perigee.Room[]

@@ -150,6 +150,22 @@ static void control_characters_of_a_message_are_escaped(void **state) {
   check_text("info  a\\u001b[31m\\rb\\xff\n    c\\u001b]0;x\\u0007\n");
 }
 
+static void invisible_characters_of_a_name_are_escaped(void **state) {
+  (void)state;
+  capture();
+  // Right-to-left override, line separator, a tag beyond 16 bits.
+  log_info("x",
+           log_str("name",
+                   "a\xe2\x80\xae"
+                   "b"),
+           log_str("b", "\xe2\x80\xa8"), log_str("c", "\xf3\xa0\x81\x81"));
+  check_text("info  x name=\"a\\u202eb\" b=\"\\u2028\" c=\"\\udb40\\udc41\"\n");
+  log_set_format(LOG_JSON);
+  capture();
+  log_info("x", log_str("c", "\xf3\xa0\x81\x81"));
+  check_json("\"level\":\"info\",\"message\":\"x\",\"c\":\"\\udb40\\udc41\"}\n");
+}
+
 static void a_json_line_is_one_object(void **state) {
   (void)state;
   log_set_format(LOG_JSON);
@@ -366,6 +382,7 @@ int main(void) {
       TEST(a_long_value_is_cut),
       TEST(a_traceback_is_indented_under_its_line),
       TEST(control_characters_of_a_message_are_escaped),
+      TEST(invisible_characters_of_a_name_are_escaped),
       TEST(a_json_line_is_one_object),
       TEST(json_escapes_whatever_is_not_text),
       TEST(lines_below_the_level_are_not_written),

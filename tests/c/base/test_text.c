@@ -105,7 +105,7 @@ static void names_may_hold_spaces_and_any_script(void **state) {
   assert_true(is_name("duel:1"));
   assert_true(is_name("the big room"));
   assert_true(is_name("caf\xc3\xa9 \xf0\x9f\x8e\xb2"));
-  assert_true(is_name("\xc2\xa0"));  // just after C1
+  assert_true(is_name("\xc2\xa1"));  // the first visible one after C1
 }
 
 static void names_hold_no_control_characters(void **state) {
@@ -118,6 +118,99 @@ static void names_hold_no_control_characters(void **state) {
   assert_false(is_name("a\xc2\x80"));
   assert_false(is_name("a\xc2\x9b"));  // CSI
   assert_false(is_name("a\xc2\x9f"));
+}
+
+// Whether a name may have the character at a place: "a", it, "b".
+typedef enum Place { BEGINNING, MIDDLE, END } Place;
+
+static bool is_name_with(uint32_t code, Place place) {
+  char text[8];
+  size_t size = 0;
+  if (place != BEGINNING) text[size++] = 'a';
+  if (code < 0x80) {
+    text[size++] = (char)code;
+  } else {
+    int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const uint8_t leads[] = {0, 0xc0, 0xe0, 0xf0};
+    text[size++] = (char)(leads[more] | code >> 6 * more);
+    while (more-- > 0) text[size++] = (char)(0x80 | (code >> 6 * more & 0x3f));
+  }
+  if (place != END) text[size++] = 'b';
+  return text_is_name(text, size);
+}
+
+static void expect_anywhere(uint32_t code, bool is_good) {
+  for (Place place = BEGINNING; place <= END; place++) {
+    if (is_name_with(code, place) != is_good)
+      fail_msg("U+%04X, place %d", (unsigned)code, (int)place);
+  }
+}
+
+// Category Cc, all 65.
+static void names_hold_none_of_the_control_characters(void **state) {
+  (void)state;
+  for (uint32_t code = 0; code < 0x20; code++) expect_anywhere(code, false);
+  for (uint32_t code = 0x7f; code < 0xa0; code++) expect_anywhere(code, false);
+}
+
+// Category Cf, Zl, Zp: the first and last of each run, and those that are best known.
+static void names_hold_no_invisible_characters(void **state) {
+  (void)state;
+  static const uint32_t codes[] = {
+      0xad,                                                  // soft hyphen
+      0x600,   0x603,   0x605,   0x61c,   0x6dd,   0x70f,    // Arabic, Syriac
+      0x890,   0x891,   0x8e2,   0x180e,                     // and Mongolian
+      0x200b,  0x200c,  0x200d,  0x200e,  0x200f,            // zero width, marks
+      0x202a,  0x202b,  0x202c,  0x202d,  0x202e,            // embeddings
+      0x2060,  0x2061,  0x2062,  0x2063,  0x2064,            // word joiner
+      0x2066,  0x2067,  0x2068,  0x2069,  0x206a,  0x206f,   // isolates
+      0xfeff,  0xfff9,  0xfffa,  0xfffb,                     // byte order mark
+      0x110bd, 0x110cd, 0x13430, 0x13438, 0x13439, 0x1343f,  // Kaithi, Egyptian
+      0x1bca0, 0x1bca3, 0x1d173, 0x1d17a,                    // shorthand, music
+      0xe0001, 0xe0020, 0xe0041, 0xe007f,                    // tags
+      0x2028,  0x2029,                                       // Zl and Zp
+  };
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+    expect_anywhere(codes[i], false);
+}
+
+// Category Zs, all 17.
+static void names_hold_spaces_but_not_at_their_ends(void **state) {
+  (void)state;
+  static const uint32_t codes[] = {0x20,   0xa0,   0x1680, 0x2000, 0x2001, 0x2002,
+                                   0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008,
+                                   0x2009, 0x200a, 0x202f, 0x205f, 0x3000};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    if (is_name_with(codes[i], BEGINNING) || is_name_with(codes[i], END) ||
+        !is_name_with(codes[i], MIDDLE))
+      fail_msg("U+%04X", (unsigned)codes[i]);
+  }
+  assert_false(is_name(" "));
+  assert_true(is_name("a  b"));
+}
+
+static void names_hold_the_neighbours_of_what_they_may_not_hold(void **state) {
+  (void)state;
+  static const uint32_t codes[] = {
+      0x21,    0x7e,    0xa1,    0xac,    0xae,    0x5ff,   0x606,   0x61b,   0x61d,
+      0x6dc,   0x6de,   0x70e,   0x710,   0x88f,   0x892,   0x8e1,   0x8e3,   0x167f,
+      0x1681,  0x180d,  0x180f,  0x1fff,  0x2010,  0x2027,  0x2030,  0x205e,  0x2065,
+      0x2070,  0x2fff,  0x3001,  0xfefe,  0xff00,  0xfff8,  0xfffc,  0x110bc, 0x110be,
+      0x110cc, 0x110ce, 0x1342f, 0x13440, 0x1bc9f, 0x1bca4, 0x1d172, 0x1d17b, 0xe0000,
+      0xe0002, 0xe001f, 0xe0080, 0x10ffff};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+    expect_anywhere(codes[i], true);
+}
+
+static void names_of_peers_do_not_begin_like_a_line_of_the_server(void **state) {
+  (void)state;
+  static const char *const bad[] = {"! Kicked", "!", "* joined", "/join", " ann", ""};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_false(text_is_peer_name(bad[i], strlen(bad[i])));
+  static const char *const good[] = {"ann", "a! b* c/", "\xc2\xa1ola", "guest-7"};
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+    assert_true(text_is_peer_name(good[i], strlen(good[i])));
+  assert_true(is_name("!"));  // of a room
 }
 
 static void names_are_utf8(void **state) {
@@ -194,6 +287,11 @@ int main(void) {
       cmocka_unit_test(names_are_1_to_64_bytes),
       cmocka_unit_test(names_may_hold_spaces_and_any_script),
       cmocka_unit_test(names_hold_no_control_characters),
+      cmocka_unit_test(names_hold_none_of_the_control_characters),
+      cmocka_unit_test(names_hold_no_invisible_characters),
+      cmocka_unit_test(names_hold_spaces_but_not_at_their_ends),
+      cmocka_unit_test(names_hold_the_neighbours_of_what_they_may_not_hold),
+      cmocka_unit_test(names_of_peers_do_not_begin_like_a_line_of_the_server),
       cmocka_unit_test(names_are_utf8),
       cmocka_unit_test(a_slip_finds_the_word_that_was_meant),
       cmocka_unit_test(a_different_word_finds_nothing),

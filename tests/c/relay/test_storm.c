@@ -114,7 +114,7 @@ static void answer(Storm *storm, const Event *event) {
   Relay *relay = storm->world->relay;
   bool is_good = choose(storm, 5) > 0;
   if (event->type == EVENT_CONNECT && is_good)
-    relay_accept(relay, event->peer);
+    relay_accept(relay, event->peer, (Text){0});
   else if (event->type == EVENT_CONNECT)
     relay_reject(relay, event->peer, CODE_REJECTED, "no");
   else if (event->type == EVENT_JOIN && is_good)

@@ -21,7 +21,7 @@ static void a_peer_is_accepted(void **state) {
   Event event = ask_in(world, &conn);
   expect_nothing(world->net, conn);
   assert_int_equal(relay_stats(world->relay).peers, 0);
-  assert_true(relay_accept(world->relay, event.peer));
+  assert_true(relay_accept(world->relay, event.peer, (Text){0}));
   expect_control(world->net, conn, CONTROL_WELCOME);
   assert_int_equal(relay_stats(world->relay).peers, 1);
 }
@@ -32,7 +32,7 @@ static void what_on_connect_sends_comes_after_welcome(void **state) {
   ConnId conn;
   Event event = ask_in(world, &conn);
   command(world, message(TARGET_PEER, event.peer));
-  relay_accept(world->relay, event.peer);
+  relay_accept(world->relay, event.peer, (Text){0});
   relay_commit(world->relay);
   expect_control(world->net, conn, CONTROL_WELCOME);
   expect_packet(world->net, conn, CHANNEL_MESSAGE, 0);
@@ -45,7 +45,7 @@ static void a_peer_is_rejected(void **state) {
   Event event = ask_in(world, &conn);
   relay_reject(world->relay, event.peer, CODE_REJECTED, "banned");
   expect_code(world->net, conn, CONTROL_REJECTED, CODE_REJECTED);
-  assert_false(relay_accept(world->relay, event.peer));
+  assert_false(relay_accept(world->relay, event.peer, (Text){0}));
   expect_no_events(world);
 }
 
@@ -58,7 +58,7 @@ static void a_text_peer_is_asked_about_too(void **state) {
   Event event = next(world, EVENT_CONNECT);
   end(world);
   expect_nothing(world->net, conn);
-  relay_accept(world->relay, event.peer);
+  relay_accept(world->relay, event.peer, (Text){0});
   fake_advance(world->net, 1);
   assert_non_null(fake_next(world->net, conn));
   expect_line(world->net, conn, "* no rooms");
@@ -70,7 +70,7 @@ static void a_verdict_for_a_peer_that_left_is_ignored(void **state) {
   ConnId conn;
   Event event = ask_in(world, &conn);
   fake_end(world->net, conn, CODE_RESET);
-  assert_false(relay_accept(world->relay, event.peer));
+  assert_false(relay_accept(world->relay, event.peer, (Text){0}));
   relay_reject(world->relay, event.peer, CODE_REJECTED, "late");
   expect_no_events(world);
 }

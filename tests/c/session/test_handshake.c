@@ -190,7 +190,7 @@ static void the_connection_is_held_until_the_answer(void **state) {
   assert_int_equal(world->packets, 0);
   fake_advance(world->net, 20000);
   assert_int_equal(session_count(world->session), 0);
-  assert_true(session_accept(world->session, world->peer));
+  assert_true(session_accept(world->session, world->peer, (Text){0}));
   expect_control(world->net, conn, CONTROL_WELCOME);
   fake_advance(world->net, 1);
   assert_int_equal(world->packets, 1);
@@ -204,7 +204,7 @@ static void an_answer_after_the_end_is_ignored(void **state) {
   say_hello(world->net, conn, "ann");
   uint32_t peer = world->peer;
   fake_end(world->net, conn, CODE_RESET);
-  assert_false(session_accept(world->session, peer));
+  assert_false(session_accept(world->session, peer, (Text){0}));
   session_reject(world->session, peer, CODE_REJECTED, "late");
   assert_int_equal(world->disconnects, 0);
   assert_int_equal(session_count(world->session), 0);
@@ -213,7 +213,7 @@ static void an_answer_after_the_end_is_ignored(void **state) {
 static void a_second_answer_is_ignored(void **state) {
   World *world = *state;
   ConnId conn = join_tcp(world, "ann");
-  assert_false(session_accept(world->session, world->peer));
+  assert_false(session_accept(world->session, world->peer, (Text){0}));
   session_reject(world->session, world->peer, CODE_REJECTED, "no");
   expect_nothing(world->net, conn);
   assert_int_equal(session_count(world->session), 1);

@@ -171,7 +171,7 @@ static void a_peer_that_waits_for_an_answer_idles_out(void **state) {
   fake_advance(world->net, 31000);
   expect_code(world->net, conn, CONTROL_CLOSING, CODE_IDLE_TIMEOUT);
   assert_int_equal(world->disconnects, 0);
-  assert_false(session_accept(world->session, world->peer));
+  assert_false(session_accept(world->session, world->peer, (Text){0}));
 }
 
 static void zero_switches_the_deadlines_off(void **state) {

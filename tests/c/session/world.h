@@ -29,7 +29,7 @@ static inline void on_connect(void *data, Peer *peer) {
   world->peer = peer->id;
   assert_int_equal(peer->state, PEER_CONNECTING);
   if (world->answer == ACCEPT_AT_ONCE)
-    assert_true(session_accept(world->session, peer->id));
+    assert_true(session_accept(world->session, peer->id, (Text){0}));
   else if (world->answer == REJECT_AT_ONCE)
     session_reject(world->session, peer->id, CODE_REJECTED, "banned");
 }

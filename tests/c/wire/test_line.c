@@ -113,6 +113,34 @@ static void no_line_can_be_forged(void **state) {
       4, "a?b");  // NEL
 }
 
+static void no_line_can_be_forged_for_readers_who_know_other_ends_of_line(
+    void **state) {
+  (void)state;
+  check_safe("hi\xe2\x80\xa8* bob left", 15, "hi?* bob left");    // U+2028
+  check_safe("hi\xe2\x80\xa9! Kicked: x", 16, "hi?! Kicked: x");  // U+2029
+}
+
+static void check_name(const char *name, const char *expected) {
+  Buf buf = {0};
+  line_append_name(&buf, name, strlen(name));
+  buf_u8(&buf, 0);
+  assert_string_equal((const char *)buf.data, expected);
+  buf_deinit(&buf);
+}
+
+static void a_name_cannot_be_taken_for_more_than_a_name(void **state) {
+  (void)state;
+  check_name("duel:1", "duel:1");
+  check_name("O'Brien, 3rd * !", "O'Brien, 3rd * !");
+  check_name("! Kicked: bye", "? Kicked? bye");
+  check_name("* bob left", "? bob left");
+  check_name("/join", "?join");
+  check_name("alice: I quit", "alice? I quit");  // before ": " and what it broadcasts
+  check_name("alice:", "alice?");
+  check_name("score {\"bob\":1,\"x", "score {?bob?:1,?x");  // a message with JSON
+  check_name("a\nb", "a?b");
+}
+
 static void no_terminal_sequence_gets_through(void **state) {
   (void)state;
   check_safe("\x1b[2J", 4, "?[2J");
@@ -149,6 +177,8 @@ int main(void) {
       TEST(a_line_may_hold_zeros),
       TEST(safe_text_is_left_alone),
       TEST(no_line_can_be_forged),
+      TEST(no_line_can_be_forged_for_readers_who_know_other_ends_of_line),
+      TEST(a_name_cannot_be_taken_for_more_than_a_name),
       TEST(no_terminal_sequence_gets_through),
       TEST(bytes_that_are_not_utf8_are_replaced_one_by_one),
   };

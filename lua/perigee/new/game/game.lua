@@ -4,7 +4,8 @@ local perigee = require "perigee"
 
 ---@class Game: perigee.Game
 local game = {
-  config = { text_port = 4000 }, -- for nc. All other settings have defaults
+  -- For nc, on this machine alone. All other settings have defaults.
+  config = { text_port = 4000, text_host = "127.0.0.1" },
   rooms = { guess = require "rooms.guess" }, -- rooms called guess:1, guess:red, ... are of this kind
 }
 
@@ -13,11 +14,21 @@ function game.on_connect(peer)
   peer:join "guess:1" -- made by joining it, because the kind has auto_create
 end
 
+-- A player of nc asks for another name, with /name. Names are for show here: what somebody has won is kept
+-- in peer.state, and never under a name, which anybody may have. `return false, "reason"` would refuse.
+function game.on_rename() end
+
 game.on_message = {}
 
 -- A client asks: the message "scores", without a value. What is returned is the answer.
 function game.on_message.scores()
-  return perigee.state.scores or {}
+  local scores = {}
+  for _, room in ipairs(perigee.rooms.all()) do
+    for _, peer in ipairs(room:peers()) do
+      table.insert(scores, { name = peer.name, won = peer.state.won or 0 })
+    end
+  end
+  return scores
 end
 
 -- Every minute, for everybody. Given by name, so that a reload changes what the timer does.

@@ -1,6 +1,4 @@
 -- Guess the number: everybody in the room looks for the same one, and the first to say it wins.
-local perigee = require "perigee"
-
 local HIGHEST = 100
 local PAUSE = 3 -- seconds from a win to the next number
 
@@ -23,9 +21,7 @@ function guess.on_join(_, peer)
 end
 
 local function win(room, peer)
-  local scores = perigee.state.scores or {}
-  scores[peer.name] = (scores[peer.name] or 0) + 1
-  perigee.state.scores = scores
+  peer.state.won = (peer.state.won or 0) + 1
   room:broadcast("won", { name = peer.name, number = room.state.number, guesses = room.state.guesses })
   room.state.number = nil
   room:after(PAUSE, "begin") -- the function of that name in this table

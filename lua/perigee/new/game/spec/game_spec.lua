@@ -31,7 +31,7 @@ describe("guess:1", function()
     bob:expect("won", { name = "bob" })
     ann:expect_nothing("begin", 2.5)
     ann:expect("begin", { highest = 100 }, 1)
-    assert.same({ bob = 1 }, ann:ask "scores")
+    assert.same({ { name = "ann", won = 0 }, { name = "bob", won = 1 } }, ann:ask "scores")
   end)
 
   it("relays what is no number", function()

@@ -1,0 +1,111 @@
+// New names for peers: those that a handler gives with peer:set_name, which are reserved
+// until the handler has ended, and those that text peers ask for with /name.
+
+#include "base/err.h"
+#include "relay/internal.h"
+
+// A name that the running handler has given, in relay->reserved_names.
+typedef struct Reserved {
+  uint32_t peer;
+  uint8_t
+      framing;  // of the peer, which may be gone by the time that this is given back
+  uint8_t size;
+  char name[NAME_MAX_BYTES];
+} Reserved;
+
+static Text name_of(const Reserved *entry) { return (Text){entry->name, entry->size}; }
+
+static const Reserved *reserved_at(const Relay *relay, size_t at) {
+  return (const Reserved *)(const void *)(relay->reserved_names.data + at);
+}
+
+void rename_release(Relay *relay, size_t mark) {
+  for (size_t at = mark; at < relay->reserved_names.size; at += sizeof(Reserved)) {
+    const Reserved *entry = reserved_at(relay, at);
+    session_reserve_name(relay->session, entry->framing, name_of(entry), -1);
+  }
+  relay->reserved_names.size = mark;
+}
+
+Text relay_peer_name(const Relay *relay, const Peer *peer) {
+  for (size_t at = relay->reserved_names.size; at > 0;) {
+    at -= sizeof(Reserved);
+    const Reserved *entry = reserved_at(relay, at);
+    if (entry->peer == peer->id) return name_of(entry);
+  }
+  return peer_name(peer);
+}
+
+static bool is_same(Text a, Text b) {
+  return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
+}
+
+static int check(const Relay *relay, const Peer *peer, Text name) {
+  uint32_t reserved = 0;
+  for (size_t at = 0; at < relay->reserved_names.size; at += sizeof(Reserved)) {
+    const Reserved *entry = reserved_at(relay, at);
+    reserved += entry->peer == peer->id && is_same(name_of(entry), name);
+  }
+  return session_check_name(relay->session, peer, name, reserved);
+}
+
+// --- By a handler ---
+
+int relay_rename(Relay *relay, uint32_t id, Text name) {
+  const Peer *peer = session_find(relay->session, id);
+  if (!peer || (!peer_is_there(peer) && peer->state != PEER_CONNECTING))
+    return ERR_NOT_FOUND;
+  int err = check(relay, peer, name);
+  if (err != 0 || is_same(relay_peer_name(relay, peer), name)) return err;
+  Reserved entry = {.peer = id, .framing = peer->framing, .size = (uint8_t)name.size};
+  memcpy(entry.name, name.bytes, name.size);
+  buf_append(&relay->reserved_names, &entry, sizeof entry);
+  session_reserve_name(relay->session, peer->framing, name, 1);
+  commands_push(&relay->commands,
+                &(Command){.type = COMMAND_RENAME, .id = id, .name = name});
+  return 0;
+}
+
+void rename_peer(Relay *relay, Peer *peer, Text name) {
+  char bytes[NAME_MAX_BYTES];
+  Text old = {bytes, peer->name_size};
+  memcpy(bytes, peer->name, peer->name_size);
+  session_rename(relay->session, peer, name);
+  announce_name(relay, peer, old);
+}
+
+bool relay_name_is_free(const Relay *relay, uint32_t id, Text name) {
+  const Peer *peer = session_find(relay->session, id);
+  return !peer || check(relay, peer, name.size > 0 ? name : peer_name(peer)) == 0;
+}
+
+// --- By a text peer ---
+
+// Whether the peer may have the name; it is told when it may not.
+static bool may_have(Relay *relay, Peer *peer, Text name) {
+  int err = check(relay, peer, name);
+  if (err == ERR_EXISTS)
+    session_error(relay->session, peer, NULL, CODE_REJECTED, NAME_IN_USE_TEXT);
+  else if (err != 0)
+    session_error(relay->session, peer, NULL, CODE_PROTOCOL,
+                  "names are " TEXT_PEER_NAME_RULE);
+  return err == 0;
+}
+
+void rename_asked(Relay *relay, Peer *peer, Text name) {
+  if (!may_have(relay, peer, name)) return;
+  if (relay->game_hooks & HOOK_RENAME)
+    relay_emit(relay, &(Event){.type = EVENT_RENAME, .peer = peer->id, .data = name});
+  else if (peer->has_joined)
+    session_error(relay->session, peer, NULL, CODE_REJECTED,
+                  "a name can be changed before the first join only");
+  else
+    rename_peer(relay, peer, name);
+}
+
+// The name may have been taken while the script was being asked.
+void relay_allow_name(Relay *relay, const Event *event) {
+  Peer *peer = session_find(relay->session, event->peer);
+  if (peer && peer_is_there(peer) && may_have(relay, peer, event->data))
+    rename_peer(relay, peer, event->data);
+}

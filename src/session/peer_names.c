@@ -1,0 +1,87 @@
+// The names of peers: which of them are in use, and who may have which. A name is in use
+// from the moment at which its peer is let in (of a text peer, from the beginning) until its
+// session ends; a suspended peer keeps it.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "session/internal.h"
+
+void peer_names_init(Session *session) {
+  names_init(&session->packet_names);
+  names_init(&session->text_names);
+}
+
+void peer_names_deinit(Session *session) {
+  names_deinit(&session->packet_names);
+  names_deinit(&session->text_names);
+}
+
+void session_reserve_name(Session *session, uint8_t framing, Text name, int change) {
+  Names *names =
+      framing == FRAMING_LINES ? &session->text_names : &session->packet_names;
+  names_add(names, name.bytes, name.size, change);
+}
+
+static uint32_t count_text(const Session *session, Text name) {
+  return names_find(&session->text_names, name.bytes, name.size);
+}
+
+static uint32_t count_all(const Session *session, Text name) {
+  return count_text(session, name) +
+         names_find(&session->packet_names, name.bytes, name.size);
+}
+
+static bool is_called(const Peer *peer, Text name) {
+  return peer->name_size == name.size && memcmp(peer->name, name.bytes, name.size) == 0;
+}
+
+int session_check_name(const Session *session, const Peer *peer, Text name,
+                       uint32_t reserved) {
+  if (!text_is_peer_name(name.bytes, name.size)) return ERR_INVALID;
+  uint32_t own = reserved + (peer->holds_name && is_called(peer, name));
+  switch (session->limits.unique_names) {
+    case UNIQUE_AMONG_ALL:
+      return count_all(session, name) > own ? ERR_EXISTS : 0;
+    case UNIQUE_AMONG_TEXT:
+      if (peer->framing != FRAMING_LINES) return 0;
+      return count_text(session, name) > own ? ERR_EXISTS : 0;
+    case UNIQUE_NOT:
+      break;
+  }
+  return 0;
+}
+
+void peer_names_hold(Session *session, Peer *peer) {
+  if (peer->holds_name) return;
+  peer->holds_name = true;
+  session_reserve_name(session, peer->framing, peer_name(peer), 1);
+}
+
+void peer_names_drop(Session *session, Peer *peer) {
+  if (!peer->holds_name) return;
+  peer->holds_name = false;
+  session_reserve_name(session, peer->framing, peer_name(peer), -1);
+}
+
+// Others may have called themselves so before.
+void peer_names_make(Session *session, Peer *peer) {
+  int size = snprintf(peer->name, sizeof peer->name, "guest-%u", peer->id);
+  peer->name_size = (uint8_t)size;
+  for (uint32_t i = 2; count_all(session, peer_name(peer)) > 0; i++) {
+    size = snprintf(peer->name, sizeof peer->name, "guest-%u-%u", peer->id, i);
+    peer->name_size = (uint8_t)size;
+  }
+  peer_names_hold(session, peer);
+}
+
+void session_rename(Session *session, Peer *peer, Text name) {
+  if (is_called(peer, name)) return;
+  peer_names_drop(session, peer);
+  memcpy(peer->name, name.bytes, name.size);
+  peer->name[name.size] = '\0';
+  peer->name_size = (uint8_t)name.size;
+  peer->is_renamed = true;
+  peer_names_hold(session, peer);
+}
