@@ -1,5 +1,7 @@
 // Files of a game's folder, opened and read by the pool of threads so that a slow disk
-// holds nobody up, a piece at a time: the next is read when the last is written.
+// holds nobody up, a piece at a time: the next is read when the last is written. In between
+// the file is closed, so that a slow client holds its connection's descriptor only. It is
+// the same file that is opened again, or the answer ends.
 //
 // A file is served when what the path leads to lies in the folder, all symlinks
 // followed: it is taken hold of without being opened, and asked where it is. The rules
@@ -19,7 +21,10 @@
 #include "net/web_internal.h"
 #include "wire/ignore.h"
 
-enum { FD_PATH_SIZE = 32 };
+enum {
+  FD_PATH_SIZE = 32,
+  AGAIN_MS = 100,  // until a file is opened again for which there was no descriptor
+};
 
 struct FileJob {
   uv_work_t work;
@@ -30,12 +35,12 @@ struct FileJob {
   char index_path[HTTP_PATH_MAX + sizeof "/index.html"];
   // What the thread found.
   int err;  // 0, or an errno; EISDIR: the path is a folder and lacks its slash
-  int fd;   // -1: not open
   struct stat info;
-  uint8_t *chunk;  // NULL: nothing is read yet, and the file only opened
+  uint8_t *chunk;  // NULL: nothing is read yet, and the file only looked at
   size_t chunk_size;
   // What is still to be sent.
   uint64_t at, left;
+  Timer again;  // set while no descriptor was left
 };
 
 // --- In a thread ---
@@ -80,14 +85,18 @@ static bool is_hidden(const FileJob *job, const char *path, const char *inner_pl
   return is_hidden;
 }
 
-static int open_again(int fd) {
+// Whether what `fd` holds on to can be read.
+static int try_open(int fd) {
   char name[FD_PATH_SIZE];
   snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-  return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int opened = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (opened < 0) return errno;
+  close(opened);
+  return 0;
 }
 
-// Opens the file that `fd` holds on to, if it may be served.
-static int open_held(FileJob *job, const char *path, int folder, int fd) {
+// Whether the file that `fd` holds on to may be served.
+static int check_held(FileJob *job, const char *path, int folder, int fd) {
   char root[PATH_MAX], place[PATH_MAX];
   if (fstat(fd, &job->info) != 0) return errno;
   if (!locate(folder, root) || !locate(fd, place)) return ENOENT;
@@ -95,40 +104,59 @@ static int open_held(FileJob *job, const char *path, int folder, int fd) {
   if (is_hidden(job, path, place + strlen(root))) return ENOENT;
   if (S_ISDIR(job->info.st_mode)) return EISDIR;
   if (!S_ISREG(job->info.st_mode)) return EACCES;
-  job->fd = open_again(fd);
-  return job->fd < 0 ? errno : 0;
+  return try_open(fd);
 }
 
-static int open_file(FileJob *job, const char *path) {
+static const char *path_of(const FileJob *job) {
+  return job->is_folder ? job->index_path : job->path;
+}
+
+static int check_file(FileJob *job) {
+  const char *path = path_of(job);
   int folder = open(job->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return errno;
   int fd = openat(folder, path, O_PATH | O_CLOEXEC);
-  int err = fd < 0 ? errno : open_held(job, path, folder, fd);
+  int err = fd < 0 ? errno : check_held(job, path, folder, fd);
   if (fd >= 0) close(fd);
   close(folder);
   return err;
 }
 
-static int read_chunk(FileJob *job) {
+static bool is_same(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+         a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+         a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int read_open(FileJob *job, int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return errno;
+  if (!is_same(&info, &job->info)) return ESTALE;
   size_t wanted = job->left < WEB_CHUNK_BYTES ? job->left : WEB_CHUNK_BYTES;
-  ssize_t got = pread(job->fd, job->chunk, wanted, (off_t)job->at);
+  ssize_t got = pread(fd, job->chunk, wanted, (off_t)job->at);
   if (got < 0) return errno;
   job->chunk_size = (size_t)got;
   return got == 0 ? EIO : 0;  // the file has become shorter
 }
 
+static int read_chunk(FileJob *job) {
+  char place[PATH_MAX + sizeof job->index_path];
+  snprintf(place, sizeof place, "%s/%s", job->folder, path_of(job));
+  int fd = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return errno;
+  int err = read_open(job, fd);
+  close(fd);
+  return err;
+}
+
 static void on_work(uv_work_t *work) {
   FileJob *job = work->data;
-  if (job->chunk)
-    job->err = read_chunk(job);
-  else
-    job->err = open_file(job, job->is_folder ? job->index_path : job->path);
+  job->err = job->chunk ? read_chunk(job) : check_file(job);
 }
 
 // --- On the loop ---
 
 static void free_job(FileJob *job) {
-  if (job->fd >= 0) close(job->fd);
   mem_free(job->chunk);
   mem_free(job->folder);
   mem_free(job->path);
@@ -137,6 +165,7 @@ static void free_job(FileJob *job) {
 
 void file_drop(FileJob *job) {
   if (!job) return;
+  timers_stop(&job->conn->net->timers, &job->again);
   job->conn = NULL;
   if (!job->is_working) free_job(job);
 }
@@ -153,9 +182,13 @@ static HttpVersion version_of(const struct stat *info) {
   return version;
 }
 
+static bool lacks_descriptor(const FileJob *job) {
+  return job->err == EMFILE || job->err == ENFILE;
+}
+
 static void refuse_file(FileJob *job, const HttpRequest *request) {
   Conn *conn = job->conn;
-  if (job->err == EMFILE || job->err == ENFILE)
+  if (lacks_descriptor(job))
     http_refuse(conn, request, 503, "Too many files are open. Try again.");
   else if (job->is_folder && job->path[0] == '\0' && job->err == ENOENT)
     http_welcome(conn, request);
@@ -213,7 +246,7 @@ static void begin_answer(FileJob *job, const HttpRequest *request) {
   buf_deinit(&out);
 }
 
-static void on_opened(FileJob *job) {
+static void on_checked(FileJob *job) {
   HttpRequest request;
   http_request(job->conn, &request);
   if (job->err == EISDIR && !job->is_folder)
@@ -224,8 +257,18 @@ static void on_opened(FileJob *job) {
     begin_answer(job, &request);
 }
 
+static void on_again(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  file_continue(data);
+}
+
 static void on_chunk(FileJob *job) {
   Conn *conn = job->conn;
+  if (lacks_descriptor(job)) {
+    Net *net = conn->net;
+    timers_set(&net->timers, &job->again, net_now_ms(net) + AGAIN_MS, on_again, job);
+    return;
+  }
   if (job->err) {
     conn_end(conn, UV_EIO);  // the length has been promised
     return;
@@ -248,7 +291,7 @@ static void on_worked(uv_work_t *work, int status) {
   else if (job->chunk)
     on_chunk(job);
   else
-    on_opened(job);
+    on_checked(job);
 }
 
 void file_continue(FileJob *job) {
@@ -261,7 +304,6 @@ FileJob *file_serve(Conn *conn, const HttpPath *path) {
   FileJob *job = mem_zalloc(sizeof *job);
   job->work.data = job;
   job->conn = conn;
-  job->fd = -1;
   job->folder = mem_strdup(web->folder ? web->folder : "");
   job->path = mem_strdup(path->text);
   job->is_folder = path->is_folder;

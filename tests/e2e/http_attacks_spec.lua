@@ -267,6 +267,68 @@ describe("crowds of browsers", function()
   end)
 end)
 
+describe("a download", function()
+  after_each(server.stop_all)
+
+  local SIZE = 8 * 1024 * 1024 -- more than the kernel keeps of it
+
+  -- Clients that have read the beginning and no more.
+  local function stalled(perigee, count)
+    local clients = {}
+    for i = 1, count do
+      local client = HttpClient.connect(perigee.port, { recv_buffer = 4096 })
+      client.total = 0
+      client.cut = function(buffer, from)
+        return from <= #buffer and { size = #buffer - from + 1 } or nil, #buffer + 1
+      end
+      client.took = function(_, piece)
+        client.total = client.total + piece.size
+        return true
+      end
+      client:request("GET", "/big")
+      wait.for_true(function() return client.total > 0 end)
+      client:stall()
+      clients[i] = client
+    end
+    return clients
+  end
+
+  local function start(o)
+    o.files = { ["game.lua"] = "return {}", ["public/big"] = ("x"):rep(SIZE) }
+    return server.start(o)
+  end
+
+  it("holds one descriptor, however slow it is", function()
+    local perigee = start {}
+    local before = perigee:open_files()
+    local clients = stalled(perigee, 20)
+    wait.for_true(function() return perigee:open_files() <= before + 20 end)
+    clients[1]:resume_reading()
+    wait.for_true(function() return clients[1].total > SIZE end)
+  end)
+
+  it("ends where its file has become another", function()
+    local perigee = start {}
+    local client = stalled(perigee, 1)[1]
+    perigee:save("public/new", ("y"):rep(SIZE))
+    assert(os.rename(perigee.folder .. "/public/new", perigee.folder .. "/public/big"))
+    client:resume_reading()
+    wait.for_true(function() return client.ended end)
+    assert.is_true(client.total < SIZE)
+  end)
+
+  it("waits where no descriptor is left, and goes on", function()
+    local perigee = start { open_files = 40, flags = { handshake_timeout = 60 } }
+    local client = stalled(perigee, 1)[1]
+    local crowd = {}
+    for i = 1, 60 do crowd[i] = perigee:raw() end
+    perigee:wait_log "out of file descriptors"
+    client:resume_reading()
+    for _, one in ipairs(crowd) do one:close() end
+    wait.for_true(function() return client.total > SIZE end)
+  end)
+end)
+
 describe("a server out of file descriptors", function()
   after_each(server.stop_all)
 
