@@ -194,7 +194,7 @@ export interface Room<M extends Messages = Messages> extends Emitter<RoomEvents,
   readonly members: ReadonlyMap<number, Member>;
   /** Kept when this client is out of the room for good. */
   readonly left: Promise<Reason>;
-  /** A message about this room to the game's script. */
+  /** A message about this room to the game's script. The value is what JSON can say, or the schema. */
   send(name: string, value?: unknown, options?: SendOptions): void;
   /** A question about this room; resolves to what the script's handler returns. */
   ask<T = any>(name: string, value?: unknown, options?: AskOptions): Promise<T>;
@@ -269,7 +269,7 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
 
   join<R extends Messages = Messages>(name: string, options?: WaitOptions): Promise<Room<R>>;
   listRooms(options?: WaitOptions): Promise<{ id: number; name: string; members: number }[]>;
-  /** A message to the game's script, about no room. */
+  /** A message to the game's script, about no room. The value is what JSON can say, or the schema. */
   send(name: string, value?: unknown, options?: SendOptions): void;
   /** A question to the game's script; resolves to what its handler returns. */
   ask<T = any>(name: string, value?: unknown, options?: AskOptions): Promise<T>;

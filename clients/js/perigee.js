@@ -7,7 +7,7 @@
 //   room.send("move", { x: 1, y: 2 }, { reliable: false });
 //
 // It speaks the protocol of docs/protocol.md; docs/javascript.md is the guide. From top to bottom:
-// numbers, errors, bytes, packets, the reliable stream, transports, events, rooms and channels, the
+// numbers, errors, mistakes, bytes, packets, the reliable stream, transports, events, rooms and channels, the
 // game, and what helps while a game is being made.
 
 // Numbers ---------------------------------------------------------------------------------------
@@ -95,6 +95,92 @@ function call(fn, ...args) {
   } catch (error) {
     queueMicrotask(() => { throw error; });
   }
+}
+
+// Mistakes --------------------------------------------------------------------------------------
+
+const CONNECT_OPTIONS = ["url", "name", "token", "timeout", "reconnect", "rejoin", "queueLimit", "schema", "WebSocket", "tls", "on"];
+const RECONNECT_OPTIONS = ["first", "max", "for"];
+const SEND_OPTIONS = ["reliable", "priority"];
+const WAIT_OPTIONS = ["timeout"];
+const ASK_OPTIONS = [...WAIT_OPTIONS, ...SEND_OPTIONS];
+const PACKET_FIELDS = ["channel", "type", "data", ...SEND_OPTIONS];
+
+/** How many letters to change, add or take away. */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+    }
+    row = next;
+  }
+  return row[b.length];
+}
+
+/** "; did you mean x?" for the word that was probably meant, or "". */
+function hint(word, words) {
+  let least = Math.max(2, Math.floor(word.length / 3)) + 1;
+  let meant;
+  for (const candidate of words) {
+    const far = distance(word, candidate);
+    if (far < least && far <= word.length / 2) [least, meant] = [far, candidate];
+  }
+  return meant === undefined ? "" : `; did you mean "${meant}"?`;
+}
+
+/** Throws at options that a call does not have. */
+function checkOptions(what, options, known) {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new TypeError(`the options of ${what} are an object such as { ${known[0]}: ... }, not ${shown(options)}`);
+  }
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue;
+    throw new TypeError(`${what} has no option "${name}"${hint(name, known) || `; there are ${known.join(", ")}`}`);
+  }
+}
+
+function shown(value) {
+  if (value === null || typeof value !== "object") return typeof value === "function" ? "a function" : String(value);
+  const name = Array.isArray(value) ? "list" : value.constructor?.name ?? "object";
+  return (/^[AEIO]/i.test(name) ? "an " : "a ") + name;
+}
+
+const DEPTH_MAX = 64; // of values in values, as the server takes them
+
+/** Whether JSON makes nothing but {} of an object that is more than that: a Map, a Promise. */
+function isOpaque(object) {
+  const parent = Object.getPrototypeOf(object);
+  if (parent === null || Object.getPrototypeOf(parent) === null) return false; // a plain one
+  if (ArrayBuffer.isView(object)) return true;
+  return typeof object.valueOf() === "object" && Object.keys(object).length === 0;
+}
+
+/**
+ * What JSON cannot say in a value, as a path and words; undefined when it can say all. Fields that are
+ * undefined are left out, as JSON.stringify does.
+ */
+function findUnsendable(value, path, depth = 0) {
+  if (typeof value?.toJSON === "function") value = value.toJSON();
+  if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : `${path} is ${value}`;
+  if (typeof value !== "object") return `${path} is ${typeof value === "bigint" ? "a BigInt" : shown(value)}`;
+  if (depth >= DEPTH_MAX) return `${path} is nested deeper than ${DEPTH_MAX}`;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const problem = findUnsendable(value[i], `${path}[${i}]`, depth + 1);
+      if (problem) return problem;
+    }
+    return undefined;
+  }
+  if (isOpaque(value)) return `${path} is ${shown(value)}`;
+  for (const key of Object.keys(value)) {
+    if (value[key] === undefined) continue;
+    const problem = findUnsendable(value[key], `${path}.${key}`, depth + 1);
+    if (problem) return problem;
+  }
+  return undefined;
 }
 
 // Time ------------------------------------------------------------------------------------------
@@ -452,7 +538,6 @@ class Emitter {
     this._eventNames = events;
     this._events = new Map(); // name -> handlers
     this._messages = new Map();
-    this._warned = false;
   }
 
   /**
@@ -460,11 +545,12 @@ class Emitter {
    * is an event's is the event.
    */
   on(name, fn) {
-    return addHandler(this._eventNames.has(name) ? this._events : this._messages, name, fn);
+    return this._eventNames.has(name) ? addHandler(this._events, name, fn) : this.onMessage(name, fn);
   }
 
   /** The same for messages alone, those too whose name is an event's. */
   onMessage(name, fn) {
+    (this.game ?? this)._checkName(name);
     return addHandler(this._messages, name, fn);
   }
 
@@ -475,6 +561,7 @@ class Emitter {
 
   /** The next event or message of a name. Those that follow wait for the next turn. */
   next(name, options = {}) {
+    checkOptions("next", options, WAIT_OPTIONS);
     const game = this.game ?? this;
     return new Promise((resolve, reject) => {
       const off = this.on(name, (value) => {
@@ -496,9 +583,8 @@ class Emitter {
 
   _message(name, ...args) {
     const isHeard = callHandlers(this._messages.get(name), args);
-    if (!isHeard && this._events.get(name)?.size > 0 && !this._warned) {
-      this._warned = true;
-      console.warn(`perigee: the message "${name}" has the name of an event; listen with onMessage`);
+    if (!isHeard && this._events.get(name)?.size > 0) {
+      (this.game ?? this)._warn(name, `the message "${name}" has the name of an event; listen with onMessage`);
     }
     return isHeard;
   }
@@ -550,6 +636,7 @@ class Room extends Emitter {
 
   /** A message about this room to the game's script. */
   send(name, value, options = {}) {
+    checkOptions("send", options, SEND_OPTIONS);
     this.game._sendMessage(this, name, value, options);
   }
 
@@ -560,6 +647,7 @@ class Room extends Emitter {
 
   /** Bytes, or text, to every other member. */
   relay(data, options = {}) {
+    checkOptions("relay", options, SEND_OPTIONS);
     const header = { type: BROADCAST, priority: priorityOf(options) };
     this.game._sendInRoom(this, header, options, toBytes(data));
   }
@@ -572,6 +660,7 @@ class Room extends Emitter {
 
   /** Leaves; resolves when the server has agreed. */
   async leave(options = {}) {
+    checkOptions("leave", options, WAIT_OPTIONS);
     if (!this.joined) throw new PerigeeError(Code.NotInRoom, `not in room "${this.name}"`);
     this._isAsked = false;
     await this.game._request({ type: LEAVE }, [u32(this.id)], LEFT, { ...options, room: this });
@@ -630,11 +719,13 @@ class Channel {
 
   /** Sends a packet to one peer (0: the server's script). */
   send(peer, type, data, options = {}) {
+    checkOptions("send", options, SEND_OPTIONS);
     this._send(this._header(type, options), peer, data, options);
   }
 
   /** The same as a question: resolves to the bytes of the answer. */
   async ask(peer, type, data, options = {}) {
+    checkOptions("ask", options, ASK_OPTIONS);
     const parts = [u32(peer), toBytes(data)];
     return this.game._request(this._header(type, options), parts, null, { ...options, peer });
   }
@@ -689,6 +780,7 @@ class Channel {
       return;
     }
     const reply = (answer, options = {}) => {
+      checkOptions("reply", options, SEND_OPTIONS);
       this._send({ ...this._header(type, options), flags: RESPONSE, ref }, peer, answer, options);
     };
     callHandlers(this._handlers.get("packet"), [peer, type, data, flags & REQUEST ? reply : null]);
@@ -709,6 +801,7 @@ class Packet {
 
   /** Sends the answer to a packet that waits for one. */
   answer(data, options = {}) {
+    checkOptions("answer", options, SEND_OPTIONS);
     const { game, ref } = this._origin;
     if (!this.request) throw new TypeError("this packet does not wait for an answer");
     const { channel, type } = this;
@@ -769,12 +862,38 @@ class Game extends Emitter {
     this._lastPing = 0;
     this._cleanups = [];
     this._schema = null; // what the game's messages consist of, once that is known
+    this._isBeingMade = false; // the server watches the game's files
+    this._warned = new Set(); // names of messages that the console has been told of
+  }
+
+  // Warnings --------------------------------------------------------------------------------------
+
+  _warn(name, text) {
+    if (this._warned.has(name)) return;
+    this._warned.add(name);
+    console.warn("perigee: " + text);
+  }
+
+  /** A schema names all messages that its game should have. */
+  _checkName(name) {
+    const names = this._schema?.names ?? [];
+    if (names.length === 0 || names.includes(name)) return;
+    this._warn(name, `the schema has no message "${name}"${hint(String(name), names)}`);
+  }
+
+  /** While the game is being made: a message has come, and nothing listens for it. */
+  _warnUnheard(name, room) {
+    if (!this._isBeingMade) return;
+    const heard = [this, room ?? this].flatMap((emitter) => [...emitter._messages.keys()]);
+    const where = room ? ` of room "${room.name}"` : "";
+    this._warn(name, `nothing listens for the message "${name}"${where}${hint(name, heard)}`);
   }
 
   // What is sent ----------------------------------------------------------------------------------
 
   /** A message to the game's script, about no room. */
   send(name, value, options = {}) {
+    checkOptions("send", options, SEND_OPTIONS);
     this._sendMessage(null, name, value, options);
   }
 
@@ -786,12 +905,14 @@ class Game extends Emitter {
   /** What `fn(value)` returns, now or later, answers the script's questions of this name. */
   onAsk(name, fn) {
     if (typeof fn !== "function") throw new TypeError(`the handler of "${name}" is no function`);
+    this._checkName(name);
     this._asks.set(name, fn);
     return () => { if (this._asks.get(name) === fn) this._asks.delete(name); };
   }
 
   /** Joins a room; resolves to it when the server has agreed. */
   join(name, options = {}) {
+    checkOptions("join", options, WAIT_OPTIONS);
     return this._rejoining.get(name)?.promise ?? this._join(name, new Room(this, name), options);
   }
 
@@ -802,11 +923,13 @@ class Game extends Emitter {
 
   /** The rooms that the server lists: { id, name, members (how many) } each. */
   async listRooms(options = {}) {
+    checkOptions("listRooms", options, WAIT_OPTIONS);
     return this._request({ type: ROOM_LIST }, [], ROOMS, options);
   }
 
   /** Measures the time to the server and back, in seconds. */
   ping(options = {}) {
+    checkOptions("ping", options, WAIT_OPTIONS);
     return new Promise((resolve, reject) => {
       if (!this._isOpen) throw this._notOpen();
       const timer = after(options.timeout ?? this.timeout, () => {
@@ -825,14 +948,19 @@ class Game extends Emitter {
   }
 
   /** A packet of the game's own, or to the plugin that serves a channel. */
-  sendPacket({ channel, type, data, ...options }) {
+  sendPacket(fields) {
+    checkOptions("sendPacket", fields, PACKET_FIELDS);
+    const { channel, type, data, ...options } = fields;
     this._send(this._gameHeader(channel, type, options), [toBytes(data)], options);
   }
 
   /** The same as a question: resolves to the bytes of the answer. */
-  async askPacket({ channel, type, data, ...options }, { timeout } = {}) {
+  async askPacket(fields, waiting = {}) {
+    checkOptions("askPacket", fields, PACKET_FIELDS);
+    checkOptions("askPacket", waiting, WAIT_OPTIONS);
+    const { channel, type, data, ...options } = fields;
     const header = this._gameHeader(channel, type, options);
-    const answer = await this._request(header, [toBytes(data)], null, { ...options, timeout });
+    const answer = await this._request(header, [toBytes(data)], null, { ...options, ...waiting });
     return answer.payload;
   }
 
@@ -860,6 +988,7 @@ class Game extends Emitter {
 
   /** Makes this client the one that serves a plugin channel, until one of the two is closed. */
   async channel(name, options = {}) {
+    checkOptions("channel", options, WAIT_OPTIONS);
     return this._served.get(name) ?? this._openChannel(new Channel(this, name), options);
   }
 
@@ -929,6 +1058,7 @@ class Game extends Emitter {
   }
 
   async _ask(room, name, value, options) {
+    checkOptions("ask", options, ASK_OPTIONS);
     if (room && !room.joined) throw new PerigeeError(Code.NotInRoom, `not in room "${room.name}"`);
     const { type, body } = this._schema.write(name, value, false);
     const header = { channel: MESSAGES, type, priority: priorityOf(options) };
@@ -1034,8 +1164,8 @@ class Game extends Emitter {
     const room = this._roomsById.get(roomId);
     if (packet.flags & REQUEST) return this._answer(packet.ref, room, name, value);
     if (roomId !== 0 && !room) return; // it was on its way when the room was left
-    if (room?._message(name, value, room)) return;
-    this._message(name, value, room);
+    if (room?._message(name, value, room) || this._message(name, value, room)) return;
+    this._warnUnheard(name, room);
   }
 
   async _answer(ref, room, name, value) {
@@ -1443,7 +1573,10 @@ class Game extends Emitter {
 }
 
 function messageBody(name, value) {
-  if (typeof name !== "string" || name === "") throw new TypeError("a message has a name");
+  if (value !== undefined) {
+    const problem = findUnsendable(value, "value");
+    if (problem) throw new TypeError(`message "${name}": ${problem}, which JSON cannot say`);
+  }
   return encoder.encode(JSON.stringify([name, value]));
 }
 
@@ -1468,6 +1601,7 @@ class Schema {
   constructor(given) {
     const { hash = "", messages = [] } = given?.schema ?? given ?? {};
     this.hash = hash;
+    this.names = messages.map(({ name }) => name);
     this._byName = new Map(messages.map((message) => [message.name, message]));
     this._byNumber = new Map(messages.map((message) => [message.number, message]));
   }
@@ -1475,6 +1609,7 @@ class Schema {
   knows(type) { return type === 0 || this._byNumber.has(type); }
 
   write(name, value, isAnswer) {
+    if (typeof name !== "string" || name === "") throw new TypeError("a message has a name");
     const message = this._byName.get(name);
     const encode = isAnswer ? message?.encodeAnswer : message?.encode;
     return encode ? { type: message.number, body: encode(value) } : { type: 0, body: messageBody(name, value) };
@@ -1620,11 +1755,17 @@ const CONTROLS = {
   },
   [DEV_ASSET]: (game, reader) => {
     const path = reader.str8();
-    return () => showChange(path);
+    return () => {
+      game._isBeingMade = true;
+      showChange(path);
+    };
   },
   [DEV_ERROR]: (game, reader) => {
     const text = reader.str16();
-    return () => showError(text);
+    return () => {
+      game._isBeingMade = true;
+      showError(text);
+    };
   },
 };
 CONTROLS[CLOSING] = CONTROLS[REJECTED];
@@ -1637,6 +1778,8 @@ CONTROLS[CLOSING] = CONTROLS[REJECTED];
  */
 export async function connect(address, options = {}) {
   if (typeof address === "object" && address !== null) [address, options] = [address.url, address];
+  checkOptions("connect", options, CONNECT_OPTIONS);
+  if (typeof (options.reconnect ?? true) === "object") checkOptions("reconnect", options.reconnect, RECONNECT_OPTIONS);
   const game = new Game(parseAddress(address ?? options.url), options);
   try {
     game._hello(); // names and tokens that do not fit are the caller's to hear of

@@ -11,7 +11,7 @@ local registry = require "perigee.registry"
 local tasks = require "perigee.tasks"
 local undo = require "perigee.undo"
 
-local TO_ROOM = core.targets.room
+local TO_ROOM, TO_PEER = core.targets.room, core.targets.peer
 local KICKED = core.codes.Kicked
 
 --- Peers that get each other's broadcasts.
@@ -78,17 +78,37 @@ function Room:relay(bytes, opts)
 end
 
 
+local function check_peer(method, peer, remark)
+  if not registry.is_peer(peer) then
+    fault.raise("%s takes a peer, not %s%s", method, fault.kind(peer), remark or "")
+  end
+end
+
+
+--- Sends a message about this room to one member.
+---@param peer perigee.Peer
+---@param name string
+---@param value any what JSON can say
+---@param opts table? priority, reliable, except, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:send(peer, name, value, opts)
+  check_peer("room:send", peer, "; room:broadcast(name, value) is for all members")
+  local id = peer.id
+  local body, value_at, number, packed = messages.encode(name, value, TO_PEER, id)
+  local priority, flags, key, except = options.read(opts)
+  if except and options.leaves_out(except, id) then
+    return true
+  end
+  return core.send(TO_PEER, id, self._id, name, body, value_at, priority, flags, 0, key, nil, number, packed)
+end
+
+
 --- The members.
 ---@return perigee.Peer[]
 function Room:peers()
   return registry.list(core.room_members(self._id), registry.peers)
-end
-
-
-local function check_peer(method, peer)
-  if not registry.is_peer(peer) then
-    fault.raise("%s takes a peer, not %s", method, fault.kind(peer))
-  end
 end
 
 
@@ -208,7 +228,6 @@ end
 
 -- What a client's room and other servers call it.
 local INSTEAD = {
-  send = "room:broadcast(name, value)",
   emit = "room:broadcast(name, value)",
   members = "room:peers()",
 }

@@ -183,7 +183,10 @@ static void do_message(Relay *relay, const Command *command) {
     if (room) send_to_audience(relay, command, room);
   } else {
     Peer *peer = session_find(relay->session, command->id);
-    if (peer && peer_is_there(peer)) send_to_peer(relay, command, peer);
+    if (!peer || !peer_is_there(peer)) return;
+    bool is_for_room = command->room != 0 && !(command->flags & PACKET_RESPONSE);
+    if (is_for_room && !member_find(peer, command->room)) return;
+    send_to_peer(relay, command, peer);
   }
 }
 

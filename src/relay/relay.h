@@ -155,6 +155,10 @@ bool relay_knows_schema(const Relay *relay, uint64_t hash);
 bool relay_needs_plain(const Relay *relay, Target target, uint32_t id,
                        uint32_t joining);
 
+/// Whether a peer may be in a room once the commands so far are carried out: it is now, it
+/// is `joining`, as above, or one of the commands joins somebody.
+bool relay_may_have(const Relay *relay, uint32_t room, uint32_t peer, uint32_t joining);
+
 /// Reserves a room for COMMAND_ROOM_CREATE, which is queued with it. Returns its id, or
 /// 0 with `err` set: ERR_EXISTS, ERR_FULL (max_rooms), ERR_INVALID (the name).
 uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err);

@@ -119,6 +119,12 @@ bool relay_needs_plain(const Relay *relay, Target target, uint32_t id,
   return relay->has_join || (room && (room->plain || room->lines || room->away > 0));
 }
 
+bool relay_may_have(const Relay *relay, uint32_t room, uint32_t id, uint32_t joining) {
+  const Peer *peer = session_find(relay->session, id);
+  if (!peer || !find_room(relay, room)) return false;
+  return member_find(peer, room) || id == joining || relay->has_join;
+}
+
 // --- What is reserved ---
 
 static void reserve(Buf *ids, uint32_t id) { buf_append(ids, &id, sizeof id); }

@@ -37,6 +37,11 @@ static void read_except(lua_State *L, Host *host, int at, Command *command) {
   command->except_count = (uint32_t)count;
 }
 
+// The peer that the running handler is about to let into a room, or 0.
+static uint32_t joining_peer(const Host *host) {
+  return host->event.type == EVENT_JOIN ? host->event.peer : 0;
+}
+
 // send(target, id, room, name, body, value_at, priority, flags, ref, key, except, number,
 // packed): the last two when the schema names the message
 static int core_send(lua_State *L) {
@@ -58,6 +63,10 @@ static int core_send(lua_State *L) {
     command.packet_type = (uint16_t)luaL_checkint(L, 12);
     command.packed = check_text(L, 13);
   }
+  bool is_answer = command.flags & PACKET_RESPONSE;  // also to one who has left
+  if (command.target == TARGET_PEER && command.room != 0 && !is_answer &&
+      !relay_may_have(host->relay, command.room, command.id, joining_peer(host)))
+    return core_fail(L, "the peer is not in the room", code_name(CODE_NOT_IN_ROOM));
   int result = relay_command(host->relay, &command);
   return command.target == TARGET_ROOM ? core_room_result(L, result)
                                        : core_peer_result(L, result);
@@ -67,9 +76,8 @@ static int core_send(lua_State *L) {
 // some who get it may not know the schema
 static int core_needs_plain(lua_State *L) {
   const Host *host = core_host(L);
-  bool is_join = host->event.type == EVENT_JOIN;
   bool is_needed = relay_needs_plain(host->relay, (Target)luaL_checkint(L, 1),
-                                     core_id(L, 2), is_join ? host->event.peer : 0);
+                                     core_id(L, 2), joining_peer(host));
   lua_pushboolean(L, is_needed);
   return 1;
 }

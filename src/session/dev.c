@@ -17,10 +17,8 @@ static void send_error(Session *session, Peer *peer) {
   send_control(session, peer, CONTROL_DEV_ERROR, NULL, &session->scratch);
 }
 
-void dev_greet(Session *session, Peer *peer, bool is_resumed) {
-  if (session->dev_error == NULL || !is_page(peer)) return;
-  // One that was away may still show what was wrong then.
-  if (is_resumed || session->dev_error[0] != '\0') send_error(session, peer);
+void dev_greet(Session *session, Peer *peer) {
+  if (session->dev_error != NULL && is_page(peer)) send_error(session, peer);
 }
 
 void session_set_dev_error(Session *session, const char *text) {

@@ -248,7 +248,7 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
   control_welcome(&session->scratch, &welcome);
   send_control(session, peer, CONTROL_WELCOME, hello, &session->scratch);
   if (peer->is_renamed) tell_own_name(session, peer);
-  dev_greet(session, peer, is_resumed);
+  dev_greet(session, peer);
 }
 
 static void send_greeting(Session *session, Peer *peer) {

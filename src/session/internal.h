@@ -137,7 +137,7 @@ void stream_resend(Session *session, Peer *peer);
 // --- dev.c ---
 
 /// What a peer that has just got its WELCOME has to know.
-void dev_greet(Session *session, Peer *peer, bool is_resumed);
+void dev_greet(Session *session, Peer *peer);
 
 // --- keepalive.c ---
 

@@ -258,6 +258,48 @@ describe("a message from the script", function()
     assert.equal('\0\0\0\0["to you",{"x":1}]', event.payload)
   end)
 
+  it("of a room to one peer names the room, also from on_join", function()
+    local perigee = server.start { text = true, game = [[
+      local hall = { auto_create = true, auto_delete = 1, on_message = {} }
+      local left
+      function hall.on_join(room, peer) room:send(peer, "hello", room.count) end
+      function hall.on_message.me(room, peer, value)
+        room:send(peer, "you", value, { except = value and { peer } })
+      end
+      function hall.on_message.go(room, peer)
+        left = peer
+        peer:leave(room)
+        room:send(peer, "too late")
+        return "answered"
+      end
+      function hall.on_message.gone(room) return { room:send(left, "x") } end
+      return { rooms = { hall = hall }, on_message = {
+        name = function() require("perigee").rooms.get("hall"):send("hello", 1) end,
+      } }
+    ]] }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    local room = ann:join "hall"
+    ann:expect_next("MESSAGE", { message = "hello", room = room, value = 0 })
+    assert.equal(room, bob:join "hall")
+    bob:expect_next("MESSAGE", { message = "hello", room = room, value = 1 })
+    ann:expect "PEER_JOINED"
+    ann:send(room, "me", cjson.null)
+    ann:expect_next("MESSAGE", { message = "you", room = room, value = cjson.null })
+    ann:send(room, "me", true)
+    local ref = bob:ask(room, "go")
+    bob:expect "LEFT"
+    bob:expect_answer("MESSAGE", ref, { value = "answered" })
+    ann:expect "PEER_LEFT"
+    assert.same({ cjson.null, "the peer is not in the room", "NotInRoom" }, ann:question(room, "gone"))
+    ann:send(0, "name")
+    perigee:wait_log 'room:send takes a peer, not a string; room:broadcast(name, value) is for all members'
+    ann:expect_quiet()
+    bob:expect_quiet()
+    local cid = perigee:text "cid"
+    cid:line "/join hall"
+    cid:expect_line "hello 1"
+  end)
+
   it("without a value is null", function()
     local ann = server.start({ game = GAME }):client()
     ann:send(0, "me", nil)

@@ -154,6 +154,16 @@ local Room = {}
 ---@return perigee.Code? code
 function Room:broadcast(name, value, opts) end
 
+--- Sends a message about this room to one member, when the handler has ended: its client hears it as the room's.
+---@param peer perigee.Peer
+---@param name string
+---@param value? any What JSON can say.
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Room:send(peer, name, value, opts) end
+
 --- Sends bytes to every member, as a broadcast of the server's; to text peers as they are.
 ---@param bytes string
 ---@param opts? perigee.SendOptions

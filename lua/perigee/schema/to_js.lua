@@ -72,11 +72,18 @@ function place(number, indexes) {
 function shown(value) {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === "string") return JSON.stringify(value.slice(0, 40) + (value.length > 40 ? "..." : ""));
+  if (typeof value === "function") return "a function";
   return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
 function bad(value, number, ...indexes) {
   throw new TypeError(`${place(number, indexes)}: expected ${PLACES[number][1]}, got ${shown(value)}`);
+}
+
+function none(value, path) {
+  const isEmpty = typeof value === "object" && Object.keys(value ?? {}).length === 0;
+  if (value !== undefined && !isEmpty) throw new TypeError(`${path}: expected no value, got ${shown(value)}`);
+  return new Uint8Array(0);
 }
 
 function unknown(record, name, number, ...indexes) {
@@ -111,7 +118,7 @@ let at = 0;
 %s
 }]]
 
-local NOTHING = { encode = "() => new Uint8Array(0)", decode = "(b) => b.length > 0 ? more() : undefined" }
+local NOTHING = { encode = "(x) => none(x, %s)", decode = "(b) => b.length > 0 ? more() : undefined" }
 
 -- The names and texts of a schema, as JavaScript has texts.
 local function quote(text)
@@ -122,7 +129,7 @@ end
 
 local function functions(of, name, tables)
   if not of then
-    return NOTHING.encode, NOTHING.decode
+    return NOTHING.encode:format(quote(name)), NOTHING.decode
   end
   local path = name:gsub("%%", "%%%%")
   local function scope()

@@ -156,6 +156,19 @@ describe("a simulated client", function()
     ann:expect_closed "Protocol"
   end)
 
+  it("hears what a room sends to it alone as the room's", function()
+    local source = [[
+      local hall = { auto_create = true, auto_delete = 1 }
+      function hall.on_join(room, peer) room:send(peer, "hello", peer.name) end
+      return { rooms = { hall = hall } }
+    ]]
+    local dan = testing.server({ source = source }):client "dan"
+    local room = dan:join "hall"
+    local value, event = dan:expect "hello"
+    assert.equal("dan", value)
+    assert.equal(room, event.room)
+  end)
+
   it("says where a dot has to be a colon", function()
     local room, cid = ann:join "hall", server:client { name = "cid", text = true }
     for object, name in pairs { [ann] = "client", [cid] = "client", [room] = "room",
