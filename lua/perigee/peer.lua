@@ -5,10 +5,11 @@ local class = require "perigee.class"
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local fault = require "perigee.fault"
+local joins = require "perigee.joins"
 local live = require "perigee.live"
 local messages = require "perigee.messages"
 local network = require "perigee.world.network"
-local options = require "perigee.options"
+local send_options = require "perigee.options"
 local pending = require "perigee.pending"
 local registry = require "perigee.registry"
 local rooms = require("perigee.rooms").api
@@ -75,8 +76,8 @@ end
 ---@return string? code
 function Peer:send(name, value, opts)
   local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self._id)
-  local priority, flags, key, except = options.read(opts)
-  if except and options.leaves_out(except, self._id) then
+  local priority, flags, key, except = send_options.read(opts)
+  if except and send_options.leaves_out(except, self._id) then
     return true
   end
   return core.send(TO_PEER, self._id, 0, name, body, value_at, priority, flags, 0, key, nil, number, packed)
@@ -95,10 +96,10 @@ function Peer:send_packet(channel, packet_type, bytes, opts)
   fault.check_whole("channel", channel, CHANNELS.message + 1, CHANNELS.last)
   fault.check_whole("type", packet_type, 0, CHANNELS.last)
   fault.check("bytes", bytes, "string")
-  local priority, flags, key, except = options.read(opts)
+  local priority, flags, key, except = send_options.read(opts)
   if self.transport == "text" then
     return nil, "a text peer takes no packets", "Unsupported"
-  elseif except and options.leaves_out(except, self._id) then
+  elseif except and send_options.leaves_out(except, self._id) then
     return true
   end
   return core.packet(self._id, channel, packet_type, bytes, priority, flags, 0, key)
@@ -139,7 +140,22 @@ local function id_of(room, what)
   elseif type(room) ~= "string" then
     fault.raise("%s takes a room or its name, not %s", what, fault.kind(room))
   end
-  return core.room_find(room) or 0
+  return core.room_find(room, true) or 0
+end
+
+-- The last argument of peer:join.
+local function read_wait(how)
+  if how == nil then
+    return false
+  end
+  fault.check("the last argument of peer:join", how, "table")
+  for key, value in next, how do
+    if key ~= "wait" then
+      fault.raise("peer:join has no option %s; it has wait", tostring(key))
+    end
+    fault.check("wait", value, "boolean")
+  end
+  return how.wait == true
 end
 
 local function is_made_by_joining(name)
@@ -148,22 +164,24 @@ local function is_made_by_joining(name)
 end
 
 
---- Has this peer join a room, as if it had asked to: `on_join` is asked, and a room that is not
---- there is made where its kind has `auto_create`.
+--- Has this peer join a room, as if it had asked to: `on_join` is asked, and a room that does not
+--- exist is made where its kind has `auto_create`. With `wait` the result is what came of it.
 ---@param room perigee.Room|string the room or its name
+---@param options any? passed to on_create where the room is made
+---@param how table? wait: whether to wait until the peer is in or refused
 ---@return boolean? ok
 ---@return string? message
 ---@return string? code
-function Peer:join(room)
-  local id = id_of(room, "peer:join")
+function Peer:join(room, options, how)
+  local id, is_waiting = id_of(room, "peer:join"), read_wait(how)
   if id == 0 and is_made_by_joining(room) then
-    local made, message, code = rooms.create(room)
+    local made, message, code = rooms.create(room, options)
     if not made then
       return nil, message, code
     end
     id = made.id
   end
-  return core.join(self._id, id)
+  return (is_waiting and joins.wait or joins.ask)(self._id, id)
 end
 
 

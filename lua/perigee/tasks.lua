@@ -190,7 +190,7 @@ local function park(entry, seconds)
   entry.co, entry.task, entry.version = running(), task, task.version
   entry.ran, entry.ran_for = ran[1], ran[2]
   entry.type, entry.peer, entry.room_id, entry.flags, entry.ref, entry.priority,
-    entry.packet_type, entry.owned, entry.data = core.wait()
+    entry.packet_type, entry.owned, entry.data, entry.number = core.wait()
   -- What a room's timer or task waits for ends with the room; its handlers go on.
   entry.room = task.room
   if entry.type == TICK then
@@ -206,7 +206,7 @@ local function wake(entry, ...)
   live.task = entry.task
   ran[1], ran[2] = entry.ran, entry.ran_for
   return entry.co, entry.type, entry.peer, entry.room_id, entry.flags, entry.ref,
-    entry.priority, entry.packet_type, entry.owned, entry.data, ...
+    entry.priority, entry.packet_type, entry.owned, entry.data, entry.number, ...
 end
 
 
@@ -278,6 +278,7 @@ end
 ---@param seconds number
 ---@return any value
 ---@return string? problem
+---@return string? code
 function tasks.wait(entry, seconds)
   entry.is_awaited = true
   return park(entry, seconds)
@@ -288,11 +289,12 @@ end
 ---@param entry table
 ---@param value any
 ---@param problem string?
-function tasks.give(entry, value, problem)
+---@param code string?
+function tasks.give(entry, value, problem, code)
   if timers[entry.id] == entry and entry.is_awaited then
     core.timer_cancel(entry.id)
     remove(entry)
-    entry.is_given, entry.value, entry.problem = true, value, problem
+    entry.is_given, entry.value, entry.problem, entry.code = true, value, problem, code
     entry.id = core.timer_set(0, 0)
     add(entry)
   end
@@ -310,7 +312,7 @@ function tasks.fire(id)
   elseif not entry.co then
     run(entry)
   elseif entry.is_given then
-    return wake(entry, entry.value, entry.problem)
+    return wake(entry, entry.value, entry.problem, entry.code)
   elseif entry.problem then
     return wake(entry, nil, entry.problem, entry.code)
   elseif entry.asked or entry.is_awaited then

@@ -17,7 +17,7 @@ typedef enum CommandType {
   COMMAND_ERROR,    // peer `id`, code, flags and ref of what it answers, body: text
   COMMAND_CLOSE,    // peer `id`, code, body: text
   COMMAND_RENAME,   // peer `id`, name: reserved before
-  COMMAND_JOIN,     // peer `id`, room
+  COMMAND_JOIN,     // peer `id`, room, token
   COMMAND_LEAVE,    // peer `id`, room, code, body: text
   COMMAND_ROOM_CREATE,   // room `id`, reserved before
   COMMAND_ROOM_DELETE,   // room `id`
@@ -43,8 +43,9 @@ typedef struct Command {
   uint32_t id;
   uint32_t room;
   uint32_t code;
-  uint64_t key;        // hash of the send option `key`; 0: none
-  uint64_t delay_ms;   // until a timer fires
+  uint32_t token;     // EVENT_JOINED has it; 0: the script does not ask for the outcome
+  uint64_t key;       // hash of the send option `key`; 0: none
+  uint64_t delay_ms;  // until a timer fires
   uint64_t repeat_ms;  // between its further firings; 0: once
   uint32_t value_at;   // where in a message's body the value's JSON begins; 0: there is
                        // no value

@@ -71,6 +71,7 @@ static void forget(Relay *relay, Peer *peer) { session_forget(relay->session, pe
 static void end(Relay *relay, Peer *peer, Code reason) {
   peer->is_gone = true;
   channel_release_all(relay, peer);
+  script_joins_end_all(relay, peer);
   leave_all(relay, peer, reason);
   if (relay->is_scripted)
     relay_emit(relay,
@@ -102,7 +103,7 @@ static void settle(Relay *relay) {
 
 void relay_begin_drain(Relay *relay) {
   settle(relay);
-  relay_free_kept(relay);
+  if (relay->captured.size == 0) relay_free_kept(relay);
   events_begin(&relay->events);
   relay->is_draining = true;
 }
@@ -123,7 +124,15 @@ static bool take_captured(Relay *relay, Event *event) {
 }
 
 static bool take_queued(Relay *relay, Event *event) {
-  if (!events_next(&relay->events, event)) return false;
+  relay->questions = 0;
+  return events_next(&relay->events, event);
+}
+
+// The next event, after what is left of commands that were given before it.
+static bool take(Relay *relay, Event *event) {
+  bool is_taken = take_captured(relay, event);
+  while (!is_taken && batch_go_on(relay)) is_taken = take_captured(relay, event);
+  if (!is_taken && !take_queued(relay, event)) return false;
   Peer *peer = session_find(relay->session, event->peer);
   if (peer && event_is_counted(event->type)) peer->queued--;
   return true;
@@ -166,15 +175,6 @@ static bool is_still_member(Relay *relay, Peer *peer, const Event *event) {
   return event->room == 0 || member_room(relay, peer, event->room, &request);
 }
 
-static bool is_join_alive(Relay *relay, Peer *peer, const Event *event) {
-  Packet request = packet_of(event);
-  if (!peer_is_there(peer)) return false;
-  if (room_find_open(relay, event->room)) return true;
-  session_error(relay->session, peer, &request, CODE_NO_SUCH_ROOM,
-                "there is no such room");
-  return false;
-}
-
 static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
   if (!peer) return false;
   switch (event->type) {
@@ -189,8 +189,6 @@ static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
              (event->room == 0 || relay_room(relay, event->room));
     case EVENT_RESUME:
       return !peer->is_gone && member_find(peer, event->room);
-    case EVENT_JOIN:
-      return is_join_alive(relay, peer, event);
     case EVENT_MESSAGE:
     case EVENT_TEXT:
     case EVENT_BROADCAST:
@@ -215,11 +213,16 @@ static bool is_alive(Relay *relay, const Event *event) {
     case EVENT_HTTP_GONE:
     case EVENT_RELOADED:
     case EVENT_CHILD:
+    case EVENT_JOINED:
+    case EVENT_NOT_JOINED:
       return true;
+    case EVENT_JOIN:
+      return join_is_due(relay, event);
     case EVENT_TIMER:
       return slots_find(&relay->timers, event->a) != NULL;
     case EVENT_TICK:
       return is_tick_alive(relay, event->room);
+    case EVENT_CREATE:
     case EVENT_ROOM_CREATE:
     case EVENT_ROOM_DELETE:
       return relay_room(relay, event->room) != NULL;
@@ -242,7 +245,7 @@ static void note_told(Relay *relay, const Event *event) {
 bool relay_next_event(Relay *relay, Event *event) {
   settle(relay);
   for (;;) {
-    if (!take_captured(relay, event) && !take_queued(relay, event)) break;
+    if (!take(relay, event)) break;
     if (handle_own(relay, event) || !is_alive(relay, event)) continue;
     note_told(relay, event);
     return true;

@@ -12,29 +12,33 @@
 
 // X(constant, name): the names are what the Lua half sees in core.events.
 #define EVENT_MAP(X)                                                                   \
-  X(EVENT_START, "start")               /* the server listens */                       \
-  X(EVENT_STOP, "stop")                 /* data: why */                                \
-  X(EVENT_CONNECT, "connect")           /* peer; verdict wanted */                     \
-  X(EVENT_DISCONNECT, "disconnect")     /* peer, a: code */                            \
-  X(EVENT_JOIN, "join")                 /* peer, room, flags, ref; verdict wanted */   \
-  X(EVENT_LEAVE, "leave")               /* peer, room, a: code */                      \
-  X(EVENT_RENAME, "rename")             /* peer, data: the name; verdict wanted */     \
-  X(EVENT_MESSAGE, "message")           /* peer, room, type, flags, ref, data: body */ \
-  X(EVENT_TEXT, "text")                 /* peer, room, data: the line */               \
-  X(EVENT_RESPONSE, "response")         /* peer, ref, type, data: body */              \
-  X(EVENT_PACKET, "packet")             /* peer, channel, type, flags, ref, data */    \
-  X(EVENT_BROADCAST, "broadcast")       /* peer, room, data; verdict wanted */         \
+  X(EVENT_START, "start")           /* the server listens */                           \
+  X(EVENT_STOP, "stop")             /* data: why */                                    \
+  X(EVENT_CONNECT, "connect")       /* peer; verdict wanted */                         \
+  X(EVENT_DISCONNECT, "disconnect") /* peer, a: code */                                \
+  X(EVENT_JOIN, "join")             /* peer, room, flags, ref, a: ScriptJoin or 0; \
+                                           verdict wanted */   \
+  X(EVENT_LEAVE, "leave")           /* peer, room, a: code */                          \
+  X(EVENT_RENAME, "rename")         /* peer, data: the name; verdict wanted */         \
+  X(EVENT_MESSAGE, "message")       /* peer, room, type, flags, ref, data: body */     \
+  X(EVENT_TEXT, "text")             /* peer, room, data: the line */                   \
+  X(EVENT_RESPONSE, "response")     /* peer, ref, type, data: body */                  \
+  X(EVENT_PACKET, "packet")         /* peer, channel, type, flags, ref, data */        \
+  X(EVENT_BROADCAST, "broadcast")   /* peer, room, data; verdict wanted */             \
   X(EVENT_BACKPRESSURE, "backpressure") /* peer, room or 0, a: dropped, b: queued */   \
-  X(EVENT_ROOM_CREATE, "room_create")   /* room */                                     \
-  X(EVENT_ROOM_DELETE, "room_delete")   /* room; data: its name */                     \
-  X(EVENT_TIMER, "timer")               /* a: timer id */                              \
-  X(EVENT_TICK, "tick")       /* room or 0, a: microseconds since the last,  \
-                                           b: ticks that were left out */         \
-  X(EVENT_RELOAD, "reload")   /* a: who asked, or 0; b: what for */                    \
-  X(EVENT_ERROR, "error")     /* a handler failed; a: number of the report */          \
-  X(EVENT_SUSPEND, "suspend") /* peer, a: code */                                      \
-  X(EVENT_RESUME, "resume")   /* peer, room, a: milliseconds away, b: unreliable     \
-                                   messages that went by, ref: packets sent again */ \
+  X(EVENT_JOINED, "joined")             /* peer, room, a: token of its COMMAND_JOIN */ \
+  X(EVENT_NOT_JOINED, "not_joined")     /* the same, b: code, data: why not */         \
+  X(EVENT_CREATE, "create")           /* room; it appears when this has ended well */  \
+  X(EVENT_ROOM_CREATE, "room_create") /* room, which has appeared */                   \
+  X(EVENT_ROOM_DELETE, "room_delete") /* room; data: its name */                       \
+  X(EVENT_TIMER, "timer")             /* a: timer id */                                \
+  X(EVENT_TICK, "tick")               /* room or 0, a: microseconds since the last,  \
+                                           b: ticks that were left out */ \
+  X(EVENT_RELOAD, "reload")           /* a: who asked, or 0; b: what for */            \
+  X(EVENT_ERROR, "error")             /* a handler failed; a: number of the report */  \
+  X(EVENT_SUSPEND, "suspend")         /* peer, a: code */                              \
+  X(EVENT_RESUME, "resume") /* peer, room, a: milliseconds away, b: unreliable     \
+                                   messages that went by, ref: packets sent again */   \
   X(EVENT_CHANNEL,                                                                     \
     "channel") /* peer, channel, type, flags, ref, data: a packet on a  \
                                    channel that the script serves */              \

@@ -12,7 +12,7 @@
 #include "wire/line.h"
 
 static uint8_t out_flags(const Command *command) {
-  return command->flags & PACKET_RELIABLE ? OUT_KEEP : 0;
+  return command->flags & (PACKET_RELIABLE | PACKET_RESPONSE) ? OUT_KEEP : 0;
 }
 
 static Packet packet_of(const Command *command, uint16_t channel, uint16_t type) {
@@ -243,7 +243,10 @@ static void do_rename(Relay *relay, const Command *command) {
 
 static void do_join(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
-  if (peer) join_room(relay, peer, relay_room(relay, command->room), &NO_REQUEST);
+  if (peer && peer->state == PEER_CONNECTING)
+    script_join_keep(relay, command);
+  else
+    script_join_begin(relay, peer, command);
 }
 
 static void log_kick(const Peer *peer, const Room *room, const char *reason) {
@@ -263,8 +266,8 @@ static void do_leave(Relay *relay, const Command *command) {
 }
 
 static void do_room_delete(Relay *relay, const Command *command) {
-  Room *room = room_find_open(relay, command->id);
-  if (room) room_delete(relay, room);
+  Room *room = relay_room(relay, command->id);
+  if (room && room->state <= ROOM_OPEN) room_delete(relay, room);
 }
 
 static void do_timer_set(Relay *relay, const Command *command) {
@@ -312,7 +315,9 @@ static void do_child(Relay *relay, const Command *command) {
 }
 
 static void do_room_create(Relay *relay, const Command *command) {
-  room_open(relay, slots_find(&relay->rooms, command->id));
+  Room *room = slots_find(&relay->rooms, command->id);
+  room->batch = relay->batch_number;
+  room_begin(relay, room);
 }
 
 static void do_channel_open(Relay *relay, const Command *command) {

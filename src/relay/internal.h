@@ -44,17 +44,42 @@ typedef struct Kept {
   char bytes[];
 } Kept;
 
+// Commands of one handler that wait for a question to be answered.
+typedef struct Batch {
+  struct Batch *below;  // goes on after this one
+  uint32_t number;
+  Commands commands;
+  size_t at;  // how far it is
+  Buf names;  // that its handler has reserved
+} Batch;
+
+// A join that the script asked for and whose outcome is not known.
+typedef struct ScriptJoin {
+  struct ScriptJoin *next;  // of the same peer, later
+  uint32_t id;
+  uint32_t batch;   // the commands that it was one of
+  Command command;  // id, room and token
+  Commands held;    // those behind it that are for the same peer
+} ScriptJoin;
+
+// COMMAND_JOINs for a peer that on_connect has not let in yet.
+typedef struct EarlyJoins {
+  uint32_t peer;
+  Commands joins;
+} EarlyJoins;
+
 struct Relay {
   RelayLimits limits;
   Session *session;  // not owned
   Net *net;          // not owned
   bool is_scripted;
   bool is_draining;   // between relay_begin_drain and the end of the events
-  bool is_capturing;  // a deferred packet is being handled: its events are next
+  bool is_capturing;  // a deferred packet or commands are being handled: what comes of
+                      // them is next
   uint32_t game_hooks;
   Slots rooms;       // Room by id; owned
   Names room_names;  // ids of rooms that are open or reserved
-  uint32_t open_rooms;
+  uint32_t open_rooms, failed_rooms;
   Kinds kinds;
   Kinds next_kinds;  // between relay_kinds_begin and relay_kinds_end
   uint32_t next_hooks;
@@ -72,7 +97,14 @@ struct Relay {
   uint32_t told_peer;  // its DISCONNECT is being handled; to be forgotten after that
   uint32_t told_room;  // the same with ROOM_DELETE
   Commands commands;
-  bool has_join;                        // one of them may be COMMAND_JOIN
+  bool has_join;   // peers may join rooms before one of them
+  Batch *batches;  // what is left of those of other handlers
+  uint32_t last_batch;
+  uint32_t batch_number;  // of the commands that are being carried out; 0: none are
+  bool is_asking;         // the last of them was a question
+  uint32_t questions;     // in a row
+  Slots joins;            // ScriptJoin by id; owned
+  Buf early;              // EarlyJoins structs
   Buf reserved_rooms, reserved_timers;  // ids, of the handler that runs
   Buf reserved_names;                   // of the same, see names.c
   Slots timers;                         // ScriptTimer by id; owned
@@ -112,13 +144,20 @@ Room *room_find_open(const Relay *relay, uint32_t id);
 /// A new room in ROOM_RESERVED; NULL with `err` set: ERR_EXISTS, ERR_FULL, ERR_INVALID.
 Room *room_reserve(Relay *relay, Text name, int *err);
 
-/// A reserved room becomes an open one.
-void room_open(Relay *relay, Room *room);
+/// A room that no handler sees yet: on_create is asked, or it appears at once.
+void room_begin(Relay *relay, Room *room);
+
+/// The rooms that the handler which has ended made are no more for it alone.
+void room_claim_reserved(Relay *relay);
+
+/// Frees the rooms whose on_create failed, once nobody asks for them any more.
+void room_free_failed(Relay *relay);
 
 /// A reserved room is given back.
 void room_unreserve(Relay *relay, Room *room);
 
-/// Soft-deletes an open room; it goes at once when it is empty.
+/// Soft-deletes an open room, which goes at once when it is empty, or one that is being
+/// created.
 void room_delete(Relay *relay, Room *room);
 
 /// After a member left: the end of a deleted room, or the wait of one that deletes
@@ -151,8 +190,12 @@ Code join_fault(const Peer *peer, const Room *room, const char **why);
 /// JOIN by name; `request` tells flags and ref.
 void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request);
 
-/// Capacity, the script, and then JOINED.
-void join_room(Relay *relay, Peer *peer, Room *room, const Packet *request);
+/// Capacity, the script, and then JOINED. `join` is an EVENT_JOIN.
+void join_room(Relay *relay, const Event *join);
+
+/// Whether an EVENT_JOIN whose turn it is goes to the script. If not, it has been handled,
+/// or waits for the end of on_create.
+bool join_is_due(Relay *relay, const Event *join);
 
 /// Why a peer leaves a room.
 typedef struct Leave {
@@ -298,8 +341,8 @@ void channel_to_script(Relay *relay, Peer *peer, const Packet *packet);
 
 // --- names.c ---
 
-/// Gives back the names that handlers have reserved beyond the first `mark` bytes.
-void rename_release(Relay *relay, size_t mark);
+/// Gives back the names that a handler has reserved beyond the first `mark` bytes.
+void rename_release(Relay *relay, Buf *reserved, size_t mark);
 
 /// Gives a peer a name that it may have, and tells everybody whom it concerns.
 void rename_peer(Relay *relay, Peer *peer, Text name);
@@ -307,9 +350,52 @@ void rename_peer(Relay *relay, Peer *peer, Text name);
 /// A text peer wants another name.
 void rename_asked(Relay *relay, Peer *peer, Text name);
 
-// --- execute.c ---
+// --- execute.c and submit.c ---
 
 void command_execute(Relay *relay, const Command *command);
+
+/// Forgets the handler's commands and what it reserved, which have been carried out.
+void commands_clear(Relay *relay);
+
+// --- batch.c ---
+
+/// Queues an event that holds up the commands behind the one that is being carried out.
+void relay_ask(Relay *relay, const Event *question);
+
+/// Takes over commands that are carried out before those that are left of other handlers.
+void batch_push(Relay *relay, Commands *commands);
+
+/// Carries out commands that are left, up to the next question. False when there are none.
+bool batch_go_on(Relay *relay);
+
+/// Whether commands of that number are left.
+bool batch_is_left(const Relay *relay, uint32_t number);
+void batch_free_all(Relay *relay);
+
+// --- script_join.c ---
+
+/// Carries out COMMAND_JOIN for a peer that has had WELCOME. NULL: it is gone.
+void script_join_begin(Relay *relay, Peer *peer, const Command *command);
+
+/// The outcome is known; `why` is NULL when the peer is in. Nothing happens for id 0.
+void script_join_end(Relay *relay, uint32_t id, Code code, const char *why);
+
+/// Whether the command stands behind a join of the same handler and peer whose outcome is
+/// not known. It has been kept then.
+bool script_join_holds(Relay *relay, const Command *command);
+
+/// The peer's session is over.
+void script_joins_end_all(Relay *relay, Peer *peer);
+void script_joins_free(Relay *relay);
+
+/// Keeps COMMAND_JOIN for a peer that on_connect has not let in yet.
+void script_join_keep(Relay *relay, const Command *command);
+
+/// The peer has had WELCOME: what was kept comes before what on_connect asks for now.
+void script_joins_welcome(Relay *relay, uint32_t peer);
+
+/// The peer was not let in.
+void script_joins_forget(Relay *relay, uint32_t peer);
 
 // --- kinds.c ---
 

@@ -8,6 +8,10 @@
 static const char TOO_MANY_ROOMS[] = "you are in too many rooms";
 
 Code join_fault(const Peer *peer, const Room *room, const char **why) {
+  if (room && room->state == ROOM_FAILED) {
+    *why = RELAY_FAILED_TEXT;
+    return CODE_INTERNAL;
+  }
   if (!room || room->state > ROOM_OPEN) {
     *why = "there is no such room";
     return CODE_NO_SUCH_ROOM;
@@ -27,30 +31,69 @@ Code join_fault(const Peer *peer, const Room *room, const char **why) {
   return CODE_CLOSED;
 }
 
-// Whether the peer may join; it is told when it may not.
-static bool check(Relay *relay, Peer *peer, const Room *room, const Packet *request) {
+static void refuse(Relay *relay, Peer *peer, const Event *join, Code code,
+                   const char *why) {
+  Packet request = {.flags = join->flags, .ref = join->ref};
+  session_error(relay->session, peer, &request, code, why);
+  script_join_end(relay, join->a, code, why);
+}
+
+// Whether the peer may join; it gets an ERROR when it may not.
+static bool check(Relay *relay, Peer *peer, const Room *room, const Event *join) {
   const char *why;
   Code code = join_fault(peer, room, &why);
-  if (code != CODE_CLOSED) session_error(relay->session, peer, request, code, why);
+  if (code != CODE_CLOSED) refuse(relay, peer, join, code, why);
   return code == CODE_CLOSED;
 }
 
-static void admit(Relay *relay, Peer *peer, Room *room, const Packet *request) {
-  announce_join(relay, room, peer, request);
-  member_add(relay, room, peer);
+// The peer that wants to join, or NULL when its session is over.
+static Peer *find_peer(Relay *relay, const Event *join) {
+  Peer *peer = session_find(relay->session, join->peer);
+  return peer && peer_is_there(peer) ? peer : NULL;
 }
 
-void join_room(Relay *relay, Peer *peer, Room *room, const Packet *request) {
-  if (!peer_is_there(peer) || !check(relay, peer, room, request)) return;
-  if (!(room->kind.hooks & HOOK_JOIN)) {
-    admit(relay, peer, room, request);
-    return;
+void relay_admit(Relay *relay, const Event *join) {
+  Peer *peer = find_peer(relay, join);
+  Room *room = relay_room(relay, join->room);
+  if (!peer || !check(relay, peer, room, join)) return;
+  Packet request = {.flags = join->flags, .ref = join->ref};
+  announce_join(relay, room, peer, &request);
+  member_add(relay, room, peer);
+  script_join_end(relay, join->a, CODE_CLOSED, NULL);
+}
+
+void relay_refuse(Relay *relay, const Event *join, Code code, const char *reason) {
+  Peer *peer = session_find(relay->session, join->peer);
+  if (peer) refuse(relay, peer, join, code, reason ? reason : "");
+}
+
+// Whether on_join decides.
+static bool has_on_join(const Room *room) {
+  return room->state == ROOM_OPEN && room->kind.hooks & HOOK_JOIN;
+}
+
+void join_room(Relay *relay, const Event *join) {
+  Peer *peer = find_peer(relay, join);
+  Room *room = relay_room(relay, join->room);
+  if (!peer || !check(relay, peer, room, join)) return;
+  if (room->state == ROOM_OPEN && !has_on_join(room)) {
+    relay_admit(relay, join);
+  } else {
+    room->asked++;
+    relay_ask(relay, join);
   }
-  relay_emit(relay, &(Event){.type = EVENT_JOIN,
-                             .flags = request->flags,
-                             .ref = request->ref,
-                             .peer = peer->id,
-                             .room = room->id});
+}
+
+bool join_is_due(Relay *relay, const Event *join) {
+  Room *room = relay_room(relay, join->room);
+  if (room) room->asked--;
+  if (room && has_on_join(room)) return find_peer(relay, join) != NULL;
+  if (room && room->state < ROOM_OPEN)
+    buf_append(&room->waiting, join, sizeof *join);
+  else
+    relay_admit(relay, join);
+  room_free_failed(relay);
+  return false;
 }
 
 // The room to join, made where its kind says so. NULL after an ERROR.
@@ -72,7 +115,7 @@ static Room *find_or_create(Relay *relay, Peer *peer, Text name,
   int err;
   Room *room = room_reserve(relay, name, &err);
   if (room)
-    room_open(relay, room);
+    room_begin(relay, room);
   else
     session_error(relay->session, peer, request, CODE_SERVER_FULL,
                   "there are too many rooms");
@@ -87,27 +130,12 @@ void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request) {
     return;
   }
   Room *room = find_or_create(relay, peer, name, request);
-  if (room) join_room(relay, peer, room, request);
-}
-
-// --- Verdicts ---
-
-static Packet request_of(const Event *event) {
-  return (Packet){.flags = event->flags, .ref = event->ref};
-}
-
-void relay_admit(Relay *relay, const Event *event) {
-  Peer *peer = session_find(relay->session, event->peer);
-  if (!peer || !peer_is_there(peer)) return;
-  Room *room = relay_room(relay, event->room);
-  Packet request = request_of(event);
-  if (check(relay, peer, room, &request)) admit(relay, peer, room, &request);
-}
-
-void relay_refuse(Relay *relay, const Event *event, Code code, const char *reason) {
-  Peer *peer = session_find(relay->session, event->peer);
-  Packet request = request_of(event);
-  if (peer) session_error(relay->session, peer, &request, code, reason ? reason : "");
+  if (!room) return;
+  join_room(relay, &(Event){.type = EVENT_JOIN,
+                            .flags = request->flags,
+                            .ref = request->ref,
+                            .peer = peer->id,
+                            .room = room->id});
 }
 
 // --- Leaving ---

@@ -53,7 +53,7 @@ void relay_kinds_end(Relay *relay) {
   ticker_refresh_game(relay);
   Room *room;
   for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));) {
-    if (room->state == ROOM_RESERVED) continue;
+    if (room->state < ROOM_OPEN) continue;
     bool had_auto_delete = room->kind.has_auto_delete;
     uint64_t old_ms = room->kind.auto_delete_ms;
     kind_apply(relay, room);

@@ -19,12 +19,12 @@ static const Reserved *reserved_at(const Relay *relay, size_t at) {
   return (const Reserved *)(const void *)(relay->reserved_names.data + at);
 }
 
-void rename_release(Relay *relay, size_t mark) {
-  for (size_t at = mark; at < relay->reserved_names.size; at += sizeof(Reserved)) {
-    const Reserved *entry = reserved_at(relay, at);
+void rename_release(Relay *relay, Buf *reserved, size_t mark) {
+  for (size_t at = mark; at < reserved->size; at += sizeof(Reserved)) {
+    const Reserved *entry = (const Reserved *)(const void *)(reserved->data + at);
     session_reserve_name(relay->session, entry->framing, name_of(entry), -1);
   }
-  relay->reserved_names.size = mark;
+  reserved->size = mark;
 }
 
 Text relay_peer_name(const Relay *relay, const Peer *peer) {

@@ -50,6 +50,7 @@ void relay_free(Relay *relay) {
   if (relay->net) free_objects(relay);
   slots_deinit(&relay->rooms);
   slots_deinit(&relay->timers);
+  script_joins_free(relay);
   names_deinit(&relay->room_names);
   names_deinit(&relay->channel_names);
   names_deinit(&relay->channel_makers);
@@ -57,6 +58,7 @@ void relay_free(Relay *relay) {
   kinds_deinit(&relay->next_kinds);
   events_deinit(&relay->events);
   commands_deinit(&relay->commands);
+  batch_free_all(relay);
   buf_deinit(&relay->captured);
   buf_deinit(&relay->reserved_rooms);
   buf_deinit(&relay->reserved_timers);
@@ -73,7 +75,7 @@ void relay_set_limits(Relay *relay, const RelayLimits *limits) {
   ticker_refresh_game(relay);
   Room *room;
   for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));)
-    if (room->state != ROOM_RESERVED) ticker_refresh_room(relay, room);
+    if (room->state >= ROOM_OPEN) ticker_refresh_room(relay, room);
 }
 
 void relay_set_scripted(Relay *relay) { relay->is_scripted = true; }
@@ -94,7 +96,7 @@ Room *relay_next_room(const Relay *relay, uint32_t *cursor) {
   Room *room;
   do {
     room = slots_next(&relay->rooms, cursor);
-  } while (room && room->state == ROOM_GONE);
+  } while (room && room->state > ROOM_DELETED);
   return room;
 }
 
@@ -111,14 +113,16 @@ void relay_push(Relay *relay, const Event *event) {
   events_push(&relay->events, event);
 }
 
-bool relay_has_events(const Relay *relay) { return !events_is_empty(&relay->events); }
+bool relay_has_events(const Relay *relay) {
+  return !events_is_empty(&relay->events) || relay->captured.size > 0 ||
+         relay->batches != NULL;
+}
 
 void relay_emit(Relay *relay, const Event *event) {
-  if (relay->is_capturing) {
+  if (relay->is_capturing)
     buf_append(&relay->captured, event, sizeof *event);
-    return;
-  }
-  events_push(&relay->events, event);
+  else
+    events_push(&relay->events, event);
   if (!event_is_counted(event->type)) return;
   Peer *peer = session_find(relay->session, event->peer);
   if (peer) peer->queued++;

@@ -119,8 +119,11 @@ void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
 /// Not now: its client may try again after `retry_s` seconds.
 void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t retry_s);
 
-/// Answers the JOIN of `event`'s peer, room, flags and ref. Admitting checks again that
-/// the room is there and not full.
+/// The room of an EVENT_CREATE appears, or has never existed.
+void relay_created(Relay *relay, uint32_t room);
+void relay_not_created(Relay *relay, uint32_t room);
+
+/// Answers the JOIN of `event`. Admitting checks again that the room is there and not full.
 void relay_admit(Relay *relay, const Event *event);
 void relay_refuse(Relay *relay, const Event *event, Code code, const char *reason);
 
@@ -182,7 +185,8 @@ uint16_t relay_channel(Relay *relay, const char *name, size_t size, int *err);
 /// Reserves a timer and queues its COMMAND_TIMER_SET. 0 when there are too many.
 uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms);
 
-/// Carries out what the handler queued, in order.
+/// Carries out what the handler queued, in order. What waits for the script to answer a
+/// question follows in relay_next_event.
 void relay_commit(Relay *relay);
 
 /// How much has been queued and reserved. The zero value stands for nothing.
@@ -224,10 +228,10 @@ uint16_t relay_find_channel(const Relay *relay, const char *name, size_t size,
 /// which is valid until a channel gets a new one. 0 at the end.
 uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name);
 
-/// The room of that name that is open or reserved, or 0.
+/// The room that has the name: reserved, being created or open. 0: none.
 uint32_t relay_find_room(const Relay *relay, const char *name, size_t size);
 
-/// The next room after `*cursor` (start at 0) that is reserved, open or soft-deleted, or
-/// NULL.
+/// The next room after `*cursor` (start at 0) that is reserved, being created, open or
+/// soft-deleted, or NULL.
 Room *relay_next_room(const Relay *relay, uint32_t *cursor);
 RelayStats relay_stats(const Relay *relay);

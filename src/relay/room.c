@@ -41,18 +41,6 @@ Room *room_reserve(Relay *relay, Text name, int *err) {
   return room;
 }
 
-void room_open(Relay *relay, Room *room) {
-  assert(room->state == ROOM_RESERVED);
-  room->state = ROOM_OPEN;
-  relay->open_rooms++;
-  kind_apply(relay, room);
-  log_room("room created", room);
-  if ((room->kind.hooks | relay->game_hooks) & HOOK_ROOM_CREATE)
-    relay_emit(relay, &(Event){.type = EVENT_ROOM_CREATE, .room = room->id});
-  ticker_refresh_room(relay, room);
-  room_check_empty(relay, room);
-}
-
 void room_free(Relay *relay, Room *room) {
   timers_stop(net_timers(relay->net), &room->timer);
   ticker_set(relay, &room->ticker, room->id, 0);
@@ -61,6 +49,7 @@ void room_free(Relay *relay, Room *room) {
   net_group_close(relay->net, room->lines);
   slots_remove(&relay->rooms, room->id);
   mem_free(room->members);
+  buf_deinit(&room->waiting);
   mem_free(room);
 }
 
@@ -68,6 +57,20 @@ void room_unreserve(Relay *relay, Room *room) {
   assert(room->state == ROOM_RESERVED);
   names_remove(&relay->room_names, room->name, room->name_size);
   room_free(relay, room);
+}
+
+// Those who wait for the end of on_create ask again, before other events have their turn.
+static void ask_waiting(Relay *relay, Room *room) {
+  bool was_capturing = relay->is_capturing;
+  relay->is_capturing = true;
+  for (size_t at = 0; at < room->waiting.size; at += sizeof(Event)) {
+    Event join;
+    memcpy(&join, room->waiting.data + at, sizeof join);
+    room->asked++;
+    relay_emit(relay, &join);
+  }
+  relay->is_capturing = was_capturing;
+  buf_deinit(&room->waiting);
 }
 
 // The last member of a deleted room has left. A script is told first, and may read the
@@ -88,12 +91,72 @@ static void go(Relay *relay, Room *room) {
 }
 
 void room_delete(Relay *relay, Room *room) {
-  assert(room->state == ROOM_OPEN);
-  room->state = ROOM_DELETED;
+  assert(room->state <= ROOM_OPEN);
+  bool is_open = room->state == ROOM_OPEN;
+  room->state = is_open ? ROOM_DELETED : ROOM_DROPPED;
   names_remove(&relay->room_names, room->name, room->name_size);
   timers_stop(net_timers(relay->net), &room->timer);
-  if (room->count == 0) go(relay, room);
+  if (!is_open)
+    ask_waiting(relay, room);
+  else if (room->count == 0)
+    go(relay, room);
 }
+
+// --- Being created ---
+
+// One that has been deleted meanwhile goes at once.
+static void appear(Relay *relay, Room *room) {
+  bool is_wanted = room->state == ROOM_CREATING;
+  room->state = is_wanted ? ROOM_OPEN : ROOM_DELETED;
+  relay->open_rooms++;
+  kind_apply(relay, room);
+  log_room("room created", room);
+  if (relay->game_hooks & HOOK_ROOM_CREATE)
+    relay_emit(relay, &(Event){.type = EVENT_ROOM_CREATE, .room = room->id});
+  if (is_wanted) ticker_refresh_room(relay, room);
+  ask_waiting(relay, room);
+  room_check_empty(relay, room);
+}
+
+void room_begin(Relay *relay, Room *room) {
+  assert(room->state <= ROOM_CREATING);
+  room->state = ROOM_CREATING;
+  kind_apply(relay, room);
+  if (room->kind.hooks & HOOK_ROOM_CREATE)
+    relay_ask(relay, &(Event){.type = EVENT_CREATE, .room = room->id});
+  else
+    appear(relay, room);
+}
+
+void relay_created(Relay *relay, uint32_t id) {
+  relay->is_capturing = true;
+  appear(relay, relay_room(relay, id));
+  relay->is_capturing = false;
+}
+
+void relay_not_created(Relay *relay, uint32_t id) {
+  Room *room = relay_room(relay, id);
+  log_room("room not created", room);
+  if (room->state == ROOM_CREATING)
+    names_remove(&relay->room_names, room->name, room->name_size);
+  room->state = ROOM_FAILED;
+  relay->failed_rooms++;
+  ask_waiting(relay, room);
+  room_free_failed(relay);
+}
+
+void room_free_failed(Relay *relay) {
+  Room *room;
+  if (relay->failed_rooms == 0) return;
+  for (uint32_t cursor = 0; (room = slots_next(&relay->rooms, &cursor));) {
+    if (room->state != ROOM_FAILED || room->asked > 0) continue;
+    if (batch_is_left(relay, room->batch)) continue;
+    relay->failed_rooms--;
+    room_free(relay, room);
+  }
+}
+
+// --- Being empty ---
 
 static void on_auto_delete(void *data, uint64_t now_ms) {
   (void)now_ms;

@@ -9,9 +9,12 @@
 #include "relay/relay.h"
 
 typedef enum RoomState {
-  ROOM_RESERVED,  // a handler asked for it and has not ended
+  ROOM_RESERVED,  // the running handler asked for it, and alone knows of it
+  ROOM_CREATING,  // until on_create has ended: nobody sees it, its name is taken
   ROOM_OPEN,
   ROOM_DELETED,  // soft-deleted: goes when the last member leaves
+  ROOM_DROPPED,  // deleted before on_create has ended; goes when that ends
+  ROOM_FAILED,   // on_create failed; kept until all who wanted to join have heard of it
   ROOM_GONE,     // empty and deleted; readable until ROOM_DELETE has been handled
 } RoomState;
 
@@ -39,6 +42,9 @@ struct Room {
   uint32_t count;
   uint32_t capacity;  // allocated
   uint32_t away;      // members that are suspended
+  Buf waiting;        // Event structs: joins that wait for the end of on_create
+  uint32_t asked;     // joins that are on their way to here as EVENT_JOIN
+  uint32_t batch;     // the commands that create it, where a script does
   uint32_t lossy;     // unreliable messages to it so far, modulo 2^32
   Relay *relay;
   Timer timer;  // auto_delete

@@ -14,7 +14,7 @@ static const Peer *find_peer(const Relay *relay, uint32_t id) {
   return peer_is_there(peer) || peer->state == PEER_CONNECTING ? peer : NULL;
 }
 
-// A room that is open, or will be when the handler ends.
+// A room that is open, or will be when on_create has ended.
 static const Room *find_room(const Relay *relay, uint32_t id) {
   const Room *room = slots_find(&relay->rooms, id);
   return room && room->state <= ROOM_OPEN ? room : NULL;
@@ -144,6 +144,7 @@ uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err) {
   Room *room = room_reserve(relay, (Text){name, (uint32_t)size}, err);
   if (!room) return 0;
   reserve(&relay->reserved_rooms, room->id);
+  relay->has_join = true;  // its on_create may make peers join
   commands_push(&relay->commands,
                 &(Command){.type = COMMAND_ROOM_CREATE, .id = room->id});
   return room->id;
@@ -160,18 +161,17 @@ uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms) {
   return timer->id;
 }
 
-static void clear(Relay *relay) {
-  relay->reserved_rooms.size = relay->reserved_timers.size = 0;
-  relay->has_join = false;
-  rename_release(relay, 0);
-  commands_cut(&relay->commands, 0);
+void room_claim_reserved(Relay *relay) {
+  uint32_t id;
+  for (size_t at = 0; take_reserved(&relay->reserved_rooms, &at, &id);)
+    ((Room *)slots_find(&relay->rooms, id))->state = ROOM_CREATING;
 }
 
-void relay_commit(Relay *relay) {
-  Command command;
-  for (size_t at = 0; commands_next(&relay->commands, &at, &command);)
-    command_execute(relay, &command);
-  clear(relay);
+void commands_clear(Relay *relay) {
+  relay->reserved_rooms.size = relay->reserved_timers.size = 0;
+  relay->has_join = false;
+  rename_release(relay, &relay->reserved_names, 0);
+  commands_cut(&relay->commands, 0);
 }
 
 RelayMark relay_mark(const Relay *relay) {
@@ -187,7 +187,7 @@ void relay_forget(Relay *relay, RelayMark mark) {
     script_timer_free(slots_find(&relay->timers, id));
   relay->reserved_rooms.size = mark.rooms;
   relay->reserved_timers.size = mark.timers;
-  rename_release(relay, mark.names);
+  rename_release(relay, &relay->reserved_names, mark.names);
   commands_cut(&relay->commands, mark.commands);
 }
 

@@ -5,20 +5,24 @@
 #include "relay/internal.h"
 
 bool relay_accept(Relay *relay, uint32_t id, Text name) {
-  if (!relay_name_is_free(relay, id, name)) {
-    session_reject(relay->session, id, CODE_REJECTED, NAME_IN_USE_TEXT);
+  bool is_free = relay_name_is_free(relay, id, name);
+  if (!is_free) session_reject(relay->session, id, CODE_REJECTED, NAME_IN_USE_TEXT);
+  if (!is_free || !session_accept(relay->session, id, name)) {
+    script_joins_forget(relay, id);
     return false;
   }
-  if (!session_accept(relay->session, id, name)) return false;
+  script_joins_welcome(relay, id);
   all_add(relay, session_find(relay->session, id));
   return true;
 }
 
 void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason) {
+  script_joins_forget(relay, peer);
   session_reject(relay->session, peer, code, reason ? reason : "");
 }
 
 void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t retry_s) {
+  script_joins_forget(relay, peer);
   session_postpone(relay->session, peer, reason, retry_s);
 }
 

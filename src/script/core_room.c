@@ -36,11 +36,33 @@ static int core_room_delete(lua_State *L) {
   return core_room_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// join(peer, room)
+// join(peer, room, token): where the token is not 0, the outcome is told with it
 static int core_join(lua_State *L) {
-  Command command = {.type = COMMAND_JOIN, .id = core_id(L, 1), .room = core_id(L, 2)};
+  Command command = {.type = COMMAND_JOIN,
+                     .id = core_id(L, 1),
+                     .room = core_id(L, 2),
+                     .token = core_id(L, 3)};
   if (find_room(L, 2) == NULL) return core_room_result(L, ERR_NOT_FOUND);
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
+}
+
+// join_never_ends(peer, room): why a handler that waited for the join would wait for ever,
+// or nil
+static int core_join_never_ends(lua_State *L) {
+  const Host *host = core_host(L);
+  const Event *event = &host->event;
+  const Peer *peer = session_find(relay_session(host->relay), core_id(L, 1));
+  if (peer != NULL && peer->state == PEER_CONNECTING) {
+    lua_pushliteral(L,
+                    "the peer is not let in yet: on_connect's joins are carried out "
+                    "after WELCOME");
+    return 1;
+  }
+  if (event->type == EVENT_CREATE && event->room == core_id(L, 2)) {
+    lua_pushliteral(L, "nobody joins a room before its on_create has ended");
+    return 1;
+  }
+  return 0;
 }
 
 // leave(peer, room, code, text)
@@ -59,13 +81,16 @@ static int core_leave(lua_State *L) {
   return 1;
 }
 
-// find(name): the id of the room that has the name now, or nil
+// find(name, is_creating): the id of the room that has the name now, or nil; also of one
+// whose on_create has not ended, if that is wanted
 static int core_room_find(lua_State *L) {
+  const Relay *relay = core_host(L)->relay;
   size_t size;
   const char *name = luaL_checklstring(L, 1, &size);
-  uint32_t room = relay_find_room(core_host(L)->relay, name, size);
-  if (room == 0) return 0;
-  lua_pushnumber(L, room);
+  uint32_t id = relay_find_room(relay, name, size);
+  if (id == 0) return 0;
+  if (relay_room(relay, id)->state == ROOM_CREATING && !lua_toboolean(L, 2)) return 0;
+  lua_pushnumber(L, id);
   return 1;
 }
 
@@ -78,6 +103,7 @@ static int core_rooms(lua_State *L) {
   uint32_t cursor = 0;
   for (const Room *room; (room = relay_next_room(relay, &cursor)) != NULL;) {
     if (room->state == (is_all ? ROOM_RESERVED : ROOM_DELETED)) continue;
+    if (room->state == ROOM_CREATING) continue;
     lua_pushnumber(L, room->id);
     lua_rawseti(L, -2, ++count);
   }
@@ -123,6 +149,7 @@ static int core_room_has(lua_State *L) {
 const luaL_Reg core_room_functions[] = {{"room_create", core_room_create},
                                         {"room_delete", core_room_delete},
                                         {"join", core_join},
+                                        {"join_never_ends", core_join_never_ends},
                                         {"leave", core_leave},
                                         {"room_find", core_room_find},
                                         {"rooms", core_rooms},

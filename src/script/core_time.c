@@ -86,7 +86,8 @@ static int core_wait(lua_State *L) {
   lua_pushboolean(L, host->is_owned);
   bool is_kept = event->type == EVENT_BROADCAST || event->type == EVENT_RENAME;
   lua_pushlstring(L, is_kept ? event->data.bytes : "", is_kept ? event->data.size : 0);
-  return 9;
+  lua_pushnumber(L, event->a);
+  return 10;
 }
 
 // commit(): carries out what has been asked for so far, whatever the handler does next

@@ -21,7 +21,7 @@
 
 // What the Lua half returns to wake a coroutine: the coroutine, its event (see
 // core_wait), and from then on what its wait returns.
-enum { WAKE_EVENT = 2, WAKE_VALUES = 11 };
+enum { WAKE_EVENT = 2, WAKE_VALUES = 12 };
 
 static const char MEMORY_TEXT[] =
     "not enough memory: the Lua heap is far over memory_limit";
@@ -415,6 +415,7 @@ static HostOutcome wake(Host *host, lua_State *co) {
   host->is_owned = lua_toboolean(co, WAKE_EVENT + 7);
   host->event.data.bytes = lua_tolstring(co, WAKE_EVENT + 8, &size);
   host->event.data.size = (uint32_t)size;
+  host->event.a = (uint32_t)lua_tonumber(co, WAKE_EVENT + 9);
   int count = lua_gettop(co) - (WAKE_VALUES - 1);
   lua_xmove(co, task, count);
   budget_begin(host);  // the call that found it has ended, and its budget with it

@@ -32,8 +32,9 @@
   X(ENTRY_ROLL_BACK, "roll_back") /* the version before comes back */                 \
   X(ENTRY_SETTLE, "settle")       /* it will not */                                   \
   X(ENTRY_FORGET, "forget")       /* peer: it was not let in */                       \
-  X(ENTRY_SYSTEM, "system")       /* after a tick; a: as the tick's, b: its number */ \
-  X(ENTRY_LOOK, "look") /* at states; peer, room; a: type of the event before */
+  X(ENTRY_FORGET_ROOM, "forget_room") /* room: its on_create failed */                \
+  X(ENTRY_SYSTEM, "system") /* after a tick; a: as the tick's, b: its number */       \
+  X(ENTRY_LOOK, "look")     /* at states; peer, room; a: type of the event before */
 
 typedef enum Entry {
   ENTRY_BEFORE_FIRST = EVENT_TYPE_COUNT - 1,

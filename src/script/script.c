@@ -133,6 +133,9 @@ static void end_well(Host *host) {
     case EVENT_RENAME:
       judge_rename(host);
       break;
+    case EVENT_CREATE:
+      relay_created(host->relay, host->event.room);
+      break;
     case EVENT_BROADCAST:
       judge_broadcast(host);
       break;
@@ -171,6 +174,13 @@ static void fail_http(Host *host) {
   host_commit(host);
 }
 
+// The Lua half forgets the room before those who wanted to join hear of it.
+static void fail_create(Host *host, uint32_t room) {
+  host_call(host, &(Event){.type = ENTRY_FORGET_ROOM, .room = room});
+  host_done(host);
+  relay_not_created(host->relay, room);
+}
+
 static void end_badly(Host *host) {
   switch (host->event.type) {
     case EVENT_CONNECT:
@@ -180,6 +190,9 @@ static void end_badly(Host *host) {
     case EVENT_JOIN:
     case EVENT_RENAME:
       relay_refuse(host->relay, &host->event, CODE_INTERNAL, RELAY_FAILED_TEXT);
+      break;
+    case EVENT_CREATE:
+      fail_create(host, host->event.room);
       break;
     case EVENT_BROADCAST:
       relay_fail(host->relay, &host->event);

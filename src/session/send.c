@@ -70,8 +70,8 @@ static void append_ending_line(Buf *buf, const Ending *ending) {
 
 void send_ending(Session *session, ConnId conn, Framing framing, ControlType type,
                  const Packet *request, const Ending *ending) {
-  // Last words come after all that was sent before them.
-  Priority place = type == CONTROL_ERROR ? PRIORITY_CRITICAL : PRIORITY_LOW;
+  // None overtakes what was sent before it, and last words nothing at all.
+  Priority place = type == CONTROL_ERROR ? PRIORITY_NORMAL : PRIORITY_LOW;
   Buf *buf = &session->scratch;
   buf->size = 0;
   if (framing == FRAMING_LINES) {
@@ -79,7 +79,7 @@ void send_ending(Session *session, ConnId conn, Framing framing, ControlType typ
     Out out = {.parts = {buf->data},
                .sizes = {(uint32_t)buf->size},
                .priority = place,
-               .flags = OUT_KEEP};
+               .flags = OUT_KEEP | OUT_URGENT};
     write_line(session, conn, &out);
   } else {
     control_ending(buf, ending);

@@ -76,7 +76,8 @@ typedef struct Peer {
   // The relay's part.
   RoomRef *rooms;  // in the order of joining; owned by the relay
   uint16_t room_count, room_capacity;
-  bool has_joined;     // a room, ever
+  bool has_joined;           // a room, ever
+  struct ScriptJoin *joins;  // that the script asked for and that wait for on_join
   uint32_t queued;     // events that wait for the drain; later packets wait behind them
   uint32_t last_room;  // joined last; where plain lines of a text peer go
   uint32_t left_out;   // of the broadcast of that number
@@ -308,8 +309,9 @@ Blob *session_blob(Session *session, const Out *out);
 /// too much waits ends as a SlowConsumer, later: nothing changes during the call.
 void session_keep(Session *session, Peer *peer, Blob *packet);
 
-/// Gives `packet` its place among what is sent: all RELIABLE ones keep one order, whatever
-/// their priorities, and none is dropped or replaced; what may be lost may go by UDP.
+/// Gives `packet` its place among what is sent: RELIABLE ones, requests, answers and
+/// errors keep one order, whatever their priorities, and no RELIABLE one is dropped or replaced; what may be lost
+/// may go by UDP.
 void session_place(Out *out, const Packet *packet);
 
 /// Makes `out`, of which flags and key are set, a packet in its place: its header, which is

@@ -42,8 +42,9 @@ bool session_keeps(const Session *session) { return session->resumable > 0; }
 
 void session_place(Out *out, const Packet *packet) {
   if (udp_may_be_lost(packet)) out->flags |= OUT_LOSSY;
-  if (!(packet->flags & PACKET_RELIABLE)) return;
-  out->flags |= OUT_KEEP;
+  bool is_error = packet->channel == CHANNEL_CONTROL && packet->type == CONTROL_ERROR;
+  if (packet->flags == 0 && !is_error) return;
+  if (packet->flags & PACKET_RELIABLE) out->flags |= OUT_KEEP;
   if (out->priority == PRIORITY_CRITICAL) out->flags |= OUT_URGENT;
   out->priority = PRIORITY_NORMAL;
   out->key = 0;

@@ -111,7 +111,7 @@ static inline const Sent *expect_control(Net *net, ConnId conn, ControlType type
 }
 
 /// ERROR, REJECTED or CLOSING with that code; the last two come after all that was sent
-/// before, a RELIABLE ERROR in its place in the stream.
+/// before, an ERROR in its place among normal packets.
 static inline const Sent *expect_code(Net *net, ConnId conn, ControlType type,
                                       Code code) {
   const Sent *sent = expect_control(net, conn, type);
@@ -121,10 +121,8 @@ static inline const Sent *expect_code(Net *net, ConnId conn, ControlType type,
   if (code == CODE_UNAVAILABLE && type != CONTROL_ERROR) reader_u16(&reader);
   assert_true(reader_is_done(&reader));
   assert_int_equal(sent->packet.priority, PRIORITY_CRITICAL);
-  Priority place = sent->packet.flags & PACKET_RELIABLE ? PRIORITY_NORMAL
-                   : type == CONTROL_ERROR              ? PRIORITY_CRITICAL
-                                                        : PRIORITY_LOW;
-  assert_int_equal(sent->priority, place);
+  assert_int_equal(sent->priority,
+                   type == CONTROL_ERROR ? PRIORITY_NORMAL : PRIORITY_LOW);
   assert_true(sent->flags & OUT_KEEP);
   return sent;
 }

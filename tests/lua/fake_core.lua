@@ -9,6 +9,7 @@ local EVENTS = {
   "packet", "broadcast", "backpressure", "room_create", "room_delete", "timer", "tick", "reload",
   "error", "load", "upgrade", "finish", "follow_up", "roll_back", "settle", "forget",
   "system", "look", "channel", "channel_closed", "http", "http_gone", "reloaded", "child", "rename",
+  "forget_room", "create", "joined", "not_joined",
 }
 local HOOKS = {
   "connect", "disconnect", "message", "text", "packet", "tick", "room_create", "room_delete",
@@ -234,6 +235,7 @@ local function queries(core)
   core.peer_name_rule = "a rule"
   function core.peer_is_name(text) return not text:find "[%c!]" end
   function core.peer_rooms() return {} end
+  function core.join_never_ends() return core.endless_join end
   function core.peer_stats() return {} end
   function core.peers()
     local ids = {}
@@ -347,7 +349,7 @@ local function control(core)
     local event = core.event
     core.is_waiting = true
     return event.type, event.peer, event.room, event.flags, event.ref, event.priority,
-      event.packet_type, core.is_owned, event.data
+      event.packet_type, core.is_owned, event.data, event.a
   end
 end
 
@@ -488,10 +490,10 @@ function fake.wake(core, host, name, event)
   assert(type(co) == "thread", "nothing was woken")
   core.event = {
     type = woken[3], peer = woken[4], room = woken[5], flags = woken[6], ref = woken[7],
-    priority = woken[8], packet_type = woken[9], data = woken[11],
+    priority = woken[8], packet_type = woken[9], data = woken[11], a = woken[12],
   }
   core.is_owned = woken[10]
-  local outcome, first, second = resume(core, host, co, unpack(woken, 12, woken.n))
+  local outcome, first, second = resume(core, host, co, unpack(woken, 13, woken.n))
   if outcome == "ended" then
     core.commit()
   end

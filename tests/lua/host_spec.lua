@@ -275,7 +275,7 @@ describe("the host", function()
     message('["look",1]', 8)
     assert.truthy(fake_core.log_text(core):find "nil\tnil\tnil$")
     message('["make",1]', 8)
-    call("room_create", { room = core.room_find "arena" })
+    call("create", { room = core.room_find "arena" })
     assert.truthy(fake_core.log_text(core):find "arena\t4$")
   end)
 

@@ -2,6 +2,7 @@
 
 local core = require "perigee.core"
 local fault = require "perigee.fault"
+local joins = require "perigee.joins"
 local live = require "perigee.live"
 local lockstep = require "perigee.lockstep.host"
 local registry = require "perigee.registry"
@@ -12,7 +13,7 @@ local tasks = require "perigee.tasks"
 local verdict = require "perigee.host.verdict"
 
 -- What runs, for error messages, where an event has two handlers.
-local ON_CREATE, ON_DELETE = { label = "on_create" }, { label = "on_delete" }
+local ON_DELETE = { label = "on_delete" }
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms
 local code_names = core.code_names
@@ -29,6 +30,16 @@ function on.join(peer, room)
     return verdict("on_join", handler(room_objects[room], peers[peer]))
   end
   return true
+end
+
+
+function on.joined(_, _, _, token)
+  joins.tell(token)
+end
+
+
+function on.not_joined(peer, room, reason, token, code)
+  joins.tell(token, peer, room, reason, code_names[code])
 end
 
 
@@ -73,18 +84,51 @@ function on.backpressure(peer, room, _, dropped, queued)
 end
 
 
-function on.room_create(_, room)
-  live.task = ON_CREATE
-  local object, options = room_objects[room], rooms.host.take_options(room)
-  local on_create, on_room_create = of_room[room].on_create, live.game.on_room_create
-  ran[1] = on_create or on_room_create
-  if on_create then
-    on_create(object, options)
+-- What a reload brought while on_create waited: the state that it made is of the version before.
+local function catch_up(object, version)
+  local on_upgrade = of_room[object.id].on_upgrade
+  if live.number > version and on_upgrade then
+    on_upgrade(object, version, live.number)
   end
+end
+
+
+function on.create(_, room)
   live.task = nil
-  if on_room_create then
-    on_room_create(object)
+  local handler = of_room[room].on_create
+  ran[1] = handler
+  if handler then
+    local object, version = room_objects[room], live.number
+    handler(object, rooms.host.take_options(room))
+    catch_up(object, version)
   end
+end
+
+
+function on.room_create(_, room)
+  live.task = nil
+  local handler = live.game.on_room_create
+  ran[1] = handler
+  if handler then
+    handler(room_objects[room])
+  end
+end
+
+
+-- Ends what belongs to a room that is gone; its object outlives it.
+local function forget(room, object)
+  room_host.keep(object)
+  rooms.host.take_options(room)
+  registry.forget_room(room)
+  of_room[room] = nil
+  tasks.drop_room(room)
+  rests.forget(room)
+  lockstep.forget(room)
+end
+
+
+function on.forget_room(_, room)
+  forget(room, room_objects[room])
 end
 
 
@@ -93,13 +137,7 @@ function on.room_delete(_, room)
   local object = room_objects[room]
   local on_delete, on_room_delete = of_room[room].on_delete, live.game.on_room_delete
   ran[1] = on_delete or on_room_delete
-  room_host.keep(object)
-  rooms.host.take_options(room)
-  registry.forget_room(room)
-  of_room[room] = nil
-  tasks.drop_room(room)
-  rests.forget(room)
-  lockstep.forget(room)
+  forget(room, object)
   if on_delete then
     on_delete(object)
   end

@@ -89,12 +89,19 @@ function Peer:send_packet(channel, packet_type, bytes, opts) end
 ---@return perigee.Code? code
 function Peer:ask(name, value, timeout) end
 
+--- How `peer:join` goes about it.
+---@class perigee.JoinOptions
+---@field wait? boolean Waits until the peer is in, or is not let in. Default: false.
+
 --- Has this peer join a room as if it had asked to: `on_join` is asked, and `auto_create` makes the room.
+--- The peer joins when the handler ends or waits; with `wait` the results tell what came of it.
 ---@param room perigee.Room|string The room or its name.
+---@param options? any For `on_create`, where joining makes the room.
+---@param how? perigee.JoinOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Why not; with `wait` also the reason that `on_join` gave.
 ---@return perigee.Code? code
-function Peer:join(room) end
+function Peer:join(room, options, how) end
 
 --- Takes this peer out of a room, as if it had asked to leave.
 ---@param room perigee.Room|string The room or its name.

@@ -370,11 +370,14 @@ static void a_room_is_reserved_at_once_and_opened_at_the_end(void **state) {
   command(world, (Command){.type = COMMAND_JOIN, .id = ann.id, .room = room});
   command(world, message(TARGET_ROOM, room));
   relay_commit(world->relay);
-  expect_control(world->net, ann.conn, CONTROL_JOINED);
-  expect_message(world, ann, room, "[\"hi\",1]");
+  expect_quiet(world, ann);
   begin(world);
+  assert_int_equal(next(world, EVENT_CREATE).room, room);
+  relay_created(world->relay, room);
   assert_int_equal(next(world, EVENT_ROOM_CREATE).room, room);
   end(world);
+  expect_control(world->net, ann.conn, CONTROL_JOINED);
+  expect_message(world, ann, room, "[\"hi\",1]");
 }
 
 static void a_room_made_and_deleted_by_one_handler_comes_and_goes(void **state) {
@@ -386,7 +389,11 @@ static void a_room_made_and_deleted_by_one_handler_comes_and_goes(void **state) 
   command(world, (Command){.type = COMMAND_ROOM_DELETE, .id = room});
   relay_commit(world->relay);
   begin(world);
+  next(world, EVENT_CREATE);
+  relay_created(world->relay, room);
   next(world, EVENT_ROOM_CREATE);
+  end(world);
+  begin(world);
   next(world, EVENT_ROOM_DELETE);
   end(world);
 }

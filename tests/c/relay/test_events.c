@@ -309,10 +309,14 @@ static void the_end_of_a_room_is_told_before_it_is_forgotten(void **state) {
   World *world = *state;
   script(world, HOOK_ROOM_CREATE, NULL);
   uint32_t lobby = create(world, "lobby");
+  begin(world);
+  assert_int_equal(next(world, EVENT_CREATE).room, lobby);
+  relay_created(world->relay, lobby);
   command(world, (Command){.type = COMMAND_ROOM_DELETE, .id = lobby});
   relay_commit(world->relay);
-  begin(world);
   assert_int_equal(next(world, EVENT_ROOM_CREATE).room, lobby);
+  end(world);
+  begin(world);
   Event event = next(world, EVENT_ROOM_DELETE);
   assert_int_equal(event.room, lobby);
   expect_text(event.data, "lobby");
@@ -346,7 +350,8 @@ static void a_room_made_by_a_join_is_told_first(void **state) {
   ask_join(world, ann, "duel:1");
   begin(world);
   next_of(world, EVENT_MESSAGE, ann);
-  uint32_t room = next(world, EVENT_ROOM_CREATE).room;
+  uint32_t room = next(world, EVENT_CREATE).room;
+  relay_created(world->relay, room);
   Event event = next_of(world, EVENT_JOIN, ann);
   assert_int_equal(event.room, room);
   relay_admit(world->relay, &event);

@@ -1,0 +1,165 @@
+// Joins that the script asked for (COMMAND_JOIN). Each has a record until it is known
+// whether the peer is in. Until then what the same handler has for that peer behind the
+// join is held back; the script is told of the outcome if it wants to know.
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "relay/internal.h"
+
+// `why` is NULL when the peer is in.
+static void report(Relay *relay, const Command *join, Code code, const char *why) {
+  if (join->token == 0) return;
+  uint32_t size = why ? (uint32_t)strlen(why) : 0;
+  relay_emit_copy(relay, &(Event){.type = why ? EVENT_NOT_JOINED : EVENT_JOINED,
+                                  .peer = join->id,
+                                  .room = join->room,
+                                  .a = join->token,
+                                  .b = code,
+                                  .data = {why, size}});
+}
+
+// --- Until the outcome is known ---
+
+static void link_join(Peer *peer, ScriptJoin *join) {
+  ScriptJoin **at = &peer->joins;
+  while (*at) at = &(*at)->next;
+  *at = join;
+}
+
+static void unlink_join(Peer *peer, const ScriptJoin *join) {
+  ScriptJoin **at = &peer->joins;
+  while (*at != join) at = &(*at)->next;
+  *at = join->next;
+}
+
+void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
+  if (!peer || !peer_is_there(peer)) {
+    report(relay, command, CODE_CLOSED, "the peer is gone");
+    return;
+  }
+  ScriptJoin *join = mem_zalloc(sizeof *join);
+  uint32_t id = slots_add(&relay->joins, join);
+  if (id == 0) {
+    mem_free(join);
+    report(relay, command, CODE_SERVER_FULL, "too many joins wait for on_join");
+    return;
+  }
+  *join = (ScriptJoin){.id = id,
+                       .batch = relay->batch_number,
+                       .command = {.type = COMMAND_JOIN,
+                                   .id = command->id,
+                                   .room = command->room,
+                                   .token = command->token}};
+  link_join(peer, join);
+  join_room(
+      relay,
+      &(Event){
+          .type = EVENT_JOIN, .peer = command->id, .room = command->room, .a = id});
+}
+
+static void free_join(Relay *relay, ScriptJoin *join) {
+  slots_remove(&relay->joins, join->id);
+  commands_deinit(&join->held);
+  mem_free(join);
+}
+
+void script_join_end(Relay *relay, uint32_t id, Code code, const char *why) {
+  ScriptJoin *join = slots_find(&relay->joins, id);
+  if (!join) return;
+  unlink_join(session_find(relay->session, join->command.id), join);
+  report(relay, &join->command, code, why);
+  if (join->held.bytes.size > 0) batch_push(relay, &join->held);
+  free_join(relay, join);
+}
+
+void script_joins_end_all(Relay *relay, Peer *peer) {
+  ScriptJoin *join;
+  while ((join = peer->joins)) {
+    peer->joins = join->next;
+    report(relay, &join->command, CODE_CLOSED, "the peer is gone");
+    free_join(relay, join);
+  }
+}
+
+void script_joins_free(Relay *relay) {
+  ScriptJoin *join;
+  for (size_t at = 0; at < relay->early.size; at += sizeof(EarlyJoins))
+    commands_deinit(&((EarlyJoins *)(void *)(relay->early.data + at))->joins);
+  buf_deinit(&relay->early);
+  for (uint32_t cursor = 0; (join = slots_next(&relay->joins, &cursor));)
+    free_join(relay, join);
+  slots_deinit(&relay->joins);
+}
+
+// --- What comes behind a join ---
+
+static bool is_for_one(const Command *command) {
+  switch ((CommandType)command->type) {
+    case COMMAND_MESSAGE:
+    case COMMAND_PACKET:
+      return command->target == TARGET_PEER;
+    case COMMAND_ERROR:
+    case COMMAND_JOIN:
+    case COMMAND_LEAVE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool script_join_holds(Relay *relay, const Command *command) {
+  if (relay->joins.count == 0 || !is_for_one(command)) return false;
+  Peer *peer = session_find(relay->session, command->id);
+  ScriptJoin *last = NULL;
+  for (ScriptJoin *join = peer ? peer->joins : NULL; join; join = join->next)
+    if (join->batch == relay->batch_number) last = join;
+  if (last) commands_push(&last->held, command);
+  return last != NULL;
+}
+
+// --- Before WELCOME ---
+
+static EarlyJoins *find_early(Relay *relay, uint32_t peer) {
+  for (size_t at = 0; at < relay->early.size; at += sizeof(EarlyJoins)) {
+    EarlyJoins *early = (EarlyJoins *)(void *)(relay->early.data + at);
+    if (early->peer == peer) return early;
+  }
+  return NULL;
+}
+
+void script_join_keep(Relay *relay, const Command *command) {
+  EarlyJoins *early = find_early(relay, command->id);
+  if (!early) {
+    buf_append(&relay->early, &(EarlyJoins){.peer = command->id}, sizeof *early);
+    early = find_early(relay, command->id);
+  }
+  commands_push(&early->joins, command);
+}
+
+// What was kept for the peer, which is the caller's from now on.
+static Commands take_early(Relay *relay, uint32_t peer) {
+  EarlyJoins *early = find_early(relay, peer);
+  if (!early) return (Commands){0};
+  Commands joins = early->joins;
+  relay->early.size -= sizeof *early;
+  memcpy(early, relay->early.data + relay->early.size, sizeof *early);
+  return joins;
+}
+
+void script_joins_welcome(Relay *relay, uint32_t peer) {
+  Commands joins = take_early(relay, peer);
+  if (joins.bytes.size == 0) return;
+  Buf *behind = &relay->commands.bytes;
+  if (behind->size > 0) buf_append(&joins.bytes, behind->data, behind->size);
+  commands_deinit(&relay->commands);
+  relay->commands = joins;
+}
+
+void script_joins_forget(Relay *relay, uint32_t peer) {
+  Commands joins = take_early(relay, peer);
+  Command join;
+  for (size_t at = 0; commands_next(&joins, &at, &join);)
+    report(relay, &join, CODE_CLOSED, "the peer was not let in");
+  commands_deinit(&joins);
+}
