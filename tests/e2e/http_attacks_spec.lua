@@ -276,7 +276,7 @@ describe("a download", function()
   local function stalled(perigee, count)
     local clients = {}
     for i = 1, count do
-      local client = HttpClient.connect(perigee.port, { recv_buffer = 4096 })
+      local client = HttpClient.connect(perigee.port, { recv_buffer = 65536 })
       client.total = 0
       client.cut = function(buffer, from)
         return from <= #buffer and { size = #buffer - from + 1 } or nil, #buffer + 1
@@ -305,6 +305,7 @@ describe("a download", function()
     wait.for_true(function() return perigee:open_files() <= before + 20 end)
     clients[1]:resume_reading()
     wait.for_true(function() return clients[1].total > SIZE end)
+    for _, client in ipairs(clients) do client:close() end
   end)
 
   it("ends where its file has become another", function()
