@@ -1,6 +1,7 @@
 // See address.h.
 #include "net/address.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,4 +30,13 @@ void address_text(const SocketAddress *address, char text[ADDRESS_SIZE]) {
   uv_ip_name(&address->any, text, ADDRESS_SIZE);
   if (strncmp(text, "::ffff:", 7) == 0 && strchr(text, '.'))
     memmove(text, text + 7, strlen(text + 7) + 1);
+}
+
+void address_network(const char *text, char network[ADDRESS_SIZE]) {
+  enum { NETWORK_BYTES = 8 };
+  struct in6_addr v6;
+  snprintf(network, ADDRESS_SIZE, "%s", text);
+  if (inet_pton(AF_INET6, text, &v6) != 1 || IN6_IS_ADDR_LINKLOCAL(&v6)) return;
+  memset(v6.s6_addr + NETWORK_BYTES, 0, sizeof v6.s6_addr - NETWORK_BYTES);
+  inet_ntop(AF_INET6, &v6, network, ADDRESS_SIZE);
 }

@@ -21,3 +21,8 @@ uint16_t address_port(const SocketAddress *address);
 /// As people write it, without the port; a client that came over IPv4 to an IPv6 socket by
 /// its IPv4 address.
 void address_text(const SocketAddress *address, char text[ADDRESS_SIZE]);
+
+/// Writes the network that limits for an address count: of an IPv6 address its first 64
+/// bits, because whoever has one has all of those, and of others the address itself, as of
+/// those that are good on one link only.
+void address_network(const char *text, char network[ADDRESS_SIZE]);

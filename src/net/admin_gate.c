@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "net/address.h"
 #include "net/admin_internal.h"
 #include "wire/http_host.h"
 
@@ -39,19 +40,19 @@ bool net_is_loopback(const char *host) {
 
 // --- Tokens ---
 
-static GateFailure *find_failure(AdminPort *port, const char *address) {
+static GateFailure *find_failure(AdminPort *port, const char *network) {
   for (int i = 0; i < GATE_ADDRESSES_MAX; i++)
-    if (strcmp(port->failures[i].address, address) == 0) return &port->failures[i];
+    if (strcmp(port->failures[i].network, network) == 0) return &port->failures[i];
   return NULL;
 }
 
 // In the place of the one that was longest ago.
-static GateFailure *add_failure(AdminPort *port, const char *address) {
+static GateFailure *add_failure(AdminPort *port, const char *network) {
   GateFailure *oldest = &port->failures[0];
   for (int i = 1; i < GATE_ADDRESSES_MAX; i++)
     if (port->failures[i].last_ms < oldest->last_ms) oldest = &port->failures[i];
   *oldest = (GateFailure){.count = 0};
-  strcpy(oldest->address, address);
+  strcpy(oldest->network, network);
   return oldest;
 }
 
@@ -72,10 +73,12 @@ static bool is_token(const char *token, Text given) {
 }
 
 static Verdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms) {
-  GateFailure *failure = find_failure(port, address);
+  char network[ADDRESS_SIZE];
+  address_network(address, network);
+  GateFailure *failure = find_failure(port, network);
   if (is_locked(failure, now_ms))
     return (Verdict){429, "the token is wrong, and so were too many before it", true};
-  if (!failure) failure = add_failure(port, address);
+  if (!failure) failure = add_failure(port, network);
   failure->count++;
   failure->last_ms = now_ms;
   return (Verdict){401, "the token is wrong", true};

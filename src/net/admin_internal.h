@@ -8,9 +8,9 @@
 
 enum { GATE_ADDRESSES_MAX = 64 };  // whose wrong tokens are remembered
 
-/// Wrong tokens from one address.
+/// Wrong tokens from one network, as address_network has it.
 typedef struct GateFailure {
-  char address[ADDRESS_SIZE];
+  char network[ADDRESS_SIZE];
   uint32_t count;
   uint64_t last_ms;
 } GateFailure;

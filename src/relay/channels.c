@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "net/address.h"
 #include "relay/internal.h"
 
 static void refuse(Relay *relay, Peer *peer, const Packet *request, Code code,
@@ -53,10 +54,12 @@ static uint32_t served_by(const Relay *relay, const Peer *peer) {
 // given back, so that what one address makes has a limit, however often its clients come
 // and go, and so has what all of them make.
 static const char *count_new_name(Relay *relay, const Peer *peer) {
-  size_t size = strlen(peer->address);
-  uint32_t made = names_find(&relay->channel_makers, peer->address, size);
+  char network[ADDRESS_SIZE];
+  address_network(peer->address, network);
+  size_t size = strlen(network);
+  uint32_t made = names_find(&relay->channel_makers, network, size);
   if (made < RELAY_NAMES_PER_ADDRESS && relay->channel_count < RELAY_NAMES_OF_CLIENTS) {
-    names_set(&relay->channel_makers, peer->address, size, made + 1);
+    names_set(&relay->channel_makers, network, size, made + 1);
     return NULL;
   }
   relay->stats.names_refused++;

@@ -84,7 +84,7 @@ struct Relay {
   Kinds next_kinds;  // between relay_kinds_begin and relay_kinds_end
   uint32_t next_hooks;
   Names channel_names;   // 1 + index of each name ever served
-  Names channel_makers;  // how many of them were new, by the address they came from
+  Names channel_makers;  // how many of them were new, by the network they came from
   PluginChannel channels[CHANNEL_PLUGIN_COUNT];
   uint32_t channel_count;
   GroupId all_packets, all_plain, all_lines;  // everybody; 0 until the first message to

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/address.h"
 #include "net/udp.h"
 #include "session/internal.h"
 
@@ -90,7 +91,9 @@ SessionStats session_stats(const Session *session) {
 }
 
 uint32_t session_count_address(Session *session, const char *address, int change) {
-  return names_add(&session->addresses, address, strlen(address), change);
+  char network[ADDRESS_SIZE];
+  address_network(address, network);
+  return names_add(&session->addresses, network, strlen(network), change);
 }
 
 // --- The end of a peer ---

@@ -268,6 +268,10 @@ static void guesses_are_few(void **state) {
   // The right one passes, and neighbours that guess gain nothing by it.
   assert_int_equal(ask(&port, "10.0.0.1", port.token, now_ms), 0);
   assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms + ADMIN_LOCK_MS - 1), 429);
+  for (int i = 0; i < ADMIN_FAILURES_MAX; i++)
+    assert_int_equal(ask(&port, i % 2 ? "2001:db8::1" : "2001:db8::2", "wrong", now_ms),
+                     401);
+  assert_int_equal(ask(&port, "2001:db8::3", "wrong", now_ms), 429);
   // From here on each guess has its wait.
   now_ms += ADMIN_LOCK_MS;
   for (int i = 0; i < 3; i++, now_ms += ADMIN_LOCK_MS) {

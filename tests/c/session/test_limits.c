@@ -58,6 +58,29 @@ static void text_peers_beyond_max_clients_are_refused(void **state) {
   assert_true(fake_is_closed(world->net, conn));
 }
 
+static ConnId come_from(World *world, const char *address) {
+  return fake_open(world->net, FRAMING_PACKETS, address);
+}
+
+static void a_network_of_ipv6_gets_as_many_as_one_address(void **state) {
+  World *world = *state;
+  world->limits.max_clients_per_address = 2;
+  limit(world);
+  come_from(world, "2001:db8:0:1::1");
+  come_from(world, "2001:db8:0:1:ffff:ffff:ffff:ffff");
+  expect_code(world->net, come_from(world, "2001:db8:0:1::2"), CONTROL_REJECTED,
+              CODE_SERVER_FULL);
+  ConnId other = come_from(world, "2001:db8:0:2::1");
+  say_hello(world->net, other, "bob");
+  expect_control(world->net, other, CONTROL_WELCOME);
+  // Neighbours on one link are not one another's.
+  for (int i = 1; i <= 4; i++) {
+    char address[32];
+    snprintf(address, sizeof address, "fe80::%d", i);
+    assert_false(fake_is_closed(world->net, come_from(world, address)));
+  }
+}
+
 static void one_address_gets_so_many_connections(void **state) {
   World *world = *state;
   world->limits.max_clients_per_address = 2;
@@ -150,6 +173,7 @@ int main(void) {
       TEST(connections_far_beyond_are_refused_at_the_door),
       TEST(text_peers_beyond_max_clients_are_refused),
       TEST(one_address_gets_so_many_connections),
+      TEST(a_network_of_ipv6_gets_as_many_as_one_address),
       TEST(a_burst_of_twice_the_rate_is_allowed),
       TEST(the_rate_itself_can_go_on_for_ever),
       TEST(lines_count_as_packets),
