@@ -111,9 +111,10 @@ typedef enum PerigeeTransport {
 
 typedef struct PerigeeClient PerigeeClient;
 
-/// Fill in with perigee_options_init first. Texts are copied, NUL-terminated UTF-8.
+/// Fill in with perigee_options_init first. Texts are copied, NUL-terminated UTF-8. A name has no control
+/// characters (Unicode Cc, Cf, Zl, Zp), no spaces at its ends, and no !, * or / at its beginning.
 typedef struct PerigeeOptions {
-  const char *name;        // 1 to 64 bytes, no control characters; NULL: "guest"
+  const char *name;        // 1 to 64 bytes, see above; NULL: "guest"
   const char *token;       // for the game's on_connect, up to 65535 bytes; NULL: none
   uint64_t protocol_hash;  // of the game's schema: messages in bytes; 0: in JSON
   PerigeeTransport transport;  // PERIGEE_TCP
@@ -218,8 +219,10 @@ typedef enum PerigeeEventType {
   PERIGEE_TREE_WANTED,      // answer with perigee_lockstep_tree (count: the turn)
   PERIGEE_DESYNC,  // hashes of turn `count` differ: data has the slots, is_odd whether this is one
   PERIGEE_WAITING,  // turn `count` waits for the inputs of the slots in `data`
-  PERIGEE_MATCH_ENDED  // the match is over; or this client was not let into it (code, text), or no
-                       // START came in time
+  PERIGEE_MATCH_ENDED,  // the match is over; or this client was not let into it (code, text), or no
+                        // START came in time
+  PERIGEE_PEER_RENAMED  // somebody in a room has another name (room, peer, name; text: the one
+                        // before); room 0: this client itself
 } PerigeeEventType;
 
 /// What an answer needs to know of its question. Copy it to answer later.
@@ -296,7 +299,7 @@ PERIGEE_API const PerigeeEvent *perigee_next_event(PerigeeClient *client);
 // A room has a number, from 1 up, which is the library's own: it stays the same when a new session
 // joins the room again, and is not used for another.
 
-/// Joins the room `name` (1 to 64 bytes, no control characters). Returns a request, which ends in
+/// Joins the room `name` (1 to 64 bytes, no control characters, no spaces at the ends). Returns a request, which ends in
 /// PERIGEE_JOINED or PERIGEE_FAILED; or a negative PerigeeCode. Here and below `timeout_ms` 0 stands for
 /// the option's.
 PERIGEE_API int perigee_join(PerigeeClient *client, const char *name,
@@ -479,6 +482,10 @@ PERIGEE_API PerigeeState perigee_state(const PerigeeClient *client);
 
 /// This client's peer id; 0 before PERIGEE_CONNECTED. A new session has another.
 PERIGEE_API uint32_t perigee_peer_id(const PerigeeClient *client);
+
+/// This client's name: that of the options, until the server gives it another (PERIGEE_PEER_RENAMED
+/// with room 0). Empty before PERIGEE_CONNECTED. Valid until the next perigee_poll.
+PERIGEE_API const char *perigee_name(const PerigeeClient *client);
 
 /// The UUID of the session, 36 characters; empty before PERIGEE_CONNECTED. Valid until
 /// perigee_free.

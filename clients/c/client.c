@@ -47,7 +47,7 @@ static Options copy_options(const PerigeeOptions *given) {
 }
 
 static bool are_possible(const PerigeeOptions *options) {
-  return (!options->name || text_is_name(options->name, strlen(options->name))) &&
+  return (!options->name || text_is_peer_name(options->name, strlen(options->name))) &&
          (!options->token || strlen(options->token) <= UINT16_MAX) &&
          options->transport >= PERIGEE_TCP && options->transport <= PERIGEE_UDP;
 }
@@ -133,6 +133,11 @@ void perigee_free(PerigeeClient *client) {
 }
 
 // --- The session ---
+
+void session_set_name(Session *session, const char *name, size_t size) {
+  memcpy(session->name, name, size);
+  session->name[size] = '\0';
+}
 
 bool session_is_resumable(const Session *session) {
   static const uint8_t NONE[UUID_SIZE];

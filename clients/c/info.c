@@ -7,6 +7,8 @@ PerigeeState perigee_state(const PerigeeClient *client) {
 
 uint32_t perigee_peer_id(const PerigeeClient *client) { return client->session.peer; }
 
+const char *perigee_name(const PerigeeClient *client) { return client->session.name; }
+
 const char *perigee_session(const PerigeeClient *client) {
   return client->session.text;
 }

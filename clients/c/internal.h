@@ -294,6 +294,7 @@ typedef struct Session {
   uint32_t count;  // how many so far
   uint32_t peer;
   char text[37];  // its UUID
+  char name[256];
   uint8_t token[UUID_SIZE];
   uint64_t server_time_us;
   uint32_t max_payload;
@@ -337,6 +338,8 @@ uint64_t clock_us(void);
 uint64_t clock_ms(void);
 
 /// Whether the session outlives its connection.
+void session_set_name(Session *session, const char *name, size_t size);
+
 bool session_is_resumable(const Session *session);
 
 /// Adds an event without texts, or with one.
@@ -445,6 +448,7 @@ bool take_malformed(PerigeeClient *client, const char *what);
 bool take_joined(PerigeeClient *client, const Packet *packet);
 bool take_left(PerigeeClient *client, const Packet *packet);
 bool take_peer_joined(PerigeeClient *client, const Packet *packet);
+bool take_peer_renamed(PerigeeClient *client, const Packet *packet);
 bool take_peer_left(PerigeeClient *client, const Packet *packet);
 bool take_relayed(PerigeeClient *client, const Packet *packet);
 bool take_rooms(PerigeeClient *client, const Packet *packet);

@@ -66,6 +66,8 @@ static void write_uuid(char *out, const uint8_t *bytes) {
 
 static void keep_welcome(PerigeeClient *client, const Greeting *greeting) {
   Session *session = &client->session;
+  const char *said = client->options.name;
+  if (!greeting->is_resumed) session_set_name(session, said, strlen(said));
   session->peer = greeting->peer;
   write_uuid(session->text, greeting->session);
   memcpy(session->token, greeting->token, UUID_SIZE);
@@ -243,6 +245,8 @@ static bool take_control(PerigeeClient *client, const Packet *packet) {
       return take_relayed(client, packet);
     case CONTROL_PEER_JOINED:
       return take_peer_joined(client, packet);
+    case CONTROL_PEER_RENAMED:
+      return take_peer_renamed(client, packet);
     case CONTROL_PEER_LEFT:
       return take_peer_left(client, packet);
     case CONTROL_ERROR:

@@ -28,8 +28,29 @@ static void remove_member(PerigeeClient *client, Room *room, const Member *membe
   room_remove_member(&client->rooms, room, member);
 }
 
+static bool is_called(const char *known, Text name) {
+  return strlen(known) == name.size && memcmp(known, name.bytes, name.size) == 0;
+}
+
+static void tell_renamed(PerigeeClient *client, uint32_t room, uint32_t peer, Text name,
+                         const char *before) {
+  PerigeeEvent event = {.type = PERIGEE_PEER_RENAMED, .room = room, .peer = peer};
+  EventParts parts = {.name = {name.bytes, name.size}, .text = text_of(before)};
+  events_push(&client->events, &event, &parts);
+}
+
+static void rename_member(PerigeeClient *client, Room *room, const Member *member,
+                          Text name) {
+  if (is_called(member->name, name)) return;
+  tell_renamed(client, room->number, member->peer, name, member->name);
+  room_add_member(&client->rooms, room, member->peer, name);
+}
+
 static void add_member(PerigeeClient *client, Room *room, uint32_t peer, Text name) {
-  if (room_add_member(&client->rooms, room, peer, name))
+  const Member *known = room_find_member(room, peer);
+  if (known)
+    rename_member(client, room, known, name);
+  else if (room_add_member(&client->rooms, room, peer, name))
     tell_peer(client, PERIGEE_PEER_JOINED, room, peer, name.bytes, name.size);
 }
 
@@ -59,23 +80,22 @@ static bool read_joined(const Packet *packet, Joined *joined) {
   return reader_is_done(&reader) && are_names;
 }
 
-// Marks the members that are there, under their names.
-static void mark_members(Room *room, const Joined *joined) {
+// Marks the members that are still there: those of the same session, or at least the same
+// name, since another session's server may have given their ids to others.
+static void mark_members(Room *room, const Joined *joined, bool is_resumed) {
   for (uint32_t i = 0; i < room->member_count; i++) room->members[i].is_listed = false;
   Reader reader = joined->peers;
   for (uint16_t i = 0; i < joined->count; i++) {
     Member *member = room_find_member(room, reader_u32(&reader));
     Text name = reader_str8(&reader);
-    if (member)
-      member->is_listed = strlen(member->name) == name.size &&
-                          memcmp(member->name, name.bytes, name.size) == 0;
+    if (member) member->is_listed = is_resumed || is_called(member->name, name);
   }
 }
 
 // A whole list of members: of a room that was known, what has changed is told.
 static void set_members(PerigeeClient *client, Room *room, const Joined *joined,
-                        bool is_new) {
-  mark_members(room, joined);
+                        bool is_new, bool is_resumed) {
+  mark_members(room, joined, is_resumed);
   for (uint32_t i = room->member_count; i-- > 0;) {
     if (!room->members[i].is_listed) remove_member(client, room, &room->members[i]);
   }
@@ -99,7 +119,7 @@ static void enter(PerigeeClient *client, Room *known, Request *request,
   room->id = joined->id;
   room->is_joined = true;
   room->is_unconfirmed = false;
-  set_members(client, room, joined, is_new);
+  set_members(client, room, joined, is_new, known != NULL);
   PerigeeEvent event = {.type = PERIGEE_JOINED, .room = room->number};
   if (request) {
     room->is_asked = true;
@@ -190,6 +210,23 @@ bool take_peer_joined(PerigeeClient *client, const Packet *packet) {
   if (!room) return true;
   if (!rooms_take_members(&client->rooms, 1)) return take_crowd(client);
   add_member(client, room, peer, name);
+  return true;
+}
+
+// The client itself is no member, and hears of its own name with room 0.
+bool take_peer_renamed(PerigeeClient *client, const Packet *packet) {
+  Reader reader = reader_of(packet->payload, packet->length);
+  uint32_t id = reader_u32(&reader), peer = reader_u32(&reader);
+  Text name = reader_str8(&reader);
+  if (!reader_is_done(&reader) || !is_text(name)) return malformed(client);
+  Session *session = &client->session;
+  if (id == 0 && peer == session->peer && !is_called(session->name, name)) {
+    tell_renamed(client, 0, peer, name, session->name);
+    session_set_name(session, name.bytes, name.size);
+  }
+  Room *room = id ? rooms_find_id(&client->rooms, id) : NULL;
+  const Member *member = room ? room_find_member(room, peer) : NULL;
+  if (member) rename_member(client, room, member, name);
   return true;
 }
 

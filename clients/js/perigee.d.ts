@@ -140,10 +140,17 @@ export interface Relay {
   readonly text: string;
 }
 
+/** Somebody whom the server has given another name. */
+export interface Renamed extends Member {
+  /** The name before. */
+  readonly before: string;
+}
+
 export interface RoomEvents {
   relay: Relay;
   peer_joined: Member;
   peer_left: Member;
+  peer_renamed: Renamed;
 }
 
 export interface GameEvents {
@@ -164,6 +171,8 @@ export interface GameEvents {
   /** Something that nobody waits for an answer of has failed. */
   error: PerigeeError;
   redirect: { host: string; port: number };
+  /** This client itself has another name. */
+  peer_renamed: Renamed;
 }
 
 interface Emitter<Events, M extends Messages> {
@@ -248,6 +257,7 @@ export interface Channel {
 export interface Game<M extends Messages = Messages> extends Emitter<GameEvents, M> {
   /** This client's peer id; another one after `lost`. */
   readonly id: number;
+  /** That of the options, until the server gives it another. */
   readonly name: string;
   /** UUID. */
   readonly session: string;

@@ -44,7 +44,7 @@ const HELLO = 1, JOIN = 2, LEAVE = 3, BROADCAST = 4, PING = 5, PONG = 6, ACK = 7
   CHANNEL_CLOSE = 9, ROOM_LIST = 10, BYE = 11;
 const WELCOME = 129, JOINED = 130, LEFT = 131, RELAYED = 132, PEER_JOINED = 133, PEER_LEFT = 134,
   ERROR = 135, REJECTED = 136, CLOSING = 137, CHANNEL_OPENED = 138, ROOMS = 139, REDIRECT = 140,
-  DEV_ASSET = 141, DEV_ERROR = 142;
+  DEV_ASSET = 141, DEV_ERROR = 142, PEER_RENAMED = 144;
 const BEFORE_WELCOME = new Set([WELCOME, REJECTED, CLOSING, ERROR, PING]);
 
 // Seconds.
@@ -605,7 +605,7 @@ function callHandlers(handlers, args) {
 
 // Rooms and channels ------------------------------------------------------------------------------
 
-const ROOM_EVENTS = new Set(["relay", "peer_joined", "peer_left"]);
+const ROOM_EVENTS = new Set(["relay", "peer_joined", "peer_left", "peer_renamed"]);
 
 /** Bytes that a member relayed, or the server (`from` is 0 then). */
 class Relay {
@@ -667,10 +667,17 @@ class Room extends Emitter {
   }
 
   _add(id, name) {
-    if (this.members.get(id)?.name === name) return;
+    if (this.members.has(id)) return this._rename(id, name);
     const member = { id, name };
     this.members.set(id, member);
     this._emit("peer_joined", member);
+  }
+
+  _rename(id, name) {
+    const before = this.members.get(id)?.name;
+    if (before === undefined || before === name) return;
+    this.members.set(id, { id, name });
+    this._emit("peer_renamed", { id, name, before });
   }
 
   _remove(id) {
@@ -678,11 +685,14 @@ class Room extends Emitter {
     if (this.members.delete(id)) this._emit("peer_left", member);
   }
 
-  /** A whole list of members: those who went or came since the last are told of. */
-  _setMembers(peers) {
+  /**
+   * A whole list of members: those who went, came or were renamed since the last are told of. In another
+   * session an id may be another's, so there one with another name is somebody else.
+   */
+  _setMembers(peers, isSameSession) {
     const names = new Map(peers.map(({ id, name }) => [id, name]));
     for (const { id, name } of [...this.members.values()]) {
-      if (names.get(id) !== name) this._remove(id);
+      if (!names.has(id) || (!isSameSession && names.get(id) !== name)) this._remove(id);
     }
     for (const { id, name } of peers) this._add(id, name);
   }
@@ -824,6 +834,7 @@ function priorityOf({ priority = "normal" }) {
 
 const GAME_EVENTS = new Set([
   "disconnected", "reconnecting", "resumed", "lost", "closed", "joined", "left", "error", "redirect",
+  "peer_renamed",
 ]);
 
 /** A session with a server, over one connection after the other. */
@@ -831,7 +842,7 @@ class Game extends Emitter {
   constructor(target, options) {
     super(GAME_EVENTS);
     this.id = 0;
-    this.name = options.name ?? "guest";
+    this.name = this._said = options.name ?? "guest"; // in HELLO; the server may give another
     this.session = "";
     /** "connecting", "open", "reconnecting" or "closed" */
     this.state = "connecting";
@@ -1213,7 +1224,7 @@ class Game extends Emitter {
     this._connection.unconfirmed.delete(room);
     this._roomsById.set(id, room);
     this.rooms.set(name, room);
-    room._setMembers(peers);
+    room._setMembers(peers, known !== undefined);
     if (request) {
       room._isAsked = true;
       this._settle(request.ref)?.resolve(room);
@@ -1340,7 +1351,7 @@ class Game extends Emitter {
 
   _hello() {
     return packetOf({ type: HELLO, priority: CRITICAL }, u16(VERSION), hashBytes(this._schema?.hash),
-      counted(this.name, 1, "the name"), counted(this._options.token ?? "", 2, "the token"),
+      counted(this._said, 1, "the name"), counted(this._options.token ?? "", 2, "the token"),
       this._resumeToken, u32(this._isResumable ? this._stream.received : 0));
   }
 
@@ -1352,6 +1363,7 @@ class Game extends Emitter {
     connection.isWelcome = true;
     const { id, session, resumeToken, serverTime, maxPayload, pingInterval, tickRate } = welcome;
     Object.assign(this, { id, session, serverTime, maxPayload, pingInterval, tickRate });
+    if (!welcome.isResumed) this.name = this._said;
     this._resumeToken = resumeToken;
     if (welcome.isResumed) this._stream.acknowledge(welcome.received);
     this.state = "open";
@@ -1710,6 +1722,17 @@ const CONTROLS = {
     const room = game._roomsById.get(reader.u32());
     const id = reader.u32(), name = reader.str8();
     return () => room?._add(id, name);
+  },
+  // Room 0: this client itself, which is not among the members of its rooms.
+  [PEER_RENAMED]: (game, reader) => {
+    const roomId = reader.u32(), id = reader.u32(), name = reader.str8();
+    return () => {
+      if (roomId !== 0) return game._roomsById.get(roomId)?._rename(id, name);
+      const before = game.name;
+      if (id !== game.id || name === before) return;
+      game.name = name;
+      game._emit("peer_renamed", { id, name, before });
+    };
   },
   [PEER_LEFT]: (game, reader) => {
     const room = game._roomsById.get(reader.u32());

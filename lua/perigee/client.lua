@@ -63,6 +63,7 @@ local client = {
 local function new_client(options)
   return setmetatable({
     name = options.name,
+    _said = options.name, -- in HELLO; the server may give another
     timeout = options.timeout,
     connected = false,
     udp = false,

@@ -65,6 +65,19 @@ function inspect.world()
 end
 
 
+--- The id of the text peer of that name, which the game's on_connect has given it.
+---@param name string
+---@return integer?
+function inspect.text_peer(name)
+  for id, peer in next, registry.peers do
+    if peer.transport == "text" and peer.connected and peer.name == name then
+      return id
+    end
+  end
+  return nil
+end
+
+
 --- A peer; nil when it is not connected.
 ---@param id integer
 ---@return table?

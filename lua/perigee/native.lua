@@ -128,6 +128,7 @@ end
 function Client:_welcome()
   self.connected = true
   self.id = library.perigee_peer_id(self._handle)
+  self.name = ffi.string(library.perigee_name(self._handle))
   self.session = ffi.string(library.perigee_session(self._handle))
   self.max_payload = library.perigee_max_payload(self._handle)
   self.tick_rate = library.perigee_tick_rate(self._handle)

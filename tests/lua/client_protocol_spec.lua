@@ -152,6 +152,29 @@ describe("events", function()
     assert.is_nil(room.members[3])
   end)
 
+  it("members and the client itself are renamed", function()
+    local p = protocol.new()
+    p:hello("ann", "")
+    p:receive(WELCOME)
+    p:next_event()
+    p:request(commands.join, "lobby")
+    p:receive(JOINED)
+    local room = p:next_event().room
+    local event = event_of(p, x "0000 9000 02 00 0000 0c000000 07000000 03000000 03 'rob'")
+    assert.same({
+      type = "peer_renamed", room_id = 7, room = room, id = 3, name = "rob", before = "bob",
+    }, event)
+    assert.equal("rob", room.members[3])
+    event = event_of(p, x "0000 9000 02 00 0000 0c000000 00000000 2a000000 03 'zoe'")
+    assert.same({ type = "peer_renamed", room_id = 0, id = 42, name = "zoe", before = "ann" }, event)
+    assert.equal("zoe", p.name)
+    -- What is no news: the client itself as a member of its room, its name again, a room that it is not in.
+    assert.same({}, events_of(p, x "0000 9000 02 00 0000 0c000000 07000000 2a000000 03 'zoe'"))
+    assert.same({}, events_of(p, x "0000 9000 02 00 0000 0c000000 00000000 2a000000 03 'zoe'"))
+    assert.same({}, events_of(p, x "0000 9000 02 00 0000 0a000000 63000000 03000000 01 'x'"))
+    assert.is_nil(room.members[42])
+  end)
+
   it("BROADCAST knows its sender", function()
     local p, room = in_lobby()
     local event = event_of(p, x "0000 8400 02 00 0000 0a000000 07000000 03000000 'hi'")
@@ -372,12 +395,13 @@ describe("the end", function()
       peer_joined = x "07000000 05000000 02 'cy'", peer_left = ("x"):rep(8),
       error = x "0100 0300 'abc'", closing = x "0100 0300 'abc'", rejected = x "0100 0300 'abc'",
       channel_opened = x "e803 02 'ai'", rooms = x "0100 07000000 01 'a' 02000000",
-      redirect = x "01 'h' 611e", ping = ("x"):rep(8), pong = ("x"):rep(8),
+      redirect = x "01 'h' 611e", peer_renamed = x "07000000 05000000 02 'cy'",
+      ping = ("x"):rep(8), pong = ("x"):rep(8),
     }
     local numbers = {
       welcome = 129, joined = 130, left = 131, peer_joined = 133, peer_left = 134, error = 135,
       rejected = 136, closing = 137, channel_opened = 138, rooms = 139, redirect = 140, ping = 5,
-      pong = 6,
+      pong = 6, peer_renamed = 144,
     }
     local function packet(name, payload)
       return string.char(0, 0, numbers[name], 0, 2, 0, 0, 0, #payload, 0, 0, 0) .. payload

@@ -118,6 +118,9 @@ describe("events as lines", function()
       ["* joined lobby: ann, bob"] = { type = "joined", room = lobby },
       ["* left lobby (Kicked)"] = { type = "left", room = lobby, code = "Kicked" },
       ["* cy joined lobby"] = { type = "peer_joined", room = lobby, name = "cy" },
+      ["* cy is now \\u{202e}"] =
+        { type = "peer_renamed", room = lobby, name = "\u{202e}", before = "cy" },
+      ["* you are now zoe"] = { type = "peer_renamed", room_id = 0, name = "zoe", before = "cy" },
       ["* cy left lobby"] = { type = "peer_left", room = lobby, name = "cy" },
       ["* peer 9 left room 8"] = { type = "peer_left", room_id = 8, id = 9 },
       ["bob: hi"] = { type = "broadcast", room = lobby, sender = 3, name = "bob", data = "hi" },

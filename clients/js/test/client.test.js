@@ -83,6 +83,27 @@ test("rooms", async (t) => {
     assert.deepEqual([...room.members.keys()], [11]);
   });
 
+  await t.test("hear of new names of their members, and the client of its own", async (t) => {
+    const { game, peer, room } = await openRoom(t);
+    const events = [];
+    room.on("peer_renamed", (event) => events.push(event));
+    game.on("peer_renamed", (event) => events.push(event));
+    const renamed = (roomId, id, name) => peer.send(packet({ type: 144 }, u32(roomId), u32(id), str8(name)));
+    renamed(5, 9, "rob");
+    renamed(5, game.id, "zoe"); // it is not among the others
+    renamed(0, game.id, "zoe");
+    renamed(0, game.id, "zoe"); // no news
+    const relay = room.next("relay");
+    peer.send(packet({ type: 132 }, u32(5), u32(9), Buffer.from("hi")));
+    assert.equal((await within(relay)).name, "rob");
+    assert.deepEqual(events, [
+      { id: 9, name: "rob", before: "bob" }, { id: game.id, name: "zoe", before: "ann" },
+    ]);
+    assert.equal(room.members.get(9).name, "rob");
+    assert.equal(room.members.has(game.id), false);
+    assert.equal(game.name, "zoe");
+  });
+
   await t.test("are refused with a code", async (t) => {
     const { game, peer } = await open(t);
     const joining = game.join("arena:1");

@@ -61,7 +61,7 @@ local function open(self, timeout)
   transport:start(function(data) self:_on_bytes(transport, data) end,
     function(...) self:_on_end(transport, ...) end,
     function(data) self:_on_datagram(transport, data) end)
-  transport:write(self._protocol:hello(self.name, self._token))
+  transport:write(self._protocol:hello(self._said, self._token))
   local welcome
   welcome, message, code = loop.wait(self._opening, deadline - loop.now())
   if welcome then return true end

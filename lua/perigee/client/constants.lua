@@ -80,6 +80,7 @@ return {
     [138] = { name = "channel_opened", { "channel", "u16" }, { "name", "str8" } },
     [139] = { name = "rooms", { "rooms", "list", of = ROOM } },
     [140] = { name = "redirect", { "host", "str8" }, { "port", "u16" } },
+    [144] = { name = "peer_renamed", { "room_id", "u32" }, { "id", "u32" }, { "name", "str8" } },
   },
 
   CODES = {

@@ -19,6 +19,7 @@ local CHANNEL, FLAG = constants.CHANNEL, constants.FLAG
 ---@field phase "handshake"|"open"|"closed"
 ---@field rooms table<integer, table> by id: { id, name, members = { [peer id] = name }, joined }
 ---@field max_payload integer what the server takes; known from WELCOME on
+---@field name? string this client's; that of HELLO, until the server gives it another
 ---@field stream perigee.client.Stream
 ---@field schema? perigee.schema.Schema of the game; none: all messages are JSON
 local Protocol = {}
@@ -36,6 +37,7 @@ function protocol.new(known)
     rooms = {},
     max_payload = math.huge,
     stream = streams.new(),
+    _said = nil, -- the name in HELLO
     _token = nil, -- that resumes the session; known from WELCOME on, NO_TOKEN where nothing does
     _packets = packet.reader(),
     _datagrams = packet.reader(), -- for packets that came by themselves
@@ -72,6 +74,7 @@ end
 ---@param token string
 ---@return string
 function Protocol:hello(name, token)
+  self._said = name
   return commands.hello(name, token, self._token, self:can_resume() and self.stream.received or 0,
     self.schema)
 end
@@ -245,6 +248,7 @@ function REACT.welcome(self, event)
     leave_rooms(self)
     self.stream, self._unconfirmed = streams.new(), nil
   end
+  if not event.resumed then self.name = self._said end
   self._token = event.resume_token
   return event
 end
@@ -269,14 +273,19 @@ end
 -- What has changed in a room while the connection was lost.
 local function tell_changes(self, room, before)
   local function tell(kind, id, name)
-    table.insert(self._events,
-      { type = kind, room_id = room.id, room = room, id = id, name = name })
+    local event = { type = kind, room_id = room.id, room = room, id = id, name = name }
+    table.insert(self._events, event)
+    return event
   end
   for id, name in pairs(before) do
     if not room.members[id] then tell("peer_left", id, name) end
   end
   for id, name in pairs(room.members) do
-    if not before[id] then tell("peer_joined", id, name) end
+    if not before[id] then
+      tell("peer_joined", id, name)
+    elseif before[id] ~= name then
+      tell("peer_renamed", id, name).before = before[id]
+    end
   end
 end
 
@@ -321,6 +330,21 @@ function REACT.peer_left(self, event)
     event.room.members[event.id] = nil
   end
   return event
+end
+
+
+-- With room 0 it is about this client itself, which is in no list of members.
+function REACT.peer_renamed(self, event)
+  if event.room_id == 0 then
+    event.before = self.name
+    self.name = event.name
+  else
+    event.room = self.rooms[event.room_id]
+    local members = event.room and event.room.members or {}
+    event.before = members[event.id]
+    if event.before then members[event.id] = event.name end
+  end
+  return event.before and event.before ~= event.name and event or nil
 end
 
 

@@ -29,6 +29,11 @@ function reactions.welcome(self, event)
 end
 
 
+function reactions.peer_renamed(self, event)
+  if event.room_id == 0 then self.name = event.name end
+end
+
+
 function reactions.ack(self)
   if self._settled and self._protocol.stream.waiting == 0 then loop.fill(self._settled) end
   return true

@@ -12,6 +12,7 @@ end
 return function(client, event)
   client.connected = true
   client.id, client.session = event.id, uuid_text(event.session)
+  client.name = client._protocol.name
   client.max_payload, client.tick_rate = event.max_payload, event.tick_rate
   client.ping_interval = event.ping_interval_ms / 1e3
   client.server_time = event.server_time_us / 1e6

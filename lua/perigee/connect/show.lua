@@ -66,6 +66,10 @@ local SHOW = {
   peer_joined = function(event)
     return "note", ("* %s joined %s"):format(text.safe(event.name), room_name(event))
   end,
+  peer_renamed = function(event)
+    local subject = event.room and text.safe(event.before) .. " is" or "you are"
+    return "note", ("* %s now %s"):format(subject, text.safe(event.name))
+  end,
   peer_left = function(event)
     local name = event.name and text.safe(event.name) or "peer " .. event.id
     return "note", ("* %s left %s"):format(name, room_name(event))

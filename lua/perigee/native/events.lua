@@ -119,6 +119,18 @@ define("PEER_LEFT", "peer_left", function(event, client, raw)
   return event
 end)
 
+-- With room 0 it is about this client itself, which is in no list of members.
+define("PEER_RENAMED", "peer_renamed", function(event, client, raw)
+  about_peer(event, client, raw)
+  event.before = ffi.string(raw.text)
+  if event.room then
+    event.room.members[event.id] = event.name
+  else
+    client.name = event.name
+  end
+  return event
+end)
+
 define("RELAY", "broadcast", function(event, client, raw)
   event.room, event.room_id = client.rooms_by_id[raw.room], raw.room
   event.sender, event.data = raw.peer, data_of(raw)

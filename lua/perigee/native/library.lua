@@ -34,7 +34,7 @@ typedef enum PerigeeEventType { PERIGEE_CONNECTED, PERIGEE_DISCONNECTED, PERIGEE
   PERIGEE_FAILED, PERIGEE_ERROR, PERIGEE_ROOMS, PERIGEE_PONG, PERIGEE_SYNCED, PERIGEE_CHANNEL_OPENED,
   PERIGEE_CHANNEL_CLOSED, PERIGEE_REDIRECT, PERIGEE_UDP_UP, PERIGEE_UDP_DOWN, PERIGEE_MATCH,
   PERIGEE_TURN, PERIGEE_PACE, PERIGEE_SNAPSHOT_WANTED, PERIGEE_TREE_WANTED, PERIGEE_DESYNC,
-  PERIGEE_WAITING, PERIGEE_MATCH_ENDED } PerigeeEventType;
+  PERIGEE_WAITING, PERIGEE_MATCH_ENDED, PERIGEE_PEER_RENAMED } PerigeeEventType;
 typedef struct PerigeeQuestion { uint32_t session; uint32_t room; uint32_t peer; uint16_t channel;
   uint16_t number; uint16_t ref; } PerigeeQuestion;
 typedef enum PerigeeEntryKind { PERIGEE_INPUT, PERIGEE_INPUT_MISSING, PERIGEE_INPUT_REPEATED,
@@ -70,6 +70,7 @@ int perigee_ping(PerigeeClient *client, uint32_t timeout_ms);
 int perigee_sync(PerigeeClient *client, uint32_t timeout_ms);
 PerigeeState perigee_state(const PerigeeClient *client);
 uint32_t perigee_peer_id(const PerigeeClient *client);
+const char *perigee_name(const PerigeeClient *client);
 const char *perigee_session(const PerigeeClient *client);
 uint32_t perigee_max_payload(const PerigeeClient *client);
 uint32_t perigee_tick_rate(const PerigeeClient *client);

@@ -51,6 +51,11 @@ end
 function TAKE.ack() return true end
 
 
+function TAKE.peer_renamed(self, event)
+  if event.room_id == 0 then self.name = event.name end
+end
+
+
 function TAKE.rejected(self, event)
   self.reason = { code = event.code, message = event.message }
   self._clock:fill(self._opening, nil, event.message, event.code, event.retry)

@@ -38,6 +38,7 @@ local SHOW = {
   joined = function(event) return "* joined " .. room_name(event) end,
   left = function(event) return ("* left %s (%s)"):format(room_name(event), event.code) end,
   peer_joined = function(event) return ("* %s joined %s"):format(event.name, room_name(event)) end,
+  peer_renamed = function(event) return ("* %s is now %s"):format(event.before, event.name) end,
   peer_left = function(event)
     return ("* %s left %s"):format(event.name or event.id, room_name(event))
   end,

@@ -5,6 +5,7 @@ local Client = require "perigee.testing.client"
 local colon = require "perigee.client.colon"
 local failure = require "perigee.testing.failure"
 local json = require "perigee.client.json"
+local sim = require "perigee.sim"
 local strict = require "perigee.testing.strict"
 
 local CLOSE_SECONDS = 1
@@ -51,6 +52,7 @@ function TextClient:_on_bytes(data)
     self._rest, at = "", stop + 1
     local code, message = line:match "^! (%w+): (.*)$"
     if code then self._problem = { code = code, message = message } end
+    self.name = line:match "^%* you are now (.*)$" or self.name
     self._inbox:push(self._clock.now, line)
   end
   self._rest = self._rest .. data:sub(at)
@@ -112,16 +114,14 @@ function text_client.connect(server, options, server_end)
   Client.init(self, server, options, server_end, decode)
   server:_add_client(self)
   local which, name, message = await(self, {
-    good = "^%* connected as (guest%-%d+);",
+    good = "^%* connected as (.-); /join ",
     bad = "^! (%w+): (.*)$",
   })
   if which == "bad" then return nil, message, name end
   if not which then return nil, "the server does not greet", "HandshakeTimeout" end
-  self.connected, self.id = true, tonumber(name:match "%d+$")
-  if not options.name then
-    self.name = name
-    return self
-  end
+  self.connected, self.name = true, name
+  self.id = tonumber(name:match "^guest%-(%d+)") or sim.inspect(server._id, "text_peer", name)
+  if not options.name or options.name == name then return self end
   local good, problem, code =
     command(self, "/name " .. options.name, "^(%* you are now " .. escape(options.name) .. ")$")
   if not good then return nil, problem, code end

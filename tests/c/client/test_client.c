@@ -159,6 +159,35 @@ static void knows_who_is_in_a_room(void **state) {
   assert_int_equal(0, perigee_member(client, room, 2));
 }
 
+static void hears_of_new_names(void **state) {
+  (void)state;
+  uint32_t room;
+  FakePeer *peer = fake_connect_in_room(&server, NULL, 3, &room);
+  PerigeeClient *client = server.client;
+  fake_packet(peer, fake_control(CONTROL_PEER_RENAMED), "dds", (uint64_t)ROOM,
+              (uint64_t)BOB, "rob");
+  const PerigeeEvent *event = fake_event(&server, PERIGEE_PEER_RENAMED);
+  assert_int_equal(room, event->room);
+  assert_int_equal(BOB, event->peer);
+  assert_string_equal("rob", event->name);
+  assert_string_equal("bob", event->text);
+  assert_string_equal("rob", perigee_member_name(client, room, BOB));
+  // Of itself once, though the server tells the members of a room as well.
+  fake_packet(peer, fake_control(CONTROL_PEER_RENAMED), "dds", (uint64_t)ROOM,
+              (uint64_t)SELF, "zoe");
+  fake_packet(peer, fake_control(CONTROL_PEER_RENAMED), "dds", (uint64_t)0,
+              (uint64_t)SELF, "zoe");
+  fake_packet(peer, fake_control(CONTROL_PEER_RENAMED), "dds", (uint64_t)99,
+              (uint64_t)BOB, "x");
+  assert_string_not_equal("zoe", perigee_name(client));
+  event = fake_event(&server, PERIGEE_PEER_RENAMED);
+  assert_int_equal(0, event->room);
+  assert_int_equal(SELF, event->peer);
+  assert_string_equal("zoe", event->name);
+  assert_string_equal("zoe", perigee_name(client));
+  fake_expect_silence(&server);
+}
+
 static void is_refused_a_room(void **state) {
   (void)state;
   FakePeer *peer = fake_connect(&server, NULL, 3);
@@ -436,6 +465,7 @@ int main(void) {
       TEST(refuses_names_that_no_room_and_no_channel_can_have),
       TEST(what_is_called_for_before_it_is_connected_waits),
       TEST(knows_who_is_in_a_room),
+      TEST(hears_of_new_names),
       TEST(is_refused_a_room),
       TEST(leaves_a_room),
       TEST(is_put_into_a_room_and_out_of_it),

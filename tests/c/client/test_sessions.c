@@ -176,6 +176,25 @@ static void rooms_are_brought_up_to_date(void **state) {
   assert_int_equal(room, perigee_find_room(server.client, "arena"));
 }
 
+static void a_member_renamed_meanwhile_is_renamed(void **state) {
+  (void)state;
+  PerigeeOptions options = fake_options();
+  uint32_t room;
+  FakePeer *peer = fake_connect_in_room(&server, &options, 3, &room);
+  FakePeer *again = fake_resume(&server, peer, 4, 1);
+  fake_event(&server, PERIGEE_RESUMED);
+  fake_packet(again, fake_control(CONTROL_JOINED), "dsdwdsds", (uint64_t)ROOM, "arena",
+              (uint64_t)SELF, (uint64_t)2, (uint64_t)BOB, "rob", (uint64_t)BOB + 1,
+              "cleo");
+  const PerigeeEvent *event = fake_event(&server, PERIGEE_PEER_RENAMED);
+  assert_int_equal(BOB, event->peer);
+  assert_string_equal("rob", event->name);
+  assert_string_equal("bob", event->text);
+  assert_string_equal("rob", perigee_member_name(server.client, room, BOB));
+  send_ack(again, 1);
+  fake_expect_silence(&server);
+}
+
 static void a_room_that_was_being_left_is_left(void **state) {
   (void)state;
   PerigeeOptions options = fake_options();
@@ -458,6 +477,7 @@ int main(void) {
       TEST(a_refusal_that_was_lost_comes_again),
       TEST(what_the_game_asks_is_answered_on_the_next_connection),
       TEST(rooms_are_brought_up_to_date),
+      TEST(a_member_renamed_meanwhile_is_renamed),
       TEST(a_room_that_was_being_left_is_left),
       TEST(a_channel_goes_on_after_a_resume),
       TEST(waits_for_room_and_then_refuses),

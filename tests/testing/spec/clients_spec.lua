@@ -261,3 +261,60 @@ describe("a text peer", function()
     assert.equal("ConnectionClosed", server:state().endings["guest-3"])
   end)
 end)
+
+describe("names that the game gives", function()
+  local server
+
+  before_each(function()
+    server = testing.server {
+      source = [[
+        local perigee = require "perigee"
+        return {
+          rooms = { hall = { auto_create = true } },
+          config = { unique_names = true },
+          on_connect = function(peer) if peer.token ~= "" then return true, "an account" end end,
+          on_rename = function(_, name) if name == "admin" then return false, "not you" end end,
+          on_message = { name = function(peer, name) return select(2, peer:set_name(name)) or peer.name end },
+        }
+      ]],
+    }
+  end)
+
+  it("are those of the clients, and members hear of them", function()
+    local ann, bob = server:client { name = "x", token = "ann's" }, server:client "bob"
+    assert.equal("an account", ann.name)
+    assert.equal("an account", server:peer(ann).name)
+    local hers, his = ann:join "hall", bob:join "hall"
+    assert.equal("zoe", ann:ask("name", "zoe"))
+    bob:expect_event("peer_renamed", { room_id = his.id, id = ann.id, name = "zoe", before = "an account" })
+    ann:expect_event("peer_renamed", { room_id = 0, name = "zoe" })
+    assert.equal("zoe", ann.name)
+    assert.same({ [ann.id] = "zoe" }, his.members)
+    assert.same({ [bob.id] = "bob" }, hers.members)
+    assert.equal("the name is in use", bob:ask("name", "zoe"))
+  end)
+
+  it("stay when a session is resumed, also those given meanwhile", function()
+    local ann, bob = server:client "ann", server:client "bob"
+    ann:join "hall"
+    bob:join "hall"
+    ann:expect_event "peer_joined"
+    ann:vanish()
+    assert.equal("rob", bob:ask("name", "rob"))
+    assert.is_nil((server:try_client "ann")) -- it keeps its name
+    assert.is_true(ann:reconnect())
+    ann:expect_event("peer_renamed", { id = bob.id, name = "rob", before = "bob" })
+    assert.equal("rob", ann:room("hall").members[bob.id])
+  end)
+
+  it("are those of text peers, who may ask for one", function()
+    local ann = server:client { name = "ann", text = true }
+    assert.equal("ann", server:peer(ann).name)
+    ann:line "/name admin"
+    ann:expect_line "! Rejected: not you"
+    ann:line "/name zoe"
+    ann:expect_line "* you are now zoe"
+    assert.equal("zoe", ann.name)
+    assert.equal("zoe", server:peer(ann).name)
+  end)
+end)
