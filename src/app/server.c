@@ -29,8 +29,8 @@
 #include "net/watch.h"
 
 enum {
-  HOST_SIZE = 300,       // of a host with its port
-  FREE_PORT_TRIES = 64,  // for a number that is free for TCP and UDP
+  ADDRESS_TEXT_SIZE = 300,  // of a host with its port
+  FREE_PORT_TRIES = 64,     // for a number that is free for TCP and UDP
 };
 
 typedef struct Server {
@@ -257,24 +257,28 @@ static void open_helpers(Server *server) {
   watch_game(server);
 }
 
+static void put_address(char text[ADDRESS_TEXT_SIZE], const char *host, uint16_t port) {
+  bool is_v6 = strchr(host, ':') != NULL;
+  snprintf(text, ADDRESS_TEXT_SIZE, "%s%.256s%s:%u", is_v6 ? "[" : "", host,
+           is_v6 ? "]" : "", port);
+}
+
 // As a browser here names the server.
-static void print_host(const Server *server, char text[HOST_SIZE]) {
+static void print_host(const Server *server, char text[ADDRESS_TEXT_SIZE]) {
   const char *host = config_text(&server->engine.config, KEY_HOST);
   if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) host = "localhost";
-  bool is_v6 = strchr(host, ':') != NULL;
-  snprintf(text, HOST_SIZE, "%s%s%s:%u", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
-           server->port);
+  put_address(text, host, server->port);
 }
 
 static void print_page(const Server *server) {
-  char folder[PATH_MAX], host[HOST_SIZE];
+  char folder[PATH_MAX], host[ADDRESS_TEXT_SIZE];
   if (!web_files_folder(server->game, folder) || access(folder, R_OK) != 0) return;
   print_host(server, host);
   printf("perigee: open http://%s/\n", host);
 }
 
 static void print_tls(const Server *server) {
-  char host[HOST_SIZE];
+  char host[ADDRESS_TEXT_SIZE];
   print_host(server, host);
   printf("perigee: TLS on https://%s and wss://%s/ws\n", host, host);
   if (server->has_dev_tls)
@@ -289,11 +293,12 @@ static const char *text_host(const Server *server) {
 
 static void print_ready(const Server *server) {
   const char *host = config_text(&server->engine.config, KEY_HOST);
-  char name[GAME_NAME_SIZE];
+  char name[GAME_NAME_SIZE], address[ADDRESS_TEXT_SIZE];
   game_name(name, server->game);
-  printf("perigee: serving %s on %s:%u\n", name, host, server->port);
-  if (server->text_port != 0)
-    printf("perigee: text on %s:%u\n", text_host(server), server->text_port);
+  put_address(address, host, server->port);
+  printf("perigee: serving %s on %s\n", name, address);
+  put_address(address, text_host(server), server->text_port);
+  if (server->text_port != 0) printf("perigee: text on %s\n", address);
   print_page(server);
   if (server->admin.port != 0)
     printf("perigee: MCP on http://%s:%u/mcp\n", server->admin.host,
@@ -304,15 +309,16 @@ static void print_ready(const Server *server) {
 }
 
 static const char *loopback_for(const char *host) {
-  return strcmp(host, "0.0.0.0") == 0 ? "127.0.0.1" : host;
+  if (strcmp(host, "0.0.0.0") == 0) return "127.0.0.1";
+  return strcmp(host, "::") == 0 ? "::1" : host;
 }
 
 // The commands are told as this program was called, so that they can be copied.
 static void log_hint(const Server *server) {
   const char *host = loopback_for(config_text(&server->engine.config, KEY_HOST));
-  char line[PATH_MAX];
-  snprintf(line, sizeof line, "%s connect %s:%u", program_invocation_name, host,
-           server->port);
+  char line[PATH_MAX], address[ADDRESS_TEXT_SIZE];
+  put_address(address, host, server->port);
+  snprintf(line, sizeof line, "%s connect %s", program_invocation_name, address);
   log_info("to join from another terminal", log_str("run", line));
   if (server->text_port != 0) {
     snprintf(line, sizeof line, "nc %s %u", loopback_for(text_host(server)),

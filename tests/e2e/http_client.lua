@@ -40,6 +40,7 @@ function HttpClient.connect(port, o)
   local self, err = Stream.open(HttpClient, port, o)
   if not self then return nil, err end
   self.label, self.heads = "http client", {}
+  self.host = o and o.host and ("[%s]"):format(o.host) or "127.0.0.1"
   self.cut = function(buffer, from) return self:cut_response(buffer, from) end
   return self
 end
@@ -51,7 +52,7 @@ end
 ---@param fields? string[]
 function HttpClient:request(method, target, fields)
   self.heads[#self.heads + 1] = method == "HEAD"
-  local lines = { ("%s %s HTTP/1.1"):format(method, target), "Host: 127.0.0.1" }
+  local lines = { ("%s %s HTTP/1.1"):format(method, target), "Host: " .. self.host }
   for _, field in ipairs(fields or {}) do
     lines[#lines + 1] = field
   end

@@ -75,9 +75,9 @@ function server.start(o)
   local self = server.launch(o)
   self:wait_out "^perigee: ready()$"
   unsettled[self] = true
-  self.port = tonumber((self:wait_out "^perigee: serving .+ on 127%.0%.0%.1:(%d+)$"))
+  self.port = tonumber((self:wait_out "^perigee: serving .+:(%d+)$"))
   if o and o.text then
-    self.text_port = tonumber((self:wait_out "^perigee: text on 127%.0%.0%.1:(%d+)$"))
+    self.text_port = tonumber((self:wait_out "^perigee: text on .+:(%d+)$"))
   end
   return self
 end

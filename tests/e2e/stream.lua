@@ -65,16 +65,17 @@ end
 --- Opens a connection and waits until it stands.
 ---@param class table Client or TextClient
 ---@param port integer
----@param o? table { from: local address, recv_buffer: bytes, try = true: a failure is returned;
---- tls: through TLS, as for `TlsChannel.open` }
+---@param o? table { host: 127.0.0.1 if none is given; from: local address; recv_buffer: bytes;
+--- try = true: a failure is returned; tls: through TLS, as for `TlsChannel.open` }
 function Stream.open(class, port, o)
   o = o or {}
-  if o.tls then return Stream.adopt(class, TlsChannel.open(port, o.tls)) end
-  local tcp = uv.new_tcp "inet"
+  local host = o.host or "127.0.0.1"
+  if o.tls then return Stream.adopt(class, TlsChannel.open(host, port, o.tls)) end
+  local tcp = uv.new_tcp(host:find ":" and "inet6" or "inet")
   if o.from then assert(tcp:bind(o.from, 0)) end
   if o.recv_buffer then assert(uv.recv_buffer_size(tcp, o.recv_buffer)) end
   local done, failure
-  tcp:connect("127.0.0.1", port, function(err) done, failure = true, err end)
+  tcp:connect(host, port, function(err) done, failure = true, err end)
   local came = wait.until_true(function() return done end)
   if not came or failure then
     tcp:close()

@@ -7,13 +7,14 @@ TlsChannel.__index = TlsChannel
 
 
 --- Begins a connection. Whether it stands is seen by what comes.
+---@param host string
 ---@param port integer
 ---@param o? table { args: further ones for s_client }
 ---@return table channel
-function TlsChannel.open(port, o)
+function TlsChannel.open(host, port, o)
   local self = setmetatable({ to = uv.new_pipe(false), from = uv.new_pipe(false) }, TlsChannel)
   local args = { "s_client", "-quiet", "-no_ign_eof", "-nocommands", "-connect" }
-  args[#args + 1] = "127.0.0.1:" .. port
+  args[#args + 1] = (host:find ":" and "[%s]:%d" or "%s:%d"):format(host, port)
   for _, argument in ipairs(o and o.args or {}) do
     args[#args + 1] = argument
   end

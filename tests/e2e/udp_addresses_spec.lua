@@ -24,12 +24,8 @@ local function has_ipv6()
   return is_there
 end
 
--- A server at an address of which it does not say the port in the usual way.
 local function start_at(host)
-  local perigee = server.launch { game = GAME, flags = { host = host } }
-  perigee:wait_out "^perigee: ready()$"
-  perigee.port = tonumber((perigee:wait_out "^perigee: serving .+:(%d+)$"))
-  return perigee
+  return server.start { game = GAME, flags = { host = host } }
 end
 
 -- Everything that goes by UDP: the handshake, packets, streams that are many datagrams at a time.
