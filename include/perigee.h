@@ -207,7 +207,7 @@ typedef enum PerigeeEventType {
   PERIGEE_SYNCED,  // the answer to perigee_sync (request)
   PERIGEE_CHANNEL_OPENED,  // this client serves a channel (request, channel, name)
   PERIGEE_CHANNEL_CLOSED,  // and serves it no more, unasked (channel, name, code)
-  PERIGEE_REDIRECT,  // the server would rather have us at host `name`, port `number`
+  PERIGEE_REDIRECT,  // reserved, no server sends it yet: go to host `name`, port `number`
   PERIGEE_UDP_UP,  // PERIGEE_TCP_AND_UDP: datagrams pass, as long as this connection lasts,
   PERIGEE_UDP_DOWN,  // or do not any more; everything goes by TCP then
   // Of lockstep, all with their room:

@@ -170,6 +170,7 @@ export interface GameEvents {
   left: Reason & { room: Room };
   /** Something that nobody waits for an answer of has failed. */
   error: PerigeeError;
+  /** Reserved: no server sends it yet. */
   redirect: { host: string; port: number };
   /** This client itself has another name. */
   peer_renamed: Renamed;

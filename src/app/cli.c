@@ -101,7 +101,7 @@ static const CliCommand COMMANDS[] = {
      "Lua file that returns what room:lockstep takes, with start(match),\n"
      "step(turn, entries) and hash().\n",
      command_lockstep},
-    {"connect", "connect ADDRESS [--room ROOM] [--name NAME] [--udp]",
+    {"connect", "connect ADDRESS [--room ROOM] [--name NAME] [--token TOKEN] [--udp]",
      "join a server and talk, for people and for pipes", "", command_connect},
     {"bots", "bots GAME [-n COUNT] [--script FILE] [--udp]",
      "have scripted clients play, and measure it", "", command_bots},

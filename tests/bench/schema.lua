@@ -222,6 +222,8 @@ local function record(binary)
   return path
 end
 
+local HEADERS = 16 -- bytes of each message in any form: the packet's header, and the number of the room
+
 local function cell(format, one, other)
   return other and format:format(other[one]) or ""
 end
@@ -230,9 +232,9 @@ local rounds = tonumber(arg[1]) or 5
 if arg[3] then return measure_one(arg[3], arg[4], rounds) end
 local missed = false
 local TEXTS = { left = true, kill = true, chat = true } -- mostly text, which is the same in all forms
-print("| message | bytes | JSON | MessagePack | smaller | encode ns | JSON | MessagePack | faster "
-  .. "| decode ns | JSON | MessagePack | faster |")
-print "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+print("| message | bytes | JSON | MessagePack | smaller | with headers | encode ns | JSON | MessagePack "
+  .. "| faster | decode ns | JSON | MessagePack | faster |")
+print "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 local ORDER = {
   "player", "player_steps", "snapshot", "shot", "hit", "input", "joined", "spawned", "item", "round", "left",
   "kill", "chat",
@@ -243,7 +245,8 @@ for _, name in ipairs(ORDER) do
   local own, json = compare(name, "schema", rounds), compare(name, "json", rounds)
   local other = has_messagepack and compare(name, "messagepack", rounds)
   local row = { name == recorded and "all of a round" or name, cell("%.1f", "size", own),
-    cell("%.1f", "size", json), cell("%.1f", "size", other), ("%.1f ×"):format(json.size / own.size) }
+    cell("%.1f", "size", json), cell("%.1f", "size", other), ("%.1f ×"):format(json.size / own.size),
+    ("%.1f ×"):format((json.size + HEADERS) / (own.size + HEADERS)) }
   for _, way in ipairs { "encode", "decode" } do
     local faster = json[way] / own[way]
     missed = missed or not TEXTS[name] and faster < 3
