@@ -12,6 +12,9 @@ function game.on_connect(peer)
   peer:join "lobby"
 end
 
+-- Names are for looking one another up here, so everybody may choose one at any time, with /name.
+function game.on_rename() end
+
 -- The members of the lobby that have one of these names.
 local function named(names)
   local wanted, found = {}, {}

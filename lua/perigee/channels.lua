@@ -207,7 +207,7 @@ end
 
 
 --- Serves the plugin channel of a name; one that is open is found.
----@param name string 1 to 64 bytes of UTF-8 without control characters
+---@param name string 1 to 64 bytes of UTF-8 without control and invisible characters, and spaces at the ends
 ---@return perigee.Channel? channel
 ---@return string? message
 ---@return string? code "ChannelTaken" when a client serves it
