@@ -72,6 +72,7 @@ static lua_State *new_state(Host *host) {
 
 // It gives all of its arena back at once, if its allocator is LuaJIT's own again.
 static void close_state(Host *host) {
+  pages_stop(&host->memory.pages, host->memory.allocate, host->memory.arena);
   lua_setallocf(host->L, host->memory.allocate, host->memory.arena);
   lua_close(host->L);
 }

@@ -125,7 +125,7 @@ static void plan(Host *host) {
          live > limit / 2 ? STEP_PERCENT : STEP_PERCENT_PLAIN);
 }
 
-void memory_settle(Host *host, uint64_t now_us) {
+static void collect(Host *host, uint64_t now_us) {
   Memory *memory = &host->memory;
   if (memory->cycles == 0) {
     if (memory->next_bytes == 0) plan(host);
@@ -141,7 +141,14 @@ void memory_settle(Host *host, uint64_t now_us) {
   } while (memory->cycles > 0 && budget_clock_us() < end_us);
 }
 
+void memory_settle(Host *host, uint64_t now_us) {
+  Memory *memory = &host->memory;
+  collect(host, now_us);
+  pages_settle(&memory->pages, memory->allocate, memory->arena, memory->bytes, now_us);
+}
+
 bool memory_is_pressed(const Host *host) {
-  return host->memory.cycles > 0 &&
-         host->memory.bytes > host->budget.limits.memory / 4 * 3;
+  const Memory *memory = &host->memory;
+  return memory->pages.is_running ||
+         (memory->cycles > 0 && memory->bytes > host->budget.limits.memory / 4 * 3);
 }

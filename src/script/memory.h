@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "script/pages.h"
+
 typedef struct Host Host;
 
 typedef struct Memory {
@@ -18,6 +20,7 @@ typedef struct Memory {
   size_t live_bytes;   // what was left when memory_settle last saw full cycles through
   size_t next_bytes;   // size from which on there is work for memory_settle
   uint32_t cycles;     // of the collector that it still has to see through
+  Pages pages;         // that go back to the system
   bool was_refused;    // an allocation of the running call
   bool refuses_next;   // whatever its size; see budget.c
   uint64_t warned_us;  // when the log was told last; 0: never
@@ -47,9 +50,11 @@ bool memory_is_over(Host *host, lua_State *L);
 /// A call failed for want of memory: what it leaves is to be collected soon.
 void memory_reclaim(Host *host);
 
-/// Has the collector work for a moment if the heap has come near its limit. To be
-/// called at the end of a drain; `now_us` is the clock's. Warns in the log.
+/// Has the collector work for a moment if the heap has come near its limit, and gives
+/// memory back to the system if it has shrunk. To be called at the end of a drain;
+/// `now_us` is the clock's. Warns in the log.
 void memory_settle(Host *host, uint64_t now_us);
 
-/// Whether there is so much to collect that it should not wait for the next event.
+/// Whether there is so much to collect, or to give back, that it should not wait for the
+/// next event.
 bool memory_is_pressed(const Host *host);
