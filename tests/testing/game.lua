@@ -37,7 +37,14 @@ function hall.on_message.reliable(room, _, value)
   room:broadcast("sure", value, { reliable = true })
 end
 
-local game = { rooms = { hall = hall }, on_message = {} }
+local club = { auto_create = true }
+
+function club.on_join(room, peer)
+  if peer.name == "slow" then perigee.sleep(0.01) end
+  peer:send("welcome", room.name)
+end
+
+local game = { rooms = { hall = hall, club = club }, on_message = {} }
 
 function game.on_start()
   perigee.state.told, perigee.state.endings = {}, {}
@@ -58,6 +65,12 @@ end
 
 function game.on_message.echo(_, value)
   return value
+end
+
+function game.on_message.enter(peer, name)
+  peer:join(name)
+  peer:send("behind")
+  return #peer:rooms()
 end
 
 function game.on_message.say(peer, value)

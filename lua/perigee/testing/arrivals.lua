@@ -106,7 +106,10 @@ local function take(self, event)
   local react = TAKE[event.type]
   if react and react(self, event) then return end
   local slot = event.answers and self._slots[event.answers]
-  if slot then return self._clock:fill(slot, event) end
+  if slot then
+    self:_tell() -- what came before the answer is heard of before it
+    return self._clock:fill(slot, event)
+  end
   self._inbox:push(self._clock.now, event)
 end
 

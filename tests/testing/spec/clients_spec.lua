@@ -318,3 +318,21 @@ describe("names that the game gives", function()
     assert.equal("zoe", server:peer(ann).name)
   end)
 end)
+
+describe("what a handler does", function()
+  for _, name in ipairs { "ann", "slow" } do
+    it(("reaches a client in the order of the script, for %s"):format(name), function()
+      local server = testing.server()
+      local client = server:client(name)
+      local order = {}
+      client:on("joined", function(event) order[#order + 1] = event.room.name end)
+      client:on("message", function(event) order[#order + 1] = event.name end)
+      client:spawn(function()
+        client:ask("enter", "club:1")
+        order[#order + 1] = "answer"
+      end)
+      server:advance(1)
+      assert.same({ "club:1", "welcome", "behind", "answer" }, order)
+    end)
+  end
+end)
