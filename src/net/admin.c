@@ -43,6 +43,7 @@ static AdminPort *port_of(const Conn *conn) { return conn->net->admin; }
 
 static void refuse(Conn *conn, int status, const char *why);
 static void flush(Conn *conn);
+static void set_timer(Conn *conn);
 
 static bool is_writing(const Conn *conn) {
   return conn->backlog != NULL || conn->admin->out.size > 0;
@@ -55,18 +56,30 @@ static void put_chunk(Buf *out, Text bytes) {
   buf_append(out, "\r\n", 2);
 }
 
+static bool is_in_handshake(const Conn *conn) {
+  return conn->tls && !tls_is_ready(conn);
+}
+
+static void on_silence(Conn *conn, uint64_t now_ms) {
+  if (now_ms < conn->admin->since_ms + WEB_KEEP_ALIVE_MS)
+    set_timer(conn);  // it was that of the handshake, which is over
+  else
+    conn_close(conn);
+}
+
 static void on_timer(void *data, uint64_t now_ms) {
-  (void)now_ms;
   Conn *conn = data;
   Admin *admin = conn->admin;
   if (conn->state != CONN_OPEN) return;
-  if (is_writing(conn)) {
+  if (is_in_handshake(conn)) {
+    tls_give_up(conn);
+  } else if (is_writing(conn)) {
     conn_end(conn, UV_ETIMEDOUT);
   } else if (admin->state == ADMIN_STREAM) {
     put_chunk(&admin->out, (Text){":\n\n", 3});
     flush(conn);
   } else if (admin->state == ADMIN_HEAD && conn->in.size == 0) {
-    conn_close(conn);
+    on_silence(conn, now_ms);
   } else if (admin->state == ADMIN_LATE) {
     refuse(conn, admin->verdict.status, admin->verdict.why);
     flush(conn);
@@ -88,7 +101,7 @@ static void set_timer(Conn *conn) {
     due_ms = admin->since_ms + ADMIN_BODY_DEADLINE_MS;
   else if (admin->state == ADMIN_LATE)
     due_ms = admin->since_ms + ADMIN_WRONG_MS;
-  else if (admin->state == ADMIN_HEAD && conn->in.size == 0)
+  else if (admin->state == ADMIN_HEAD && conn->in.size == 0 && !is_in_handshake(conn))
     due_ms = admin->since_ms + WEB_KEEP_ALIVE_MS;
   else if (admin->state == ADMIN_HEAD)
     due_ms = admin->since_ms + (head_ms > 0 ? head_ms : ADMIN_BODY_DEADLINE_MS);
@@ -376,7 +389,9 @@ void admin_enter(Conn *conn, const ConnInfo *info) {
 void admin_input(Conn *conn, const uint8_t *bytes, size_t size) {
   Admin *admin = conn->admin;
   if (admin->is_first && bytes[0] == TLS_FIRST_BYTE && !conn->tls) {
-    if (tls_accept(conn)) tls_read(conn, bytes, size);
+    if (!tls_accept(conn)) return;
+    set_timer(conn);
+    tls_read(conn, bytes, size);
     return;
   }
   admin->is_first = false;

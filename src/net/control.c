@@ -116,6 +116,10 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buf) {
     link_fail(link, "error the request is too long\n");
     return;
   }
+  if (memchr(link->line, '\0', (size_t)(end - link->line)) != NULL) {
+    link_fail(link, "error the request is no text\n");
+    return;
+  }
   if (end > link->line && end[-1] == '\r') end--;
   *end = '\0';
   link->is_asking = true;
