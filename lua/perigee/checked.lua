@@ -2,6 +2,7 @@
 --- a line for each file, with its stamp, and after an empty line the errors.
 
 local core = require "perigee.core"
+local live = require "perigee.live"
 
 local checked = {}
 
@@ -12,20 +13,21 @@ local checked = {}
 ---@field problem string? the errors, one a line
 
 
+--- Returns nil, and logs what was printed, when the check itself failed.
 ---@param output string
----@return perigee.Checked
+---@return perigee.Checked?
 function checked.read(output)
-  local head, errors = output:match "^(.-\n)\n(.*)$"
-  local result = { files = {}, stamps = {} }
-  for stamp, path in (head or ""):gmatch "([^\t\n]*)\t([^\n]+)\n" do
-    result.files[#result.files + 1] = path
-    result.stamps[path] = stamp
+  local head, errors = output:match "^(.-\n)\n(.-)%s*$"
+  if not head then
+    live.log(core.levels.warn, "a reload could not check the game: " .. output)
+    return nil
   end
-  result.problem = errors and errors:match "^(.-)%s*$"
-  if result.problem == "" then
-    result.problem = nil
+  local found = { files = {}, stamps = {}, problem = errors ~= "" and errors or nil }
+  for stamp, path in head:gmatch "([^\t\n]*)\t([^\n]+)\n" do
+    found.files[#found.files + 1] = path
+    found.stamps[path] = stamp
   end
-  return result
+  return found
 end
 
 

@@ -108,11 +108,14 @@ local function read_handlers(source, names, where, prefix)
   return found
 end
 
+-- Names in capitals are the game's own constants.
+local CONSTANT = "^[A-Z][A-Z0-9_]*$"
+
 -- Warnings about keys that nothing reads and that look as if something should.
 local function check_keys(source, known, where, prefix, warnings)
   local is_known = set_of(known)
   for _, key in ipairs(sorted_keys(source)) do
-    if type(key) == "string" and not is_known[key] then
+    if type(key) == "string" and not is_known[key] and not key:find(CONSTANT) then
       local hint = IS_OF_GAME[key] and "; it is one of the game" or fault.hint(key, known)
       local kind = type(source[key])
       local is_free = kind == "function" or kind == "table" or prefix == ""

@@ -1,11 +1,22 @@
---- What to write for names that a script may look for in `perigee` in vain: what other servers call it.
+--- What to write for names that a script may look for in vain, in the library, a peer or a room: what clients
+--- and other servers call it.
 return {
-  broadcast = "perigee.send(perigee.to.all, name, value)",
-  create_room = "perigee.rooms.create(name)",
-  emit = "perigee.send(perigee.to.all, name, value)",
-  get_room = "perigee.rooms.get(name)",
-  lockstep = "room.lockstep",
-  log = "print(...)",
-  on = "function game.on_message.NAME(peer, value)",
-  peers = "room:peers()",
+  peer = {
+    broadcast = "room:broadcast(name, value, { except = peer })",
+    emit = "peer:send(name, value)",
+  },
+  room = {
+    emit = "room:broadcast(name, value)",
+    members = "room:peers()",
+  },
+  perigee = {
+    broadcast = "perigee.send(perigee.to.all, name, value)",
+    create_room = "perigee.rooms.create(name)",
+    emit = "perigee.send(perigee.to.all, name, value)",
+    get_room = "perigee.rooms.get(name)",
+    lockstep = "room.lockstep",
+    log = "print(...)",
+    on = "function game.on_message.NAME(peer, value)",
+    peers = "room:peers()",
+  },
 }

@@ -5,6 +5,7 @@ local class = require "perigee.class"
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local fault = require "perigee.fault"
+local instead = require "perigee.instead"
 local joins = require "perigee.joins"
 local live = require "perigee.live"
 local messages = require "perigee.messages"
@@ -240,13 +241,7 @@ function Peer:stats()
 end
 
 
--- What other servers call it.
-local INSTEAD = {
-  broadcast = "room:broadcast(name, value, { except = peer })",
-  emit = "peer:send(name, value)",
-}
-
-class.define(registry.peer_class, Peer, getters, INSTEAD)
+class.define(registry.peer_class, Peer, getters, instead.peer)
 
 local peer = {}
 

@@ -64,7 +64,7 @@ end
 
 -- A copy of the API, so that nothing one version does to it reaches another.
 local function make_api(shared)
-  local api = copy_api("perigee", perigee, instead)
+  local api = copy_api("perigee", perigee, instead.perigee)
   api.rooms = copy_api("perigee.rooms", perigee.rooms)
   api.to = copy_api("perigee.to", perigee.to)
   api.mcp = copy_api("perigee.mcp", perigee.mcp)

@@ -3,6 +3,7 @@
 local class = require "perigee.class"
 local core = require "perigee.core"
 local fault = require "perigee.fault"
+local instead = require "perigee.instead"
 local lockstep = require "perigee.lockstep"
 local matches = require "perigee.lockstep.host"
 local messages = require "perigee.messages"
@@ -226,13 +227,7 @@ function Room:spawn(fn, ...)
 end
 
 
--- What a client's room and other servers call it.
-local INSTEAD = {
-  emit = "room:broadcast(name, value)",
-  members = "room:peers()",
-}
-
-class.define(registry.room_class, Room, getters, INSTEAD)
+class.define(registry.room_class, Room, getters, instead.room)
 
 local room = {}
 

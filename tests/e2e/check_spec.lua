@@ -1,5 +1,6 @@
 --- `perigee check`: what is wrong with a game, where, and what to do.
 local server = require "tests.e2e.server"
+local shell = require "tests.e2e.shell"
 local uv = require "luv"
 
 local function run(folder, ...)
@@ -137,6 +138,84 @@ describe("perigee check finds", function()
     end
   end)
 
+  local HANDLER = "function game.on_message.hit(peer, value, room) % end"
+
+  -- What is found in line 6 of a game with a kind, where `code` stands in a handler of each.
+  local function finds(code, message, where)
+    local game = [[
+      local perigee = require "perigee"
+      local duel = { on_message = {} }
+      local game = { on_message = {}, rooms = { duel = duel } }
+      function game.beat() end
+      function duel.tick(room) return room end
+      %s
+      return game
+    ]]
+    local line = (where or HANDLER):gsub("%%", function() return code end)
+    says(1, game:format(line), error_at("game.lua:6", message))
+  end
+
+  it("a misspelt method of what a handler is called with", function()
+    finds("peer:sned('x')", "a peer has no method sned; did you mean send?")
+    finds("room:brodcast('x')", "a room has no method brodcast; did you mean broadcast?")
+    finds("peer:broadcast('x')",
+      "a peer has no method broadcast; write room:broadcast(name, value, { except = peer })")
+    finds("print(peer.nmae)", "a peer has no nmae; did you mean name?")
+    finds("peer.score = 1", "a peer's score cannot be set; peer.state.score is free for the game")
+    for _, handler in ipairs {
+      "function game.on_connect(peer) % end", "game.on_connect = function(peer) % end",
+      "function duel.on_join(room, peer) % end", "function duel:on_join(peer) % end",
+      "function duel.on_message.hit(room, peer, value) % end", "duel.on_message = function(room, peer) % end",
+      "local function f(a) local peer = a % end function game.on_disconnect(who) f(who) end",
+      "local function f(peer) % end game.on_connect = f",
+      "function duel.on_tick(a) a:after(1, function(r) for _, peer in pairs(r:peers()) do % end end) end",
+      "game.rooms.maze = { on_leave = function(room, peer) if room then repeat % until peer.id end end }",
+    } do
+      finds("peer:sned('x')", "a peer has no method sned; did you mean send?", handler)
+    end
+  end)
+
+  it("a misspelt method of what the API returns", function()
+    finds("perigee.rooms.get('x'):brodcast('x')", "a room has no method brodcast; did you mean broadcast?")
+    finds("local r = assert(perigee.rooms.create('x')) r:peeers()",
+      "a room has no method peeers; did you mean peers?")
+    finds("local t = perigee.after(1, 'beat') t:cancle()",
+      "a timer has no method cancle; did you mean cancel?")
+    finds("for event in perigee.events() do event.peer:kik() end",
+      "a peer has no method kik; did you mean kick?")
+    finds("for _, r in ipairs(perigee.rooms.all()) do r:peers()[1]:kik() end",
+      "a peer has no method kik; did you mean kick?")
+    finds("perigee.world:qery 'x'", "perigee.world has no method qery; did you mean query?")
+    finds("lobby():peeers()", "a room has no method peeers; did you mean peers?",
+      "local function lobby() return perigee.rooms.get 'lobby' end function game.on_start() % end")
+  end)
+
+  it("an option that there is not, in a table that is written in the call", function()
+    finds("peer:send('x', 1, { relible = true })", "there is no option relible; did you mean reliable?")
+    finds("perigee.send(room, 'x', 1, { except = peer, ['priorty'] = 'low' })",
+      "there is no option priorty; did you mean priority?")
+    finds("perigee.mcp.tool { name = 'x', handler = print, descripton = 'x' }",
+      "there is no option descripton; did you mean description?", "function game.on_start() % end")
+  end)
+
+  it("the name of a function that there is not", function()
+    finds("perigee.after(1, 'baet')",
+      "there is no function baet in the table of the game; did you mean beat?")
+    finds("perigee.every(1, 'tick')", "there is no function tick in the table of the game")
+    finds("room:after(1, 'tikc')",
+      "there is no function tikc in the table of the game or of a room kind; did you mean tick?")
+    finds("perigee.spawn('beat')", "perigee.spawn takes a function, not the name of one")
+    finds("room:spawn('tick')", "room:spawn takes a function, not the name of one")
+  end)
+
+  it("misspelt methods in the file of a kind", function()
+    says(1, {
+      ["game.lua"] = "return { rooms = { duel = require 'rooms.duel' } }",
+      ["rooms/duel.lua"] = "local duel = {}\nfunction duel.on_leave(room, peer)\n  room:kik(peer)\nend\n"
+        .. "return duel",
+    }, error_at("rooms/duel.lua:3", "a room has no method kik; did you mean kick?"))
+  end)
+
   it("a module that is not there, on a line that no load runs", function()
     says(1, "return { on_start = function()\n  return require 'rules' end }",
       error_at("game.lua:2", 'there is no module "rules": no file rules.lua or rules/init.lua'))
@@ -220,6 +299,96 @@ describe("perigee check raises no false alarm", function()
     is_fine "local string = { trim = print }\nreturn { on_start = function() string.trim 'x' end }"
   end)
 
+  it("over constants of a kind and of the game", function()
+    is_fine "return { MAX = 1, rooms = { duel = { MAX_PLAYERS = 4, X2 = 'x', on_join = print } } }"
+  end)
+
+  it("over what is not surely an object of the API, or is tried", function()
+    is_fine [[
+      local perigee = require "perigee"
+      local game, duel = { on_message = {} }, { on_message = {} }
+      game.rooms = { duel = duel }
+      local Bot = {}
+      Bot.__index = Bot
+      function Bot:think() return self.mind end
+      local function play(who) who:think() end
+      local function either(who) return who:think() end
+      local function name(who) return who.name end
+      function game.on_connect(peer)
+        local bot = setmetatable({}, Bot)
+        bot:think()
+        play(bot)
+        either(bot)
+        either(peer.state.bot)
+        name(peer)
+        name { name = "x" }
+        peer.state.friend:anything()
+        local ok = pcall(function() return peer.anything, peer:anything() end)
+        local who = ok and peer or bot
+        who:think()
+        local list = perigee.rooms.all()
+        list[#list + 1] = bot
+        for _, entry in ipairs(list) do entry:think() end
+        local others = perigee.rooms.all()
+        Bot.add(others)
+        for _, entry in ipairs(others) do entry:think() end
+      end
+      function game.on_message.hit(peer, value, room)
+        value:anything(room and peer)
+        peer = value
+        peer:anything()
+      end
+      local handlers = { leave = function(room, peer) room:think(peer) end }
+      for handler, fn in pairs(handlers) do duel["on_" .. handler] = fn end
+      function duel.on_create(room, options)
+        options:anything()
+        room:after(1, "made_elsewhere")
+        local name = "made_" .. "here"
+        room:every(1, name)
+      end
+      return game
+    ]]
+  end)
+
+  it("over options and fields that are not the API's to know", function()
+    is_fine [[
+      local perigee = require "perigee"
+      local options = { anything = true }
+      local game = {}
+      function game.on_start()
+        local room = perigee.rooms.create("lobby", { anything = { at = "all" } })
+        room:broadcast("x", { relible = true })
+        perigee.world:spawn { anything = { x = 1 } }
+        perigee.mcp.tool { name = "x", handler = print, input = { type = "object", anything = {} } }
+        perigee.send(room, "x", 1, options)
+        room.state.anything = 1
+      end
+      function game.on_packet(peer, packet)
+        packet.seen = peer.state.anything
+        return packet.seen
+      end
+      return game
+    ]]
+  end)
+
+  it("over names of functions in tables that others fill", function()
+    is_fine [[
+      local perigee = require "perigee"
+      local game = {}
+      local function install(target) target.beat = function() end end
+      install(game)
+      function game.on_start() perigee.after(1, "beat") end
+      return game
+    ]]
+    is_fine [[
+      local perigee = require "perigee"
+      local function make() return { beat = function() end } end
+      local game = make()
+      function game.on_start() perigee.after(1, "beat") end
+      return game
+    ]]
+  end)
+
   it("over globals that were declared with rawset", function()
     is_fine "rawset(_G, 'score', 0)\nreturn { on_tick = function() score = score + 1 end }"
   end)
@@ -249,7 +418,7 @@ describe("perigee check raises no false alarm", function()
   end)
 
   it("over the examples", function()
-    for _, name in ipairs { "arena", "chat", "ecs", "matches", "relay", "targets" } do
+    for name in ("arena chat ecs editor ide lockstep matches relay targets"):gmatch "%a+" do
       local path = "examples/" .. name
       local code, out = run(uv.cwd(), path)
       assert.equal(0, code)
@@ -270,6 +439,21 @@ describe("perigee check", function()
     local code, out = run(folder, "b.lua")
     assert.equal(1, code)
     assert.truthy(out[1]:find("b.lua:1: error: ", 1, true), out[1])
+  end)
+
+  it("takes the text of a file from standard input", function()
+    local folder = server.folder {
+      ["game.lua"] = "return { rooms = { duel = require 'duel' } }", ["duel.lua"] = "x",
+    }
+    local function check(text, name)
+      local command = "cd %s; printf %%s %q | %s check --stdin %s 2>&1 || true"
+      return shell.run(command:format(folder, text, server.binary(), name))
+    end
+    assert.equal(".: nothing to complain about in 2 files\n", check("return {}", "duel.lua"))
+    assert.equal("duel.lua:1: error: there is no global prnt; did you mean print?\n.: 1 error\n",
+      check("return { on_join = function() prnt() end }", "duel.lua"))
+    assert.matches("^perigee: the path is that of a file within the game's folder", check("x", "../x.lua"))
+    assert.equal("x\n", shell.run("cat " .. folder .. "/duel.lua; echo"))
   end)
 
   it("says when there is no game", function()

@@ -1,151 +1,63 @@
---- Names after `perigee.`, `perigee.rooms.`, `perigee.to.` and the like that do not exist, on
---- lines that a load does not run. Only where `perigee` is certain to be the library: a local that is
---- set once, from require, and used for nothing but its fields.
+--- Uses of the API that cannot be right, in the files that a game runs, on whatever line: see rules.lua.
 
-local instead = require "perigee.instead"
-local sorted_keys = require "perigee.sorted_keys"
-local tool = require "perigee.tool"
-
--- What an editor is told of the library is what there is.
-local LIBRARY, MCP = "perigee/meta/perigee.lua", "perigee/meta/mcp.lua"
-local LOCKSTEP = "perigee/meta/lockstep.lua"
-local TABLES = { perigee = "perigee", rooms = "perigee.rooms", to = "perigee.to",
-  mcp = "perigee.mcp", fixed = "perigee.fixed" }
+local flow = require "perigee.check.flow"
+local parser = require "perigee.check.parser"
+local rules = require "perigee.check.rules"
 
 local api = {}
 
-local function blank(text)
-  return (text:gsub("[^\n]", " "))
-end
-
--- Where the string or comment that begins at `start` ends, or nil when none begins there.
-local function end_of_quiet(text, start)
-  local level = text:match("^%-%-%[(=*)%[", start) or text:match("^%[(=*)%[", start)
-  if level then
-    return select(2, text:find("]" .. level .. "]", start, true)) or #text
-  elseif text:find("^%-%-", start) then
-    return (text:find("\n", start, true) or #text + 1) - 1
+-- Calls fn(node) for each node of a syntax tree, or part of one.
+local function each_node(part, fn)
+  if part.tag then
+    fn(part)
   end
-  local quote = text:match("^[\"']", start)
-  local at = start + 1
-  while quote do
-    local stop = text:find("[\\\n" .. quote .. "]", at)
-    if not stop or text:sub(stop, stop) ~= "\\" then
-      return stop or #text
-    end
-    at = stop + 2
-  end
-end
-
--- The text with blanks in the place of strings and comments.
-local function code_of(text)
-  local pieces, at = {}, 1
-  while true do
-    local start = text:find("[%-%[\"']", at)
-    if not start then
-      pieces[#pieces + 1] = text:sub(at)
-      return table.concat(pieces)
-    end
-    local stop = end_of_quiet(text, start)
-    pieces[#pieces + 1] = text:sub(at, start - 1)
-    pieces[#pieces + 1] = stop and blank(text:sub(start, stop)) or text:sub(start, start)
-    at = (stop or start) + 1
-  end
-end
-
-local function is_certain(text, code)
-  if not text:find "%f[%w_]local%s+perigee%s*=%s*require%s*%(?%s*[\"']perigee[\"']" then
-    return false
-  end
-  local others = 0
-  for before, after in (" " .. code .. " "):gmatch "([^%w_])perigee%f[^%w_]()" do
-    local is_field = (" " .. code .. " "):find("^%s*%.%s*[%a_]", after)
-    others = others + (not is_field and not before:find "[.:]" and 1 or 0)
-  end
-  return others == 1 -- where it is declared
-end
-
---- The names of the library, as sets by table: `perigee`, `rooms`, `to`, `mcp`, `fixed`.
----@return table<string, table<string, true>>
-function api.names()
-  local known = { perigee = {}, rooms = {}, to = { all = true }, mcp = {}, fixed = { ONE = true } }
-  local text = tool.bundled(LIBRARY)[LIBRARY] .. tool.bundled(MCP)[MCP]
-    .. tool.bundled(LOCKSTEP)[LOCKSTEP]
-  local class = text:match "\n%-%-%-@class perigee\n(.-)\nlocal "
-  for name in class:gmatch "@field ([%w_]+)" do
-    known.perigee[name] = true
-  end
-  for owner, name in text:gmatch "\nfunction (%l+)%.([%w_]+)%(" do
-    known[owner][name] = true
-  end
-  return known
-end
-
--- What the game itself puts into the library is there.
-local function add_assigned(known, code)
-  for name in code:gmatch "%f[%w_]function%s+perigee%s*%.%s*([%w_]+)%s*%(" do
-    known.perigee[name] = true
-  end
-  for name in code:gmatch "%f[%w_]perigee%s*%.%s*([%w_]+)%s*=%f[^=]" do
-    known.perigee[name] = true
-  end
-  for owner, name in code:gmatch "%f[%w_]perigee%s*%.%s*(%l+)%s*%.%s*([%w_]+)%s*=%f[^=]" do
-    if known[owner] then
-      known[owner][name] = true
+  for key, value in pairs(part) do
+    if type(value) == "table" and key ~= "variable" then
+      each_node(value, fn)
     end
   end
 end
 
-local function line_at(text, position)
-  local _, count = text:sub(1, position):gsub("\n", "")
-  return count + 1
-end
-
-local function hint(name, known)
-  local meant = tool.nearest(name, sorted_keys(known))
-  return meant and "; did you mean " .. meant .. "?" or ""
-end
-
-local function check_name(found, file, known, owner, name, position)
-  if not known[owner][name] then
-    local other = owner == "perigee" and instead[name]
-    found[#found + 1] = {
-      path = file.path, line = line_at(file.code, position), kind = "error",
-      message = ("%s has no %s%s"):format(TABLES[owner], name,
-        other and "; write " .. other or hint(name, known[owner])),
-    }
-  end
-end
-
-local function check_file(found, file, known)
-  for at, name, after in file.code:gmatch "()%f[%w_]perigee%s*%.%s*([%a_][%w_]*)()" do
-    if not file.code:sub(1, at - 1):find "[.:]%s*$" then
-      check_name(found, file, known, "perigee", name, after - 1)
-      local inner = name ~= "perigee" and TABLES[name] and file.code:match("^%s*%.%s*([%a_][%w_]*)", after)
-      if inner then
-        check_name(found, file, known, name, inner, after)
+-- Names of fields that the game sets; and all its texts where it uses rawset, as it may set fields of these
+-- names.
+local function collect_names(files)
+  local assigned, texts, has_rawset = {}, {}, false
+  for _, file in ipairs(files) do
+    each_node(file.body, function(node)
+      if node.tag == "assign" then
+        for _, target in ipairs(node.targets) do
+          assigned[target.name or ""] = target.tag == "index" or assigned[target.name or ""] or nil
+        end
+      elseif node.tag == "string" then
+        texts[node.value] = true
+      elseif node.tag == "name" and node.name == "rawset" then
+        has_rawset = true
       end
-    end
+    end)
   end
+  return assigned, has_rawset and texts or {}
 end
 
 
 --- Findings about files that a game runs: { path, line, kind, message }.
 ---@param texts table<string, string> by path
+---@param main string the path of the main file
+---@param modules table<string, string> paths by name
 ---@return table[]
-function api.check(texts)
-  local found, known, files = {}, api.names(), {}
+function api.check(texts, main, modules)
+  local files, by_path = {}, {}
   for path, text in pairs(texts) do
-    local code = code_of(text)
-    add_assigned(known, code)
-    if is_certain(text, code) then
-      files[#files + 1] = { path = path, code = code }
-    end
+    by_path[path] = { path = path, body = parser.read(text) }
+    table.insert(files, path == main and 1 or #files + 1, by_path[path])
   end
-  for _, file in ipairs(files) do
-    check_file(found, file, known)
+  if not by_path[main] then
+    return {}
   end
-  return found
+  local found = rules.new(collect_names(files))
+  flow.run(files, function(name)
+    return by_path[modules[name]]
+  end, found)
+  return found.found
 end
 
 return api

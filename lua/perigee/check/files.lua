@@ -92,6 +92,7 @@ local function visit_modules(game, path, used, found)
     if is_ours then
       local module_path, text = find_module(game, module.name)
       if module_path then
+        game.modules[module.name] = module_path
         visit(game, module_path, text, found)
       else
         add_missing(found, game.root, path, module, text)
@@ -261,11 +262,12 @@ function files.check_used(path, given)
     given = given,
     used = {}, -- by path: see source.read; false of what does not parse
     texts = {}, -- by path, of those that do
+    modules = {}, -- paths by name
     stamps = {}, -- by path
   }
   local found = {}
   visit(game, main, read_used(game, main) or "", found)
-  for _, finding in ipairs(api.check(game.texts)) do
+  for _, finding in ipairs(api.check(game.texts, main, game.modules)) do
     found[#found + 1] = finding
   end
   check_globals(game, found)

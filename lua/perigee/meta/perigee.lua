@@ -40,6 +40,9 @@
 --- Whom `perigee.send` sends to: a peer, a room, or what a function of `perigee.to` returned.
 ---@alias perigee.Receiver perigee.Peer|perigee.Room|perigee.Target
 
+--- The name of a function in the table of the game or of a room kind.
+---@alias perigee.FunctionName string
+
 -- Peers -------------------------------------------------------------------------------------
 
 --- Free for the game; survives reloads. Plain data only: no functions, no metatables.
@@ -214,7 +217,7 @@ function Room:delete() end
 
 --- Calls `fn(room)` once, in so many seconds. The timer dies with the room.
 ---@param seconds number
----@param fn string|fun(room: perigee.Room) A function, or the name of one in the kind's table, which survives reloads.
+---@param fn perigee.FunctionName|fun(room: perigee.Room) A function, or the name of one in the kind's table, to survive reloads.
 ---@return perigee.Timer? timer
 ---@return string? message Why not.
 ---@return perigee.Code? code
@@ -222,7 +225,7 @@ function Room:after(seconds, fn) end
 
 --- Calls `fn(room)` every so many seconds (at least 0.001). The timer dies with the room.
 ---@param seconds number
----@param fn string|fun(room: perigee.Room) A function, or the name of one in the kind's table, which survives reloads.
+---@param fn perigee.FunctionName|fun(room: perigee.Room) A function, or the name of one in the kind's table, to survive reloads.
 ---@return perigee.Timer? timer
 ---@return string? message Why not.
 ---@return perigee.Code? code
@@ -403,13 +406,13 @@ function perigee.now() end
 
 --- Calls `fn()` once, in so many seconds.
 ---@param seconds number
----@param fn string|fun() A function, or the name of one in the game's table, which survives reloads.
+---@param fn perigee.FunctionName|fun() A function, or the name of one in the game's table, which survives reloads.
 ---@return perigee.Timer
 function perigee.after(seconds, fn) end
 
 --- Calls `fn()` every so many seconds (at least 0.001).
 ---@param seconds number
----@param fn string|fun() A function, or the name of one in the game's table, which survives reloads.
+---@param fn perigee.FunctionName|fun() A function, or the name of one in the game's table, which survives reloads.
 ---@return perigee.Timer
 function perigee.every(seconds, fn) end
 

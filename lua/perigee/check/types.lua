@@ -1,0 +1,46 @@
+--- Types as flow.lua knows them: those of the annotations, and "code" and "table", functions and tables of
+--- the game, with their `node`.
+
+local types = {}
+
+--- What is nil, and what may be anything; in the place of types.
+types.NIL, types.UNKNOWN = { kind = "nil" }, { kind = "unknown" }
+
+
+--- The type of what is of the one or the other.
+function types.join(a, b)
+  if a == types.NIL or a == b then
+    return b
+  end
+  return b == types.NIL and a or types.UNKNOWN
+end
+
+
+--- Has a slot hold, from the next pass on, what is also of this type.
+---@param slot table see flow.lua
+function types.put(slot, type)
+  slot.next = types.join(slot.next, type)
+end
+
+
+--- The part of a type, if it has several, that satisfies.
+---@param type perigee.check.Type?
+---@param satisfies fun(type: perigee.check.Type): boolean
+---@return perigee.check.Type?
+function types.part(type, satisfies)
+  for _, member in ipairs(type and (type.parts or { type }) or {}) do
+    if member and satisfies(member) then
+      return member
+    end
+  end
+end
+
+
+--- Whether it is a list, or a map.
+---@param type perigee.check.Type
+---@return boolean
+function types.is_collection(type)
+  return type.kind == "list" or type.kind == "map"
+end
+
+return types
