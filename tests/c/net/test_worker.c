@@ -60,13 +60,15 @@ static void test_is_waited_for(void **state) {
 
 static void test_ends_before_its_net(void **state) {
   (void)state;
-  World world = {.may_end = true};
-  loop_world_init(&world.loop);
+  World worlds[3] = {{.may_end = true}, {.may_end = true}, {.may_end = true}};
+  loop_world_init(&worlds[0].loop);
   for (int i = 0; i < 3; i++)
-    assert_non_null(worker_start(world.loop.net, run, on_end, &world));
-  loop_world_deinit(&world.loop);
-  assert_int_equal(world.runs, 3);
-  assert_int_equal(world.ends, 3);
+    assert_non_null(worker_start(worlds[0].loop.net, run, on_end, &worlds[i]));
+  loop_world_deinit(&worlds[0].loop);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(worlds[i].runs, 1);
+    assert_int_equal(worlds[i].ends, 1);
+  }
 }
 
 int main(void) {
