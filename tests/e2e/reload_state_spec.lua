@@ -130,6 +130,25 @@ describe("at a reload", function()
     end
   end)
 
+  it("a function that on_upgrade puts into state fails the reload, and leaves the state as it was", function()
+    local GAME = [[
+      local duel = { auto_create = true, auto_delete = 60, on_message = {} }
+      function duel.on_message.look(room) return { %d, room.state.new or false } end
+      function duel.on_upgrade(room) room.state.new = true %s end
+      return { rooms = { duel = duel } }
+    ]]
+    local perigee = server.start { game = GAME:format(1, "") }
+    local ann = perigee:client()
+    local room = ann:join "duel:1"
+    perigee:save("game.lua", GAME:format(2, "room.state.hit = function() end"))
+    assert.equal(1, server.perigee({ "reload", "--port", tostring(perigee.port) }):wait_exit())
+    perigee:wait_log 'after on_upgrade room.state of room \\"duel:1\\".hit holds a function; '
+    assert.same({ 1, false }, ann:question(room, "look"))
+    perigee:save("game.lua", GAME:format(3, ""))
+    assert.equal(0, server.perigee({ "reload", "--port", tostring(perigee.port) }):wait_exit())
+    assert.same({ 3, true }, ann:question(room, "look"))
+  end)
+
   it("timers of on_start are revoked, named ones call the new code, others run on", function()
     local function game(number)
       return ([[

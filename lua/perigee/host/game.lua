@@ -100,8 +100,8 @@ local function look_at(name, value, whose, event, room)
   state.look(value, function(path, what)
     local found = ("%s%s is %s, %s"):format(name, path, what, whose)
     if is_new(found) then
-      local text = ("%s: %s; state is data only, because it outlives the code: the next reload will be refused")
-        :format(errors.label(event, room), found)
+      local text = ("%s: %s; state is data only, because it outlives the code: the next reload will be "
+        .. "refused"):format(errors.label(event, room), found)
       live.log(core.levels.error, text)
       core.tell_failure(text)
     end
