@@ -78,10 +78,11 @@ end
 -- Findings -----------------------------------------------------------------------------------
 
 
--- What a load finds. Who hands in a text need not be somebody who may read the environment's secrets.
+-- What a load finds. Who hands in a text need not be somebody who may read the environment's secrets, nor
+-- the files that .perigeeignore names.
 local function load_game(game, given)
   local findings, main = {}, files.main(game)
-  local ok, problem, lines = sim.check { game = game, files = given, env = given and {} }
+  local ok, problem, lines = sim.check { game = game, files = given, env = given and {}, hide = given ~= nil }
   for _, line in ipairs(lines or {}) do
     if LEVELS[line.level] then
       local text = line.text:gsub("%s+v=%S+$", "")

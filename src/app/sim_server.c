@@ -2,6 +2,7 @@
 #include "app/sim_server.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "net/sim.h"
+#include "wire/ignore.h"
 
 typedef struct OwnFile {
   char *path;
@@ -21,7 +23,7 @@ struct SimServer {
   char *game, *lua_path;
   char *problem;  // of the start; NULL: none
   uint64_t seed;
-  bool is_shuffled, is_echoed;
+  bool hides_files, is_shuffled, is_echoed;
   LogState log;    // the server's while it does not run, else what was before
   SimLine *lines;  // the first `taken` were asked for
   size_t line_count, line_capacity, taken;
@@ -100,6 +102,33 @@ static const char *inner_path(const SimServer *server, const char *path) {
   return path;
 }
 
+// In the place of a module that is hidden stands a value that may be asked for any field
+// and called, so that what requires the module loads all the same.
+static int read_disk(const SimServer *server, const char *path, Buf *bytes) {
+  static const char STAND_IN[] =
+      "local any = {}\n"
+      "local function self() return any end\n"
+      "local function text() return '' end\n"
+      "return setmetatable(any, { __index = self, __call = self, __concat = text })\n";
+  if (!server->hides_files) return file_read(path, bytes);
+  const char *inner = inner_path(server, path);
+  char rules_path[PATH_MAX];
+  Buf rules = {0};
+  snprintf(rules_path, sizeof rules_path, "%.*s" IGNORE_FILE, (int)(inner - path),
+           path);
+  bool is_hidden = file_read_if_any(rules_path, &rules) != 0 ||
+                   ignore_has((Text){(char *)rules.data, (uint32_t)rules.size}, inner);
+  buf_deinit(&rules);
+  if (!is_hidden) return file_read(path, bytes);
+  const char *ending = strrchr(path, '.');
+  if (ending == NULL || strcmp(ending, ".lua") != 0) return -ENOENT;
+  Buf text = {0};
+  int err = file_read(path, &text);  // it has to be there
+  buf_deinit(&text);
+  if (err == 0) buf_append(bytes, STAND_IN, sizeof STAND_IN - 1);
+  return err;
+}
+
 static int read_text(void *data, const char *path, Buf *bytes) {
   const SimServer *server = data;
   const char *inner = inner_path(server, path);
@@ -109,7 +138,7 @@ static int read_text(void *data, const char *path, Buf *bytes) {
     buf_append(bytes, file->text.data, file->text.size);
     return 0;
   }
-  return server->has_disk ? file_read(path, bytes) : -ENOENT;
+  return server->has_disk ? read_disk(server, path, bytes) : -ENOENT;
 }
 
 // --- Environment ---
@@ -220,6 +249,7 @@ static SimServer *open_server(const SimOptions *options) {
     server->game = mem_strdup("game");
   if (options->lua_path != NULL) server->lua_path = mem_strdup(options->lua_path);
   server->seed = options->seed;
+  server->hides_files = options->hides_files;
   server->is_shuffled = options->is_shuffled;
   server->is_echoed = options->is_echoed;
   server->log = (LogState){.sink = on_line, .sink_data = server};

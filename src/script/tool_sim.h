@@ -27,6 +27,7 @@ typedef struct SimOptions {
   const char *const *env;     // likewise; NULL: the process's environment
   const SimFile *files;
   size_t file_count;
+  bool hides_files;  // those that nothing may show (wire/ignore.h) are not read
   bool is_shuffled;  // see ScriptOptions
   bool is_echoed;    // log lines also go to standard error
 } SimOptions;

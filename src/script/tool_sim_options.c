@@ -64,8 +64,8 @@ static const char *const *read_pairs(lua_State *L, const char *option) {
 }
 
 static void check_names(lua_State *L) {
-  static const char *const NAMES[] = {"game",     "seed",    "config", "env", "files",
-                                      "lua_path", "shuffle", "echo",   NULL};
+  static const char *const NAMES[] = {"game", "seed",     "config",  "env",  "files",
+                                      "hide", "lua_path", "shuffle", "echo", NULL};
   for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
     int i = 0;
@@ -104,6 +104,7 @@ SimOptions tool_sim_options(lua_State *L) {
       .game = read_text(L, "game"),
       .lua_path = read_text(L, "lua_path"),
       .seed = read_seed(L),
+      .hides_files = read_switch(L, "hide"),
       .is_shuffled = read_switch(L, "shuffle"),
       .is_echoed = read_switch(L, "echo"),
   };

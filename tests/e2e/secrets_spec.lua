@@ -181,14 +181,40 @@ describe("a file that .perigeeignore names", function()
     assert.is_nil((read(client, "perigee://source/game.lua")))
   end)
 
+  it("is not told by check, whatever text it is given", function()
+    local _, client = serve {
+      files = { [".perigeeignore"] = "secret.lua\n" }, env = { GAME_SECRET = "env s3cret" },
+    }
+    local function check(text)
+      local result = client:call("check", { path = "game.lua", text = text })
+      return result.content[1].text, result.isError
+    end
+    for _, text in ipairs {
+      'error(require "secret")', 'error(tostring(require("sec" .. "ret")))',
+      'print(require "secret") error "x"', 'error(require("perigee").env "GAME_SECRET" or "unset")',
+      'return { on_start = require "secret" }',
+    } do
+      assert.is_nil((check(text):find("s3cret", 1, true)), text)
+    end
+    local said, failed = check(FILES["game.lua"] .. "\n-- changed")
+    assert.is_nil(failed, said)
+    said = check 'local s = require "secret" error((s .. 1) .. type(s.any.field("x")))'
+    assert.matches(":1: table$", said)
+  end)
+
   it("is never served by HTTP, whatever leads to it", function()
     local perigee = server.start { files = {
       ["game.lua"] = "return {}",
       [".perigeeignore"] = "public/notes.txt\n*.psd\ndrafts/\n",
-      ["public/notes.txt"] = "secret", ["public/art/hero.psd"] = "secret",
-      ["public/drafts/index.html"] = "secret", ["public/drafts/a.js"] = "secret",
-      ["public/.hidden"] = "secret", ["public/art/hero.png"] = "shown", ["public/notes"] = "shown",
+      ["public/notes.txt"] = "secret", ["public/.hidden"] = "secret", ["public/notes"] = "shown",
     } }
+    for _, folder in ipairs { "art", "drafts" } do
+      assert(uv.fs_mkdir(perigee.folder .. "/public/" .. folder, 493))
+    end
+    for _, path in ipairs { "art/hero.psd", "drafts/index.html", "drafts/a.js" } do
+      perigee:save("public/" .. path, "secret")
+    end
+    perigee:save("public/art/hero.png", "shown")
     local function link(to, name) assert(uv.fs_symlink(to, perigee.folder .. "/public/" .. name)) end
     link("notes.txt", "link.txt")
     link("art/hero.png", "shown.psd")
