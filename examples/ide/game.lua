@@ -18,4 +18,16 @@ perigee.mcp.tool {
 }
 
 -- A plugin that is gone is gone at once: the next one may serve the channel.
-return { config = { resume_timeout = 0 } }
+local game = { config = { resume_timeout = 0 } }
+
+-- Whoever serves the channel gets what the LLM sends, so it has to be a program on this machine. For
+-- programs elsewhere, give them a secret: channels = { ide = { token = "GAME_IDE_TOKEN" } }.
+local HERE = { ["127.0.0.1"] = true, ["::1"] = true }
+
+function game.on_channel_open(peer, name)
+  if name ~= "ide" or not HERE[peer.address] then
+    return false, "only the channel ide is served, from the server's own machine"
+  end
+end
+
+return game

@@ -2,6 +2,7 @@
 --- was misspelt; and tells the relay which events it wants.
 
 local bit = require "bit"
+local channel_rules = require "perigee.channel_rules"
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local fault = require "perigee.fault"
@@ -26,11 +27,12 @@ local FALLBACKS = {
 }
 local GAME_HANDLERS = {
   "on_start", "on_stop", "on_connect", "on_disconnect", "on_suspend", "on_rename", "on_message", "on_packet",
+  "on_channel_open",
   "on_tick", "on_reload", "on_error", "on_room_create", "on_room_delete", unpack(FALLBACKS),
 }
 
 local SETTINGS = { "capacity", "tick_rate", "auto_create", "auto_delete" }
-local GAME_FIELDS = { "config", "rooms" }
+local GAME_FIELDS = { "config", "rooms", "channels" }
 
 -- Settings of a kind: a type, and for numbers the least and the greatest.
 local SETTING_RULES = {
@@ -245,7 +247,9 @@ function handlers.read(version)
   version.game = read_handlers(source, GAME_HANDLERS, version.main, "")
   version.fallback = read_handlers(source, FALLBACKS, version.main, "")
   local known = { unpack(GAME_HANDLERS) }
-  known[#known + 1], known[#known + 2] = unpack(GAME_FIELDS)
+  for _, field in ipairs(GAME_FIELDS) do
+    known[#known + 1] = field
+  end
   check_keys(source, known, version.main, "", version.warnings)
   check_self(version.game, version.main, version.warnings)
   check_inheritance(source, version.main, "the game's table", version.warnings)
@@ -256,6 +260,9 @@ function handlers.read(version)
     end
   end
   version.config = copy_config(rawget(source, "config") or {})
+  version.channels = channel_rules.read(rawget(source, "channels") or {}, function(...)
+    fail(version.main, ...)
+  end)
   local rooms = rawget(source, "rooms") or {}
   for _, name in ipairs(sorted_keys(rooms)) do
     read_kind(version, name, rooms[name])

@@ -22,6 +22,9 @@ local live = {
 ---@type table<string, function>
 live.game = {}
 
+--- Who may serve plugin channels (channel_rules.lua).
+live.channels = {}
+
 -- Handlers for rooms, by kind; and for rooms whose kind the game does not name.
 live.kinds = {}
 live.fallback = {}
@@ -112,6 +115,7 @@ end
 function live.set(version)
   live.number, live.version = version.number, version
   live.game, live.kinds, live.fallback = version.game, version.kinds, version.fallback
+  live.channels = version.channels
   for id in next, live.of_room do
     live.of_room[id] = nil
   end

@@ -50,18 +50,26 @@ static uint32_t served_by(const Relay *relay, const Peer *peer) {
   return count;
 }
 
-// Why a client may not make one more name, or NULL; then it is counted. Names are never
-// given back, so that what one address makes has a limit, however often its clients come
-// and go, and so has what all of them make.
-static const char *count_new_name(Relay *relay, const Peer *peer) {
+// How many names a network has made. Names are never given back, so that what it makes has
+// a limit, however often its clients come and go, and so has what all of them make.
+static uint32_t names_made(const Relay *relay, const char *network) {
+  return names_find(&relay->channel_makers, network, strlen(network));
+}
+
+static void count_new_name(Relay *relay, const Peer *peer) {
   char network[ADDRESS_SIZE];
   address_network(peer->address, network);
-  size_t size = strlen(network);
-  uint32_t made = names_find(&relay->channel_makers, network, size);
-  if (made < RELAY_NAMES_PER_ADDRESS && relay->channel_count < RELAY_NAMES_OF_CLIENTS) {
-    names_set(&relay->channel_makers, network, size, made + 1);
+  names_set(&relay->channel_makers, network, strlen(network),
+            names_made(relay, network) + 1);
+}
+
+// Why a client may not make one more name, or NULL.
+static const char *new_name_fault(Relay *relay, const Peer *peer) {
+  char network[ADDRESS_SIZE];
+  address_network(peer->address, network);
+  uint32_t made = names_made(relay, network);
+  if (made < RELAY_NAMES_PER_ADDRESS && relay->channel_count < RELAY_NAMES_OF_CLIENTS)
     return NULL;
-  }
   relay->stats.names_refused++;
   return made < RELAY_NAMES_PER_ADDRESS
              ? "there are too many channel names; serve one that has been served before"
@@ -79,7 +87,29 @@ static const char *open_fault(Relay *relay, const Peer *peer, uint16_t number,
   *code = CODE_SERVER_FULL;
   if (served_by(relay, peer) >= RELAY_CHANNELS_PER_PEER)
     return "you serve too many channels; close one";
-  return number ? NULL : count_new_name(relay, peer);
+  return number ? NULL : new_name_fault(relay, peer);
+}
+
+// Whether the peer may serve it as far as the relay knows; it is told when it may not.
+static bool check_open(Relay *relay, Peer *peer, Text name, const Packet *request) {
+  Code code;
+  const char *why = open_fault(relay, peer, number_of(relay, name), &code);
+  if (why) refuse(relay, peer, request, code, why);
+  return !why;
+}
+
+static void serve(Relay *relay, Peer *peer, Text name, const Packet *request) {
+  uint16_t number = number_of(relay, name);
+  if (!number) {
+    count_new_name(relay, peer);
+    number = number_new(relay, name);
+  }
+  find(relay, number)->peer = peer->id;
+  Buf *buf = &relay->scratch;
+  buf->size = 0;
+  buf_u16(buf, number);
+  buf_str8(buf, name.bytes, name.size);
+  announce_to(relay, peer, CONTROL_CHANNEL_OPENED, request);
 }
 
 void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
@@ -93,20 +123,23 @@ void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
     refuse(relay, peer, packet, CODE_PROTOCOL, "channel names are " TEXT_NAME_RULE);
     return;
   }
-  uint16_t number = number_of(relay, name);
-  Code code;
-  const char *why = open_fault(relay, peer, number, &code);
-  if (why) {
-    refuse(relay, peer, packet, code, why);
-    return;
-  }
-  if (!number) number = number_new(relay, name);
-  find(relay, number)->peer = peer->id;
-  Buf *buf = &relay->scratch;
-  buf->size = 0;
-  buf_u16(buf, number);
-  buf_str8(buf, name.bytes, name.size);
-  announce_to(relay, peer, CONTROL_CHANNEL_OPENED, packet);
+  if (!check_open(relay, peer, name, packet)) return;
+  // A relay without a game has nobody to ask.
+  if (relay->is_scripted)
+    relay_emit(relay, &(Event){.type = EVENT_CHANNEL_OPEN,
+                               .flags = packet->flags,
+                               .ref = packet->ref,
+                               .peer = peer->id,
+                               .data = name});
+  else
+    serve(relay, peer, name, packet);
+}
+
+void relay_serve(Relay *relay, const Event *event) {
+  Peer *peer = session_find(relay->session, event->peer);
+  Packet request = {.flags = event->flags, .ref = event->ref};
+  if (peer && peer_is_there(peer) && check_open(relay, peer, event->data, &request))
+    serve(relay, peer, event->data, &request);
 }
 
 // The script may wait for an answer that will not come now.

@@ -18,6 +18,7 @@ bool event_is_counted(uint8_t type) {
     case EVENT_RESPONSE:
     case EVENT_PACKET:
     case EVENT_CHANNEL:
+    case EVENT_CHANNEL_OPEN:
     case EVENT_CHANNEL_CLOSED:
     case EVENT_BROADCAST:
     case EVENT_DEFERRED:
@@ -189,6 +190,8 @@ static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
              (event->room == 0 || relay_room(relay, event->room));
     case EVENT_RESUME:
       return !peer->is_gone && member_find(peer, event->room);
+    case EVENT_CHANNEL_OPEN:
+      return peer_is_there(peer);
     case EVENT_MESSAGE:
     case EVENT_TEXT:
     case EVENT_BROADCAST:

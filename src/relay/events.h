@@ -42,6 +42,9 @@
   X(EVENT_CHANNEL,                                                                     \
     "channel") /* peer, channel, type, flags, ref, data: a packet on a  \
                                    channel that the script serves */              \
+  X(EVENT_CHANNEL_OPEN,                                                                \
+    "channel_open") /* peer, flags, ref, data: the name of a channel that it   \
+                       wants to serve; verdict wanted */       \
   X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel: it serves it no more */  \
   X(EVENT_HTTP, "http")           /* a: connection of the admin listener, data: see \
                                  net/admin.h; an answer wanted */  \

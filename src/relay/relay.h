@@ -108,7 +108,8 @@ bool relay_has_events(const Relay *relay);
 
 // --- Verdicts ---
 
-// For CONNECT, JOIN, RENAME and BROADCAST; carried out at once, before the handler's commands.
+// For CONNECT, JOIN, RENAME, CHANNEL_OPEN and BROADCAST; carried out at once, before the
+// handler's commands.
 
 /// Lets a peer in, under a name that is well-formed (size 0: the one that it has), or not.
 /// False when it is gone, or the name is in use and it had to be refused. A `reason`, here
@@ -126,6 +127,10 @@ void relay_not_created(Relay *relay, uint32_t room);
 /// Answers the JOIN of `event`. Admitting checks again that the room is there and not full.
 void relay_admit(Relay *relay, const Event *event);
 void relay_refuse(Relay *relay, const Event *event, Code code, const char *reason);
+
+/// Lets the peer of the CHANNEL_OPEN `event` serve the channel, unless another serves it
+/// meanwhile. relay_refuse is the other answer.
+void relay_serve(Relay *relay, const Event *event);
 
 /// Gives the text peer of the RENAME event the name it wants. relay_refuse is the other
 /// answer.

@@ -1,6 +1,7 @@
 // perigee.core: what is known of a peer. All of it can be read until the peer's
 // disconnect has been handled; after that each function returns nil.
 #include <lauxlib.h>
+#include <sodium.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -87,6 +88,16 @@ static int core_peer_token(lua_State *L) {
   return 1;
 }
 
+// peer_token_is(id, text): takes as long wherever they differ
+static int core_peer_token_is(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  size_t size;
+  const char *text = luaL_checklstring(L, 2, &size);
+  lua_pushboolean(L, peer != NULL && peer->token_size == size &&
+                         sodium_memcmp(peer->token, text, size) == 0);
+  return 1;
+}
+
 static int core_peer_latency_ms(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
   if (peer == NULL) return 0;
@@ -146,6 +157,7 @@ const luaL_Reg core_peer_functions[] = {{"peer_name_problem", core_peer_name_pro
                                         {"peer_session", core_peer_session},
                                         {"peer_transport", core_peer_transport},
                                         {"peer_token", core_peer_token},
+                                        {"peer_token_is", core_peer_token_is},
                                         {"peer_latency_ms", core_peer_latency_ms},
                                         {"peer_connected", core_peer_connected},
                                         {"peer_rooms", core_peer_rooms},

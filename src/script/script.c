@@ -91,21 +91,16 @@ static void judge_connect(Host *host) {
   if (!is_in) tell_forget(host, peer);
 }
 
-static void judge_join(Host *host) {
+// The results are true; or false, the reason, and the code where it is not Rejected.
+static void judge_request(Host *host, void (*grant)(Relay *, const Event *)) {
   lua_State *results = host->results;
   if (lua_toboolean(results, 1)) {
-    relay_admit(host->relay, &host->event);
+    grant(host->relay, &host->event);
   } else {
-    relay_refuse(host->relay, &host->event, CODE_REJECTED, lua_tostring(results, 2));
+    Code code =
+        lua_isnumber(results, 3) ? (Code)lua_tointeger(results, 3) : CODE_REJECTED;
+    relay_refuse(host->relay, &host->event, code, lua_tostring(results, 2));
   }
-}
-
-static void judge_rename(Host *host) {
-  if (lua_toboolean(host->results, 1))
-    relay_allow_name(host->relay, &host->event);
-  else
-    relay_refuse(host->relay, &host->event, CODE_REJECTED,
-                 lua_tostring(host->results, 2));
 }
 
 static void judge_broadcast(Host *host) {
@@ -128,10 +123,13 @@ static void end_well(Host *host) {
       judge_connect(host);
       return;
     case EVENT_JOIN:
-      judge_join(host);
+      judge_request(host, relay_admit);
+      break;
+    case EVENT_CHANNEL_OPEN:
+      judge_request(host, relay_serve);
       break;
     case EVENT_RENAME:
-      judge_rename(host);
+      judge_request(host, relay_allow_name);
       break;
     case EVENT_CREATE:
       relay_created(host->relay, host->event.room);
@@ -189,6 +187,7 @@ static void end_badly(Host *host) {
       break;
     case EVENT_JOIN:
     case EVENT_RENAME:
+    case EVENT_CHANNEL_OPEN:
       relay_refuse(host->relay, &host->event, CODE_INTERNAL, RELAY_FAILED_TEXT);
       break;
     case EVENT_CREATE:

@@ -5,7 +5,8 @@ local wait = require "tests.e2e.wait"
 
 local GAME = [[
   local perigee = require "perigee"
-  local game = { rooms = { duel = { capacity = 1, auto_create = true } }, on_message = {} }
+  local game = { rooms = { duel = { capacity = 1, auto_create = true } }, on_message = {},
+    channels = { echo = true } }
   function game.on_start() perigee.rooms.create("lobby") end
   function game.on_connect(peer)
     if peer.name == "eve" then return false, "no eve" end

@@ -50,7 +50,7 @@ local GAME = [[
   mcp.tool { name = "served", channel = "ide", timeout = 1.3 }
   mcp.resource { uri = "game://hero/{name}", name = "hero",
     handler = function(uri) return uri end }
-  local game = {}
+  local game = { channels = { ide = true } }
   function game.on_start()
     perigee.rooms.create("duel:1").state.score = { 1, 2 }
     perigee.world:spawn { health = { points = 7, list = { 1 } } }

@@ -12,7 +12,7 @@ local GAME = [[
   }
   mcp.tool { name = "other", channel = "other" }
   mcp.tool { name = "slow", handler = function() perigee.sleep(1000) end }
-  return { on_message = {
+  return { channels = { ide = true, other = true }, on_message = {
     tell = function(peer, value)
       local ok, message, code = mcp.notify(value.channel, value.method, value.params)
       return { ok = ok, message = message, code = code }

@@ -10,7 +10,7 @@ local text_of = McpClient.text_of
 local GAME = [[
   local perigee = require "perigee"
   local mcp = perigee.mcp
-  local game = { config = { handler_budget = 0.05 } }
+  local game = { channels = { ide = true }, config = { handler_budget = 0.05 } }
   mcp.tool {
     name = "add", description = "Adds",
     input = {
@@ -136,7 +136,7 @@ describe("a tool", function()
         end,
       }
       perigee.mcp.tool { name = "served", output = output, channel = "ide" }
-      return {}
+      return { channels = { ide = true } }
     ]]
     local perigee, client = start { game = game }
     local function result_of(which) return client:call("typed", { which = which }) end

@@ -134,6 +134,7 @@ describe("a plugin channel", function()
         local perigee = require "perigee"
         local plugin
         return {
+          channels = { chess = true },
           on_message = {
             ["I serve"] = function(peer) plugin = peer end,
             ask = function(peer, text) plugin:send_packet(1000, 9, text) end,

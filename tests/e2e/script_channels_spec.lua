@@ -31,6 +31,7 @@ local ECHO = [[
     if type == 15 then return ("x"):rep(70000) end
   end)
   return {
+    channels = { echo = true, mine = true },
     on_start = function() perigee.rooms.create "lobby" end,
     on_message = {
       id = function() return { echo.id, echo.name, echo == perigee.channel "echo" } end,
@@ -210,7 +211,7 @@ describe("a channel of the script", function()
   it("is not opened by a handler that fails", function()
     local perigee = server.start { game = [[
       local perigee = require "perigee"
-      return { on_message = {
+      return { channels = { a = true, b = true }, on_message = {
         fail = function() perigee.channel "a" error "oops" end,
         close_and_fail = function() perigee.channel "b":close() error "oops" end,
         open = function() return perigee.channel "b".id end,
@@ -308,7 +309,7 @@ describe("a reload", function()
   local function version(number, more)
     return ([[
       local perigee = require "perigee"
-      local game = { on_message = {} }
+      local game = { channels = { b = true }, on_message = {} }
       local number = %d
       function game.on_message.version() return number end
       %s

@@ -40,7 +40,7 @@ local PEERS = [[
       end
     end
   end)
-  return { config = { tick_rate = 100 } }
+  return { config = { tick_rate = 100 }, channels = { chess = true } }
 ]]
 
 describe("perigee.world", function()

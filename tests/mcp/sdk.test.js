@@ -40,7 +40,7 @@ const GAME = `
   end }
   perigee.mcp.resource { uri = "game://motd", name = "motd", text = "hello" }
   perigee.mcp.prompt { name = "greet", handler = function() return "Greet them" end }
-  return {}
+  return { channels = { page = true } }
 `;
 
 const PAGE = `<!doctype html><title>tool</title><script type="module">

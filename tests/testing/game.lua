@@ -44,7 +44,8 @@ function club.on_join(room, peer)
   peer:send("welcome", room.name)
 end
 
-local game = { rooms = { hall = hall, club = club }, on_message = {} }
+local game = { rooms = { hall = hall, club = club }, channels = { shouting = true, ide = true },
+  on_message = {} }
 
 function game.on_start()
   perigee.state.told, perigee.state.endings = {}, {}

@@ -8,7 +8,8 @@ import { flags, transports } from "./transports.js";
 
 const GAME = `
   local perigee = require "perigee"
-  local game = { rooms = { duel = { capacity = 1, auto_create = true, auto_delete = 1 } }, on_message = {} }
+  local game = { rooms = { duel = { capacity = 1, auto_create = true, auto_delete = 1 } },
+    channels = { shout = true }, on_message = {} }
   function game.on_start() perigee.rooms.create("lobby") end
   function game.on_connect(peer)
     if peer.name == "eve" then return false, "no eve" end

@@ -10,4 +10,12 @@ describe("the IDE", function()
     assert.is_nil(none)
     assert.equal("ChannelTaken", code)
   end)
+
+  it("lets nobody from elsewhere serve it", function()
+    local server = testing.server()
+    local stranger = server:client { name = "stranger", address = "192.0.2.1" }
+    local none, message, code = stranger:channel "ide"
+    assert.is_nil(none)
+    assert.same({ "only the channel ide is served, from the server's own machine", "Rejected" }, { message, code })
+  end)
 end)

@@ -1,5 +1,6 @@
 --- Events of what peers send: packets, messages, lines and answers.
 
+local channel_rules = require "perigee.channel_rules"
 local channels = require "perigee.channels"
 local core = require "perigee.core"
 local events = require "perigee.events"
@@ -13,6 +14,7 @@ local options = require "perigee.options"
 local peer_host = require "perigee.peer"
 local registry = require "perigee.registry"
 local tasks = require "perigee.tasks"
+local verdict = require "perigee.host.verdict"
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms
 local is_request, CODES = peer_host.is_request, core.codes
@@ -52,6 +54,18 @@ function on.channel(peer, _, data, _, _, flags, ref, packet_type, channel, prior
   else
     mcp_http.packet(peer, data, flags, ref, packet_type, channel)
   end
+end
+
+
+-- A peer wants to serve a plugin channel.
+function on.channel_open(peer, _, name)
+  live.task = nil
+  local handler = live.game.on_channel_open
+  ran[1] = handler
+  if handler then
+    return verdict("on_channel_open", handler(peers[peer], name))
+  end
+  return channel_rules.judge(peer, name)
 end
 
 

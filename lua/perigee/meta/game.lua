@@ -23,12 +23,18 @@
 ---@class perigee.Retry
 ---@field retry number Seconds, from 0 to 65535.
 
+--- Which peers may serve a plugin channel.
+---@class perigee.ChannelRule
+---@field token string The name of an environment variable, which begins with GAME_; the peer's token must be its value.
+
 --- The table that game.lua returns. All of it is optional.
 ---@class perigee.Game
 --- Settings of the server; flags and environment variables are stronger.
 ---@field config? perigee.Config
 --- Room kinds by name: a room's kind is its name up to the first `:`.
 ---@field rooms? table<string, perigee.RoomKind>
+--- The plugin channels that peers may serve, by name, where there is no `on_channel_open`. true: every peer may.
+---@field channels? table<string, true|perigee.ChannelRule>
 --- Called once, when the server listens.
 ---@field on_start? fun()
 --- Called at the end. What it sends still goes out.
@@ -47,6 +53,9 @@
 ---@field on_message? perigee.AnyMessageHandler|table<string, perigee.MessageHandler>
 --- A packet on a channel of the game's own. A string that it returns answers one that asks.
 ---@field on_packet? fun(peer: perigee.Peer, packet: perigee.Packet): string?
+--- A peer wants to serve the plugin channel of that name. nil or true accepts, `false, "reason"` refuses. Without
+--- this handler no peer may, but for those that `channels` names.
+---@field on_channel_open? fun(peer: perigee.Peer, name: string): boolean?, string?
 --- Called `tick_rate` times a second; `dt` is the seconds since the last call.
 ---@field on_tick? fun(dt: number)
 --- This version of the game has replaced version `from`.

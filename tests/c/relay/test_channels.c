@@ -7,8 +7,17 @@ static void ask_open(World *world, Client client, const char *name, uint16_t ref
   say(world->net, client.conn, ref ? asking(packet, ref) : packet, &payload);
 }
 
+// Where there is a script, it lets everybody serve what they ask for.
+static void let_serve(World *world) {
+  Event event;
+  begin(world);
+  while (relay_next_event(world->relay, &event))
+    if (event.type == EVENT_CHANNEL_OPEN) relay_serve(world->relay, &event);
+}
+
 static uint16_t open_channel(World *world, Client client, const char *name) {
   ask_open(world, client, name, 4);
+  let_serve(world);
   const Sent *sent = expect_control(world->net, client.conn, CONTROL_CHANNEL_OPENED);
   expect_answer(sent, 4);
   assert_int_equal(sent->flags, OUT_KEEP | OUT_URGENT);
@@ -47,6 +56,42 @@ static void channels_are_handed_out_from_1000_up(void **state) {
   assert_int_equal(open_channel(world, bob, "score"), 1001);
   ask_open(world, ann, "x", 0);
   expect_no_answer(expect_control(world->net, ann.conn, CONTROL_CHANNEL_OPENED));
+}
+
+static void the_script_decides_who_serves(void **state) {
+  World *world = *state;
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  script(world, 0, NULL);
+  ask_open(world, ann, "chat", 4);
+  ask_open(world, bob, "chat", 5);
+  begin(world);
+  Event hers = next_of(world, EVENT_CHANNEL_OPEN, ann);
+  expect_text(hers.data, "chat");
+  relay_refuse(world->relay, &hers, CODE_UNAUTHORIZED, "no");
+  expect_answer(expect_error(world, ann, CODE_UNAUTHORIZED), 4);
+  Event his = next_of(world, EVENT_CHANNEL_OPEN, bob);
+  relay_serve(world->relay, &his);
+  expect_answer(expect_control(world->net, bob.conn, CONTROL_CHANNEL_OPENED), 5);
+  relay_serve(world->relay, &hers);  // too late
+  expect_answer(expect_error(world, ann, CODE_CHANNEL_TAKEN), 4);
+  end(world);
+}
+
+static void who_is_refused_makes_no_names(void **state) {
+  World *world = *state;
+  Client ann = enter(world, "ann");
+  script(world, 0, NULL);
+  char name[20];
+  for (int i = 0; i < 2 * RELAY_NAMES_PER_ADDRESS; i++) {
+    snprintf(name, sizeof name, "c%d", i);
+    ask_open(world, ann, name, 4);
+    begin(world);
+    Event event = next(world, EVENT_CHANNEL_OPEN);
+    relay_refuse(world->relay, &event, CODE_REJECTED, "no");
+    end(world);
+    expect_error(world, ann, CODE_REJECTED);
+  }
+  assert_int_equal(open_channel(world, ann, "mine"), 1000);
 }
 
 static void a_name_keeps_its_number(void **state) {
@@ -399,6 +444,8 @@ static void a_packet_goes_to_a_room_or_to_all(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(channels_are_handed_out_from_1000_up),
+      TEST(the_script_decides_who_serves),
+      TEST(who_is_refused_makes_no_names),
       TEST(a_name_keeps_its_number),
       TEST(a_served_name_is_taken),
       TEST(a_bad_name_is_a_protocol_error),
