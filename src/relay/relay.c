@@ -138,7 +138,7 @@ static Text keep(Relay *relay, Text text) {
 
 void relay_emit_copy(Relay *relay, const Event *event) {
   Event copy = *event;
-  if (relay->is_capturing) copy.data = keep(relay, event->data);
+  if (relay->is_capturing && event->data.size > 0) copy.data = keep(relay, event->data);
   relay_emit(relay, &copy);
 }
 
