@@ -112,6 +112,11 @@ describe("perigee check finds", function()
       error_at("game.lua:2", "there is no global io (scripts have no files)"))
   end)
 
+  it("a global that is no text of a game which declares others with rawset", function()
+    says(1, "rawset(_G, 'score', 0)\nreturn { on_tick = function()\n  score = prnt end }",
+      error_at("game.lua:3", "there is no global prnt; did you mean print?"))
+  end)
+
   it("a function that the library has not, on a line that no load runs", function()
     local head = "local perigee = require 'perigee' -- perigee.sned\nreturn { on_start = function()\n"
     for code, message in pairs {

@@ -4,6 +4,7 @@
 local allowed = require "perigee.allowed"
 local api = require "perigee.check.api"
 local modules = require "perigee.modules"
+local parser = require "perigee.check.parser"
 local source = require "perigee.check.source"
 local tool = require "perigee.tool"
 
@@ -110,7 +111,7 @@ function visit(game, path, text, found)
   game.used[path] = fn and source.read(fn) or false
   found[#found + 1] = problem
   if fn then
-    game.texts[path] = text
+    game.trees[path] = parser.read(text)
     visit_modules(game, path, game.used[path], found)
   end
 end
@@ -130,21 +131,6 @@ local function known_globals()
     end
   end
   return known
-end
-
--- A game may declare globals after all, with rawset: then the name is one of its texts.
-local function declared(game)
-  local names = {}
-  for _, used in pairs(game.used) do
-    for _, read in ipairs(used and used.reads or {}) do
-      if read.name == "rawset" then
-        for name in pairs(used.texts) do
-          names[name] = true
-        end
-      end
-    end
-  end
-  return names
 end
 
 -- The nearest among globals, or among the fields of the one that the prefix names.
@@ -207,7 +193,7 @@ local function check_file(found, path, used, known, of_game)
 end
 
 local function check_globals(game, found)
-  local known, of_game = known_globals(), declared(game)
+  local known, of_game = known_globals(), game.raw_names
   for path, used in pairs(game.used) do
     if used then
       check_file(found, path, used, known, of_game)
@@ -261,13 +247,14 @@ function files.check_used(path, given)
     root = main:match "^.*/" or "",
     given = given,
     used = {}, -- by path: see source.read; false of what does not parse
-    texts = {}, -- by path, of those that do
+    trees = {}, -- by path, of those that do: see parser.lua
     modules = {}, -- paths by name
     stamps = {}, -- by path
   }
   local found = {}
   visit(game, main, read_used(game, main) or "", found)
-  for _, finding in ipairs(api.check(game.texts, main, game.modules)) do
+  game.raw_names = api.raw_names(game.trees) -- those of globals that are declared after all
+  for _, finding in ipairs(api.check(game.trees, main, game.modules, game.raw_names)) do
     found[#found + 1] = finding
   end
   check_globals(game, found)

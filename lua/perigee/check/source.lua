@@ -83,14 +83,12 @@ end
 
 local scan
 
--- Texts among the constants, for names that are made in other ways; and the functions inside.
+-- The functions inside are among the constants.
 local function scan_constants(fn, used)
   for i = -1, -65536, -1 do
     local constant = util.funck(fn, i)
     if constant == nil then
       return
-    elseif type(constant) == "string" then
-      used.texts[constant] = true
     elseif type(constant) == "proto" then
       scan(constant, used)
     end
@@ -124,12 +122,12 @@ end
 
 
 --- What a compiled file uses: `reads` and `writes` of globals, `modules`, and `calls` of fields of
---- globals ("string.rep"), each a list of { name, line }; sets of names: `asked`, of such fields that
---- are read and not called there, and `texts`, all its constants.
+--- globals ("string.rep"), each a list of { name, line }; and `asked`, a set of the names of such fields that
+--- are read and not called there.
 ---@param fn function
 ---@return table
 function source.read(fn)
-  local used = { reads = {}, writes = {}, modules = {}, calls = {}, asked = {}, texts = {} }
+  local used = { reads = {}, writes = {}, modules = {}, calls = {}, asked = {} }
   scan(fn, used)
   return used
 end
