@@ -3,7 +3,7 @@
 // where agree, nothing waits for ever, and nothing is lost or freed twice.
 #include "world.h"
 
-enum { CLIENTS = 24, STEPS = 6000, LATE = 16, ROOM_NAMES = 6 };
+enum { CLIENTS = 24, STEPS = 6000, LATE = 16, ROOM_NAMES = 6, TOKENS = 65536 };
 
 typedef struct Storm {
   World *world;
@@ -11,7 +11,8 @@ typedef struct Storm {
   Client clients[CLIENTS];
   bool is_text[CLIENTS];
   Event late[LATE];  // verdicts to be given later
-  uint32_t handled;
+  uint32_t handled, joins, outcomes;
+  bool has_outcome[TOKENS];  // of the join with that token
 } Storm;
 
 static uint32_t choose(Storm *storm, uint32_t below) {
@@ -121,6 +122,10 @@ static void answer(Storm *storm, const Event *event) {
     relay_admit(relay, event);
   else if (event->type == EVENT_JOIN)
     relay_refuse(relay, event, CODE_REJECTED, "no");
+  else if (event->type == EVENT_CREATE && is_good)
+    relay_created(relay, event->room);
+  else if (event->type == EVENT_CREATE)
+    relay_not_created(relay, event->room);
   else if (is_good)
     relay_pass(relay, event, text_of("passed"));
   else
@@ -133,7 +138,7 @@ static void answer_or_wait(Storm *storm, const Event *event) {
     answer(storm, event);
     return;
   }
-  if (late->peer) answer(storm, late);
+  if (late->type) answer(storm, late);
   *late = *event;
 }
 
@@ -153,6 +158,7 @@ static void queue_command(Storm *storm, uint32_t peer) {
                      (command.type == COMMAND_MESSAGE && command.target == TARGET_ROOM);
   if (!is_for_room) command.id = peer;
   if (command.type == COMMAND_CLOSE && choose(storm, 4)) return;
+  if (command.type == COMMAND_JOIN) command.token = ++storm->joins;
   relay_command(storm->world->relay, &command);
 }
 
@@ -160,8 +166,14 @@ static void handle(Storm *storm, const Event *event) {
   Relay *relay = storm->world->relay;
   storm->handled++;
   if (event->type == EVENT_CONNECT || event->type == EVENT_JOIN ||
-      event->type == EVENT_BROADCAST)
+      event->type == EVENT_CREATE || event->type == EVENT_BROADCAST)
     answer_or_wait(storm, event);
+  if (event->type == EVENT_JOINED || event->type == EVENT_NOT_JOINED) {
+    assert_in_range(event->a, 1, storm->joins);
+    assert_false(storm->has_outcome[event->a]);
+    storm->has_outcome[event->a] = true;
+    storm->outcomes++;
+  }
   for (uint32_t i = choose(storm, 4); i > 0; i--) queue_command(storm, event->peer);
   int err;
   const char *name = choose_name(storm);
@@ -233,6 +245,7 @@ static void run_storm(World *world, uint32_t seed) {
     if (choose(&storm, 500) == 0) reload(&storm);
   }
   assert_true(storm.handled > 500);
+  assert_true(storm.outcomes > 20);
 }
 
 static void a_storm_leaves_everything_in_step(void **state) { run_storm(*state, 1); }
