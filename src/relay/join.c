@@ -84,12 +84,23 @@ void join_room(Relay *relay, const Event *join) {
   }
 }
 
+static void wait_for_room(Relay *relay, Room *room, const Event *join) {
+  Peer *peer = find_peer(relay, join);
+  if (!peer) return;
+  if (peer->waiting == RELAY_ROOMS_PER_PEER) {
+    refuse(relay, peer, join, CODE_ROOM_FULL, TOO_MANY_ROOMS);
+    return;
+  }
+  peer->waiting++;
+  buf_append(&room->waiting, join, sizeof *join);
+}
+
 bool join_is_due(Relay *relay, const Event *join) {
   Room *room = relay_room(relay, join->room);
   if (room) room->asked--;
   if (room && has_on_join(room)) return find_peer(relay, join) != NULL;
   if (room && room->state < ROOM_OPEN)
-    buf_append(&room->waiting, join, sizeof *join);
+    wait_for_room(relay, room, join);
   else
     relay_admit(relay, join);
   room_free_failed(relay);

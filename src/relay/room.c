@@ -66,6 +66,8 @@ static void ask_waiting(Relay *relay, Room *room) {
   for (size_t at = 0; at < room->waiting.size; at += sizeof(Event)) {
     Event join;
     memcpy(&join, room->waiting.data + at, sizeof join);
+    Peer *peer = session_find(relay->session, join.peer);
+    if (peer) peer->waiting--;
     room->asked++;
     relay_emit(relay, &join);
   }

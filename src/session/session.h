@@ -77,6 +77,7 @@ typedef struct Peer {
   RoomRef *rooms;  // in the order of joining; owned by the relay
   uint16_t room_count, room_capacity;
   bool has_joined;           // a room, ever
+  uint16_t waiting;          // its joins that wait for the end of an on_create
   struct ScriptJoin *joins;  // that the script asked for and that wait for on_join
   uint32_t queued;     // events that wait for the drain; later packets wait behind them
   uint32_t last_room;  // joined last; where plain lines of a text peer go

@@ -246,6 +246,28 @@ static void joins_wait_for_the_end_of_on_create(void **state) {
   assert_int_equal(relay_stats(world->relay).rooms, 1);
 }
 
+static void a_peer_has_no_more_joins_waiting_than_it_may_have_rooms(void **state) {
+  World *world = *state;
+  script(world, 0, &CREATING);
+  Client ann = enter(world, "ann");
+  ask_join(world, ann, "duel:1");
+  begin(world);
+  uint32_t room = next(world, EVENT_CREATE).room;
+  end(world);
+  for (int i = 1; i < RELAY_ROOMS_PER_PEER; i++) ask_join(world, ann, "duel:1");
+  expect_no_events(world);
+  expect_quiet(world, ann);
+  ask_join(world, ann, "duel:1");
+  expect_no_events(world);
+  expect_error(world, ann, CODE_ROOM_FULL);
+  begin(world);
+  relay_created(world->relay, room);
+  end(world);
+  expect_joined(world, ann);
+  overlook(world, ann);
+  assert_int_equal(peer_of(world, ann)->waiting, 0);
+}
+
 static void what_a_peer_sends_behind_its_join_comes_after_on_create(void **state) {
   World *world = *state;
   script(world, 0, &(RoomKind){.auto_create = true, .hooks = HOOK_ROOM_CREATE});
@@ -356,6 +378,7 @@ int main(void) {
       TEST(a_join_in_on_connect_comes_after_welcome),
       TEST(a_join_of_a_peer_that_is_not_let_in_is_forgotten),
       TEST(joins_wait_for_the_end_of_on_create),
+      TEST(a_peer_has_no_more_joins_waiting_than_it_may_have_rooms),
       TEST(what_a_peer_sends_behind_its_join_comes_after_on_create),
       TEST(a_room_whose_on_create_fails_has_never_existed),
       TEST(a_room_deleted_before_it_is_created_comes_and_goes),
