@@ -8,7 +8,14 @@ local GAME = [[
 local perigee = require "perigee"
 local game = { rooms = { duel = { capacity = 1, auto_create = true, auto_delete = 1 } }, on_message = {} }
 function game.on_start() perigee.rooms.create("lobby") end
-function game.on_connect(peer) if peer.name == "eve" then return false, "no eve" end end
+local late = {}
+function game.on_connect(peer)
+  if peer.name == "eve" then return false, "no eve" end
+  if peer.name:find "^late" and not late[peer.name] then
+    late[peer.name] = true
+    return false, "not yet", { retry = 0 }
+  end
+end
 function game.on_message.double(_, value) return value * 2 end
 function game.on_message.where(_, _, room) return room and room.name end
 function game.on_message.quiz(peer) peer:send("result", (peer:ask("sum", { 1, 2 }, 5))) end
@@ -116,6 +123,18 @@ describe("perigee.native", function()
     bob:close()
     assert.equal("ConnectionClosed", expect(bob, "closed").code)
   end)
+
+  for _, udp in ipairs { false, "alone" } do
+    story("comes later by itself where it is told so" .. (udp and ", by UDP" or ""), function()
+      local attempts = {}
+      local c = assert(connect("late by " .. (udp or "TCP"), {
+        udp = udp or nil, reconnect = { first = 0.01 },
+        on = { reconnecting = function(event) attempts[#attempts + 1] = event.attempt end },
+      }))
+      assert.same({ 1, true }, { attempts[1], c.connected })
+      c:close()
+    end)
+  end
 
   story("hears the server's no", function()
     local c, message, code = connect "eve"

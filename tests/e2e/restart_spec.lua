@@ -100,6 +100,8 @@ describe("a new start of the server", function()
     assert.equal(0, after:count_log(is_player "connected"))
     start_store()
     wait_for_all(after)
-    for i = 1, OF_EACH_KIND do assert.is_true(clients[i].connected) end
+    for i = 1, OF_EACH_KIND do
+      wait.for_true(function() return clients[i].connected end)
+    end
   end)
 end)
