@@ -223,10 +223,10 @@ static void handle(Host *host, const Event *event) {
   }
 }
 
-// Where somebody works on the game, a function that a handler has left in a state is
-// found now, and not by the next reload.
+// While a game is being developed, by its specs too, a function that a handler has left in
+// a state is reported now, and not by the next reload.
 static void look_at_states(Host *host) {
-  if (!host->budget.limits.is_watched || net_is_simulated(host->net)) return;
+  if (!host->budget.limits.is_watched && !net_is_simulated(host->net)) return;
   Event look = {.type = ENTRY_LOOK,
                 .peer = host->event.peer,
                 .room = host->event.room,

@@ -247,3 +247,15 @@ describe("a match", function()
     assert.equal(600, server:now())
   end)
 end)
+
+describe("a function in a state", function()
+  it("fails the test, with its path, when the handler ends", function()
+    local server = testing.server { source = [[
+      local game = { on_message = {} }
+      function game.on_message.keep(peer) peer.state.callbacks = { hit = function() end } end
+      return game
+    ]] }
+    server:client("ann"):send "keep"
+    server:expect_error "on_message.keep: peer.state.callbacks.hit is a function, of peer 1 (ann)"
+  end)
+end)
