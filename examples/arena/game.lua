@@ -16,6 +16,7 @@ local game = {
     tick_rate = 20,
     -- A page sends 30 inputs a second, more while keys are pressed quickly; a flood ends the connection.
     rate_limit = 120,
+    rate_limit_kick = true,
   },
   rooms = { arena = arena },
 }

@@ -65,11 +65,13 @@ end
 
 --- Figures of the server; docs/scripting.md has them all. Among them `slowest`, a list of the
 --- handlers with the worst single calls, the worst first, since the version went live: handler,
---- calls, and in seconds total, p99 and worst; file and line where it begins.
+--- calls, and in seconds total, p99 and worst; file and line where it begins; and `busiest`, who alone
+--- took more than half of the scripts' time in the last second.
 ---@return table
 function perigee.stats()
   local stats = core.stats()
   stats.slowest = core.slowest()
+  stats.busiest = core.busiest()
   stats.timers, stats.waiting = pending.count()
   stats.systems = systems.stats()
   stats.late_answers = tasks.late_answers()

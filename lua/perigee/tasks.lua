@@ -78,8 +78,16 @@ local function label_of(fn)
   return type(fn) == "string" and "timer " .. fn or "timer"
 end
 
+-- The peer and the room (0: none) whose share of the scripts' time an entry takes.
+local function payer(entry)
+  if entry.co then
+    return entry.peer, entry.room_id
+  end
+  return 0, entry.room and entry.room.id or 0
+end
+
 local function set(entry, delay, interval)
-  entry.id, entry.owned = core.timer_set(delay, interval)
+  entry.id, entry.owned = core.timer_set(delay, interval, payer(entry))
   entry.due = core.now() + delay
   entry.version = type(entry.fn) == "function" and live.version_of(entry.fn) or live.running()
   add(entry)
@@ -295,7 +303,7 @@ function tasks.give(entry, value, problem, code)
     core.timer_cancel(entry.id)
     remove(entry)
     entry.is_given, entry.value, entry.problem, entry.code = true, value, problem, code
-    entry.id = core.timer_set(0, 0)
+    entry.id = core.timer_set(0, 0, payer(entry))
     add(entry)
   end
 end
@@ -369,7 +377,7 @@ local function give_up(peer, channel, problem, code)
       core.timer_cancel(entry.id)
       remove(entry)
       entry.problem, entry.code = problem, code
-      entry.id = core.timer_set(0, 0)
+      entry.id = core.timer_set(0, 0, payer(entry))
       add(entry)
       is_any = true
     end
@@ -461,7 +469,7 @@ function tasks.restore(revoked, at)
     local room = entry.room
     if not room or rawget(registry.rooms, room.id) == room then
       local delay = math.max(0, entry.due - at)
-      entry.id = core.timer_set(delay, entry.interval or 0)
+      entry.id = core.timer_set(delay, entry.interval or 0, payer(entry))
       entry.due = core.now() + delay
       add(entry)
       listen_again(entry)

@@ -293,6 +293,7 @@ SessionLimits config_session_limits(const Config *config) {
       .ping_interval_ms = config_ms(config, KEY_PING_INTERVAL),
       .handshake_timeout_ms = config_ms(config, KEY_HANDSHAKE_TIMEOUT),
       .rate_limit = whole(config, KEY_RATE_LIMIT),
+      .rate_limit_kicks = config_is_on(config, KEY_RATE_LIMIT_KICK),
       .tick_rate = tick_rate < 1 ? 1 : (uint16_t)(tick_rate + 0.5),
       .unique_names = (UniqueNames)whole(config, KEY_UNIQUE_NAMES),
   };
@@ -303,6 +304,8 @@ RelayLimits config_relay_limits(const Config *config) {
       .max_rooms = whole(config, KEY_MAX_ROOMS),
       .max_payload = whole(config, KEY_MAX_PAYLOAD),
       .tick_rate = config_number(config, KEY_TICK_RATE),
+      .slice_us = (uint64_t)(config_number(config, KEY_SCRIPT_SLICE) * 1e6),
+      .delivery = (uint64_t)config_number(config, KEY_DELIVERY_LIMIT),
   };
 }
 

@@ -72,13 +72,19 @@ typedef enum ConfigChange {
   X(KEY_UNIQUE_NAMES, unique_names, CHOICE, "text", 0, 0, LIVE,                       \
     "among whom no two peers have the same name: text peers, all, or nobody",         \
     "text|true|false")                                                                \
-  X(KEY_RATE_LIMIT, rate_limit, WHOLE, "0", 0, 1000000, LIVE,                         \
+  X(KEY_RATE_LIMIT, rate_limit, WHOLE, "500", 0, 1000000, LIVE,                       \
     "packets a second from one peer, twice that in a burst; 0: no limit", "")         \
+  X(KEY_RATE_LIMIT_KICK, rate_limit_kick, SWITCH, "false", 0, 1, LIVE,                \
+    "whether a peer that sends more is disconnected, and not throttled", "")          \
   X(KEY_BATCH_HZ, batch_hz, WHOLE, "60", 0, 1000, LIVE,                               \
     "output frames a second; 0: one at the end of every loop turn", "")               \
   X(KEY_TICK_RATE, tick_rate, NUMBER, "20", 0.01, 1000, LIVE, "on_tick a second", "") \
   X(KEY_HANDLER_BUDGET, handler_budget, SECONDS, "0.05", 0.001, 60, LIVE,             \
     "time that one handler call may take", "")                                        \
+  X(KEY_SCRIPT_SLICE, script_slice, SECONDS, "0.004", 0.0005, 60, LIVE,               \
+    "time of scripts until the loop looks at sockets again", "")                      \
+  X(KEY_DELIVERY_LIMIT, delivery_limit, BYTES, "64 MiB", 1 << 10, 1ull << 40, LIVE,   \
+    "bytes that one handler may send, for all who get them", "")                      \
   X(KEY_MEMORY_LIMIT, memory_limit, BYTES, "256 MiB", 8 << 20, 1ull << 36, LIVE,      \
     "size of the Lua heap", "")                                                       \
   X(KEY_ROLLBACK_ERRORS, rollback_errors, WHOLE, "10", 0, 1000000, LIVE,              \

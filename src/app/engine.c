@@ -10,7 +10,8 @@
 #include "net/udp.h"
 #include "net/web.h"
 
-enum { LAST_DRAINS_MAX = 16 };
+// From the signal to the end of the process, for handlers of what ends with it.
+enum { STOP_US = 2500000 };
 
 // --- Configuration ---
 
@@ -126,6 +127,7 @@ void engine_stop(Engine *engine, const char *signal) {
   if (engine->state != ENGINE_LIVE) return;
   log_info("stopping", log_str("signal", signal));
   engine->state = ENGINE_STOPPING;
+  engine->stopped_us = net_real_us();
   Event event = {.type = EVENT_STOP, .data = {signal, (uint32_t)strlen(signal)}};
   relay_push(engine->relay, &event);
 }
@@ -151,6 +153,7 @@ static bool on_turn(void *data, uint64_t now_ms) {
   script_drain(engine->script);
   switch (engine->state) {
     case ENGINE_STOPPING:
+      if (relay_has_urgent(engine->relay)) return true;  // on_stop has not run
       flush_at_once(engine);
       engine->state = ENGINE_LEAVING;
       return true;
@@ -209,7 +212,9 @@ static void log_counters(const Engine *engine) {
 }
 
 void engine_finish(Engine *engine) {
-  for (int i = 0; i < LAST_DRAINS_MAX && relay_has_events(engine->relay); i++)
+  relay_set_over(engine->relay);
+  while (relay_has_events(engine->relay) &&
+         net_real_us() - engine->stopped_us < STOP_US)
     script_drain(engine->script);
   log_counters(engine);
   script_log_costs(engine->script);

@@ -43,6 +43,7 @@ typedef struct Engine {
   Session *session;
   Relay *relay;
   Script *script;
+  uint64_t stopped_us;  // when it was asked to stop, by net_real_us
 } Engine;
 
 /// Builds the layers.

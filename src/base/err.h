@@ -4,14 +4,15 @@
 #pragma once
 
 // X(name, value, text)
-#define ERR_MAP(X)                           \
-  X(ERR_MALFORMED, -20001, "malformed data") \
-  X(ERR_TOO_LARGE, -20002, "too large")      \
-  X(ERR_NOT_FOUND, -20003, "not found")      \
-  X(ERR_EXISTS, -20004, "exists already")    \
-  X(ERR_FULL, -20005, "limit reached")       \
-  X(ERR_INVALID, -20006, "invalid value")    \
-  X(ERR_ADDRESS, -20007, "address not understood")
+#define ERR_MAP(X)                                 \
+  X(ERR_MALFORMED, -20001, "malformed data")       \
+  X(ERR_TOO_LARGE, -20002, "too large")            \
+  X(ERR_NOT_FOUND, -20003, "not found")            \
+  X(ERR_EXISTS, -20004, "exists already")          \
+  X(ERR_FULL, -20005, "limit reached")             \
+  X(ERR_INVALID, -20006, "invalid value")          \
+  X(ERR_ADDRESS, -20007, "address not understood") \
+  X(ERR_DELIVERY, -20008, "over delivery_limit")
 
 typedef enum Err {
 #define X(name, value, text) name = value,

@@ -120,9 +120,11 @@ static void end_turn(Net *net) {
   arm_clock(net);
 }
 
+// While there is more to do the sockets are looked at first: scripts have one slice from one
+// look to the next.
 static void on_prepare(uv_prepare_t *prepare) {
   Net *net = prepare->data;
-  end_turn(net);
+  if (!uv_is_active((uv_handle_t *)&net->idle)) end_turn(net);
   net->polled_ms = net_now_ms(net);
 }
 

@@ -2,6 +2,8 @@
 // room to its on_create, a join to on_join. Such a command pauses the batch: the question
 // is the next event, and the rest of the batch follows when its handler has ended or
 // waits. So clients see the effects of commands in the order in which they were given.
+//
+// The end of a slice pauses a batch, too: then nothing else happens before the rest of it.
 
 #include <string.h>
 
@@ -14,29 +16,32 @@ enum {
   QUESTIONS_IN_A_ROW = 64,
 };
 
-// The events from `first` on, which hold nobody up, wait for the next drain.
-static void queue_captured(Relay *relay, size_t first) {
-  Buf *captured = &relay->captured;
-  for (size_t at = first; at < captured->size; at += sizeof(Event)) {
-    Event event;
-    memcpy(&event, captured->data + at, sizeof event);
-    events_push(&relay->events, &event);
-  }
-  captured->size = first;
+// What a command for many costs more than one for few, in pieces of work.
+enum { PIECE_DELIVERIES = 64, PIECE_BYTES = 16 << 10 };
+
+// Whether there is time for more.
+static bool execute(Relay *relay, const Command *command) {
+  uint64_t before = relay->stats.deliveries;
+  if (script_join_holds(relay, command)) return true;
+  command_execute(relay, command);
+  uint64_t pieces = (relay->stats.deliveries - before) / PIECE_DELIVERIES +
+                    command->body.size / PIECE_BYTES;
+  return schedule_work(relay, 1 + (uint32_t)pieces);
 }
 
-// Returns how far it came: to the end, or behind a question.
+typedef enum Pace { PACE_AT_ONCE, PACE_SLICE } Pace;
+
+// Returns how far it came: to the end, behind a question, or to the end of the slice.
 static size_t carry_out(Relay *relay, const Commands *commands, size_t at,
-                        uint32_t number) {
+                        uint32_t number, Pace pace) {
   Command command;
-  size_t first = relay->captured.size;
-  relay->is_capturing = true;
+  bool has_time = true;
   relay->batch_number = number;
-  while (!relay->is_asking && commands_next(commands, &at, &command))
-    if (!script_join_holds(relay, &command)) command_execute(relay, &command);
-  if (!relay->is_asking) queue_captured(relay, first);
+  while (has_time && !relay->is_asking && commands_next(commands, &at, &command))
+    has_time = execute(relay, &command) || pace == PACE_AT_ONCE;
+  relay->is_committing = !relay->is_asking && at < commands->bytes.size;
   relay->batch_number = 0;
-  relay->is_asking = relay->is_capturing = false;
+  relay->is_asking = false;
   return at;
 }
 
@@ -67,9 +72,9 @@ static void free_batch(Relay *relay, Batch *batch) {
 
 bool batch_go_on(Relay *relay) {
   Batch *batch = relay->batches;
-  if (!batch) return false;
+  uint64_t started_us = net_clock_us(relay->net);
   relay->batches = batch->below;
-  batch->at = carry_out(relay, &batch->commands, batch->at, batch->number);
+  batch->at = carry_out(relay, &batch->commands, batch->at, batch->number, PACE_SLICE);
   if (batch->at < batch->commands.bytes.size) {
     batch->below = relay->batches;
     relay->batches = batch;
@@ -77,7 +82,9 @@ bool batch_go_on(Relay *relay) {
     free_batch(relay, batch);
     room_free_failed(relay);
   }
-  return true;
+  relay_charge(relay, &relay->payer, &relay->payer, started_us,
+               net_clock_us(relay->net));
+  return !relay->is_committing;
 }
 
 bool batch_is_left(const Relay *relay, uint32_t number) {
@@ -101,10 +108,10 @@ void relay_ask(Relay *relay, const Event *question) {
   relay->is_asking = true;
 }
 
-void relay_commit(Relay *relay) {
+static void commit(Relay *relay, Pace pace) {
   uint32_t number = next_number(relay);
   room_claim_reserved(relay);
-  size_t at = carry_out(relay, &relay->commands, 0, number);
+  size_t at = carry_out(relay, &relay->commands, 0, number, pace);
   if (at < relay->commands.bytes.size) {
     Batch *batch = push(relay, &relay->commands);
     batch->number = number;
@@ -114,4 +121,10 @@ void relay_commit(Relay *relay) {
   }
   commands_clear(relay);
   room_free_failed(relay);
+}
+
+void relay_commit(Relay *relay) { commit(relay, PACE_AT_ONCE); }
+
+void relay_begin_commit(Relay *relay) {
+  commit(relay, relay->is_draining ? PACE_SLICE : PACE_AT_ONCE);
 }

@@ -1,6 +1,5 @@
-// What enters the script: one queue, filled all through a loop turn, drained once at
-// its end. Events and the bytes they carry lie in one run of memory that is used again
-// and again. Events pushed during a drain wait for the next one.
+// What enters the script, and a queue of it. Events and the bytes that they carry lie in one
+// run of memory. Which queue is served next is decided in schedule.c.
 #pragma once
 
 #include <stdbool.h>
@@ -51,6 +50,9 @@
   X(EVENT_HTTP_GONE, "http_gone") /* a: its connection, before it was answered */      \
   X(EVENT_RELOADED, "reloaded")   /* a reload has ended; a: well or not, data: how */  \
   X(EVENT_CHILD, "child") /* a: token, b: how it ended (child.h), data: its output */  \
+  X(EVENT_SYSTEM,                                                                      \
+    "system") /* follows the game's tick, for a system of perigee.world;    \
+                               a: as the tick's, b: its number */          \
   X(EVENT_DEFERRED, "deferred") /* the relay's own: a packet, in its turn */           \
   X(EVENT_DEFERRED_LINE, "deferred_line")                                              \
   X(EVENT_GONE, "gone") /* the relay's own: a disconnect, in its turn */
@@ -72,25 +74,30 @@ typedef struct Event {
   uint32_t peer;
   uint32_t room;
   uint32_t a, b;
-  Text data;  // valid until the end of the drain
+  Text data;  // valid until the next event is taken
 } Event;
 
 typedef struct Events {
-  Buf filling;   // pushed since the drain began
-  Buf draining;  // being drained
-  size_t at;     // how far
+  Buf bytes;
+  size_t at;  // of the first event in `bytes`
 } Events;
 
 void events_deinit(Events *events);
 
-/// Appends `event`; its data is copied.
+/// Appends `event`; its data is copied. The data of events taken before is not valid any
+/// more.
 void events_push(Events *events, const Event *event);
 
-/// Whether anything waits for the next drain.
-bool events_is_empty(const Events *events);
+static inline bool events_is_empty(const Events *events) {
+  return events->at == events->bytes.size;
+}
 
-/// Begins a drain of what is in now.
-void events_begin(Events *events);
+/// Reads the first event without taking it; false when there is none.
+bool events_peek(const Events *events, Event *event);
 
-/// The next event of this drain, false at its end.
+/// Takes the first event, false when there is none. Its data stays where it is until the
+/// next push or trim.
 bool events_next(Events *events, Event *event);
+
+/// Gives back the memory of an empty queue that was long.
+void events_trim(Events *events);

@@ -7,10 +7,14 @@
 #include "base/slots.h"
 #include "relay/relay.h"
 #include "relay/room.h"
+#include "relay/schedule.h"
 
 enum {
   CHANNEL_PLUGIN_COUNT = CHANNEL_PLUGIN_LAST - CHANNEL_PLUGIN_FIRST + 1,
-  SHRINK_BYTES = 4 << 20,  // an empty buffer that grew beyond this is given back
+  QUEUED_MAX = 64,           // events of a peer that wait; with more it is throttled
+  QUEUED_BYTES = 256 << 10,  // and with more bytes of them,
+  QUEUED_LOW = 32,           // until no more wait than this, and half the bytes
+  SHRINK_BYTES = 4 << 20,    // an empty buffer that grew beyond this is given back
   HOOKS_OF_ROOMS = HOOK_JOIN | HOOK_LEAVE | HOOK_BROADCAST | HOOK_BACKPRESSURE |
                    HOOK_RESUME | HOOK_ROOM_CREATE |
                    HOOK_ROOM_DELETE,  // the game's stand in for these
@@ -28,8 +32,10 @@ typedef struct ScriptTimer {
   Timer timer;
   Relay *relay;
   uint32_t id;
+  uint32_t peer, room;  // whose handlers' time it takes, as Source has them
   uint64_t due_ms;
   uint64_t repeat_ms;  // 0: once
+  bool is_queued;      // it has fired, and its event waits
 } ScriptTimer;
 
 // A plugin channel: by number, from CHANNEL_PLUGIN_FIRST on.
@@ -38,7 +44,7 @@ typedef struct PluginChannel {
   bool is_scripts;  // the script serves it
 } PluginChannel;
 
-// Bytes of an event that lie nowhere else, until the end of the drain.
+// Bytes of a captured event that lie nowhere else.
 typedef struct Kept {
   struct Kept *next;
   char bytes[];
@@ -73,9 +79,9 @@ struct Relay {
   Session *session;  // not owned
   Net *net;          // not owned
   bool is_scripted;
-  bool is_draining;   // between relay_begin_drain and the end of the events
-  bool is_capturing;  // a deferred packet or commands are being handled: what comes of
-                      // them is next
+  bool is_draining;    // between relay_begin_drain and the end of the slice
+  bool is_committing;  // the slice has ended in the middle of a handler's commands
+  bool is_over;  // the server has stopped: only ends of connections are of interest
   uint32_t game_hooks;
   Slots rooms;       // Room by id; owned
   Names room_names;  // ids of rooms that are open or reserved
@@ -90,9 +96,11 @@ struct Relay {
   GroupId all_packets, all_plain, all_lines;  // everybody; 0 until the first message to
                                               // all
   uint32_t broadcast_number;                  // of the last one; see Peer.left_out
-  Events events;
-  Buf captured;        // Event structs, to be handed out before the rest of the drain
-  size_t captured_at;  // how far, in bytes
+  Schedule schedule;
+  Buf captured;           // Event structs: what handlers cause, which comes next
+  size_t captured_at;     // how far it is handed out, in bytes
+  uint32_t captured_row;  // events of it since the last one that waited elsewhere
+  size_t captured_end;    // where what the running handler causes begins, in bytes
   Kept *kept;
   uint32_t told_peer;  // its DISCONNECT is being handled; to be forgotten after that
   uint32_t told_room;  // the same with ROOM_DELETE
@@ -105,6 +113,9 @@ struct Relay {
   uint32_t questions;     // in a row
   Slots joins;            // ScriptJoin by id; owned
   Buf early;              // EarlyJoins structs
+  uint64_t delivering;    // bytes of deliveries that the running handler has asked for
+  bool has_audience;      // a message to a room or everybody is among them
+  Event payer;  // of the last handler, which the rest of its commands is charged to
   Buf reserved_rooms, reserved_timers;  // ids, of the handler that runs
   Buf reserved_names;                   // of the same, see names.c
   Slots timers;                         // ScriptTimer by id; owned
@@ -116,15 +127,40 @@ struct Relay {
 
 // --- relay.c: events on their way to the script ---
 
-/// Queues `event` (or, while a deferred packet is handled, hands it out next) and
-/// counts it for its peer. Its data has to outlive the drain or the call.
+/// Has the script get `event`, which is counted for its peer: in its turn, or, during a
+/// drain, next. Its data has to outlive the call, or the drain.
 void relay_emit(Relay *relay, const Event *event);
 
 /// The same for data that lives as long as the call only.
 void relay_emit_copy(Relay *relay, const Event *event);
 
-/// Frees the copies of the drain that has ended.
-void relay_free_kept(Relay *relay);
+// --- schedule.c ---
+
+void schedule_init(Relay *relay);
+void schedule_deinit(Relay *relay);
+
+/// Queues an event, outside of drains.
+void schedule_push(Relay *relay, const Event *event);
+
+/// Takes the next event; false when there is none, or none may be handled in this slice.
+bool schedule_take(Relay *relay, Event *event);
+bool schedule_is_empty(const Relay *relay);
+
+void schedule_begin(Relay *relay);
+void schedule_end(Relay *relay);
+
+/// So many pieces of work were done without a handler. Whether there is time left.
+bool schedule_work(Relay *relay, uint32_t pieces);
+bool schedule_is_over(const Relay *relay);
+
+/// Bytes of the peer's events in the second class.
+size_t schedule_waiting_bytes(Relay *relay, const Peer *peer);
+
+/// Whether the data lies in the queue of the last event that was taken.
+bool schedule_has_data(const Relay *relay, Text data);
+
+/// The room of a source is about to be freed.
+void source_end(Relay *relay, Source *source);
 
 // --- drain.c ---
 
@@ -133,8 +169,16 @@ void drain_packet(void *data, Peer *peer, const Packet *packet);
 void drain_line(void *data, Peer *peer, const char *text, size_t size);
 void drain_disconnect(void *data, Peer *peer, Code reason);
 
-/// Whether an event of this type counts in Peer.queued.
-bool event_is_counted(uint8_t type);
+/// Whether what handlers have caused concerns a peer, one of its rooms, or a room.
+bool captured_concerns(const Relay *relay, uint32_t peer, uint32_t room);
+
+/// Counts an event for its peer (`change` is 1) as it begins to wait, or -1 as it is taken:
+/// among all of them, or among those that come before the rest.
+void event_count(Relay *relay, const Event *event, int change);
+void event_count_ahead(Relay *relay, const Event *event, int change);
+
+/// Frees the copies of captured events' data.
+void captured_free_kept(Relay *relay);
 
 // --- room.c ---
 
@@ -365,7 +409,8 @@ void relay_ask(Relay *relay, const Event *question);
 /// Takes over commands that are carried out before those that are left of other handlers.
 void batch_push(Relay *relay, Commands *commands);
 
-/// Carries out commands that are left, up to the next question. False when there are none.
+/// Carries out commands that are left (there are some), up to the next question. False when
+/// the slice has ended before.
 bool batch_go_on(Relay *relay);
 
 /// Whether commands of that number are left.
@@ -417,6 +462,9 @@ void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate);
 /// Starts or stops the room's (or the game's) ticker as hooks and limits say.
 void ticker_refresh_room(Relay *relay, Room *room);
 void ticker_refresh_game(Relay *relay);
+
+/// The event of a tick or a timer has been taken: the next one may be queued.
+void tick_taken(Relay *relay, const Event *event);
 
 /// A timer that exists but is not set; NULL when there are too many.
 ScriptTimer *script_timer_new(Relay *relay);

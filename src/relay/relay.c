@@ -25,6 +25,7 @@ Relay *relay_new(const RelayLimits *limits) {
 void relay_attach(Relay *relay, Session *session, Net *net) {
   relay->session = session;
   relay->net = net;
+  schedule_init(relay);
 }
 
 static void free_objects(Relay *relay) {
@@ -48,6 +49,7 @@ static void free_objects(Relay *relay) {
 
 void relay_free(Relay *relay) {
   if (relay->net) free_objects(relay);
+  schedule_deinit(relay);
   slots_deinit(&relay->rooms);
   slots_deinit(&relay->timers);
   script_joins_free(relay);
@@ -56,7 +58,6 @@ void relay_free(Relay *relay) {
   names_deinit(&relay->channel_makers);
   kinds_deinit(&relay->kinds);
   kinds_deinit(&relay->next_kinds);
-  events_deinit(&relay->events);
   commands_deinit(&relay->commands);
   batch_free_all(relay);
   buf_deinit(&relay->captured);
@@ -65,7 +66,7 @@ void relay_free(Relay *relay) {
   buf_deinit(&relay->reserved_names);
   buf_deinit(&relay->scratch);
   buf_deinit(&relay->except);
-  relay_free_kept(relay);
+  captured_free_kept(relay);
   mem_free(relay);
 }
 
@@ -107,48 +108,7 @@ RelayStats relay_stats(const Relay *relay) {
   return stats;
 }
 
-// --- Events on their way to the script ---
-
-void relay_push(Relay *relay, const Event *event) {
-  events_push(&relay->events, event);
-}
-
-bool relay_has_events(const Relay *relay) {
-  return !events_is_empty(&relay->events) || relay->captured.size > 0 ||
-         relay->batches != NULL;
-}
-
-void relay_emit(Relay *relay, const Event *event) {
-  if (relay->is_capturing)
-    buf_append(&relay->captured, event, sizeof *event);
-  else
-    events_push(&relay->events, event);
-  if (!event_is_counted(event->type)) return;
-  Peer *peer = session_find(relay->session, event->peer);
-  if (peer) peer->queued++;
-}
-
-static Text keep(Relay *relay, Text text) {
-  Kept *kept = mem_alloc(sizeof *kept + text.size);
-  kept->next = relay->kept;
-  relay->kept = kept;
-  memcpy(kept->bytes, text.bytes, text.size);
-  return (Text){kept->bytes, text.size};
-}
-
-void relay_emit_copy(Relay *relay, const Event *event) {
-  Event copy = *event;
-  if (relay->is_capturing && event->data.size > 0) copy.data = keep(relay, event->data);
-  relay_emit(relay, &copy);
-}
-
-void relay_free_kept(Relay *relay) {
-  while (relay->kept) {
-    Kept *next = relay->kept->next;
-    mem_free(relay->kept);
-    relay->kept = next;
-  }
-}
+uint64_t relay_delivery_limit(const Relay *relay) { return relay->limits.delivery; }
 
 // --- What the session reports ---
 

@@ -63,6 +63,8 @@ typedef struct RelayLimits {
   uint32_t max_rooms;
   uint32_t max_payload;
   double tick_rate;
+  uint64_t slice_us;  // of a loop's iteration that handlers may take; 0: all
+  uint64_t delivery;  // bytes of deliveries that one handler may ask for; 0: any
 } RelayLimits;
 
 typedef struct RelayStats {
@@ -94,18 +96,35 @@ void relay_set_limits(Relay *relay, const RelayLimits *limits);
 /// too, and has to drain the queue once a turn.
 void relay_set_scripted(Relay *relay);
 
-/// Pushes an event of the host (START, STOP, RELOAD, ERROR).
+/// Pushes an event of the host (START, STOP, RELOAD, ERROR). Its data is copied.
 void relay_push(Relay *relay, const Event *event);
 
-/// Begins this turn's drain.
+/// Begins a drain, which takes a slice of the loop's iteration.
 void relay_begin_drain(Relay *relay);
 
-/// The next event for the script in this drain, false at the end. Carries out the
-/// relay's own events on the way, and skips those whose peer or room is gone.
+/// The next event for the script in this drain; false at the end, when there is none or the
+/// slice is over. Carries out the relay's own events and what is left of a handler's commands
+/// on the way, and skips events whose peer or room is gone.
 bool relay_next_event(Relay *relay, Event *event);
 
-/// Whether events wait for the next drain.
+/// Has `event` follow the one that is being handled.
+void relay_follow(Relay *relay, const Event *event);
+
+/// A handler has run, from `started_us` to `now_us` by net_clock_us: for `taken`, the event
+/// that was taken, as `handled`, which is another one when that woke a handler that waited.
+/// Both pay for it. Returns how many microseconds the source of `handled` has used since the
+/// last whole second of the clock.
+uint64_t relay_charge(Relay *relay, const Event *taken, const Event *handled,
+                      uint64_t started_us, uint64_t now_us);
+
+/// Whether events wait for the next drain, or commands to be carried out.
 bool relay_has_events(const Relay *relay);
+
+/// Whether a start, stop or reload waits, or commands do.
+bool relay_has_urgent(const Relay *relay);
+
+/// The server has stopped: no ticks and timers any more.
+void relay_set_over(Relay *relay);
 
 // --- Verdicts ---
 
@@ -149,7 +168,8 @@ void relay_fail(Relay *relay, const Event *event);
 /// Queues a command of the handler that runs. Returns 0, or a negative error
 /// (ERR_NOT_FOUND: no such peer, room, timer or member, or it is closed; ERR_TOO_LARGE:
 /// over max_payload; ERR_EXISTS, ERR_FULL: a join that cannot be; ERR_FULL: over
-/// RELAY_COMMANDS_BYTES; ERR_INVALID: a packet on channel 0) and queues nothing.
+/// RELAY_COMMANDS_BYTES; ERR_DELIVERY: over the limit of deliveries; ERR_INVALID: a packet on
+/// channel 0) and queues nothing.
 /// COMMAND_ROOM_CREATE and COMMAND_TIMER_SET have their own functions below. A
 /// COMMAND_PACKET for a peer that serves the plugin channel it is on, or for peer 0
 /// (the one that serves it), arrives as sent by the server.
@@ -189,11 +209,20 @@ Text relay_peer_name(const Relay *relay, const Peer *peer);
 uint16_t relay_channel(Relay *relay, const char *name, size_t size, int *err);
 
 /// Reserves a timer and queues its COMMAND_TIMER_SET. 0 when there are too many.
-uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms);
+/// Its handlers' time is that of `peer`, or (0) of `room`, or (0) of the game.
+uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms,
+                         uint32_t peer, uint32_t room);
 
 /// Carries out what the handler queued, in order. What waits for the script to answer a
 /// question follows in relay_next_event.
 void relay_commit(Relay *relay);
+
+/// The same at the end of a handler: as far as the slice allows, and the rest in the next
+/// drains, before any other handler.
+void relay_begin_commit(Relay *relay);
+
+/// A handler begins, which has asked for no deliveries yet.
+void relay_begin_handler(Relay *relay);
 
 /// How much has been queued and reserved. The zero value stands for nothing.
 typedef struct RelayMark {
@@ -241,3 +270,6 @@ uint32_t relay_find_room(const Relay *relay, const char *name, size_t size);
 /// soft-deleted, or NULL.
 Room *relay_next_room(const Relay *relay, uint32_t *cursor);
 RelayStats relay_stats(const Relay *relay);
+
+/// Bytes of deliveries that one handler may ask for.
+uint64_t relay_delivery_limit(const Relay *relay);

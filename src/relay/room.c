@@ -47,6 +47,7 @@ void room_free(Relay *relay, Room *room) {
   net_group_close(relay->net, room->packets);
   net_group_close(relay->net, room->plain);
   net_group_close(relay->net, room->lines);
+  source_end(relay, &room->source);
   slots_remove(&relay->rooms, room->id);
   mem_free(room->members);
   buf_deinit(&room->waiting);
@@ -61,8 +62,6 @@ void room_unreserve(Relay *relay, Room *room) {
 
 // Those who wait for the end of on_create ask again, before other events have their turn.
 static void ask_waiting(Relay *relay, Room *room) {
-  bool was_capturing = relay->is_capturing;
-  relay->is_capturing = true;
   for (size_t at = 0; at < room->waiting.size; at += sizeof(Event)) {
     Event join;
     memcpy(&join, room->waiting.data + at, sizeof join);
@@ -71,7 +70,6 @@ static void ask_waiting(Relay *relay, Room *room) {
     room->asked++;
     relay_emit(relay, &join);
   }
-  relay->is_capturing = was_capturing;
   buf_deinit(&room->waiting);
 }
 
@@ -120,9 +118,10 @@ static void appear(Relay *relay, Room *room) {
   room_check_empty(relay, room);
 }
 
+// It may have been deleted by a handler that ran in the middle of its creator's commands.
 void room_begin(Relay *relay, Room *room) {
-  assert(room->state <= ROOM_CREATING);
-  room->state = ROOM_CREATING;
+  assert(room->state <= ROOM_CREATING || room->state == ROOM_DROPPED);
+  if (room->state == ROOM_RESERVED) room->state = ROOM_CREATING;
   kind_apply(relay, room);
   if (room->kind.hooks & HOOK_ROOM_CREATE)
     relay_ask(relay, &(Event){.type = EVENT_CREATE, .room = room->id});
@@ -130,11 +129,7 @@ void room_begin(Relay *relay, Room *room) {
     appear(relay, room);
 }
 
-void relay_created(Relay *relay, uint32_t id) {
-  relay->is_capturing = true;
-  appear(relay, relay_room(relay, id));
-  relay->is_capturing = false;
-}
+void relay_created(Relay *relay, uint32_t id) { appear(relay, relay_room(relay, id)); }
 
 void relay_not_created(Relay *relay, uint32_t id) {
   Room *room = relay_room(relay, id);

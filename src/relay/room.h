@@ -7,6 +7,7 @@
 #include "base/timers.h"
 #include "net/net.h"
 #include "relay/relay.h"
+#include "relay/schedule.h"
 
 typedef enum RoomState {
   ROOM_RESERVED,  // the running handler asked for it, and alone knows of it
@@ -26,6 +27,8 @@ typedef struct Ticker {
   uint64_t interval_us;  // 0: stopped
   uint64_t last_us;      // when the last one was
   uint64_t next_us;      // when the next one should be
+  uint32_t left_out;     // since the one that is queued
+  bool is_queued;        // the last one's event waits
 } Ticker;
 
 struct Room {
@@ -49,4 +52,5 @@ struct Room {
   Relay *relay;
   Timer timer;  // auto_delete
   Ticker ticker;
+  Source source;
 };

@@ -59,6 +59,39 @@ static int check_leave(const Relay *relay, const Command *command) {
   return peer && member_find(peer, command->room) ? 0 : ERR_NOT_FOUND;
 }
 
+// --- How much one handler delivers ---
+
+static uint64_t count_receivers(const Relay *relay, const Command *command) {
+  if (command->type != COMMAND_RELAY && command->target == TARGET_PEER) return 1;
+  if (command->target == TARGET_ALL && command->type != COMMAND_RELAY)
+    return session_count(relay->session);
+  const Room *room = find_room(relay, command->id);
+  return room ? room->count : 0;
+}
+
+// A single message to one room always passes, however large and full that is.
+static int count_delivery(Relay *relay, const Command *command) {
+  bool is_message = command->type == COMMAND_MESSAGE ||
+                    command->type == COMMAND_RELAY || command->type == COMMAND_PACKET;
+  if (!is_message || relay->limits.delivery == 0) return 0;
+  bool is_to_peer = command->type != COMMAND_RELAY && command->target == TARGET_PEER;
+  uint32_t size = command->packed.size > command->body.size ? command->packed.size
+                                                            : command->body.size;
+  uint64_t bytes = count_receivers(relay, command) * (PACKET_HEADER_SIZE + size);
+  bool is_first = !is_to_peer && !relay->has_audience;
+  if (!is_to_peer) relay->has_audience = true;
+  if (relay->delivering + bytes <= relay->limits.delivery)
+    relay->delivering += bytes;
+  else if (!is_first)
+    return ERR_DELIVERY;
+  return 0;
+}
+
+void relay_begin_handler(Relay *relay) {
+  relay->delivering = 0;
+  relay->has_audience = false;
+}
+
 static int check(const Relay *relay, const Command *command) {
   if (relay->commands.bytes.size + command->body.size + command->packed.size >
       RELAY_COMMANDS_BYTES)
@@ -97,6 +130,7 @@ static int check(const Relay *relay, const Command *command) {
 
 int relay_command(Relay *relay, const Command *command) {
   int err = check(relay, command);
+  if (err == 0) err = count_delivery(relay, command);
   if (err == 0) commands_push(&relay->commands, command);
   if (command->type == COMMAND_JOIN) relay->has_join = true;
   return err;
@@ -150,9 +184,12 @@ uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err) {
   return room->id;
 }
 
-uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms) {
+uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms,
+                         uint32_t peer, uint32_t room) {
   ScriptTimer *timer = script_timer_new(relay);
   if (!timer) return 0;
+  timer->peer = peer;
+  timer->room = room;
   reserve(&relay->reserved_timers, timer->id);
   commands_push(&relay->commands, &(Command){.type = COMMAND_TIMER_SET,
                                              .id = timer->id,

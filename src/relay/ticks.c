@@ -1,5 +1,5 @@
 // What fires with time: ticks of rooms and of the game, and the script's timers. All of
-// them only push an event.
+// them only push an event, and no second one while that waits.
 
 #include "base/mem.h"
 #include "relay/internal.h"
@@ -22,16 +22,23 @@ static void on_tick(void *data, uint64_t now_ms) {
   Ticker *ticker = data;
   uint64_t now_us = now_ms * 1000;
   uint64_t left_out = (now_us - ticker->next_us) / ticker->interval_us;
+  ticker->next_us += (left_out + 1) * ticker->interval_us;
+  wait_for_next(ticker);
+  ticker->left_out += clamp_u32(left_out);
+  if (ticker->is_queued) {
+    ticker->left_out++;
+    return;
+  }
   Event event = {
       .type = EVENT_TICK,
       .room = ticker->room,
       .a = clamp_u32(now_us - ticker->last_us),
-      .b = clamp_u32(left_out),
+      .b = ticker->left_out,
   };
   ticker->last_us = now_us;
-  ticker->next_us += (left_out + 1) * ticker->interval_us;
+  ticker->left_out = 0;
+  ticker->is_queued = true;
   relay_emit(ticker->relay, &event);
-  wait_for_next(ticker);
 }
 
 void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate) {
@@ -65,7 +72,12 @@ void ticker_refresh_game(Relay *relay) {
 static void on_timer(void *data, uint64_t now_ms) {
   ScriptTimer *timer = data;
   Relay *relay = timer->relay;
-  relay_emit(relay, &(Event){.type = EVENT_TIMER, .a = timer->id});
+  if (!timer->is_queued)
+    relay_emit(relay, &(Event){.type = EVENT_TIMER,
+                               .peer = timer->peer,
+                               .room = timer->room,
+                               .a = timer->id});
+  timer->is_queued = true;
   if (timer->repeat_ms == 0) return;
   timer->due_ms += timer->repeat_ms;
   if (timer->due_ms <= now_ms) timer->due_ms = now_ms + timer->repeat_ms;
@@ -93,4 +105,15 @@ void script_timer_free(ScriptTimer *timer) {
   timers_stop(net_timers(relay->net), &timer->timer);
   slots_remove(&relay->timers, timer->id);
   mem_free(timer);
+}
+
+void tick_taken(Relay *relay, const Event *event) {
+  if (event->type == EVENT_TICK) {
+    Room *room = relay_room(relay, event->room);
+    if (event->room == 0) relay->ticker.is_queued = false;
+    if (room) room->ticker.is_queued = false;
+  } else if (event->type == EVENT_TIMER) {
+    ScriptTimer *timer = slots_find(&relay->timers, event->a);
+    if (timer) timer->is_queued = false;
+  }
 }

@@ -116,23 +116,29 @@ static void tell(Host *host, Cost *cost, uint64_t us) {
   if (due != COSTS_NOT_DUE && log_is_on(level)) log_slowest(host, level);
 }
 
-void account_end(Host *host) {
+void account_end(Host *host, const Event *taken) {
   Budget *budget = &host->budget;
   uint64_t started_us = budget->now_us;
   budget_tick(host);
+  uint64_t now_us = budget->now_us, us = now_us - started_us;
+  uint64_t source_us =
+      relay_charge(host->relay, taken, &host->event, started_us, now_us);
   CostKey key = read_key(host);
   if (key.function != NULL && host->version != 0) {
-    uint64_t us = budget->now_us - started_us;
     bool is_new;
     Cost *cost = costs_find(&host->costs, &key, &is_new);
     if (is_new) describe(host, cost);
     cost_add(cost, us);
     tell(host, cost, us);
+    busiest_add(host, cost, us, source_us);
   }
   lua_settop(host->ran, 1);
 }
 
-void account_reset(Host *host) { costs_clear(&host->costs); }
+void account_reset(Host *host) {
+  busiest_forget_costs(&host->busiest);
+  costs_clear(&host->costs);
+}
 
 void account_log(const Host *host) {
   if (!net_is_simulated(host->net)) log_slowest(host, LOG_INFO);

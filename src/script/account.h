@@ -19,9 +19,9 @@ void account_init(Host *host, lua_State *L);
 /// Pushes it.
 void account_push_ran(const Host *host, lua_State *L);
 
-/// The call has ended, and what it asked for is done: reads the clock, for this call
-/// and for the next one.
-void account_end(Host *host);
+/// The call has ended that `taken` led to, and what it asked for is done or begun: reads the
+/// clock, for this call and for the next one.
+void account_end(Host *host, const Event *taken);
 
 /// A new version of the script: its handlers begin at nothing.
 void account_reset(Host *host);

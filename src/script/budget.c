@@ -34,25 +34,6 @@ uint64_t budget_clock_us(void) { return net_real_us(); }
 
 // --- Being over ---
 
-static bool is_own(const char *source) {
-  static const char OWN[] = "@lua/perigee/";
-  return strncmp(source, OWN, sizeof OWN - 1) == 0;
-}
-
-// Pushes "file:line: " of the innermost function of the script's; "" when there is none
-// on this coroutine.
-static void push_where(lua_State *L) {
-  lua_Debug at;
-  for (int level = 0; lua_getstack(L, level, &at); level++) {
-    lua_getinfo(L, "Sl", &at);
-    if (at.currentline <= 0 || is_own(at.source)) continue;
-    const char *source = at.source[0] == '@' ? at.source + 1 : at.short_src;
-    lua_pushfstring(L, "%s:%d: ", source, at.currentline);
-    return;
-  }
-  lua_pushliteral(L, "");
-}
-
 static void keep(Buf *buf, const char *text) {
   buf->size = 0;
   buf_append(buf, text, strlen(text) + 1);
@@ -87,7 +68,7 @@ static void note(Host *host, lua_State *L, BudgetOver over) {
   char what[128];
   budget->over = over;
   describe(budget, what, sizeof what);
-  push_where(L);
+  trace_push_where(L);
   lua_pushstring(L, what);
   lua_concat(L, 2);
   keep(&budget->text, lua_tostring(L, -1));

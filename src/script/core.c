@@ -2,9 +2,12 @@
 // that Lua shares with C, so that none is typed twice.
 #include "script/core.h"
 
+#include <stdio.h>
+
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "script/trace.h"
 #include "wire/code.h"
 
 typedef struct Constant {
@@ -81,6 +84,21 @@ int core_fail(lua_State *L, const char *message, const char *code) {
   return 3;
 }
 
+// A handler that ignores results must not go on for ever either.
+static int raise_delivery(lua_State *L) {
+  char text[128];
+  uint64_t limit = relay_delivery_limit(core_host(L)->relay);
+  snprintf(
+      text, sizeof text,
+      "what the handler sends comes to more than delivery_limit (%g MiB for all who "
+      "get it)",
+      (double)limit / (1 << 20));
+  trace_push_where(L);
+  lua_pushstring(L, text);
+  lua_concat(L, 2);
+  return lua_error(L);
+}
+
 static int push_result(lua_State *L, int result, const char *gone, Code code) {
   switch (result) {
     case 0:
@@ -94,6 +112,8 @@ static int push_result(lua_State *L, int result, const char *gone, Code code) {
       return core_fail(L, "already in the room", code_name(CODE_ALREADY_IN_ROOM));
     case ERR_FULL:
       return core_fail(L, "the room is full", code_name(CODE_ROOM_FULL));
+    case ERR_DELIVERY:
+      return raise_delivery(L);
     default:
       return core_fail(L, err_text(result), code_name(CODE_INTERNAL));
   }

@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "relay/room.h"
 #include "script/account.h"
 #include "script/budget.h"
 #include "script/core.h"
@@ -140,6 +141,34 @@ static int core_slowest(lua_State *L) {
   return 1;
 }
 
+// busiest(): the source that alone took more than half of the scripts' time in the last
+// second, or nil
+static int core_busiest(lua_State *L) {
+  Host *host = core_host(L);
+  const Busiest *busiest = busiest_find(host);
+  if (busiest == NULL) return 0;
+  const Room *room = relay_room(host->relay, busiest->found.room);
+  lua_createtable(L, 0, 6);
+  if (busiest->found.peer != 0) {
+    lua_pushnumber(L, busiest->found.peer);
+    lua_setfield(L, -2, "peer");
+  }
+  if (room != NULL) {
+    lua_pushlstring(L, room->name, room->name_size);
+    lua_setfield(L, -2, "room");
+  }
+  lua_pushnumber(L, busiest->share);
+  lua_setfield(L, -2, "share");
+  lua_pushstring(L, busiest->name);
+  lua_setfield(L, -2, "handler");
+  if (busiest->file[0] == '\0') return 1;
+  lua_pushstring(L, busiest->file);
+  lua_setfield(L, -2, "file");
+  lua_pushinteger(L, (lua_Integer)busiest->line);
+  lua_setfield(L, -2, "line");
+  return 1;
+}
+
 // --- Trying it ---
 
 // trial(fn, us): whether `fn` was ended by a budget of so many microseconds. For the
@@ -167,7 +196,8 @@ static int core_is_proven(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg core_budget_functions[] = {{"charge", core_charge},
+const luaL_Reg core_budget_functions[] = {{"busiest", core_busiest},
+                                          {"charge", core_charge},
                                           {"check_over", core_check_over},
                                           {"is_proven", core_is_proven},
                                           {"ran", core_ran},

@@ -336,6 +336,7 @@ void core_push_stats(lua_State *L, const Host *host) {
   set_number(L, "queued", (double)queued.packets);
   set_number(L, "queued_bytes", (double)queued.bytes);
   set_number(L, "resent", (double)session.resent);
+  set_number(L, "throttled", (double)session.throttled);
   set_number(L, "latency_ms", session_latency_ms(relay_session(host->relay)));
   set_number(L, "names_refused", (double)stats.names_refused);
   set_number(L, "handlers", (double)stats.handlers);

@@ -34,13 +34,17 @@ static int core_seed(lua_State *L) {
   return 1;
 }
 
-// timer_set(delay, interval): in seconds, interval 0 for once; the id, and whether the
-// timer ends with this version of the script
+// timer_set(delay, interval, peer, room): in seconds, interval 0 for once; the id, and whether
+// the timer ends with this version of the script. What it calls takes the time of the peer,
+// or (0) of the room, or (0) of the game; without these, that of the running handler
 static int core_timer_set(lua_State *L) {
   Host *host = core_host(L);
   lua_Number delay = luaL_checknumber(L, 1), interval = luaL_checknumber(L, 2);
+  bool is_given = !lua_isnoneornil(L, 3);
   uint32_t timer = relay_timer_set(host->relay, (uint64_t)(delay * 1000),
-                                   (uint64_t)(interval * 1000));
+                                   (uint64_t)(interval * 1000),
+                                   is_given ? core_id(L, 3) : host->event.peer,
+                                   is_given ? core_id(L, 4) : host->event.room);
   if (timer == 0) return luaL_error(L, "there are too many timers");
   lua_pushnumber(L, timer);
   lua_pushboolean(L, host->is_owned);

@@ -433,6 +433,7 @@ HostOutcome host_call(Host *host, const Event *event) {
                    event->type == ENTRY_LOAD;
   if (event->type > ENTRY_BEFORE_FIRST) budget_tick(host);
   budget_begin(host);
+  relay_begin_handler(host->relay);
   lua_rawgeti(co, LUA_REGISTRYINDEX, host->entries[event->type]);
   HostOutcome outcome = resume(host, co, push_event(co, event));
   if (outcome != HOST_ENDED) {
@@ -451,6 +452,11 @@ void host_done(Host *host) {
 
 void host_commit(Host *host) {
   relay_commit(host->relay);
+  host->transaction++;
+}
+
+void host_begin_commit(Host *host) {
+  relay_begin_commit(host->relay);
   host->transaction++;
 }
 

@@ -17,6 +17,7 @@
 #include "net/net.h"
 #include "relay/relay.h"
 #include "script/budget.h"
+#include "script/busiest.h"
 #include "script/cost.h"
 #include "script/memory.h"
 #include "script/parser.h"
@@ -33,8 +34,7 @@
   X(ENTRY_SETTLE, "settle")       /* it will not */                                   \
   X(ENTRY_FORGET, "forget")       /* peer: it was not let in */                       \
   X(ENTRY_FORGET_ROOM, "forget_room") /* room: its on_create failed */                \
-  X(ENTRY_SYSTEM, "system") /* after a tick; a: as the tick's, b: its number */       \
-  X(ENTRY_LOOK, "look")     /* at states; peer, room; a: type of the event before */
+  X(ENTRY_LOOK, "look") /* at states; peer, room; a: type of the event before */
 
 typedef enum Entry {
   ENTRY_BEFORE_FIRST = EVENT_TYPE_COUNT - 1,
@@ -69,11 +69,12 @@ struct Host {
   lua_State *ran;    // holds the table in which the Lua half says what it calls
   int failed;        // the Lua function that is told of failures
   int label;         // the one that names what has run
-  uint32_t systems;  // how often ENTRY_SYSTEM is called after a tick of the game
+  uint32_t systems;  // how often EVENT_SYSTEM follows a tick of the game
   Budget budget;     // of the call that runs
   Memory memory;
   Parser parser;  // of the game's files
   Costs costs;
+  Busiest busiest;
   const char *stack;  // where the C stack was when the host was entered
   size_t stack_max;   // bytes of it that calls may take
   Buf fault;          // a C string: the last failure, or why the host could not start
@@ -113,6 +114,9 @@ void host_done(Host *host);
 
 /// Carries out what the running handler has asked for so far, or what the last one did.
 void host_commit(Host *host);
+
+/// Begins to carry out what the last one did; no other handler runs before that is done.
+void host_begin_commit(Host *host);
 
 /// From here to host_release what handlers ask for is neither carried out nor, when a
 /// later one fails, forgotten. To be called before each of them.

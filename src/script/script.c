@@ -87,8 +87,12 @@ static void judge_connect(Host *host) {
     relay_reject(host->relay, peer, CODE_REJECTED, reason);
   }
   host_done(host);
+  if (is_in) {
+    host_begin_commit(host);
+    return;
+  }
   host_commit(host);
-  if (!is_in) tell_forget(host, peer);
+  tell_forget(host, peer);
 }
 
 // The results are true; or false, the reason, and the code where it is not Rejected.
@@ -141,7 +145,7 @@ static void end_well(Host *host) {
       break;
   }
   host_done(host);
-  host_commit(host);
+  host_begin_commit(host);
 }
 
 static void answer_error(Host *host) {
@@ -215,7 +219,7 @@ static void handle(Host *host, const Event *event) {
       end_well(host);
       break;
     case HOST_WAITS:
-      host_commit(host);
+      host_begin_commit(host);
       break;
     case HOST_FAILED:
       end_badly(host);
@@ -236,16 +240,15 @@ static void look_at_states(Host *host) {
 
 static void handle_and_account(Host *host, const Event *event) {
   handle(host, event);
-  account_end(host);
+  account_end(host, event);
   look_at_states(host);
 }
 
 // The systems of perigee.world, each a handler of its own.
-static void run_systems(Host *host, const Event *tick) {
-  for (uint32_t number = 1; number <= host->systems; number++) {
-    Event event = {.type = ENTRY_SYSTEM, .a = tick->a, .b = number};
-    handle_and_account(host, &event);
-  }
+static void follow_with_systems(Host *host, const Event *tick) {
+  for (uint32_t number = 1; number <= host->systems; number++)
+    relay_follow(host->relay,
+                 &(Event){.type = EVENT_SYSTEM, .a = tick->a, .b = number});
 }
 
 // --- Loading ---
@@ -291,9 +294,9 @@ void script_drain(Script *script) {
       reload_handle(&script->reload, &event);
       budget_tick(&script->host);
     } else {
-      handle_and_account(&script->host, &event);
       if (event.type == EVENT_TICK && event.room == 0)
-        run_systems(&script->host, &event);
+        follow_with_systems(&script->host, &event);
+      handle_and_account(&script->host, &event);
     }
   }
   if (script->has_host) memory_settle(&script->host, script->host.budget.now_us);

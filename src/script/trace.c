@@ -2,6 +2,8 @@
 #include "script/trace.h"
 
 #include <lauxlib.h>
+#include <stdbool.h>
+#include <string.h>
 
 enum {
   DEPTH_PLAIN = 200,  // up to here Lua's own is quick enough
@@ -79,4 +81,21 @@ int trace_function(lua_State *L) {
   int level = luaL_optint(L, first + 1, of == L ? 1 : 0);
   trace_push(L, of, lua_tostring(L, first), level);
   return 1;
+}
+
+static bool is_own(const char *source) {
+  static const char OWN[] = "@lua/perigee/";
+  return strncmp(source, OWN, sizeof OWN - 1) == 0;
+}
+
+void trace_push_where(lua_State *L) {
+  lua_Debug at;
+  for (int level = 0; lua_getstack(L, level, &at); level++) {
+    lua_getinfo(L, "Sl", &at);
+    if (at.currentline <= 0 || is_own(at.source)) continue;
+    const char *source = at.source[0] == '@' ? at.source + 1 : at.short_src;
+    lua_pushfstring(L, "%s:%d: ", source, at.currentline);
+    return;
+  }
+  lua_pushliteral(L, "");
 }

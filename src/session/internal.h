@@ -151,10 +151,29 @@ void keepalive_refresh(Session *session, Peer *peer, bool was_pinged);
 /// The first PING is due one interval from now.
 void keepalive_start(Session *session, Peer *peer);
 
-/// Notes that `bytes` came. False when the peer sends more than the rate limit allows.
-bool keepalive_note(Session *session, Peer *peer, uint64_t bytes);
+/// Notes that `bytes` came.
+void keepalive_note(Session *session, Peer *peer, uint64_t bytes);
+
+/// A throttled peer is read from again: its deadlines begin now.
+void keepalive_resume(Session *session, Peer *peer);
 
 void keepalive_pong(Peer *peer, uint64_t value);
+
+// --- throttle.c ---
+
+enum {
+  THROTTLE_BATCH_MS = 50
+};  // for how many packets' time a peer over the limit waits
+
+/// A packet or line has come. False when the peer has to end for it.
+bool throttle_note(Session *session, Peer *peer, bool is_reliable);
+
+/// Reads on from a peer that was over the limit, if it is time.
+void throttle_run(Session *session, Peer *peer, uint64_t now_ms);
+
+/// The peer has lost its connection, or has a new one.
+void throttle_suspend(Peer *peer);
+void throttle_resume(Session *session, Peer *peer);
 
 // --- send.c ---
 

@@ -1,5 +1,4 @@
-// Deadlines of a peer: HELLO, PING and its PONG, silence; and how much it may send. One
-// timer a peer: what it does only stores when it did so, and the timer finds out when
+// Deadlines of a peer: HELLO, PING and its PONG, silence. One timer a peer: what it does only stores when it did so, and the timer finds out when
 // it fires.
 
 #include "session/internal.h"
@@ -8,12 +7,13 @@ enum { LATE_MS = 1000 };  // a timer later than this: the process stood still
 
 static bool is_pinged(const Session *session, const Peer *peer) {
   return peer->state == PEER_CONNECTED && peer->framing == FRAMING_PACKETS &&
-         session->limits.ping_interval_ms > 0;
+         peer->throttles == 0 && session->limits.ping_interval_ms > 0;
 }
 
 // When the peer is closed for having sent nothing, or for not having come back.
 static uint64_t silence_ends(const Session *session, const Peer *peer) {
   if (peer->state == PEER_SUSPENDED) return resume_ends(session, peer);
+  if (peer->throttles != 0) return UINT64_MAX;
   uint32_t limit = peer->state == PEER_HANDSHAKE ? session->limits.handshake_timeout_ms
                                                  : session->limits.idle_timeout_ms;
   return limit > 0 ? peer->last_packet_ms + limit : UINT64_MAX;
@@ -56,6 +56,7 @@ static void on_timer(void *data, uint64_t now_ms) {
     session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);
     return;
   }
+  throttle_run(session, peer, now_ms);
   if (now_ms >= silence_ends(session, peer)) {
     on_silence(session, peer);
     return;
@@ -85,6 +86,7 @@ void keepalive_arm(Session *session, Peer *peer) {
     if (ping_ms < due_ms) due_ms = ping_ms;
   }
   if (peer->ack_due_ms > 0 && peer->ack_due_ms < due_ms) due_ms = peer->ack_due_ms;
+  if (peer->readable_ms > 0 && peer->readable_ms < due_ms) due_ms = peer->readable_ms;
   if (peer->is_overfull) due_ms = net_now_ms(session->net);
   if (due_ms == UINT64_MAX)
     timers_stop(net_timers(session->net), &peer->timer);
@@ -105,27 +107,19 @@ void keepalive_start(Session *session, Peer *peer) {
   keepalive_arm(session, peer);
 }
 
-static bool take_token(const Session *session, Peer *peer, uint64_t now_ms) {
-  double rate = session->limits.rate_limit;
-  if (rate == 0) return true;
-  double full = 2 * rate;
-  double refill = (double)(now_ms - peer->rate_at_ms) * rate / 1000;
-  peer->rate_tokens += refill;
-  if (peer->rate_tokens > full) peer->rate_tokens = full;
-  peer->rate_at_ms = now_ms;
-  if (peer->rate_tokens < 1) return false;
-  peer->rate_tokens -= 1;
-  return true;
-}
-
-bool keepalive_note(Session *session, Peer *peer, uint64_t bytes) {
+void keepalive_resume(Session *session, Peer *peer) {
   uint64_t now_ms = net_now_ms(session->net);
   peer->last_packet_ms = now_ms;
+  peer->next_ping_ms = now_ms + session->limits.ping_interval_ms;
+  keepalive_arm(session, peer);
+}
+
+void keepalive_note(Session *session, Peer *peer, uint64_t bytes) {
+  peer->last_packet_ms = net_now_ms(session->net);
   peer->packets_in++;
   peer->bytes_in += bytes;
   session->stats.packets_in++;
   session->stats.bytes_in += bytes;
-  return take_token(session, peer, now_ms);
 }
 
 void keepalive_pong(Peer *peer, uint64_t value) {

@@ -63,6 +63,7 @@ void resume_suspend(Session *session, Peer *peer, Code code) {
   peer->lost_ms = net_now_ms(session->net);
   peer->ping_sent_us = 0;
   peer->ack_due_ms = 0;
+  throttle_suspend(peer);
   session->open--;
   session->connected--;
   session->suspended++;
@@ -105,6 +106,7 @@ static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   net_set_account(session->net, peer->conn, &peer->account);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
   peer_free(session, newcomer);
+  throttle_resume(session, peer);
 }
 
 static void log_resumed(const Peer *peer, const Resumption *resumption) {

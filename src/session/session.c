@@ -250,8 +250,9 @@ static bool on_own_control(Session *session, Peer *peer, const Packet *packet) {
   }
 }
 
-static bool note(Session *session, Peer *peer, uint64_t bytes) {
-  if (keepalive_note(session, peer, bytes)) return true;
+static bool note(Session *session, Peer *peer, uint64_t bytes, bool is_reliable) {
+  keepalive_note(session, peer, bytes);
+  if (throttle_note(session, peer, is_reliable)) return true;
   session_kick(session, peer, CODE_RATE_LIMITED,
                "more packets than the rate limit allows");
   return false;
@@ -260,12 +261,14 @@ static bool note(Session *session, Peer *peer, uint64_t bytes) {
 static void on_packet(void *data, void *conn_data, const Packet *packet) {
   Session *session = data;
   Peer *peer = conn_data;
-  if (!note(session, peer, PACKET_HEADER_SIZE + (uint64_t)packet->length)) return;
+  bool is_reliable = packet->flags & PACKET_RELIABLE;
+  if (!note(session, peer, PACKET_HEADER_SIZE + (uint64_t)packet->length, is_reliable))
+    return;
   if (peer->state == PEER_HANDSHAKE) {
     handshake_packet(session, peer, packet);
     return;
   }
-  if (packet->flags & PACKET_RELIABLE) stream_note(session, peer, packet);
+  if (is_reliable) stream_note(session, peer, packet);
   // It knows the token of its last WELCOME: the one before is used up.
   peer->has_last_token = false;
   if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
@@ -281,7 +284,7 @@ static void on_loose_packet(void *data, void *conn_data, const Packet *packet) {
 static void on_line(void *data, void *conn_data, const char *text, size_t size) {
   Session *session = data;
   Peer *peer = conn_data;
-  if (note(session, peer, size + 1))
+  if (note(session, peer, size + 1, false))
     session->events.line(session->data, peer, text, size);
 }
 

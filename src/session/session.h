@@ -34,6 +34,12 @@ typedef struct RoomRef {
   bool is_away;    // the peer is suspended, and counted as such by the room
 } RoomRef;
 
+/// Why a peer is not read from.
+typedef enum ThrottleReason {
+  THROTTLE_QUEUE = 1,  // its events wait for the script
+  THROTTLE_RATE = 2,   // it is over rate_limit
+} ThrottleReason;
+
 typedef struct Peer {
   uint32_t id;
   ConnId conn;  // 0 while suspended and once closed
@@ -69,7 +75,12 @@ typedef struct Peer {
   uint64_t next_ping_ms;
   uint64_t ping_sent_us;  // of the PING that is not answered yet; 0: none
   uint64_t rate_at_ms;    // when rate_tokens was true
-  double rate_tokens;     // packets it may send now
+  double rate_tokens;     // packets it may send now; below 0: it has sent so many more
+  uint64_t readable_ms;  // when a peer over rate_limit is read from again; 0: it is not
+  uint32_t unlimited;  // RELIABLE packets that rate_limit passes over: after a resume,
+                       // those that may be sent again
+  uint8_t throttles;   // ThrottleReasons
+  bool was_slowed;     // by rate_limit, and the log was told
   uint64_t packets_in, bytes_in;
   NetAccount account;  // of its connections that have ended; see session_sent
   uint64_t dropped;
@@ -79,9 +90,10 @@ typedef struct Peer {
   bool has_joined;           // a room, ever
   uint16_t waiting;          // its joins that wait for the end of an on_create
   struct ScriptJoin *joins;  // that the script asked for and that wait for on_join
-  uint32_t queued;     // events that wait for the drain; later packets wait behind them
-  uint32_t last_room;  // joined last; where plain lines of a text peer go
-  uint32_t left_out;   // of the broadcast of that number
+  uint32_t queued;  // events that wait for the script; later packets wait behind them
+  uint32_t ahead;   // of these, those that come before the rest
+  uint32_t last_room;      // joined last; where plain lines of a text peer go
+  uint32_t left_out;       // of the broadcast of that number
   uint64_t next_warn_ms;   // when the log may say again that messages were dropped,
   uint32_t warn_every_ms;  // and how long it had to wait
 } Peer;
@@ -106,6 +118,7 @@ typedef struct SessionLimits {
   uint32_t handshake_timeout_ms;
   uint32_t resume_timeout_ms;  // how long a lost session waits; 0: none does
   uint32_t rate_limit;         // packets a second; 0: off
+  bool rate_limit_kicks;       // who sends more is disconnected, else throttled
   uint16_t tick_rate;          // told in WELCOME
   UniqueNames unique_names;
 } SessionLimits;
@@ -129,6 +142,7 @@ typedef struct SessionStats {
   uint64_t expired;               // or over because nobody came in time
   uint64_t packets_in, bytes_in;  // of all peers
   uint64_t resent;                // RELIABLE packets, after a resume
+  uint64_t throttled;             // times that a peer began to be throttled
   uint32_t waiting;               // suspended now
   size_t kept_bytes;              // RELIABLE packets that wait for ACKs
 } SessionStats;
@@ -215,6 +229,11 @@ static inline Text peer_name(const Peer *peer) {
 /// it was connected or suspended. With `text` NULL nothing is said. A peer that is closed
 /// already is left alone.
 void session_kick(Session *session, Peer *peer, Code code, const char *text);
+
+/// Stops reading from a connected or suspended peer for this reason, and goes on when no
+/// reason is left. Its deadlines stop meanwhile.
+void session_throttle(Session *session, Peer *peer, ThrottleReason reason);
+void session_release(Session *session, Peer *peer, ThrottleReason reason);
 
 /// Frees a PEER_CLOSED peer. Its `rooms` have to be freed before.
 void session_forget(Session *session, Peer *peer);

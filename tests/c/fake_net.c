@@ -89,6 +89,7 @@ void net_free(Net *net) {
 
 uint64_t net_now_ms(const Net *net) { return net->now_us / 1000; }
 uint64_t net_clock_us(const Net *net) { return net->now_us; }
+bool net_is_simulated(const Net *net) { return net == NULL; }  // classes of events hold
 uint64_t net_unix_us(const Net *net) { return 1700000000000000 + net->now_us; }
 
 void net_random(Net *net, void *bytes, size_t size) {
@@ -303,6 +304,11 @@ static void take(Net *net, ConnId id, const Packet *packet, const void *bytes,
 void net_release(Net *net, ConnId id) {
   FakeConn *conn = find(net, id);
   if (conn) conn->is_held = false;
+}
+
+void fake_read(Net *net, ConnId id) {
+  FakeConn *conn = find(net, id);
+  if (conn) pump(net, conn);
 }
 
 void net_set_max_payload(Net *net, ConnId id, uint32_t bytes) {

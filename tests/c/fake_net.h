@@ -24,6 +24,9 @@ ConnId fake_open(Net *net, Framing framing, const char *address);
 void fake_packet(Net *net, ConnId conn, const Packet *packet);
 void fake_line(Net *net, ConnId conn, const char *text);
 
+/// What waited while the connection was held is read.
+void fake_read(Net *net, ConnId conn);
+
 /// The other side ends the connection.
 void fake_end(Net *net, ConnId conn, Code code);
 

@@ -75,7 +75,7 @@ describe("a member that stops reading", function()
   it("loses the newest with drop_newest, and the counts add up", function()
     local perigee = server.start {
       game = GAME,
-      flags = { channel_capacity = 500, overflow = "drop_newest" },
+      flags = { rate_limit = 0, channel_capacity = 500, overflow = "drop_newest" },
     }
     local ann, slow = flood(perigee)
     local numbers, told = drain(perigee, ann, slow)
@@ -88,7 +88,7 @@ describe("a member that stops reading", function()
   it("loses the oldest with drop_oldest, and the counts add up", function()
     local perigee = server.start {
       game = GAME,
-      flags = { channel_capacity = 500, overflow = "drop_oldest" },
+      flags = { rate_limit = 0, channel_capacity = 500, overflow = "drop_oldest" },
     }
     local ann, slow = flood(perigee)
     local numbers, told = drain(perigee, ann, slow)
@@ -101,7 +101,7 @@ describe("a member that stops reading", function()
   it("is closed with disconnect", function()
     local perigee = server.start {
       game = GAME,
-      flags = { channel_capacity = 500, overflow = "disconnect" },
+      flags = { rate_limit = 0, channel_capacity = 500, overflow = "disconnect" },
     }
     local ann, slow = flood(perigee, 16 * BATCH) -- its reason waits for 2 s only
     perigee:wait_log "slow ended: SlowConsumer"
@@ -114,7 +114,7 @@ describe("a member that stops reading", function()
   it("gets everything again once it reads", function()
     local perigee = server.start {
       game = GAME,
-      flags = { channel_capacity = 500, overflow = "drop_newest" },
+      flags = { rate_limit = 0, channel_capacity = 500, overflow = "drop_newest" },
     }
     local ann, slow = flood(perigee)
     drain(perigee, ann, slow)
@@ -131,7 +131,7 @@ describe("a member that stops reading", function()
   it("does not make the server grow", function()
     local perigee = server.start {
       game = GAME,
-      flags = { channel_capacity = 500, overflow = "drop_oldest" },
+      flags = { rate_limit = 0, channel_capacity = 500, overflow = "drop_oldest" },
       env = server.without_quarantine(),
     }
     local ann, bob = perigee:client "ann", perigee:client "bob"
@@ -183,7 +183,7 @@ describe("direct sends to one that does not read", function()
           },
         }
       ]],
-      flags = { channel_capacity = 200 },
+      flags = { rate_limit = 0, channel_capacity = 200 },
     }
     local ann, slow = perigee:client "ann", perigee:client("slow", { recv_buffer = 4096 })
     slow:stall()
@@ -211,7 +211,7 @@ describe("a client that asks and never reads", function()
   after_each(server.stop_all)
 
   it("is closed as SlowConsumer before its answers fill the memory", function()
-    local perigee = server.start { env = server.without_quarantine() }
+    local perigee = server.start { env = server.without_quarantine(), flags = { rate_limit = 0 } }
     local ann = perigee:client()
     local before = perigee:memory_kb()
     local greedy = perigee:client("greedy", { recv_buffer = 4096 })

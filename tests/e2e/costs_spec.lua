@@ -78,6 +78,7 @@ describe("what handlers cost", function()
     ann:fence()
     local function is_warning(fields)
       return fields.level == "warn" and fields.handler == "on_message.slow"
+        and fields.message:find "half of its budget"
     end
     local warning = host:wait_log(is_warning)
     assert.equal(line_of "on.slow", warning.line)

@@ -90,8 +90,23 @@ end)
 describe("rate_limit", function()
   after_each(server.stop_all)
 
-  it("closes a client that sends more than its burst", function()
-    local perigee = server.start { flags = { rate_limit = 10 } }
+  it("reads from a client that sends more than its burst as fast as the rate allows", function()
+    local perigee = server.start { flags = { rate_limit = 100 } }
+    local ann, bob = perigee:client "ann", perigee:client "bob"
+    local before = os.time()
+    for i = 1, 350 do
+      ann:control("PING", packet.u64(i))
+    end
+    ann:expect_many(210, "PONG")
+    perigee:wait_log "throttled"
+    bob:expect_quiet()
+    ann:expect_many(140, "PONG")
+    assert.is_true(os.time() - before >= 1)
+    bob:expect_quiet()
+  end)
+
+  it("closes a client that sends more than its burst, with rate_limit_kick", function()
+    local perigee = server.start { flags = { rate_limit = 10, rate_limit_kick = true } }
     local ann, bob = perigee:client "ann", perigee:client "bob"
     for i = 1, 200 do
       ann:control("PING", packet.u64(i))
@@ -118,7 +133,7 @@ describe("rate_limit", function()
   end)
 
   it("counts the lines of text peers", function()
-    local perigee = server.start { text = true, flags = { rate_limit = 10 } }
+    local perigee = server.start { text = true, flags = { rate_limit = 10, rate_limit_kick = true } }
     local ann = TextClient.connect(perigee.text_port)
     ann:greeted()
     ann:write(("/rooms\n"):rep(200))

@@ -167,7 +167,7 @@ describe("a binary peer over a WebSocket", function()
   end)
 
   it("keeps to the rate limit", function()
-    local perigee = server.start { flags = { rate_limit = 10 } }
+    local perigee = server.start { flags = { rate_limit = 10, rate_limit_kick = true } }
     local ann = binary(perigee, "ann")
     ann:write(packet.encode({ type = 5, payload = packet.u64(1) }):rep(100))
     ann:expect("CLOSING", { code = "RateLimited" })

@@ -25,7 +25,7 @@ function helper.source(changes)
       for key, new in pairs(value) do fighter[key] = new end
       fighter.vx, fighter.vy = 0, 0
     end
-    local game = { config = { rate_limit = 120 }, rooms = { arena = arena } }
+    local game = { config = { rate_limit = 120, rate_limit_kick = true }, rooms = { arena = arena } }
     function game.on_suspend(peer) arena.suspend(peer:rooms()[1], peer) end
     return game
   ]]):format(changes or "")

@@ -125,6 +125,7 @@ tool("stats", "Figures of the server: peers, rooms, messages, errors, memory, sl
   function()
     local stats = core.stats()
     stats.slowest = json.list(core.slowest())
+    stats.busiest = core.busiest()
     stats.version = live.name(live.number)
     return result(stats)
   end)

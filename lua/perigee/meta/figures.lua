@@ -74,7 +74,18 @@
 ---@field memory integer Bytes of the Lua heap.
 ---@field systems perigee.SystemCost[] The systems of `perigee.world`, in the order in which they run.
 ---@field slowest perigee.HandlerCost[] The handlers with the worst single calls since this version went live.
+---@field throttled integer Times that the server began to read from a peer more slowly.
+---@field busiest? perigee.Busiest Who alone took more than half of the scripts' time in the last second.
 ---@field udp perigee.ServerUdp What came of all datagrams.
+
+--- Who takes most of the scripts' time. Without peer and room: the game's own timers, or those who come and go.
+---@class perigee.Busiest
+---@field peer? integer Its id.
+---@field room? string Its name.
+---@field share number Of the time of all handlers; 1 is all of it.
+---@field handler string Of the longest call.
+---@field file? string
+---@field line? integer
 
 --- What came of all datagrams, those of strangers included.
 ---@class perigee.ServerUdp

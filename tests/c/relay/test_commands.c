@@ -56,7 +56,7 @@ static void a_rollback_forgets_everything(void **state) {
   Client ann = enter(world, "ann");
   int err;
   uint32_t room = relay_create(world->relay, "lobby", 5, &err);
-  uint32_t timer = relay_timer_set(world->relay, 1, 1);
+  uint32_t timer = relay_timer_set(world->relay, 1, 1, 0, 0);
   command(world, message(TARGET_PEER, ann.id));
   command(world, (Command){.type = COMMAND_CLOSE, .id = ann.id});
   relay_rollback(world->relay, (RelayMark){0});
@@ -79,11 +79,11 @@ static void a_rollback_to_a_mark_leaves_what_was_before_it(void **state) {
   Client ann = enter(world, "ann");
   int err;
   uint32_t first = relay_create(world->relay, "first", 5, &err);
-  uint32_t timer = relay_timer_set(world->relay, 10, 0);
+  uint32_t timer = relay_timer_set(world->relay, 10, 0, 0, 0);
   command(world, message(TARGET_PEER, ann.id));
   RelayMark mark = relay_mark(world->relay);
   uint32_t second = relay_create(world->relay, "second", 6, &err);
-  uint32_t gone = relay_timer_set(world->relay, 10, 0);
+  uint32_t gone = relay_timer_set(world->relay, 10, 0, 0, 0);
   command(world, message(TARGET_PEER, ann.id));
   relay_rollback(world->relay, mark);
   assert_null(relay_room(world->relay, second));
@@ -392,8 +392,6 @@ static void a_room_made_and_deleted_by_one_handler_comes_and_goes(void **state) 
   next(world, EVENT_CREATE);
   relay_created(world->relay, room);
   next(world, EVENT_ROOM_CREATE);
-  end(world);
-  begin(world);
   next(world, EVENT_ROOM_DELETE);
   end(world);
 }

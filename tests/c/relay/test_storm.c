@@ -178,7 +178,7 @@ static void handle(Storm *storm, const Event *event) {
   int err;
   const char *name = choose_name(storm);
   if (choose(storm, 4) == 0) relay_create(relay, name, strlen(name), &err);
-  if (choose(storm, 6) == 0) relay_timer_set(relay, choose(storm, 500), 0);
+  if (choose(storm, 6) == 0) relay_timer_set(relay, choose(storm, 500), 0, 0, 0);
   if (choose(storm, 4) == 0)
     relay_rollback(relay, (RelayMark){0});
   else

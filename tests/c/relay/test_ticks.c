@@ -140,7 +140,7 @@ static void a_reload_may_start_and_stop_auto_delete(void **state) {
 static void a_timer_fires_once(void **state) {
   World *world = *state;
   script(world, 0, NULL);
-  uint32_t timer = relay_timer_set(world->relay, 100, 0);
+  uint32_t timer = relay_timer_set(world->relay, 100, 0, 0, 0);
   relay_commit(world->relay);
   fake_advance(world->net, 99);
   expect_no_events(world);
@@ -157,7 +157,7 @@ static void a_timer_fires_once(void **state) {
 static void a_timer_repeats_until_it_is_cancelled(void **state) {
   World *world = *state;
   script(world, 0, NULL);
-  uint32_t timer = relay_timer_set(world->relay, 100, 10);
+  uint32_t timer = relay_timer_set(world->relay, 100, 10, 0, 0);
   relay_commit(world->relay);
   Event last;
   assert_int_equal(run(world, 195, &last), 10);
@@ -169,7 +169,7 @@ static void a_timer_repeats_until_it_is_cancelled(void **state) {
 static void a_repeating_timer_does_not_catch_up(void **state) {
   World *world = *state;
   script(world, 0, NULL);
-  relay_timer_set(world->relay, 10, 10);
+  relay_timer_set(world->relay, 10, 10, 0, 0);
   relay_commit(world->relay);
   fake_jump(world->net, 1000);
   begin(world);
@@ -184,8 +184,8 @@ static void a_repeating_timer_does_not_catch_up(void **state) {
 static void a_timer_cancelled_in_the_same_turn_does_not_fire(void **state) {
   World *world = *state;
   script(world, 0, NULL);
-  uint32_t first = relay_timer_set(world->relay, 10, 0);
-  uint32_t second = relay_timer_set(world->relay, 10, 0);
+  uint32_t first = relay_timer_set(world->relay, 10, 0, 0, 0);
+  uint32_t second = relay_timer_set(world->relay, 10, 0, 0, 0);
   relay_commit(world->relay);
   fake_advance(world->net, 10);
   begin(world);
@@ -198,7 +198,7 @@ static void a_timer_cancelled_in_the_same_turn_does_not_fire(void **state) {
 static void a_timer_of_no_delay_fires_in_the_next_turn(void **state) {
   World *world = *state;
   script(world, 0, NULL);
-  relay_timer_set(world->relay, 0, 0);
+  relay_timer_set(world->relay, 0, 0, 0, 0);
   expect_no_events(world);
   relay_commit(world->relay);
   expect_no_events(world);

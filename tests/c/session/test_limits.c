@@ -112,6 +112,7 @@ static void fill(World *world, ConnId conn, int packets) {
 static void a_burst_of_twice_the_rate_is_allowed(void **state) {
   World *world = *state;
   world->limits.rate_limit = 10;
+  world->limits.rate_limit_kicks = true;
   limit(world);
   ConnId conn = join_tcp(world, "ann");
   fake_advance(world->net, 1000);
@@ -138,9 +139,68 @@ static void the_rate_itself_can_go_on_for_ever(void **state) {
   assert_int_equal(world->disconnects, 0);
 }
 
+// Sends `count` packets and lets them be read for as long as it takes.
+static uint64_t send_and_wait(World *world, ConnId conn, uint32_t count) {
+  uint64_t passed_ms = 0;
+  uint32_t wanted = world->packets + count;
+  for (uint32_t i = 0; i < count; i++) fill(world, conn, 1);
+  for (; world->packets < wanted; passed_ms++) {
+    fake_advance(world->net, 1);
+    fake_read(world->net, conn);
+  }
+  return passed_ms;
+}
+
+static void who_sends_more_than_the_rate_is_throttled_and_loses_nothing(void **state) {
+  World *world = *state;
+  world->limits.rate_limit = 10;
+  world->limits.ping_interval_ms = 0;
+  limit(world);
+  ConnId conn = join_tcp(world, "ann");
+  fake_advance(world->net, 1000);
+  assert_int_equal(send_and_wait(world, conn, 20), 0);
+  assert_false(fake_is_held(world->net, conn));
+  assert_in_range(send_and_wait(world, conn, 50), 4000, 6000);
+  assert_int_equal(world->disconnects, 0);
+  assert_in_range(session_stats(world->session).throttled, 1, 50);
+}
+
+static void who_is_throttled_is_not_silent(void **state) {
+  World *world = *state;
+  world->limits.rate_limit = 1;
+  world->limits.ping_interval_ms = 1000;
+  world->limits.idle_timeout_ms = 3000;
+  limit(world);
+  ConnId conn = join_tcp(world, "ann");
+  skip_all(world->net, conn);
+  session_throttle(world->session, peer_of(world), THROTTLE_QUEUE);
+  assert_true(fake_is_held(world->net, conn));
+  fake_advance(world->net, 60000);
+  assert_int_equal(world->disconnects, 0);
+  session_release(world->session, peer_of(world), THROTTLE_QUEUE);
+  assert_false(fake_is_held(world->net, conn));
+  fake_advance(world->net, 990);
+  assert_int_equal(world->disconnects, 0);
+  fake_advance(world->net, 4000);
+  assert_int_equal(world->disconnects, 1);
+}
+
+static void a_release_waits_for_all_reasons(void **state) {
+  World *world = *state;
+  ConnId conn = join_tcp(world, "ann");
+  session_throttle(world->session, peer_of(world), THROTTLE_QUEUE);
+  session_throttle(world->session, peer_of(world), THROTTLE_RATE);
+  session_release(world->session, peer_of(world), THROTTLE_QUEUE);
+  assert_true(fake_is_held(world->net, conn));
+  session_release(world->session, peer_of(world), THROTTLE_RATE);
+  assert_false(fake_is_held(world->net, conn));
+  assert_int_equal(session_stats(world->session).throttled, 1);
+}
+
 static void lines_count_as_packets(void **state) {
   World *world = *state;
   world->limits.rate_limit = 1;
+  world->limits.rate_limit_kicks = true;
   limit(world);
   ConnId conn = open_text(world);
   skip_all(world->net, conn);
@@ -155,6 +215,7 @@ static void a_limit_set_later_holds_for_those_who_are_there(void **state) {
   ConnId conn = join_tcp(world, "ann");
   fill(world, conn, 100);
   world->limits.rate_limit = 5;
+  world->limits.rate_limit_kicks = true;
   limit(world);
   fake_advance(world->net, 10000);
   fill(world, conn, 10);
@@ -175,6 +236,9 @@ int main(void) {
       TEST(one_address_gets_so_many_connections),
       TEST(a_network_of_ipv6_gets_as_many_as_one_address),
       TEST(a_burst_of_twice_the_rate_is_allowed),
+      TEST(who_sends_more_than_the_rate_is_throttled_and_loses_nothing),
+      TEST(who_is_throttled_is_not_silent),
+      TEST(a_release_waits_for_all_reasons),
       TEST(the_rate_itself_can_go_on_for_ever),
       TEST(lines_count_as_packets),
       TEST(a_limit_set_later_holds_for_those_who_are_there),

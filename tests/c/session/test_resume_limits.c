@@ -48,18 +48,34 @@ static void it_may_come_from_another_address(void **state) {
   assert_int_equal(session_count_address(world->session, "198.51.100.7", 0), 1);
 }
 
-static void the_rate_limit_holds_for_what_is_sent_again(void **state) {
+// A window of them, which is what can have been unacknowledged.
+static void what_is_sent_again_does_not_count_for_the_rate_limit(void **state) {
   World *world = *state;
   world->limits.rate_limit = 5;
+  world->limits.rate_limit_kicks = true;
   limit(world);
   Ticket ticket;
   fake_end(world->net, enter(world, &ticket), CODE_RESET);
   fake_advance(world->net, 10000);
   ConnId conn = come_back(world, &ticket, 0);
-  for (int i = 0; i < 10; i++) say_reliable(world, conn);
+  for (int i = 0; i < RELIABLE_WINDOW + 10; i++) say_reliable(world, conn);
   assert_int_equal(world->disconnects, 0);
+  skip_all(world->net, conn);
   say_reliable(world, conn);
   expect_code(world->net, conn, CONTROL_CLOSING, CODE_RATE_LIMITED);
+}
+
+static void who_is_throttled_is_so_on_its_next_connection(void **state) {
+  World *world = *state;
+  Ticket ticket;
+  ConnId conn = enter(world, &ticket);
+  session_throttle(world->session, peer_of(world), THROTTLE_QUEUE);
+  session_throttle(world->session, peer_of(world), THROTTLE_RATE);
+  fake_end(world->net, conn, CODE_RESET);
+  conn = come_back(world, &ticket, 0);
+  assert_true(fake_is_held(world->net, conn));
+  session_release(world->session, peer_of(world), THROTTLE_QUEUE);
+  assert_false(fake_is_held(world->net, conn));
 }
 
 static void a_storm_of_resumes(void **state) {
@@ -101,7 +117,8 @@ int main(void) {
       RESUME(a_suspended_peer_keeps_its_place),
       RESUME(an_address_may_come_back_to_its_place),
       RESUME(it_may_come_from_another_address),
-      RESUME(the_rate_limit_holds_for_what_is_sent_again),
+      RESUME(what_is_sent_again_does_not_count_for_the_rate_limit),
+      RESUME(who_is_throttled_is_so_on_its_next_connection),
       RESUME(a_storm_of_resumes),
       RESUME(ten_thousand_wait),
   };

@@ -1,0 +1,337 @@
+// Which event is next, and what its handler is charged to. The clock is read once a handler,
+// by the script, and now and then between pieces of work that need none.
+
+#include "relay/schedule.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "relay/internal.h"
+
+enum {
+  COSTLY_MS = 1000,  // how long a source that took too much is in the second class
+  LOOK_SOURCES = 8,  // that are tried for one whose turn can come
+  CLOCK_EVERY = 32,  // pieces of work without a handler between two looks at the clock
+  // Iterations in which nothing of the second class runs after a handler that took many
+  // slices: somebody who connects needs so many to be accepted, read and answered.
+  RESTS_MAX = 3,
+};
+
+// --- Sources ---
+
+void schedule_init(Relay *relay) {
+  relay->schedule.is_timed = !net_is_simulated(relay->net);
+}
+
+void schedule_deinit(Relay *relay) {
+  Schedule *schedule = &relay->schedule;
+  Source *own[] = {&schedule->game, &schedule->admin, &schedule->newcomers,
+                   &schedule->leavers};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) events_deinit(&own[i]->events);
+  for (uint32_t i = 0; i < schedule->peer_capacity; i++) {
+    if (!schedule->peers[i]) continue;
+    events_deinit(&schedule->peers[i]->events);
+    mem_free(schedule->peers[i]);
+  }
+  mem_free(schedule->peers);
+  while (schedule->spare_count > 0)
+    buf_deinit(&schedule->spare[--schedule->spare_count]);
+  events_deinit(&schedule->urgent);
+  events_deinit(&schedule->first);
+}
+
+static Source **place_of(Schedule *schedule, uint32_t peer) {
+  uint32_t index = peer & SLOTS_MAX;
+  if (index >= schedule->peer_capacity) {
+    uint32_t before = schedule->peer_capacity, capacity = before ? before : 64;
+    while (capacity <= index) capacity *= 2;
+    schedule->peers = mem_grow(schedule->peers, capacity * sizeof(Source *));
+    memset(schedule->peers + before, 0, (capacity - before) * sizeof(Source *));
+    schedule->peer_capacity = capacity;
+  }
+  return &schedule->peers[index];
+}
+
+// Peers come and go; the source that has a place stays, and is the next one's.
+static Source *source_of_peer(Relay *relay, uint32_t id) {
+  const Peer *peer = session_find(relay->session, id);
+  if (!peer || peer->is_gone) return &relay->schedule.leavers;
+  Source **place = place_of(&relay->schedule, id);
+  if (!*place) *place = mem_zalloc(sizeof **place);
+  Source *source = *place;
+  if (source->peer != id) {
+    source->peer = id;
+    source->costly_ms = source->slice_us = source->second_us = 0;
+  }
+  return source;
+}
+
+static Source *source_of_room(Relay *relay, uint32_t id) {
+  Room *room = relay_room(relay, id);
+  if (!room) return &relay->schedule.leavers;
+  room->source.room = id;
+  return &room->source;
+}
+
+static Source *source_of(Relay *relay, const Event *event) {
+  switch (event->type) {
+    case EVENT_CONNECT:
+      return &relay->schedule.newcomers;
+    case EVENT_HTTP:
+    case EVENT_HTTP_GONE:
+    case EVENT_CHILD:
+      return &relay->schedule.admin;
+    default:
+      if (event->peer) return source_of_peer(relay, event->peer);
+      return event->room ? source_of_room(relay, event->room) : &relay->schedule.game;
+  }
+}
+
+bool schedule_has_data(const Relay *relay, Text data) {
+  const Source *source = relay->schedule.taken;
+  if (!source || data.size == 0) return false;
+  const uint8_t *start = source->events.bytes.data, *at = (const uint8_t *)data.bytes;
+  return at >= start && at < start + source->events.bytes.size;
+}
+
+size_t schedule_waiting_bytes(Relay *relay, const Peer *peer) {
+  const Events *events = &source_of_peer(relay, peer->id)->events;
+  return events->bytes.size - events->at;
+}
+
+// --- The ring ---
+
+static void link_last(Schedule *schedule, Source *source) {
+  if (!schedule->turn) schedule->turn = source->next = source->previous = source;
+  if (source->next) return;
+  Source *first = schedule->turn;
+  source->next = first;
+  source->previous = first->previous;
+  first->previous->next = source;
+  first->previous = source;
+}
+
+static void unlink(Schedule *schedule, Source *source) {
+  if (schedule->turn == source) schedule->turn = source->next;
+  if (schedule->turn == source) schedule->turn = NULL;
+  source->previous->next = source->next;
+  source->next->previous = source->previous;
+  source->next = source->previous = NULL;
+}
+
+static void push_to(Schedule *schedule, Source *source, const Event *event) {
+  Buf *bytes = &source->events.bytes;
+  if (bytes->capacity == 0 && schedule->spare_count > 0)
+    *bytes = schedule->spare[--schedule->spare_count];
+  events_push(&source->events, event);
+  link_last(schedule, source);
+}
+
+// Gives back the memory of the source whose last event was taken, once its data is not in
+// use any more.
+static void let_go(Schedule *schedule) {
+  Source *source = schedule->taken;
+  schedule->taken = NULL;
+  if (!source || !events_is_empty(&source->events)) return;
+  Buf *bytes = &source->events.bytes;
+  if (schedule->spare_count < SCHEDULE_SPARE &&
+      bytes->capacity <= SCHEDULE_SPARE_BYTES) {
+    bytes->size = 0;
+    schedule->spare[schedule->spare_count++] = *bytes;
+    *bytes = (Buf){0};
+  }
+  events_deinit(&source->events);
+}
+
+void source_end(Relay *relay, Source *source) {
+  Schedule *schedule = &relay->schedule;
+  Event event;
+  if (schedule->taken == source) schedule->taken = NULL;
+  if (source->next) unlink(schedule, source);
+  while (events_next(&source->events, &event))
+    push_to(schedule, &schedule->leavers, &event);
+  events_deinit(&source->events);
+}
+
+// --- Pushing ---
+
+static bool is_urgent(uint8_t type) {
+  return type == EVENT_START || type == EVENT_STOP || type == EVENT_RELOAD;
+}
+
+// Whether it is of the first class.
+static bool is_prompt(uint8_t type) {
+  switch (type) {
+    case EVENT_MESSAGE:
+    case EVENT_TEXT:
+    case EVENT_PACKET:
+    case EVENT_CHANNEL:
+    case EVENT_BROADCAST:
+    case EVENT_HTTP:
+    case EVENT_HTTP_GONE:
+    case EVENT_CHILD:
+    case EVENT_DEFERRED:
+    case EVENT_DEFERRED_LINE:
+    case EVENT_GONE:
+      return false;
+    default:
+      return true;
+  }
+}
+
+static bool is_costly(const Relay *relay, const Source *source) {
+  return source->costly_ms > 0 &&
+         net_now_ms(relay->net) - source->costly_ms < COSTLY_MS;
+}
+
+void schedule_push(Relay *relay, const Event *event) {
+  Schedule *schedule = &relay->schedule;
+  Source *source = source_of(relay, event);
+  if (is_urgent(event->type)) {
+    events_push(&schedule->urgent, event);
+  } else if (!schedule->is_timed ||
+             (is_prompt(event->type) && events_is_empty(&source->events) &&
+              !is_costly(relay, source))) {
+    events_push(&schedule->first, event);
+    event_count_ahead(relay, event, 1);
+  } else {
+    push_to(schedule, source, event);
+  }
+}
+
+// --- Taking ---
+
+static bool is_over(const Schedule *schedule) {
+  return schedule->slice_us > 0 && schedule->left_us <= 0;
+}
+
+bool schedule_is_over(const Relay *relay) { return is_over(&relay->schedule); }
+
+// Whether an event that a handler has caused comes before those of this source.
+static bool is_behind(const Relay *relay, const Source *source) {
+  const Peer *peer = session_find(relay->session, source->peer);
+  return (peer && peer->ahead > 0) ||
+         captured_concerns(relay, source->peer, source->room);
+}
+
+static bool take_first(Relay *relay, Event *event) {
+  Schedule *schedule = &relay->schedule;
+  if (is_over(schedule) && schedule->has_first) return false;
+  if (!events_peek(&schedule->first, event) ||
+      captured_concerns(relay, event->peer, event->room))
+    return false;
+  schedule->has_first = true;
+  event_count_ahead(relay, event, -1);
+  return events_next(&schedule->first, event);
+}
+
+static bool take_second(Relay *relay, Event *event) {
+  Schedule *schedule = &relay->schedule;
+  if (schedule->is_resting || (is_over(schedule) && schedule->has_second)) return false;
+  for (int i = 0; schedule->turn && i < LOOK_SOURCES; i++) {
+    Source *source = schedule->turn;
+    schedule->turn = source->next;
+    if (is_behind(relay, source)) continue;
+    schedule->has_second = true;
+    schedule->taken = source;
+    events_next(&source->events, event);
+    if (events_is_empty(&source->events)) unlink(schedule, source);
+    return true;
+  }
+  return false;
+}
+
+bool schedule_take(Relay *relay, Event *event) {
+  let_go(&relay->schedule);
+  return events_next(&relay->schedule.urgent, event) || take_first(relay, event) ||
+         take_second(relay, event);
+}
+
+bool schedule_is_empty(const Relay *relay) {
+  const Schedule *schedule = &relay->schedule;
+  return events_is_empty(&schedule->urgent) && events_is_empty(&schedule->first) &&
+         !schedule->turn;
+}
+
+// --- The slice ---
+
+static void set_clock(Schedule *schedule, uint64_t now_us) {
+  schedule->left_us -= (int64_t)(now_us - schedule->clock_us);
+  schedule->clock_us = now_us;
+  schedule->unclocked = 0;
+}
+
+void schedule_begin(Relay *relay) {
+  Schedule *schedule = &relay->schedule;
+  schedule->slice++;
+  schedule->slice_us = schedule->is_timed ? relay->limits.slice_us : 0;
+  schedule->left_us = (int64_t)schedule->slice_us;
+  schedule->clock_us = net_clock_us(relay->net);
+  schedule->unclocked = 0;
+  schedule->has_first = schedule->has_second = false;
+  schedule->is_resting = schedule->rests > 0;
+  if (schedule->is_resting) schedule->rests--;
+}
+
+void schedule_end(Relay *relay) {
+  Schedule *schedule = &relay->schedule;
+  let_go(schedule);
+  events_trim(&schedule->first);
+  if (!is_over(schedule) || schedule->is_resting) return;
+  uint64_t slices = (uint64_t)-schedule->left_us / schedule->slice_us;
+  schedule->rests = slices < RESTS_MAX ? (uint32_t)slices : RESTS_MAX;
+}
+
+bool schedule_work(Relay *relay, uint32_t pieces) {
+  Schedule *schedule = &relay->schedule;
+  schedule->unclocked += pieces;
+  if (schedule->slice_us > 0 && schedule->unclocked >= CLOCK_EVERY)
+    set_clock(schedule, net_clock_us(relay->net));
+  return !is_over(schedule);
+}
+
+// A source that becomes costly takes what it has in the first class with it, unless that
+// would put it behind later events of a peer.
+static void demote(Relay *relay, Source *source) {
+  Schedule *schedule = &relay->schedule;
+  if (!events_is_empty(&source->events)) return;
+  Events first = schedule->first;
+  schedule->first = (Events){0};
+  for (Event event; events_next(&first, &event);) {
+    if (source_of(relay, &event) == source) {
+      event_count_ahead(relay, &event, -1);
+      push_to(schedule, source, &event);
+    } else {
+      events_push(&schedule->first, &event);
+    }
+  }
+  events_deinit(&first);
+}
+
+static void charge(Relay *relay, Source *source, uint64_t us) {
+  Schedule *schedule = &relay->schedule;
+  if (source->slice != schedule->slice) source->slice_us = 0;
+  source->slice = schedule->slice;
+  source->slice_us += us;
+  if (source->slice_us <= schedule->slice_us / 2) return;
+  if (!is_costly(relay, source)) demote(relay, source);
+  source->costly_ms = net_now_ms(relay->net);
+}
+
+uint64_t relay_charge(Relay *relay, const Event *taken, const Event *handled,
+                      uint64_t started_us, uint64_t now_us) {
+  Schedule *schedule = &relay->schedule;
+  if (!schedule->is_timed || schedule->slice_us == 0) return 0;
+  set_clock(schedule, now_us);
+  relay->payer =
+      (Event){.type = handled->type, .peer = handled->peer, .room = handled->room};
+  Source *source = source_of(relay, handled), *bringer = source_of(relay, taken);
+  uint64_t us = now_us - started_us;
+  charge(relay, source, us);
+  if (bringer != source) charge(relay, bringer, us);
+  uint32_t second = (uint32_t)(now_us / 1000000);
+  if (source->second != second) source->second_us = 0;
+  source->second = second;
+  return source->second_us += us;
+}

@@ -1,0 +1,312 @@
+// Who is next: classes, turns, slices, and what handlers cause.
+#include "world.h"
+
+enum { SLICE_US = 4000 };
+
+static World *timed(void **state, uint32_t hooks) {
+  World *world = *state;
+  world->limits.slice_us = SLICE_US;
+  relay_set_limits(world->relay, &world->limits);
+  script(world, hooks,
+         &(RoomKind){.auto_create = true, .hooks = HOOK_JOIN | HOOK_TICK});
+  return world;
+}
+
+// The handler of `event` takes that long.
+static void take_time(World *world, const Event *event, uint64_t us) {
+  uint64_t started_us = net_clock_us(world->net);
+  fake_jump(world->net, us / 1000);
+  relay_charge(world->relay, event, event, started_us, net_clock_us(world->net));
+}
+
+static Event handle(World *world, EventType type, Client client, uint64_t us) {
+  Event event = next_of(world, type, client);
+  take_time(world, &event, us);
+  return event;
+}
+
+static void peers_take_turns(void **state) {
+  World *world = timed(state, HOOK_MESSAGE);
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  for (int i = 0; i < 3; i++) say_message(world, ann, 0, "x");
+  say_message(world, bob, 0, "x");
+  begin(world);
+  next_of(world, EVENT_MESSAGE, ann);
+  next_of(world, EVENT_MESSAGE, bob);
+  next_of(world, EVENT_MESSAGE, ann);
+  next_of(world, EVENT_MESSAGE, ann);
+  end(world);
+}
+
+static void a_drain_ends_with_its_slice(void **state) {
+  World *world = timed(state, HOOK_MESSAGE);
+  Client ann = enter(world, "ann");
+  for (int i = 0; i < 5; i++) say_message(world, ann, 0, "x");
+  begin(world);
+  for (int i = 0; i < 2; i++) handle(world, EVENT_MESSAGE, ann, SLICE_US / 2);
+  end(world);
+  assert_true(relay_has_events(world->relay));
+  begin(world);
+  for (int i = 0; i < 2; i++) handle(world, EVENT_MESSAGE, ann, SLICE_US / 2);
+  end(world);
+  begin(world);
+  handle(world, EVENT_MESSAGE, ann, 0);
+  end(world);
+  assert_false(relay_has_events(world->relay));
+}
+
+static void ticks_and_ends_come_before_messages(void **state) {
+  World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  say_message(world, ann, 0, "x");
+  fake_end(world->net, bob.conn, CODE_RESET);
+  fake_advance(world->net, 50);
+  begin(world);
+  next_of(world, EVENT_DISCONNECT, bob);
+  next(world, EVENT_TICK);
+  next_of(world, EVENT_MESSAGE, ann);
+  end(world);
+}
+
+static void a_costly_timer_waits_for_its_turn_with_the_others(void **state) {
+  World *world = timed(state, HOOK_MESSAGE);
+  Client ann = enter(world, "ann");
+  uint32_t duel = create(world, "duel:1");
+  drain(world);
+  for (int i = 0; i < 3; i++) relay_timer_set(world->relay, 10, 0, 0, 0);
+  relay_commit(world->relay);
+  fake_jump(world->net, 10);
+  fake_advance(world->net, 0);
+  say_message(world, ann, 0, "x");
+  begin(world);
+  Event event = next(world, EVENT_TIMER);
+  take_time(world, &event, 10 * SLICE_US);
+  next_of(world, EVENT_MESSAGE,
+          ann);  // one of each class, even in a slice that is over
+  end(world);
+  fake_jump(world->net, 50);
+  fake_advance(world->net, 0);
+  for (int i = 0; i < 3; i++) {  // the sockets are looked at before that goes on
+    begin(world);
+    if (i == 0) assert_int_equal(next(world, EVENT_TICK).room, duel);
+    end(world);
+  }
+  say_message(world, ann, 0, "x");
+  begin(world);
+  next(world, EVENT_TIMER);
+  next_of(world, EVENT_MESSAGE, ann);
+  next(world, EVENT_TIMER);
+  end(world);
+}
+
+static void who_was_costly_is_trusted_again_after_a_second(void **state) {
+  World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
+  Client ann = enter(world, "ann");
+  fake_advance(world->net, 50);
+  begin(world);
+  Event tick = next(world, EVENT_TICK);
+  take_time(world, &tick, SLICE_US - 1000);
+  end(world);
+  say_message(world, ann, 0, "x");
+  fake_jump(world->net, 50);
+  fake_advance(world->net, 0);
+  begin(world);
+  next_of(world, EVENT_MESSAGE, ann);
+  next(world, EVENT_TICK);
+  end(world);
+  fake_jump(world->net, 1000);
+  say_message(world, ann, 0, "x");
+  fake_advance(world->net, 0);
+  begin(world);
+  next(world, EVENT_TICK);
+  next_of(world, EVENT_MESSAGE, ann);
+  end(world);
+}
+
+static void a_tick_that_waits_is_not_queued_twice(void **state) {
+  World *world = timed(state, HOOK_TICK);
+  for (int i = 0; i < 4; i++) fake_advance(world->net, 50);
+  begin(world);
+  assert_int_equal(next(world, EVENT_TICK).b, 0);
+  end(world);
+  fake_advance(world->net, 50);
+  begin(world);
+  Event tick = next(world, EVENT_TICK);
+  assert_int_equal(tick.a, 200000);
+  assert_int_equal(tick.b, 3);
+  end(world);
+}
+
+static void what_a_handler_causes_comes_before_anything_else(void **state) {
+  World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  uint32_t duel = create(world, "duel:1");
+  drain(world);
+  for (int i = 0; i < 2; i++) say_message(world, ann, 0, "x");
+  say_message(world, bob, 0, "x");
+  fake_advance(world->net, 50);
+  begin(world);
+  next(world, EVENT_TICK);
+  next(world, EVENT_TICK);
+  next_of(world, EVENT_MESSAGE, ann);
+  command(world, (Command){.type = COMMAND_JOIN, .id = bob.id, .room = duel});
+  relay_commit(world->relay);
+  assert_int_equal(next_of(world, EVENT_JOIN, bob).room, duel);
+  next_of(world, EVENT_MESSAGE, bob);
+  next_of(world, EVENT_MESSAGE, ann);
+  end(world);
+}
+
+static void a_stop_comes_first(void **state) {
+  World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
+  Client ann = enter(world, "ann");
+  say_message(world, ann, 0, "x");
+  fake_advance(world->net, 50);
+  relay_push(world->relay, &(Event){.type = EVENT_STOP});
+  assert_true(relay_has_urgent(world->relay));
+  begin(world);
+  next(world, EVENT_STOP);
+  assert_false(relay_has_urgent(world->relay));
+  next(world, EVENT_TICK);
+  next_of(world, EVENT_MESSAGE, ann);
+  end(world);
+}
+
+static void a_chain_of_events_leaves_others_their_turns(void **state) {
+  World *world = timed(state, HOOK_MESSAGE);
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  uint32_t duel = create(world, "duel:1");
+  drain(world);
+  for (int i = 0; i < 2; i++) say_message(world, ann, 0, "x");
+  say_message(world, bob, 0, "x");
+  begin(world);
+  Event event = handle(world, EVENT_MESSAGE, ann, SLICE_US);
+  for (int i = 0; i < 3; i++) {
+    command(world, (Command){.type = COMMAND_JOIN, .id = ann.id, .room = duel});
+    relay_commit(world->relay);
+    if (i == 1) next_of(world, EVENT_MESSAGE, bob);
+    end(world);
+    begin(world);
+    event = handle(world, EVENT_JOIN, ann, SLICE_US);
+    assert_int_equal(event.room, duel);
+  }
+  end(world);
+}
+
+static void commands_go_on_in_the_next_slices_before_any_handler(void **state) {
+  World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  for (int i = 0; i < 2; i++) say_message(world, ann, 0, "x");
+  begin(world);
+  Event event = next_of(world, EVENT_MESSAGE, ann);
+  for (int i = 0; i < 100; i++) command(world, message(TARGET_PEER, bob.id));
+  take_time(world, &event, SLICE_US);
+  relay_begin_commit(world->relay);
+  end(world);
+  assert_in_range(fake_writes(world->net, bob.conn), 1, 99);
+  relay_push(world->relay, &(Event){.type = EVENT_STOP});
+  for (int i = 0; fake_writes(world->net, bob.conn) < 101; i++) {
+    assert_true(i < 100 && relay_has_urgent(world->relay));
+    begin(world);
+    if (!relay_next_event(world->relay, &event)) continue;
+    assert_int_equal(event.type, EVENT_STOP);
+    assert_int_equal(fake_writes(world->net, bob.conn), 101);  // and WELCOME
+  }
+}
+
+static void who_has_too_many_waiting_is_throttled(void **state) {
+  World *world = timed(state, HOOK_MESSAGE);
+  Client ann = enter(world, "ann");
+  for (int i = 0; i < 200; i++) say_message(world, ann, 0, "x");
+  assert_true(fake_is_held(world->net, ann.conn));
+  uint32_t got = 0;
+  begin(world);
+  for (Event event; relay_next_event(world->relay, &event); got++) continue;
+  assert_int_equal(got, 65);
+  assert_false(fake_is_held(world->net, ann.conn));
+  while (got < 200) {
+    fake_read(world->net, ann.conn);
+    begin(world);
+    for (Event event; relay_next_event(world->relay, &event); got++) continue;
+  }
+  assert_int_equal(got, 200);
+}
+
+static void who_has_too_much_waiting_is_throttled(void **state) {
+  World *world = timed(state, HOOK_MESSAGE);
+  Client ann = enter(world, "ann");
+  char *body = mem_alloc(60001);
+  memset(body, 'x', 60000);
+  body[60000] = '\0';
+  for (int i = 0; i < 10; i++) say_message(world, ann, 0, body);
+  mem_free(body);
+  assert_true(fake_is_held(world->net, ann.conn));
+  uint32_t got = 0;
+  begin(world);
+  for (Event event; relay_next_event(world->relay, &event); got++) continue;
+  assert_in_range(got, 4, 6);
+  assert_false(fake_is_held(world->net, ann.conn));
+}
+
+static int deliver(World *world, Command base, uint32_t bytes) {
+  char *body = mem_zalloc(bytes);
+  base.body = (Text){body, bytes};
+  int result = relay_command(world->relay, &base);
+  mem_free(body);
+  return result;
+}
+
+static void a_handler_delivers_so_much(void **state) {
+  World *world = timed(state, 0);
+  world->limits.delivery = 100000;
+  relay_set_limits(world->relay, &world->limits);
+  Client ann = enter(world, "ann");
+  Command to_ann = message(TARGET_PEER, ann.id);
+  relay_begin_handler(world->relay);
+  assert_int_equal(deliver(world, to_ann, 40000), 0);
+  assert_int_equal(deliver(world, to_ann, 40000), 0);
+  assert_int_equal(deliver(world, to_ann, 40000), ERR_DELIVERY);
+  relay_begin_handler(world->relay);
+  assert_int_equal(deliver(world, to_ann, 40000), 0);
+}
+
+static void one_message_to_a_room_always_passes(void **state) {
+  World *world = timed(state, 0);
+  world->limits.delivery = 50000;
+  relay_set_limits(world->relay, &world->limits);
+  uint32_t lobby = create(world, "lobby");
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  join(world, ann, "lobby");
+  join(world, bob, "lobby");
+  Command to_room = message(TARGET_ROOM, lobby);
+  relay_begin_handler(world->relay);
+  assert_int_equal(deliver(world, message(TARGET_PEER, ann.id), 1000), 0);
+  assert_int_equal(deliver(world, to_room, 60000), 0);
+  assert_int_equal(deliver(world, message(TARGET_PEER, ann.id), 1000), 0);
+  assert_int_equal(deliver(world, to_room, 60000), ERR_DELIVERY);
+  relay_begin_handler(world->relay);
+  assert_int_equal(deliver(world, to_room, 20000), 0);
+  assert_int_equal(deliver(world, to_room, 20000), ERR_DELIVERY);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(peers_take_turns),
+      TEST(a_drain_ends_with_its_slice),
+      TEST(ticks_and_ends_come_before_messages),
+      TEST(a_costly_timer_waits_for_its_turn_with_the_others),
+      TEST(who_was_costly_is_trusted_again_after_a_second),
+      TEST(a_tick_that_waits_is_not_queued_twice),
+      TEST(what_a_handler_causes_comes_before_anything_else),
+      TEST(a_stop_comes_first),
+      TEST(a_chain_of_events_leaves_others_their_turns),
+      TEST(commands_go_on_in_the_next_slices_before_any_handler),
+      TEST(who_has_too_many_waiting_is_throttled),
+      TEST(who_has_too_much_waiting_is_throttled),
+      TEST(a_handler_delivers_so_much),
+      TEST(one_message_to_a_room_always_passes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

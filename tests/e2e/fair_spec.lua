@@ -1,0 +1,82 @@
+--- Nobody keeps a server from the others: while one client, a game's timers or one handler have more to
+--- do than there is time for, others are answered, other rooms tick, and the server ends when it is told.
+local loads = require "tests.e2e.loads"
+local server = require "tests.e2e.server"
+local wait = require "tests.e2e.wait"
+
+-- In ms, several times what docs/benchmarks.md has as targets, and far below what it was without slices.
+local WORST = { ping = 500, welcome = 500, tick = 400, stop = 6000 }
+local SLOWNESS = wait.DEADLINE / 15 -- of builds with sanitizers
+
+describe("a load of", function()
+  after_each(server.stop_all)
+
+  for _, load in ipairs(loads.all) do
+    it(load.label .. " keeps nobody waiting", function()
+      local worst = loads.measure(load, 0.6)
+      for name, most in pairs(WORST) do
+        assert.is_true(worst[name] < most * SLOWNESS, ("%s took %d ms"):format(name, worst[name]))
+      end
+    end)
+  end
+end)
+
+describe("who takes most of the scripts' time", function()
+  after_each(server.stop_all)
+
+  it("is logged once, with peer, handler and line, and is in the figures", function()
+    local host = server.start { flags = { rate_limit = 0 }, game = [[
+      local perigee = require "perigee"
+      return { on_message = {
+        work = function()
+          local stop = os.clock() + 0.01
+          while os.clock() < stop do end
+        end,
+        busiest = function() return perigee.stats().busiest or false end,
+      } }
+    ]] }
+    local ann, busy = host:client "ann", host:client "busy"
+    for _ = 1, 150 do busy:send(0, "work", 1) end
+    local logged = host:wait_log "more than half of the scripts' time"
+    assert.equal(busy.id, logged.peer)
+    assert.equal("busy", logged.name)
+    assert.equal("on_message.work", logged.handler)
+    assert.equal(3, logged.line)
+    local busiest = ann:question(0, "busiest")
+    assert.equal(busy.id, busiest.peer)
+    assert.equal("on_message.work", busiest.handler)
+    assert.is_true(busiest.share > 0.5)
+    wait.for_true(function() return ann:question(0, "busiest") == false end)
+    assert.equal(1, host:count_log "more than half of the scripts' time")
+  end)
+end)
+
+describe("delivery_limit", function()
+  after_each(server.stop_all)
+
+  it("fails a handler that sends more to all together, at its line, and nothing of it is sent", function()
+    local host = server.start { flags = { delivery_limit = 131072 }, game = [[
+      local perigee = require "perigee"
+      return {
+        rooms = { lobby = { auto_create = true } },
+        on_message = {
+          one = function(peer) peer:rooms()[1]:broadcast("data", ("x"):rep(60000)) end,
+          many = function(peer)
+            for _ = 1, 20 do
+              peer:rooms()[1]:broadcast("data", ("x"):rep(20000))
+            end
+          end,
+        },
+      }
+    ]] }
+    local ann, bob = host:client "ann", host:client "bob"
+    ann:join "lobby"
+    bob:join "lobby"
+    ann:send(0, "one", 1)
+    bob:expect("MESSAGE", { message = "data" })
+    ann:send(0, "many", 1)
+    host:wait_log "game.lua:8: what the handler sends comes to more than delivery_limit (0.125 MiB"
+    ann:fence()
+    bob:expect_quiet()
+  end)
+end)

@@ -1,0 +1,146 @@
+--- What one client, a game's timers, or one handler may do to everybody else: four loads, and what the
+--- others notice of each. For fair_spec.lua and `scripts/bench loads`.
+local Stream = require "tests.e2e.stream"
+local packet = require "tests.e2e.packet"
+local server = require "tests.e2e.server"
+local uv = require "luv"
+local wait = require "tests.e2e.wait"
+
+local TICK_MS = 50
+local GIVE_UP = 30 -- seconds
+
+-- `quiet` is a room that has nothing to do with the load, but for a client who sees its ticks.
+local GAME = [[
+local perigee = require "perigee"
+
+local function work(seconds)
+  local stop = os.clock() + seconds
+  while os.clock() < stop do end
+end
+
+return {
+  rooms = {
+    quiet = { auto_create = true, tick_rate = 20, on_tick = function(room) room:broadcast("tick", 1) end },
+    crowd = { auto_create = true },
+  },
+  on_connect = function() return true end,
+  on_message = {
+    work = function() work(0.005) end,
+    text = function() work(0.0002) end,
+    timers = function()
+      for _ = 1, 200 do perigee.every(0.05, function() work(0.040) end) end
+    end,
+    relay = function()
+      local room, bytes = perigee.rooms.get "crowd", ("x"):rep(6000)
+      for _ = 1, 10984 do room:relay(bytes) end
+    end,
+  },
+}
+]]
+
+local loads = {}
+
+--- What each does to a server, from now on, and what it is called in tables.
+loads.all = {
+  { name = "messages", label = "1,500 messages of one client, 5 ms each", start = function(host)
+    local messages = {}
+    for i = 1, 1500 do
+      messages[i] = packet.encode { channel = 2, type = 0, payload = packet.message(0, "work", 1) }
+    end
+    host:client("busy"):write(table.concat(messages))
+  end },
+  { name = "timers", label = "200 timers of 40 ms", start = function(host)
+    host:client("busy"):send(0, "timers", 1)
+  end },
+  { name = "lines", label = "ten text peers that stream lines, 0.2 ms each", start = function(host)
+    local peers = {}
+    for i = 1, 10 do peers[i] = host:text() end
+    for _, peer in ipairs(peers) do peer:write(("hello\n"):rep(30000)) end
+  end },
+  { name = "relay", label = "one handler that relays 6 KB 10,984 times to 300 members", members = 300,
+    start = function(host) host:client("busy"):send(0, "relay", 1) end },
+}
+
+
+local function milliseconds()
+  return uv.hrtime() / 1e6
+end
+
+
+-- Members of the crowd, who leave what they are sent where it is.
+local function gather(host, count)
+  for _ = 1, count do
+    local member = host:client("member", { recv_buffer = 4096 })
+    member:control("JOIN", packet.str8 "crowd")
+    member:expect "JOINED"
+    member:stall()
+  end
+end
+
+
+-- Notes the worst gap between two ticks, beyond what is due.
+local function watch_ticks(client, worst)
+  local last = milliseconds()
+  function client:push(event)
+    if event.name ~= "MESSAGE" then return Stream.push(self, event) end
+    local now = milliseconds()
+    worst.tick = math.max(worst.tick, now - last - TICK_MS)
+    last = now
+  end
+  return function() worst.tick = math.max(worst.tick, milliseconds() - last - TICK_MS) end
+end
+
+
+local function note(worst, name, seconds, act)
+  local before = milliseconds()
+  local is_good = pcall(act, seconds)
+  worst[name] = math.max(worst[name], milliseconds() - before)
+  return is_good
+end
+
+
+local function ping(client, seconds)
+  client:control("PING", packet.u64(1))
+  client:expect("PONG", nil, seconds)
+end
+
+
+local function welcome(host, seconds)
+  local client = host:raw()
+  client:control("HELLO", packet.hello { name = "new" })
+  client:expect("WELCOME", nil, seconds)
+  client:close()
+end
+
+
+--- Starts a server under a load and looks at what others notice.
+---@param load table one of loads.all
+---@param seconds number how long
+---@param flags? table settings
+---@return table worst ping, welcome and tick, and stop, in milliseconds
+function loads.measure(load, seconds, flags)
+  flags = flags or { rate_limit = 0 }
+  local host = server.start { text = true, game = GAME, flags = flags }
+  local worst = { ping = 0, welcome = 0, tick = 0 }
+  gather(host, load.members or 0)
+  local other = host:client "other"
+  other:join "quiet"
+  other:expect "MESSAGE"
+  local note_tick = watch_ticks(other, worst)
+  load.start(host)
+  local stop = milliseconds() + seconds * 1000
+  repeat
+    local is_good = note(worst, "ping", GIVE_UP, function(left) ping(other, left) end)
+      and note(worst, "welcome", GIVE_UP, function(left) welcome(host, left) end)
+    wait.pass(0.005)
+  until not is_good or milliseconds() > stop
+  note_tick()
+  local before = milliseconds()
+  host:kill "sigterm"
+  host:wait_exit(GIVE_UP + 10)
+  worst.stop = milliseconds() - before
+  Stream.close_all()
+  return worst
+end
+
+return loads
