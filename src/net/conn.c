@@ -222,6 +222,7 @@ void conn_hold(Conn *conn) {
 void conn_release(Conn *conn) {
   if (!conn->is_held) return;
   conn->is_held = false;
+  conn->in_since_ms = net_now_ms(conn->net);  // the other side could not finish before
   conn_resume_later(conn);
 }
 
@@ -248,7 +249,7 @@ static void resume_input(Conn *conn) {
   if (conn->protocol != PROTOCOL_NATIVE || conn->in.size == 0) return;
   size_t done = read_bytes(conn, conn->in.data, conn->in.size);
   buf_consume(&conn->in, done);
-  conn_settle(conn, true);
+  conn_settle(conn, done > 0);
 }
 
 void conn_resume(Conn *conn) {

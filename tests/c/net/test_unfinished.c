@@ -109,6 +109,45 @@ static void those_that_hold_most_for_longest_end_first(void **state) {
   world_close(&world);
 }
 
+static uint64_t age_of(const World *world, uint32_t index) {
+  return net_now_ms(world->net) - conn_of(world, index)->in_since_ms;
+}
+
+// After a full read buffer, other connections get their turn before reading continues.
+static void full_read_buffers_give_a_packet_no_more_time(void **state) {
+  (void)state;
+  static uint8_t piece[READ_BUFFER_BYTES];
+  World world;
+  open_world(&world, LARGE_PACKETS, FRAMING_PACKETS);
+  uint32_t index = join_as(&world);
+  uint8_t header[PACKET_HEADER_SIZE];
+  packet_write_header(header, &(Packet){.priority = PRIORITY_NORMAL, .length = LARGE});
+  say(&world, index, header, sizeof header);
+  make_older(&world, index, 9000);
+  conn_read(conn_of(&world, index), piece, sizeof piece);
+  assert_true(conn_of(&world, index)->is_paused);
+  turn(&world);
+  assert_false(conn_of(&world, index)->is_paused);
+  assert_true(age_of(&world, index) >= 9000);
+  world_close(&world);
+}
+
+static void a_connection_that_is_not_read_has_time_to_finish_afterwards(void **state) {
+  (void)state;
+  World world;
+  open_world(&world, LARGE_PACKETS, FRAMING_PACKETS);
+  uint32_t index = join_as(&world);
+  begin_packet(&world, index, SMALL);
+  net_hold(world.net, world.ids[index]);
+  make_older(&world, index, NET_PACKET_DEADLINE_MS + 1000);
+  net_release(world.net, world.ids[index]);
+  run_timers(&world, NET_PACKET_DEADLINE_MS / 2);
+  assert_false(has_ended[index]);
+  say(&world, index, "x", 1);
+  assert_int_equal(world.packets, 1);
+  world_close(&world);
+}
+
 static void what_is_whole_or_gone_counts_no_more(void **state) {
   (void)state;
   World world;
@@ -184,6 +223,8 @@ int main(void) {
   signal(SIGPIPE, SIG_IGN);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(those_that_hold_most_for_longest_end_first),
+      cmocka_unit_test(full_read_buffers_give_a_packet_no_more_time),
+      cmocka_unit_test(a_connection_that_is_not_read_has_time_to_finish_afterwards),
       cmocka_unit_test(what_is_whole_or_gone_counts_no_more),
       cmocka_unit_test(what_waits_for_us_does_not_count),
       cmocka_unit_test(a_thread_ends_no_connection_for_what_others_hold),

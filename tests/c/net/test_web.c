@@ -192,6 +192,31 @@ static void websocket_at_rest_keeps_nothing(void **state) {
   world_close(&world);
 }
 
+static void websocket_that_is_not_read_has_time_to_finish_afterwards(void **state) {
+  (void)state;
+  World world;
+  open_world(&world);
+  int fd = come(&world);
+  say(fd, UPGRADE);
+  expect_start(&world, fd, "HTTP/1.1 101 Switching Protocols\r\n");
+  // A packet without a payload, and the first byte of another message.
+  static const uint8_t bytes[] = {0x82, 0x8c, 0, 0, 0, 0, 0, 0, 11,  0,
+                                  2,    0,    0, 0, 0, 0, 0, 0, 0x82};
+  assert_int_equal(send(fd, bytes, sizeof bytes, 0), sizeof bytes);
+  while (world.packets == 0) turn(&world);
+  ConnId id = first_conn(&world)->id;
+  assert_true(socket_is_unfinished(first_conn(&world)));
+  net_hold(world.net, id);
+  conn_find(world.net, id)->in_since_ms -= NET_PACKET_DEADLINE_MS + 1000;
+  run_timers(&world, NET_PACKET_DEADLINE_MS + 1000);
+  net_release(world.net, id);
+  turn(&world);
+  run_timers(&world, NET_PACKET_DEADLINE_MS / 2);
+  assert_int_equal(world.last_fault, 0);
+  world.sockets[0] = fd;
+  world_close(&world);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(next_request_has_a_while_to_begin),
@@ -201,6 +226,7 @@ int main(void) {
       cmocka_unit_test(answer_that_nobody_takes_is_given_up),
       cmocka_unit_test(request_under_way_is_not_late),
       cmocka_unit_test(websocket_at_rest_keeps_nothing),
+      cmocka_unit_test(websocket_that_is_not_read_has_time_to_finish_afterwards),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
