@@ -234,9 +234,11 @@ static void do_close(Relay *relay, const Command *command) {
     session_kick(relay->session, peer, (Code)command->code, command->body.bytes);
 }
 
+// A peer that was let in under the name has it already.
 static void do_rename(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
-  if (peer && peer->state != PEER_CLOSED) rename_peer(relay, peer, command->name);
+  if (peer && peer->state != PEER_CLOSED && !peer_has_name(peer, command->name))
+    rename_peer(relay, peer, command->name);
 }
 
 // --- Rooms and timers ---

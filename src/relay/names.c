@@ -76,7 +76,8 @@ void rename_peer(Relay *relay, Peer *peer, Text name) {
 
 bool relay_name_is_free(const Relay *relay, uint32_t id, Text name) {
   const Peer *peer = session_find(relay->session, id);
-  return !peer || check(relay, peer, name.size > 0 ? name : peer_name(peer)) == 0;
+  if (!peer) return true;
+  return check(relay, peer, name.size > 0 ? name : relay_peer_name(relay, peer)) == 0;
 }
 
 // --- By a text peer ---

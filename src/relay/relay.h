@@ -197,7 +197,8 @@ uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err);
 /// (the name), ERR_EXISTS (it is in use).
 int relay_rename(Relay *relay, uint32_t peer, Text name);
 
-/// Whether a peer, if it still exists, may be let in under the name (size 0: its own).
+/// Returns whether a peer, if it still exists, may be let in under the name (size 0: its
+/// own, or the one that the running handler has given it).
 bool relay_name_is_free(const Relay *relay, uint32_t peer, Text name);
 
 /// The peer's name as the handler that runs sees it: the one it has given last.

@@ -5,6 +5,8 @@
 #include "relay/internal.h"
 
 bool relay_accept(Relay *relay, uint32_t id, Text name) {
+  const Peer *peer = session_find(relay->session, id);
+  if (peer && name.size == 0) name = relay_peer_name(relay, peer);
   bool is_free = relay_name_is_free(relay, id, name);
   if (!is_free) session_reject(relay->session, id, CODE_REJECTED, NAME_IN_USE_TEXT);
   if (!is_free || !session_accept(relay->session, id, name)) {

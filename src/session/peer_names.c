@@ -33,14 +33,14 @@ static uint32_t count_all(const Session *session, Text name) {
          names_find(&session->packet_names, name.bytes, name.size);
 }
 
-static bool is_called(const Peer *peer, Text name) {
+bool peer_has_name(const Peer *peer, Text name) {
   return peer->name_size == name.size && memcmp(peer->name, name.bytes, name.size) == 0;
 }
 
 int session_check_name(const Session *session, const Peer *peer, Text name,
                        uint32_t reserved) {
   if (!text_is_peer_name(name.bytes, name.size)) return ERR_INVALID;
-  uint32_t own = reserved + (peer->holds_name && is_called(peer, name));
+  uint32_t own = reserved + (peer->holds_name && peer_has_name(peer, name));
   switch (session->limits.unique_names) {
     case UNIQUE_AMONG_ALL:
       return count_all(session, name) > own ? ERR_EXISTS : 0;
@@ -77,7 +77,7 @@ void peer_names_make(Session *session, Peer *peer) {
 }
 
 void session_rename(Session *session, Peer *peer, Text name) {
-  if (is_called(peer, name)) return;
+  if (peer_has_name(peer, name)) return;
   peer_names_drop(session, peer);
   memcpy(peer->name, name.bytes, name.size);
   peer->name[name.size] = '\0';

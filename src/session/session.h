@@ -218,12 +218,15 @@ int session_check_name(const Session *session, const Peer *peer, Text name,
 /// is called, and no longer (-1). `framing` is that of the peer which will have it.
 void session_reserve_name(Session *session, uint8_t framing, Text name, int change);
 
-/// Gives a peer that is not closed another name. Nobody is told.
+/// Gives a peer that is not closed another name, without notifying anyone.
 void session_rename(Session *session, Peer *peer, Text name);
 
 static inline Text peer_name(const Peer *peer) {
   return (Text){peer->name, peer->name_size};
 }
+
+/// Returns whether this is the peer's name.
+bool peer_has_name(const Peer *peer, Text name);
 
 /// CLOSING (or `! Code: text` for a text peer) and the end, through `disconnect` when
 /// it was connected or suspended. With `text` NULL nothing is said. A peer that is closed

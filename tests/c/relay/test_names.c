@@ -272,6 +272,27 @@ static void on_connect_may_give_a_free_name_to_one_that_came_with_a_used_one(
   end(world);
 }
 
+static void a_name_set_in_on_connect_is_that_under_which_the_peer_is_let_in(
+    void **state) {
+  World *world = *state;
+  unique(world, UNIQUE_AMONG_ALL);
+  enter(world, "ann");
+  script(world, HOOK_CONNECT, NULL);
+  Client ann = {.conn = fake_open(world->net, FRAMING_PACKETS, "192.0.2.1")};
+  say_hello(world->net, ann.conn, "ann");
+  begin(world);
+  Event event = next(world, EVENT_CONNECT);
+  ann.id = event.peer;
+  assert_int_equal(rename_to(world, ann, "zoe"), 0);
+  assert_true(relay_accept(world->relay, event.peer, text_of("")));
+  relay_commit(world->relay);
+  end(world);
+  expect_control(world->net, ann.conn, CONTROL_WELCOME);
+  expect_renamed(world, ann, 0, ann.id, "zoe");
+  expect_quiet(world, ann);
+  expect_name(world, ann, "zoe");
+}
+
 static void a_session_that_was_renamed_hears_of_it_when_it_is_resumed(void **state) {
   World *world = *state;
   Player ann = play(world, "ann");
@@ -300,6 +321,7 @@ int main(void) {
       TEST(a_peer_that_is_let_in_under_a_name_hears_of_it_after_welcome),
       TEST(a_name_in_use_given_by_on_connect_is_refused),
       TEST(on_connect_may_give_a_free_name_to_one_that_came_with_a_used_one),
+      TEST(a_name_set_in_on_connect_is_that_under_which_the_peer_is_let_in),
       AWAY(a_session_that_was_renamed_hears_of_it_when_it_is_resumed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
