@@ -9,6 +9,7 @@ local schema = require "perigee.schema"
 local to_js = require "perigee.schema.to_js"
 
 local KNOWN_MAX = 16 -- schemas that clients may have at a time
+local SLICE = 0.004 -- seconds that live_schema.prepare takes
 
 local live_schema = {
   invalid = 0, -- messages of peers that were not what the schema says
@@ -24,17 +25,52 @@ codec.raise = function(text)
 end
 
 
---- The schema in a file's text. Raises what is wrong with it, with its place.
+local making -- the schema whose encoders and module are being made: { text, found, writer, made }
+
+local function begin_making(text, path)
+  making = { text = text, found = schema.parse(text, path), writer = to_js.writer(), made = 0 }
+end
+
+-- Makes the encoders of the next messages. Returns whether all are made.
+local function make_until(time)
+  local messages = making.found.messages
+  while making.made < #messages and core.read_clock() < time do
+    local message = messages[making.made + 1]
+    schema.make(message)
+    to_js.add(making.writer, message)
+    making.made = making.made + 1
+  end
+  return making.made == #messages
+end
+
+
+--- Makes a part of what live_schema.parse returns for the same text, so that a large schema does not hold up
+--- the loop.
+---@param text string
+---@param path string
+---@return boolean is_done if not, call it again
+function live_schema.prepare(text, path)
+  local time = core.read_clock() + SLICE
+  if (not making or making.text ~= text) and not pcall(begin_making, text, path) then
+    return true -- live_schema.parse raises what is wrong
+  end
+  return make_until(time)
+end
+
+
+--- The schema in a file's text, with all encoders, so that no handler has to make them. Raises what is wrong
+--- with the text, with its place.
 ---@param text string
 ---@param path string
 ---@return perigee.schema.Schema
 function live_schema.parse(text, path)
-  local found = schema.parse(text, path)
-  -- All that is made of it is made now, and not when the first handler needs it.
-  for _, message in ipairs(found.messages) do
-    schema.make(message)
+  if not making or making.text ~= text then
+    begin_making(text, path)
   end
-  found.module = to_js.module(found)
+  make_until(math.huge)
+  local found = making.found
+  found.module = to_js.finish(making.writer, found)
+  making = nil
   return found
 end
 

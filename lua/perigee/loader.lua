@@ -193,13 +193,17 @@ local function hash_of(version)
   return core.hash(parts):sub(1, HASH_DIGITS)
 end
 
--- The same text is the same schema, whose encoders are there already.
+-- Whether the live version has this schema, with its encoders.
+local function is_live_schema(text)
+  local before = live.version
+  return before ~= nil and before.texts[before.root .. SCHEMA] == text
+end
+
 local function load_schema(version)
   local path = version.root .. SCHEMA
   local text = read(version, path)
-  local before = live.version
-  if text and before and before.texts[before.root .. SCHEMA] == text then
-    version.schema = before.schema
+  if text and is_live_schema(text) then
+    version.schema = live.version.schema
   elseif text then
     version.schema = live_schema.parse(text, path)
   end
@@ -298,6 +302,16 @@ function loader.parse_ahead(texts)
     code[path] = path:find(EXTENSION) and text or nil
   end
   return core.parse_ahead(code)
+end
+
+
+--- Makes a part of the schema among files, before the reload that takes it.
+---@param texts table<string, string> by path
+---@return boolean is_done if not, the reload goes on with the next part
+function loader.prepare_schema(texts)
+  local path = live.version.root .. SCHEMA
+  local text = texts[path]
+  return not text or is_live_schema(text) or live_schema.prepare(text, path)
 end
 
 return loader

@@ -253,7 +253,7 @@ end
 ---@param is_asked boolean whether somebody wants it even if no file has changed
 ---@param found perigee.Checked? what `perigee check` found; nil: it was not asked
 ---@return string outcome "upgrade", "again" (files are being written: a little later), "parse" (once they
---- are parsed) or "same" (nothing changed)
+--- are parsed), "more" (after the loop has served others) or "same" (nothing changed)
 ---@return integer? rooms
 function reload.begin(patience, is_asked, found)
   local before, texts = live.attempt, loader.read_all(list_files())
@@ -265,6 +265,8 @@ function reload.begin(patience, is_asked, found)
     refuse(found)
   elseif not loader.parse_ahead(texts) then
     return "parse"
+  elseif not loader.prepare_schema(texts) then
+    return "more"
   end
   local old, began = live.version, core.read_clock()
   local new = loader.new(game, last_number + 1, make_api(rawget(old.api, "state") or {}))

@@ -201,7 +201,7 @@ static uint32_t how(const Reload *reload) {
 }
 
 // Results: "upgrade" and the number of rooms, "again", "check" (on_checked follows), "parse"
-// (on_parsed follows), or "same".
+// (on_parsed follows), "more" or "same".
 static void begin(Reload *reload) {
   Host *host = reload->host;
   Event event = {.type = EVENT_RELOAD, .a = patience(reload), .b = how(reload)};
@@ -222,10 +222,11 @@ static void begin(Reload *reload) {
     return;
   }
   host_release(host, HOST_FORGET);
-  reload->is_waiting = outcome == 'p';
+  reload->is_waiting = outcome == 'p' || outcome == 'm';
+  if (!reload->is_waiting) forget_check(reload);
+  if (outcome == 'm') set_timer(reload, &reload->retry, RELOAD_MORE_MS, on_retry);
   if (outcome == 'a') wait_for_quiet(reload);
   if (outcome == 'c') start_check(reload);
-  if (outcome != 'p') forget_check(reload);
   if (outcome != 's') return;
   reload->waiting_ms = 0;
   parser_drop(&host->parser);

@@ -9,6 +9,7 @@
 
 enum {
   RELOAD_RETRY_MS = 40,       // until files that are being written are read again
+  RELOAD_MORE_MS = 1,         // until the next part of a large schema is made
   RELOAD_PATIENCE_MS = 3000,  // for which that goes on
   RELOAD_SETTLE_MS = 5000,    // for which the version before can come back
   // For which a check may run, less than who asks for a reload waits for an answer.

@@ -92,6 +92,27 @@ describe("a reload", function()
     assert.equal("ended", outcome, text)
   end)
 
+  it("makes the encoders of a large schema in several parts", function()
+    load(FIRST)
+    local messages = {}
+    for i = 1, 50 do messages[i] = ("message m%d = %d { x: u8 }"):format(i, i) end
+    write(table.concat(messages, "\n"), "schema.perigee")
+    function core.read_clock() -- each message takes a millisecond
+      core.clock = core.clock + 0.001
+      return core.clock
+    end
+    local outcome, parts = "more", 0
+    while outcome == "more" do
+      outcome, parts = fake_core.reload(core, host), parts + 1
+    end
+    assert.equal("ended", outcome)
+    assert.is_true(parts > 10, parts)
+    write("message m51 { x: u9 }", "schema.perigee")
+    local failed, text = fake_core.reload(core, host)
+    assert.equal("failed", failed)
+    assert.truthy(text:find("schema.perigee:1:18: ", 1, true), text)
+  end)
+
   -- How many hundreds of instructions it takes to reload so many handlers in one file.
   local function work(count)
     local lines = { "local game = { on_message = {} }" }

@@ -151,11 +151,7 @@ local function entry(message, tables)
   return "{\n" .. table.concat(parts, "\n") .. "\n}"
 end
 
-local function list(name, items, write)
-  local lines = { "null" } -- they are numbered from 1
-  for i, item in ipairs(items) do
-    lines[i + 1] = write(item)
-  end
+local function list(name, lines)
   return ("const %s = [\n%s,\n];\n"):format(name, table.concat(lines, ",\n"))
 end
 
@@ -168,26 +164,66 @@ local function quoted_list(texts)
 end
 
 
---- The module's text.
+local function quoted_place(place)
+  return quoted_list { place.path, place.expected }
+end
+
+-- Adds the lines of those items that have none yet.
+local function extend(lines, items, write)
+  for i = #lines, #items do
+    lines[i + 1] = write(items[i])
+  end
+end
+
+
+--- Begins a module.
+---@return table writer for to_js.add and to_js.finish
+function to_js.writer()
+  return { -- the lists are numbered from 1
+    tables = generator.tables(), entries = {}, places = { "null" }, enums = { "null" }, records = { "null" },
+  }
+end
+
+
+--- Adds the next message, by number.
+---@param writer table
+---@param message perigee.schema.Message
+function to_js.add(writer, message)
+  local tables = writer.tables
+  writer.entries[#writer.entries + 1] = entry(message, tables)
+  extend(writer.places, tables.places, quoted_place)
+  extend(writer.enums, tables.enums, quoted_list)
+  extend(writer.records, tables.records, quoted_list)
+end
+
+
+--- Returns the text of a module to which all messages of a schema have been added.
+---@param writer table
 ---@param schema perigee.schema.Schema
 ---@return string
-function to_js.module(schema)
-  local tables, entries = generator.tables(), {}
-  for i, message in ipairs(schema.messages) do
-    entries[i] = entry(message, tables)
-  end
+function to_js.finish(writer, schema)
   return table.concat {
     HEAD,
-    "\n", list("PLACES", tables.places, function(place)
-      return quoted_list { place.path, place.expected }
-    end),
-    "\n", list("ENUMS", tables.enums, quoted_list),
-    "\n", list("FIELDS", tables.records, quoted_list),
+    "\n", list("PLACES", writer.places),
+    "\n", list("ENUMS", writer.enums),
+    "\n", list("FIELDS", writer.records),
     "const RECORDS = FIELDS.map((names) => names && new Set(names));\n",
     "const INDEXES = ENUMS.map((values) => values && new Map(values.map((value, i) => [value, i])));\n",
     ("\nexport const schema = {\nhash: %s,\nmessages: [\n%s,\n],\n};\n"):format(quote(schema.hash),
-      table.concat(entries, ",\n")),
+      table.concat(writer.entries, ",\n")),
   }
+end
+
+
+--- Returns the module's text.
+---@param schema perigee.schema.Schema
+---@return string
+function to_js.module(schema)
+  local writer = to_js.writer()
+  for _, message in ipairs(schema.messages) do
+    to_js.add(writer, message)
+  end
+  return to_js.finish(writer, schema)
 end
 
 return to_js
