@@ -142,7 +142,7 @@ static void answer_status(Conn *conn, const HttpRequest *request, int status,
   buf_deinit(&body);
 }
 
-// A stranger's fault ends his connection, so that one connection is one line of the log.
+// A refusal ends the connection, so that one connection is one line of the log.
 static void count_refusal(Conn *conn, int status) {
   if (status < 500) conn->http->is_last = true;
   web_of(conn->net)->stats.refused++;
@@ -157,8 +157,29 @@ void http_refuse(Conn *conn, const HttpRequest *request, int status, const char 
   answer_status(conn, request, status, text);
 }
 
+static const char *refusal_text(int status) {
+  switch (status) {
+    case 404:
+      return "There is nothing here.";
+    case 405:
+      return "Only GET and HEAD are served.";
+    case 414:
+      return "The address is too long.";
+    case 431:
+      return "The head of the request is too large.";
+    default:
+      return "The request is not well-formed.";
+  }
+}
+
+// The name needs no escaping, because http_read_request refuses a Host that has other
+// characters than letters, digits, and .-_:[].
 static void refuse_host(Conn *conn, const HttpRequest *request, Text name) {
-  enum { SHOWN_MAX = 253 };  // the longest name there is
+  enum { SHOWN_MAX = 253 };  // the longest possible name
+  if (name.size == 0) {
+    http_refuse(conn, request, 400, refusal_text(400));
+    return;
+  }
   char text[512];
   int size = name.size < SHOWN_MAX ? (int)name.size : SHOWN_MAX;
   snprintf(text, sizeof text,
@@ -315,21 +336,6 @@ static void upgrade(Conn *conn, const HttpRequest *request) {
 }
 
 // --- Requests ---
-
-static const char *refusal_text(int status) {
-  switch (status) {
-    case 404:
-      return "There is nothing here.";
-    case 405:
-      return "Only GET and HEAD are served.";
-    case 414:
-      return "The address is too long.";
-    case 431:
-      return "The head of the request is too large.";
-    default:
-      return "The request is not well-formed.";
-  }
-}
 
 // Opening it may take a while, and the request is no longer waited for.
 static void send_file(Conn *conn, const HttpPath *path) {

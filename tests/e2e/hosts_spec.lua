@@ -45,11 +45,14 @@ describe("a host by which browsers call the server", function()
     local perigee = server.start { game = GAME }
     for _, host in ipairs {
       "evil.example", "evil.example:" .. perigee.port, "localhost.evil.example", "127.0.0.1.nip.io",
-      "evil.local", "localhost:", "localhost:80:80",
+      "evil.local",
     } do
       local answer = ask(perigee, host)
       assert.equal(403, answer.status, host)
       assert.truthy(answer.body:find "hosts = { ")
+    end
+    for _, malformed in ipairs { "localhost:", "localhost:80:80", "[::1", "::1", "localhost:x" } do
+      assert.equal(400, status_of(perigee, malformed), malformed)
     end
     for _, path in ipairs { "/", "/perigee.js", "/schema.js", "/nothing" } do
       assert.equal(403, status_of(perigee, "evil.example", path), path)
