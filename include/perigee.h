@@ -221,7 +221,7 @@ typedef enum PerigeeEventType {
   PERIGEE_WAITING,  // turn `count` waits for the inputs of the slots in `data`
   PERIGEE_MATCH_ENDED,  // the match is over; or this client was not let into it (code, text), or no
                         // START came in time
-  PERIGEE_PEER_RENAMED  // somebody in a room has another name (room, peer, name; text: the one
+  PERIGEE_PEER_RENAMED  // a member of a room has another name (room, peer, name; text: the one
                         // before); room 0: this client itself
 } PerigeeEventType;
 

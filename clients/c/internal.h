@@ -337,9 +337,10 @@ struct PerigeeClient {
 uint64_t clock_us(void);
 uint64_t clock_ms(void);
 
-/// Whether the session outlives its connection.
+/// Sets the client's own name, of at most 255 bytes.
 void session_set_name(Session *session, const char *name, size_t size);
 
+/// Whether the session outlives its connection.
 bool session_is_resumable(const Session *session);
 
 /// Adds an event without texts, or with one.

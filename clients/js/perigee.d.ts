@@ -140,7 +140,7 @@ export interface Relay {
   readonly text: string;
 }
 
-/** Somebody whom the server has given another name. */
+/** A member to which the server has given another name. */
 export interface Renamed extends Member {
   /** The name before. */
   readonly before: string;

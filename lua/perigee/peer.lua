@@ -196,7 +196,7 @@ function Peer:leave(room)
 end
 
 
---- Gives this peer another name. It and the members of its rooms are told when the handler has ended.
+--- Gives this peer another name. It and the members of its rooms learn of it when the handler has ended.
 ---@param name string
 ---@return boolean? ok
 ---@return string? message

@@ -42,9 +42,9 @@ static void check_origins(const char *list) {
       log_str("origin", origin));
 }
 
-// Writes the names by which others may call the server, separated by commas: those of the
-// settings, and this machine's, plain and in .local, which nobody but a neighbour in its
-// network can make point here.
+// Writes the names by which browsers may call the server, separated by commas: those of the
+// settings, and this machine's, plain and in .local. Only machines in the same network can
+// make the latter point here.
 static void put_hosts(Buf *list, const Config *config) {
   const char *hosts = config_text(config, KEY_HOSTS);
   char machine[HOST_NAME_MAX + 1] = "";

@@ -29,7 +29,7 @@ static inline bool text_is_separator(uint32_t code) {
   return code == 0x2028 || code == 0x2029;
 }
 
-/// Whether nobody sees the character itself, only what it does to the text around it:
+/// Returns whether a character is invisible and only affects the text around it:
 /// Unicode's categories Cc, Cf, Zl and Zp.
 bool text_is_hidden(uint32_t code);
 
@@ -45,7 +45,7 @@ size_t text_json_count(const char *text, size_t size);
 /// Unicode's category Zs.
 bool text_is_name(const char *text, size_t size);
 
-/// Whether they may name a peer, whose name stands at the beginning of lines:
+/// Returns whether the bytes may name a peer, whose name stands at the beginning of lines:
 /// TEXT_PEER_NAME_RULE.
 bool text_is_peer_name(const char *text, size_t size);
 

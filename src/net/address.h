@@ -22,7 +22,7 @@ uint16_t address_port(const SocketAddress *address);
 /// its IPv4 address.
 void address_text(const SocketAddress *address, char text[ADDRESS_SIZE]);
 
-/// Writes the network that limits for an address count: of an IPv6 address its first 64
-/// bits, because whoever has one has all of those, and of others the address itself, as of
-/// those that are good on one link only.
+/// Writes the network that limits for an address count: the first 64 bits of an IPv6
+/// address, because one subscriber has all addresses that share them. Link-local and IPv4
+/// addresses stand for themselves.
 void address_network(const char *text, char network[ADDRESS_SIZE]);

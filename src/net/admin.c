@@ -16,7 +16,7 @@
 typedef enum AdminState {
   ADMIN_HEAD,    // of a request is awaited
   ADMIN_BODY,    // of it
-  ADMIN_LATE,    // it had a wrong token, which is told later
+  ADMIN_LATE,    // a request had a wrong token; its refusal is sent later
   ADMIN_ASKED,   // it was handed up
   ADMIN_STREAM,  // its answer is a stream
   ADMIN_OVER,    // it is answered; the rest of that is on its way

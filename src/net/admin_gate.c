@@ -61,7 +61,7 @@ static bool is_locked(const GateFailure *failure, uint64_t now_ms) {
          now_ms < failure->last_ms + ADMIN_LOCK_MS;
 }
 
-// Takes as long for any token, right or wrong, of whatever length.
+// Takes equally long for right and wrong tokens of any length.
 static bool is_token(const char *token, Text given) {
   static const char SCHEME[] = "bearer ";
   uint32_t skip = sizeof SCHEME - 1;

@@ -26,7 +26,7 @@ void conn_fault(Conn *conn, Code code, const char *text) {
   conn->net->events.fault(conn->net->data, conn->data, code, text);
 }
 
-// A line may be typed key by key, as long as somebody types.
+// A short line has no deadline, because it may be typed key by key.
 static bool has_deadline(const Conn *conn) {
   if (conn->framing == FRAMING_LINES && !conn->socket)
     return conn->in.size > NET_TYPED_BYTES;
@@ -123,7 +123,7 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
 void conn_settle(Conn *conn, bool is_new) {
   if (conn->state != CONN_OPEN) return;
   buf_trim(&conn->in);
-  // The time to finish a line begins when it becomes longer than somebody types.
+  // The deadline of a line starts when the line becomes longer than people type.
   bool was_typed =
       conn->framing == FRAMING_LINES && conn->unfinished_bytes <= NET_TYPED_BYTES;
   if (is_new || (was_typed && !conn->socket)) conn->in_since_ms = net_now_ms(conn->net);

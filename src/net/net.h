@@ -37,7 +37,7 @@ enum {
   NET_FRAME_BYTES = 512 << 10,  // a source with more than this pending is flushed early
   NET_LINGER_MS = 2000,  // how long a closing connection may take to read the rest
   NET_PACKET_DEADLINE_MS = 10000,  // a packet once begun is complete by then; a line
-  NET_TYPED_BYTES = 1 << 10,       // once it is longer than somebody types
+  NET_TYPED_BYTES = 1 << 10,       // once it is longer than people type
 };
 
 typedef struct NetLimits {
@@ -80,7 +80,8 @@ typedef struct NetEvents {
   const char *(*refuse)(void *data, const char *address);
   /// The other side broke a rule (CODE_PAYLOAD_TOO_LARGE, CODE_PROTOCOL,
   /// CODE_SLOW_CONSUMER), left a packet unfinished (CODE_IDLE_TIMEOUT), or holds the most
-  /// where all hold too many unfinished bytes (CODE_SERVER_FULL). It can still be written to; the answer must be net_close.
+  /// where all hold too many unfinished bytes (CODE_SERVER_FULL). It can still be written
+  /// to; the answer must be net_close.
   void (*fault)(void *data, void *conn_data, Code code, const char *text);
   /// `dropped` messages of group `tag` (0: sent to it directly) were dropped since the
   /// last call, `queued` wait. At most once a connection and frame.

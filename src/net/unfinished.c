@@ -1,12 +1,13 @@
-// What has arrived of packets, lines and messages that are not whole yet. Each connection
-// may hold one of the largest size, and all together no more than UNFINISHED_TOTAL.
+// Limits the bytes of unfinished packets, lines and messages. Each connection may hold one of
+// the largest size, and all together UNFINISHED_TOTAL.
 //
-// Beyond that the connection ends whose unfinished bytes have cost most: their number,
-// times the milliseconds since they began to arrive. A player's cost is small, however slow
-// its line: a small packet, or a large one for a moment. To fill the total an attacker has
-// to hold many bytes; to hold them at less cost than that player it has to send them all
-// again within the same moment. Other orders are of use to it. The latest to come would
-// always be a player; the oldest or the slowest packet is that of a player with a bad line.
+// Beyond the total, the connections with the highest cost end first. The cost of a connection
+// is its unfinished bytes times the milliseconds since they began to arrive. A player's cost
+// is small even on a slow line, because a player sends small packets, or a large one for a
+// short time. An attacker has to hold many bytes to fill the total; for a lower cost than a
+// player's it would have to send all of them again in that short time. Simpler orders would
+// help the attacker: the latest packet is always a player's, and the oldest or slowest one is
+// often that of a player with a bad line.
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -45,8 +46,8 @@ static uint32_t count_bytes(const Conn *conn) {
 
 // --- Beyond the total ---
 
-// Each thread ends connections of its own. One that holds no more than its part of the total
-// leaves that to the others, which do so in their next turn.
+// Each thread ends its own connections. A thread that holds no more than its share of the
+// total leaves that to the others, which do so in their next iteration.
 static bool is_over(const Net *net, uint64_t total) {
   return net->totals->unfinished_bytes > total &&
          (uint64_t)net->unfinished_bytes * net->totals->threads > total;

@@ -1,5 +1,5 @@
-// The hosts under which pages and WebSockets are served. A page of a stranger can have its
-// own name lead here, and would then count as a page of this server (DNS rebinding).
+// The hosts under which pages and WebSockets are served. The name of another site can be made
+// to lead here; its pages would then count as pages of this server (DNS rebinding).
 #include <string.h>
 
 #include "base/log.h"
@@ -22,8 +22,8 @@ bool web_knows_host(const Conn *conn, const HttpRequest *request, Text *name) {
          tls_has_name(conn->net, *name);
 }
 
-// Returns the notice to use for a name, or NULL where there is to be no log line: there was
-// one within the last minute, or there were too many about other names.
+// Returns the notice to use for a name, or NULL where no log line is due: the last minute had
+// one about this name, or too many about others.
 static HostNotice *find_notice(Web *web, const char *name, uint64_t now_ms) {
   HostNotice *unused = NULL;
   for (int i = 0; i < HOST_NOTICES; i++) {

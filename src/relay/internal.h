@@ -388,7 +388,7 @@ void channel_to_script(Relay *relay, Peer *peer, const Packet *packet);
 /// Gives back the names that a handler has reserved beyond the first `mark` bytes.
 void rename_release(Relay *relay, Buf *reserved, size_t mark);
 
-/// Gives a peer a name that it may have, and tells everybody whom it concerns.
+/// Gives a peer a name that was checked, and notifies it and the members of its rooms.
 void rename_peer(Relay *relay, Peer *peer, Text name);
 
 /// A text peer wants another name.

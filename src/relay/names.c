@@ -7,8 +7,7 @@
 // A name that the running handler has given, in relay->reserved_names.
 typedef struct Reserved {
   uint32_t peer;
-  uint8_t
-      framing;  // of the peer, which may be gone by the time that this is given back
+  uint8_t framing;  // of the peer, which may be gone when the name is released
   uint8_t size;
   char name[NAME_MAX_BYTES];
 } Reserved;
@@ -82,7 +81,7 @@ bool relay_name_is_free(const Relay *relay, uint32_t id, Text name) {
 
 // --- By a text peer ---
 
-// Whether the peer may have the name; it is told when it may not.
+// Returns whether the peer may have the name; sends it an error if not.
 static bool may_have(Relay *relay, Peer *peer, Text name) {
   int err = check(relay, peer, name);
   if (err == ERR_EXISTS)
@@ -104,7 +103,7 @@ void rename_asked(Relay *relay, Peer *peer, Text name) {
     rename_peer(relay, peer, name);
 }
 
-// The name may have been taken while the script was being asked.
+// Another peer may have taken the name while the script decided.
 void relay_allow_name(Relay *relay, const Event *event) {
   Peer *peer = session_find(relay->session, event->peer);
   if (peer && peer_is_there(peer) && may_have(relay, peer, event->data))

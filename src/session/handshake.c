@@ -220,8 +220,8 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
 
 // --- The answer ---
 
-// The client knows the name that it said in HELLO alone.
-static void tell_own_name(Session *session, Peer *peer) {
+// The client knows only the name in its HELLO.
+static void send_own_name(Session *session, Peer *peer) {
   session->scratch.size = 0;
   control_peer_renamed(&session->scratch, 0, peer->id, peer_name(peer));
   send_control(session, peer, CONTROL_PEER_RENAMED, NULL, &session->scratch);
@@ -247,7 +247,7 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
   session->scratch.size = 0;
   control_welcome(&session->scratch, &welcome);
   send_control(session, peer, CONTROL_WELCOME, hello, &session->scratch);
-  if (peer->is_renamed) tell_own_name(session, peer);
+  if (peer->is_renamed) send_own_name(session, peer);
   dev_greet(session, peer);
 }
 

@@ -70,10 +70,10 @@ void peer_names_deinit(Session *session);
 /// Gives the peer, which has none yet, a name of its own: `guest-ID`.
 void peer_names_make(Session *session, Peer *peer);
 
-/// The peer's name is in use from now on.
+/// Counts the peer's name as one in use.
 void peer_names_hold(Session *session, Peer *peer);
 
-/// And no longer.
+/// Counts the peer's name as one that is free again.
 void peer_names_drop(Session *session, Peer *peer);
 
 // --- handshake.c ---

@@ -1,4 +1,4 @@
-// The names of peers: which of them are in use, and who may have which. A name is in use
+// Names of peers: which are in use, and which a peer may have. A name is in use
 // from the moment at which its peer is let in (of a text peer, from the beginning) until its
 // session ends; a suspended peer keeps it.
 
@@ -65,7 +65,7 @@ void peer_names_drop(Session *session, Peer *peer) {
   session_reserve_name(session, peer->framing, peer_name(peer), -1);
 }
 
-// Others may have called themselves so before.
+// Another peer may have that name already.
 void peer_names_make(Session *session, Peer *peer) {
   int size = snprintf(peer->name, sizeof peer->name, "guest-%u", peer->id);
   peer->name_size = (uint8_t)size;

@@ -54,7 +54,7 @@ typedef struct Peer {
   uint8_t name_size;
   char name[NAME_MAX_BYTES + 1];
   bool holds_name;  // its name counts among those in use
-  bool is_renamed;  // it may have another name than HELLO said
+  bool is_renamed;  // its name may differ from that in its HELLO
   char address[ADDRESS_SIZE];
   uint8_t session[UUID_SIZE];
   uint16_t token_size;  // of HELLO's
@@ -209,12 +209,12 @@ void session_postpone(Session *session, uint32_t peer, const char *reason,
 #define NAME_IN_USE_TEXT "the name is in use"
 
 /// Whether the peer may have the name: 0, ERR_INVALID (TEXT_PEER_NAME_RULE) or ERR_EXISTS
-/// (somebody else has it, and SessionLimits.unique_names forbids that). `reserved`: how often
+/// (another peer has it, and SessionLimits.unique_names forbids that). `reserved`: how often
 /// the name is reserved for this peer.
 int session_check_name(const Session *session, const Peer *peer, Text name,
                        uint32_t reserved);
 
-/// Counts a name as one in use (`change` 1), so that nobody takes it before session_rename
+/// Counts a name as one in use (`change` 1), so that no other peer takes it before session_rename
 /// is called, and no longer (-1). `framing` is that of the peer which will have it.
 void session_reserve_name(Session *session, uint8_t framing, Text name, int change);
 

@@ -1,5 +1,5 @@
-// The stream is cut into frames, unmasked, as it comes; what a frame may be where, messages,
-// limits and UTF-8 are judged as soon as the bytes that decide are there.
+// Cuts the stream into frames and unmasks them as they arrive. Checks the order of frames,
+// limits and UTF-8 as soon as the bytes that decide have arrived.
 #include "wire/websocket.h"
 
 #include <openssl/evp.h>
@@ -32,7 +32,7 @@ struct WsReader {
   size_t left;
   // The frame under way.
   uint8_t header[2 + 8 + MASK_BYTES];
-  uint8_t header_size;  // bytes of it that are there; 0: no frame
+  uint8_t header_size;  // bytes of it that have arrived; 0: no frame
   bool is_in_frame;     // all of it is
   uint64_t frame_size, frame_left;
   uint8_t control[WS_CONTROL_MAX];
@@ -120,7 +120,7 @@ static uint8_t opcode_of(const WsReader *reader) {
 
 static bool is_last(const WsReader *reader) { return reader->header[0] & FIN_BIT; }
 
-// Whether so many bytes of the header are there.
+// Reads more of the header; returns whether `wanted` bytes of it have arrived.
 static bool fill_header(WsReader *reader, size_t wanted) {
   while (reader->header_size < wanted && reader->left > 0) {
     reader->header[reader->header_size++] = *reader->at++;
@@ -258,7 +258,7 @@ static WsEvent take_control(WsReader *reader, size_t size) {
   return reader->frame_left == 0 ? end_control(reader) : NOTHING;
 }
 
-// Takes what is there of the payload of the frame.
+// Reads the payload of the frame as far as it has arrived.
 static WsEvent take_payload(WsReader *reader) {
   size_t size =
       reader->left < reader->frame_left ? reader->left : (size_t)reader->frame_left;

@@ -113,8 +113,8 @@ function Peer:join(room, options, how) end
 ---@return perigee.Code? code
 function Peer:leave(room) end
 
---- Gives this peer another name. `peer.name` is the new one at once; it and the members of its rooms are
---- told when the handler has ended, and if it fails the name is as before. "Invalid" for a name that cannot be,
+--- Gives this peer another name. `peer.name` is the new one at once. The peer and the members of its rooms
+--- learn of it when the handler has ended; if it fails, the name is as before. "Invalid" for a name that cannot be,
 --- "Exists" for one that is in use (`unique_names`).
 ---@param name string
 ---@return true? ok
