@@ -79,6 +79,16 @@ describe("looking at states after a handler", function()
     assert.is_true(looks > 10, looks)
   end)
 
+  it("stops reporting when a version has left very many functions", function()
+    load "room.state.list = room.state.list or {} for i = 1, 300 do room.state.list[i] = print end"
+    local count = 0
+    for _ = 1, 5 do
+      run()
+      count = count + #core.logged
+    end
+    assert.equal(200, count)
+  end)
+
   it("does not report what is not in the state any more", function()
     load [[
       if count == 1 then

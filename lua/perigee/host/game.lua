@@ -82,17 +82,19 @@ function on.error(_, _, _, number)
 end
 
 
-local REPORTED_MAX = 200 -- things found in states that are remembered, so that each is reported once
+local REPORTED_MAX = 200 -- findings in states that are logged of one version, each once
 
 local reported, reported_count, reported_of = {}, 0, nil -- the version that they were reported of
 
 local function is_new(text)
-  if reported_of ~= live.number or reported_count >= REPORTED_MAX then
+  if reported_of ~= live.number then
     reported, reported_count, reported_of = {}, 0, live.number
   end
-  local is_known = reported[text]
-  reported[text], reported_count = true, reported_count + (is_known and 0 or 1)
-  return not is_known
+  if reported[text] or reported_count >= REPORTED_MAX then
+    return false
+  end
+  reported[text], reported_count = true, reported_count + 1
+  return true
 end
 
 -- Reports what must not be in a state, with its path, after the handler that has just ended.

@@ -149,11 +149,13 @@
 --- Among whom no two peers have the same name: text peers, all, or nobody. Default: "text".
 ---@field unique_names? "text"|true|false
 ---@field rate_limit? integer Packets a second from one peer, twice that in a burst; 0: no limit. Default: 500.
----@field rate_limit_kick? boolean Whether a peer that sends more is disconnected, and not only read from more slowly. Default: false.
+--- Whether a peer that sends more is disconnected, and not only read from more slowly. Default: false.
+---@field rate_limit_kick? boolean
 ---@field batch_hz? integer Output frames a second; 0: one at the end of every loop turn. Default: 60.
 ---@field tick_rate? number Calls of `on_tick` a second. Default: 20.
 ---@field script_slice? number Seconds of scripts until the server looks at its sockets again. Default: 0.004.
----@field delivery_limit? integer|string Bytes that one handler may send, counted once for everybody who gets them. Default: "64 MiB".
+--- Bytes that one handler may send, counted once for everybody who gets them. Default: "64 MiB".
+---@field delivery_limit? integer|string
 ---@field handler_budget? number Seconds that one handler call may take. Default: 0.05.
 ---@field memory_limit? integer|string Bytes of the Lua heap. Default: "256 MiB".
 --- Errors in the 5 s after a reload that bring the old version back; 0: off. Default: 10.
