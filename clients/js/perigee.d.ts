@@ -75,7 +75,7 @@ export interface ConnectOptions {
   reconnect?: boolean | ReconnectOptions;
   /** Whether rooms are joined again when the session was lost (true). */
   rejoin?: boolean;
-  /** Handlers by name, as for `game.on`, that are there before the first connection is. */
+  /** Handlers by name, as for `game.on`, set before the first connection is opened. */
   on?: { [K in keyof GameEvents]?: (event: GameEvents[K]) => void } & { [message: string]: (value: any, room?: any) => void };
   /** How many packets may wait for the server (4096). */
   queueLimit?: number;

@@ -686,8 +686,8 @@ class Room extends Emitter {
   }
 
   /**
-   * A whole list of members: those who went, came or were renamed since the last are told of. In another
-   * session an id may be another's, so there one with another name is somebody else.
+   * Takes a whole list of members, and emits events for those that left, joined or were renamed since the
+   * last one. In another session an id may belong to another peer, so there another name means another member.
    */
   _setMembers(peers, isSameSession) {
     const names = new Map(peers.map(({ id, name }) => [id, name]));
@@ -874,7 +874,7 @@ class Game extends Emitter {
     this._cleanups = [];
     this._schema = null; // what the game's messages consist of, once that is known
     this._isBeingMade = false; // the server watches the game's files
-    this._warned = new Set(); // names of messages that the console has been told of
+    this._warned = new Set(); // names of messages that the console has a warning of
   }
 
   // Warnings --------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ function Session:_finish()
 end
 
 
--- The server is there, and lets nobody in yet.
+-- Reports that the server runs, but does not accept clients yet.
 local function wait(event)
   io.stderr:write(("the server is not available yet; trying again in %.1f s\n"):format(event.delay))
 end

@@ -61,8 +61,7 @@ static const CliCommand COMMANDS[] = {
      "Settings, also for game.config (max_clients = 9) and for the environment\n"
      "(PERIGEE_MAX_CLIENTS=9); --no-watch and --no-text-port switch off:\n\n",
      command_run},
-    {"reload", "reload [--port N] [--force]",
-     "have a running server load its game anew",
+    {"reload", "reload [--port N] [--force]", "make a running server reload its game",
      "Prints what came of it. Without --port: the only server of yours there is.\n\n"
      "  --force                             reload in spite of errors that `perigee "
      "check`\n"

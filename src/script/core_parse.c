@@ -21,7 +21,7 @@ static size_t count_entries(lua_State *L, int at) {
   return count;
 }
 
-// parse_ahead(texts): has files, texts by path, parsed beside the loop, and no others;
+// parse_ahead(texts): requests that files, texts by path, be parsed on a thread; returns
 // whether all of them are parsed. If not, another EVENT_RELOAD follows.
 static int core_parse_ahead(lua_State *L) {
   Host *host = core_host(L);
@@ -35,7 +35,7 @@ static int core_parse_ahead(lua_State *L) {
   return 1;
 }
 
-// What is left of a handler's time.
+// Returns the rest of the running handler's time.
 static uint64_t left_us(const Host *host) {
   const Budget *budget = &host->budget;
   uint64_t used_us = budget_clock_us() - budget->started_us;
@@ -44,8 +44,8 @@ static uint64_t left_us(const Host *host) {
 }
 
 // parse(path, text, environment, when): the function; nil and what is wrong; nothing where
-// the file is not parsed. `when` is "ahead" (it takes what parse_ahead has parsed), "load"
-// (at the start: nobody is there who waits) or "now" (in a handler, whose time it takes).
+// the file is not parsed. `when` is "ahead" (it uses the result of parse_ahead), "load" (at
+// the start, before any client can connect) or "now" (in a handler, at the cost of its time).
 static int core_parse(lua_State *L) {
   static const char *const WHEN[] = {"ahead", "load", "now", NULL};
   Host *host = core_host(L);

@@ -1,7 +1,7 @@
-// Gives the memory of a Lua heap that has shrunk back to the system. LuaJIT's allocator
-// unmaps only segments that are free as a whole, and one block that is kept in each keeps
-// them all. So this takes free blocks from it, has the system drop the pages within them,
-// and frees them again: their addresses stay the allocator's, without memory behind them.
+// Returns memory to the system after the Lua heap has shrunk. LuaJIT's allocator unmaps only
+// segments that are entirely free, so one live block in each segment retains them all. A
+// round therefore allocates the free blocks, has the system drop the pages within them, and
+// frees them again: the allocator keeps their addresses, without resident memory.
 // Private to src/script.
 #pragma once
 
@@ -27,7 +27,7 @@ typedef struct Pages {
   uint32_t absent;    // blocks in a row that had no memory behind them
 } Pages;
 
-/// Begins a round where the heap, of `bytes` now, has shrunk enough, or goes on with it.
+/// Begins a round if the heap, which has `bytes` now, has shrunk enough, or continues one.
 /// `allocate` and `arena` are the allocator of the heap.
 void pages_settle(Pages *pages, lua_Alloc allocate, void *arena, size_t bytes,
                   uint64_t now_us);

@@ -68,7 +68,7 @@ bool parse_text(lua_State *L, const char *path, Text text,
   if (source.is_late)
     push_late(L, &source);
   else
-    lua_pushfstring(L, "%s: this file is not wanted any more", path);
+    lua_pushfstring(L, "%s: the parsing of this file was cancelled", path);
   return false;
 }
 

@@ -1,7 +1,7 @@
-// Source text to functions, within limits: the one place where a game's text is parsed.
+// Turns source text into functions, within limits: all of a game's text is parsed here.
 // LuaJIT's parser takes time that grows with the square of a chain's length (`x or x or
-// ...`, `elseif`, `goto`), so its reader hands out the text in pieces and stops after
-// PARSE_US. Any Lua state will do, on any thread. Private to src/script.
+// ...`, `elseif`, `goto`), so its reader supplies the text in pieces and stops after
+// PARSE_US. Works with any Lua state, on any thread. Private to src/script.
 #pragma once
 
 #include <lua.h>
@@ -22,15 +22,16 @@ enum {
 #define PARSE_TOO_LARGE_TEXT "the file has more than 2 MiB; divide it into modules"
 
 /// Pushes the function that `text` is the source of, under the chunk name "@path"; or
-/// pushes what is wrong and returns false. Bytecode is refused. `is_unwanted` ends it
-/// early, from another thread; NULL: never.
+/// pushes an error message and returns false. Bytecode is refused. Another thread can
+/// cancel it by `is_unwanted`; NULL: none can.
 bool parse_text(lua_State *L, const char *path, Text text,
                 const atomic_bool *is_unwanted);
 
-/// Parses in a state of its own. `code` becomes bytecode for parse_load, with all that
-/// tracebacks need; or what is wrong, and then false is returned.
+/// Parses in a Lua state of its own. Appends to `code` the bytecode for parse_load, with
+/// debug information; or an error message, and then returns false.
 bool parse_to_code(const char *path, Text text, const atomic_bool *is_unwanted,
                    Buf *code);
 
-/// Pushes the function that parse_to_code has made in this process, or what is wrong.
+/// Pushes the function that parse_to_code has made in this process; or pushes an error
+/// message and returns false.
 bool parse_load(lua_State *L, const char *path, const Buf *code);

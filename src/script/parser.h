@@ -1,6 +1,6 @@
 // Parses a game's files on threads, so that the loop does not wait for the parser. A set
-// of files is parsed one after the other on one thread. A set that nobody wants any more
-// ends by itself; its thread is joined when it has ended. Private to src/script.
+// of files is parsed one after the other on one thread. A cancelled set ends by itself; its
+// thread is joined when it has ended. Private to src/script.
 #pragma once
 
 #include <lua.h>
@@ -10,11 +10,11 @@
 #include "net/net.h"
 #include "wire/reader.h"
 
-enum { PARSER_THREADS_MAX = 4 };  // that run at a time, those nobody wants among them
+enum { PARSER_THREADS_MAX = 4 };  // that run at a time, including cancelled ones
 
 typedef struct ParseSet ParseSet;
 
-/// The wanted set has been parsed, or a thread has become free for it. From the loop.
+/// Called by the loop when the wanted set has been parsed, or a thread has become free for it.
 typedef void ParserReady(void *data);
 
 typedef struct Parser {
@@ -37,20 +37,20 @@ typedef struct ParseFile {
   Text text;
 } ParseFile;
 
-/// In a simulated Net everything is parsed where it is asked for, with the same limits.
+/// In a simulated Net, files are parsed on the calling thread, within the same limits.
 void parser_init(Parser *parser, Net *net, ParserReady *on_ready, void *data);
 void parser_deinit(Parser *parser);
 
-/// Has these files parsed; another set that was wanted is not wanted any more. Returns
-/// whether all of them are, else `on_ready` follows and the same is to be asked again.
+/// Requests that these files be parsed, and cancels the set requested before. Returns
+/// whether all of them are parsed; if not, call it again after `on_ready`.
 bool parser_want(Parser *parser, const ParseFile *files, size_t count);
 
-/// Nothing is wanted any more.
+/// Cancels the requested set.
 void parser_drop(Parser *parser);
 
 /// Pushes the function of a file of the wanted set.
 ParseOutcome parser_take(Parser *parser, lua_State *L, const ParseFile *file);
 
-/// Parses one file while the loop waits, at most `us` microseconds.
+/// Parses one file and blocks the loop for that, for at most `us` microseconds.
 ParseOutcome parser_wait(Parser *parser, lua_State *L, const ParseFile *file,
                          uint64_t us);

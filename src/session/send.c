@@ -60,7 +60,7 @@ static void write_line(Session *session, ConnId conn, const Out *line) {
   net_write(session->net, conn, &out);
 }
 
-// What a text peer is told: `! Code: text`, and when to try again.
+// Appends the line for a text peer: `! Code: text`, and when to try again.
 static void append_ending_line(Buf *buf, const Ending *ending) {
   buf_printf(buf, "! %s: ", code_name(ending->code));
   line_append_safe(buf, ending->text, strlen(ending->text));

@@ -100,7 +100,7 @@ void control_peer_renamed(Buf *buf, uint32_t room, uint32_t peer, Text name);
 /// ERROR, and most of control_ending: u16 code and str16 text.
 void control_code_text(Buf *buf, Code code, const char *text);
 
-/// Why a connection ends, as its client is told.
+/// Why a connection ends, as REJECTED or CLOSING reports it to the client.
 typedef struct Ending {
   Code code;
   const char *text;

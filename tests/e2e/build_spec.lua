@@ -48,7 +48,7 @@ describe("a plain cmake", function()
     assert.is_nil(targets:find("test_base_buf", 1, true))
   end)
 
-  it("that is told to build tests fails, and names what is missing", function()
+  it("with PERIGEE_TESTS=ON fails, and names what is missing", function()
     local ok, said = configure "-D PERIGEE_TESTS=ON"
     assert.is_false(ok)
     assert.truthy(said:gsub("%s+", " "):find("The tests cannot be built, because these are missing: cmocka; "

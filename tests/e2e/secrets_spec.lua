@@ -181,7 +181,7 @@ describe("a file that .perigeeignore names", function()
     assert.is_nil((read(client, "perigee://source/game.lua")))
   end)
 
-  it("is not told by check, whatever text it is given", function()
+  it("does not appear in what check prints, whatever text it gets", function()
     local _, client = serve {
       files = { [".perigeeignore"] = "secret.lua\n" }, env = { GAME_SECRET = "env s3cret" },
     }

@@ -5,7 +5,7 @@ local server = require "tests.e2e.server"
 local TextClient = require "tests.e2e.text_client"
 local web_socket = require "tests.e2e.web_socket"
 
--- Lets a name in that has been told to come later once.
+-- Accepts a name after one refusal.
 local GAME = [[
   local perigee = require "perigee"
   local game = {}
@@ -21,7 +21,7 @@ local GAME = [[
   return game
 ]]
 
-describe("a client that is told to come later", function()
+describe("a client that gets Unavailable", function()
   after_each(server.stop_all)
 
   it("hears when, in packets and in lines", function()

@@ -21,11 +21,11 @@ async function open(t, options = {}) {
   return { peer, game, room: await joining };
 }
 
-/** What the console is told. */
+/** Collects the console's warnings. */
 function warnings(t) {
-  const told = [];
-  t.mock.method(console, "warn", (text) => told.push(text));
-  return told;
+  const warned = [];
+  t.mock.method(console, "warn", (text) => warned.push(text));
+  return warned;
 }
 
 const wrong = (text) => (error) => {
@@ -108,7 +108,7 @@ test("a value that JSON cannot say is a TypeError that says where", async (t) =>
 });
 
 test("listening for a message that the schema does not have warns once", async (t) => {
-  const told = warnings(t);
+  const warned = warnings(t);
   const { game, room } = await open(t, { schema: { hash: "", messages: [CHAT] } });
   room.on("chta", () => {});
   room.on("chta", () => {});
@@ -116,7 +116,7 @@ test("listening for a message that the schema does not have warns once", async (
   room.on("peer_joined", () => {});
   game.onMessage("chatt", () => {});
   game.onAsk("trade?", () => {});
-  assert.deepEqual(told, [
+  assert.deepEqual(warned, [
     'perigee: the schema has no message "chta"; did you mean "chat"?',
     'perigee: the schema has no message "chatt"; did you mean "chat"?',
     'perigee: the schema has no message "trade?"',
@@ -124,24 +124,24 @@ test("listening for a message that the schema does not have warns once", async (
 });
 
 test("without a schema every name may be right", async (t) => {
-  const told = warnings(t);
+  const warned = warnings(t);
   const { room } = await open(t);
   room.on("chta", () => {});
-  assert.deepEqual(told, []);
+  assert.deepEqual(warned, []);
 });
 
 test("a message that nothing listens for warns once, while the game is being made", async (t) => {
-  const told = warnings(t);
+  const warned = warnings(t);
   const { peer, game, room } = await open(t);
   room.on("chta", () => {});
   game.on("score", () => {});
   peer.send(message("chat", 1, { room: 5 }));
   await game.ping();
-  assert.deepEqual(told, [], "the server serves as for real");
+  assert.deepEqual(warned, [], "the server serves as for real");
   peer.send(DEV_ERROR(""), message("chat", 1, { room: 5 }), message("chat", 2, { room: 5 }), message("score", 3, { room: 5 }),
     message("tick", 4), message("late", 5, { room: 99 }));
   await game.ping();
-  assert.deepEqual(told, [
+  assert.deepEqual(warned, [
     'perigee: nothing listens for the message "chat" of room "arena:1"; did you mean "chta"?',
     'perigee: nothing listens for the message "tick"',
   ]);

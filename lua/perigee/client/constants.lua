@@ -3,7 +3,7 @@
 --- What the fields of a layout are: `u8` to `u64` little-endian integers, `flag` a u8 that is 0 or
 --- 1, `str8` and `str16` counted texts, `raw8`, `raw16` and `raw32` that many bytes as they are,
 --- `rest` whatever is left; `list` is a u16 count and that many times the fields in `of`. A field with
---- `with_code` is there only where the field `code` has that value.
+--- A field with `with_code` exists only where the field `code` has that value.
 local PEER = { { "id", "u32" }, { "name", "str8" } }
 local ROOM = { { "id", "u32" }, { "name", "str8" }, { "members", "u32" } }
 local CODE = { { "code", "u16" }, { "message", "str16" } }

@@ -20,7 +20,7 @@ local traces = require "perigee.testing.trace"
 
 local HUGE = math.huge
 local RUN_SECONDS = 24 * 60 * 60 -- that tasks may take
-local PATIENCE = 60 -- seconds for which a client tries again that is told to come later,
+local PATIENCE = 60 -- seconds for which a client that gets Unavailable tries again,
 local PAUSE = 0.25 -- and between two tries, at least
 local STOP_SECONDS = 2 -- in which everybody has been told
 local NAMES = { "ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "leo" }
@@ -272,8 +272,8 @@ function Server:_new_end(options)
 end
 
 
---- Connects a client, which tries again by itself while it is told to come later, as real ones do; the
---- spec fails when the server refuses it.
+--- Connects a client, which tries again by itself while it gets Unavailable, as real ones do; the spec
+--- fails when the server refuses it.
 ---@param options? string|table
 ---@return perigee.testing.Client
 function Server:client(options)

@@ -25,8 +25,8 @@ describe("a simulated client", function()
     assert.same({ "not you", "Rejected" }, { message, code })
   end)
 
-  describe("that is told to come later", function()
-    -- Lets clients in that have been told so as many times as their token says.
+  describe("that gets Unavailable", function()
+    -- Accepts a client after as many refusals as its token says.
     before_each(function()
       server = testing.server {
         source = [[
@@ -42,7 +42,7 @@ describe("a simulated client", function()
       }
     end)
 
-    it("tries again after the seconds that it was told", function()
+    it("tries again after the seconds that the server names", function()
       local bob = server:client { name = "bob", token = "3" }
       assert.is_true(bob.connected)
       assert.equal(4, server:state().asked)
