@@ -274,7 +274,7 @@ static void do_room_delete(Relay *relay, const Command *command) {
 
 static void do_timer_set(Relay *relay, const Command *command) {
   ScriptTimer *timer = slots_find(&relay->timers, command->id);
-  script_timer_start(timer, command->delay_ms, command->repeat_ms);
+  if (timer) script_timer_start(timer, command->delay_ms, command->repeat_ms);
 }
 
 static void do_timer_cancel(Relay *relay, const Command *command) {
