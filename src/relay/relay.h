@@ -38,8 +38,9 @@ enum Hooks {
 };
 
 enum {
-  RELAY_ROOMS_PER_PEER = 256,     // a peer in more, or with more joins that wait for an
-                                  // on_create, is refused with RoomFull
+  RELAY_ROOMS_PER_PEER = 256,  // a peer in more, or with more joins that wait for an
+                               // on_create or (asked for by the script) an on_join, is
+                               // refused
   RELAY_CHANNELS_PER_PEER = 16,   // plugin channels one peer may serve at a time
   RELAY_NAMES_PER_ADDRESS = 100,  // new names of plugin channels from one address, ever
   RELAY_NAMES_OF_CLIENTS = 900,   // numbers; the last ones are for the script's names

@@ -21,6 +21,13 @@ static void report(Relay *relay, const Command *join, Code code, const char *why
 
 // --- Until the outcome is known ---
 
+// The on_join of each may wait for the next one.
+static bool has_place(const Peer *peer) {
+  uint32_t count = 0;
+  for (const ScriptJoin *join = peer->joins; join; join = join->next) count++;
+  return count < RELAY_ROOMS_PER_PEER;
+}
+
 static void link_join(Peer *peer, ScriptJoin *join) {
   ScriptJoin **at = &peer->joins;
   while (*at) at = &(*at)->next;
@@ -39,7 +46,7 @@ void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
     return;
   }
   ScriptJoin *join = mem_zalloc(sizeof *join);
-  uint32_t id = slots_add(&relay->joins, join);
+  uint32_t id = has_place(peer) ? slots_add(&relay->joins, join) : 0;
   if (id == 0) {
     mem_free(join);
     report(relay, command, CODE_SERVER_FULL, "too many joins wait for on_join");

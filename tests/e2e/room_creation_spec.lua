@@ -17,12 +17,17 @@ local GAME = [[
       while waiting == room do perigee.sleep(0.005) end
     end
     if how == "bad" or how == "doomed" then error "on_create broke" end
+    if options.before then options.before() end
     room.state.is_ready = true
     print(("created %s beside %d"):format(room.name, #perigee.rooms.all()))
   end
 
   function duel.on_join(room, peer)
     assert(room.state.is_ready)
+    if room.name == "duel:circle" then
+      local ok, _, code = peer:join(room, nil, { wait = true })
+      print("waited for " .. (ok and "nothing" or code))
+    end
   end
 
   function duel.on_delete(room) print("deleted " .. room.name) end
@@ -53,12 +58,26 @@ local GAME = [[
   end
 
   function on.enter(peer, name) return { peer:join(name) } end
+  function on.waiting() return perigee.stats().waiting end
   function on.finish() waiting = nil end
   function on.delete() return (made:delete()) end
   function on.use() return { (made:broadcast "x"), made.count, (made:after(1, print)) } end
   function on.both(peer)
     local first, second = perigee.rooms.create "duel:a", perigee.rooms.create "duel:b"
     return names()
+  end
+  function on.delete_later()
+    local later
+    perigee.rooms.create("duel:a", { before = function() later:delete() end })
+    later = perigee.rooms.create "duel:b"
+  end
+  function on.cancel_later(peer)
+    local timer
+    peer:join("duel:a", { before = function() timer:cancel() end })
+    timer = perigee.after(0.001, function() print "a cancelled timer fires" end)
+  end
+  function on.fail_timed()
+    perigee.rooms.create("duel:1", { how = "bad" }):every(0.001, function() print "a room's ghost ticks" end)
   end
   function on.fail(peer)
     perigee.rooms.create "duel:1"
@@ -153,6 +172,35 @@ describe("a room", function()
     assert.equal(1, perigee:count_log "appeared")
     assert.equal(1, perigee:count_log "deleted")
     assert.equal("true duel:1", ann:question(0, "create", "well"))
+  end)
+
+  it("that is deleted before its on_create is called comes and goes", function()
+    ann:question(0, "delete_later")
+    perigee:wait_log "gone duel:b"
+    assert.equal(1, perigee:count_log "created duel:b")
+    assert.equal("true duel:a duel:1", ann:question(0, "create", "well"))
+  end)
+
+  it("that fails before its timers are set has none", function()
+    ann:question(0, "fail_timed")
+    perigee:wait_log "on_create broke"
+    assert.equal(0, ann:question(0, "look", "duel:1").timers)
+    assert.equal(0, perigee:count_log "ghost")
+  end)
+
+  it("cancels a timer in on_create that its creator sets behind it", function()
+    ann:question(0, "cancel_later")
+    ann:expect("JOINED", { room_name = "duel:a" })
+    assert.equal(1, ann:question(0, "look", "duel:1").timers) -- the room's own
+    assert.equal(0, perigee:count_log "cancelled timer")
+  end)
+
+  it("whose on_join waits for the same join comes to an end", function()
+    local ref = ann:request("JOIN", packet.str8 "duel:circle")
+    ann:expect("JOINED", { room_name = "duel:circle" }) -- by the last of them
+    ann:expect_error("AlreadyInRoom", ref)
+    perigee:wait_log "waited for ServerFull"
+    assert.equal(0, ann:question(0, "waiting"))
   end)
 
   it("that a reload finds in on_create is upgraded when that has ended", function()
