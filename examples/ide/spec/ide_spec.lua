@@ -16,6 +16,7 @@ describe("the IDE", function()
     local stranger = server:client { name = "stranger", address = "192.0.2.1" }
     local none, message, code = stranger:channel "ide"
     assert.is_nil(none)
-    assert.same({ "only the channel ide is served, from the server's own machine", "Rejected" }, { message, code })
+    assert.equal("only the channel ide is served, from the server's own machine", message)
+    assert.equal("Rejected", code)
   end)
 end)
