@@ -11,7 +11,7 @@ enum { NAME_MAX_BYTES = 64 };
 #define TEXT_NAME_RULE                                                         \
   "1 to 64 bytes of UTF-8 without control characters (Unicode Cc, Cf, Zl, Zp)" \
   " and without spaces at the ends"
-#define TEXT_PEER_NAME_RULE TEXT_NAME_RULE ", and do not begin with !, * or /"
+#define TEXT_PEER_NAME_RULE TEXT_NAME_RULE ", and not beginning with !, * or /"
 
 /// Reads the character at the start of `text` into `code`. Returns the bytes it takes
 /// up, or 0 when there is no well-formed one.
