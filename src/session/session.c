@@ -11,6 +11,7 @@
 #include "net/address.h"
 #include "net/udp.h"
 #include "session/internal.h"
+#include "wire/line.h"
 
 Session *session_new(const SessionLimits *limits, const SessionEvents *events,
                      void *data) {
@@ -281,10 +282,15 @@ static void on_loose_packet(void *data, void *conn_data, const Packet *packet) {
   if (peer->state == PEER_CONNECTED) on_packet(data, conn_data, packet);
 }
 
+// A page in a browser can send a request to any port: its lines are nobody's.
 static void on_line(void *data, void *conn_data, const char *text, size_t size) {
   Session *session = data;
   Peer *peer = conn_data;
-  if (note(session, peer, size + 1, false))
+  if (!note(session, peer, size + 1, false)) return;
+  if (peer->packets_in == 1 && line_is_http_request(text, size))
+    session_kick(session, peer, CODE_PROTOCOL,
+                 "an HTTP request, where lines of text are taken");
+  else
     session->events.line(session->data, peer, text, size);
 }
 

@@ -1,7 +1,6 @@
 // Lines of text peers: commands taken apart, and strangers' bytes made safe to show.
 #include "wire/line.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -62,6 +61,18 @@ Line line_read(const char *text, size_t size) {
   if (command->operand == OPERAND_NAME) return (Line){command->verb, rest, none};
   Text operand = take_word(&rest);
   return (Line){command->verb, operand, rest};
+}
+
+bool line_is_http_request(const char *text, size_t size) {
+  static const char end[] = " HTTP/1.";
+  size_t end_size = sizeof end - 1;
+  size_t method_size = 0;
+  while (method_size < size && text[method_size] >= 'A' && text[method_size] <= 'Z')
+    method_size++;
+  return method_size > 0 && size > method_size + 1 + end_size + 1 &&
+         text[method_size] == ' ' &&
+         memcmp(text + size - 1 - end_size, end, end_size) == 0 &&
+         text[size - 1] >= '0' && text[size - 1] <= '9';
 }
 
 void line_append_safe(Buf *buf, const char *text, size_t size) {

@@ -2,6 +2,7 @@
 // anything else is a plain line.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -29,6 +30,9 @@ typedef struct Line {
 /// JOIN, LEAVE and NAME the word is everything after the command, trimmed; for SEND it
 /// ends at a space.
 Line line_read(const char *text, size_t size);
+
+/// Whether a line is the first one of an HTTP request: `METHOD target HTTP/1.x`.
+bool line_is_http_request(const char *text, size_t size);
 
 /// Appends `size` bytes made safe for a terminal: control characters, line and paragraph
 /// separators and bytes that are not UTF-8 become '?', so no peer can forge a line or send

@@ -193,6 +193,21 @@ describe("a text peer", function()
     ann:expect_quiet()
   end)
 
+  it("whose first line is an HTTP request is closed, and says nothing", function()
+    local perigee = server.start { text = true }
+    local ann, page = perigee:text "ann", perigee:text()
+    ann:join "lobby"
+    page:write "POST /?a HTTP/1.1\r\nHost: x\r\n\r\n/join lobby\nhello from a page\n"
+    page:expect_line "! Protocol: an HTTP request, where lines of text are taken"
+    page:expect_end()
+    perigee:wait_log(function(fields)
+      return fields.level == "info" and fields.message == "disconnected"
+        and fields.text == "an HTTP request, where lines of text are taken"
+    end)
+    ann:line "GET / HTTP/1.1" -- a later line is what it is
+    ann:expect_quiet()
+  end)
+
   it("that sends binary gets an error or silence, and nothing breaks", function()
     local perigee = server.start { text = true }
     local ann = perigee:text()

@@ -165,6 +165,25 @@ static void bytes_that_are_not_utf8_are_replaced_one_by_one(void **state) {
   check_safe("\xe2\x82\nx", 4, "???x");  // a bad start does not swallow what follows
 }
 
+static void the_first_line_of_an_http_request_is_known(void **state) {
+  (void)state;
+  const char *requests[] = {"GET / HTTP/1.1", "POST /a b HTTP/1.0", "X * HTTP/1.9"};
+  const char *others[] = {"",
+                          "GET",
+                          "GET /",
+                          "GET / HTTP/2.0",
+                          "GET / HTTP/1.",
+                          "GET / HTTP/1.1 ",
+                          "get / HTTP/1.1",
+                          "GET HTTP/1.1",
+                          " HTTP/1.1",
+                          "/join / HTTP/1.1"};
+  for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+    assert_true(line_is_http_request(requests[i], strlen(requests[i])));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    assert_false(line_is_http_request(others[i], strlen(others[i])));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_plain_line_is_kept_as_it_is),
@@ -181,6 +200,7 @@ int main(void) {
       TEST(a_name_cannot_be_taken_for_more_than_a_name),
       TEST(no_terminal_sequence_gets_through),
       TEST(bytes_that_are_not_utf8_are_replaced_one_by_one),
+      TEST(the_first_line_of_an_http_request_is_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
