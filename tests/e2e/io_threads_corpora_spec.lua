@@ -1,8 +1,8 @@
 --- What the fuzzers found worth keeping (tests/fuzz/corpus), sent to every port of a server whose connections
 --- two threads serve, by many clients at a time, while others play.
+local corpus = require "tests.e2e.corpus"
 local frames = require "tests.e2e.frames"
 local packet = require "tests.e2e.packet"
-local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
 local Stream = require "tests.e2e.stream"
 local uv = require "luv"
@@ -28,20 +28,6 @@ function Sink.cut(buffer, from)
 end
 
 function Sink.took() return true end
-
-local function read_inputs()
-  local inputs, root = {}, Process.ROOT .. "/tests/fuzz/corpus"
-  for folder in uv.fs_scandir_next, assert(uv.fs_scandir(root)) do
-    for name in uv.fs_scandir_next, assert(uv.fs_scandir(root .. "/" .. folder)) do
-      local file = assert(io.open(root .. "/" .. folder .. "/" .. name, "rb"))
-      inputs[#inputs + 1] = file:read "*a"
-      file:close()
-    end
-  end
-  assert(#inputs > 100)
-  table.sort(inputs)
-  return inputs
-end
 
 local HELLO = packet.encode { type = 1, payload = packet.hello { name = "ann" } }
 local UPGRADE = "GET /ws HTTP/1.1\r\nHost: localhost\r\n"
@@ -88,7 +74,7 @@ describe("a server with threads, and what fuzzers found", function()
     local datagrams = uv.new_udp()
     local ports = perigee:udp_ports()
     ports[#ports + 1] = perigee.port
-    for i, input in ipairs(read_inputs()) do
+    for i, input in ipairs(corpus.read()) do
       for _, way in pairs(WAYS) do send(perigee.port, way(input)) end
       send(perigee.text_port, input)
       send(admin_port, input)

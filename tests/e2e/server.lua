@@ -237,6 +237,19 @@ function Server:stop()
 end
 
 
+--- Standard error has only log lines so far, and none of a fault in the server itself.
+function Server:check_log(level)
+  level = (level or 1) + 1
+  for _, line in ipairs(self.err) do
+    if line:sub(1, 1) ~= "{" then self:fail("not a log line: " .. line, level) end
+    -- A handler of the game may fail; the server's own Lua may not.
+    if line:find 'failed: [^\n]*lua/perigee/' then
+      self:fail("a fault of the host: " .. line, level)
+    end
+  end
+end
+
+
 --- The server ended, or is about to: well, or the test fails.
 function Server:check_end(level)
   level = (level or 1) + 1
@@ -245,13 +258,7 @@ function Server:check_end(level)
   if code ~= 0 or self.signal ~= 0 then
     self:fail(("exit code %d, signal %d"):format(code, self.signal), level)
   end
-  for _, line in ipairs(self.err) do
-    if line:sub(1, 1) ~= "{" then self:fail("not a log line: " .. line, level) end
-    -- A handler of the game may fail; the server's own Lua may not.
-    if line:find 'failed: [^\n]*lua/perigee/' then
-      self:fail("a fault of the host: " .. line, level)
-    end
-  end
+  self:check_log(level)
 end
 
 

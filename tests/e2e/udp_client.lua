@@ -8,11 +8,11 @@ local wait = require "tests.e2e.wait"
 
 local udp_client = {}
 
-local channels = {}
+local channels = setmetatable({}, { __mode = "k" }) -- those that somebody still uses
 
 
 local function listen(client, channel)
-  channels[#channels + 1] = channel
+  channels[channel] = true
   client.udp, client.by_udp = channel, {}
   channel.on_packet = function(item)
     local event, from = packet.decode(item.bytes)
@@ -82,8 +82,7 @@ end
 
 --- For after_each, when the servers have ended.
 function udp_client.close_all()
-  for _, channel in ipairs(channels) do channel:close() end
-  channels = {}
+  for channel in pairs(channels) do channel:close() end
   wait.until_closed()
 end
 

@@ -11,6 +11,46 @@ wait.DEADLINE = tonumber(os.getenv "PERIGEE_TEST_DEADLINE") or 15
 local LOOK_AGAIN_MS = 10
 local heartbeat = uv.new_timer()
 
+-- What tasks wait for, by their coroutines: { number, patience, check, deadline }.
+local tasks, started = {}, 0
+
+
+local function step(task, ...)
+  local ok, err = coroutine.resume(task, ...)
+  if coroutine.status(task) == "dead" then tasks[task] = nil end
+  if not ok then error(debug.traceback(task, err), 0) end
+end
+
+
+-- Lets those tasks go on that have what they wait for, or waited too long.
+local function step_tasks()
+  local ready = {}
+  for task, waits in pairs(tasks) do
+    local value = waits.check()
+    if value or uv.now() >= waits.deadline then ready[#ready + 1] = { task, value, waits.number } end
+  end
+  table.sort(ready, function(a, b) return a[3] < b[3] end)
+  for _, item in ipairs(ready) do step(item[1], item[2]) end
+end
+
+
+--- Runs a function beside others: while it waits, here, everything else goes on. It runs whenever
+--- somebody waits who is no task.
+---@param fn fun()
+---@param patience? number seconds before a wait of it fails that says nothing else
+function wait.start_task(fn, patience)
+  started = started + 1
+  tasks[coroutine.create(fn)] = {
+    number = started, patience = patience or wait.DEADLINE, check = function() return true end, deadline = 0,
+  }
+end
+
+
+--- Forgets all tasks, wherever they are.
+function wait.drop_tasks()
+  tasks = {}
+end
+
 
 --- Runs the loop until `check()` gives something true, and returns that; nil after the deadline.
 ---@param check fun(): any
@@ -20,10 +60,16 @@ function wait.until_true(check, seconds)
   local value = check()
   if value then return value end
   uv.update_time()
+  local task = tasks[coroutine.running() or 0]
+  if task then
+    task.check, task.deadline = check, uv.now() + (seconds or task.patience) * 1000
+    return coroutine.yield()
+  end
   local deadline = uv.now() + (seconds or wait.DEADLINE) * 1000
   repeat
     heartbeat:start(LOOK_AGAIN_MS, LOOK_AGAIN_MS, function() end)
     uv.run "once"
+    step_tasks()
     value = check()
   until value or uv.now() >= deadline
   heartbeat:stop()

@@ -105,7 +105,9 @@ function WsClient:on_bytes(bytes)
     from = next_from
     if frame.name == "BINARY" then
       Client.on_bytes(self, frame.payload)
-      if self.buffer ~= "" then self.fault = "a packet that is not whole in its message" end
+      if self.buffer ~= "" then
+        self.fault = self.fault or "a packet that is not whole in its message"
+      end
     else
       self.close_frame = frame
     end

@@ -1,0 +1,195 @@
+--- One who attacks: plays a story with connections of all kinds, which are closed at its end, and remembers
+--- what the server told it, for others to misuse.
+local Client = require "tests.e2e.client"
+local packet = require "tests.e2e.packet"
+local Stream = require "tests.e2e.stream"
+local number = require("tests.e2e.udp_wire").number
+local udp_client = require "tests.e2e.udp_client"
+local uv = require "luv"
+local wait = require "tests.e2e.wait"
+local web_socket = require "tests.e2e.web_socket"
+
+local Attacker = {}
+Attacker.__index = Attacker
+
+local INBOX_MAX = 200 -- events that are kept of what nobody asked for
+
+--- Takes whatever comes, and keeps nothing.
+local Sink = setmetatable({}, { __index = Stream })
+Sink.__index = Sink
+
+function Sink.cut(buffer, from)
+  if from > #buffer then return nil, from end
+  return { name = "BYTES" }, #buffer + 1
+end
+
+function Sink.took(_, event) return event.name == "BYTES" end
+
+
+-- Packets, of which those that the schema gives their bytes are let by unread.
+local function cut(buffer, from)
+  local is_whole = #buffer >= from + packet.HEADER_SIZE - 1
+  local is_message = is_whole and number(buffer, from, 2) == 2
+  if not is_message or number(buffer, from + 2, 2) == 0 then return packet.decode(buffer, from) end
+  local after = from + packet.HEADER_SIZE + number(buffer, from + 8, 4)
+  if #buffer < after - 1 then return nil, from end
+  return { name = "BYTES" }, after
+end
+
+
+---@param target table { perigee, admin_port, socket: path of the control socket, known }
+---@param dice table
+function Attacker.new(target, dice)
+  return setmetatable({ target = target, perigee = target.perigee, known = target.known, dice = dice,
+    streams = {} }, Attacker)
+end
+
+
+--- What the server tells attackers: ids and tokens of which any may be used by any.
+function Attacker.new_knowledge()
+  return { rooms = { 1 }, peers = { 1 }, tokens = { packet.NO_UUID }, channels = { 1000 }, sessions = {} }
+end
+
+
+function Attacker:learn(kind, value)
+  local list = self.known[kind]
+  list[#list + 1] = value
+  if #list > 40 then table.remove(list, 1) end
+end
+
+
+-- Keeps a connection in mind, and hears what it is told.
+function Attacker:keep(stream)
+  self.streams[#self.streams + 1] = stream
+  local took = stream.took
+  stream.took = function(client, event)
+    if event.name == "WELCOME" then
+      self:learn("tokens", event.resume)
+      self:learn("peers", event.peer)
+    elseif event.name == "JOINED" then
+      self:learn("rooms", event.room)
+    elseif event.name == "CHANNEL_OPENED" then
+      self:learn("channels", event.opened)
+    end
+    if #client.inbox > INBOX_MAX then table.remove(client.inbox, 1) end
+    return took(client, event)
+  end
+  return stream
+end
+
+
+-- A client by UDP whose forgeries may bring it anything.
+local function forgive(client)
+  local channel = client.udp
+  local take = channel.take
+  function channel.take(self, bytes) pcall(take, self, bytes) end
+  return client
+end
+
+
+local OPEN = {
+  tcp = function(self) return Client.connect(self.perigee.port) end,
+  tls = function(self) return Client.connect(self.perigee.port, { tls = {} }) end,
+  websocket = function(self) return web_socket.client(self.perigee.port) end,
+  udp = function(self) return forgive(udp_client.raw(self.perigee, { plain = self.dice:chance(30) })) end,
+}
+
+local LINES = { { 12, "tcp" }, { 8, "websocket" }, { 5, "udp" }, { 1, "tls" } }
+
+
+--- A connection that carries packets, of some kind.
+function Attacker:line(kind)
+  local client = OPEN[kind or self.dice:pick_weighted(LINES)](self)
+  client.cut = cut
+  return self:keep(client)
+end
+
+
+--- A connection to a port whose answers nobody reads.
+function Attacker:sink(port, o)
+  return self:keep(Stream.open(Sink, port, o))
+end
+
+
+--- The same to the control socket.
+function Attacker:control_socket()
+  local pipe, done, failure = uv.new_pipe(false), false, nil
+  pipe:connect(self.target.socket, function(err) done, failure = true, err end)
+  wait.until_true(function() return done end)
+  if failure or not done then
+    pipe:close()
+    error("no connection to the control socket", 0)
+  end
+  local sink = self:keep(Stream.adopt(Sink, pipe))
+  sink.reset = sink.close -- pipes have none of their own
+  return sink
+end
+
+
+--- Waits for an event of a client, if it comes.
+---@return table? event
+function Attacker.await(_, client, name)
+  local found
+  wait.until_true(function()
+    for _, event in ipairs(client.inbox) do
+      if event.name == name then found = event end
+    end
+    return found or client.ended or client.fault
+  end)
+  return found
+end
+
+
+--- Some milliseconds, or none.
+function Attacker:pause(most)
+  local until_ms = uv.now() + self.dice:number(0, most or 30)
+  wait.until_true(function() return uv.now() >= until_ms or self.target.is_over end)
+end
+
+
+--- Sends bytes whole, in two pieces, or a few at a time.
+function Attacker:send(stream, bytes)
+  local way = self.dice.roll(10)
+  if way > 2 or #bytes < 2 then return stream:write(bytes) end
+  local size = way == 1 and math.ceil(#bytes / 2) or math.max(1, math.ceil(#bytes / 8))
+  for from = 1, #bytes, size do
+    stream:write(bytes:sub(from, from + size - 1))
+    self:pause(10)
+  end
+end
+
+
+local ENDS = {
+  function(stream) stream:close() end,
+  function(stream) stream:reset() end,
+  function(stream) stream:half_close() end,
+  function() end,
+}
+
+
+--- Ends a connection in one of the ways there are.
+function Attacker:finish(stream)
+  if stream.ended or stream.tcp:is_closing() then return end
+  self.dice:pick(ENDS)(stream)
+end
+
+
+--- Plays a story to its end, or to where the server ends it.
+---@param story fun(attacker: table)
+---@return string? fault what the server did that it may not
+function Attacker:play(story)
+  local ok, err = pcall(story, self)
+  local fault
+  for _, stream in ipairs(self.streams) do
+    -- Over UDP a forgery of one's own may spoil what one reads.
+    if stream.fault and not stream.udp then fault = stream.fault end
+    if not stream.tcp:is_closing() then stream:close() end
+    if stream.udp then stream.udp:close() end
+  end
+  self.streams = {}
+  if fault then return "the server breaks the protocol: " .. tostring(fault) end
+  if not ok and tostring(err):find "attempt to" then return "a fault of the attack: " .. err end
+end
+
+
+return Attacker

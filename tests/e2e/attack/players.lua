@@ -1,0 +1,183 @@
+--- Those who play by the rules while others attack: each says numbers in the hall, hears those of all others
+--- in order and without a gap, has its pings answered in time, and is never disconnected.
+local packet = require "tests.e2e.packet"
+local udp_client = require "tests.e2e.udp_client"
+local uv = require "luv"
+local wait = require "tests.e2e.wait"
+local web_socket = require "tests.e2e.web_socket"
+
+local ROOM = "hall"
+local SAY_EVERY = 0.1 -- seconds
+
+local Players = {}
+Players.__index = Players
+
+local COME = {
+  tcp = function(perigee) return perigee:raw() end,
+  websocket = function(perigee) return web_socket.client(perigee.port) end,
+  udp = function(perigee) return udp_client.raw(perigee) end,
+  attached = function(perigee) return perigee:raw() end,
+}
+
+
+---@param perigee table the server
+---@param bound number seconds that an answer may take
+function Players.new(perigee, bound)
+  return setmetatable({
+    perigee = perigee, bound = bound, list = {}, heard = 0, worst_ping = 0, worst_welcome = 0,
+  }, Players)
+end
+
+
+-- What the game says to the hall: who, the number, and the version that let it pass.
+function Players:take_said(player, name, number)
+  local speaker = self.list[name]
+  if not speaker then return end -- one of the others
+  local last = player.got[name]
+  if last and number ~= last + 1 then
+    player.wrong = player.wrong or ("%s heard %s say %d after %d"):format(player.name, name, number, last)
+  end
+  player.got[name] = number
+  self.heard = self.heard + 1
+end
+
+
+function Players:take(player, event)
+  if event.name == "MESSAGE" and event.message == "said" then
+    self:take_said(player, event.value[1], event.value[2])
+  elseif event.name == "PONG" then
+    local took = (uv.hrtime() - player.asked_at) / 1e9
+    self.worst_ping = math.max(self.worst_ping, took)
+    player.asked_at = nil
+  elseif event.name == "PING" then
+    player:control("PONG", event.value)
+  else -- answers are what the player itself waits for
+    return (event.ref or 0) == 0 and event.name ~= "END" and event.name ~= "WELCOME"
+  end
+  return true
+end
+
+
+-- Says HELLO and enters the hall.
+function Players:enter(player, name)
+  player.name, player.got = name, {}
+  player:hello { name = name }
+  self.list[name] = player
+  player.room = player:join(ROOM)
+  player.took = function(_, event) return self:take(player, event) end
+end
+
+
+function Players:check(player)
+  if player.fault then
+    error(("%s: the server breaks the protocol: %s"):format(player.name, player.fault), 0)
+  end
+  if player.wrong then error(player.wrong, 0) end
+  if player.ended then
+    local last = player.inbox[#player.inbox] or {}
+    error(("%s was disconnected: %s"):format(player.name, last.reason or "?"), 0)
+  end
+  if player.asked_at and (uv.hrtime() - player.asked_at) / 1e9 > self.bound then
+    error(("the ping of %s is not answered for %g s"):format(player.name, self.bound), 0)
+  end
+end
+
+
+local function say(player)
+  player.said = (player.said or 0) + 1
+  player:send(player.room, "said", player.said, { flags = packet.RELIABLE })
+  player:control("ACK", packet.u32(player.reliable_in()))
+  if not player.asked_at then
+    player.asked_at = uv.hrtime()
+    player:control("PING", packet.u64(player.said))
+  end
+end
+
+
+-- Counts what a session has to acknowledge.
+local function count_reliable(player)
+  local count, cut = 0, player.cut
+  player.cut = function(buffer, from)
+    local event, after = cut(buffer, from)
+    if event and event.flags % 2 == 1 then count = count + 1 end
+    return event, after
+  end
+  function player.reliable_in() return count end
+end
+
+
+--- Has one come by this way, "tcp", "websocket", "udp" or "attached", and play until `stop`.
+function Players:start(name, way)
+  local player = COME[way](self.perigee)
+  count_reliable(player)
+  self:enter(player, name)
+  if way == "attached" then udp_client.attach(player) end
+  wait.start_task(function()
+    while not self.is_over do
+      say(player)
+      player.inbox = {}
+      wait.until_true(function() return player.ended or self.is_over end, SAY_EVERY)
+      self:check(player)
+      if player.by_udp then player.by_udp = {} end
+    end
+  end)
+  return player
+end
+
+
+--- A text peer, which says lines.
+function Players:start_text(name)
+  local player = self.perigee:text(name)
+  player.name, player.got, player.said = name, {}, 0
+  player:join(ROOM)
+  player.took = function(_, event)
+    local who, number = (event.line or ""):match '^said %["([^"]+)",([%d.]+),'
+    if who then self:take_said(player, who, tonumber(number)) end
+    return event.name ~= "END"
+  end
+  self.list[name] = player
+  wait.start_task(function()
+    while not self.is_over do
+      player.said = player.said + 1
+      player:line("/send said " .. player.said)
+      wait.until_true(function() return player.ended or self.is_over end, SAY_EVERY)
+      self:check(player)
+    end
+  end)
+end
+
+
+--- Somebody new every second, who is let in, joins and leaves.
+function Players:start_newcomers()
+  wait.start_task(function()
+    while not self.is_over do
+      local began = uv.hrtime()
+      local player = self.perigee:raw()
+      player:hello { name = "newcomer" }
+      self.worst_welcome = math.max(self.worst_welcome, (uv.hrtime() - began) / 1e9)
+      player:leave(player:join(ROOM))
+      player:control "BYE"
+      player:close()
+      wait.until_true(function() return self.is_over end, 1)
+    end
+  end)
+end
+
+
+--- Ends it: everybody has heard everything.
+function Players:stop()
+  self.is_over = true
+  wait.for_true(function()
+    for name, speaker in pairs(self.list) do
+      for _, player in pairs(self.list) do
+        self:check(player)
+        if (player.got[name] or 0) < speaker.said then return false end
+      end
+    end
+    return true
+  end)
+  assert(self.worst_welcome < self.bound, ("a WELCOME took %.1f s"):format(self.worst_welcome))
+end
+
+
+return Players
