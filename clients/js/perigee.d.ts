@@ -183,7 +183,7 @@ interface Emitter<Events, M extends Messages> {
     name: K,
     fn: (value: M[K], room: Room<M>) => void,
   ): Off;
-  /** Calls `fn` for each message of a name, also one that is an event's. */
+  /** Calls `fn` for each message of any name, also one that is an event's or that the schema does not declare. */
   onMessage<K extends keyof M & string>(name: K, fn: (value: M[K], room: Room<M>) => void): Off;
   off(name: string, fn: (...args: any[]) => void): void;
   /** The next event or message of a name. */

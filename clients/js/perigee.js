@@ -545,12 +545,13 @@ class Emitter {
    * is an event's is the event.
    */
   on(name, fn) {
-    return this._eventNames.has(name) ? addHandler(this._events, name, fn) : this.onMessage(name, fn);
+    if (this._eventNames.has(name)) return addHandler(this._events, name, fn);
+    (this.game ?? this)._checkName(name);
+    return this.onMessage(name, fn);
   }
 
-  /** The same for messages alone, those too whose name is an event's. */
+  /** Calls `fn` for each message of any name, also one that is an event's or that the schema does not declare. */
   onMessage(name, fn) {
-    (this.game ?? this)._checkName(name);
     return addHandler(this._messages, name, fn);
   }
 
@@ -885,7 +886,7 @@ class Game extends Emitter {
     console.warn("perigee: " + text);
   }
 
-  /** A schema names all messages that its game should have. */
+  /** Warns of a name that the schema does not declare: it is probably misspelt. */
   _checkName(name) {
     const names = this._schema?.names ?? [];
     if (names.length === 0 || names.includes(name)) return;

@@ -114,7 +114,8 @@ test("listening for a message that the schema does not have warns once", async (
   room.on("chta", () => {});
   room.on("chat", () => {});
   room.on("peer_joined", () => {});
-  game.onMessage("chatt", () => {});
+  room.onMessage("json", () => {});
+  game.on("chatt", () => {});
   game.onAsk("trade?", () => {});
   assert.deepEqual(warned, [
     'perigee: the schema has no message "chta"; did you mean "chat"?',

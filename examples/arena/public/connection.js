@@ -16,7 +16,7 @@ export class Connection {
   async open() {
     const { match } = this
     this.game = await this.#first()
-    this.game.on("state", state => {
+    this.game.onMessage("state", state => {
       match.state(state)
       this.#playAgain()
     })
@@ -74,8 +74,8 @@ export class Connection {
     room.on("spawned", value => match.spawned(value))
     room.on("item", value => match.item(value))
     room.on("round", value => match.roundChanged(value))
-    room.on("rules", value => match.rulesChanged(value))
-    room.on("chat", ({ id, name, text }) => {
+    room.onMessage("rules", value => match.rulesChanged(value))
+    room.onMessage("chat", ({ id, name, text }) => {
       showLine({ name, text, fighter: match.fighters.get(id) })
       match.onWord?.(id)
     })
