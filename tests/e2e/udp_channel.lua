@@ -228,8 +228,9 @@ end
 
 
 function UdpChannel:take_data(bytes)
+  -- A server of another test may still send to whoever had this port before.
+  if bytes:sub(1, 3) ~= self.keys.channel then return end
   assert(#bytes <= udp_wire.DATAGRAM_MAX, "a datagram is too long")
-  assert(bytes:sub(1, 3) == self.keys.channel, "another channel")
   local head = bytes:sub(1, 5)
   local count = self:number_of(number(bytes, 4, 2))
   local body = bytes:sub(6)
