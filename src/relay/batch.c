@@ -10,12 +10,6 @@
 #include "base/mem.h"
 #include "relay/internal.h"
 
-enum {
-  // Questions that follow from each other before other events have their turn, because
-  // handlers that make peers join in turn could go on without end.
-  QUESTIONS_IN_A_ROW = 64,
-};
-
 // What a command for many costs more than one for few, in pieces of work.
 enum { PIECE_DELIVERIES = 64, PIECE_BYTES = 16 << 10 };
 
@@ -31,16 +25,17 @@ static bool execute(Relay *relay, const Command *command) {
 
 typedef enum Pace { PACE_AT_ONCE, PACE_SLICE } Pace;
 
-// Returns how far it came: to the end, behind a question, or to the end of the slice.
+// Returns how far it came: to the end, behind a question, or (then *is_cut) to the end of
+// the slice.
 static size_t carry_out(Relay *relay, const Commands *commands, size_t at,
-                        uint32_t number, Pace pace) {
+                        uint32_t number, Pace pace, bool *is_cut) {
   Command command;
   bool has_time = true;
   relay->batch_number = number;
   while (has_time && !relay->is_asking && commands_next(commands, &at, &command))
     has_time = execute(relay, &command) || pace == PACE_AT_ONCE;
-  relay->is_committing = !relay->is_asking && at < commands->bytes.size;
   relay->batch_number = 0;
+  *is_cut = !relay->is_asking;
   relay->is_asking = false;
   return at;
 }
@@ -53,6 +48,7 @@ static uint32_t next_number(Relay *relay) {
 static Batch *push(Relay *relay, Commands *commands) {
   Batch *batch = mem_zalloc(sizeof *batch);
   batch->below = relay->batches;
+  batch->captured_below = relay->captured_end;
   batch->commands = *commands;
   *commands = (Commands){0};
   relay->batches = batch;
@@ -70,11 +66,12 @@ static void free_batch(Relay *relay, Batch *batch) {
   mem_free(batch);
 }
 
-bool batch_go_on(Relay *relay) {
+void batch_go_on(Relay *relay) {
   Batch *batch = relay->batches;
   uint64_t started_us = net_clock_us(relay->net);
   relay->batches = batch->below;
-  batch->at = carry_out(relay, &batch->commands, batch->at, batch->number, PACE_SLICE);
+  batch->at = carry_out(relay, &batch->commands, batch->at, batch->number, PACE_SLICE,
+                        &batch->is_cut);
   if (batch->at < batch->commands.bytes.size) {
     batch->below = relay->batches;
     relay->batches = batch;
@@ -84,7 +81,6 @@ bool batch_go_on(Relay *relay) {
   }
   relay_charge(relay, &relay->payer, &relay->payer, started_us,
                net_clock_us(relay->net));
-  return !relay->is_committing;
 }
 
 bool batch_is_left(const Relay *relay, uint32_t number) {
@@ -103,19 +99,19 @@ void batch_free_all(Relay *relay) {
 
 void relay_ask(Relay *relay, const Event *question) {
   relay_emit(relay, question);
-  if (relay->batch_number == 0 || relay->questions == QUESTIONS_IN_A_ROW) return;
-  relay->questions++;
-  relay->is_asking = true;
+  if (relay->batch_number != 0) relay->is_asking = true;
 }
 
 static void commit(Relay *relay, Pace pace) {
   uint32_t number = next_number(relay);
   room_claim_reserved(relay);
-  size_t at = carry_out(relay, &relay->commands, 0, number, pace);
+  bool is_cut;
+  size_t at = carry_out(relay, &relay->commands, 0, number, pace, &is_cut);
   if (at < relay->commands.bytes.size) {
     Batch *batch = push(relay, &relay->commands);
     batch->number = number;
     batch->at = at;
+    batch->is_cut = is_cut;
     batch->names = relay->reserved_names;
     relay->reserved_names = (Buf){0};
   }

@@ -9,8 +9,8 @@
 #include "relay/internal.h"
 
 enum {
-  // Captured events before others have a turn: handlers that cause events in turn could go
-  // on without end, and in a simulation no slice ends.
+  // Captured events in a row before others are handled: handlers whose events cause further
+  // events could go on without end, and in a simulation no slice ends.
   CAPTURED_IN_A_ROW = 500,
 };
 
@@ -132,27 +132,26 @@ void drain_disconnect(void *data, Peer *peer, Code reason) {
 
 // --- What is caused during a drain ---
 
-// Copies the data, unless it is captured already.
-static Text keep(Relay *relay, Text text) {
-  Kept *kept = mem_alloc(sizeof *kept + text.size);
-  kept->next = relay->kept;
-  relay->kept = kept;
-  memcpy(kept->bytes, text.bytes, text.size);
-  return (Text){kept->bytes, text.size};
+static Event *captured_list(const Relay *relay) {
+  return (Event *)(void *)relay->captured.data;
 }
 
-void captured_free_kept(Relay *relay) {
-  while (relay->kept) {
-    Kept *next = relay->kept->next;
-    mem_free(relay->kept);
-    relay->kept = next;
-  }
+static void count_captured(Relay *relay, const Event *event, int change) {
+  Peer *peer = session_find(relay->session, event->peer);
+  Room *room = relay_room(relay, event->room);
+  if (peer) peer->captured += (uint32_t)change;
+  if (room) room->captured += (uint32_t)change;
 }
 
 static void capture(Relay *relay, const Event *event) {
-  buf_append(&relay->captured, event, sizeof *event);
+  Event copy = *event;
+  if (event->data.size > 0) {
+    char *bytes = mem_alloc(event->data.size);
+    copy.data.bytes = memcpy(bytes, event->data.bytes, event->data.size);
+  }
+  buf_append(&relay->captured, &copy, sizeof copy);
   event_count(relay, event, 1);
-  event_count_ahead(relay, event, 1);
+  count_captured(relay, event, 1);
 }
 
 // What commands cause is captured whenever they are carried out.
@@ -167,73 +166,63 @@ void relay_emit(Relay *relay, const Event *event) {
     push(relay, event);
 }
 
-void relay_emit_copy(Relay *relay, const Event *event) {
-  Event copy = *event;
-  if (is_capturing(relay) && event->data.size > 0) copy.data = keep(relay, event->data);
-  relay_emit(relay, &copy);
-}
+void relay_push(Relay *relay, const Event *event) { relay_emit(relay, event); }
 
-void relay_push(Relay *relay, const Event *event) { relay_emit_copy(relay, event); }
-
-static bool has_captured(const Relay *relay) {
-  return relay->captured_at < relay->captured.size;
-}
-
-bool captured_concerns(const Relay *relay, uint32_t id, uint32_t room) {
-  if (!has_captured(relay)) return false;
-  const Peer *peer = session_find(relay->session, id);
-  for (size_t at = relay->captured_at; at < relay->captured.size; at += sizeof(Event)) {
-    Event event;
-    memcpy(&event, relay->captured.data + at, sizeof event);
-    if (event.peer && event.peer == id) return true;
-    if (event.room && event.room == room) return true;
-    if (event.room && peer && member_find(peer, event.room)) return true;
-  }
+bool captured_concerns(const Relay *relay, const Event *event) {
+  if (relay->captured.size == 0) return false;
+  const Room *room = relay_room(relay, event->room);
+  if (room && room->captured > 0) return true;
+  const Peer *peer = session_find(relay->session, event->peer);
+  if (!peer || peer->captured > 0) return peer != NULL;
+  for (uint32_t i = 0; i < peer->room_count; i++)
+    if (relay_room(relay, peer->rooms[i].room)->captured > 0) return true;
   return false;
 }
 
-static void swap_runs(uint8_t *start, size_t first, size_t second) {
-  uint8_t *copy = mem_alloc(second);
-  memcpy(copy, start + first, second);
-  memmove(start + second, start, first);
-  memcpy(start, copy, second);
-  mem_free(copy);
+// Captured events are a stack. What the last handler has caused is on top of what those
+// before it have, the first event of it at the very top.
+static void put_newest_first(Relay *relay) {
+  Event *list = captured_list(relay);
+  size_t first = relay->captured_end / sizeof(Event);
+  for (size_t end = relay->captured.size / sizeof(Event); first + 1 < end; first++) {
+    Event event = list[--end];
+    list[end] = list[first];
+    list[first] = event;
+  }
+  relay->captured_end = relay->captured.size;
 }
 
-// What the last handler has caused goes before what those before it have.
-static void put_newest_first(Relay *relay) {
-  size_t at = relay->captured_at, end = relay->captured_end;
-  size_t size = relay->captured.size;
-  if (at < end && end < size)
-    swap_runs(relay->captured.data + at, end - at, size - end);
-  relay->captured_end = size;
+// Takes the event at the top, with its data.
+static void pop(Relay *relay, Event *event) {
+  relay->captured.size -= sizeof *event;
+  relay->captured_end = relay->captured.size;
+  memcpy(event, relay->captured.data + relay->captured.size, sizeof *event);
+  if (event->data.size > 0) relay->taken_data = (void *)(uintptr_t)event->data.bytes;
+}
+
+static void free_taken_data(Relay *relay) {
+  mem_free(relay->taken_data);
+  relay->taken_data = NULL;
+}
+
+void captured_free(Relay *relay) {
+  for (Event event; relay->captured.size > 0;) {
+    free_taken_data(relay);
+    pop(relay, &event);
+  }
+  free_taken_data(relay);
+  buf_deinit(&relay->captured);
 }
 
 static bool take_captured(Relay *relay, Event *event) {
   put_newest_first(relay);
-  if (!has_captured(relay)) {
-    relay->captured_at = relay->captured_end = relay->captured.size = 0;
-    captured_free_kept(relay);
-    return false;
-  }
-  if (relay->captured_row == CAPTURED_IN_A_ROW || schedule_is_over(relay)) return false;
+  if (relay->captured.size == 0 || schedule_is_over(relay)) return false;
+  if (relay->captured_row >= CAPTURED_IN_A_ROW && !relay->batches) return false;
   relay->captured_row++;
-  memcpy(event, relay->captured.data + relay->captured_at, sizeof *event);
-  relay->captured_at += sizeof *event;
-  event_count_ahead(relay, event, -1);
+  relay->batch_row++;
+  pop(relay, event);
+  count_captured(relay, event, -1);
   return true;
-}
-
-// What is left of it waits for the next drain; data that lies in a queue may not be there by
-// then.
-static void keep_captured(Relay *relay) {
-  for (size_t at = relay->captured_at; at < relay->captured.size; at += sizeof(Event)) {
-    Event event;
-    memcpy(&event, relay->captured.data + at, sizeof event);
-    if (!schedule_has_data(relay, event.data)) continue;
-    event.data = keep(relay, event.data);
-    memcpy(relay->captured.data + at, &event, sizeof event);
-  }
 }
 
 // --- Going out ---
@@ -256,28 +245,37 @@ void relay_begin_drain(Relay *relay) {
 static void end_drain(Relay *relay) {
   relay->is_draining = false;
   relay->captured_row = 0;
-  keep_captured(relay);
   schedule_end(relay);
   if (relay->captured.size == 0 && relay->captured.capacity > SHRINK_BYTES)
     buf_deinit(&relay->captured);
 }
 
+// Whether the rest of a batch is next: in the middle of the commands, or when what they had
+// caused has been handled. What causes events without end does not hold it up for ever.
+static bool is_due(const Relay *relay, const Batch *batch) {
+  return batch->is_cut || relay->captured.size <= batch->captured_below ||
+         relay->batch_row >= CAPTURED_IN_A_ROW;
+}
+
 // Carries out what is left of commands that were given before any event which waits. False
 // when the slice has ended before it is known what is next.
 static bool go_on(Relay *relay) {
-  if (relay->is_committing && !batch_go_on(relay)) return false;
-  while (relay->batches && !has_captured(relay))
-    if (schedule_is_over(relay) || !batch_go_on(relay)) return false;
+  for (Batch *batch; (batch = relay->batches) && is_due(relay, batch);) {
+    if (schedule_is_over(relay)) return false;
+    if (relay->captured.size <= batch->captured_below) relay->batch_row = 0;
+    batch_go_on(relay);
+  }
   return true;
 }
 
 static bool take_queued(Relay *relay, Event *event) {
   if (relay->batches || !schedule_take(relay, event)) return false;
-  relay->questions = relay->captured_row = 0;
+  relay->captured_row = relay->batch_row = 0;
   return true;
 }
 
 static bool take(Relay *relay, Event *event) {
+  free_taken_data(relay);
   if (!go_on(relay)) return false;
   if (!take_captured(relay, event) && !take_queued(relay, event)) return false;
   event_count(relay, event, -1);
@@ -402,10 +400,8 @@ bool relay_next_event(Relay *relay, Event *event) {
   return false;
 }
 
-void relay_follow(Relay *relay, const Event *event) { relay_emit(relay, event); }
-
 bool relay_has_events(const Relay *relay) {
-  return relay->batches || has_captured(relay) || !schedule_is_empty(relay);
+  return relay->batches || relay->captured.size > 0 || !schedule_is_empty(relay);
 }
 
 bool relay_has_urgent(const Relay *relay) {

@@ -44,19 +44,15 @@ typedef struct PluginChannel {
   bool is_scripts;  // the script serves it
 } PluginChannel;
 
-// Bytes of a captured event that lie nowhere else.
-typedef struct Kept {
-  struct Kept *next;
-  char bytes[];
-} Kept;
-
-// Commands of one handler that wait for a question to be answered.
+// Commands of one handler that wait for a question to be answered, or for the next slice.
 typedef struct Batch {
   struct Batch *below;  // goes on after this one
   uint32_t number;
   Commands commands;
-  size_t at;  // how far it is
-  Buf names;  // that its handler has reserved
+  size_t at;              // how far it is
+  size_t captured_below;  // bytes of captured events that come after it
+  bool is_cut;            // the slice has ended in the middle of it
+  Buf names;              // that its handler has reserved
 } Batch;
 
 // A join that the script asked for and whose outcome is not known.
@@ -79,9 +75,8 @@ struct Relay {
   Session *session;  // not owned
   Net *net;          // not owned
   bool is_scripted;
-  bool is_draining;    // between relay_begin_drain and the end of the slice
-  bool is_committing;  // the slice has ended in the middle of a handler's commands
-  bool is_over;  // the server has stopped: only ends of connections are of interest
+  bool is_draining;  // between relay_begin_drain and the end of the slice
+  bool is_over;      // the server has stopped: only ends of connections are of interest
   uint32_t game_hooks;
   Slots rooms;       // Room by id; owned
   Names room_names;  // ids of rooms that are open or reserved
@@ -97,11 +92,12 @@ struct Relay {
                                               // all
   uint32_t broadcast_number;                  // of the last one; see Peer.left_out
   Schedule schedule;
-  Buf captured;           // Event structs: what handlers cause, which comes next
-  size_t captured_at;     // how far it is handed out, in bytes
-  uint32_t captured_row;  // events of it since the last one that waited elsewhere
-  size_t captured_end;    // where what the running handler causes begins, in bytes
-  Kept *kept;
+  Buf captured;  // Event structs that own their data: what handlers cause, which comes next
+  size_t captured_end;  // where what the running handler causes begins, in bytes
+  uint32_t
+      captured_row;    // events taken from it in this drain since the last other one,
+  uint32_t batch_row;  // and since the commands of a batch went on, in any drain
+  void *taken_data;    // data of the last event taken from it; NULL: it had none
   uint32_t told_peer;  // its DISCONNECT is being handled; to be forgotten after that
   uint32_t told_room;  // the same with ROOM_DELETE
   Commands commands;
@@ -110,7 +106,6 @@ struct Relay {
   uint32_t last_batch;
   uint32_t batch_number;  // of the commands that are being carried out; 0: none are
   bool is_asking;         // the last of them was a question
-  uint32_t questions;     // in a row
   Slots joins;            // ScriptJoin by id; owned
   Buf early;              // EarlyJoins structs
   uint64_t delivering;    // bytes of deliveries that the running handler has asked for
@@ -128,11 +123,8 @@ struct Relay {
 // --- relay.c: events on their way to the script ---
 
 /// Has the script get `event`, which is counted for its peer: in its turn, or, during a
-/// drain, next. Its data has to outlive the call, or the drain.
+/// drain, next. Its data is copied.
 void relay_emit(Relay *relay, const Event *event);
-
-/// The same for data that lives as long as the call only.
-void relay_emit_copy(Relay *relay, const Event *event);
 
 // --- schedule.c ---
 
@@ -156,9 +148,6 @@ bool schedule_is_over(const Relay *relay);
 /// Bytes of the peer's events in the second class.
 size_t schedule_waiting_bytes(Relay *relay, const Peer *peer);
 
-/// Whether the data lies in the queue of the last event that was taken.
-bool schedule_has_data(const Relay *relay, Text data);
-
 /// The room of a source is about to be freed.
 void source_end(Relay *relay, Source *source);
 
@@ -169,16 +158,17 @@ void drain_packet(void *data, Peer *peer, const Packet *packet);
 void drain_line(void *data, Peer *peer, const char *text, size_t size);
 void drain_disconnect(void *data, Peer *peer, Code reason);
 
-/// Whether what handlers have caused concerns a peer, one of its rooms, or a room.
-bool captured_concerns(const Relay *relay, uint32_t peer, uint32_t room);
+/// Whether what handlers have caused concerns the peer of `event`, one of that peer's
+/// rooms, or the event's room.
+bool captured_concerns(const Relay *relay, const Event *event);
 
 /// Counts an event for its peer (`change` is 1) as it begins to wait, or -1 as it is taken:
-/// among all of them, or among those that come before the rest.
+/// among all of them, or among those in the first class.
 void event_count(Relay *relay, const Event *event, int change);
 void event_count_ahead(Relay *relay, const Event *event, int change);
 
-/// Frees the copies of captured events' data.
-void captured_free_kept(Relay *relay);
+/// Forgets captured events.
+void captured_free(Relay *relay);
 
 // --- room.c ---
 
@@ -409,9 +399,9 @@ void relay_ask(Relay *relay, const Event *question);
 /// Takes over commands that are carried out before those that are left of other handlers.
 void batch_push(Relay *relay, Commands *commands);
 
-/// Carries out commands that are left (there are some), up to the next question. False when
-/// the slice has ended before.
-bool batch_go_on(Relay *relay);
+/// Carries out commands that are left (there are some), up to the next question or the end
+/// of the slice.
+void batch_go_on(Relay *relay);
 
 /// Whether commands of that number are left.
 bool batch_is_left(const Relay *relay, uint32_t number);

@@ -59,13 +59,12 @@ static void on_send(Relay *relay, Peer *peer, Text name, Text json) {
   buf_printf(body, "[\"%.*s\",", (int)name.size, name.bytes);
   buf_append(body, json.size ? json.bytes : "null", json.size ? json.size : 4);
   buf_u8(body, ']');
-  relay_emit_copy(relay,
-                  &(Event){.type = EVENT_MESSAGE,
-                           .priority = PRIORITY_NORMAL,
-                           .channel = CHANNEL_MESSAGE,
-                           .peer = peer->id,
-                           .room = room ? room->id : 0,
-                           .data = {(const char *)body->data, (uint32_t)body->size}});
+  relay_emit(relay, &(Event){.type = EVENT_MESSAGE,
+                             .priority = PRIORITY_NORMAL,
+                             .channel = CHANNEL_MESSAGE,
+                             .peer = peer->id,
+                             .room = room ? room->id : 0,
+                             .data = {(const char *)body->data, (uint32_t)body->size}});
 }
 
 static void on_plain(Relay *relay, Peer *peer, Text text) {

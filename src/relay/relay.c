@@ -60,13 +60,12 @@ void relay_free(Relay *relay) {
   kinds_deinit(&relay->next_kinds);
   commands_deinit(&relay->commands);
   batch_free_all(relay);
-  buf_deinit(&relay->captured);
   buf_deinit(&relay->reserved_rooms);
   buf_deinit(&relay->reserved_timers);
   buf_deinit(&relay->reserved_names);
   buf_deinit(&relay->scratch);
   buf_deinit(&relay->except);
-  captured_free_kept(relay);
+  captured_free(relay);
   mem_free(relay);
 }
 

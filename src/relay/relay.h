@@ -97,7 +97,7 @@ void relay_set_limits(Relay *relay, const RelayLimits *limits);
 /// too, and has to drain the queue once a turn.
 void relay_set_scripted(Relay *relay);
 
-/// Pushes an event of the host (START, STOP, RELOAD, ERROR). Its data is copied.
+/// Pushes an event of the host (START, STOP, RELOAD, ERROR, SYSTEM). Its data is copied.
 void relay_push(Relay *relay, const Event *event);
 
 /// Begins a drain, which takes a slice of the loop's iteration.
@@ -107,9 +107,6 @@ void relay_begin_drain(Relay *relay);
 /// slice is over. Carries out the relay's own events and what is left of a handler's commands
 /// on the way, and skips events whose peer or room is gone.
 bool relay_next_event(Relay *relay, Event *event);
-
-/// Has `event` follow the one that is being handled.
-void relay_follow(Relay *relay, const Event *event);
 
 /// A handler has run, from `started_us` to `now_us` by net_clock_us: for `taken`, the event
 /// that was taken, as `handled`, which is another one when that woke a handler that waited.

@@ -85,9 +85,9 @@ static void go(Relay *relay, Room *room) {
   timers_stop(net_timers(relay->net), &room->timer);
   ticker_set(relay, &room->ticker, room->id, 0);
   room->state = ROOM_GONE;
-  relay_emit_copy(relay, &(Event){.type = EVENT_ROOM_DELETE,
-                                  .room = room->id,
-                                  .data = {room->name, room->name_size}});
+  relay_emit(relay, &(Event){.type = EVENT_ROOM_DELETE,
+                             .room = room->id,
+                             .data = {room->name, room->name_size}});
 }
 
 void room_delete(Relay *relay, Room *room) {

@@ -46,6 +46,7 @@ struct Room {
   uint32_t capacity;  // allocated
   uint32_t away;      // members that are suspended
   Buf waiting;        // Event structs: joins that wait for the end of on_create
+  uint32_t captured;  // events of it that handlers have caused and that come next
   uint32_t asked;     // joins that are on their way to here as EVENT_JOIN
   uint32_t batch;     // the commands that create it, where a script does
   uint32_t lossy;     // unreliable messages to it so far, modulo 2^32

@@ -88,13 +88,6 @@ static Source *source_of(Relay *relay, const Event *event) {
   }
 }
 
-bool schedule_has_data(const Relay *relay, Text data) {
-  const Source *source = relay->schedule.taken;
-  if (!source || data.size == 0) return false;
-  const uint8_t *start = source->events.bytes.data, *at = (const uint8_t *)data.bytes;
-  return at >= start && at < start + source->events.bytes.size;
-}
-
 size_t schedule_waiting_bytes(Relay *relay, const Peer *peer) {
   const Events *events = &source_of_peer(relay, peer->id)->events;
   return events->bytes.size - events->at;
@@ -208,18 +201,19 @@ static bool is_over(const Schedule *schedule) {
 
 bool schedule_is_over(const Relay *relay) { return is_over(&relay->schedule); }
 
-// Whether an event that a handler has caused comes before those of this source.
+// Whether an event of the first class, or one that a handler has caused, comes before the
+// next one of this source.
 static bool is_behind(const Relay *relay, const Source *source) {
-  const Peer *peer = session_find(relay->session, source->peer);
-  return (peer && peer->ahead > 0) ||
-         captured_concerns(relay, source->peer, source->room);
+  Event event;
+  events_peek(&source->events, &event);
+  const Peer *peer = session_find(relay->session, event.peer);
+  return (peer && peer->ahead > 0) || captured_concerns(relay, &event);
 }
 
 static bool take_first(Relay *relay, Event *event) {
   Schedule *schedule = &relay->schedule;
   if (is_over(schedule) && schedule->has_first) return false;
-  if (!events_peek(&schedule->first, event) ||
-      captured_concerns(relay, event->peer, event->room))
+  if (!events_peek(&schedule->first, event) || captured_concerns(relay, event))
     return false;
   schedule->has_first = true;
   event_count_ahead(relay, event, -1);

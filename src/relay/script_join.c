@@ -11,12 +11,12 @@
 static void report(Relay *relay, const Command *join, Code code, const char *why) {
   if (join->token == 0) return;
   uint32_t size = why ? (uint32_t)strlen(why) : 0;
-  relay_emit_copy(relay, &(Event){.type = why ? EVENT_NOT_JOINED : EVENT_JOINED,
-                                  .peer = join->id,
-                                  .room = join->room,
-                                  .a = join->token,
-                                  .b = code,
-                                  .data = {why, size}});
+  relay_emit(relay, &(Event){.type = why ? EVENT_NOT_JOINED : EVENT_JOINED,
+                             .peer = join->id,
+                             .room = join->room,
+                             .a = join->token,
+                             .b = code,
+                             .data = {why, size}});
 }
 
 // --- Until the outcome is known ---

@@ -247,8 +247,7 @@ static void handle_and_account(Host *host, const Event *event) {
 // The systems of perigee.world, each a handler of its own.
 static void follow_with_systems(Host *host, const Event *tick) {
   for (uint32_t number = 1; number <= host->systems; number++)
-    relay_follow(host->relay,
-                 &(Event){.type = EVENT_SYSTEM, .a = tick->a, .b = number});
+    relay_push(host->relay, &(Event){.type = EVENT_SYSTEM, .a = tick->a, .b = number});
 }
 
 // --- Loading ---

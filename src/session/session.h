@@ -90,8 +90,9 @@ typedef struct Peer {
   bool has_joined;           // a room, ever
   uint16_t waiting;          // its joins that wait for the end of an on_create
   struct ScriptJoin *joins;  // that the script asked for and that wait for on_join
-  uint32_t queued;  // events that wait for the script; later packets wait behind them
-  uint32_t ahead;   // of these, those that come before the rest
+  uint32_t queued;    // events that wait for the script; later packets wait behind them
+  uint32_t ahead;     // of these, those in the first class of the scheduler
+  uint32_t captured;  // events that handlers have caused and that come next
   uint32_t last_room;      // joined last; where plain lines of a text peer go
   uint32_t left_out;       // of the broadcast of that number
   uint64_t next_warn_ms;   // when the log may say again that messages were dropped,

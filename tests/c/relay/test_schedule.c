@@ -214,6 +214,27 @@ static void commands_go_on_in_the_next_slices_before_any_handler(void **state) {
   }
 }
 
+static void what_waits_for_the_next_slice_keeps_its_data(void **state) {
+  World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  say_message(world, ann, 0, "first");
+  say_message(world, ann, 0, "second");
+  begin(world);
+  handle(world, EVENT_MESSAGE, ann, SLICE_US);
+  end(world);
+  fake_advance(world->net, 50);
+  begin(world);
+  Event event = next(world, EVENT_TICK);
+  take_time(world, &event, SLICE_US);
+  end(world);
+  for (int i = 0; i < 2; i++) say_message(world, bob, 0, "other");
+  begin(world);
+  expect_text(next_of(world, EVENT_MESSAGE, ann).data, "second");
+  for (int i = 0; i < 2; i++)
+    expect_text(next_of(world, EVENT_MESSAGE, bob).data, "other");
+  end(world);
+}
+
 static void who_has_too_many_waiting_is_throttled(void **state) {
   World *world = timed(state, HOOK_MESSAGE);
   Client ann = enter(world, "ann");
@@ -303,6 +324,7 @@ int main(void) {
       TEST(a_stop_comes_first),
       TEST(a_chain_of_events_leaves_others_their_turns),
       TEST(commands_go_on_in_the_next_slices_before_any_handler),
+      TEST(what_waits_for_the_next_slice_keeps_its_data),
       TEST(who_has_too_many_waiting_is_throttled),
       TEST(who_has_too_much_waiting_is_throttled),
       TEST(a_handler_delivers_so_much),
