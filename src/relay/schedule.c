@@ -11,7 +11,7 @@
 
 enum {
   COSTLY_MS = 1000,  // how long a source that took too much is in the second class
-  LOOK_SOURCES = 8,  // that are tried for one whose turn can come
+  LOOK_SOURCES = 8,  // that are tried for one whose event may be handled now
   CLOCK_EVERY = 32,  // pieces of work without a handler between two looks at the clock
   // Iterations in which nothing of the second class runs after a handler that took many
   // slices: somebody who connects needs so many to be accepted, read and answered.
@@ -26,9 +26,10 @@ void schedule_init(Relay *relay) {
 
 void schedule_deinit(Relay *relay) {
   Schedule *schedule = &relay->schedule;
-  Source *own[] = {&schedule->game, &schedule->admin, &schedule->newcomers,
-                   &schedule->leavers};
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++) events_deinit(&own[i]->events);
+  events_deinit(&schedule->game.events);
+  events_deinit(&schedule->admin.events);
+  events_deinit(&schedule->newcomers.events);
+  events_deinit(&schedule->leavers.events);
   for (uint32_t i = 0; i < schedule->peer_capacity; i++) {
     if (!schedule->peers[i]) continue;
     events_deinit(&schedule->peers[i]->events);
@@ -174,8 +175,8 @@ static bool is_prompt(uint8_t type) {
 }
 
 static bool is_costly(const Relay *relay, const Source *source) {
-  return source->costly_ms > 0 &&
-         net_now_ms(relay->net) - source->costly_ms < COSTLY_MS;
+  if (source->costly_ms == 0) return false;
+  return !source->is_cheap || net_now_ms(relay->net) - source->costly_ms < COSTLY_MS;
 }
 
 void schedule_push(Relay *relay, const Event *event) {
@@ -210,14 +211,40 @@ static bool is_behind(const Relay *relay, const Source *source) {
   return (peer && peer->ahead > 0) || captured_concerns(relay, &event);
 }
 
+// Moves what the source has in the first class to the second, before what it has there.
+static void demote(Relay *relay, Source *source) {
+  Schedule *schedule = &relay->schedule;
+  Events first = schedule->first, second = source->events;
+  Event event;
+  schedule->first = source->events = (Events){0};
+  while (events_next(&first, &event)) {
+    if (source_of(relay, &event) == source) {
+      event_count_ahead(relay, &event, -1);
+      push_to(schedule, source, &event);
+    } else {
+      events_push(&schedule->first, &event);
+    }
+  }
+  while (events_next(&second, &event)) push_to(schedule, source, &event);
+  events_deinit(&first);
+  events_deinit(&second);
+}
+
+// Events that have to wait for what handlers have caused hold up none of other sources. In
+// a simulation all events keep their order.
 static bool take_first(Relay *relay, Event *event) {
   Schedule *schedule = &relay->schedule;
   if (is_over(schedule) && schedule->has_first) return false;
-  if (!events_peek(&schedule->first, event) || captured_concerns(relay, event))
-    return false;
-  schedule->has_first = true;
-  event_count_ahead(relay, event, -1);
-  return events_next(&schedule->first, event);
+  for (int i = 0; i < LOOK_SOURCES && events_peek(&schedule->first, event); i++) {
+    if (!captured_concerns(relay, event)) {
+      schedule->has_first = true;
+      event_count_ahead(relay, event, -1);
+      return events_next(&schedule->first, event);
+    }
+    if (!schedule->is_timed) return false;
+    demote(relay, source_of(relay, event));
+  }
+  return false;
 }
 
 static bool take_second(Relay *relay, Event *event) {
@@ -285,31 +312,15 @@ bool schedule_work(Relay *relay, uint32_t pieces) {
   return !is_over(schedule);
 }
 
-// A source that becomes costly takes what it has in the first class with it, unless that
-// would put it behind later events of a peer.
-static void demote(Relay *relay, Source *source) {
-  Schedule *schedule = &relay->schedule;
-  if (!events_is_empty(&source->events)) return;
-  Events first = schedule->first;
-  schedule->first = (Events){0};
-  for (Event event; events_next(&first, &event);) {
-    if (source_of(relay, &event) == source) {
-      event_count_ahead(relay, &event, -1);
-      push_to(schedule, source, &event);
-    } else {
-      events_push(&schedule->first, &event);
-    }
-  }
-  events_deinit(&first);
-}
-
 static void charge(Relay *relay, Source *source, uint64_t us) {
   Schedule *schedule = &relay->schedule;
   if (source->slice != schedule->slice) source->slice_us = 0;
   source->slice = schedule->slice;
   source->slice_us += us;
-  if (source->slice_us <= schedule->slice_us / 2) return;
-  if (!is_costly(relay, source)) demote(relay, source);
+  bool was_costly = is_costly(relay, source);
+  source->is_cheap = source->slice_us <= schedule->slice_us / 2;
+  if (source->is_cheap) return;
+  if (!was_costly) demote(relay, source);
   source->costly_ms = net_now_ms(relay->net);
 }
 

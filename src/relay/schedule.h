@@ -22,6 +22,7 @@ struct Source {
   uint32_t slice;           // the last one in which a handler of it ran, and
   uint64_t slice_us;        // how long they took in that
   uint64_t costly_ms;       // when that was last too much; 0: never
+  bool is_cheap;            // it has not been too much since then
   uint32_t second;          // the last one in which a handler of it ran, and
   uint64_t second_us;       // how long they took in that
 };

@@ -112,7 +112,8 @@ static void who_was_costly_is_trusted_again_after_a_second(void **state) {
   fake_advance(world->net, 0);
   begin(world);
   next_of(world, EVENT_MESSAGE, ann);
-  next(world, EVENT_TICK);
+  tick = next(world, EVENT_TICK);
+  take_time(world, &tick, 0);
   end(world);
   fake_jump(world->net, 1000);
   say_message(world, ann, 0, "x");
@@ -120,6 +121,53 @@ static void who_was_costly_is_trusted_again_after_a_second(void **state) {
   begin(world);
   next(world, EVENT_TICK);
   next_of(world, EVENT_MESSAGE, ann);
+  end(world);
+}
+
+static void who_was_costly_stays_last_until_it_has_been_cheap(void **state) {
+  World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
+  Client ann = enter(world, "ann");
+  for (int i = 0; i < 3; i++) {
+    say_message(world, ann, 0, "x");
+    fake_jump(world->net, 1100);
+    fake_advance(world->net, 0);
+    begin(world);
+    if (i > 0) next_of(world, EVENT_MESSAGE, ann);
+    Event tick = next(world, EVENT_TICK);
+    take_time(world, &tick, SLICE_US - 1000);
+    if (i == 0) next_of(world, EVENT_MESSAGE, ann);
+    end(world);
+  }
+}
+
+static void what_waits_for_caused_events_holds_up_nothing_else(void **state) {
+  World *world = timed(state, 0);
+  script(world, HOOK_MESSAGE, &(RoomKind){.auto_create = true, .hooks = HOOK_LEAVE});
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  uint32_t duel = create(world, "duel:1");
+  join(world, ann, "duel:1");
+  join(world, bob, "duel:1");
+  drain(world);
+  relay_timer_set(world->relay, 10, 0, bob.id, 0);
+  relay_timer_set(world->relay, 10, 0, bob.id, 0);
+  relay_timer_set(world->relay, 10, 0, 0, 0);
+  relay_commit(world->relay);
+  fake_jump(world->net, 10);
+  fake_advance(world->net, 0);
+  command(world, (Command){.type = COMMAND_LEAVE, .id = ann.id, .room = duel});
+  command(world, (Command){.type = COMMAND_LEAVE, .id = bob.id, .room = duel});
+  relay_push(world->relay, &(Event){.type = EVENT_STOP});
+  begin(world);
+  Event event = next(world, EVENT_STOP);
+  relay_commit(world->relay);
+  handle(world, EVENT_LEAVE, ann, SLICE_US);
+  assert_int_equal(next(world, EVENT_TIMER).peer, 0);
+  end(world);
+  begin(world);
+  next_of(world, EVENT_LEAVE, bob);
+  uint32_t first = next_of(world, EVENT_TIMER, bob).a;
+  event = next_of(world, EVENT_TIMER, bob);
+  assert_true(event.a > first);
   end(world);
 }
 
@@ -319,6 +367,8 @@ int main(void) {
       TEST(ticks_and_ends_come_before_messages),
       TEST(a_costly_timer_waits_for_its_turn_with_the_others),
       TEST(who_was_costly_is_trusted_again_after_a_second),
+      TEST(who_was_costly_stays_last_until_it_has_been_cheap),
+      TEST(what_waits_for_caused_events_holds_up_nothing_else),
       TEST(a_tick_that_waits_is_not_queued_twice),
       TEST(what_a_handler_causes_comes_before_anything_else),
       TEST(a_stop_comes_first),
