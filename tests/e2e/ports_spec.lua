@@ -175,7 +175,7 @@ describe("all ports, attacked with seed " .. SEED, function()
       local players = play(target)
       fight.observer = target.perigee:client "observer"
       local before = measure(fight)
-      players:start_newcomers()
+      players:start_newcomers(function() return target.is_over end)
       for number = 1, ATTACKERS do attack(fight, number) end
       reload(fight)
 
@@ -189,12 +189,12 @@ describe("all ports, attacked with seed " .. SEED, function()
 
       target.is_over = true
       wait.for_true(function() return fight.attackers == 0 end)
-      players:stop()
       if IS_LONG then
         local last = expect_settled(fight, before)
         report(fight, players, first, last)
         assert.is_true(last.resident - first.resident < SETTLED_MB * 1024)
       end
+      players:stop()
       target.perigee:stop()
     end)
   end

@@ -118,6 +118,7 @@ function UdpChannel.open(port, o)
     if o.try then return nil, answer end
     error(("rejected by UDP: %s %s"):format(answer.code, answer.text), 0)
   end
+  assert(o.key or answer.server_key, "no key in the answer to one who comes alone")
   if not o.key then secret = udp_wire.shared(secret, answer.server_key) end
   self.keys = udp_wire.keys(o.key or secret, self.cookie, self.client_key, answer.server_key)
   self.port = answer.port

@@ -12,6 +12,10 @@ local web_socket = require "tests.e2e.web_socket"
 local Attacker = {}
 Attacker.__index = Attacker
 
+-- Where attackers have their datagrams come from: what still comes to a port that somebody has left is not
+-- taken by one who plays, and has that port now.
+Attacker.ADDRESS = "127.0.0.2"
+
 local INBOX_MAX = 200 -- events that are kept of what nobody asked for
 
 --- Takes whatever comes, and keeps nothing.
@@ -91,7 +95,9 @@ local OPEN = {
   tcp = function(self) return Client.connect(self.perigee.port) end,
   tls = function(self) return Client.connect(self.perigee.port, { tls = {} }) end,
   websocket = function(self) return web_socket.client(self.perigee.port) end,
-  udp = function(self) return forgive(udp_client.raw(self.perigee, { plain = self.dice:chance(30) })) end,
+  udp = function(self) return forgive(udp_client.raw(self.perigee, {
+    from = Attacker.ADDRESS, plain = self.dice:chance(30),
+  })) end,
 }
 
 local LINES = { { 12, "tcp" }, { 8, "websocket" }, { 5, "udp" }, { 1, "tls" } }

@@ -1,5 +1,6 @@
 --- Attacks by UDP: requests, connections that attach, and datagrams that are forged, repeated or out of
 --- order.
+local Attacker = require "tests.e2e.attack.attacker"
 local packet = require "tests.e2e.packet"
 local packets = require "tests.e2e.attack.packets"
 local udp_client = require "tests.e2e.udp_client"
@@ -40,6 +41,7 @@ end
 --- Sends requests and anything else from addresses that nobody knows.
 function datagrams.come_from_nowhere(a)
   local socket = uv.new_udp()
+  assert(socket:bind(Attacker.ADDRESS, 0))
   for _ = 1, a.dice:number(1, 40) do
     local bytes = a.dice:chance(70) and request(a) or a.dice:bytes(200)
     socket:try_send(bytes:sub(1, MOST), "127.0.0.1", any_port(a))
@@ -86,7 +88,7 @@ local function misuse(a, channel)
     elseif way == 8 then -- a number far ahead, or behind
       channel.next = channel.next + a.dice:pick { 2, 64, 500, 1024, 32767, 32768, 60000 }
     elseif way == 9 then
-      channel:bind() -- another address
+      channel:bind(Attacker.ADDRESS) -- another port
     else
       channel.acknowledges = a.dice:chance(50)
     end
@@ -116,7 +118,7 @@ function datagrams.attach(a)
   line.welcome, line.id = welcome, welcome.peer
   line:control("JOIN", packet.str8 "hall")
   for _ = 1, a.dice:pick { 1, 1, 1, 3, 10 } do
-    local o = { try = true, plain = a.dice:chance(20) }
+    local o = { try = true, from = Attacker.ADDRESS, plain = a.dice:chance(20) }
     if a.dice:chance(15) then o.peer = a.dice:pick(a.known.peers) end
     if a.dice:chance(10) then o.key = udp_wire.random(32) end
     local before = line.udp

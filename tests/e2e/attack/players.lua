@@ -147,10 +147,10 @@ function Players:start_text(name)
 end
 
 
---- Somebody new every second, who is let in, joins and leaves.
-function Players:start_newcomers()
+--- Somebody new every second, who is let in, joins and leaves, until `is_over()`.
+function Players:start_newcomers(is_over)
   wait.start_task(function()
-    while not self.is_over do
+    while not is_over() do
       local began = uv.hrtime()
       local player = self.perigee:raw()
       player:hello { name = "newcomer" }
@@ -158,7 +158,7 @@ function Players:start_newcomers()
       player:leave(player:join(ROOM))
       player:control "BYE"
       player:close()
-      wait.until_true(function() return self.is_over end, 1)
+      wait.until_true(is_over, 1)
     end
   end)
 end
