@@ -103,6 +103,7 @@ local function play(target)
   players:start("player bob", "websocket")
   players:start("player cid", "udp")
   players:start("player dot", "attached")
+  players:start_traveller "player fay"
   players:start_text "player eve"
   return players
 end

@@ -8,6 +8,7 @@ local web_socket = require "tests.e2e.web_socket"
 
 local ROOM = "hall"
 local SAY_EVERY = 0.1 -- seconds
+local AGAIN_AFTER = 10 -- numbers that a traveller says on one line
 
 local Players = {}
 Players.__index = Players
@@ -60,7 +61,7 @@ end
 
 -- Says HELLO and enters the hall.
 function Players:enter(player, name)
-  player.name, player.got = name, {}
+  player.name, player.got, player.said, player.spoken = name, {}, 0, {}
   player:hello { name = name }
   self.list[name] = player
   player.room = player:join(ROOM)
@@ -83,10 +84,13 @@ function Players:check(player)
 end
 
 
+-- Says the next number, and keeps it for the case that the line is lost.
 local function say(player)
-  player.said = (player.said or 0) + 1
-  player:send(player.room, "said", player.said, { flags = packet.RELIABLE })
-  player:control("ACK", packet.u32(player.reliable_in()))
+  player.said = player.said + 1
+  player.spoken[player.said] = packet.encode { channel = 2, type = 0, flags = packet.RELIABLE,
+    payload = packet.message(player.room, "said", player.said) }
+  player:write(player.spoken[player.said])
+  player:control("ACK", packet.u32(player.reliable_in))
   if not player.asked_at then
     player.asked_at = uv.hrtime()
     player:control("PING", packet.u64(player.said))
@@ -94,22 +98,23 @@ local function say(player)
 end
 
 
--- Counts what a session has to acknowledge.
-local function count_reliable(player)
-  local count, cut = 0, player.cut
-  player.cut = function(buffer, from)
-    local event, after = cut(buffer, from)
-    if event and event.flags % 2 == 1 then count = count + 1 end
+-- Counts what a session has to acknowledge, from so many on.
+local function count_reliable(player, from)
+  local cut = player.cut
+  player.reliable_in = from
+  player.cut = function(buffer, at)
+    local event, after = cut(buffer, at)
+    if event and event.flags % 2 == 1 then player.reliable_in = player.reliable_in + 1 end
     return event, after
   end
-  function player.reliable_in() return count end
 end
 
 
 --- Has one come by this way, "tcp", "websocket", "udp" or "attached", and play until `stop`.
-function Players:start(name, way)
+---@param again? fun(player: table): table what it does now and then, which gives the player who goes on
+function Players:start(name, way, again)
   local player = COME[way](self.perigee)
-  count_reliable(player)
+  count_reliable(player, 0)
   self:enter(player, name)
   if way == "attached" then udp_client.attach(player) end
   wait.start_task(function()
@@ -117,11 +122,35 @@ function Players:start(name, way)
       say(player)
       player.inbox = {}
       wait.until_true(function() return player.ended or self.is_over end, SAY_EVERY)
+      if self.is_over then return end
       self:check(player)
       if player.by_udp then player.by_udp = {} end
+      if again and player.said % AGAIN_AFTER == 0 then player = again(player) end
     end
   end)
+end
+
+
+-- Another connection of the session whose line is lost: what was not heard is said again.
+function Players:resume(lost)
+  local player = self.perigee:raw()
+  count_reliable(player, lost.reliable_in)
+  for _, field in ipairs { "name", "got", "said", "spoken", "room" } do player[field] = lost[field] end
+  player.took = function(_, event) return self:take(player, event) end
+  self.list[player.name] = player
+  player:hello { name = player.name, resume = lost.welcome.resume, received = lost.reliable_in }
+  assert(player.welcome.resumed == 1, player.name .. " was not resumed")
+  for number = player.welcome.received + 1, player.said do player:write(player.spoken[number]) end
   return player
+end
+
+
+--- One who loses its line now and then, and goes on.
+function Players:start_traveller(name)
+  self:start(name, "tcp", function(player)
+    player:reset()
+    return self:resume(player)
+  end)
 end
 
 
@@ -141,6 +170,7 @@ function Players:start_text(name)
       player.said = player.said + 1
       player:line("/send said " .. player.said)
       wait.until_true(function() return player.ended or self.is_over end, SAY_EVERY)
+      if self.is_over then return end
       self:check(player)
     end
   end)
