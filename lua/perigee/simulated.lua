@@ -5,7 +5,8 @@
 local core = require "perigee.core"
 local registry = require "perigee.registry"
 
-local clock, next, pairs, sort, tostring = core.now, next, pairs, table.sort, tostring
+local clock, next, pairs, sort = core.now, next, pairs, table.sort
+local tostring = require("perigee.text").base.tostring
 local date, getinfo, getmetatable = os.date, debug.getinfo, debug.getmetatable
 local concat, getupvalue = table.concat, debug.getupvalue
 local pcall, select, unpack = pcall, select, unpack

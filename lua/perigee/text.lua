@@ -9,7 +9,7 @@
 --- code still holds it inline.
 ---
 --- Not here, because no call of theirs takes 10 us: string.byte and char and unpack (as many values
---- as the stack holds), len, tostring, select, and all of bit and math.
+--- as the stack holds), len, select, and all of bit and math.
 
 local core = require "perigee.core"
 local fault = require "perigee.fault"
@@ -27,6 +27,7 @@ local TEXT_MAX = core.text_max
 local SHORT = 4096   -- bytes or values that need no charge: some microseconds at most
 local SLICE = 4096   -- values that are moved between two charges
 local NUMBER_MAX = 512 -- bytes of a formatted number: %99.99f of 1e308
+local TOSTRING_STEPS = 20 -- that a table's __tostring is charged as, whatever it does
 local WIDTH_MAX = 99 -- that LuaJIT takes in a format
 local PRODUCT_MAX = 2 ^ 16 -- bytes compared in a short search: 50 us
 local FAR = 2 ^ 31   -- LuaJIT's own functions wrap indexes here
@@ -355,6 +356,16 @@ end
 function text.base.tonumber(...)
   charge_text((...))
   return tonumber(...)
+end
+
+
+--- A metatable whose __tostring is LuaJIT's own would have it call itself for ever, in code that is
+--- not interrupted. This one is charged each time.
+function text.base.tostring(...)
+  if type((...)) == "table" then
+    charge(TOSTRING_STEPS)
+  end
+  return tostring(...)
 end
 
 return text

@@ -45,6 +45,7 @@ local KINDS = {
       .. "pcall(function() return t + 1 end) end" },
   { "__tostring", "local t t = setmetatable({}, { __tostring = function() while true do end end "
       .. "}) print(t)" },
+  { "__tostring that is tostring", "tostring(setmetatable({}, { __tostring = tostring }))" },
   { "__concat", "local t t = setmetatable({}, { __concat = function() while true do end end }) "
       .. "return t .. 1" },
   { "__eq", "local m = { __eq = function() while true do end end } return setmetatable({}, m) == "
