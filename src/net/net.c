@@ -83,7 +83,7 @@ static bool tell_ended(Net *net) {
 }
 
 // Those that pause again meanwhile wait for the next turn.
-static bool resume_waiting(Net *net) {
+bool net_resume(Net *net) {
   List list = net->resumed;
   net->resumed = (List){0};
   for (uint32_t i = 0; i < list.count; i++) {
@@ -101,7 +101,7 @@ bool net_end_turn(Net *net) {
   bool is_more = net->events.turn(data, net_now_ms(net));
   is_more |= flush_turn(net);
   is_more |= tell_ended(net);
-  is_more |= resume_waiting(net);
+  is_more |= net_resume(net);
   unfinished_limit(net);
   // A servicer has been told of a client by UDP before that one can know.
   if (net->servicers) servicers_end_turn(net->servicers);

@@ -187,6 +187,10 @@ void net_set_data(Net *net, ConnId conn, void *conn_data);
 void net_hold(Net *net, ConnId conn);
 void net_release(Net *net, ConnId conn);
 
+/// Hands up at once what waits of connections that were released, which comes at the end of the
+/// turn otherwise. Whether there were any.
+bool net_resume(Net *net);
+
 /// Payloads over `bytes` are a fault from now on.
 void net_set_max_payload(Net *net, ConnId conn, uint32_t bytes);
 

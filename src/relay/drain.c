@@ -39,33 +39,39 @@ static bool event_is_counted(uint8_t type) {
   }
 }
 
-void event_count_ahead(Relay *relay, const Event *event, int change) {
-  Peer *peer = session_find(relay->session, event->peer);
-  if (peer && event_is_counted(event->type)) peer->ahead += (uint32_t)change;
+Peer *counted_peer(const Relay *relay, const Event *event) {
+  return event_is_counted(event->type) ? session_find(relay->session, event->peer)
+                                       : NULL;
 }
 
 static void unthrottle(Relay *relay, Peer *peer) {
   if (peer->queued <= QUEUED_LOW &&
-      schedule_waiting_bytes(relay, peer) <= QUEUED_BYTES / 2)
+      schedule_waiting_bytes(relay, peer) <= QUEUED_BYTES / 2) {
     session_release(relay->session, peer, THROTTLE_QUEUE);
+    relay->has_released = true;
+  }
 }
 
-void event_count(Relay *relay, const Event *event, int change) {
-  Peer *peer = session_find(relay->session, event->peer);
-  if (!peer || !event_is_counted(event->type)) return;
-  peer->queued += (uint32_t)change;
-  if (change > 0 &&
-      (peer->queued > QUEUED_MAX || schedule_waiting_bytes(relay, peer) > QUEUED_BYTES))
-    session_throttle(relay->session, peer, THROTTLE_QUEUE);
-  else if (peer->throttles & THROTTLE_QUEUE)
-    unthrottle(relay, peer);
+// The event does not wait any more.
+static void uncount(Relay *relay, const Event *event, bool is_ahead) {
+  Peer *peer = counted_peer(relay, event);
+  if (!peer) return;
+  peer->queued--;
+  peer->ahead -= is_ahead;
+  if (peer->throttles & THROTTLE_QUEUE) unthrottle(relay, peer);
 }
 
 // --- Coming in ---
 
 static void push(Relay *relay, const Event *event) {
-  schedule_push(relay, event);
-  event_count(relay, event, 1);
+  const Source *source = schedule_push(relay, event);
+  Peer *peer = counted_peer(relay, event);
+  if (!peer) return;
+  peer->queued++;
+  peer->ahead += source == NULL;
+  if (peer->queued > QUEUED_MAX ||
+      (source && events_bytes(&source->events) > QUEUED_BYTES))
+    session_throttle(relay->session, peer, THROTTLE_QUEUE);
 }
 
 static void defer(Relay *relay, const Peer *peer, Event event) {
@@ -150,7 +156,8 @@ static void capture(Relay *relay, const Event *event) {
     copy.data.bytes = memcpy(bytes, event->data.bytes, event->data.size);
   }
   buf_append(&relay->captured, &copy, sizeof copy);
-  event_count(relay, event, 1);
+  Peer *peer = counted_peer(relay, event);
+  if (peer) peer->queued++;
   count_captured(relay, event, 1);
 }
 
@@ -159,8 +166,17 @@ static bool is_capturing(const Relay *relay) {
   return relay->is_draining || relay->batch_number != 0;
 }
 
+// Neither copied nor counted, because it does not wait.
+static void hand_out(Relay *relay, const Event *event) {
+  relay->own = *event;
+  relay->has_own = true;
+  relay->is_own = false;
+}
+
 void relay_emit(Relay *relay, const Event *event) {
-  if (is_capturing(relay))
+  if (relay->is_own)
+    hand_out(relay, event);
+  else if (is_capturing(relay))
     capture(relay, event);
   else
     push(relay, event);
@@ -243,7 +259,7 @@ void relay_begin_drain(Relay *relay) {
 }
 
 static void end_drain(Relay *relay) {
-  relay->is_draining = false;
+  relay->is_draining = relay->has_released = false;
   relay->captured_row = 0;
   schedule_end(relay);
   if (relay->captured.size == 0 && relay->captured.capacity > SHRINK_BYTES)
@@ -277,8 +293,12 @@ static bool take_queued(Relay *relay, Event *event) {
 static bool take(Relay *relay, Event *event) {
   free_taken_data(relay);
   if (!go_on(relay)) return false;
-  if (!take_captured(relay, event) && !take_queued(relay, event)) return false;
-  event_count(relay, event, -1);
+  bool is_queued = false;
+  if (!take_captured(relay, event)) {
+    if (!take_queued(relay, event)) return false;
+    is_queued = true;
+  }
+  uncount(relay, event, is_queued && !relay->schedule.taken);
   return true;
 }
 
@@ -300,12 +320,14 @@ static bool handle_own(Relay *relay, const Event *event) {
   Peer *peer = session_find(relay->session, event->peer);
   if (!peer || peer->is_gone) return true;
   Packet packet = packet_of(event);
+  relay->is_own = true;
   if (event->type == EVENT_DEFERRED)
     relay_packet(relay, peer, &packet);
   else if (event->type == EVENT_DEFERRED_LINE)
     relay_line(relay, peer, event->data);
   else
     end(relay, peer, (Code)event->a);
+  relay->is_own = false;
   schedule_work(relay, 1);
   return true;
 }
@@ -388,14 +410,43 @@ static void note_told(Relay *relay, const Event *event) {
   if (timer->repeat_ms == 0) script_timer_free(timer);
 }
 
-bool relay_next_event(Relay *relay, Event *event) {
-  settle(relay);
+// What a queued packet has caused takes its place.
+static bool take_own(Relay *relay, Event *event) {
+  bool has_own = relay->has_own;
+  if (has_own) *event = relay->own;
+  relay->has_own = false;
+  return has_own;
+}
+
+static bool take_alive(Relay *relay, Event *event) {
   while (take(relay, event)) {
-    tick_taken(relay, event);
-    if (handle_own(relay, event) || !is_alive(relay, event)) continue;
+    if (event->type == EVENT_TICK || event->type == EVENT_TIMER)
+      tick_taken(relay, event);
+    if (handle_own(relay, event) && !take_own(relay, event)) continue;
+    if (!is_alive(relay, event)) continue;
     note_told(relay, event);
     return true;
   }
+  return false;
+}
+
+// Reads on from peers that were throttled while the slice lasts: who sends in bursts need not
+// wait for the next iteration. False when the drain is over.
+static bool refill(Relay *relay) {
+  if (!relay->has_released || relay->captured.size > 0 || !relay->schedule.is_timed ||
+      schedule_is_over(relay))
+    return false;
+  relay->has_released = relay->is_draining = false;
+  bool is_any = net_resume(relay->net);
+  relay->is_draining = true;
+  return is_any && schedule_work(relay, SCHEDULE_LOOK);
+}
+
+bool relay_next_event(Relay *relay, Event *event) {
+  settle(relay);
+  do {
+    if (take_alive(relay, event)) return true;
+  } while (refill(relay));
   end_drain(relay);
   return false;
 }

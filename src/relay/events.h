@@ -92,6 +92,10 @@ static inline bool events_is_empty(const Events *events) {
   return events->at == events->bytes.size;
 }
 
+static inline size_t events_bytes(const Events *events) {
+  return events->bytes.size - events->at;
+}
+
 /// Reads the first event without taking it; false when there is none.
 bool events_peek(const Events *events, Event *event);
 

@@ -77,6 +77,7 @@ struct Relay {
   bool is_scripted;
   bool is_draining;  // between relay_begin_drain and the end of the slice
   bool is_over;      // the server has stopped: only ends of connections are of interest
+  bool has_released;  // a peer that was throttled, in this drain
   uint32_t game_hooks;
   Slots rooms;       // Room by id; owned
   Names room_names;  // ids of rooms that are open or reserved
@@ -93,6 +94,9 @@ struct Relay {
   uint32_t broadcast_number;                  // of the last one; see Peer.left_out
   Schedule schedule;
   Buf captured;  // Event structs that own their data: what handlers cause, which comes next
+  Event own;            // what a queued packet has caused, which is handed out at once
+  bool is_own;          // a queued packet is being handled and has caused nothing yet
+  bool has_own;         // it has
   size_t captured_end;  // where what the running handler causes begins, in bytes
   uint32_t
       captured_row;    // events taken from it in this drain since the last other one,
@@ -131,8 +135,9 @@ void relay_emit(Relay *relay, const Event *event);
 void schedule_init(Relay *relay);
 void schedule_deinit(Relay *relay);
 
-/// Queues an event, outside of drains.
-void schedule_push(Relay *relay, const Event *event);
+/// Queues an event, outside of drains. Returns the source among whose it waits for its turn;
+/// NULL: it comes before these.
+const Source *schedule_push(Relay *relay, const Event *event);
 
 /// Takes the next event; false when there is none, or none may be handled in this slice.
 bool schedule_take(Relay *relay, Event *event);
@@ -162,10 +167,8 @@ void drain_disconnect(void *data, Peer *peer, Code reason);
 /// rooms, or the event's room.
 bool captured_concerns(const Relay *relay, const Event *event);
 
-/// Counts an event for its peer (`change` is 1) as it begins to wait, or -1 as it is taken:
-/// among all of them, or among those in the first class.
-void event_count(Relay *relay, const Event *event, int change);
-void event_count_ahead(Relay *relay, const Event *event, int change);
+/// The peer that counts the event as one that waits, or NULL.
+Peer *counted_peer(const Relay *relay, const Event *event);
 
 /// Forgets captured events.
 void captured_free(Relay *relay);

@@ -12,7 +12,6 @@
 enum {
   COSTLY_MS = 1000,  // how long a source that took too much is in the second class
   LOOK_SOURCES = 8,  // that are tried for one whose event may be handled now
-  CLOCK_EVERY = 32,  // pieces of work without a handler between two looks at the clock
   // Iterations in which nothing of the second class runs after a handler that took many
   // slices: somebody who connects needs so many to be accepted, read and answered.
   RESTS_MAX = 3,
@@ -55,17 +54,19 @@ static Source **place_of(Schedule *schedule, uint32_t peer) {
 }
 
 // Peers come and go; the source that has a place stays, and is the next one's.
-static Source *source_of_peer(Relay *relay, uint32_t id) {
-  const Peer *peer = session_find(relay->session, id);
-  if (!peer || peer->is_gone) return &relay->schedule.leavers;
-  Source **place = place_of(&relay->schedule, id);
+static Source *take_place(Relay *relay, Peer *peer) {
+  Source **place = place_of(&relay->schedule, peer->id);
   if (!*place) *place = mem_zalloc(sizeof **place);
   Source *source = *place;
-  if (source->peer != id) {
-    source->peer = id;
-    source->costly_ms = source->slice_us = source->second_us = 0;
-  }
-  return source;
+  source->peer = peer->id;
+  source->costly_ms = source->slice_us = source->second_us = 0;
+  return peer->source = source;
+}
+
+static Source *source_of_peer(Relay *relay, uint32_t id) {
+  Peer *peer = session_find(relay->session, id);
+  if (!peer || peer->is_gone) return &relay->schedule.leavers;
+  return peer->source ? peer->source : take_place(relay, peer);
 }
 
 static Source *source_of_room(Relay *relay, uint32_t id) {
@@ -90,8 +91,7 @@ static Source *source_of(Relay *relay, const Event *event) {
 }
 
 size_t schedule_waiting_bytes(Relay *relay, const Peer *peer) {
-  const Events *events = &source_of_peer(relay, peer->id)->events;
-  return events->bytes.size - events->at;
+  return events_bytes(&source_of_peer(relay, peer->id)->events);
 }
 
 // --- The ring ---
@@ -179,19 +179,21 @@ static bool is_costly(const Relay *relay, const Source *source) {
   return !source->is_cheap || net_now_ms(relay->net) - source->costly_ms < COSTLY_MS;
 }
 
-void schedule_push(Relay *relay, const Event *event) {
+const Source *schedule_push(Relay *relay, const Event *event) {
   Schedule *schedule = &relay->schedule;
-  Source *source = source_of(relay, event);
   if (is_urgent(event->type)) {
     events_push(&schedule->urgent, event);
-  } else if (!schedule->is_timed ||
-             (is_prompt(event->type) && events_is_empty(&source->events) &&
-              !is_costly(relay, source))) {
-    events_push(&schedule->first, event);
-    event_count_ahead(relay, event, 1);
-  } else {
-    push_to(schedule, source, event);
+    return NULL;
   }
+  Source *source = source_of(relay, event);
+  if (!schedule->is_timed ||
+      (is_prompt(event->type) && events_is_empty(&source->events) &&
+       !is_costly(relay, source))) {
+    events_push(&schedule->first, event);
+    return NULL;
+  }
+  push_to(schedule, source, event);
+  return source;
 }
 
 // --- Taking ---
@@ -219,7 +221,8 @@ static void demote(Relay *relay, Source *source) {
   schedule->first = source->events = (Events){0};
   while (events_next(&first, &event)) {
     if (source_of(relay, &event) == source) {
-      event_count_ahead(relay, &event, -1);
+      Peer *peer = counted_peer(relay, &event);
+      if (peer) peer->ahead--;
       push_to(schedule, source, &event);
     } else {
       events_push(&schedule->first, &event);
@@ -238,7 +241,6 @@ static bool take_first(Relay *relay, Event *event) {
   for (int i = 0; i < LOOK_SOURCES && events_peek(&schedule->first, event); i++) {
     if (!captured_concerns(relay, event)) {
       schedule->has_first = true;
-      event_count_ahead(relay, event, -1);
       return events_next(&schedule->first, event);
     }
     if (!schedule->is_timed) return false;
@@ -307,7 +309,7 @@ void schedule_end(Relay *relay) {
 bool schedule_work(Relay *relay, uint32_t pieces) {
   Schedule *schedule = &relay->schedule;
   schedule->unclocked += pieces;
-  if (schedule->slice_us > 0 && schedule->unclocked >= CLOCK_EVERY)
+  if (schedule->slice_us > 0 && schedule->unclocked >= SCHEDULE_LOOK)
     set_clock(schedule, net_clock_us(relay->net));
   return !is_over(schedule);
 }
@@ -329,9 +331,12 @@ uint64_t relay_charge(Relay *relay, const Event *taken, const Event *handled,
   Schedule *schedule = &relay->schedule;
   if (!schedule->is_timed || schedule->slice_us == 0) return 0;
   set_clock(schedule, now_us);
-  relay->payer =
-      (Event){.type = handled->type, .peer = handled->peer, .room = handled->room};
-  Source *source = source_of(relay, handled), *bringer = source_of(relay, taken);
+  relay->payer.type = handled->type;
+  relay->payer.peer = handled->peer;
+  relay->payer.room = handled->room;
+  Source *source = source_of(relay, handled), *bringer = source;
+  if (taken->type != handled->type || taken->peer != handled->peer)
+    bringer = source_of(relay, taken);
   uint64_t us = now_us - started_us;
   charge(relay, source, us);
   if (bringer != source) charge(relay, bringer, us);

@@ -28,6 +28,8 @@ struct Source {
 };
 
 enum {
+  SCHEDULE_LOOK =
+      32,  // pieces of work without a handler between two looks at the clock
   SCHEDULE_SPARE = 64,           // empty queues' memory that is kept,
   SCHEDULE_SPARE_BYTES = 65536,  // of no more than this each
 };

@@ -89,6 +89,7 @@ typedef struct Peer {
   uint16_t room_count, room_capacity;
   bool has_joined;           // a room, ever
   uint16_t waiting;          // its joins that wait for the end of an on_create
+  struct Source *source;     // of its events; NULL: there were none yet
   struct ScriptJoin *joins;  // that the script asked for and that wait for on_join
   uint32_t queued;    // events that wait for the script; later packets wait behind them
   uint32_t ahead;     // of these, those in the first class of the scheduler

@@ -306,6 +306,8 @@ void net_release(Net *net, ConnId id) {
   if (conn) conn->is_held = false;
 }
 
+bool net_resume(Net *net) { return net == NULL; }  // fake_read does
+
 void fake_read(Net *net, ConnId id) {
   FakeConn *conn = find(net, id);
   if (conn) pump(net, conn);

@@ -4,8 +4,9 @@ local loads = require "tests.e2e.loads"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
--- In ms, several times what docs/benchmarks.md has as targets, and far below what it was without slices.
-local WORST = { ping = 500, welcome = 500, tick = 400, stop = 6000 }
+-- In ms: many times what docs/benchmarks.md has as targets, because other processes share the machine, and
+-- far below what it was when a drain handled all that waited.
+local WORST = { ping = 1500, welcome = 1500, tick = 1500, stop = 8000 }
 local SLOWNESS = wait.DEADLINE / 15 -- of builds with sanitizers
 
 describe("a load of", function()

@@ -238,6 +238,7 @@ static void a_chain_of_events_leaves_others_their_turns(void **state) {
     event = handle(world, EVENT_JOIN, ann, SLICE_US);
     assert_int_equal(event.room, duel);
   }
+  next_of(world, EVENT_MESSAGE, ann);
   end(world);
 }
 
@@ -265,18 +266,17 @@ static void commands_go_on_in_the_next_slices_before_any_handler(void **state) {
 static void what_waits_for_the_next_slice_keeps_its_data(void **state) {
   World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
   Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  uint32_t lobby = create(world, "lobby");
   say_message(world, ann, 0, "first");
   say_message(world, ann, 0, "second");
   begin(world);
   handle(world, EVENT_MESSAGE, ann, SLICE_US);
-  end(world);
-  fake_advance(world->net, 50);
-  begin(world);
-  Event event = next(world, EVENT_TICK);
-  take_time(world, &event, SLICE_US);
+  command(world, (Command){.type = COMMAND_ROOM_DELETE, .id = lobby});
+  relay_commit(world->relay);
   end(world);
   for (int i = 0; i < 2; i++) say_message(world, bob, 0, "other");
   begin(world);
+  expect_text(next(world, EVENT_ROOM_DELETE).data, "lobby");
   expect_text(next_of(world, EVENT_MESSAGE, ann).data, "second");
   for (int i = 0; i < 2; i++)
     expect_text(next_of(world, EVENT_MESSAGE, bob).data, "other");
