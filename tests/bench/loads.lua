@@ -12,8 +12,7 @@ local binaries = { unpack(arg, 3) }
 
 local function measure(load, binary)
   uv.os_setenv("PERIGEE_BIN", binary)
-  local flags = { rate_limit = 0, log_level = "error" }
-  local worst = loads.measure(load, seconds, flags)
+  local worst = loads.measure(load, seconds, { log_level = "error" })
   pcall(server.stop_all) -- one that did not end is killed
   return worst
 end

@@ -58,6 +58,7 @@ loads.all = {
     for _, peer in ipairs(peers) do peer:write(("hello\n"):rep(30000)) end
   end },
   { name = "relay", label = "one handler that relays 6 KB 10,984 times to 300 members", members = 300,
+    flags = { handler_budget = 1 },
     start = function(host) host:client("busy"):send(0, "relay", 1) end },
 }
 
@@ -116,10 +117,13 @@ end
 --- Starts a server under a load and looks at what others notice.
 ---@param load table one of loads.all
 ---@param seconds number how long
----@param flags? table settings
+---@param settings? table besides those of the load
 ---@return table worst ping, welcome and tick, and stop, in milliseconds
-function loads.measure(load, seconds, flags)
-  flags = flags or { rate_limit = 0 }
+function loads.measure(load, seconds, settings)
+  local flags = { rate_limit = 0 }
+  for _, more in ipairs { load.flags or {}, settings or {} } do
+    for name, value in pairs(more) do flags[name] = value end
+  end
   local host = server.start { text = true, game = GAME, flags = flags }
   local worst = { ping = 0, welcome = 0, tick = 0 }
   gather(host, load.members or 0)
