@@ -162,7 +162,7 @@ static void a_handler_may_create_any_number_of_rooms(void **state) {
   world->limits.max_rooms = ROOMS;
   relay_set_limits(world->relay, &world->limits);
   for (int i = 0; i < ROOMS; i++) {
-    char name[16];
+    char name[24];
     snprintf(name, sizeof name, "duel:%d", i);
     reserve(world, name);
     command(world, message(TARGET_PEER, ann.id));
