@@ -20,6 +20,7 @@ local BOUND = 4 -- seconds that an answer may take on a machine that does other 
 local PATIENCE = 1.5 -- seconds that an attacker waits for an answer that may never come
 local RELOAD_EVERY = 1.5
 local RESUME_TIMEOUT = 1
+local LOG_LINES = 300 -- that are kept for the report of a failure
 local SETTLED_MB = 48 -- of resident memory that may come after the first quarter of a long attack
 
 local STORIES = {}
@@ -108,11 +109,12 @@ local function play(target)
   return players
 end
 
--- What the server has now. Its log is looked at, and forgotten.
+-- What the server has now. Its log is looked at, and all but its end forgotten.
 local function measure(fight)
   local perigee = fight.target.perigee
   perigee:check_log(2)
-  for i = #perigee.err, 1, -1 do perigee.err[i] = nil end
+  local kept = { unpack(perigee.err, math.max(1, #perigee.err - LOG_LINES + 1)) }
+  for i = #perigee.err, 1, -1 do perigee.err[i] = kept[i] end
   local figures = fight.observer:question(0, "figures")
   figures.resident, figures.files = perigee:memory_kb(), perigee:open_files()
   return figures

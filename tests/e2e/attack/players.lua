@@ -36,7 +36,7 @@ function Players:take_said(player, name, number)
   if not speaker then return end -- one of the others
   local last = player.got[name]
   if last and number ~= last + 1 then
-    player.wrong = player.wrong or ("%s heard %s say %d after %d"):format(player.name, name, number, last)
+    player.wrong = player.wrong or ("heard %s say %d after %d"):format(name, number, last)
   end
   player.got[name] = number
   self.heard = self.heard + 1
@@ -69,17 +69,21 @@ function Players:enter(player, name)
 end
 
 
+-- Fails with the server's log.
+function Players:fail(player, what, ...)
+  self.perigee:fail(player.name .. " " .. what:format(...))
+end
+
+
 function Players:check(player)
-  if player.fault then
-    error(("%s: the server breaks the protocol: %s"):format(player.name, player.fault), 0)
-  end
-  if player.wrong then error(player.wrong, 0) end
+  if player.fault then self:fail(player, "says that the server breaks the protocol: %s", player.fault) end
+  if player.wrong then self:fail(player, player.wrong) end
   if player.ended then
     local last = player.inbox[#player.inbox] or {}
-    error(("%s was disconnected: %s"):format(player.name, last.reason or "?"), 0)
+    self:fail(player, "was disconnected: %s %s", last.name or "", last.reason or last.code or "")
   end
   if player.asked_at and (uv.hrtime() - player.asked_at) / 1e9 > self.bound then
-    error(("the ping of %s is not answered for %g s"):format(player.name, self.bound), 0)
+    self:fail(player, "has no answer to its ping for %g s", self.bound)
   end
 end
 
@@ -139,7 +143,7 @@ function Players:resume(lost)
   player.took = function(_, event) return self:take(player, event) end
   self.list[player.name] = player
   player:hello { name = player.name, resume = lost.welcome.resume, received = lost.reliable_in }
-  assert(player.welcome.resumed == 1, player.name .. " was not resumed")
+  if player.welcome.resumed ~= 1 then self:fail(player, "was not resumed") end
   for number = player.welcome.received + 1, player.said do player:write(player.spoken[number]) end
   return player
 end

@@ -1,5 +1,6 @@
 --- Attacks on what is for operators and LLMs: the admin listener with MCP, and the control socket.
 local cjson = require "cjson"
+local game = require "tests.e2e.attack.game"
 local McpClient = require "tests.e2e.mcp_client"
 
 local tools = {}
@@ -10,8 +11,19 @@ local METHODS = {
   "notifications/initialized", "notifications/cancelled", "initialize", "nothing", "",
 }
 local TOOLS = {
-  "echo", "nap", "nap", "served", "asking", "oops", "rooms", "peers", "stats", "logs", "errors",
-  "reload", "?",
+  { 6, "nap" }, { 4, "served" }, { 4, "asking" }, { 3, "echo" }, { 3, "rooms" }, { 3, "peers" },
+  { 3, "stats" }, { 3, "logs" }, { 3, "errors" }, { 2, "oops" }, { 1, "reload" }, { 1, "check" }, { 1, "?" },
+}
+-- What the tools take that take something.
+local ARGUMENTS = {
+  nap = function(a) return { seconds = a.dice:pick { 0, 0.05, 0.5, 5, -1 } } end,
+  echo = function(a) return { text = ("x"):rep(a.dice:number(0, 100)) } end,
+  check = function(a)
+    return {
+      path = a.dice:pick { "game.lua", "more.lua", "../game.lua", "" },
+      text = a.dice:pick { "return {}", "return { on_conect = 1 }", "while true do end", "x =", game.text(1) },
+    }
+  end,
 }
 local URIS = {
   "perigee://rooms", "perigee://room/hall", "perigee://room/%00", "perigee://log", "perigee://schema",
@@ -19,11 +31,19 @@ local URIS = {
 }
 
 
+-- The parameters of a call of some tool, perhaps with what is another's.
+local function call(a)
+  local tool = a.dice:pick_weighted(TOOLS)
+  local arguments = ARGUMENTS[a.dice:chance(5) and "nap" or tool]
+  return { name = tool, arguments = arguments and arguments(a),
+    _meta = a.dice:chance(30) and { progressToken = a.dice.roll(5) } or nil }
+end
+
+
 local function params(a, method)
   local dice = a.dice
   if method == "tools/call" then
-    return { name = dice:pick(TOOLS), arguments = { text = "x", seconds = dice:pick { 0, 0.05, 5, -1 } },
-      _meta = dice:chance(30) and { progressToken = dice.roll(5) } or nil }
+    return call(a)
   elseif method:find "^resources/" then
     return { uri = dice:pick(URIS) }
   elseif method == "prompts/get" then
@@ -118,8 +138,7 @@ function tools.forgets_calls(a)
       other:send "GET"
       if a.dice:chance(50) then other:stall() end
     else
-      other:post { jsonrpc = "2.0", id = i, method = "tools/call",
-        params = { name = a.dice:pick(TOOLS), arguments = { seconds = 0.5 }, _meta = { progressToken = i } } }
+      other:post { jsonrpc = "2.0", id = i, method = "tools/call", params = call(a) }
     end
   end
   a:pause(150)
