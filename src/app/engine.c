@@ -147,13 +147,18 @@ static void leave(Engine *engine) {
   net_stop(engine->net);
 }
 
+static bool has_time_to_stop(const Engine *engine) {
+  return net_real_us() - engine->stopped_us < STOP_US;
+}
+
 static bool on_turn(void *data, uint64_t now_ms) {
   Engine *engine = data;
   (void)now_ms;
   script_drain(engine->script);
   switch (engine->state) {
     case ENGINE_STOPPING:
-      if (relay_has_urgent(engine->relay)) return true;  // on_stop has not run
+      // on_stop has not run, or not all of its commands are carried out.
+      if (relay_has_urgent(engine->relay) && has_time_to_stop(engine)) return true;
       flush_at_once(engine);
       engine->state = ENGINE_LEAVING;
       return true;
@@ -213,8 +218,7 @@ static void log_counters(const Engine *engine) {
 
 void engine_finish(Engine *engine) {
   relay_set_over(engine->relay);
-  while (relay_has_events(engine->relay) &&
-         net_real_us() - engine->stopped_us < STOP_US)
+  while (relay_has_events(engine->relay) && has_time_to_stop(engine))
     script_drain(engine->script);
   log_counters(engine);
   script_log_costs(engine->script);

@@ -10,6 +10,12 @@
 #include "base/mem.h"
 #include "relay/internal.h"
 
+enum {
+  // Batches at a time that wait for a handler: one whose commands put a question to a
+  // handler of the same kind could go on without end.
+  BATCHES_MAX = 64,
+};
+
 // What a command for many costs more than one for few, in pieces of work.
 enum { PIECE_DELIVERIES = 64, PIECE_BYTES = 16 << 10 };
 
@@ -25,17 +31,17 @@ static bool execute(Relay *relay, const Command *command) {
 
 typedef enum Pace { PACE_AT_ONCE, PACE_SLICE } Pace;
 
-// Returns how far it came: to the end, behind a question, or (then *is_cut) to the end of
-// the slice.
+// Returns how far it came: to the end, behind a question (then *has_question), or to the end
+// of the slice.
 static size_t carry_out(Relay *relay, const Commands *commands, size_t at,
-                        uint32_t number, Pace pace, bool *is_cut) {
+                        uint32_t number, Pace pace, bool *has_question) {
   Command command;
   bool has_time = true;
   relay->batch_number = number;
   while (has_time && !relay->is_asking && commands_next(commands, &at, &command))
     has_time = execute(relay, &command) || pace == PACE_AT_ONCE;
   relay->batch_number = 0;
-  *is_cut = !relay->is_asking;
+  *has_question = relay->is_asking;
   relay->is_asking = false;
   return at;
 }
@@ -45,13 +51,25 @@ static uint32_t next_number(Relay *relay) {
   return relay->last_batch;
 }
 
-static Batch *push(Relay *relay, Commands *commands) {
-  Batch *batch = mem_zalloc(sizeof *batch);
+static void put_on_top(Relay *relay, Batch *batch) {
   batch->below = relay->batches;
   batch->captured_below = relay->captured_end;
+  relay->batches = batch;
+  relay->batch_count++;
+}
+
+static Batch *take_from_top(Relay *relay) {
+  Batch *batch = relay->batches;
+  relay->batches = batch->below;
+  relay->batch_count--;
+  return batch;
+}
+
+static Batch *push(Relay *relay, Commands *commands) {
+  Batch *batch = mem_zalloc(sizeof *batch);
   batch->commands = *commands;
   *commands = (Commands){0};
-  relay->batches = batch;
+  put_on_top(relay, batch);
   return batch;
 }
 
@@ -67,20 +85,24 @@ static void free_batch(Relay *relay, Batch *batch) {
 }
 
 void batch_go_on(Relay *relay) {
-  Batch *batch = relay->batches;
+  Batch *batch = take_from_top(relay);
   uint64_t started_us = net_clock_us(relay->net);
-  relay->batches = batch->below;
   batch->at = carry_out(relay, &batch->commands, batch->at, batch->number, PACE_SLICE,
-                        &batch->is_cut);
+                        &batch->has_question);
   if (batch->at < batch->commands.bytes.size) {
-    batch->below = relay->batches;
-    relay->batches = batch;
+    put_on_top(relay, batch);
   } else {
     free_batch(relay, batch);
     room_free_failed(relay);
   }
   relay_charge(relay, &relay->payer, &relay->payer, started_us,
                net_clock_us(relay->net));
+}
+
+void batch_note_taken(Relay *relay) {
+  Batch *batch = relay->batches;
+  for (; batch && relay->captured.size <= batch->captured_below; batch = batch->below)
+    batch->has_question = false;
 }
 
 bool batch_is_left(const Relay *relay, uint32_t number) {
@@ -90,28 +112,24 @@ bool batch_is_left(const Relay *relay, uint32_t number) {
 }
 
 void batch_free_all(Relay *relay) {
-  while (relay->batches) {
-    Batch *batch = relay->batches;
-    relay->batches = batch->below;
-    free_batch(relay, batch);
-  }
+  while (relay->batches) free_batch(relay, take_from_top(relay));
 }
 
 void relay_ask(Relay *relay, const Event *question) {
   relay_emit(relay, question);
-  if (relay->batch_number != 0) relay->is_asking = true;
+  relay->is_asking = relay->batch_number != 0 && relay->batch_count < BATCHES_MAX;
 }
 
 static void commit(Relay *relay, Pace pace) {
   uint32_t number = next_number(relay);
   room_claim_reserved(relay);
-  bool is_cut;
-  size_t at = carry_out(relay, &relay->commands, 0, number, pace, &is_cut);
+  bool has_question;
+  size_t at = carry_out(relay, &relay->commands, 0, number, pace, &has_question);
   if (at < relay->commands.bytes.size) {
     Batch *batch = push(relay, &relay->commands);
     batch->number = number;
     batch->at = at;
-    batch->is_cut = is_cut;
+    batch->has_question = has_question;
     batch->names = relay->reserved_names;
     relay->reserved_names = (Buf){0};
   }

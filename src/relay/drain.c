@@ -214,6 +214,7 @@ static void pop(Relay *relay, Event *event) {
   relay->captured_end = relay->captured.size;
   memcpy(event, relay->captured.data + relay->captured.size, sizeof *event);
   if (event->data.size > 0) relay->taken_data = (void *)(uintptr_t)event->data.bytes;
+  batch_note_taken(relay);
 }
 
 static void free_taken_data(Relay *relay) {
@@ -230,12 +231,17 @@ void captured_free(Relay *relay) {
   buf_deinit(&relay->captured);
 }
 
+// Whether events that waited elsewhere come first for once.
+static bool is_late(const Relay *relay) {
+  return !relay->batches &&
+         (relay->captured_row >= CAPTURED_IN_A_ROW || relay->has_kept_waiting);
+}
+
 static bool take_captured(Relay *relay, Event *event) {
   put_newest_first(relay);
-  if (relay->captured.size == 0 || schedule_is_over(relay)) return false;
-  if (relay->captured_row >= CAPTURED_IN_A_ROW && !relay->batches) return false;
+  if (relay->captured.size == 0 || schedule_is_over(relay) || is_late(relay))
+    return false;
   relay->captured_row++;
-  relay->batch_row++;
   pop(relay, event);
   count_captured(relay, event, -1);
   return true;
@@ -261,33 +267,28 @@ void relay_begin_drain(Relay *relay) {
 static void end_drain(Relay *relay) {
   relay->is_draining = relay->has_released = false;
   relay->captured_row = 0;
+  if (relay->batches) relay->has_kept_waiting = true;
   schedule_end(relay);
   if (relay->captured.size == 0 && relay->captured.capacity > SHRINK_BYTES)
     buf_deinit(&relay->captured);
 }
 
-// Whether the rest of a batch is next: in the middle of the commands, or when what they had
-// caused has been handled. What causes events without end does not hold it up for ever.
-static bool is_due(const Relay *relay, const Batch *batch) {
-  return batch->is_cut || relay->captured.size <= batch->captured_below ||
-         relay->batch_row >= CAPTURED_IN_A_ROW;
-}
-
 // Carries out what is left of commands that were given before any event which waits. False
 // when the slice has ended before it is known what is next.
 static bool go_on(Relay *relay) {
-  for (Batch *batch; (batch = relay->batches) && is_due(relay, batch);) {
+  while (relay->batches && !relay->batches->has_question) {
     if (schedule_is_over(relay)) return false;
-    if (relay->captured.size <= batch->captured_below) relay->batch_row = 0;
     batch_go_on(relay);
   }
   return true;
 }
 
 static bool take_queued(Relay *relay, Event *event) {
-  if (relay->batches || !schedule_take(relay, event)) return false;
-  relay->captured_row = relay->batch_row = 0;
-  return true;
+  if (relay->batches) return false;
+  bool is_taken = schedule_take(relay, event);
+  if (is_taken) relay->captured_row = 0;
+  if (is_taken || !relay->schedule.is_resting) relay->has_kept_waiting = false;
+  return is_taken;
 }
 
 static bool take(Relay *relay, Event *event) {

@@ -50,8 +50,8 @@ typedef struct Batch {
   uint32_t number;
   Commands commands;
   size_t at;              // how far it is
-  size_t captured_below;  // bytes of captured events that come after it
-  bool is_cut;            // the slice has ended in the middle of it
+  size_t captured_below;  // bytes of captured events below its question
+  bool has_question;      // whose handler has not run; else it waits for time alone
   Buf names;              // that its handler has reserved
 } Batch;
 
@@ -98,15 +98,15 @@ struct Relay {
   bool is_own;          // a queued packet is being handled and has caused nothing yet
   bool has_own;         // it has
   size_t captured_end;  // where what the running handler causes begins, in bytes
-  uint32_t
-      captured_row;    // events taken from it in this drain since the last other one,
-  uint32_t batch_row;  // and since the commands of a batch went on, in any drain
-  void *taken_data;    // data of the last event taken from it; NULL: it had none
-  uint32_t told_peer;  // its DISCONNECT is being handled; to be forgotten after that
-  uint32_t told_room;  // the same with ROOM_DELETE
+  uint32_t captured_row;  // events taken from it in this drain since the last other one
+  bool has_kept_waiting;  // other events, because of `batches`
+  void *taken_data;       // data of the last event taken from it; NULL: it had none
+  uint32_t told_peer;     // its DISCONNECT is being handled; to be forgotten after that
+  uint32_t told_room;     // the same with ROOM_DELETE
   Commands commands;
   bool has_join;   // peers may join rooms before one of them
-  Batch *batches;  // what is left of those of other handlers
+  Batch *batches;  // what is left of those of other handlers, the newest first
+  uint32_t batch_count;
   uint32_t last_batch;
   uint32_t batch_number;  // of the commands that are being carried out; 0: none are
   bool is_asking;         // the last of them was a question
@@ -405,6 +405,9 @@ void batch_push(Relay *relay, Commands *commands);
 /// Carries out commands that are left (there are some), up to the next question or the end
 /// of the slice.
 void batch_go_on(Relay *relay);
+
+/// A captured event was taken, which may be the question of a batch.
+void batch_note_taken(Relay *relay);
 
 /// Whether commands of that number are left.
 bool batch_is_left(const Relay *relay, uint32_t number);

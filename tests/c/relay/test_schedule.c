@@ -242,6 +242,30 @@ static void a_chain_of_events_leaves_others_their_turns(void **state) {
   end(world);
 }
 
+static void a_chain_of_slow_joins_leaves_others_their_turns(void **state) {
+  World *world = timed(state, 0);
+  script(world, HOOK_MESSAGE, &(RoomKind){.auto_create = true, .hooks = HOOK_JOIN});
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  uint32_t duel = create(world, "duel:1");
+  drain(world);
+  command(world, (Command){.type = COMMAND_JOIN, .id = ann.id, .room = duel});
+  relay_commit(world->relay);
+  say_message(world, bob, 0, "x");
+  begin(world);
+  Event event = {0};
+  for (int i = 0; i < 500 && event.type != EVENT_MESSAGE; i++) {
+    if (!relay_next_event(world->relay, &event)) begin(world);
+    if (event.type != EVENT_JOIN) continue;
+    relay_refuse(world->relay, &event, CODE_REJECTED, "no");
+    command(world, (Command){.type = COMMAND_JOIN, .id = ann.id, .room = duel});
+    command(world, message(TARGET_ALL, 0));
+    relay_begin_commit(world->relay);
+    take_time(world, &event, 2 * SLICE_US);
+    event.type = EVENT_START;
+  }
+  assert_int_equal(event.type, EVENT_MESSAGE);
+}
+
 static void commands_go_on_in_the_next_slices_before_any_handler(void **state) {
   World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
   Client ann = enter(world, "ann"), bob = enter(world, "bob");
@@ -373,6 +397,7 @@ int main(void) {
       TEST(what_a_handler_causes_comes_before_anything_else),
       TEST(a_stop_comes_first),
       TEST(a_chain_of_events_leaves_others_their_turns),
+      TEST(a_chain_of_slow_joins_leaves_others_their_turns),
       TEST(commands_go_on_in_the_next_slices_before_any_handler),
       TEST(what_waits_for_the_next_slice_keeps_its_data),
       TEST(who_has_too_many_waiting_is_throttled),
