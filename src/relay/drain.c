@@ -1,7 +1,6 @@
-// The order of things: what a peer sends is handled at once while nothing of it waits
-// for the script, else it is queued and handled when its turn comes in a drain. What a
-// handler or a queued packet causes is captured and comes next, before all that waits in
-// queues (schedule.c).
+// The order of events. A peer's packet is handled at once while no event of that peer waits,
+// else it is queued and handled in a drain. Events that a handler or a queued packet causes
+// are captured: they come next, before all that waits in queues (schedule.c).
 
 #include <string.h>
 
@@ -287,7 +286,7 @@ static bool take_queued(Relay *relay, Event *event) {
   if (relay->batches) return false;
   bool is_taken = schedule_take(relay, event);
   if (is_taken) relay->captured_row = 0;
-  if (is_taken || !relay->schedule.is_resting) relay->has_kept_waiting = false;
+  if (is_taken || !relay->schedule.is_skipping) relay->has_kept_waiting = false;
   return is_taken;
 }
 
@@ -333,7 +332,7 @@ static bool handle_own(Relay *relay, const Event *event) {
   return true;
 }
 
-// --- What is worth telling ---
+// --- Events that still matter ---
 
 // A packet for a room has to find it, and its sender in it, when its turn comes.
 static bool is_still_member(Relay *relay, Peer *peer, const Event *event) {

@@ -113,7 +113,7 @@ struct Relay {
   Slots joins;            // ScriptJoin by id; owned
   Buf early;              // EarlyJoins structs
   uint64_t delivering;    // bytes of deliveries that the running handler has asked for
-  bool has_audience;      // a message to a room or everybody is among them
+  bool has_room_message;  // a message to a room is among them
   Event payer;  // of the last handler, which the rest of its commands is charged to
   Buf reserved_rooms, reserved_timers;  // ids, of the handler that runs
   Buf reserved_names;                   // of the same, see names.c

@@ -12,9 +12,9 @@
 enum {
   COSTLY_MS = 1000,  // how long a source that took too much is in the second class
   LOOK_SOURCES = 8,  // that are tried for one whose event may be handled now
-  // Iterations in which nothing of the second class runs after a handler that took many
-  // slices: somebody who connects needs so many to be accepted, read and answered.
-  RESTS_MAX = 3,
+  // Iterations without the second class after a handler that took many slices, because a
+  // new connection needs that many to be accepted, read and answered.
+  SKIPS_MAX = 3,
 };
 
 // --- Sources ---
@@ -97,9 +97,9 @@ size_t schedule_waiting_bytes(Relay *relay, const Peer *peer) {
 // --- The ring ---
 
 static void link_last(Schedule *schedule, Source *source) {
-  if (!schedule->turn) schedule->turn = source->next = source->previous = source;
+  if (!schedule->ring) schedule->ring = source->next = source->previous = source;
   if (source->next) return;
-  Source *first = schedule->turn;
+  Source *first = schedule->ring;
   source->next = first;
   source->previous = first->previous;
   first->previous->next = source;
@@ -107,8 +107,8 @@ static void link_last(Schedule *schedule, Source *source) {
 }
 
 static void unlink(Schedule *schedule, Source *source) {
-  if (schedule->turn == source) schedule->turn = source->next;
-  if (schedule->turn == source) schedule->turn = NULL;
+  if (schedule->ring == source) schedule->ring = source->next;
+  if (schedule->ring == source) schedule->ring = NULL;
   source->previous->next = source->next;
   source->next->previous = source->previous;
   source->next = source->previous = NULL;
@@ -251,10 +251,11 @@ static bool take_first(Relay *relay, Event *event) {
 
 static bool take_second(Relay *relay, Event *event) {
   Schedule *schedule = &relay->schedule;
-  if (schedule->is_resting || (is_over(schedule) && schedule->has_second)) return false;
-  for (int i = 0; schedule->turn && i < LOOK_SOURCES; i++) {
-    Source *source = schedule->turn;
-    schedule->turn = source->next;
+  if (schedule->is_skipping || (is_over(schedule) && schedule->has_second))
+    return false;
+  for (int i = 0; schedule->ring && i < LOOK_SOURCES; i++) {
+    Source *source = schedule->ring;
+    schedule->ring = source->next;
     if (is_behind(relay, source)) continue;
     schedule->has_second = true;
     schedule->taken = source;
@@ -274,7 +275,7 @@ bool schedule_take(Relay *relay, Event *event) {
 bool schedule_is_empty(const Relay *relay) {
   const Schedule *schedule = &relay->schedule;
   return events_is_empty(&schedule->urgent) && events_is_empty(&schedule->first) &&
-         !schedule->turn;
+         !schedule->ring;
 }
 
 // --- The slice ---
@@ -293,17 +294,17 @@ void schedule_begin(Relay *relay) {
   schedule->clock_us = net_clock_us(relay->net);
   schedule->unclocked = 0;
   schedule->has_first = schedule->has_second = false;
-  schedule->is_resting = schedule->rests > 0;
-  if (schedule->is_resting) schedule->rests--;
+  schedule->is_skipping = schedule->skips > 0;
+  if (schedule->is_skipping) schedule->skips--;
 }
 
 void schedule_end(Relay *relay) {
   Schedule *schedule = &relay->schedule;
   let_go(schedule);
   events_trim(&schedule->first);
-  if (!is_over(schedule) || schedule->is_resting) return;
+  if (!is_over(schedule) || schedule->is_skipping) return;
   uint64_t slices = (uint64_t)-schedule->left_us / schedule->slice_us;
-  schedule->rests = slices < RESTS_MAX ? (uint32_t)slices : RESTS_MAX;
+  schedule->skips = slices < SKIPS_MAX ? (uint32_t)slices : SKIPS_MAX;
 }
 
 bool schedule_work(Relay *relay, uint32_t pieces) {

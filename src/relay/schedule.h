@@ -1,4 +1,4 @@
-// Which event the script gets next, so that nobody keeps it from the others (schedule.c).
+// Which event the script gets next, so that no source delays the others (schedule.c).
 //
 // What a handler causes comes first, because it belongs before the next event of its room or
 // peer. Then starts, stops and reloads; then the first class: ticks, timers, verdicts, answers
@@ -37,7 +37,7 @@ enum {
 typedef struct Schedule {
   Events urgent;  // starts, stops and reloads
   Events first;   // the first class
-  Source *turn;   // the source of the second class that is next; NULL: none has events
+  Source *ring;   // the source of the second class that is next; NULL: none has events
   Source *taken;  // the one of the last event, whose data is still in use; NULL: none
   Source game, admin, newcomers, leavers;
   Source **peers;  // by the index of the peer's id; owned, NULL: it had no events yet
@@ -49,8 +49,8 @@ typedef struct Schedule {
   int64_t left_us;             // of this one
   uint64_t clock_us;           // when `left_us` was true
   uint32_t unclocked;          // pieces of work since the clock was read
-  uint32_t rests;              // iterations that the second class has to leave out
-  bool is_resting;             // in this one
+  uint32_t skips;              // further iterations without the second class
+  bool is_skipping;            // this iteration is one
   bool has_first, has_second;  // an event of the class has been taken in this one
   bool is_timed;               // false in a simulation, where handlers take no time
 } Schedule;

@@ -74,12 +74,12 @@ static int count_delivery(Relay *relay, const Command *command) {
   bool is_message = command->type == COMMAND_MESSAGE ||
                     command->type == COMMAND_RELAY || command->type == COMMAND_PACKET;
   if (!is_message || relay->limits.delivery == 0) return 0;
-  bool is_to_peer = command->type != COMMAND_RELAY && command->target == TARGET_PEER;
+  bool is_to_room = command->type == COMMAND_RELAY || command->target == TARGET_ROOM;
   uint32_t size = command->packed.size > command->body.size ? command->packed.size
                                                             : command->body.size;
   uint64_t bytes = count_receivers(relay, command) * (PACKET_HEADER_SIZE + size);
-  bool is_first = !is_to_peer && !relay->has_audience;
-  if (!is_to_peer) relay->has_audience = true;
+  bool is_first = is_to_room && !relay->has_room_message;
+  if (is_to_room) relay->has_room_message = true;
   if (relay->delivering + bytes <= relay->limits.delivery)
     relay->delivering += bytes;
   else if (!is_first)
@@ -89,7 +89,7 @@ static int count_delivery(Relay *relay, const Command *command) {
 
 void relay_begin_handler(Relay *relay) {
   relay->delivering = 0;
-  relay->has_audience = false;
+  relay->has_room_message = false;
 }
 
 static int check(const Relay *relay, const Command *command) {

@@ -1,6 +1,6 @@
 // Who takes the scripts' time: the peer, room or other source whose handlers alone took more
-// than half of what all of them took in a second of the clock. The log is told of each such
-// source once, perigee.stats of the last one. Private to src/script.
+// than half of what all of them took in a second of the clock. The log reports each such
+// source once; perigee.stats reports the last one. Private to src/script.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 
 typedef struct Host Host;
 
-enum { BUSIEST_LOGGED = 16 };  // sources that the log was told of last
+enum { BUSIEST_LOGGED = 16 };  // sources that the log reported last
 
 /// A source, as the relay has them: a peer, or (0) a room, or (0) neither.
 typedef struct BusiestSource {

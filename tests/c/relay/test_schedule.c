@@ -380,6 +380,10 @@ static void one_message_to_a_room_always_passes(void **state) {
   relay_begin_handler(world->relay);
   assert_int_equal(deliver(world, to_room, 20000), 0);
   assert_int_equal(deliver(world, to_room, 20000), ERR_DELIVERY);
+  relay_begin_handler(world->relay);
+  assert_int_equal(deliver(world, message(TARGET_ALL, 0), 20000), 0);
+  assert_int_equal(deliver(world, message(TARGET_ALL, 0), 60000), ERR_DELIVERY);
+  assert_int_equal(deliver(world, to_room, 60000), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
