@@ -79,38 +79,46 @@ local function gather(host, count)
 end
 
 
+-- Has the client keep when the last event of a name came.
+local function keep_times(client, seen)
+  client.came = {}
+  function client:push(event)
+    self.came[event.name] = milliseconds()
+    if seen then seen(event) end
+    return Stream.push(self, event)
+  end
+end
+
+
 -- Notes the worst gap between two ticks, beyond what is due.
 local function watch_ticks(client, worst)
   local last = milliseconds()
-  function client:push(event)
-    if event.name ~= "MESSAGE" then return Stream.push(self, event) end
-    local now = milliseconds()
-    worst.tick = math.max(worst.tick, now - last - TICK_MS)
-    last = now
+  local function note()
+    worst.tick = math.max(worst.tick, milliseconds() - last - TICK_MS)
   end
-  return function() worst.tick = math.max(worst.tick, milliseconds() - last - TICK_MS) end
+  keep_times(client, function(event)
+    if event.name ~= "MESSAGE" then return end
+    note()
+    last = milliseconds()
+  end)
+  return note
 end
 
 
-local function note(worst, name, seconds, act)
+-- A PING of a client and the HELLO of a new one, at the same time. Whether both were answered.
+local function look(host, client, worst)
+  local new = host:raw()
+  keep_times(new)
+  client.came.PONG = nil
   local before = milliseconds()
-  local is_good = pcall(act, seconds)
-  worst[name] = math.max(worst[name], milliseconds() - before)
-  return is_good
-end
-
-
-local function ping(client, seconds)
   client:control("PING", packet.u64(1))
-  client:expect("PONG", nil, seconds)
-end
-
-
-local function welcome(host, seconds)
-  local client = host:raw()
-  client:control("HELLO", packet.hello { name = "new" })
-  client:expect("WELCOME", nil, seconds)
-  client:close()
+  new:control("HELLO", packet.hello { name = "new" })
+  local is_good = wait.until_true(function() return client.came.PONG and new.came.WELCOME end, GIVE_UP)
+  local now = milliseconds()
+  worst.ping = math.max(worst.ping, (client.came.PONG or now) - before)
+  worst.welcome = math.max(worst.welcome, (new.came.WELCOME or now) - before)
+  new:close()
+  return is_good
 end
 
 
@@ -134,8 +142,7 @@ function loads.measure(load, seconds, settings)
   load.start(host)
   local stop = milliseconds() + seconds * 1000
   repeat
-    local is_good = note(worst, "ping", GIVE_UP, function(left) ping(other, left) end)
-      and note(worst, "welcome", GIVE_UP, function(left) welcome(host, left) end)
+    local is_good = look(host, other, worst)
     wait.pass(0.005)
   until not is_good or milliseconds() > stop
   note_tick()
