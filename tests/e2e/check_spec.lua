@@ -213,6 +213,11 @@ describe("perigee check finds", function()
     finds("room:spawn('tick')", "room:spawn takes a function, not the name of one")
   end)
 
+  it("a game that returns nothing, where names of functions are used", function()
+    says(1, "require('perigee').every(1, 'beat')", error_at("game.lua",
+      "a game returns its table of handlers; this file returned nil; does it end with `return game`?"))
+  end)
+
   it("misspelt methods in the file of a kind", function()
     says(1, {
       ["game.lua"] = "return { rooms = { duel = require 'rooms.duel' } }",

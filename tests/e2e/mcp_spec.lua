@@ -309,7 +309,9 @@ describe("an MCP client", function()
     assert.same({ score = { 1, 2 } }, room.state)
     assert.equal("duel:1", cjson.decode((read "perigee://room/duel%3A1")).name)
     assert.matches("started", (read "perigee://log"))
-    for _, uri in ipairs { "perigee://room/none", "perigee://source/../x", "x://y", "" } do
+    for _, uri in ipairs {
+      "perigee://room/none", "perigee://room/{name}", "perigee://source/../x", "perigee://source/{path}", "x://y", "",
+    } do
       assert.equal(-32002, select(2, read(uri)).code)
     end
     local message = client:ask("prompts/get", { name = "greet", arguments = { who = "ann" } })

@@ -103,7 +103,7 @@ end
 
 -- The tables in which names of functions are looked for; nil when one of them is not known.
 local function tables_of(flow, name)
-  local game = flow.files[1].result.type
+  local game = flow:slot(flow.files[1], "result").type
   local tables = { game }
   if name:find "^room:" then
     local rooms = game.kind == "table" and game.node.fields.rooms

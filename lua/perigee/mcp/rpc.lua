@@ -171,7 +171,7 @@ end
 -- The resource of a URI, and the parameters that its template has.
 local function find_resource(uri)
   local item = registry.find("resources", uri)
-  if item then
+  if item and not item.is_template then
     return item, {}
   end
   for _, template in ipairs(registry.list "resources") do
