@@ -310,7 +310,8 @@ describe("an MCP client", function()
     assert.equal("duel:1", cjson.decode((read "perigee://room/duel%3A1")).name)
     assert.matches("started", (read "perigee://log"))
     for _, uri in ipairs {
-      "perigee://room/none", "perigee://room/{name}", "perigee://source/../x", "perigee://source/{path}", "x://y", "",
+      "perigee://room/none", "perigee://room/{name}", "perigee://source/../x", "perigee://source/{path}",
+      "x://y", "",
     } do
       assert.equal(-32002, select(2, read(uri)).code)
     end
