@@ -14,19 +14,23 @@ enum {
   // Batches at a time that wait for a handler: one whose commands put a question to a
   // handler of the same kind could go on without end.
   BATCHES_MAX = 64,
+  // What a command costs, in pieces of work: one, and one more for so many deliveries and
+  // for so many bytes of all of them.
+  PIECE_DELIVERIES = 64,
+  PIECE_BYTES = 16 << 10,
+  // Pieces that are never divided among slices, so that what one handler sends usually
+  // leaves in one frame; they take a few milliseconds at most.
+  PIECES_TOGETHER = 1024,
 };
 
-// What a command for many costs more than one for few, in pieces of work.
-enum { PIECE_DELIVERIES = 64, PIECE_BYTES = 16 << 10 };
-
-// Whether there is time for more.
-static bool execute(Relay *relay, const Command *command) {
+// Carries out a command; returns its pieces of work.
+static uint64_t execute(Relay *relay, const Command *command) {
   uint64_t before = relay->stats.deliveries;
-  if (script_join_holds(relay, command)) return true;
+  if (script_join_holds(relay, command)) return 0;
   command_execute(relay, command);
-  uint64_t pieces = (relay->stats.deliveries - before) / PIECE_DELIVERIES +
-                    command->body.size / PIECE_BYTES;
-  return schedule_work(relay, 1 + (uint32_t)pieces);
+  uint64_t deliveries = relay->stats.deliveries - before;
+  return 1 + deliveries / PIECE_DELIVERIES +
+         deliveries * command->body.size / PIECE_BYTES;
 }
 
 typedef enum Pace { PACE_AT_ONCE, PACE_SLICE } Pace;
@@ -37,9 +41,14 @@ static size_t carry_out(Relay *relay, const Commands *commands, size_t at,
                         uint32_t number, Pace pace, bool *has_question) {
   Command command;
   bool has_time = true;
+  uint64_t done = 0;
   relay->batch_number = number;
-  while (has_time && !relay->is_asking && commands_next(commands, &at, &command))
-    has_time = execute(relay, &command) || pace == PACE_AT_ONCE;
+  while (has_time && !relay->is_asking && commands_next(commands, &at, &command)) {
+    uint64_t pieces = execute(relay, &command);
+    done += pieces;
+    has_time =
+        schedule_work(relay, pieces) || done < PIECES_TOGETHER || pace == PACE_AT_ONCE;
+  }
   relay->batch_number = 0;
   *has_question = relay->is_asking;
   relay->is_asking = false;

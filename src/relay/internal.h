@@ -147,7 +147,7 @@ void schedule_begin(Relay *relay);
 void schedule_end(Relay *relay);
 
 /// So many pieces of work were done without a handler. Whether there is time left.
-bool schedule_work(Relay *relay, uint32_t pieces);
+bool schedule_work(Relay *relay, uint64_t pieces);
 bool schedule_is_over(const Relay *relay);
 
 /// Bytes of the peer's events in the second class.

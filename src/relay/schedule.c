@@ -307,7 +307,7 @@ void schedule_end(Relay *relay) {
   schedule->skips = slices < SKIPS_MAX ? (uint32_t)slices : SKIPS_MAX;
 }
 
-bool schedule_work(Relay *relay, uint32_t pieces) {
+bool schedule_work(Relay *relay, uint64_t pieces) {
   Schedule *schedule = &relay->schedule;
   schedule->unclocked += pieces;
   if (schedule->slice_us > 0 && schedule->unclocked >= SCHEDULE_LOOK)

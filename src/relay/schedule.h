@@ -48,7 +48,7 @@ typedef struct Schedule {
   uint32_t slice;              // counts them
   int64_t left_us;             // of this one
   uint64_t clock_us;           // when `left_us` was true
-  uint32_t unclocked;          // pieces of work since the clock was read
+  uint64_t unclocked;          // pieces of work since the clock was read
   uint32_t skips;              // further iterations without the second class
   bool is_skipping;            // this iteration is one
   bool has_first, has_second;  // an event of the class has been taken in this one

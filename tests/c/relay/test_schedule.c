@@ -267,24 +267,38 @@ static void a_chain_of_slow_joins_leaves_others_their_turns(void **state) {
 }
 
 static void commands_go_on_in_the_next_slices_before_any_handler(void **state) {
+  enum { MANY = 5000 };
   World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
   Client ann = enter(world, "ann"), bob = enter(world, "bob");
   for (int i = 0; i < 2; i++) say_message(world, ann, 0, "x");
   begin(world);
   Event event = next_of(world, EVENT_MESSAGE, ann);
-  for (int i = 0; i < 100; i++) command(world, message(TARGET_PEER, bob.id));
+  for (int i = 0; i < MANY; i++) command(world, message(TARGET_PEER, bob.id));
   take_time(world, &event, SLICE_US);
   relay_begin_commit(world->relay);
   end(world);
-  assert_in_range(fake_writes(world->net, bob.conn), 1, 99);
+  assert_in_range(fake_writes(world->net, bob.conn), 2, MANY);
   relay_push(world->relay, &(Event){.type = EVENT_STOP});
-  for (int i = 0; fake_writes(world->net, bob.conn) < 101; i++) {
+  for (int i = 0; fake_writes(world->net, bob.conn) <= MANY; i++) {
     assert_true(i < 100 && relay_has_urgent(world->relay));
     begin(world);
     if (!relay_next_event(world->relay, &event)) continue;
     assert_int_equal(event.type, EVENT_STOP);
-    assert_int_equal(fake_writes(world->net, bob.conn), 101);  // and WELCOME
+    assert_int_equal(fake_writes(world->net, bob.conn), MANY + 1);  // and WELCOME
   }
+}
+
+static void few_commands_are_not_divided_among_slices(void **state) {
+  World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
+  Client ann = enter(world, "ann"), bob = enter(world, "bob");
+  say_message(world, ann, 0, "x");
+  begin(world);
+  Event event = next_of(world, EVENT_MESSAGE, ann);
+  for (int i = 0; i < 1000; i++) command(world, message(TARGET_PEER, bob.id));
+  take_time(world, &event, SLICE_US);
+  relay_begin_commit(world->relay);
+  assert_int_equal(fake_writes(world->net, bob.conn), 1001);  // and WELCOME
+  end(world);
 }
 
 static void what_waits_for_the_next_slice_keeps_its_data(void **state) {
@@ -403,6 +417,7 @@ int main(void) {
       TEST(a_chain_of_events_leaves_others_their_turns),
       TEST(a_chain_of_slow_joins_leaves_others_their_turns),
       TEST(commands_go_on_in_the_next_slices_before_any_handler),
+      TEST(few_commands_are_not_divided_among_slices),
       TEST(what_waits_for_the_next_slice_keeps_its_data),
       TEST(who_has_too_many_waiting_is_throttled),
       TEST(who_has_too_much_waiting_is_throttled),
