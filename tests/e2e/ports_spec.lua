@@ -19,9 +19,8 @@ local ATTACKERS = 24
 local BOUND = 4 -- seconds that an answer may take on a machine that does other things, too
 local PATIENCE = 1.5 -- seconds that an attacker waits for an answer that may never come
 local RELOAD_EVERY = 1.5
-local RESUME_TIMEOUT = 1
 local LOG_LINES = 300 -- that are kept for the report of a failure
-local SETTLED_MB = 48 -- of resident memory that may come after the first quarter of a long attack
+local SETTLED_MB = 16 -- of resident memory that may come after the first quarter of a long attack
 
 local STORIES = {}
 for file, weight in pairs { native = 4, web = 2, datagrams = 3, tools = 2 } do
@@ -35,10 +34,18 @@ for file, weight in pairs { native = 4, web = 2, datagrams = 3, tools = 2 } do
 end
 table.sort(STORIES, function(a, b) return a[2].name < b[2].name end)
 
-local FLAGS = {
-  tls_dev = true, udp_plain = true, max_clients = 600, channel_capacity = 2000,
-  resume_timeout = RESUME_TIMEOUT, handshake_timeout = 2, ping_interval = 5, idle_timeout = 11,
-}
+-- Settings, some of which follow from the seed.
+local function flags_for(threads)
+  local dice = Dice.new(SEED + threads)
+  return {
+    io_threads = threads, tls_dev = true, udp_plain = true, max_clients = 600, channel_capacity = 2000,
+    resume_timeout = 3, handshake_timeout = 2, ping_interval = 5, idle_timeout = 11,
+    batch_hz = dice:pick { 60, 0, 1000 }, max_payload = dice:pick { 65536, 2048 },
+    overflow = dice:pick { "drop_newest", "drop_oldest", "disconnect" },
+    invalid_messages = dice:pick { "disconnect", "drop" },
+    unique_names = dice:pick { "text", "true", "false" }, rate_limit = dice:pick { 500, 100, 0 },
+  }
+end
 
 local function hash_of(folder)
   local process = server.perigee { "schema", folder, "--hash" }
@@ -48,13 +55,11 @@ local function hash_of(folder)
 end
 
 local function start(threads)
-  local flags = { io_threads = threads }
-  for name, value in pairs(FLAGS) do flags[name] = value end
   local perigee, admin_port = McpClient.serve {
     files = {
       ["game.lua"] = game.text(1), ["schema.perigee"] = game.SCHEMA, ["public/index.html"] = "<p>Hello",
     },
-    flags = flags, text = true, resume = true, env = server.without_quarantine(),
+    flags = flags_for(threads), text = true, resume = true, env = server.without_quarantine(),
   }
   return {
     perigee = perigee, admin_port = admin_port, hash = hash_of(perigee.folder),

@@ -21,7 +21,7 @@ local ARGUMENTS = {
   check = function(a)
     return {
       path = a.dice:pick { "game.lua", "more.lua", "../game.lua", "" },
-      text = a.dice:pick { "return {}", "return { on_conect = 1 }", "while true do end", "x =", game.text(1) },
+      text = a.dice:pick { "return {}", "return { on_conect = 1 }", "while true do end", "=", game.text(1) },
     }
   end,
 }
