@@ -27,7 +27,6 @@ void schedule_deinit(Relay *relay) {
   Schedule *schedule = &relay->schedule;
   events_deinit(&schedule->game.events);
   events_deinit(&schedule->admin.events);
-  events_deinit(&schedule->newcomers.events);
   events_deinit(&schedule->leavers.events);
   for (uint32_t i = 0; i < schedule->peer_capacity; i++) {
     if (!schedule->peers[i]) continue;
@@ -92,6 +91,13 @@ static Source *source_of(Relay *relay, const Event *event) {
 
 size_t schedule_waiting_bytes(Relay *relay, const Peer *peer) {
   return events_bytes(&source_of_peer(relay, peer->id)->events);
+}
+
+// In which queue it waits. Newcomers are one source, because each of them would be cheap
+// until it has come; but every one has turns of its own.
+static Source *queue_of(Relay *relay, const Event *event) {
+  return event->type == EVENT_CONNECT ? source_of_peer(relay, event->peer)
+                                      : source_of(relay, event);
 }
 
 // --- The ring ---
@@ -185,15 +191,15 @@ const Source *schedule_push(Relay *relay, const Event *event) {
     events_push(&schedule->urgent, event);
     return NULL;
   }
-  Source *source = source_of(relay, event);
+  Source *queue = queue_of(relay, event);
   if (!schedule->is_timed ||
-      (is_prompt(event->type) && events_is_empty(&source->events) &&
-       !is_costly(relay, source))) {
+      (is_prompt(event->type) && events_is_empty(&queue->events) &&
+       !is_costly(relay, source_of(relay, event)))) {
     events_push(&schedule->first, event);
     return NULL;
   }
-  push_to(schedule, source, event);
-  return source;
+  push_to(schedule, queue, event);
+  return queue;
 }
 
 // --- Taking ---
@@ -223,7 +229,7 @@ static void demote(Relay *relay, Source *source) {
     if (source_of(relay, &event) == source) {
       Peer *peer = counted_peer(relay, &event);
       if (peer) peer->ahead--;
-      push_to(schedule, source, &event);
+      push_to(schedule, queue_of(relay, &event), &event);
     } else {
       events_push(&schedule->first, &event);
     }

@@ -12,8 +12,8 @@
 #include "relay/events.h"
 
 /// Who causes events and pays for their handlers: a peer, a room (its ticks and timers), the
-/// game (its own), requests of the admin listener, those who are about to come, and those
-/// who are gone.
+/// game (its own), requests of the admin listener, those who are about to come (whose events
+/// wait in the queues of their peers), and those who are gone.
 typedef struct Source Source;
 struct Source {
   Events events;            // that wait for the source's turn

@@ -99,6 +99,32 @@ static void a_costly_timer_waits_for_its_turn_with_the_others(void **state) {
   end(world);
 }
 
+static void costly_newcomers_have_a_turn_each(void **state) {
+  World *world = timed(state, HOOK_MESSAGE);
+  Client ann = enter(world, "ann");
+  script(world, HOOK_MESSAGE | HOOK_CONNECT, NULL);
+  ConnId first = fake_open(world->net, FRAMING_PACKETS, "192.0.2.1");
+  say_hello(world->net, first, "bob");
+  begin(world);
+  Event event = next(world, EVENT_CONNECT);
+  take_time(world, &event, SLICE_US - 1000);
+  end(world);
+  for (int i = 0; i < 3; i++) {
+    ConnId conn = fake_open(world->net, FRAMING_PACKETS, "192.0.2.1");
+    say_hello(world->net, conn, "cid");
+    say_message(world, ann, 0, "x");
+  }
+  begin(world);
+  int connects = 0;
+  for (int i = 0; i < 4; i++) {  // one turn of each of the four
+    assert_true(relay_next_event(world->relay, &event));
+    connects += event.type == EVENT_CONNECT;
+  }
+  assert_int_equal(connects, 3);
+  for (int i = 0; i < 2; i++) next_of(world, EVENT_MESSAGE, ann);
+  end(world);
+}
+
 static void who_was_costly_is_trusted_again_after_a_second(void **state) {
   World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
   Client ann = enter(world, "ann");
@@ -408,6 +434,7 @@ int main(void) {
       TEST(a_drain_ends_with_its_slice),
       TEST(ticks_and_ends_come_before_messages),
       TEST(a_costly_timer_waits_for_its_turn_with_the_others),
+      TEST(costly_newcomers_have_a_turn_each),
       TEST(who_was_costly_is_trusted_again_after_a_second),
       TEST(who_was_costly_stays_last_until_it_has_been_cheap),
       TEST(what_waits_for_caused_events_holds_up_nothing_else),
