@@ -322,7 +322,7 @@ struct PerigeeClient {
   Timer beat_timer;  // the next ping
   Timer end_timer;   // the server does not answer BYE
   uint32_t attempt;  // to connect again
-  uint64_t lost_ms;  // since when there is no connection, but tries,
+  uint64_t lost_ms;  // when the connection was lost, while the client tries again,
   int lost_code;     // and why
   char *lost_text;
   uint64_t last_ping;     // the value of the newest PING

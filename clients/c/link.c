@@ -351,7 +351,7 @@ static void on_pause_over(void *data, uint64_t now_ms) {
   link_open(data);
 }
 
-// A number from `least` to `most`, which nobody can know before.
+// Returns an unpredictable number from `least` to `most`.
 static uint64_t choose(uint64_t least, uint64_t most) {
   uint32_t random;
   random_bytes(&random, sizeof random);
@@ -385,7 +385,7 @@ static void try_again(PerigeeClient *client, uint16_t retry_s) {
   timers_set(&client->timers, &client->pause_timer, due_ms, on_pause_over, client);
 }
 
-// From now on there is no connection, but tries.
+// Begins the time without a connection, in which the client tries again.
 static void lose(PerigeeClient *client, int code, const char *text) {
   client->lost_ms = clock_ms();
   client->lost_code = code;
@@ -398,8 +398,8 @@ static void lose(PerigeeClient *client, int code, const char *text) {
   client_tell_text(client, &event, text, strlen(text));
 }
 
-// Whether a connection that ended so is the last one. The first connection is tried again once
-// a server has said that it is not available yet.
+// Returns whether a connection that ended so is the last one. The first connection is
+// tried again once a server has said that it is not available yet.
 static bool is_last(const PerigeeClient *client, int code) {
   bool is_first = client->state == PERIGEE_STATE_CONNECTING && client->attempt == 0;
   return !client->options.reconnects || is_final(code) ||

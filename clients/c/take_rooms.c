@@ -213,7 +213,7 @@ bool take_peer_joined(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
-// The client itself is no member, and hears of its own name with room 0.
+// The client itself is no member; room 0 reports its own name.
 bool take_peer_renamed(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
   uint32_t id = reader_u32(&reader), peer = reader_u32(&reader);

@@ -59,8 +59,8 @@ const char *engine_load(Engine *engine);
 /// From now on it serves; on_start is run.
 void engine_start(Engine *engine);
 
-/// Asks for a reload; `asked` comes back in `reloaded`. A forced one takes place whatever
-/// a check of the game finds. Returns NULL, or why there is none.
+/// Requests a reload; `asked` comes back in `reloaded`. A forced one ignores the
+/// findings of a check of the game. Returns NULL, or why no reload follows.
 const char *engine_reload(Engine *engine, uint32_t asked, bool is_forced);
 
 /// The same, if a file of the game is not what it was at the last one.

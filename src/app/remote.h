@@ -15,6 +15,7 @@ enum { REMOTE_PATH_MAX = 256 };
 /// Where the server on `port` has its control socket. Returns 0 or an error.
 int remote_path(char *path, size_t size, uint16_t port);
 
-/// Asks the server on `port` (0: the only one that runs) to reload, whatever a check of
-/// the game finds where that is forced, and prints the answer. Returns the exit code.
+/// Requests that the server on `port` (0: the only one that runs) reload, and prints
+/// the answer. A forced reload ignores the findings of a check of the game. Returns the
+/// exit code.
 int remote_reload(uint16_t port, bool is_forced);

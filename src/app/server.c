@@ -166,7 +166,7 @@ static void on_leaving(void *data) { close_helpers(data); }
 
 // --- Start ---
 
-// The address that the port of that key listens on.
+// Returns the address that the port of that key listens on.
 static ConfigKey host_key(const Config *config, ConfigKey port) {
   bool has_own = port == KEY_TEXT_PORT && *config_text(config, KEY_TEXT_HOST) != '\0';
   return has_own ? KEY_TEXT_HOST : KEY_HOST;

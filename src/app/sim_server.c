@@ -102,8 +102,8 @@ static const char *inner_path(const SimServer *server, const char *path) {
   return path;
 }
 
-// In the place of a module that is hidden stands a value that may be asked for any field
-// and called, so that what requires the module loads all the same.
+// Replaces a hidden module: each field of this value, and the result of each call, is
+// the value again, so that files which require the module still load.
 static int read_disk(const SimServer *server, const char *path, Buf *bytes) {
   static const char STAND_IN[] =
       "local any = {}\n"

@@ -29,8 +29,8 @@ uint32_t names_find(const Names *names, const char *text, size_t size);
 /// Sets (or replaces) the value of a name; `value` is not 0. The text is copied.
 void names_set(Names *names, const char *text, size_t size, uint32_t value);
 
-/// Adds `change` to the value of a name, which counts something; a name whose value becomes
-/// 0 is forgotten. Returns the value.
+/// Adds `change` to the value of a name, which is a counter; removes the name when its
+/// value becomes 0. Returns the value.
 uint32_t names_add(Names *names, const char *text, size_t size, int change);
 
 /// Forgets a name; one that is not there is ignored.

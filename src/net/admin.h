@@ -60,7 +60,7 @@ bool net_is_loopback(const char *host);
 int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options,
                      const AdminEvents *events, void *data);
 
-/// Whether every request that is handed up has carried a token.
+/// Returns whether every request that is handed up has carried a token.
 bool net_admin_has_token(const Net *net);
 
 /// Answers the request of `conn`; ignored when it is gone or has been answered.

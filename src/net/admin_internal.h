@@ -24,7 +24,7 @@ struct AdminPort {
   GateFailure failures[GATE_ADDRESSES_MAX];
 };
 
-/// What becomes of a request.
+/// The decision about a request.
 typedef struct Verdict {
   int status;       // that refuses it; 0: it may pass
   const char *why;  // static

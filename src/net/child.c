@@ -60,7 +60,7 @@ static void on_timeout(void *data, uint64_t now_ms) {
 
 // --- Input and output ---
 
-// What the child does not read is its own business.
+// A child may end without reading its input.
 static void on_written(uv_write_t *write, int status) {
   (void)status;
   Child *child = write->data;

@@ -1,6 +1,6 @@
-// A program that is run beside the loop: it reads what it is given, what it prints is
-// collected, and how it ended is reported. For tools of this program's own; nobody else's
-// words get into its command line.
+// Runs a program beside the loop: writes its input, collects its output, and reports
+// how it ended. Only for this program's own tools: no peer's text gets into the command
+// line.
 #pragma once
 
 #include "net/net.h"

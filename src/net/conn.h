@@ -157,10 +157,10 @@ void conn_drained(Conn *conn);
 void conn_destroy(Conn *conn);
 
 // unfinished.c
-/// Counts what the conn holds unfinished after input, and limits what all do. May end
+/// Counts the conn's unfinished bytes after input, and limits those of all. May end
 /// connections, this one too.
 void unfinished_count(Conn *conn);
-/// Ends connections where all together hold too much.
+/// Ends connections while all together have too many unfinished bytes.
 void unfinished_limit(Net *net);
 /// The conn is closing.
 void unfinished_forget(Conn *conn);

@@ -79,9 +79,9 @@ typedef struct NetEvents {
   /// connection, of those who come by UDP.
   const char *(*refuse)(void *data, const char *address);
   /// The other side broke a rule (CODE_PAYLOAD_TOO_LARGE, CODE_PROTOCOL,
-  /// CODE_SLOW_CONSUMER), left a packet unfinished (CODE_IDLE_TIMEOUT), or holds the most
-  /// where all hold too many unfinished bytes (CODE_SERVER_FULL). It can still be written
-  /// to; the answer must be net_close.
+  /// CODE_SLOW_CONSUMER), left a packet unfinished (CODE_IDLE_TIMEOUT), or costs the
+  /// most when all have too many unfinished bytes (CODE_SERVER_FULL). It can still be
+  /// written to; the answer must be net_close.
   void (*fault)(void *data, void *conn_data, Code code, const char *text);
   /// `dropped` messages of group `tag` (0: sent to it directly) were dropped since the
   /// last call, `queued` wait. At most once a connection and frame.
@@ -187,8 +187,8 @@ void net_set_data(Net *net, ConnId conn, void *conn_data);
 void net_hold(Net *net, ConnId conn);
 void net_release(Net *net, ConnId conn);
 
-/// Hands up at once what waits of connections that were released, which comes at the end of the
-/// turn otherwise. Whether there were any.
+/// Hands up the waiting input of released connections now, instead of at the end of the
+/// iteration. Returns whether any were released.
 bool net_resume(Net *net);
 
 /// Payloads over `bytes` are a fault from now on.

@@ -1,5 +1,5 @@
-// Limits the bytes of unfinished packets, lines and messages. Each connection may hold one of
-// the largest size, and all together UNFINISHED_TOTAL.
+// Limits the bytes of unfinished packets, lines and messages. One connection may have
+// one of the largest size, and all together may have UNFINISHED_TOTAL.
 //
 // Beyond the total, the connections with the highest cost end first. The cost of a connection
 // is its unfinished bytes times the milliseconds since they began to arrive. A player's cost
@@ -34,7 +34,8 @@ static void set_bytes(Conn *conn, uint32_t bytes) {
   conn->unfinished_bytes = bytes;
 }
 
-// While the connection takes no input the rest of it may be whole packets that wait for us.
+// While reading is paused, the rest of the input may be whole packets that wait for the
+// server.
 static uint32_t count_bytes(const Conn *conn) {
   if (conn->socket) return (uint32_t)socket_held(conn);
   if (conn->protocol != PROTOCOL_NATIVE) return 0;
@@ -46,8 +47,8 @@ static uint32_t count_bytes(const Conn *conn) {
 
 // --- Beyond the total ---
 
-// Each thread ends its own connections. A thread that holds no more than its share of the
-// total leaves that to the others, which do so in their next iteration.
+// Each thread ends its own connections. A thread within its share of the total ends
+// none; the others do in their next iteration.
 static bool is_over(const Net *net, uint64_t total) {
   return net->totals->unfinished_bytes > total &&
          (uint64_t)net->unfinished_bytes * net->totals->threads > total;
@@ -58,7 +59,7 @@ static int by_cost(const void *a, const void *b) {
   return (one < other) - (one > other);
 }
 
-// A text peer may take long to type its line, and holds little meanwhile.
+// A text peer may take long to type its line, which is short meanwhile.
 static uint64_t cost_of(const Conn *conn, uint64_t now_ms) {
   uint64_t age_ms = now_ms - conn->in_since_ms;
   if (age_ms > NET_PACKET_DEADLINE_MS) age_ms = NET_PACKET_DEADLINE_MS;

@@ -35,9 +35,9 @@ void socket_input(Conn *conn, const uint8_t *bytes, size_t size);
 void socket_resume(Conn *conn);
 /// Whether something was begun and is not whole.
 bool socket_is_unfinished(const Conn *conn);
-/// Bytes that an unfinished message takes up.
+/// Returns the bytes that an unfinished message takes up.
 size_t socket_held(const Conn *conn);
-/// Frees what has arrived and is not handed up; nothing more is read.
+/// Frees input that has not been handed up, and stops reading.
 void socket_drop_input(Conn *conn);
 /// Whether the other side has said that it is the end.
 bool socket_is_over(const Conn *conn);

@@ -61,7 +61,8 @@ static bool is_inside(const char *folder, const char *place) {
   return strncmp(folder, place, size) == 0 && place[size] == '/';
 }
 
-// Whether the rules name what is at `path` in the folder, whose own name comes first.
+// Returns whether the rules name the file at `path` in the folder, whose own name comes
+// first.
 static bool is_named(const FileJob *job, Text rules, const char *path) {
   char full[2 * PATH_MAX];
   const char *slash = strrchr(job->folder, '/');
@@ -85,7 +86,7 @@ static bool is_hidden(const FileJob *job, const char *path, const char *inner_pl
   return is_hidden;
 }
 
-// Whether what `fd` holds on to can be read.
+// Returns whether the file of `fd` can be read.
 static int try_open(int fd) {
   char name[FD_PATH_SIZE];
   snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -95,7 +96,7 @@ static int try_open(int fd) {
   return 0;
 }
 
-// Whether the file that `fd` holds on to may be served.
+// Returns whether the file of `fd` may be served.
 static int check_held(FileJob *job, const char *path, int folder, int fd) {
   char root[PATH_MAX], place[PATH_MAX];
   if (fstat(fd, &job->info) != 0) return errno;

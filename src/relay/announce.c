@@ -47,7 +47,7 @@ static void put_name(Buf *buf, Text name) {
   line_append_name(buf, name.bytes, name.size);
 }
 
-// What the peer has done, to the text members of the room.
+// Notifies the text members of the room of what the peer has done.
 static void tell_of_peer(Relay *relay, const Room *room, const Peer *peer,
                          const char *what) {
   if (room->lines == 0) return;

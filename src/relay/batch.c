@@ -14,8 +14,8 @@ enum {
   // Batches at a time that wait for a handler: one whose commands put a question to a
   // handler of the same kind could go on without end.
   BATCHES_MAX = 64,
-  // What a command costs, in pieces of work: one, and one more for so many deliveries and
-  // for so many bytes of all of them.
+  // A command costs one piece of work, and one more for so many deliveries and for so
+  // many bytes of all of them.
   PIECE_DELIVERIES = 64,
   PIECE_BYTES = 16 << 10,
   // Pieces that are never divided among slices, so that what one handler sends usually

@@ -50,8 +50,8 @@ static uint32_t served_by(const Relay *relay, const Peer *peer) {
   return count;
 }
 
-// How many names a network has made. Names are never given back, so that what it makes has
-// a limit, however often its clients come and go, and so has what all of them make.
+// Counts the names that a network has made. The relay never frees names, so the names
+// of one network, and those of all, have a limit, however often clients come and go.
 static uint32_t names_made(const Relay *relay, const char *network) {
   return names_find(&relay->channel_makers, network, strlen(network));
 }
@@ -63,7 +63,7 @@ static void count_new_name(Relay *relay, const Peer *peer) {
             names_made(relay, network) + 1);
 }
 
-// Why a client may not make one more name, or NULL.
+// Returns why a client may not make one more name, or NULL.
 static const char *new_name_fault(Relay *relay, const Peer *peer) {
   char network[ADDRESS_SIZE];
   address_network(peer->address, network);
@@ -90,7 +90,8 @@ static const char *open_fault(Relay *relay, const Peer *peer, uint16_t number,
   return number ? NULL : new_name_fault(relay, peer);
 }
 
-// Whether the peer may serve it as far as the relay knows; it is told when it may not.
+// Returns whether the relay's own rules let the peer serve the channel; sends an ERROR
+// if not.
 static bool check_open(Relay *relay, Peer *peer, Text name, const Packet *request) {
   Code code;
   const char *why = open_fault(relay, peer, number_of(relay, name), &code);
@@ -124,7 +125,7 @@ void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
     return;
   }
   if (!check_open(relay, peer, name, packet)) return;
-  // A relay without a game has nobody to ask.
+  // Without a game, any peer may serve.
   if (relay->is_scripted)
     relay_emit(relay, &(Event){.type = EVENT_CHANNEL_OPEN,
                                .flags = packet->flags,

@@ -78,8 +78,8 @@ static void defer(Relay *relay, const Peer *peer, Event event) {
   push(relay, &event);
 }
 
-// Whether a packet can be handled now: nothing of its peer waits, and no handler has
-// commands left, with which it would mix.
+// Returns whether a packet can be handled now: no event of its peer waits, and no
+// handler has commands left, with which it would mix.
 static bool is_next(const Relay *relay, const Peer *peer) {
   return peer->queued == 0 && !relay->batches;
 }
@@ -135,7 +135,7 @@ void drain_disconnect(void *data, Peer *peer, Code reason) {
     defer(relay, peer, (Event){.type = EVENT_GONE, .a = reason});
 }
 
-// --- What is caused during a drain ---
+// --- Events caused during a drain ---
 
 static Event *captured_list(const Relay *relay) {
   return (Event *)(void *)relay->captured.data;
@@ -160,7 +160,7 @@ static void capture(Relay *relay, const Event *event) {
   count_captured(relay, event, 1);
 }
 
-// What commands cause is captured whenever they are carried out.
+// Captures the events that commands cause, at any time.
 static bool is_capturing(const Relay *relay) {
   return relay->is_draining || relay->batch_number != 0;
 }
@@ -194,8 +194,8 @@ bool captured_concerns(const Relay *relay, const Event *event) {
   return false;
 }
 
-// Captured events are a stack. What the last handler has caused is on top of what those
-// before it have, the first event of it at the very top.
+// Captured events are a stack. The events of the last handler are on top of those of
+// earlier handlers, its first event at the very top.
 static void put_newest_first(Relay *relay) {
   Event *list = captured_list(relay);
   size_t first = relay->captured_end / sizeof(Event);
@@ -230,7 +230,7 @@ void captured_free(Relay *relay) {
   buf_deinit(&relay->captured);
 }
 
-// Whether events that waited elsewhere come first for once.
+// Returns whether events that waited elsewhere come first this time.
 static bool is_late(const Relay *relay) {
   return !relay->batches &&
          (relay->captured_row >= CAPTURED_IN_A_ROW || relay->has_kept_waiting);
@@ -272,8 +272,8 @@ static void end_drain(Relay *relay) {
     buf_deinit(&relay->captured);
 }
 
-// Carries out what is left of commands that were given before any event which waits. False
-// when the slice has ended before it is known what is next.
+// Carries out commands that were given before any waiting event. Returns false when the
+// slice has ended before the next event is known.
 static bool go_on(Relay *relay) {
   while (relay->batches && !relay->batches->has_question) {
     if (schedule_is_over(relay)) return false;
@@ -410,7 +410,7 @@ static void note_told(Relay *relay, const Event *event) {
   if (timer->repeat_ms == 0) script_timer_free(timer);
 }
 
-// What a queued packet has caused takes its place.
+// The event that a queued packet has caused replaces the packet.
 static bool take_own(Relay *relay, Event *event) {
   bool has_own = relay->has_own;
   if (has_own) *event = relay->own;
@@ -430,8 +430,8 @@ static bool take_alive(Relay *relay, Event *event) {
   return false;
 }
 
-// Reads on from peers that were throttled while the slice lasts: who sends in bursts need not
-// wait for the next iteration. False when the drain is over.
+// Reads on from throttled peers while the slice lasts, so that bursts need not wait for
+// the next iteration. Returns false when the drain is over.
 static bool refill(Relay *relay) {
   if (!relay->has_released || relay->captured.size > 0 || !relay->schedule.is_timed ||
       schedule_is_over(relay))

@@ -1,5 +1,5 @@
-// What enters the script, and a queue of it. Events and the bytes that they carry lie in one
-// run of memory. Which queue is served next is decided in schedule.c.
+// Events for the script, and a queue of them. Events and the bytes that they carry lie
+// in one run of memory. schedule.c decides which queue is served next.
 #pragma once
 
 #include <stdbool.h>
@@ -96,11 +96,11 @@ static inline size_t events_bytes(const Events *events) {
   return events->bytes.size - events->at;
 }
 
-/// Reads the first event without taking it; false when there is none.
+/// Reads the first event without taking it; returns false when the queue is empty.
 bool events_peek(const Events *events, Event *event);
 
-/// Takes the first event, false when there is none. Its data stays where it is until the
-/// next push or trim.
+/// Takes the first event; returns false when the queue is empty. Its data stays valid
+/// until the next push or trim.
 bool events_next(Events *events, Event *event);
 
 /// Gives back the memory of an empty queue that was long.

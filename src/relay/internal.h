@@ -126,8 +126,8 @@ struct Relay {
 
 // --- relay.c: events on their way to the script ---
 
-/// Has the script get `event`, which is counted for its peer: in its turn, or, during a
-/// drain, next. Its data is copied.
+/// Queues a copy of `event` for the script and counts it for its peer. During a drain
+/// the event is the next one.
 void relay_emit(Relay *relay, const Event *event);
 
 // --- schedule.c ---
@@ -135,25 +135,26 @@ void relay_emit(Relay *relay, const Event *event);
 void schedule_init(Relay *relay);
 void schedule_deinit(Relay *relay);
 
-/// Queues an event, outside of drains. Returns the source among whose it waits for its turn;
-/// NULL: it comes before these.
+/// Queues an event, outside of drains. Returns the source in whose queue it waits, or
+/// NULL when it comes before those of all sources.
 const Source *schedule_push(Relay *relay, const Event *event);
 
-/// Takes the next event; false when there is none, or none may be handled in this slice.
+/// Takes the next event; returns false when no event may be handled in this slice.
 bool schedule_take(Relay *relay, Event *event);
 bool schedule_is_empty(const Relay *relay);
 
 void schedule_begin(Relay *relay);
 void schedule_end(Relay *relay);
 
-/// So many pieces of work were done without a handler. Whether there is time left.
+/// Charges pieces of work that were done without a handler. Returns whether time is
+/// left.
 bool schedule_work(Relay *relay, uint64_t pieces);
 bool schedule_is_over(const Relay *relay);
 
-/// Bytes of the peer's events in the second class.
+/// Returns the bytes of the peer's events in the second class.
 size_t schedule_waiting_bytes(Relay *relay, const Peer *peer);
 
-/// The room of a source is about to be freed.
+/// Removes the source of a room that is about to be freed.
 void source_end(Relay *relay, Source *source);
 
 // --- drain.c ---
@@ -163,11 +164,11 @@ void drain_packet(void *data, Peer *peer, const Packet *packet);
 void drain_line(void *data, Peer *peer, const char *text, size_t size);
 void drain_disconnect(void *data, Peer *peer, Code reason);
 
-/// Whether what handlers have caused concerns the peer of `event`, one of that peer's
+/// Returns whether a captured event concerns the peer of `event`, one of that peer's
 /// rooms, or the event's room.
 bool captured_concerns(const Relay *relay, const Event *event);
 
-/// The peer that counts the event as one that waits, or NULL.
+/// Returns the peer that counts the event as a waiting one, or NULL.
 Peer *counted_peer(const Relay *relay, const Event *event);
 
 /// Forgets captured events.
@@ -181,13 +182,14 @@ Room *room_find_open(const Relay *relay, uint32_t id);
 /// A new room in ROOM_RESERVED; NULL with `err` set: ERR_EXISTS, ERR_FULL, ERR_INVALID.
 Room *room_reserve(Relay *relay, Text name, int *err);
 
-/// A room that no handler sees yet: on_create is asked, or it appears at once.
+/// Starts the creation of a room that no handler sees yet: calls on_create, or the room
+/// appears at once.
 void room_begin(Relay *relay, Room *room);
 
-/// The rooms that the handler which has ended made are no more for it alone.
+/// Ends the reservation of the rooms that the handler which has ended made.
 void room_claim_reserved(Relay *relay);
 
-/// Frees the rooms whose on_create failed, once nobody asks for them any more.
+/// Frees the rooms whose on_create failed, once no join waits for them.
 void room_free_failed(Relay *relay);
 
 /// A reserved room is given back.
@@ -227,11 +229,12 @@ Code join_fault(const Peer *peer, const Room *room, const char **why);
 /// JOIN by name; `request` tells flags and ref.
 void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request);
 
-/// Capacity, the script, and then JOINED. `join` is an EVENT_JOIN.
+/// Checks the capacity, asks the script, and then sends JOINED. `join` is an
+/// EVENT_JOIN.
 void join_room(Relay *relay, const Event *join);
 
-/// Whether an EVENT_JOIN whose turn it is goes to the script. If not, it has been handled,
-/// or waits for the end of on_create.
+/// Returns whether an EVENT_JOIN whose turn it is goes to the script. If not, it has
+/// been handled, or waits for the end of on_create.
 bool join_is_due(Relay *relay, const Event *join);
 
 /// Why a peer leaves a room.
@@ -267,7 +270,7 @@ void announce_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
 /// ROOMS, or its line.
 void announce_rooms(Relay *relay, Peer *peer, const Packet *request);
 
-/// The new name of a peer, to it and to the members of its rooms.
+/// Notifies a peer and the members of its rooms of its new name.
 void announce_name(Relay *relay, Peer *peer, Text old_name);
 
 // --- broadcast.c ---
@@ -384,14 +387,14 @@ void rename_release(Relay *relay, Buf *reserved, size_t mark);
 /// Gives a peer a name that was checked, and notifies it and the members of its rooms.
 void rename_peer(Relay *relay, Peer *peer, Text name);
 
-/// A text peer wants another name.
+/// Handles a text peer's request for another name.
 void rename_asked(Relay *relay, Peer *peer, Text name);
 
 // --- execute.c and submit.c ---
 
 void command_execute(Relay *relay, const Command *command);
 
-/// Forgets the handler's commands and what it reserved, which have been carried out.
+/// Clears the handler's commands and reservations, which have been carried out.
 void commands_clear(Relay *relay);
 
 // --- batch.c ---
@@ -399,43 +402,45 @@ void commands_clear(Relay *relay);
 /// Queues an event that holds up the commands behind the one that is being carried out.
 void relay_ask(Relay *relay, const Event *question);
 
-/// Takes over commands that are carried out before those that are left of other handlers.
+/// Takes over commands, which come before the remaining ones of other handlers.
 void batch_push(Relay *relay, Commands *commands);
 
-/// Carries out commands that are left (there are some), up to the next question or the end
-/// of the slice.
+/// Carries out remaining commands, of which at least one exists, up to the next
+/// question or the end of the slice.
 void batch_go_on(Relay *relay);
 
-/// A captured event was taken, which may be the question of a batch.
+/// Reports that a captured event, perhaps the question of a batch, was taken.
 void batch_note_taken(Relay *relay);
 
-/// Whether commands of that number are left.
+/// Returns whether commands of that number are left.
 bool batch_is_left(const Relay *relay, uint32_t number);
 void batch_free_all(Relay *relay);
 
 // --- script_join.c ---
 
-/// Carries out COMMAND_JOIN for a peer that has had WELCOME. NULL: it is gone.
+/// Carries out COMMAND_JOIN for a peer that has had WELCOME; NULL: a peer that is gone.
 void script_join_begin(Relay *relay, Peer *peer, const Command *command);
 
-/// The outcome is known; `why` is NULL when the peer is in. Nothing happens for id 0.
+/// Reports the outcome of a join; `why` is NULL when the peer is in. Does nothing for
+/// id 0.
 void script_join_end(Relay *relay, uint32_t id, Code code, const char *why);
 
-/// Whether the command stands behind a join of the same handler and peer whose outcome is
-/// not known. It has been kept then.
+/// Keeps a command that follows a join of the same handler and peer whose outcome is
+/// not known; returns whether it did.
 bool script_join_holds(Relay *relay, const Command *command);
 
-/// The peer's session is over.
+/// Ends the joins of a peer whose session is over.
 void script_joins_end_all(Relay *relay, Peer *peer);
 void script_joins_free(Relay *relay);
 
 /// Keeps COMMAND_JOIN for a peer that on_connect has not let in yet.
 void script_join_keep(Relay *relay, const Command *command);
 
-/// The peer has had WELCOME: what was kept comes before what on_connect asks for now.
+/// Carries out the kept joins of a peer that has had WELCOME, before on_connect's later
+/// commands.
 void script_joins_welcome(Relay *relay, uint32_t peer);
 
-/// The peer was not let in.
+/// Ends the kept joins of a peer that was not let in.
 void script_joins_forget(Relay *relay, uint32_t peer);
 
 // --- kinds.c ---
@@ -459,7 +464,8 @@ void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate);
 void ticker_refresh_room(Relay *relay, Room *room);
 void ticker_refresh_game(Relay *relay);
 
-/// The event of a tick or a timer has been taken: the next one may be queued.
+/// Reports that the event of a tick or a timer has been taken: the next one may be
+/// queued.
 void tick_taken(Relay *relay, const Event *event);
 
 /// A timer that exists but is not set; NULL when there are too many.

@@ -38,7 +38,7 @@ static void refuse(Relay *relay, Peer *peer, const Event *join, Code code,
   script_join_end(relay, join->a, code, why);
 }
 
-// Whether the peer may join; it gets an ERROR when it may not.
+// Returns whether the peer may join; sends it an ERROR if not.
 static bool check(Relay *relay, Peer *peer, const Room *room, const Event *join) {
   const char *why;
   Code code = join_fault(peer, room, &why);
@@ -46,7 +46,7 @@ static bool check(Relay *relay, Peer *peer, const Room *room, const Event *join)
   return code == CODE_CLOSED;
 }
 
-// The peer that wants to join, or NULL when its session is over.
+// Returns the peer that wants to join, or NULL when its session is over.
 static Peer *find_peer(Relay *relay, const Event *join) {
   Peer *peer = session_find(relay->session, join->peer);
   return peer && peer_is_there(peer) ? peer : NULL;
@@ -67,7 +67,7 @@ void relay_refuse(Relay *relay, const Event *join, Code code, const char *reason
   if (peer) refuse(relay, peer, join, code, reason ? reason : "");
 }
 
-// Whether on_join decides.
+// Returns whether on_join decides.
 static bool has_on_join(const Room *room) {
   return room->state == ROOM_OPEN && room->kind.hooks & HOOK_JOIN;
 }

@@ -103,25 +103,25 @@ void relay_push(Relay *relay, const Event *event);
 /// Begins a drain, which takes a slice of the loop's iteration.
 void relay_begin_drain(Relay *relay);
 
-/// The next event for the script in this drain; false at the end, when there is none or the
-/// slice is over. Carries out the relay's own events and what is left of a handler's commands
-/// on the way, and skips events whose peer or room is gone.
+/// Takes the next event for the script in this drain; returns false when no event is
+/// left or the slice is over. First carries out the relay's own events and a handler's
+/// remaining commands, and skips events whose peer or room is gone.
 bool relay_next_event(Relay *relay, Event *event);
 
-/// A handler has run, from `started_us` to `now_us` by net_clock_us: for `taken`, the event
-/// that was taken, as `handled`, which is another one when that woke a handler that waited.
-/// Both pay for it. Returns how many microseconds the source of `handled` has used since the
-/// last whole second of the clock.
+/// Reports that a handler has run, from `started_us` to `now_us` by net_clock_us: for
+/// `taken`, the event that was taken, as `handled`, which is another one when that woke
+/// a handler that waited. Charges both. Returns how many microseconds the source of
+/// `handled` has used since the last whole second of the clock.
 uint64_t relay_charge(Relay *relay, const Event *taken, const Event *handled,
                       uint64_t started_us, uint64_t now_us);
 
-/// Whether events wait for the next drain, or commands to be carried out.
+/// Returns whether events or commands wait for the next drain.
 bool relay_has_events(const Relay *relay);
 
-/// Whether a start, stop or reload waits, or commands do.
+/// Returns whether a start, stop or reload waits, or commands do.
 bool relay_has_urgent(const Relay *relay);
 
-/// The server has stopped: no ticks and timers any more.
+/// Ends all ticks and timers, because the server has stopped.
 void relay_set_over(Relay *relay);
 
 // --- Verdicts ---
@@ -129,20 +129,21 @@ void relay_set_over(Relay *relay);
 // For CONNECT, JOIN, RENAME, CHANNEL_OPEN and BROADCAST; carried out at once, before the
 // handler's commands.
 
-/// Lets a peer in, under a name that is well-formed (size 0: the one that it has), or not.
-/// False when it is gone, or the name is in use and it had to be refused. A `reason`, here
-/// and below, may be NULL.
+/// Lets a peer in or refuses it, under a well-formed name (size 0: the one that it
+/// has). Returns false when the peer is gone, or was refused because the name is in
+/// use. A `reason`, here and below, may be NULL.
 bool relay_accept(Relay *relay, uint32_t peer, Text name);
 void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
 
-/// Not now: its client may try again after `retry_s` seconds.
+/// Refuses a peer for now: its client may try again after `retry_s` seconds.
 void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t retry_s);
 
-/// The room of an EVENT_CREATE appears, or has never existed.
+/// Ends the creation of an EVENT_CREATE's room: it appears, or has never existed.
 void relay_created(Relay *relay, uint32_t room);
 void relay_not_created(Relay *relay, uint32_t room);
 
-/// Answers the JOIN of `event`. Admitting checks again that the room is there and not full.
+/// Answers the JOIN of `event`. Checks again, before it admits, that the room exists
+/// and is not full.
 void relay_admit(Relay *relay, const Event *event);
 void relay_refuse(Relay *relay, const Event *event, Code code, const char *reason);
 
@@ -182,8 +183,8 @@ bool relay_knows_schema(const Relay *relay, uint64_t hash);
 bool relay_needs_plain(const Relay *relay, Target target, uint32_t id,
                        uint32_t joining);
 
-/// Whether a peer may be in a room once the commands so far are carried out: it is now, it
-/// is `joining`, as above, or one of the commands joins somebody.
+/// Returns whether a peer may be in a room once the commands so far are carried out: it
+/// is now, it is `joining`, as above, or one of the commands is a join.
 bool relay_may_have(const Relay *relay, uint32_t room, uint32_t peer, uint32_t joining);
 
 /// Reserves a room for COMMAND_ROOM_CREATE, which is queued with it. Returns its id, or
@@ -199,7 +200,8 @@ int relay_rename(Relay *relay, uint32_t peer, Text name);
 /// own, or the one that the running handler has given it).
 bool relay_name_is_free(const Relay *relay, uint32_t peer, Text name);
 
-/// The peer's name as the handler that runs sees it: the one it has given last.
+/// Returns the peer's name as the running handler sees it: the one that it has given
+/// last.
 Text relay_peer_name(const Relay *relay, const Peer *peer);
 
 /// The number of the plugin channel of that name, which the script will serve
@@ -208,19 +210,19 @@ Text relay_peer_name(const Relay *relay, const Peer *peer);
 uint16_t relay_channel(Relay *relay, const char *name, size_t size, int *err);
 
 /// Reserves a timer and queues its COMMAND_TIMER_SET. 0 when there are too many.
-/// Its handlers' time is that of `peer`, or (0) of `room`, or (0) of the game.
+/// Charges its handlers' time to `peer`, or (0) to `room`, or (0) to the game.
 uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms,
                          uint32_t peer, uint32_t room);
 
-/// Carries out what the handler queued, in order. What waits for the script to answer a
-/// question follows in relay_next_event.
+/// Carries out the handler's commands, in order. Those that wait for the script to
+/// answer a question follow in relay_next_event.
 void relay_commit(Relay *relay);
 
 /// The same at the end of a handler: as far as the slice allows, and the rest in the next
 /// drains, before any other handler.
 void relay_begin_commit(Relay *relay);
 
-/// A handler begins, which has asked for no deliveries yet.
+/// Begins a handler, which has asked for no deliveries yet.
 void relay_begin_handler(Relay *relay);
 
 /// How much has been queued and reserved. The zero value stands for nothing.
@@ -262,13 +264,14 @@ uint16_t relay_find_channel(const Relay *relay, const char *name, size_t size,
 /// which is valid until a channel gets a new one. 0 at the end.
 uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name);
 
-/// The room that has the name: reserved, being created or open. 0: none.
+/// Returns the id of the room that has the name: reserved, being created or open; 0:
+/// none.
 uint32_t relay_find_room(const Relay *relay, const char *name, size_t size);
 
-/// The next room after `*cursor` (start at 0) that is reserved, being created, open or
-/// soft-deleted, or NULL.
+/// Returns the next room after `*cursor` (start at 0) that is reserved, being created,
+/// open or soft-deleted, or NULL.
 Room *relay_next_room(const Relay *relay, uint32_t *cursor);
 RelayStats relay_stats(const Relay *relay);
 
-/// Bytes of deliveries that one handler may ask for.
+/// Returns the bytes of deliveries that one handler may ask for.
 uint64_t relay_delivery_limit(const Relay *relay);

@@ -60,7 +60,8 @@ void room_unreserve(Relay *relay, Room *room) {
   room_free(relay, room);
 }
 
-// Those who wait for the end of on_create ask again, before other events have their turn.
+// Repeats the joins that waited for the end of on_create, before other events have
+// their turn.
 static void ask_waiting(Relay *relay, Room *room) {
   for (size_t at = 0; at < room->waiting.size; at += sizeof(Event)) {
     Event join;

@@ -11,7 +11,7 @@
 
 typedef enum RoomState {
   ROOM_RESERVED,  // the running handler asked for it, and alone knows of it
-  ROOM_CREATING,  // until on_create has ended: nobody sees it, its name is taken
+  ROOM_CREATING,  // until on_create has ended: hidden, but its name is taken
   ROOM_OPEN,
   ROOM_DELETED,  // soft-deleted: goes when the last member leaves
   ROOM_DROPPED,  // deleted before on_create has ended; goes when that ends

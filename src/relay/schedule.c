@@ -1,5 +1,6 @@
-// Which event is next, and what its handler is charged to. The clock is read once a handler,
-// by the script, and now and then between pieces of work that need none.
+// Decides which event is next, and which source its handler is charged to. The script
+// reads the clock once a handler; schedule.c reads it between some pieces of work that
+// need no handler.
 
 #include "relay/schedule.h"
 
@@ -93,8 +94,8 @@ size_t schedule_waiting_bytes(Relay *relay, const Peer *peer) {
   return events_bytes(&source_of_peer(relay, peer->id)->events);
 }
 
-// In which queue it waits. Newcomers are one source, because each of them would be cheap
-// until it has come; but every one has turns of its own.
+// Returns the source in whose queue the event waits. Newcomers are one source, because
+// each of them would be cheap until it has come; but each has turns of its own.
 static Source *queue_of(Relay *relay, const Event *event) {
   return event->type == EVENT_CONNECT ? source_of_peer(relay, event->peer)
                                       : source_of(relay, event);
@@ -160,7 +161,7 @@ static bool is_urgent(uint8_t type) {
   return type == EVENT_START || type == EVENT_STOP || type == EVENT_RELOAD;
 }
 
-// Whether it is of the first class.
+// Returns whether the event is of the first class.
 static bool is_prompt(uint8_t type) {
   switch (type) {
     case EVENT_MESSAGE:
@@ -210,8 +211,8 @@ static bool is_over(const Schedule *schedule) {
 
 bool schedule_is_over(const Relay *relay) { return is_over(&relay->schedule); }
 
-// Whether an event of the first class, or one that a handler has caused, comes before the
-// next one of this source.
+// Returns whether an event of the first class, or a captured one, comes before the next
+// one of this source.
 static bool is_behind(const Relay *relay, const Source *source) {
   Event event;
   events_peek(&source->events, &event);
@@ -219,7 +220,8 @@ static bool is_behind(const Relay *relay, const Source *source) {
   return (peer && peer->ahead > 0) || captured_concerns(relay, &event);
 }
 
-// Moves what the source has in the first class to the second, before what it has there.
+// Moves the source's events of the first class to the second, before those that it has
+// there.
 static void demote(Relay *relay, Source *source) {
   Schedule *schedule = &relay->schedule;
   Events first = schedule->first, second = source->events;
@@ -239,7 +241,7 @@ static void demote(Relay *relay, Source *source) {
   events_deinit(&second);
 }
 
-// Events that have to wait for what handlers have caused hold up none of other sources. In
+// Events that have to wait for captured events do not delay those of other sources. In
 // a simulation all events keep their order.
 static bool take_first(Relay *relay, Event *event) {
   Schedule *schedule = &relay->schedule;

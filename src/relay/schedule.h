@@ -1,7 +1,8 @@
-// Which event the script gets next, so that no source delays the others (schedule.c).
-//
-// What a handler causes comes first, because it belongs before the next event of its room or
-// peer. Then starts, stops and reloads; then the first class: ticks, timers, verdicts, answers
+// Decides which event the script gets next, so that no source delays the others
+// (schedule.c).
+//Events that a handler causes come first, because they belong before the next event of
+//its room or peer. Then starts, stops and reloads; then the first class: ticks, timers,
+//verdicts, answers
 // and ends of connections; then the second class: messages and packets, one of each source in
 // turn. A source that takes much time is in the second class with all it has.
 #pragma once
@@ -11,9 +12,9 @@
 
 #include "relay/events.h"
 
-/// Who causes events and pays for their handlers: a peer, a room (its ticks and timers), the
-/// game (its own), requests of the admin listener, those who are about to come (whose events
-/// wait in the queues of their peers), and those who are gone.
+/// A source causes events and pays for their handlers: a peer, a room (its ticks and
+/// timers), the game (its own), requests of the admin listener, those who are about to
+/// come (whose events wait in the queues of their peers), and those who are gone.
 typedef struct Source Source;
 struct Source {
   Events events;            // that wait for the source's turn

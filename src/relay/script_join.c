@@ -1,6 +1,6 @@
-// Joins that the script asked for (COMMAND_JOIN). Each has a record until it is known
-// whether the peer is in. Until then what the same handler has for that peer behind the
-// join is held back; the script is told of the outcome if it wants to know.
+// Joins that the script asked for (COMMAND_JOIN). Each has a record until its outcome
+// is known. Until then the record keeps the handler's later commands for that peer. The
+// script gets an event with the outcome if it asked for one.
 
 #include <string.h>
 
@@ -99,7 +99,7 @@ void script_joins_free(Relay *relay) {
   slots_deinit(&relay->joins);
 }
 
-// --- What comes behind a join ---
+// --- Commands behind a join ---
 
 static bool is_for_one(const Command *command) {
   switch ((CommandType)command->type) {
@@ -144,7 +144,7 @@ void script_join_keep(Relay *relay, const Command *command) {
   commands_push(&early->joins, command);
 }
 
-// What was kept for the peer, which is the caller's from now on.
+// Returns the commands kept for the peer, which the caller owns from now on.
 static Commands take_early(Relay *relay, uint32_t peer) {
   EarlyJoins *early = find_early(relay, peer);
   if (!early) return (Commands){0};

@@ -59,7 +59,7 @@ static int check_leave(const Relay *relay, const Command *command) {
   return peer && member_find(peer, command->room) ? 0 : ERR_NOT_FOUND;
 }
 
-// --- How much one handler delivers ---
+// --- The limit of deliveries ---
 
 static uint64_t count_receivers(const Relay *relay, const Command *command) {
   if (command->type != COMMAND_RELAY && command->target == TARGET_PEER) return 1;

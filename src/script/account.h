@@ -19,7 +19,7 @@ void account_init(Host *host, lua_State *L);
 /// Pushes it.
 void account_push_ran(const Host *host, lua_State *L);
 
-/// The call has ended that `taken` led to, and what it asked for is done or begun: reads the
+/// Ends the call that `taken` led to, whose commands are done or begun: reads the
 /// clock, for this call and for the next one.
 void account_end(Host *host, const Event *taken);
 

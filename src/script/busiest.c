@@ -1,4 +1,4 @@
-// A second of the clock is looked at when the first call of a later one has ended.
+// Evaluates a second of the clock when the first call of a later second has ended.
 #include "script/busiest.h"
 
 #include <string.h>

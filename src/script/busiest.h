@@ -1,6 +1,6 @@
-// Who takes the scripts' time: the peer, room or other source whose handlers alone took more
-// than half of what all of them took in a second of the clock. The log reports each such
-// source once; perigee.stats reports the last one. Private to src/script.
+// Finds the busiest source: the peer, room or other source whose handlers alone took
+// more than half of the time of all handlers in a second of the clock. The log reports
+// each such source once; perigee.stats reports the last one. Private to src/script.
 #pragma once
 
 #include <stdbool.h>

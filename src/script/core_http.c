@@ -100,8 +100,8 @@ static int core_may_show_source(lua_State *L) {
   return 1;
 }
 
-// hidden_files(folder, paths): which of them nothing may show, as a table of paths and
-// booleans; nil and what is wrong when the rules cannot be read
+// hidden_files(folder, paths): which of them stay hidden, as a table of paths and
+// booleans; nil and the error when the rules cannot be read
 static int core_hidden_files(lua_State *L) {
   Host *host = core_host(L);
   luaL_checktype(L, 2, LUA_TTABLE);

@@ -36,7 +36,7 @@ static int core_room_delete(lua_State *L) {
   return core_room_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// join(peer, room, token): where the token is not 0, the outcome is told with it
+// join(peer, room, token): a token that is not 0 requests an event with the outcome
 static int core_join(lua_State *L) {
   Command command = {.type = COMMAND_JOIN,
                      .id = core_id(L, 1),

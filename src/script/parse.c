@@ -62,7 +62,7 @@ bool parse_text(lua_State *L, const char *path, Text text,
   const char *chunk = lua_pushfstring(L, "@%s", path);
   int status = lua_loadx(L, read_piece, &source, chunk, "t");
   lua_remove(L, -2);
-  bool is_whole = source.at == text.size;  // what comes before a cut may be valid, too
+  bool is_whole = source.at == text.size;  // text before a cut may be valid, too
   if (is_whole || (status != 0 && !source.is_late)) return status == 0;
   lua_pop(L, 1);
   if (source.is_late)

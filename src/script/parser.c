@@ -85,7 +85,8 @@ static void on_end(void *data) {
   if (is_wanted || parser->is_short) parser->on_ready(parser->data);
 }
 
-// Where the system has no thread to give, the loop waits after all.
+// Starts a thread that parses the set; parses it here when the system cannot create
+// one.
 static Worker *start(ParseSet *set, uint32_t slot) {
   Worker *worker = worker_start(set->parser->net, parse_all, on_end, set);
   if (worker == NULL) {

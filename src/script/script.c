@@ -176,7 +176,8 @@ static void fail_http(Host *host) {
   host_commit(host);
 }
 
-// The Lua half forgets the room before those who wanted to join hear of it.
+// The Lua half removes the room before the refusals reach the peers that wanted to
+// join.
 static void fail_create(Host *host, uint32_t room) {
   host_call(host, &(Event){.type = ENTRY_FORGET_ROOM, .room = room});
   host_done(host);

@@ -282,7 +282,7 @@ static void on_loose_packet(void *data, void *conn_data, const Packet *packet) {
   if (peer->state == PEER_CONNECTED) on_packet(data, conn_data, packet);
 }
 
-// A page in a browser can send a request to any port: its lines are nobody's.
+// A page in a browser can send a request to any port; its lines are no text peer's.
 static void on_line(void *data, void *conn_data, const char *text, size_t size) {
   Session *session = data;
   Peer *peer = conn_data;

@@ -1,7 +1,7 @@
-// Peers that are read from more slowly than they send, because their events wait for the
-// script, or because they send more than rate_limit allows. Meanwhile what they send stays
-// where it is, at first in the connection's buffer and then with them; and since nothing of
-// it is seen, neither silence nor a PONG that is missing ends them.
+// Peers that are read from more slowly than they send, because their events wait for
+// the script, or because they send more than rate_limit allows. Meanwhile their packets
+// wait, first in the connection's buffer and then at the peer. Because the server reads
+// none of them, neither silence nor a missing PONG ends the peer.
 
 #include "base/log.h"
 #include "session/internal.h"
@@ -18,7 +18,7 @@ void session_throttle(Session *session, Peer *peer, ThrottleReason reason) {
   keepalive_arm(session, peer);
 }
 
-// What came meanwhile is read first, before its silence counts again.
+// Reads the packets that came meanwhile before silence counts again.
 void session_release(Session *session, Peer *peer, ThrottleReason reason) {
   if (!(peer->throttles & reason)) return;
   peer->throttles &= (uint8_t) ~(unsigned)reason;

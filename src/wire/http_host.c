@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-// Returns whether what follows a name is nothing, or ":" and up to five digits.
+// Returns whether a name is followed by nothing, or by ":" and up to five digits.
 static bool is_port(const char *at, const char *end) {
   enum { DIGITS_MAX = 5 };
   if (at == end) return true;

@@ -98,7 +98,8 @@ static bool take_line(Text *rules, Text *line) {
   return true;
 }
 
-// Whether a pattern names what is at `path`, which has no slash at its end.
+// Returns whether a pattern names the file or folder at `path`, which has no slash at
+// its end.
 static bool fits(Text pattern, Text path) {
   if (pattern.size > 2 && memcmp(pattern.bytes, "./", 2) == 0)
     pattern.bytes++, pattern.size--;
@@ -108,7 +109,7 @@ static bool fits(Text pattern, Text path) {
   return fits_name(pattern, name);
 }
 
-// Whether a rule names the file or folder at `path`.
+// Returns whether a rule names the file or folder at `path`.
 static bool is_named(Text rules, Text path, bool is_folder) {
   for (Text line; take_line(&rules, &line);) {
     if (line.size == 0 || line.bytes[0] == '#') continue;
@@ -128,7 +129,7 @@ static Text without_mark(Text rules) {
   return (Text){rules.bytes + size, rules.size - size};
 }
 
-// A rule for a folder holds for everything in it.
+// A rule for a folder applies to everything in it.
 bool ignore_has(Text rules, const char *path) {
   rules = without_mark(rules);
   Text rest = {path, (uint32_t)strlen(path)};

@@ -24,7 +24,7 @@ ConnId fake_open(Net *net, Framing framing, const char *address);
 void fake_packet(Net *net, ConnId conn, const Packet *packet);
 void fake_line(Net *net, ConnId conn, const char *text);
 
-/// What waited while the connection was held is read.
+/// Reads the input that waited while the connection was held.
 void fake_read(Net *net, ConnId conn);
 
 /// The other side ends the connection.
