@@ -1,5 +1,5 @@
---- Who may serve a plugin channel where the game has no on_channel_open: nobody but those whom its table
---- `channels` allows to. A rule is true (every peer), or the name of an environment variable whose value
+--- Rules that decide which peers may serve a plugin channel in a game without on_channel_open: those that its
+--- table `channels` allows. A rule is true (every peer), or the name of an environment variable whose value
 --- the peer's token must equal.
 
 local core = require "perigee.core"
@@ -57,7 +57,7 @@ end
 
 -- Judging ------------------------------------------------------------------------------------
 
--- What whoever works on the game is told, in the log and by the tool that was refused.
+-- Explains a refusal to the designer, in the log and in the error that the refused tool gets.
 local function refuse(text, ...)
   if not core.is_watched() then
     return false, REFUSED, UNAUTHORIZED

@@ -78,8 +78,8 @@ end
 -- Findings -----------------------------------------------------------------------------------
 
 
--- What a load finds. Who hands in a text need not be somebody who may read the environment's secrets, nor
--- the files that .perigeeignore names.
+-- Returns the findings of a load. A text from standard input may come from an LLM that must not read the
+-- environment's secrets or the files that .perigeeignore names.
 local function load_game(game, given)
   local findings, main = {}, files.main(game)
   local ok, problem, lines = sim.check { game = game, files = given, env = given and {}, hide = given ~= nil }
@@ -182,13 +182,13 @@ local function report_to_server(game)
   return code
 end
 
--- Whether a path leads to what could be a file of the game.
+-- Returns whether a path leads to a possible file of the game.
 local function is_inside(name)
   return name ~= "" and not name:find "[%z\\]" and not ("/" .. name .. "/"):find("//", 1, true)
     and not ("/" .. name .. "/"):find "/%.%.?/"
 end
 
--- The text on standard input, by the path of the file whose text it is meant to be.
+-- Returns the text on standard input, by the path of the file that it replaces.
 local function read_given(game, name)
   return { [(files.main(game):match "^.*/" or "") .. name] = io.read "*a" }
 end

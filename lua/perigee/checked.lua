@@ -1,5 +1,5 @@
---- What `perigee check --for-reload` printed about a game's files, which it has read in a process of its own:
---- a line for each file, with its stamp, and after an empty line the errors.
+--- Reads the output of `perigee check --for-reload`, a separate process that checks a game's files: a line
+--- for each file, with its stamp, and after an empty line the errors.
 
 local core = require "perigee.core"
 local live = require "perigee.live"
@@ -31,7 +31,7 @@ function checked.read(output)
 end
 
 
---- The first file that is not what it was when it was checked, or is being written just now.
+--- Returns the first file that has changed since the check, or is being written just now.
 ---@param found perigee.Checked
 ---@return string? path
 function checked.unsettled(found)

@@ -1,5 +1,5 @@
---- What to write for names that a script may look for in vain, in the library, a peer or a room: what clients
---- and other servers call it.
+--- Replacements for names that the library, a peer or a room does not have: clients and other servers use
+--- these names.
 return {
   peer = {
     broadcast = "room:broadcast(name, value, { except = peer })",

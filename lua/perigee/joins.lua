@@ -13,7 +13,7 @@ local QUIET = "ConnectionClosed" -- a peer that has gone was not refused
 
 local joins = {}
 
--- Who wants to know the outcome, by token: an entry that waits, or the line that asked.
+-- Receivers of outcomes, by token: an entry that waits, or the line that asked.
 local pending = {}
 local last_token = 0
 
@@ -29,7 +29,7 @@ local function expect(whom)
 end
 
 
---- Has a peer join a room; a refusal is logged while somebody works on the game.
+--- Has a peer join a room; logs a refusal while files are watched.
 ---@param peer integer
 ---@param room integer
 ---@return boolean? ok
@@ -61,7 +61,7 @@ function joins.wait(peer, room)
 end
 
 
---- The outcome is known; without a code the peer is in.
+--- Handles the outcome of a join; without a code the peer is in.
 ---@param token integer
 ---@param peer integer?
 ---@param room integer?

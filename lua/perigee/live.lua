@@ -22,7 +22,7 @@ local live = {
 ---@type table<string, function>
 live.game = {}
 
---- Who may serve plugin channels (channel_rules.lua).
+--- The rules for plugin channels (channel_rules.lua).
 live.channels = {}
 
 -- Handlers for rooms, by kind; and for rooms whose kind the game does not name.

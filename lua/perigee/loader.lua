@@ -267,7 +267,7 @@ function loader.unsettled(version)
 end
 
 
---- What files hold now.
+--- Returns the present contents of files.
 ---@param paths string[]
 ---@return table<string, string> texts by path, of those that exist
 function loader.read_all(paths)

@@ -165,8 +165,8 @@ local function is_made_by_joining(name)
 end
 
 
---- Has this peer join a room, as if it had asked to: `on_join` is asked, and a room that does not
---- exist is made where its kind has `auto_create`. With `wait` the result is what came of it.
+--- Has this peer join a room, as if it had asked to: `on_join` is asked, and a room that does not exist is
+--- made where its kind has `auto_create`. With `wait` the result is the outcome.
 ---@param room perigee.Room|string the room or its name
 ---@param options any? passed to on_create where the room is made
 ---@param how table? wait: whether to wait until the peer is in or refused

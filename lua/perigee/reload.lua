@@ -187,8 +187,8 @@ local function list_rooms(version)
   return ids
 end
 
--- The top level of a version may reach into the states of rooms and peers, and into the world. They get back
--- what they hold now when the reload fails.
+-- The top level of a version may change the states of rooms and peers, and the world. A reload that fails
+-- restores their present contents.
 local function remember_states(api)
   for _, objects in ipairs { registry.rooms, registry.peers, { { state = world.copy() } } } do
     for _, object in next, objects do
@@ -208,8 +208,8 @@ local function is_too_early(path, patience, version)
   end
 end
 
--- Refuses files in which `perigee check` found errors. They are known from then on: only another change of
--- them is another attempt.
+-- Refuses files in which `perigee check` found errors, and remembers them: only another change of them starts
+-- another attempt.
 local function refuse(found)
   live.attempt = { files = found.files, texts = loader.read_all(found.files) }
   tell_files(found, live.version)
@@ -217,7 +217,7 @@ local function refuse(found)
 end
 
 
---- Whether files hold something else than at the last attempt.
+--- Returns whether files have changed since the last attempt.
 ---@return boolean
 function reload.is_due()
   return not loader.is_same(live.attempt, loader.read_all(live.attempt.files))
@@ -233,7 +233,7 @@ local function list_files()
   return paths
 end
 
--- As if the attempt had never been.
+-- Undoes the attempt.
 local function forget_attempt(before)
   undo.run_all()
   live.attempt = before
@@ -371,7 +371,7 @@ local function give_up(text)
   return false, old.number, old.hash, text
 end
 
--- What on_upgrade has left in a state that would make each later reload fail.
+-- Returns values that on_upgrade has left in a state and that would make each later reload fail.
 local function find_unkeepable()
   if #step.rooms > 0 then
     local ok, problem = pcall(state.check, rawget(step.new.api, "state"))

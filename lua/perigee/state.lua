@@ -66,7 +66,7 @@ local function meet(walk, from, key, inner)
   end
 end
 
--- Looks at one entry. Returns what it holds that is no data.
+-- Looks at one entry. Returns its value that is not data, if any.
 local function look(walk, from, key, value)
   local wrong = not is_good(key) and key or not is_good(value) and value or nil
   if wrong == nil then

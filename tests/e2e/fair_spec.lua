@@ -1,5 +1,5 @@
---- Nobody keeps a server from the others: while one client, a game's timers or one handler have more to
---- do than there is time for, others are answered, other rooms tick, and the server ends when it is told.
+--- Nobody keeps a server from the others: while one client, a game's timers or one handler have more to do
+--- than there is time for, others are answered, other rooms tick, and the server ends on a signal.
 local loads = require "tests.e2e.loads"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"

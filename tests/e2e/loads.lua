@@ -40,7 +40,7 @@ return {
 
 local loads = {}
 
---- What each does to a server, from now on, and what it is called in tables.
+--- The effect of each load on a server, from now on, and its name in tables.
 loads.all = {
   { name = "messages", label = "1,500 messages of one client, 5 ms each", start = function(host)
     local messages = {}

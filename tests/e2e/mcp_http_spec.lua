@@ -73,7 +73,7 @@ describe("who may ask the admin listener", function()
     }))
   end)
 
-  it("is told by a token, where there is one: at once if it is right, whoever else guesses", function()
+  it("lets a client with the right token in at once, however many others guess", function()
     local token = "0123456789abcdef-secret"
     local _, port = start { env = { PERIGEE_ADMIN_TOKEN = token } }
     local function ask(authorization)

@@ -125,7 +125,7 @@ describe("perigee.native", function()
   end)
 
   for _, udp in ipairs { false, "alone" } do
-    story("comes later by itself where it is told so" .. (udp and ", by UDP" or ""), function()
+    story("connects later by itself after Unavailable" .. (udp and ", by UDP" or ""), function()
       local attempts = {}
       local c = assert(connect("late by " .. (udp or "TCP"), {
         udp = udp or nil, reconnect = { first = 0.01 },

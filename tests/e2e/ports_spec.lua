@@ -115,7 +115,7 @@ local function play(target)
   return players
 end
 
--- What the server has now. Its log is looked at, and all but its end forgotten.
+-- Returns the server's present figures. Checks its log, and keeps only the end of it.
 local function measure(fight)
   local perigee = fight.target.perigee
   perigee:check_log(2)

@@ -1,5 +1,5 @@
---- What the annotations for editors (lua/perigee/meta) say of the API: classes with their fields and methods,
---- and types. What is not surely one type is nil.
+--- Reads the API from the annotations for editors (lua/perigee/meta): classes with their fields and methods,
+--- and types. A value that may be of several types has the type nil.
 
 local tool = require "perigee.tool"
 
@@ -209,7 +209,7 @@ end
 -- Names --------------------------------------------------------------------------------------
 
 
--- What is reached as a field of the library has its name.
+-- Names each value that is reached as a field of the library.
 local function name_library(self)
   local library = self.classes.perigee
   library.shown, library.is_library = "perigee", true

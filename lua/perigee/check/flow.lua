@@ -92,7 +92,7 @@ function Flow:is_open(node)
   return node.opened_in ~= nil and node.opened_in >= self.number - 1
 end
 
--- A local holds a value. What is done with it under that name is seen where the local holds nothing else.
+-- Assigns a value to a local. Uses of the value under that name count only when the local has no other value.
 function Flow:hold(variable, type)
   local slot = self:variable(variable)
   put(slot, type)
@@ -101,7 +101,7 @@ function Flow:hold(variable, type)
   end
 end
 
--- What becomes of a value is not seen.
+-- Marks a value whose further uses are unknown.
 function Flow:lose(type)
   if type.kind == "code" then
     self:bind(type.node, {}, UNKNOWN)
@@ -160,7 +160,7 @@ end
 -- Calls --------------------------------------------------------------------------------------
 
 
--- Values that go where nobody sees what becomes of them.
+-- Marks values whose further uses are unknown.
 function Flow:hand_out(list)
   for _, argument in ipairs(list) do
     local type = self:value(argument)
@@ -213,7 +213,7 @@ function GLOBALS.require(self, node)
   return file and self:slot(file, "result").type or UNKNOWN
 end
 
--- What is tried may be meant to fail.
+-- Calls in a pcall may be meant to fail.
 function GLOBALS.pcall(self, node)
   self.tried = self.tried + 1
   self:hand_out(node.arguments)

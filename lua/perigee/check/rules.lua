@@ -1,5 +1,5 @@
 --- Mistakes in the use of the API, of which flow.lua reports what is used how: methods, fields, options and
---- functions' names that there are not.
+--- functions' names that do not exist.
 
 local annotations = require "perigee.check.annotations"
 local instead = require "perigee.instead"

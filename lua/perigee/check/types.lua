@@ -3,7 +3,7 @@
 
 local types = {}
 
---- What is nil, and what may be anything; in the place of types.
+--- Nil, and a value of any type; in the place of types.
 types.NIL, types.UNKNOWN = { kind = "nil" }, { kind = "unknown" }
 
 

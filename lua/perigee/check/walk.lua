@@ -85,7 +85,7 @@ walk["if"] = function(self, node)
   end
 end
 
--- What the variables of `for ... in` are, by their places.
+-- The types of the variables of `for ... in`, by their places.
 local function iterated(self, node)
   local source = node.values[1]
   local type = self:value(source)

@@ -20,8 +20,8 @@ function on.load(_, _, path)
 end
 
 
--- `how` has a bit for somebody's asking for the reload, and one for files that have to be checked first.
--- `output` is what the check printed.
+-- `how` has a bit for a reload by request, and one for files that have to be checked first. `output` is what
+-- the check printed.
 function on.reload(_, _, output, patience_ms, how)
   local is_asked, has_to_be_checked = bit.band(how, 1) ~= 0, bit.band(how, 2) ~= 0
   if has_to_be_checked then

@@ -84,7 +84,8 @@ function on.backpressure(peer, room, _, dropped, queued)
 end
 
 
--- What a reload brought while on_create waited: the state that it made is of the version before.
+-- Upgrades the state if the game was reloaded while on_create waited, because the version before made the
+-- state.
 local function catch_up(object, version)
   local on_upgrade = of_room[object.id].on_upgrade
   if live.number > version and on_upgrade then

@@ -294,7 +294,7 @@ local function resource(uri, name, description, run, o)
   })
 end
 
--- The paths of the game's files but for those that nothing may show; nil and what is wrong.
+-- Returns the paths of the game's files, without hidden ones; or nil and an error.
 local function source_paths()
   local paths, root = {}, live.version.root
   for path in next, live.version.texts do
@@ -312,7 +312,7 @@ local function source_paths()
   return shown
 end
 
--- Why nothing may show the file at a path; nil when it may be shown.
+-- Returns why the file at a path is hidden; nil when it may be shown.
 local function refusal_of(path)
   local hidden, problem = core.hidden_files(live.version.root, { path })
   if not hidden then

@@ -1,5 +1,5 @@
---- What LLMs may use: of the tools those that mcp_tools names, and of the host's own that change something
---- only where mcp_write is set, too; the game's sources with admin_token or mcp_source.
+--- Decides what LLMs may use: the tools that mcp_tools names; the host's own tools that change something only
+--- with mcp_write, too; the game's sources with admin_token or mcp_source.
 
 local core = require "perigee.core"
 

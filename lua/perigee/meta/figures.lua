@@ -78,7 +78,8 @@
 ---@field busiest? perigee.Busiest Who alone took more than half of the scripts' time in the last second.
 ---@field udp perigee.ServerUdp What came of all datagrams.
 
---- Who takes most of the scripts' time. Without peer and room: the game's own timers, or those who come and go.
+--- The source that takes most of the scripts' time. Without peer and room: the game's own timers, or peers
+--- that come and go.
 ---@class perigee.Busiest
 ---@field peer? integer Its id.
 ---@field room? string Its name.

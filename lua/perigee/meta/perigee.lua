@@ -92,12 +92,12 @@ function Peer:send_packet(channel, packet_type, bytes, opts) end
 ---@return perigee.Code? code
 function Peer:ask(name, value, timeout) end
 
---- How `peer:join` goes about it.
+--- The options of `peer:join`.
 ---@class perigee.JoinOptions
 ---@field wait? boolean Waits until the peer is in, or is not let in. Default: false.
 
---- Has this peer join a room as if it had asked to: `on_join` is asked, and `auto_create` makes the room.
---- The peer joins when the handler ends or waits; with `wait` the results tell what came of it.
+--- Has this peer join a room as if it had asked to: `on_join` is asked, and `auto_create` makes the room. The
+--- peer joins when the handler ends or waits; with `wait` the results are the outcome.
 ---@param room perigee.Room|string The room or its name.
 ---@param options? any For `on_create`, where joining makes the room.
 ---@param how? perigee.JoinOptions
@@ -386,7 +386,7 @@ function perigee.channel(name) end
 ---@return perigee.Code? code
 function perigee.send(whom, name, value, opts) end
 
---- An environment variable of the server, or nil when it is not set: where a game has its secrets.
+--- Returns an environment variable of the server, or nil when it is not set. Keep secrets there.
 ---@param name string Begins with `GAME_`; others cannot be read.
 ---@return string?
 function perigee.env(name) end

@@ -66,8 +66,8 @@
 ---@field logs perigee.testing.LogEntry[] All lines of the log so far.
 local Server = {}
 
---- Connects a client: its name, or options. One that is told to come later (Unavailable) tries again by itself
---- for up to 60 s, as real clients do. The spec fails when the server refuses it.
+--- Connects a client: its name, or options. After a refusal with Unavailable it tries again by itself for up
+--- to 60 s, as real clients do. The spec fails when the server refuses it.
 ---@param options? string|perigee.testing.ClientOptions
 ---@return perigee.testing.Client
 function Server:client(options) end

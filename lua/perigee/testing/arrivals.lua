@@ -107,7 +107,7 @@ local function take(self, event)
   if react and react(self, event) then return end
   local slot = event.answers and self._slots[event.answers]
   if slot then
-    self:_tell() -- what came before the answer is heard of before it
+    self:_tell() -- events that came before the answer are reported before it
     return self._clock:fill(slot, event)
   end
   self._inbox:push(self._clock.now, event)

@@ -393,7 +393,7 @@ function Client:kill()
 end
 
 
---- What clients of both kinds have besides methods.
+--- The fields that clients of both kinds have besides methods.
 Client._FIELDS = {
   "id", "name", "text", "connected", "reason", "timeout", "server", "session", "max_payload", "ping_interval",
   "tick_rate",

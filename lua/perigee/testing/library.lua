@@ -1,5 +1,6 @@
---- What specs, and the modules of a game that they require, get from `require "perigee"`. There is no server
---- behind it, so what only computes works, declarations are accepted, and all else is an error that says so.
+--- The library that specs, and the modules of a game that they require, get from `require "perigee"`. It has
+--- no server: functions that only compute work, declarations are accepted, and calls of all others raise an
+--- error that names the cause.
 
 local annotations = require "perigee.check.annotations"
 local env_reader = require "perigee.env_reader"

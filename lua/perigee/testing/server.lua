@@ -67,7 +67,8 @@ local function main_of(game)
 end
 
 
--- A path counts from where the command runs; when there is nothing, from the folder of the game under test.
+-- A path counts from where the command runs; when nothing exists there, from the folder of the game under
+-- test.
 local function find(path, under_test)
   local tool, beside = require "perigee.tool", folder_of(under_test) .. path
   return not tool.kind(path) and tool.kind(beside) and beside or path

@@ -5,7 +5,7 @@ local failure = require "perigee.testing.failure"
 local sorted_keys = require "perigee.sorted_keys"
 
 
--- What a class and those that it inherits from have for specs.
+-- Returns the names for specs of a class and of those that it inherits from.
 local function names_of(class, fields)
   local names = {}
   for _, field in ipairs(fields) do names[field] = true end

@@ -62,7 +62,7 @@ function Attacker:learn(kind, value)
 end
 
 
--- Keeps a connection in mind, and hears what it is told.
+-- Records a connection, and reads what it receives.
 function Attacker:keep(stream)
   self.streams[#self.streams + 1] = stream
   local took = stream.took

@@ -87,7 +87,7 @@ local function open(a)
 end
 
 
--- What comes may be cut by what was sent.
+-- The data received may be cut by the data sent.
 local function read_anything(client)
   client.cut = function(buffer, from)
     if from > #buffer then return nil, from end
@@ -153,7 +153,7 @@ function tools.forgets_calls(a)
 end
 
 
---- Asks the control socket for what it does not do, or halfway. What it does do is the test's to ask for.
+--- Sends unknown or incomplete requests to the control socket. The test itself sends the known ones.
 function tools.asks_for_control(a)
   local sink = a:control_socket()
   a:send(sink, a.dice:pick {

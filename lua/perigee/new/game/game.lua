@@ -14,8 +14,8 @@ function game.on_connect(peer)
   peer:join "guess:1" -- made by joining it, because the kind has auto_create
 end
 
--- A player of nc asks for another name, with /name. Names are for show here: what somebody has won is kept
--- in peer.state, and never under a name, which anybody may have. `return false, "reason"` would refuse.
+-- A player of nc asks for another name, with /name. Names are for show here: this game keeps wins in
+-- peer.state, never under a name, because any peer may take a name. `return false, "reason"` would refuse.
 function game.on_rename() end
 
 game.on_message = {}
