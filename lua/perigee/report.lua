@@ -9,6 +9,7 @@ local report = {}
 
 local LINE_MAX = 160 -- bytes, with what C writes before it
 local LIST_MAX = 8 -- names that are listed
+local TEXT_MAX = 2 ^ 18 -- bytes of a file whose lines are compared
 
 local function list(names)
   local rest = #names - LIST_MAX
@@ -52,25 +53,27 @@ local function compare_files(parts, old, new)
   add_list(parts, "files removed:", removed)
 end
 
--- Where the lines of a text begin, and where one more would.
+-- Where the lines of a text begin, and where one more would. A line ends as LuaJIT counts: with \n, \r, or
+-- both in either order.
 local function find_lines(text)
   local starts, count, at = {}, 0, 1
   while at do
     count = count + 1
     starts[count] = at
-    at = text:find("\n", at, true)
-    at = at and at + 1
+    at = text:find("[\r\n]", at)
+    local pair = at and text:sub(at, at + 1)
+    at = at and at + ((pair == "\r\n" or pair == "\n\r") and 2 or 1)
   end
-  starts[count + 1] = #text + 2
+  starts[count + 1] = #text + 1
   return starts
 end
 
 -- The files of a version by path, with where their lines begin once that has been asked for; false for
--- what is none of them.
+-- what is none of them, and for files so long that nobody may wait for it.
 local function files_of(version)
   return setmetatable({}, { __index = function(files, path)
     local text = version.texts[path]
-    files[path] = text ~= nil and { text = text, starts = find_lines(text) }
+    files[path] = text ~= nil and #text <= TEXT_MAX and { text = text, starts = find_lines(text) }
     return files[path]
   end })
 end
@@ -83,7 +86,7 @@ local function lines_of(fn, files)
     return nil
   end
   for number = info.linedefined, info.lastlinedefined do
-    local line = file.text:sub(file.starts[number], file.starts[number + 1] - 2):match "^%s*(.-)%s*$"
+    local line = file.text:sub(file.starts[number], file.starts[number + 1] - 1):match "^%s*(.-)%s*$"
     lines[#lines + 1] = line ~= "" and not line:find "^%-%-[^%[]" and line or nil
   end
   return table.concat(lines, "\n")
@@ -97,8 +100,11 @@ local function is_same_code(a, old, b, new)
   if getinfo(a, "S").what == "C" or getinfo(b, "S").what == "C" then
     return getinfo(a, "S").what == getinfo(b, "S").what
   end
+  if dump(a, true) == dump(b, true) then
+    return true
+  end
   local in_old, in_new = lines_of(a, old), lines_of(b, new)
-  return in_old ~= nil and in_old == in_new or dump(a, true) == dump(b, true)
+  return in_old ~= nil and in_old == in_new
 end
 
 local function compare_handlers(parts, old, new)

@@ -183,6 +183,20 @@ describe("a reload", function()
     assert.equal("files changed: game.lua; handlers changed: on_message.two, on_stop", what(report))
   end)
 
+  it("tells them apart whatever ends a line", function()
+    for _, ending in ipairs { "\n", "\r", "\r\n", "\n\r" } do
+      local function game(number, shift)
+        local lines = { "local game = {}", "local x = {}", "function game.on_stop()", shift .. "return x",
+          "end", "function game.on_leave()", "return " .. number, "end", "return game" }
+        return table.concat(lines, ending)
+      end
+      core = fake_core.new()
+      load(game(1, ""))
+      local _, _, report = reload(game(2, " "))
+      assert.equal("files changed: game.lua; handlers changed: on_leave", what(report))
+    end
+  end)
+
   -- What is wrong with an expression in a game.
   local function problem_of(expression)
     local _, _, text = fake_core.host(fake_core.new(),
