@@ -123,9 +123,9 @@ typedef struct PerigeeOptions {
   uint32_t reconnect_max_ms;    // pauses double up to this, each is the half to the
                                 // whole; 8000
   uint32_t reconnect_for_ms;  // after which to give up; 0: never give up (the default)
-  int reconnect;  // 0: a lost connection is the end, and so is PERIGEE_UNAVAILABLE at the
-                  // first one; 1 (the default)
-  int rejoin;     // 1 (the default): join rooms again in a new session; 0
+  int reconnect;              // 0: a lost connection ends the client, and so does
+                              // PERIGEE_UNAVAILABLE at the first one; 1 (the default)
+  int rejoin;                 // 1 (the default): join rooms again in a new session; 0
 } PerigeeOptions;
 
 /// The defaults, as above.

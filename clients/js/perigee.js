@@ -74,7 +74,7 @@ export class PerigeeError extends Error {
     this.name = "PerigeeError";
     this.code = code;
     this.codeName = codeName(code);
-    /** Of `Unavailable`: the seconds after which the server wants to be asked again. */
+    /** With `Unavailable`: the seconds until the client should try again. */
     this.retry = undefined;
   }
 }
@@ -106,7 +106,7 @@ const WAIT_OPTIONS = ["timeout"];
 const ASK_OPTIONS = [...WAIT_OPTIONS, ...SEND_OPTIONS];
 const PACKET_FIELDS = ["channel", "type", "data", ...SEND_OPTIONS];
 
-/** How many letters to change, add or take away. */
+/** Returns how many letters to change, add or remove. */
 function distance(a, b) {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
@@ -149,7 +149,7 @@ function shown(value) {
 
 const DEPTH_MAX = 64; // of values in values, as the server takes them
 
-/** Whether JSON makes nothing but {} of an object that is more than that: a Map, a Promise. */
+/** Returns whether JSON would lose all of an object and write {}: a Map, a Promise. */
 function isOpaque(object) {
   const parent = Object.getPrototypeOf(object);
   if (parent === null || Object.getPrototypeOf(parent) === null) return false; // a plain one
@@ -158,8 +158,8 @@ function isOpaque(object) {
 }
 
 /**
- * What JSON cannot say in a value, as a path and words; undefined when it can say all. Fields that are
- * undefined are left out, as JSON.stringify does.
+ * Describes the part of a value that JSON cannot express, with its path; undefined if JSON can express all.
+ * Fields that are undefined are left out, as JSON.stringify does.
  */
 function findUnsendable(value, path, depth = 0) {
   if (typeof value?.toJSON === "function") value = value.toJSON();
@@ -893,7 +893,7 @@ class Game extends Emitter {
     this._warn(name, `the schema has no message "${name}"${hint(String(name), names)}`);
   }
 
-  /** While the game is being made: a message has come, and nothing listens for it. */
+  /** Warns, while the server watches its files, of a message that has no handler. */
   _warnUnheard(name, room) {
     if (!this._isBeingMade) return;
     const heard = [this, room ?? this].flatMap((emitter) => [...emitter._messages.keys()]);
@@ -1270,7 +1270,7 @@ class Game extends Emitter {
 
   // Connections -----------------------------------------------------------------------------------
 
-  /** The first connection. A server that cannot let anybody in yet is asked again. */
+  /** Makes the first connection. Tries again while the server lets no client in yet. */
   async _begin() {
     try {
       await this._open();

@@ -20,7 +20,7 @@ perigee.mcp.tool {
 -- A plugin that is gone is gone at once: the next one may serve the channel.
 local game = { config = { resume_timeout = 0 } }
 
--- Whoever serves the channel gets what the LLM sends, so it has to be a program on this machine. For
+-- The client that serves the channel gets the LLM's calls, so it has to be a program on this machine. For
 -- programs elsewhere, give them a secret: channels = { ide = { token = "GAME_IDE_TOKEN" } }.
 local HERE = { ["127.0.0.1"] = true, ["::1"] = true }
 

@@ -371,7 +371,7 @@ local function give_up(text)
   return false, old.number, old.hash, text
 end
 
--- Returns values that on_upgrade has left in a state and that would make each later reload fail.
+-- Describes a value that on_upgrade has left in a state and that would make each later reload fail.
 local function find_unkeepable()
   if #step.rooms > 0 then
     local ok, problem = pcall(state.check, rawget(step.new.api, "state"))

@@ -62,7 +62,7 @@ static const CliCommand COMMANDS[] = {
      "(PERIGEE_MAX_CLIENTS=9); --no-watch and --no-text-port switch off:\n\n",
      command_run},
     {"reload", "reload [--port N] [--force]", "make a running server reload its game",
-     "Prints what came of it. Without --port: the only server of yours there is.\n\n"
+     "Prints the result. Without --port: the only server of yours that runs.\n\n"
      "  --force                             reload in spite of errors that `perigee "
      "check`\n"
      "                                      finds\n",
@@ -70,7 +70,7 @@ static const CliCommand COMMANDS[] = {
     {"test", "test [GAME] [--seed N | --fuzz N] [FILES]",
      "run the specs of a game: no sockets, no waiting", "", command_test},
     {"check", "check [GAME] [--stdin FILE]",
-     "say what is wrong with a game without serving it",
+     "report mistakes in a game without serving it",
      "Loads GAME (default: this folder) as `perigee run` would, and looks at those of "
      "its\n"
      "lines that a load does not run. Each finding is a line, file:line: error: ... "

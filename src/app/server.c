@@ -143,7 +143,8 @@ static void on_request(void *data, ControlToken token, const char *line) {
     reload(data, token, true);
   else
     answer(data, token, "error",
-           "unknown request; there are: " REMOTE_RELOAD ", " REMOTE_RELOAD_FORCED);
+           "unknown request; the requests are: " REMOTE_RELOAD
+           ", " REMOTE_RELOAD_FORCED);
 }
 
 // --- Stop ---

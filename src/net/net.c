@@ -120,8 +120,7 @@ static void end_turn(Net *net) {
   arm_clock(net);
 }
 
-// While there is more to do the sockets are looked at first: scripts have one slice from one
-// look to the next.
+// Polls the sockets first while work is left: scripts get one slice between two polls.
 static void on_prepare(uv_prepare_t *prepare) {
   Net *net = prepare->data;
   if (!uv_is_active((uv_handle_t *)&net->idle)) end_turn(net);

@@ -1,7 +1,7 @@
 // Files of a game's folder, opened and read by the pool of threads so that a slow disk
-// holds nobody up, a piece at a time: the next is read when the last is written. Between
-// pieces the file is closed, so that a slow client uses only its connection's descriptor. If
-// another file has taken its place, the answer ends.
+// delays no other connection, a piece at a time: the next is read when the last is
+// written. Between pieces the file is closed, so that a slow client uses only its
+// connection's descriptor. If another file has taken its place, the answer ends.
 //
 // A file is served when what the path leads to lies in the folder, all symlinks
 // followed: it is taken hold of without being opened, and asked where it is. The rules

@@ -399,7 +399,7 @@ void commands_clear(Relay *relay);
 
 // --- batch.c ---
 
-/// Queues an event that holds up the commands behind the one that is being carried out.
+/// Queues an event that delays the commands behind the one that is being carried out.
 void relay_ask(Relay *relay, const Event *question);
 
 /// Takes over commands, which come before the remaining ones of other handlers.

@@ -55,6 +55,6 @@ void memory_reclaim(Host *host);
 /// `now_us` is the clock's. Warns in the log.
 void memory_settle(Host *host, uint64_t now_us);
 
-/// Whether there is so much to collect, or to give back, that it should not wait for the
-/// next event.
+/// Returns whether so much is to be collected, or given back, that it should not wait
+/// for the next event.
 bool memory_is_pressed(const Host *host);

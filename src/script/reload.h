@@ -19,7 +19,7 @@ enum {
 /// What an EVENT_RELOAD is for, in `b`; `a` is who asked.
 typedef enum ReloadCause {
   RELOAD_ASKED,    // by somebody
-  RELOAD_FORCED,   // by somebody, whatever a check finds
+  RELOAD_FORCED,   // by request, whatever a check finds
   RELOAD_CHANGED,  // a file seems to have changed
   RELOAD_AGAIN,    // the one that waits is to go on
   RELOAD_CHECKED,  // the check has ended; the event's data is what it printed

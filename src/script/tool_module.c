@@ -62,8 +62,8 @@ static int tool_parse(lua_State *L) {
   return 2;
 }
 
-// stamp(path): a text that is another one once the file has been written to or replaced;
-// "" where there is none
+// stamp(path): a text that is another one once the file has been written to or
+// replaced; "" for a file that does not exist
 static int tool_stamp(lua_State *L) {
   char stamp[FILE_STAMP_SIZE];
   file_stamp(luaL_checkstring(L, 1), stamp);

@@ -8,8 +8,8 @@
 /// if that is not NULL.
 void trace_push(lua_State *L, lua_State *of, const char *message, int level);
 
-/// Pushes "file:line: " of the innermost function of the script's; "" when there is none
-/// on this coroutine.
+/// Pushes "file:line: " of the script's innermost function, or "" without one on this
+/// coroutine.
 void trace_push_where(lua_State *L);
 
 /// debug.traceback.

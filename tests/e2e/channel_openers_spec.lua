@@ -64,7 +64,7 @@ describe("a plugin channel", function()
     end)
 
     for what, value in pairs { ["not set"] = false, ["empty"] = "" } do
-      it("is served by nobody while its variable is " .. what .. ", which is logged once", function()
+      it("cannot be served while its variable is " .. what .. ", which is logged once", function()
         local perigee = server.start { game = GAME, env = value and { GAME_IDE_TOKEN = value } or nil }
         for _ = 1, 3 do refused(with_token(perigee, ""), "ide", "Unauthorized") end
         perigee:wait_log "GAME_IDE_TOKEN is not set"

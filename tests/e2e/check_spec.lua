@@ -145,7 +145,7 @@ describe("perigee check finds", function()
 
   local HANDLER = "function game.on_message.hit(peer, value, room) % end"
 
-  -- What is found in line 6 of a game with a kind, where `code` stands in a handler of each.
+  -- Returns the findings in line 6 of a game with a kind, with `code` in a handler of each.
   local function finds(code, message, where)
     local game = [[
       local perigee = require "perigee"
@@ -195,7 +195,7 @@ describe("perigee check finds", function()
       "local function lobby() return perigee.rooms.get 'lobby' end function game.on_start() % end")
   end)
 
-  it("an option that there is not, in a table that is written in the call", function()
+  it("an option that does not exist, in a table that is written in the call", function()
     finds("peer:send('x', 1, { relible = true })", "there is no option relible; did you mean reliable?")
     finds("perigee.send(room, 'x', 1, { except = peer, ['priorty'] = 'low' })",
       "there is no option priorty; did you mean priority?")
@@ -203,7 +203,7 @@ describe("perigee check finds", function()
       "there is no option descripton; did you mean description?", "function game.on_start() % end")
   end)
 
-  it("the name of a function that there is not", function()
+  it("the name of a function that does not exist", function()
     finds("perigee.after(1, 'baet')",
       "there is no function baet in the table of the game; did you mean beat?")
     finds("perigee.every(1, 'tick')", "there is no function tick in the table of the game")

@@ -73,7 +73,7 @@ describe("the control socket", function()
     expect_alive(perigee)
   end)
 
-  it("holds 256 bytes of what somebody sends without an end", function()
+  it("keeps at most 256 bytes of a request without an end", function()
     local before = perigee:memory_kb()
     for _, size in ipairs { 256, 257, 5000, 4 * 1024 * 1024 } do
       local asker = come(perigee)

@@ -13,7 +13,7 @@ describe("a load of", function()
   after_each(server.stop_all)
 
   for _, load in ipairs(loads.all) do
-    it(load.label .. " keeps nobody waiting", function()
+    it(load.label .. " does not delay others", function()
       local worst = loads.measure(load, 0.6)
       for name, most in pairs(WORST) do
         assert.is_true(worst[name] < most * SLOWNESS, ("%s took %d ms"):format(name, worst[name]))

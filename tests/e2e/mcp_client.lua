@@ -78,8 +78,8 @@ function McpClient.connect(port, o)
 end
 
 
---- Sends a request, with `self.token` where there is one: o.host, o.fields (lines), o.body; a session's own
---- fields are added unless o.bare.
+--- Sends a request, with `self.token` if it is set: o.host, o.fields (lines), o.body; a session's own fields
+--- are added unless o.bare.
 function McpClient:send(method, o)
   o = o or {}
   self.heads[#self.heads + 1] = false

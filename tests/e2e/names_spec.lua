@@ -124,7 +124,7 @@ describe("a name", function()
     text:expect_line "* you are now ann"
   end)
 
-  it("with characters that nobody sees is refused everywhere", function()
+  it("with invisible characters is refused everywhere", function()
     local perigee = start ""
     local text = perigee:text()
     local names = { "a\u{202e}b", "a\u{200d}", "\u{2028}", "\u{e0041}a", "a\u{a0}", "! x", "* x", "/x" }

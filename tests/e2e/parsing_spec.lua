@@ -1,4 +1,5 @@
---- Source text that is slow to parse, or too long, is refused, and nobody else waits for the parser.
+--- The server refuses source text that is slow to parse, or too long, and other clients do not wait for the
+--- parser.
 local server = require "tests.e2e.server"
 local uv = require "luv"
 local wait = require "tests.e2e.wait"
@@ -52,7 +53,7 @@ end
 describe("parsing", function()
   after_each(server.stop_all)
 
-  it("of half a MiB that takes for ever ends after a save, and nobody else waits", function()
+  it("of half a MiB that takes for ever ends after a save and delays no other client", function()
     local perigee = server.start { game = version(1), watch = true }
     local ann = perigee:client()
     perigee:save("game.lua", chain(MIB / 2))
@@ -64,7 +65,7 @@ describe("parsing", function()
     wait_version(ann, 2)
   end)
 
-  it("of 2 MiB that takes for ever ends in the server, and nobody else waits", function()
+  it("of 2 MiB that takes for ever ends in the server and delays no other client", function()
     local perigee, command = start_parsing()
     local ann = perigee:client()
     local worst = ping_until_logged(perigee, ann, "reload failed: ")

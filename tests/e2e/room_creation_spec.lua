@@ -96,7 +96,7 @@ describe("a room", function()
 
   after_each(server.stop_all)
 
-  it("is its creator's at once, and nobody else's while on_create waits", function()
+  it("is its creator's at once, and hidden from others while on_create waits", function()
     local ref = ann:ask(0, "create", "slow")
     perigee:wait_log "creating"
     assert.same({ found = false, all = "", rooms = 0, again = "a room of that name exists", timers = 1 },

@@ -109,7 +109,7 @@ local BOTH = "perigee://source perigee://source/{path}"
 describe("the sources of a game, by MCP,", function()
   after_each(server.stop_all)
 
-  it("are shown to nobody by default, and a read says what to set", function()
+  it("are hidden by default, and the answer to a read names the setting", function()
     local _, client = serve {}
     assert.equal("", listed(client))
     for _, uri in ipairs { "perigee://source", "perigee://source/secret.lua", "perigee://source/none" } do
@@ -234,7 +234,7 @@ describe("a file that .perigeeignore names", function()
     assert.equal("secret", client:get("/notes.txt").body)
     assert(uv.fs_unlink(perigee.folder .. "/.perigeeignore"))
     assert.equal("shown", client:get("/art/hero.png").body)
-    assert(uv.fs_mkdir(perigee.folder .. "/.perigeeignore", 493)) -- rules that nobody can read
+    assert(uv.fs_mkdir(perigee.folder .. "/.perigeeignore", 493)) -- rules that cannot be read
     assert.equal(404, client:get("/art/hero.png").status)
   end)
 end)

@@ -8,7 +8,7 @@ local wait = require "tests.e2e.wait"
 
 local udp_client = {}
 
-local channels = setmetatable({}, { __mode = "k" }) -- those that somebody still uses
+local channels = setmetatable({}, { __mode = "k" }) -- those still in use
 
 
 local function listen(client, channel)

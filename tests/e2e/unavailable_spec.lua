@@ -1,4 +1,4 @@
---- What clients of each kind do about an on_connect that tells them to come later.
+--- Clients of each kind come back by themselves after an on_connect that refuses with `retry`.
 local client = require "perigee.client"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"

@@ -52,7 +52,7 @@ describe("on_connect", function()
     assert.equal("no such account", ann:expect_next("REJECTED", { code = "Rejected" }).text)
   end)
 
-  it("fails, and lets nobody in, with any other first value", function()
+  it("fails, and lets no peer in, with any other first value", function()
     local perigee = server.start { game = 'return {\n  on_connect = function() return "no" end,\n}' }
     local ann = perigee:raw()
     ann:control("HELLO", packet.hello { name = "ann" })

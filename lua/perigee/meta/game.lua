@@ -33,14 +33,16 @@
 ---@field config? perigee.Config
 --- Room kinds by name: a room's kind is its name up to the first `:`.
 ---@field rooms? table<string, perigee.RoomKind>
---- The plugin channels that peers may serve, by name, where there is no `on_channel_open`. true: every peer may.
+--- The plugin channels that peers may serve, by name, in a game without `on_channel_open`. true: every peer
+--- may.
 ---@field channels? table<string, true|perigee.ChannelRule>
 --- Called once, when the server listens.
 ---@field on_start? fun()
 --- Called at the end. What it sends still goes out.
 ---@field on_stop? fun(reason: "SIGINT"|"SIGTERM")
---- Somebody wants in. nil or true accepts, `true, "name"` under that name, `false, "reason"` or `nil, "reason"` refuses;
---- anything else is an error. With `{ retry = seconds }` behind the reason clients try again by themselves.
+--- A peer wants to connect. nil or true accepts, `true, "name"` under that name, `false, "reason"` or `nil,
+--- "reason"` refuses; anything else is an error. With `{ retry = seconds }` behind the reason clients try
+--- again by themselves.
 ---@field on_connect? fun(peer: perigee.Peer): boolean?, string?, perigee.Retry?
 --- A text peer wants another name, with `/name`. nil or true allows it, `false, "reason"` or `nil, "reason"` refuses.
 --- Without this handler it is allowed before the peer's first join.
@@ -70,8 +72,8 @@
 ---@field on_create? fun(room: perigee.Room, options: any)
 --- For rooms whose kind the game does not name: the room is gone.
 ---@field on_delete? fun(room: perigee.Room)
---- For rooms whose kind the game does not name: somebody wants in. nil or true accepts, `false, "reason"` or
---- `nil, "reason"` refuses.
+--- For rooms whose kind the game does not name: a peer wants to join. nil or true accepts, `false, "reason"`
+--- or `nil, "reason"` refuses.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
 --- For rooms whose kind the game does not name: somebody has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
@@ -98,8 +100,8 @@
 ---@field on_create? fun(room: perigee.Room, options: any)
 --- The room was deleted and has no members any more.
 ---@field on_delete? fun(room: perigee.Room)
---- Somebody wants in. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses. The peer is not yet
---- counted in `room.count`.
+--- A peer wants to join. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses. The peer is not
+--- yet counted in `room.count`.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
 --- Somebody has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
@@ -146,7 +148,7 @@
 --- What happens past `channel_capacity`. Default: "drop_newest".
 ---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
 ---@field max_rooms? integer Rooms at a time. Default: 4096.
---- Among whom no two peers have the same name: text peers, all, or nobody. Default: "text".
+--- The peers of which no two have the same name: text peers, all, or none. Default: "text".
 ---@field unique_names? "text"|true|false
 ---@field rate_limit? integer Packets a second from one peer, twice that in a burst; 0: no limit. Default: 500.
 --- Whether a peer that sends more is disconnected, and not only read from more slowly. Default: false.

@@ -172,7 +172,7 @@ static void hears_of_new_names(void **state) {
   assert_string_equal("rob", event->name);
   assert_string_equal("bob", event->text);
   assert_string_equal("rob", perigee_member_name(client, room, BOB));
-  // Of itself once, though the server tells the members of a room as well.
+  // Of itself once, though the server notifies the members of a room as well.
   fake_packet(peer, fake_control(CONTROL_PEER_RENAMED), "dds", (uint64_t)ROOM,
               (uint64_t)SELF, "zoe");
   fake_packet(peer, fake_control(CONTROL_PEER_RENAMED), "dds", (uint64_t)0,

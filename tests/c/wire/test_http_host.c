@@ -1,4 +1,5 @@
-// Names in Host headers: which are read, which are in a list, and which nobody can make point here.
+// Names in Host headers: which are read, which are in a list, and which no name server
+// can point here.
 #include "wire/http_host.h"
 
 #include <setjmp.h>

@@ -16,7 +16,7 @@ Attacker.__index = Attacker
 -- taken by one who plays, and has that port now.
 Attacker.ADDRESS = "127.0.0.2"
 
-local INBOX_MAX = 200 -- events that are kept of what nobody asked for
+local INBOX_MAX = 200 -- unrequested events that are kept
 
 --- Takes whatever comes, and keeps nothing.
 local Sink = setmetatable({}, { __index = Stream })
@@ -49,7 +49,7 @@ function Attacker.new(target, dice)
 end
 
 
---- What the server tells attackers: ids and tokens of which any may be used by any.
+--- The ids and tokens that the server sends to attackers. Any attacker may use any of them.
 function Attacker.new_knowledge()
   return { rooms = { 1 }, peers = { 1 }, tokens = { packet.NO_UUID }, channels = { 1000 }, sessions = {} }
 end
@@ -111,7 +111,7 @@ function Attacker:line(kind)
 end
 
 
---- A connection to a port whose answers nobody reads.
+--- Opens a connection to a port and reads no answers.
 function Attacker:sink(port, o)
   return self:keep(Stream.open(Sink, port, o))
 end

@@ -38,7 +38,7 @@ local function request(a)
 end
 
 
---- Sends requests and anything else from addresses that nobody knows.
+--- Sends requests and other datagrams from unknown addresses.
 function datagrams.come_from_nowhere(a)
   local socket = uv.new_udp()
   assert(socket:bind(Attacker.ADDRESS, 0))

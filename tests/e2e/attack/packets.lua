@@ -1,4 +1,4 @@
---- Packets by chance: most of them such as a client may send, with ids that somebody was told.
+--- Random packets: most of them are valid for a client, with ids that the server has sent.
 local bit = require "bit"
 local packet = require "tests.e2e.packet"
 

@@ -125,7 +125,7 @@ function tools.speaks_mcp(a)
 end
 
 
---- Sessions with streams that nobody reads, whose calls are taken back or forgotten.
+--- Opens sessions whose streams are not read, and cancels or drops their calls.
 function tools.forgets_calls(a)
   local client = open(a)
   if not client.session then return end
