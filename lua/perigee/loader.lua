@@ -193,7 +193,7 @@ local function hash_of(version)
   return core.hash(parts):sub(1, HASH_DIGITS)
 end
 
--- Whether the live version has this schema, with its encoders.
+-- Returns whether the live version has this schema, with its encoders.
 local function is_live_schema(text)
   local before = live.version
   return before ~= nil and before.texts[before.root .. SCHEMA] == text

@@ -198,8 +198,8 @@ local function remember_states(api)
   undo.push(state.bring_back, state.remember(api))
 end
 
--- Whether a file is only half written, so that all of them have to be read again a little later. An error
--- that comes of that is not reported, either.
+-- Returns whether a file is only half written, so that all of them have to be read again a little later. An
+-- error that comes of that is not reported, either.
 local function is_too_early(path, patience, version)
   if path and patience > 0 then
     return true

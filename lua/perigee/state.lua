@@ -154,7 +154,7 @@ local function next_entry(walk)
   return walk.key, value
 end
 
--- Whether a table is still where the walk has met it.
+-- Returns whether a table is still where the walk has met it.
 local function is_reached(walk, from)
   while from ~= walk.root do
     local parent, key = walk.parents[from], walk.keys[from]

@@ -8,7 +8,7 @@
 
 enum { REMOTE_PATH_MAX = 256 };
 
-// The requests.
+// Requests to the control socket.
 #define REMOTE_RELOAD "reload"
 #define REMOTE_RELOAD_FORCED "reload --force"
 

@@ -23,8 +23,8 @@ static inline bool text_is_control(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
-/// Whether a character ends a line for some reader, though it is no control character:
-/// Unicode's categories Zl and Zp.
+/// Returns whether a character ends a line for some reader, though it is no control
+/// character: Unicode's categories Zl and Zp.
 static inline bool text_is_separator(uint32_t code) {
   return code == 0x2028 || code == 0x2029;
 }
@@ -41,8 +41,8 @@ bool text_is_utf8(const char *text, size_t size);
 /// Of what is no JSON it is some number.
 size_t text_json_count(const char *text, size_t size);
 
-/// Whether the bytes may name something, a room for example: TEXT_NAME_RULE. Spaces are
-/// Unicode's category Zs.
+/// Returns whether the bytes may name something, a room for example: TEXT_NAME_RULE.
+/// Spaces are Unicode's category Zs.
 bool text_is_name(const char *text, size_t size);
 
 /// Returns whether the bytes may name a peer, whose name stands at the beginning of lines:

@@ -1,5 +1,5 @@
-// Deadlines of a peer: HELLO, PING and its PONG, silence. One timer a peer: what it does only stores when it did so, and the timer finds out when
-// it fires.
+// Deadlines of a peer: HELLO, PING and its PONG, silence. Each peer has one timer. An
+// action of the peer only stores its time, which the timer compares when it fires.
 
 #include "session/internal.h"
 

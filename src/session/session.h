@@ -210,9 +210,10 @@ void session_postpone(Session *session, uint32_t peer, const char *reason,
 
 #define NAME_IN_USE_TEXT "the name is in use"
 
-/// Whether the peer may have the name: 0, ERR_INVALID (TEXT_PEER_NAME_RULE) or ERR_EXISTS
-/// (another peer has it, and SessionLimits.unique_names forbids that). `reserved`: how often
-/// the name is reserved for this peer.
+/// Checks whether the peer may have the name; returns 0, ERR_INVALID
+/// (TEXT_PEER_NAME_RULE) or ERR_EXISTS (another peer has it, and
+/// SessionLimits.unique_names forbids that). `reserved`: how often the name is reserved
+/// for this peer.
 int session_check_name(const Session *session, const Peer *peer, Text name,
                        uint32_t reserved);
 

@@ -9,6 +9,6 @@
 /// The file of the rules, in the game's folder.
 #define IGNORE_FILE ".perigeeignore"
 
-/// Whether nothing may serve the file at `path`, which counts from the game's folder.
-/// `rules` is the text of its IGNORE_FILE. A folder's path ends with a slash.
+/// Returns whether the rules hide the file at `path`, which counts from the game's
+/// folder. `rules` is the text of its IGNORE_FILE. A folder's path ends with a slash.
 bool ignore_has(Text rules, const char *path);

@@ -31,7 +31,8 @@ typedef struct Line {
 /// ends at a space.
 Line line_read(const char *text, size_t size);
 
-/// Whether a line is the first one of an HTTP request: `METHOD target HTTP/1.x`.
+/// Returns whether a line is the first one of an HTTP request: `METHOD target
+/// HTTP/1.x`.
 bool line_is_http_request(const char *text, size_t size);
 
 /// Appends `size` bytes made safe for a terminal: control characters, line and paragraph

@@ -85,7 +85,7 @@ function Flow:open(node)
 end
 
 
---- Whether a table may have fields that are not known.
+--- Returns whether a table may have fields that are not known.
 ---@param node table
 ---@return boolean
 function Flow:is_open(node)

@@ -37,7 +37,7 @@ end
 -- Fields and methods --------------------------------------------------------------------------
 
 
--- Whether a name of a class is none, for all that is known: the game may have added it.
+-- Returns whether a class is known not to have the name. The game may have added a name.
 function Rules:is_missing(class, name)
   if class.is_open or class.fields[name] or class.functions[name] then
     return false

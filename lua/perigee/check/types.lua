@@ -36,7 +36,7 @@ function types.part(type, satisfies)
 end
 
 
---- Whether it is a list, or a map.
+--- Returns whether it is a list, or a map.
 ---@param type perigee.check.Type
 ---@return boolean
 function types.is_collection(type)

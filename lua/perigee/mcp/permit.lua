@@ -38,7 +38,7 @@ function permit.is_on(name, item)
 end
 
 
---- Whether a resource may be listed and read; and if not, what to set.
+--- Returns whether a resource may be listed and read; and if not, what to set.
 ---@param item table of the registry
 ---@return boolean
 ---@return string? problem
