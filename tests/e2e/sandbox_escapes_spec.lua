@@ -72,6 +72,20 @@ local PROBES = {
     .. "__pairs = print, __len = print }) lobby:broadcast('x', t) end)()",
   "perigee.rooms.create(setmetatable({}, { __tostring = function() error(_G) end }))",
   "lobby:broadcast(setmetatable({}, { __tostring = function() return 'x' end }))",
+  -- Objects that pretend to be the host's, with what is no id.
+  "pcall(lobby.kick, lobby, setmetatable({ id = {} }, { __metatable = 'peer' }))",
+  "pcall(lobby.has, lobby, setmetatable({ id = 'x' }, { __metatable = 'peer' }))",
+  "pcall(perigee.send, setmetatable({ ids = { {}, 'x' } }, { __metatable = 'target' }), 'x')",
+  "(function() local t = setmetatable({}, { __newindex = string }) "
+    .. "return pcall(function() t.leak = 1 end) end)()",
+  "pcall(perigee.env, setmetatable({}, { __tostring = function() return 'GAME_X' end }))",
+  "pcall(setmetatable, setmetatable({}, { __metatable = false }), {})",
+  -- Finalizers, and waiting where C would be left in the middle.
+  "(function() local hit setmetatable({}, { __gc = function() hit = true end }) "
+    .. "for _ = 1, 1e5 do local _ = {} end return hit end)()",
+  "pcall(table.sort, { 3, 1, 2 }, function() perigee.sleep(0.001) end)",
+  "pcall(string.gsub, 'abc', '.', coroutine.yield)", "xpcall(error, coroutine.yield)",
+  "pcall(coroutine.wrap(function() perigee.sleep(0.01) end))",
 }
 
 -- Errors of every kind, each of a handler of its own.
