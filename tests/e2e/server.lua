@@ -208,10 +208,12 @@ function Server:memory_kb()
 end
 
 
---- How many file descriptors the server has open.
+--- How many file descriptors the server has open: all, or those of files whose path ends so.
+---@param path? string
 ---@return integer
-function Server:open_files()
-  local pipe = assert(io.popen(("ls /proc/%d/fd | wc -l"):format(self.pid)))
+function Server:open_files(path)
+  local command = ("find /proc/%d/fd -type l -lname '*%s' | wc -l"):format(self.pid, path or "")
+  local pipe = assert(io.popen(command))
   local count = tonumber(pipe:read "*a")
   pipe:close()
   return count
