@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 
 #include "wire/packet.h"
-#include "wire/udp.h"
-#include "wire/udp_link.h"
+#include "wire/udp/handshake.h"
+#include "wire/udp/link.h"
 
 typedef enum DatagramsPhase {
   DATAGRAMS_OFF,

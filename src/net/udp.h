@@ -1,6 +1,6 @@
 // UDP: datagrams beside the stream of a connection (attached), or instead of it (alone).
 // docs/protocol.md, section 16, is the contract; the bytes and the state of one connection
-// are in wire/udp.h and wire/udp_link.h.
+// are in wire/udp/handshake.h and wire/udp/link.h.
 //
 // Nothing is kept for an address that has not shown that it gets what it is sent, and it is
 // never sent more than came from it.

@@ -1,5 +1,5 @@
 // Requests and their answers: what a server says to addresses that it knows nothing of. What
-// can be judged by the datagram alone is judged in wire/udp.c; the rest is here, in the order of
+// can be judged by the datagram alone is judged in wire/udp/handshake.c; the rest is here, in the order of
 // the table in docs/protocol.md, section 16.
 #include <assert.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// What the files of UDP share. A UdpPeer is one connection by UDP: the link (wire/udp_link.h),
+// What the files of UDP share. A UdpPeer is one connection by UDP: the link (wire/udp/link.h),
 // which knows no sockets, and the way to the other side. It belongs to a Conn, alone or
 // attached, until that ends; then it stays for a while to repeat its CLOSE.
 #pragma once
@@ -7,8 +7,8 @@
 #include "net/conn.h"
 #include "net/udp.h"
 #include "net/udp_calls.h"
-#include "wire/udp.h"
-#include "wire/udp_link.h"
+#include "wire/udp/handshake.h"
+#include "wire/udp/link.h"
 
 enum {
   SOCKET_BYTES = 4 << 20,  // asked for as the kernel's buffer, each way

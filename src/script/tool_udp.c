@@ -1,4 +1,4 @@
-// Binds the connection protocol and the link of UDP (wire/udp.h, wire/udp_link.h) to Lua. A link is
+// Binds the connection protocol and the link of UDP (wire/udp/handshake.h, wire/udp/link.h) to Lua. A link is
 // a userdata, so that a tool which forgets one leaks nothing; times are microseconds.
 #include "script/tool_udp.h"
 
@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "wire/udp.h"
-#include "wire/udp_link.h"
+#include "wire/udp/handshake.h"
+#include "wire/udp/link.h"
 
 #define LINK_TYPE "perigee.udp.link"
 

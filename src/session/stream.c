@@ -3,7 +3,7 @@
 // since all RELIABLE packets have one place among the priorities.
 
 #include "session/internal.h"
-#include "wire/udp_link.h"
+#include "wire/udp/link.h"
 
 enum { RESEND_BYTES = 64 << 10 };  // of packets sent again as one message, about
 

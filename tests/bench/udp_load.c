@@ -13,8 +13,8 @@
 #include "base/random.h"
 #include "udp_work.h"
 #include "wire/control.h"
-#include "wire/udp.h"
-#include "wire/udp_link.h"
+#include "wire/udp/handshake.h"
+#include "wire/udp/link.h"
 
 enum { PAYLOAD = 64 };
 

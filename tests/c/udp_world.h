@@ -1,4 +1,4 @@
-// A network between links (src/wire/udp_link.h), with time of its own: lines that lose,
+// A network between links (src/wire/udp/link.h), with time of its own: lines that lose,
 // double, delay and reorder datagrams, and pass only so many bytes a second with a queue
 // before them. The same seed gives the same run.
 #pragma once
@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "wire/udp_link.h"
+#include "wire/udp/link.h"
 
 enum { WORLD_ENDS = 4, WORLD_START_US = 1000000 };
 

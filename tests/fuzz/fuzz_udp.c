@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "wire/udp.h"
+#include "wire/udp/handshake.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "wire/udp_internal.h"
+#include "wire/udp/internal.h"
 
 static inline void check_ranges(const UdpRanges *ranges, uint64_t from, uint64_t to) {
   for (uint32_t i = 0; i < ranges->count; i++) {

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "client/fake_server.h"
-#include "wire/udp.h"
-#include "wire/udp_link.h"
+#include "wire/udp/handshake.h"
+#include "wire/udp/link.h"
 
 static FakeServer server;
 static const uint8_t KEY[UDP_KEY_SIZE] = "the key that WELCOME has told..";

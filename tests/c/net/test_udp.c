@@ -1,5 +1,5 @@
 // Ports, requests, and what connections by UDP are sent, with the clients' side on the same
-// machine of wire/udp_link.h. Clients written from the page alone: tests/e2e/udp_*.
+// machine of wire/udp/link.h. Clients written from the page alone: tests/e2e/udp_*.
 #include <string.h>
 
 #include "loop_world.h"

@@ -1,0 +1,72 @@
+// What the files of a link share: its state, and what they do to it for each other.
+#pragma once
+
+#include "wire/udp/body.h"
+#include "wire/udp/latest.h"
+#include "wire/udp/link.h"
+#include "wire/udp/loss.h"
+#include "wire/udp/queue.h"
+#include "wire/udp/rate.h"
+#include "wire/udp/sent.h"
+#include "wire/udp/stream.h"
+#include "wire/udp/window.h"
+
+struct UdpLink {
+  UdpKeys keys;
+  bool is_attached;
+  bool is_plain;
+
+  // What comes.
+  bool is_held;   // see udp_link_hold
+  bool has_late;  // `late` is still to be acknowledged
+  uint64_t late;  // the number of one that came too late for the bits of the newest
+  uint64_t ack_due_us;   // UDP_NEVER: nothing waits for an acknowledgement
+  uint32_t ack_waiting;  // datagrams
+  UdpWindow window;
+  UdpLatest latest;
+  UdpStreamIn in;
+  Reader items;  // of the datagram received last, what udp_link_next has not read
+
+  // What goes.
+  uint16_t first_sent;
+  uint16_t order;            // of the last LATEST
+  uint8_t packets_in_a_row;  // datagrams with packets that the stream has let go first
+  bool is_probing;           // a probe is to be sent
+  bool owes_response;
+  uint64_t response;      // PATH_RESPONSE that is owed
+  uint64_t last_sent_us;  // anything at all,
+  uint64_t last_used_us;  // and something of the owner's
+  UdpSentRing sent;
+  UdpLoss loss;
+  UdpRate rate;
+  UdpQueue queue;
+  UdpStreamOut out;
+
+  // The end.
+  bool is_closed;  // by this side,
+  bool is_over;    // or by the other
+  bool owes_close;
+  uint8_t closes;  // times that CLOSE may still be said
+  uint16_t close_code;
+
+  UdpLinkStats stats;  // as far as it is counted
+};
+
+/// How many bytes sealing adds.
+static inline size_t udp_tag_size(const UdpLink *link) {
+  return link->is_plain ? 0 : UDP_TAG_SIZE;
+}
+
+/// udp_ack.c: takes the acknowledgement of a datagram. ERR_MALFORMED, and nothing has
+/// changed, for one of numbers that were never sent.
+int udp_ack_receive(UdpLink *link, uint16_t ack, uint64_t bits, uint64_t now_us);
+
+/// Takes for lost what is.
+void udp_ack_detect(UdpLink *link, uint64_t now_us);
+
+/// Makes room for one more datagram where too many are on their way: the oldest is taken
+/// for lost.
+void udp_ack_make_room(UdpLink *link);
+
+/// udp_link.c: gives back memory when the link is at rest.
+void udp_link_rest(UdpLink *link, uint64_t now_us);

@@ -1,0 +1,54 @@
+// The round trip, and when a datagram is taken for lost: as RACK-TLP has it (RFC 8985),
+// by the time at which one sent later has arrived, and not by a timer alone; and when to
+// ask for an acknowledgement because there is nothing later.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/udp/sent.h"
+
+typedef struct UdpLoss {
+  uint64_t srtt_us;        // smoothed; 0: no sample yet
+  uint64_t rttvar_us;      // mean deviation (RFC 6298)
+  uint64_t newest;         // one more than the highest number acknowledged
+  uint64_t newest_rtt_us;  // round trip of the one sent last of those acknowledged
+  uint64_t last_sent_us;   // of what is to be acknowledged
+  uint64_t due_us;         // when the next one is taken for lost; UDP_NEVER
+  uint64_t since_us;     // nothing was acknowledged since, though it could; 0: no wait
+  uint64_t widened;      // number: those before it were sent before `window` last grew,
+  uint64_t narrowed;     // and before lossy_rounds last did
+  uint8_t window;        // for reordering, in quarters of the least round trip
+  uint8_t lossy_rounds;  // round trips with losses, all of them real
+  uint8_t probes;        // sent since the last acknowledgement
+  bool is_reordering;    // datagrams were seen to overtake each other
+} UdpLoss;
+
+void udp_loss_init(UdpLoss *loss);
+
+/// What is to be acknowledged is sent. `is_first`: nothing else is on its way.
+void udp_loss_on_send(UdpLoss *loss, bool is_first, uint64_t now_us);
+
+/// `sent`, of that number, has been acknowledged; the highest number of an acknowledgement
+/// comes first. Returns the round trip, or 0 where it tells none since a later one was
+/// acknowledged before.
+uint64_t udp_loss_on_ack(UdpLoss *loss, const UdpSent *sent, uint64_t number,
+                         uint64_t now_us);
+
+/// All that an acknowledgement tells has been taken; `flies`: some are on their way still.
+void udp_loss_on_acks(UdpLoss *loss, bool flies, uint64_t now_us);
+
+/// One that was taken for lost has been acknowledged; `next` is the next number to be sent.
+void udp_loss_on_spurious(UdpLoss *loss, uint64_t next);
+
+/// Whether `sent` of that number, which flies, is lost. Where the answer is no but will be
+/// yes if nothing comes, it sets `due_us`. To be asked of all that fly, oldest first, up to
+/// the first that is not.
+bool udp_loss_is_lost(UdpLoss *loss, const UdpSent *sent, uint64_t number,
+                      uint64_t min_rtt_us, uint64_t now_us);
+
+/// Something was taken for lost; `next` is the next number to be sent.
+void udp_loss_on_loss(UdpLoss *loss, uint64_t next);
+
+/// When to probe, if something flies.
+uint64_t udp_loss_probe_us(const UdpLoss *loss);

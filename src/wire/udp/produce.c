@@ -1,0 +1,227 @@
+// What goes: the next datagram, put together and sealed in the caller's memory, and when
+// the one after it is due.
+#include <string.h>
+
+#include "wire/udp/internal.h"
+
+enum {
+  STREAM_PIECE_MIN = 64,  // bytes; a smaller rest of a datagram is left empty
+  STREAM_TURN = 8,        // every so many datagrams with packets one is the stream's
+};
+
+/// A datagram in the making.
+typedef struct Draft {
+  uint8_t *at;   // where the next item goes
+  uint8_t *end;  // of the room for items
+  UdpSent sent;
+  bool is_asking;  // to be acknowledged
+} Draft;
+
+static size_t room(const Draft *draft) { return (size_t)(draft->end - draft->at); }
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t most(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static Draft begin(const UdpLink *link, uint8_t *out) {
+  return (Draft){.at = out + UDP_HEAD_SIZE + UDP_ACK_SIZE,
+                 .end = out + UDP_DATAGRAM_MAX - udp_tag_size(link)};
+}
+
+// What has come: the newest, and what came before it; or what came so late that this
+// would not tell of it.
+static uint8_t *put_ack(UdpLink *link, uint8_t *at) {
+  if (link->has_late) {
+    link->has_late = false;  // and the newest is still to be acknowledged
+    at = udp_put_u16(at, (uint16_t)link->late);
+    return udp_put_u64(at, udp_window_bits(&link->window, link->late));
+  }
+  link->ack_due_us = UDP_NEVER;
+  link->ack_waiting = 0;
+  at = udp_put_u16(at, (uint16_t)(link->window.next - 1));
+  return udp_put_u64(at, link->window.recent);
+}
+
+// Writes what stands before the items, seals them, and counts the datagram as sent.
+static size_t finish(UdpLink *link, Draft *draft, uint8_t *out, uint64_t now_us) {
+  const uint64_t number = link->sent.next;
+  memcpy(out, link->keys.channel, UDP_CHANNEL_SIZE);
+  uint8_t *at = udp_put_u16(out + UDP_CHANNEL_SIZE, (uint16_t)number);
+  put_ack(link, at);
+
+  uint8_t *inside = out + UDP_HEAD_SIZE;
+  if (!link->is_plain)
+    udp_seal(link->keys.send, number, out, UDP_HEAD_SIZE, inside,
+             (size_t)(draft->at - inside));
+  size_t size = (size_t)(draft->at - out) + udp_tag_size(link);
+
+  UdpSent *sent = &draft->sent;
+  sent->sent_us = link->last_sent_us = now_us;
+  sent->size = (uint16_t)size;
+  sent->state = draft->is_asking ? UDP_SENT_FLYING : UDP_SENT_SETTLED;
+  if (draft->is_asking) {
+    udp_loss_on_send(&link->loss, link->sent.flying == 0, now_us);
+    udp_rate_on_send(&link->rate, sent, link->sent.flying_bytes, now_us);
+  }
+  if (!udp_sent_has_room(&link->sent)) udp_ack_make_room(link);
+  udp_sent_push(&link->sent, sent);
+  link->stats.sent++;
+  link->stats.sent_bytes += size;
+  return size;
+}
+
+// --- Items ---
+
+static void put_response(UdpLink *link, Draft *draft) {
+  *draft->at++ = UDP_ITEM_PATH_RESPONSE;
+  draft->at = udp_put_u64(draft->at, link->response);
+  draft->is_asking = true;
+  link->owes_response = false;
+}
+
+// As long as a PATH_CHALLENGE: it may be what tells of another address.
+static void put_probe(Draft *draft) {
+  for (int i = 0; i < UDP_PATH_SIZE; i++) *draft->at++ = UDP_ITEM_PROBE;
+  draft->is_asking = true;
+}
+
+static bool put_packet(UdpLink *link, Draft *draft) {
+  UdpQueueEntry entry;
+  if (!udp_queue_peek(&link->queue, &entry)) return false;
+  size_t head = entry.key ? UDP_LATEST_HEAD : UDP_PACKET_HEAD;
+  if (head + entry.size > room(draft)) return false;
+  if (entry.key)
+    draft->at = udp_put_latest(draft->at, entry.key, ++link->order);
+  else
+    *draft->at++ = UDP_ITEM_PACKET;
+  memcpy(draft->at, entry.packet, entry.size);
+  draft->at += entry.size;
+  draft->is_asking = true;
+  udp_queue_pop(&link->queue);
+  return true;
+}
+
+static void put_stream(UdpLink *link, Draft *draft) {
+  if (room(draft) < UDP_STREAM_HEAD + STREAM_PIECE_MIN) return;
+  const uint64_t new = link->out.next;
+  UdpRange piece = udp_stream_out_take(&link->out, room(draft) - UDP_STREAM_HEAD,
+                                       draft->at + UDP_STREAM_HEAD);
+  uint16_t size = (uint16_t)(piece.end - piece.start);
+  if (size == 0) return;
+  udp_put_stream(draft->at, piece.start, size);
+  draft->at += UDP_STREAM_HEAD + size;
+  draft->sent.stream_start = piece.start;
+  draft->sent.stream_size = size;
+  draft->is_asking = true;
+  if (piece.start < new) link->stats.resent_bytes += size;
+}
+
+// --- What may be sent now ---
+
+static bool stream_waits(const UdpLink *link) {
+  return udp_stream_out_is_waiting(&link->out);
+}
+
+static bool window_is_open(const UdpLink *link, bool is_stream, uint64_t now_us) {
+  return link->sent.flying_bytes < udp_rate_window(&link->rate, is_stream, now_us);
+}
+
+// Whether it is the owner who has no more to send. A stream whose window is used up, or
+// will be once it is written to again, waits for the line.
+static bool is_idle(const UdpLink *link, uint64_t now_us) {
+  return link->queue.count == 0 && !stream_waits(link) &&
+         link->out.end - link->out.base < UDP_STREAM_WINDOW / 2 &&
+         window_is_open(link, false, now_us);
+}
+
+// Packets go before the stream, but do not keep it waiting for ever: the pings that keep
+// the connection are in it.
+static void fill(UdpLink *link, Draft *draft, uint64_t now_us) {
+  const bool is_probing = link->is_probing;
+  const bool may_go =
+      udp_rate_next_us(&link->rate) <= now_us && window_is_open(link, false, now_us);
+  if (!may_go && !is_probing) return;
+  const bool may_stream =
+      stream_waits(link) && (is_probing || window_is_open(link, true, now_us));
+  if (may_stream && link->packets_in_a_row >= STREAM_TURN - 1) put_stream(link, draft);
+  while (put_packet(link, draft)) continue;
+  if (may_stream && draft->sent.stream_size == 0) put_stream(link, draft);
+  const bool is_passed_over = may_stream && draft->sent.stream_size == 0;
+  link->packets_in_a_row = is_passed_over ? link->packets_in_a_row + 1 : 0;
+  if (draft->is_asking) link->last_used_us = now_us;
+}
+
+// What time itself brings: losses, and probes where no acknowledgement comes.
+static void run_timers(UdpLink *link, uint64_t now_us) {
+  if (now_us >= link->loss.due_us) udp_ack_detect(link, now_us);
+  if (link->sent.flying == 0 || now_us < udp_loss_probe_us(&link->loss)) return;
+  if (link->loss.probes < UINT8_MAX) link->loss.probes++;
+  link->is_probing = true;
+  // The probe had better be of use. What was never sent is, unless the other side keeps so
+  // little that it is too far ahead: so only the first probe has that.
+  const UdpStreamOut *out = &link->out;
+  const bool has_new = stream_waits(link) || link->queue.count > 0;
+  if (has_new && link->loss.probes == 1) return;
+  udp_stream_out_lose(&link->out, out->base,
+                      least(out->next, out->base + UDP_DATAGRAM_MAX));
+}
+
+static size_t produce_close(UdpLink *link, uint64_t now_us, uint8_t *out) {
+  if (!link->owes_close) return 0;
+  link->owes_close = false;
+  link->closes--;
+  Draft draft = begin(link, out);
+  *draft.at++ = UDP_ITEM_CLOSE;
+  draft.at = udp_put_u16(draft.at, link->close_code);
+  return finish(link, &draft, out, now_us);
+}
+
+size_t udp_link_produce(UdpLink *link, uint64_t now_us, uint8_t *out) {
+  if (link->is_closed) return produce_close(link, now_us, out);
+  if (link->is_over) return 0;
+  run_timers(link, now_us);
+  Draft draft = begin(link, out);
+  if (link->owes_response) put_response(link, &draft);
+  fill(link, &draft, now_us);
+  const bool is_silent = now_us >= link->last_sent_us + UDP_KEEPALIVE_US;
+  if (is_silent) udp_link_rest(link, now_us);
+  if (!draft.is_asking && (link->is_probing || is_silent)) put_probe(&draft);
+  link->is_probing = false;
+  if (draft.is_asking || now_us >= link->ack_due_us)
+    return finish(link, &draft, out, now_us);
+  if (is_idle(link, now_us)) udp_rate_limited(&link->rate, link->sent.flying_bytes);
+  return 0;
+}
+
+size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value,
+                                  size_t came, uint8_t *out) {
+  const size_t size = UDP_HEAD_SIZE + UDP_ACK_SIZE + UDP_PATH_SIZE + udp_tag_size(link);
+  if (udp_link_is_closed(link) || size > came) return 0;
+  Draft draft = begin(link, out);
+  *draft.at++ = UDP_ITEM_PATH_CHALLENGE;
+  draft.at = udp_put_u64(draft.at, value);
+  return finish(link, &draft, out, now_us);
+}
+
+// When what waits may go; UDP_NEVER where that takes an acknowledgement first.
+static uint64_t pace_deadline(const UdpLink *link) {
+  const UdpRate *rate = &link->rate;
+  const bool has_packets = link->queue.count > 0;
+  if (!has_packets && !stream_waits(link)) return UDP_NEVER;
+  if (!window_is_open(link, false, UDP_NEVER)) return UDP_NEVER;
+  uint64_t next_us = udp_rate_next_us(rate);
+  if (has_packets || window_is_open(link, true, 0)) return next_us;
+  return most(next_us, rate->probe_rtt_until_us);
+}
+
+uint64_t udp_link_deadline(const UdpLink *link) {
+  if (link->is_closed) return link->owes_close ? 0 : UDP_NEVER;
+  if (link->is_over) return UDP_NEVER;
+  if (link->owes_response) return 0;
+  uint64_t deadline = link->last_sent_us + UDP_KEEPALIVE_US;
+  if (link->sent.flying > 0) {
+    deadline = least(deadline, link->loss.due_us);
+    deadline = least(deadline, udp_loss_probe_us(&link->loss));
+  }
+  deadline = least(deadline, pace_deadline(link));
+  return least(deadline, link->ack_due_us);
+}

@@ -1,0 +1,65 @@
+// A sorted array: there are few ranges, and most of what happens is at one of the ends.
+#include "wire/udp/ranges.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { FIRST_CAPACITY = 8 };
+
+void udp_ranges_deinit(UdpRanges *ranges) {
+  mem_free(ranges->items);
+  *ranges = (UdpRanges){0};
+}
+
+// The first range that ends at or after `at`; one past the last where there is none.
+static uint32_t find(const UdpRanges *ranges, uint64_t at) {
+  uint32_t low = 0, high = ranges->count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (ranges->items[middle].end < at)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// Puts `count` ranges in the place of those from `first` to before `last`.
+static void replace(UdpRanges *ranges, uint32_t first, uint32_t last,
+                    const UdpRange *with, uint32_t count) {
+  uint32_t after = ranges->count - last;
+  uint32_t needed = first + count + after;
+  if (needed > ranges->capacity) {
+    ranges->capacity = ranges->capacity ? 2 * ranges->capacity : FIRST_CAPACITY;
+    ranges->items = mem_grow(ranges->items, ranges->capacity * sizeof *ranges->items);
+  }
+  if (after > 0)
+    memmove(&ranges->items[first + count], &ranges->items[last], after * sizeof *with);
+  if (count > 0) memcpy(&ranges->items[first], with, count * sizeof *with);
+  ranges->count = needed;
+}
+
+void udp_ranges_add(UdpRanges *ranges, uint64_t start, uint64_t end) {
+  if (start >= end) return;
+  UdpRange range = {start, end};
+  uint32_t first = find(ranges, start), last = first;
+  while (last < ranges->count && ranges->items[last].start <= end) {
+    const UdpRange *met = &ranges->items[last++];
+    if (met->start < range.start) range.start = met->start;
+    if (met->end > range.end) range.end = met->end;
+  }
+  replace(ranges, first, last, &range, 1);
+}
+
+void udp_ranges_remove(UdpRanges *ranges, uint64_t start, uint64_t end) {
+  if (start >= end) return;
+  UdpRange rest[2];
+  uint32_t count = 0, first = find(ranges, start + 1), last = first;
+  while (last < ranges->count && ranges->items[last].start < end) {
+    const UdpRange *met = &ranges->items[last++];
+    if (met->start < start) rest[count++] = (UdpRange){met->start, start};
+    if (met->end > end) rest[count++] = (UdpRange){end, met->end};
+  }
+  if (first < last) replace(ranges, first, last, rest, count);
+}

@@ -1,0 +1,267 @@
+// Where this differs from the draft: the two filters keep the best of now and of before
+// instead of a true sliding window; the round trip is measured anew only for those who
+// have kept the line full all the time, and at the expense of the stream alone; a line
+// that has become much narrower is believed after three round trips; and loss by chance
+// is made good, as the estimate is of what arrives and not of what the line takes.
+#include "wire/udp/rate.h"
+
+#include <stddef.h>
+
+#include "wire/udp/link.h"
+
+enum {
+  // Bytes.
+  FIRST_WINDOW = 10 * UDP_DATAGRAM_MAX,  // as RFC 6928
+  LEAST_WINDOW = 4 * UDP_DATAGRAM_MAX,   // delayed acknowledgements do not stop it
+  SPARE = 3 * UDP_DATAGRAM_MAX,          // in the window, so that it need not be exact
+  ARRIVED_MAX = UDP_ACK_DATAGRAMS * UDP_DATAGRAM_MAX,  // and not yet acknowledged
+  WINDOW_MAX = 4 << 20,                                // about UDP_SENT_MAX datagrams
+  BURST = 10 * UDP_DATAGRAM_MAX,  // sent at once after a pause, as RFC 9002, 7.7
+  // Times and rounds.
+  FIRST_RTT_US = 100 * 1000,
+  HOUSE_RTT_US = 10 * 1000,
+  PROBE_RTT_US = 200 * 1000,
+  FILTER_ROUNDS = 5,  // of each half: the draft has 10 in all
+  LOW_ROUNDS = 3,     // far below the best: the line is narrower
+  FULL_ROUNDS = 3,    // without growth: the line is full
+  DRAIN_RTTS = 2,     // that it takes at most to get rid of what probing queued
+  // Of loss, and queues.
+  LOSS_MAX = 200,       // thousandths that are made good
+  QUEUE_PERCENT = 112,  // of the least round trip: more, and there is a queue
+  // Gains.
+  GAINS = 8,           // of PROBE_RATE, a round trip each
+  WINDOW_GAIN = 200,   // percent of what fills the line
+  STARTUP_GAIN = 289,  // percent: 2 / ln 2, the least that doubles the rate
+  PACE_PERCENT = 98,   // so that a best that was luck makes no queue that stays
+};
+static const uint64_t SECOND = 1000000;
+static const uint64_t MIN_RTT_HALF_US = 5 * UINT64_C(1000000);
+
+static const uint8_t gains[GAINS] = {125, 75, 100, 100, 100, 100, 100, 100};
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t most(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+void udp_rate_init(UdpRate *rate, uint64_t now_us, uint16_t seed) {
+  *rate = (UdpRate){
+      .delivered_us = now_us,
+      .first_sent_us = now_us,
+      .app_limited_until = 1,
+      .min_rtt_since_us = now_us,
+      .drained_us = now_us,
+      .window = FIRST_WINDOW,
+      .pace = FIRST_WINDOW * SECOND / FIRST_RTT_US * STARTUP_GAIN / 100,
+      .gain = (uint8_t)(2 + seed % (GAINS - 2)),
+  };
+}
+
+uint64_t udp_rate_best(const UdpRate *rate) {
+  return most(rate->best[0], rate->best[1]);
+}
+
+uint64_t udp_rate_min_rtt(const UdpRate *rate) {
+  const uint64_t *rtt = rate->min_rtt_us;
+  if (!rtt[0] || !rtt[1]) return rtt[0] + rtt[1];
+  return least(rtt[0], rtt[1]);
+}
+
+// `percent` of the bytes that fill the line without a queue.
+static uint64_t fill(const UdpRate *rate, uint32_t percent) {
+  return udp_rate_best(rate) * udp_rate_min_rtt(rate) / SECOND * percent / 100;
+}
+
+uint32_t udp_rate_window(const UdpRate *rate, bool is_stream, uint64_t now_us) {
+  if (!is_stream || now_us >= rate->probe_rtt_until_us) return rate->window;
+  return (uint32_t)least(rate->window, most(fill(rate, 50), LEAST_WINDOW));
+}
+
+void udp_rate_on_send(UdpRate *rate, UdpSent *sent, uint32_t flying, uint64_t now_us) {
+  if (flying == 0) rate->first_sent_us = rate->delivered_us = now_us;
+  sent->delivered = rate->delivered;
+  sent->delivered_us = rate->delivered_us;
+  sent->first_sent_us = rate->first_sent_us;
+  sent->is_app_limited = rate->app_limited_until != 0;
+  uint64_t credit_us = BURST * SECOND / rate->pace;
+  uint64_t from = now_us > credit_us ? now_us - credit_us : 0;
+  rate->next_send_us =
+      most(rate->next_send_us, from) + sent->size * SECOND / rate->pace;
+}
+
+void udp_rate_limited(UdpRate *rate, uint32_t flying) {
+  rate->app_limited_until = most(rate->delivered + flying, 1);
+}
+
+void udp_rate_on_ack(UdpRate *rate, UdpRateSample *sample, const UdpSent *sent,
+                     uint64_t now_us) {
+  const bool is_newest =
+      sample->acked == 0 || sent->delivered >= sample->prior_delivered;
+  rate->delivered += sent->size;
+  rate->delivered_us = now_us;
+  sample->acked += sent->size;
+  if (!is_newest) return;
+  sample->prior_delivered = sent->delivered;
+  sample->prior_us = sent->delivered_us;
+  sample->send_us = sent->sent_us - sent->first_sent_us;
+  sample->is_app_limited = sent->is_app_limited;
+  rate->first_sent_us = most(rate->first_sent_us, sent->sent_us);
+}
+
+void udp_rate_on_rtt(UdpRate *rate, uint64_t rtt_us, uint64_t now_us) {
+  uint64_t *rtt = rate->min_rtt_us;
+  if (now_us - rate->min_rtt_since_us > MIN_RTT_HALF_US) {
+    rtt[1] = rtt[0];
+    rtt[0] = rtt_us;
+    rate->min_rtt_since_us = now_us;
+  }
+  if (!rtt[0] || rtt_us < rtt[0]) rtt[0] = rtt_us;
+  if (!rate->round_rtt_us || rtt_us < rate->round_rtt_us) rate->round_rtt_us = rtt_us;
+}
+
+// --- Conclusions ---
+
+static bool count_round(UdpRate *rate, const UdpRateSample *sample) {
+  if (sample->is_app_limited) rate->is_round_limited = true;
+  if (sample->prior_delivered < rate->round_end) return false;
+  rate->round_end = rate->delivered;
+  return true;
+}
+
+// A round that the line alone has limited is over. Rounds that are all far below what was
+// best before say that the line has become narrower.
+static void end_round(UdpRate *rate) {
+  const bool is_low = rate->round_best < udp_rate_best(rate) * 3 / 4;
+  rate->low_rounds = is_low ? rate->low_rounds + 1 : 0;
+  rate->low_best = is_low ? most(rate->low_best, rate->round_best) : 0;
+  rate->round_best = 0;
+  if (rate->low_rounds >= LOW_ROUNDS) {
+    rate->best[0] = rate->best[1] = rate->low_best;
+    rate->low_best = 0;
+    rate->low_rounds = rate->rounds = 0;
+  } else if (++rate->rounds >= FILTER_ROUNDS) {
+    rate->best[1] = rate->best[0];
+    rate->best[0] = 0;
+    rate->rounds = 0;
+  }
+}
+
+// The best rate of the rounds. A sample that the application limited tells only what the
+// line can do at least, and a round of such is none.
+static void filter(UdpRate *rate, const UdpRateSample *sample, bool is_round,
+                   uint64_t now_us) {
+  if (is_round && !rate->is_round_limited) end_round(rate);
+  uint64_t took = most(sample->send_us, now_us - sample->prior_us);
+  if (took == 0 || took < udp_rate_min_rtt(rate)) return;
+  uint64_t best = (rate->delivered - sample->prior_delivered) * SECOND / took;
+  if (sample->is_app_limited && best < udp_rate_best(rate)) return;
+  rate->best[0] = most(rate->best[0], best);
+  rate->round_best = most(rate->round_best, best);
+}
+
+// What is lost where no queue is seen is lost by chance: the line takes as much as before
+// and delivers less of it. Who sent no more than is delivered would get less and less.
+static void watch_loss(UdpRate *rate, const UdpRateSample *sample, bool is_round) {
+  rate->round_acked += sample->acked;
+  rate->round_lost += sample->lost;
+  if (!is_round) return;
+  const uint64_t lost = rate->round_lost, sent = lost + rate->round_acked;
+  rate->loss = (3 * rate->loss + (uint32_t)(lost * 1000 / sent)) / 4;
+  const bool is_queueing =
+      rate->round_rtt_us > udp_rate_min_rtt(rate) * QUEUE_PERCENT / 100;
+  rate->made_good = is_queueing ? 0 : (uint32_t)least(rate->loss, LOSS_MAX);
+  rate->round_acked = rate->round_lost = 0;
+  rate->round_rtt_us = 0;
+}
+
+static void watch_startup(UdpRate *rate, bool is_round, uint64_t now_us) {
+  if (!is_round || rate->is_round_limited) return;
+  uint64_t best = udp_rate_best(rate);
+  if (best >= rate->full_best * 125 / 100) {
+    rate->full_best = best;
+    rate->full_rounds = 0;
+  } else if (++rate->full_rounds >= FULL_ROUNDS) {
+    rate->phase = UDP_DRAIN;
+    rate->gain_since_us = now_us;
+  }
+}
+
+// How long the pace stays as it is: a round trip, and not less than the delay of
+// acknowledgements, or it would be over before it is noticed.
+static uint64_t step_us(const UdpRate *rate) {
+  return most(udp_rate_min_rtt(rate), UDP_ACK_DELAY_US);
+}
+
+static void watch_gain(UdpRate *rate, const UdpRateSample *sample, uint32_t flying,
+                       uint64_t now_us) {
+  uint8_t gain = gains[rate->gain];
+  const uint64_t for_us = now_us - rate->gain_since_us;
+  bool is_over = for_us > step_us(rate);
+  if (gain > 100)
+    is_over = is_over && (sample->lost > 0 || flying >= fill(rate, gain));
+  else if (gain < 100)
+    is_over = flying <= fill(rate, 100) || for_us > DRAIN_RTTS * step_us(rate);
+  if (!is_over) return;
+  rate->gain = (uint8_t)((rate->gain + 1) % GAINS);
+  rate->gain_since_us = now_us;
+}
+
+static void watch_phase(UdpRate *rate, const UdpRateSample *sample, bool is_round,
+                        uint32_t flying, uint64_t now_us) {
+  if (rate->phase == UDP_STARTUP) watch_startup(rate, is_round, now_us);
+  const bool is_drained = flying <= fill(rate, 100) ||
+                          now_us - rate->gain_since_us > FULL_ROUNDS * step_us(rate);
+  if (rate->phase == UDP_DRAIN && is_drained) {
+    rate->phase = UDP_PROBE_RATE;
+    rate->gain_since_us = now_us;
+  }
+  if (rate->phase == UDP_PROBE_RATE) watch_gain(rate, sample, flying, now_us);
+}
+
+// A queue that never drains hides what the round trip is without it.
+static void watch_queue(UdpRate *rate, const UdpRateSample *sample, uint64_t now_us) {
+  if (sample->is_app_limited || rate->phase == UDP_STARTUP) rate->drained_us = now_us;
+  if (now_us - rate->drained_us < 2 * MIN_RTT_HALF_US) return;
+  rate->drained_us = now_us;
+  rate->probe_rtt_until_us = now_us + PROBE_RTT_US + udp_rate_min_rtt(rate);
+}
+
+static void set_pace(UdpRate *rate) {
+  uint64_t best = udp_rate_best(rate);
+  if (best == 0) return;
+  uint32_t gain = gains[rate->gain];
+  if (rate->phase == UDP_STARTUP) gain = STARTUP_GAIN;
+  if (rate->phase == UDP_DRAIN) gain = 100 * 100 / STARTUP_GAIN;
+  uint64_t pace = best * gain / 100 * PACE_PERCENT / 100;
+  pace = pace * 1000 / (1000 - rate->made_good);
+  // At first what was delivered may be little for want of more to send.
+  rate->pace = most(pace, rate->phase == UDP_STARTUP ? rate->pace : LEAST_WINDOW);
+}
+
+static void set_window(UdpRate *rate, const UdpRateSample *sample) {
+  const bool is_startup = rate->phase == UDP_STARTUP;
+  const uint64_t best = udp_rate_best(rate);
+  // Within a house the machines take longer than the line, but for a lucky moment.
+  uint64_t rtt_us = most(udp_rate_min_rtt(rate), HOUSE_RTT_US);
+  uint64_t target =
+      best * rtt_us / SECOND * (is_startup ? STARTUP_GAIN : WINDOW_GAIN) / 100;
+  // What has arrived may be acknowledged later.
+  uint64_t arrived = least(best * UDP_ACK_DELAY_US / SECOND, ARRIVED_MAX);
+  target = most(target + arrived + SPARE, LEAST_WINDOW);
+  if (is_startup) target = most(target, rate->window);
+  uint64_t grown = (uint64_t)rate->window + sample->acked;
+  rate->window = (uint32_t)least(least(target, grown), WINDOW_MAX);
+}
+
+void udp_rate_update(UdpRate *rate, const UdpRateSample *sample, uint32_t flying,
+                     uint64_t now_us) {
+  if (sample->acked == 0) return;
+  if (rate->app_limited_until && rate->delivered > rate->app_limited_until)
+    rate->app_limited_until = 0;
+  bool is_round = count_round(rate, sample);
+  filter(rate, sample, is_round, now_us);
+  watch_loss(rate, sample, is_round);
+  watch_phase(rate, sample, is_round, flying, now_us);
+  watch_queue(rate, sample, now_us);
+  set_pace(rate);
+  set_window(rate, sample);
+  if (is_round) rate->is_round_limited = false;
+}
