@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "net/io_threads.h"
 #include "net/net.h"
-#include "net/servicer.h"
 #include "relay/relay.h"
 #include "script/script.h"
 #include "session/session.h"

@@ -23,7 +23,7 @@
 #include "base/log.h"
 #include "base/log_ring.h"
 #include "net/control.h"
-#include "net/servicer.h"
+#include "net/io_threads.h"
 #include "net/signals.h"
 #include "net/udp.h"
 #include "net/watch.h"

@@ -8,11 +8,11 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "net/admin_calls.h"
-#include "net/servicer_calls.h"
-#include "net/tls_calls.h"
-#include "net/udp_calls.h"
-#include "net/web_calls.h"
+#include "net/io_threads/io_threads_calls.h"
+#include "net/protocol/http/admin_calls.h"
+#include "net/protocol/web_calls.h"
+#include "net/transport/tls_calls.h"
+#include "net/udp/udp_calls.h"
 
 Conn *conn_find(const Net *net, ConnId id) { return slots_find(&net->conns, id); }
 

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/timers.h"
 #include "net/internal.h"
-#include "net/output.h"
+#include "net/out/output.h"
 
 typedef struct Http Http;              // web_http.c
 typedef struct Socket Socket;          // web_socket.c

@@ -7,13 +7,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "net/admin_calls.h"
 #include "net/child.h"
 #include "net/conn.h"
-#include "net/servicer_calls.h"
-#include "net/tls_calls.h"
-#include "net/udp_calls.h"
-#include "net/web_calls.h"
+#include "net/io_threads/io_threads_calls.h"
+#include "net/protocol/http/admin_calls.h"
+#include "net/protocol/web_calls.h"
+#include "net/transport/tls_calls.h"
+#include "net/udp/udp_calls.h"
 #include "net/worker.h"
 
 uv_loop_t *net_loop(Net *net) {

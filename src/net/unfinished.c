@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/web_calls.h"
+#include "net/protocol/web_calls.h"
 
 enum {
   UNFINISHED_TOTAL = 64 << 20,

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "net/io_threads/io_threads_internal.h"
 #include "net/loopback.h"
-#include "net/servicer_internal.h"
 
 enum { THREADS = 2, CONNS_MAX = 16, TRIES = 5000 };
 

@@ -2,8 +2,8 @@
 // one may guess its token.
 #include "net/admin.h"
 
-#include "net/admin_internal.h"
-#include "net/web_internal.h"
+#include "net/protocol/http/admin_internal.h"
+#include "net/protocol/web_internal.h"
 #include "socket_world.h"
 
 enum { HANDSHAKE_MS = 5000, SOCKETS_MAX = 64 };

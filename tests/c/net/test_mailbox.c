@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "net/mailbox.h"
+#include "net/io_threads/mailbox.h"
 
 enum { COUNT = 20000, LIMIT = 4096 };
 

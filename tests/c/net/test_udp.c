@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "loop_world.h"
-#include "net/udp_internal.h"
+#include "net/udp/udp_internal.h"
 
 enum { CLIENTS_MAX = 64, PORTS = 3 };
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "loop_world.h"
-#include "net/udp_internal.h"
+#include "net/udp/udp_internal.h"
 
 enum { MANY = 5000 };
 

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE  // mkdtemp
 #include "net/web.h"
 
-#include "net/web_internal.h"
+#include "net/protocol/web_internal.h"
 #include "socket_world.h"
 
 static const char HEALTH[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";

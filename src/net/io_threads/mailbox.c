@@ -1,0 +1,104 @@
+// See mailbox.h.
+#include "net/io_threads/mailbox.h"
+
+enum { KEEP_BYTES = 256 << 10 };  // a larger buffer gives its memory back
+
+void mailbox_init(Mailbox *box, uv_async_t *bell, uv_async_t *writer) {
+  *box = (Mailbox){.bell = bell, .writer = writer};
+  uv_mutex_init(&box->lock);
+  uv_cond_init(&box->is_taken);
+}
+
+void mailbox_deinit(Mailbox *box) {
+  uv_mutex_destroy(&box->lock);
+  uv_cond_destroy(&box->is_taken);
+  buf_deinit(&box->posted);
+  buf_deinit(&box->written);
+  buf_deinit(&box->taken);
+}
+
+// --- The writer ---
+
+void *mailbox_add(Mailbox *box, uint32_t kind, size_t size) {
+  size_t whole = (sizeof(Mail) + size + 7) & ~(size_t)7;
+  Mail *mail = (Mail *)buf_reserve(&box->written, whole);
+  *mail = (Mail){.size = (uint32_t)whole, .kind = kind};
+  box->written.size += whole;
+  return mail + 1;
+}
+
+size_t mailbox_pending(const Mailbox *box) {
+  return box->posted_size + box->written.size;
+}
+
+static void empty(Buf *buf) {
+  buf->size = 0;
+  if (buf->capacity > KEEP_BYTES) buf_deinit(buf);
+}
+
+void mailbox_post(Mailbox *box, bool is_awaited) {
+  if (box->written.size == 0) return;
+  uv_mutex_lock(&box->lock);
+  bool was_empty = box->posted.size == 0;
+  if (was_empty) {
+    Buf other = box->posted;
+    box->posted = box->written;
+    box->written = other;
+  } else {
+    buf_append(&box->posted, box->written.data, box->written.size);
+  }
+  box->is_awaited |= is_awaited;
+  box->takes_seen = box->takes;
+  box->posted_size = box->posted.size;
+  uv_mutex_unlock(&box->lock);
+  empty(&box->written);
+  if (was_empty) uv_async_send(box->bell);
+}
+
+void mailbox_wait(Mailbox *box, size_t limit) {
+  if (box->posted_size <= limit) return;
+  uv_mutex_lock(&box->lock);
+  while (box->posted.size > limit && !box->is_closed)
+    uv_cond_wait(&box->is_taken, &box->lock);
+  box->posted_size = box->posted.size;
+  uv_mutex_unlock(&box->lock);
+}
+
+uint64_t mailbox_takes(Mailbox *box) {
+  uv_mutex_lock(&box->lock);
+  uint64_t takes = box->takes;
+  box->posted_size = box->posted.size;
+  uv_mutex_unlock(&box->lock);
+  return takes;
+}
+
+// --- The reader ---
+
+bool mailbox_take(Mailbox *box) {
+  empty(&box->taken);
+  uv_mutex_lock(&box->lock);
+  Buf posted = box->posted;
+  box->posted = box->taken;
+  box->taken = posted;
+  bool is_awaited = box->is_awaited;
+  box->is_awaited = false;
+  box->takes++;
+  uv_cond_signal(&box->is_taken);
+  uv_mutex_unlock(&box->lock);
+  if (is_awaited) uv_async_send(box->writer);
+  return box->taken.size > 0;
+}
+
+const Mail *mailbox_next(const Mailbox *box, size_t *at) {
+  if (*at == box->taken.size) return NULL;
+  const Mail *mail = (const Mail *)(box->taken.data + *at);
+  *at += mail->size;
+  return mail;
+}
+
+void mailbox_close(Mailbox *box) {
+  uv_mutex_lock(&box->lock);
+  box->is_closed = true;
+  uv_cond_signal(&box->is_taken);
+  uv_mutex_unlock(&box->lock);
+}

@@ -1,0 +1,398 @@
+// Flushing: each connection takes what it has not yet taken from its sources and writes
+// it at once. Within a priority the sources are merged by stamp, so a connection sees
+// messages in the order in which they were made; the usual case, one source and nothing
+// left out, is one run of bytes and one write.
+#include "base/mem.h"
+#include "net/conn.h"
+#include "net/io_threads/io_threads_calls.h"
+#include "net/protocol/web_calls.h"
+#include "net/udp/udp_calls.h"
+
+// Pieces of one gathered write: fewer than one writev takes (IOV_MAX, 1024 on Linux), so
+// that a frame is one write however its messages alternate between their sources.
+enum { RUNS_MAX = 1000 };
+
+// How far one source has been taken.
+typedef struct Cursor {
+  const Frame *frame;
+  uint32_t at;  // next message
+  uint32_t tag;
+  uint32_t base;  // number of the frame's first message
+  uint8_t priority;
+  const Skip *skips;  // the member's, all priorities
+  uint32_t skip_count;
+} Cursor;
+
+// Messages [first, last) of a frame that follow each other in memory.
+typedef struct Run {
+  const Frame *frame;
+  uint32_t first, last;
+  uint32_t tag;
+  uint8_t priority;
+} Run;
+
+typedef struct Writer {
+  Conn *conn;
+  uint32_t count;
+  bool is_loose;  // something went by datagrams
+  size_t total;   // bytes in the runs
+  Run runs[RUNS_MAX];
+  uv_buf_t bufs[1 + RUNS_MAX];  // where their bytes are; the first is a socket's header
+} Writer;
+
+static uint32_t run_size(const Run *run) {
+  return run->frame->entries[run->last - 1].end - frame_start(run->frame, run->first);
+}
+
+static void take_run(Conn *conn, const Run *run) {
+  backlog_take(conn, run->priority, run->frame, run->first, run->last, run->tag);
+}
+
+// What the socket did not take goes to the backlog: the rest of the message that was
+// cut, then whole messages.
+static void keep_rest(const Writer *writer, size_t written) {
+  for (uint32_t i = 0; i < writer->count; i++) {
+    Run run = writer->runs[i];
+    size_t size = run_size(&run);
+    if (written >= size) {
+      written -= size;
+      continue;
+    }
+    if (written > 0) {
+      uint32_t cut = frame_start(run.frame, run.first) + (uint32_t)written;
+      while (run.frame->entries[run.first].end <= cut) run.first++;
+      if (frame_start(run.frame, run.first) < cut) {
+        uint32_t end = run.frame->entries[run.first++].end;
+        backlog_take_rest(writer->conn, run.frame->bytes.data + cut, end - cut);
+      }
+      written = 0;
+    }
+    if (run.first < run.last) take_run(writer->conn, &run);
+  }
+}
+
+static void writer_send(Writer *writer) {
+  if (writer->count == 0) return;
+  Conn *conn = writer->conn;
+  if (conn->published) conn_publish(conn);  // before anybody can have got it
+  int written = conn->socket
+                    ? socket_try_write(conn, writer->bufs, writer->count, writer->total)
+                    : conn->transport->try_write(conn, writer->bufs + 1, writer->count);
+  if (written < 0 && written != UV_EAGAIN)
+    conn_end(conn, written);
+  else if (written < 0)
+    keep_rest(writer, 0);
+  else if ((size_t)written < writer->total)
+    keep_rest(writer, (size_t)written);
+  writer->count = 0;
+  writer->total = 0;
+}
+
+static void count_sent(NetSent *sent, const Run *run, uint32_t size) {
+  sent->packets += run->last - run->first;
+  sent->bytes += size;
+}
+
+static void writer_put(Writer *writer, const Run *run) {
+  if (writer->conn->is_broken) return;
+  uint32_t size = run_size(run);
+  count_sent(&writer->conn->sent, run, size);
+  count_sent(&writer->conn->net->sent, run, size);
+  if (writer->conn->backlog) {
+    take_run(writer->conn, run);
+    return;
+  }
+  const uint8_t *bytes = run->frame->bytes.data + frame_start(run->frame, run->first);
+  writer->runs[writer->count] = *run;
+  writer->bufs[++writer->count] = uv_buf_init((char *)bytes, size);
+  writer->total += size;
+  if (writer->count == RUNS_MAX) writer_send(writer);
+}
+
+// Takes off `run` the messages at its start that fit into `room` bytes.
+static Run take_fitting(Run *run, size_t room) {
+  uint32_t start = frame_start(run->frame, run->first);
+  Run part = *run;
+  part.last = part.first;
+  while (part.last < run->last && run->frame->entries[part.last].end - start <= room)
+    part.last++;
+  run->first = part.last;
+  return part;
+}
+
+// What a WebSocket has taken a part of cannot be dropped any more, so its messages are not
+// larger than what others hand over at a time, unless one packet is.
+static void writer_add(Writer *writer, const Run *run) {
+  Run rest = *run;
+  while (writer->conn->socket && writer->total + run_size(&rest) > WRITE_CHUNK_BYTES) {
+    Run part = take_fitting(&rest, WRITE_CHUNK_BYTES - writer->total);
+    if (part.first == part.last && writer->total == 0) part.last = ++rest.first;
+    if (part.first < part.last) writer_put(writer, &part);
+    writer_send(writer);
+    if (rest.first == rest.last) return;
+  }
+  writer_put(writer, &rest);
+}
+
+// Sends the messages of a run by datagrams; those for which it is too early wait.
+static void send_loose(Writer *writer, const Run *run) {
+  Conn *conn = writer->conn;
+  const Frame *frame = run->frame;
+  uint32_t total = run_size(run);
+  count_sent(&conn->sent, run, total);
+  count_sent(&conn->net->sent, run, total);
+  writer->is_loose = true;
+  for (uint32_t i = run->first; i < run->last; i++) {
+    const Entry *entry = &frame->entries[i];
+    uint32_t start = frame_start(frame, i), size = entry->end - start;
+    if (!udp_send(conn->udp, frame->bytes.data + start, size, entry->key, run->tag))
+      backlog_take(conn, LANE_LOOSE + run->priority, frame, i, i + 1, run->tag);
+  }
+}
+
+// Tells what of a run goes by datagrams from what goes by the stream.
+static void writer_sort(Writer *writer, const Run *run) {
+  const Frame *frame = run->frame;
+  Run part = *run;
+  for (uint32_t i = run->first; i < run->last; i = part.last) {
+    bool is_loose = false;
+    part.first = i;
+    for (part.last = i; part.last < run->last; part.last++) {
+      const Entry *entry = &frame->entries[part.last];
+      uint32_t size = entry->end - frame_start(frame, part.last);
+      bool is_next = udp_carries(writer->conn->udp, entry->flags, size);
+      if (part.last == i) is_loose = is_next;
+      if (is_next != is_loose) break;
+    }
+    if (is_loose)
+      send_loose(writer, &part);
+    else
+      writer_add(writer, &part);
+  }
+}
+
+// Moves past what this connection does not get; false at the end of the frame.
+static bool settle(Cursor *cursor) {
+  for (; cursor->at < cursor->frame->count; cursor->at++) {
+    uint32_t number = cursor->base + cursor->at;
+    while (cursor->skip_count && (cursor->skips->priority != cursor->priority ||
+                                  (int32_t)(cursor->skips->to - number) <= 0)) {
+      cursor->skips++;
+      cursor->skip_count--;
+    }
+    if (cursor->skip_count && (int32_t)(cursor->skips->from - number) <= 0) {
+      cursor->at = cursor->skips->to - cursor->base - 1;
+      continue;
+    }
+    if (!cursor->frame->entries[cursor->at].is_dead) return true;
+  }
+  return false;
+}
+
+// The first message at or after `cursor->at` with a stamp of `limit` or more.
+static uint32_t find_stamp(const Cursor *cursor, uint64_t limit) {
+  uint32_t low = cursor->at, high = cursor->frame->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (cursor->frame->entries[middle].stamp < limit)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// Takes the run that begins at a settled cursor and was made before `limit`.
+static Run next_run(Cursor *cursor, uint64_t limit) {
+  const Frame *frame = cursor->frame;
+  uint32_t last = limit == UINT64_MAX ? frame->count : find_stamp(cursor, limit);
+  if (cursor->skip_count) {
+    uint32_t from = cursor->skips->from - cursor->base;
+    if (cursor->skips->priority == cursor->priority && from < last) last = from;
+  }
+  Run run = {frame, cursor->at, cursor->at + 1, cursor->tag, cursor->priority};
+  if (frame->dead_count == 0)
+    run.last = last;
+  else
+    while (run.last < last && !frame->entries[run.last].is_dead) run.last++;
+  cursor->at = run.last;
+  return run;
+}
+
+static uint64_t next_stamp(const Cursor *cursor) {
+  return cursor->frame->entries[cursor->at].stamp;
+}
+
+// `heap` is a binary heap, the oldest next message first, but for the one at `at`.
+static void sift_down(Cursor *heap, uint32_t count, uint32_t at) {
+  for (;;) {
+    uint32_t oldest = at;
+    for (uint32_t i = 2 * at + 1; i <= 2 * at + 2 && i < count; i++)
+      if (next_stamp(&heap[i]) < next_stamp(&heap[oldest])) oldest = i;
+    if (oldest == at) return;
+    Cursor moved = heap[at];
+    heap[at] = heap[oldest];
+    heap[oldest] = moved;
+    at = oldest;
+  }
+}
+
+// When the first of the heap has to give way.
+static uint64_t second_stamp(const Cursor *heap, uint32_t count) {
+  uint64_t second = UINT64_MAX;
+  for (uint32_t i = 1; i <= 2 && i < count; i++)
+    if (next_stamp(&heap[i]) < second) second = next_stamp(&heap[i]);
+  return second;
+}
+
+// All messages of the cursors in the order of their stamps.
+static void merge(Writer *writer, Cursor *cursors, uint32_t count) {
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (settle(&cursors[i])) cursors[left++] = cursors[i];
+  for (uint32_t i = left / 2; i-- > 0;) sift_down(cursors, left, i);
+  while (left > 0) {
+    Run run = next_run(&cursors[0], second_stamp(cursors, left));
+    if (writer->conn->udp)
+      writer_sort(writer, &run);
+    else
+      writer_add(writer, &run);
+    if (!settle(&cursors[0])) cursors[0] = cursors[--left];
+    sift_down(cursors, left, 0);
+  }
+}
+
+static bool open_member(const GroupRef *ref, uint8_t priority, Cursor *cursor) {
+  Group *group = ref->group;
+  const Frame *frame = group->source.frames[priority];
+  if (!frame) return false;
+  Member *member = &group->members[ref->index];
+  uint32_t taken = member->cursor[priority] - group->base[priority];
+  if ((int32_t)taken < 0) taken = 0;
+  if (taken >= frame->count) return false;
+  member->cursor[priority] = group->base[priority] + frame->count;
+  *cursor = (Cursor){
+      .frame = frame,
+      .at = taken,
+      .tag = group->tag,
+      .base = group->base[priority],
+      .priority = priority,
+      .skips = member->skips,
+      .skip_count = member->skip_count,
+  };
+  return true;
+}
+
+static void flush_priority(Writer *writer, uint8_t priority) {
+  enum { CURSORS_FEW = 16 };
+  Conn *conn = writer->conn;
+  Cursor few[CURSORS_FEW], *cursors = few;
+  if (conn->group_count >= CURSORS_FEW)
+    cursors = mem_alloc((conn->group_count + 1u) * sizeof *cursors);
+  uint32_t count = 0;
+  if (conn->direct.frames[priority])
+    cursors[count++] =
+        (Cursor){.frame = conn->direct.frames[priority], .priority = priority};
+  for (uint32_t i = 0; i < conn->group_count; i++)
+    if (open_member(&conn->groups[i], priority, &cursors[count])) count++;
+  merge(writer, cursors, count);
+  if (cursors != few) mem_free(cursors);
+}
+
+void flush_conn(Conn *conn, unsigned mask) {
+  unsigned pending = conn->direct.pending;
+  for (uint32_t i = 0; i < conn->group_count; i++)
+    pending |= conn->groups[i].group->source.pending;
+  mask &= pending;
+  if (!mask) return;
+  Writer writer;
+  writer.conn = conn;
+  writer.count = 0;
+  writer.is_loose = false;
+  writer.total = 0;
+  for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
+    if (mask & 1u << i) flush_priority(&writer, i);
+  writer_send(&writer);
+  for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
+    if (mask & conn->direct.pending & 1u << i)
+      frame_release(conn->net, &conn->direct, i);
+  if (conn->backlog) backlog_pump(conn);
+  if (writer.is_loose) udp_flush(conn->udp);
+  if (conn->published) conn_publish(conn);
+}
+
+void flush_group(Net *net, Group *group, unsigned mask) {
+  if (!(mask & group->source.pending)) return;
+  for (uint32_t i = 0; i < group->count; i++) flush_conn(group->members[i].conn, mask);
+  group_reset(net, group, mask);
+  if (!group->source.pending) group_forget_skips(group);
+}
+
+// Flushes the dirty sources and keeps in the lists those that still have something
+// pending.
+static void flush_dirty(Net *net, unsigned mask) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < net->dirty_groups.count; i++) {
+    Group *group = net->dirty_groups.items[i];
+    flush_group(net, group, group->is_urgent ? PRIORITIES_ALL : mask);
+    group->is_urgent = false;
+    group->source.is_dirty = group->source.pending != 0;
+    if (group->source.is_dirty) net->dirty_groups.items[kept++] = group;
+  }
+  net->dirty_groups.count = kept;
+  kept = 0;
+  for (uint32_t i = 0; i < net->dirty_conns.count; i++) {
+    Conn *conn = net->dirty_conns.items[i];
+    unsigned wanted = conn->is_urgent ? PRIORITIES_ALL : mask;
+    if (conn->direct.pending & wanted) flush_conn(conn, wanted);
+    conn->is_urgent = false;
+    conn->direct.is_dirty = conn->direct.pending != 0;
+    if (conn->direct.is_dirty) net->dirty_conns.items[kept++] = conn;
+  }
+  net->dirty_conns.count = kept;
+}
+
+static void on_frame_due(void *data, uint64_t now_ms) {
+  // Nothing to do: the end of this turn sees that the time has come.
+  (void)data;
+  (void)now_ms;
+}
+
+// One source of each connection a frame; what is left waits for the next. The callee
+// may close any connection, this one included.
+static bool report_drops(Net *net) {
+  List list = net->dropping;
+  net->dropping = (List){0};
+  for (uint32_t i = 0; i < list.count; i++) {
+    Conn *conn = list.items[i];
+    conn->is_reported = false;
+    if (conn->state != CONN_OPEN || !backlog_report(conn) || conn->is_reported)
+      continue;
+    conn->is_reported = true;
+    list_add(&net->dropping, conn);
+  }
+  bool is_any = list.count > 0;
+  list_deinit(&list);
+  return is_any;
+}
+
+static bool is_idle(const Net *net) {
+  return net->dirty_groups.count + net->dirty_conns.count + net->dropping.count == 0;
+}
+
+bool flush_turn(Net *net) {
+  if (is_idle(net)) return false;
+  uint64_t now_us = net->limits.batch_hz ? net_clock_us(net) : 0;
+  if (net->limits.batch_hz == 0 || now_us >= net->next_frame_us) {
+    flush_dirty(net, PRIORITIES_ALL);
+    if (net->limits.batch_hz)
+      net->next_frame_us = now_us + 1000000 / net->limits.batch_hz;
+    return report_drops(net);
+  }
+  flush_dirty(net, 1u << PRIORITY_CRITICAL);
+  if (is_idle(net) || timers_is_set(&net->frame_timer)) return false;
+  uint64_t wait_ms = (net->next_frame_us - now_us + 999) / 1000;
+  timers_set(&net->timers, &net->frame_timer, net_now_ms(net) + wait_ms, on_frame_due,
+             NULL);
+  return false;
+}

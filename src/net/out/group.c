@@ -1,0 +1,172 @@
+// Groups: what is written to a group is stored once; each member has a cursor and a
+// short list of what it does not get.
+#include <assert.h>
+
+#include "base/mem.h"
+#include "net/conn.h"
+#include "net/io_threads/io_threads_calls.h"
+
+static Group *find_group(const Net *net, GroupId id) {
+  return slots_find(&net->groups, id);
+}
+
+GroupId net_group_open(Net *net, uint32_t tag) {
+  Group *group = mem_zalloc(sizeof *group);
+  group->tag = tag;
+  group->id = slots_add(&net->groups, group);
+  assert(group->id);
+  return group->id;
+}
+
+static Member *member_of(const Group *group, const Conn *conn) {
+  for (uint32_t i = 0; i < conn->group_count; i++)
+    if (conn->groups[i].group == group) return &group->members[conn->groups[i].index];
+  return NULL;
+}
+
+void net_group_join(Net *net, GroupId id, ConnId conn_id) {
+  Group *group = find_group(net, id);
+  Conn *conn = conn_find(net, conn_id);
+  if (!group || !conn || member_of(group, conn)) return;
+  if (conn->servicer) {
+    client_join(conn, group);
+    return;
+  }
+  if (group->count == group->capacity) {
+    group->capacity = group->capacity ? group->capacity * 2 : 4;
+    group->members = mem_grow(group->members, group->capacity * sizeof *group->members);
+  }
+  if (conn->group_count == conn->group_capacity) {
+    conn->group_capacity = conn->group_capacity ? conn->group_capacity * 2 : 1;
+    conn->groups = mem_grow(conn->groups, conn->group_capacity * sizeof *conn->groups);
+  }
+  Member *member = &group->members[group->count];
+  *member = (Member){.conn = conn, .ref = conn->group_count};
+  for (int i = 0; i < PRIORITY_COUNT; i++) {
+    const Frame *frame = group->source.frames[i];
+    member->cursor[i] = group->base[i] + (frame ? frame->count : 0);
+  }
+  conn->groups[conn->group_count++] = (GroupRef){group, group->count++};
+}
+
+// Both lists keep no order: the last one takes the place, and is told.
+static void remove_member(Group *group, uint32_t index) {
+  Member *member = &group->members[index];
+  Conn *conn = member->conn;
+  uint32_t ref = member->ref;
+  mem_free(member->skips);
+  *member = group->members[--group->count];
+  if (index < group->count) member->conn->groups[member->ref].index = index;
+
+  conn->groups[ref] = conn->groups[--conn->group_count];
+  if (ref < conn->group_count) {
+    const GroupRef *moved = &conn->groups[ref];
+    moved->group->members[moved->index].ref = ref;
+  }
+}
+
+void net_group_leave(Net *net, GroupId id, ConnId conn_id) {
+  Group *group = find_group(net, id);
+  Conn *conn = conn_find(net, conn_id);
+  if (!group || !conn) return;
+  if (conn->servicer) client_leave(conn, group);
+  for (uint32_t i = 0; i < conn->group_count; i++) {
+    if (conn->groups[i].group != group) continue;
+    flush_conn(conn, PRIORITIES_ALL);
+    remove_member(group, conn->groups[i].index);
+    return;
+  }
+}
+
+void group_leave_all(Conn *conn) {
+  while (conn->group_count) remove_member(conn->groups[0].group, conn->groups[0].index);
+  mem_free(conn->groups);
+  conn->groups = NULL;
+  conn->group_capacity = 0;
+}
+
+void group_reset(Net *net, Group *group, unsigned mask) {
+  for (uint8_t i = 0; i < PRIORITY_COUNT; i++) {
+    if (!(mask & 1u << i) || !group->source.frames[i]) continue;
+    group->base[i] += group->source.frames[i]->count;
+    frame_release(net, &group->source, i);
+  }
+}
+
+void group_forget_skips(Group *group) {
+  for (uint32_t i = 0; i < group->count; i++) {
+    Member *member = &group->members[i];
+    member->skip_count = 0;
+    if (member->skip_capacity <= SKIPS_KEPT) continue;
+    mem_free(member->skips);
+    member->skips = NULL;
+    member->skip_capacity = 0;
+  }
+}
+
+void net_group_close(Net *net, GroupId id) {
+  Group *group = find_group(net, id);
+  if (!group) return;
+  flush_group(net, group, PRIORITIES_ALL);
+  while (group->count) remove_member(group, group->count - 1);
+  if (group->elsewhere) servicers_close_group(net, group);
+  if (group->source.is_dirty) list_remove(&net->dirty_groups, group);
+  slots_remove(&net->groups, id);
+  mem_free(group->members);
+  mem_free(group);
+}
+
+// Numbers wrap around, so they are compared by their distance.
+static bool is_past(uint32_t number, uint32_t base) {
+  return (int32_t)(number - base) <= 0;
+}
+
+static void purge_skips(const Group *group, Member *member) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < member->skip_count; i++) {
+    Skip skip = member->skips[i];
+    if (!is_past(skip.to, group->base[skip.priority])) member->skips[kept++] = skip;
+  }
+  member->skip_count = kept;
+}
+
+// The member does not get the message of that number, which is the newest of its
+// priority.
+static void leave_out(const Group *group, Member *member, uint8_t priority,
+                      uint32_t number) {
+  if (member->skip_count) {
+    Skip *last = &member->skips[member->skip_count - 1];
+    if (last->priority == priority && last->to == number) {
+      last->to++;
+      return;
+    }
+  }
+  if (member->skip_count == member->skip_capacity) purge_skips(group, member);
+  if (member->skip_count == member->skip_capacity) {
+    member->skip_capacity = member->skip_capacity ? member->skip_capacity * 2 : 2;
+    member->skips = mem_grow(member->skips, member->skip_capacity * sizeof(Skip));
+  }
+  member->skips[member->skip_count++] = (Skip){number, number + 1, priority};
+}
+
+void net_group_write(Net *net, GroupId id, const Out *out, const ConnId *except,
+                     uint32_t except_count) {
+  Group *group = find_group(net, id);
+  if (!group) return;
+  if (group->elsewhere) servicers_write_group(net, group, out, except, except_count);
+  if (group->count == 0) return;
+  Frame *frame = frame_of(net, &group->source, out->priority);
+  uint32_t number = group->base[out->priority] + frame->count;
+  frame_append(frame, out, net->stamp++);
+  for (uint32_t i = 0; i < except_count; i++) {
+    Conn *conn = conn_find(net, except[i]);
+    Member *member = conn ? member_of(group, conn) : NULL;
+    if (member) leave_out(group, member, out->priority, number);
+  }
+  if (out->flags & OUT_URGENT) group->is_urgent = true;
+  if (!group->source.is_dirty) {
+    group->source.is_dirty = true;
+    list_add(&net->dirty_groups, group);
+  }
+  if (frame->bytes.size > NET_FRAME_BYTES) flush_group(net, group, PRIORITIES_ALL);
+}

@@ -1,0 +1,316 @@
+// Files of a game's folder, opened and read by the pool of threads so that a slow disk
+// delays no other connection, a piece at a time: the next is read when the last is
+// written. Between pieces the file is closed, so that a slow client uses only its
+// connection's descriptor. If another file has taken its place, the answer ends.
+//
+// A file is served when what the path leads to lies in the folder, all symlinks
+// followed: it is taken hold of without being opened, and asked where it is. The rules
+// beside the folder (wire/ignore.h) hide files of it, by the path that was asked for as
+// by where they are.
+#define _GNU_SOURCE  // O_PATH
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "net/protocol/web_internal.h"
+#include "wire/ignore.h"
+
+enum {
+  FD_PATH_SIZE = 32,
+  AGAIN_MS = 100,  // until a file is opened again for which there was no descriptor
+};
+
+struct FileJob {
+  uv_work_t work;
+  Conn *conn;  // NULL: it is not interested any more
+  bool is_working;
+  char *folder, *path;
+  bool is_folder;  // the path ends in a slash
+  char index_path[HTTP_PATH_MAX + sizeof "/index.html"];
+  // What the thread found.
+  int err;  // 0, or an errno; EISDIR: the path is a folder and lacks its slash
+  struct stat info;
+  uint8_t *chunk;  // NULL: nothing is read yet, and the file only looked at
+  size_t chunk_size;
+  // What is still to be sent.
+  uint64_t at, left;
+  Timer again;  // set while no descriptor was left
+};
+
+// --- In a thread ---
+
+// Where an open file is; false when it is nowhere.
+static bool locate(int fd, char place[PATH_MAX]) {
+  char name[FD_PATH_SIZE];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  ssize_t size = readlink(name, place, PATH_MAX - 1);
+  if (size <= 0) return false;
+  place[size] = '\0';
+  return true;
+}
+
+static bool is_inside(const char *folder, const char *place) {
+  size_t size = strlen(folder);
+  if (strcmp(folder, "/") == 0) return true;
+  return strncmp(folder, place, size) == 0 && place[size] == '/';
+}
+
+// Returns whether the rules name the file at `path` in the folder, whose own name comes
+// first.
+static bool is_named(const FileJob *job, Text rules, const char *path) {
+  char full[2 * PATH_MAX];
+  const char *slash = strrchr(job->folder, '/');
+  snprintf(full, sizeof full, "%s/%s%s", slash ? slash + 1 : job->folder, path,
+           S_ISDIR(job->info.st_mode) ? "/" : "");
+  return ignore_has(rules, full);
+}
+
+// Rules that cannot be read may name anything.
+static bool is_hidden(const FileJob *job, const char *path, const char *inner_place) {
+  char place[PATH_MAX];
+  Buf text = {0};
+  const char *slash = strrchr(job->folder, '/');
+  int size = slash ? (int)(slash - job->folder) : 1;
+  snprintf(place, sizeof place, "%.*s/" IGNORE_FILE, size, slash ? job->folder : ".");
+  bool is_hidden = file_read_if_any(place, &text) != 0;
+  Text rules = {(const char *)text.data, (uint32_t)text.size};
+  is_hidden =
+      is_hidden || is_named(job, rules, path) || is_named(job, rules, inner_place);
+  buf_deinit(&text);
+  return is_hidden;
+}
+
+// Returns whether the file of `fd` can be read.
+static int try_open(int fd) {
+  char name[FD_PATH_SIZE];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  int opened = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (opened < 0) return errno;
+  close(opened);
+  return 0;
+}
+
+// Returns whether the file of `fd` may be served.
+static int check_held(FileJob *job, const char *path, int folder, int fd) {
+  char root[PATH_MAX], place[PATH_MAX];
+  if (fstat(fd, &job->info) != 0) return errno;
+  if (!locate(folder, root) || !locate(fd, place)) return ENOENT;
+  if (!is_inside(root, place)) return EACCES;
+  if (is_hidden(job, path, place + strlen(root))) return ENOENT;
+  if (S_ISDIR(job->info.st_mode)) return EISDIR;
+  if (!S_ISREG(job->info.st_mode)) return EACCES;
+  return try_open(fd);
+}
+
+static const char *path_of(const FileJob *job) {
+  return job->is_folder ? job->index_path : job->path;
+}
+
+static int check_file(FileJob *job) {
+  const char *path = path_of(job);
+  int folder = open(job->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return errno;
+  int fd = openat(folder, path, O_PATH | O_CLOEXEC);
+  int err = fd < 0 ? errno : check_held(job, path, folder, fd);
+  if (fd >= 0) close(fd);
+  close(folder);
+  return err;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+         a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+         a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int read_open(FileJob *job, int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return errno;
+  if (!is_same(&info, &job->info)) return ESTALE;
+  size_t wanted = job->left < WEB_CHUNK_BYTES ? job->left : WEB_CHUNK_BYTES;
+  ssize_t got = pread(fd, job->chunk, wanted, (off_t)job->at);
+  if (got < 0) return errno;
+  job->chunk_size = (size_t)got;
+  return got == 0 ? EIO : 0;  // the file has become shorter
+}
+
+static int read_chunk(FileJob *job) {
+  char place[PATH_MAX + sizeof job->index_path];
+  snprintf(place, sizeof place, "%s/%s", job->folder, path_of(job));
+  int fd = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return errno;
+  int err = read_open(job, fd);
+  close(fd);
+  return err;
+}
+
+static void on_work(uv_work_t *work) {
+  FileJob *job = work->data;
+  job->err = job->chunk ? read_chunk(job) : check_file(job);
+}
+
+// --- On the loop ---
+
+static void free_job(FileJob *job) {
+  mem_free(job->chunk);
+  mem_free(job->folder);
+  mem_free(job->path);
+  mem_free(job);
+}
+
+void file_drop(FileJob *job) {
+  if (!job) return;
+  timers_stop(&job->conn->net->timers, &job->again);
+  job->conn = NULL;
+  if (!job->is_working) free_job(job);
+}
+
+// What makes a version of a file another one: where it is, its size and when it was
+// written.
+static HttpVersion version_of(const struct stat *info) {
+  HttpVersion version = {.changed_s = info->st_mtim.tv_sec};
+  unsigned long long changed_ns =
+      (unsigned long long)info->st_mtim.tv_sec * 1000000000 +
+      (unsigned long long)info->st_mtim.tv_nsec;
+  snprintf(version.tag, sizeof version.tag, "\"%llx-%llx-%llx\"", changed_ns,
+           (unsigned long long)info->st_size, (unsigned long long)info->st_ino);
+  return version;
+}
+
+static bool lacks_descriptor(const FileJob *job) {
+  return job->err == EMFILE || job->err == ENFILE;
+}
+
+static void refuse_file(FileJob *job, const HttpRequest *request) {
+  Conn *conn = job->conn;
+  if (lacks_descriptor(job))
+    http_refuse(conn, request, 503, "Too many files are open. Try again.");
+  else if (job->is_folder && job->path[0] == '\0' && job->err == ENOENT)
+    http_welcome(conn, request);
+  else
+    http_refuse(conn, request, 404, "There is nothing here.");
+}
+
+// A folder without its slash would have its links lead elsewhere.
+static void redirect(FileJob *job, const HttpRequest *request) {
+  char location[HTTP_TARGET_MAX + 2];
+  Text target = request->target;
+  const char *query = memchr(target.bytes, '?', target.size);
+  int size = query ? (int)(query - target.bytes) : (int)target.size;
+  snprintf(location, sizeof location, "%.*s/", size, target.bytes);
+  Buf out = {0};
+  Answer answer = {.status = 301, .location = location};
+  Conn *conn = job->conn;
+  http_put_answer(&out, conn, &answer);
+  http_finish(conn);
+  http_write(conn, &out);
+  buf_deinit(&out);
+}
+
+static int decide(const FileJob *job, const HttpRequest *request, Answer *answer) {
+  answer->size = (uint64_t)job->info.st_size;
+  if (http_is_known(request, answer->version)) return 304;
+  switch (http_read_part(request, answer->version, answer->size, &answer->first,
+                         &answer->count)) {
+    case PART_RANGE:
+      return 206;
+    case PART_IMPOSSIBLE:
+      answer->count = 0;
+      return 416;
+    default:
+      return 200;
+  }
+}
+
+static void begin_answer(FileJob *job, const HttpRequest *request) {
+  HttpVersion version = version_of(&job->info);
+  Answer answer = {.version = &version,
+                   .type = http_type(job->is_folder ? job->index_path : job->path)};
+  answer.status = decide(job, request, &answer);
+  job->at = answer.first;
+  job->left = answer.count;
+  if (answer.status == 304 || request->method == METHOD_HEAD) job->left = 0;
+  Buf out = {0};
+  Conn *conn = job->conn;
+  http_put_answer(&out, conn, &answer);
+  if (job->left == 0)
+    http_finish(conn);
+  else
+    job->chunk = mem_alloc(WEB_CHUNK_BYTES);
+  http_write(conn, &out);
+  buf_deinit(&out);
+}
+
+static void on_checked(FileJob *job) {
+  HttpRequest request;
+  http_request(job->conn, &request);
+  if (job->err == EISDIR && !job->is_folder)
+    redirect(job, &request);
+  else if (job->err)
+    refuse_file(job, &request);
+  else
+    begin_answer(job, &request);
+}
+
+static void on_again(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  file_continue(data);
+}
+
+static void on_chunk(FileJob *job) {
+  Conn *conn = job->conn;
+  if (lacks_descriptor(job)) {
+    Net *net = conn->net;
+    timers_set(&net->timers, &job->again, net_now_ms(net) + AGAIN_MS, on_again, job);
+    return;
+  }
+  if (job->err) {
+    conn_end(conn, UV_EIO);  // the length has been promised
+    return;
+  }
+  Buf bytes = {.data = job->chunk, .size = job->chunk_size};
+  job->at += job->chunk_size;
+  job->left -= job->chunk_size;
+  if (job->left == 0) http_finish(conn);
+  http_write(conn, &bytes);
+}
+
+static void on_worked(uv_work_t *work, int status) {
+  FileJob *job = work->data;
+  (void)status;
+  job->is_working = false;
+  if (!job->conn)
+    free_job(job);
+  else if (job->conn->state != CONN_OPEN || job->conn->is_ended)
+    return;  // the end of the connection frees it
+  else if (job->chunk)
+    on_chunk(job);
+  else
+    on_checked(job);
+}
+
+void file_continue(FileJob *job) {
+  job->is_working = true;
+  uv_queue_work(net_loop(job->conn->net), &job->work, on_work, on_worked);
+}
+
+FileJob *file_serve(Conn *conn, const HttpPath *path) {
+  const Web *web = web_of(conn->net);
+  FileJob *job = mem_zalloc(sizeof *job);
+  job->work.data = job;
+  job->conn = conn;
+  job->folder = mem_strdup(web->folder ? web->folder : "");
+  job->path = mem_strdup(path->text);
+  job->is_folder = path->is_folder;
+  const char *slash = path->text[0] == '\0' ? "" : "/";
+  snprintf(job->index_path, sizeof job->index_path, "%s%sindex.html", path->text,
+           slash);
+  file_continue(job);
+  return job;
+}

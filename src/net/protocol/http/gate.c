@@ -1,0 +1,111 @@
+// Who may ask the admin listener. A page of anywhere can have a browser send requests to
+// this machine, under a name of its own that it has made point here; such a request names
+// that page's host, in Host and in Origin, so both have to be known ones.
+#include <arpa/inet.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <string.h>
+#include <strings.h>
+
+#include "net/address.h"
+#include "net/protocol/http/admin_internal.h"
+#include "wire/http_host.h"
+
+// --- Names ---
+
+static bool is_known_name(const AdminPort *port, Text host) {
+  Text name = http_host_name(host);
+  return http_is_listed_name(name, "localhost,127.0.0.1,::1") ||
+         http_is_listed_name(name, port->host) ||
+         http_is_listed_name(name, port->names);
+}
+
+static bool is_known_origin(const AdminPort *port, Text origin) {
+  static const char *const SCHEMES[] = {"http://", "https://"};
+  for (int i = 0; i < 2; i++) {
+    uint32_t size = (uint32_t)strlen(SCHEMES[i]);
+    if (origin.size > size && strncasecmp(origin.bytes, SCHEMES[i], size) == 0)
+      return is_known_name(port, (Text){origin.bytes + size, origin.size - size});
+  }
+  return false;
+}
+
+bool net_is_loopback(const char *host) {
+  struct in_addr v4;
+  struct in6_addr v6;
+  if (strcasecmp(host, "localhost") == 0) return true;
+  if (inet_pton(AF_INET, host, &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+// --- Tokens ---
+
+static GateFailure *find_failure(AdminPort *port, const char *network) {
+  for (int i = 0; i < GATE_ADDRESSES_MAX; i++)
+    if (strcmp(port->failures[i].network, network) == 0) return &port->failures[i];
+  return NULL;
+}
+
+// In the place of the one that was longest ago.
+static GateFailure *add_failure(AdminPort *port, const char *network) {
+  GateFailure *oldest = &port->failures[0];
+  for (int i = 1; i < GATE_ADDRESSES_MAX; i++)
+    if (port->failures[i].last_ms < oldest->last_ms) oldest = &port->failures[i];
+  *oldest = (GateFailure){.count = 0};
+  strcpy(oldest->network, network);
+  return oldest;
+}
+
+static bool is_locked(const GateFailure *failure, uint64_t now_ms) {
+  return failure && failure->count >= ADMIN_FAILURES_MAX &&
+         now_ms < failure->last_ms + ADMIN_LOCK_MS;
+}
+
+// Takes equally long for right and wrong tokens of any length.
+static bool is_token(const char *token, Text given) {
+  static const char SCHEME[] = "bearer ";
+  uint32_t skip = sizeof SCHEME - 1;
+  uint8_t right[SHA256_DIGEST_LENGTH], theirs[SHA256_DIGEST_LENGTH];
+  if (given.size <= skip || strncasecmp(given.bytes, SCHEME, skip) != 0) return false;
+  SHA256((const uint8_t *)token, strlen(token), right);
+  SHA256((const uint8_t *)given.bytes + skip, given.size - skip, theirs);
+  return CRYPTO_memcmp(right, theirs, sizeof right) == 0;
+}
+
+static Verdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms) {
+  char network[ADDRESS_SIZE];
+  address_network(address, network);
+  GateFailure *failure = find_failure(port, network);
+  if (is_locked(failure, now_ms))
+    return (Verdict){429, "the token is wrong, and so were too many before it", true};
+  if (!failure) failure = add_failure(port, network);
+  failure->count++;
+  failure->last_ms = now_ms;
+  return (Verdict){401, "the token is wrong", true};
+}
+
+// The right token passes whatever others at its address have tried.
+static Verdict check_token(AdminPort *port, const char *address,
+                           const HttpRequest *request, uint64_t now_ms) {
+  const Text *given = http_field(request, "authorization");
+  if (!given)
+    return (Verdict){
+        401, "a token is needed: Authorization: Bearer TOKEN (admin_token)", false};
+  if (is_token(port->token, *given)) return (Verdict){0};
+  return judge_guess(port, address, now_ms);
+}
+
+// --- All of it ---
+
+Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
+                   uint64_t now_ms) {
+  const Text *host = http_field(request, "host");
+  const Text *origin = http_field(request, "origin");
+  if (!host || !is_known_name(port, *host))
+    return (Verdict){
+        403, "this server is not known by that name; admin_hosts can add it", false};
+  if (origin && !is_known_origin(port, *origin))
+    return (Verdict){
+        403, "pages from elsewhere may not ask; admin_hosts can add their host", false};
+  return port->token ? check_token(port, address, request, now_ms) : (Verdict){0};
+}

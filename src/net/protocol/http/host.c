@@ -1,0 +1,51 @@
+// The hosts under which pages and WebSockets are served. The name of another site can be made
+// to lead here; its pages would then count as pages of this server (DNS rebinding).
+#include <string.h>
+
+#include "base/log.h"
+#include "net/protocol/web_internal.h"
+#include "net/transport/tls_calls.h"
+#include "wire/http_host.h"
+
+enum { NOTICE_MS = 60000 };  // from one log line about a name to the next
+
+static bool is_listed(Text name, const char *list) {
+  static const Text ANY = {"*", 1};
+  return list && (http_is_listed_name(ANY, list) || http_is_listed_name(name, list));
+}
+
+bool web_knows_host(const Conn *conn, const HttpRequest *request, Text *name) {
+  const Text *host = http_field(request, "host");
+  if (!host) return true;  // HTTP/1.0, which no browser speaks
+  *name = http_host_name(*host);
+  return http_is_fixed_name(*name) || is_listed(*name, web_of(conn->net)->hosts) ||
+         tls_has_name(conn->net, *name);
+}
+
+// Returns the notice to use for a name, or NULL where no log line is due: the last minute had
+// one about this name, or too many about others.
+static HostNotice *find_notice(Web *web, const char *name, uint64_t now_ms) {
+  HostNotice *unused = NULL;
+  for (int i = 0; i < HOST_NOTICES; i++) {
+    HostNotice *notice = &web->notices[i];
+    bool is_due = notice->due_ms <= now_ms;
+    if (strcmp(notice->name, name) == 0) return is_due ? notice : NULL;
+    if (is_due) unused = notice;
+  }
+  return unused;
+}
+
+void web_note_host(Conn *conn, Text host) {
+  Web *web = web_of(conn->net);
+  uint64_t now_ms = net_now_ms(conn->net);
+  char name[sizeof web->notices->name] = "", setting[sizeof name + 20];
+  memcpy(name, host.bytes, host.size < sizeof name ? host.size : sizeof name - 1);
+  HostNotice *notice = find_notice(web, name, now_ms);
+  if (!notice) return;
+  strcpy(notice->name, name);
+  notice->due_ms = now_ms + NOTICE_MS;
+  snprintf(setting, sizeof setting, "hosts = { \"%s\" }", name);
+  LOG_AT(web->is_watched ? LOG_WARN : LOG_INFO,
+         "refused: the server is not known by this name", log_str("host", name),
+         log_str("address", conn->visitor->address), log_str("to_allow_it", setting));
+}

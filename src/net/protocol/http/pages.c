@@ -1,0 +1,73 @@
+// The server's own pages: what a status means here, and the page of a game that has none.
+// Nothing of what a stranger sent is shown but the Host header, whose characters are
+// known to be plain.
+#include "net/protocol/web_internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static const char STYLE[] =
+    "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:40em;margin:3em auto;"
+    "padding:0 1em;color:#222;background:#fafafa}code,pre{font:14px/1.5 "
+    "ui-monospace,monospace;background:#eee;border-radius:4px;padding:.1em .3em}"
+    "pre{padding:.7em 1em;overflow:auto}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}"
+    "code,pre{background:#2a2a2a}}</style>";
+
+static void put_head(Buf *body, const char *title) {
+  buf_printf(body,
+             "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width\">\n"
+             "<link rel=\"icon\" href=\"data:,\">\n"  // or browsers ask for one
+             "<title>%s</title>\n%s\n",
+             title, STYLE);
+}
+
+void page_put_status(Buf *body, int status, const char *text) {
+  char title[64];
+  snprintf(title, sizeof title, "%d %s", status, http_reason(status));
+  put_head(body, title);
+  buf_printf(body, "<h1>%s</h1>\n<p>%s</p>\n</html>\n", title, text);
+}
+
+static void put_escaped(Buf *body, const char *text, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    switch (text[i]) {
+      case '&':
+        buf_printf(body, "&amp;");
+        break;
+      case '<':
+        buf_printf(body, "&lt;");
+        break;
+      case '>':
+        buf_printf(body, "&gt;");
+        break;
+      default:
+        buf_u8(body, (uint8_t)text[i]);
+    }
+  }
+}
+
+void page_put_welcome(Buf *body, const Web *web, Text host) {
+  const char *name = web->name ? web->name : "";
+  put_head(body, "Perigee");
+  // So that the game's own page is seen as soon as there is one.
+  buf_printf(body, "<meta http-equiv=\"refresh\" content=\"2\">\n<h1>");
+  put_escaped(body, name, strlen(name));
+  buf_printf(body,
+             "</h1>\n<p>A game server runs here, and it has no page of its own: "
+             "there is no <code>public/index.html</code> beside the game.</p>\n"
+             "<p>From a terminal:</p>\n<pre>perigee connect ");
+  put_escaped(body, host.bytes, host.size);
+  buf_printf(body, "</pre>\n<p>From a page:</p>\n<pre>");
+  static const char EXAMPLE[] =
+      "<script type=\"module\">\n"
+      "  import { connect } from \"/perigee.js\"\n"
+      "  const game = await connect({ name: \"ann\" })\n"
+      "</script>";
+  put_escaped(body, EXAMPLE, strlen(EXAMPLE));
+  buf_printf(body,
+             "</pre>\n<p>Anything else: WebSockets at <code>/ws</code>, or packets "
+             "over TCP on this port.</p>\n</html>\n");
+}

@@ -1,0 +1,155 @@
+// The web part: its options, and who comes to a port that serves more than packets. Until
+// the first byte has told what he speaks, and as long as that is HTTP, he is a visitor:
+// counted, but no peer.
+#include "net/web.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "net/io_threads/io_threads_calls.h"
+#include "net/protocol/web_internal.h"
+#include "net/transport/tls_calls.h"
+
+// --- Options ---
+
+Web *web_of(Net *net) {
+  if (net->web) return net->web;
+  net->web = mem_zalloc(sizeof *net->web);
+  net_set_schema(net, NULL, 0);
+  return net->web;
+}
+
+static void set_version(HttpVersion *version, const void *bytes, size_t size) {
+  uint64_t hash = hash_add(HASH_START, bytes, size);
+  snprintf(version->tag, sizeof version->tag, "\"%016llx\"", (unsigned long long)hash);
+}
+
+static void set_text(char **text, const char *value) {
+  char *copy = value ? mem_strdup(value) : NULL;
+  mem_free(*text);
+  *text = copy;
+}
+
+void net_set_web(Net *net, const WebOptions *options) {
+  Web *web = web_of(net);
+  set_text(&web->name, options->name);
+  set_text(&web->folder, options->folder);
+  set_text(&web->origins, options->origins);
+  set_text(&web->hosts, options->hosts);
+  web->is_watched = options->is_watched;
+  for (int i = 0; options->modules && options->modules[i].name; i++) {
+    assert(i < WEB_MODULES_MAX);
+    const WebModule *module = &options->modules[i];
+    web->modules[i] = *module;
+    set_version(&web->module_versions[i], module->text, module->size);
+  }
+  if (net->servicers) servicers_share_web(net);
+}
+
+void net_set_schema(Net *net, const char *text, size_t size) {
+  static const char NONE[] = "export const schema = null;\n";
+  Web *web = web_of(net);
+  web->schema.size = 0;
+  if (size > 0)
+    buf_append(&web->schema, text, size);
+  else
+    buf_append(&web->schema, NONE, sizeof NONE - 1);
+  set_version(&web->schema_version, web->schema.data, web->schema.size);
+  if (net->servicers) servicers_share_schema(net);
+}
+
+WebStats net_web_stats(const Net *net) {
+  WebStats own = net->web ? net->web->stats : (WebStats){0};
+  WebStats others = servicers_figures(net).web;
+  return (WebStats){.requests = own.requests + others.requests,
+                    .refused = own.refused + others.refused,
+                    .upgraded = own.upgraded + others.upgraded,
+                    .stalled = own.stalled + others.stalled};
+}
+
+void web_free(Net *net) {
+  Web *web = net->web;
+  if (!web) return;
+  for (uint32_t i = 0; i < web->readers.count; i++)
+    ws_reader_free(web->readers.items[i]);
+  list_deinit(&web->readers);
+  buf_deinit(&web->scratch);
+  buf_deinit(&web->schema);
+  mem_free(web->name);
+  mem_free(web->folder);
+  mem_free(web->origins);
+  mem_free(web->hosts);
+  mem_free(web);
+  net->web = NULL;
+}
+
+// --- Visitors ---
+
+// One that says nothing is taken for a client, which is then told what is wrong with
+// that.
+static void on_silence(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  Conn *conn = data;
+  if (conn->tls && !tls_is_ready(conn))
+    tls_give_up(conn);
+  else
+    conn_introduce(conn, FRAMING_PACKETS);
+}
+
+// Who may not stay is told so in his own language, once it is known, if there are not too
+// many of them.
+static void refuse(Conn *conn) {
+  Net *net = conn->net;
+  conn->is_refused = true;
+  if (++net->totals->refused > REFUSED_MAX)
+    conn_introduce(conn, FRAMING_PACKETS);
+  else
+    timers_set(&net->timers, &conn->timer, net_now_ms(net) + WEB_REFUSE_WAIT_MS,
+               on_silence, conn);
+}
+
+void web_await(Conn *conn) {
+  Net *net = conn->net;
+  uint32_t timeout_ms = net->limits.handshake_timeout_ms;
+  if (timeout_ms > 0)
+    timers_set(&net->timers, &conn->timer, conn->visitor->since_ms + timeout_ms,
+               on_silence, conn);
+  else
+    timers_stop(&net->timers, &conn->timer);
+}
+
+void web_enter(Conn *conn, const ConnInfo *info) {
+  Net *net = conn->net;
+  const char *why = net->events.enter(net->data, info->address);
+  conn->visitor = mem_alloc(sizeof *conn->visitor);
+  *conn->visitor = *info;
+  if (why)
+    refuse(conn);
+  else
+    web_await(conn);
+  if (conn_takes_input(conn)) conn->transport->read_start(conn);
+}
+
+void web_leave(Conn *conn) {
+  if (!conn->visitor) return;
+  ConnInfo *visitor = conn->visitor;
+  conn->visitor = NULL;
+  if (!conn->is_refused) conn->net->events.leave(conn->net->data, visitor->address);
+  mem_free(visitor);
+}
+
+// TLS begins with a record of its handshake, HTTP with a method, in capitals; a packet
+// with a channel, and the first is that of HELLO, 0.
+void web_sniff(Conn *conn, const uint8_t *bytes, size_t size) {
+  if (bytes[0] == TLS_FIRST_BYTE && !conn->tls) {
+    if (tls_accept(conn)) tls_read(conn, bytes, size);
+    return;
+  }
+  if (bytes[0] >= 'A' && bytes[0] <= 'Z')
+    http_begin(conn);
+  else
+    conn_introduce(conn, FRAMING_PACKETS);
+  if (conn->state == CONN_OPEN) conn_input(conn, bytes, size);
+}

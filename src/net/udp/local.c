@@ -1,0 +1,68 @@
+// Hosts with several addresses: which of them a datagram came to, and that what answers it
+// goes out from there. Who asked one address passes over what comes from another.
+#define _GNU_SOURCE  // in6_pktinfo
+#include <assert.h>
+#include <string.h>
+
+#include "net/udp/udp_internal.h"
+
+static_assert(sizeof(ControlRoom) >=
+                  CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(uint16_t)),
+              "an address and the size of segments");
+
+enum { IPV4_AT = 12 };  // in an IPv6 address that has one
+
+void local_ask(const UdpSocket *socket) {
+  int on = 1;
+  if (socket->family == AF_INET)
+    setsockopt(socket->fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on);
+  else if (socket->family == AF_INET6)
+    setsockopt(socket->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on);
+}
+
+// The address to answer from: where the datagram went to many, it is this host's own.
+static struct in6_addr of_ipv4(const struct cmsghdr *control) {
+  struct in_pktinfo info;
+  struct in6_addr local = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+  memcpy(&info, CMSG_DATA(control), sizeof info);
+  memcpy(local.s6_addr + IPV4_AT, &info.ipi_spec_dst, sizeof info.ipi_spec_dst);
+  return local;
+}
+
+static struct in6_addr of_ipv6(const struct cmsghdr *control) {
+  struct in6_pktinfo info;
+  memcpy(&info, CMSG_DATA(control), sizeof info);
+  return info.ipi6_addr;
+}
+
+struct in6_addr local_of(struct msghdr *message) {
+  struct cmsghdr *at = CMSG_FIRSTHDR(message);
+  for (; at; at = CMSG_NXTHDR(message, at)) {
+    if (at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_PKTINFO) return of_ipv4(at);
+    if (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_PKTINFO)
+      return of_ipv6(at);
+  }
+  return (struct in6_addr){0};
+}
+
+static size_t put(ControlRoom *room, int level, int type, const void *info,
+                  size_t size) {
+  struct cmsghdr *control = (struct cmsghdr *)(void *)room;
+  control->cmsg_level = level;
+  control->cmsg_type = type;
+  control->cmsg_len = CMSG_LEN(size);
+  memcpy(CMSG_DATA(control), info, size);
+  return CMSG_SPACE(size);
+}
+
+size_t local_put(const UdpSocket *socket, const struct in6_addr *local,
+                 ControlRoom *control) {
+  if (socket->family == AF_UNSPEC || IN6_IS_ADDR_UNSPECIFIED(local)) return 0;
+  if (socket->family == AF_INET6) {
+    const struct in6_pktinfo info = {.ipi6_addr = *local};
+    return put(control, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
+  }
+  struct in_pktinfo info = {0};
+  memcpy(&info.ipi_spec_dst, local->s6_addr + IPV4_AT, sizeof info.ipi_spec_dst);
+  return put(control, IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
+}

@@ -1,0 +1,45 @@
+// Offers: which connection the peer of a number may attach to, and with which key.
+#include <string.h>
+
+#include "base/mem.h"
+#include "net/io_threads/io_threads_calls.h"
+#include "net/udp/udp_internal.h"
+
+void udp_note_offer(Net *net, Conn *conn, uint32_t peer, uint64_t nonce) {
+  UdpServer *server = net->udp;
+  uint32_t index = peer & SLOTS_MAX;
+  if (index >= server->offer_capacity) {
+    uint32_t before = server->offer_capacity, capacity = before ? before : 64;
+    while (capacity <= index) capacity *= 2;
+    server->offers = mem_grow(server->offers, capacity * sizeof *server->offers);
+    memset(server->offers + before, 0, (capacity - before) * sizeof *server->offers);
+    server->offer_capacity = capacity;
+  }
+  server->offers[index] = (UdpOffer){.peer = peer, .conn = conn->id};
+  conn->udp_nonce = nonce;
+}
+
+Conn *udp_find_offer(const UdpServer *server, uint32_t peer) {
+  uint32_t index = peer & SLOTS_MAX;
+  if (index >= server->offer_capacity || server->offers[index].peer != peer)
+    return NULL;
+  return conn_find(server->net, server->offers[index].conn);
+}
+
+uint16_t net_udp_offer(Net *net, ConnId id, uint32_t peer,
+                       uint8_t key[NET_UDP_KEY_SIZE]) {
+  Conn *conn = conn_find(net, id);
+  if (!net->udp || !conn) return 0;
+  if (udp_is_alone(conn)) {
+    udp_link_trust(conn->udp->link);
+    return 0;
+  }
+  uint64_t nonce;
+  do net_random(net, &nonce, sizeof nonce);
+  while (nonce == 0);
+  ConnId real = conn->servicer ? client_local_id(conn) : id;
+  udp_offer_key(net->udp->secret, nonce, real, key);
+  if (conn->servicer) return client_offer(conn, peer, nonce);
+  udp_note_offer(net, conn, peer, nonce);
+  return net->udp->sockets[0].port;
+}

@@ -1,0 +1,337 @@
+// One connection by UDP: what comes is handed up, what goes is put into datagrams, its address
+// is followed, its end is told. Whatever it does at once it does in udp_peer_serve, when the
+// turn ends; until then it is only touched.
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "net/io_threads/udp.h"
+
+// So many bytes of a stream are handed up at a time.
+enum { PIECE_BYTES = READ_BUFFER_BYTES / 2 };
+
+static uint64_t now_us(const UdpPeer *peer) { return net_clock_us(peer->server->net); }
+
+// --- Birth and death ---
+
+void udp_touch(UdpPeer *peer) {
+  if (peer->is_touched) return;
+  peer->is_touched = true;
+  list_add(&peer->server->touched, peer);
+}
+
+void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params) {
+  memcpy(peer->channel, params->keys.channel, sizeof peer->channel);
+  peer->is_attached = params->is_attached;
+  peer->passes = true;
+  UdpLinkParams counted = *params;
+  counted.kept = &peer->server->net->totals->udp_bytes;
+  peer->link = udp_link_new(&counted, now_us(peer));
+  peer->socket->peers++;
+  peer->server->totals.links++;
+  peer->server->totals.accepted++;
+  peer->server->totals.attached += peer->is_attached;
+  table_add(&peer->server->table, peer);
+  udp_touch(peer);
+}
+
+// Whoever the other side has told the end needs no CLOSE, and where very many end at a time
+// the last of them get only one.
+static bool stays(const UdpPeer *peer) {
+  return !udp_link_is_closed(peer->link) && peer->server->over_count < OVER_MAX;
+}
+
+void udp_peer_end(UdpPeer *peer, Code code) {
+  if (peer->stub) udp_tell_over(peer);
+  peer->conn = NULL;
+  peer->over_ms = net_now_ms(peer->server->net) + (stays(peer) ? OVER_MS : 1);
+  peer->server->over_count++;
+  peer->server->totals.links--;
+  peer->socket->peers--;
+  udp_link_close(peer->link, code);
+  udp_touch(peer);
+}
+
+void udp_peer_free(UdpPeer *peer) {
+  UdpServer *server = peer->server;
+  UdpLinkStats stats = udp_link_stats(peer->link);
+  server->totals.lost += stats.lost;
+  server->totals.resent_bytes += stats.resent_bytes;
+  server->over_count -= peer->over_ms != 0;
+  if (peer->is_touched) list_remove(&server->touched, peer);
+  timers_stop(&server->net->timers, &peer->timer);
+  table_remove(&server->table, peer);
+  udp_link_free(peer->link);
+  mem_free(peer);
+}
+
+void udp_set_end(Conn *conn, Code code) { conn->udp->end_code = (uint16_t)code; }
+
+// Datagrams beside a stream are over. What still waits for them goes by the stream.
+static void detach(UdpPeer *peer, Code code) {
+  Conn *conn = peer->conn;
+  conn->udp = NULL;
+  udp_peer_end(peer, code);
+  if (conn->published) conn_publish(conn);
+  if (!conn->backlog) return;
+  backlog_join_stream(conn);
+  backlog_pump(conn);
+}
+
+void udp_leave(Conn *conn) {
+  UdpPeer *peer = conn->udp;
+  if (!peer->is_attached) return;
+  conn->udp = NULL;
+  udp_peer_end(peer, (Code)peer->end_code);
+}
+
+void udp_conn_free(Conn *conn) { mem_free(conn->attachments); }
+
+// --- What comes ---
+
+static void take_stream(UdpPeer *peer, const UdpArrival *arrival) {
+  // Handing it up may change the link, where the bytes are.
+  Buf *input = &peer->server->input;
+  input->size = 0;
+  buf_append(input, arrival->bytes, arrival->size);
+  for (size_t at = 0; at < input->size && peer->conn; at += PIECE_BYTES) {
+    size_t left = input->size - at;
+    conn_read(peer->conn, input->data + at, left < PIECE_BYTES ? left : PIECE_BYTES);
+  }
+  if (input->capacity > READ_BUFFER_BYTES) buf_deinit(input);
+}
+
+// One that comes while nothing is taken is lost, as it may be.
+static void take_packet(UdpPeer *peer, const Packet *packet) {
+  Conn *conn = peer->conn;
+  if (!conn || !conn->is_known || !conn_takes_input(conn)) return;
+  if (packet->length > conn->max_payload)
+    conn_fault_at(conn, ERR_TOO_LARGE);
+  else
+    conn->net->events.loose_packet(conn->net->data, conn->data, packet);
+}
+
+static void take_close(UdpPeer *peer, uint16_t code) {
+  if (!peer->conn) return;
+  if (peer->is_attached)
+    detach(peer, CODE_CLOSED);
+  else
+    conn_read_end(peer->conn, code == CODE_CLOSED ? UV_EOF : UV_ECONNRESET);
+}
+
+static void break_off(UdpPeer *peer) {
+  Conn *conn = peer->conn;
+  if (!conn) return;
+  if (peer->is_attached)
+    detach(peer, CODE_PROTOCOL);
+  else if (conn->state == CONN_OPEN && conn->is_known)
+    conn_fault(conn, CODE_PROTOCOL, "a datagram breaks a rule");
+  else
+    conn_destroy(conn);
+}
+
+// --- Another address ---
+
+static bool is_asked(const UdpPeer *peer, const UdpOrigin *path) {
+  UdpOrigin asked;
+  origin_of(&peer->asked.remote, &asked);
+  return peer->challenge != 0 && origin_is_same(&asked, path);
+}
+
+// An address that has been asked is asked the same again: the answer may take longer than
+// it is until then. A datagram of `came` bytes has come from it.
+static void ask_path(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
+                     size_t came) {
+  UdpServer *server = peer->server;
+  uint64_t now_ms = net_now_ms(server->net), value = peer->challenge;
+  if (peer->challenged_ms && now_ms - peer->challenged_ms < PATH_CHECK_MS) return;
+  if (!is_asked(peer, path)) net_random(server->net, &value, sizeof value);
+  size_t size = udp_link_produce_challenge(peer->link, now_us(peer), value, came,
+                                           egress_room(server));
+  if (size == 0) return;
+  peer->challenged_ms = now_ms;
+  peer->asked = *from;
+  peer->challenge = value;
+  egress_add(server, peer->socket, from, size);
+}
+
+static void take_path(UdpPeer *peer, uint64_t value, const UdpWay *from,
+                      const UdpOrigin *path) {
+  if (!is_asked(peer, path) || value != peer->challenge) return;
+  UdpServer *server = peer->server;
+  char text[ADDRESS_SIZE];
+  peer->challenge = 0;
+  table_remove(&server->table, peer);
+  peer->way = *from;
+  peer->path = *path;
+  table_add(&server->table, peer);
+  server->totals.moved++;
+  address_text(&from->remote, text);
+  log_debug("UDP goes to another address", log_str("address", text),
+            log_num("port", path->port));
+}
+
+static bool take_arrivals(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path) {
+  bool is_any = false;
+  UdpArrival arrival;
+  while (udp_link_next(peer->link, &arrival)) {
+    switch (arrival.kind) {
+      case UDP_ARRIVAL_PACKET:
+        take_packet(peer, &arrival.packet);
+        break;
+      case UDP_ARRIVAL_STREAM:
+        take_stream(peer, &arrival);
+        break;
+      case UDP_ARRIVAL_PATH_RESPONSE:
+        if (from) take_path(peer, arrival.value, from, path);
+        break;
+      case UDP_ARRIVAL_CLOSE:
+        take_close(peer, arrival.code);
+        break;
+    }
+    is_any = true;
+  }
+  return is_any;
+}
+
+// Puts all that may leave now into datagrams. Returns when there may be more.
+static uint64_t produce(UdpPeer *peer) {
+  UdpServer *server = peer->server;
+  uint64_t time_us = now_us(peer), due_us;
+  while ((due_us = udp_link_deadline(peer->link)) <= time_us) {
+    size_t size = udp_link_produce(peer->link, time_us, egress_room(server));
+    if (size == 0) break;
+    egress_add(server, peer->socket, &peer->way, size);
+  }
+  return due_us;
+}
+
+// Whether an acknowledgement changes more than the timer, which is early then, sees to.
+static bool waits_for_more(const UdpPeer *peer, uint64_t due_us) {
+  const Conn *conn = peer->conn;
+  return !conn || conn->backlog || peer->is_writing || peer->is_shut || !peer->passes ||
+         !timers_is_set(&peer->timer) || due_us / 1000 + 1 < peer->timer.due_ms;
+}
+
+bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
+                      uint8_t *bytes, size_t size) {
+  uint64_t time_us = now_us(peer);
+  UdpTaken taken = udp_link_receive(peer->link, time_us, bytes, size);
+  if (taken == UDP_REFUSED) return false;
+  if (taken == UDP_BROKEN) {
+    udp_touch(peer);
+    break_off(peer);
+    return true;
+  }
+  bool is_any = take_arrivals(peer, from, path);  // a PATH_RESPONSE among them
+  if (taken == UDP_NEWEST && !origin_is_same(path, &peer->path))
+    ask_path(peer, from, path, size);
+  // An acknowledgement that is due now says more now than after the next datagram.
+  uint64_t due_us = udp_link_deadline(peer->link);
+  if (due_us <= time_us) due_us = produce(peer);
+  if (is_any || waits_for_more(peer, due_us)) udp_touch(peer);
+  return true;
+}
+
+// --- What goes ---
+
+bool udp_carries(const UdpPeer *peer, uint8_t out_flags, uint32_t size) {
+  return out_flags & OUT_LOSSY && size <= UDP_LATEST_MAX && peer->passes;
+}
+
+// Keys of different groups are different ones.
+static uint32_t short_key(uint64_t key, uint32_t tag) {
+  if (key == 0) return 0;
+  uint64_t mixed = (key ^ tag) * 0x9e3779b97f4a7c15;
+  uint32_t folded = (uint32_t)(mixed >> 32);
+  return folded ? folded : 1;
+}
+
+static bool is_full(const UdpPeer *peer) {
+  return udp_link_queued(peer->link).bytes >= STAGED_BYTES;
+}
+
+bool udp_send(UdpPeer *peer, const void *packet, uint32_t size, uint64_t key,
+              uint32_t tag) {
+  if (peer->conn->backlog && backlog_has_loose(peer->conn)) return false;
+  if (is_full(peer)) produce(peer);
+  if (is_full(peer)) return false;
+  udp_link_send(peer->link, packet, size, short_key(key, tag));
+  return true;
+}
+
+// What waits takes its turn. Returns whether any of it did.
+static bool send_waiting(UdpPeer *peer) {
+  bool is_any = false;
+  Waiting item;
+  const uint8_t *bytes;
+  while (peer->conn && !is_full(peer) &&
+         (bytes = backlog_pop_loose(peer->conn, &item))) {
+    udp_link_send(peer->link, bytes, item.size, short_key(item.key, item.tag));
+    is_any = true;
+  }
+  return is_any;
+}
+
+// --- The turn ---
+
+static void on_timer(void *data, uint64_t now_ms) {
+  UdpPeer *peer = data;
+  if (peer->over_ms && now_ms >= peer->over_ms)
+    udp_peer_free(peer);
+  else
+    udp_touch(peer);
+}
+
+// Has it served again at `due_us`.
+static void arm(UdpPeer *peer, uint64_t due_us) {
+  Net *net = peer->server->net;
+  uint64_t due_ms = due_us == UDP_NEVER ? UINT64_MAX : due_us / 1000 + 1;
+  uint64_t soon_ms = net_now_ms(net) + 1;
+  if (due_ms < soon_ms) due_ms = soon_ms;
+  if (peer->over_ms && peer->over_ms < due_ms) due_ms = peer->over_ms;
+  if (due_ms == UINT64_MAX)
+    timers_stop(&net->timers, &peer->timer);
+  else
+    timers_set(&net->timers, &peer->timer, due_ms, on_timer, peer);
+}
+
+// Whether datagrams get through. Where there is a stream, it takes over while they do not.
+static void check_passing(UdpPeer *peer) {
+  UdpPassing passing = udp_link_passing(peer->link, now_us(peer));
+  if (passing == UDP_GONE && peer->is_attached)
+    detach(peer, CODE_RESET);
+  else if (passing == UDP_GONE)
+    conn_end(peer->conn, UV_ETIMEDOUT);
+  if (!peer->conn || !peer->is_attached) return;
+  bool did_pass = peer->passes;
+  peer->passes = passing == UDP_PASSES;
+  if (peer->passes || !did_pass) return;
+  udp_link_drop_queued(peer->link);
+  if (!peer->conn->backlog) return;
+  backlog_join_stream(peer->conn);
+  backlog_pump(peer->conn);
+}
+
+// What is sent all the time keeps the timer from its due: so what passes is looked at here.
+void udp_flush(UdpPeer *peer) {
+  uint64_t turn_us = net_now_ms(peer->server->net) * 1000;
+  if (peer->passes && udp_link_passing(peer->link, turn_us) != UDP_PASSES)
+    udp_touch(peer);
+  arm(peer, produce(peer));
+}
+
+bool udp_peer_serve(UdpPeer *peer) {
+  bool is_any = take_arrivals(peer, NULL, NULL);
+  if (peer->conn) check_passing(peer);
+  udp_conn_pump(peer);
+  produce(peer);
+  while (peer->conn && peer->conn->backlog && send_waiting(peer)) produce(peer);
+  if (peer->conn && peer->conn->backlog) backlog_pump(peer->conn);
+  bool is_out = peer->is_shut && udp_link_stream_unacknowledged(peer->link) == 0;
+  if (peer->conn && is_out) conn_destroy(peer->conn);
+  arm(peer, produce(peer));
+  if (peer->conn && peer->conn->published) conn_publish(peer->conn);
+  return is_any;
+}

@@ -1,0 +1,290 @@
+// The ports: opening them, reading what comes, telling whose it is, and the end of a turn.
+#define _GNU_SOURCE  // recvmmsg
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "net/io_threads/io_threads_calls.h"
+#include "net/io_threads/udp.h"
+
+enum {
+  READ_BATCH = 64,             // datagrams read at a time,
+  READ_BATCHES = 8,            // so often a turn and socket
+  READ_DATAGRAM_BYTES = 1536,  // a longer one is none of this protocol
+  // Connections of one channel that a datagram from an unknown address may be of.
+  CHANNEL_TRIES = 4,
+};
+
+// What one call of the kernel gives.
+struct Ingress {
+  struct mmsghdr messages[READ_BATCH];
+  struct iovec iovecs[READ_BATCH];
+  UdpWay from[READ_BATCH];
+  ControlRoom controls[READ_BATCH];
+  uint8_t bytes[READ_BATCH][READ_DATAGRAM_BYTES];
+};
+
+// --- Datagrams ---
+
+// From an address that is known or, where that has changed, not known yet.
+static bool give(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
+                 uint8_t *bytes, size_t size) {
+  const UdpTable *table = &socket->server->table;
+  UdpPeer *peer = table_first(table, path);
+  for (; peer; peer = table_next(peer))
+    if (memcmp(peer->channel, bytes, UDP_CHANNEL_SIZE) == 0)
+      return peer->socket == socket && udp_peer_receive(peer, from, path, bytes, size);
+  int tries = 0;
+  uint8_t copy[READ_DATAGRAM_BYTES];
+  peer = table_first_of(table, bytes);
+  for (; peer && tries < CHANNEL_TRIES; peer = table_next_of(peer)) {
+    if (peer->socket != socket) continue;
+    memcpy(copy, bytes, size);  // one that is not authentic is wiped
+    if (udp_peer_receive(peer, from, path, copy, size)) return true;
+    tries++;
+  }
+  return false;
+}
+
+static void take_datagram(UdpSocket *socket, const UdpWay *from, uint8_t *bytes,
+                          size_t size) {
+  UdpServer *server = socket->server;
+  UdpOrigin path;
+  server->totals.received++;
+  server->totals.received_bytes += size;
+  origin_of(&from->remote, &path);
+  if (udp_is_connecting(bytes, size))
+    udp_handshake(socket, from, &path, bytes, size);
+  else if (size < UDP_CHANNEL_SIZE || !give(socket, from, &path, bytes, size))
+    server->totals.refused++;
+}
+
+static void take_message(UdpSocket *socket, int index) {
+  Ingress *ingress = socket->server->ingress;
+  struct mmsghdr *message = &ingress->messages[index];
+  UdpWay *from = &ingress->from[index];
+  from->local = (struct in6_addr){0};
+  if (socket->family != AF_UNSPEC) from->local = local_of(&message->msg_hdr);
+  if (message->msg_hdr.msg_flags & MSG_TRUNC)
+    socket->server->totals.refused++;
+  else
+    take_datagram(socket, from, ingress->bytes[index], message->msg_len);
+}
+
+static int read_batch(UdpSocket *socket) {
+  Ingress *ingress = socket->server->ingress;
+  const size_t told = socket->family == AF_UNSPEC ? 0 : sizeof(ControlRoom);
+  for (int i = 0; i < READ_BATCH; i++) {
+    ingress->iovecs[i] = (struct iovec){ingress->bytes[i], READ_DATAGRAM_BYTES};
+    ingress->messages[i].msg_hdr = (struct msghdr){.msg_name = &ingress->from[i].remote,
+                                                   .msg_namelen = sizeof(SocketAddress),
+                                                   .msg_iov = &ingress->iovecs[i],
+                                                   .msg_iovlen = 1,
+                                                   .msg_control = &ingress->controls[i],
+                                                   .msg_controllen = told};
+  }
+  int count = recvmmsg(socket->fd, ingress->messages, READ_BATCH, 0, NULL);
+  for (int i = 0; i < count; i++) take_message(socket, i);
+  return count;
+}
+
+// A share of what waits: who floods the ports does not keep the others waiting.
+static void on_readable(uv_poll_t *poll, int status, int events) {
+  UdpSocket *socket = poll->data;
+  (void)status, (void)events;
+  for (int i = 0; i < READ_BATCHES && read_batch(socket) == READ_BATCH;) i++;
+}
+
+// --- The turn ---
+
+static void on_closed(uv_handle_t *handle) {
+  UdpSocket *socket = handle->data;
+  close(socket->fd);
+  socket->fd = -1;
+}
+
+static void close_ports(UdpServer *server) {
+  for (uint32_t i = 0; i < server->socket_count; i++) {
+    uv_handle_t *handle = (uv_handle_t *)&server->sockets[i].poll;
+    if (!uv_is_closing(handle)) uv_close(handle, on_closed);
+  }
+}
+
+static void free_closing(UdpServer *server) {
+  while (server->closing.count > 0)
+    conn_free(server->closing.items[--server->closing.count]);
+}
+
+bool udp_end_turn(Net *net) {
+  UdpServer *server = net->udp;
+  bool is_more = false;
+  List touched = server->touched;
+  server->touched = (List){0};
+  for (uint32_t i = 0; i < touched.count; i++) {
+    UdpPeer *peer = touched.items[i];
+    is_more |= udp_peer_serve(peer);
+    peer->is_touched = false;
+  }
+  list_deinit(&touched);
+  egress_send(server);
+  free_closing(server);
+  if (server->is_stopping && server->alone_count == 0) close_ports(server);
+  return is_more || server->touched.count > 0;
+}
+
+// --- Opening and closing ---
+
+// What the kernel cuts into datagrams, it can be asked to by each message.
+static bool can_segment(int fd) {
+  int size = 0;
+  return setsockopt(fd, SOL_UDP, UDP_SEGMENT, &size, sizeof size) == 0;
+}
+
+static bool is_any(const SocketAddress *address) {
+  if (address->any.sa_family == AF_INET6)
+    return IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr);
+  return address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+// Returns the descriptor or an error; port 0 becomes the one that was found. `family` is as
+// UdpSocket has it.
+static int bind_port(const char *host, uint16_t *port, uint8_t *family) {
+  SocketAddress address;
+  int err = address_resolve(host, *port, SOCK_DGRAM, &address);
+  if (err) return err;
+  int fd = socket(address.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  int bytes = SOCKET_BYTES;
+  setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+  socklen_t size = sizeof address;
+  if (bind(fd, &address.any, size) != 0 || getsockname(fd, &address.any, &size) != 0) {
+    err = -errno;
+    close(fd);
+    return err;
+  }
+  *port = address_port(&address);
+  *family = (uint8_t)(is_any(&address) ? address.any.sa_family : AF_UNSPEC);
+  return fd;
+}
+
+static UdpSocket socket_at(UdpServer *server, const UdpPlace *place) {
+  return (UdpSocket){.server = server,
+                     .fd = place->fd,
+                     .port = place->port,
+                     .family = place->family,
+                     .first = -1,
+                     .last = -1};
+}
+
+static void close_bound(UdpServer *server) {
+  for (uint32_t i = 0; i < server->socket_count; i++) close(server->sockets[i].fd);
+  mem_free(server->sockets);
+  mem_free(server);
+}
+
+// Binds all ports. Returns NULL, and the error, when one cannot be had.
+static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int *err) {
+  UdpServer *server = mem_zalloc(sizeof *server);
+  server->sockets = mem_zalloc(count * sizeof *server->sockets);
+  for (uint32_t i = 0; i < count; i++) {
+    uint16_t wanted = i == 0 ? *port : (uint16_t)(server->sockets[0].port + i);
+    uint8_t family = AF_UNSPEC;
+    int fd = wanted < i ? ERR_INVALID : bind_port(host, &wanted, &family);
+    if (fd < 0) {
+      *port = wanted;
+      *err = fd;
+      close_bound(server);
+      return NULL;
+    }
+    server->sockets[i] =
+        socket_at(server, &(UdpPlace){.fd = fd, .port = wanted, .family = family});
+    local_ask(&server->sockets[i]);
+    server->socket_count++;
+  }
+  *port = server->sockets[0].port;
+  return server;
+}
+
+static void serve(Net *net, UdpServer *server) {
+  server->net = net;
+  server->egress = egress_new();
+  server->ingress = mem_zalloc(sizeof *server->ingress);
+  server->has_segments = can_segment(server->sockets[0].fd);
+  uint8_t seed[UDP_KEY_SIZE];
+  net_random(net, seed, sizeof seed);
+  udp_cookies_init(&server->cookies, seed, net_clock_us(net));
+  table_init(&server->table, net);
+  for (uint32_t i = 0; i < server->socket_count; i++) {
+    UdpSocket *socket = &server->sockets[i];
+    uv_poll_init(net_loop(net), &socket->poll, socket->fd);
+    socket->poll.data = socket;
+    uv_poll_start(&socket->poll, UV_READABLE, on_readable);
+  }
+  net->udp = server;
+}
+
+int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
+  uint32_t others = net->servicers ? servicers_count(net->servicers) : 0;
+  int err = udp_keys_init();
+  UdpServer *server = err ? NULL : bind_all(host, port, count + others, &err);
+  if (!server) return err;
+  server->socket_count = count;
+  net_random(net, server->secret, sizeof server->secret);
+  for (uint32_t i = 0; i < others; i++) {
+    const UdpSocket *socket = &server->sockets[count + i];
+    UdpPlace place = {.fd = socket->fd, .port = socket->port, .family = socket->family};
+    memcpy(place.secret, server->secret, sizeof place.secret);
+    servicers_give_udp(net->servicers, i, &place);
+  }
+  serve(net, server);
+  return 0;
+}
+
+void udp_take_place(Net *net, const UdpPlace *place) {
+  UdpServer *server = mem_zalloc(sizeof *server);
+  server->sockets = mem_zalloc(sizeof *server->sockets);
+  server->sockets[0] = socket_at(server, place);
+  server->socket_count = 1;
+  memcpy(server->secret, place->secret, sizeof server->secret);
+  serve(net, server);
+}
+
+void udp_stop(Net *net) {
+  if (net->udp) net->udp->is_stopping = true;
+}
+
+void udp_shut(Net *net) {
+  UdpServer *server = net->udp;
+  if (!server) return;
+  for (UdpPeer *peer; (peer = table_any(&server->table));) {
+    if (peer->servicer) {
+      udp_free_stub(peer);
+      continue;
+    }
+    if (peer->conn && !peer->is_attached) conn_destroy(peer->conn);
+    if (peer->conn) peer->conn->udp = NULL;
+    udp_peer_free(peer);
+  }
+  free_closing(server);
+  close_ports(server);
+}
+
+void udp_free(Net *net) {
+  UdpServer *server = net->udp;
+  if (!server) return;
+  table_deinit(&server->table);
+  list_deinit(&server->touched);
+  list_deinit(&server->closing);
+  buf_deinit(&server->input);
+  mem_free(server->offers);
+  mem_free(server->egress);
+  mem_free(server->ingress);
+  mem_free(server->sockets);
+  mem_free(server);
+  net->udp = NULL;
+}
