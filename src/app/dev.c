@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/watch.h"
+#include "os/watch.h"
 
 enum { FILES_MAX = 2000, DEPTH_MAX = 8 };
 enum { FAILURES_MAX = 8 << 10 };  // bytes; with a report they fit into one packet
@@ -149,7 +149,7 @@ Dev *dev_open(Net *net, Session *session, const char *public) {
   if (public == NULL) return dev;
   dev->folder = mem_alloc(strlen(public) + 2);
   sprintf(dev->folder, "%s/", public);
-  dev->watch = watch_open(net, on_change, dev);
+  dev->watch = watch_open(net_loop(net), on_change, dev);
   return dev;
 }
 

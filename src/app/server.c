@@ -22,11 +22,11 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/log_ring.h"
-#include "net/control.h"
 #include "net/io_threads.h"
-#include "net/signals.h"
 #include "net/udp.h"
-#include "net/watch.h"
+#include "os/control.h"
+#include "os/signals.h"
+#include "os/watch.h"
 
 enum {
   ADDRESS_TEXT_SIZE = 300,  // of a host with its port
@@ -239,18 +239,19 @@ static int listen_on_both(Server *server) {
 static void open_watch(Server *server) {
   char folder[PATH_MAX];
   bool has_folder = web_files_folder(server->game, folder);
-  server->watch = watch_open(server->engine.net, on_change, server);
+  server->watch = watch_open(net_loop(server->engine.net), on_change, server);
   server->dev =
       dev_open(server->engine.net, server->engine.session, has_folder ? folder : NULL);
 }
 
 static void open_helpers(Server *server) {
   static const SignalEvents EVENTS = {.stop = on_stop, .reload = on_hangup};
-  server->signals = signals_open(server->engine.net, &EVENTS, server);
+  server->signals = signals_open(net_loop(server->engine.net), &EVENTS, server);
   char path[REMOTE_PATH_MAX];
   int err = remote_path(path, sizeof path, server->port);
   if (err == 0)
-    server->control = control_open(server->engine.net, path, on_request, server, &err);
+    server->control =
+        control_open(net_loop(server->engine.net), path, on_request, server, &err);
   if (err != 0)
     log_warn("`perigee reload` cannot reach this server; SIGHUP can",
              log_str("path", path), log_str("error", err_text(err)));

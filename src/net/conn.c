@@ -38,7 +38,7 @@ static void on_packet_deadline(void *data, uint64_t now_ms) {
   if (conn->state != CONN_OPEN || conn->is_held || !has_deadline(conn)) return;
   uint64_t due_ms = conn->in_since_ms + NET_PACKET_DEADLINE_MS;
   if (now_ms < due_ms) {
-    timers_set(&conn->net->timers, &conn->timer, due_ms, on_packet_deadline, conn);
+    timers_set(conn->net->timers, &conn->timer, due_ms, on_packet_deadline, conn);
     return;
   }
   conn_fault(conn, CODE_IDLE_TIMEOUT,
@@ -128,7 +128,7 @@ void conn_settle(Conn *conn, bool is_new) {
       conn->framing == FRAMING_LINES && conn->unfinished_bytes <= NET_TYPED_BYTES;
   if (is_new || (was_typed && !conn->socket)) conn->in_since_ms = net_now_ms(conn->net);
   if (has_deadline(conn) && !timers_is_set(&conn->timer))
-    timers_set(&conn->net->timers, &conn->timer,
+    timers_set(conn->net->timers, &conn->timer,
                conn->in_since_ms + NET_PACKET_DEADLINE_MS, on_packet_deadline, conn);
   unfinished_count(conn);
 }
@@ -311,7 +311,7 @@ void conn_introduce(Conn *conn, Framing framing) {
   web_leave(conn);
   if (conn->is_refused) conn->net->totals->refused--;
   conn->is_refused = false;
-  timers_stop(&conn->net->timers, &conn->timer);
+  timers_stop(conn->net->timers, &conn->timer);
   conn->framing = (uint8_t)framing;
   if (!conn->socket) conn->protocol = PROTOCOL_NATIVE;
   make_known(conn, &info);
@@ -370,7 +370,7 @@ void conn_free(Conn *conn) {
 void conn_destroy(Conn *conn) {
   if (conn->state == CONN_CLOSED) return;
   conn->state = CONN_CLOSED;
-  timers_stop(&conn->net->timers, &conn->timer);
+  timers_stop(conn->net->timers, &conn->timer);
   conn->transport->close(conn);
 }
 
@@ -408,8 +408,8 @@ void conn_close(Conn *conn) {
     conn_destroy(conn);
     return;
   }
-  timers_set(&net->timers, &conn->timer, net_now_ms(net) + NET_LINGER_MS,
-             on_linger_over, conn);
+  timers_set(net->timers, &conn->timer, net_now_ms(net) + NET_LINGER_MS, on_linger_over,
+             conn);
   if (!conn->is_eof) read_start(conn);
   if (conn->backlog)
     backlog_pump(conn);

@@ -1,12 +1,12 @@
 // What all files of net share: the Net itself. Nothing above net includes it.
 #pragma once
 
-#include <uv.h>
-
+#include "base/list.h"
 #include "base/slots.h"
 #include "base/timers.h"
 #include "net/net.h"
 #include "net/udp.h"
+#include "os/loop.h"
 
 typedef struct Conn Conn;            // conn.h
 typedef struct Frame Frame;          // output.h
@@ -22,12 +22,6 @@ typedef struct Listener Listener;    // tcp.c
 typedef struct Sim Sim;              // sim.c
 
 enum { READ_BUFFER_BYTES = 64 << 10 };  // shared by all connections of a loop
-
-/// A list that owns nothing.
-typedef struct List {
-  void **items;
-  uint32_t count, capacity;
-} List;
 
 /// Figures of a connection that another thread may read.
 typedef struct Published {
@@ -51,14 +45,8 @@ typedef struct NetTotals {
 
 struct Net {
   Sim *sim;        // NULL: time, randomness and sockets are real
-  uv_loop_t loop;  // and what belongs to it: only when they are
-  uv_prepare_t prepare;
-  uv_check_t check;
-  uv_idle_t idle;  // runs while there is more to do, so that the loop does not wait
-  uv_timer_t clock;
-  uint64_t clock_due_ms;  // what `clock` is set to
-  uint64_t polled_ms;     // when the loop went to look at the sockets
-  Timers timers;
+  Loop loop;       // only when they are
+  Timers *timers;  // the loop's, or the simulation's
   Timer frame_timer;
   uint64_t next_frame_us;
   NetLimits limits;
@@ -87,13 +75,10 @@ struct Net {
   UdpServer *udp;                   // NULL: no UDP
   uint64_t hashes[NET_HASHES_MAX];  // as net_set_hashes has them
   uint32_t hash_count;
-  List children;  // see child.h
-  List workers;   // see worker.h
   bool is_stopping;
   uint8_t read_buffer[READ_BUFFER_BYTES];
 };
 
-uv_loop_t *net_loop(Net *net);
 /// A Net without a loop.
 Net *net_make(const NetLimits *limits, const NetEvents *events, void *data);
 /// Gives it one. Returns 0, or an error and then nothing has changed.
@@ -112,8 +97,3 @@ void sim_random(Sim *sim, void *bytes, size_t size);
 void sim_stop(Net *net);
 /// Closes what is open and frees it.
 void sim_free(Net *net);
-
-// list.c
-void list_add(List *list, void *item);
-void list_remove(List *list, const void *item);
-void list_deinit(List *list);

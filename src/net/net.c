@@ -7,26 +7,23 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "net/child.h"
 #include "net/conn.h"
 #include "net/io_threads/io_threads_calls.h"
 #include "net/protocol/http/admin_calls.h"
 #include "net/protocol/web_calls.h"
 #include "net/transport/tls_calls.h"
 #include "net/udp/udp_calls.h"
-#include "net/worker.h"
+#include "os/child.h"
+#include "os/worker.h"
 
-uv_loop_t *net_loop(Net *net) {
-  assert(net->sim == NULL);
-  return &net->loop;
-}
+Loop *net_loop(Net *net) { return net->sim ? NULL : &net->loop; }
 
 // --- Time and randomness ---
 
 bool net_is_simulated(const Net *net) { return net->sim != NULL; }
 
 uint64_t net_now_ms(const Net *net) {
-  return net->sim ? sim_now_ms(net->sim) : uv_now(&net->loop);
+  return net->sim ? sim_now_ms(net->sim) : loop_now_ms(&net->loop);
 }
 
 uint64_t net_real_us(void) { return uv_hrtime() / 1000; }
@@ -49,7 +46,7 @@ void net_random(Net *net, void *bytes, size_t size) {
     random_bytes(bytes, size);
 }
 
-Timers *net_timers(Net *net) { return &net->timers; }
+Timers *net_timers(Net *net) { return net->timers; }
 
 void net_set_limits(Net *net, const NetLimits *limits) {
   net->limits = *limits;
@@ -57,24 +54,6 @@ void net_set_limits(Net *net, const NetLimits *limits) {
 }
 
 // --- The turn ---
-
-// Only wakes the loop: timers run once the sockets have been looked at.
-static void on_clock(uv_timer_t *clock) {
-  Net *net = clock->data;
-  net->clock_due_ms = UINT64_MAX;
-}
-
-static void arm_clock(Net *net) {
-  uint64_t due_ms = timers_next_ms(&net->timers);
-  if (due_ms == net->clock_due_ms) return;
-  net->clock_due_ms = due_ms;
-  if (due_ms == UINT64_MAX) {
-    uv_timer_stop(&net->clock);
-    return;
-  }
-  uint64_t now_ms = net_now_ms(net);
-  uv_timer_start(&net->clock, on_clock, due_ms > now_ms ? due_ms - now_ms : 0, 0);
-}
 
 static bool tell_ended(Net *net) {
   bool is_any = net->ended.count > 0;
@@ -108,32 +87,6 @@ bool net_end_turn(Net *net) {
   if (net->udp) is_more |= udp_end_turn(net);
   if (net->servicer) servicer_end_turn(net->servicer);
   return is_more;
-}
-
-static void on_idle(uv_idle_t *idle) { (void)idle; }
-
-static void end_turn(Net *net) {
-  if (net_end_turn(net))
-    uv_idle_start(&net->idle, on_idle);
-  else
-    uv_idle_stop(&net->idle);
-  arm_clock(net);
-}
-
-// Polls the sockets first while work is left: scripts get one slice between two polls.
-static void on_prepare(uv_prepare_t *prepare) {
-  Net *net = prepare->data;
-  if (!uv_is_active((uv_handle_t *)&net->idle)) end_turn(net);
-  net->polled_ms = net_now_ms(net);
-}
-
-// Sockets come before the timers that were due when they were looked at. After a
-// handler that took seconds nobody is silent or late whose packets have arrived
-// meanwhile.
-static void on_check(uv_check_t *check) {
-  Net *net = check->data;
-  timers_run(&net->timers, net->polled_ms);
-  end_turn(net);
 }
 
 // --- Writing ---
@@ -200,22 +153,11 @@ void net_warn_accept(Net *net, const char *error) {
 
 // --- Start and stop ---
 
-// The loop's own handles do not keep it running.
+static bool end_turn(void *data) { return net_end_turn(data); }
+
 int net_open_loop(Net *net) {
-  int err = uv_loop_init(&net->loop);
-  if (err) return err;
-  uv_prepare_init(&net->loop, &net->prepare);
-  uv_check_init(&net->loop, &net->check);
-  uv_idle_init(&net->loop, &net->idle);
-  uv_timer_init(&net->loop, &net->clock);
-  net->prepare.data = net->check.data = net->idle.data = net->clock.data = net;
-  uv_prepare_start(&net->prepare, on_prepare);
-  uv_check_start(&net->check, on_check);
-  uv_unref((uv_handle_t *)&net->prepare);
-  uv_unref((uv_handle_t *)&net->check);
-  uv_unref((uv_handle_t *)&net->idle);
-  uv_unref((uv_handle_t *)&net->clock);
-  return 0;
+  net->timers = &net->loop.timers;
+  return loop_init(&net->loop, end_turn, net);
 }
 
 static uint64_t descriptor_limit(void) {
@@ -230,7 +172,6 @@ Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
   net->data = data;
   net->stamp = 1;
   net->descriptors = descriptor_limit();
-  net->clock_due_ms = UINT64_MAX;
   net->totals = &net->own_totals;
   net->own_totals.threads = 1;
   return net;
@@ -248,15 +189,17 @@ void net_stop(Net *net) {
   if (net->is_stopping) return;
   net->is_stopping = true;
   net_unlisten(net);
-  child_stop_all(net);
-  if (net->sim) sim_stop(net);
+  if (net->sim)
+    sim_stop(net);
+  else
+    child_stop_all(&net->loop);
   uint32_t cursor = 0;
   for (Conn *conn; (conn = slots_next(&net->conns, &cursor));) net_close(net, conn->id);
   udp_stop(net);
   if (net->servicers) servicers_stop(net->servicers);
 }
 
-void net_run(Net *net) { uv_run(net_loop(net), UV_RUN_DEFAULT); }
+void net_run(Net *net) { loop_run(net_loop(net)); }
 
 static void close_handle(uv_handle_t *handle, void *data) {
   Net *net = data;
@@ -269,17 +212,14 @@ static void close_handle(uv_handle_t *handle, void *data) {
 
 static void close_loop(Net *net) {
   udp_shut(net);
-  uv_walk(&net->loop, close_handle, net);
-  uv_run(&net->loop, UV_RUN_DEFAULT);
-  int err = uv_loop_close(&net->loop);
-  assert(err == 0 && "a handle is still open");
-  (void)err;
+  workers_end(&net->loop);
+  uv_walk(&net->loop.uv, close_handle, net);
+  loop_deinit(&net->loop);
 }
 
 void net_free(Net *net) {
   net_stop(net);
   if (net->servicers) servicers_end(net);
-  workers_end(net);
   if (net->sim)
     sim_free(net);
   else
@@ -293,12 +233,9 @@ void net_free(Net *net) {
   udp_free(net);
   slots_deinit(&net->conns);
   slots_deinit(&net->groups);
-  timers_deinit(&net->timers);
   frame_pool_free(net);
   list_deinit(&net->dirty_groups);
   list_deinit(&net->dirty_conns);
-  list_deinit(&net->children);
-  list_deinit(&net->workers);
   list_deinit(&net->ended);
   list_deinit(&net->resumed);
   list_deinit(&net->dropping);

@@ -17,6 +17,7 @@
 #include "wire/packet.h"
 
 typedef struct Net Net;
+typedef struct Loop Loop;  // os/loop.h
 typedef uint32_t ConnId;   // 0: none; a stale id is ignored by every function here
 typedef uint32_t GroupId;  // 0: none
 
@@ -168,6 +169,9 @@ uint64_t net_real_us(void);
 
 /// Timers driven by the loop.
 Timers *net_timers(Net *net);
+
+/// The loop, for what src/os does; NULL in a simulation.
+Loop *net_loop(Net *net);
 
 /// Queues `out` for one connection.
 void net_write(Net *net, ConnId conn, const Out *out);

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "net/admin.h"
-#include "net/child.h"
+#include "os/child.h"
 #include "relay/internal.h"
 #include "wire/line.h"
 
@@ -310,7 +310,7 @@ static void do_child(Relay *relay, const Command *command) {
                       .on_end = on_child_end,
                       .data = relay,
                       .token = command->id};
-  int err = child_start(relay->net, &start);
+  int err = child_start(net_loop(relay->net), &start);
   if (err == 0) return;
   const char *text = err == ERR_FULL ? "too many run already" : err_text(err);
   on_child_end(relay, command->id, -1, text, strlen(text));

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/worker.h"
+#include "os/worker.h"
 #include "script/parse.h"
 
 typedef struct Item {
@@ -88,7 +88,7 @@ static void on_end(void *data) {
 // Starts a thread that parses the set; parses it here when the system cannot create
 // one.
 static Worker *start(ParseSet *set, uint32_t slot) {
-  Worker *worker = worker_start(set->parser->net, parse_all, on_end, set);
+  Worker *worker = worker_start(set->parser->loop, parse_all, on_end, set);
   if (worker == NULL) {
     parse_all(set);
     set->is_parsed = true;
@@ -107,8 +107,8 @@ static uint32_t find_slot(const Parser *parser) {
 
 // --- The parser ---
 
-void parser_init(Parser *parser, Net *net, ParserReady *on_ready, void *data) {
-  *parser = (Parser){.net = net, .on_ready = on_ready, .data = data};
+void parser_init(Parser *parser, Loop *loop, ParserReady *on_ready, void *data) {
+  *parser = (Parser){.loop = loop, .on_ready = on_ready, .data = data};
 }
 
 void parser_deinit(Parser *parser) {
@@ -139,7 +139,7 @@ static bool is_wanted(const ParseSet *set, const ParseFile *files, size_t count)
 }
 
 bool parser_want(Parser *parser, const ParseFile *files, size_t count) {
-  if (count == 0 || net_is_simulated(parser->net)) return true;
+  if (count == 0 || parser->loop == NULL) return true;
   if (is_wanted(parser->wanted, files, count)) return parser->wanted->is_parsed;
   parser_drop(parser);
   uint32_t slot = find_slot(parser);
@@ -163,7 +163,7 @@ static ParseOutcome parse_here(lua_State *L, const ParseFile *file) {
 }
 
 ParseOutcome parser_take(Parser *parser, lua_State *L, const ParseFile *file) {
-  if (net_is_simulated(parser->net)) return parse_here(L, file);
+  if (parser->loop == NULL) return parse_here(L, file);
   const Item *item = set_find(parser->wanted, file);
   if (item == NULL || !parser->wanted->is_parsed) return PARSE_UNKNOWN;
   return push(L, item);
@@ -171,7 +171,7 @@ ParseOutcome parser_take(Parser *parser, lua_State *L, const ParseFile *file) {
 
 ParseOutcome parser_wait(Parser *parser, lua_State *L, const ParseFile *file,
                          uint64_t us) {
-  if (net_is_simulated(parser->net)) return parse_here(L, file);
+  if (parser->loop == NULL) return parse_here(L, file);
   uint32_t slot = find_slot(parser);
   if (slot == PARSER_THREADS_MAX) return PARSE_UNKNOWN;
   ParseSet *set = set_new(parser, file, 1);

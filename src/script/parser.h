@@ -7,18 +7,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/net.h"
 #include "wire/reader.h"
 
 enum { PARSER_THREADS_MAX = 4 };  // that run at a time, including cancelled ones
 
+typedef struct Loop Loop;
 typedef struct ParseSet ParseSet;
 
 /// Called by the loop when the wanted set has been parsed, or a thread has become free for it.
 typedef void ParserReady(void *data);
 
 typedef struct Parser {
-  Net *net;          // not owned; must outlive the parser
+  Loop *loop;        // not owned; must outlive the parser; NULL in a simulation
   ParseSet *wanted;  // the files of the load that waits; NULL: none
   ParseSet *running[PARSER_THREADS_MAX];  // on threads; NULL: free
   bool is_short;                          // a load waits for a thread
@@ -37,8 +37,8 @@ typedef struct ParseFile {
   Text text;
 } ParseFile;
 
-/// In a simulated Net, files are parsed on the calling thread, within the same limits.
-void parser_init(Parser *parser, Net *net, ParserReady *on_ready, void *data);
+/// Without a loop, files are parsed on the calling thread, within the same limits.
+void parser_init(Parser *parser, Loop *loop, ParserReady *on_ready, void *data);
 void parser_deinit(Parser *parser);
 
 /// Requests that these files be parsed, and cancels the set requested before. Returns

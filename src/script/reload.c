@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/child.h"
+#include "os/child.h"
 
 // --- Events ---
 
@@ -37,7 +37,7 @@ static void set_timer(Reload *reload, Timer *timer, uint32_t delay_ms,
 
 void reload_init(Reload *reload, Host *host) {
   *reload = (Reload){.host = host};
-  parser_init(&host->parser, host->net, on_parsed, reload);
+  parser_init(&host->parser, net_loop(host->net), on_parsed, reload);
 }
 
 void reload_deinit(Reload *reload) {
@@ -188,7 +188,7 @@ static void start_check(Reload *reload) {
                       .on_end = on_checked,
                       .data = reload};
   reload->is_checking = true;
-  int err = child_start(reload->host->net, &start);
+  int err = child_start(net_loop(reload->host->net), &start);
   if (err == 0) return;
   log_warn("a reload could not check the game", log_str("error", err_text(err)));
   on_checked(reload, 0, 0, "", 0);

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "net/admin.h"
-#include "net/child.h"
 #include "net/udp.h"
+#include "os/child.h"
 
 enum { CONNS_MAX = 16384, GROUPS_MAX = 8192, START_MS = 1000000 };
 
@@ -353,8 +353,13 @@ void net_admin_answer(Net *net, ConnId conn, const AdminAnswer *answer) {
   (void)answer;
 }
 
-int child_start(Net *net, const ChildStart *start) {
-  (void)net, (void)start;
+Loop *net_loop(Net *net) {
+  (void)net;
+  return NULL;
+}
+
+int child_start(Loop *loop, const ChildStart *start) {
+  (void)loop, (void)start;
   return ERR_FULL;
 }
 

@@ -218,7 +218,7 @@ static void run_command(Servicer *servicer, const Mail *mail) {
       stop(servicer);
       break;
     case DOWN_QUIT:
-      uv_stop(&servicer->net->loop);
+      uv_stop(&servicer->net->loop.uv);
       break;
   }
 }

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "net/io_threads/io_threads_internal.h"
-#include "net/thread.h"
+#include "os/thread.h"
 
 enum {
   THREAD_NAME_SIZE = 16,  // the kernel's limit
@@ -148,7 +148,7 @@ void servicers_adopt(Net *net, uv_os_fd_t fd, const ConnInfo *info) {
 
 static void run(void *data) {
   Servicer *servicer = data;
-  uv_run(&servicer->net->loop, UV_RUN_DEFAULT);
+  loop_run(&servicer->net->loop);
   mailbox_add(&servicer->events, UP_OVER, 0);
   servicer_end_turn(servicer);
   mailbox_close(&servicer->commands);
@@ -171,7 +171,7 @@ static int open_net(Servicer *servicer) {
     return err;
   }
   servicer->net = net;
-  err = uv_async_init(&net->loop, &servicer->bell, on_servicer_bell);
+  err = uv_async_init(&net->loop.uv, &servicer->bell, on_servicer_bell);
   servicer->bell.data = net;
   return err;
 }
@@ -202,7 +202,7 @@ int net_serve(Net *net, uint32_t count) {
   assert(!net->sim && !net->servicers && !net->listeners && count <= NET_SERVICERS_MAX);
   if (count == 0) return 0;
   Servicers *servicers = mem_zalloc(sizeof *servicers);
-  int err = uv_async_init(&net->loop, &servicers->bell, on_main_bell);
+  int err = uv_async_init(&net->loop.uv, &servicers->bell, on_main_bell);
   if (err) {
     mem_free(servicers);
     return err;

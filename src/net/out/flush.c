@@ -392,7 +392,7 @@ bool flush_turn(Net *net) {
   flush_dirty(net, 1u << PRIORITY_CRITICAL);
   if (is_idle(net) || timers_is_set(&net->frame_timer)) return false;
   uint64_t wait_ms = (net->next_frame_us - now_us + 999) / 1000;
-  timers_set(&net->timers, &net->frame_timer, net_now_ms(net) + wait_ms, on_frame_due,
+  timers_set(net->timers, &net->frame_timer, net_now_ms(net) + wait_ms, on_frame_due,
              NULL);
   return false;
 }

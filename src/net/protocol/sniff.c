@@ -106,7 +106,7 @@ static void refuse(Conn *conn) {
   if (++net->totals->refused > REFUSED_MAX)
     conn_introduce(conn, FRAMING_PACKETS);
   else
-    timers_set(&net->timers, &conn->timer, net_now_ms(net) + WEB_REFUSE_WAIT_MS,
+    timers_set(net->timers, &conn->timer, net_now_ms(net) + WEB_REFUSE_WAIT_MS,
                on_silence, conn);
 }
 
@@ -114,10 +114,10 @@ void web_await(Conn *conn) {
   Net *net = conn->net;
   uint32_t timeout_ms = net->limits.handshake_timeout_ms;
   if (timeout_ms > 0)
-    timers_set(&net->timers, &conn->timer, conn->visitor->since_ms + timeout_ms,
+    timers_set(net->timers, &conn->timer, conn->visitor->since_ms + timeout_ms,
                on_silence, conn);
   else
-    timers_stop(&net->timers, &conn->timer);
+    timers_stop(net->timers, &conn->timer);
 }
 
 void web_enter(Conn *conn, const ConnInfo *info) {

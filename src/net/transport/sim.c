@@ -46,6 +46,7 @@ struct SimConn {
 
 struct Sim {
   uint64_t now_ms;
+  Timers timers;
   uint64_t random[4];
   Slots pipes;
   List queue;    // Pipes
@@ -282,7 +283,7 @@ static void free_closing(Sim *sim) {
 static bool has_work(const Net *net) {
   const Sim *sim = net->sim;
   return sim->is_more || sim->queue.count > 0 ||
-         timers_next_ms(&net->timers) <= sim->now_ms;
+         timers_next_ms(net->timers) <= sim->now_ms;
 }
 
 // One turn of the loop: prepare, sockets, check.
@@ -290,7 +291,7 @@ static void turn_once(Net *net) {
   Sim *sim = net->sim;
   net_end_turn(net);
   poll_pipes(net);
-  timers_run(&net->timers, sim->now_ms);
+  timers_run(net->timers, sim->now_ms);
   sim->is_more = net_end_turn(net);
   free_closing(sim);
 }
@@ -306,7 +307,7 @@ bool net_sim_turn(Net *net, uint64_t now_ms) {
 }
 
 uint64_t net_sim_due(const Net *net) {
-  return has_work(net) ? net->sim->now_ms : timers_next_ms(&net->timers);
+  return has_work(net) ? net->sim->now_ms : timers_next_ms(net->timers);
 }
 
 // --- Clients ---
@@ -403,6 +404,7 @@ Net *net_new_simulated(const NetLimits *limits, const NetEvents *events, void *d
                        uint64_t seed) {
   Net *net = net_make(limits, events, data);
   Sim *sim = net->sim = mem_zalloc(sizeof *sim);
+  net->timers = &sim->timers;
   sim->now_ms = SIM_START_MS;
   for (int i = 0; i < 4; i++) sim->random[i] = spread(&seed);
   return net;
@@ -429,6 +431,7 @@ void sim_free(Net *net) {
     buf_deinit(&pipe->output);
     mem_free(pipe);
   }
+  timers_deinit(&sim->timers);
   slots_deinit(&sim->pipes);
   list_deinit(&sim->queue);
   list_deinit(&sim->polled);

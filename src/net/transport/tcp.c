@@ -109,7 +109,7 @@ static void read_address(const uv_tcp_t *handle, char text[ADDRESS_SIZE]) {
 static TcpConn *make_conn(Net *net, Framing framing) {
   TcpConn *tcp = mem_zalloc(sizeof *tcp);
   conn_init(&tcp->conn, net, &TCP, framing);
-  uv_tcp_init(&net->loop, &tcp->handle);
+  uv_tcp_init(&net->loop.uv, &tcp->handle);
   tcp->handle.data = &tcp->conn;
   return tcp;
 }
@@ -149,7 +149,7 @@ static int take_descriptor(Net *net, const uv_tcp_t *handle, ConnInfo *info) {
 static void accept_for_servicer(Listener *listener) {
   Net *net = listener->net;
   uv_tcp_t *handle = mem_alloc(sizeof *handle);
-  uv_tcp_init(&net->loop, handle);
+  uv_tcp_init(&net->loop.uv, handle);
   handle->data = NULL;
   ConnInfo info = {.framing = listener->framing};
   int fd = uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)handle);
@@ -201,7 +201,7 @@ int net_listen(Net *net, const char *host, uint16_t *port, Framing framing) {
   if (err) return err;
   Listener *listener = mem_zalloc(sizeof *listener);
   *listener = (Listener){.net = net, .framing = framing};
-  uv_tcp_init(net_loop(net), &listener->tcp);
+  uv_tcp_init(&net->loop.uv, &listener->tcp);
   listener->tcp.data = listener;
   err = uv_tcp_bind(&listener->tcp, &address.any, 0);
   if (!err)

@@ -60,7 +60,7 @@ void udp_peer_free(UdpPeer *peer) {
   server->totals.resent_bytes += stats.resent_bytes;
   server->over_count -= peer->over_ms != 0;
   if (peer->is_touched) list_remove(&server->touched, peer);
-  timers_stop(&server->net->timers, &peer->timer);
+  timers_stop(server->net->timers, &peer->timer);
   table_remove(&server->table, peer);
   udp_link_free(peer->link);
   mem_free(peer);
@@ -292,9 +292,9 @@ static void arm(UdpPeer *peer, uint64_t due_us) {
   if (due_ms < soon_ms) due_ms = soon_ms;
   if (peer->over_ms && peer->over_ms < due_ms) due_ms = peer->over_ms;
   if (due_ms == UINT64_MAX)
-    timers_stop(&net->timers, &peer->timer);
+    timers_stop(net->timers, &peer->timer);
   else
-    timers_set(&net->timers, &peer->timer, due_ms, on_timer, peer);
+    timers_set(net->timers, &peer->timer, due_ms, on_timer, peer);
 }
 
 // Whether datagrams get through. Where there is a stream, it takes over while they do not.

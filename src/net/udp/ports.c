@@ -221,7 +221,7 @@ static void serve(Net *net, UdpServer *server) {
   table_init(&server->table, net);
   for (uint32_t i = 0; i < server->socket_count; i++) {
     UdpSocket *socket = &server->sockets[i];
-    uv_poll_init(net_loop(net), &socket->poll, socket->fd);
+    uv_poll_init(&net->loop.uv, &socket->poll, socket->fd);
     socket->poll.data = socket;
     uv_poll_start(&socket->poll, UV_READABLE, on_readable);
   }

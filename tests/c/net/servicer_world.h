@@ -134,7 +134,7 @@ static inline void close_world(World *world) {
 
 // Turns the loop once, and gives the others a moment.
 static inline void turn(World *world) {
-  uv_run(net_loop(world->net), UV_RUN_NOWAIT);
+  uv_run(&net_loop(world->net)->uv, UV_RUN_NOWAIT);
   poll(NULL, 0, 1);
 }
 

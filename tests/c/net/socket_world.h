@@ -110,7 +110,9 @@ static inline bool on_turn(void *data, uint64_t now_ms) {
   return false;
 }
 
-static inline void turn(World *world) { uv_run(net_loop(world->net), UV_RUN_NOWAIT); }
+static inline void turn(World *world) {
+  uv_run(&net_loop(world->net)->uv, UV_RUN_NOWAIT);
+}
 
 static inline void world_open(World *world, NetLimits limits, Framing framing) {
   static const NetEvents events = {.enter = on_enter,

@@ -173,7 +173,7 @@ static inline void settle(Stage *stage) {
   }
   uint32_t before = stage->happened;
   for (int quiet = 0; quiet < QUIET_TURNS; quiet++) {
-    uv_run(net_loop(stage->net), UV_RUN_NOWAIT);
+    uv_run(&net_loop(stage->net)->uv, UV_RUN_NOWAIT);
     poll(NULL, 0, 1);
     if (stage->happened != before) quiet = 0;
     before = stage->happened;

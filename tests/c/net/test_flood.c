@@ -78,7 +78,7 @@ static void what_has_arrived_comes_before_timers(void **state) {
   uint32_t index = join(&world);
   Timer timer = {0};
   world.turns_left = UINT32_MAX;
-  uv_update_time(net_loop(world.net));
+  uv_update_time(&net_loop(world.net)->uv);
   timers_set(net_timers(world.net), &timer, net_now_ms(world.net) + 30, note_packets,
              &world);
   turn(&world);

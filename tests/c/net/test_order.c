@@ -72,7 +72,7 @@ static void receive(World *world, uint32_t index) {
 }
 
 static void turn(World *world) {
-  uv_run(net_loop(world->net), UV_RUN_NOWAIT);
+  uv_run(&net_loop(world->net)->uv, UV_RUN_NOWAIT);
   for (uint32_t i = 0; i < world->count; i++) receive(world, i);
 }
 
@@ -83,7 +83,7 @@ static void connect_all(World *world) {
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-    while (world->count == i) uv_run(net_loop(world->net), UV_RUN_NOWAIT);
+    while (world->count == i) uv_run(&net_loop(world->net)->uv, UV_RUN_NOWAIT);
     world->sockets[i] = fd;
   }
 }

@@ -129,7 +129,7 @@ static void test_free_at_once(void **state) {
   for (int i = 0; i < 4; i++) count_off(&world, peers[i], 0, 100);
   int late = connect_to(world.port);
   poll(NULL, 0, 20);
-  uv_run(net_loop(world.net), UV_RUN_NOWAIT);
+  uv_run(&net_loop(world.net)->uv, UV_RUN_NOWAIT);
   close_world(&world);
   close(late);
 }

@@ -1,7 +1,14 @@
 // The table of UDP connections, by address and by channel.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "loop_world.h"
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "net/sim.h"
 #include "net/udp/udp_internal.h"
 
 enum { MANY = 5000 };
@@ -16,10 +23,10 @@ static UdpPeer make(uint32_t number) {
 
 static void each_of_many_is_found_both_ways(void **state) {
   (void)state;
-  LoopWorld world;
-  loop_world_init(&world);
+  static const NetEvents EVENTS = {0};
+  Net *net = net_new_simulated(&(NetLimits){0}, &EVENTS, NULL, 1);
   UdpTable table;
-  table_init(&table, world.net);
+  table_init(&table, net);
   UdpPeer *peers = mem_alloc(MANY * sizeof *peers);
   for (uint32_t i = 0; i < MANY; i++) {
     peers[i] = make(i);
@@ -40,15 +47,16 @@ static void each_of_many_is_found_both_ways(void **state) {
   assert_int_equal(table.count, MANY / 2);
   table_deinit(&table);
   mem_free(peers);
-  loop_world_deinit(&world);
+  net_free(net);
+  assert_int_equal(mem_live(), 0);
 }
 
 static void those_of_one_place_follow_each_other(void **state) {
   (void)state;
-  LoopWorld world;
-  loop_world_init(&world);
+  static const NetEvents EVENTS = {0};
+  Net *net = net_new_simulated(&(NetLimits){0}, &EVENTS, NULL, 1);
   UdpTable table;
-  table_init(&table, world.net);
+  table_init(&table, net);
   UdpPeer one = make(1), two = make(1), other = make(2);
   two.channel[0] = 9;
   table_add(&table, &one);
@@ -63,7 +71,8 @@ static void those_of_one_place_follow_each_other(void **state) {
   assert_ptr_equal(table_first(&table, &one.path), &two);
   assert_null(table_first_of(&table, one.channel));
   table_deinit(&table);
-  loop_world_deinit(&world);
+  net_free(net);
+  assert_int_equal(mem_live(), 0);
 }
 
 static void an_address_is_the_same_in_both_families(void **state) {

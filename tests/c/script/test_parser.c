@@ -5,7 +5,8 @@
 #include <lauxlib.h>
 #include <string.h>
 
-#include "net/loop_world.h"
+#include "os/loop_world.h"
+#include "os/worker.h"
 #include "script/parse.h"
 
 enum { CHAIN_SIZE = 1 << 20 };  // bytes that take longer to parse than PARSE_US
@@ -26,10 +27,8 @@ static void init(World *world) {
   static const char HEAD[] = "local x\nlocal y = x ";
   *world = (World){0};
   loop_world_init(&world->loop);
-  uint16_t port = 0;  // workers alone do not keep the loop running
-  assert_int_equal(net_listen(world->loop.net, "127.0.0.1", &port, FRAMING_LINES), 0);
   world->L = luaL_newstate();
-  parser_init(&world->parser, world->loop.net, on_ready, world);
+  parser_init(&world->parser, world->loop.loop, on_ready, world);
   buf_append(&world->chain, HEAD, sizeof HEAD - 1);
   while (world->chain.size < CHAIN_SIZE) buf_append(&world->chain, "or x ", 5);
 }
@@ -38,6 +37,7 @@ static void deinit(World *world) {
   parser_deinit(&world->parser);
   buf_deinit(&world->chain);
   lua_close(world->L);
+  workers_end(world->loop.loop);
   loop_world_deinit(&world->loop);
 }
 

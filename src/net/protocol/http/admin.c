@@ -106,9 +106,9 @@ static void set_timer(Conn *conn) {
   else if (admin->state == ADMIN_HEAD)
     due_ms = admin->since_ms + (head_ms > 0 ? head_ms : ADMIN_BODY_DEADLINE_MS);
   if (due_ms > 0)
-    timers_set(&conn->net->timers, &conn->timer, due_ms, on_timer, conn);
+    timers_set(conn->net->timers, &conn->timer, due_ms, on_timer, conn);
   else
-    timers_stop(&conn->net->timers, &conn->timer);
+    timers_stop(conn->net->timers, &conn->timer);
 }
 
 // --- Writing ---

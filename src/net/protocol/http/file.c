@@ -166,7 +166,7 @@ static void free_job(FileJob *job) {
 
 void file_drop(FileJob *job) {
   if (!job) return;
-  timers_stop(&job->conn->net->timers, &job->again);
+  timers_stop(job->conn->net->timers, &job->again);
   job->conn = NULL;
   if (!job->is_working) free_job(job);
 }
@@ -267,7 +267,7 @@ static void on_chunk(FileJob *job) {
   Conn *conn = job->conn;
   if (lacks_descriptor(job)) {
     Net *net = conn->net;
-    timers_set(&net->timers, &job->again, net_now_ms(net) + AGAIN_MS, on_again, job);
+    timers_set(net->timers, &job->again, net_now_ms(net) + AGAIN_MS, on_again, job);
     return;
   }
   if (job->err) {
@@ -297,7 +297,7 @@ static void on_worked(uv_work_t *work, int status) {
 
 void file_continue(FileJob *job) {
   job->is_working = true;
-  uv_queue_work(net_loop(job->conn->net), &job->work, on_work, on_worked);
+  uv_queue_work(&job->conn->net->loop.uv, &job->work, on_work, on_worked);
 }
 
 FileJob *file_serve(Conn *conn, const HttpPath *path) {

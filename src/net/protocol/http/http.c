@@ -40,7 +40,7 @@ static void on_deadline(void *data, uint64_t now_ms) {
 }
 
 static void set_timer(Conn *conn, uint64_t due_ms, TimerCallback *callback) {
-  timers_set(&conn->net->timers, &conn->timer, due_ms, callback, conn);
+  timers_set(conn->net->timers, &conn->timer, due_ms, callback, conn);
 }
 
 // An answer goes on: its next piece has a while to be read from the disk and to be taken.
@@ -57,7 +57,7 @@ static void await_request(Conn *conn) {
   else if (timeout_ms > 0)
     set_timer(conn, conn->visitor->since_ms + timeout_ms, on_deadline);
   else
-    timers_stop(&conn->net->timers, &conn->timer);
+    timers_stop(conn->net->timers, &conn->timer);
 }
 
 // --- Answering ---

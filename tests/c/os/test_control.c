@@ -1,5 +1,5 @@
 // The control socket: requests and late answers, its limits, and who may make it.
-#include "net/control.h"
+#include "os/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static void on_request(void *data, ControlToken token, const char *line) {
 
 static int open_control(void) {
   int err;
-  world.control = control_open(world.loop.net, world.path, on_request, &world, &err);
+  world.control = control_open(world.loop.loop, world.path, on_request, &world, &err);
   assert_int_equal(world.control == NULL, err != 0);
   return err;
 }
@@ -203,11 +203,11 @@ static void test_silence_ends_at_the_deadline(void **state) {
   Client silent = client_of("");
   Client asking = client_of("reload\n");
   assert_true(loop_world_wait(&world.loop, is_asked, NULL));
-  Timers *timers = net_timers(world.loop.net);
-  timers_run(timers, net_now_ms(world.loop.net) + CONTROL_DEADLINE_MS - 100);
+  Timers *timers = &world.loop.loop->timers;
+  timers_run(timers, loop_now_ms(world.loop.loop) + CONTROL_DEADLINE_MS - 100);
   loop_world_run(&world.loop, 20);
   assert_false(has_ended(&silent));
-  timers_run(timers, net_now_ms(world.loop.net) + CONTROL_DEADLINE_MS);
+  timers_run(timers, loop_now_ms(world.loop.loop) + CONTROL_DEADLINE_MS);
   expect_answer(&silent, "");
   expect_answer(&asking, "error the server did not answer in time\n");
   reply("ok too late\n");

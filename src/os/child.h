@@ -3,8 +3,12 @@
 // line.
 #pragma once
 
-#include "net/net.h"
+#include <stddef.h>
+#include <stdint.h>
+
 #include "wire/reader.h"
+
+typedef struct Loop Loop;
 
 enum {
   CHILD_MAX = 3,                 // at a time
@@ -26,7 +30,7 @@ typedef struct ChildStart {
 
 /// Runs this program itself. Returns 0, or an error, and then `on_end` is not called:
 /// ERR_FULL when CHILD_MAX run already.
-int child_start(Net *net, const ChildStart *start);
+int child_start(Loop *loop, const ChildStart *start);
 
 /// Kills running children; their on_end is not called.
-void child_stop_all(Net *net);
+void child_stop_all(Loop *loop);

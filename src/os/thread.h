@@ -1,4 +1,4 @@
-// Starting threads that belong to no signal handler. Private to src/net.
+// Starting threads that belong to no signal handler. Private to src/os and src/net.
 #pragma once
 
 #include <uv.h>

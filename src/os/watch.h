@@ -12,8 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "net/net.h"
-
+typedef struct Loop Loop;
 typedef struct Watch Watch;
 
 enum {
@@ -28,7 +27,7 @@ enum {
 /// file is still open for writing.
 typedef void WatchCallback(void *data);
 
-Watch *watch_open(Net *net, WatchCallback *on_change, void *data);
+Watch *watch_open(Loop *loop, WatchCallback *on_change, void *data);
 
 /// Watches these files and no others. What is known of those that were watched before
 /// is kept, so a change between the last call of `on_change` and this one is still

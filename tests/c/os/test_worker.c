@@ -1,6 +1,6 @@
 // A worker's function runs beside the loop; its end comes in the loop, in worker_wait, or
-// when the Net is freed.
-#include "net/worker.h"
+// in workers_end.
+#include "os/worker.h"
 
 #include <stdatomic.h>
 
@@ -31,9 +31,7 @@ static void test_ends_in_the_loop(void **state) {
   (void)state;
   World world = {0};
   loop_world_init(&world.loop);
-  uint16_t port = 0;  // workers alone do not keep the loop running
-  assert_int_equal(net_listen(world.loop.net, "127.0.0.1", &port, FRAMING_LINES), 0);
-  Worker *worker = worker_start(world.loop.net, run, on_end, &world);
+  Worker *worker = worker_start(world.loop.loop, run, on_end, &world);
   assert_non_null(worker);
   assert_false(worker_wait(worker, 1000));
   loop_world_turn_once(&world.loop);  // the loop goes on meanwhile
@@ -50,7 +48,7 @@ static void test_is_waited_for(void **state) {
   (void)state;
   World world = {.may_end = true};
   loop_world_init(&world.loop);
-  Worker *worker = worker_start(world.loop.net, run, on_end, &world);
+  Worker *worker = worker_start(world.loop.loop, run, on_end, &world);
   assert_true(worker_wait(worker, LONG_US));
   assert_int_equal(world.ends, 1);
   loop_world_turn_once(&world.loop);
@@ -58,12 +56,13 @@ static void test_is_waited_for(void **state) {
   loop_world_deinit(&world.loop);
 }
 
-static void test_ends_before_its_net(void **state) {
+static void test_ends_before_its_loop(void **state) {
   (void)state;
   World worlds[3] = {{.may_end = true}, {.may_end = true}, {.may_end = true}};
   loop_world_init(&worlds[0].loop);
   for (int i = 0; i < 3; i++)
-    assert_non_null(worker_start(worlds[0].loop.net, run, on_end, &worlds[i]));
+    assert_non_null(worker_start(worlds[0].loop.loop, run, on_end, &worlds[i]));
+  workers_end(worlds[0].loop.loop);
   loop_world_deinit(&worlds[0].loop);
   for (int i = 0; i < 3; i++) {
     assert_int_equal(worlds[i].runs, 1);
@@ -75,7 +74,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ends_in_the_loop),
       cmocka_unit_test(test_is_waited_for),
-      cmocka_unit_test(test_ends_before_its_net),
+      cmocka_unit_test(test_ends_before_its_loop),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

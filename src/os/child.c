@@ -1,14 +1,15 @@
 // A child is over when it has ended and its pipes are at their ends; it goes when its
 // handles have closed.
-#include "net/child.h"
+#include "os/child.h"
 
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "net/internal.h"
+#include "os/loop.h"
 
 enum { ARGUMENTS_MAX = 8, ARGUMENTS_OWN = 2, PIPES = 3 };
 
@@ -16,7 +17,7 @@ typedef struct Child {
   uv_process_t process;
   uv_pipe_t pipes[PIPES];  // its standard input, output and error
   uv_write_t write;
-  Net *net;
+  Loop *loop;
   ChildEnd *on_end;  // NULL: nobody wants to know
   void *data;
   uint32_t token;
@@ -30,8 +31,8 @@ typedef struct Child {
 // --- The end ---
 
 static void finish(Child *child) {
-  timers_stop(net_timers(child->net), &child->timer);
-  list_remove(&child->net->children, child);
+  timers_stop(&child->loop->timers, &child->timer);
+  list_remove(&child->loop->children, child);
   if (child->on_end)
     child->on_end(child->data, child->token, child->status,
                   (const char *)child->output.data, child->output.size);
@@ -112,19 +113,19 @@ static int spawn(Child *child, const char *const *arguments) {
                                   .args = args,
                                   .stdio = stdio,
                                   .stdio_count = PIPES};
-  return uv_spawn(net_loop(child->net), &child->process, &options);
+  return uv_spawn(&child->loop->uv, &child->process, &options);
 }
 
-int child_start(Net *net, const ChildStart *start) {
-  if (net->children.count >= CHILD_MAX) return ERR_FULL;
+int child_start(Loop *loop, const ChildStart *start) {
+  if (loop->children.count >= CHILD_MAX) return ERR_FULL;
   Child *child = mem_zalloc(sizeof *child);
   *child = (Child){
-      .net = net, .data = start->data, .token = start->token, .running = 1 + PIPES};
+      .loop = loop, .data = start->data, .token = start->token, .running = 1 + PIPES};
   buf_append(&child->input, start->input.bytes, start->input.size);
-  list_add(&net->children, child);
+  list_add(&loop->children, child);
   child->process.data = child;
   for (int i = 0; i < PIPES; i++) {
-    uv_pipe_init(net_loop(net), &child->pipes[i], 0);
+    uv_pipe_init(&loop->uv, &child->pipes[i], 0);
     child->pipes[i].data = child;
   }
   int err = spawn(child, start->arguments);
@@ -138,14 +139,13 @@ int child_start(Net *net, const ChildStart *start) {
   write_input(child);
   for (int i = 1; i < PIPES; i++)
     uv_read_start((uv_stream_t *)&child->pipes[i], on_alloc, on_read);
-  timers_set(net_timers(net), &child->timer, net_now_ms(net) + start->timeout_ms,
-             on_timeout, child);
+  loop_set_timer(loop, &child->timer, start->timeout_ms, on_timeout, child);
   return 0;
 }
 
-void child_stop_all(Net *net) {
-  for (uint32_t i = 0; i < net->children.count; i++) {
-    Child *child = net->children.items[i];
+void child_stop_all(Loop *loop) {
+  for (uint32_t i = 0; i < loop->children.count; i++) {
+    Child *child = loop->children.items[i];
     child->on_end = NULL;
     on_timeout(child, 0);
   }

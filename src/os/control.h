@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/net.h"
-
+typedef struct Loop Loop;
 typedef struct Control Control;
 typedef uint32_t ControlToken;  // 0: none; a stale token is ignored
 
@@ -29,7 +28,7 @@ typedef void ControlRequest(void *data, ControlToken token, const char *line);
 /// exists must be a directory of this user's own that nobody else may enter. A socket
 /// that nobody listens on is replaced. Returns NULL with `err` set otherwise:
 /// -EADDRINUSE when somebody does listen.
-Control *control_open(Net *net, const char *path, ControlRequest *on_request,
+Control *control_open(Loop *loop, const char *path, ControlRequest *on_request,
                       void *data, int *err);
 
 /// Answers and ends the connection.

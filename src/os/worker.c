@@ -1,11 +1,11 @@
 // See worker.h.
-#include "net/worker.h"
+#include "os/worker.h"
 
 #include <assert.h>
 
 #include "base/mem.h"
-#include "net/internal.h"
-#include "net/thread.h"
+#include "os/loop.h"
+#include "os/thread.h"
 
 struct Worker {
   uv_thread_t thread;
@@ -13,7 +13,7 @@ struct Worker {
   uv_mutex_t lock;  // of `is_over`
   uv_cond_t over;
   bool is_over;  // `run` has returned
-  Net *net;
+  Loop *loop;
   WorkerRun *run;
   WorkerEnd *on_end;
   void *data;
@@ -39,23 +39,22 @@ static void on_closed(uv_handle_t *handle) {
 static void on_bell(uv_async_t *bell) {
   Worker *worker = bell->data;
   uv_thread_join(&worker->thread);
-  list_remove(&worker->net->workers, worker);
+  list_remove(&worker->loop->workers, worker);
   worker->on_end(worker->data);
   uv_close((uv_handle_t *)bell, on_closed);
 }
 
-// The bell does not keep the loop running: a server that stops waits in net_free.
-Worker *worker_start(Net *net, WorkerRun *run, WorkerEnd *on_end, void *data) {
-  assert(!net->sim);
+// The bell does not keep the loop running: a server that stops waits in workers_end.
+Worker *worker_start(Loop *loop, WorkerRun *run, WorkerEnd *on_end, void *data) {
   Worker *worker = mem_zalloc(sizeof *worker);
-  worker->net = net;
+  worker->loop = loop;
   worker->run = run;
   worker->on_end = on_end;
   worker->data = data;
   worker->bell.data = worker;
   uv_mutex_init(&worker->lock);
   uv_cond_init(&worker->over);
-  int err = uv_async_init(net_loop(net), &worker->bell, on_bell);
+  int err = uv_async_init(&loop->uv, &worker->bell, on_bell);
   assert(err == 0 && "no bell");
   uv_unref((uv_handle_t *)&worker->bell);
   err = thread_start(&worker->thread, "perigee-worker", work, worker);
@@ -63,15 +62,15 @@ Worker *worker_start(Net *net, WorkerRun *run, WorkerEnd *on_end, void *data) {
     uv_close((uv_handle_t *)&worker->bell, on_closed);
     return NULL;
   }
-  list_add(&net->workers, worker);
+  list_add(&loop->workers, worker);
   return worker;
 }
 
 // The bell, which may ring yet, closes without a call.
 bool worker_wait(Worker *worker, uint64_t us) {
-  uint64_t now_us = net_real_us(), end_us = now_us + us;
+  uint64_t now_us = uv_hrtime() / 1000, end_us = now_us + us;
   uv_mutex_lock(&worker->lock);
-  for (; !worker->is_over && now_us < end_us; now_us = net_real_us())
+  for (; !worker->is_over && now_us < end_us; now_us = uv_hrtime() / 1000)
     uv_cond_timedwait(&worker->over, &worker->lock, (end_us - now_us) * 1000);
   bool is_over = worker->is_over;
   uv_mutex_unlock(&worker->lock);
@@ -79,9 +78,9 @@ bool worker_wait(Worker *worker, uint64_t us) {
   return is_over;
 }
 
-void workers_end(Net *net) {
-  while (net->workers.count > 0) {
-    Worker *worker = net->workers.items[0];
+void workers_end(Loop *loop) {
+  while (loop->workers.count > 0) {
+    Worker *worker = loop->workers.items[0];
     on_bell(&worker->bell);
   }
 }

@@ -1,7 +1,7 @@
 // A link is one connection: it reads a line, waits for the answer, writes it and
 // closes. Each step has a deadline. The Control goes when its listener and all its
 // links have closed.
-#include "net/control.h"
+#include "os/control.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "net/internal.h"
+#include "base/slots.h"
+#include "os/loop.h"
 
 typedef struct Link {
   uv_pipe_t pipe;
@@ -28,7 +29,7 @@ typedef struct Link {
 
 struct Control {
   uv_pipe_t pipe;
-  Net *net;
+  Loop *loop;
   ControlRequest *on_request;
   void *data;
   Slots links;
@@ -54,7 +55,7 @@ static void on_link_closed(uv_handle_t *handle) {
 }
 
 static void link_close(Link *link) {
-  timers_stop(net_timers(link->control->net), &link->timer);
+  timers_stop(&link->control->loop->timers, &link->timer);
   link->is_asking = false;
   if (!uv_is_closing((uv_handle_t *)&link->pipe))
     uv_close((uv_handle_t *)&link->pipe, on_link_closed);
@@ -68,9 +69,8 @@ static void on_written(uv_write_t *request, int status) {
 static void on_deadline(void *data, uint64_t now_ms);
 
 static void link_set_deadline(Link *link) {
-  Net *net = link->control->net;
-  uint64_t due_ms = net_now_ms(net) + CONTROL_DEADLINE_MS;
-  timers_set(net_timers(net), &link->timer, due_ms, on_deadline, link);
+  loop_set_timer(link->control->loop, &link->timer, CONTROL_DEADLINE_MS, on_deadline,
+                 link);
 }
 
 static void link_answer(Link *link, const char *text, size_t size) {
@@ -134,7 +134,7 @@ static void on_link(uv_stream_t *server, int status) {
   link->control = control;
   link->token = slots_add(&control->links, link);
   link->pipe.data = link;
-  uv_pipe_init(net_loop(control->net), &link->pipe, 0);
+  uv_pipe_init(&control->loop->uv, &link->pipe, 0);
   control->open_count++;
   int err = uv_accept(server, (uv_stream_t *)&link->pipe);
   bool is_full = control->links.count > CONTROL_CONNECTIONS_MAX;
@@ -202,15 +202,15 @@ static int control_listen(Control *control, const char *path) {
   return err;
 }
 
-Control *control_open(Net *net, const char *path, ControlRequest *on_request,
+Control *control_open(Loop *loop, const char *path, ControlRequest *on_request,
                       void *data, int *err) {
   Control *control = mem_zalloc(sizeof *control);
-  control->net = net;
+  control->loop = loop;
   control->on_request = on_request;
   control->data = data;
   control->open_count = 1;
   control->pipe.data = control;
-  uv_pipe_init(net_loop(net), &control->pipe, 0);
+  uv_pipe_init(&loop->uv, &control->pipe, 0);
   *err = control_listen(control, path);
   if (*err == 0) return control;
   control_close(control);

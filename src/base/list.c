@@ -1,6 +1,6 @@
-// A growable array of pointers, in no particular order.
+#include "base/list.h"
+
 #include "base/mem.h"
-#include "net/internal.h"
 
 void list_add(List *list, void *item) {
   if (list->count == list->capacity) {

@@ -1,6 +1,6 @@
 // See thread.h.
 #define _GNU_SOURCE  // pthread_setname_np
-#include "net/thread.h"
+#include "os/thread.h"
 
 #include <pthread.h>
 #include <signal.h>

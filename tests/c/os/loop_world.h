@@ -1,5 +1,5 @@
-// What the tests of net's small parts share: a Net without connections, a folder of its
-// own, and turning the loop until something holds.
+// What the tests of src/os share: a loop, a folder of its own, and turning the loop until
+// something holds.
 #pragma once
 
 #include <setjmp.h>
@@ -15,31 +15,34 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "net/internal.h"
+#include "os/loop.h"
 
 enum { FOLDER_SIZE = 64, PATH_SIZE = 256, DEADLINE_S = 5, TURN_MS = 5 };
 
 typedef struct LoopWorld {
-  Net *net;
+  Loop *loop;
+  Loop own;  // what `loop` points to, or zeroed: somebody else's
   char folder[FOLDER_SIZE];
 } LoopWorld;
 
-static inline bool loop_world_turn(void *data, uint64_t now_ms) {
-  (void)data, (void)now_ms;
+static inline bool loop_world_on_end(void *data) {
+  (void)data;
   return false;
 }
 
+/// What runs on the loop need not keep it running.
 static inline void loop_world_init(LoopWorld *world) {
-  NetLimits limits = {.max_payload = 1024, .channel_capacity = 16};
-  NetEvents events = {.turn = loop_world_turn};
-  world->net = net_new(&limits, &events, world);
+  *world = (LoopWorld){0};
+  world->loop = &world->own;
+  assert_int_equal(loop_init(&world->own, loop_world_on_end, NULL), 0);
+  uv_ref((uv_handle_t *)&world->own.prepare);
   snprintf(world->folder, sizeof world->folder, "/tmp/perigee-test-XXXXXX");
   assert_non_null(mkdtemp(world->folder));
 }
 
-/// Everything that was opened on the net must have been closed.
+/// Everything that was opened on the loop must have been closed.
 static inline void loop_world_deinit(LoopWorld *world) {
-  net_free(world->net);
+  loop_deinit(world->loop);
   char command[PATH_SIZE];
   snprintf(command, sizeof command, "rm -rf '%s'", world->folder);
   assert_int_equal(system(command), 0);
@@ -53,19 +56,19 @@ static inline void loop_world_on_wake(void *data, uint64_t now_ms) {
 /// Turns the loop once; waits at most TURN_MS.
 static inline void loop_world_turn_once(LoopWorld *world) {
   Timer wake = {0};
-  uv_loop_t *loop = net_loop(world->net);
-  uv_update_time(loop);
-  timers_set(net_timers(world->net), &wake, net_now_ms(world->net) + TURN_MS,
-             loop_world_on_wake, NULL);
-  uv_run(loop, UV_RUN_NOWAIT);  // arms the clock
-  uv_run(loop, UV_RUN_ONCE);
-  timers_stop(net_timers(world->net), &wake);
+  Loop *loop = world->loop;
+  uv_update_time(&loop->uv);
+  loop_set_timer(loop, &wake, TURN_MS, loop_world_on_wake, NULL);
+  uv_run(&loop->uv, UV_RUN_NOWAIT);  // arms the clock
+  uv_run(&loop->uv, UV_RUN_ONCE);
+  timers_stop(&loop->timers, &wake);
 }
 
 // As specs have it: the build knows how long things may take in it.
 static inline uint64_t loop_world_deadline_us(void) {
   const char *seconds = getenv("PERIGEE_TEST_DEADLINE");
-  return net_real_us() + (seconds ? strtoull(seconds, NULL, 10) : DEADLINE_S) * 1000000;
+  return uv_hrtime() / 1000 +
+         (seconds ? strtoull(seconds, NULL, 10) : DEADLINE_S) * 1000000;
 }
 
 /// Turns the loop until `condition` holds. False when that takes too long.
@@ -73,7 +76,7 @@ static inline bool loop_world_wait(LoopWorld *world, bool (*condition)(void *dat
                                    void *data) {
   uint64_t deadline_us = loop_world_deadline_us();
   while (!condition(data)) {
-    if (net_real_us() > deadline_us) return false;
+    if (uv_hrtime() / 1000 > deadline_us) return false;
     loop_world_turn_once(world);
   }
   return true;
@@ -81,6 +84,6 @@ static inline bool loop_world_wait(LoopWorld *world, bool (*condition)(void *dat
 
 /// Turns the loop for so long: for what must not happen.
 static inline void loop_world_run(LoopWorld *world, uint64_t milliseconds) {
-  uint64_t end_us = net_real_us() + milliseconds * 1000;
-  while (net_real_us() < end_us) loop_world_turn_once(world);
+  uint64_t end_us = uv_hrtime() / 1000 + milliseconds * 1000;
+  while (uv_hrtime() / 1000 < end_us) loop_world_turn_once(world);
 }

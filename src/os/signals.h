@@ -2,8 +2,7 @@
 // process: writes to a socket that is gone give an error instead.
 #pragma once
 
-#include "net/net.h"
-
+typedef struct Loop Loop;
 typedef struct Signals Signals;
 
 typedef struct SignalEvents {
@@ -14,7 +13,7 @@ typedef struct SignalEvents {
 } SignalEvents;
 
 /// Does not keep the loop running.
-Signals *signals_open(Net *net, const SignalEvents *events, void *data);
+Signals *signals_open(Loop *loop, const SignalEvents *events, void *data);
 
 /// From now on the signals do what they did before signals_open. Freed by the loop;
 /// NULL is allowed.

@@ -3,7 +3,7 @@
 // file itself, and the one above. An event only says that it is time to look; what has
 // changed is found by comparing hashes. The handles are opened anew at every look: one
 // that sits on a directory which has been moved away cannot be told from a good one.
-#include "net/watch.h"
+#include "os/watch.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/random.h"
-#include "net/internal.h"
+#include "os/loop.h"
 
 enum { SYMLINKS_MAX = 40 };
 
@@ -40,7 +40,7 @@ typedef struct Directory {
 } Directory;
 
 struct Watch {
-  Net *net;
+  Loop *loop;
   WatchCallback *on_change;
   void *data;
   uint64_t key[2];
@@ -92,7 +92,7 @@ static void on_event(uv_fs_event_t *handle, const char *name, int events, int st
   Watch *watch = directory->watch;
   (void)events, (void)status;
   if (name != NULL && !has_name(directory, name)) return;
-  uint64_t now_ms = net_now_ms(watch->net);
+  uint64_t now_ms = loop_now_ms(watch->loop);
   uint64_t hash = hash_path(directory, name != NULL ? name : "");
   if (watch->first_ms == 0) {
     watch->first_ms = now_ms;
@@ -102,7 +102,7 @@ static void on_event(uv_fs_event_t *handle, const char *name, int events, int st
   uint64_t due_ms = now_ms + (watch->name ? WATCH_QUIET_MS : WATCH_BURST_QUIET_MS);
   uint64_t latest_ms = watch->first_ms + WATCH_PATIENCE_MS;
   if (due_ms > latest_ms) due_ms = latest_ms;
-  timers_set(net_timers(watch->net), &watch->timer, due_ms, look, watch);
+  timers_set(&watch->loop->timers, &watch->timer, due_ms, look, watch);
 }
 
 static void on_closed(uv_handle_t *handle) {
@@ -136,7 +136,7 @@ static Directory *directory_open(Watch *watch, const char *path, size_t size) {
   memcpy(directory->path, path, size);
   directory->path[size] = '\0';
   directory->handle.data = directory;
-  uv_fs_event_init(net_loop(watch->net), &directory->handle);
+  uv_fs_event_init(&watch->loop->uv, &directory->handle);
   watch->open_count++;
   int err = uv_fs_event_start(&directory->handle, on_event, directory->path, 0);
   if (err == 0) {
@@ -316,11 +316,9 @@ static void look(void *data, uint64_t now_ms) {
   for (size_t i = 0; i < watch->file_count; i++)
     watch->has_changed |= file_update(watch, &watch->files[i], now_ms);
   if (is_doubting(watch))
-    timers_set(net_timers(watch->net), &watch->timer, now_ms + WATCH_QUIET_MS, look,
-               watch);
+    loop_set_timer(watch->loop, &watch->timer, WATCH_QUIET_MS, look, watch);
   else if (watch->is_polling)
-    timers_set(net_timers(watch->net), &watch->timer, now_ms + WATCH_POLL_MS, look,
-               watch);
+    loop_set_timer(watch->loop, &watch->timer, WATCH_POLL_MS, look, watch);
   if (!watch->has_changed || is_doubting(watch)) return;
   watch->has_changed = false;
   watch->on_change(watch->data);
@@ -354,9 +352,9 @@ bool watch_has_changed(const Watch *watch, const char *path) {
   return false;
 }
 
-Watch *watch_open(Net *net, WatchCallback *on_change, void *data) {
+Watch *watch_open(Loop *loop, WatchCallback *on_change, void *data) {
   Watch *watch = mem_zalloc(sizeof *watch);
-  watch->net = net;
+  watch->loop = loop;
   watch->on_change = on_change;
   watch->data = data;
   random_bytes(watch->key, sizeof watch->key);
@@ -371,13 +369,12 @@ void watch_set(Watch *watch, const char *const *files, size_t count) {
   watch->file_count = count;
   watch_directories(watch);
   if (watch->is_polling && !timers_is_set(&watch->timer))
-    timers_set(net_timers(watch->net), &watch->timer,
-               net_now_ms(watch->net) + WATCH_POLL_MS, look, watch);
+    loop_set_timer(watch->loop, &watch->timer, WATCH_POLL_MS, look, watch);
 }
 
 void watch_close(Watch *watch) {
   if (watch == NULL || watch->is_closing) return;
-  timers_stop(net_timers(watch->net), &watch->timer);
+  timers_stop(&watch->loop->timers, &watch->timer);
   for (uint32_t i = 0; i < watch->directories.count; i++)
     directory_close(watch->directories.items[i]);
   list_deinit(&watch->directories);

@@ -1,5 +1,5 @@
 // Signals arrive on the loop, and do what they did before once the Signals are closed.
-#include "net/signals.h"
+#include "os/signals.h"
 
 #include <signal.h>
 
@@ -38,9 +38,7 @@ static void test_signals(void **state) {
   World world = {0};
   signal(SIGHUP, SIG_IGN);
   loop_world_init(&world.loop);
-  uint16_t port = 0;  // signals alone do not keep the loop running
-  assert_int_equal(net_listen(world.loop.net, "127.0.0.1", &port, FRAMING_LINES), 0);
-  Signals *signals = signals_open(world.loop.net, &EVENTS, &world);
+  Signals *signals = signals_open(world.loop.loop, &EVENTS, &world);
   expect(&world, SIGHUP, 0, 1);
   expect(&world, SIGTERM, 1, 0);
   assert_string_equal(world.stopped_by, "SIGTERM");

@@ -1,10 +1,10 @@
 // Three uv_signal handles that share one owner, which goes with the last of them.
-#include "net/signals.h"
+#include "os/signals.h"
 
 #include <signal.h>
 
 #include "base/mem.h"
-#include "net/internal.h"
+#include "os/loop.h"
 
 enum { SIGNAL_COUNT = 3 };
 
@@ -23,14 +23,14 @@ static void on_signal(uv_signal_t *handle, int number) {
     signals->events.stop(signals->data, number == SIGINT ? "SIGINT" : "SIGTERM");
 }
 
-Signals *signals_open(Net *net, const SignalEvents *events, void *data) {
+Signals *signals_open(Loop *loop, const SignalEvents *events, void *data) {
   static const int NUMBERS[SIGNAL_COUNT] = {SIGINT, SIGTERM, SIGHUP};
   Signals *signals = mem_zalloc(sizeof *signals);
   signals->events = *events;
   signals->data = data;
   signals->open_count = SIGNAL_COUNT;
   for (int i = 0; i < SIGNAL_COUNT; i++) {
-    uv_signal_init(net_loop(net), &signals->handles[i]);
+    uv_signal_init(&loop->uv, &signals->handles[i]);
     signals->handles[i].data = signals;
     uv_unref((uv_handle_t *)&signals->handles[i]);
     uv_signal_start(&signals->handles[i], on_signal, NUMBERS[i]);

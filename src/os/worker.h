@@ -5,25 +5,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/net.h"
-
+typedef struct Loop Loop;
 typedef struct Worker Worker;
 
-/// Runs on the thread. It may use nothing of the Net, and should return soon once its owner
-/// has cancelled it, because net_free waits for it.
+/// Runs on the thread. It may use nothing of the loop, and should return soon once its owner
+/// has cancelled it, because workers_end waits for it.
 typedef void WorkerRun(void *data);
 
-/// Called by the loop, worker_wait or net_free when the thread has ended. `data` belongs to the
+/// Called by the loop, worker_wait or workers_end when the thread has ended. `data` belongs to the
 /// caller again.
 typedef void WorkerEnd(void *data);
 
 /// Starts the thread. Returns NULL when the system cannot create one; then `on_end` is not
-/// called. Not for a simulated Net.
-Worker *worker_start(Net *net, WorkerRun *run, WorkerEnd *on_end, void *data);
+/// called.
+Worker *worker_start(Loop *loop, WorkerRun *run, WorkerEnd *on_end, void *data);
 
 /// Waits at most `us` microseconds for `run` to return. True if it has: then `on_end` has
 /// been called, and the worker is gone.
 bool worker_wait(Worker *worker, uint64_t us);
 
-/// For net_free: waits for all workers and ends them.
-void workers_end(Net *net);
+/// Waits for all workers of the loop and ends them.
+void workers_end(Loop *loop);

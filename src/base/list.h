@@ -1,0 +1,17 @@
+// A growable array of pointers that it does not own, in no particular order.
+#pragma once
+
+#include <stdint.h>
+
+/// Zeroed: empty.
+typedef struct List {
+  void **items;
+  uint32_t count, capacity;
+} List;
+
+void list_add(List *list, void *item);
+
+/// Removes one that is there; the last one takes its place.
+void list_remove(List *list, const void *item);
+
+void list_deinit(List *list);

@@ -1,0 +1,92 @@
+// See loop.h. The loop's own handles do not keep it running.
+#include "os/loop.h"
+
+#include <assert.h>
+
+uint64_t loop_now_ms(const Loop *loop) { return uv_now(&loop->uv); }
+
+void loop_set_timer(Loop *loop, Timer *timer, uint64_t ms, TimerCallback *callback,
+                    void *data) {
+  timers_set(&loop->timers, timer, loop_now_ms(loop) + ms, callback, data);
+}
+
+// Only wakes the loop: timers run once the sockets have been looked at.
+static void on_clock(uv_timer_t *clock) {
+  Loop *loop = clock->data;
+  loop->clock_due_ms = UINT64_MAX;
+}
+
+static void arm_clock(Loop *loop) {
+  uint64_t due_ms = timers_next_ms(&loop->timers);
+  if (due_ms == loop->clock_due_ms) return;
+  loop->clock_due_ms = due_ms;
+  if (due_ms == UINT64_MAX) {
+    uv_timer_stop(&loop->clock);
+    return;
+  }
+  uint64_t now_ms = loop_now_ms(loop);
+  uv_timer_start(&loop->clock, on_clock, due_ms > now_ms ? due_ms - now_ms : 0, 0);
+}
+
+static void on_idle(uv_idle_t *idle) { (void)idle; }
+
+static void end_iteration(Loop *loop) {
+  if (loop->end(loop->data))
+    uv_idle_start(&loop->idle, on_idle);
+  else
+    uv_idle_stop(&loop->idle);
+  arm_clock(loop);
+}
+
+// Polls the sockets first while work is left: scripts get one slice between two polls.
+static void on_prepare(uv_prepare_t *prepare) {
+  Loop *loop = prepare->data;
+  if (!uv_is_active((uv_handle_t *)&loop->idle)) end_iteration(loop);
+  loop->polled_ms = loop_now_ms(loop);
+}
+
+// Sockets come before the timers that were due when they were looked at. After a
+// handler that took seconds nobody is silent or late whose packets have arrived
+// meanwhile.
+static void on_check(uv_check_t *check) {
+  Loop *loop = check->data;
+  timers_run(&loop->timers, loop->polled_ms);
+  end_iteration(loop);
+}
+
+int loop_init(Loop *loop, LoopEnd *end, void *data) {
+  int err = uv_loop_init(&loop->uv);
+  if (err) return err;
+  loop->end = end;
+  loop->data = data;
+  loop->clock_due_ms = UINT64_MAX;
+  uv_prepare_init(&loop->uv, &loop->prepare);
+  uv_check_init(&loop->uv, &loop->check);
+  uv_idle_init(&loop->uv, &loop->idle);
+  uv_timer_init(&loop->uv, &loop->clock);
+  uv_handle_t *own[] = {(uv_handle_t *)&loop->prepare, (uv_handle_t *)&loop->check,
+                        (uv_handle_t *)&loop->idle, (uv_handle_t *)&loop->clock};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+    own[i]->data = loop;
+    uv_unref(own[i]);
+  }
+  uv_prepare_start(&loop->prepare, on_prepare);
+  uv_check_start(&loop->check, on_check);
+  return 0;
+}
+
+void loop_deinit(Loop *loop) {
+  uv_close((uv_handle_t *)&loop->prepare, NULL);
+  uv_close((uv_handle_t *)&loop->check, NULL);
+  uv_close((uv_handle_t *)&loop->idle, NULL);
+  uv_close((uv_handle_t *)&loop->clock, NULL);
+  uv_run(&loop->uv, UV_RUN_DEFAULT);
+  int err = uv_loop_close(&loop->uv);
+  assert(err == 0 && "a handle is still open");
+  (void)err;
+  list_deinit(&loop->children);
+  list_deinit(&loop->workers);
+  timers_deinit(&loop->timers);
+}
+
+void loop_run(Loop *loop) { uv_run(&loop->uv, UV_RUN_DEFAULT); }
