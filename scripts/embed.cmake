@@ -8,7 +8,7 @@ if(EXISTS ${INPUT})
   math(EXPR size "${digits} / 2")
   string(REGEX REPLACE "(..)" "\\\\x\\1" hex "${hex}")
 endif()
-file(WRITE ${OUTPUT} "#include \"app/web_script.h\"
+file(WRITE ${OUTPUT} "#include \"server/web_script.h\"
 
 const char ${NAME}[] = \"${hex}\";
 const size_t ${NAME}_size = ${size};

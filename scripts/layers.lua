@@ -1,6 +1,6 @@
 -- Fails where an include points up, where libuv or Lua are used outside their layer, and where a
 -- source or test is missing from the CMakeLists.txt. Run from the root: luajit scripts/layers.lua
-local LAYERS = { "base", "wire", "os", "net", "session", "relay", "script", "app" }
+local LAYERS = { "base", "wire", "os", "net", "session", "relay", "script", "server", "app" }
 local CONFINED = {
   ["uv.h"] = { os = true, net = true }, ["lua.h"] = { script = true }, ["lualib.h"] = { script = true },
   ["lauxlib.h"] = { script = true }, ["luajit.h"] = { script = true },

@@ -9,16 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/config.h"
-#include "app/descriptors.h"
 #include "app/parent.h"
 #include "app/remote.h"
-#include "app/server.h"
-#include "app/sim_server.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "net/tls.h"
 #include "script/tool.h"
+#include "server/config.h"
+#include "server/descriptors.h"
+#include "server/server.h"
+#include "server/sim_server.h"
 
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -1,6 +1,5 @@
-// Sockets lie in $XDG_RUNTIME_DIR/perigee, or where there is none in /tmp/perigee-UID,
-// as PORT.sock. Asking looks in both, because the server may have been started in
-// another environment.
+// Looks in both folders for sockets, because the server may have been started in another
+// environment.
 #include "app/remote.h"
 
 #include <dirent.h>
@@ -16,11 +15,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "server/control_path.h"
 
-enum { DIRECTORIES = 2, SERVERS_MAX = 64, ANSWER_MAX_SECONDS = 12, READ_STEP = 1024 };
+enum { SERVERS_MAX = 64, ANSWER_MAX_SECONDS = 12, READ_STEP = 1024 };
 
 typedef struct Found {
-  char path[REMOTE_PATH_MAX];
+  char path[CONTROL_PATH_MAX];
   uint16_t port;
 } Found;
 
@@ -28,35 +28,6 @@ typedef struct FoundList {
   Found items[SERVERS_MAX];
   size_t count;
 } FoundList;
-
-static bool is_directory(const char *path) {
-  struct stat info;
-  return path != NULL && path[0] == '/' && stat(path, &info) == 0 &&
-         S_ISDIR(info.st_mode);
-}
-
-// The directory at `index`, the preferred one first; false where there is none.
-static bool directory_of(int index, char *path, size_t size) {
-  const char *runtime = getenv("XDG_RUNTIME_DIR");
-  int length;
-  if (index == 1)
-    length = snprintf(path, size, "/tmp/perigee-%u", (unsigned)geteuid());
-  else if (is_directory(runtime))
-    length = snprintf(path, size, "%s/perigee", runtime);
-  else
-    return false;
-  return length < (int)size;
-}
-
-int remote_path(char *path, size_t size, uint16_t port) {
-  char directory[REMOTE_PATH_MAX - 16];
-  path[0] = '\0';
-  if (!directory_of(0, directory, sizeof directory) &&
-      !directory_of(1, directory, sizeof directory))
-    return -ENAMETOOLONG;
-  snprintf(path, size, "%s/%u.sock", directory, port);
-  return 0;
-}
 
 // A socket connected to the server at `path`, or -1; `flags` as for socket(2).
 static int connect_to(const char *path, int flags) {
@@ -113,13 +84,13 @@ static void find_in(FoundList *found, const char *directory) {
 // The server on `port`; with port 0, all of them.
 static FoundList find_servers(uint16_t port) {
   FoundList found = {.count = 0};
-  char directory[REMOTE_PATH_MAX - 16];
-  for (int i = 0; i < DIRECTORIES; i++) {
-    if (!directory_of(i, directory, sizeof directory) || !is_own(directory)) continue;
+  char folder[CONTROL_PATH_MAX - 16];
+  for (int i = 0; i < CONTROL_FOLDERS; i++) {
+    if (!control_folder(i, folder, sizeof folder) || !is_own(folder)) continue;
     if (port == 0)
-      find_in(&found, directory);
+      find_in(&found, folder);
     else
-      add_if_alive(&found, directory, port);
+      add_if_alive(&found, folder, port);
   }
   return found;
 }
@@ -184,7 +155,7 @@ int remote_reload(uint16_t port, bool is_forced) {
   if (server == NULL) return found.count > 1 && port == 0 ? 2 : 1;
   Buf reply = {0};
   int code = 1;
-  if (ask(server->path, is_forced ? REMOTE_RELOAD_FORCED "\n" : REMOTE_RELOAD "\n",
+  if (ask(server->path, is_forced ? CONTROL_RELOAD_FORCED "\n" : CONTROL_RELOAD "\n",
           &reply))
     code = print_answer(&reply);
   else

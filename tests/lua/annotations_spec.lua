@@ -281,7 +281,7 @@ describe("the annotations of config", function()
   }
   local rows = {}
   setup(function()
-    local map = read("src/app/config.h"):match("#define CONFIG_MAP%(X%)(.-)\n\n"):gsub("\\\n", " ")
+    local map = read("src/server/config.h"):match("#define CONFIG_MAP%(X%)(.-)\n\n"):gsub("\\\n", " ")
     for row in map:gmatch "X(%b())" do
       local name, kind, default, change = row:match '^%([%u_]+,%s*([%l_]+),%s*(%u+),%s*"(.-)",.-,.-,%s*(%u+),'
       rows[name] = { kind = kind, default = default, change = change, words = row:match '"([^"]*)"%)$' }

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "app/engine.h"
+#include "server/engine.h"
 #include "base/log.h"
 #include "script/host.h"
 

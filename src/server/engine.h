@@ -3,8 +3,8 @@
 // sockets, signals and files that are watched in server.c, a test in sim_server.c.
 #pragma once
 
-#include "app/config.h"
 #include "script/script.h"
+#include "server/config.h"
 
 typedef enum EngineState {
   ENGINE_STARTING,

@@ -1,16 +1,16 @@
 // Every way into the configuration ends in one function, `store`, which checks a value
 // against its row of the table. Texts of flags and of the environment are first turned
 // into what Lua would have given; defaults are read in the same way as flags.
-#include "app/config.h"
+#include "server/config.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "app/rule.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "server/rule.h"
 
 #define ENVIRONMENT_PREFIX "PERIGEE_"
 

@@ -1,7 +1,7 @@
 // What an engine is served with: sockets to listen on, signals, the control socket, files
 // that are watched, and words for people.
 #define _GNU_SOURCE  // program_invocation_name
-#include "app/server.h"
+#include "server/server.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,14 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/admin.h"
-#include "app/descriptors.h"
-#include "app/dev.h"
-#include "app/engine.h"
-#include "app/game_path.h"
-#include "app/remote.h"
-#include "app/tls_files.h"
-#include "app/web_files.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -27,6 +19,14 @@
 #include "os/control.h"
 #include "os/signals.h"
 #include "os/watch.h"
+#include "server/admin.h"
+#include "server/control_path.h"
+#include "server/descriptors.h"
+#include "server/dev.h"
+#include "server/engine.h"
+#include "server/game_path.h"
+#include "server/tls_files.h"
+#include "server/web_files.h"
 
 enum {
   ADDRESS_TEXT_SIZE = 300,  // of a host with its port
@@ -137,14 +137,14 @@ static void on_change(void *data) {
 }
 
 static void on_request(void *data, ControlToken token, const char *line) {
-  if (strcmp(line, REMOTE_RELOAD) == 0)
+  if (strcmp(line, CONTROL_RELOAD) == 0)
     reload(data, token, false);
-  else if (strcmp(line, REMOTE_RELOAD_FORCED) == 0)
+  else if (strcmp(line, CONTROL_RELOAD_FORCED) == 0)
     reload(data, token, true);
   else
     answer(data, token, "error",
-           "unknown request; the requests are: " REMOTE_RELOAD
-           ", " REMOTE_RELOAD_FORCED);
+           "unknown request; the requests are: " CONTROL_RELOAD
+           ", " CONTROL_RELOAD_FORCED);
 }
 
 // --- Stop ---
@@ -247,8 +247,8 @@ static void open_watch(Server *server) {
 static void open_helpers(Server *server) {
   static const SignalEvents EVENTS = {.stop = on_stop, .reload = on_hangup};
   server->signals = signals_open(net_loop(server->engine.net), &EVENTS, server);
-  char path[REMOTE_PATH_MAX];
-  int err = remote_path(path, sizeof path, server->port);
+  char path[CONTROL_PATH_MAX];
+  int err = control_path(path, sizeof path, server->port);
   if (err == 0)
     server->control =
         control_open(net_loop(server->engine.net), path, on_request, server, &err);

@@ -1,5 +1,5 @@
 // Reads and checks single values. No state, no knowledge of sources or of single keys.
-#include "app/rule.h"
+#include "server/rule.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // Thin over getrlimit and setrlimit. A limit that cannot be raised is lived with.
-#include "app/descriptors.h"
+#include "server/descriptors.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

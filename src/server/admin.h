@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "app/engine.h"
+#include "server/engine.h"
 
 typedef struct AdminStart {
   uint16_t port;      // it listens on; 0: there is none

@@ -1,5 +1,5 @@
 // Names come from the real path, so that `perigee run .` knows what it serves.
-#include "app/game_path.h"
+#include "server/game_path.h"
 
 #include <limits.h>
 #include <stdbool.h>

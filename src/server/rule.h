@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "app/config.h"
+#include "server/config.h"
 
 typedef struct Rule {
   const char *name;

@@ -1,6 +1,6 @@
 // The pages' files are listed anew whenever one of them, or a folder of theirs, has
 // changed: those that are there now and were not before count as changed too.
-#include "app/dev.h"
+#include "server/dev.h"
 
 #include <dirent.h>
 #include <limits.h>

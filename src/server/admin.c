@@ -1,5 +1,5 @@
 // Where the admin listener is, and that nobody else can use it by accident.
-#include "app/admin.h"
+#include "server/admin.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // Both or neither.
-#include "app/tls_files.h"
+#include "server/tls_files.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // Where a game's public files are is decided here; how they are served in net/web*.c.
-#include "app/web_files.h"
+#include "server/web_files.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/game_path.h"
-#include "app/web_script.h"
 #include "base/buf.h"
 #include "base/log.h"
 #include "net/web.h"
+#include "server/game_path.h"
+#include "server/web_script.h"
 #include "wire/http.h"
 #include "wire/http_host.h"
 

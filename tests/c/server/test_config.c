@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "app/config.h"
 #include "base/mem.h"
+#include "server/config.h"
 
 static Config config;
 static ConfigError error;

@@ -1,5 +1,5 @@
 // Where a game lies: what is one, what is wrong with what is none, and its name.
-#include "app/game_path.h"
+#include "server/game_path.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // What happens in which order. Each layer's own work is its own; this file only connects
 // them.
-#include "app/engine.h"
+#include "server/engine.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "app/config.h"
+#include "server/config.h"
 
 typedef struct ServerOptions {
   const char *game;  // folder or .lua file; NULL: a plain relay with one room, `lobby`

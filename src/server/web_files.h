@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "app/config.h"
+#include "server/config.h"
 
 /// Hands net what the settings and the game say of the web: the folder `public` beside
 /// game.lua, and who may connect from where. `game` is a folder, a file or NULL.

@@ -1,16 +1,16 @@
 // The engine's surroundings in a test: a log that is kept and files in memory.
-#include "app/sim_server.h"
+#include "server/sim_server.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "app/engine.h"
-#include "app/game_path.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "net/sim.h"
+#include "server/engine.h"
+#include "server/game_path.h"
 #include "wire/ignore.h"
 
 typedef struct OwnFile {

@@ -1,6 +1,6 @@
 // perigee.sim and the servers that it makes: sim_suite.lua, run as a tool; and that a
 // tool which ends leaves nothing behind.
-#include "app/sim_server.h"
+#include "server/sim_server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 static void suite_passes(void **state) {
   (void)state;
   const SimOps *ops = sim_server_ops();
-  assert_int_equal(script_tool_run("tests.c.app.sim_suite", 0, NULL, NULL, ops), 0);
+  assert_int_equal(script_tool_run("tests.c.server.sim_suite", 0, NULL, NULL, ops), 0);
   assert_int_equal(mem_live(), 0);
 }
 

@@ -1,0 +1,20 @@
+// Where servers have their control sockets (os/control.h), and what they are asked there.
+// A socket lies in $XDG_RUNTIME_DIR/perigee, or where that does not exist in
+// /tmp/perigee-UID, as PORT.sock.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CONTROL_PATH_MAX = 256, CONTROL_FOLDERS = 2 };
+
+// Requests to the control socket.
+#define CONTROL_RELOAD "reload"
+#define CONTROL_RELOAD_FORCED "reload --force"
+
+/// Writes the folder at `index`, the preferred one first; false where it does not exist.
+bool control_folder(int index, char *path, size_t size);
+
+/// Writes where the server on `port` has its socket. Returns 0 or an error.
+int control_path(char *path, size_t size, uint16_t port);
