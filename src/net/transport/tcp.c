@@ -16,6 +16,7 @@ static const char OUT_OF_DESCRIPTORS[] = "out of file descriptors; raise `ulimit
 typedef struct TcpConn {
   Conn conn;
   uv_tcp_t handle;  // its data is the conn
+  bool is_stopped;  // reads nothing, even where libuv was not told to stop
 } TcpConn;
 
 struct Listener {
@@ -33,22 +34,29 @@ static uv_stream_t *stream_of(Conn *conn) {
 
 static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buf) {
   (void)wanted;
-  Net *net = ((Conn *)handle->data)->net;
-  *buf = uv_buf_init((char *)net->read_buffer, sizeof net->read_buffer);
+  const TcpConn *tcp = handle->data;
+  Net *net = tcp->conn.net;
+  *buf = uv_buf_init((char *)net->read_buffer,
+                     tcp->is_stopped ? 0 : sizeof net->read_buffer);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
   if (count > 0)
     conn_read(stream->data, (const uint8_t *)buf->base, (size_t)count);
+  else if (count == UV_ENOBUFS)
+    uv_read_stop(stream);
   else if (count < 0)
     conn_read_end(stream->data, (int)count);
 }
 
 static void tcp_read_start(Conn *conn) {
+  ((TcpConn *)conn)->is_stopped = false;
   uv_read_start(stream_of(conn), on_alloc, on_read);
 }
 
-static void tcp_read_stop(Conn *conn) { uv_read_stop(stream_of(conn)); }
+// libuv stops when further bytes have come. Most stops end before that, and each that
+// libuv is told of costs two system calls.
+static void tcp_read_stop(Conn *conn) { ((TcpConn *)conn)->is_stopped = true; }
 
 static int tcp_try_write(Conn *conn, const uv_buf_t *bufs, unsigned count) {
   return uv_try_write(stream_of(conn), bufs, count);
