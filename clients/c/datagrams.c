@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/random.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -64,8 +64,8 @@ static void ask(Datagrams *d, uint64_t now_us) {
   d->phase = DATAGRAMS_ASKING;
   d->pause_us = REPEAT_US;
   d->due_us = now_us + d->pause_us;
-  random_bytes(&d->sequence, sizeof d->sequence);
-  random_bytes(d->is_attached ? d->client_key : d->secret, UDP_KEY_SIZE);
+  randombytes_buf(&d->sequence, sizeof d->sequence);
+  randombytes_buf(d->is_attached ? d->client_key : d->secret, UDP_KEY_SIZE);
   if (!d->is_attached) udp_public_key(d->secret, d->client_key);
   send_request(d);
 }

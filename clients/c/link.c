@@ -1,9 +1,9 @@
 // Connections, one after the other: HELLO, pings and ACKs while one is there, and pauses that
 // grow from try to try when it is lost.
+#include <sodium.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/random.h"
 #include "internal.h"
 
 enum {
@@ -354,7 +354,7 @@ static void on_pause_over(void *data, uint64_t now_ms) {
 // Returns an unpredictable number from `least` to `most`.
 static uint64_t choose(uint64_t least, uint64_t most) {
   uint32_t random;
-  random_bytes(&random, sizeof random);
+  randombytes_buf(&random, sizeof random);
   return least + (most - least) * (random >> 16) / (UINT16_MAX + 1);
 }
 

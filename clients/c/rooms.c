@@ -1,6 +1,7 @@
 // The rooms that a client is in, and who else is there.
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "internal.h"
 
@@ -40,10 +41,9 @@ Room *rooms_find_name(const Rooms *rooms, const char *name, size_t size) {
 }
 
 Room *rooms_add(Rooms *rooms, const char *name, size_t size) {
-  if (rooms->count == rooms->capacity) {
-    rooms->capacity = rooms->capacity ? 2 * rooms->capacity : FIRST_CAPACITY;
-    rooms->list = mem_grow(rooms->list, rooms->capacity * sizeof(Room *));
-  }
+  if (rooms->count == rooms->capacity)
+    rooms->capacity =
+        array_grow(&rooms->list, rooms->capacity, sizeof *rooms->list, FIRST_CAPACITY);
   Room *room = mem_zalloc(sizeof *room);
   room->number = ++rooms->last_number;
   room->name = copy_text(name, size);
@@ -102,11 +102,9 @@ bool rooms_take_members(const Rooms *rooms, uint32_t count) {
 }
 
 static void append(Room *room, Member member) {
-  if (room->member_count == room->member_capacity) {
-    room->member_capacity =
-        room->member_capacity ? 2 * room->member_capacity : FIRST_CAPACITY;
-    room->members = mem_grow(room->members, room->member_capacity * sizeof(Member));
-  }
+  if (room->member_count == room->member_capacity)
+    room->member_capacity = array_grow(&room->members, room->member_capacity,
+                                       sizeof *room->members, FIRST_CAPACITY);
   put(room, room->member_count++, member);
 }
 

@@ -1,10 +1,12 @@
-// FNV-1a as its authors describe it: xor a byte, multiply by the prime.
+// See hash.h.
 #include "base/hash.h"
 
-static const uint64_t PRIME = 0x100000001b3u;
+#include <sodium.h>
 
-uint64_t hash_add(uint64_t hash, const void *bytes, size_t size) {
-  const uint8_t *at = bytes;
-  for (const uint8_t *end = at + size; at < end; at++) hash = (hash ^ *at) * PRIME;
+uint64_t hash_bytes(const uint64_t key[2], const void *bytes, size_t size) {
+  static const uint64_t KNOWN[2] = {0};
+  uint64_t hash;
+  crypto_shorthash((uint8_t *)&hash, bytes, size,
+                   (const uint8_t *)(key != NULL ? key : KNOWN));
   return hash;
 }

@@ -1,11 +1,9 @@
-// FNV-1a with 64 bits: tells texts apart that were not made to be mistaken for each other.
-// What a peer can choose is hashed with names_hash, under a secret key.
+// SipHash-2-4, as libsodium has it.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define HASH_START 0xcbf29ce484222325u
-
-/// The hash of what `hash` is of, followed by these bytes.
-uint64_t hash_add(uint64_t hash, const void *bytes, size_t size);
+/// The hash of `size` bytes under `key`: whoever does not know that cannot choose bytes
+/// whose hashes collide. NULL: a key that is the same everywhere.
+uint64_t hash_bytes(const uint64_t key[2], const void *bytes, size_t size);

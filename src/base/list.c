@@ -1,12 +1,11 @@
 #include "base/list.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 void list_add(List *list, void *item) {
-  if (list->count == list->capacity) {
-    list->capacity = list->capacity ? list->capacity * 2 : 16;
-    list->items = mem_grow(list->items, list->capacity * sizeof *list->items);
-  }
+  if (list->count == list->capacity)
+    list->capacity = array_grow(&list->items, list->capacity, sizeof *list->items, 16);
   list->items[list->count++] = item;
 }
 

@@ -3,57 +3,18 @@
 // churns does not decay.
 #include "base/names.h"
 
+#include <sodium.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
-#include "base/random.h"
 
 enum { FIRST_CAPACITY = 16 };
 
-static uint64_t rotate(uint64_t value, int bits) {
-  return value << bits | value >> (64 - bits);
-}
-
-static void sip_round(uint64_t v[4]) {
-  v[0] += v[1];
-  v[1] = rotate(v[1], 13) ^ v[0];
-  v[0] = rotate(v[0], 32);
-  v[2] += v[3];
-  v[3] = rotate(v[3], 16) ^ v[2];
-  v[0] += v[3];
-  v[3] = rotate(v[3], 21) ^ v[0];
-  v[2] += v[1];
-  v[1] = rotate(v[1], 17) ^ v[2];
-  v[2] = rotate(v[2], 32);
-}
-
-static void sip_word(uint64_t v[4], uint64_t word) {
-  v[3] ^= word;
-  sip_round(v);
-  v[0] ^= word;
-}
-
-static uint64_t load(const uint8_t *bytes, size_t size) {
-  uint64_t word = 0;
-  for (size_t i = 0; i < size; i++) word |= (uint64_t)bytes[i] << (8 * i);
-  return word;
-}
-
-uint64_t names_hash(const uint64_t key[2], const void *bytes, size_t size) {
-  uint64_t v[4] = {key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
-                   key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573};
-  const uint8_t *at = bytes;
-  for (size_t left = size / 8; left > 0; left--, at += 8) sip_word(v, load(at, 8));
-  sip_word(v, (uint64_t)size << 56 | load(at, size % 8));
-  v[2] ^= 0xff;
-  for (int i = 0; i < 3; i++) sip_round(v);
-  return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
-
 void names_init(Names *names) {
   *names = (Names){0};
-  random_bytes(names->key, sizeof names->key);
+  randombytes_buf(names->key, sizeof names->key);
 }
 
 void names_deinit(Names *names) {
@@ -80,7 +41,7 @@ static NamesEntry *find_place(const Names *names, uint64_t hash, const char *tex
 
 uint32_t names_find(const Names *names, const char *text, size_t size) {
   if (names->count == 0) return 0;
-  uint64_t hash = names_hash(names->key, text, size);
+  uint64_t hash = hash_bytes(names->key, text, size);
   return find_place(names, hash, text, size)->value;
 }
 
@@ -99,7 +60,7 @@ static void grow(Names *names) {
 
 void names_set(Names *names, const char *text, size_t size, uint32_t value) {
   if (names->count >= names->capacity / 4 * 3) grow(names);
-  uint64_t hash = names_hash(names->key, text, size);
+  uint64_t hash = hash_bytes(names->key, text, size);
   NamesEntry *entry = find_place(names, hash, text, size);
   if (!entry->text) {
     *entry =
@@ -121,7 +82,7 @@ uint32_t names_add(Names *names, const char *text, size_t size, int change) {
 
 void names_remove(Names *names, const char *text, size_t size) {
   if (names->count == 0) return;
-  uint64_t hash = names_hash(names->key, text, size);
+  uint64_t hash = hash_bytes(names->key, text, size);
   NamesEntry *entry = find_place(names, hash, text, size);
   if (!entry->text) return;
   mem_free(entry->text);

@@ -1,5 +1,5 @@
-// A map from byte strings to non-zero u32. Hashed with SipHash-1-3 under a random key,
-// so that strangers who choose the names cannot choose collisions.
+// A map from byte strings to non-zero u32. Hashed under a random key, so that
+// strangers who choose the names cannot choose collisions.
 #pragma once
 
 #include <stddef.h>
@@ -35,6 +35,3 @@ uint32_t names_add(Names *names, const char *text, size_t size, int change);
 
 /// Forgets a name; one that is not there is ignored.
 void names_remove(Names *names, const char *text, size_t size);
-
-/// SipHash-1-3 of `size` bytes under `key` (Aumasson and Bernstein, 2012).
-uint64_t names_hash(const uint64_t key[2], const void *bytes, size_t size);

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdbool.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 
 enum { RESTING = 1024, FIRST_CAPACITY = 16 };
@@ -26,8 +27,8 @@ static uint32_t take_free(Slots *slots) {
 static uint32_t take_new(Slots *slots) {
   if (slots->size == 0) slots->size = 1;  // index 0 is never given out
   if (slots->size >= slots->capacity) {
-    slots->capacity = slots->capacity ? slots->capacity * 2 : FIRST_CAPACITY;
-    slots->slots = mem_grow(slots->slots, slots->capacity * sizeof(Slot));
+    slots->capacity =
+        array_grow(&slots->slots, slots->capacity, sizeof(Slot), FIRST_CAPACITY);
     slots->slots[0] = (Slot){0};
   }
   uint32_t index = slots->size++;

@@ -2,6 +2,7 @@
 // moving or stopping one is as cheap as adding it.
 #include "base/timers.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 enum { FIRST_CAPACITY = 16 };
@@ -68,10 +69,9 @@ void timers_set(Timers *timers, Timer *timer, uint64_t due_ms, TimerCallback *ca
     settle(timers, timer->place - 1, entry);
     return;
   }
-  if (timers->count == timers->capacity) {
-    timers->capacity = timers->capacity ? timers->capacity * 2 : FIRST_CAPACITY;
-    timers->heap = mem_grow(timers->heap, timers->capacity * sizeof(TimersEntry));
-  }
+  if (timers->count == timers->capacity)
+    timers->capacity = array_grow(&timers->heap, timers->capacity, sizeof(TimersEntry),
+                                  FIRST_CAPACITY);
   sift_up(timers, timers->count++, entry);
 }
 

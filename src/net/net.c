@@ -2,11 +2,11 @@
 #include "net/net.h"
 
 #include <assert.h>
+#include <sodium.h>
 #include <sys/resource.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/random.h"
 #include "net/conn.h"
 #include "net/io_threads/io_threads_calls.h"
 #include "net/protocol/http/admin_calls.h"
@@ -43,7 +43,7 @@ void net_random(Net *net, void *bytes, size_t size) {
   if (net->sim)
     sim_random(net->sim, bytes, size);
   else
-    random_bytes(bytes, size);
+    randombytes_buf(bytes, size);
 }
 
 Timers *net_timers(Net *net) { return net->timers; }
@@ -166,6 +166,9 @@ static uint64_t descriptor_limit(void) {
 }
 
 Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
+  int err = sodium_init();  // before its randomness is used by several threads
+  assert(err >= 0 && "libsodium does not work here");
+  (void)err;
   Net *net = mem_zalloc(sizeof *net);
   net->limits = *limits;
   net->events = *events;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sodium.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,8 +18,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/names.h"
-#include "base/random.h"
 #include "os/loop.h"
 
 enum { SYMLINKS_MAX = 40 };
@@ -81,8 +80,10 @@ static bool has_name(const Directory *directory, const char *name) {
 }
 
 static uint64_t hash_path(const Directory *directory, const char *name) {
-  uint64_t hash = hash_add(HASH_START, directory->path, strlen(directory->path));
-  return hash_add(hash, name, strlen(name)) | 1;
+  const uint64_t *key = directory->watch->key;
+  return (hash_bytes(key, directory->path, strlen(directory->path)) ^
+          hash_bytes(key, name, strlen(name))) |
+         1;
 }
 
 // Several files that are saved together may take longer from one to the next than the
@@ -278,7 +279,7 @@ static File file_now(const Watch *watch, const File *file) {
   if (err != -EMFILE && err != -ENFILE) {  // these say nothing about the file
     now.exists = err == 0;
     now.is_empty = bytes.size == 0;
-    now.hash = now.exists ? names_hash(watch->key, bytes.data, bytes.size) : 0;
+    now.hash = now.exists ? hash_bytes(watch->key, bytes.data, bytes.size) : 0;
   }
   buf_deinit(&bytes);
   return now;
@@ -357,7 +358,7 @@ Watch *watch_open(Loop *loop, WatchCallback *on_change, void *data) {
   watch->loop = loop;
   watch->on_change = on_change;
   watch->data = data;
-  random_bytes(watch->key, sizeof watch->key);
+  randombytes_buf(watch->key, sizeof watch->key);
   return watch;
 }
 

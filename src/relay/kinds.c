@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "relay/internal.h"
 
@@ -37,10 +38,8 @@ void relay_kinds_begin(Relay *relay, uint32_t game_hooks) {
 
 void relay_kind_set(Relay *relay, const char *name, size_t size, const RoomKind *kind) {
   Kinds *kinds = &relay->next_kinds;
-  if (kinds->count == kinds->capacity) {
-    kinds->capacity = kinds->capacity ? 2 * kinds->capacity : 8;
-    kinds->list = mem_grow(kinds->list, kinds->capacity * sizeof *kinds->list);
-  }
+  if (kinds->count == kinds->capacity)
+    kinds->capacity = array_grow(&kinds->list, kinds->capacity, sizeof *kinds->list, 8);
   kinds->list[kinds->count++] = *kind;
   names_set(&kinds->names, name, size, kinds->count);
 }

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "relay/internal.h"
 
@@ -14,10 +15,9 @@ RoomRef *member_find(const Peer *peer, uint32_t room) {
 }
 
 static void add_ref(Peer *peer, const Room *room) {
-  if (peer->room_count == peer->room_capacity) {
-    peer->room_capacity = peer->room_capacity ? (uint16_t)(2 * peer->room_capacity) : 2;
-    peer->rooms = mem_grow(peer->rooms, peer->room_capacity * sizeof *peer->rooms);
-  }
+  if (peer->room_count == peer->room_capacity)
+    peer->room_capacity =
+        (uint16_t)array_grow(&peer->rooms, peer->room_capacity, sizeof *peer->rooms, 2);
   bool is_away = peer->state == PEER_SUSPENDED;
   peer->rooms[peer->room_count++] = (RoomRef){
       .room = room->id, .place = room->count, .lossy = room->lossy, .is_away = is_away};
@@ -38,10 +38,9 @@ void member_join_group(Relay *relay, Room *room, const Peer *peer) {
 
 void member_add(Relay *relay, Room *room, Peer *peer) {
   add_ref(peer, room);
-  if (room->count == room->capacity) {
-    room->capacity = room->capacity ? 2 * room->capacity : 4;
-    room->members = mem_grow(room->members, room->capacity * sizeof *room->members);
-  }
+  if (room->count == room->capacity)
+    room->capacity =
+        array_grow(&room->members, room->capacity, sizeof *room->members, 4);
   room->members[room->count++] = peer->id;
   if (peer->state == PEER_SUSPENDED)
     room->away++;

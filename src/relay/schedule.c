@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "relay/internal.h"
 
@@ -43,13 +44,8 @@ void schedule_deinit(Relay *relay) {
 
 static Source **place_of(Schedule *schedule, uint32_t peer) {
   uint32_t index = peer & SLOTS_MAX;
-  if (index >= schedule->peer_capacity) {
-    uint32_t before = schedule->peer_capacity, capacity = before ? before : 64;
-    while (capacity <= index) capacity *= 2;
-    schedule->peers = mem_grow(schedule->peers, capacity * sizeof(Source *));
-    memset(schedule->peers + before, 0, (capacity - before) * sizeof(Source *));
-    schedule->peer_capacity = capacity;
-  }
+  schedule->peer_capacity = array_reach(&schedule->peers, schedule->peer_capacity,
+                                        sizeof *schedule->peers, index);
   return &schedule->peers[index];
 }
 

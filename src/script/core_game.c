@@ -191,19 +191,17 @@ static int core_make_folder(lua_State *L) {
 // hash(texts): 16 hexadecimal digits; the same for the same list of texts
 static int core_hash(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  uint64_t hash = HASH_START;
+  uint64_t key[2] = {0};  // the hash of the texts so far, and 0
   int count = (int)lua_objlen(L, 1);
   for (int i = 1; i <= count; i++) {
     size_t size;
     lua_rawgeti(L, 1, i);
     const char *text = luaL_checklstring(L, -1, &size);
-    uint64_t length = size;
-    hash = hash_add(hash, &length, sizeof length);
-    hash = hash_add(hash, text, size);
+    key[0] = hash_bytes(key, text, size);
     lua_pop(L, 1);
   }
   char digits[17];
-  snprintf(digits, sizeof digits, "%016" PRIx64, hash);
+  snprintf(digits, sizeof digits, "%016" PRIx64, key[0]);
   lua_pushstring(L, digits);
   return 1;
 }

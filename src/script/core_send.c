@@ -2,7 +2,7 @@
 // because the callers are a handful of lines in lua/perigee.
 #include <lauxlib.h>
 
-#include "base/names.h"
+#include "base/hash.h"
 #include "script/core.h"
 
 static Text check_text(lua_State *L, int at) {
@@ -16,7 +16,7 @@ static uint64_t read_key(lua_State *L, const Host *host, int at) {
   if (lua_isnoneornil(L, at)) return 0;
   size_t size;
   const char *text = luaL_checklstring(L, at, &size);
-  uint64_t key = names_hash(host->key_seed, text, size);
+  uint64_t key = hash_bytes(host->key_seed, text, size);
   return key == 0 ? 1 : key;
 }
 

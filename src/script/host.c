@@ -6,6 +6,7 @@
 #include <lauxlib.h>
 #include <luajit.h>
 #include <lualib.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/random.h"
 #include "script/account.h"
 #include "script/core.h"
 #include "script/library.h"
@@ -251,7 +251,7 @@ bool host_has_stack_for_coroutine(const Host *host) {
 bool host_init(Host *host) {
   host->stack = __builtin_frame_address(0);
   host->stack_max = choose_stack_max();
-  random_bytes(host->key_seed, sizeof host->key_seed);
+  randombytes_buf(host->key_seed, sizeof host->key_seed);
   host->L = new_state(host);
   lua_atpanic(host->L, on_panic);
   if (lua_cpcall(host->L, start, host) == 0) return true;

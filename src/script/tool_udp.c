@@ -3,9 +3,9 @@
 #include "script/tool_udp.h"
 
 #include <lauxlib.h>
+#include <sodium.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "wire/udp/handshake.h"
 #include "wire/udp/link.h"
 
@@ -69,7 +69,7 @@ static int tool_random(lua_State *L) {
   uint8_t bytes[UDP_KEY_SIZE];
   int size = (int)luaL_checkinteger(L, 1);
   luaL_argcheck(L, size >= 1 && size <= UDP_KEY_SIZE, 1, "not 1 to 32");
-  random_bytes(bytes, (size_t)size);
+  randombytes_buf(bytes, (size_t)size);
   push_bytes(L, bytes, (size_t)size);
   return 1;
 }

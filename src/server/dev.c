@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -36,10 +37,8 @@ struct Dev {
 // --- Which files there are ---
 
 static void paths_add(Paths *paths, const char *path) {
-  if (paths->count == paths->capacity) {
-    paths->capacity = paths->capacity ? paths->capacity * 2 : 32;
-    paths->items = mem_grow(paths->items, paths->capacity * sizeof(char *));
-  }
+  if (paths->count == paths->capacity)
+    paths->capacity = array_grow(&paths->items, paths->capacity, sizeof(char *), 32);
   paths->items[paths->count++] = mem_strdup(path);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "net/sim.h"
@@ -26,7 +27,7 @@ struct SimServer {
   bool hides_files, is_shuffled, is_echoed;
   LogState log;    // the server's while it does not run, else what was before
   SimLine *lines;  // the first `taken` were asked for
-  size_t line_count, line_capacity, taken;
+  uint32_t line_count, line_capacity, taken;
   OwnFile *files;
   size_t file_count;
   bool has_disk;  // for what is not among them
@@ -39,10 +40,9 @@ struct SimServer {
 
 static void on_line(void *data, LogLevel level, const char *text, size_t size) {
   SimServer *server = data;
-  if (server->line_count == server->line_capacity) {
-    server->line_capacity = server->line_capacity ? server->line_capacity * 2 : 16;
-    server->lines = mem_grow(server->lines, server->line_capacity * sizeof(SimLine));
-  }
+  if (server->line_count == server->line_capacity)
+    server->line_capacity =
+        array_grow(&server->lines, server->line_capacity, sizeof(SimLine), 16);
   SimLine line = {.level = level, .text = mem_alloc(size + 1), .size = size};
   const Net *net = server->engine.net;
   line.at_ms = net == NULL ? SIM_START_MS : net_now_ms(net);

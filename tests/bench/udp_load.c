@@ -5,12 +5,12 @@
 #include <getopt.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
-#include "base/random.h"
 #include "udp_work.h"
 #include "wire/control.h"
 #include "wire/udp/handshake.h"
@@ -157,7 +157,7 @@ static void shake_hands(const Load *load, Client *client) {
   uint8_t request[UDP_REQUEST_MAX], bytes[2048], shared[UDP_KEY_SIZE];
   UdpExtension extension = {.flags = load->is_plain ? UDP_PLAIN : 0, .client_key = key};
   UdpAnswer answer;
-  random_bytes(secret, sizeof secret);
+  randombytes_buf(secret, sizeof secret);
   udp_public_key(secret, key);
   size_t size = udp_write_request(request, 0, 1, &extension);
   size = ask(client, request, size, bytes);

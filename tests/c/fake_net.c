@@ -3,12 +3,12 @@
 #include "fake_net.h"
 
 #include <assert.h>
+#include <sodium.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/random.h"
 #include "net/admin.h"
 #include "net/udp.h"
 #include "os/child.h"
@@ -94,7 +94,7 @@ uint64_t net_unix_us(const Net *net) { return 1700000000000000 + net->now_us; }
 
 void net_random(Net *net, void *bytes, size_t size) {
   (void)net;
-  random_bytes(bytes, size);
+  randombytes_buf(bytes, size);
 }
 
 Timers *net_timers(Net *net) { return &net->timers; }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "net/io_threads/udp.h"
 
@@ -53,14 +54,8 @@ static void release(Servicer *servicer, const DownConn *down) {
 // Where the servicer's own id of one of the main thread's groups is.
 static GroupId *place_of(Servicer *servicer, GroupId group) {
   uint32_t index = group & SLOTS_MAX;
-  if (index >= servicer->group_capacity) {
-    uint32_t capacity = servicer->group_capacity ? servicer->group_capacity : 64;
-    while (capacity <= index) capacity *= 2;
-    servicer->groups = mem_grow(servicer->groups, capacity * sizeof *servicer->groups);
-    memset(servicer->groups + servicer->group_capacity, 0,
-           (capacity - servicer->group_capacity) * sizeof *servicer->groups);
-    servicer->group_capacity = capacity;
-  }
+  servicer->group_capacity = array_reach(&servicer->groups, servicer->group_capacity,
+                                         sizeof *servicer->groups, index);
   return &servicer->groups[index];
 }
 

@@ -2,6 +2,7 @@
 // of its own as long as it has members of it.
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "net/io_threads/io_threads_internal.h"
 
@@ -43,11 +44,9 @@ void client_join(Conn *conn, Group *group) {
   Client *client = client_of(conn);
   if (find(client, group->id)) return;
   if (client->group_count == client->group_capacity) purge(client);
-  if (client->group_count == client->group_capacity) {
-    client->group_capacity = client->group_capacity ? client->group_capacity * 2 : 2;
-    client->groups =
-        mem_grow(client->groups, client->group_capacity * sizeof *client->groups);
-  }
+  if (client->group_count == client->group_capacity)
+    client->group_capacity =
+        array_grow(&client->groups, client->group_capacity, sizeof *client->groups, 2);
   client->groups[client->group_count++] = group->id;
   add_member(conn->servicer, group);
   command(conn->servicer, DOWN_JOIN, group->id, client->local);

@@ -4,6 +4,7 @@
 // the transport is given at most WRITE_CHUNK_BYTES at a time.
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "net/conn.h"
 #include "net/protocol/http/admin_calls.h"
@@ -64,10 +65,9 @@ static void count_drop(Conn *conn, uint32_t tag) {
       backlog->drops[i].count++;
       return;
     }
-  if (backlog->drop_count == backlog->drop_capacity) {
-    backlog->drop_capacity = backlog->drop_capacity ? backlog->drop_capacity * 2 : 2;
-    backlog->drops = mem_grow(backlog->drops, backlog->drop_capacity * sizeof(Drop));
-  }
+  if (backlog->drop_count == backlog->drop_capacity)
+    backlog->drop_capacity =
+        array_grow(&backlog->drops, backlog->drop_capacity, sizeof(Drop), 2);
   backlog->drops[backlog->drop_count++] = (Drop){tag, 1};
 }
 
@@ -141,8 +141,8 @@ static void lane_push(Lane *lane, const Waiting *item, const uint8_t *bytes) {
       memmove(lane->items, lane->items + lane->head, lane->count * sizeof *lane->items);
       lane->head = 0;
     } else {
-      lane->capacity = lane->capacity ? lane->capacity * 2 : 16;
-      lane->items = mem_grow(lane->items, lane->capacity * sizeof *lane->items);
+      lane->capacity =
+          array_grow(&lane->items, lane->capacity, sizeof *lane->items, 16);
     }
   }
   lane->items[lane->head + lane->count++] = *item;

@@ -1,6 +1,7 @@
 // Frames: the messages of one source and priority between two flushes, back to back,
 // with an entry each. Empty frames wait in a pool, so that sending allocates nothing
 // once a server is warm and an idle connection holds no frame.
+#include "base/array.h"
 #include "base/mem.h"
 #include "net/out/output.h"
 
@@ -47,10 +48,9 @@ void frame_append(Frame *frame, const Out *out, uint64_t stamp) {
     replace_key(frame, out->key);
     frame->keyed_count++;
   }
-  if (frame->count == frame->capacity) {
-    frame->capacity = frame->capacity ? frame->capacity * 2 : 8;
-    frame->entries = mem_grow(frame->entries, frame->capacity * sizeof *frame->entries);
-  }
+  if (frame->count == frame->capacity)
+    frame->capacity =
+        array_grow(&frame->entries, frame->capacity, sizeof *frame->entries, 8);
   for (int i = 0; i < 3; i++)
     if (out->sizes[i]) buf_append(&frame->bytes, out->parts[i], out->sizes[i]);
   frame->entries[frame->count++] = (Entry){

@@ -2,6 +2,7 @@
 // short list of what it does not get.
 #include <assert.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "net/conn.h"
 #include "net/io_threads/io_threads_calls.h"
@@ -32,14 +33,12 @@ void net_group_join(Net *net, GroupId id, ConnId conn_id) {
     client_join(conn, group);
     return;
   }
-  if (group->count == group->capacity) {
-    group->capacity = group->capacity ? group->capacity * 2 : 4;
-    group->members = mem_grow(group->members, group->capacity * sizeof *group->members);
-  }
-  if (conn->group_count == conn->group_capacity) {
-    conn->group_capacity = conn->group_capacity ? conn->group_capacity * 2 : 1;
-    conn->groups = mem_grow(conn->groups, conn->group_capacity * sizeof *conn->groups);
-  }
+  if (group->count == group->capacity)
+    group->capacity =
+        array_grow(&group->members, group->capacity, sizeof *group->members, 4);
+  if (conn->group_count == conn->group_capacity)
+    conn->group_capacity = (uint16_t)array_grow(&conn->groups, conn->group_capacity,
+                                                sizeof *conn->groups, 1);
   Member *member = &group->members[group->count];
   *member = (Member){.conn = conn, .ref = conn->group_count};
   for (int i = 0; i < PRIORITY_COUNT; i++) {
@@ -142,10 +141,9 @@ static void leave_out(const Group *group, Member *member, uint8_t priority,
     }
   }
   if (member->skip_count == member->skip_capacity) purge_skips(group, member);
-  if (member->skip_count == member->skip_capacity) {
-    member->skip_capacity = member->skip_capacity ? member->skip_capacity * 2 : 2;
-    member->skips = mem_grow(member->skips, member->skip_capacity * sizeof(Skip));
-  }
+  if (member->skip_count == member->skip_capacity)
+    member->skip_capacity =
+        array_grow(&member->skips, member->skip_capacity, sizeof(Skip), 2);
   member->skips[member->skip_count++] = (Skip){number, number + 1, priority};
 }
 

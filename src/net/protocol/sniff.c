@@ -22,7 +22,7 @@ Web *web_of(Net *net) {
 }
 
 static void set_version(HttpVersion *version, const void *bytes, size_t size) {
-  uint64_t hash = hash_add(HASH_START, bytes, size);
+  uint64_t hash = hash_bytes(NULL, bytes, size);
   snprintf(version->tag, sizeof version->tag, "\"%016llx\"", (unsigned long long)hash);
 }
 

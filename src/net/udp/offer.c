@@ -1,6 +1,7 @@
 // Offers: which connection the peer of a number may attach to, and with which key.
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "net/io_threads/io_threads_calls.h"
 #include "net/udp/udp_internal.h"
@@ -8,13 +9,8 @@
 void udp_note_offer(Net *net, Conn *conn, uint32_t peer, uint64_t nonce) {
   UdpServer *server = net->udp;
   uint32_t index = peer & SLOTS_MAX;
-  if (index >= server->offer_capacity) {
-    uint32_t before = server->offer_capacity, capacity = before ? before : 64;
-    while (capacity <= index) capacity *= 2;
-    server->offers = mem_grow(server->offers, capacity * sizeof *server->offers);
-    memset(server->offers + before, 0, (capacity - before) * sizeof *server->offers);
-    server->offer_capacity = capacity;
-  }
+  server->offer_capacity = array_reach(&server->offers, server->offer_capacity,
+                                       sizeof *server->offers, index);
   server->offers[index] = (UdpOffer){.peer = peer, .conn = conn->id};
   conn->udp_nonce = nonce;
 }

@@ -2,8 +2,8 @@
 // and by channel, for those that come from a new address.
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "net/udp/udp_internal.h"
 
 enum { BUCKETS_FIRST = 64 };
@@ -32,7 +32,7 @@ void table_init(UdpTable *table, Net *net) {
 void table_deinit(UdpTable *table) { mem_free(table->buckets); }
 
 static UdpPeer **path_bucket(const UdpTable *table, const UdpOrigin *path) {
-  uint64_t hash = names_hash(table->key, path, sizeof *path);
+  uint64_t hash = hash_bytes(table->key, path, sizeof *path);
   return &table->buckets[hash & table->mask].by_path;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 
 enum { FIRST_CAPACITY = 8 };
@@ -30,10 +31,9 @@ static void replace(UdpRanges *ranges, uint32_t first, uint32_t last,
                     const UdpRange *with, uint32_t count) {
   uint32_t after = ranges->count - last;
   uint32_t needed = first + count + after;
-  if (needed > ranges->capacity) {
-    ranges->capacity = ranges->capacity ? 2 * ranges->capacity : FIRST_CAPACITY;
-    ranges->items = mem_grow(ranges->items, ranges->capacity * sizeof *ranges->items);
-  }
+  if (needed > ranges->capacity)
+    ranges->capacity = array_grow(&ranges->items, ranges->capacity,
+                                  sizeof *ranges->items, FIRST_CAPACITY);
   if (after > 0)
     memmove(&ranges->items[first + count], &ranges->items[last], after * sizeof *with);
   if (count > 0) memcpy(&ranges->items[first], with, count * sizeof *with);

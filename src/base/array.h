@@ -1,0 +1,15 @@
+// Growing an array in the heap. The array is a pointer, a count and a capacity of its owner's:
+//
+//   if (count == capacity) capacity = array_grow(&items, capacity, sizeof *items, 8);
+//   items[count++] = item;
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// Doubles the array that `array`, a pointer to a pointer to its items, names; one without
+/// memory gets `first` items. New items are not cleared. Returns the new capacity.
+uint32_t array_grow(void *array, uint32_t capacity, size_t item_size, uint32_t first);
+
+/// Doubles it until `index` is in it, and clears the new items. Returns the new capacity.
+uint32_t array_reach(void *array, uint32_t capacity, size_t item_size, uint32_t index);
