@@ -17,16 +17,16 @@
 enum { NAME_SIZE = 64, SPELT_SIZE = NAME_SIZE + 16 };
 
 static const Rule RULES[KEY_COUNT] = {
-#define X(constant, key, kind, standard, min, max, when, text, choices) \
-  [constant] = {.name = #key,                                           \
-                .type = CONFIG_##kind,                                  \
-                .change = CHANGE_##when,                                \
-                .fallback = (standard),                                 \
-                .least = (min),                                         \
-                .most = (max),                                          \
-                .help = (text),                                         \
+#define X(constant, key, kind, standard, min, max, when, text, choices, more) \
+  [constant] = {.name = #key,                                                 \
+                .type = CONFIG_##kind,                                        \
+                .change = CHANGE_##when,                                      \
+                .fallback = (standard),                                       \
+                .least = (min),                                               \
+                .most = (max),                                                \
+                .help = (text),                                               \
                 .words = (choices)},
-    CONFIG_MAP(X)
+    SETTINGS(X)
 #undef X
 };
 

@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "net/io_threads.h"
 #include "net/net.h"
 #include "relay/relay.h"
 #include "script/script.h"
+#include "server/settings.h"
 #include "session/session.h"
 
 typedef enum ConfigType {
@@ -34,94 +34,10 @@ typedef enum ConfigChange {
   CHANGE_START,  // at the next start
 } ConfigChange;
 
-// X(constant, name, type, default, least, most, when it changes, help, words of a
-// CONFIG_CHOICE)
-#define CONFIG_MAP(X)                                                                 \
-  X(KEY_HOST, host, TEXT, "0.0.0.0", 0, 0, START, "address to listen on", "")         \
-  X(KEY_PORT, port, WHOLE, "7777", 0, 65535, START,                                   \
-    "TCP port; 0 takes any free one and prints it", "")                               \
-  X(KEY_TEXT_PORT, text_port, PORT, "off", 0, 65535, START,                           \
-    "port for lines of text; 4000 by convention", "")                                 \
-  X(KEY_TEXT_HOST, text_host, TEXT, "", 0, 0, START,                                  \
-    "address for lines of text; empty: that of host", "")                             \
-  X(KEY_UDP_PORTS, udp_ports, WHOLE, "1", 0, 1024, START,                             \
-    "UDP ports, from the number of the TCP port on; 0: no UDP", "")                   \
-  X(KEY_UDP_PLAIN, udp_plain, SWITCH, "false", 0, 1, LIVE,                            \
-    "whether clients may do without sealing datagrams", "")                           \
-  X(KEY_IO_THREADS, io_threads, WHOLE, "0", 0, NET_SERVICERS_MAX, START,              \
-    "threads that serve connections; 0: the main one does", "")                       \
-  X(KEY_MAX_CLIENTS, max_clients, WHOLE, "1024", 1, 1000000, LIVE,                    \
-    "clients at a time", "")                                                          \
-  X(KEY_MAX_CLIENTS_PER_ADDRESS, max_clients_per_address, WHOLE, "0", 0, 1000000,     \
-    LIVE, "connections from one address; 0: no limit", "")                            \
-  X(KEY_MAX_PAYLOAD, max_payload, BYTES, "64 KiB", 128, 4 << 20, LIVE,                \
-    "size of one packet's payload or of one line", "")                                \
-  X(KEY_IDLE_TIMEOUT, idle_timeout, SECONDS, "31", 0, 604800, LIVE,                   \
-    "silence that ends a connection; 0: none does", "")                               \
-  X(KEY_PING_INTERVAL, ping_interval, SECONDS, "13", 0, 604800, LIVE,                 \
-    "from PING to PING, the one before answered by then; 0: off", "")                 \
-  X(KEY_HANDSHAKE_TIMEOUT, handshake_timeout, SECONDS, "5", 0.01, 3600, LIVE,         \
-    "time to say HELLO", "")                                                          \
-  X(KEY_RESUME_TIMEOUT, resume_timeout, SECONDS, "30", 0, 604800, LIVE,               \
-    "how long a lost session waits; 0: not at all", "")                               \
-  X(KEY_CHANNEL_CAPACITY, channel_capacity, WHOLE, "1024", 1, 1000000, LIVE,          \
-    "messages that may wait for one peer", "")                                        \
-  X(KEY_OVERFLOW, overflow, CHOICE, "drop_newest", 0, 0, LIVE,                        \
-    "what happens past channel_capacity", "drop_newest|drop_oldest|disconnect")       \
-  X(KEY_MAX_ROOMS, max_rooms, WHOLE, "4096", 1, 1000000, LIVE, "rooms at a time", "") \
-  X(KEY_UNIQUE_NAMES, unique_names, CHOICE, "text", 0, 0, LIVE,                       \
-    "among whom no two peers have the same name: text peers, all, or nobody",         \
-    "text|true|false")                                                                \
-  X(KEY_RATE_LIMIT, rate_limit, WHOLE, "500", 0, 1000000, LIVE,                       \
-    "packets a second from one peer, twice that in a burst; 0: no limit", "")         \
-  X(KEY_RATE_LIMIT_KICK, rate_limit_kick, SWITCH, "false", 0, 1, LIVE,                \
-    "whether a peer that sends more is disconnected, and not throttled", "")          \
-  X(KEY_BATCH_HZ, batch_hz, WHOLE, "60", 0, 1000, LIVE,                               \
-    "output frames a second; 0: one at the end of every loop turn", "")               \
-  X(KEY_TICK_RATE, tick_rate, NUMBER, "20", 0.01, 1000, LIVE, "on_tick a second", "") \
-  X(KEY_HANDLER_BUDGET, handler_budget, SECONDS, "0.05", 0.001, 60, LIVE,             \
-    "time that one handler call may take", "")                                        \
-  X(KEY_SCRIPT_SLICE, script_slice, SECONDS, "0.004", 0.0005, 60, LIVE,               \
-    "time of scripts until the loop looks at sockets again", "")                      \
-  X(KEY_DELIVERY_LIMIT, delivery_limit, BYTES, "64 MiB", 1 << 10, 1ull << 40, LIVE,   \
-    "bytes that one handler may send, for all who get them", "")                      \
-  X(KEY_MEMORY_LIMIT, memory_limit, BYTES, "256 MiB", 8 << 20, 1ull << 36, LIVE,      \
-    "size of the Lua heap", "")                                                       \
-  X(KEY_ROLLBACK_ERRORS, rollback_errors, WHOLE, "10", 0, 1000000, LIVE,              \
-    "errors in the 5 s after a reload that bring the old version back; 0: off", "")   \
-  X(KEY_INVALID_MESSAGES, invalid_messages, CHOICE, "disconnect", 0, 0, LIVE,         \
-    "what comes of bytes that are no message of the schema", "disconnect|drop")       \
-  X(KEY_SCHEMA_CHANGE, schema_change, CHOICE, "refuse", 0, 0, LIVE,                   \
-    "what comes of a reload that changes messages which clients know",                \
-    "refuse|reconnect")                                                               \
-  X(KEY_WATCH, watch, SWITCH, "true", 0, 1, LIVE,                                     \
-    "reload when a file of the game changes; off with --prod", "")                    \
-  X(KEY_TLS_CERT, tls_cert, TEXT, "", 0, 0, LIVE, "PEM file of the certificate", "")  \
-  X(KEY_TLS_KEY, tls_key, TEXT, "", 0, 0, LIVE, "PEM file of its key", "")            \
-  X(KEY_ALLOWED_ORIGINS, allowed_origins, TEXTS, "", 0, 0, LIVE,                      \
-    "WebSocket origins besides the server's own", "")                                 \
-  X(KEY_HOSTS, hosts, TEXTS, "", 0, 0, LIVE,                                          \
-    "names by which browsers may call the server besides localhost; *: all", "")      \
-  X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, START,                         \
-    "address for tools: MCP under /mcp", "")                                          \
-  X(KEY_ADMIN_TOKEN, admin_token, TEXT, "", 0, 0, START,                              \
-    "what requests to it carry; needed where others can reach it", "")                \
-  X(KEY_ADMIN_HOSTS, admin_hosts, TEXTS, "", 0, 0, START,                             \
-    "names by which it may be called besides localhost", "")                          \
-  X(KEY_MCP_WRITE, mcp_write, SWITCH, "false", 0, 1, LIVE,                            \
-    "whether MCP tools of the server's own may change something", "")                 \
-  X(KEY_MCP_SOURCE, mcp_source, SWITCH, "false", 0, 1, LIVE,                          \
-    "whether MCP shows the game's sources to those without admin_token", "")          \
-  X(KEY_MCP_TOOLS, mcp_tools, TEXTS, "*", 0, 0, LIVE,                                 \
-    "MCP tools that may be used: names, starts*, and -name for none of these", "")    \
-  X(KEY_LOG_LEVEL, log_level, CHOICE, "info", 0, 0, LIVE,                             \
-    "least level that is logged", "debug|info|warn|error|off")                        \
-  X(KEY_LOG_FORMAT, log_format, CHOICE, "text", 0, 0, LIVE, "form of the log",        \
-    "text|json")
-
 typedef enum ConfigKey {
-#define X(constant, name, type, fallback, least, most, change, help, words) constant,
-  CONFIG_MAP(X)
+#define X(constant, name, type, fallback, least, most, change, help, words, more) \
+  constant,
+  SETTINGS(X)
 #undef X
       KEY_COUNT
 } ConfigKey;

@@ -6,7 +6,7 @@ local pages = require "tests.pages"
 
 local API = luacats.of_games()
 local read = pages.read
-local SCRIPTING, OPERATING = read "docs/scripting.md", read "docs/operating.md"
+local SCRIPTING = read "docs/scripting.md"
 
 local function keys(set)
   local list = {}
@@ -271,44 +271,6 @@ describe("the annotations", function()
       codes[code] = true
     end
     assert.same(keys(codes), keys(API.aliases["perigee.Code"].words))
-  end)
-end)
-
-describe("the annotations of config", function()
-  local TYPES = {
-    TEXT = "string", TEXTS = "string|string[]", WHOLE = "integer", NUMBER = "number", SECONDS = "number",
-    BYTES = "integer|string", SWITCH = "boolean", PORT = "integer|false", ADDRESS = "string|false",
-  }
-  local rows = {}
-  setup(function()
-    local map = read("src/server/config.h"):match("#define CONFIG_MAP%(X%)(.-)\n\n"):gsub("\\\n", " ")
-    for row in map:gmatch "X(%b())" do
-      local name, kind, default, change = row:match '^%([%u_]+,%s*([%l_]+),%s*(%u+),%s*"(.-)",.-,.-,%s*(%u+),'
-      rows[name] = { kind = kind, default = default, change = change, words = row:match '"([^"]*)"%)$' }
-    end
-  end)
-
-  it("have every key with its type, default and effect", function()
-    local fields = API.classes["perigee.Config"].fields
-    assert.same(keys(rows), keys(fields))
-    for name, row in pairs(rows) do
-      local field = fields[name]
-      local wanted = TYPES[row.kind] or '"' .. row.words:gsub("|", '"|"') .. '"'
-      wanted = wanted:gsub('"(%l+)"', { ["true"] = "true", ["false"] = "false" })
-      assert.equal(wanted, field.type, name)
-      local default = field.doc:match "Default: (.-)%. No effect" or field.doc:match "Default: (.+)%.$"
-      assert.equal(row.default == "" and "none" or row.default, default:gsub('"', ""), name)
-      assert.equal(row.change == "NEVER", field.doc:find "No effect in this version" ~= nil, name)
-      if row.kind == "SECONDS" then
-        assert.truthy(field.doc:find("econds", 1, true) or field.doc:find(" s ", 1, true), name)
-      end
-    end
-  end)
-
-  it("are rows of the operator's manual", function()
-    for name in pairs(rows) do
-      assert.truthy(OPERATING:find("\n| `" .. name .. "` |", 1, true), name)
-    end
   end)
 end)
 

@@ -133,53 +133,56 @@
 ---@field host? string Address to listen on. Default: "0.0.0.0".
 ---@field port? integer TCP port; 0 takes any free one and prints it. Default: 7777.
 ---@field text_port? integer|false Port for lines of text; 4000 by convention. Default: off.
----@field text_host? string Address for lines of text; without it that of `host`. Default: none.
+---@field text_host? string Address for lines of text; empty: that of host. Default: none.
 ---@field udp_ports? integer UDP ports, from the number of the TCP port on; 0: no UDP. Default: 1.
 ---@field udp_plain? boolean Whether clients may do without sealing datagrams. Default: false.
 ---@field io_threads? integer Threads that serve connections; 0: the main one does. Default: 0.
 ---@field max_clients? integer Clients at a time. Default: 1024.
 ---@field max_clients_per_address? integer Connections from one address; 0: no limit. Default: 0.
----@field max_payload? integer|string Bytes of one packet's payload or of one line. Default: "64 KiB".
----@field idle_timeout? number Seconds of silence that end a connection; 0: none do. Default: 31.
----@field ping_interval? number Seconds from ping to ping; 0: off. Default: 13.
----@field handshake_timeout? number Seconds in which a client must say HELLO. Default: 5.
----@field resume_timeout? number Seconds that a lost session waits; 0: not at all. Default: 30.
+--- Size of one packet's payload or of one line. In bytes, or as "64 KiB". Default: "64 KiB".
+---@field max_payload? integer|string
+---@field idle_timeout? number Silence that ends a connection; 0: none does. In seconds. Default: 31.
+--- From PING to PING, the one before answered by then; 0: off. In seconds. Default: 13.
+---@field ping_interval? number
+---@field handshake_timeout? number Time to say HELLO. In seconds. Default: 5.
+---@field resume_timeout? number How long a lost session waits; 0: not at all. In seconds. Default: 30.
 ---@field channel_capacity? integer Messages that may wait for one peer. Default: 1024.
---- What happens past `channel_capacity`. Default: "drop_newest".
+--- What happens past channel_capacity. Default: "drop_newest".
 ---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
 ---@field max_rooms? integer Rooms at a time. Default: 4096.
---- The peers of which no two have the same name: text peers, all, or none. Default: "text".
+--- Among whom no two peers have the same name: text peers, all, or nobody. Default: "text".
 ---@field unique_names? "text"|true|false
----@field rate_limit? integer Packets a second from one peer, twice that in a burst; 0: no limit. Default: 500.
---- Whether a peer that sends more is disconnected, and not only read from more slowly. Default: false.
+--- Packets a second from one peer, twice that in a burst; 0: no limit. Default: 500.
+---@field rate_limit? integer
+--- Whether a peer that sends more is disconnected, and not throttled. Default: false.
 ---@field rate_limit_kick? boolean
 ---@field batch_hz? integer Output frames a second; 0: one at the end of every loop turn. Default: 60.
----@field tick_rate? number Calls of `on_tick` a second. Default: 20.
----@field script_slice? number Seconds of scripts until the server looks at its sockets again. Default: 0.004.
---- Bytes that one handler may send, counted once for everybody who gets them. Default: "64 MiB".
+---@field tick_rate? number Calls of on_tick a second. Default: 20.
+---@field handler_budget? number Time that one handler call may take. In seconds. Default: 0.05.
+--- Time of scripts until the loop looks at sockets again. In seconds. Default: 0.004.
+---@field script_slice? number
+--- Bytes that one handler may send, for all who get them. In bytes, or as "64 KiB". Default: "64 MiB".
 ---@field delivery_limit? integer|string
----@field handler_budget? number Seconds that one handler call may take. Default: 0.05.
----@field memory_limit? integer|string Bytes of the Lua heap. Default: "256 MiB".
+---@field memory_limit? integer|string Size of the Lua heap. In bytes, or as "64 KiB". Default: "256 MiB".
 --- Errors in the 5 s after a reload that bring the old version back; 0: off. Default: 10.
 ---@field rollback_errors? integer
---- What comes of bytes that are no message of the schema: their sender is disconnected, or they are
---- dropped. Default: "disconnect".
+--- What comes of bytes that are no message of the schema. Default: "disconnect".
 ---@field invalid_messages? "disconnect"|"drop"
---- What comes of a reload that changes messages which clients know: it is refused, or they connect again. Default: "refuse".
+--- What comes of a reload that changes messages which clients know. Default: "refuse".
 ---@field schema_change? "refuse"|"reconnect"
----@field watch? boolean Whether a saved file reloads the game; off with --prod. Default: true.
----@field tls_cert? string PEM file of the certificate; with it and its key TLS is served on the same port. Default: none.
+---@field watch? boolean Reload when a file of the game changes; off with --prod. Default: true.
+---@field tls_cert? string PEM file of the certificate. Default: none.
 ---@field tls_key? string PEM file of its key. Default: none.
 ---@field allowed_origins? string|string[] WebSocket origins besides the server's own. Default: none.
---- Names by which browsers may call the server ("game.example", "*.game.example"), besides localhost, its
---- addresses, this machine's name, and those in tls_cert; "*": all. Default: none.
+--- Names by which browsers may call the server besides localhost; *: all. Default: none.
 ---@field hosts? string|string[]
 ---@field admin? string|false Address for tools: MCP under /mcp. Default: "127.0.0.1:7778".
 ---@field admin_token? string What requests to it carry; needed where others can reach it. Default: none.
 ---@field admin_hosts? string|string[] Names by which it may be called besides localhost. Default: none.
----@field mcp_source? boolean Whether MCP shows the game's sources to those without `admin_token`. Default: false.
 ---@field mcp_write? boolean Whether MCP tools of the server's own may change something. Default: false.
---- MCP tools that may be used: names, "start*", and "-name" for none of these; the last one that fits decides. Default: "*".
+--- Whether MCP shows the game's sources to those without admin_token. Default: false.
+---@field mcp_source? boolean
+--- MCP tools that may be used: names, starts*, and -name for none of these. Default: "*".
 ---@field mcp_tools? string|string[]
 ---@field log_level? "debug"|"info"|"warn"|"error"|"off" Least level that is logged. Default: "info".
 ---@field log_format? "text"|"json" Form of the log. Default: "text".

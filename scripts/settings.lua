@@ -1,0 +1,106 @@
+-- Makes of the rows of src/server/settings.h the table of docs/settings.md and the annotations of
+-- `config` in lua/perigee/meta/game.lua.
+--   luajit scripts/settings.lua [--check]     --check fails where one is stale, and writes nothing
+local TYPES = {
+  TEXT = "string", TEXTS = "string|string[]", WHOLE = "integer", NUMBER = "number", SECONDS = "number",
+  BYTES = "integer|string", SWITCH = "boolean", PORT = "integer|false", ADDRESS = "string|false",
+}
+local UNITS = { SECONDS = " In seconds.", BYTES = ' In bytes, or as "64 KiB".' }
+local IS_QUOTED = { TEXT = true, TEXTS = true, BYTES = true, CHOICE = true, ADDRESS = true }
+local LINE_MAX = 110
+local SIZES = { { 2 ^ 40, "TiB" }, { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" }, { 0, "bytes" } }
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+-- A number as C has it: "31", "4 << 20", "1ull << 40", or a constant of net/io_threads.h.
+local function number(text)
+  local base, shift = text:match "^(%d+)u?l*%s*<<%s*(%d+)$"
+  if base then return base * 2 ^ shift end
+  return tonumber(text) or tonumber(read("src/net/io_threads.h"):match("%f[%w_]" .. text .. " = (%d+)"))
+end
+
+-- Strings make way for numbers, so that commas and brackets in them do not count.
+local function read_rows()
+  local rows, strings = {}, {}
+  local text = read("src/server/settings.h"):match("#define SETTINGS%(X%)(.*)"):gsub("\\\n%s*", " ")
+  text = text:gsub('\\"', "\1"):gsub('"%s+"', ""):gsub('"([^"]*)"', function(string)
+    strings[#strings + 1] = string:gsub("\1", '"')
+    return "$" .. #strings
+  end)
+  for row in text:gmatch "X(%b())" do
+    local values = {}
+    for value in row:sub(2, -2):gmatch "[^,]+" do
+      value = value:match "^%s*(.-)%s*$"
+      values[#values + 1] = strings[tonumber(value:match "^%$(%d+)$")] or value
+    end
+    local _, name, kind, default, least, most, change, help, words, more = unpack(values, 1, 10)
+    rows[#rows + 1] = {
+      name = name, kind = kind, default = default, least = number(least), most = number(most),
+      change = change, help = help, words = words, more = more,
+    }
+  end
+  return rows
+end
+
+local function bound(row, value)
+  if row.kind == "SWITCH" or row.most == 0 then return "" end
+  if row.kind ~= "BYTES" then return ("%.14g"):format(value) end
+  for _, size in ipairs(SIZES) do
+    if value >= size[1] then return ("%.14g %s"):format(value / math.max(size[1], 1), size[2]) end
+  end
+end
+
+local function default_of(row)
+  if row.default == "" then return "none" end
+  return IS_QUOTED[row.kind] and '"' .. row.default .. '"' or row.default
+end
+
+local function capital(text) return (text:gsub("^%l", string.upper)) end
+
+-- A row of the manual.
+local function to_markdown(row)
+  local parts = { capital(row.help) }
+  if row.words ~= "" then parts[1] = parts[1] .. ": `" .. row.words:gsub("|", "`, `") .. "`" end
+  if row.more ~= "" then parts[#parts + 1] = row.more:gsub("%.$", "") end
+  if row.change == "START" then parts[#parts + 1] = "Takes effect at the next start" end
+  return ("| `%s` | %s | %s | %s | %s |\n"):format(row.name, default_of(row), bound(row, row.least),
+    bound(row, row.most), table.concat(parts, ". "))
+end
+
+local function to_annotation(row)
+  local kind = TYPES[row.kind]
+  if not kind then
+    kind = '"' .. row.words:gsub("|", '"|"') .. '"'
+    kind = kind:gsub('"(%l+)"', { ["true"] = "true", ["false"] = "false" })
+  end
+  local text = ("%s.%s Default: %s."):format(capital(row.help), UNITS[row.kind] or "", default_of(row))
+  local field = ("---@field %s? %s"):format(row.name, kind)
+  return #field + #text < LINE_MAX and field .. " " .. text .. "\n" or "--- " .. text .. "\n" .. field .. "\n"
+end
+
+-- Puts what `format` makes of the rows between the line with `first` and the next empty one.
+local function replace(path, first, format)
+  local before, after = read(path), {}
+  for _, row in ipairs(read_rows()) do
+    after[#after + 1] = format(row)
+  end
+  local _, start = before:find(first, 1, true)
+  local stop = before:find("\n\n", start, true)
+  local text = before:sub(1, start) .. table.concat(after) .. before:sub(stop + 1)
+  if text == before then return end
+  if arg[1] == "--check" then
+    io.stderr:write(path, " is not what src/server/settings.h says: run luajit scripts/settings.lua\n")
+    os.exit(1)
+  end
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+end
+
+replace("docs/settings.md", "|---|---|---|---|---|\n", to_markdown)
+replace("lua/perigee/meta/game.lua", "---@class perigee.Config\n", to_annotation)

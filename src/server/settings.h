@@ -1,0 +1,132 @@
+// The settings. `perigee run --help` has the first text of a row; scripts/settings.lua makes
+// docs/settings.md of both texts, and the annotations of `config` for editors.
+#pragma once
+
+#include "net/io_threads.h"
+
+// X(constant, name, type, default, least, most, when a change takes effect, what it is,
+// words of a CONFIG_CHOICE, more for the manual)
+#define SETTINGS(X)                                                                    \
+  X(KEY_HOST, host, TEXT, "0.0.0.0", 0, 0, START, "address to listen on", "",          \
+    "`\"::\"` listens on IPv6.")                                                       \
+  X(KEY_PORT, port, WHOLE, "7777", 0, 65535, START,                                    \
+    "TCP port; 0 takes any free one and prints it", "", "")                            \
+  X(KEY_TEXT_PORT, text_port, PORT, "off", 0, 65535, START,                            \
+    "port for lines of text; 4000 by convention", "", "For `nc`.")                     \
+  X(KEY_TEXT_HOST, text_host, TEXT, "", 0, 0, START,                                   \
+    "address for lines of text; empty: that of host", "",                              \
+    "`\"127.0.0.1\"` accepts connections from this machine alone.")                    \
+  X(KEY_UDP_PORTS, udp_ports, WHOLE, "1", 0, 1024, START,                              \
+    "UDP ports, from the number of the TCP port on; 0: no UDP", "",                    \
+    "See [UDP](operating.md#udp).")                                                    \
+  X(KEY_UDP_PLAIN, udp_plain, SWITCH, "false", 0, 1, LIVE,                             \
+    "whether clients may do without sealing datagrams", "", "")                        \
+  X(KEY_IO_THREADS, io_threads, WHOLE, "0", 0, NET_SERVICERS_MAX, START,               \
+    "threads that serve connections; 0: the main one does", "",                        \
+    "See [threads](operating.md#threads).")                                            \
+  X(KEY_MAX_CLIENTS, max_clients, WHOLE, "1024", 1, 1000000, LIVE,                     \
+    "clients at a time", "", "")                                                       \
+  X(KEY_MAX_CLIENTS_PER_ADDRESS, max_clients_per_address, WHOLE, "0", 0, 1000000,      \
+    LIVE, "connections from one address; 0: no limit", "",                             \
+    "An IPv6 address counts as its /64 network, because one subscriber has all "       \
+    "addresses of it.")                                                                \
+  X(KEY_MAX_PAYLOAD, max_payload, BYTES, "64 KiB", 128, 4 << 20, LIVE,                 \
+    "size of one packet's payload or of one line", "",                                 \
+    "A new value applies to connections made after it.")                               \
+  X(KEY_IDLE_TIMEOUT, idle_timeout, SECONDS, "31", 0, 604800, LIVE,                    \
+    "silence that ends a connection; 0: none does", "", "")                            \
+  X(KEY_PING_INTERVAL, ping_interval, SECONDS, "13", 0, 604800, LIVE,                  \
+    "from PING to PING, the one before answered by then; 0: off", "", "")              \
+  X(KEY_HANDSHAKE_TIMEOUT, handshake_timeout, SECONDS, "5", 0.01, 3600, LIVE,          \
+    "time to say HELLO", "", "The head of an HTTP request has the same time.")         \
+  X(KEY_RESUME_TIMEOUT, resume_timeout, SECONDS, "30", 0, 604800, LIVE,                \
+    "how long a lost session waits; 0: not at all", "",                                \
+    "See [lost connections](operating.md#lost-connections).")                          \
+  X(KEY_CHANNEL_CAPACITY, channel_capacity, WHOLE, "1024", 1, 1000000, LIVE,           \
+    "messages that may wait for one peer", "", "")                                     \
+  X(KEY_OVERFLOW, overflow, CHOICE, "drop_newest", 0, 0, LIVE,                         \
+    "what happens past channel_capacity", "drop_newest|drop_oldest|disconnect", "")    \
+  X(KEY_MAX_ROOMS, max_rooms, WHOLE, "4096", 1, 1000000, LIVE, "rooms at a time", "",  \
+    "")                                                                                \
+  X(KEY_UNIQUE_NAMES, unique_names, CHOICE, "text", 0, 0, LIVE,                        \
+    "among whom no two peers have the same name: text peers, all, or nobody",          \
+    "text|true|false",                                                                 \
+    "A suspended session keeps its name. With `true`, a HELLO with a name in "         \
+    "use is refused unless `on_connect` gives another name. See "                      \
+    "[names](scripting.md#names).")                                                    \
+  X(KEY_RATE_LIMIT, rate_limit, WHOLE, "500", 0, 1000000, LIVE,                        \
+    "packets a second from one peer, twice that in a burst; 0: no limit", "",          \
+    "The server reads more slowly from a peer that sends more: see [who waits "        \
+    "for whom](operating.md#who-waits-for-whom).")                                     \
+  X(KEY_RATE_LIMIT_KICK, rate_limit_kick, SWITCH, "false", 0, 1, LIVE,                 \
+    "whether a peer that sends more is disconnected, and not throttled", "",           \
+    "The reason is RateLimited.")                                                      \
+  X(KEY_BATCH_HZ, batch_hz, WHOLE, "60", 0, 1000, LIVE,                                \
+    "output frames a second; 0: one at the end of every loop turn", "", "")            \
+  X(KEY_TICK_RATE, tick_rate, NUMBER, "20", 0.01, 1000, LIVE,                          \
+    "calls of on_tick a second", "", "")                                               \
+  X(KEY_HANDLER_BUDGET, handler_budget, SECONDS, "0.05", 0.001, 60, LIVE,              \
+    "time that one handler call may take", "", "See [scripts](operating.md#scripts).") \
+  X(KEY_SCRIPT_SLICE, script_slice, SECONDS, "0.004", 0.0005, 60, LIVE,                \
+    "time of scripts until the loop looks at sockets again", "",                       \
+    "See [who waits for whom](operating.md#who-waits-for-whom).")                      \
+  X(KEY_DELIVERY_LIMIT, delivery_limit, BYTES, "64 MiB", 1 << 10, 1ull << 40, LIVE,    \
+    "bytes that one handler may send, for all who get them", "",                       \
+    "A message counts once for each peer that gets it. See "                           \
+    "[scripts](operating.md#scripts).")                                                \
+  X(KEY_MEMORY_LIMIT, memory_limit, BYTES, "256 MiB", 8 << 20, 1ull << 36, LIVE,       \
+    "size of the Lua heap", "", "See [scripts](operating.md#scripts).")                \
+  X(KEY_ROLLBACK_ERRORS, rollback_errors, WHOLE, "10", 0, 1000000, LIVE,               \
+    "errors in the 5 s after a reload that bring the old version back; 0: off", "",    \
+    "")                                                                                \
+  X(KEY_INVALID_MESSAGES, invalid_messages, CHOICE, "disconnect", 0, 0, LIVE,          \
+    "what comes of bytes that are no message of the schema", "disconnect|drop",        \
+    "The sender is disconnected, or the bytes are dropped; both are counted. "         \
+    "See [schema.md](schema.md#what-does-not-fit).")                                   \
+  X(KEY_SCHEMA_CHANGE, schema_change, CHOICE, "refuse", 0, 0, LIVE,                    \
+    "what comes of a reload that changes messages which clients know",                 \
+    "refuse|reconnect",                                                                \
+    "The reload is refused, or these clients are disconnected so that they "           \
+    "connect again. See [changes](schema.md#changes).")                                \
+  X(KEY_WATCH, watch, SWITCH, "true", 0, 1, LIVE,                                      \
+    "reload when a file of the game changes; off with --prod", "", "")                 \
+  X(KEY_TLS_CERT, tls_cert, TEXT, "", 0, 0, LIVE, "PEM file of the certificate", "",   \
+    "With this and `tls_key`, the server serves TLS on the same port. See "            \
+    "[TLS](operating.md#tls).")                                                        \
+  X(KEY_TLS_KEY, tls_key, TEXT, "", 0, 0, LIVE, "PEM file of its key", "", "")         \
+  X(KEY_ALLOWED_ORIGINS, allowed_origins, TEXTS, "", 0, 0, LIVE,                       \
+    "WebSocket origins besides the server's own", "",                                  \
+    "As browsers name them (`\"https://game.example\"`); `\"*\"` allows all. "         \
+    "See [browsers](operating.md#browsers).")                                          \
+  X(KEY_HOSTS, hosts, TEXTS, "", 0, 0, LIVE,                                           \
+    "names by which browsers may call the server besides localhost; *: all", "",       \
+    "`\"*.game.example\"` is one label more. The server's addresses, this "            \
+    "machine's name and the names in `tls_cert` are always known. See "                \
+    "[browsers](operating.md#browsers).")                                              \
+  X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, START,                          \
+    "address for tools: MCP under /mcp", "",                                           \
+    "`false` switches it off. It exists only where there is a game. Where "            \
+    "another server has the port and the address was not chosen, the server "          \
+    "warns and does without.")                                                         \
+  X(KEY_ADMIN_TOKEN, admin_token, TEXT, "", 0, 0, START,                               \
+    "what requests to it carry; needed where others can reach it", "",                 \
+    "A request carries it as `Authorization: Bearer TOKEN`; it has 16 "                \
+    "characters or more. Without a token, `admin` has to be an address of this "       \
+    "machine alone. Give it as `PERIGEE_ADMIN_TOKEN`, because others can read "        \
+    "flags and the game's source.")                                                    \
+  X(KEY_ADMIN_HOSTS, admin_hosts, TEXTS, "", 0, 0, START,                              \
+    "names by which it may be called besides localhost", "",                           \
+    "`\"*.game.example\"` is one label more. They count in `Host` and in "             \
+    "`Origin`. `127.0.0.1`, `[::1]` and the host of `admin` are always known.")        \
+  X(KEY_MCP_WRITE, mcp_write, SWITCH, "false", 0, 1, LIVE,                             \
+    "whether MCP tools of the server's own may change something", "", "")              \
+  X(KEY_MCP_SOURCE, mcp_source, SWITCH, "false", 0, 1, LIVE,                           \
+    "whether MCP shows the game's sources to those without admin_token", "",           \
+    "Clients that give the `admin_token` may always read them.")                       \
+  X(KEY_MCP_TOOLS, mcp_tools, TEXTS, "*", 0, 0, LIVE,                                  \
+    "MCP tools that may be used: names, starts*, and -name for none of these", "",     \
+    "The last one that fits decides. See [mcp.md](mcp.md).")                           \
+  X(KEY_LOG_LEVEL, log_level, CHOICE, "info", 0, 0, LIVE,                              \
+    "least level that is logged", "debug|info|warn|error|off", "")                     \
+  X(KEY_LOG_FORMAT, log_format, CHOICE, "text", 0, 0, LIVE, "form of the log",         \
+    "text|json", "")
