@@ -1,4 +1,4 @@
--- Modules and tests see LuaJIT's globals, games what lua/perigee/sandbox.lua gives them.
+-- Modules and tests see LuaJIT's globals, games what lua/perigee/guard/sandbox.lua gives them.
 std = "luajit"
 max_line_length = 110
 
@@ -21,5 +21,5 @@ files["tests/**/games"].std = "game"
 
 -- Annotations declare; nothing in them runs.
 files["lua/perigee/meta"] = { ignore = { "1", "2" }, max_line_length = 130 }
-files["lua/perigee/new/game"].std = "game"
-files["lua/perigee/new/game/spec"].std = "+busted"
+files["lua/perigee/tools/new/game"].std = "game"
+files["lua/perigee/tools/new/game/spec"].std = "+busted"

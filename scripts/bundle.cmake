@@ -9,7 +9,7 @@ list(PREPEND names perigee)
 set(c "#include \"script/bundle.h\"\n\nconst BundleFile bundle_files[] = {\n")
 set(depfile "${OUTPUT}:")
 foreach(name IN LISTS names)
-  if(name MATCHES "\\.lua$" OR name MATCHES "^perigee/new/.*\\.(md|json|txt)$")
+  if(name MATCHES "\\.lua$" OR name MATCHES "^perigee/tools/new/.*\\.(md|json|txt)$")
     # By way of hex, so that no byte of the source means anything to CMake or to C.
     file(READ ${LUA_DIR}/${name} hex HEX)
     string(REGEX REPLACE "(..)" "\\\\x\\1" text "${hex}")

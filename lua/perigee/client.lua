@@ -14,7 +14,7 @@
 local address = require "perigee.client.address"
 local calls = require "perigee.client.calls"
 local channels = require "perigee.client.channel"
-local colon = require "perigee.client.colon"
+local colon = require "perigee.client.methods"
 local commands = require "perigee.client.commands"
 local connection = require "perigee.client.connection"
 local datagrams = require "perigee.client.datagrams"
@@ -26,7 +26,7 @@ local queue = require "perigee.client.queue"
 local reactions = require "perigee.client.reactions"
 local rejoin = require "perigee.client.rejoin"
 local schema = require "perigee.client.schema"
-local words = require "perigee.words"
+local words = require "perigee.util.describe"
 
 local TIMEOUT = 10 -- seconds, for a call that names none
 local CLOSE_TIMEOUT = 1 -- seconds that the server has to answer a BYE

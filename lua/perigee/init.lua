@@ -1,17 +1,17 @@
 --- What a game gets from `require "perigee"`.
 
-local channels = require "perigee.channels"
+local channels = require "perigee.api.channels"
 local core = require "perigee.core"
-local env = require "perigee.env"
-local events = require "perigee.events"
+local env = require "perigee.api.env"
+local events = require "perigee.api.events"
 local fixed = require "perigee.fixed"
-local live_schema = require "perigee.live_schema"
+local live_schema = require "perigee.host.live_schema"
 local mcp = require "perigee.mcp"
-local pending = require "perigee.pending"
-local rooms = require "perigee.rooms"
-local systems = require "perigee.systems"
-local targets = require "perigee.targets"
-local tasks = require "perigee.tasks"
+local pending = require "perigee.host.pending"
+local rooms = require "perigee.api.rooms"
+local systems = require "perigee.world.systems"
+local targets = require "perigee.api.targets"
+local tasks = require "perigee.host.tasks"
 local world = require "perigee.world"
 
 ---@class perigee

@@ -1,7 +1,7 @@
 --- perigee.mcp: what a game offers to LLMs and their tools.
 
-local channels = require "perigee.channels"
-local fault = require "perigee.fault"
+local channels = require "perigee.api.channels"
+local fault = require "perigee.util.fault"
 local json = require "perigee.mcp.json"
 local json_schema = require "perigee.mcp.json_schema"
 local notices = require "perigee.mcp.notices"

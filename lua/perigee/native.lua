@@ -15,9 +15,9 @@
 --- event. docs/lua-client.md is the guide; docs/c-client.md says what differs.
 
 local ffi = require "ffi"
-local events = require "perigee.native.events"
-local library = require "perigee.native.library"
-local tasks = require "perigee.native.tasks"
+local events = require "perigee.client.native.events"
+local library = require "perigee.client.native.library"
+local tasks = require "perigee.client.native.tasks"
 
 local fill, wait = tasks.fill, tasks.wait
 

@@ -1,15 +1,15 @@
 --- perigee.world: what scripts do with entities, components and systems.
 
 local declared = require "perigee.world.declared"
-local each = require "perigee.each"
-local fault = require "perigee.fault"
+local each = require "perigee.util.iterate"
+local fault = require "perigee.util.fault"
 local network = require "perigee.world.network"
 local query = require "perigee.world.query"
-local registry = require "perigee.registry"
-local sorted_keys = require "perigee.sorted_keys"
-local state = require "perigee.state"
+local registry = require "perigee.host.registry"
+local sorted_keys = require "perigee.util.sorted_keys"
+local state = require "perigee.host.state"
 local store = require "perigee.world.store"
-local systems = require "perigee.systems"
+local systems = require "perigee.world.systems"
 
 local getmetatable = debug.getmetatable
 

@@ -284,31 +284,33 @@ static int run_tool(const char *module, char **arguments) {
 }
 
 static int command_connect(char **arguments) {
-  return run_tool("perigee.connect", arguments);
+  return run_tool("perigee.tools.connect", arguments);
 }
 
 static int command_bots(char **arguments) {
-  return run_tool("perigee.bots", arguments);
+  return run_tool("perigee.tools.bots", arguments);
 }
 
-static int command_new(char **arguments) { return run_tool("perigee.new", arguments); }
+static int command_new(char **arguments) {
+  return run_tool("perigee.tools.new", arguments);
+}
 
 static int command_check(char **arguments) {
-  return run_tool("perigee.check", arguments);
+  return run_tool("perigee.tools.check", arguments);
 }
 
 static int command_schema(char **arguments) {
-  return run_tool("perigee.schema.command", arguments);
+  return run_tool("perigee.tools.schema", arguments);
 }
 
 static int command_lockstep(char **arguments) {
-  return run_tool("perigee.lockstep.command", arguments);
+  return run_tool("perigee.tools.lockstep", arguments);
 }
 
 // The time of day is UTC in a test: the same on every machine.
 static int command_test(char **arguments) {
   setenv("TZ", "UTC0", 1);
-  return run_tool("perigee.test", arguments);
+  return run_tool("perigee.tools.test", arguments);
 }
 
 static int command_help(char **arguments) {

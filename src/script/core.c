@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "script/trace.h"
+#include "script/guard/trace.h"
 #include "wire/code.h"
 
 typedef struct Constant {

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "script/core.h"
-#include "script/parse.h"
+#include "script/guard/parse.h"
 
 enum { WORDS_MAX = 256 };  // that are compared; more are passed over
 

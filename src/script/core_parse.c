@@ -1,6 +1,6 @@
 // perigee.core: parsing the game's files.
-#include "script/budget.h"
 #include "script/core.h"
+#include "script/guard/deadline.h"
 #include "script/parser.h"
 
 enum { LOAD_WAIT_US = 10000000 };  // above PARSE_US: a parser ends by itself

@@ -16,8 +16,8 @@
 #include "base/mem.h"
 #include "script/account.h"
 #include "script/core.h"
+#include "script/guard/trace.h"
 #include "script/library.h"
-#include "script/trace.h"
 
 // What the Lua half returns to wake a coroutine: the coroutine, its event (see
 // core_wait), and from then on what its wait returns.
@@ -208,7 +208,7 @@ static void push_module(lua_State *L, const char *name) {
 
 // Before perigee.host, which takes away what it needs.
 static void take_inspect(lua_State *L, Host *host) {
-  push_module(L, "perigee.inspect");
+  push_module(L, "perigee.host.inspect");
   host->inspect = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
@@ -222,7 +222,7 @@ static int start(lua_State *L) {
   lua_pushcclosure(L, require_host, 2);
   lua_pushvalue(L, -1);
   lua_setglobal(L, "require");
-  push_module(L, "perigee.traversal");
+  push_module(L, "perigee.guard.next_workaround");
   lua_pop(L, 1);
   if (net_is_simulated(host->net)) take_inspect(L, host);
   push_module(L, "perigee.host");

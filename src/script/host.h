@@ -16,10 +16,10 @@
 #include "base/log.h"
 #include "net/net.h"
 #include "relay/relay.h"
-#include "script/budget.h"
 #include "script/busiest.h"
 #include "script/cost.h"
-#include "script/memory.h"
+#include "script/guard/deadline.h"
+#include "script/guard/memory.h"
 #include "script/parser.h"
 #include "script/script.h"
 

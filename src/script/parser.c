@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "os/worker.h"
-#include "script/parse.h"
+#include "script/guard/parse.h"
 
 typedef struct Item {
   char *path;

@@ -1,7 +1,7 @@
 // Reloads: the new version is loaded, rooms are upgraded, and then all of it holds or
 // none of it; a version that fails too often in its first seconds is taken back. Before
 // all that `perigee check` reads the files in a process of its own, while the loop goes on.
-// The steps are Lua's (lua/perigee/reload.lua); here is their order, and when. Private to
+// The steps are Lua's (lua/perigee/host/reload.lua); here is their order, and when. Private to
 // src/script.
 #pragma once
 

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "script/bundle.h"
 #include "script/core.h"
-#include "script/parse.h"
+#include "script/guard/parse.h"
 
 static int fail_errno(lua_State *L, int code) {
   lua_pushnil(L);

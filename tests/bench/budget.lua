@@ -1,5 +1,5 @@
 -- What it costs that scripts can be stopped: the programs in tests/bench/budget/ compiled with and
--- without the tests by which compiled code hears an alarm (src/script/alarm.h). Each measurement is a
+-- without the tests by which compiled code hears an alarm (src/script/guard/interrupt.h). Each measurement is a
 -- process of its own, as what the JIT makes of a program depends on what has run before.
 --   luajit tests/bench/budget.lua [ROUNDS]     from the root of the project
 local now = require "tests.bench.clock"
@@ -8,7 +8,7 @@ local FOLDER = "tests/bench/budget/"
 local TIGHT = { "loop", "collatz", "recursion" }
 local TYPICAL = { "bodies", "query", "tables", "text", "grid", "objects" }
 local RUNS = 4 -- in a process, after one to warm up; the best counts
-local PROFILE_MODE = "li1000000" -- as in src/script/alarm.c
+local PROFILE_MODE = "li1000000" -- as in src/script/guard/interrupt.c
 -- Iterations after which the JIT compiles a loop. It decides where traces begin, and so by some
 -- tenths how quick a program is; each round has another, that no program is judged by one such choice.
 local HOT_LOOP, HOT_LOOP_STEP = 56, 2 -- LuaJIT's own, and from round to round

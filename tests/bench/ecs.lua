@@ -26,7 +26,7 @@ end
 -- The host's modules, without a server.
 local function new_world()
   require("tests.lua.fake_core").new()
-  local declared, live = require "perigee.world.declared", require "perigee.live"
+  local declared, live = require "perigee.world.declared", require "perigee.host.live"
   declared.on_use = function() end
   live.version = {}
   declared.begin(live.version)

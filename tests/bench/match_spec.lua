@@ -1,7 +1,7 @@
 --- Records what one of eight players of the arena gets and sends in a round, for schema.lua: each line of the
 --- file PERIGEE_MATCH is a message, ["name", value], with values as they arrive.
 ---   PERIGEE_MATCH=FILE perigee test examples/arena tests/bench/match_spec.lua
-local json_text = require "perigee.json_text"
+local json_text = require "perigee.util.json_text"
 local testing = require "perigee.testing"
 local cjson = require "cjson"
 

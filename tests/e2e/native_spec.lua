@@ -53,7 +53,7 @@ end
 describe("the declarations of perigee.native", function()
   it("are those of the header", function()
     local header = declarations(assert(io.open "include/perigee.h"):read "*a")
-    local module = assert(io.open "lua/perigee/native/library.lua"):read "*a"
+    local module = assert(io.open "lua/perigee/client/native/library.lua"):read "*a"
     local count = 0
     for declaration in pairs(declarations(module:match "ffi%.cdef %[%[\n(.-)%]%]")) do
       if not header[declaration] then error("not in perigee.h: " .. declaration) end
@@ -64,7 +64,7 @@ describe("the declarations of perigee.native", function()
 
   it("are of its version", function()
     local header = assert(io.open "include/perigee.h"):read "*a"
-    local module = assert(io.open "lua/perigee/native/library.lua"):read "*a"
+    local module = assert(io.open "lua/perigee/client/native/library.lua"):read "*a"
     local major, minor = module:match "MAJOR, MINOR = (%d+), (%d+)"
     assert.equal(header:match "PERIGEE_VERSION_MAJOR (%d+)", major)
     assert.equal(header:match "PERIGEE_VERSION_MINOR (%d+)", minor)

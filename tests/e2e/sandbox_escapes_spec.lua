@@ -15,8 +15,8 @@ local PROBES = {
   "rawget(_G, 'io')", "rawget(_G, 'getfenv')", "rawget(string, 'dump')",
   "require 'ffi'", "require 'jit'", "require 'jit.util'", "require 'string.buffer'",
   "require 'bit'", "require 'io'", "require 'lpeg'", "require 'cjson'", "require 'cjson.safe'",
-  "require 'perigee.core'", "require 'perigee.host'", "require 'perigee.budget'",
-  "require 'perigee.sandbox'", "require '../secret'", "require '/etc/passwd'",
+  "require 'perigee.core'", "require 'perigee.host'", "require 'perigee.guard.protected_call'",
+  "require 'perigee.guard.sandbox'", "require '../secret'", "require '/etc/passwd'",
   "require '..secret'", "require ''", "require 'a\0b'", "require(('x'):rep(100000))",
   -- Metatables of basic types, and of what is the host's.
   "type(getmetatable('')) == 'table'", "getmetatable(0)", "getmetatable(nil)",

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "script/pattern.h"
+#include "script/guard/pattern.h"
 
 enum { QUESTIONS_MAX = 8 };
 

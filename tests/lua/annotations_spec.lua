@@ -121,8 +121,8 @@ describe("the annotations", function()
   setup(function()
     fake_core.new()
     perigee = require "perigee.init"
-    require "perigee.peer"
-    require "perigee.room"
+    require "perigee.api.peer"
+    require "perigee.api.room"
   end)
 
   it("say something of everything", function()
@@ -158,7 +158,7 @@ describe("the annotations", function()
   end)
 
   it("have all of peers and rooms", function()
-    local registry = require "perigee.registry"
+    local registry = require "perigee.host.registry"
     local plain = { peer = { "id" }, room = { "id", "name", "kind" } } -- set when the object is made
     for name, own in pairs(plain) do
       local meta = registry[name .. "_class"]
@@ -188,7 +188,7 @@ describe("the annotations", function()
   end)
 
   it("have all of timers", function()
-    local Timer = debug.getmetatable(require("perigee.tasks").after(1, function() end)).__index
+    local Timer = debug.getmetatable(require("perigee.host.tasks").after(1, function() end)).__index
     same_functions("timer:", Timer, API.classes["perigee.Timer"].methods)
   end)
 
@@ -211,12 +211,12 @@ describe("the annotations", function()
   end)
 
   it("have all of channels", function()
-    local Channel = debug.getmetatable(require("perigee.channels").open "ide").__index
+    local Channel = debug.getmetatable(require("perigee.api.channels").open "ide").__index
     same_functions("channel:", Channel, API.classes["perigee.Channel"].methods)
   end)
 
   it("have all of lockstep", function()
-    local meta = upvalue(require("perigee.lockstep").object, "lockstep_class")
+    local meta = upvalue(require("perigee.api.lockstep").object, "lockstep_class")
     local methods = {}
     for method, checked in pairs(upvalue(meta.__index, "checked_methods")) do
       methods[method] = upvalue(checked, "method")
@@ -234,7 +234,7 @@ describe("the annotations", function()
   end)
 
   it("have every handler and setting", function()
-    local handlers = require "perigee.handlers"
+    local handlers = require "perigee.host.handlers"
     local function list(name) return upvalue(handlers.read, name) end
     local of_game = { unpack(list "GAME_HANDLERS") }
     for _, name in ipairs(list "GAME_FIELDS") do
@@ -254,7 +254,7 @@ describe("the annotations", function()
   end)
 
   it("have every send option, priority and word", function()
-    local options = require "perigee.options"
+    local options = require "perigee.api.options"
     assert.same(keys(set_of(upvalue(options.read, "WORDS"))),
       keys(API.classes["perigee.SendOptions"].fields))
     local priorities = {}
@@ -334,7 +334,7 @@ describe("the annotations of the sandbox", function()
   end)
 
   it("are what an editor is told to use instead of Lua's own", function()
-    local luarc = require("cjson").decode(read "lua/perigee/new/game/luarc.json")
+    local luarc = require("cjson").decode(read "lua/perigee/tools/new/game/luarc.json")
     local builtin = luarc["runtime.builtin"]
     for _, name in ipairs { "basic", "debug", "ffi", "io", "jit", "os", "package", "string.buffer" } do
       assert.equal("disable", builtin[name], name)

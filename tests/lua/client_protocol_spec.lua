@@ -534,7 +534,7 @@ end)
 
 describe("a missing library", function()
   it("is one line that names the package", function()
-    local need = require "perigee.client.need"
+    local need = require "perigee.client.dependency"
     local ok, problem = pcall(need, "no.such.module", "lua-such", "such")
     assert.is_false(ok)
     assert.equal("perigee.client needs the Lua module \"no.such.module\": install it with "

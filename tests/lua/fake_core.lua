@@ -362,7 +362,7 @@ local function load_modules(core)
     end
   end
   package.loaded["perigee.core"] = core
-  local sandbox = require "perigee.sandbox"
+  local sandbox = require "perigee.guard.sandbox"
   sandbox.close = function() end
 end
 

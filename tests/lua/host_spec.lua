@@ -225,14 +225,14 @@ describe("the host", function()
     message '["x",1]'
     call("disconnect", { peer = 1, a = core.codes.Kicked })
     assert.equal("true\tname of 1\t1\nfalse\tname of 1\t1\tKicked", fake_core.log_text(core))
-    assert.is_nil(rawget(require("perigee.registry").peers, 1))
+    assert.is_nil(rawget(require("perigee.host.registry").peers, 1))
   end)
 
   it("forgets a peer that was not let in", function()
     load "return { on_connect = function(peer) peer.state.x = 1 return false end }"
     call("connect", { peer = 1 })
     call("forget", { peer = 1 })
-    assert.is_nil(rawget(require("perigee.registry").peers, 1))
+    assert.is_nil(rawget(require("perigee.host.registry").peers, 1))
   end)
 
   it("names the script's line where the host's own code fails for it", function()
@@ -364,7 +364,7 @@ describe("the host", function()
     load "return { on_tick = function() end }"
     call("tick", { a = 50000 })
     assert.equal(core.hooks.tick, core.game_hooks)
-    assert.is_false(require("perigee.events").recording)
+    assert.is_false(require("perigee.api.events").recording)
   end)
 
   it("drops the oldest events past ten thousand", function()

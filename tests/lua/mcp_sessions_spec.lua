@@ -117,7 +117,7 @@ describe("an MCP session", function()
   end)
 
   it("forgets what a handler that fails has sent", function()
-    local undo = require "perigee.undo"
+    local undo = require "perigee.host.journal"
     local session = open()
     sessions.listen(session, 7)
     core.commit()

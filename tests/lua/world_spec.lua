@@ -37,7 +37,7 @@ describe("perigee.world", function()
 
   local function message(name)
     return fake_core.call(core, host, "message", {
-      peer = 1, data = require("perigee.messages").encode(name),
+      peer = 1, data = require("perigee.host.messages").encode(name),
     })
   end
 
@@ -391,7 +391,7 @@ describe("perigee.world", function()
         }
       ]]
       fake_core.call(core, host, "start")
-      local round = require("perigee.live").game.on_message.round
+      local round = require("perigee.host.live").game.on_message.round
       local made = garbage.of(round)
       assert.is_true(made < 32, made .. " KB")
     end)
@@ -483,7 +483,7 @@ describe("perigee.world", function()
       tick(1)
       assert.equal("false\tname of 1\t1", said())
       tick(1)
-      assert.is_nil(rawget(require("perigee.registry").peers, 1))
+      assert.is_nil(rawget(require("perigee.host.registry").peers, 1))
     end)
 
     it("that are not let in leave nothing", function()

@@ -6,7 +6,7 @@ local bytes = require "perigee.client.bytes"
 local constants = require "perigee.client.constants"
 local packet = require "perigee.client.packet"
 local schema = require "perigee.client.schema"
-local words = require "perigee.words"
+local words = require "perigee.util.describe"
 
 local CHANNEL, FLAG, REQUEST = constants.CHANNEL, constants.FLAG, constants.REQUEST
 local CRITICAL = { priority = "critical" }

@@ -5,7 +5,7 @@
 
 local constants = require "perigee.client.constants"
 local loop = require "perigee.client.loop"
-local need = require "perigee.client.need"
+local need = require "perigee.client.dependency"
 local uv = need("luv", "lua-luv", "luv")
 
 -- The perigee command brings it.

@@ -1,10 +1,10 @@
 --- JSON for messages. Decoding is lua-cjson's, with null as nil. Encoding is json_text's, which
 --- keeps every digit of a number and takes a table such as `{ [1000] = true }` for an object.
 
-local json_text = require "perigee.json_text"
-local need = require "perigee.client.need"
-local unsendable = require "perigee.unsendable"
-local words = require "perigee.words"
+local json_text = require "perigee.util.json_text"
+local need = require "perigee.client.dependency"
+local unsendable = require "perigee.util.unsendable"
+local words = require "perigee.util.describe"
 local cjson = need("cjson", "lua-cjson", "lua-cjson").new()
 
 cjson.decode_invalid_numbers(false)

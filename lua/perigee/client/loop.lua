@@ -2,7 +2,7 @@
 --- loop itself; inside a coroutine while the loop runs it yields instead, so that any number of
 --- clients live in one process.
 
-local need = require "perigee.client.need"
+local need = require "perigee.client.dependency"
 local uv = need("luv", "lua-luv", "luv")
 
 local loop = {}

@@ -1,6 +1,6 @@
 --- A room that this client is in, or was: what `Client:join` returns.
 
-local colon = require "perigee.client.colon"
+local colon = require "perigee.client.methods"
 
 ---@class perigee.client.Room
 ---@field id integer

@@ -1,7 +1,7 @@
 --- Events of the admin listener: requests of operators and LLMs, and what these have started.
 
 local core = require "perigee.core"
-local live = require "perigee.live"
+local live = require "perigee.host.live"
 local mcp_builtin = require "perigee.mcp.builtin"
 local mcp_http = require "perigee.mcp.http"
 

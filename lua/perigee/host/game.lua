@@ -1,13 +1,13 @@
 --- Events of the game as a whole: its versions come and go, it starts, stops and fails.
 
 local bit = require "bit"
-local checked = require "perigee.checked"
+local checked = require "perigee.host.checked"
 local core = require "perigee.core"
-local errors = require "perigee.errors"
-local live = require "perigee.live"
-local registry = require "perigee.registry"
-local reload = require "perigee.reload"
-local state = require "perigee.state"
+local errors = require "perigee.host.errors"
+local live = require "perigee.host.live"
+local registry = require "perigee.host.registry"
+local reload = require "perigee.host.reload"
+local state = require "perigee.host.state"
 
 local ran = core.ran() -- what runs, as perigee.host says
 

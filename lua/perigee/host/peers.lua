@@ -2,13 +2,13 @@
 
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
-local events = require "perigee.events"
-local fault = require "perigee.fault"
-local live = require "perigee.live"
+local events = require "perigee.api.events"
+local fault = require "perigee.util.fault"
+local live = require "perigee.host.live"
 local network = require "perigee.world.network"
-local peer_host = require "perigee.peer"
-local registry = require "perigee.registry"
-local tasks = require "perigee.tasks"
+local peer_host = require "perigee.api.peer"
+local registry = require "perigee.host.registry"
+local tasks = require "perigee.host.tasks"
 local verdict = require "perigee.host.verdict"
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms

@@ -1,15 +1,15 @@
 --- Events of rooms: they come and go, peers join and leave, and what they broadcast.
 
 local core = require "perigee.core"
-local fault = require "perigee.fault"
-local joins = require "perigee.joins"
-local live = require "perigee.live"
+local fault = require "perigee.util.fault"
+local joins = require "perigee.host.joins"
+local live = require "perigee.host.live"
 local lockstep = require "perigee.lockstep.host"
-local registry = require "perigee.registry"
-local rests = require "perigee.rests"
-local room_host = require "perigee.room"
-local rooms = require "perigee.rooms"
-local tasks = require "perigee.tasks"
+local registry = require "perigee.host.registry"
+local rests = require "perigee.host.backoff"
+local room_host = require "perigee.api.room"
+local rooms = require "perigee.api.rooms"
+local tasks = require "perigee.host.tasks"
 local verdict = require "perigee.host.verdict"
 
 -- What runs, for error messages, where an event has two handlers.

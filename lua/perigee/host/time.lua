@@ -2,14 +2,14 @@
 
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
-local errors = require "perigee.errors"
-local events = require "perigee.events"
-local live = require "perigee.live"
+local errors = require "perigee.host.errors"
+local events = require "perigee.api.events"
+local live = require "perigee.host.live"
 local network = require "perigee.world.network"
-local registry = require "perigee.registry"
-local rests = require "perigee.rests"
-local systems = require "perigee.systems"
-local tasks = require "perigee.tasks"
+local registry = require "perigee.host.registry"
+local rests = require "perigee.host.backoff"
+local systems = require "perigee.world.systems"
+local tasks = require "perigee.host.tasks"
 
 local of_room, room_objects = live.of_room, registry.rooms
 local ran = core.ran() -- what runs, as perigee.host says

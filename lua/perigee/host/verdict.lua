@@ -2,8 +2,8 @@
 --- on_rename, on_channel_open. Nothing, nil alone and true allow. false, and nil with a reason, refuse. The
 --- rest is a mistake, which refuses as any other error of a handler does.
 
-local errors = require "perigee.errors"
-local fault = require "perigee.fault"
+local errors = require "perigee.host.errors"
+local fault = require "perigee.util.fault"
 
 local ceil = math.ceil
 

@@ -6,15 +6,15 @@
 --- that it calls run as tasks of their own, so that one that fails takes nothing with it.
 
 local core = require "perigee.core"
-local errors = require "perigee.errors"
-local fault = require "perigee.fault"
-local live = require "perigee.live"
+local errors = require "perigee.host.errors"
+local fault = require "perigee.util.fault"
+local live = require "perigee.host.live"
 local matches = require "perigee.lockstep.match"
 local recorders = require "perigee.lockstep.recorder"
-local registry = require "perigee.registry"
-local rests = require "perigee.rests"
-local tasks = require "perigee.tasks"
-local undo = require "perigee.undo"
+local registry = require "perigee.host.registry"
+local rests = require "perigee.host.backoff"
+local tasks = require "perigee.host.tasks"
+local undo = require "perigee.host.journal"
 local wire = require "perigee.lockstep.wire"
 
 local LEVELS = core.levels

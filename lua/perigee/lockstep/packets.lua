@@ -2,7 +2,7 @@
 
 local core = require "perigee.core"
 local host = require "perigee.lockstep.host"
-local registry = require "perigee.registry"
+local registry = require "perigee.host.registry"
 local wire = require "perigee.lockstep.wire"
 
 local CODES = core.codes

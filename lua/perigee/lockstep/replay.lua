@@ -3,8 +3,8 @@
 
 local core = require "perigee.core"
 local host = require "perigee.lockstep.host"
-local rooms = require("perigee.rooms").api
-local tasks = require "perigee.tasks"
+local rooms = require("perigee.api.rooms").api
+local tasks = require "perigee.host.tasks"
 local wire = require "perigee.lockstep.wire"
 
 local replay = {}

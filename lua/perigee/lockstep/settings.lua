@@ -1,7 +1,7 @@
 --- What a room kind says of its lockstep: read and checked when the game is loaded.
 
 local core = require "perigee.core"
-local sorted_keys = require "perigee.sorted_keys"
+local sorted_keys = require "perigee.util.sorted_keys"
 local wire = require "perigee.lockstep.wire"
 
 local TURN_BYTES = 48 * 1024 -- at most, of the 64 KiB that a packet may have

@@ -4,11 +4,11 @@
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
 local json_schema = require "perigee.mcp.json_schema"
-local live = require "perigee.live"
-local live_schema = require "perigee.live_schema"
+local live = require "perigee.host.live"
+local live_schema = require "perigee.host.live_schema"
 local registry = require "perigee.mcp.registry"
-local room_objects = require("perigee.registry").rooms
-local tasks = require "perigee.tasks"
+local room_objects = require("perigee.host.registry").rooms
+local tasks = require "perigee.host.tasks"
 
 local builtin = {
   game = nil, -- reload.game

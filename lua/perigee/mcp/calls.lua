@@ -5,10 +5,10 @@
 local core = require "perigee.core"
 local exchange = require "perigee.mcp.exchange"
 local json = require "perigee.mcp.json"
-local live = require "perigee.live"
+local live = require "perigee.host.live"
 local sessions = require "perigee.mcp.sessions"
-local tasks = require "perigee.tasks"
-local undo = require "perigee.undo"
+local tasks = require "perigee.host.tasks"
+local undo = require "perigee.host.journal"
 
 local calls = {}
 

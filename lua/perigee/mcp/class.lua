@@ -1,7 +1,7 @@
 --- The metatable of perigee.mcp.Session.
 
-local class = require "perigee.class"
-local fault = require "perigee.fault"
+local class = require "perigee.util.class"
+local fault = require "perigee.util.fault"
 
 local mcp_class = {}
 

@@ -4,7 +4,7 @@
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
 local sessions = require "perigee.mcp.sessions"
-local undo = require "perigee.undo"
+local undo = require "perigee.host.journal"
 
 local exchange = {}
 

@@ -2,7 +2,7 @@
 
 local core = require "perigee.core"
 local json = require("cjson.safe").new()
-local json_text = require "perigee.json_text"
+local json_text = require "perigee.util.json_text"
 
 local DEPTH_MAX = 64
 local VALUES_MAX = 32768 -- of a text; tables take many times the bytes that they have in JSON

@@ -5,10 +5,10 @@
 
 local core = require "perigee.core"
 local exchange = require "perigee.mcp.exchange"
-local fault = require "perigee.fault"
+local fault = require "perigee.util.fault"
 local json = require "perigee.mcp.json"
 local LEVELS = require("perigee.mcp.session").LEVELS
-local peer_host = require "perigee.peer"
+local peer_host = require "perigee.api.peer"
 local registry = require "perigee.mcp.registry"
 local sessions = require "perigee.mcp.sessions"
 

@@ -3,10 +3,10 @@
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
-local live = require "perigee.live"
+local live = require "perigee.host.live"
 local permit = require "perigee.mcp.permit"
-local sorted_keys = require "perigee.sorted_keys"
-local undo = require "perigee.undo"
+local sorted_keys = require "perigee.util.sorted_keys"
+local undo = require "perigee.host.journal"
 
 local registry = {
   on_change = nil, -- called with a kind whose live list has changed

@@ -3,8 +3,8 @@
 local calls = require "perigee.mcp.calls"
 local class = require "perigee.mcp.class"
 local exchange = require "perigee.mcp.exchange"
-local fault = require "perigee.fault"
-local tasks = require "perigee.tasks"
+local fault = require "perigee.util.fault"
+local tasks = require "perigee.host.tasks"
 
 local session = {}
 

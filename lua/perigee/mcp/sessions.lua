@@ -3,7 +3,7 @@
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
-local undo = require "perigee.undo"
+local undo = require "perigee.host.journal"
 
 local sessions = {}
 

@@ -2,7 +2,7 @@
 --- and enums written out. What two schemas with the same form put on the wire is the same; comments,
 --- the order of declarations and the names of structs are not in it. Its hash is the protocol hash.
 
-local sorted_keys = require "perigee.sorted_keys"
+local sorted_keys = require "perigee.util.sorted_keys"
 local types = require "perigee.schema.types"
 
 local canonical = {}

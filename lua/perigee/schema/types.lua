@@ -17,7 +17,7 @@
 
 local bit = require "bit"
 local fault = require "perigee.schema.fault"
-local sorted_keys = require "perigee.sorted_keys"
+local sorted_keys = require "perigee.util.sorted_keys"
 
 local types = {}
 

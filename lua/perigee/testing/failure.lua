@@ -1,8 +1,8 @@
 --- Failures of expectations: raised at the line of the spec, whatever of ours lies in between, and
 --- counted as failures of the test, not as errors in it.
 
-local sorted_keys = require "perigee.sorted_keys"
-local words = require "perigee.words"
+local sorted_keys = require "perigee.util.sorted_keys"
+local words = require "perigee.util.describe"
 
 local failure = {}
 

@@ -2,8 +2,8 @@
 --- no server: functions that only compute work, declarations are accepted, and calls of all others raise an
 --- error that names the cause.
 
-local annotations = require "perigee.check.annotations"
-local env_reader = require "perigee.env_reader"
+local annotations = require "perigee.tools.check.annotations"
+local env_reader = require "perigee.api.env_reader"
 local failure = require "perigee.testing.failure"
 local fixed = require "perigee.fixed"
 local tool = require "perigee.tool"

@@ -2,7 +2,7 @@
 --- that is misspelt would else be "a nil value".
 
 local failure = require "perigee.testing.failure"
-local sorted_keys = require "perigee.sorted_keys"
+local sorted_keys = require "perigee.util.sorted_keys"
 
 
 -- Returns the names for specs of a class and of those that it inherits from.

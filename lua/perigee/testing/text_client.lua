@@ -2,7 +2,7 @@
 --- thing is the same; lines go and come as they are with `line` and `expect_line`.
 
 local Client = require "perigee.testing.client"
-local colon = require "perigee.client.colon"
+local colon = require "perigee.client.methods"
 local failure = require "perigee.testing.failure"
 local json = require "perigee.client.json"
 local sim = require "perigee.sim"

@@ -1,9 +1,9 @@
 --- What a version of the game declares of its world: components with their defaults, and systems
 --- (perigee.systems). Both are declared while it is loaded, and hold once it is live.
 
-local each = require "perigee.each"
-local fault = require "perigee.fault"
-local live = require "perigee.live"
+local each = require "perigee.util.iterate"
+local fault = require "perigee.util.fault"
+local live = require "perigee.host.live"
 local query = require "perigee.world.query"
 local store = require "perigee.world.store"
 

@@ -3,9 +3,9 @@
 
 local bit = require "bit"
 local core = require "perigee.core"
-local fault = require "perigee.fault"
-local registry = require "perigee.registry"
-local sorted_keys = require "perigee.sorted_keys"
+local fault = require "perigee.util.fault"
+local registry = require "perigee.host.registry"
+local sorted_keys = require "perigee.util.sorted_keys"
 local store = require "perigee.world.store"
 
 local network = {}

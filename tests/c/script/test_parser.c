@@ -7,7 +7,7 @@
 
 #include "os/loop_world.h"
 #include "os/worker.h"
-#include "script/parse.h"
+#include "script/guard/parse.h"
 
 enum { CHAIN_SIZE = 1 << 20 };  // bytes that take longer to parse than PARSE_US
 

@@ -1,0 +1,401 @@
+--- Plugin channels that the script serves: perigee.channel. The number of a name is the core's;
+--- what is done with packets on it is an entry here, found by number. Opening and closing are
+--- commands, so a handler that fails has opened nothing.
+
+local core = require "perigee.core"
+local errors = require "perigee.host.errors"
+local fault = require "perigee.util.fault"
+local live = require "perigee.host.live"
+local options = require "perigee.api.options"
+local peer_host = require "perigee.api.peer"
+local pending = require "perigee.host.pending"
+local registry = require "perigee.host.registry"
+local targets = require "perigee.api.targets"
+local tasks = require "perigee.host.tasks"
+local undo = require "perigee.host.journal"
+
+local CODES = core.codes
+local REQUEST, RELIABLE = core.flags.request, core.flags.reliable
+local PRIORITY = core.priorities.high -- of questions
+local TO_PEER = core.targets.peer
+local ASK_TIMEOUT = 5 -- seconds, where the script names none
+local WAITING_MAX = 1024 -- packets of a channel that wait for receive
+local WAITING_BYTES = 4 * 2 ^ 20 -- of their payloads
+
+local channels = {}
+
+-- Packets that wait for channel:receive.
+local function new_queue()
+  return { first = 1, last = 0, bytes = 0, dropped = 0 }
+end
+
+---@class perigee.ChannelEntry
+---@field id integer
+---@field name string
+---@field object perigee.Channel
+---@field owned boolean whether it ends with the version that opened it
+---@field version integer which that is
+---@field queue table
+---@field handler { fn: function, label: string, version: integer }? what runs, as live.task
+---@field replaced perigee.ChannelEntry? of the version before, while a reload may be undone
+
+local by_name = {} ---@type table<string, perigee.ChannelEntry>
+local by_id = {} ---@type table<integer, perigee.ChannelEntry>
+local held = setmetatable({}, { __mode = "k" }) -- the entries of the objects that scripts hold
+
+local function add(entry)
+  by_name[entry.name], by_id[entry.id] = entry, entry
+end
+
+local function remove(entry)
+  if by_name[entry.name] == entry then
+    by_name[entry.name], by_id[entry.id] = nil, nil
+  end
+end
+
+-- What a script holds ----------------------------------------------------------------------
+
+---@class perigee.Channel
+---@field id integer
+---@field name string
+local Channel = {}
+local channel_class = { __index = Channel, __metatable = "channel" }
+
+-- The entry of a method's self; nil and the failure when the channel is closed.
+local function entry_of(self, method)
+  local entry = type(self) == "table" and held[self]
+  if not entry then
+    fault.raise("a channel's method is called with a colon: channel:%s()", method)
+  elseif by_name[entry.name] ~= entry then
+    return nil, "the channel is closed", "ChannelNotFound"
+  end
+  return entry
+end
+
+
+local function deliver_packet(target, id, except, channel, packet_type, bytes, priority, flags, key)
+  if target == TO_PEER and core.peer_transport(id) == "text" then
+    return nil, "a text peer takes no packets", "Unsupported"
+  end
+  return core.packet_to(target, id, channel, packet_type, bytes, priority, flags, key, except)
+end
+
+
+--- Sends a packet on this channel.
+---@param whom perigee.Peer|perigee.Room|perigee.Target a peer, a room, or one of perigee.to
+---@param packet_type integer 0 to 65535
+---@param bytes string
+---@param opts table? priority, reliable, except, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Channel:send(whom, packet_type, bytes, opts)
+  local entry, message, code = entry_of(self, "send")
+  fault.check_whole("type", packet_type, 0, core.channels.last)
+  fault.check("bytes", bytes, "string")
+  local priority, flags, key, except = options.read(opts)
+  if not entry then
+    return nil, message, code
+  end
+  return targets.deliver("channel:send", whom, except, deliver_packet, entry.id, packet_type, bytes,
+    priority, flags, key)
+end
+
+
+--- Sends a question on this channel and waits for the answer.
+---@param peer perigee.Peer
+---@param packet_type integer 0 to 65535
+---@param bytes string
+---@param timeout number? seconds, 5 if not given
+---@return string? bytes nil when there is no answer
+---@return string? message "timeout" when none came in time
+---@return string? code
+function Channel:ask(peer, packet_type, bytes, timeout)
+  local entry, message, code = entry_of(self, "ask")
+  if not registry.is_peer(peer) then
+    fault.raise("channel:ask takes a peer, not %s", fault.kind(peer))
+  end
+  fault.check_whole("type", packet_type, 0, core.channels.last)
+  fault.check("bytes", bytes, "string")
+  fault.check_seconds("timeout", timeout == nil and ASK_TIMEOUT or timeout)
+  tasks.check_may_wait "channel:ask"
+  if not entry then
+    return nil, message, code
+  elseif not peer.connected then
+    return nil, "the peer is not connected", "ConnectionClosed"
+  elseif peer.transport == "text" then
+    return nil, "a text peer cannot answer", "Unsupported"
+  end
+  return channels.ask(peer.id, entry.id, packet_type, bytes, timeout or ASK_TIMEOUT)
+end
+
+
+local function set_handler(entry, handler)
+  entry.handler = handler
+end
+
+
+--- Has a function called for each packet on this channel. What it returns is the answer to a
+--- question. Without a function packets wait for channel:receive.
+---@param fn fun(peer: perigee.Peer, packet_type: integer, bytes: string): string?
+---@return perigee.Channel self
+function Channel:on_packet(fn)
+  local entry = entry_of(self, "on_packet")
+  fault.check("what channel:on_packet takes", fn, "function")
+  if entry then
+    undo.push(set_handler, entry, entry.handler)
+    entry.handler = {
+      label = "channel " .. entry.name, fn = fn, version = live.version_of(fn) or live.running(),
+    }
+  end
+  return self
+end
+
+
+--- The packets since the last call, the oldest first, where there is no on_packet. 1024 packets or 4
+--- MiB can wait; past that the oldest are dropped.
+---@return perigee.ChannelPacket[] packets
+---@return integer dropped how many were, since the last call
+function Channel:receive()
+  local entry = entry_of(self, "receive")
+  local packets, dropped = {}, 0
+  if entry then
+    local queue = entry.queue
+    for i = queue.first, queue.last do
+      packets[#packets + 1], queue[i] = queue[i], nil
+    end
+    dropped = queue.dropped
+    queue.first, queue.last, queue.bytes, queue.dropped = 1, 0, 0, 0
+  end
+  return packets, dropped
+end
+
+
+-- Who waits for an answer on a channel is told, unless it has been opened again by then.
+local function drop_asks_later(id)
+  tasks.after(0, function()
+    if not by_id[id] then
+      tasks.drop_channel(id)
+    end
+  end)
+end
+
+
+--- Ends this channel: packets on it are ChannelNotFound from now on, and others may serve its name.
+---@return boolean was_open
+function Channel:close()
+  local entry = entry_of(self, "close")
+  if not entry then
+    return false
+  end
+  core.channel_close(entry.id)
+  remove(entry)
+  undo.push(add, entry)
+  drop_asks_later(entry.id)
+  return true
+end
+
+
+-- Opening ----------------------------------------------------------------------------------
+
+local function take_back(entry, known)
+  remove(entry)
+  if known then
+    add(known)
+  end
+end
+
+
+--- Serves the plugin channel of a name; one that is open is found.
+---@param name string 1 to 64 bytes of UTF-8 without control and invisible characters, and spaces at the ends
+---@return perigee.Channel? channel
+---@return string? message
+---@return string? code "ChannelTaken" when a client serves it
+function channels.open(name)
+  fault.check("a channel's name", name, "string")
+  local known, version = by_name[name], live.running()
+  if known and known.version == version then
+    return known.object
+  end
+  local id, owned, code = core.channel_open(name)
+  if not id then
+    return nil, ("channel %q: %s"):format(name, owned), code
+  elseif known and not owned then
+    return known.object -- a version before opened it in a handler that runs on
+  end
+  local object = setmetatable({ id = id, name = name }, channel_class)
+  local entry = {
+    id = id, name = name, object = object, owned = owned, version = version,
+    replaced = live.loading and known,
+    queue = known and known.queue or new_queue(),
+  }
+  held[object] = entry
+  add(entry)
+  undo.push(take_back, entry, known)
+  return object
+end
+
+
+-- What the host calls ----------------------------------------------------------------------
+
+local function wait_for_receive(entry, peer, packet_type, data, flags, priority)
+  local queue = entry.queue
+  queue.last = queue.last + 1
+  queue.bytes = queue.bytes + #data
+  queue[queue.last] = {
+    peer = registry.peers[peer], type = packet_type, payload = data,
+    priority = options.priority_names[priority], reliable = flags % 2 == RELIABLE,
+  }
+  while queue.last - queue.first >= WAITING_MAX or queue.bytes > WAITING_BYTES do
+    queue.bytes = queue.bytes - #queue[queue.first].payload
+    queue[queue.first] = nil
+    queue.first, queue.dropped = queue.first + 1, queue.dropped + 1
+    errors.log(core.levels.warn, ("channel %q: the oldest packets are dropped, because more wait "
+      .. "than channel:receive may leave; ask more often, or set channel:on_packet"):format(entry.name))
+  end
+end
+
+
+--- What the script serves under a number.
+---@param id integer
+---@return perigee.ChannelEntry?
+function channels.find(id)
+  return by_id[id]
+end
+
+
+--- A packet on a channel that the script served when it came.
+---@param peer integer
+---@param data string
+---@param flags integer
+---@param ref integer
+---@param packet_type integer
+---@param entry perigee.ChannelEntry
+---@param priority integer
+function channels.take(peer, data, flags, ref, packet_type, entry, priority)
+  local is_request = peer_host.is_request(flags)
+  if not entry.handler then
+    if is_request then
+      core.error(peer, CODES.Unsupported, flags, ref,
+        "the script polls this channel, and answers no questions on it")
+    else
+      wait_for_receive(entry, peer, packet_type, data, flags, priority)
+    end
+    return
+  end
+  local id, name, handler = entry.id, entry.name, entry.handler.fn
+  local answer = handler(registry.peers[peer], packet_type, data)
+  if is_request then
+    answer = channels.check_answer(name, answer)
+    peer_host.answer_packet(peer, id, packet_type, answer, ref, flags)
+  end
+end
+
+
+--- What a handler returned, as an answer.
+---@param name string of the channel
+---@param answer any
+---@return string
+function channels.check_answer(name, answer)
+  if answer == nil then
+    return ""
+  elseif type(answer) ~= "string" then
+    fault.raise("channel %q: the answer must be a string, not %s", name, fault.kind(answer))
+  end
+  return answer
+end
+
+
+-- Asking -----------------------------------------------------------------------------------
+
+
+--- Sends a question on a plugin channel, and waits.
+---@param peer integer
+---@param channel integer
+---@param packet_type integer
+---@param bytes string
+---@param timeout number seconds
+---@return string? bytes
+---@return string? message
+---@return string? code
+function channels.ask(peer, channel, packet_type, bytes, timeout)
+  local ref = pending.take_ref(peer)
+  local ok, message, code =
+    core.packet(peer, channel, packet_type, bytes, PRIORITY, REQUEST + RELIABLE, ref)
+  if not ok then
+    return nil, message, code
+  end
+  return tasks.wait_answer(peer, ref, timeout, channel)
+end
+
+
+--- Asks whoever serves the plugin channel of a name, as the server: a client, by a packet, or the
+--- script, whose on_packet is called with no peer.
+---@param name string
+---@param packet_type integer
+---@param bytes string
+---@param timeout number seconds
+---@return string? bytes
+---@return string? message
+---@return string? code
+function channels.ask_server(name, packet_type, bytes, timeout)
+  local id, peer = core.channel_find(name)
+  local entry = by_name[name]
+  if id and peer ~= 0 then
+    return channels.ask(peer, id, packet_type, bytes, timeout)
+  elseif not entry then
+    return nil, ("nobody serves the channel %q"):format(name), "ChannelNotFound"
+  elseif not entry.handler then
+    return nil, ("the script polls the channel %q, and answers no questions on it"):format(name),
+      "Unsupported"
+  end
+  return channels.check_answer(name, entry.handler.fn(nil, packet_type, bytes))
+end
+
+
+-- Versions ---------------------------------------------------------------------------------
+
+
+--- Ends what belongs to other versions than this one. Those that it has opened anew stay.
+---@param number integer
+---@return perigee.ChannelEntry[] ended
+---@return integer closed how many names nobody serves any more
+function channels.revoke(number)
+  local ended, closed = {}, 0
+  for _, entry in next, by_name do
+    if entry.replaced then
+      ended[#ended + 1], entry.replaced = entry.replaced, nil
+    elseif entry.owned and entry.version ~= number then
+      ended[#ended + 1], closed = entry, closed + 1
+      core.channel_close(entry.id)
+      drop_asks_later(entry.id)
+    end
+  end
+  for _, entry in ipairs(ended) do
+    remove(entry)
+  end
+  return ended, closed
+end
+
+
+--- Opens again what revoke has ended, but for names that a client has taken by now.
+---@param ended perigee.ChannelEntry[]
+function channels.restore(ended)
+  for _, entry in ipairs(ended) do
+    if core.channel_open(entry.name) then
+      add(entry)
+    else
+      live.log(core.levels.warn, ("channel %q is not opened again: a client serves it")
+        :format(entry.name))
+    end
+  end
+end
+
+
+--- Those that are open. To be read only.
+---@return table<string, perigee.ChannelEntry>
+function channels.entries()
+  return by_name
+end
+
+return channels

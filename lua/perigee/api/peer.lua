@@ -1,0 +1,305 @@
+--- What scripts do with a peer.
+
+local bit = require "bit"
+local class = require "perigee.util.class"
+local core = require "perigee.core"
+local declared = require "perigee.world.declared"
+local fault = require "perigee.util.fault"
+local instead = require "perigee.api.replacements"
+local joins = require "perigee.host.joins"
+local live = require "perigee.host.live"
+local messages = require "perigee.host.messages"
+local network = require "perigee.world.network"
+local send_options = require "perigee.api.options"
+local pending = require "perigee.host.pending"
+local registry = require "perigee.host.registry"
+local rooms = require("perigee.api.rooms").api
+local tasks = require "perigee.host.tasks"
+
+local TO_PEER = core.targets.peer
+local CODES, CHANNELS = core.codes, core.channels
+local REQUEST, RESPONSE = core.flags.request, core.flags.response
+local RELIABLE = core.flags.reliable
+local PRIORITY = core.priorities.high -- of questions and their answers
+local ASK_TIMEOUT = 5 -- seconds, where the script names none
+
+--- A client of the server.
+---@class perigee.Peer
+---@field id integer
+---@field name string
+---@field session string UUID
+---@field address string without port
+---@field transport "tcp"|"ws"|"udp"|"text"
+---@field token string what it said in HELLO, or ""
+---@field latency_ms number of the last ping, 0 while there was none
+---@field connected boolean
+---@field entity integer? in perigee.world
+---@field state table free for the game; survives reloads
+local Peer = {}
+
+local getters = { state = class.state }
+
+-- What stays readable when the peer is gone.
+local KEPT = { "name", "session", "address", "transport", "token", "latency_ms" }
+
+function getters.id(self)
+  return self._id
+end
+
+function getters.entity(self)
+  declared.use()
+  return network.entity_of(self._id)
+end
+
+function getters.connected(self)
+  return not rawget(self, "_kept") and core.peer_connected(self._id)
+end
+
+
+for _, field in ipairs(KEPT) do
+  local read = core["peer_" .. field]
+  getters[field] = function(self)
+    local kept = rawget(self, "_kept")
+    if kept then
+      return kept[field]
+    end
+    return read(self._id)
+  end
+end
+
+
+--- Sends a message to this peer.
+---@param name string
+---@param value any what JSON can say
+---@param opts table? priority, reliable, except, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:send(name, value, opts)
+  local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self._id)
+  local priority, flags, key, except = send_options.read(opts)
+  if except and send_options.leaves_out(except, self._id) then
+    return true
+  end
+  return core.send(TO_PEER, self._id, 0, name, body, value_at, priority, flags, 0, key, nil, number, packed)
+end
+
+
+--- Sends a packet as it is.
+---@param channel integer
+---@param packet_type integer
+---@param bytes string
+---@param opts table? priority, reliable, except, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:send_packet(channel, packet_type, bytes, opts)
+  fault.check_whole("channel", channel, CHANNELS.message + 1, CHANNELS.last)
+  fault.check_whole("type", packet_type, 0, CHANNELS.last)
+  fault.check("bytes", bytes, "string")
+  local priority, flags, key, except = send_options.read(opts)
+  if self.transport == "text" then
+    return nil, "a text peer takes no packets", "Unsupported"
+  elseif except and send_options.leaves_out(except, self._id) then
+    return true
+  end
+  return core.packet(self._id, channel, packet_type, bytes, priority, flags, 0, key)
+end
+
+
+--- Sends a question and waits for the answer.
+---@param name string
+---@param value any
+---@param timeout number? seconds, 5 if not given
+---@return any answer nil when there is none
+---@return string? message "timeout" when none came in time
+---@return string? code
+function Peer:ask(name, value, timeout)
+  fault.check_seconds("timeout", timeout == nil and ASK_TIMEOUT or timeout)
+  local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self._id)
+  tasks.check_may_wait "peer:ask"
+  if not self.connected then
+    return nil, "the peer is not connected", "ConnectionClosed"
+  elseif self.transport == "text" then
+    return nil, "a text peer cannot answer", "Unsupported"
+  end
+  local ref = pending.take_ref(self._id)
+  local ok, message, code =
+    core.send(TO_PEER, self._id, 0, name, body, value_at, PRIORITY, REQUEST + RELIABLE, ref, nil, nil,
+      number, packed)
+  if not ok then
+    return nil, message, code
+  end
+  return tasks.wait_answer(self._id, ref, timeout or ASK_TIMEOUT)
+end
+
+
+-- The id of a room or of its name, 0 when no room has that name.
+local function id_of(room, what)
+  if registry.is_room(room) then
+    return room.id
+  elseif type(room) ~= "string" then
+    fault.raise("%s takes a room or its name, not %s", what, fault.kind(room))
+  end
+  return core.room_find(room, true) or 0
+end
+
+-- The last argument of peer:join.
+local function read_wait(how)
+  if how == nil then
+    return false
+  end
+  fault.check("the last argument of peer:join", how, "table")
+  for key, value in next, how do
+    if key ~= "wait" then
+      fault.raise("peer:join has no option %s; it has wait", tostring(key))
+    end
+    fault.check("wait", value, "boolean")
+  end
+  return how.wait == true
+end
+
+local function is_made_by_joining(name)
+  local settings = live.version.settings[name:match "^[^:]*"]
+  return settings ~= nil and settings.auto_create == true
+end
+
+
+--- Has this peer join a room, as if it had asked to: `on_join` is asked, and a room that does not exist is
+--- made where its kind has `auto_create`. With `wait` the result is the outcome.
+---@param room perigee.Room|string the room or its name
+---@param options any? passed to on_create where the room is made
+---@param how table? wait: whether to wait until the peer is in or refused
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:join(room, options, how)
+  local id, is_waiting = id_of(room, "peer:join"), read_wait(how)
+  if id == 0 and is_made_by_joining(room) then
+    local made, message, code = rooms.create(room, options)
+    if not made then
+      return nil, message, code
+    end
+    id = made.id
+  end
+  return (is_waiting and joins.wait or joins.ask)(self._id, id)
+end
+
+
+--- Takes this peer out of a room, as if it had asked to leave.
+---@param room perigee.Room|string the room or its name
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:leave(room)
+  return core.leave(self._id, id_of(room, "peer:leave"), CODES.ConnectionClosed, "")
+end
+
+
+--- Gives this peer another name. It and the members of its rooms learn of it when the handler has ended.
+---@param name string
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:set_name(name)
+  fault.check("name", name, "string")
+  return core.peer_set_name(self._id, name)
+end
+
+
+--- The rooms that this peer is in.
+---@return perigee.Room[]
+function Peer:rooms()
+  return registry.list(core.peer_rooms(self._id) or {}, registry.rooms)
+end
+
+
+--- Disconnects this peer.
+---@param reason string? told to it
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Peer:kick(reason)
+  if reason ~= nil then
+    fault.check("reason", reason, "string")
+  end
+  return core.close(self._id, CODES.Kicked, reason or "")
+end
+
+
+--- Figures of this peer's connections; docs/scripting.md has them all.
+---@return table? stats
+---@return string? message
+---@return string? code
+function Peer:stats()
+  local stats = core.peer_stats(self._id)
+  if not stats then
+    return nil, "the peer is gone", "ConnectionClosed"
+  end
+  stats.late_answers = tasks.late_answers(self._id)
+  return stats
+end
+
+
+class.define(registry.peer_class, Peer, getters, instead.peer)
+
+local peer = {}
+
+
+--- Makes what is known of a peer part of its object, which outlives it.
+---@param id integer
+---@return perigee.Peer
+function peer.keep(id)
+  local object = registry.peers[id]
+  local kept = {}
+  for _, field in ipairs(KEPT) do
+    local value = getters[field](object) -- none, not even nil, of a peer that was never let in
+    kept[field] = value
+  end
+  rawset(object, "_kept", kept)
+  return object
+end
+
+
+-- Who asked is told that there is no answer, unless it is gone.
+local function check_answer(ok, problem, code)
+  if not ok and code == "PayloadTooLarge" then
+    fault.raise("the answer is %s", problem)
+  end
+end
+
+
+--- Answers a peer's question.
+---@param id integer
+---@param room integer the room of the question, or 0
+---@param name string
+---@param value any
+---@param ref integer
+---@param flags integer of the question: a reliable one has a reliable answer
+function peer.answer(id, room, name, value, ref, flags)
+  local body, value_at, number, packed = messages.encode_answer(name, value, TO_PEER, id)
+  check_answer(core.send(TO_PEER, id, room, name, body, value_at, PRIORITY,
+    RESPONSE + bit.band(flags, RELIABLE), ref, nil, nil, number, packed))
+end
+
+
+--- Answers a packet's question with bytes.
+---@param id integer
+---@param channel integer
+---@param packet_type integer
+---@param bytes string
+---@param ref integer
+---@param flags integer of the question
+function peer.answer_packet(id, channel, packet_type, bytes, ref, flags)
+  check_answer(core.packet(id, channel, packet_type, bytes, PRIORITY,
+    RESPONSE + bit.band(flags, RELIABLE), ref))
+end
+
+
+---@param flags integer
+---@return boolean
+function peer.is_request(flags)
+  return bit.band(flags, REQUEST) ~= 0
+end
+
+return peer

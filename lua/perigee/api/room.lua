@@ -1,0 +1,249 @@
+--- What scripts do with a room.
+
+local class = require "perigee.util.class"
+local core = require "perigee.core"
+local fault = require "perigee.util.fault"
+local instead = require "perigee.api.replacements"
+local lockstep = require "perigee.api.lockstep"
+local matches = require "perigee.lockstep.host"
+local messages = require "perigee.host.messages"
+local options = require "perigee.api.options"
+local registry = require "perigee.host.registry"
+local tasks = require "perigee.host.tasks"
+local undo = require "perigee.host.journal"
+
+local TO_ROOM, TO_PEER = core.targets.room, core.targets.peer
+local KICKED = core.codes.Kicked
+
+--- Peers that get each other's broadcasts.
+---@class perigee.Room
+---@field id integer
+---@field name string
+---@field kind string the name up to its first ':'
+---@field count integer members
+---@field lockstep perigee.Lockstep its match, where its kind has lockstep
+---@field state table free for the game; survives reloads
+local Room = {}
+
+local getters = { state = class.state }
+
+-- What set_meta stored, by room object.
+local metas = setmetatable({}, { __mode = "k" })
+
+function getters.id(self)
+  return self._id
+end
+
+function getters.name(self)
+  return self._name
+end
+
+function getters.kind(self)
+  return self._kind
+end
+
+function getters.count(self)
+  return rawget(self, "_is_gone") and 0 or core.room_count(self._id)
+end
+
+function getters.lockstep(self)
+  return lockstep.object(self)
+end
+
+
+--- Sends a message to every member.
+---@param name string
+---@param value any what JSON can say
+---@param opts table? priority, reliable, except, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:broadcast(name, value, opts)
+  local body, value_at, number, packed = messages.encode(name, value, TO_ROOM, self._id)
+  local priority, flags, key, except = options.read(opts)
+  return core.send(TO_ROOM, self._id, self._id, name, body, value_at, priority, flags, 0, key,
+    except, number, packed)
+end
+
+
+--- Sends bytes to every member as a BROADCAST of the server.
+---@param bytes string
+---@param opts table? priority, reliable, except, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:relay(bytes, opts)
+  fault.check("bytes", bytes, "string")
+  local priority, flags, key, except = options.read(opts)
+  return core.relay(self._id, bytes, priority, flags, key, except)
+end
+
+
+local function check_peer(method, peer, remark)
+  if not registry.is_peer(peer) then
+    fault.raise("%s takes a peer, not %s%s", method, fault.kind(peer), remark or "")
+  end
+end
+
+
+--- Sends a message about this room to one member.
+---@param peer perigee.Peer
+---@param name string
+---@param value any what JSON can say
+---@param opts table? priority, reliable, except, key
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:send(peer, name, value, opts)
+  check_peer("room:send", peer, "; room:broadcast(name, value) is for all members")
+  local id = peer.id
+  local body, value_at, number, packed = messages.encode(name, value, TO_PEER, id)
+  local priority, flags, key, except = options.read(opts)
+  if except and options.leaves_out(except, id) then
+    return true
+  end
+  return core.send(TO_PEER, id, self._id, name, body, value_at, priority, flags, 0, key, nil, number, packed)
+end
+
+
+--- The members.
+---@return perigee.Peer[]
+function Room:peers()
+  return registry.list(core.room_members(self._id), registry.peers)
+end
+
+
+--- Whether a peer is a member.
+---@param peer perigee.Peer
+---@return boolean
+function Room:has(peer)
+  check_peer("room:has", peer)
+  return core.room_has(self._id, peer.id)
+end
+
+
+--- Removes a member; it and `on_leave` are told Kicked.
+---@param peer perigee.Peer
+---@param reason string? for the log, and for a text peer
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:kick(peer, reason)
+  check_peer("room:kick", peer)
+  if reason ~= nil then
+    fault.check("reason", reason, "string")
+  end
+  return core.leave(peer.id, self._id, KICKED, reason or "")
+end
+
+
+local function put_meta(meta, key, value)
+  meta[key] = value
+end
+
+--- Stores a value about this room, for whoever looks at it; nil removes it.
+---@param key string
+---@param value any plain data
+function Room:set_meta(key, value)
+  fault.check("a meta key", key, "string")
+  local meta = metas[self] or {}
+  metas[self] = meta
+  undo.push(put_meta, meta, key, meta[key])
+  meta[key] = value
+end
+
+
+---@param key string
+---@return any
+function Room:get_meta(key)
+  local meta = metas[self]
+  return meta and meta[key]
+end
+
+
+--- Deletes this room softly: nobody can join any more, and it goes with its last member. A match in
+--- lockstep is over.
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:delete()
+  local ok, message, code = core.room_delete(self._id)
+  if ok then
+    matches.close(self._id)
+  end
+  return ok, message, code
+end
+
+
+local function is_gone(self)
+  return rawget(registry.rooms, self._id) ~= self
+end
+
+local function no_room()
+  return nil, "there is no such room", "NoSuchRoom"
+end
+
+
+--- Calls a function with this room once; the timer dies with the room.
+---@param seconds number
+---@param fn function|string or the name of one in the kind's table
+---@return perigee.Timer?
+---@return string? message
+---@return string? code
+function Room:after(seconds, fn)
+  if is_gone(self) then
+    return no_room()
+  end
+  return tasks.after(seconds, fn, self)
+end
+
+
+--- Calls a function with this room again and again; the timer dies with the room.
+---@param seconds number
+---@param fn function|string or the name of one in the kind's table
+---@return perigee.Timer?
+---@return string? message
+---@return string? code
+function Room:every(seconds, fn)
+  if is_gone(self) then
+    return no_room()
+  end
+  return tasks.every(seconds, fn, self)
+end
+
+
+--- Runs a function as a task of its own, which may wait and which dies with the room.
+---@param fn function
+---@param ... any its arguments
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function Room:spawn(fn, ...)
+  if is_gone(self) then
+    return no_room()
+  end
+  tasks.spawn(self, fn, ...)
+  return true
+end
+
+
+class.define(registry.room_class, Room, getters, instead.room)
+
+local room = {}
+
+
+--- Makes what is known of a room that goes part of its object.
+---@param object perigee.Room
+function room.keep(object)
+  rawset(object, "_is_gone", true)
+end
+
+
+--- What set_meta stored for a room, or nil.
+---@param object perigee.Room
+---@return table?
+function room.meta(object)
+  return metas[object]
+end
+
+return room

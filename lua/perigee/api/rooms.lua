@@ -1,0 +1,88 @@
+--- perigee.rooms: rooms by name.
+
+local core = require "perigee.core"
+local fault = require "perigee.util.fault"
+local registry = require "perigee.host.registry"
+local undo = require "perigee.host.journal"
+
+local rooms = {}
+
+-- The options of rooms whose on_create has not been called yet, by room id.
+local pending = {}
+
+local function check_name(name)
+  if registry.is_room(name) then
+    fault.raise "a room's name must be a string, not a room; room.name is one"
+  end
+  fault.check("a room's name", name, "string")
+end
+
+local function forget(id)
+  pending[id] = nil
+  registry.forget_room(id)
+end
+
+
+--- Makes a room. It is there at once for the handler that made it, and for everybody when that
+--- has ended; on_create is called then.
+---@param name string
+---@param options any? passed to on_create
+---@return perigee.Room? room
+---@return string? message
+---@return string? code
+function rooms.create(name, options)
+  check_name(name)
+  local id, message, code = core.room_create(name)
+  if not id then
+    return nil, message, code
+  end
+  pending[id] = options
+  undo.push(forget, id)
+  return registry.rooms[id]
+end
+
+
+--- The room of that name, or nil.
+---@param name string
+---@return perigee.Room?
+function rooms.get(name)
+  check_name(name)
+  local id = core.room_find(name)
+  return id and registry.rooms[id] or nil
+end
+
+
+--- Deletes the room of that name softly.
+---@param name string
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function rooms.delete(name)
+  local room = rooms.get(name)
+  if not room then
+    return nil, "there is no such room", "NoSuchRoom"
+  end
+  return room:delete()
+end
+
+
+--- All rooms that can be joined.
+---@return perigee.Room[]
+function rooms.all()
+  return registry.list(core.rooms(false), registry.rooms)
+end
+
+local host = {}
+
+
+--- What a new room's on_create gets: the options of rooms.create, or an empty table. They are
+--- forgotten.
+---@param id integer
+---@return any
+function host.take_options(id)
+  local options = pending[id]
+  pending[id] = nil
+  return options == nil and {} or options
+end
+
+return { api = rooms, host = host }

@@ -1,0 +1,26 @@
+--- Methods that say what is wrong with `client.send("hello")`: a dot in the place of the colon.
+
+local words = require "perigee.util.describe"
+
+local names = {} ---@type table<table, string> of classes, which are the metatables of their objects
+
+
+local function checked(name, key, method)
+  return function(self, ...)
+    if names[getmetatable(self) or false] ~= name then
+      error(("%s%s:%s is called with a colon, on a %s"):format(words.where(), name, key, name), 0)
+    end
+    return method(self, ...)
+  end
+end
+
+
+--- Has the public methods of a class, which are all there by now, check what they are called on.
+---@param class table
+---@param name string what its objects are called
+return function(class, name)
+  names[class] = name
+  for key, method in pairs(class) do
+    if type(method) == "function" and not key:find "^_" then class[key] = checked(name, key, method) end
+  end
+end

@@ -1,6 +1,0 @@
---- The environment variables that games may read.
-
-local core = require "perigee.core"
-local env_reader = require "perigee.env_reader"
-
-return { get = env_reader(core.env) }

@@ -1,0 +1,371 @@
+--- What scripts get for some of Lua's string and table functions: the same, but none of them holds
+--- up the server or makes a string of more than 16 MiB. Work that can be long is charged to the
+--- running handler, in steps of about 5 ns; C functions charge theirs as they go (core_text.c,
+--- core_table.c).
+---
+--- Where LuaJIT's own function does the work, it is called last and by a tail call: then its errors
+--- name the script's line, and the name by which the script called it. Arguments are passed on as
+--- `...`, because errors tell "no value" from nil. Short work goes to it unseen, so that compiled
+--- code still holds it inline.
+---
+--- Not here, because no call of theirs takes 10 us: string.byte and char and unpack (as many values
+--- as the stack holds), len, select, and all of bit and math.
+
+local core = require "perigee.core"
+local fault = require "perigee.util.fault"
+
+local charge = core.charge
+local find_pattern, gmatch_next = core.text_find, core.text_gmatch_next
+local find, format, gmatch, lower = string.find, string.format, string.gmatch, string.lower
+local rep, reverse, sub, upper = string.rep, string.reverse, string.sub, string.upper
+local concat = table.concat
+local insert, maxn, move, remove = table.insert, table.maxn, table.move, table.remove
+local next, select, tonumber, tostring, type, unpack = next, select, tonumber, tostring, type, unpack
+local rawget, rawset, max, min = rawget, rawset, math.max, math.min
+
+local TEXT_MAX = core.text_max
+local SHORT = 4096   -- bytes or values that need no charge: some microseconds at most
+local SLICE = 4096   -- values that are moved between two charges
+local NUMBER_MAX = 512 -- bytes of a formatted number: %99.99f of 1e308
+local TOSTRING_STEPS = 20 -- that a table's __tostring is charged as, whatever it does
+local WIDTH_MAX = 99 -- that LuaJIT takes in a format
+local PRODUCT_MAX = 2 ^ 16 -- bytes compared in a short search: 50 us
+local FAR = 2 ^ 31   -- LuaJIT's own functions wrap indexes here
+
+local OPTIONS = "()%%[-+ #0-9]*%.?(%d*)([%a%%])()"
+
+local text = { string = {}, table = {}, base = {} }
+
+-- Strings ----------------------------------------------------------------------------------
+
+local function too_long(name, bytes)
+  fault.raise("%s: the result would have %.0f bytes; %d is the most", name, bytes, TEXT_MAX)
+end
+
+-- Those that Lua takes for a string.
+local function size_of(value)
+  local kind = type(value)
+  return kind == "string" and #value or kind == "number" and #tostring(value) or nil
+end
+
+text.string.gsub = core.text_gsub
+text.string.match = core.text_match
+
+
+--- LuaJIT's own search takes as long as the product of both sizes, and is compiled.
+function text.string.find(...)
+  local whole, part, _, is_plain = ...
+  if is_plain and type(whole) == "string" and type(part) == "string"
+    and #whole * #part <= PRODUCT_MAX then
+    return find(...)
+  end
+  return find_pattern(...)
+end
+
+
+--- A closure in Lua: compiled code would not know one C closure from the next.
+function text.string.gmatch(...)
+  local whole, pattern = ...
+  if not (size_of(whole) and size_of(pattern)) then
+    return gmatch(...)
+  end
+  local state = { tostring(whole), tostring(pattern), 0 }
+  return function()
+    return gmatch_next(state)
+  end
+end
+
+-- 10 ms for 16 MiB.
+local function charge_text(value)
+  if type(value) == "string" and #value > SHORT then
+    charge(#value / 8)
+  end
+end
+
+
+function text.string.upper(...)
+  charge_text((...))
+  return upper(...)
+end
+
+
+function text.string.lower(...)
+  charge_text((...))
+  return lower(...)
+end
+
+
+function text.string.reverse(...)
+  charge_text((...))
+  return reverse(...)
+end
+
+
+--- Charges for the part, not for the whole: scripts take long strings apart byte by byte.
+function text.string.sub(...)
+  local whole, from, to = ...
+  if type(whole) == "string" and #whole > SHORT and type(from) == "number"
+    and (to == nil or type(to) == "number") then
+    local part = sub(whole, from, to or -1)
+    if #part > SHORT then
+      charge(#part / 16)
+    end
+    return part
+  end
+  return sub(...)
+end
+
+local function rep_long(...)
+  local value, count, separator = ...
+  local size, times, gap = size_of(value), tonumber(count), separator == nil and 0 or size_of(separator)
+  if not (size and times and gap and type(count) ~= "table") then
+    return rep(...)
+  elseif times < 1 or times ~= times or size + gap == 0 then
+    return ""
+  end
+  times = times < FAR and times - times % 1 or times
+  local total = (size + gap) * times - gap
+  if total > TEXT_MAX then
+    too_long("string.rep", total)
+  end
+  charge(total / 16)
+  return rep(...)
+end
+
+
+function text.string.rep(...)
+  local value, count, separator = ...
+  if type(value) == "string" and type(count) == "number" and separator == nil
+    and #value * count <= SHORT then
+    return rep(...)
+  end
+  return rep_long(...)
+end
+
+-- Whether all values are of few bytes, whatever their option.
+local function are_short(count, a, b, c, ...)
+  local of_a, of_b, of_c = type(a), type(b), type(c)
+  if (of_a == "number" or of_a == "string" and #a <= SHORT or a == nil)
+    and (of_b == "number" or of_b == "string" and #b <= SHORT or b == nil)
+    and (of_c == "number" or of_c == "string" and #c <= SHORT or c == nil) then
+    return count <= 3 or are_short(count - 3, ...)
+  end
+  return false
+end
+
+-- The most bytes that the option makes of the value.
+local function option_size(option, precision, value)
+  if option ~= "s" and option ~= "q" then
+    return NUMBER_MAX
+  end
+  local size = size_of(value) or NUMBER_MAX
+  if option == "q" then
+    return 4 * size + 2
+  end
+  return max(min(size, tonumber(precision) or size), WIDTH_MAX)
+end
+
+-- Values that are written by a __tostring of the script's become what that returns, so that it is
+-- called once, and its length known.
+local function format_long(...)
+  local count, values = select("#", ...), { ... }
+  local pattern, total, at = values[1], 0, 1
+  if not size_of(pattern) then
+    return format(...)
+  end
+  for from, precision, option, to in text.string.gmatch(pattern, OPTIONS) do
+    if option ~= "%" then
+      total = total + from - to
+      at = at + 1
+      if option == "s" and not size_of(values[at]) and at <= count then
+        values[at] = tostring(values[at])
+      end
+      total = total + option_size(option, precision, values[at])
+    end
+  end
+  total = total + size_of(pattern)
+  if total > TEXT_MAX then
+    too_long("string.format", total)
+  end
+  charge(total / 4)
+  return format(unpack(values, 1, count))
+end
+
+
+function text.string.format(...)
+  if are_short(select("#", ...), ...) then
+    return format(...)
+  end
+  return format_long(...)
+end
+
+-- Tables -----------------------------------------------------------------------------------
+
+text.table.sort = core.table_sort
+
+-- The bytes of the list's values, of numbers what `number_size` says; nil if one is neither a
+-- string nor a number, which is an error soon.
+local function total_of(list, first, last, number_size)
+  local total, left = 0, SLICE
+  for index = first, last do
+    local value = rawget(list, index)
+    if type(value) == "string" then
+      total = total + #value
+    elseif type(value) == "number" then
+      total = total + number_size(value)
+    else
+      return nil
+    end
+    left = left - 1
+    if left == 0 then
+      charge(2 * SLICE)
+      left = SLICE
+    end
+  end
+  return total
+end
+
+local function most_of_number()
+  return 24
+end
+
+
+function text.table.concat(...)
+  local list, separator, first, last = ...
+  first, last = tonumber(first or 1), tonumber(last or type(list) == "table" and #list)
+  local gap = separator == nil and 0 or size_of(separator)
+  if type(list) ~= "table" or not (first and last and gap) then
+    return concat(...)
+  end
+  local total, gaps = total_of(list, first, last, most_of_number), gap * max(last - first, 0)
+  if not total then
+    return concat(...)
+  elseif total + gaps > TEXT_MAX then
+    total = total_of(list, first, last, size_of)
+    if total + gaps > TEXT_MAX then
+      too_long("table.concat", total + gaps)
+    end
+  end
+  if total + gaps > SHORT then
+    charge((total + gaps) / 16)
+  end
+  return concat(...)
+end
+
+-- LuaJIT moves 1 to 2 values in a nanosecond.
+local function insert_far(list, at, value)
+  at = at == at and at or -FAR
+  at = at < 0 and at + -at % 1 or at - at % 1
+  local left = SLICE
+  for index = #list + 1, at + 1, -1 do
+    rawset(list, index, rawget(list, index - 1))
+    left = left - 1
+    if left == 0 then
+      charge(SLICE)
+      left = SLICE
+    end
+  end
+  rawset(list, at, value)
+end
+
+
+function text.table.insert(...)
+  if select("#", ...) ~= 3 then
+    return insert(...)
+  end
+  local list, at, value = ...
+  at = tonumber(at)
+  if type(list) == "table" and at then
+    if not (at > -SHORT and at < FAR) then
+      return insert_far(list, at, value)
+    elseif #list - at > SHORT then
+      charge((#list - at) / 4)
+    end
+  end
+  return insert(...)
+end
+
+
+function text.table.remove(...)
+  local list, at = ...
+  if at ~= nil and type(list) == "table" and #list > SHORT then
+    charge((#list - (tonumber(at) or 1)) / 4)
+  end
+  return remove(...)
+end
+
+local function move_long(from, first, last, to, list)
+  local forward = to > last or to <= first or from ~= list
+  local start, stop, step = 0, last - first, 1
+  if not forward then
+    start, stop, step = stop, 0, -1
+  end
+  local left = SLICE
+  for offset = start, stop, step do
+    list[to + offset] = from[first + offset]
+    left = left - 1
+    if left == 0 then
+      charge(SLICE)
+      left = SLICE
+    end
+  end
+  return list
+end
+
+
+-- NaN is not near either.
+local function is_near(first, last, to)
+  return last - first < SHORT and first > -FAR and last < FAR and to > -FAR and to < FAR - SHORT
+end
+
+
+function text.table.move(...)
+  local from, first, last, to, list = ...
+  first, last, to = tonumber(first), tonumber(last), tonumber(to)
+  if first and last and to and not is_near(first, last, to) and type(from) == "table"
+    and (list == nil or type(list) == "table") then
+    return move_long(from, first - first % 1, last - last % 1, to - to % 1, list or from)
+  end
+  return move(...)
+end
+
+
+function text.table.maxn(...)
+  local list = ...
+  if type(list) ~= "table" then
+    return maxn(...)
+  end
+  local most, left = 0, SLICE
+  for key in next, list do
+    if type(key) == "number" and key > most then
+      most = key
+    end
+    left = left - 1
+    if left == 0 then
+      charge(4 * SLICE)
+      left = SLICE
+    end
+  end
+  return most
+end
+
+-- Others -----------------------------------------------------------------------------------
+
+
+--- 15 ms for 16 MiB of digits.
+function text.base.tonumber(...)
+  charge_text((...))
+  return tonumber(...)
+end
+
+
+--- A metatable whose __tostring is LuaJIT's own would have it call itself for ever, in code that is
+--- not interrupted. This one is charged each time.
+function text.base.tostring(...)
+  if type((...)) == "table" then
+    charge(TOSTRING_STEPS)
+  end
+  return tostring(...)
+end
+
+return text

@@ -1,0 +1,153 @@
+--- What scripts may use. Each version of a game gets an environment of its own, with libraries that
+--- it can read but not change, so that nothing it does reaches another version or the host; and
+--- the real global table, which some functions would hand out, is cleared of everything else.
+
+local allowed = require "perigee.guard.allowed"
+local budget = require "perigee.guard.protected_call"
+local core = require "perigee.core"
+local each = require "perigee.util.iterate"
+local fault = require "perigee.util.fault"
+local text = require "perigee.guard.library"
+local simulated = core.is_simulated and require "perigee.host.simulated"
+
+local sandbox = {}
+
+local getmetatable, date, os_time = debug.getmetatable, os.date, os.time
+local globals = _G
+
+local WORDS_MAX = 64 -- that core.nearest takes
+local DATE_FORMAT_MAX = 200 -- bytes
+
+local function pick(from, names)
+  local picked = {}
+  for _, name in ipairs(names) do
+    picked[name] = from[name]
+  end
+  return picked
+end
+
+-- Taken while everything is there; environments are made later.
+local base = pick(globals, allowed.base)
+local libraries = {}
+for name, names in next, allowed.libraries do
+  libraries[name] = pick(globals[name], names)
+end
+
+function libraries.os.time(when)
+  if when == nil then
+    return core.time()
+  end
+  return os_time(when) -- a tail call, so that errors name the game's line
+end
+
+function libraries.os.date(format, when)
+  if format ~= nil then
+    fault.check("the format", format, "string")
+    if #format > DATE_FORMAT_MAX then
+      fault.raise("the format of a date has at most %d bytes", DATE_FORMAT_MAX)
+    end
+  end
+  return date(format, when or core.time())
+end
+
+-- What keeps to the budget, in the place of what does not.
+base.pcall, base.xpcall = budget.pcall, budget.xpcall
+libraries.debug.traceback = core.traceback
+for _, name in ipairs { "resume", "running", "wrap" } do
+  libraries.coroutine[name] = budget[name]
+end
+
+for name, replacements in next, { string = text.string, table = text.table } do
+  for key, fn in next, replacements do
+    libraries[name][key] = fn
+  end
+end
+for key, fn in next, text.base do
+  base[key] = fn
+end
+
+if simulated then
+  base.next, base.pairs, base.tostring = simulated.next, simulated.pairs, simulated.tostring
+  libraries.os.clock, date = simulated.clock, simulated.date
+  libraries.string.format = simulated.format(libraries.string.format)
+end
+
+-- Those that it has, and some of those that a game has put in with rawset.
+local function names_of(environment)
+  local names = {}
+  for name in each(environment) do
+    if type(name) == "string" and #names < WORDS_MAX then
+      names[#names + 1] = name
+    end
+  end
+  return names
+end
+
+local function explain(environment, name)
+  if type(name) ~= "string" then
+    return ""
+  end
+  local reason = allowed.reasons[name]
+  return reason and " (" .. reason .. ")" or fault.hint(name, names_of(environment))
+end
+
+local function on_read(environment, name)
+  fault.raise("there is no global %s%s", tostring(name), explain(environment, name))
+end
+
+local function on_write(_, name)
+  name = tostring(name)
+  fault.raise("%s is not declared; write `%s`", name,
+    name:find "^on_" and "function game." .. name or "local " .. name)
+end
+
+-- Stands for a library's table, which a script can read but not change. What rawset does to it
+-- stays with its version of the game. Compiled code does not pay for the step in between.
+local function freeze(name, library)
+  return setmetatable({}, {
+    __index = library,
+    __newindex = function(_, key)
+      fault.raise("%s.%s cannot be set: the libraries are not to be changed", name, tostring(key))
+    end,
+    __metatable = "library",
+  })
+end
+
+
+--- An environment for the code of one version.
+---@param functions table<string, function> what it has besides: print, require
+---@return table
+function sandbox.environment(functions)
+  local environment = pick(base, allowed.base)
+  for name, library in next, libraries do
+    environment[name] = freeze(name, library)
+  end
+  for name, fn in next, functions do
+    environment[name] = fn
+  end
+  environment._G = environment
+  return setmetatable(environment, {
+    __index = on_read,
+    __newindex = on_write,
+    __metatable = "environment",
+  })
+end
+
+
+--- Takes out of the state whatever scripts may not have. The host's own files have taken what
+--- they need by then.
+function sandbox.close()
+  for name in next, globals do
+    if base[name] == nil and not libraries[name] and name ~= "_G" then
+      globals[name] = nil
+    end
+  end
+  for name in next, libraries do
+    globals[name] = pick(libraries[name], names_of(libraries[name]))
+  end
+  local strings = getmetatable ""
+  strings.__index = globals.string
+  strings.__metatable = "string"
+end
+
+return sandbox

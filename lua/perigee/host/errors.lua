@@ -1,0 +1,347 @@
+--- What becomes of a handler's error: a line in the log, and a report for on_error.
+
+local core = require "perigee.core"
+local live = require "perigee.host.live"
+local probation = require "perigee.host.probation"
+local registry = require "perigee.host.registry"
+local rests = require "perigee.host.backoff"
+local tasks = require "perigee.host.tasks"
+local undo = require "perigee.host.journal"
+
+local getinfo, load, min = debug.getinfo, load, math.min
+
+local errors = {}
+
+local EVENTS, LEVELS = core.events, core.levels
+-- Seconds between two lines of the same error: it doubles with each while the error goes on, from the first
+-- to the second.
+local LOG_INTERVAL, LOG_INTERVAL_MAX = 1, 60
+local SEEN_MAX = 200 -- different errors that are remembered for that
+local REPORTS_MAX = 100 -- that wait for on_error
+local TEXT_MAX = 8192 -- bytes of an error that are told
+
+local event_names = {}
+for name, number in next, EVENTS do
+  event_names[number] = name
+end
+
+-- What is the same -> { at = of the last line, last = when it last came, interval, count = since that line }
+local seen, seen_count = {}, 0
+local reports, last_report, waiting = {}, 0, 0
+
+-- Texts ------------------------------------------------------------------------------------
+
+-- Replaces without patterns.
+local function replace(text, what, by)
+  local at, pieces = 1, {}
+  while true do
+    local first, last = text:find(what, at, true)
+    if not first then
+      pieces[#pieces + 1] = text:sub(at)
+      return table.concat(pieces)
+    end
+    pieces[#pieces + 1] = text:sub(at, first - 1) .. by
+    at = last + 1
+  end
+end
+
+-- Lua cuts long file names in messages; gives them back whole.
+local function with_whole_names(text)
+  for _, path in ipairs(live.attempt and live.attempt.files or {}) do
+    local short = getinfo(load("", "@" .. path), "S").short_src
+    if short ~= path then
+      text = replace(text, short, path)
+    end
+  end
+  return text
+end
+
+
+--- An error value as text. Metamethods of the script's are not called.
+---@param problem any
+---@return string
+function errors.text(problem)
+  if type(problem) == "string" then
+    return problem
+  elseif type(problem) == "table" then
+    local message = rawget(problem, "message")
+    return type(message) == "string" and message or "(the error is a table)"
+  elseif type(problem) == "number" or type(problem) == "boolean" or problem == nil then
+    return tostring(problem)
+  end
+  return ("(the error is a %s)"):format(type(problem))
+end
+
+
+-- Errors may carry a whole message or file.
+local function shorten(text)
+  if #text <= TEXT_MAX then
+    return text
+  end
+  return ("%s... (%d bytes in all)"):format(text:sub(1, TEXT_MAX), #text)
+end
+
+
+-- The files that call the game's functions, and those of host/.
+local CALLERS = { tasks = true, errors = true, reload = true, systems = true }
+
+-- What C raises in a handler that ends with `return f()` is said of the line that called the
+-- handler, which is the host's.
+local function without_caller(text, traceback)
+  local caller, rest = text:match "^lua/perigee/([%l/]+)%.lua:%d+: (.*)$"
+  local is_caller = caller and (CALLERS[caller] or caller:find "^host/")
+  if is_caller and traceback:find "^[^\n]*\n\t%[[Cb]" then
+    return rest
+  end
+  return text
+end
+
+
+-- File, line and rest of "file:line: rest".
+local function split(text)
+  return text:match "^([^\n]-):(%d+): (.*)$"
+end
+
+-- The lines about the script's own functions. For the innermost LuaJIT does not always know the
+-- line; the error does.
+local function clean_traceback(traceback, text)
+  local file, number = split(text)
+  local lines = {}
+  for line in traceback:gmatch "\t([^\n]+)" do
+    if not line:find "^lua/perigee/" and not line:find "^%[C%]" and not line:find "^%[builtin" then
+      local place, rest = line:match "^(.-): (in .*)$"
+      if #lines == 0 and file and place == file then
+        line = ("%s:%s: %s"):format(file, number, rest)
+      end
+      lines[#lines + 1] = line
+    end
+  end
+  return lines
+end
+
+-- What fails in code of ours was asked for by a line of the script's, which is named first.
+local function at_script(text, lines)
+  local own, rest = text:match "^(lua/perigee/[^\n]-:%d+): (.*)$"
+  local file, line = split(lines[1] or "")
+  return own and file and ("%s:%s: %s (in %s)"):format(file, line, rest, own) or text
+end
+
+-- The text of what failed in a load; below it who required or called what at the top level, if that was
+-- more than the place in the error itself.
+local function load_report(text, problem, traceback)
+  local attempt = live.attempt
+  if attempt and attempt.trace and rawequal(attempt.problem, problem) then
+    traceback = attempt.trace
+  end
+  local lines = clean_traceback(with_whole_names(traceback), text)
+  text = at_script(text, lines)
+  local place = text:match "^[^\n]-:%d+:"
+  if #lines == 0 or #lines == 1 and place and lines[1]:sub(1, #place) == place then
+    return text
+  end
+  return text .. "\nstack traceback:\n\t" .. table.concat(lines, "\n\t")
+end
+
+-- What ran ---------------------------------------------------------------------------------
+
+-- The handlers of a room's kind, where the game names it.
+local function kind_of(room)
+  local object = registry.peek_room(room)
+  return object and live.kinds[object.kind], object
+end
+
+-- "on_join", "duel.on_tick", "on_message.move", "timer beat".
+local function label_of(event, room)
+  local label = live.label() or "on_" .. event_names[event]
+  if event == EVENTS.timer then
+    return label
+  end
+  local found, object = kind_of(room)
+  if found and found[label:match "^[^.]+"] then
+    return object.kind .. "." .. label
+  end
+  return label
+end
+
+errors.label = label_of
+
+
+local function find_handler(handlers, label)
+  local name, message = label:match "^([^.]+)%.?(.*)$"
+  local found = handlers[name]
+  if type(found) == "table" then
+    return found[message]
+  end
+  return found
+end
+
+-- The function that the host called, where it is still known.
+local function called(event, room)
+  local task = live.task
+  if type(task) == "table" and task.fn then
+    return type(task.fn) == "function" and task.fn or live.named(task.fn, task.room)
+  elseif type(task) == "table" and task.version and task.version ~= live.number then
+    return nil
+  end
+  local label = live.label() or "on_" .. event_names[event]
+  local of_kind = kind_of(room)
+  return of_kind and find_handler(of_kind, label) or find_handler(live.game, label)
+end
+
+-- Where the handler begins: what there is to say when it ended with `return f()`, after which
+-- Lua does not know any more who called f.
+local function beginning(event, room)
+  local fn = called(event, room)
+  local info = fn and getinfo(fn, "S")
+  if info and info.what ~= "C" and info.source:sub(1, 13) ~= "@lua/perigee/" then
+    return info.source:gsub("^@", ""), info.linedefined
+  end
+end
+
+-- The log ----------------------------------------------------------------------------------
+
+local function know(key)
+  if seen_count >= SEEN_MAX then
+    seen, seen_count = {}, 0
+  end
+  seen_count = seen_count + 1
+  seen[key] = { at = -math.huge, last = -math.huge, interval = LOG_INTERVAL, count = 0 }
+  return seen[key]
+end
+
+-- How many of the same were not logged since the last; nil when this one is not to be either.
+local function count_unlogged(key)
+  local now, known = core.now(), seen[key] or know(key)
+  local was_quiet = now - known.last >= known.interval
+  known.last = now
+  if not was_quiet and now - known.at < known.interval then
+    known.count = known.count + 1
+    return nil
+  end
+  local unlogged = known.count
+  known.interval = was_quiet and LOG_INTERVAL or min(2 * known.interval, LOG_INTERVAL_MAX)
+  known.at, known.count = now, 0
+  return unlogged
+end
+
+
+--- Logs a text, and says how often it was left out since the last time: once a second at most, and ever
+--- more rarely where it goes on.
+---@param level integer
+---@param text string
+---@param details string? lines that follow
+---@param version integer? of the code that it is about, if not the live one
+---@param what string? which texts are the same; if not given, those of one version that are alike
+function errors.log(level, text, details, version, what)
+  local unlogged = count_unlogged(what or (version or live.number) .. text)
+  if unlogged then
+    local more = unlogged > 0 and (" (and %d more since it was last logged)"):format(unlogged)
+    live.log(level, ((text .. (more or "") .. (details or "")):gsub("%z", "\\0")), version)
+  end
+end
+
+-- Reports ----------------------------------------------------------------------------------
+
+local function kind_handler(room)
+  local found = room and live.kinds[room.kind]
+  return found and found.on_error
+end
+
+local function report(fields)
+  if not kind_handler(fields.room) and not live.game.on_error or waiting >= REPORTS_MAX then
+    return
+  end
+  last_report, waiting = last_report + 1, waiting + 1
+  reports[last_report] = fields
+  core.push_error(last_report)
+end
+
+
+--- Hands the report of a number to on_error: the room kind's, or the game's.
+---@param number integer
+function errors.tell(number)
+  local fields = reports[number]
+  reports[number], waiting = nil, waiting - 1
+  local of_kind = kind_handler(fields.room)
+  if of_kind then
+    of_kind(fields.room, fields)
+  elseif live.game.on_error then
+    live.game.on_error(fields)
+  end
+end
+
+
+-- What comes again by itself does so later when it went over its budget. Returns whether it did so for
+-- the first time since a call of it ended well.
+local function let_rest(event, room, task, handler)
+  local key = event == EVENTS.tick and room
+    or event == EVENTS.timer and type(task) == "table" and (task.interval and task or task.rests)
+    or event == EVENTS.system and task
+  if not key then
+    return false
+  end
+  local seconds, is_first = rests.add(key)
+  errors.log(LEVELS.warn, ("%s rests for %d s, because it went over its budget"):format(handler,
+    seconds))
+  return is_first
+end
+
+
+--- A handler has failed. Undoes the Lua half's share of what it did, logs, has on_error called,
+--- and returns the error as text. What fails in a load is only returned.
+---@param event integer what it was called for
+---@param peer integer
+---@param room integer
+---@param problem any the error value
+---@param traceback string
+---@param is_over boolean whether it went over its budget
+---@return string
+function errors.failed(event, peer, room, problem, traceback, is_over)
+  undo.run()
+  if event == EVENTS.tick then
+    tasks.end_tick(room)
+  end
+  local text = with_whole_names(without_caller(shorten(errors.text(problem)), traceback))
+  if event == EVENTS.load or event == EVENTS.reload then
+    live.loading = nil -- a yield at the top level leaves loader.run half done
+    return load_report(text, problem, traceback)
+  end
+  local task = live.task
+  local lines = clean_traceback(with_whole_names(traceback), text)
+  text = at_script(text, lines)
+  local file, line, message = split(text)
+  if not file and lines[1] then
+    file, line = split(lines[1])
+    message = text
+    text = file and ("%s:%s: %s"):format(file, line, text) or text
+  end
+  if not file then
+    file, line = beginning(event, room)
+    message = text
+    text = file and ("%s:%d: %s (in or below the function that begins there)"):format(file, line,
+      text) or text
+  end
+  local handler = label_of(event, room)
+  local version = type(task) == "table" and task.version or live.number
+  local details = #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or ""
+  errors.log(LEVELS.error, handler .. " failed: " .. text, details, version)
+  probation.note(version, text)
+  if type(task) == "table" and task.on_failure then
+    task.on_failure(text)
+  end
+  -- Once may be the machine's fault, which had other things to do: nobody is shown that.
+  if not (is_over and let_rest(event, room, task, handler)) then
+    core.tell_failure(handler .. " failed: " .. text .. details)
+  end
+  if event ~= EVENTS.error then
+    report {
+      version = version, hash = live.hash(version),
+      handler = handler, file = file, line = tonumber(line), message = message or text,
+      traceback = table.concat(lines, "\n"),
+      peer = registry.peek_peer(peer), room = registry.peek_room(room),
+    }
+  end
+  return text
+end
+
+return errors

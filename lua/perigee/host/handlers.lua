@@ -1,0 +1,360 @@
+--- Reads what a game's file returned: which handlers there are, whether they can be called, what
+--- was misspelt; and tells the relay which events it wants.
+
+local bit = require "bit"
+local channel_rules = require "perigee.host.channel_rules"
+local core = require "perigee.core"
+local declared = require "perigee.world.declared"
+local fault = require "perigee.util.fault"
+local lockstep_settings = require "perigee.lockstep.settings"
+
+local getlocal, getinfo, getmetatable = debug.getlocal, debug.getinfo, debug.getmetatable
+
+local HOOKS = core.hooks
+
+local handlers = {}
+
+local KIND_HANDLERS = {
+  "on_create", "on_delete", "on_join", "on_leave", "on_message", "on_broadcast",
+  "on_backpressure", "on_resume", "on_tick", "on_upgrade", "on_error", "on_turn", "on_desync",
+  "on_snapshot",
+}
+
+-- Of the game: its own, and those that also serve rooms whose kind it does not name.
+local FALLBACKS = {
+  "on_create", "on_delete", "on_join", "on_leave", "on_broadcast", "on_backpressure",
+  "on_resume", "on_upgrade",
+}
+local GAME_HANDLERS = {
+  "on_start", "on_stop", "on_connect", "on_disconnect", "on_suspend", "on_rename", "on_message", "on_packet",
+  "on_channel_open",
+  "on_tick", "on_reload", "on_error", "on_room_create", "on_room_delete", unpack(FALLBACKS),
+}
+
+local SETTINGS = { "capacity", "tick_rate", "auto_create", "auto_delete" }
+local GAME_FIELDS = { "config", "rooms", "channels" }
+
+-- Settings of a kind: a type, and for numbers the least and the greatest.
+local SETTING_RULES = {
+  capacity = { "number", 1, 1000000, whole = true },
+  tick_rate = { "number", 0.01, 1000 },
+  auto_create = { "boolean" },
+  auto_delete = { "number", 0, 31536000 },
+}
+
+local function set_of(list)
+  local set = {}
+  for _, name in ipairs(list) do
+    set[name] = true
+  end
+  return set
+end
+
+local TAKES_ROOM = set_of { "on_room_create", "on_room_delete", unpack(FALLBACKS) }
+
+local IS_OF_GAME = set_of(GAME_HANDLERS)
+
+local function fail(where, message, ...)
+  error(("%s: %s"):format(where, message:format(...)), 0)
+end
+
+local function sorted_keys(source)
+  local keys = {}
+  for key in next, source do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys, function(a, b)
+    return tostring(a) < tostring(b)
+  end)
+  return keys
+end
+
+-- File and line of a function, or the file.
+local function place(where, value)
+  local info = type(value) == "function" and getinfo(value, "S")
+  local is_game = info and info.what ~= "C" and info.source:sub(1, 13) ~= "@lua/perigee/"
+  return is_game and ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined) or where
+end
+
+-- Handlers ---------------------------------------------------------------------------------
+
+local function read_by_name(source, where, prefix)
+  local by_name = {}
+  for _, name in ipairs(sorted_keys(source)) do
+    if type(name) ~= "string" then
+      fail(where, "%son_message has the key %s; its keys are message names", prefix,
+        tostring(name))
+    elseif type(source[name]) ~= "function" then
+      fail(where, "%son_message.%s must be a function, not %s", prefix, name,
+        fault.kind(source[name]))
+    end
+    by_name[name] = source[name]
+  end
+  return by_name
+end
+
+-- Copies those handlers that are there.
+local function read_handlers(source, names, where, prefix)
+  local found = {}
+  for _, name in ipairs(names) do
+    local handler = rawget(source, name)
+    if name == "on_message" and type(handler) == "table" then
+      found[name] = read_by_name(handler, where, prefix)
+    elseif type(handler) == "function" then
+      found[name] = handler
+    elseif handler ~= nil then
+      fail(where, "%s%s must be a function%s, not %s", prefix, name,
+        name == "on_message" and " or a table of functions" or "", fault.kind(handler))
+    end
+  end
+  return found
+end
+
+-- Names in capitals are the game's own constants.
+local CONSTANT = "^[A-Z][A-Z0-9_]*$"
+
+-- Warnings about keys that nothing reads and that look as if something should.
+local function check_keys(source, known, where, prefix, warnings)
+  local is_known = set_of(known)
+  for _, key in ipairs(sorted_keys(source)) do
+    if type(key) == "string" and not is_known[key] and not key:find(CONSTANT) then
+      local hint = IS_OF_GAME[key] and "; it is one of the game" or fault.hint(key, known)
+      local kind = type(source[key])
+      local is_free = kind == "function" or kind == "table" or prefix == ""
+      if key:find "^on_" then
+        warnings[#warnings + 1] =
+          ("%s: there is no handler %s%s%s"):format(place(where, source[key]), prefix, key, hint)
+      elseif hint ~= "" or not is_free then
+        warnings[#warnings + 1] = ("%s: nothing reads %s%s%s"):format(place(where, source[key]),
+          prefix, key, hint)
+      end
+    end
+  end
+end
+
+-- What is inherited is not seen: which handlers there are has to be known when the game is loaded.
+local function check_inheritance(source, where, name, warnings)
+  local meta = getmetatable(source)
+  if meta and rawget(meta, "__index") ~= nil then
+    warnings[#warnings + 1] = ("%s: %s has a metatable; handlers and settings are looked for in the "
+      .. "table itself, so copy them into it"):format(where, name)
+  end
+end
+
+-- Those that have a room as their first argument may call it self. What the others would get as
+-- self is what the author takes for the second.
+local function check_self(found, where, warnings)
+  for _, name in ipairs(GAME_HANDLERS) do
+    local handler = found[name]
+    if type(handler) == "function" and not TAKES_ROOM[name] and getlocal(handler, 1) == "self" then
+      warnings[#warnings + 1] = ("%s: %s has no self; write `function game.%s` with a dot"):format(
+        place(where, handler), name, name)
+    end
+  end
+end
+
+-- Kinds ------------------------------------------------------------------------------------
+
+local function check_setting(name, value, where, prefix)
+  local rule = SETTING_RULES[name]
+  local is_good = type(value) == rule[1]
+  if is_good and rule[2] then
+    is_good = value >= rule[2] and value <= rule[3] and not (rule.whole and value % 1 ~= 0)
+  end
+  if not is_good then
+    local wanted = rule[2]
+      and ("a %snumber from %s to %s"):format(rule.whole and "whole " or "", rule[2], rule[3])
+      or "true or false"
+    fail(where, "%s%s must be %s, not %s", prefix, name, wanted,
+      type(value) == "number" and tostring(value) or fault.kind(value))
+  end
+end
+
+local function read_settings(source, where, prefix)
+  local settings = {}
+  for _, name in ipairs(SETTINGS) do
+    local value = rawget(source, name)
+    if value ~= nil then
+      check_setting(name, value, where, prefix)
+      settings[name] = value
+    end
+  end
+  return settings
+end
+
+-- Whoever joins makes a room then, under any name, and it never goes.
+local function check_settings(settings, where, prefix, warnings)
+  if settings.auto_create and not settings.auto_delete then
+    warnings[#warnings + 1] = ("%s: %sauto_create without auto_delete: strangers can fill "
+      .. "max_rooms; add auto_delete = 60"):format(where, prefix)
+  end
+end
+
+local KIND_KEYS = { unpack(KIND_HANDLERS) }
+for _, name in ipairs(SETTINGS) do
+  KIND_KEYS[#KIND_KEYS + 1] = name
+end
+KIND_KEYS[#KIND_KEYS + 1] = "lockstep"
+
+local function read_lockstep(version, name, source, where, prefix)
+  local settings = lockstep_settings.read(rawget(source, "lockstep"), where, prefix, version.warnings)
+  version.settings[name].lockstep = settings
+  version.has_lockstep = version.has_lockstep or settings ~= nil
+  for _, handler in ipairs { "on_turn", "on_desync", "on_snapshot" } do
+    if version.kinds[name][handler] and not settings then
+      version.warnings[#version.warnings + 1] = ("%s: nothing calls %s%s without lockstep = {}"):format(
+        where, prefix, handler)
+    end
+  end
+end
+
+local function read_kind(version, name, source)
+  if type(name) ~= "string" or name == "" or #name > 64 or name:find "[:%c]" then
+    fail(version.main, "rooms has the key %s; room kinds are named by the part of a room's name "
+      .. "before its first ':'", tostring(name))
+  elseif type(source) ~= "table" then
+    fail(version.main, "rooms.%s must be a table of handlers, not %s%s", name, fault.kind(source),
+      source == true and "; does its file end with return?" or "")
+  end
+  local where = version.file_of[source] or version.main
+  local prefix = name .. "."
+  version.kinds[name] = read_handlers(source, KIND_HANDLERS, where, prefix)
+  version.settings[name] = read_settings(source, where, prefix)
+  version.kind_tables[name] = source
+  read_lockstep(version, name, source, where, prefix)
+  check_keys(source, KIND_KEYS, where, prefix, version.warnings)
+  check_settings(version.settings[name], where, prefix, version.warnings)
+  check_inheritance(source, where, "rooms." .. name, version.warnings)
+end
+
+
+-- What is asked for when the version is loaded is what it asked for when it comes back, whatever the
+-- game makes of its table meanwhile.
+local function copy_config(source)
+  local copy = {}
+  for key, value in next, source do
+    copy[key] = value
+  end
+  return copy
+end
+
+
+--- Fills in a version from the table that its main file returned. Raises an error, with the file,
+--- for what cannot be.
+---@param version perigee.Version
+function handlers.read(version)
+  local source = version.table
+  version.game = read_handlers(source, GAME_HANDLERS, version.main, "")
+  version.fallback = read_handlers(source, FALLBACKS, version.main, "")
+  local known = { unpack(GAME_HANDLERS) }
+  for _, field in ipairs(GAME_FIELDS) do
+    known[#known + 1] = field
+  end
+  check_keys(source, known, version.main, "", version.warnings)
+  check_self(version.game, version.main, version.warnings)
+  check_inheritance(source, version.main, "the game's table", version.warnings)
+  for _, field in ipairs(GAME_FIELDS) do
+    local value = rawget(source, field)
+    if value ~= nil and type(value) ~= "table" then
+      fail(version.main, "%s must be a table, not %s", field, fault.kind(value))
+    end
+  end
+  version.config = copy_config(rawget(source, "config") or {})
+  version.channels = channel_rules.read(rawget(source, "channels") or {}, function(...)
+    fail(version.main, ...)
+  end)
+  local rooms = rawget(source, "rooms") or {}
+  for _, name in ipairs(sorted_keys(rooms)) do
+    read_kind(version, name, rooms[name])
+  end
+end
+
+
+--- All handlers of a version by name: "on_tick", "duel.on_message.move".
+---@param version perigee.Version
+---@return table<string, function>
+function handlers.all(version)
+  local all = {}
+  local function add(found, prefix)
+    for name, handler in next, found do
+      if type(handler) == "function" then
+        all[prefix .. name] = handler
+      else
+        for message, by_name in next, handler do
+          all[prefix .. name .. "." .. message] = by_name
+        end
+      end
+    end
+  end
+  add(version.game, "")
+  for kind, found in next, version.kinds do
+    add(found, kind .. ".")
+  end
+  return all
+end
+
+-- Hooks ------------------------------------------------------------------------------------
+
+-- The handlers by hook, where it is not just "on_" and the hook's name.
+local BY_HOOK = {
+  room_create = { "on_room_create", "on_create" },
+  room_delete = { "on_room_delete", "on_delete" },
+  text = {},
+}
+
+local function takes_text(on_message)
+  return type(on_message) == "function"
+    or type(on_message) == "table" and on_message.text ~= nil
+end
+
+local function takes_messages(on_message)
+  return type(on_message) == "function"
+    or type(on_message) == "table" and next(on_message) ~= nil
+end
+
+local function hooks_of(found)
+  local hooks = 0
+  for hook, bit_of_hook in next, HOOKS do
+    local is_wanted = false
+    for _, name in ipairs(BY_HOOK[hook] or { "on_" .. hook }) do
+      is_wanted = is_wanted or found[name] ~= nil
+    end
+    if hook == "text" then
+      is_wanted = takes_text(found.on_message)
+    elseif hook == "message" then
+      is_wanted = takes_messages(found.on_message)
+    end
+    hooks = hooks + (is_wanted and bit_of_hook or 0)
+  end
+  return hooks
+end
+
+local function with_poll(hooks, events)
+  local wanted = { connect = events.recording, disconnect = events.recording,
+    message = events.recording, text = events.used, tick = declared.is_used }
+  wanted.connect = wanted.connect or declared.is_used
+  for hook, is_wanted in next, wanted do
+    hooks = is_wanted and bit.bor(hooks, HOOKS[hook]) or hooks
+  end
+  return hooks
+end
+
+
+--- Tells the relay the kinds of a version and which events it wants.
+---@param version perigee.Version
+---@param events table what the poll style needs: `recording`, `used`
+function handlers.export(version, events)
+  local hooks = with_poll(hooks_of(version.game), events)
+  core.kinds_begin(version.has_lockstep and bit.bor(hooks, HOOKS.packet) or hooks)
+  for _, name in ipairs(sorted_keys(version.kinds)) do
+    local settings = version.settings[name]
+    local of_kind = hooks_of(version.kinds[name])
+    of_kind = settings.lockstep and bit.bor(of_kind, HOOKS.leave) or of_kind
+    core.kind_set(name, of_kind, settings.capacity or 0,
+      settings.auto_create or false, settings.auto_delete, settings.tick_rate or 0)
+  end
+  core.kinds_end()
+  core.systems(declared.is_used and #version.world.systems + 1 or 0)
+end
+
+return handlers

@@ -1,0 +1,99 @@
+--- What tools see of a running game: functions called from outside between two events. What they
+--- return is copied, so nothing that is done to it reaches the game.
+
+local perigee = require "perigee.init"
+local core = require "perigee.core"
+local live = require "perigee.host.live"
+local registry = require "perigee.host.registry"
+local replay = require "perigee.lockstep.replay"
+local room_host = require "perigee.api.room"
+local world = require("perigee.world").host
+
+local inspect = {
+  replay_begin = replay.begin, replay_is_possible = replay.is_possible, replay_turn = replay.turn,
+  replay_hash = replay.hash,
+}
+
+
+local function describe_peers(peers)
+  local list = {}
+  for i, peer in ipairs(peers) do
+    list[i] = { id = peer.id, name = peer.name }
+  end
+  return list
+end
+
+local function describe_room(room)
+  return {
+    id = room.id, name = room.name, kind = room.kind, count = room.count, state = room.state,
+    meta = room_host.meta(room) or {}, peers = describe_peers(room:peers()),
+  }
+end
+
+
+--- A room; nil when there is none of that name that can be joined.
+---@param name string
+---@return table?
+function inspect.room(name)
+  local room = perigee.rooms.get(name)
+  return room and describe_room(room)
+end
+
+
+--- All rooms that can be joined, by name.
+---@return table<string, table>
+function inspect.rooms()
+  local rooms = {}
+  for _, room in ipairs(perigee.rooms.all()) do
+    rooms[room.name] = describe_room(room)
+  end
+  return rooms
+end
+
+
+--- perigee.state.
+---@return table
+function inspect.state()
+  return live.version.api.state
+end
+
+
+--- perigee.world: entities with their components, singletons, systems.
+---@return table
+function inspect.world()
+  return world.copy()
+end
+
+
+--- The id of the text peer of that name, which the game's on_connect has given it.
+---@param name string
+---@return integer?
+function inspect.text_peer(name)
+  for id, peer in next, registry.peers do
+    if peer.transport == "text" and peer.connected and peer.name == name then
+      return id
+    end
+  end
+  return nil
+end
+
+
+--- A peer; nil when it is not connected.
+---@param id integer
+---@return table?
+function inspect.peer(id)
+  if not core.peer_connected(id) then
+    return nil
+  end
+  local peer, rooms = registry.peers[id], {}
+  for i, room in ipairs(peer:rooms()) do
+    rooms[i] = room.name
+  end
+  return {
+    id = id, name = peer.name, session = peer.session, address = peer.address,
+    transport = peer.transport, token = peer.token, latency_ms = peer.latency_ms,
+    state = peer.state, rooms = rooms, stats = peer:stats(),
+  }
+end
+
+return inspect

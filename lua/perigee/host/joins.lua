@@ -1,0 +1,83 @@
+--- The outcomes of joins that the script asked for: given to the handler that waits for one, or logged
+--- where a refusal would go unnoticed.
+
+local core = require "perigee.core"
+local errors = require "perigee.host.errors"
+local fault = require "perigee.util.fault"
+local registry = require "perigee.host.registry"
+local tasks = require "perigee.host.tasks"
+local undo = require "perigee.host.journal"
+
+local FOR_EVER = 1e9 -- seconds: on_join ends some time, and the join with it
+local QUIET = "ConnectionClosed" -- a peer that has gone was not refused
+
+local joins = {}
+
+-- Receivers of outcomes, by token: an entry that waits, or the line that asked.
+local pending = {}
+local last_token = 0
+
+local function forget(token)
+  pending[token] = nil
+end
+
+local function expect(whom)
+  last_token = last_token % 0xffffffff + 1
+  pending[last_token] = whom
+  undo.push(forget, last_token)
+  return last_token
+end
+
+
+--- Has a peer join a room; logs a refusal while files are watched.
+---@param peer integer
+---@param room integer
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function joins.ask(peer, room)
+  return core.join(peer, room, core.is_watched() and expect(fault.where()) or 0)
+end
+
+
+--- Has a peer join a room, and waits for the outcome.
+---@param peer integer
+---@param room integer
+---@return boolean? ok
+---@return string? reason
+---@return string? code
+function joins.wait(peer, room)
+  tasks.check_may_wait "peer:join"
+  local problem = core.join_never_ends(peer, room)
+  if problem then
+    fault.raise("peer:join cannot wait here, because %s; leave out `wait`", problem)
+  end
+  local entry = {}
+  local ok, message, code = core.join(peer, room, expect(entry))
+  if not ok then
+    return nil, message, code
+  end
+  return tasks.wait(entry, FOR_EVER)
+end
+
+
+--- Handles the outcome of a join; without a code the peer is in.
+---@param token integer
+---@param peer integer?
+---@param room integer?
+---@param reason string?
+---@param code string?
+function joins.tell(token, peer, room, reason, code)
+  local whom = pending[token]
+  pending[token] = nil
+  if type(whom) == "table" then
+    tasks.give(whom, not code or nil, reason, code)
+  elseif whom and code and code ~= QUIET then
+    local object = registry.peek_peer(peer)
+    errors.log(core.levels.warn, ("%speer:join: %s did not get into %s: %s (%s)"):format(whom,
+      object and object.name or "a peer", core.room_name(room) or "a room that is gone", reason, code),
+      nil, nil, "peer:join " .. whom)
+  end
+end
+
+return joins

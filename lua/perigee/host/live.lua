@@ -1,0 +1,175 @@
+--- What is live now: the version of the game whose handlers are called, and what the Lua half
+--- found out about it at its load.
+
+local core = require "perigee.core"
+local each = require "perigee.util.iterate"
+local registry = require "perigee.host.registry"
+
+local getfenv = debug.getfenv
+
+local live = {
+  number = 0, -- of the version that is live
+  loading = nil, -- of the version whose top level runs, nil outside
+  upgrading = nil, -- true while a handler runs that may be taken back after its end
+  version = nil, -- see loader.lua
+  attempt = nil, -- the version loaded last, live or not: its files and texts
+  -- What runs, where its event does not say it: a message's name, or a table with label (what it
+  -- is called) and version; nil for a plain handler.
+  task = nil,
+}
+
+--- The game's own handlers, by name.
+---@type table<string, function>
+live.game = {}
+
+--- The rules for plugin channels (channel_rules.lua).
+live.channels = {}
+
+-- Handlers for rooms, by kind; and for rooms whose kind the game does not name.
+live.kinds = {}
+live.fallback = {}
+
+--- The handlers of a room, by the room's id.
+---@type table<integer, table<string, function>>
+live.of_room = setmetatable({}, {
+  __index = function(of_room, id)
+    local room = registry.rooms[id]
+    if not room then
+      return live.fallback
+    end
+    local handlers = live.kinds[room.kind] or live.fallback
+    of_room[id] = handlers
+    return handlers
+  end,
+})
+
+
+-- The versions of which code may still run: their hashes by number, and their numbers by
+-- environment, which is what a function belongs to a version by.
+local hashes = {}
+local numbers = setmetatable({}, { __mode = "k" })
+
+
+--- Makes a version known that is about to be loaded.
+---@param version perigee.Version
+function live.know(version)
+  numbers[version.environment] = version.number
+end
+
+
+--- The number of the version that a function is of; nil for one of the host's own.
+---@param fn function
+---@return integer?
+function live.version_of(fn)
+  return numbers[getfenv(fn)]
+end
+
+
+--- Forgets the hashes of versions that are not in the set.
+---@param needed table<integer, true>
+function live.forget_hashes(needed)
+  for number in next, hashes do
+    if number ~= live.number and not needed[number] then
+      hashes[number] = nil
+    end
+  end
+end
+
+
+--- "3.1a2b3c4": a version as the log names it.
+---@param number integer
+---@return string
+function live.name(number)
+  return hashes[number] and number .. "." .. hashes[number] or tostring(number)
+end
+
+
+--- Sets the hash of a version, once all its files are known.
+---@param number integer
+---@param hash string
+function live.set_hash(number, hash)
+  hashes[number] = hash
+end
+
+
+--- The hash of a version, or "".
+---@param number integer
+---@return string
+function live.hash(number)
+  return hashes[number] or ""
+end
+
+
+--- Logs a text as one of a version.
+---@param level integer
+---@param text string
+---@param number integer? the live one if not given
+function live.log(level, text, number)
+  number = number or live.number
+  core.log(level, text, number, hashes[number] or "")
+end
+
+
+--- Takes a version into use.
+---@param version perigee.Version
+function live.set(version)
+  live.number, live.version = version.number, version
+  live.game, live.kinds, live.fallback = version.game, version.kinds, version.fallback
+  live.channels = version.channels
+  for id in next, live.of_room do
+    live.of_room[id] = nil
+  end
+end
+
+
+--- What runs, in words; nil where its event says it.
+---@return string?
+function live.label()
+  local task = live.task
+  if type(task) == "string" then
+    return "on_message." .. task
+  end
+  return task and task.label
+end
+
+
+--- The number of the version that the running code belongs to, as far as is known.
+---@return integer
+function live.running()
+  return live.loading or live.number
+end
+
+
+-- Where timers' names are looked up.
+local function named_in(room)
+  local of_kind = room and live.version.kind_tables[room.kind]
+  return of_kind or live.version.table, of_kind and "room kind " .. room.kind or "the game"
+end
+
+
+--- The function that a timer's name stands for.
+---@param name string
+---@param room perigee.Room?
+---@return function?
+function live.named(name, room)
+  local found = rawget(named_in(room), name)
+  return type(found) == "function" and found or nil
+end
+
+
+--- The names that timers can call, and whose they are, in words.
+---@param room perigee.Room?
+---@return string[] names
+---@return string whose
+function live.functions(room)
+  local source, whose = named_in(room)
+  local names = {}
+  for name, value in each(source) do
+    if type(name) == "string" and type(value) == "function" then
+      names[#names + 1] = name
+    end
+  end
+  return names, whose
+end
+
+return live

@@ -1,0 +1,251 @@
+--- The schema of the version that is live: which messages it names, how they become bytes, and who
+--- understands them.
+
+local codec = require "perigee.schema.codec"
+local core = require "perigee.core"
+local fault = require "perigee.util.fault"
+local plain = require "perigee.schema.plain"
+local schema = require "perigee.schema"
+local to_js = require "perigee.schema.to_js"
+
+local KNOWN_MAX = 16 -- schemas that clients may have at a time
+local SLICE = 0.004 -- seconds that live_schema.prepare takes
+
+local live_schema = {
+  invalid = 0, -- messages of peers that were not what the schema says
+}
+
+local current -- perigee.schema.Schema of the live version; nil: it has none
+local by_name, by_number = {}, {}
+local is_careful -- fields that the schema does not have are errors
+local known = {} -- what clients may have, that of the live version first: { hash, lines }
+
+codec.raise = function(text)
+  fault.raise("%s", text)
+end
+
+
+local making -- the schema whose encoders and module are being made: { text, found, writer, made }
+
+local function begin_making(text, path)
+  making = { text = text, found = schema.parse(text, path), writer = to_js.writer(), made = 0 }
+end
+
+-- Makes the encoders of the next messages. Returns whether all are made.
+local function make_until(time)
+  local messages = making.found.messages
+  while making.made < #messages and core.read_clock() < time do
+    local message = messages[making.made + 1]
+    schema.make(message)
+    to_js.add(making.writer, message)
+    making.made = making.made + 1
+  end
+  return making.made == #messages
+end
+
+
+--- Makes a part of what live_schema.parse returns for the same text, so that a large schema does not hold up
+--- the loop.
+---@param text string
+---@param path string
+---@return boolean is_done if not, call it again
+function live_schema.prepare(text, path)
+  local time = core.read_clock() + SLICE
+  if (not making or making.text ~= text) and not pcall(begin_making, text, path) then
+    return true -- live_schema.parse raises what is wrong
+  end
+  return make_until(time)
+end
+
+
+--- The schema in a file's text, with all encoders, so that no handler has to make them. Raises what is wrong
+--- with the text, with its place.
+---@param text string
+---@param path string
+---@return perigee.schema.Schema
+function live_schema.parse(text, path)
+  if not making or making.text ~= text then
+    begin_making(text, path)
+  end
+  make_until(math.huge)
+  local found = making.found
+  found.module = to_js.finish(making.writer, found)
+  making = nil
+  return found
+end
+
+
+local NONE = { lines = {} }
+
+-- Why those who are here do not understand a schema, with what they have come with: those of a version
+-- that was rolled back know what the live one does not.
+local function find_conflict(new)
+  for _, old in ipairs(known) do
+    local problem = schema.conflict(old, new or NONE, current)
+    if problem and core.knows_schema(old.hash) then
+      return problem
+    end
+  end
+end
+
+
+--- Why a version with this schema cannot be taken while those who are here know another; nil when it
+--- can.
+---@param new perigee.schema.Schema?
+---@param config table of that version
+---@return string?
+function live_schema.conflict(new, config)
+  local problem = new ~= current and find_conflict(new)
+  if problem and not (core.may_break_schema() or config.schema_change == "reconnect") then
+    return problem .. '; clients that are here know the old one (schema_change = "reconnect" has them '
+      .. "connect again)"
+  end
+end
+
+-- Those that go with the new one. Of more than can be kept, those go first that nobody has.
+local function remember(new)
+  local before = known
+  known = { new and { hash = new.hash, lines = new.lines } }
+  for _, is_known in ipairs { true, false } do
+    for _, old in ipairs(new and before or {}) do
+      if #known < KNOWN_MAX and old.hash ~= new.hash and core.knows_schema(old.hash) == is_known
+        and not schema.conflict(old, new) then
+        known[#known + 1] = old
+      end
+    end
+  end
+end
+
+
+--- Takes a schema into use: who knows another one, that it does not go with, is disconnected.
+---@param new perigee.schema.Schema?
+function live_schema.take(new)
+  is_careful = core.is_simulated or core.is_watched()
+  if new == current then
+    return
+  end
+  remember(new)
+  current = new
+  by_name, by_number = new and new.by_name or {}, new and new.by_number or {}
+  local hashes = {}
+  for i, one in ipairs(known) do
+    hashes[i] = one.hash
+  end
+  core.set_schema(hashes, new and new.module or "")
+end
+
+
+--- The canonical form of the schema that holds; nil where there is none.
+---@return string?
+function live_schema.text()
+  return current and current.text
+end
+
+
+--- The binary form of a message, when the schema names it: its number and its bytes. Raises what is
+--- wrong with the value, at the script's line; while somebody works on the game, also what would not be sent.
+---@param name string
+---@param value any
+---@return integer? number
+---@return string? packed
+function live_schema.encode(name, value)
+  local message = by_name[name]
+  if message then
+    local packed = message.encode(value)
+    if is_careful then
+      schema.check_names(message, value)
+    end
+    return message.number, packed
+  end
+end
+
+
+--- The same for an answer.
+---@param name string
+---@param value any
+---@return integer? number
+---@return string? packed
+function live_schema.encode_answer(name, value)
+  local message = by_name[name]
+  if message and message.answer then
+    local packed = message.encode_answer(value)
+    if is_careful then
+      schema.check_names(message, value, true)
+    end
+    return message.number, packed
+  end
+end
+
+
+--- What goes into JSON for a value that was encoded.
+---@param name string
+---@param value any
+---@param is_answer boolean?
+---@return any
+function live_schema.plain(name, value, is_answer)
+  local message = by_name[name]
+  local of = is_answer and message.answer or not is_answer and message.value
+  if of then
+    return plain.to(of, value)
+  end
+end
+
+
+--- The name and value of a message that came in its binary form; nil and what is wrong with it.
+---@param number integer
+---@param body string
+---@param is_answer boolean?
+---@return string? name
+---@return any value
+function live_schema.decode(number, body, is_answer)
+  local message = by_number[number]
+  if not message or is_answer and not message.answer then
+    return nil, current and ("no %s has the number %d"):format(is_answer and "answer" or "message", number)
+      or "this game has no schema; messages are of type 0"
+  end
+  local ok, value = message[is_answer and "decode_answer" or "decode"](body)
+  if ok then
+    return message.name, value
+  end
+  live_schema.invalid = live_schema.invalid + 1
+  return nil, value
+end
+
+
+--- Whether the schema has a message of this number.
+---@param number integer
+---@return boolean
+function live_schema.knows(number)
+  return by_number[number] ~= nil
+end
+
+local function pass(message, value, is_answer)
+  local encode = is_answer and message.encode_answer or message.encode
+  local of = is_answer and message.answer or message.value
+  local _, decoded = message[is_answer and "decode_answer" or "decode"](encode(of and plain.from(of, value)))
+  return decoded
+end
+
+
+--- What somebody who does not know the schema sent as JSON, as if it had come in binary.
+---@param name string
+---@param value any
+---@param is_answer boolean?
+---@return boolean ok
+---@return any value or what is wrong with it
+function live_schema.check(name, value, is_answer)
+  local message = by_name[name]
+  if not message or is_answer and not message.answer then
+    return true, value
+  end
+  local raise = codec.raise
+  codec.raise = function(text) error(text, 0) end
+  local ok, result = pcall(pass, message, value, is_answer)
+  codec.raise = raise
+  if not ok then
+    live_schema.invalid = live_schema.invalid + 1
+  end
+  return ok, result
+end
+
+return live_schema

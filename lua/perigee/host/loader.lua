@@ -1,0 +1,317 @@
+--- Loads one version of a game: its main file and what that requires, in an environment of their
+--- own. Nothing of it is live until reload.lua says so.
+
+local core = require "perigee.core"
+local fault = require "perigee.util.fault"
+local handlers = require "perigee.host.handlers"
+local live = require "perigee.host.live"
+local live_schema = require "perigee.host.live_schema"
+local modules = require "perigee.host.modules"
+local sandbox = require "perigee.guard.sandbox"
+
+local to_text = core.is_simulated and require("perigee.host.simulated").tostring or tostring
+
+local loader = {}
+
+local EXTENSION = "%.lua$"
+local SCHEMA = "schema.perigee"
+local HASH_DIGITS = 7 -- that are shown
+local LINES_MAX = 1000 -- that may wait
+local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
+
+--- One load of a game.
+---@class perigee.Version
+---@field number integer 1 for the first
+---@field main string path of game.lua as the user knows it
+---@field root string folder of the game with its slash, or ""
+---@field hash string of its files' names and texts; "" before it has been run
+---@field files string[] paths, in the order of loading, with those that were looked for in vain
+---@field texts table<string, string> by path, of those that are there
+---@field stamps table<string, string> what told the state of a file when it was read, by path
+---@field environment table its globals
+---@field table table what the main file returned
+---@field game table<string, function|table> its handlers
+---@field fallback table<string, function> its handlers for rooms of kinds it does not name
+---@field kinds table<string, table> handlers of room kinds
+---@field kind_tables table<string, table> what the game gave for room kinds
+---@field settings table<string, table> capacity and the like, of room kinds
+---@field config table
+---@field warnings string[]
+---@field api table what `require "perigee"` gave it
+---@field schema perigee.schema.Schema? what is in schema.perigee beside the main file
+---@field parses "load"|"ahead"|"now" when its files are parsed, see core.parse
+---@field has_unparsed boolean? its load met a file that was not parsed ahead
+
+-- What a file holds when it is first asked for is what it holds for this version. The stamp is
+-- taken first, so that a change in between does not go unseen.
+local function read(version, path)
+  local text, problem = version.texts[path], version.problems[path]
+  if not version.stamps[path] then
+    version.files[#version.files + 1] = path
+    version.stamps[path] = core.file_stamp(path)
+    text, problem = core.read_file(path)
+    problem = not text and path .. ": " .. problem or nil
+    version.texts[path], version.problems[path] = text, problem
+  end
+  return text, problem
+end
+
+-- Only where an error is raised is it known who called whom. One that comes out of a `require` is raised
+-- again there.
+local function note_trace(problem)
+  local attempt = live.attempt
+  if not attempt.trace or not rawequal(attempt.problem, problem) then
+    attempt.problem, attempt.trace = problem, core.traceback()
+  end
+  return problem
+end
+
+-- What the file returns. Errors carry its name and line.
+local function run(version, path, text)
+  local chunk, problem = core.parse(path, text, version.environment, version.parses)
+  if chunk then
+    return chunk()
+  elseif not problem then
+    version.has_unparsed = true
+    problem = path .. ": parsing this file takes longer than a handler has time; "
+      .. "require it at the top of a file"
+  end
+  error(problem, 0)
+end
+
+-- The game's file for a module name, or the paths where it was looked for.
+local function find(version, name)
+  local stem = version.root .. name:gsub("%.", "/")
+  local tried = {}
+  for _, ending in ipairs { ".lua", "/init.lua" } do
+    local path = stem .. ending
+    local text = read(version, path)
+    if text then
+      return path, text
+    end
+    tried[#tried + 1] = path
+  end
+  return nil, table.concat(tried, " or ")
+end
+
+local function require_file(version, name)
+  if not name:find "^[%w_-]+[%w_.-]*$" or name:find "%.%." then
+    fault.raise("%q is no module's name; it is like \"rooms.duel\" for rooms/duel.lua", name)
+  end
+  local path, text = find(version, name)
+  if not path then
+    fault.raise("there is no module %q: no file %s%s", name, text,
+      modules.hint(version.root, name, core.list, core.nearest))
+  end
+  version.loading[name] = true
+  local ok, value = xpcall(run, note_trace, version, path, text)
+  version.loading[name] = nil
+  if not ok then
+    error(value, 0)
+  elseif type(value) == "table" then
+    version.file_of[value] = path
+  end
+  return value == nil and true or value
+end
+
+-- The function `require` of one version.
+local function make_require(version)
+  return function(name)
+    fault.check("a module's name", name, "string")
+    if name == "perigee" then
+      return version.api
+    elseif OUTSIDE[name] or name:find "^perigee%.client%." then
+      fault.raise("%s is for programs outside the server; a game has its peers already", name)
+    elseif name:find "^perigee%." then
+      fault.raise("%s belongs to the host; games use require \"perigee\"", name)
+    elseif version.loading[name] then
+      fault.raise("%s requires itself, perhaps by way of another module", name)
+    end
+    local value = version.modules[name]
+    if value == nil then
+      value = require_file(version, name)
+      version.modules[name] = value
+    end
+    return value
+  end
+end
+
+-- Lines that are printed before all files are known wait for the hash, which they carry.
+local function log(version, text)
+  local waiting = version.lines
+  if waiting and #waiting < LINES_MAX then
+    waiting[#waiting + 1] = text
+  else
+    live.log(core.levels.info, text, version.number)
+  end
+end
+
+-- The function `print` of one version, which its lines carry.
+local function make_print(version)
+  return function(...)
+    local words = {}
+    for i = 1, select("#", ...) do
+      words[i] = to_text((select(i, ...)))
+    end
+    log(version, (table.concat(words, "\t"):gsub("%z", "\\0")))
+  end
+end
+
+
+--- A version that has not been run yet.
+---@param game string folder or file, as the user gave it
+---@param number integer
+---@param api table what `require "perigee"` is to give it
+---@return perigee.Version
+function loader.new(game, number, api)
+  local main = game:find(EXTENSION) and game or game:gsub("/+$", "") .. "/game.lua"
+  local version = {
+    number = number, main = main, root = main:match "^.*/" or "", api = api, hash = "",
+    files = {}, texts = {}, problems = {}, stamps = {}, lines = {},
+    modules = {}, loading = {}, file_of = {}, parses = "load",
+    kinds = {}, kind_tables = {}, settings = {}, warnings = {},
+  }
+  version.environment = sandbox.environment {
+    print = make_print(version),
+    require = make_require(version),
+  }
+  live.know(version)
+  return version
+end
+
+-- The same files have the same hash, wherever the game's folder is.
+local function hash_of(version)
+  local paths, parts = {}, {}
+  for path in next, version.texts do
+    paths[#paths + 1] = path
+  end
+  table.sort(paths)
+  for _, path in ipairs(paths) do
+    parts[#parts + 1] = path:sub(#version.root + 1)
+    parts[#parts + 1] = version.texts[path]
+  end
+  return core.hash(parts):sub(1, HASH_DIGITS)
+end
+
+-- Returns whether the live version has this schema, with its encoders.
+local function is_live_schema(text)
+  local before = live.version
+  return before ~= nil and before.texts[before.root .. SCHEMA] == text
+end
+
+local function load_schema(version)
+  local path = version.root .. SCHEMA
+  local text = read(version, path)
+  if text and is_live_schema(text) then
+    version.schema = live.version.schema
+  elseif text then
+    version.schema = live_schema.parse(text, path)
+  end
+end
+
+local function load_main(version)
+  local text, problem = read(version, version.main)
+  if not text then
+    error(problem, 0)
+  end
+  local ok, value = xpcall(run, note_trace, version, version.main, text)
+  if not ok then
+    error(value, 0)
+  end
+  version.table = value
+  if type(version.table) ~= "table" then
+    error(("%s: a game returns its table of handlers; this file returned %s%s"):format(version.main,
+      fault.kind(version.table), value == nil and "; does it end with `return game`?" or ""), 0)
+  end
+  version.file_of[version.table] = version.main
+  handlers.read(version)
+  load_schema(version)
+end
+
+
+-- A yield at the top level never comes back here, so nothing may depend on this having ended.
+local function end_load(version)
+  live.loading, version.parses = nil, "now"
+  version.hash = hash_of(version)
+  live.set_hash(version.number, version.hash)
+  local lines = version.lines
+  version.lines = nil
+  for _, line in ipairs(version.has_unparsed and {} or lines) do -- it is loaded again
+    live.log(core.levels.info, line, version.number)
+  end
+end
+
+
+--- Runs a version's top level and reads what it returned.
+---@param version perigee.Version
+---@return boolean ok
+---@return any problem
+function loader.run(version)
+  live.loading, live.attempt = version.number, { files = version.files, texts = version.texts }
+  local ok, problem = pcall(load_main, version)
+  end_load(version)
+  return ok, problem
+end
+
+
+--- The first of the version's files that may be other than what was read of it: changed or gone
+--- since, or open for writing. With nil the version is what the files are.
+---@param version perigee.Version
+---@return string? path
+function loader.unsettled(version)
+  for _, path in ipairs(version.files) do
+    if core.file_stamp(path) ~= version.stamps[path] or core.file_is_being_written(path) then
+      return path
+    end
+  end
+end
+
+
+--- Returns the present contents of files.
+---@param paths string[]
+---@return table<string, string> texts by path, of those that exist
+function loader.read_all(paths)
+  local texts = {}
+  for _, path in ipairs(paths) do
+    texts[path] = core.read_file(path)
+  end
+  return texts
+end
+
+
+--- Whether files hold what they held when they were read for a version.
+---@param attempt table its files and texts
+---@param texts table<string, string> what they hold now
+---@return boolean
+function loader.is_same(attempt, texts)
+  for _, path in ipairs(attempt.files) do
+    if texts[path] ~= attempt.texts[path] then
+      return false
+    end
+  end
+  return true
+end
+
+
+--- Has the code among files parsed beside the loop.
+---@param texts table<string, string> by path
+---@return boolean is_parsed if not, the reload goes on when it is
+function loader.parse_ahead(texts)
+  local code = {}
+  for path, text in next, texts do
+    code[path] = path:find(EXTENSION) and text or nil
+  end
+  return core.parse_ahead(code)
+end
+
+
+--- Makes a part of the schema among files, before the reload that takes it.
+---@param texts table<string, string> by path
+---@return boolean is_done if not, the reload goes on with the next part
+function loader.prepare_schema(texts)
+  local path = live.version.root .. SCHEMA
+  local text = texts[path]
+  return not text or is_live_schema(text) or live_schema.prepare(text, path)
+end
+
+return loader

@@ -1,0 +1,226 @@
+--- Messages as they are on the wire: the JSON text ["name", value], and what the schema makes of those
+--- that it names.
+
+local core = require "perigee.core"
+local each = require "perigee.util.iterate"
+local fault = require "perigee.util.fault"
+local json = require("cjson.safe").new()
+local json_text = require "perigee.util.json_text"
+local live_schema = require "perigee.host.live_schema"
+local unsendable = require "perigee.util.unsendable"
+
+local find, format = string.find, string.format
+local is_utf8, weigh, charge = core.is_utf8, core.weigh, core.charge
+
+local messages = {}
+
+local NAMES_MAX = 1000 -- quoted names that are kept
+local DEPTH_MAX = 64 -- of tables within tables
+local HUGE = math.huge
+local SHORT = 4096 -- bytes that need no charge
+local ALL = core.targets.all
+local CHECKS = { pairs = each, is_utf8 = is_utf8 } -- of what could not be sent
+
+json.decode_max_depth(DEPTH_MAX + 1) -- the message itself is a list
+json.decode_invalid_numbers(false) -- nan and infinity are no JSON
+json.encode_max_depth(DEPTH_MAX)
+json.encode_sparse_array(true) -- holes make an object of it, not an error
+
+local encode_json, decode_json, NULL = json.encode, json.decode, json.null
+
+local WIDE = 1e14 -- from here on cjson loses digits
+local WEIGHT_MAX = 4 * 2 ^ 20 -- bytes of JSON at the least; max_payload is never more
+local VALUE_STEPS = 100 -- that writing a value with all digits is charged as
+
+local encode_exact = json_text.encoder(encode_json, function(value)
+  charge(VALUE_STEPS)
+  return value == NULL and "null" or nil
+end)
+
+-- For the same bytes in each run: keys are sorted, and numbers as cjson writes them.
+local encode_sorted = core.is_simulated and json_text.encoder(encode_json, function(value)
+  charge(VALUE_STEPS)
+  if type(value) == "number" then
+    return format("%.14g", value)
+  end
+  return value == NULL and "null" or nil
+end)
+
+-- Whether there is an object with keys whose order could be another.
+local function has_order(text)
+  local at = find(text, "{", 1, true)
+  at = at and find(text, ":", at, true)
+  return at and find(text, ":", at + 1, true) ~= nil
+end
+
+-- The encoders do not stop half-way, so what they get is weighed first, and what is too heavy for
+-- any message is not begun. Of peers and rooms cjson would send some fields.
+local function encode_value(value)
+  local wrong, has_wide = weigh(value, DEPTH_MAX, WEIGHT_MAX, WIDE)
+  if wrong == "peer" or wrong == "room" then
+    fault.raise("a %s cannot be sent; send its id or its name", wrong)
+  elseif wrong == "heavy" then
+    return nil, "its JSON would be larger than any message can be"
+  end
+  local plain, problem = encode_json(value) -- says so of what is nested too deep
+  if not plain or not (has_wide or encode_sorted and has_order(plain)) then
+    return plain, problem
+  end
+  local ok, text = pcall(has_wide and encode_exact or encode_sorted, value)
+  return ok and text or nil, text
+end
+
+local quoted, quoted_count = {}, 0
+
+local function is_name(name)
+  return name ~= "" and #name <= 255 and not find(name, "%c")
+end
+
+local function quote(name)
+  fault.check("a message's name", name, "string")
+  if not is_name(name) or not is_utf8(name) then
+    fault.raise("a message's name is 1 to 255 bytes of UTF-8 without control characters")
+  end
+  if quoted_count == NAMES_MAX then
+    quoted, quoted_count = {}, 0
+  end
+  local text = encode_json(name)
+  quoted[name], quoted_count = text, quoted_count + 1
+  return text
+end
+
+
+local function encode_plain(name, value)
+  local head = quoted[name] or quote(name)
+  if value == nil then
+    return "[" .. head .. ",null]", 0
+  end
+  local text, problem = encode_value(value)
+  if not text then
+    fault.raise("message %s: %s", head, unsendable(value, CHECKS) or problem)
+  elseif not is_utf8(text) then
+    fault.raise("message %s: %s", head, unsendable(value, CHECKS))
+  end
+  return "[" .. head .. "," .. text .. "]", #head + 2
+end
+
+local function with_plain(name, value, number, packed, target, id, is_answer)
+  if #packed > SHORT then
+    charge(#packed / 4)
+  end
+  if core.needs_plain(target, id) then
+    local body, value_at = encode_plain(name, live_schema.plain(name, value, is_answer))
+    return body, value_at, number, packed
+  end
+  return "", 0, number, packed
+end
+
+
+--- The body of a message, and where in it the value's JSON begins (0: there is no value). Of one that
+--- the schema names also its number and its binary form; then the body is empty where all who can
+--- get it know the schema.
+---@param name string
+---@param value any
+---@param target integer? whom it is for, as core.send says it; everybody if not given
+---@param id integer?
+---@return string body
+---@return integer value_at
+---@return integer? number
+---@return string? packed
+function messages.encode(name, value, target, id)
+  local number, packed = live_schema.encode(name, value)
+  if number then
+    return with_plain(name, value, number, packed, target or ALL, id or 0)
+  end
+  return encode_plain(name, value)
+end
+
+
+--- The same for the answer to a question.
+---@param name string
+---@param value any
+---@param target integer
+---@param id integer
+---@return string body
+---@return integer value_at
+---@return integer? number
+---@return string? packed
+function messages.encode_answer(name, value, target, id)
+  local number, packed = live_schema.encode_answer(name, value)
+  if number then
+    return with_plain(name, value, number, packed, target, id, true)
+  end
+  return encode_plain(name, value)
+end
+
+
+-- JSON's null is no value at all.
+local function without_null(value)
+  if value == NULL then
+    return nil
+  end
+  if type(value) == "table" then
+    for key, entry in next, value do
+      value[key] = without_null(entry)
+    end
+  end
+  return value
+end
+
+
+-- What cjson makes of a number that is too large for one of Lua's.
+local function has_infinity(value)
+  if type(value) == "table" then
+    for _, entry in next, value do
+      if has_infinity(entry) then
+        return true
+      end
+    end
+  end
+  return value == HUGE or value == -HUGE
+end
+
+
+local function decode_plain(body)
+  local message = is_utf8(body) and decode_json(body)
+  if type(message) ~= "table" then
+    return nil
+  end
+  local name, value = message[1], message[2]
+  if type(name) ~= "string" or value == nil or message[3] ~= nil then
+    return nil
+  elseif not quoted[name] and not is_name(name) then
+    return nil
+  elseif has_infinity(value) then
+    return nil
+  end
+  if find(body, "null", 1, true) then
+    value = without_null(value)
+  end
+  return name, value
+end
+
+
+--- The name and value in a body; nil for a body that is no message, and what is wrong where more can
+--- be said than that.
+---@param body string
+---@param number integer? its number in the schema; 0 or none: it is JSON
+---@param is_answer boolean?
+---@return string? name
+---@return any value
+function messages.decode(body, number, is_answer)
+  if number and number ~= 0 then
+    return live_schema.decode(number, body, is_answer)
+  end
+  local name, value = decode_plain(body)
+  if not name then
+    return nil
+  end
+  local ok, checked = live_schema.check(name, value, is_answer)
+  if ok then
+    return name, checked
+  end
+  return nil, checked
+end
+
+return messages

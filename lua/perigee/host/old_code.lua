@@ -1,0 +1,87 @@
+--- Which timers, tasks, waiting handlers and channels still hold code of versions that are not live any more.
+
+local channels = require "perigee.api.channels"
+local live = require "perigee.host.live"
+local pending = require "perigee.host.pending"
+
+local getinfo = debug.getinfo
+
+local old_code = {}
+
+-- The outermost function of the game in a coroutine that waits: the handler or task.
+local function waiting_in(co)
+  local found
+  for level = 0, 250 do
+    local info = getinfo(co, level, "S")
+    if not info then
+      return found
+    end
+    if info.what ~= "C" and info.source:sub(1, 13) ~= "@lua/perigee/" then
+      found = info
+    end
+  end
+  return found
+end
+
+local function place_of(info)
+  if not info or info.what == "C" or info.source:sub(1, 13) == "@lua/perigee/" then
+    return "a built-in function"
+  end
+  return ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined)
+end
+
+-- What it is in words, and where its function begins.
+local function describe_code(entry)
+  local info = entry.co and waiting_in(entry.co) or not entry.co and getinfo(entry.fn, "S")
+  local what = entry.args and "task" or "timer"
+  if entry.co then
+    what = "waiting " .. (entry.task.label or "handler")
+  end
+  return what, place_of(info)
+end
+
+
+-- Calls fn(what, place, version) for each place where code of another version than the live one
+-- may still be called.
+local function each_place(fn)
+  for _, entry in next, pending.timers do
+    if entry.version ~= live.number and not entry.is_host and (entry.co or type(entry.fn) == "function") then
+      local what, place = describe_code(entry)
+      fn(what, place, entry.version)
+    end
+  end
+  for name, entry in next, channels.entries() do
+    local handler = entry.handler
+    if handler and handler.version ~= live.number then
+      fn("channel " .. name, place_of(getinfo(handler.fn, "S")), handler.version)
+    end
+  end
+end
+
+
+--- What still holds code of other versions than the live one, the most numerous first.
+---@return { what: string, place: string, count: integer }[] groups
+---@return table<integer, true> versions
+function old_code.find()
+  local groups, by_name, versions = {}, {}, {}
+  each_place(function(what, place, version)
+    versions[version] = true
+    local name = what .. " " .. place
+    if not by_name[name] then
+      by_name[name] = { what = what, place = place, count = 0 }
+      groups[#groups + 1] = by_name[name]
+    end
+    by_name[name].count = by_name[name].count + 1
+  end)
+  table.sort(groups, function(a, b)
+    if a.count ~= b.count then
+      return a.count > b.count
+    elseif a.place ~= b.place then
+      return a.place < b.place
+    end
+    return a.what < b.what
+  end)
+  return groups, versions
+end
+
+return old_code

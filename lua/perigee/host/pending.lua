@@ -1,0 +1,142 @@
+--- What is set or waits: the entries of the core's timers, by id, by the room with which they end, and
+--- by the question whose answer they wait for. Only keeps them; what they are for is tasks.lua's.
+
+local fault = require "perigee.util.fault"
+
+local REF_MAX = 65535
+
+--- What happens when a timer fires.
+---@class perigee.TimerEntry
+---@field id integer of the core's timer; another one when a rollback has set it anew
+---@field version integer of the game whose code it calls
+---@field owned boolean whether it ends with that version
+---@field due number when it fires, by core.now
+---@field room perigee.Room? with which it dies
+---@field fn function|string?
+---@field label string what it is called in error messages
+---@field interval number? seconds between firings of one that repeats
+---@field args table? with its size in n
+---@field co thread? that waits; the rest of the entry is then as core.wait gave it
+---@field asked integer? the peer whose answer it waits for
+---@field ask_ref integer? the number of the question
+
+local timers = {} ---@type table<integer, perigee.TimerEntry>
+local by_room = {} -- room id -> set of the ids of its timers
+local asks = {} -- peer id -> ref -> entry that waits for the answer
+local last_ref = 0
+
+--- `timers` has all entries by id, to be read only.
+local pending = { timers = timers }
+
+
+---@param entry perigee.TimerEntry
+function pending.add(entry)
+  timers[entry.id] = entry
+  local room = entry.room and entry.room.id
+  if room then
+    by_room[room] = by_room[room] or {}
+    by_room[room][entry.id] = true
+  end
+end
+
+
+---@param entry perigee.TimerEntry
+function pending.remove(entry)
+  timers[entry.id] = nil
+  local of_room = entry.room and by_room[entry.room.id]
+  if of_room then
+    of_room[entry.id] = nil
+  end
+  local of_peer = entry.asked and asks[entry.asked]
+  if of_peer then
+    of_peer[entry.ask_ref] = nil
+    if not next(of_peer) then
+      asks[entry.asked] = nil
+    end
+  end
+end
+
+
+--- The ids of what ends with a room, which nothing more can be added to.
+---@param room integer
+---@return table<integer, true>? ids
+function pending.take_room(room)
+  local ids = by_room[room]
+  by_room[room] = nil
+  return ids
+end
+
+-- Questions --------------------------------------------------------------------------------
+
+
+--- A number that no open question to this peer has.
+---@param peer integer
+---@return integer ref
+function pending.take_ref(peer)
+  local open = asks[peer] or {}
+  for _ = 1, REF_MAX do
+    last_ref = last_ref % REF_MAX + 1
+    if not open[last_ref] then
+      return last_ref
+    end
+  end
+  fault.raise "there are too many open questions to this peer"
+end
+
+
+--- Has the answer to its question find the entry, until that is removed.
+---@param entry perigee.TimerEntry with asked and ask_ref
+function pending.listen(entry)
+  asks[entry.asked] = asks[entry.asked] or {}
+  asks[entry.asked][entry.ask_ref] = entry
+end
+
+
+--- Who waits for the answer to a question.
+---@param peer integer
+---@param ref integer
+---@return perigee.TimerEntry?
+function pending.asked(peer, ref)
+  return asks[peer] and asks[peer][ref]
+end
+
+
+--- Who waits for answers of a peer.
+---@param peer integer
+---@return perigee.TimerEntry[]
+function pending.all_asked(peer)
+  local entries = {}
+  for _, entry in next, asks[peer] or {} do
+    entries[#entries + 1] = entry
+  end
+  return entries
+end
+
+
+--- The peers whose answers are waited for.
+---@return integer[] peers
+function pending.peers_asked()
+  local peers = {}
+  for id in next, asks do
+    peers[#peers + 1] = id
+  end
+  return peers
+end
+
+
+--- How many timers are set and tasks have not begun yet, and how many handlers and tasks wait.
+---@return integer timers
+---@return integer waiting
+function pending.count()
+  local set_count, waiting = 0, 0
+  for _, entry in next, timers do
+    if entry.co then
+      waiting = waiting + 1
+    else
+      set_count = set_count + 1
+    end
+  end
+  return set_count, waiting
+end
+
+return pending

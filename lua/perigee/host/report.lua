@@ -1,0 +1,183 @@
+--- What a reload did, in words: one line while that is short, else a line for each part.
+
+local handlers = require "perigee.host.handlers"
+local live = require "perigee.host.live"
+
+local getinfo, dump = debug.getinfo, string.dump
+
+local report = {}
+
+local LINE_MAX = 160 -- bytes, with what C writes before it
+local LIST_MAX = 8 -- names that are listed
+local TEXT_MAX = 2 ^ 18 -- bytes of a file whose lines are compared
+
+local function list(names)
+  local rest = #names - LIST_MAX
+  if rest <= 1 then -- "and 1 more" is no shorter than most names
+    return table.concat(names, ", ")
+  end
+  return ("%s and %d more"):format(table.concat(names, ", ", 1, LIST_MAX), rest)
+end
+
+local function add_list(parts, what, names)
+  if #names > 0 then
+    table.sort(names)
+    parts[#parts + 1] = what .. " " .. list(names)
+  end
+end
+
+
+--- "1 room", "2 rooms".
+---@param count integer
+---@param what string
+---@param several string? what many of them are called, if not just with an s
+---@return string
+function report.count(count, what, several)
+  return ("%d %s"):format(count, count == 1 and what or several or what .. "s")
+end
+
+
+local function compare_files(parts, old, new)
+  local changed, added, removed = {}, {}, {}
+  for path, text in next, new.texts do
+    local names = old.texts[path] == nil and added or old.texts[path] ~= text and changed
+    if names then
+      names[#names + 1] = path
+    end
+  end
+  for path in next, old.texts do
+    removed[#removed + 1] = new.texts[path] == nil and path or nil
+  end
+  add_list(parts, "files changed:", changed)
+  add_list(parts, "files added:", added)
+  add_list(parts, "files removed:", removed)
+end
+
+-- Where the lines of a text begin, and where one more would. A line ends as LuaJIT counts: with \n, \r, or
+-- both in either order.
+local function find_lines(text)
+  local starts, count, at = {}, 0, 1
+  while at do
+    count = count + 1
+    starts[count] = at
+    at = text:find("[\r\n]", at)
+    local pair = at and text:sub(at, at + 1)
+    at = at and at + ((pair == "\r\n" or pair == "\n\r") and 2 or 1)
+  end
+  starts[count + 1] = #text + 1
+  return starts
+end
+
+-- The files of a version by path, with where their lines begin once that has been asked for; false for
+-- what is none of them, and for files so long that nobody may wait for it.
+local function files_of(version)
+  return setmetatable({}, { __index = function(files, path)
+    local text = version.texts[path]
+    files[path] = text ~= nil and #text <= TEXT_MAX and { text = text, starts = find_lines(text) }
+    return files[path]
+  end })
+end
+
+-- The lines on which a function stands, without those that say nothing to the machine.
+local function lines_of(fn, files)
+  local info = getinfo(fn, "S")
+  local lines, file = {}, files[info.source:sub(2)]
+  if not file then
+    return nil
+  end
+  for number = info.linedefined, info.lastlinedefined do
+    local line = file.text:sub(file.starts[number], file.starts[number + 1] - 1):match "^%s*(.-)%s*$"
+    lines[#lines + 1] = line ~= "" and not line:find "^%-%-[^%[]" and line or nil
+  end
+  return table.concat(lines, "\n")
+end
+
+-- A function that has only moved, or got a comment, is the same: its lines are, or what they were
+-- compiled to is. Either holds the functions inside it. Neither holds what a function finds outside
+-- itself when it runs: a local of the file or another module that changed is not seen here; the
+-- changed file is.
+local function is_same_code(a, old, b, new)
+  if getinfo(a, "S").what == "C" or getinfo(b, "S").what == "C" then
+    return getinfo(a, "S").what == getinfo(b, "S").what
+  end
+  if dump(a, true) == dump(b, true) then
+    return true
+  end
+  local in_old, in_new = lines_of(a, old), lines_of(b, new)
+  return in_old ~= nil and in_old == in_new
+end
+
+local function compare_handlers(parts, old, new)
+  local before, after, added, removed, changed = handlers.all(old), handlers.all(new), {}, {}, {}
+  local old_files, new_files = files_of(old), files_of(new)
+  for name, handler in next, after do
+    if not before[name] then
+      added[#added + 1] = name
+    elseif not is_same_code(before[name], old_files, handler, new_files) then
+      changed[#changed + 1] = name
+    end
+  end
+  for name in next, before do
+    removed[#removed + 1] = not after[name] and name or nil
+  end
+  add_list(parts, "handlers added:", added)
+  add_list(parts, "handlers removed:", removed)
+  add_list(parts, "handlers changed:", changed)
+end
+
+
+--- What there is to say of code of old versions.
+---@param groups table[] as old_code.find gives them
+---@return string? part
+function report.old_code(groups)
+  local names, rest = {}, 0
+  for i, group in ipairs(groups) do
+    if i <= LIST_MAX then
+      names[i] = ("%s of %s"):format(report.count(group.count, group.what), group.place)
+    else
+      rest = rest + group.count
+    end
+  end
+  if #names > 0 then
+    return "old code goes on in " .. table.concat(names, ", ")
+      .. (rest > 0 and (" and %d more"):format(rest) or "")
+  end
+end
+
+
+--- What changed from one version to another.
+---@param old perigee.Version
+---@param new perigee.Version
+---@return string[] parts
+function report.changes(old, new)
+  local parts = {}
+  compare_files(parts, old, new)
+  compare_handlers(parts, old, new)
+  if #parts == 0 then
+    parts[1] = "nothing changed"
+  end
+  return parts
+end
+
+
+--- Puts a headline and parts together.
+---@param head string
+---@param parts string[]
+---@return string
+function report.join(head, parts)
+  local line = table.concat({ head, unpack(parts) }, "; ")
+  if #line <= LINE_MAX and not line:find("\n", 1, true) then
+    return line
+  end
+  return table.concat({ head, unpack(parts) }, "\n")
+end
+
+
+--- "version 3.1a2b3c4".
+---@param version perigee.Version
+---@return string
+function report.version(version)
+  return "version " .. live.name(version.number)
+end
+
+return report

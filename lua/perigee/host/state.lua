@@ -1,0 +1,267 @@
+--- What survives a reload must be data: a function in it would keep old code alive. Finds the
+--- first thing that is none. Also remembers what a state holds, to bring it back.
+
+local core = require "perigee.core"
+local each = require "perigee.util.iterate"
+local fault = require "perigee.util.fault"
+local registry = require "perigee.host.registry"
+local room = require "perigee.api.room"
+
+local getmetatable, setmetatable = debug.getmetatable, debug.setmetatable
+
+local state = {}
+
+local PLAIN = { string = true, number = true, boolean = true, table = true }
+
+local function is_object(value)
+  local class = getmetatable(value)
+  return class == registry.peer_class or class == registry.room_class
+end
+
+-- The host's own objects survive with what they stand for.
+local function is_good(value)
+  return PLAIN[type(value)]
+    and (type(value) ~= "table" or not getmetatable(value) or is_object(value))
+end
+
+local function describe(value)
+  local class = type(value) == "table" and getmetatable(value)
+  if class then
+    local name = rawget(class, "__metatable")
+    return type(name) == "string" and "a " .. name or "a table with a metatable"
+  end
+  return fault.kind(value)
+end
+
+--- A way through all that can be reached from a table. It does not recurse, because a long linked list is
+--- deep; and it can be interrupted after any entry.
+---@class perigee.StateWalk
+---@field root table
+---@field parents table<table, table> of each table that was met, the one that it was met in
+---@field keys table<table, any> under which key
+---@field stack table[] those that are still to be entered
+---@field size integer of the stack
+---@field at table? the one whose entries are being looked at
+---@field key any of the entry that was looked at last
+
+local function begin_walk(root)
+  return { root = root, parents = {}, keys = {}, stack = { root }, size = 1 }
+end
+
+local function path_of(walk, from, key)
+  local path = fault.step(key)
+  while walk.parents[from] do
+    path = fault.step(walk.keys[from]) .. path
+    from = walk.parents[from]
+  end
+  return path
+end
+
+-- Has a table entered later, unless it was met before.
+local function meet(walk, from, key, inner)
+  if type(inner) == "table" and not is_object(inner) and not walk.parents[inner] and inner ~= walk.root then
+    walk.parents[inner], walk.keys[inner] = from, key
+    walk.size = walk.size + 1
+    walk.stack[walk.size] = inner
+  end
+end
+
+-- Looks at one entry. Returns its value that is not data, if any.
+local function look(walk, from, key, value)
+  local wrong = not is_good(key) and key or not is_good(value) and value or nil
+  if wrong == nil then
+    meet(walk, from, key, value)
+    meet(walk, from, key, key)
+  end
+  return wrong
+end
+
+local function pop(walk)
+  walk.size = walk.size - 1
+  return table.remove(walk.stack)
+end
+
+local function find_fault(root)
+  local walk = begin_walk(root)
+  while walk.size > 0 do
+    local from = pop(walk)
+    for key, value in each(from) do
+      local wrong = look(walk, from, key, value)
+      if wrong ~= nil then
+        return path_of(walk, from, key), describe(wrong)
+      end
+    end
+  end
+end
+
+local function check(name, value)
+  if value == nil then
+    return
+  end
+  if type(value) ~= "table" or getmetatable(value) then
+    error(("%s must be a plain table, not %s"):format(name, describe(value)), 0)
+  end
+  local path, what = find_fault(value)
+  if path then
+    error(("%s%s holds %s; what survives a reload is data only"):format(name, path, what), 0)
+  end
+end
+
+
+--- Raises an error, which calls the value `name`, where there is something in it that is not data.
+---@param name string
+---@param value any
+state.check_value = check
+
+
+--- Raises an error that names the first key under which there is something that is not data.
+---@param shared table perigee.state
+function state.check(shared)
+  check("perigee.state", shared)
+  for _, object in next, registry.rooms do
+    check(("room.state of room %q"):format(object.name), rawget(object, "state"))
+    check(("the meta of room %q"):format(object.name), room.meta(object))
+  end
+  for id, object in next, registry.peers do
+    check(("peer.state of peer %d (%s)"):format(id, core.peer_name(id) or "?"),
+      rawget(object, "state"))
+  end
+end
+
+
+-- Between handlers ---------------------------------------------------------------------------
+
+-- Entries of one state that are looked at after a handler. Specs run many handlers in no time.
+local STEPS = core.is_simulated and 50 or 500
+local WALKS_MAX = 32 -- states whose walks are remembered
+
+local walks, walk_count = {}, 0 -- of states with more entries, by their table
+
+local function take_walk(root)
+  if not walks[root] then
+    if walk_count >= WALKS_MAX then
+      walks, walk_count = {}, 0
+    end
+    walks[root], walk_count = begin_walk(root), walk_count + 1
+  end
+  return walks[root]
+end
+
+-- Handlers change tables between two steps: then the key may be unknown to `next`, and the table is left.
+local function next_entry(walk)
+  local ok, key, value = pcall(next, walk.at, walk.key)
+  walk.key = ok and key or nil
+  return walk.key, value
+end
+
+-- Returns whether a table is still where the walk has met it.
+local function is_reached(walk, from)
+  while from ~= walk.root do
+    local parent, key = walk.parents[from], walk.keys[from]
+    if key ~= from and rawget(parent, key) ~= from or key == from and rawget(parent, key) == nil then
+      return false
+    end
+    from = parent
+  end
+  return true
+end
+
+-- Looks at the next entries of a state, and begins at the front again after the last.
+local function go_on(root, report)
+  local walk = take_walk(root)
+  for _ = 1, STEPS do
+    if not walk.at and walk.size > 0 then
+      walk.at = pop(walk)
+    elseif not walk.at then
+      walks[root], walk_count = nil, walk_count - 1
+      return
+    end
+    local key, value = next_entry(walk)
+    local wrong = key ~= nil and look(walk, walk.at, key, value) or nil
+    if key == nil then
+      walk.at = nil
+    elseif wrong ~= nil and is_reached(walk, walk.at) then
+      report(path_of(walk, walk.at, key), describe(wrong))
+    end
+  end
+end
+
+
+--- Looks at a part of a state, the next part each time, so that a large one is looked through in several
+--- calls.
+---@param value any
+---@param report fun(path: string, what: string) called for what is no data: ".players[3].hit", "a function"
+function state.look(value, report)
+  if type(value) ~= "table" then
+    return
+  elseif getmetatable(value) then
+    report("", describe(value))
+  else
+    go_on(value, report)
+  end
+end
+
+-- Bringing back ------------------------------------------------------------------------------
+
+
+--- What a state held: of each table that can be reached in it, the entries.
+---@class perigee.Snapshot
+---@field room perigee.Room
+---@field root table? what room.state was; nil when nobody had asked for it yet
+---@field tables table[] all that can be reached, without doubles
+---@field entries table[] a copy of each
+
+local function copy_entries(from)
+  local copy = {}
+  for key, value in next, from do
+    copy[key] = value
+  end
+  return copy
+end
+
+
+--- Remembers a room's state. The tables themselves stay the ones that they are, so whoever else
+--- holds one of them (perigee.state, another room, a handler that waits) holds it still, whether
+--- the state is brought back or not.
+---@param object perigee.Room
+---@return perigee.Snapshot
+function state.remember(object)
+  local root = rawget(object, "state")
+  local tables, entries, seen = {}, {}, {}
+  local function note(value)
+    if type(value) == "table" and not seen[value] and not is_object(value) then
+      seen[value] = true
+      tables[#tables + 1] = value
+    end
+  end
+  note(root)
+  local at = 1
+  while tables[at] do
+    local copy = copy_entries(tables[at])
+    entries[at] = copy
+    for key, value in next, copy do
+      note(key)
+      note(value)
+    end
+    at = at + 1
+  end
+  return { room = object, root = root, tables = tables, entries = entries }
+end
+
+
+--- Makes a room's state what it was.
+---@param snapshot perigee.Snapshot
+function state.bring_back(snapshot)
+  for i, target in ipairs(snapshot.tables) do
+    setmetatable(target, nil)
+    for key in next, target do
+      target[key] = nil
+    end
+    for key, value in next, snapshot.entries[i] do
+      target[key] = value
+    end
+  end
+  rawset(snapshot.room, "state", snapshot.root)
+end
+
+return state

@@ -1,0 +1,109 @@
+--- The arguments of the commands that are written in Lua.
+
+local sorted_keys = require "perigee.util.sorted_keys"
+
+local arguments = {}
+
+local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+
+local has_tool, tool = pcall(require, "perigee.tool") -- the perigee command brings it
+
+-- The word of a list that somebody may have meant, or nil.
+local function meant(word, list)
+  return has_tool and tool.nearest(word, list) or nil
+end
+
+
+local function unknown_option(argument, rules)
+  local names = sorted_keys(rules.set, rules.flags, rules.choices or {})
+  local near = meant(argument, names) or argument:match "^%-%a" and meant("-" .. argument, names)
+  return ("there is no option %s%s"):format(argument, near and ("; did you mean %s?"):format(near) or "")
+end
+
+
+-- One of a few words, or none for the first of them.
+local function choose(result, name, choices, value, next_argument)
+  for _, choice in ipairs(choices) do
+    if choice == (value or next_argument) then
+      result[choices.key] = choice
+      return value and 1 or 2
+    end
+  end
+  local wrong = value or next_argument and meant(next_argument, choices) and next_argument
+  if wrong then return nil, ("%s is %s, not %q"):format(name, table.concat(choices, " or "), wrong) end
+  result[choices.key] = choices[1]
+  return 1
+end
+
+
+-- The argument at the front: how many it was, or nil; and what is wrong.
+local function take(result, argument, next_argument, rules)
+  local name, value = argument:match("^(%-%-[^=]+)=(.*)$")
+  name = name or argument
+  local choices = rules.choices and rules.choices[name]
+  if choices then return choose(result, name, choices, value, next_argument) end
+  if rules.set[name] then
+    if not value and not next_argument then return nil, name .. " needs a value" end
+    return value and 1 or 2, rules.set[name](result, value or next_argument)
+  end
+  if rules.flags[argument] then
+    result[rules.flags[argument]] = true
+  elseif argument:sub(1, 1) == "-" then
+    return nil, unknown_option(argument, rules)
+  else
+    return 1, rules.word(result, argument)
+  end
+  return 1
+end
+
+
+--- Reads them all into `result`. `--name VALUE` and `--name=VALUE` call `set["--name"](result, value)`, a
+--- flag sets `result[flags[it]]` to true, `--name` of `choices` sets `result[choices["--name"].key]` to the
+--- one of its words that follows, else to the first, and all else is handed to `word(result, text)`; what
+--- `set` and `word` return is what is wrong.
+---@param result table
+---@param given string[]
+---@param rules table { set, flags, word, choices? }
+---@return string? problem the first
+function arguments.read(result, given, rules)
+  local at = 1
+  while given[at] do
+    local taken, problem = take(result, given[at], given[at + 1], rules)
+    if problem then return problem end
+    at = at + taken
+  end
+end
+
+
+--- Tells on standard error what went wrong; returns the exit code for that.
+---@param format string
+---@return integer
+function arguments.fail(format, ...)
+  io.stderr:write("perigee: ", format:format(...), "\n")
+  return EXIT_FAILED
+end
+
+
+--- A command: a function of the arguments behind its name that returns the exit code. `options` has
+--- `parse(given)`, which gives what is chosen (`help` is dealt with here) or nil and what is wrong, `USAGE`
+--- (a line) and `HELP`.
+---@param options table
+---@param run fun(chosen: table): integer
+---@return fun(...: string): integer
+function arguments.command(options, run)
+  return function(...)
+    local chosen, problem = options.parse { ... }
+    if not chosen then
+      io.stderr:write("perigee: ", problem, "\n", options.USAGE, "\n")
+      return EXIT_USAGE
+    end
+    if chosen.help then
+      io.stdout:write(options.HELP)
+      return EXIT_GOOD
+    end
+    return run(chosen)
+  end
+end
+
+
+return arguments

@@ -1,0 +1,226 @@
+--- `perigee bots GAME`: many clients that a script drives, and how it went.
+
+local address = require "perigee.client.address"
+local arguments = require "perigee.tools.arguments"
+local client = require "perigee.client"
+local loop = require "perigee.client.loop"
+local need = require "perigee.client.dependency"
+local bot = require "perigee.tools.bots.bot"
+local figures = require "perigee.tools.bots.figures"
+local game = require "perigee.tools.bots.game"
+local line = require "perigee.tools.bots.line"
+local options = require "perigee.tools.bots.options"
+local words = require "perigee.util.describe"
+local uv = need("luv", "lua-luv", "luv")
+
+local EXIT_GOOD, EXIT_FAILED = 0, 1
+local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- of a script that is a table
+local END_TIMEOUT = 2 -- seconds that bots have to end by themselves
+
+
+-- An error and where it came from, as far as that is the script.
+local function tell(problem)
+  problem = problem:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\n%s*stack traceback:", "")
+  return (problem:gsub("\n%s+", "\n      "))
+end
+
+
+-- What is wrong with a part of a script, or nil.
+local function part_problem(name, part)
+  if not PARTS[name] then
+    return ("a script has no part %q; there are on_message, on_ask and run"):format(tostring(name))
+  elseif type(part) ~= PARTS[name] then
+    return ("%s must be a %s, not %s"):format(name, PARTS[name], words.kind(part))
+  end
+  for event, handler in pairs(PARTS[name] == "table" and part or {}) do
+    if type(handler) ~= "function" then
+      return ("%s.%s must be a function, not %s"):format(name, tostring(event), words.kind(handler))
+    end
+  end
+end
+
+
+--- The script: a function or a table; nil and what is wrong.
+local function load_script(path)
+  if not path then return {} end
+  local chunk, problem = loadfile(path)
+  if not chunk then return nil, problem end
+  local ok, script = xpcall(chunk, function(text) return debug.traceback(tostring(text), 2) end)
+  if not ok then return nil, tell(script) end
+  if type(script) == "function" then return script end
+  if type(script) ~= "table" then
+    return nil, ("%s returns neither a function nor a table; does it end with `return`?"):format(path)
+  end
+  for name, part in pairs(script) do
+    local wrong = part_problem(name, part)
+    if wrong then return nil, ("%s: %s"):format(path, wrong) end
+  end
+  return script
+end
+
+
+--- Prints status lines: in place on a terminal, one below the other in a pipe.
+local function show_status(run, chosen)
+  local is_terminal = uv.guess_handle(1) == "tty"
+  local every = chosen.every or (is_terminal and 1 or 5)
+  while not run.is_over do
+    run.wait(every)
+    if run.is_over then break end
+    io.stdout:write(is_terminal and "\r\27[K" or "", run.figures:status(), is_terminal and "" or "\n")
+    io.stdout:flush()
+  end
+  if is_terminal then io.stdout:write "\r\27[K" end
+end
+
+
+--- The run is over: bots see it, and those that wait for anything are ended.
+local function finish(run)
+  if run.is_over then return end
+  run.is_over = true
+  loop.fill(run.ending)
+  run.wake()
+end
+
+
+local function new_run(chosen, script)
+  local run = {
+    script = script, is_over = false, ending = loop.slot(), done = loop.slot(), playing = 0,
+    clients = {}, figures = figures.new(chosen.count, chosen.udp),
+  }
+  local waits = {} -- slot -> the client that it is about, or true
+  --- Lets time pass: less where the run ends before, or the connection of the client that is named.
+  function run.wait(seconds, c)
+    if run.is_over then return end
+    local slot = loop.slot()
+    waits[slot] = c or true
+    loop.wait(slot, seconds)
+    waits[slot] = nil
+  end
+  --- Ends the waits for a client, or all.
+  function run.wake(c)
+    local ended = {}
+    for slot, about in pairs(waits) do
+      if not c or about == c then ended[#ended + 1] = slot end
+    end
+    for _, slot in ipairs(ended) do loop.fill(slot) end
+  end
+  local is_worse = chosen.latency > 0 or chosen.jitter > 0 or chosen.loss > 0
+  --- What lies between a bot and the server, or nil.
+  function run.line(number)
+    return is_worse and line.new(chosen, chosen.seed, number) or nil
+  end
+  --- Calls a function of the script, and returns what it does; what it raises is an error of the bot.
+  function run.try(self, fn, ...)
+    local ok, problem = xpcall(fn, function(text)
+      return type(text) == "string" and debug.traceback(text, 2) or text
+    end, ...)
+    if ok then return problem end
+    -- What the end of a run breaks off is no fault.
+    if problem == bot.OVER or run.summary or (run.is_over and self.client.reason) then return end
+    run.figures.failures = run.figures.failures + 1
+    run.figures:add_error(tell(tostring(problem)))
+  end
+  return run
+end
+
+
+local function play(number, chosen, run)
+  local c = bot.play(number, chosen, run)
+  if c and not c.reason and not run.is_over then
+    run.figures:add_udp(c)
+    run.clients[c] = nil
+    c:close()
+    run.figures.connected = run.figures.connected - 1
+  end
+  run.playing = run.playing - 1
+  if run.playing == 0 and run.all_started then loop.fill(run.done) end
+end
+
+
+local function start_bots(chosen, run)
+  local start = client.now()
+  for number = 1, chosen.count do
+    local due = start + (number - 1) / chosen.count * chosen.ramp
+    if due > client.now() then run.wait(due - client.now()) end
+    if run.is_over then break end
+    run.playing = run.playing + 1
+    client.spawn(play, number, chosen, run)
+  end
+  run.all_started = true
+  if run.playing == 0 then loop.fill(run.done) end
+end
+
+
+-- Says goodbye for all that are still there.
+local function close_all(run)
+  local open, all_closed = 0, loop.slot()
+  for c in pairs(run.clients) do
+    open = open + 1
+    client.spawn(function()
+      c:close()
+      open = open - 1
+      if open == 0 then loop.fill(all_closed) end
+    end)
+  end
+  if open > 0 then loop.wait(all_closed, END_TIMEOUT) end
+end
+
+
+--- Runs all bots; waits until the run is over and the bots are.
+local function run_bots(chosen, run)
+  client.spawn(start_bots, chosen, run)
+  client.spawn(show_status, run, chosen)
+  client.spawn(function()
+    loop.wait(run.done)
+    finish(run)
+  end)
+  loop.wait(run.ending, chosen.seconds)
+  finish(run)
+  loop.wait(run.done, END_TIMEOUT)
+  for c in pairs(run.clients) do run.figures:add_udp(c) end
+  run.summary = run.figures:summary()
+  close_all(run)
+end
+
+
+local function target(chosen, run)
+  local stop
+  run.address = chosen.game
+  if game.is_one(chosen.game) then
+    chosen.schema = chosen.schema or game.schema(chosen.game)
+    run.address, stop = game.serve(chosen.game)
+    if not run.address then return nil, stop end
+    return stop
+  end
+  if not address.parse(run.address) then
+    return nil, ("there is no game %q, and an address is host, host:port or [v6]:port"):format(run.address)
+  end
+  return function() end
+end
+
+
+local function command(chosen)
+  local script, problem = load_script(chosen.script)
+  if not script then return arguments.fail("%s", problem) end
+  local run = new_run(chosen, script)
+  local stop
+  stop, problem = target(chosen, run)
+  if not stop then return arguments.fail("%s", problem) end
+  run.figures.start = client.now()
+  local ignore_signals = loop.on_signals(function(code)
+    run.exit_code = code
+    finish(run)
+  end)
+  run_bots(chosen, run)
+  io.stdout:write(run.summary)
+  io.stdout:flush()
+  ignore_signals()
+  stop()
+  if run.exit_code then return run.exit_code end
+  local is_good = run.figures.came == chosen.count and run.figures.failures == 0
+  return is_good and EXIT_GOOD or EXIT_FAILED
+end
+
+
+--- The command.
+return arguments.command(options, function(chosen) return client.run(command, chosen) end)

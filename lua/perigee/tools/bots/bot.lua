@@ -1,0 +1,188 @@
+--- One bot: a client that a script drives. It has all that a client has (docs/lua-client.md), and what
+--- is below; everything that it sends and gets is counted.
+
+local client = require "perigee.client"
+local random = require "perigee.testing.random"
+local words = require "perigee.util.describe"
+
+local PING_EVERY = 1 -- seconds
+local LATE_WAITS = 100 -- that return at once
+local HEADER_SIZE = 12
+local PING = "\0\0\5\0" -- how a packet begins that only measures
+local IS_LINE = { disconnected = true, resumed = true, lost = true }
+local IS_MESSAGE = { message = true, ask = true, broadcast = true, packet = true }
+
+---@class perigee.Bot : perigee.Client
+---@field number integer from 1 up
+---@field name string
+---@field client perigee.Client
+local Bot = {}
+
+local bots = {
+  --- Raised in a script that goes on for ever, though all is over.
+  OVER = {},
+}
+
+
+-- What the bot itself has not, its client has.
+local function index(self, key)
+  local own = Bot[key]
+  if own ~= nil then return own end
+  local value = self.client[key]
+  if type(value) ~= "function" then return value end
+  return function(_, ...) return value(self.client, ...) end
+end
+
+
+--- Whether it should go on: the run is not over, and its connection not for good.
+---@return boolean
+function Bot:is_running()
+  return not self._run.is_over and not self.client.reason
+end
+
+
+--- Lets time pass; less where the run ends before. Returns what `is_running` does then.
+---@param seconds number
+---@return boolean
+function Bot:wait(seconds)
+  if seconds ~= nil and type(seconds) ~= "number" then
+    error(("%sbot:wait takes seconds, not %s"):format(words.where(), words.kind(seconds)), 0)
+  end
+  if self:is_running() then
+    self._run.wait(seconds, self.client)
+  else
+    self._late_waits = self._late_waits + 1
+    if self._late_waits > LATE_WAITS then error(bots.OVER, 0) end
+  end
+  return self:is_running()
+end
+
+
+--- A number from 0 to just below 1; or a whole one from 1 to `count`. Each bot has its own, and the
+--- same in each run with the same seed.
+---@param count? integer
+---@return number
+function Bot:random(count)
+  if count and (type(count) ~= "number" or count < 1) then
+    error(("%sbot:random takes a number from 1 up, or nothing, not %s"):format(words.where(),
+      type(count) == "number" and count or words.kind(count)), 0)
+  end
+  if count then return self._chance:pick(count) end
+  return self._chance:fraction()
+end
+
+
+--- As a client's; what the handler raises is an error of the bot.
+---@param type string
+---@param fn? fun(event: table)
+function Bot:on(type, fn)
+  self.client:on(type, fn and function(event) self._run.try(self, fn, event) end)
+end
+
+
+--- The same for questions.
+---@param name string
+---@param fn? fun(value: any, room: perigee.client.Room?): any
+function Bot:on_ask(name, fn)
+  self.client:on_ask(name, fn and function(value, room) return self._run.try(self, fn, value, room) end)
+end
+
+
+-- Counts what goes through the client, and sees when it is over.
+local function count(c, run)
+  local figures = run.figures
+  local send, take, publish = c._send, c._take, c._publish
+  function c:_send(data)
+    local by_udp = self._udp_sent
+    local sent, message, code = send(self, data)
+    figures.sent_by_udp = figures.sent_by_udp + self._udp_sent - by_udp
+    if sent and data:sub(1, #PING) ~= PING then
+      figures.sent = figures.sent + 1
+      figures.sent_bytes = figures.sent_bytes + #data
+    end
+    return sent, message, code
+  end
+  function c:_take(event)
+    if IS_MESSAGE[event.type] then
+      figures.received = figures.received + 1
+      if event.by_udp then figures.received_by_udp = figures.received_by_udp + 1 end
+      local data = event.body or event.payload or event.data or ""
+      figures.received_bytes = figures.received_bytes + HEADER_SIZE + #data
+    end
+    take(self, event)
+    if event.type == "closed" then run.wake(self) end
+  end
+  function c:_publish(event)
+    local is_new = not event.is_counted -- what waited for a handler comes again
+    event.is_counted = true
+    if is_new and IS_LINE[event.type] then figures[event.type] = figures[event.type] + 1 end
+    if is_new and event.type == "udp_down" then figures:add_fallback(event.message) end
+    return publish(self, event)
+  end
+end
+
+
+-- Measures the way to the server and back, as long as the connection lasts.
+local function measure(self, figures)
+  while self:wait(PING_EVERY * (0.5 + self._chance:fraction())) do
+    local seconds = self.client.connected and self.client:ping(5)
+    if seconds then figures.pings:add(seconds) end
+    local rtt = self.client.udp and self.client:stats().udp.rtt or 0
+    if rtt > 0 then figures.datagrams:add(rtt) end
+  end
+end
+
+
+-- A table of a script: handlers by name, beside its `run`.
+local function set_handlers(self, script)
+  local on_message = script.on_message
+  if on_message then
+    self:on("message", function(event)
+      local handler = on_message[event.name]
+      if handler then handler(self, event.value, event.room) end
+    end)
+  end
+  for name, handler in pairs(script.on_ask or {}) do
+    self:on_ask(name, function(value, room) return handler(self, value, room) end)
+  end
+end
+
+
+--- Runs a bot from its connection to its end, in the coroutine that calls it. `run` has is_over,
+--- figures, script (a function, or a table), try, wait, wake, line.
+---@param number integer
+---@param chosen table options
+---@param run table
+function bots.play(number, chosen, run)
+  local figures = run.figures
+  local name = chosen.name .. number
+  local c, message, code = client.connect(run.address, {
+    name = name, token = chosen.token, schema = chosen.schema,
+    udp = chosen.udp, line = run.line(number),
+  })
+  if not c then return figures:add_error(("%s (%s)"):format(message, code)) end
+  run.clients[c] = true
+  count(c, run)
+  figures.came, figures.connected = figures.came + 1, figures.connected + 1
+  local self = setmetatable({
+    number = number, name = name, client = c, _late_waits = 0,
+    _run = run, _chance = random.new(chosen.seed, number),
+  }, { __index = index })
+  client.spawn(measure, self, figures)
+  local script = run.script
+  local play = script
+  if type(script) == "table" then
+    set_handlers(self, script)
+    play = script.run
+  end
+  if play then run.try(self, play, self) else while self:wait(1) do end end
+  if c.reason and not run.is_over then
+    figures:add_error(("the connection is over: %s (%s)"):format(c.reason.message, c.reason.code))
+    figures.failures = figures.failures + 1
+  end
+  if c.reason then figures.connected = figures.connected - 1 end
+  return c
+end
+
+
+return bots

@@ -1,0 +1,134 @@
+--- The command line of `perigee bots`.
+
+local address = require "perigee.client.address"
+local arguments = require "perigee.tools.arguments"
+local game = require "perigee.tools.bots.game"
+
+local USAGE = "usage: perigee bots GAME [-n COUNT] [--script FILE] [--seconds N] [--udp]"
+
+local HELP = USAGE .. [[
+
+
+Connects many clients to a server, each of which does what a script says, and tells how it went.
+
+  GAME               an address (host, host:port), or a game, which is served for this run alone
+  -n COUNT           how many bots (default: 10)
+  --script FILE      what each of them does; without it they connect and stay
+  --seconds N        end after so long (default: when all bots are done, or with Ctrl-C)
+  --ramp N           seconds over which they come (default: 100 a second)
+  --name NAME        they are called NAME1, NAME2 and so on (default: bot)
+  --token TOKEN      what the game's on_connect gets as peer.token
+  --schema FILE      the game's schema.perigee, for messages in binary (default: that of a game
+                     which is served here)
+  --udp [attached]   what may be lost goes by UDP, where that passes, and the rest by TCP
+  --udp alone        everything goes by UDP
+  --latency MS       milliseconds that everything takes longer, each way
+  --jitter MS        up to so many more, at random
+  --loss PERCENT     so many pieces are lost on the way: what goes by TCP is sent again by it, a
+                     datagram is lost, and what is reliable in it sent again by Perigee
+  --seed N           what chance follows from (default: 1)
+  --every N          seconds between status lines (default: 1, in a pipe 5)
+  --help             this text
+
+A script returns a function, which runs once for each bot:
+
+  return function(bot)
+    local room = assert(bot:join "lobby")
+    while bot:is_running() do
+      room:send("hello", { from = bot.number })
+      bot:wait(1)
+    end
+  end
+
+The exit code is 0 when all bots came in and none failed, 1 when not, 2 for a wrong command line, 130
+after Ctrl-C.
+]]
+
+local options = { USAGE = USAGE, HELP = HELP }
+
+local COUNT_MAX = 10000
+local FLAGS = { ["--help"] = "help", ["-h"] = "help" }
+local CHOICES = { ["--udp"] = { key = "udp", "attached", "alone" } }
+
+
+local function text(key)
+  return function(result, value) result[key] = value end
+end
+
+
+local function number(key, flag, least, most, scale)
+  return function(result, value)
+    local given = tonumber(value)
+    if not given or given < least or given > most then
+      return ("%s needs a number from %g to %g, not %q"):format(flag, least, most, value)
+    end
+    result[key] = given * (scale or 1)
+  end
+end
+
+
+local function set_count(result, value)
+  local problem = number("count", "-n", 1, COUNT_MAX)(result, value)
+  if not problem and result.count % 1 ~= 0 then
+    return ("-n needs a whole number, not %q"):format(value)
+  end
+  return problem
+end
+
+
+local SET = {
+  ["-n"] = set_count,
+  ["--script"] = text "script",
+  ["--name"] = text "name",
+  ["--token"] = text "token",
+  ["--schema"] = text "schema",
+  ["--seconds"] = number("seconds", "--seconds", 0.1, 1e6),
+  ["--ramp"] = number("ramp", "--ramp", 0, 1e5),
+  ["--every"] = number("every", "--every", 0.1, 1e5),
+  ["--latency"] = number("latency", "--latency", 0, 60000, 1e-3),
+  ["--jitter"] = number("jitter", "--jitter", 0, 60000, 1e-3),
+  ["--loss"] = number("loss", "--loss", 0, 90, 1e-2),
+  ["--seed"] = number("seed", "--seed", 0, 2 ^ 31 - 1),
+}
+
+
+local function take_word(result, word)
+  if result.game then
+    local hint = word:find "%.lua$" and (": --script %s?"):format(word) or ""
+    return ("%q is one game too many%s"):format(word, hint)
+  end
+  result.game = word
+end
+
+
+local RULES = { set = SET, flags = FLAGS, choices = CHOICES, word = take_word }
+
+
+-- What is wrong with what is neither a game that is there nor the path of one that is not, or nil.
+local function address_problem(given)
+  if game.is_one(given) or given:find "/" and not given:find "://" then return nil end
+  local host, problem = address.parse(given)
+  return not host and problem or nil
+end
+
+
+--- The options as a table: game, count, script, seconds, ramp, name, token, schema, latency, jitter
+--- (seconds), loss (0 to 1), seed, every, udp ("attached" or "alone"), help; or nil and what is wrong.
+---@param given string[]
+---@return table? options, string? problem
+function options.parse(given)
+  local result = {
+    count = 10, name = "bot", token = "", latency = 0, jitter = 0, loss = 0, seed = 1,
+  }
+  local problem = arguments.read(result, given, RULES)
+  if problem then return nil, problem end
+  if result.help then return result end
+  if not result.game then return nil, "which game? an address or a folder is missing" end
+  problem = address_problem(result.game)
+  if problem then return nil, problem end
+  result.ramp = result.ramp or result.count / 100
+  return result
+end
+
+
+return options

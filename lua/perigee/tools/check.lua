@@ -1,0 +1,247 @@
+--- `perigee check [GAME]`: says what is wrong with a game without serving it. It is loaded as `perigee
+--- run` would; what a load alone does not see (check/files.lua) is added.
+
+local files = require "perigee.tools.check.files"
+local sim = require "perigee.sim"
+local sorted_keys = require "perigee.util.sorted_keys"
+local tool = require "perigee.tool"
+
+local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+local LEVELS = { warn = "warning", error = "error" }
+
+local function fail(code, message, ...)
+  io.stderr:write("perigee: ", message:format(...), "\n")
+  return code
+end
+
+-- "./game.lua" is game.lua to whoever stands in that folder.
+local function shown(path)
+  return (path:gsub("^%./", ""))
+end
+
+-- Lines --------------------------------------------------------------------------------------
+
+
+-- What a message without a line is about, most telling first: `on_jion` of "there is no handler
+-- duel.on_jion; did you mean ...".
+local SUBJECTS = {
+  "[%w_]%.([%w_]+)%f[^%w_.]", "%f[%w_](%l+_[%w_]+)", '"([%w_]+)"', "(%l+) is ",
+}
+
+local function subjects(message)
+  local list = {}
+  for _, pattern in ipairs(SUBJECTS) do
+    for word in message:gmatch(pattern) do
+      list[#list + 1] = word
+    end
+  end
+  return list
+end
+
+-- The first line that gives something this name; nil when there is none.
+local function line_of(text, name)
+  local number = 0
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    number = number + 1
+    local code = line:gsub("%-%-.*", "")
+    if code:find("%f[%w_]" .. name .. '["\']?%]?%s*=%f[^=]')
+      or code:find("function%s+[%w_.]*[.:]" .. name .. "%s*%(") then
+      return number
+    end
+  end
+end
+
+local function find_line(text, message)
+  for _, name in ipairs(subjects(message)) do
+    local number = line_of(text, name)
+    if number then
+      return number
+    end
+  end
+end
+
+-- Splits what the server said into place and message, and finds the line where it told none.
+local function read_finding(text, kind, main, given)
+  local path, line, message = text:match "^([^\n]-%.lua):(%d+): (.*)$"
+  if not path then
+    path, line, message = text:match "^([^\n]-%.perigee):(%d+):%d+: ([^\n]*)"
+  end
+  if not path then
+    path, message = text:match "^([^\n]-%.lua): (.*)$"
+    path, message = path or main, message or text
+    local source = files.read(path, given)
+    line = source and find_line(source, message)
+  end
+  return { path = path, line = tonumber(line), message = message, kind = kind }
+end
+
+-- Findings -----------------------------------------------------------------------------------
+
+
+-- Returns the findings of a load. A text from standard input may come from an LLM that must not read the
+-- environment's secrets or the files that .perigeeignore names.
+local function load_game(game, given)
+  local findings, main = {}, files.main(game)
+  local ok, problem, lines = sim.check { game = game, files = given, env = given and {}, hide = given ~= nil }
+  for _, line in ipairs(lines or {}) do
+    if LEVELS[line.level] then
+      local text = line.text:gsub("%s+v=%S+$", "")
+      findings[#findings + 1] = read_finding(text, LEVELS[line.level], main, given)
+    end
+  end
+  if not ok then
+    problem = problem:gsub("\nstack traceback:\n.*$", "") -- a finding is a place and what is wrong there
+    findings[#findings + 1] = read_finding(problem, "error", main, given)
+  end
+  return findings
+end
+
+local function place(finding)
+  return shown(finding.path) .. (finding.line and ":" .. finding.line or "")
+end
+
+-- One list, sorted by place. The error that ended the load is said in its own words alone.
+local function merge(of_load, of_files)
+  local merged, failed_at = {}, {}
+  for _, finding in ipairs(of_load) do
+    merged[#merged + 1] = finding
+    failed_at[place(finding)] = finding.kind == "error"
+  end
+  for _, finding in ipairs(of_files) do
+    if not failed_at[place(finding)] then
+      merged[#merged + 1] = finding
+    end
+  end
+  table.sort(merged, function(a, b)
+    if a.path ~= b.path then
+      return a.path < b.path
+    elseif a.line ~= b.line then
+      return (a.line or 0) < (b.line or 0)
+    elseif a.kind ~= b.kind then
+      return a.kind == "error"
+    end
+    return a.message < b.message
+  end)
+  return merged
+end
+
+local function count(number, word)
+  return ("%d %s%s"):format(number, word, number == 1 and "" or "s")
+end
+
+local function print_finding(finding)
+  print(("%s: %s: %s"):format(place(finding), finding.kind, finding.message))
+end
+
+local function report(game, findings, file_count)
+  local counts = { error = 0, warning = 0 }
+  for _, finding in ipairs(findings) do
+    counts[finding.kind] = counts[finding.kind] + 1
+    print_finding(finding)
+  end
+  local parts = {}
+  for _, kind in ipairs { "error", "warning" } do
+    parts[#parts + 1] = counts[kind] > 0 and count(counts[kind], kind) or nil
+  end
+  print(("%s: %s"):format(game, #parts > 0 and table.concat(parts, ", ")
+    or ("nothing to complain about in %s"):format(count(file_count, "file"))))
+  return counts.error == 0 and EXIT_GOOD or EXIT_FAILED
+end
+
+-- The command --------------------------------------------------------------------------------
+
+
+-- What `perigee run` would say of the path; nil when it is a game.
+local function problem_of(path)
+  local kind = tool.kind(path)
+  if not kind then
+    return "there is no such game; give a folder with a game.lua, or a .lua file"
+  elseif kind == "folder" then
+    return not tool.kind(path .. "/game.lua")
+      and "there is no game.lua in this folder; `perigee new NAME` makes a game" or nil
+  elseif not path:find "%.lua$" then
+    return "a game is a folder with a game.lua, or a .lua file"
+  end
+end
+
+-- For a server that is about to reload the game (perigee.checked): the files with their stamps, and the
+-- errors. A reload loads the game itself, where it lives.
+local function report_to_server(game)
+  local findings, used = files.check_used(game)
+  for _, path in ipairs(sorted_keys(used.stamps)) do
+    print(used.stamps[path] .. "\t" .. path)
+  end
+  print ""
+  local code = EXIT_GOOD
+  for _, finding in ipairs(merge({}, findings)) do
+    if finding.kind == "error" then
+      print_finding(finding)
+      code = EXIT_FAILED
+    end
+  end
+  return code
+end
+
+-- Returns whether a path leads to a possible file of the game.
+local function is_inside(name)
+  return name ~= "" and not name:find "[%z\\]" and not ("/" .. name .. "/"):find("//", 1, true)
+    and not ("/" .. name .. "/"):find "/%.%.?/"
+end
+
+-- Returns the text on standard input, by the path of the file that it replaces.
+local function read_given(game, name)
+  return { [(files.main(game):match "^.*/" or "") .. name] = io.read "*a" }
+end
+
+-- Reads the command line: the game and the options, or nil and what is wrong.
+local function read_arguments(...)
+  local chosen, arguments = {}, { ... }
+  local at = 1
+  while arguments[at] do
+    local argument = arguments[at]
+    if argument == "--stdin" then
+      at = at + 1
+      chosen.name = arguments[at]
+      if not chosen.name then
+        return nil, "--stdin needs a file of the game, such as game.lua"
+      end
+    elseif argument == "--for-reload" then
+      chosen.is_for_reload = true
+    elseif argument:find "^%-" then
+      return nil, ("there is no option %s"):format(argument)
+    elseif chosen.game then
+      return nil, ("unexpected argument \"%s\""):format(argument)
+    else
+      chosen.game = argument
+    end
+    at = at + 1
+  end
+  chosen.game = chosen.game or "."
+  return chosen
+end
+
+local check = {}
+
+
+---@param ... string what follows `perigee check` on the command line
+---@return integer exit code
+function check.main(...)
+  local chosen, wrong = read_arguments(...)
+  if not chosen then
+    return fail(EXIT_USAGE, "%s (see `perigee help check`)", wrong)
+  end
+  local game, name = chosen.game, chosen.name
+  local problem = problem_of(game)
+  if problem then
+    return fail(EXIT_FAILED, "%s: %s", game, problem)
+  elseif name and not is_inside(name) then
+    return fail(EXIT_FAILED, "the path is that of a file within the game's folder, such as game.lua")
+  elseif chosen.is_for_reload then
+    return report_to_server(game)
+  end
+  local given = name and read_given(game, name)
+  local found, file_count = files.check(game, given)
+  return report(game, merge(load_game(game, given), found), file_count)
+end
+
+return check

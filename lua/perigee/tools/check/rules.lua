@@ -1,0 +1,170 @@
+--- Mistakes in the use of the API, of which flow.lua reports what is used how: methods, fields, options and
+--- functions' names that do not exist.
+
+local annotations = require "perigee.tools.check.annotations"
+local instead = require "perigee.api.replacements"
+local sorted_keys = require "perigee.util.sorted_keys"
+local tool = require "perigee.tool"
+local types = require "perigee.tools.check.types"
+
+local part = types.part
+
+-- Objects that raise an error for every field that they have not (perigee.class).
+local STRICT = {}
+for class in ("Peer Room Lockstep McpSession"):gmatch "%a+" do
+  STRICT["perigee." .. class] = true
+end
+local FUNCTION_NAME = "perigee.FunctionName"
+
+local Rules = {}
+Rules.__index = Rules
+
+
+local function hint(name, names)
+  local meant = tool.nearest(name, names)
+  return meant and "; did you mean " .. meant .. "?" or ""
+end
+
+function Rules:report(flow, line, message, ...)
+  message = message:format(...)
+  local key = ("%s:%d:%s"):format(flow.file.path, line, message)
+  if flow.tried == 0 and not self.is_said[key] then
+    self.is_said[key] = true
+    self.found[#self.found + 1] = { path = flow.file.path, line = line, kind = "error", message = message }
+  end
+end
+
+-- Fields and methods --------------------------------------------------------------------------
+
+
+-- Returns whether a class is known not to have the name. The game may have added a name.
+function Rules:is_missing(class, name)
+  if class.is_open or class.fields[name] or class.functions[name] then
+    return false
+  elseif STRICT[class.name] then
+    return not self.is_raw[name]
+  end
+  return not self.is_assigned[name]
+end
+
+local function what_instead(class, name)
+  local other = instead[class.word] and instead[class.word][name]
+  return other and "; write " .. other or hint(name, annotations.names(class))
+end
+
+function Rules:field(flow, class, node)
+  if (class.is_library or STRICT[class.name]) and self:is_missing(class, node.name) then
+    self:report(flow, node.line, "%s has no %s%s", class.shown, node.name,
+      what_instead(class, node.name))
+  end
+end
+
+function Rules:method(flow, class, node)
+  if self:is_missing(class, node.name) then
+    self:report(flow, node.line, "%s has no method %s%s", class.shown, node.name,
+      what_instead(class, node.name))
+  end
+end
+
+function Rules:write(flow, class, node)
+  if STRICT[class.name] and node.name ~= "state" then
+    local free = ("; %s.state.%s is free for the game"):format(class.word:match "%a+$", node.name)
+    self:report(flow, node.line, "%s's %s cannot be set%s", class.shown, node.name,
+      class.fields.state and free or "")
+  end
+end
+
+-- Arguments -----------------------------------------------------------------------------------
+
+
+local function is_options(type)
+  return type.kind == "class" and not type.class.is_open and next(type.class.functions) == nil
+end
+
+local function is_list(type)
+  return type.kind == "list"
+end
+
+-- The options in a table that is written in the call itself.
+function Rules:options(flow, node, wanted)
+  local list, options = part(wanted, is_list), part(wanted, is_options)
+  for _, item in ipairs(node.items) do
+    local known = options and item.name and options.class.fields[item.name]
+    if options and item.name and not known then
+      self:report(flow, item.line, "there is no option %s%s", item.name,
+        hint(item.name, annotations.names(options.class)))
+    end
+    local inner = known and annotations.type(flow.api, known) or not item.name and list and list.element
+    if inner and item.value.tag == "table" then
+      self:options(flow, item.value, inner)
+    end
+  end
+end
+
+-- The tables in which names of functions are looked for; nil when one of them is not known.
+local function tables_of(flow, name)
+  local game = flow:slot(flow.files[1], "result").type
+  local tables = { game }
+  if name:find "^room:" then
+    local rooms = game.kind == "table" and game.node.fields.rooms
+    if rooms and rooms.type.kind == "table" then
+      tables[#tables + 1] = rooms.type
+      for _, kind in pairs(rooms.type.node.fields) do
+        tables[#tables + 1] = kind.type
+      end
+    elseif rooms then
+      return nil
+    end
+  end
+  for _, type in ipairs(tables) do
+    if type.kind ~= "table" or flow:is_open(type.node) then
+      return nil
+    end
+  end
+  return tables
+end
+
+function Rules:function_name(flow, node, name)
+  local tables, names = tables_of(flow, name), {}
+  if not tables then
+    return
+  end
+  for _, type in ipairs(tables) do
+    for field in pairs(type.node.fields) do
+      names[field] = true
+    end
+  end
+  if not names[node.value] then
+    self:report(flow, node.line, "there is no function %s in the table of the game%s%s", node.value,
+      #tables > 1 and " or of a room kind" or "", hint(node.value, sorted_keys(names)))
+  end
+end
+
+local function is_function_name(type)
+  return type.kind == "alias" and type.name == FUNCTION_NAME
+end
+
+function Rules:argument(flow, node, wanted, name)
+  if not wanted then
+    return
+  elseif node.tag == "table" then
+    self:options(flow, node, wanted)
+  elseif node.tag == "string" and part(wanted, is_function_name) then
+    self:function_name(flow, node, name)
+  elseif node.tag == "string" and wanted.kind == "function" then
+    self:report(flow, node.line, "%s takes a function, not the name of one", name)
+  end
+end
+
+local rules = {}
+
+
+--- Rules that collect findings: { path, line, kind, message }.
+---@param is_assigned table<string, true> names of fields that the game sets somewhere
+---@param is_raw table<string, true> names that it may set with rawset
+---@return table
+function rules.new(is_assigned, is_raw)
+  return setmetatable({ found = {}, is_said = {}, is_assigned = is_assigned, is_raw = is_raw }, Rules)
+end
+
+return rules

@@ -1,0 +1,237 @@
+--- `perigee connect ADDRESS`: a client for people and for pipes. It shows every event as it comes
+--- and sends what is typed (connect/commands.lua).
+
+local arguments = require "perigee.tools.arguments"
+local client = require "perigee.client"
+local loop = require "perigee.client.loop"
+local need = require "perigee.client.dependency"
+local commands = require "perigee.tools.connect.commands"
+local options = require "perigee.tools.connect.options"
+local screen = require "perigee.tools.connect.screen"
+local show = require "perigee.tools.connect.show"
+local text = require "perigee.tools.connect.text"
+local uv = need("luv", "lua-luv", "luv")
+
+local EXIT_GOOD = 0
+local QUIET = 0.2 -- seconds without an event that end the wait for answers
+local QUIET_MAX = 2 -- seconds that this wait lasts at most
+
+local ADVICE = {
+  ECONNREFUSED = "is the server running? start one with `perigee run`",
+  EAI_NONAME = "is the name of the host spelt right?",
+  EHOSTUNREACH = "is this machine on the network?",
+  ENETUNREACH = "is this machine on the network?",
+  timeout = "are the address and the port right?",
+  Rejected = "the game said no; it may want another --name or --token",
+  ServerFull = "try again later",
+}
+
+-- With --udp alone.
+local UDP_ADVICE = {
+  ECONNREFUSED = "is the server running, with udp_ports of 1 or more? without --udp alone it is tried by TCP",
+  timeout = "are the address and the port right? without --udp alone it is tried by TCP",
+}
+
+
+---@class perigee.connect.Session
+---@field client perigee.Client
+---@field rooms perigee.client.Room[] in the order in which they were joined
+---@field questions table[] events of type "ask" that wait for an answer
+---@field is_over boolean
+local Session = {}
+Session.__index = Session
+
+
+--- Prints a line of a kind (show.lua).
+function Session:tell(kind, line)
+  self.screen:print(self.paint(kind, line))
+end
+
+
+function Session:note(line)
+  self:tell("note", line)
+end
+
+
+function Session:fail(code, message)
+  self:tell("error", ("! %s: %s"):format(code, text.safe(message)))
+end
+
+
+function Session:_update_prompt()
+  local room = self.rooms[#self.rooms]
+  self.screen:set_prompt(room and text.safe(room.name) .. "> " or "> ")
+end
+
+
+--- The room is the one joined last from now on.
+function Session:enter(room)
+  self:leave(room)
+  table.insert(self.rooms, room)
+  self:note("* joined " .. show.room(room))
+  self:_update_prompt()
+end
+
+
+function Session:leave(room)
+  for i, other in ipairs(self.rooms) do
+    if other == room then table.remove(self.rooms, i) end
+  end
+  self:_update_prompt()
+end
+
+
+--- A new session is in no room; the client joins its rooms again.
+function Session:_begin_anew()
+  self.rooms, self.questions = {}, {}
+  self:_update_prompt()
+end
+
+
+--- Runs a command that waits beside the others.
+function Session:spawn(fn)
+  self.pending = self.pending + 1
+  client.spawn(function()
+    fn()
+    self.pending = self.pending - 1
+  end)
+end
+
+
+function Session:_take(event)
+  self.last_event = client.now()
+  if event.type == "closed" then
+    self.end_reason = event
+    loop.fill(self.udp_known)
+    return self.screen:stop()
+  end
+  if event.type == "closing" then return end
+  if event.type == "disconnected" then self.lost = event end
+  if event.type == "resumed" or event.type == "lost" then self.lost = nil end
+  if event.type == "joined" then return self:enter(event.room) end
+  if event.type == "left" and event.room then self:leave(event.room) end
+  if event.type == "ask" then table.insert(self.questions, event) end
+  -- A connection that is lost while UDP is tried says no more of it.
+  if event.type == "udp_up" or event.type == "udp_down" or event.type == "disconnected" then
+    loop.fill(self.udp_known)
+  end
+  self.screen:print(show.event(event, self.paint, #self.rooms > 1))
+  if event.type == "lost" then self:_begin_anew() end
+end
+
+
+--- After the last line: waits for the answers to what was sent.
+function Session:_settle()
+  local deadline = client.now() + QUIET_MAX
+  while self.pending > 0 and self.client.connected do client.sleep(0.01) end
+  self.client:ping(QUIET_MAX)
+  self.last_event = client.now()
+  while self.client.connected and client.now() < deadline do
+    if client.now() - self.last_event >= QUIET then return end
+    client.sleep(0.01)
+  end
+end
+
+
+--- Joins the rooms of the command line; false when one said no.
+function Session:_join_rooms(names)
+  for _, name in ipairs(names) do
+    local room, message, code = self.client:join(name)
+    if not room then
+      self.problem = ("cannot join %s: %s (%s)"):format(text.safe(name), text.safe(message), code)
+      return false
+    end
+    self:enter(room)
+  end
+  return true
+end
+
+
+function Session:_run(chosen)
+  if not self:_join_rooms(chosen.rooms) then return end
+  local line = self.screen:read_line()
+  while line do
+    commands.run(self, line)
+    if self.is_over then return end
+    line = self.screen:read_line()
+  end
+  if self.screen.is_interactive or self.exit_code then return end
+  while chosen.stay and not self.client.reason and not self.exit_code do client.sleep(0.05) end
+  self:_settle()
+end
+
+
+--- Ends the session; returns the exit code.
+function Session:_finish()
+  local ended = self.end_reason or self.lost
+  self.client:on("*", nil)
+  self.client:close()
+  self.screen:close()
+  if self.exit_code then return self.exit_code end
+  if self.problem then return arguments.fail("%s", self.problem) end
+  if not ended then return EXIT_GOOD end
+  return arguments.fail("the connection is over: %s (%s)", text.safe(ended.message), ended.code)
+end
+
+
+-- Reports that the server runs, but does not accept clients yet.
+local function wait(event)
+  io.stderr:write(("the server is not available yet; trying again in %.1f s\n"):format(event.delay))
+end
+
+
+local function connect(chosen)
+  local c, message, code = client.connect(chosen.address, {
+    name = chosen.name,
+    token = chosen.token,
+    timeout = chosen.timeout,
+    udp = chosen.udp,
+    on = { reconnecting = wait },
+  })
+  if c then
+    c:on("reconnecting", nil) -- a session shows the event as all others
+    return c
+  end
+  local advice = chosen.udp == "alone" and UDP_ADVICE[code] or ADVICE[code]
+  advice = advice and "; " .. advice or ""
+  return nil, text.safe(message) .. advice
+end
+
+
+local function session(chosen)
+  local c, problem = connect(chosen)
+  if not c then return arguments.fail("%s", problem) end
+  local self = setmetatable({
+    client = c,
+    screen = screen.open(),
+    rooms = {},
+    questions = {},
+    pending = 0,
+    is_over = false,
+    udp_known = loop.slot(), -- whether UDP passes
+  }, Session)
+  self.paint = show.painter(self.screen.has_colours)
+  local ignore_signals = loop.on_signals(function(code)
+    self.exit_code = code
+    loop.fill(self.udp_known)
+    self.screen:stop()
+  end)
+  local hint = self.screen.is_interactive and "; /help lists the commands" or ""
+  local way = chosen.udp == "alone" and " by UDP" or ""
+  self:note(("* connected to %s%s as %s%s"):format(chosen.address, way, text.safe(c.name), hint))
+  c:on("*", function(event) self:_take(event) end)
+  if chosen.udp == "attached" then loop.wait(self.udp_known) end
+  self:_run(chosen)
+  ignore_signals()
+  return self:_finish()
+end
+
+
+--- The command.
+return arguments.command(options, function(chosen)
+  local ok, result = pcall(client.run, session, chosen)
+  uv.tty_reset_mode()
+  uv.run("nowait")
+  if not ok then error(result, 0) end
+  return result
+end)

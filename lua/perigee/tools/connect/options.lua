@@ -1,0 +1,97 @@
+--- The command line of `perigee connect`.
+
+local address = require "perigee.client.address"
+local arguments = require "perigee.tools.arguments"
+local need = require "perigee.client.dependency"
+local uv = need("luv", "lua-luv", "luv")
+
+local USAGE = "usage: perigee connect ADDRESS [--room ROOM] [--name NAME] [--token TOKEN] [--udp]"
+
+local HELP = USAGE .. [[
+
+
+Joins a server, shows each event as it comes, and sends each line that is typed to the room
+joined last.
+
+  ADDRESS            host, host:port or [v6]:port; the port is 7777 when it is not named
+  --room ROOM        join this room; may be given several times
+  --name NAME        the name that others see (default: $USER)
+  --token TOKEN      what the game's on_connect gets as peer.token (default: $PERIGEE_TOKEN)
+  --udp [attached]   what may be lost (/send) goes by UDP, where that passes, and the rest by TCP
+  --udp alone        everything goes by UDP
+  --timeout SECONDS  how long to wait for an answer (default: 10)
+  --stay             at the end of the input stay and go on showing events
+  --help             this text
+
+Lines that begin with / are commands; /help lists them. In a pipe there is no prompt: lines are
+sent as they come, and at the end of the input it waits for the answers and says BYE:
+
+  echo hello | perigee connect localhost --room lobby
+
+Colours are for terminals, and go with NO_COLOR=1.
+]]
+
+local options = { USAGE = USAGE, HELP = HELP }
+
+local FLAGS = { ["--stay"] = "stay", ["--help"] = "help", ["-h"] = "help" }
+local CHOICES = { ["--udp"] = { key = "udp", "attached", "alone" } }
+
+
+local SET = {
+  ["--name"] = function(result, value) result.name = value end,
+  ["--token"] = function(result, value) result.token = value end,
+  ["--room"] = function(result, value) table.insert(result.rooms, value) end,
+  ["--timeout"] = function(result, value)
+    result.timeout = tonumber(value)
+    if not result.timeout or result.timeout <= 0 then
+      return ("--timeout needs a number of seconds, not %q"):format(value)
+    end
+  end,
+}
+
+
+local function take_word(result, word)
+  if not result.address then
+    result.address = word
+    return nil
+  end
+  if word:find "^%d+$" then
+    return ("%q is one address too many; a port goes with the host: %s:%s"):format(word, result.address, word)
+  end
+  return ("%q is one address too many"):format(word)
+end
+
+
+-- What is wrong with an address that may be the game itself.
+local function address_problem(text, problem)
+  if not text:find "%.lua$" and not uv.fs_stat(text) then return problem end
+  return ("%q is a game, no address; start it (`perigee run %s`) and connect to localhost"):format(text, text)
+end
+
+
+local RULES = { set = SET, flags = FLAGS, choices = CHOICES, word = take_word }
+
+
+--- The options as a table: address, rooms, name, token, udp ("attached" or "alone"), timeout, stay, help; or
+--- nil and what is wrong.
+---@param given string[]
+---@return table? options, string? problem
+function options.parse(given)
+  local result = {
+    rooms = {},
+    name = os.getenv "USER" or "guest",
+    token = os.getenv "PERIGEE_TOKEN" or "",
+    timeout = 10,
+  }
+  local problem = arguments.read(result, given, RULES)
+  if problem then return nil, problem end
+  if result.help then return result end
+  if not result.address then return nil, "which server? an address is missing" end
+  local host, wrong = address.parse(result.address)
+  if not host or result.address:find "%.lua$" then return nil, address_problem(result.address, wrong) end
+  if result.name == "" then result.name = "guest" end
+  return result
+end
+
+
+return options

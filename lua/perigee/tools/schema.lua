@@ -1,0 +1,106 @@
+--- `perigee schema [GAME]`: what the schema of a game says, for people and for other programs.
+
+local files = require "perigee.tools.check.files"
+local schema = require "perigee.schema"
+local to_c = require "perigee.schema.to_c"
+local to_js = require "perigee.schema.to_js"
+local to_ts = require "perigee.schema.to_ts"
+local tool = require "perigee.tool"
+
+local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+local FILE = "schema.perigee"
+local PREFIX = "game" -- of the names in C
+local FLAGS = { "--c", "--hash", "--js", "--ts" }
+
+local function fail(code, message, ...)
+  io.stderr:write("perigee: ", message:format(...), "\n")
+  return code
+end
+
+local PRINT = {}
+
+PRINT["--hash"] = function(found)
+  return found.hash .. "\n"
+end
+
+PRINT["--c"] = function(found, prefix)
+  return to_c.header(found, prefix or PREFIX)
+end
+
+PRINT["--js"] = to_js.module
+PRINT["--ts"] = to_ts.declarations
+
+local function listing(found)
+  return found.text .. "hash " .. found.hash .. "\n"
+end
+
+-- What is wrong with an argument that begins with a hyphen, if anything is.
+local function problem_of(argument, flag, value, is_second)
+  if not PRINT[flag] then
+    local meant = tool.nearest(argument, FLAGS)
+    return ("there is no option %s%s"):format(argument, meant and "; did you mean " .. meant .. "?" or "")
+  elseif is_second then
+    return "one of --c, --hash, --js and --ts is enough"
+  elseif value and flag ~= "--c" then
+    return flag .. " has no value"
+  elseif value and (not value:find "^%l[%l%d_]*$" or (value .. "_"):find "__" or value == "perigee") then
+    return ('--c=%s: names in C begin with it; it is of a to z, digits and single "_", begins with a letter, '
+      .. 'and is not "perigee"'):format(value)
+  end
+end
+
+local function read_arguments(...)
+  local game, print_as, prefix
+  for _, argument in ipairs { ... } do
+    if argument:find "^%-" then
+      local flag, value = argument:match "^([^=]*)=(.*)$"
+      flag = flag or argument
+      local problem = problem_of(argument, flag, value, print_as)
+      if problem then
+        return nil, problem
+      end
+      print_as, prefix = PRINT[flag], value
+    elseif game then
+      return nil, ('unexpected argument "%s"'):format(argument)
+    else
+      game = argument
+    end
+  end
+  return game or ".", print_as or listing, prefix
+end
+
+-- The file of a game, or the file itself.
+local function path_of(game)
+  if game:find "%.perigee$" then
+    return game
+  end
+  return (files.main(game):match "^.*/" or "") .. FILE
+end
+
+local command = {}
+
+
+---@param ... string what follows `perigee schema` on the command line
+---@return integer exit code
+function command.main(...)
+  local game, print_as, prefix = read_arguments(...)
+  if not game then
+    return fail(EXIT_USAGE, "%s (see `perigee help schema`)", print_as)
+  end
+  local path = path_of(game):gsub("^%./", "")
+  local text = files.read(path)
+  if not text and game ~= path and not tool.kind(game) then
+    return fail(EXIT_FAILED, "%s: there is no such game; give a folder with a game.lua, or a .lua file", game)
+  elseif not text then
+    return fail(EXIT_FAILED, "%s: there is no such file; a game without one sends all messages as JSON", path)
+  end
+  local ok, found = pcall(schema.parse, text, path)
+  if not ok then
+    io.stderr:write(found, "\n")
+    return EXIT_FAILED
+  end
+  io.write(print_as(found, prefix))
+  return EXIT_GOOD
+end
+
+return command

@@ -1,0 +1,119 @@
+--- The command line of `perigee test`.
+
+local arguments = require "perigee.tools.arguments"
+
+local USAGE = "usage: perigee test [GAME] [--seed N | --fuzz N | --fuzz-seed N] [FILES]"
+
+local HELP = USAGE .. [[
+
+
+Runs the specs of a game: GAME/spec/*_spec.lua, or NAME_spec.lua beside a NAME.lua.
+
+  GAME               a folder with a game.lua, or a .lua file (default: that of FILES, or the
+                     current folder)
+  FILES              these specs instead: *_spec.lua files, or folders of them
+  --seed N           what chance and the simulated network follow from (default: 1)
+  --fuzz N           run the specs under N timings and orders of things, until one fails
+  --fuzz-seed N      run them under the Nth of these
+  --filter PATTERN   only tests whose full name matches the Lua pattern; may be given several times
+  --filter-out PATTERN
+                     not those
+  --list             print the names of the tests
+  --timeout SECONDS  processor time that a test may take (default: 10; 0: any)
+  --no-keep-going    stop at the first failure
+  --log              show what the games log
+  --verbose          tracebacks of failures
+  --output NAME      busted's output: utfTerminal, plainTerminal, TAP, json, junit, gtest
+  --help             this text
+
+The specs are busted's (describe, it, assert) and use perigee.testing. The exit code is 0 when all
+passed, 1 when not, 2 for a wrong command line.
+]]
+
+local options = { USAGE = USAGE, HELP = HELP }
+
+local SEED_MAX = 2 ^ 31 - 1
+local TIMEOUT, TIMEOUT_MAX = 10, 86400
+local FLAGS = {
+  ["--list"] = "list", ["--log"] = "log", ["--verbose"] = "verbose", ["-v"] = "verbose",
+  ["--no-keep-going"] = "stop_early", ["--help"] = "help", ["-h"] = "help",
+}
+local OUTPUTS = { "utfTerminal", "plainTerminal", "TAP", "json", "junit", "gtest" }
+
+
+local function set_number(key, flag, least)
+  return function(result, text)
+    local number = tonumber(text)
+    if not number or number % 1 ~= 0 or number < least or number > SEED_MAX then
+      return ("%s needs a whole number from %d to %d, not %q"):format(flag, least, SEED_MAX, text)
+    end
+    result[key] = number
+  end
+end
+
+
+local function set_timeout(result, text)
+  local seconds = tonumber(text)
+  if not (seconds and seconds >= 0 and seconds <= TIMEOUT_MAX) then
+    return ("--timeout needs a number of seconds from 0 to %d, not %q"):format(TIMEOUT_MAX, text)
+  end
+  result.timeout = seconds
+end
+
+
+-- Busted would only find out while it runs.
+local function add_pattern(key, flag)
+  return function(result, text)
+    local ok, problem = pcall(string.find, "", text)
+    if not ok then return ("%s needs a Lua pattern, not %q: %s"):format(flag, text, problem) end
+    table.insert(result[key], text)
+  end
+end
+
+
+local function set_output(result, name)
+  for _, output in ipairs(OUTPUTS) do
+    if output == name then
+      result.output = name
+      return
+    end
+  end
+  return ("there is no output %q; there are %s"):format(name, table.concat(OUTPUTS, ", "))
+end
+
+
+local SET = {
+  ["--seed"] = set_number("seed", "--seed", 0),
+  ["--fuzz"] = set_number("fuzz", "--fuzz", 1),
+  ["--fuzz-seed"] = set_number("fuzz_seed", "--fuzz-seed", 1),
+  ["--filter"] = add_pattern("filter", "--filter"),
+  ["--filter-out"] = add_pattern("filter_out", "--filter-out"),
+  ["--output"] = set_output,
+  ["--timeout"] = set_timeout,
+}
+
+
+local function take_word(result, word)
+  if result.game or word:find "_spec%.lua$" then
+    table.insert(result.files, word)
+  else
+    result.game = word
+  end
+end
+
+
+--- The options as a table: game (nil: not said), files, seed, fuzz, fuzz_seed, filter, filter_out, timeout,
+--- list, log, verbose, stop_early, output, help; or nil and what is wrong.
+---@param given string[]
+---@return table? options, string? problem
+function options.parse(given)
+  local result = { files = {}, filter = {}, filter_out = {}, timeout = TIMEOUT }
+  local problem = arguments.read(result, given, { set = SET, flags = FLAGS, word = take_word })
+  if problem then return nil, problem end
+  local modes = (result.seed and 1 or 0) + (result.fuzz and 1 or 0) + (result.fuzz_seed and 1 or 0)
+  if modes > 1 then return nil, "--seed, --fuzz and --fuzz-seed exclude each other" end
+  return result
+end
+
+
+return options

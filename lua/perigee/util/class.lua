@@ -1,0 +1,68 @@
+--- Objects whose fields are partly read from the server: methods, getters, and a clear error for
+--- whatever else a script reads or writes.
+
+local fault = require "perigee.util.fault"
+local sorted_keys = require "perigee.util.sorted_keys"
+
+local class = {}
+
+
+-- A method that says what is wrong with `room.broadcast("x")`.
+local function checked(class_name, name, method)
+  return function(self, ...)
+    if type(self) ~= "table" or getmetatable(self) ~= class_name then
+      fault.raise("%s:%s is called with a colon, on a %s", class_name, name, class_name)
+    end
+    return method(self, ...)
+  end
+end
+
+
+--- Completes a metatable. What an object holds of its own has names that begin with '_', so that a
+--- script which sets what it may only read is told so; but `state` is its own to set.
+---@param meta table with __metatable, the class's name
+---@param methods table<string, function>
+---@param getters table<string, fun(self: table): any>
+---@param instead table<string, string>? what to write for a name that a script may look for in vain
+function class.define(meta, methods, getters, instead)
+  local name, checked_methods = meta.__metatable, {}
+  for key, method in next, methods do
+    checked_methods[key] = checked(name, key, method)
+  end
+
+  function meta.__index(self, key)
+    local method = checked_methods[key]
+    if method then
+      return method
+    end
+    local getter = getters[key]
+    if getter then
+      return getter(self)
+    end
+    fault.raise("a %s has no %s%s", name, tostring(key), instead and instead[key]
+      and "; write " .. instead[key] or fault.hint(tostring(key), sorted_keys(methods, getters)))
+  end
+
+  function meta.__newindex(self, key, value)
+    if key ~= "state" or not getters.state then
+      fault.raise("a %s's %s cannot be set%s", name, tostring(key),
+        getters.state and ("; %s.state.%s is free for the game"):format(name, tostring(key)) or "")
+    end
+    fault.check(name .. ".state", value, "table")
+    rawset(self, key, value)
+  end
+
+  function meta.__tostring(self)
+    return getters.id and name .. " " .. self._id .. " (" .. tostring(self.name) .. ")" or name
+  end
+end
+
+
+--- A getter for `state`: a table of the object's own, made when first read.
+function class.state(self)
+  local state = {}
+  rawset(self, "state", state)
+  return state
+end
+
+return class

@@ -1,0 +1,52 @@
+--- What in a value JSON cannot say, and where: looked for only when a message could not be made of it.
+
+local words = require "perigee.util.describe"
+
+local DEPTH_MAX = 64
+
+local function describe(value, is_utf8)
+  if type(value) == "string" then
+    return is_utf8 and not is_utf8(value)
+      and "is not UTF-8; bytes go through room:relay or peer:send_packet" or nil
+  elseif type(value) == "number" then
+    return value - value ~= 0 and "is NaN or infinite, which JSON has no word for" or nil
+  end
+  return "is " .. words.kind(value) .. "; messages hold strings, numbers, booleans and tables"
+end
+
+-- `on_path` are the tables that `value` is in; `clean` those that were looked at.
+local function search(how, value, path, depth, on_path, clean)
+  if type(value) == "boolean" or type(value) == "userdata" then -- a JSON null is that
+    return nil
+  elseif type(value) ~= "table" then
+    local problem = describe(value, how.is_utf8)
+    return problem and path .. " " .. problem
+  elseif on_path[value] then
+    return path .. " is a table that holds it"
+  elseif depth > DEPTH_MAX then
+    return path .. " is nested deeper than " .. DEPTH_MAX
+  elseif clean[value] then
+    return nil
+  end
+  on_path[value] = true
+  for key, entry in how.pairs(value) do
+    if type(key) ~= "string" and type(key) ~= "number" then
+      return ("%s has %s as a key; keys are strings or numbers"):format(path, words.kind(key))
+    end
+    local found = search(how, key, "a key of " .. path, depth, on_path, clean)
+      or search(how, entry, path .. words.step(key), depth + 1, on_path, clean)
+    if found then
+      return found
+    end
+  end
+  on_path[value], clean[value] = nil, true
+end
+
+
+--- "value.items[3] is a function; ...", or nil where nothing is wrong.
+---@param value any
+---@param how { pairs: function, is_utf8: nil|fun(text: string): boolean } without `is_utf8` texts may be any
+---@return string?
+return function(value, how)
+  return search(how, value, "value", 1, {}, {})
+end

@@ -1,0 +1,208 @@
+// perigee.core: the budget of the running call, for the parts of the host that work on
+// a script's behalf.
+#include <lauxlib.h>
+#include <string.h>
+
+#include "relay/room.h"
+#include "script/account.h"
+#include "script/core.h"
+#include "script/guard/deadline.h"
+#include "script/guard/trace.h"
+
+enum { STEPS_MAX = 1 << 30 };
+
+// charge(steps): of about 5 ns each
+static int core_charge(lua_State *L) {
+  lua_Number steps = luaL_checknumber(L, 1);
+  if (!(steps >= 0)) steps = 0;
+  budget_charge(core_host(L), L, steps < STEPS_MAX ? (uint32_t)steps : STEPS_MAX);
+  return 0;
+}
+
+// check_over(): goes no further when the call is over its budget. For whatever has
+// caught an error.
+static int core_check_over(lua_State *L) {
+  Host *host = core_host(L);
+  return budget_is_spent(host, L) ? budget_stop(host, L) : 0;
+}
+
+// ran(): the table in which the Lua half says what it calls: a function, and the message
+// that it is the handler of
+static int core_ran(lua_State *L) {
+  account_push_ran(core_host(L), L);
+  return 1;
+}
+
+// --- The weight of values ---
+
+// What a walk through a value has found.
+typedef struct Weight {
+  Host *host;
+  int depth_max;
+  double weight, weight_max;
+  double wide;
+  bool has_wide;
+  const char *wrong;
+} Weight;
+
+enum { NODE_WEIGHT = 2, NODE_STEPS = 6 };
+
+static void weigh_plain(lua_State *L, Weight *sum) {
+  sum->weight += NODE_WEIGHT;
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    sum->weight += (double)lua_objlen(L, -1);
+  } else if (lua_type(L, -1) == LUA_TNUMBER) {
+    lua_Number number = lua_tonumber(L, -1);
+    if (number >= sum->wide || number <= -sum->wide) sum->has_wide = true;
+  }
+  if (sum->weight > sum->weight_max) sum->wrong = "heavy";
+}
+
+// Whether the table on top is one of the host's objects, by its class's name.
+static const char *class_of(lua_State *L) {
+  const char *class = NULL;
+  if (!lua_getmetatable(L, -1)) return NULL;
+  lua_pushliteral(L, "__metatable");
+  lua_rawget(L, -2);
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    if (strcmp(lua_tostring(L, -1), "peer") == 0) class = "peer";
+    if (strcmp(lua_tostring(L, -1), "room") == 0) class = "room";
+  }
+  lua_pop(L, 2);
+  return class;
+}
+
+// Of the value on top, which stays there.
+static void weigh(lua_State *L, Weight *sum, int depth) {
+  budget_charge(sum->host, L, NODE_STEPS);
+  weigh_plain(L, sum);
+  if (lua_type(L, -1) != LUA_TTABLE || sum->wrong != NULL) return;
+  if ((sum->wrong = class_of(L)) != NULL) return;
+  if (depth > sum->depth_max) {
+    sum->wrong = "deep";
+    return;
+  }
+  luaL_checkstack(L, 8, NULL);
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    weigh(L, sum, depth + 1);
+    lua_pop(L, 1);
+    if (sum->wrong == NULL) weigh_plain(L, sum);
+    if (sum->wrong == NULL) continue;
+    lua_pop(L, 1);
+    return;
+  }
+}
+
+// weigh(value, depth, weight, wide): what is wrong with it as a message, or nil: "deep",
+// "heavy", "peer" or "room"; and whether there are numbers as large as `wide` in it
+static int core_weigh(lua_State *L) {
+  Weight sum = {.host = core_host(L),
+                .depth_max = luaL_checkint(L, 2),
+                .weight_max = luaL_checknumber(L, 3),
+                .wide = luaL_checknumber(L, 4)};
+  lua_settop(L, 1);
+  weigh(L, &sum, 0);
+  lua_pushstring(L, sum.wrong);
+  lua_pushboolean(L, sum.has_wide);
+  return 2;
+}
+
+// --- Costs ---
+
+static void push_cost(lua_State *L, const Cost *cost) {
+  lua_createtable(L, 0, 7);
+  lua_pushstring(L, cost->name);
+  lua_setfield(L, -2, "handler");
+  lua_pushnumber(L, (double)cost->calls);
+  lua_setfield(L, -2, "calls");
+  lua_pushnumber(L, (double)cost->total_us / 1e6);
+  lua_setfield(L, -2, "total");
+  lua_pushnumber(L, (double)cost_p99(cost) / 1e6);
+  lua_setfield(L, -2, "p99");
+  lua_pushnumber(L, (double)cost->worst_us / 1e6);
+  lua_setfield(L, -2, "worst");
+  if (cost->file[0] == '\0') return;
+  lua_pushstring(L, cost->file);
+  lua_setfield(L, -2, "file");
+  lua_pushinteger(L, (lua_Integer)cost->line);
+  lua_setfield(L, -2, "line");
+}
+
+// slowest(): a list of the handlers with the worst calls
+static int core_slowest(lua_State *L) {
+  const Cost *slowest[ACCOUNT_SLOWEST];
+  size_t count = costs_slowest(&core_host(L)->costs, slowest, ACCOUNT_SLOWEST);
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    push_cost(L, slowest[i]);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+  return 1;
+}
+
+// busiest(): the source that alone took more than half of the scripts' time in the last
+// second, or nil
+static int core_busiest(lua_State *L) {
+  Host *host = core_host(L);
+  const Busiest *busiest = busiest_find(host);
+  if (busiest == NULL) return 0;
+  const Room *room = relay_room(host->relay, busiest->found.room);
+  lua_createtable(L, 0, 6);
+  if (busiest->found.peer != 0) {
+    lua_pushnumber(L, busiest->found.peer);
+    lua_setfield(L, -2, "peer");
+  }
+  if (room != NULL) {
+    lua_pushlstring(L, room->name, room->name_size);
+    lua_setfield(L, -2, "room");
+  }
+  lua_pushnumber(L, busiest->share);
+  lua_setfield(L, -2, "share");
+  lua_pushstring(L, busiest->name);
+  lua_setfield(L, -2, "handler");
+  if (busiest->file[0] == '\0') return 1;
+  lua_pushstring(L, busiest->file);
+  lua_setfield(L, -2, "file");
+  lua_pushinteger(L, (lua_Integer)busiest->line);
+  lua_setfield(L, -2, "line");
+  return 1;
+}
+
+// --- Trying it ---
+
+// trial(fn, us): whether `fn` was ended by a budget of so many microseconds. For the
+// test at the start, outside of all handlers.
+static int core_trial(lua_State *L) {
+  Host *host = core_host(L);
+  ScriptLimits limits = host->budget.limits;
+  host->budget.limits.handler_us = (uint64_t)luaL_checknumber(L, 2);
+  budget_tick(host);
+  budget_begin(host);
+  lua_pushvalue(L, 1);
+  int status = lua_pcall(L, 0, 0, 0);
+  lua_pushboolean(L, status != 0 && host->budget.over == BUDGET_OVER_TIME);
+  budget_end(host);
+  host->budget.limits = limits;
+  return 1;
+}
+
+// is_proven(): whether an earlier state of this process has asked. What a test at the
+// start sees of LuaJIT holds for all of them.
+static int core_is_proven(lua_State *L) {
+  static bool is_proven;
+  lua_pushboolean(L, is_proven);
+  is_proven = true;
+  return 1;
+}
+
+const luaL_Reg core_budget_functions[] = {{"busiest", core_busiest},
+                                          {"charge", core_charge},
+                                          {"check_over", core_check_over},
+                                          {"is_proven", core_is_proven},
+                                          {"ran", core_ran},
+                                          {"slowest", core_slowest},
+                                          {"traceback", trace_function},
+                                          {"trial", core_trial},
+                                          {"weigh", core_weigh},
+                                          {NULL, NULL}};

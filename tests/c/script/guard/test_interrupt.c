@@ -1,0 +1,195 @@
+// Alarms at any moment: compiled loops hear them, and whoever is interrupted for nothing
+// does what it would have done. The programs are in interrupted.lua.
+//   test_script_alarm [PROGRAMS [SEED]]    more programs, others
+#define _GNU_SOURCE  // gettid
+#include "script/guard/interrupt.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "slowness.h"
+
+enum {
+  PROGRAMS = 60 / SLOWNESS,
+  SEED = 1,
+  EVERY_US = 150,
+  AGAIN_US = 1000,
+  TRIES_MAX = 1000
+};
+
+static lua_State *state;
+static lua_Hook wanted;
+static volatile sig_atomic_t count;  // of hooks that have run
+static volatile sig_atomic_t tries;  // of alarms for the one that is to end
+static double programs = PROGRAMS, seed = SEED;
+
+static volatile uint64_t due_us;     // of the next alarm; 0: none is wanted
+static volatile uint64_t period_us;  // from one to the next
+
+static volatile sig_atomic_t ticks;            // that came to the first thread,
+static volatile sig_atomic_t ticks_elsewhere;  // and to another
+
+static uint64_t now_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static void start_alarms(uint64_t first_us, uint64_t every_us) {
+  period_us = every_us;
+  due_us = now_us() + first_us;
+  alarm_tick_in(first_us);
+}
+
+static void stop_alarms(void) {
+  due_us = 0;
+  alarm_rest(state);
+}
+
+static void on_tick(const void *place) {
+  if (gettid() == getpid())
+    ticks++;
+  else
+    ticks_elsewhere++;
+  if (due_us == 0 || now_us() < due_us) return;
+  tries++;
+  alarm_signal(state, wanted, place);
+  start_alarms(period_us, period_us);
+}
+
+static void pass(lua_State *L, lua_Debug *at) {
+  (void)at;
+  count++;
+  alarm_rest(L);
+}
+
+static void end(lua_State *L, lua_Debug *at) {
+  (void)at;
+  count++;
+  alarm_rest(L);
+  luaL_error(L, "ended");
+}
+
+// interrupted(fn): what it returns, with alarms all the time that mean nothing
+static int interrupted(lua_State *L) {
+  wanted = pass;
+  start_alarms(EVERY_US, EVERY_US);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  stop_alarms();
+  return lua_gettop(L);
+}
+
+// ended(fn, us): whether an alarm after so many microseconds ended it. It is given again as
+// it is in earnest, should it get lost; but that has to be seldom.
+static int ended(lua_State *L) {
+  uint64_t us = (uint64_t)luaL_checkint(L, 2);
+  lua_settop(L, 1);
+  wanted = end;
+  tries = 0;
+  start_alarms(us, AGAIN_US);
+  int status = lua_pcall(L, 0, 0, 0);
+  stop_alarms();
+  lua_pushboolean(L, status == LUA_ERRRUN && tries < TRIES_MAX);
+  return 1;
+}
+
+static int run(lua_State *L) {
+  lua_getglobal(L, "package");
+  lua_pushliteral(L, "tests/c/script/guard/?.lua;tests/lua/?.lua");
+  lua_setfield(L, -2, "path");
+  lua_register(L, "interrupted", interrupted);
+  lua_register(L, "ended", ended);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "interrupted");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, (const char *)lua_touserdata(L, 1));
+  lua_pushnumber(L, programs);
+  lua_pushnumber(L, seed);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+static void check(const char *name) {
+  count = 0;
+  if (lua_cpcall(state, run, (void *)name) != 0)
+    fail_msg("%s", lua_tostring(state, -1));
+  assert_true(count > 0);
+}
+
+static void an_interrupted_program_goes_on_as_it_would_have(void **data) {
+  (void)data;
+  check("programs");
+}
+
+static void an_endless_loop_is_ended_compiled_or_not(void **data) {
+  (void)data;
+  check("loops");
+}
+
+static void compiled_code_that_is_nearly_always_in_c_is_ended(void **data) {
+  (void)data;
+  check("waits");
+}
+
+static void only_one_state_of_a_process_is_compiled(void **data) {
+  (void)data;
+  lua_State *other = luaL_newstate();
+  assert_false(alarm_open(other, on_tick));
+  alarm_close(other);
+  lua_close(other);
+}
+
+static void *work(void *is_over) {
+  while (!atomic_load((atomic_bool *)is_over)) continue;
+  return NULL;
+}
+
+static void ticks_come_to_the_thread_that_runs_scripts(void **data) {
+  (void)data;
+  pthread_t other;
+  atomic_bool is_over = false;
+  assert_int_equal(pthread_create(&other, NULL, work, &is_over), 0);
+  sig_atomic_t wanted_ticks = ticks + 5;
+  while (ticks < wanted_ticks)
+    assert_false(luaL_dostring(state, "for i = 1, 1e6 do end"));
+  atomic_store(&is_over, true);
+  pthread_join(other, NULL);
+  assert_int_equal(ticks_elsewhere, 0);
+}
+
+static int open_state(void **data) {
+  (void)data;
+  state = luaL_newstate();
+  luaL_openlibs(state);
+  return alarm_open(state, on_tick) ? 0 : -1;
+}
+
+static int close_state(void **data) {
+  (void)data;
+  alarm_close(state);
+  lua_close(state);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) programs = atof(argv[1]);
+  if (argc > 2) seed = atof(argv[2]);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_interrupted_program_goes_on_as_it_would_have),
+      cmocka_unit_test(an_endless_loop_is_ended_compiled_or_not),
+      cmocka_unit_test(compiled_code_that_is_nearly_always_in_c_is_ended),
+      cmocka_unit_test(only_one_state_of_a_process_is_compiled),
+      cmocka_unit_test(ticks_come_to_the_thread_that_runs_scripts),
+  };
+  return cmocka_run_group_tests(tests, open_state, close_state);
+}

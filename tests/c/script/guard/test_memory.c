@@ -1,0 +1,157 @@
+// Large blocks that are refused while a handler runs, each in turn: the handler fails,
+// and the next one gets right results, without the JIT; with it those of strings. Small
+// blocks are never refused, because LuaJIT does not survive that everywhere.
+#include "script/guard/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "server/engine.h"
+#include "base/log.h"
+#include "script/host.h"
+
+enum { SEED = 7, REFUSALS_MAX = 500 };
+
+static const char GAME[] =
+    "local game = {}\n"
+    "local function down(n) return n == 0 and 0 or 1 + down(n - 1) end\n"
+    "local function work()\n"
+    "  local list, set, text = {}, {}, 'text'\n"
+    "  for i = 1, 100000 do list[i] = i end\n"
+    "  for i = 1, 30000 do set['key' .. i] = i end\n"
+    "  for i = 1, 30000 do set[-i] = { i } end\n"
+    "  for i = 1, 19 do text = text .. text end\n"
+    "  local deep = down(8000) + coroutine.wrap(down)(8000)\n"
+    "  table.sort({ 3, 1, 2 }, function(a, b) return a > b end)\n"
+    "  local ok, long = pcall(table.concat, list, ',')\n"
+    "  local changed = text:rep(2):upper()\n"
+    "  return list[1] + set.key7 + #text + deep + #long + #changed, ok\n"
+    "end\n"
+    "function game.on_start()\n"
+    "  local sum, ok = work()\n"
+    "  if sum ~= 6896358 or not ok then error('wrong: ' .. sum) end\n"
+    "end\n"
+    "return game\n";
+
+typedef struct World {
+  char folder[32];
+  char path[64];
+  Config config;
+  Engine engine;
+} World;
+
+static int set_up(void **state, bool has_no_jit) {
+  static const EngineEvents EVENTS = {0};
+  static const uint64_t seed = SEED;
+  static World world;
+  world = (World){0};
+  log_set_level(LOG_OFF);
+  snprintf(world.folder, sizeof world.folder, "/tmp/perigee-memory-XXXXXX");
+  assert_non_null(mkdtemp(world.folder));
+  snprintf(world.path, sizeof world.path, "%s/game.lua", world.folder);
+  FILE *file = fopen(world.path, "w");
+  assert_non_null(file);
+  fputs(GAME, file);
+  fclose(file);
+  config_init(&world.config);
+  ConfigError error;
+  char *flags[] = {"--log-level=off", "--handler-budget=20", NULL};
+  for (int at = 0; flags[at] != NULL;)
+    assert_true(config_set_flag(&world.config, flags, &at, NULL, &error));
+  EngineOptions options = {.script = {.game = world.folder, .has_no_jit = has_no_jit},
+                           .config = &world.config,
+                           .events = &EVENTS,
+                           .seed = &seed};
+  engine_init(&world.engine, &options);
+  assert_null(engine_load(&world.engine));
+  *state = &world;
+  return 0;
+}
+
+static int set_up_jit(void **state) { return set_up(state, false); }
+
+static int set_up_no_jit(void **state) { return set_up(state, true); }
+
+static int tear_down(void **state) {
+  World *world = *state;
+  engine_deinit(&world->engine);
+  config_deinit(&world->config);
+  unlink(world->path);
+  rmdir(world->folder);
+  return 0;
+}
+
+// Whether the handler ended well.
+static bool run(Engine *engine, Host *host, uint32_t refuse_in) {
+  uint64_t errors = relay_stats(engine->relay).errors;
+  host->memory.refuse_in = refuse_in;
+  relay_push(engine->relay, &(Event){.type = EVENT_START});
+  script_drain(engine->script);
+  return relay_stats(engine->relay).errors == errors;
+}
+
+static size_t live_bytes(Host *host) {
+  lua_gc(host->L, LUA_GCCOLLECT, 0);
+  lua_gc(host->L, LUA_GCCOLLECT, 0);
+  return host->memory.bytes;
+}
+
+static void each_allocation_may_be_refused(void **state) {
+  World *world = *state;
+  Engine *engine = &world->engine;
+  Host *host = script_host(engine->script);
+  uint32_t failed = 0;
+  for (uint32_t n = 1; n <= REFUSALS_MAX; n++) {
+    lua_gc(host->L, LUA_GCCOLLECT, 0);  // strings that are still there take no memory
+    bool is_good = run(engine, host, n);
+    bool is_refused = host->memory.refuse_in == 0;
+    if (!is_refused) {
+      assert_true(is_good);
+      break;
+    }
+    assert_false(is_good);
+    failed++;
+    assert_true(run(engine, host, 0));
+  }
+  assert_in_range(failed, 5, REFUSALS_MAX - 1);
+}
+
+static void nothing_is_left_of_those_that_failed(void **state) {
+  World *world = *state;
+  Engine *engine = &world->engine;
+  Host *host = script_host(engine->script);
+  for (int i = 0; i < 20; i++) run(engine, host, 0);
+  size_t before = live_bytes(host);
+  for (uint32_t n = 1; n <= 20; n++) run(engine, host, n);
+  for (int i = 0; i < 20; i++) run(engine, host, 0);
+  assert_true(live_bytes(host) < before + (4 << 20));
+}
+
+static void over_the_limit_a_handler_fails_and_the_next_runs(void **state) {
+  World *world = *state;
+  Engine *engine = &world->engine;
+  Host *host = script_host(engine->script);
+  ScriptLimits limits = host->budget.limits, low = limits;
+  low.memory = 1 << 16;  // less than there is, and nothing to collect
+  host->memory.live_bytes = host->memory.bytes;
+  script_set_limits(engine->script, &low);
+  assert_false(run(engine, host, 0));
+  script_set_limits(engine->script, &limits);
+  assert_true(run(engine, host, 0));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(each_allocation_may_be_refused),
+      cmocka_unit_test(nothing_is_left_of_those_that_failed),
+      cmocka_unit_test(over_the_limit_a_handler_fails_and_the_next_runs),
+  };
+  int failed = cmocka_run_group_tests_name("jit", tests, set_up_jit, tear_down);
+  return failed +
+         cmocka_run_group_tests_name("no jit", tests, set_up_no_jit, tear_down);
+}

@@ -1,0 +1,125 @@
+--- The pieces of `perigee bots` that need no server: the line that loses, the figures, and the arguments.
+
+local arguments = require "perigee.tools.arguments"
+local figures = require "perigee.tools.bots.figures"
+local line = require "perigee.tools.bots.line"
+local loop = require "perigee.client.loop"
+local options = require "perigee.tools.bots.options"
+
+local CONDITIONS = { latency = 0.01, jitter = 0.02, loss = 0.1 }
+
+
+describe("a worse line", function()
+  -- What comes of 1000 datagrams, in the order in which it comes.
+  local function pass(conditions, seed)
+    local worse, came = line.new(conditions, seed, 7), {}
+    for i = 1, 1000 do
+      worse:datagram("up", tostring(i), function(data) came[#came + 1] = tonumber(data) end)
+    end
+    loop.sleep(conditions.latency + conditions.jitter + 0.01)
+    return came
+  end
+
+  local function sorted(list)
+    local copy = { unpack(list) }
+    table.sort(copy)
+    return copy
+  end
+
+  it("loses datagrams, the same each time, and lets them overtake each other", function()
+    local came = pass(CONDITIONS, 1)
+    assert.is_true(#came > 850 and #came < 950, #came)
+    assert.are_not.same(sorted(came), came)
+    assert.same(sorted(came), sorted(pass(CONDITIONS, 1)))
+    assert.are_not.same(sorted(came), sorted(pass(CONDITIONS, 2)))
+  end)
+
+  it("delivers at once what is neither lost nor late", function()
+    assert.equal(1000, #pass({ latency = 0, jitter = 0, loss = 0 }, 1))
+  end)
+
+  it("loses nothing of a stream, and keeps its order", function()
+    local written, on_bytes, on_end, closed = {}, nil, nil, false
+    local stream = line.new(CONDITIONS, 1, 1):stream {
+      start = function(_, bytes, ended) on_bytes, on_end = bytes, ended end,
+      write = function(_, data) written[#written + 1] = data end,
+      flush = function() end,
+      shutdown = function() written[#written + 1] = "end" end,
+      close = function() closed = true end,
+    }
+    local heard = {}
+    stream:start(function(data) heard[#heard + 1] = data end, function(code) heard[#heard + 1] = code end)
+    local long = ("x"):rep(5000)
+    stream:write "one"
+    stream:write(long)
+    on_bytes "two"
+    on_end "over"
+    assert.same({ {}, {} }, { written, heard })
+    stream:flush()
+    assert.equal("one" .. long, table.concat(written))
+    stream:shutdown()
+    while #heard < 2 or written[#written] ~= "end" do loop.sleep(0.01) end
+    assert.same({ "two", "over" }, heard)
+    stream:write "late"
+    stream:close()
+    assert.is_true(closed)
+    stream:flush() -- does not wait for what will not go any more
+    assert.equal("end", written[#written])
+  end)
+end)
+
+
+describe("the figures", function()
+  it("tell latencies to 2 %", function()
+    local f = figures.new(1)
+    for i = 1, 1000 do f.pings:add(i / 1000) end
+    for percent, seconds in pairs { [50] = 0.5, [90] = 0.9, [99] = 0.99, [100] = 1 } do
+      local told = f.pings:percentile(percent)
+      assert.is_true(math.abs(told / seconds - 1) <= 0.02, told)
+    end
+    assert.is_nil(f.datagrams:percentile(50))
+  end)
+
+  it("tell what a server said, and it stays what it is", function()
+    local f = figures.new(1)
+    f:add_error "kicked: \27]0;title\7\27[31mred\r\nerrors    0\n"
+    for i = 1, 1000 do f:add_error("error " .. i) end
+    local summary = f:summary()
+    local shown = "\n  1 x kicked: \\x1b]0;title\\x07\\x1b[31mred\\x0d\n      errors    0\n"
+    assert.truthy(summary:find(shown, 1, true))
+    assert.is_nil(summary:find "[%z\1-\9\11-\31]")
+    assert.truthy(summary:find("\n  901 x others\n", 1, true))
+    assert.equal(1001, f:errors())
+  end)
+
+  it("tell each text once, with how often it came", function()
+    local f = figures.new(2, "attached")
+    for _ = 1, 3 do f:add_error "oops" end
+    f:add_error "ow"
+    f:add_fallback "blocked"
+    assert.equal(4, f:errors())
+    local summary = f:summary()
+    assert.truthy(summary:find("errors    4\n  3 x oops\n  1 x ow\n", 1, true))
+    assert.truthy(summary:find("\n          1 x TCP alone: blocked\n", 1, true))
+  end)
+end)
+
+
+describe("arguments", function()
+  it("with a few words, or none", function()
+    for _, case in ipairs {
+      { { "g" } }, { { "g", "--udp" }, "attached" }, { { "--udp", "g" }, "attached" },
+      { { "--udp", "alone", "g" }, "alone" }, { { "g", "--udp=attached" }, "attached" },
+      { { "--udp", "-n", "3", "g" }, "attached" },
+    } do
+      local chosen = assert(options.parse(case[1]))
+      assert.same({ "g", case[2] }, { chosen.game, chosen.udp })
+    end
+    assert.same({ nil, '--udp is attached or alone, not "both"' }, { options.parse { "g", "--udp=both" } })
+  end)
+
+  it("make a command", function()
+    local run = arguments.command(options, function(chosen) return chosen.count end)
+    assert.equal(3, run("g", "-n", "3"))
+  end)
+end)
