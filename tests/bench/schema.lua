@@ -1,6 +1,7 @@
 -- Messages with a schema beside the same in JSON (lua-cjson) and, where the package lua-messagepack is
 -- there, in MessagePack: bytes, and how long they take to encode and to decode. Compiled code is watched
--- as in the server (src/script/guard/interrupt.h). JSON and MessagePack say the name, as the protocol's messages do.
+-- as in the server (src/script/guard/interrupt.h). JSON and MessagePack say the name, as the protocol's
+-- messages do.
 -- With a binary also all messages together that one of eight players gets and sends in a round of the arena,
 -- as match_spec.lua records them.
 --   luajit tests/bench/schema.lua [ROUNDS [BINARY]]     from the root of the project

@@ -373,9 +373,9 @@ describe("the annotations of specs", function()
     end
   end)
 
-  -- The method that perigee.client.colon looks after.
+  -- The method that perigee.client.methods looks after.
   local function inner(fn)
-    local is_checked = debug.getinfo(fn, "S").source:find "client/colon%.lua$"
+    local is_checked = debug.getinfo(fn, "S").source:find "client/methods%.lua$"
     return is_checked and upvalue(fn, "method") or fn
   end
 

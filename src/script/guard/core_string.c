@@ -1,5 +1,5 @@
-// perigee.core: the functions of Lua's string library that match, for lua/perigee/guard/library.lua.
-// They do what LuaJIT's do, and charge the running handler for it as they go. Errors
+// perigee.core: the functions of Lua's string library that match, for
+// lua/perigee/guard/library.lua. They do what LuaJIT's do, and charge the running handler as they go. Errors
 // name them as the script called them, so they are called by scripts without a wrapper.
 #define _GNU_SOURCE  // memmem
 #include <lauxlib.h>
