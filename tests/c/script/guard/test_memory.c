@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "server/engine.h"
 #include "base/log.h"
 #include "script/host.h"
+#include "server/engine.h"
 
 enum { SEED = 7, REFUSALS_MAX = 500 };
 
