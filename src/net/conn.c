@@ -11,7 +11,6 @@
 #include "net/io_threads/io_threads_calls.h"
 #include "net/protocol/http/admin_calls.h"
 #include "net/protocol/web_calls.h"
-#include "net/transport/tls_calls.h"
 #include "net/udp/udp_calls.h"
 
 Conn *conn_find(const Net *net, ConnId id) { return slots_find(&net->conns, id); }
@@ -68,9 +67,9 @@ void conn_resume_later(Conn *conn) {
   list_add(&conn->net->resumed, conn);
 }
 
-static void read_start(Conn *conn) { conn->transport->read_start(conn); }
+static void read_start(Conn *conn) { transport_read_start(conn->transport); }
 
-static void read_stop(Conn *conn) { conn->transport->read_stop(conn); }
+static void read_stop(Conn *conn) { transport_read_stop(conn->transport); }
 
 void conn_pause(Conn *conn) {
   if (conn->state != CONN_OPEN || conn->is_paused) return;
@@ -178,40 +177,10 @@ void conn_input(Conn *conn, const uint8_t *bytes, size_t size) {
   }
 }
 
-void conn_read(Conn *conn, const uint8_t *bytes, size_t size) {
-  // A closing connection's input is read and thrown away, so that closing sends no
-  // reset.
-  if (conn->state != CONN_OPEN) return;
-  if (conn->tls)
-    tls_read(conn, bytes, size);
-  else
-    conn_input(conn, bytes, size);
-  if (size == READ_BUFFER_BYTES) conn_pause(conn);
-}
-
 // What ends where it may not: a packet, or a WebSocket without a close frame.
 static bool ends_early(const Conn *conn) {
   if (conn->socket) return !socket_is_over(conn);
   return conn->framing == FRAMING_PACKETS && conn->in.size > 0;
-}
-
-static bool is_writing(const Conn *conn) {
-  return conn->backlog || (conn->tls && tls_is_writing(conn));
-}
-
-void conn_read_end(Conn *conn, int status) {
-  if (conn->tls) status = tls_end_status(conn, status);
-  read_stop(conn);
-  conn->is_eof = true;
-  if (conn->state == CONN_OPEN) {
-    if (status == UV_EOF && conn->http && http_outlives_end(conn)) return;
-    if (status == UV_EOF && conn->admin && admin_outlives_end(conn)) return;
-    if (status == UV_EOF) take_last_line(conn);
-    conn->is_cut = ends_early(conn);
-    conn_end(conn, status == UV_EOF ? 0 : UV_ECONNRESET);
-  } else if (!is_writing(conn) || status != UV_EOF) {
-    conn_destroy(conn);
-  }
 }
 
 void conn_hold(Conn *conn) {
@@ -261,13 +230,12 @@ void conn_resume(Conn *conn) {
   if (!conn_takes_input(conn)) return;
   if (!conn->is_eof) read_start(conn);
   resume_input(conn);
-  if (conn->tls) tls_resume(conn);
 }
 
 // --- Birth ---
 
-void conn_init(Conn *conn, Net *net, const Transport *transport, Framing framing) {
-  conn->transport = transport;
+void conn_init(Conn *conn, Net *net, Transport *transport, Framing framing) {
+  conn_use(conn, transport);
   conn->net = net;
   conn->framing = (uint8_t)framing;
   conn->protocol = framing == FRAMING_SNIFF   ? PROTOCOL_SNIFF
@@ -299,7 +267,7 @@ static void make_known(Conn *conn, ConnInfo *info) {
   Net *net = conn->net;
   info->framing = (Framing)conn->framing;
   info->transport = transport_name(conn);
-  info->is_tls = conn->tls != NULL;
+  info->is_tls = conn->transport->kind->is_encrypted;
   conn->is_known = true;
   conn->data = net->events.open(net->data, conn->id, info);
   if (conn->state == CONN_CLOSING) conn_limit_refused(conn);
@@ -333,7 +301,7 @@ void conn_open(Conn *conn, const ConnInfo *told) {
 void conn_write_now(Conn *conn, const uint8_t *bytes, size_t size) {
   int written = UV_EAGAIN;
   uv_buf_t buf = uv_buf_init((char *)bytes, (unsigned)size);
-  if (!conn->backlog) written = conn->transport->try_write(conn, &buf, 1);
+  if (!conn->backlog) written = transport_try_write(conn->transport, &buf, 1);
   if (written < 0 && written != UV_EAGAIN) {
     conn_end(conn, written);
     return;
@@ -352,26 +320,11 @@ NetSent conn_queued(const Conn *conn) {
 
 // --- Death ---
 
-void conn_free(Conn *conn) {
-  if (conn->is_refused) conn->net->totals->refused--;
-  for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
-    frame_release(conn->net, &conn->direct, i);
-  backlog_free(conn);
-  http_free(conn);
-  socket_free(conn);
-  admin_free(conn);
-  tls_free(conn);
-  udp_conn_free(conn);
-  mem_free(conn->visitor);
-  buf_deinit(&conn->in);
-  mem_free(conn);
-}
-
 void conn_destroy(Conn *conn) {
   if (conn->state == CONN_CLOSED) return;
   conn->state = CONN_CLOSED;
   timers_stop(conn->net->timers, &conn->timer);
-  conn->transport->close(conn);
+  transport_close(conn->transport);
 }
 
 static void on_linger_over(void *data, uint64_t now_ms) {
@@ -381,9 +334,8 @@ static void on_linger_over(void *data, uint64_t now_ms) {
 
 void conn_drained(Conn *conn) {
   if (conn->socket && socket_finish(conn)) return;
-  if (conn->tls && !tls_finish(conn)) return;
   // The other side closes when it has read everything.
-  if (conn->is_eof || !conn->transport->shutdown(conn)) conn_destroy(conn);
+  if (transport_shutdown(conn->transport) && conn->is_eof) conn_destroy(conn);
 }
 
 // From here on the layer above does not know the connection any more.
@@ -441,25 +393,6 @@ void conn_end(Conn *conn, int error) {
   list_add(&conn->net->ended, conn);
 }
 
-void conn_written(Conn *conn, int status) {
-  if (conn->tls)
-    tls_written(conn, status);
-  else
-    conn_output_done(conn, status);
-}
-
-void conn_output_done(Conn *conn, int status) {
-  conn->backlog->is_writing = false;
-  conn->backlog->writing.size = 0;
-  if (status == 0)
-    backlog_pump(conn);
-  else if (conn->state == CONN_OPEN)
-    conn_end(conn, status);
-  else
-    conn_destroy(conn);
-  if (conn->published) conn_publish(conn);
-}
-
 void conn_tell_end(Conn *conn) {
   Net *net = conn->net;
   conn->is_ended = false;
@@ -485,4 +418,87 @@ void conn_tell_end(Conn *conn) {
   else
     conn_close(conn);
   net->events.close(net->data, conn->data, code);
+}
+
+// --- What the transport reports ---
+
+static void on_ready(void *user) {
+  Conn *conn = user;
+  if (conn->admin)
+    admin_ready(conn);
+  else if (conn->state == CONN_OPEN)
+    web_ready(conn);
+}
+
+static void on_read(void *user, const uint8_t *bytes, size_t size) {
+  Conn *conn = user;
+  // A closing connection's input is read and thrown away, so that closing sends no
+  // reset.
+  if (conn->state == CONN_OPEN) conn_input(conn, bytes, size);
+}
+
+static void on_used_share(void *user) { conn_pause(user); }
+
+static void on_read_end(void *user, int status) {
+  Conn *conn = user;
+  read_stop(conn);
+  conn->is_eof = true;
+  if (conn->state == CONN_OPEN) {
+    if (status == UV_EOF && conn->http && http_outlives_end(conn)) return;
+    if (status == UV_EOF && conn->admin && admin_outlives_end(conn)) return;
+    if (status == UV_EOF) take_last_line(conn);
+    conn->is_cut = ends_early(conn);
+    conn_end(conn, status == UV_EOF ? 0 : UV_ECONNRESET);
+  } else if (!conn->backlog) {
+    conn_destroy(conn);
+  }
+}
+
+static void on_backlog_written(Conn *conn, int status) {
+  conn->backlog->is_writing = false;
+  conn->backlog->writing.size = 0;
+  if (status == 0)
+    backlog_pump(conn);
+  else if (conn->state == CONN_OPEN)
+    conn_end(conn, status);
+  else
+    conn_destroy(conn);
+  if (conn->published) conn_publish(conn);
+}
+
+static void on_written(void *user, int status) {
+  Conn *conn = user;
+  if (conn->backlog && conn->backlog->is_writing)
+    on_backlog_written(conn, status);
+  else if (conn->state == CONN_CLOSING)
+    conn_drained(conn);
+}
+
+static void on_closed(void *user) {
+  Conn *conn = user;
+  if (conn->is_refused) conn->net->totals->refused--;
+  for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
+    frame_release(conn->net, &conn->direct, i);
+  backlog_free(conn);
+  http_free(conn);
+  socket_free(conn);
+  admin_free(conn);
+  udp_conn_free(conn);
+  mem_free(conn->visitor);
+  buf_deinit(&conn->in);
+  mem_free(conn);
+}
+
+void conn_use(Conn *conn, Transport *transport) {
+  static const TransportUser USER = {
+      .ready = on_ready,
+      .read = on_read,
+      .used_share = on_used_share,
+      .read_end = on_read_end,
+      .written = on_written,
+      .closed = on_closed,
+  };
+  conn->transport = transport;
+  transport->user = &USER;
+  transport->user_data = conn;
 }

@@ -6,11 +6,11 @@
 #include "base/timers.h"
 #include "net/internal.h"
 #include "net/out/output.h"
+#include "net/transport.h"
 
 typedef struct Http Http;              // web_http.c
 typedef struct Socket Socket;          // web_socket.c
 typedef struct Admin Admin;            // admin.c
-typedef struct Tls Tls;                // tls.c
 typedef struct Attachment Attachment;  // udp_internal.h
 
 enum {
@@ -31,28 +31,8 @@ typedef enum Protocol {
 
 typedef enum ConnState { CONN_OPEN, CONN_CLOSING, CONN_CLOSED } ConnState;
 
-/// How the bytes of a connection travel. A transport has a struct of its own for each
-/// connection, whose first member is the Conn. What arrives it tells by conn_read and
-/// conn_read_end. Errors are libuv's.
-typedef struct Transport {
-  /// Starts and stops handing up what arrives. Nothing is handed up from within.
-  void (*read_start)(Conn *conn);
-  void (*read_stop)(Conn *conn);
-  /// Writes what can be written at once and returns how many bytes that was, or
-  /// UV_EAGAIN for none, or the error that ended the connection.
-  int (*try_write)(Conn *conn, const uv_buf_t *bufs, unsigned count);
-  /// Writes all of `bytes`, which stay where they are meanwhile, and then calls
-  /// conn_written; not from within. Returns 0 or an error.
-  int (*write)(Conn *conn, uint8_t *bytes, size_t size);
-  /// Tells the other side that nothing more comes. False when it cannot be told.
-  bool (*shutdown)(Conn *conn);
-  /// Ends it now, and calls conn_free when nothing refers to the conn any more; not
-  /// from within.
-  void (*close)(Conn *conn);
-} Transport;
-
 struct Conn {
-  const Transport *transport;
+  Transport *transport;
   Net *net;
   Servicer *servicer;  // has the real one, and this stands in for it; NULL: this is it
   void *data;          // the layer above's
@@ -91,22 +71,21 @@ struct Conn {
   Http *http;            // while it speaks HTTP
   Socket *socket;        // once it is a WebSocket
   Admin *admin;          // of the admin listener
-  Tls *tls;      // between it and its transport; NULL: what it says is not encrypted
-  UdpPeer *udp;  // its datagrams, alone or beside the stream
-  uint64_t udp_nonce;       // of the key by which the client may attach; 0: it may not
+  UdpPeer *udp;          // its datagrams, alone or beside the stream
+  uint64_t udp_nonce;    // of the key by which the client may attach; 0: it may not
   Attachment *attachments;  // by that key; NULL: none so far
 };
 
 // conn.c
 /// The first step of a transport that has a new connection. `conn` is zeroed.
-void conn_init(Conn *conn, Net *net, const Transport *transport, Framing framing);
+void conn_init(Conn *conn, Net *net, Transport *transport, Framing framing);
 /// Gives it an id; false when there are too many.
 bool conn_add(Conn *conn);
 /// Tells upwards that it is there, and begins to read.
 void conn_open(Conn *conn, const ConnInfo *info);
-/// Bytes have arrived; with READ_BUFFER_BYTES of them the rest is left for later.
-void conn_read(Conn *conn, const uint8_t *bytes, size_t size);
-/// What has arrived, when nothing is wrapped around it any more.
+/// Has the transport report to the conn.
+void conn_use(Conn *conn, Transport *transport);
+/// What has arrived.
 void conn_input(Conn *conn, const uint8_t *bytes, size_t size);
 /// Whether what has arrived may be handed up.
 bool conn_takes_input(const Conn *conn);
@@ -126,14 +105,6 @@ void conn_close(Conn *conn);
 void conn_fault(Conn *conn, Code code, const char *text);
 /// The same for what packet_read found.
 void conn_fault_at(Conn *conn, int error);
-/// Nothing more arrives: UV_EOF or an error.
-void conn_read_end(Conn *conn, int status);
-/// What was handed to the transport's `write` is written, or (an error) never will be.
-void conn_written(Conn *conn, int status);
-/// The same, when nothing is wrapped around it any more.
-void conn_output_done(Conn *conn, int status);
-/// Frees it.
-void conn_free(Conn *conn);
 /// What waits for it.
 NetSent conn_queued(const Conn *conn);
 /// Has it go on with its input at the end of the turn.

@@ -97,3 +97,7 @@ void sim_random(Sim *sim, void *bytes, size_t size);
 void sim_stop(Net *net);
 /// Closes what is open and frees it.
 void sim_free(Net *net);
+
+// tcp.c
+/// Ends all connections that are left, those that linger, too.
+void tcp_destroy_all(Net *net);

@@ -206,15 +206,12 @@ void net_run(Net *net) { loop_run(net_loop(net)); }
 
 static void close_handle(uv_handle_t *handle, void *data) {
   Net *net = data;
-  if (uv_is_closing(handle)) return;
-  if (handle->type == UV_TCP)
-    conn_destroy(handle->data);
-  else if (handle->data == net)
-    uv_close(handle, NULL);
+  if (!uv_is_closing(handle) && handle->data == net) uv_close(handle, NULL);
 }
 
 static void close_loop(Net *net) {
   udp_shut(net);
+  tcp_destroy_all(net);
   workers_end(&net->loop);
   uv_walk(&net->loop.uv, close_handle, net);
   loop_deinit(&net->loop);

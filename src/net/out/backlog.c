@@ -342,7 +342,7 @@ void backlog_pump(Conn *conn) {
   }
   backlog->is_writing = true;
   Buf *writing = &backlog->writing;
-  int err = conn->transport->write(conn, writing->data, writing->size);
+  int err = transport_write(conn->transport, writing->data, writing->size);
   if (err) {
     backlog->is_writing = false;
     conn_end(conn, err);

@@ -75,9 +75,10 @@ static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
   Conn *conn = writer->conn;
   if (conn->published) conn_publish(conn);  // before anybody can have got it
-  int written = conn->socket
-                    ? socket_try_write(conn, writer->bufs, writer->count, writer->total)
-                    : conn->transport->try_write(conn, writer->bufs + 1, writer->count);
+  int written =
+      conn->socket
+          ? socket_try_write(conn, writer->bufs, writer->count, writer->total)
+          : transport_try_write(conn->transport, writer->bufs + 1, writer->count);
   if (written < 0 && written != UV_EAGAIN)
     conn_end(conn, written);
   else if (written < 0)

@@ -99,7 +99,6 @@ typedef struct Drop {
 /// the stream and one for what goes by datagrams.
 typedef struct Backlog {
   Net *net;
-  uv_write_t request;  // for the transport
   bool is_writing;
   Buf writing;  // bytes handed to the transport
   Lane lanes[LANE_COUNT];

@@ -91,11 +91,7 @@ void web_free(Net *net) {
 // that.
 static void on_silence(void *data, uint64_t now_ms) {
   (void)now_ms;
-  Conn *conn = data;
-  if (conn->tls && !tls_is_ready(conn))
-    tls_give_up(conn);
-  else
-    conn_introduce(conn, FRAMING_PACKETS);
+  conn_introduce(data, FRAMING_PACKETS);
 }
 
 // Who may not stay is told so in his own language, once it is known, if there are not too
@@ -129,7 +125,7 @@ void web_enter(Conn *conn, const ConnInfo *info) {
     refuse(conn);
   else
     web_await(conn);
-  if (conn_takes_input(conn)) conn->transport->read_start(conn);
+  if (conn_takes_input(conn)) transport_read_start(conn->transport);
 }
 
 void web_leave(Conn *conn) {
@@ -140,11 +136,32 @@ void web_leave(Conn *conn) {
   mem_free(visitor);
 }
 
+void web_begin_tls(Conn *conn, const char *address, uint64_t due_ms,
+                   const uint8_t *bytes, size_t size) {
+  Transport *below = conn->transport;
+  Transport *tls = tls_wrap(conn->net, below, address, due_ms);
+  if (!tls) {
+    conn_end(conn, UV_EPROTO);
+    return;
+  }
+  timers_stop(conn->net->timers, &conn->timer);  // the handshake has one of its own
+  conn_use(conn, tls);
+  below->user->read(below->user_data, bytes, size);
+}
+
+void web_ready(Conn *conn) {
+  if (conn->is_refused)
+    timers_set(conn->net->timers, &conn->timer, conn->timer.due_ms, on_silence, conn);
+  else
+    web_await(conn);
+}
+
 // TLS begins with a record of its handshake, HTTP with a method, in capitals; a packet
 // with a channel, and the first is that of HELLO, 0.
 void web_sniff(Conn *conn, const uint8_t *bytes, size_t size) {
-  if (bytes[0] == TLS_FIRST_BYTE && !conn->tls) {
-    if (tls_accept(conn)) tls_read(conn, bytes, size);
+  if (bytes[0] == TLS_FIRST_BYTE && !conn->transport->kind->is_encrypted) {
+    uint64_t due_ms = timers_is_set(&conn->timer) ? conn->timer.due_ms : 0;
+    web_begin_tls(conn, conn->visitor->address, due_ms, bytes, size);
     return;
   }
   if (bytes[0] >= 'A' && bytes[0] <= 'Z')

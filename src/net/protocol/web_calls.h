@@ -9,6 +9,11 @@
 void web_enter(Conn *conn, const ConnInfo *info);
 /// The first bytes.
 void web_sniff(Conn *conn, const uint8_t *bytes, size_t size);
+/// Puts TLS around the transport of a conn whose first bytes are these; see tls_wrap.
+void web_begin_tls(Conn *conn, const char *address, uint64_t due_ms,
+                   const uint8_t *bytes, size_t size);
+/// The handshake of TLS is done.
+void web_ready(Conn *conn);
 /// It is a visitor no more.
 void web_leave(Conn *conn);
 /// What net keeps for the web, made when it is first asked for.

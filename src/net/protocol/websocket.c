@@ -100,7 +100,8 @@ bool socket_finish(Conn *conn) {
   Buf frame = {0};
   ws_put_close(&frame, socket->code ? socket->code : WS_CODE_GOING_AWAY, socket->text);
   uv_buf_t buf = uv_buf_init((char *)frame.data, (unsigned)frame.size);
-  int written = conn->backlog ? UV_EAGAIN : conn->transport->try_write(conn, &buf, 1);
+  int written =
+      conn->backlog ? UV_EAGAIN : transport_try_write(conn->transport, &buf, 1);
   size_t done = written > 0 ? (size_t)written : 0;
   bool is_waiting = (written >= 0 || written == UV_EAGAIN) && done < frame.size;
   if (is_waiting) {
@@ -324,7 +325,7 @@ int socket_try_write(Conn *conn, uv_buf_t *bufs, unsigned count, size_t total) {
   }
   size_t size = 0;
   for (unsigned i = 0; i < used; i++) size += bufs[i].len;
-  int written = conn->transport->try_write(conn, bufs, used);
+  int written = transport_try_write(conn->transport, bufs, used);
   if (written < 0) return written;
   if ((size_t)written < size) keep_rest(conn, bufs, used, (size_t)written);
   return (int)total;

@@ -5,6 +5,7 @@
 #include "net/sim.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -36,6 +37,7 @@ typedef struct Pipe {
 
 struct SimConn {
   Conn conn;
+  Transport transport;
   Pipe *pipe;
   bool is_reading;
   bool is_told;     // that the client writes no more
@@ -134,15 +136,19 @@ static void forget_input(Pipe *pipe) {
 
 // --- The transport ---
 
-static SimConn *sim_of(Conn *conn) { return (SimConn *)conn; }
-
-static void sim_read_start(Conn *conn) {
-  SimConn *sim = sim_of(conn);
-  sim->is_reading = true;
-  if (is_readable(sim->pipe)) enqueue(conn->net, sim->pipe);
+static SimConn *sim_of(Transport *transport) {
+  return (SimConn *)((char *)transport - offsetof(SimConn, transport));
 }
 
-static void sim_read_stop(Conn *conn) { sim_of(conn)->is_reading = false; }
+static void sim_read_start(Transport *transport) {
+  SimConn *sim = sim_of(transport);
+  sim->is_reading = true;
+  if (is_readable(sim->pipe)) enqueue(sim->conn.net, sim->pipe);
+}
+
+static void sim_read_stop(Transport *transport) {
+  sim_of(transport)->is_reading = false;
+}
 
 // Takes as much as the client's window has room for.
 static size_t push(Pipe *pipe, const void *bytes, size_t size) {
@@ -152,8 +158,8 @@ static size_t push(Pipe *pipe, const void *bytes, size_t size) {
   return size;
 }
 
-static int sim_try_write(Conn *conn, const uv_buf_t *bufs, unsigned count) {
-  Pipe *pipe = sim_of(conn)->pipe;
+static int sim_try_write(Transport *transport, const uv_buf_t *bufs, unsigned count) {
+  Pipe *pipe = sim_of(transport)->pipe;
   if (pipe->over == SIM_RESET) return UV_ECONNRESET;
   size_t total = 0;
   for (unsigned i = 0; i < count; i++) {
@@ -171,8 +177,8 @@ static void push_rest(SimConn *sim) {
   if (sim->left == 0) enqueue(sim->conn.net, sim->pipe);
 }
 
-static int sim_write(Conn *conn, uint8_t *bytes, size_t size) {
-  SimConn *sim = sim_of(conn);
+static int sim_write(Transport *transport, uint8_t *bytes, size_t size) {
+  SimConn *sim = sim_of(transport);
   if (sim->pipe->over == SIM_RESET) return UV_ECONNRESET;
   sim->is_writing = true;
   sim->rest = bytes;
@@ -181,24 +187,26 @@ static int sim_write(Conn *conn, uint8_t *bytes, size_t size) {
   return 0;
 }
 
-static bool sim_shutdown(Conn *conn) {
-  Pipe *pipe = sim_of(conn)->pipe;
+static bool sim_shutdown(Transport *transport) {
+  Pipe *pipe = sim_of(transport)->pipe;
   if (pipe->ending == SIM_OPEN) pipe->ending = SIM_ENDED;
   return true;
 }
 
 // As the kernel does: who closes without having read everything sends a reset.
-static void sim_close(Conn *conn) {
-  Pipe *pipe = sim_of(conn)->pipe;
+static void sim_close(Transport *transport) {
+  SimConn *sim = sim_of(transport);
+  Pipe *pipe = sim->pipe;
   if (unread(pipe) > 0)
     pipe->ending = SIM_RESET;
   else if (pipe->ending == SIM_OPEN)
     pipe->ending = SIM_ENDED;
   pipe->conn = NULL;
-  list_add(&conn->net->sim->closing, conn);
+  list_add(&sim->conn.net->sim->closing, sim);
 }
 
-static const Transport SIM = {
+static const TransportKind SIM = {
+    .name = "tcp",
     .read_start = sim_read_start,
     .read_stop = sim_read_stop,
     .try_write = sim_try_write,
@@ -214,7 +222,8 @@ static void accept_pipe(Net *net, Pipe *pipe) {
   sim->pipe = pipe;
   pipe->is_new = false;
   pipe->conn = sim;
-  conn_init(&sim->conn, net, &SIM, (Framing)pipe->framing);
+  sim->transport.kind = &SIM;
+  conn_init(&sim->conn, net, &sim->transport, (Framing)pipe->framing);
   if (!conn_add(&sim->conn)) {
     conn_destroy(&sim->conn);
     return;
@@ -226,17 +235,20 @@ static void accept_pipe(Net *net, Pipe *pipe) {
 
 // One read, as from a socket.
 static void read_pipe(SimConn *sim) {
+  Transport *transport = &sim->transport;
   Pipe *pipe = sim->pipe;
   size_t size = unread(pipe);
   if (size > READ_BUFFER_BYTES) size = READ_BUFFER_BYTES;
   if (size == 0) {
     sim->is_told = true;
-    conn_read_end(&sim->conn, pipe->over == SIM_ENDED ? UV_EOF : UV_ECONNRESET);
+    transport->user->read_end(transport->user_data,
+                              pipe->over == SIM_ENDED ? UV_EOF : UV_ECONNRESET);
     return;
   }
   const uint8_t *bytes = pipe->input.data + pipe->taken;
   pipe->taken += size;
-  conn_read(&sim->conn, bytes, size);
+  transport->user->read(transport->user_data, bytes, size);
+  if (size == READ_BUFFER_BYTES) transport->user->used_share(transport->user_data);
   if (pipe->conn && unread(pipe) == 0) forget_input(pipe);
 }
 
@@ -251,7 +263,8 @@ static void poll_pipe(Net *net, Pipe *pipe) {
   if (sim->is_writing && sim->left > 0 && pipe->over != SIM_RESET) push_rest(sim);
   if (sim->is_writing && (sim->left == 0 || pipe->over == SIM_RESET)) {
     sim->is_writing = false;
-    conn_written(&sim->conn, sim->left == 0 ? 0 : UV_ECONNRESET);
+    sim->transport.user->written(sim->transport.user_data,
+                                 sim->left == 0 ? 0 : UV_ECONNRESET);
   }
   if (is_readable(pipe)) enqueue(net, pipe);
 }
@@ -273,9 +286,9 @@ static void poll_pipes(Net *net) {
 // looked at.
 static void free_closing(Sim *sim) {
   for (uint32_t i = 0; i < sim->closing.count; i++) {
-    Conn *conn = sim->closing.items[i];
-    forget_input(sim_of(conn)->pipe);
-    conn_free(conn);
+    SimConn *closing = sim->closing.items[i];
+    forget_input(closing->pipe);
+    closing->transport.user->closed(closing->transport.user_data);
   }
   sim->closing.count = 0;
 }

@@ -1,5 +1,6 @@
 // The libuv TCP transport: listening, accepting, and the bytes of each connection.
 #include <fcntl.h>
+#include <stddef.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -7,17 +8,24 @@
 #include "net/address.h"
 #include "net/conn.h"
 #include "net/io_threads/io_threads_calls.h"
-#include "net/transport/tls_calls.h"
 
 enum { LISTEN_BACKLOG = 4096 };
 
 static const char OUT_OF_DESCRIPTORS[] = "out of file descriptors; raise `ulimit -n`";
 
+// A connection and its socket, which are freed together.
 typedef struct TcpConn {
   Conn conn;
-  uv_tcp_t handle;  // its data is the conn
+  Transport transport;
+  uv_tcp_t handle;  // its data is the transport
   bool is_stopped;  // reads nothing, even where libuv was not told to stop
 } TcpConn;
+
+// A write that the kernel could not take at once.
+typedef struct TcpWrite {
+  uv_write_t request;
+  Transport *transport;
+} TcpWrite;
 
 struct Listener {
   uv_tcp_t tcp;
@@ -26,67 +34,84 @@ struct Listener {
   Listener *next;
 };
 
-static uv_stream_t *stream_of(Conn *conn) {
-  return (uv_stream_t *)&((TcpConn *)conn)->handle;
+static TcpConn *tcp_of(Transport *transport) {
+  return (TcpConn *)((char *)transport - offsetof(TcpConn, transport));
+}
+
+static uv_stream_t *stream_of(Transport *transport) {
+  return (uv_stream_t *)&tcp_of(transport)->handle;
 }
 
 // --- The transport ---
 
 static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buf) {
   (void)wanted;
-  const TcpConn *tcp = handle->data;
+  const TcpConn *tcp = tcp_of(handle->data);
   Net *net = tcp->conn.net;
   *buf = uv_buf_init((char *)net->read_buffer,
                      tcp->is_stopped ? 0 : sizeof net->read_buffer);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
+  const Transport *transport = stream->data;
+  const TransportUser *user = transport->user;
   if (count > 0)
-    conn_read(stream->data, (const uint8_t *)buf->base, (size_t)count);
+    user->read(transport->user_data, (const uint8_t *)buf->base, (size_t)count);
   else if (count == UV_ENOBUFS)
     uv_read_stop(stream);
   else if (count < 0)
-    conn_read_end(stream->data, (int)count);
+    user->read_end(transport->user_data, (int)count);
+  if (count == READ_BUFFER_BYTES) transport->user->used_share(transport->user_data);
 }
 
-static void tcp_read_start(Conn *conn) {
-  ((TcpConn *)conn)->is_stopped = false;
-  uv_read_start(stream_of(conn), on_alloc, on_read);
+static void tcp_read_start(Transport *transport) {
+  tcp_of(transport)->is_stopped = false;
+  uv_read_start(stream_of(transport), on_alloc, on_read);
 }
 
 // libuv stops when further bytes have come. Most stops end before that, and each that
 // libuv is told of costs two system calls.
-static void tcp_read_stop(Conn *conn) { ((TcpConn *)conn)->is_stopped = true; }
+static void tcp_read_stop(Transport *transport) {
+  tcp_of(transport)->is_stopped = true;
+}
 
-static int tcp_try_write(Conn *conn, const uv_buf_t *bufs, unsigned count) {
-  return uv_try_write(stream_of(conn), bufs, count);
+static int tcp_try_write(Transport *transport, const uv_buf_t *bufs, unsigned count) {
+  return uv_try_write(stream_of(transport), bufs, count);
 }
 
 static void on_written(uv_write_t *request, int status) {
-  conn_written(request->data, status);
+  const Transport *transport = ((TcpWrite *)request)->transport;
+  bool is_closing = uv_is_closing((uv_handle_t *)request->handle);
+  mem_free(request);
+  if (!is_closing) transport->user->written(transport->user_data, status);
 }
 
-static int tcp_write(Conn *conn, uint8_t *bytes, size_t size) {
-  uv_write_t *request = conn->tls ? tls_request(conn) : &conn->backlog->request;
-  request->data = conn;
+static int tcp_write(Transport *transport, uint8_t *bytes, size_t size) {
+  TcpWrite *write = mem_alloc(sizeof *write);
   uv_buf_t buf = uv_buf_init((char *)bytes, (unsigned)size);
-  return uv_write(request, stream_of(conn), &buf, 1, on_written);
+  write->transport = transport;
+  int err = uv_write(&write->request, stream_of(transport), &buf, 1, on_written);
+  if (err) mem_free(write);
+  return err;
 }
 
-static bool tcp_shutdown(Conn *conn) {
+static bool tcp_shutdown(Transport *transport) {
   uv_os_fd_t fd;
-  if (uv_fileno((uv_handle_t *)stream_of(conn), &fd) != 0) return false;
-  shutdown(fd, SHUT_WR);
+  if (uv_fileno((uv_handle_t *)stream_of(transport), &fd) == 0) shutdown(fd, SHUT_WR);
   return true;
 }
 
-static void on_closed(uv_handle_t *handle) { conn_free(handle->data); }
-
-static void tcp_close(Conn *conn) {
-  uv_close((uv_handle_t *)stream_of(conn), on_closed);
+static void on_closed(uv_handle_t *handle) {
+  const Transport *transport = handle->data;
+  transport->user->closed(transport->user_data);
 }
 
-static const Transport TCP = {
+static void tcp_close(Transport *transport) {
+  uv_close((uv_handle_t *)stream_of(transport), on_closed);
+}
+
+static const TransportKind TCP = {
+    .name = "tcp",
     .read_start = tcp_read_start,
     .read_stop = tcp_read_stop,
     .try_write = tcp_try_write,
@@ -116,9 +141,10 @@ static void read_address(const uv_tcp_t *handle, char text[ADDRESS_SIZE]) {
 
 static TcpConn *make_conn(Net *net, Framing framing) {
   TcpConn *tcp = mem_zalloc(sizeof *tcp);
-  conn_init(&tcp->conn, net, &TCP, framing);
+  tcp->transport.kind = &TCP;
+  conn_init(&tcp->conn, net, &tcp->transport, framing);
   uv_tcp_init(&net->loop.uv, &tcp->handle);
-  tcp->handle.data = &tcp->conn;
+  tcp->handle.data = &tcp->transport;
   return tcp;
 }
 
@@ -231,3 +257,14 @@ void net_unlisten(Net *net) {
     uv_close((uv_handle_t *)&listener->tcp, on_listener_closed);
   }
 }
+
+// --- The end of the loop ---
+
+// A connection that lingers has no id, but its handle is in the loop.
+static void destroy(uv_handle_t *handle, void *data) {
+  (void)data;
+  if (handle->type == UV_TCP && !uv_is_closing(handle))
+    conn_destroy(&tcp_of(handle->data)->conn);
+}
+
+void tcp_destroy_all(Net *net) { uv_walk(&net->loop.uv, destroy, NULL); }

@@ -1,10 +1,9 @@
-// The TLS filter of a connection: a Transport that encrypts what it is given and hands
-// it to the transport below. OpenSSL sees no socket: it reads the bytes that have just
-// arrived and writes to a buffer that all connections share, because it is empty again
-// before anything else happens. What the socket did not take waits, encrypted, in a
-// buffer of the connection's own, and until that is gone nothing more is encrypted; so
-// messages that wait can still be dropped or replaced, and an idle connection has no
-// buffers.
+// TLS: a transport around another one. It encrypts what it is given and hands it to the
+// transport below. OpenSSL sees no socket: it reads the bytes that have just arrived and
+// writes to a buffer that all connections share, because it is empty again before anything
+// else happens. What the transport below did not take waits, encrypted, in a buffer of the
+// connection's own, and until that is gone nothing more is encrypted; so messages that wait
+// can still be dropped or replaced, and an idle connection has no buffers.
 #include <openssl/err.h>
 #include <string.h>
 
@@ -18,30 +17,39 @@ enum {
   QUEUED_MAX = 128 << 10,
 };
 
-struct Tls {
+typedef struct Tls {
+  Transport transport;
+  Net *net;
+  Transport *below;  // owned
   SSL *ssl;
-  const Transport *below;
   const uint8_t *in;  // what has arrived and OpenSSL has not read
   size_t in_size;
   Buf queued;           // encrypted, not handed down yet
   Buf writing;          // handed down
-  const uint8_t *rest;  // plain, from `write`
+  const uint8_t *rest;  // not encrypted, from `write`
   size_t left;
   bool is_ready;      // the handshake is done
+  bool is_reading;    // the user wants input
   bool is_writing;    // `writing`, by the transport below
   bool is_busy;       // with what `write` was given
   bool is_over;       // nothing more is read: close_notify or a failure
-  bool is_failed;     // nothing more is said either
-  bool is_end_due;    // close_notify came while the conn takes no input
+  bool is_failed;     // nothing more is written either
+  bool is_ended;      // the user knows that nothing more arrives
   bool is_finishing;  // close_notify was sent
+  bool is_closed;     // by the user
+  int end_status;     // of an end that the user does not know yet; 0: none
+  Timer timer;        // deadline of the handshake, then of reporting the end
   char address[ADDRESS_SIZE];
-  uv_write_t request;  // for the transport below
-};
+} Tls;
+
+static Tls *tls_of(Transport *transport) { return (Tls *)transport; }
+
+static TlsServer *server_of(const Tls *tls) { return tls->net->tls; }
 
 // --- OpenSSL's side ---
 
 static int bio_read(BIO *bio, char *to, size_t size, size_t *done) {
-  Tls *tls = ((Conn *)BIO_get_data(bio))->tls;
+  Tls *tls = BIO_get_data(bio);
   BIO_clear_retry_flags(bio);
   *done = size < tls->in_size ? size : tls->in_size;
   if (*done == 0) {
@@ -55,9 +63,9 @@ static int bio_read(BIO *bio, char *to, size_t size, size_t *done) {
 }
 
 static int bio_write(BIO *bio, const char *bytes, size_t size, size_t *done) {
-  const Conn *conn = BIO_get_data(bio);
+  const Tls *tls = BIO_get_data(bio);
   BIO_clear_retry_flags(bio);
-  buf_append(&conn->net->tls->out, bytes, size);
+  buf_append(&server_of(tls)->out, bytes, size);
   *done = size;
   return 1;
 }
@@ -85,47 +93,51 @@ BIO_METHOD *tls_make_method(void) {
 // --- Down: bytes that are encrypted ---
 
 // Hands down what waits, if nothing is under way.
-static int write_queued(Conn *conn) {
-  Tls *tls = conn->tls;
+static int write_queued(Tls *tls) {
   if (tls->is_writing || tls->queued.size == 0) return 0;
   Buf emptied = tls->writing;
   tls->writing = tls->queued;
   tls->queued = emptied;
-  int err = tls->below->write(conn, tls->writing.data, tls->writing.size);
+  int err = transport_write(tls->below, tls->writing.data, tls->writing.size);
   tls->is_writing = err == 0;
   return err;
 }
 
 // Hands down what OpenSSL wrote. Returns 0 or an error.
-static int emit(Conn *conn) {
-  Tls *tls = conn->tls;
-  Buf *out = &conn->net->tls->out;
+static int emit(Tls *tls) {
+  Buf *out = &server_of(tls)->out;
   size_t done = 0;
   int err = 0;
   if (out->size == 0) return 0;
   if (!tls->is_writing && tls->queued.size == 0) {
     uv_buf_t buf = uv_buf_init((char *)out->data, (unsigned)out->size);
-    int written = tls->below->try_write(conn, &buf, 1);
+    int written = transport_try_write(tls->below, &buf, 1);
     if (written > 0) done = (size_t)written;
     if (written < 0 && written != UV_EAGAIN) err = written;
   }
   if (!err && done < out->size) {
     buf_append(&tls->queued, out->data + done, out->size - done);
-    err = tls->queued.size > QUEUED_MAX ? UV_ENOBUFS : write_queued(conn);
+    err = tls->queued.size > QUEUED_MAX ? UV_ENOBUFS : write_queued(tls);
   }
   out->size = 0;
   return err;
 }
 
+// Reports, once, that nothing more arrives.
+static void end(Tls *tls, int status) {
+  if (tls->is_ended || tls->is_closed) return;
+  tls->is_ended = true;
+  tls->transport.user->read_end(tls->transport.user_data, status);
+}
+
 // Ends the connection for a fault, which is logged here and nowhere else.
-static void fail(Conn *conn, const char *text) {
-  Tls *tls = conn->tls;
-  if (!tls->is_ready) conn->net->tls->stats.failed++;
+static void fail(Tls *tls, const char *text) {
+  if (!tls->is_ready) server_of(tls)->stats.failed++;
   tls->is_over = tls->is_failed = true;
-  emit(conn);  // the alert, which says why
+  emit(tls);  // the alert, which says why
   log_info(tls->is_ready ? "TLS failed" : "TLS handshake failed",
            log_str("address", tls->address), log_str("error", text));
-  conn_end(conn, UV_EPROTO);
+  end(tls, UV_EPROTO);
 }
 
 // --- Encrypting ---
@@ -162,15 +174,15 @@ static size_t gather_next(Gather *gather, uint8_t *room, const uint8_t **bytes) 
 
 // Encrypts about WRITE_CHUNK_BYTES. Returns how many bytes that were, 0 at the end, or
 // an error.
-static int encrypt(Conn *conn, Gather *gather) {
+static int encrypt(Tls *tls, Gather *gather) {
   size_t done = 0;
   while (done < WRITE_CHUNK_BYTES) {
     const uint8_t *bytes;
-    size_t size = gather_next(gather, conn->net->tls->gathered, &bytes), written;
+    size_t size = gather_next(gather, server_of(tls)->gathered, &bytes), written;
     if (size == 0) break;
     ERR_clear_error();
-    if (SSL_write_ex(conn->tls->ssl, bytes, size, &written) != 1) {
-      conn->net->tls->out.size = 0;
+    if (SSL_write_ex(tls->ssl, bytes, size, &written) != 1) {
+      server_of(tls)->out.size = 0;
       tls_take_error();
       return UV_EPROTO;
     }
@@ -179,24 +191,39 @@ static int encrypt(Conn *conn, Gather *gather) {
   return (int)done;
 }
 
-// --- The transport ---
+// --- Down: the calls of the user ---
 
-static void tls_read_start(Conn *conn) { conn->tls->below->read_start(conn); }
+static void on_end_due(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  Tls *tls = data;
+  if (tls->is_reading) end(tls, tls->end_status);
+}
 
-static void tls_read_stop(Conn *conn) { conn->tls->below->read_stop(conn); }
+static void tls_read_start(Transport *transport) {
+  Tls *tls = tls_of(transport);
+  tls->is_reading = true;
+  transport_read_start(tls->below);
+  if (tls->end_status && !tls->is_ended)
+    timers_set(tls->net->timers, &tls->timer, net_now_ms(tls->net), on_end_due, tls);
+}
+
+static void tls_read_stop(Transport *transport) {
+  tls_of(transport)->is_reading = false;
+  transport_read_stop(tls_of(transport)->below);
+}
 
 static bool can_encrypt(const Tls *tls) {
   return tls->is_ready && !tls->is_failed && !tls->is_finishing && !tls->is_writing &&
          tls->queued.size == 0;
 }
 
-static int tls_try_write(Conn *conn, const uv_buf_t *bufs, unsigned count) {
-  Tls *tls = conn->tls;
+static int tls_try_write(Transport *transport, const uv_buf_t *bufs, unsigned count) {
+  Tls *tls = tls_of(transport);
   Gather gather = {.bufs = bufs, .count = count};
   int total = 0;
   while (!tls->is_busy && can_encrypt(tls)) {
-    int done = encrypt(conn, &gather);
-    int err = done < 0 ? done : emit(conn);
+    int done = encrypt(tls, &gather);
+    int err = done < 0 ? done : emit(tls);
     if (err < 0) return err;
     if (done == 0) break;
     total += done;
@@ -205,36 +232,52 @@ static int tls_try_write(Conn *conn, const uv_buf_t *bufs, unsigned count) {
 }
 
 // Encrypts and hands down the next part of what `write` was given.
-static int write_rest(Conn *conn) {
-  Tls *tls = conn->tls;
+static int write_rest(Tls *tls) {
   if (tls->left == 0 || !can_encrypt(tls)) return 0;
   uv_buf_t buf = uv_buf_init((char *)tls->rest, (unsigned)tls->left);
   Gather gather = {.bufs = &buf, .count = 1};
-  int done = encrypt(conn, &gather);
+  int done = encrypt(tls, &gather);
   if (done < 0) return done;
   tls->rest += done;
   tls->left -= (size_t)done;
-  Buf *out = &conn->net->tls->out;
+  Buf *out = &server_of(tls)->out;
   buf_append(&tls->queued, out->data, out->size);
   out->size = 0;
-  return write_queued(conn);
+  return write_queued(tls);
 }
 
-static int tls_write(Conn *conn, uint8_t *bytes, size_t size) {
-  Tls *tls = conn->tls;
+static int tls_write(Transport *transport, uint8_t *bytes, size_t size) {
+  Tls *tls = tls_of(transport);
   tls->rest = bytes;
   tls->left = size;
   tls->is_busy = true;
-  int err = write_rest(conn);
+  int err = write_rest(tls);
   if (err) tls->is_busy = false;
   return err;
 }
 
-static bool tls_shutdown(Conn *conn) { return conn->tls->below->shutdown(conn); }
+static bool tls_shutdown(Transport *transport) {
+  Tls *tls = tls_of(transport);
+  if (!tls->is_finishing && tls->is_ready && !tls->is_failed) {
+    ERR_clear_error();
+    SSL_shutdown(tls->ssl);
+    emit(tls);  // where it fails, there is nobody to tell
+    tls_take_error();
+  }
+  tls->is_finishing = true;
+  return !tls->is_writing && transport_shutdown(tls->below);
+}
 
-static void tls_close(Conn *conn) { conn->tls->below->close(conn); }
+static void tls_close(Transport *transport) {
+  Tls *tls = tls_of(transport);
+  tls->is_closed = true;
+  timers_stop(tls->net->timers, &tls->timer);
+  transport_close(tls->below);
+}
 
-static const Transport TLS = {
+static const TransportKind TLS = {
+    .name = "tcp",
+    .is_encrypted = true,
     .read_start = tls_read_start,
     .read_stop = tls_read_stop,
     .try_write = tls_try_write,
@@ -243,169 +286,172 @@ static const Transport TLS = {
     .close = tls_close,
 };
 
-uv_write_t *tls_request(Conn *conn) { return &conn->tls->request; }
+// --- Up: what the transport below reports ---
 
-bool tls_is_ready(const Conn *conn) { return conn->tls->is_ready; }
-
-bool tls_is_writing(const Conn *conn) { return conn->tls->is_writing; }
-
-static void end_write(Conn *conn, int status) {
-  if (conn->tls->is_busy) {
-    conn->tls->is_busy = false;
-    conn_output_done(conn, status);
-  } else if (conn->state == CONN_OPEN) {
-    conn_end(conn, status);
-  } else {
-    conn_destroy(conn);
-  }
-}
-
-void tls_written(Conn *conn, int status) {
-  Tls *tls = conn->tls;
-  tls->is_writing = false;
-  buf_deinit(&tls->writing);
-  if (status == 0) status = write_queued(conn);
-  if (status == 0) status = write_rest(conn);
-  if (status != 0) {
-    end_write(conn, status);
-    return;
-  }
-  if (tls->is_writing) return;
-  if (tls->is_busy)
-    end_write(conn, 0);
-  else if (tls->is_finishing)
-    conn_drained(conn);
-}
-
-bool tls_finish(Conn *conn) {
-  Tls *tls = conn->tls;
-  if (!tls->is_finishing && tls->is_ready && !tls->is_failed) {
-    tls->is_finishing = true;
-    ERR_clear_error();
-    SSL_shutdown(tls->ssl);
-    int err = emit(conn);
-    tls_take_error();
-    if (err) conn_destroy(conn);
-  }
-  tls->is_finishing = true;
-  return !tls->is_writing;
-}
-
-// --- Up: bytes that are plain ---
-
-static void begin_serving(Conn *conn) {
-  Tls *tls = conn->tls;
-  TlsStats *stats = &conn->net->tls->stats;
+static void begin_serving(Tls *tls) {
+  TlsStats *stats = &server_of(tls)->stats;
   tls->is_ready = true;
   stats->handshakes++;
   if (SSL_session_reused(tls->ssl)) stats->resumed++;
-  int err = write_rest(conn);
-  if (err) conn_end(conn, err);
+  timers_stop(tls->net->timers, &tls->timer);
+  tls->transport.user->ready(tls->transport.user_data);
+  int err = write_rest(tls);
+  if (err) end(tls, err);
 }
 
-static void end_input(Conn *conn) {
-  conn->tls->is_end_due = conn->is_held || conn->is_paused;
-  if (!conn->tls->is_end_due) conn_read_end(conn, UV_EOF);
+// A user that takes no input is told of the end when it does again.
+static void end_input(Tls *tls, int status) {
+  if (tls->is_reading)
+    end(tls, status);
+  else
+    tls->end_status = status;
 }
 
-static void stop_reading(Conn *conn, int error) {
-  Tls *tls = conn->tls;
+static void stop_reading(Tls *tls, int error) {
   switch (error) {
     case SSL_ERROR_WANT_READ:
       break;
     case SSL_ERROR_ZERO_RETURN:
       tls->is_over = true;
-      end_input(conn);
+      end_input(tls, UV_EOF);
       break;
     default:
-      fail(conn, tls_take_error());
+      fail(tls, tls_take_error());
   }
 }
 
 // One record at most. Returns whether there may be more.
-static bool read_record(Conn *conn) {
-  Tls *tls = conn->tls;
-  TlsServer *server = conn->net->tls;
+static bool read_record(Tls *tls) {
+  TlsServer *server = server_of(tls);
   size_t size = 0;
   ERR_clear_error();
   int result = SSL_read_ex(tls->ssl, server->received, sizeof server->received, &size);
   int error = result == 1 ? SSL_ERROR_NONE : SSL_get_error(tls->ssl, result);
   // Its answers go out first: the layers above write as well.
   if (result == 1 || error == SSL_ERROR_WANT_READ || error == SSL_ERROR_ZERO_RETURN) {
-    int err = emit(conn);
+    int err = emit(tls);
     if (err) {
-      conn_end(conn, err);
+      end(tls, err);
       return false;
     }
-    if (!tls->is_ready && SSL_is_init_finished(tls->ssl)) begin_serving(conn);
+    if (!tls->is_ready && SSL_is_init_finished(tls->ssl)) begin_serving(tls);
   }
   if (result != 1) {
-    stop_reading(conn, error);
+    stop_reading(tls, error);
     return false;
   }
-  conn_input(conn, server->received, size);
-  return conn->state == CONN_OPEN && !tls->is_over;
+  tls->transport.user->read(tls->transport.user_data, server->received, size);
+  return !tls->is_closed && !tls->is_over;
 }
 
-void tls_read(Conn *conn, const uint8_t *bytes, size_t size) {
-  Tls *tls = conn->tls;
-  if (tls->is_over) return;
+static void on_read(void *user, const uint8_t *bytes, size_t size) {
+  Tls *tls = user;
+  if (tls->is_over || tls->is_closed) return;
   tls->in = bytes;
   tls->in_size = size;
-  conn->net->tls->tickets->now_ms = net_now_ms(conn->net);
-  while (read_record(conn)) continue;
+  server_of(tls)->tickets->now_ms = net_now_ms(tls->net);
+  while (read_record(tls)) continue;
   tls->in = NULL;
   tls->in_size = 0;
 }
 
-void tls_resume(Conn *conn) {
-  if (conn->tls->is_end_due && conn->state == CONN_OPEN) end_input(conn);
+static void on_used_share(void *user) {
+  const Tls *tls = user;
+  if (!tls->is_closed) tls->transport.user->used_share(tls->transport.user_data);
 }
 
-void tls_give_up(Conn *conn) { fail(conn, "it takes too long"); }
-
-int tls_end_status(const Conn *conn, int status) {
-  bool is_cut = conn->state == CONN_OPEN && !conn->tls->is_over;
-  return status == UV_EOF && is_cut ? UV_ECONNRESET : status;
+// An end that was not announced is an error. While close_notify is on its way the
+// connection stays.
+static void on_read_end(void *user, int status) {
+  Tls *tls = user;
+  if (status == UV_EOF && !tls->is_over) status = UV_ECONNRESET;
+  if (status == UV_EOF && tls->is_finishing && tls->is_writing)
+    tls->end_status = status;
+  else
+    end(tls, status);
 }
 
-// --- Birth and death ---
-
-static bool refuse(Conn *conn) {
-  tls_server_of(conn->net)->stats.refused++;
-  log_info("refused: a TLS hello, and there is no certificate",
-           log_str("address", conn->visitor ? conn->visitor->address : ""));
-  conn_end(conn, UV_EPROTO);
-  return false;
+static void end_write(Tls *tls, int status) {
+  if (!tls->is_busy && status != 0) {
+    end(tls, status);
+    return;
+  }
+  tls->is_busy = false;
+  tls->transport.user->written(tls->transport.user_data, status);
+  if (!tls->is_closed && tls->is_finishing && tls->end_status)
+    end(tls, tls->end_status);
 }
 
-bool tls_accept(Conn *conn) {
-  if (!net_has_tls(conn->net)) return refuse(conn);
-  const TlsServer *server = conn->net->tls;
+static void on_written(void *user, int status) {
+  Tls *tls = user;
+  tls->is_writing = false;
+  buf_deinit(&tls->writing);
+  if (tls->is_closed) return;
+  if (status == 0) status = write_queued(tls);
+  if (status == 0) status = write_rest(tls);
+  bool is_done = !tls->is_writing && (tls->is_busy || tls->is_finishing);
+  if (status != 0 || is_done) end_write(tls, status);
+}
+
+static void on_closed(void *user) {
+  Tls *tls = user;
+  const TransportUser *above = tls->transport.user;
+  void *above_data = tls->transport.user_data;
+  SSL_free(tls->ssl);
+  buf_deinit(&tls->queued);
+  buf_deinit(&tls->writing);
+  mem_free(tls);
+  above->closed(above_data);
+}
+
+// --- Birth ---
+
+static void on_handshake_due(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  fail(data, "it takes too long");
+}
+
+static SSL *make_ssl(TlsServer *server, Tls *tls) {
   SSL *ssl = SSL_new(server->context);
   BIO *bio = BIO_new(server->method);
   if (!ssl || !bio) {
     SSL_free(ssl);
     BIO_free(bio);
     tls_take_error();
-    return refuse(conn);
+    return NULL;
   }
-  BIO_set_data(bio, conn);
+  BIO_set_data(bio, tls);
   SSL_set_bio(ssl, bio, bio);
   SSL_set_accept_state(ssl);
-  conn->tls = mem_zalloc(sizeof *conn->tls);
-  *conn->tls = (Tls){.ssl = ssl, .below = conn->transport};
-  if (conn->visitor) memcpy(conn->tls->address, conn->visitor->address, ADDRESS_SIZE);
-  conn->transport = &TLS;
-  return true;
+  return ssl;
 }
 
-void tls_free(Conn *conn) {
-  Tls *tls = conn->tls;
-  if (!tls) return;
-  SSL_free(tls->ssl);
-  buf_deinit(&tls->queued);
-  buf_deinit(&tls->writing);
-  mem_free(tls);
-  conn->tls = NULL;
+Transport *tls_wrap(Net *net, Transport *below, const char *address, uint64_t due_ms) {
+  static const TransportUser USER = {
+      .read = on_read,
+      .used_share = on_used_share,
+      .read_end = on_read_end,
+      .written = on_written,
+      .closed = on_closed,
+  };
+  TlsServer *server = tls_server_of(net);
+  Tls *tls = mem_zalloc(sizeof *tls);
+  SSL *ssl = net_has_tls(net) ? make_ssl(server, tls) : NULL;
+  if (!ssl) {
+    mem_free(tls);
+    server->stats.refused++;
+    log_info("refused: a TLS hello, and there is no certificate",
+             log_str("address", address));
+    return NULL;
+  }
+  *tls = (Tls){.transport = {.kind = &TLS},
+               .net = net,
+               .below = below,
+               .ssl = ssl,
+               .is_reading = true};
+  memcpy(tls->address, address, ADDRESS_SIZE);
+  below->user = &USER;
+  below->user_data = tls;
+  if (due_ms > 0) timers_set(net->timers, &tls->timer, due_ms, on_handshake_due, tls);
+  return &tls->transport;
 }

@@ -26,7 +26,7 @@ uint16_t net_udp_offer(Net *net, ConnId id, uint32_t peer,
                        uint8_t key[NET_UDP_KEY_SIZE]) {
   Conn *conn = conn_find(net, id);
   if (!net->udp || !conn) return 0;
-  if (udp_is_alone(conn)) {
+  if (!conn->servicer && udp_is_alone(conn)) {
     udp_link_trust(conn->udp->link);
     return 0;
   }

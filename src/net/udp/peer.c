@@ -97,7 +97,8 @@ static void take_stream(UdpPeer *peer, const UdpArrival *arrival) {
   buf_append(input, arrival->bytes, arrival->size);
   for (size_t at = 0; at < input->size && peer->conn; at += PIECE_BYTES) {
     size_t left = input->size - at;
-    conn_read(peer->conn, input->data + at, left < PIECE_BYTES ? left : PIECE_BYTES);
+    peer->transport.user->read(peer->conn, input->data + at,
+                               left < PIECE_BYTES ? left : PIECE_BYTES);
   }
   if (input->capacity > READ_BUFFER_BYTES) buf_deinit(input);
 }
@@ -117,7 +118,8 @@ static void take_close(UdpPeer *peer, uint16_t code) {
   if (peer->is_attached)
     detach(peer, CODE_CLOSED);
   else
-    conn_read_end(peer->conn, code == CODE_CLOSED ? UV_EOF : UV_ECONNRESET);
+    peer->transport.user->read_end(peer->conn,
+                                   code == CODE_CLOSED ? UV_EOF : UV_ECONNRESET);
 }
 
 static void break_off(UdpPeer *peer) {

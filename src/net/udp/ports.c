@@ -115,8 +115,10 @@ static void close_ports(UdpServer *server) {
 }
 
 static void free_closing(UdpServer *server) {
-  while (server->closing.count > 0)
-    conn_free(server->closing.items[--server->closing.count]);
+  while (server->closing.count > 0) {
+    const UdpPeer *peer = server->closing.items[--server->closing.count];
+    peer->transport.user->closed(peer->transport.user_data);
+  }
 }
 
 bool udp_end_turn(Net *net) {
@@ -268,9 +270,9 @@ void udp_shut(Net *net) {
     }
     if (peer->conn && !peer->is_attached) conn_destroy(peer->conn);
     if (peer->conn) peer->conn->udp = NULL;
+    free_closing(server);
     udp_peer_free(peer);
   }
-  free_closing(server);
   close_ports(server);
 }
 

@@ -1,16 +1,24 @@
 // The transport of those who are alone: their bytes are the stream of the link.
+#include <stddef.h>
+
 #include "base/mem.h"
 #include "net/udp/udp_internal.h"
 
-static void udp_read_start(Conn *conn) {
-  udp_link_release(conn->udp->link);
-  udp_touch(conn->udp);
+static UdpPeer *peer_of(Transport *transport) {
+  return (UdpPeer *)((char *)transport - offsetof(UdpPeer, transport));
 }
 
-static void udp_read_stop(Conn *conn) { udp_link_hold(conn->udp->link); }
+static void udp_read_start(Transport *transport) {
+  udp_link_release(peer_of(transport)->link);
+  udp_touch(peer_of(transport));
+}
 
-static int udp_try_write(Conn *conn, const uv_buf_t *bufs, unsigned count) {
-  UdpPeer *peer = conn->udp;
+static void udp_read_stop(Transport *transport) {
+  udp_link_hold(peer_of(transport)->link);
+}
+
+static int udp_try_write(Transport *transport, const uv_buf_t *bufs, unsigned count) {
+  UdpPeer *peer = peer_of(transport);
   if (udp_link_is_closed(peer->link)) return UV_EPIPE;
   size_t total = 0;
   for (unsigned i = 0; i < count; i++) {
@@ -23,8 +31,8 @@ static int udp_try_write(Conn *conn, const uv_buf_t *bufs, unsigned count) {
   return (int)total;
 }
 
-static int udp_write(Conn *conn, uint8_t *bytes, size_t size) {
-  UdpPeer *peer = conn->udp;
+static int udp_write(Transport *transport, uint8_t *bytes, size_t size) {
+  UdpPeer *peer = peer_of(transport);
   if (udp_link_is_closed(peer->link)) return UV_EPIPE;
   size_t taken = udp_link_stream_write(peer->link, bytes, size);
   peer->rest = bytes + taken;
@@ -42,24 +50,25 @@ void udp_conn_pump(UdpPeer *peer) {
     peer->left -= taken;
     if (peer->left > 0 && !is_closed) return;
     peer->is_writing = false;
-    conn_written(peer->conn, is_closed ? UV_EPIPE : 0);
+    peer->transport.user->written(peer->conn, is_closed ? UV_EPIPE : 0);
   }
 }
 
-static bool udp_shutdown(Conn *conn) {
-  conn->udp->is_shut = true;
-  udp_touch(conn->udp);
+static bool udp_shutdown(Transport *transport) {
+  peer_of(transport)->is_shut = true;
+  udp_touch(peer_of(transport));
   return true;
 }
 
-static void udp_close(Conn *conn) {
-  UdpServer *server = conn->udp->server;
-  udp_peer_end(conn->udp, (Code)conn->udp->end_code);
-  server->alone_count--;
-  list_add(&server->closing, conn);
+static void udp_close(Transport *transport) {
+  UdpPeer *peer = peer_of(transport);
+  udp_peer_end(peer, (Code)peer->end_code);
+  peer->server->alone_count--;
+  list_add(&peer->server->closing, peer);
 }
 
-static const Transport UDP = {
+static const TransportKind UDP = {
+    .name = "udp",
     .read_start = udp_read_start,
     .read_stop = udp_read_stop,
     .try_write = udp_try_write,
@@ -68,11 +77,12 @@ static const Transport UDP = {
     .close = udp_close,
 };
 
-bool udp_is_alone(const Conn *conn) { return conn->transport == &UDP; }
+bool udp_is_alone(const Conn *conn) { return conn->transport->kind == &UDP; }
 
 Conn *udp_conn_new(UdpPeer *peer) {
   Conn *conn = mem_zalloc(sizeof *conn);
-  conn_init(conn, peer->server->net, &UDP, FRAMING_PACKETS);
+  peer->transport.kind = &UDP;
+  conn_init(conn, peer->server->net, &peer->transport, FRAMING_PACKETS);
   if (!conn_add(conn)) {
     mem_free(conn);
     return NULL;

@@ -61,6 +61,7 @@ typedef struct UdpTable {
 } UdpTable;
 
 struct UdpPeer {
+  Transport transport;  // of a conn that is alone
   UdpServer *server;
   UdpSocket *socket;
   Servicer *servicer;  // has the real one: a stub has no socket, conn and link
@@ -113,7 +114,7 @@ struct UdpServer {
   bool has_segments;  // the kernel cuts one buffer into datagrams
   UdpTable table;
   List touched;                  // peers to be looked at when the turn ends
-  List closing;                  // conns that were alone, to be freed then
+  List closing;                  // peers whose conns are freed then
   uint32_t over_count;           // peers that have ended
   uint8_t secret[UDP_KEY_SIZE];  // of keys to attach with
   UdpOffer *offers;              // by the index of the peer's number

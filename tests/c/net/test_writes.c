@@ -19,8 +19,8 @@ static const char *const KIND_NAMES[] = {"lines", "WebSocket", "TLS",
 
 // What the connections' transports were given: real ones with a count in between.
 typedef struct Watch {
-  Transport transport;  // that counts
-  const Transport *real;
+  TransportKind kind;  // that counts
+  const TransportKind *real;
   uint32_t tries[CONNS_MAX];   // of each connection
   uint32_t chunks;             // handed over to be written when there is room
   uint32_t bytes_of_critical;  // seen in what was written
@@ -33,8 +33,8 @@ static World *watched;
 
 // What their sockets were given, below TLS.
 static struct {
-  Transport transport;
-  const Transport *real;
+  TransportKind kind;
+  const TransportKind *real;
   uint32_t tries;
 } wire;
 
@@ -60,16 +60,18 @@ static void check_order(const uint8_t *bytes, size_t size, char *last) {
   }
 }
 
-static int count_try(Conn *conn, const uv_buf_t *bufs, unsigned count) {
+static int count_try(Transport *transport, const uv_buf_t *bufs, unsigned count) {
+  const Conn *conn = transport->user_data;
   char last = '0';
   watch.tries[index_of(conn)]++;
   if (!watch.is_armed)
     for (unsigned i = conn->socket != NULL; i < count; i++)
       check_order((const uint8_t *)bufs[i].base, bufs[i].len, &last);
-  return watch.real->try_write(conn, bufs, count);
+  return watch.real->try_write(transport, bufs, count);
 }
 
-static int count_write(Conn *conn, uint8_t *bytes, size_t size) {
+static int count_write(Transport *transport, uint8_t *bytes, size_t size) {
+  const Conn *conn = transport->user_data;
   watch.chunks++;
   if (watch.is_armed && !watch.bytes_of_critical) {
     const uint8_t *found = memmem(bytes, size, "critical", 8);
@@ -81,32 +83,32 @@ static int count_write(Conn *conn, uint8_t *bytes, size_t size) {
       watch.chunks_before++;
     }
   }
-  return watch.real->write(conn, bytes, size);
+  return watch.real->write(transport, bytes, size);
 }
 
 static void watch_all(World *world) {
   watch = (Watch){0};
   watched = world;
-  watch.real = conn_find(world->net, world->ids[0])->transport;
-  watch.transport = *watch.real;
-  watch.transport.try_write = count_try;
-  watch.transport.write = count_write;
+  watch.real = conn_find(world->net, world->ids[0])->transport->kind;
+  watch.kind = *watch.real;
+  watch.kind.try_write = count_try;
+  watch.kind.write = count_write;
   for (uint32_t i = 0; i < world->count; i++)
-    conn_find(world->net, world->ids[i])->transport = &watch.transport;
+    conn_find(world->net, world->ids[i])->transport->kind = &watch.kind;
 }
 
 static void unwatch_all(World *world) {
   for (uint32_t i = 0; i < world->count; i++) {
     Conn *conn = conn_find(world->net, world->ids[i]);
-    if (conn) conn->transport = watch.real;
+    if (conn) conn->transport->kind = watch.real;
   }
 }
 
 // --- Clients ---
 
-static int count_below(Conn *conn, const uv_buf_t *bufs, unsigned count) {
+static int count_below(Transport *transport, const uv_buf_t *bufs, unsigned count) {
   wire.tries++;
-  return wire.real->try_write(conn, bufs, count);
+  return wire.real->try_write(transport, bufs, count);
 }
 
 static Conn *newest(World *world) {
@@ -118,10 +120,10 @@ static Conn *newest(World *world) {
 }
 
 static void watch_below(Conn *conn) {
-  wire.real = conn->transport;
-  wire.transport = *conn->transport;
-  wire.transport.try_write = count_below;
-  conn->transport = &wire.transport;
+  wire.real = conn->transport->kind;
+  wire.kind = *wire.real;
+  wire.kind.try_write = count_below;
+  conn->transport->kind = &wire.kind;
 }
 
 static SSL *begin_tls(World *world, int fd) {

@@ -56,30 +56,18 @@ static void put_chunk(Buf *out, Text bytes) {
   buf_append(out, "\r\n", 2);
 }
 
-static bool is_in_handshake(const Conn *conn) {
-  return conn->tls && !tls_is_ready(conn);
-}
-
-static void on_silence(Conn *conn, uint64_t now_ms) {
-  if (now_ms < conn->admin->since_ms + WEB_KEEP_ALIVE_MS)
-    set_timer(conn);  // it was that of the handshake, which is over
-  else
-    conn_close(conn);
-}
-
 static void on_timer(void *data, uint64_t now_ms) {
+  (void)now_ms;
   Conn *conn = data;
   Admin *admin = conn->admin;
   if (conn->state != CONN_OPEN) return;
-  if (is_in_handshake(conn)) {
-    tls_give_up(conn);
-  } else if (is_writing(conn)) {
+  if (is_writing(conn)) {
     conn_end(conn, UV_ETIMEDOUT);
   } else if (admin->state == ADMIN_STREAM) {
     put_chunk(&admin->out, (Text){":\n\n", 3});
     flush(conn);
   } else if (admin->state == ADMIN_HEAD && conn->in.size == 0) {
-    on_silence(conn, now_ms);
+    conn_close(conn);
   } else if (admin->state == ADMIN_LATE) {
     refuse(conn, admin->verdict.status, admin->verdict.why);
     flush(conn);
@@ -89,10 +77,15 @@ static void on_timer(void *data, uint64_t now_ms) {
   }
 }
 
+// The deadline of the head of a request, or of the handshake of TLS before the first one.
+static uint64_t head_due_ms(const Conn *conn) {
+  uint32_t head_ms = conn->net->limits.handshake_timeout_ms;
+  return conn->admin->since_ms + (head_ms > 0 ? head_ms : ADMIN_BODY_DEADLINE_MS);
+}
+
 static void set_timer(Conn *conn) {
   const Admin *admin = conn->admin;
   uint64_t now_ms = net_now_ms(conn->net), due_ms = 0;
-  uint32_t head_ms = conn->net->limits.handshake_timeout_ms;
   if (is_writing(conn))
     due_ms = now_ms + WEB_STALL_MS;
   else if (admin->state == ADMIN_STREAM)
@@ -101,10 +94,10 @@ static void set_timer(Conn *conn) {
     due_ms = admin->since_ms + ADMIN_BODY_DEADLINE_MS;
   else if (admin->state == ADMIN_LATE)
     due_ms = admin->since_ms + ADMIN_WRONG_MS;
-  else if (admin->state == ADMIN_HEAD && conn->in.size == 0 && !is_in_handshake(conn))
+  else if (admin->state == ADMIN_HEAD && conn->in.size == 0)
     due_ms = admin->since_ms + WEB_KEEP_ALIVE_MS;
   else if (admin->state == ADMIN_HEAD)
-    due_ms = admin->since_ms + (head_ms > 0 ? head_ms : ADMIN_BODY_DEADLINE_MS);
+    due_ms = head_due_ms(conn);
   if (due_ms > 0)
     timers_set(conn->net->timers, &conn->timer, due_ms, on_timer, conn);
   else
@@ -383,15 +376,14 @@ void admin_enter(Conn *conn, const ConnInfo *info) {
     return;
   }
   set_timer(conn);
-  if (conn_takes_input(conn)) conn->transport->read_start(conn);
+  if (conn_takes_input(conn)) transport_read_start(conn->transport);
 }
 
 void admin_input(Conn *conn, const uint8_t *bytes, size_t size) {
   Admin *admin = conn->admin;
-  if (admin->is_first && bytes[0] == TLS_FIRST_BYTE && !conn->tls) {
-    if (!tls_accept(conn)) return;
-    set_timer(conn);
-    tls_read(conn, bytes, size);
+  bool is_encrypted = conn->transport->kind->is_encrypted;
+  if (admin->is_first && bytes[0] == TLS_FIRST_BYTE && !is_encrypted) {
+    web_begin_tls(conn, admin->address, head_due_ms(conn), bytes, size);
     return;
   }
   admin->is_first = false;
@@ -400,6 +392,8 @@ void admin_input(Conn *conn, const uint8_t *bytes, size_t size) {
   buf_append(&conn->in, bytes, size);
   run(conn);
 }
+
+void admin_ready(Conn *conn) { set_timer(conn); }
 
 void admin_resume(Conn *conn) { run(conn); }
 

@@ -7,6 +7,8 @@
 /// Somebody has come to the admin listener.
 void admin_enter(Conn *conn, const ConnInfo *info);
 void admin_input(Conn *conn, const uint8_t *bytes, size_t size);
+/// The handshake of TLS is done.
+void admin_ready(Conn *conn);
 /// Goes on with requests that wait.
 void admin_resume(Conn *conn);
 /// All that was written is out.
