@@ -424,9 +424,10 @@ void conn_tell_end(Conn *conn) {
 
 static void on_ready(void *user) {
   Conn *conn = user;
+  if (conn->state != CONN_OPEN) return;
   if (conn->admin)
     admin_ready(conn);
-  else if (conn->state == CONN_OPEN)
+  else
     web_ready(conn);
 }
 
@@ -449,7 +450,7 @@ static void on_read_end(void *user, int status) {
     if (status == UV_EOF) take_last_line(conn);
     conn->is_cut = ends_early(conn);
     conn_end(conn, status == UV_EOF ? 0 : UV_ECONNRESET);
-  } else if (!conn->backlog) {
+  } else if (!conn->backlog || (status != UV_EOF && status != UV_ECONNABORTED)) {
     conn_destroy(conn);
   }
 }

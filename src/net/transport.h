@@ -14,7 +14,8 @@ typedef struct Transport Transport;
 typedef struct TransportKind {
   const char *name;   // "tcp" or "udp", for people; static
   bool is_encrypted;  // by TLS
-  /// Starts and stops reporting what arrives.
+  /// Starts and stops reporting what arrives. The rest of what has been read when reading
+  /// stops may still be reported.
   void (*read_start)(Transport *transport);
   void (*read_stop)(Transport *transport);
   /// Writes what can be written at once. Returns the number of bytes, UV_EAGAIN for none, or
@@ -38,7 +39,8 @@ typedef struct TransportUser {
   /// The read buffer was full: the rest waits until reading is started again, so that one
   /// connection that floods does not make the others wait.
   void (*used_share)(void *user);
-  /// Nothing more arrives: UV_EOF, or the error that ended the connection.
+  /// Nothing more arrives: UV_EOF, UV_ECONNABORTED for an end that should have been announced
+  /// and was not, or the error that ended the connection, even after an end.
   void (*read_end)(void *user, int status);
   /// What was handed to `write` is written, or (an error) never will be; or what `shutdown`
   /// had to write.

@@ -248,7 +248,8 @@ static void read_pipe(SimConn *sim) {
   const uint8_t *bytes = pipe->input.data + pipe->taken;
   pipe->taken += size;
   transport->user->read(transport->user_data, bytes, size);
-  if (size == READ_BUFFER_BYTES) transport->user->used_share(transport->user_data);
+  if (size == READ_BUFFER_BYTES && pipe->conn)
+    transport->user->used_share(transport->user_data);
   if (pipe->conn && unread(pipe) == 0) forget_input(pipe);
 }
 

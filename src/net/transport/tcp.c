@@ -61,7 +61,8 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
     uv_read_stop(stream);
   else if (count < 0)
     user->read_end(transport->user_data, (int)count);
-  if (count == READ_BUFFER_BYTES) transport->user->used_share(transport->user_data);
+  if (count == READ_BUFFER_BYTES && !uv_is_closing((uv_handle_t *)stream))
+    transport->user->used_share(transport->user_data);
 }
 
 static void tcp_read_start(Transport *transport) {

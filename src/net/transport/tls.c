@@ -123,9 +123,15 @@ static int emit(Tls *tls) {
   return err;
 }
 
-// Reports, once, that nothing more arrives.
+// Reports that nothing more arrives. While the last bytes of a user that has finished are
+// on their way, an end of the other side waits.
 static void end(Tls *tls, int status) {
-  if (tls->is_ended || tls->is_closed) return;
+  bool is_orderly = status == UV_EOF || status == UV_ECONNABORTED;
+  if (tls->is_closed || (tls->is_ended && is_orderly)) return;
+  if (is_orderly && tls->is_finishing && tls->is_writing) {
+    tls->end_status = status;
+    return;
+  }
   tls->is_ended = true;
   tls->transport.user->read_end(tls->transport.user_data, status);
 }
@@ -336,6 +342,7 @@ static bool read_record(Tls *tls) {
     }
     if (!tls->is_ready && SSL_is_init_finished(tls->ssl)) begin_serving(tls);
   }
+  if (tls->is_closed) return false;
   if (result != 1) {
     stop_reading(tls, error);
     return false;
@@ -360,15 +367,9 @@ static void on_used_share(void *user) {
   if (!tls->is_closed) tls->transport.user->used_share(tls->transport.user_data);
 }
 
-// An end that was not announced is an error. While close_notify is on its way the
-// connection stays.
 static void on_read_end(void *user, int status) {
   Tls *tls = user;
-  if (status == UV_EOF && !tls->is_over) status = UV_ECONNRESET;
-  if (status == UV_EOF && tls->is_finishing && tls->is_writing)
-    tls->end_status = status;
-  else
-    end(tls, status);
+  end(tls, status == UV_EOF && !tls->is_over ? UV_ECONNABORTED : status);
 }
 
 static void end_write(Tls *tls, int status) {

@@ -333,6 +333,30 @@ static void server_says_close_notify(void **state) {
   client_deinit(&client);
 }
 
+// The last message and close_notify are encrypted and on their way when the other side
+// ends: with close_notify or without.
+static void last_words_survive_the_end_of_the_other_side(void **state) {
+  TlsWorld *world = *state;
+  for (int is_announced = 0; is_announced < 2; is_announced++) {
+    TlsClient client;
+    client_connect(&client, world);
+    client_check(&client);
+    net_sim_window(world->net, client.sim, 1000);
+    group_write(world, 5000);
+    turn(world);
+    net_close(world->net, world->conn);
+    if (is_announced) SSL_shutdown(client.ssl);
+    client_send(&client);
+    if (!is_announced) net_sim_shutdown(world->net, client.sim);
+    turn(world);
+    converse(&client);
+    assert_int_equal(client_count(&client), 2);
+    assert_int_equal(client.error, SSL_ERROR_ZERO_RETURN);
+    assert_int_equal(client.ending, SIM_ENDED);
+    client_deinit(&client);
+  }
+}
+
 static void end_waits_for_held_input(void **state) {
   TlsWorld *world = *state;
   TlsClient client;
@@ -381,6 +405,7 @@ int main(void) {
       TEST(end_without_close_notify_is_a_reset),
       TEST(end_in_a_record_is_a_reset),
       TEST(server_says_close_notify),
+      TEST(last_words_survive_the_end_of_the_other_side),
       TEST(end_waits_for_held_input),
       TEST(stop_in_a_handshake_leaves_nothing),
   };
