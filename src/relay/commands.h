@@ -19,21 +19,17 @@ typedef enum CommandType {
   COMMAND_RENAME,   // peer `id`, name: reserved before
   COMMAND_JOIN,     // peer `id`, room, token
   COMMAND_LEAVE,    // peer `id`, room, code, body: text
-  COMMAND_ROOM_CREATE,   // room `id`, reserved before
-  COMMAND_ROOM_DELETE,   // room `id`
-  COMMAND_TIMER_SET,     // timer `id`, delay_ms, repeat_ms
-  COMMAND_TIMER_CANCEL,  // timer `id`
-  COMMAND_ANSWER,  // connection `id`, flags: AnswerPart, code: status, name: fields,
-                   // body
-  COMMAND_CHILD,  // token `id`, name: arguments, a NUL after each; body: standard input
+  COMMAND_ROOM_CREATE,    // room `id`, reserved before
+  COMMAND_ROOM_DELETE,    // room `id`
   COMMAND_CHANNEL_OPEN,   // plugin channel `id`, of relay_channel
   COMMAND_CHANNEL_CLOSE,  // plugin channel `id`
+  COMMAND_TYPE_COUNT,     // from here on: of the layer above (see RelayHost)
 } CommandType;
 
 typedef enum Target { TARGET_PEER, TARGET_ROOM, TARGET_ALL } Target;
 
 typedef struct Command {
-  uint8_t type;    // CommandType
+  uint8_t type;    // CommandType, or one of the layer above
   uint8_t target;  // Target
   uint8_t priority;
   uint8_t flags;  // packet flags
@@ -45,10 +41,8 @@ typedef struct Command {
   uint32_t code;
   uint32_t token;     // EVENT_JOINED has it; 0: the script does not ask for the outcome
   uint64_t key;       // hash of the send option `key`; 0: none
-  uint64_t delay_ms;  // until a timer fires
-  uint64_t repeat_ms;  // between its further firings; 0: once
-  uint32_t value_at;   // where in a message's body the value's JSON begins; 0: there is
-                       // no value
+  uint32_t value_at;  // where in a message's body the value's JSON begins; 0: there is
+                      // no value
   Text name;
   Text body;  // of a message: its JSON text; empty where nobody needs it
   Text

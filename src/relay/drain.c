@@ -316,7 +316,7 @@ static Packet packet_of(const Event *event) {
 
 // Carries out the relay's own events; false for all others.
 static bool handle_own(Relay *relay, const Event *event) {
-  if (event->type < EVENT_DEFERRED) return false;
+  if (event->type > EVENT_GONE) return false;
   Peer *peer = session_find(relay->session, event->peer);
   if (!peer || peer->is_gone) return true;
   Packet packet = packet_of(event);
@@ -371,23 +371,14 @@ static bool is_tick_alive(const Relay *relay, uint32_t id) {
 }
 
 static bool is_alive(Relay *relay, const Event *event) {
+  if (event->type >= EVENT_TYPE_COUNT)
+    return relay->host->take(relay->host_data, event);
   switch (event->type) {
-    case EVENT_START:
-    case EVENT_STOP:
-    case EVENT_RELOAD:
-    case EVENT_ERROR:
-    case EVENT_HTTP:
-    case EVENT_HTTP_GONE:
-    case EVENT_RELOADED:
-    case EVENT_CHILD:
     case EVENT_JOINED:
     case EVENT_NOT_JOINED:
-    case EVENT_SYSTEM:
       return true;
     case EVENT_JOIN:
       return join_is_due(relay, event);
-    case EVENT_TIMER:
-      return !relay->is_over && slots_find(&relay->timers, event->a) != NULL;
     case EVENT_TICK:
       return is_tick_alive(relay, event->room);
     case EVENT_CREATE:
@@ -402,12 +393,8 @@ static bool is_alive(Relay *relay, const Event *event) {
 
 // What has to follow when this event has been handled, or has been taken.
 static void note_told(Relay *relay, const Event *event) {
-  relay->stats.handlers += event->type != EVENT_SYSTEM;
   if (event->type == EVENT_DISCONNECT) relay->told_peer = event->peer;
   if (event->type == EVENT_ROOM_DELETE) relay->told_room = event->room;
-  if (event->type != EVENT_TIMER) return;
-  ScriptTimer *timer = slots_find(&relay->timers, event->a);
-  if (timer->repeat_ms == 0) script_timer_free(timer);
 }
 
 // The event that a queued packet has caused replaces the packet.
@@ -420,8 +407,7 @@ static bool take_own(Relay *relay, Event *event) {
 
 static bool take_alive(Relay *relay, Event *event) {
   while (take(relay, event)) {
-    if (event->type == EVENT_TICK || event->type == EVENT_TIMER)
-      tick_taken(relay, event);
+    if (event->type == EVENT_TICK) tick_taken(relay, event);
     if (handle_own(relay, event) && !take_own(relay, event)) continue;
     if (!is_alive(relay, event)) continue;
     note_told(relay, event);

@@ -11,52 +11,41 @@
 
 // X(constant, name): the names are what the Lua half sees in core.events.
 #define EVENT_MAP(X)                                                                   \
-  X(EVENT_START, "start")           /* the server listens */                           \
-  X(EVENT_STOP, "stop")             /* data: why */                                    \
-  X(EVENT_CONNECT, "connect")       /* peer; verdict wanted */                         \
-  X(EVENT_DISCONNECT, "disconnect") /* peer, a: code */                                \
-  X(EVENT_JOIN, "join")             /* peer, room, flags, ref, a: ScriptJoin or 0; \
-                                           verdict wanted */   \
-  X(EVENT_LEAVE, "leave")           /* peer, room, a: code */                          \
-  X(EVENT_RENAME, "rename")         /* peer, data: the name; verdict wanted */         \
-  X(EVENT_MESSAGE, "message")       /* peer, room, type, flags, ref, data: body */     \
-  X(EVENT_TEXT, "text")             /* peer, room, data: the line */                   \
-  X(EVENT_RESPONSE, "response")     /* peer, ref, type, data: body */                  \
-  X(EVENT_PACKET, "packet")         /* peer, channel, type, flags, ref, data */        \
-  X(EVENT_BROADCAST, "broadcast")   /* peer, room, data; verdict wanted */             \
+  X(EVENT_DEFERRED, "deferred")           /* the relay's own: a packet that waited */  \
+  X(EVENT_DEFERRED_LINE, "deferred_line") /* the same: a line */                       \
+  X(EVENT_GONE, "gone")                   /* the same: a disconnect */                 \
+  X(EVENT_CONNECT, "connect")             /* peer; verdict wanted */                   \
+  X(EVENT_DISCONNECT, "disconnect")       /* peer, a: code */                          \
+  X(EVENT_JOIN, "join")           /* peer, room, flags, ref, a: ScriptJoin or 0;     \
+                                       verdict wanted */ \
+  X(EVENT_LEAVE, "leave")         /* peer, room, a: code */                            \
+  X(EVENT_RENAME, "rename")       /* peer, data: the name; verdict wanted */           \
+  X(EVENT_MESSAGE, "message")     /* peer, room, type, flags, ref, data: body */       \
+  X(EVENT_TEXT, "text")           /* peer, room, data: the line */                     \
+  X(EVENT_RESPONSE, "response")   /* peer, ref, type, data: body */                    \
+  X(EVENT_PACKET, "packet")       /* peer, channel, type, flags, ref, data */          \
+  X(EVENT_BROADCAST, "broadcast") /* peer, room, data; verdict wanted */               \
   X(EVENT_BACKPRESSURE, "backpressure") /* peer, room or 0, a: dropped, b: queued */   \
   X(EVENT_JOINED, "joined")             /* peer, room, a: token of its COMMAND_JOIN */ \
   X(EVENT_NOT_JOINED, "not_joined")     /* the same, b: code, data: why not */         \
   X(EVENT_CREATE, "create")           /* room; it appears when this has ended well */  \
   X(EVENT_ROOM_CREATE, "room_create") /* room, which has appeared */                   \
   X(EVENT_ROOM_DELETE, "room_delete") /* room; data: its name */                       \
-  X(EVENT_TIMER, "timer")             /* a: timer id */                                \
-  X(EVENT_TICK, "tick")               /* room or 0, a: microseconds since the last,  \
-                                           b: ticks that were left out */ \
-  X(EVENT_RELOAD, "reload")           /* a: who asked, or 0; b: what for */            \
-  X(EVENT_ERROR, "error")             /* a handler failed; a: number of the report */  \
-  X(EVENT_SUSPEND, "suspend")         /* peer, a: code */                              \
-  X(EVENT_RESUME, "resume") /* peer, room, a: milliseconds away, b: unreliable     \
-                                   messages that went by, ref: packets sent again */   \
-  X(EVENT_CHANNEL,                                                                     \
-    "channel") /* peer, channel, type, flags, ref, data: a packet on a  \
-                                   channel that the script serves */              \
+  X(EVENT_TICK, "tick")       /* room or 0, a: microseconds since the last,    \
+                                         b: ticks that were left out */       \
+  X(EVENT_SUSPEND, "suspend") /* peer, a: code */                                      \
+  X(EVENT_RESUME, "resume")   /* peer, room, a: milliseconds suspended,        \
+                                         b: unreliable messages missed, ref: packets   \
+                                         sent again */       \
+  X(EVENT_CHANNEL, "channel") /* peer, channel, type, flags, ref, data: a      \
+                                         packet on a channel that the script serves */       \
   X(EVENT_CHANNEL_OPEN,                                                                \
-    "channel_open") /* peer, flags, ref, data: the name of a channel that it   \
-                       wants to serve; verdict wanted */       \
-  X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel: it serves it no more */  \
-  X(EVENT_HTTP, "http")           /* a: connection of the admin listener, data: see \
-                                 net/admin.h; an answer wanted */  \
-  X(EVENT_HTTP_GONE, "http_gone") /* a: its connection, before it was answered */      \
-  X(EVENT_RELOADED, "reloaded")   /* a reload has ended; a: well or not, data: how */  \
-  X(EVENT_CHILD, "child") /* a: token, b: how it ended (child.h), data: its output */  \
-  X(EVENT_SYSTEM,                                                                      \
-    "system") /* follows the game's tick, for a system of perigee.world;    \
-                               a: as the tick's, b: its number */          \
-  X(EVENT_DEFERRED, "deferred") /* the relay's own: a packet, in its turn */           \
-  X(EVENT_DEFERRED_LINE, "deferred_line")                                              \
-  X(EVENT_GONE, "gone") /* the relay's own: a disconnect, in its turn */
+    "channel_open") /* peer, flags, ref, data: the name of a       \
+                                           channel that it wants to serve; verdict     \
+                                           wanted */                   \
+  X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel: it serves it no more */
 
+/// Types from EVENT_TYPE_COUNT on belong to the layer above (see RelayHost).
 typedef enum EventType {
 #define X(constant, name) constant,
   EVENT_MAP(X)
@@ -64,10 +53,18 @@ typedef enum EventType {
       EVENT_TYPE_COUNT
 } EventType;
 
+/// When an event of the layer above is handled.
+typedef enum EventOrder {
+  ORDER_FIRST,       // before messages and packets
+  ORDER_BACKGROUND,  // in turn with those of peers, as one source
+  ORDER_URGENT,      // before all others
+} EventOrder;
+
 typedef struct Event {
-  uint8_t type;      // EventType
+  uint8_t type;      // EventType, or one of the layer above
   uint8_t priority;  // of the packet it came with
   uint8_t flags;
+  uint8_t order;  // EventOrder, of the layer above's types alone
   uint16_t channel;
   uint16_t packet_type;
   uint16_t ref;

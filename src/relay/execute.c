@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/log.h"
-#include "net/admin.h"
-#include "os/child.h"
 #include "relay/internal.h"
 #include "wire/line.h"
 
@@ -241,7 +238,7 @@ static void do_rename(Relay *relay, const Command *command) {
     rename_peer(relay, peer, command->name);
 }
 
-// --- Rooms and timers ---
+// --- Rooms ---
 
 static void do_join(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
@@ -272,50 +269,6 @@ static void do_room_delete(Relay *relay, const Command *command) {
   if (room && room->state <= ROOM_OPEN) room_delete(relay, room);
 }
 
-static void do_timer_set(Relay *relay, const Command *command) {
-  ScriptTimer *timer = slots_find(&relay->timers, command->id);
-  if (timer) script_timer_start(timer, command->delay_ms, command->repeat_ms);
-}
-
-static void do_timer_cancel(Relay *relay, const Command *command) {
-  ScriptTimer *timer = slots_find(&relay->timers, command->id);
-  if (timer) script_timer_free(timer);
-}
-
-static void do_answer(Relay *relay, const Command *command) {
-  net_admin_answer(relay->net, command->id,
-                   &(AdminAnswer){.part = (AnswerPart)command->flags,
-                                  .status = (int)command->code,
-                                  .fields = command->name,
-                                  .body = command->body});
-}
-
-static void on_child_end(void *data, uint32_t token, int status, const char *text,
-                         size_t size) {
-  relay_push(data, &(Event){.type = EVENT_CHILD,
-                            .a = token,
-                            .b = (uint32_t)status,
-                            .data = {text, (uint32_t)size}});
-}
-
-static void do_child(Relay *relay, const Command *command) {
-  enum { ARGUMENTS_MAX = 8, TOOL_TIMEOUT_MS = 60000 };
-  const char *arguments[ARGUMENTS_MAX + 1] = {NULL};
-  const char *at = command->name.bytes, *end = at + command->name.size;
-  for (int i = 0; i < ARGUMENTS_MAX && at < end; i++, at += strlen(at) + 1)
-    arguments[i] = at;
-  ChildStart start = {.arguments = arguments,
-                      .input = command->body,
-                      .timeout_ms = TOOL_TIMEOUT_MS,
-                      .on_end = on_child_end,
-                      .data = relay,
-                      .token = command->id};
-  int err = child_start(net_loop(relay->net), &start);
-  if (err == 0) return;
-  const char *text = err == ERR_FULL ? "too many run already" : err_text(err);
-  on_child_end(relay, command->id, -1, text, strlen(text));
-}
-
 static void do_room_create(Relay *relay, const Command *command) {
   Room *room = slots_find(&relay->rooms, command->id);
   room->batch = relay->batch_number;
@@ -343,12 +296,11 @@ void command_execute(Relay *relay, const Command *command) {
       [COMMAND_LEAVE] = do_leave,
       [COMMAND_ROOM_CREATE] = do_room_create,
       [COMMAND_ROOM_DELETE] = do_room_delete,
-      [COMMAND_TIMER_SET] = do_timer_set,
-      [COMMAND_TIMER_CANCEL] = do_timer_cancel,
-      [COMMAND_ANSWER] = do_answer,
-      [COMMAND_CHILD] = do_child,
       [COMMAND_CHANNEL_OPEN] = do_channel_open,
       [COMMAND_CHANNEL_CLOSE] = do_channel_close,
   };
-  EXECUTE[command->type](relay, command);
+  if (command->type >= COMMAND_TYPE_COUNT)
+    relay->host->execute(relay->host_data, command);
+  else
+    EXECUTE[command->type](relay, command);
 }

@@ -27,17 +27,6 @@ typedef struct Kinds {
   uint32_t count, capacity;
 } Kinds;
 
-// A timer of the script.
-typedef struct ScriptTimer {
-  Timer timer;
-  Relay *relay;
-  uint32_t id;
-  uint32_t peer, room;  // whose handlers' time it takes, as Source has them
-  uint64_t due_ms;
-  uint64_t repeat_ms;  // 0: once
-  bool is_queued;      // it has fired, and its event waits
-} ScriptTimer;
-
 // A plugin channel: by number, from CHANNEL_PLUGIN_FIRST on.
 typedef struct PluginChannel {
   uint32_t peer;    // that serves it now; 0: none does
@@ -72,8 +61,10 @@ typedef struct EarlyJoins {
 
 struct Relay {
   RelayLimits limits;
-  Session *session;  // not owned
-  Net *net;          // not owned
+  Session *session;       // not owned
+  Net *net;               // not owned
+  const RelayHost *host;  // not owned
+  void *host_data;
   bool is_scripted;
   bool is_draining;  // between relay_begin_drain and the end of the slice
   bool is_over;      // the server has stopped: only ends of connections are of interest
@@ -115,12 +106,11 @@ struct Relay {
   uint64_t delivering;    // bytes of deliveries that the running handler has asked for
   bool has_room_message;  // a message to a room is among them
   Event payer;  // of the last handler, which the rest of its commands is charged to
-  Buf reserved_rooms, reserved_timers;  // ids, of the handler that runs
-  Buf reserved_names;                   // of the same, see names.c
-  Slots timers;                         // ScriptTimer by id; owned
-  Ticker ticker;                        // the game's
-  Buf scratch;                          // one payload or line at a time
-  Buf except;                           // ConnIds, one write at a time
+  bool has_new_room;   // COMMAND_ROOM_CREATE is among the running handler's commands
+  Buf reserved_names;  // of the handler that runs, see names.c
+  Ticker ticker;       // the game's
+  Buf scratch;         // one payload or line at a time
+  Buf except;          // ConnIds, one write at a time
   RelayStats stats;
 };
 
@@ -464,11 +454,5 @@ void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate);
 void ticker_refresh_room(Relay *relay, Room *room);
 void ticker_refresh_game(Relay *relay);
 
-/// Reports that the event of a tick or a timer has been taken: the next one may be
-/// queued.
+/// Reports that the event of a tick has been taken: the next one may be queued.
 void tick_taken(Relay *relay, const Event *event);
-
-/// A timer that exists but is not set; NULL when there are too many.
-ScriptTimer *script_timer_new(Relay *relay);
-void script_timer_start(ScriptTimer *timer, uint64_t delay_ms, uint64_t repeat_ms);
-void script_timer_free(ScriptTimer *timer);

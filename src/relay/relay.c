@@ -30,7 +30,6 @@ void relay_attach(Relay *relay, Session *session, Net *net) {
 
 static void free_objects(Relay *relay) {
   Room *room;
-  ScriptTimer *timer;
   Peer *peer;
   for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));) {
     mem_free(peer->rooms);
@@ -39,8 +38,6 @@ static void free_objects(Relay *relay) {
   }
   for (uint32_t cursor = 0; (room = slots_next(&relay->rooms, &cursor));)
     room_free(relay, room);
-  for (uint32_t cursor = 0; (timer = slots_next(&relay->timers, &cursor));)
-    script_timer_free(timer);
   ticker_set(relay, &relay->ticker, 0, 0);
   net_group_close(relay->net, relay->all_packets);
   net_group_close(relay->net, relay->all_plain);
@@ -51,7 +48,6 @@ void relay_free(Relay *relay) {
   if (relay->net) free_objects(relay);
   schedule_deinit(relay);
   slots_deinit(&relay->rooms);
-  slots_deinit(&relay->timers);
   script_joins_free(relay);
   names_deinit(&relay->room_names);
   names_deinit(&relay->channel_names);
@@ -60,8 +56,6 @@ void relay_free(Relay *relay) {
   kinds_deinit(&relay->next_kinds);
   commands_deinit(&relay->commands);
   batch_free_all(relay);
-  buf_deinit(&relay->reserved_rooms);
-  buf_deinit(&relay->reserved_timers);
   buf_deinit(&relay->reserved_names);
   buf_deinit(&relay->scratch);
   buf_deinit(&relay->except);
@@ -76,6 +70,11 @@ void relay_set_limits(Relay *relay, const RelayLimits *limits) {
   Room *room;
   for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));)
     if (room->state >= ROOM_OPEN) ticker_refresh_room(relay, room);
+}
+
+void relay_set_host(Relay *relay, const RelayHost *host, void *data) {
+  relay->host = host;
+  relay->host_data = data;
 }
 
 void relay_set_scripted(Relay *relay) { relay->is_scripted = true; }
@@ -157,18 +156,4 @@ SessionEvents relay_session_events(void) {
       .suspend = away_suspend,
       .resume = away_resume,
   };
-}
-
-// --- What the admin listener reports ---
-
-static void on_http(void *data, ConnId conn, Text text) {
-  relay_push(data, &(Event){.type = EVENT_HTTP, .a = conn, .data = text});
-}
-
-static void on_http_gone(void *data, ConnId conn) {
-  relay_push(data, &(Event){.type = EVENT_HTTP_GONE, .a = conn});
-}
-
-AdminEvents relay_admin_events(void) {
-  return (AdminEvents){.request = on_http, .gone = on_http_gone};
 }

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/admin.h"
 #include "relay/commands.h"
 #include "relay/events.h"
 #include "session/session.h"
@@ -72,7 +71,6 @@ typedef struct RelayStats {
   uint64_t messages_in;    // broadcasts, messages and packets that clients sent
   uint64_t deliveries;     // messages handed to net, counted once per receiver
   uint64_t dropped;        // of these, dropped by overflow
-  uint64_t handlers;       // events handed to the script
   uint64_t errors;         // rollbacks: handlers that failed
   uint64_t names_refused;  // new names of plugin channels over what clients may make
   uint32_t peers, rooms;
@@ -81,9 +79,17 @@ typedef struct RelayStats {
 /// The relay's own SessionEvents, to be passed to session_new with the relay as data.
 SessionEvents relay_session_events(void);
 
-/// What the relay hears from the admin listener, to be passed to net_admin_listen with the
-/// relay as data: EVENT_HTTP and EVENT_HTTP_GONE come of it.
-AdminEvents relay_admin_events(void);
+/// What the layer above does with events and commands of its own. Their types are
+/// numbered on from EVENT_TYPE_COUNT and COMMAND_TYPE_COUNT. The relay orders them among
+/// its own, and knows no more about them.
+typedef struct RelayHost {
+  /// An event of its own is about to be handed out. Returns whether it still matters.
+  bool (*take)(void *data, const Event *event);
+  /// Carries out a command of its own.
+  void (*execute)(void *data, const Command *command);
+  /// Gives back what a command reserved that will not be carried out.
+  void (*undo)(void *data, const Command *command);
+} RelayHost;
 
 /// Session and net are not owned and must outlive it.
 Relay *relay_new(const RelayLimits *limits);
@@ -91,13 +97,16 @@ void relay_attach(Relay *relay, Session *session, Net *net);
 void relay_free(Relay *relay);
 void relay_set_limits(Relay *relay, const RelayLimits *limits);
 
+/// Must be called before events or commands of the layer above come; `host` is not copied.
+void relay_set_host(Relay *relay, const RelayHost *host, void *data);
+
 // --- Events ---
 
 /// Says that a script is there: from now on it is told of disconnects and deleted rooms
 /// too, and has to drain the queue once a turn.
 void relay_set_scripted(Relay *relay);
 
-/// Pushes an event of the host (START, STOP, RELOAD, ERROR, SYSTEM). Its data is copied.
+/// Pushes an event of the layer above. Its data is copied.
 void relay_push(Relay *relay, const Event *event);
 
 /// Begins a drain, which takes a slice of the loop's iteration.
@@ -118,10 +127,10 @@ uint64_t relay_charge(Relay *relay, const Event *taken, const Event *handled,
 /// Returns whether events or commands wait for the next drain.
 bool relay_has_events(const Relay *relay);
 
-/// Returns whether a start, stop or reload waits, or commands do.
+/// Returns whether an ORDER_URGENT event or commands wait.
 bool relay_has_urgent(const Relay *relay);
 
-/// Ends all ticks and timers, because the server has stopped.
+/// Ends all ticks, because the server has stopped.
 void relay_set_over(Relay *relay);
 
 // --- Verdicts ---
@@ -165,12 +174,11 @@ void relay_fail(Relay *relay, const Event *event);
 // --- Commands ---
 
 /// Queues a command of the handler that runs. Returns 0, or a negative error
-/// (ERR_NOT_FOUND: no such peer, room, timer or member, or it is closed; ERR_TOO_LARGE:
+/// (ERR_NOT_FOUND: no such peer, room or member, or it is closed; ERR_TOO_LARGE:
 /// over max_payload; ERR_EXISTS, ERR_FULL: a join that cannot be; ERR_FULL: over
 /// RELAY_COMMANDS_BYTES; ERR_DELIVERY: over the limit of deliveries; ERR_INVALID: a packet on
 /// channel 0) and queues nothing.
-/// COMMAND_ROOM_CREATE and COMMAND_TIMER_SET have their own functions below. A
-/// COMMAND_PACKET for a peer that serves the plugin channel it is on, or for peer 0
+/// COMMAND_ROOM_CREATE has a function of its own below. A COMMAND_PACKET for a peer that serves the plugin channel it is on, or for peer 0
 /// (the one that serves it), arrives as sent by the server.
 int relay_command(Relay *relay, const Command *command);
 
@@ -209,11 +217,6 @@ Text relay_peer_name(const Relay *relay, const Peer *peer);
 /// name), ERR_EXISTS (a client serves it), ERR_FULL (all numbers have names).
 uint16_t relay_channel(Relay *relay, const char *name, size_t size, int *err);
 
-/// Reserves a timer and queues its COMMAND_TIMER_SET. 0 when there are too many.
-/// Charges its handlers' time to `peer`, or (0) to `room`, or (0) to the game.
-uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms,
-                         uint32_t peer, uint32_t room);
-
 /// Carries out the handler's commands, in order. Those that wait for the script to
 /// answer a question follow in relay_next_event.
 void relay_commit(Relay *relay);
@@ -227,7 +230,7 @@ void relay_begin_handler(Relay *relay);
 
 /// How much has been queued and reserved. The zero value stands for nothing.
 typedef struct RelayMark {
-  size_t commands, rooms, timers, names;
+  size_t commands, names;
 } RelayMark;
 
 /// What handlers queue from here on can be taken back alone, as long as nothing has

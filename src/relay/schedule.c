@@ -28,7 +28,7 @@ void schedule_init(Relay *relay) {
 void schedule_deinit(Relay *relay) {
   Schedule *schedule = &relay->schedule;
   events_deinit(&schedule->game.events);
-  events_deinit(&schedule->admin.events);
+  events_deinit(&schedule->background.events);
   events_deinit(&schedule->leavers.events);
   for (uint32_t i = 0; i < schedule->peer_capacity; i++) {
     if (!schedule->peers[i]) continue;
@@ -73,17 +73,10 @@ static Source *source_of_room(Relay *relay, uint32_t id) {
 }
 
 static Source *source_of(Relay *relay, const Event *event) {
-  switch (event->type) {
-    case EVENT_CONNECT:
-      return &relay->schedule.newcomers;
-    case EVENT_HTTP:
-    case EVENT_HTTP_GONE:
-    case EVENT_CHILD:
-      return &relay->schedule.admin;
-    default:
-      if (event->peer) return source_of_peer(relay, event->peer);
-      return event->room ? source_of_room(relay, event->room) : &relay->schedule.game;
-  }
+  if (event->type == EVENT_CONNECT) return &relay->schedule.newcomers;
+  if (event->order == ORDER_BACKGROUND) return &relay->schedule.background;
+  if (event->peer) return source_of_peer(relay, event->peer);
+  return event->room ? source_of_room(relay, event->room) : &relay->schedule.game;
 }
 
 size_t schedule_waiting_bytes(Relay *relay, const Peer *peer) {
@@ -153,27 +146,20 @@ void source_end(Relay *relay, Source *source) {
 
 // --- Pushing ---
 
-static bool is_urgent(uint8_t type) {
-  return type == EVENT_START || type == EVENT_STOP || type == EVENT_RELOAD;
-}
-
 // Returns whether the event is of the first class.
-static bool is_prompt(uint8_t type) {
-  switch (type) {
+static bool is_prompt(const Event *event) {
+  switch (event->type) {
     case EVENT_MESSAGE:
     case EVENT_TEXT:
     case EVENT_PACKET:
     case EVENT_CHANNEL:
     case EVENT_BROADCAST:
-    case EVENT_HTTP:
-    case EVENT_HTTP_GONE:
-    case EVENT_CHILD:
     case EVENT_DEFERRED:
     case EVENT_DEFERRED_LINE:
     case EVENT_GONE:
       return false;
     default:
-      return true;
+      return event->order != ORDER_BACKGROUND;
   }
 }
 
@@ -184,14 +170,13 @@ static bool is_costly(const Relay *relay, const Source *source) {
 
 const Source *schedule_push(Relay *relay, const Event *event) {
   Schedule *schedule = &relay->schedule;
-  if (is_urgent(event->type)) {
+  if (event->order == ORDER_URGENT) {
     events_push(&schedule->urgent, event);
     return NULL;
   }
   Source *queue = queue_of(relay, event);
-  if (!schedule->is_timed ||
-      (is_prompt(event->type) && events_is_empty(&queue->events) &&
-       !is_costly(relay, source_of(relay, event)))) {
+  if (!schedule->is_timed || (is_prompt(event) && events_is_empty(&queue->events) &&
+                              !is_costly(relay, source_of(relay, event)))) {
     events_push(&schedule->first, event);
     return NULL;
   }
@@ -339,6 +324,7 @@ uint64_t relay_charge(Relay *relay, const Event *taken, const Event *handled,
   if (!schedule->is_timed || schedule->slice_us == 0) return 0;
   set_clock(schedule, now_us);
   relay->payer.type = handled->type;
+  relay->payer.order = handled->order;
   relay->payer.peer = handled->peer;
   relay->payer.room = handled->room;
   Source *source = source_of(relay, handled), *bringer = source;

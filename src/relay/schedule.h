@@ -1,10 +1,11 @@
 // Decides which event the script gets next, so that no source delays the others
 // (schedule.c).
-//Events that a handler causes come first, because they belong before the next event of
-//its room or peer. Then starts, stops and reloads; then the first class: ticks, timers,
-//verdicts, answers
-// and ends of connections; then the second class: messages and packets, one of each source in
-// turn. A source that takes much time is in the second class with all it has.
+//
+// Events that a handler causes come first, because they belong before the next event of
+// its room or peer. Then urgent events of the layer above; then the first class: ticks,
+// timers, verdicts, answers and ends of connections; then the second class: messages and
+// packets, one of each source in turn. A source that takes much time is in the second
+// class with all it has.
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +14,7 @@
 #include "relay/events.h"
 
 /// A source causes events and pays for their handlers: a peer, a room (its ticks and
-/// timers), the game (its own), requests of the admin listener, those who are about to
+/// timers), the game (its own), background work of the layer above, those who are about to
 /// come (whose events wait in the queues of their peers), and those who are gone.
 typedef struct Source Source;
 struct Source {
@@ -36,11 +37,11 @@ enum {
 };
 
 typedef struct Schedule {
-  Events urgent;  // starts, stops and reloads
+  Events urgent;  // of ORDER_URGENT
   Events first;   // the first class
   Source *ring;   // the source of the second class that is next; NULL: none has events
   Source *taken;  // the one of the last event, whose data is still in use; NULL: none
-  Source game, admin, newcomers, leavers;
+  Source game, background, newcomers, leavers;
   Source **peers;  // by the index of the peer's id; owned, NULL: it had no events yet
   uint32_t peer_capacity;
   Buf spare[SCHEDULE_SPARE];

@@ -96,6 +96,7 @@ static int check(const Relay *relay, const Command *command) {
   if (relay->commands.bytes.size + command->body.size + command->packed.size >
       RELAY_COMMANDS_BYTES)
     return ERR_FULL;
+  if (command->type >= COMMAND_TYPE_COUNT) return 0;
   switch ((CommandType)command->type) {
     case COMMAND_MESSAGE:
       return check_message(relay, command);
@@ -112,16 +113,12 @@ static int check(const Relay *relay, const Command *command) {
       return check_leave(relay, command);
     case COMMAND_ROOM_DELETE:
       return find_room(relay, command->id) ? 0 : ERR_NOT_FOUND;
-    case COMMAND_TIMER_CANCEL:
-      return slots_find(&relay->timers, command->id) ? 0 : ERR_NOT_FOUND;
     case COMMAND_CHANNEL_CLOSE:
-    case COMMAND_ANSWER:
-    case COMMAND_CHILD:
       return 0;
     case COMMAND_ROOM_CREATE:
-    case COMMAND_TIMER_SET:
     case COMMAND_CHANNEL_OPEN:
     case COMMAND_RENAME:
+    case COMMAND_TYPE_COUNT:
       break;
   }
   assert(!"a command with a function of its own");
@@ -161,15 +158,6 @@ bool relay_may_have(const Relay *relay, uint32_t room, uint32_t id, uint32_t joi
 
 // --- What is reserved ---
 
-static void reserve(Buf *ids, uint32_t id) { buf_append(ids, &id, sizeof id); }
-
-static bool take_reserved(const Buf *ids, size_t *at, uint32_t *id) {
-  if (*at == ids->size) return false;
-  memcpy(id, ids->data + *at, sizeof *id);
-  *at += sizeof *id;
-  return true;
-}
-
 uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err) {
   if (size > NAME_MAX_BYTES) {
     *err = ERR_INVALID;
@@ -177,53 +165,39 @@ uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err) {
   }
   Room *room = room_reserve(relay, (Text){name, (uint32_t)size}, err);
   if (!room) return 0;
-  reserve(&relay->reserved_rooms, room->id);
+  relay->has_new_room = true;
   relay->has_join = true;  // its on_create may make peers join
   commands_push(&relay->commands,
                 &(Command){.type = COMMAND_ROOM_CREATE, .id = room->id});
   return room->id;
 }
 
-uint32_t relay_timer_set(Relay *relay, uint64_t delay_ms, uint64_t repeat_ms,
-                         uint32_t peer, uint32_t room) {
-  ScriptTimer *timer = script_timer_new(relay);
-  if (!timer) return 0;
-  timer->peer = peer;
-  timer->room = room;
-  reserve(&relay->reserved_timers, timer->id);
-  commands_push(&relay->commands, &(Command){.type = COMMAND_TIMER_SET,
-                                             .id = timer->id,
-                                             .delay_ms = delay_ms,
-                                             .repeat_ms = repeat_ms});
-  return timer->id;
-}
-
 void room_claim_reserved(Relay *relay) {
-  uint32_t id;
-  for (size_t at = 0; take_reserved(&relay->reserved_rooms, &at, &id);)
-    ((Room *)slots_find(&relay->rooms, id))->state = ROOM_CREATING;
+  Command command;
+  if (!relay->has_new_room) return;
+  for (size_t at = 0; commands_next(&relay->commands, &at, &command);)
+    if (command.type == COMMAND_ROOM_CREATE)
+      relay_room(relay, command.id)->state = ROOM_CREATING;
 }
 
 void commands_clear(Relay *relay) {
-  relay->reserved_rooms.size = relay->reserved_timers.size = 0;
-  relay->has_join = false;
+  relay->has_join = relay->has_new_room = false;
   rename_release(relay, &relay->reserved_names, 0);
   commands_cut(&relay->commands, 0);
 }
 
 RelayMark relay_mark(const Relay *relay) {
-  return (RelayMark){relay->commands.bytes.size, relay->reserved_rooms.size,
-                     relay->reserved_timers.size, relay->reserved_names.size};
+  return (RelayMark){relay->commands.bytes.size, relay->reserved_names.size};
 }
 
 void relay_forget(Relay *relay, RelayMark mark) {
-  uint32_t id;
-  for (size_t at = mark.rooms; take_reserved(&relay->reserved_rooms, &at, &id);)
-    room_unreserve(relay, slots_find(&relay->rooms, id));
-  for (size_t at = mark.timers; take_reserved(&relay->reserved_timers, &at, &id);)
-    script_timer_free(slots_find(&relay->timers, id));
-  relay->reserved_rooms.size = mark.rooms;
-  relay->reserved_timers.size = mark.timers;
+  Command command;
+  for (size_t at = mark.commands; commands_next(&relay->commands, &at, &command);) {
+    if (command.type >= COMMAND_TYPE_COUNT)
+      relay->host->undo(relay->host_data, &command);
+    else if (command.type == COMMAND_ROOM_CREATE)
+      room_unreserve(relay, relay_room(relay, command.id));
+  }
   rename_release(relay, &relay->reserved_names, mark.names);
   commands_cut(&relay->commands, mark.commands);
 }

@@ -1,10 +1,7 @@
-// What fires with time: ticks of rooms and of the game, and the script's timers. All of
-// them only push an event, and no second one while that waits.
+// Ticks of rooms and of the game. A tick only pushes an event, and no second one while
+// that waits.
 
-#include "base/mem.h"
 #include "relay/internal.h"
-
-// --- Ticks ---
 
 static void on_tick(void *data, uint64_t now_ms);
 
@@ -67,53 +64,8 @@ void ticker_refresh_game(Relay *relay) {
   ticker_set(relay, &relay->ticker, 0, is_wanted ? relay->limits.tick_rate : 0);
 }
 
-// --- Timers of the script ---
-
-static void on_timer(void *data, uint64_t now_ms) {
-  ScriptTimer *timer = data;
-  Relay *relay = timer->relay;
-  if (!timer->is_queued)
-    relay_emit(relay, &(Event){.type = EVENT_TIMER,
-                               .peer = timer->peer,
-                               .room = timer->room,
-                               .a = timer->id});
-  timer->is_queued = true;
-  if (timer->repeat_ms == 0) return;
-  timer->due_ms += timer->repeat_ms;
-  if (timer->due_ms <= now_ms) timer->due_ms = now_ms + timer->repeat_ms;
-  timers_set(net_timers(relay->net), &timer->timer, timer->due_ms, on_timer, timer);
-}
-
-ScriptTimer *script_timer_new(Relay *relay) {
-  ScriptTimer *timer = mem_zalloc(sizeof *timer);
-  timer->id = slots_add(&relay->timers, timer);
-  timer->relay = relay;
-  if (timer->id) return timer;
-  mem_free(timer);
-  return NULL;
-}
-
-void script_timer_start(ScriptTimer *timer, uint64_t delay_ms, uint64_t repeat_ms) {
-  Net *net = timer->relay->net;
-  timer->due_ms = net_now_ms(net) + delay_ms;
-  timer->repeat_ms = repeat_ms;
-  timers_set(net_timers(net), &timer->timer, timer->due_ms, on_timer, timer);
-}
-
-void script_timer_free(ScriptTimer *timer) {
-  Relay *relay = timer->relay;
-  timers_stop(net_timers(relay->net), &timer->timer);
-  slots_remove(&relay->timers, timer->id);
-  mem_free(timer);
-}
-
 void tick_taken(Relay *relay, const Event *event) {
-  if (event->type == EVENT_TICK) {
-    Room *room = relay_room(relay, event->room);
-    if (event->room == 0) relay->ticker.is_queued = false;
-    if (room) room->ticker.is_queued = false;
-  } else if (event->type == EVENT_TIMER) {
-    ScriptTimer *timer = slots_find(&relay->timers, event->a);
-    if (timer) timer->is_queued = false;
-  }
+  Room *room = relay_room(relay, event->room);
+  if (event->room == 0) relay->ticker.is_queued = false;
+  if (room) room->ticker.is_queued = false;
 }

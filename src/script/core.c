@@ -34,7 +34,7 @@ static const Constant HOOKS[] = {{"connect", HOOK_CONNECT},
 
 static const Constant EVENTS[] = {
 #define X(constant, name) {name, constant},
-    EVENT_MAP(X) ENTRY_MAP(X)
+    EVENT_MAP(X) SEAM_EVENT_MAP(X) ENTRY_MAP(X)
 #undef X
         {NULL, 0}};
 

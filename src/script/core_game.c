@@ -337,7 +337,7 @@ void core_push_stats(lua_State *L, const Host *host) {
   set_number(L, "throttled", (double)session.throttled);
   set_number(L, "latency_ms", session_latency_ms(relay_session(host->relay)));
   set_number(L, "names_refused", (double)stats.names_refused);
-  set_number(L, "handlers", (double)stats.handlers);
+  set_number(L, "handlers", (double)host->handlers);
   set_number(L, "errors", (double)stats.errors);
   set_number(L, "memory", (double)host->memory.bytes);
   core_set_udp_totals(L, host->net);

@@ -63,8 +63,7 @@ static int core_token(lua_State *L) {
 
 // reload(): asks for a reload; `reloaded` tells how it went
 static int core_reload(lua_State *L) {
-  Event event = {.type = EVENT_RELOAD, .b = RELOAD_ASKED};
-  relay_push(core_host(L)->relay, &event);
+  seam_push(core_host(L), (Event){.type = EVENT_RELOAD, .b = RELOAD_ASKED});
   return 0;
 }
 

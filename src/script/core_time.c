@@ -6,6 +6,7 @@
 #include "relay/room.h"
 #include "script/core.h"
 #include "script/reload.h"
+#include "script/timer.h"
 
 static int core_now(lua_State *L) {
   lua_pushnumber(L, (double)net_now_ms(core_host(L)->net) / 1000.0);
@@ -41,10 +42,10 @@ static int core_timer_set(lua_State *L) {
   Host *host = core_host(L);
   lua_Number delay = luaL_checknumber(L, 1), interval = luaL_checknumber(L, 2);
   bool is_given = !lua_isnoneornil(L, 3);
-  uint32_t timer = relay_timer_set(host->relay, (uint64_t)(delay * 1000),
-                                   (uint64_t)(interval * 1000),
-                                   is_given ? core_id(L, 3) : host->event.peer,
-                                   is_given ? core_id(L, 4) : host->event.room);
+  uint32_t timer =
+      script_timer_set(host, (uint64_t)(delay * 1000), (uint64_t)(interval * 1000),
+                       is_given ? core_id(L, 3) : host->event.peer,
+                       is_given ? core_id(L, 4) : host->event.room);
   if (timer == 0) return luaL_error(L, "there are too many timers");
   lua_pushnumber(L, timer);
   lua_pushboolean(L, host->is_owned);
@@ -52,8 +53,7 @@ static int core_timer_set(lua_State *L) {
 }
 
 static int core_timer_cancel(lua_State *L) {
-  Command command = {.type = COMMAND_TIMER_CANCEL, .id = core_id(L, 1)};
-  lua_pushboolean(L, relay_command(core_host(L)->relay, &command) == 0);
+  lua_pushboolean(L, script_timer_cancel(core_host(L), core_id(L, 1)));
   return 1;
 }
 
@@ -179,15 +179,13 @@ static int core_log_lines(lua_State *L) {
 
 // ask_rollback(): has `roll_back` called
 static int core_ask_rollback(lua_State *L) {
-  Event event = {.type = EVENT_RELOAD, .b = RELOAD_BACK};
-  relay_push(core_host(L)->relay, &event);
+  seam_push(core_host(L), (Event){.type = EVENT_RELOAD, .b = RELOAD_BACK});
   return 0;
 }
 
 // push_error(report): has `error` called with the number of a report
 static int core_push_error(lua_State *L) {
-  Event event = {.type = EVENT_ERROR, .a = core_id(L, 1)};
-  relay_push(core_host(L)->relay, &event);
+  seam_push(core_host(L), (Event){.type = EVENT_ERROR, .a = core_id(L, 1)});
   return 0;
 }
 

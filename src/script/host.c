@@ -34,7 +34,7 @@ enum {
 
 static const char *const ENTRY_NAMES[ENTRY_COUNT] = {
 #define X(constant, name) [constant] = name,
-    EVENT_MAP(X) ENTRY_MAP(X)
+    EVENT_MAP(X) SEAM_EVENT_MAP(X) ENTRY_MAP(X)
 #undef X
 };
 
@@ -406,13 +406,15 @@ static HostOutcome resume(Host *host, lua_State *co, int count) {
 static HostOutcome wake(Host *host, lua_State *co) {
   lua_State *task = lua_tothread(co, 1);
   size_t size;
-  host->event = (Event){.type = (uint8_t)lua_tointeger(co, WAKE_EVENT),
-                        .peer = (uint32_t)lua_tonumber(co, WAKE_EVENT + 1),
-                        .room = (uint32_t)lua_tonumber(co, WAKE_EVENT + 2),
-                        .flags = (uint8_t)lua_tointeger(co, WAKE_EVENT + 3),
-                        .ref = (uint16_t)lua_tointeger(co, WAKE_EVENT + 4),
-                        .priority = (uint8_t)lua_tointeger(co, WAKE_EVENT + 5),
-                        .packet_type = (uint16_t)lua_tointeger(co, WAKE_EVENT + 6)};
+  host->event =
+      (Event){.type = (uint8_t)lua_tointeger(co, WAKE_EVENT),
+              .peer = (uint32_t)lua_tonumber(co, WAKE_EVENT + 1),
+              .room = (uint32_t)lua_tonumber(co, WAKE_EVENT + 2),
+              .flags = (uint8_t)lua_tointeger(co, WAKE_EVENT + 3),
+              .order = (uint8_t)seam_order((uint8_t)lua_tointeger(co, WAKE_EVENT)),
+              .ref = (uint16_t)lua_tointeger(co, WAKE_EVENT + 4),
+              .priority = (uint8_t)lua_tointeger(co, WAKE_EVENT + 5),
+              .packet_type = (uint16_t)lua_tointeger(co, WAKE_EVENT + 6)};
   host->is_owned = lua_toboolean(co, WAKE_EVENT + 7);
   host->event.data.bytes = lua_tolstring(co, WAKE_EVENT + 8, &size);
   host->event.data.size = (uint32_t)size;

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/slots.h"
 #include "net/net.h"
 #include "relay/relay.h"
 #include "script/busiest.h"
@@ -22,8 +23,9 @@
 #include "script/guard/memory.h"
 #include "script/parser.h"
 #include "script/script.h"
+#include "script/seam.h"
 
-// What the Lua half is called for, besides events; numbered on from EventType.
+// What the Lua half is called for, besides events; numbered on from SeamEvent.
 // X(constant, name)
 #define ENTRY_MAP(X)                                                                  \
   X(ENTRY_LOAD, "load")           /* data: the game's path; results: version, hash */ \
@@ -37,7 +39,7 @@
   X(ENTRY_LOOK, "look") /* at states; peer, room; a: type of the event before */
 
 typedef enum Entry {
-  ENTRY_BEFORE_FIRST = EVENT_TYPE_COUNT - 1,
+  ENTRY_BEFORE_FIRST = SEAM_EVENT_END - 1,
 #define X(constant, name) constant,
   ENTRY_MAP(X)
 #undef X
@@ -66,11 +68,13 @@ struct Host {
   uint32_t transaction;  // counts commits and rollbacks
   uint64_t key_seed[2];  // under which send options' keys are hashed
   int entries[ENTRY_COUNT];
-  lua_State *ran;    // holds the table in which the Lua half says what it calls
-  int failed;        // the Lua function that is told of failures
-  int label;         // the one that names what has run
-  uint32_t systems;  // how often EVENT_SYSTEM follows a tick of the game
-  Budget budget;     // of the call that runs
+  lua_State *ran;     // holds the table in which the Lua half says what it calls
+  int failed;         // the Lua function that is told of failures
+  int label;          // the one that names what has run
+  uint32_t systems;   // how often EVENT_SYSTEM follows a tick of the game
+  Slots timers;       // ScriptTimer by id; owned (timer.c)
+  uint64_t handlers;  // events handed to the script
+  Budget budget;      // of the call that runs
   Memory memory;
   Parser parser;  // of the game's files
   Costs costs;

@@ -14,7 +14,7 @@
 // --- Events ---
 
 static void push(const Reload *reload, ReloadCause cause) {
-  relay_push(reload->host->relay, &(Event){.type = EVENT_RELOAD, .b = cause});
+  seam_push(reload->host, (Event){.type = EVENT_RELOAD, .b = cause});
 }
 
 static void on_retry(void *data, uint64_t now_ms) {
@@ -55,9 +55,9 @@ static void tell(const Host *host, bool is_good, uint32_t asked, const char *rep
       .is_good = is_good, .asked = asked, .version = host->version, .report = report};
   if (host->events->reloaded != NULL)
     host->events->reloaded(host->events_data, &outcome);
-  relay_push(host->relay, &(Event){.type = EVENT_RELOADED,
-                                   .a = is_good,
-                                   .data = {report, (uint32_t)strlen(report)}});
+  seam_push(host, (Event){.type = EVENT_RELOADED,
+                          .a = is_good,
+                          .data = {report, (uint32_t)strlen(report)}});
 }
 
 // Everybody who asked is told; with nobody, the owner alone. What is told may lead to
@@ -175,9 +175,9 @@ static void on_checked(void *data, uint32_t token, int status, const char *text,
     log_warn("a reload could not check the game", log_num("status", status));
     size = 0;
   }
-  relay_push(reload->host->relay, &(Event){.type = EVENT_RELOAD,
-                                           .b = RELOAD_CHECKED,
-                                           .data = {text, (uint32_t)size}});
+  seam_push(reload->host, (Event){.type = EVENT_RELOAD,
+                                  .b = RELOAD_CHECKED,
+                                  .data = {text, (uint32_t)size}});
 }
 
 static void start_check(Reload *reload) {

@@ -10,6 +10,7 @@
 #include "script/account.h"
 #include "script/host.h"
 #include "script/reload.h"
+#include "script/timer.h"
 
 struct Script {
   Host host;
@@ -27,6 +28,7 @@ Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
   script->host.events = events;
   script->host.events_data = data;
   script->host.options = &script->options;
+  seam_attach(&script->host);
   reload_init(&script->reload, &script->host);
   return script;
 }
@@ -48,6 +50,8 @@ bool script_has_work(const Script *script) {
 void script_free(Script *script) {
   if (script == NULL) return;
   reload_deinit(&script->reload);
+  script_timers_end(&script->host);
+  slots_deinit(&script->host.timers);
   host_deinit(&script->host);
   mem_free(script);
 }
@@ -248,7 +252,7 @@ static void handle_and_account(Host *host, const Event *event) {
 // The systems of perigee.world, each a handler of its own.
 static void follow_with_systems(Host *host, const Event *tick) {
   for (uint32_t number = 1; number <= host->systems; number++)
-    relay_push(host->relay, &(Event){.type = EVENT_SYSTEM, .a = tick->a, .b = number});
+    seam_push(host, (Event){.type = EVENT_SYSTEM, .a = tick->a, .b = number});
 }
 
 // --- Loading ---
@@ -271,15 +275,36 @@ const char *script_load(Script *script) {
 }
 
 void script_reload(Script *script, uint32_t asked, bool is_forced) {
-  relay_push(script->host.relay,
-             &(Event){.type = EVENT_RELOAD,
-                      .a = asked,
-                      .b = is_forced ? RELOAD_FORCED : RELOAD_ASKED});
+  seam_push(&script->host, (Event){.type = EVENT_RELOAD,
+                                   .a = asked,
+                                   .b = is_forced ? RELOAD_FORCED : RELOAD_ASKED});
 }
 
 void script_refresh(Script *script) {
-  relay_push(script->host.relay, &(Event){.type = EVENT_RELOAD, .b = RELOAD_CHANGED});
+  seam_push(&script->host, (Event){.type = EVENT_RELOAD, .b = RELOAD_CHANGED});
 }
+
+// --- From start to stop ---
+
+void script_start(Script *script) {
+  seam_push(&script->host, (Event){.type = EVENT_START});
+}
+
+void script_stop(Script *script, const char *why) {
+  Text text = {why, (uint32_t)strlen(why)};
+  seam_push(&script->host, (Event){.type = EVENT_STOP, .data = text});
+}
+
+int script_listen(Script *script, uint16_t *port, const AdminOptions *options) {
+  return seam_listen(&script->host, port, options);
+}
+
+void script_set_over(Script *script) {
+  script_timers_end(&script->host);
+  relay_set_over(script->host.relay);
+}
+
+uint64_t script_handlers(const Script *script) { return script->host.handlers; }
 
 // --- Draining ---
 
@@ -289,6 +314,7 @@ void script_drain(Script *script) {
   relay_begin_drain(relay);
   if (script->has_host) budget_tick(&script->host);
   while (relay_next_event(relay, &event)) {
+    script->host.handlers += event.type != EVENT_SYSTEM;
     if (!script->has_host) continue;
     if (event.type == EVENT_RELOAD) {
       reload_handle(&script->reload, &event);

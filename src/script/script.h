@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "net/admin.h"
 #include "net/net.h"
 #include "relay/relay.h"
 
@@ -115,6 +116,22 @@ bool script_has_work(const Script *script);
 /// The first load: runs the game's top level, tells its configuration, sets the relay's
 /// kinds. Returns NULL, or what was wrong, with file and line; valid until script_free.
 const char *script_load(Script *script);
+
+/// Runs on_start in the next drain.
+void script_start(Script *script);
+
+/// Runs on_stop in the next drain; `why` is the signal.
+void script_stop(Script *script, const char *why);
+
+/// Ends all ticks and timers, because the server has stopped.
+void script_set_over(Script *script);
+
+/// Returns how many events were handed to the script.
+uint64_t script_handlers(const Script *script);
+
+/// Listens for the admin listener's requests, which the script answers; otherwise as
+/// net_admin_listen.
+int script_listen(Script *script, uint16_t *port, const AdminOptions *options);
 
 /// Handles this turn's events. To be called once a turn, script or not, after all
 /// input.

@@ -74,9 +74,7 @@ bool admin_open(Engine *engine, AdminStart *start) {
   AdminOptions options = {.host = address.host,
                           .token = *token != '\0' ? token : NULL,
                           .names = config_text(config, KEY_ADMIN_HOSTS)};
-  AdminEvents events = relay_admin_events();
-  int err =
-      net_admin_listen(engine->net, &address.port, &options, &events, engine->relay);
+  int err = script_listen(engine->script, &address.port, &options);
   if (err != 0) return fail_listen(config, &address, err, start);
   bool is_v6 = strchr(address.host, ':') != NULL;
   snprintf(start->host, sizeof start->host, "%s%.250s%s", is_v6 ? "[" : "",

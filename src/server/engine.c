@@ -128,8 +128,7 @@ void engine_stop(Engine *engine, const char *signal) {
   log_info("stopping", log_str("signal", signal));
   engine->state = ENGINE_STOPPING;
   engine->stopped_us = net_real_us();
-  Event event = {.type = EVENT_STOP, .data = {signal, (uint32_t)strlen(signal)}};
-  relay_push(engine->relay, &event);
+  script_stop(engine->script, signal);
 }
 
 // A frame is a turn from now on, so that what on_stop sent is out before CLOSING, which
@@ -186,7 +185,7 @@ static void log_counters(const Engine *engine) {
            log_num("messages_in", (int64_t)relay.messages_in),
            log_num("deliveries", (int64_t)relay.deliveries),
            log_num("dropped", (int64_t)relay.dropped),
-           log_num("handlers", (int64_t)relay.handlers),
+           log_num("handlers", (int64_t)script_handlers(engine->script)),
            log_num("errors", (int64_t)relay.errors));
   if (count > 0) log_write(LOG_INFO, "connections ended", ends);
   WebStats web = net_web_stats(engine->net);
@@ -217,7 +216,7 @@ static void log_counters(const Engine *engine) {
 }
 
 void engine_finish(Engine *engine) {
-  relay_set_over(engine->relay);
+  script_set_over(engine->script);
   while (relay_has_events(engine->relay) && has_time_to_stop(engine))
     script_drain(engine->script);
   log_counters(engine);
@@ -279,7 +278,6 @@ const char *engine_load(Engine *engine) {
 
 void engine_start(Engine *engine) {
   engine->state = ENGINE_LIVE;
-  Event event = {.type = EVENT_START};
-  relay_push(engine->relay, &event);
+  script_start(engine->script);
   script_drain(engine->script);
 }

@@ -353,6 +353,12 @@ void net_admin_answer(Net *net, ConnId conn, const AdminAnswer *answer) {
   (void)answer;
 }
 
+int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options,
+                     const AdminEvents *events, void *data) {
+  (void)net, (void)port, (void)options, (void)events, (void)data;
+  return ERR_FULL;
+}
+
 Loop *net_loop(Net *net) {
   (void)net;
   return NULL;

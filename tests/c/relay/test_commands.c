@@ -56,7 +56,7 @@ static void a_rollback_forgets_everything(void **state) {
   Client ann = enter(world, "ann");
   int err;
   uint32_t room = relay_create(world->relay, "lobby", 5, &err);
-  uint32_t timer = relay_timer_set(world->relay, 1, 1, 0, 0);
+  command(world, (Command){.type = OWN_COMMAND, .id = 5});
   command(world, message(TARGET_PEER, ann.id));
   command(world, (Command){.type = COMMAND_CLOSE, .id = ann.id});
   relay_rollback(world->relay, (RelayMark){0});
@@ -64,10 +64,8 @@ static void a_rollback_forgets_everything(void **state) {
   expect_quiet(world, ann);
   assert_null(relay_room(world->relay, room));
   assert_int_equal(relay_find_room(world->relay, "lobby", 5), 0);
-  assert_int_equal(try(world, (Command){.type = COMMAND_TIMER_CANCEL, .id = timer}),
-                   ERR_NOT_FOUND);
-  fake_advance(world->net, 100);
-  expect_no_events(world);
+  assert_int_equal(world->undone, 5);
+  assert_int_equal(world->executed, 0);
   create(world, "lobby");
   assert_int_equal(relay_stats(world->relay).errors, 1);
 }
@@ -79,26 +77,22 @@ static void a_rollback_to_a_mark_leaves_what_was_before_it(void **state) {
   Client ann = enter(world, "ann");
   int err;
   uint32_t first = relay_create(world->relay, "first", 5, &err);
-  uint32_t timer = relay_timer_set(world->relay, 10, 0, 0, 0);
+  command(world, (Command){.type = OWN_COMMAND, .id = 5});
   command(world, message(TARGET_PEER, ann.id));
   RelayMark mark = relay_mark(world->relay);
   uint32_t second = relay_create(world->relay, "second", 6, &err);
-  uint32_t gone = relay_timer_set(world->relay, 10, 0, 0, 0);
+  command(world, (Command){.type = OWN_COMMAND, .id = 6});
   command(world, message(TARGET_PEER, ann.id));
   relay_rollback(world->relay, mark);
   assert_null(relay_room(world->relay, second));
   assert_int_equal(relay_find_room(world->relay, "second", 6), 0);
-  assert_int_equal(try(world, (Command){.type = COMMAND_TIMER_CANCEL, .id = gone}),
-                   ERR_NOT_FOUND);
+  assert_int_equal(world->undone, 6);
   assert_int_equal(relay_find_room(world->relay, "first", 5), first);
   expect_quiet(world, ann);
   relay_commit(world->relay);
   expect_message(world, ann, 0, "[\"hi\",1]");
   expect_quiet(world, ann);
-  fake_advance(world->net, 10);
-  begin(world);
-  assert_int_equal(next(world, EVENT_TIMER).a, timer);
-  end(world);
+  assert_int_equal(world->executed, 5);
   assert_int_equal(relay_stats(world->relay).errors, 1);
 }
 
@@ -266,9 +260,8 @@ static void what_cannot_be_is_refused_at_once(void **state) {
     to_nobody.channel = 3000;
     assert_int_equal(try(world, to_nobody), ERR_NOT_FOUND);
   }
-  const CommandType rooms[] = {COMMAND_RELAY, COMMAND_ROOM_DELETE,
-                               COMMAND_TIMER_CANCEL};
-  for (int i = 0; i < 3; i++)
+  const CommandType rooms[] = {COMMAND_RELAY, COMMAND_ROOM_DELETE};
+  for (int i = 0; i < 2; i++)
     assert_int_equal(try(world, (Command){.type = (uint8_t)rooms[i], .id = 99}),
                      ERR_NOT_FOUND);
   assert_int_equal(

@@ -28,7 +28,7 @@ static void a_queue_gives_back_what_was_pushed(void **state) {
   }
   Event event;
   for (uint32_t i = 0; i < 100; i++) {
-    events_push(&events, &(Event){.type = EVENT_TIMER});
+    events_push(&events, &(Event){.type = EVENT_TICK});
     assert_true(events_peek(&events, &event));
     assert_int_equal(event.a, i);
     assert_true(events_next(&events, &event));
@@ -81,18 +81,27 @@ static void without_hooks_only_the_end_is_told(void **state) {
   end(world);
 }
 
-static void the_host_pushes_its_own_events(void **state) {
+static void events_of_the_layer_above_keep_their_order(void **state) {
   World *world = *state;
   script(world, 0, NULL);
-  relay_push(world->relay, &(Event){.type = EVENT_START});
-  relay_push(world->relay, &(Event){.type = EVENT_ERROR, .data = text_of("oh")});
+  push_own(world, OWN_EVENT, 0, 1);
+  push_own(world, OWN_URGENT, 0, 2);
   assert_true(relay_has_events(world->relay));
   begin(world);
-  next(world, EVENT_START);
-  relay_push(world->relay, &(Event){.type = EVENT_STOP});
-  next(world, EVENT_STOP);
-  expect_text(next(world, EVENT_ERROR).data, "oh");
+  next(world, OWN_URGENT);
+  push_own(world, OWN_BACKGROUND, 0, 3);  // caused by a handler: the next one
+  expect_text(next(world, OWN_BACKGROUND).data, "own");
+  assert_int_equal(next(world, OWN_EVENT).a, 1);
   end(world);
+}
+
+static void an_event_of_the_layer_above_may_not_matter_any_more(void **state) {
+  World *world = *state;
+  script(world, 0, NULL);
+  push_own(world, OWN_EVENT, 0, 7);
+  world->is_stale = true;
+  expect_no_events(world);
+  assert_int_equal(world->taken, 7);
 }
 
 static void messages_of_one_turn_come_in_order(void **state) {
@@ -395,7 +404,7 @@ static void what_waits_is_freed_with_the_relay(void **state) {
   type_line(world, guest, "/send b");
   int err;
   relay_create(world->relay, "reserved", 8, &err);
-  relay_timer_set(world->relay, 1000, 0, 0, 0);
+  command(world, (Command){.type = OWN_COMMAND});
   begin(world);
   next_of(world, EVENT_MESSAGE, ann);
 }
@@ -436,7 +445,8 @@ int main(void) {
       TEST(a_queue_that_grew_large_shrinks),
       TEST(no_script_no_events),
       TEST(without_hooks_only_the_end_is_told),
-      TEST(the_host_pushes_its_own_events),
+      TEST(events_of_the_layer_above_keep_their_order),
+      TEST(an_event_of_the_layer_above_may_not_matter_any_more),
       TEST(messages_of_one_turn_come_in_order),
       TEST(what_comes_behind_a_join_waits_for_the_verdict),
       TEST(a_refused_join_makes_what_follows_fail),

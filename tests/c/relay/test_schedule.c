@@ -68,18 +68,16 @@ static void ticks_and_ends_come_before_messages(void **state) {
   end(world);
 }
 
-static void a_costly_timer_waits_for_its_turn_with_the_others(void **state) {
+static void a_costly_event_of_the_game_waits_for_its_turn_with_the_others(
+    void **state) {
   World *world = timed(state, HOOK_MESSAGE);
   Client ann = enter(world, "ann");
   uint32_t duel = create(world, "duel:1");
   drain(world);
-  for (int i = 0; i < 3; i++) relay_timer_set(world->relay, 10, 0, 0, 0);
-  relay_commit(world->relay);
-  fake_jump(world->net, 10);
-  fake_advance(world->net, 0);
+  for (uint32_t i = 0; i < 3; i++) push_own(world, OWN_EVENT, 0, i);
   say_message(world, ann, 0, "x");
   begin(world);
-  Event event = next(world, EVENT_TIMER);
+  Event event = next(world, OWN_EVENT);
   take_time(world, &event, 10 * SLICE_US);
   next_of(world, EVENT_MESSAGE,
           ann);  // one of each class, even in a slice that is over
@@ -93,9 +91,9 @@ static void a_costly_timer_waits_for_its_turn_with_the_others(void **state) {
   }
   say_message(world, ann, 0, "x");
   begin(world);
-  next(world, EVENT_TIMER);
+  next(world, OWN_EVENT);
   next_of(world, EVENT_MESSAGE, ann);
-  next(world, EVENT_TIMER);
+  next(world, OWN_EVENT);
   end(world);
 }
 
@@ -174,25 +172,22 @@ static void what_waits_for_caused_events_holds_up_nothing_else(void **state) {
   join(world, ann, "duel:1");
   join(world, bob, "duel:1");
   drain(world);
-  relay_timer_set(world->relay, 10, 0, bob.id, 0);
-  relay_timer_set(world->relay, 10, 0, bob.id, 0);
-  relay_timer_set(world->relay, 10, 0, 0, 0);
-  relay_commit(world->relay);
-  fake_jump(world->net, 10);
-  fake_advance(world->net, 0);
+  push_own(world, OWN_EVENT, bob.id, 1);
+  push_own(world, OWN_EVENT, bob.id, 2);
+  push_own(world, OWN_EVENT, 0, 3);
   command(world, (Command){.type = COMMAND_LEAVE, .id = ann.id, .room = duel});
   command(world, (Command){.type = COMMAND_LEAVE, .id = bob.id, .room = duel});
-  relay_push(world->relay, &(Event){.type = EVENT_STOP});
+  push_own(world, OWN_URGENT, 0, 0);
   begin(world);
-  Event event = next(world, EVENT_STOP);
+  Event event = next(world, OWN_URGENT);
   relay_commit(world->relay);
   handle(world, EVENT_LEAVE, ann, SLICE_US);
-  assert_int_equal(next(world, EVENT_TIMER).peer, 0);
+  assert_int_equal(next(world, OWN_EVENT).peer, 0);
   end(world);
   begin(world);
   next_of(world, EVENT_LEAVE, bob);
-  uint32_t first = next_of(world, EVENT_TIMER, bob).a;
-  event = next_of(world, EVENT_TIMER, bob);
+  uint32_t first = next_of(world, OWN_EVENT, bob).a;
+  event = next_of(world, OWN_EVENT, bob);
   assert_true(event.a > first);
   end(world);
 }
@@ -231,15 +226,15 @@ static void what_a_handler_causes_comes_before_anything_else(void **state) {
   end(world);
 }
 
-static void a_stop_comes_first(void **state) {
+static void an_urgent_event_comes_first(void **state) {
   World *world = timed(state, HOOK_MESSAGE | HOOK_TICK);
   Client ann = enter(world, "ann");
   say_message(world, ann, 0, "x");
   fake_advance(world->net, 50);
-  relay_push(world->relay, &(Event){.type = EVENT_STOP});
+  push_own(world, OWN_URGENT, 0, 0);
   assert_true(relay_has_urgent(world->relay));
   begin(world);
-  next(world, EVENT_STOP);
+  next(world, OWN_URGENT);
   assert_false(relay_has_urgent(world->relay));
   next(world, EVENT_TICK);
   next_of(world, EVENT_MESSAGE, ann);
@@ -287,7 +282,7 @@ static void a_chain_of_slow_joins_leaves_others_their_turns(void **state) {
     command(world, message(TARGET_ALL, 0));
     relay_begin_commit(world->relay);
     take_time(world, &event, 2 * SLICE_US);
-    event.type = EVENT_START;
+    event.type = EVENT_TICK;
   }
   assert_int_equal(event.type, EVENT_MESSAGE);
 }
@@ -304,12 +299,12 @@ static void commands_go_on_in_the_next_slices_before_any_handler(void **state) {
   relay_begin_commit(world->relay);
   end(world);
   assert_in_range(fake_writes(world->net, bob.conn), 2, MANY);
-  relay_push(world->relay, &(Event){.type = EVENT_STOP});
+  push_own(world, OWN_URGENT, 0, 0);
   for (int i = 0; fake_writes(world->net, bob.conn) <= MANY; i++) {
     assert_true(i < 100 && relay_has_urgent(world->relay));
     begin(world);
     if (!relay_next_event(world->relay, &event)) continue;
-    assert_int_equal(event.type, EVENT_STOP);
+    assert_int_equal(event.type, OWN_URGENT);
     assert_int_equal(fake_writes(world->net, bob.conn), MANY + 1);  // and WELCOME
   }
 }
@@ -433,14 +428,14 @@ int main(void) {
       TEST(peers_take_turns),
       TEST(a_drain_ends_with_its_slice),
       TEST(ticks_and_ends_come_before_messages),
-      TEST(a_costly_timer_waits_for_its_turn_with_the_others),
+      TEST(a_costly_event_of_the_game_waits_for_its_turn_with_the_others),
       TEST(costly_newcomers_have_a_turn_each),
       TEST(who_was_costly_is_trusted_again_after_a_second),
       TEST(who_was_costly_stays_last_until_it_has_been_cheap),
       TEST(what_waits_for_caused_events_holds_up_nothing_else),
       TEST(a_tick_that_waits_is_not_queued_twice),
       TEST(what_a_handler_causes_comes_before_anything_else),
-      TEST(a_stop_comes_first),
+      TEST(an_urgent_event_comes_first),
       TEST(a_chain_of_events_leaves_others_their_turns),
       TEST(a_chain_of_slow_joins_leaves_others_their_turns),
       TEST(commands_go_on_in_the_next_slices_before_any_handler),

@@ -143,10 +143,10 @@ static void answer_or_wait(Storm *storm, const Event *event) {
 }
 
 static void queue_command(Storm *storm, uint32_t peer) {
-  static const uint8_t TYPES[] = {
-      COMMAND_MESSAGE,     COMMAND_MESSAGE, COMMAND_RELAY,       COMMAND_PACKET,
-      COMMAND_ERROR,       COMMAND_JOIN,    COMMAND_LEAVE,       COMMAND_CLOSE,
-      COMMAND_ROOM_DELETE, COMMAND_MESSAGE, COMMAND_TIMER_CANCEL};
+  static const uint8_t TYPES[] = {COMMAND_MESSAGE, COMMAND_MESSAGE, COMMAND_RELAY,
+                                  COMMAND_PACKET,  COMMAND_ERROR,   COMMAND_JOIN,
+                                  COMMAND_LEAVE,   COMMAND_CLOSE,   COMMAND_ROOM_DELETE,
+                                  COMMAND_MESSAGE, OWN_COMMAND};
   Command command = message((Target)choose(storm, 3), choose_room(storm));
   command.type = TYPES[choose(storm, 11)];
   command.channel = (uint16_t)(choose(storm, 2) ? 3000 : 1000);
@@ -178,7 +178,7 @@ static void handle(Storm *storm, const Event *event) {
   int err;
   const char *name = choose_name(storm);
   if (choose(storm, 4) == 0) relay_create(relay, name, strlen(name), &err);
-  if (choose(storm, 6) == 0) relay_timer_set(relay, choose(storm, 500), 0, 0, 0);
+  if (choose(storm, 6) == 0) push_own(storm->world, OWN_EVENT, event->peer, 0);
   if (choose(storm, 4) == 0)
     relay_rollback(relay, (RelayMark){0});
   else

@@ -1,5 +1,4 @@
-// Ticks of rooms and of the game, timers of the script, and what a reload changes of
-// them.
+// Ticks of rooms and of the game, and what a reload changes of them.
 #include "world.h"
 
 static const RoomKind TICKING = {
@@ -135,79 +134,6 @@ static void a_reload_may_start_and_stop_auto_delete(void **state) {
   assert_int_equal(relay_room(world->relay, id)->state, ROOM_GONE);
 }
 
-// --- Timers of the script ---
-
-static void a_timer_fires_once(void **state) {
-  World *world = *state;
-  script(world, 0, NULL);
-  uint32_t timer = relay_timer_set(world->relay, 100, 0, 0, 0);
-  relay_commit(world->relay);
-  fake_advance(world->net, 99);
-  expect_no_events(world);
-  fake_advance(world->net, 1);
-  begin(world);
-  assert_int_equal(next(world, EVENT_TIMER).a, timer);
-  Command cancel = {.type = COMMAND_TIMER_CANCEL, .id = timer};
-  assert_int_equal(relay_command(world->relay, &cancel), ERR_NOT_FOUND);
-  end(world);
-  fake_advance(world->net, 1000);
-  expect_no_events(world);
-}
-
-static void a_timer_repeats_until_it_is_cancelled(void **state) {
-  World *world = *state;
-  script(world, 0, NULL);
-  uint32_t timer = relay_timer_set(world->relay, 100, 10, 0, 0);
-  relay_commit(world->relay);
-  Event last;
-  assert_int_equal(run(world, 195, &last), 10);
-  command(world, (Command){.type = COMMAND_TIMER_CANCEL, .id = timer});
-  relay_commit(world->relay);
-  assert_int_equal(run(world, 100, &last), 0);
-}
-
-static void a_repeating_timer_does_not_catch_up(void **state) {
-  World *world = *state;
-  script(world, 0, NULL);
-  relay_timer_set(world->relay, 10, 10, 0, 0);
-  relay_commit(world->relay);
-  fake_jump(world->net, 1000);
-  begin(world);
-  next(world, EVENT_TIMER);
-  end(world);
-  fake_advance(world->net, 10);
-  begin(world);
-  next(world, EVENT_TIMER);
-  end(world);
-}
-
-static void a_timer_cancelled_in_the_same_turn_does_not_fire(void **state) {
-  World *world = *state;
-  script(world, 0, NULL);
-  uint32_t first = relay_timer_set(world->relay, 10, 0, 0, 0);
-  uint32_t second = relay_timer_set(world->relay, 10, 0, 0, 0);
-  relay_commit(world->relay);
-  fake_advance(world->net, 10);
-  begin(world);
-  assert_int_equal(next(world, EVENT_TIMER).a, first);
-  command(world, (Command){.type = COMMAND_TIMER_CANCEL, .id = second});
-  relay_commit(world->relay);
-  end(world);
-}
-
-static void a_timer_of_no_delay_fires_in_the_next_turn(void **state) {
-  World *world = *state;
-  script(world, 0, NULL);
-  relay_timer_set(world->relay, 0, 0, 0, 0);
-  expect_no_events(world);
-  relay_commit(world->relay);
-  expect_no_events(world);
-  fake_jump(world->net, 0);
-  begin(world);
-  next(world, EVENT_TIMER);
-  end(world);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(the_game_ticks_at_its_rate),
@@ -219,11 +145,6 @@ int main(void) {
       TEST(a_reload_that_changes_nothing_does_not_disturb_ticks),
       TEST(a_reload_changes_what_holds_for_rooms),
       TEST(a_reload_may_start_and_stop_auto_delete),
-      TEST(a_timer_fires_once),
-      TEST(a_timer_repeats_until_it_is_cancelled),
-      TEST(a_repeating_timer_does_not_catch_up),
-      TEST(a_timer_cancelled_in_the_same_turn_does_not_fire),
-      TEST(a_timer_of_no_delay_fires_in_the_next_turn),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,13 +13,50 @@ typedef struct World {
   Relay *relay;
   SessionLimits session_limits;
   RelayLimits limits;
-  size_t live;  // allocations before it began
+  bool is_stale;                     // own events do not matter any more
+  uint32_t taken, executed, undone;  // the id (or `a`) of the last own one
+  size_t live;                       // allocations before it began
 } World;
 
 typedef struct Client {
   ConnId conn;
   uint32_t id;
 } Client;
+
+// --- The layer above, with types of its own ---
+
+enum {
+  OWN_EVENT = EVENT_TYPE_COUNT,
+  OWN_URGENT,
+  OWN_BACKGROUND,
+  OWN_COMMAND = COMMAND_TYPE_COUNT,
+};
+
+static inline bool own_take(void *data, const Event *event) {
+  World *world = data;
+  world->taken = event->a;
+  return !world->is_stale;
+}
+
+static inline void own_execute(void *data, const Command *command) {
+  ((World *)data)->executed = command->id;
+}
+
+static inline void own_undo(void *data, const Command *command) {
+  ((World *)data)->undone = command->id;
+}
+
+/// Pushes an event of the layer above.
+static inline void push_own(World *world, int type, uint32_t peer, uint32_t a) {
+  EventOrder order = type == OWN_URGENT       ? ORDER_URGENT
+                     : type == OWN_BACKGROUND ? ORDER_BACKGROUND
+                                              : ORDER_FIRST;
+  relay_push(world->relay, &(Event){.type = (uint8_t)type,
+                                    .order = (uint8_t)order,
+                                    .peer = peer,
+                                    .a = a,
+                                    .data = {"own", 3}});
+}
 
 static inline int set_up(void **state) {
   log_set_level(LOG_OFF);
@@ -35,6 +72,8 @@ static inline int set_up(void **state) {
   world->net = net_new(&(NetLimits){0}, &net_events, world->session);
   session_attach(world->session, world->net);
   relay_attach(world->relay, world->session, world->net);
+  static const RelayHost HOST = {own_take, own_execute, own_undo};
+  relay_set_host(world->relay, &HOST, world);
   *state = world;
   return 0;
 }
@@ -65,14 +104,14 @@ static inline void script(World *world, uint32_t game_hooks, const RoomKind *due
 static inline void begin(World *world) { relay_begin_drain(world->relay); }
 
 /// The next event, which has to be of that type.
-static inline Event next(World *world, EventType type) {
+static inline Event next(World *world, int type) {
   Event event;
   assert_true(relay_next_event(world->relay, &event));
   assert_int_equal(event.type, type);
   return event;
 }
 
-static inline Event next_of(World *world, EventType type, Client client) {
+static inline Event next_of(World *world, int type, Client client) {
   Event event = next(world, type);
   assert_int_equal(event.peer, client.id);
   return event;

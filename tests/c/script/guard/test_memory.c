@@ -90,7 +90,7 @@ static int tear_down(void **state) {
 static bool run(Engine *engine, Host *host, uint32_t refuse_in) {
   uint64_t errors = relay_stats(engine->relay).errors;
   host->memory.refuse_in = refuse_in;
-  relay_push(engine->relay, &(Event){.type = EVENT_START});
+  script_start(engine->script);
   script_drain(engine->script);
   return relay_stats(engine->relay).errors == errors;
 }

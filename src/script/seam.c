@@ -1,0 +1,110 @@
+#include "script/seam.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "os/child.h"
+#include "script/host.h"
+#include "script/timer.h"
+
+// --- Events ---
+
+EventOrder seam_order(uint8_t type) {
+  switch (type) {
+    case EVENT_START:
+    case EVENT_STOP:
+    case EVENT_RELOAD:
+      return ORDER_URGENT;
+    case EVENT_HTTP:
+    case EVENT_HTTP_GONE:
+    case EVENT_CHILD:
+      return ORDER_BACKGROUND;
+    default:
+      return ORDER_FIRST;
+  }
+}
+
+void seam_push(const Host *host, Event event) {
+  event.order = (uint8_t)seam_order(event.type);
+  relay_push(host->relay, &event);
+}
+
+static void on_http(void *data, ConnId conn, Text text) {
+  seam_push(data, (Event){.type = EVENT_HTTP, .a = conn, .data = text});
+}
+
+static void on_http_gone(void *data, ConnId conn) {
+  seam_push(data, (Event){.type = EVENT_HTTP_GONE, .a = conn});
+}
+
+int seam_listen(Host *host, uint16_t *port, const AdminOptions *options) {
+  static const AdminEvents EVENTS = {.request = on_http, .gone = on_http_gone};
+  return net_admin_listen(host->net, port, options, &EVENTS, host);
+}
+
+static bool take(void *data, const Event *event) {
+  return event->type != EVENT_TIMER || script_timer_take(data, event->a);
+}
+
+// --- Commands ---
+
+static void answer(const Host *host, const Command *command) {
+  net_admin_answer(host->net, command->id,
+                   &(AdminAnswer){.part = (AnswerPart)command->flags,
+                                  .status = (int)command->code,
+                                  .fields = command->name,
+                                  .body = command->body});
+}
+
+static void on_child_end(void *data, uint32_t token, int status, const char *text,
+                         size_t size) {
+  seam_push(data, (Event){.type = EVENT_CHILD,
+                          .a = token,
+                          .b = (uint32_t)status,
+                          .data = {text, (uint32_t)size}});
+}
+
+static void start_child(Host *host, const Command *command) {
+  enum { ARGUMENTS_MAX = 8, TOOL_TIMEOUT_MS = 60000 };
+  const char *arguments[ARGUMENTS_MAX + 1] = {NULL};
+  const char *at = command->name.bytes, *end = at + command->name.size;
+  for (int i = 0; i < ARGUMENTS_MAX && at < end; i++, at += strlen(at) + 1)
+    arguments[i] = at;
+  ChildStart start = {.arguments = arguments,
+                      .input = command->body,
+                      .timeout_ms = TOOL_TIMEOUT_MS,
+                      .on_end = on_child_end,
+                      .data = host,
+                      .token = command->id};
+  int err = child_start(net_loop(host->net), &start);
+  if (err == 0) return;
+  const char *text = err == ERR_FULL ? "too many run already" : err_text(err);
+  on_child_end(host, command->id, -1, text, strlen(text));
+}
+
+static void execute(void *data, const Command *command) {
+  Host *host = data;
+  switch ((SeamCommand)command->type) {
+    case COMMAND_TIMER_SET:
+      script_timer_start(host, command->id);
+      break;
+    case COMMAND_TIMER_CANCEL:
+      script_timer_end(host, command->id);
+      break;
+    case COMMAND_ANSWER:
+      answer(host, command);
+      break;
+    case COMMAND_CHILD:
+      start_child(host, command);
+      break;
+  }
+}
+
+static void undo(void *data, const Command *command) {
+  if (command->type == COMMAND_TIMER_SET) script_timer_end(data, command->id);
+}
+
+void seam_attach(Host *host) {
+  static const RelayHost RELAY_HOST = {.take = take, .execute = execute, .undo = undo};
+  relay_set_host(host->relay, &RELAY_HOST, host);
+}

@@ -1,0 +1,52 @@
+// The events and commands of the script that concern no room or channel: starts and stops,
+// reloads, timers, HTTP requests, child processes. The relay only orders them among its
+// own. Their types are numbered on from EventType and CommandType.
+#pragma once
+
+#include "net/admin.h"
+#include "relay/relay.h"
+
+// X(constant, name): the names are what the Lua half sees in core.events.
+#define SEAM_EVENT_MAP(X)                                                              \
+  X(EVENT_START, "start")       /* the server listens */                               \
+  X(EVENT_STOP, "stop")         /* data: why */                                        \
+  X(EVENT_RELOAD, "reload")     /* a: who asked, or 0; b: ReloadCause */               \
+  X(EVENT_RELOADED, "reloaded") /* a: whether the reload succeeded, data: report */    \
+  X(EVENT_ERROR, "error")       /* a handler failed; a: number of the report */        \
+  X(EVENT_TIMER, "timer")       /* a: timer id; peer, room: see ScriptTimer */         \
+  X(EVENT_SYSTEM, "system")     /* follows the game's tick, for a system of          \
+                                     perigee.world; a: as the tick's, b: its number */ \
+  X(EVENT_HTTP, "http")         /* a: connection of the admin listener, data: see    \
+                                     net/admin.h; requires an answer */ \
+  X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which ended unanswered */          \
+  X(EVENT_CHILD, "child")         /* a: token, b: status (os/child.h), data: output */
+
+typedef enum SeamEvent {
+  SEAM_EVENT_BEFORE_FIRST = EVENT_TYPE_COUNT - 1,
+#define X(constant, name) constant,
+  SEAM_EVENT_MAP(X)
+#undef X
+      SEAM_EVENT_END
+} SeamEvent;
+
+typedef enum SeamCommand {
+  COMMAND_TIMER_SET = COMMAND_TYPE_COUNT,  // timer `id`
+  COMMAND_TIMER_CANCEL,                    // timer `id`
+  COMMAND_ANSWER,  // connection `id`, flags: AnswerPart, code: HTTP status, name: header
+                   // fields, body
+  COMMAND_CHILD,  // token `id`, name: arguments, a NUL after each; body: standard input
+} SeamCommand;
+
+typedef struct Host Host;
+
+/// Makes `host` the RelayHost of its relay.
+void seam_attach(Host *host);
+
+/// Returns when events of this type are handled.
+EventOrder seam_order(uint8_t type);
+
+/// Pushes an event of the script's own.
+void seam_push(const Host *host, Event event);
+
+/// See script_listen.
+int seam_listen(Host *host, uint16_t *port, const AdminOptions *options);
