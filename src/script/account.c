@@ -107,20 +107,20 @@ static void log_slowest(const Host *host, LogLevel level) {
 
 // Of what really took time nothing is logged in a simulation: no two runs are alike.
 static void tell(Host *host, Cost *cost, uint64_t us) {
-  const Budget *budget = &host->budget;
+  const Deadline *deadline = &host->deadline;
   if (net_is_simulated(host->net)) return;
-  bool is_slow = us > budget->limits.handler_us / 2;
+  bool is_slow = us > deadline->limits.handler_us / 2;
   if (is_slow && !cost->is_warned) warn(cost, us);
-  CostsDue due = costs_due(&host->costs, budget->now_us, is_slow);
+  CostsDue due = costs_due(&host->costs, deadline->now_us, is_slow);
   LogLevel level = due == COSTS_DUE_SLOW ? LOG_INFO : LOG_DEBUG;
   if (due != COSTS_NOT_DUE && log_is_on(level)) log_slowest(host, level);
 }
 
 void account_end(Host *host, const Event *taken) {
-  Budget *budget = &host->budget;
-  uint64_t started_us = budget->now_us;
-  budget_tick(host);
-  uint64_t now_us = budget->now_us, us = now_us - started_us;
+  Deadline *deadline = &host->deadline;
+  uint64_t started_us = deadline->now_us;
+  deadline_tick(host);
+  uint64_t now_us = deadline->now_us, us = now_us - started_us;
   uint64_t source_us =
       relay_charge(host->relay, taken, &host->event, started_us, now_us);
   CostKey key = read_key(host);

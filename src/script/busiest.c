@@ -57,7 +57,7 @@ static void end_second(Host *host) {
 
 static void look_at_clock(Host *host) {
   Busiest *busiest = &host->busiest;
-  uint32_t second = (uint32_t)(host->budget.now_us / 1000000);
+  uint32_t second = (uint32_t)(host->deadline.now_us / 1000000);
   if (second == busiest->second) return;
   end_second(host);
   busiest->second = second;

@@ -35,7 +35,7 @@ typedef struct Busiest {
   uint32_t logged_count;  // modulo 2^32
 } Busiest;
 
-/// A call has ended, by the budget's clock after `us`; its source has taken `source_us` in
+/// A call has ended, by the deadline's clock after `us`; its source has taken `source_us` in
 /// this second.
 void busiest_add(Host *host, const Cost *cost, uint64_t us, uint64_t source_us);
 

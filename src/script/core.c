@@ -169,8 +169,8 @@ void core_push(lua_State *L, Host *host) {
   set_functions(L, host, core_time_functions);
   set_functions(L, host, core_http_functions);
   set_functions(L, host, core_game_functions);
-  set_functions(L, host, core_budget_functions);
-  set_functions(L, host, core_text_functions);
+  set_functions(L, host, core_deadline_functions);
+  set_functions(L, host, core_string_functions);
   set_functions(L, host, core_table_functions);
   set_functions(L, host, core_world_functions);
   set_constants(L, "hooks", HOOKS);
@@ -184,7 +184,7 @@ void core_push(lua_State *L, Host *host) {
   set_code_names(L);
   lua_pushliteral(L, TEXT_PEER_NAME_RULE);
   lua_setfield(L, -2, "peer_name_rule");
-  lua_pushinteger(L, BUDGET_TEXT_MAX);
+  lua_pushinteger(L, DEADLINE_TEXT_MAX);
   lua_setfield(L, -2, "text_max");
   set_switch(L, "is_simulated", net_is_simulated(host->net));
   set_switch(L, "is_shuffled", host->options->is_shuffled);

@@ -230,7 +230,7 @@ static int core_set_schema(lua_State *L) {
 // may_break_schema(): whether a reload may change messages that clients know.
 // is_watched(): whether somebody works on the game, so that it is loaded when it changes
 static int core_invalid_closes(lua_State *L) {
-  lua_pushboolean(L, !core_host(L)->budget.limits.drops_invalid);
+  lua_pushboolean(L, !core_host(L)->deadline.limits.drops_invalid);
   return 1;
 }
 
@@ -242,18 +242,18 @@ static int core_knows_schema(lua_State *L) {
 }
 
 static int core_may_break_schema(lua_State *L) {
-  lua_pushboolean(L, core_host(L)->budget.limits.may_break_schema);
+  lua_pushboolean(L, core_host(L)->deadline.limits.may_break_schema);
   return 1;
 }
 
 static int core_is_watched(lua_State *L) {
-  lua_pushboolean(L, core_host(L)->budget.limits.is_watched);
+  lua_pushboolean(L, core_host(L)->deadline.limits.is_watched);
   return 1;
 }
 
 // rollback_errors(): how many errors of a new version bring the old one back; 0: none do
 static int core_rollback_errors(lua_State *L) {
-  lua_pushnumber(L, core_host(L)->budget.limits.rollback_errors);
+  lua_pushnumber(L, core_host(L)->deadline.limits.rollback_errors);
   return 1;
 }
 

@@ -86,7 +86,7 @@ static int core_product_version(lua_State *L) {
 
 // may_write(): whether tools of the host's own may change something
 static int core_may_write(lua_State *L) {
-  lua_pushboolean(L, core_host(L)->budget.limits.may_write);
+  lua_pushboolean(L, core_host(L)->deadline.limits.may_write);
   return 1;
 }
 
@@ -94,7 +94,7 @@ static int core_may_write(lua_State *L) {
 // listener's token, or to all
 static int core_may_show_source(lua_State *L) {
   const Host *host = core_host(L);
-  bool may_show = host->budget.limits.shows_source || net_admin_has_token(host->net);
+  bool may_show = host->deadline.limits.shows_source || net_admin_has_token(host->net);
   lua_pushboolean(L, may_show);
   return 1;
 }
@@ -125,7 +125,7 @@ static int core_hidden_files(lua_State *L) {
 
 // mcp_tools(): which tools may be used: names separated by commas; see permit.lua
 static int core_mcp_tools(lua_State *L) {
-  lua_pushstring(L, core_host(L)->budget.limits.mcp_tools);
+  lua_pushstring(L, core_host(L)->deadline.limits.mcp_tools);
   return 1;
 }
 

@@ -37,9 +37,9 @@ static int core_parse_ahead(lua_State *L) {
 
 // Returns the rest of the running handler's time.
 static uint64_t left_us(const Host *host) {
-  const Budget *budget = &host->budget;
-  uint64_t used_us = budget_clock_us() - budget->started_us;
-  uint64_t allowed_us = budget->limits.handler_us;
+  const Deadline *deadline = &host->deadline;
+  uint64_t used_us = deadline_clock_us() - deadline->started_us;
+  uint64_t allowed_us = deadline->limits.handler_us;
   return used_us < allowed_us ? allowed_us - used_us : 0;
 }
 

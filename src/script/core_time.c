@@ -77,7 +77,7 @@ static int core_may_wait(lua_State *L) {
 static int core_wait(lua_State *L) {
   Host *host = core_host(L);
   if (host->running != L) return luaL_error(L, "nothing here may wait");
-  budget_charge(host, L, 0);
+  deadline_charge(host, L, 0);
   const Event *event = &host->event;
   host->is_waiting = true;
   lua_pushinteger(L, event->type);
@@ -124,7 +124,7 @@ static int core_log(lua_State *L) {
   LogLevel level = (LogLevel)luaL_checkint(L, 1);
   size_t size;
   const char *text = luaL_checklstring(L, 2, &size);
-  budget_charge(host, L, LOG_STEPS);
+  deadline_charge(host, L, LOG_STEPS);
   if (size > LOG_TEXT_MAX)
     text = lua_pushfstring(L, "%s... (%d bytes in all)", cut_text(L, text), (int)size);
   const Room *room = relay_room(host->relay, host->event.room);

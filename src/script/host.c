@@ -53,8 +53,8 @@ static void *allocate(void *data, void *block, size_t old_size, size_t size) {
   Memory *memory = &host->memory;
   if (size > old_size && !memory_grants(host, old_size, size)) return NULL;
   memory->bytes += size - old_size;
-  size_t alarm_bytes = host->budget.alarm_bytes;
-  if (alarm_bytes > 0 && memory->bytes > alarm_bytes) budget_alarm(host);
+  size_t interrupt_bytes = host->deadline.interrupt_bytes;
+  if (interrupt_bytes > 0 && memory->bytes > interrupt_bytes) deadline_interrupt(host);
   block = memory->allocate(memory->arena, block, old_size, size);
   return size > 0 ? mem_check(block, size) : NULL;
 }
@@ -218,7 +218,7 @@ static int start(lua_State *L) {
   account_init(host, L);
   lua_pushlightuserdata(L, host);
   push_loaded(L, host);
-  budget_init(host);
+  deadline_init(host);
   lua_pushcclosure(L, require_host, 2);
   lua_pushvalue(L, -1);
   lua_setglobal(L, "require");
@@ -264,7 +264,7 @@ bool host_init(Host *host) {
 
 void host_deinit(Host *host) {
   if (host->L != NULL) {
-    budget_deinit(host);
+    deadline_deinit(host);
     close_state(host);
   }
   for (size_t i = 0; i < host->file_count; i++) mem_free(host->files[i]);
@@ -276,7 +276,7 @@ void host_deinit(Host *host) {
 
 // --- Failing ---
 
-typedef enum FailureKind { FAILED_PLAIN, FAILED_BUDGET, FAILED_MEMORY } FailureKind;
+typedef enum FailureKind { FAILED_PLAIN, FAILED_DEADLINE, FAILED_MEMORY } FailureKind;
 
 typedef struct Failure {
   FailureKind kind;
@@ -285,16 +285,16 @@ typedef struct Failure {
   const char *text;
 } Failure;
 
-// Where a call was when it was found to be over its budget counts, and not where what
+// Where a call was when it was found to be over counts, and not where what
 // caught that error on the way raised it again. Where memory ran out nothing is known:
 // the stack may not be in order.
 static void push_traceback(lua_State *L, const Failure *failure) {
-  const Buf *trace = &failure->host->budget.trace;
+  const Buf *trace = &failure->host->deadline.trace;
   switch (failure->kind) {
     case FAILED_PLAIN:
       trace_push(L, failure->co, NULL, 0);
       break;
-    case FAILED_BUDGET:
+    case FAILED_DEADLINE:
       lua_pushlstring(L, (const char *)trace->data, trace->size - 1);
       break;
     case FAILED_MEMORY:
@@ -327,9 +327,9 @@ static int tell_failed(lua_State *L) {
 
 static HostOutcome fail(Host *host, lua_State *co, FailureKind kind, const char *text) {
   Failure failure = {.kind = kind, .host = host, .co = co, .text = text};
-  if (host->memory.was_refused || host->budget.over == BUDGET_OVER_MEMORY)
+  if (host->memory.was_refused || host->deadline.over == DEADLINE_OVER_MEMORY)
     memory_reclaim(host);
-  budget_end(host);
+  deadline_end(host);
   relay_rollback(host->relay, host->mark);
   if (lua_cpcall(host->L, tell_failed, &failure) != 0) {
     const char *fault = lua_tostring(host->L, -1);
@@ -383,16 +383,16 @@ static HostOutcome resume(Host *host, lua_State *co, int count) {
   host->is_waiting = false;
   int status = lua_resume(co, count);
   host->running = NULL;
-  if (budget_is_over(&host->budget))
-    return fail(host, co, FAILED_BUDGET, (const char *)host->budget.text.data);
+  if (deadline_is_over(&host->deadline))
+    return fail(host, co, FAILED_DEADLINE, (const char *)host->deadline.text.data);
   if (host->memory.was_refused) return fail(host, co, FAILED_MEMORY, MEMORY_TEXT);
   if (status == 0) {
-    budget_end(host);
+    deadline_end(host);
     host->results = co;
     return HOST_ENDED;
   }
   if (status == LUA_YIELD && host->is_waiting) {
-    budget_end(host);
+    deadline_end(host);
     return HOST_WAITS;
   }
   return fail(host, co, FAILED_PLAIN,
@@ -421,7 +421,7 @@ static HostOutcome wake(Host *host, lua_State *co) {
   host->event.a = (uint32_t)lua_tonumber(co, WAKE_EVENT + 9);
   int count = lua_gettop(co) - (WAKE_VALUES - 1);
   lua_xmove(co, task, count);
-  budget_begin(host);  // the call that found it has ended, and its budget with it
+  deadline_begin(host);  // the call that found it has ended, and its deadline with it
   return resume(host, task, count);
 }
 
@@ -433,8 +433,8 @@ HostOutcome host_call(Host *host, const Event *event) {
   host->event = *event;
   host->is_owned = event->type == EVENT_START || event->type == EVENT_RELOAD ||
                    event->type == ENTRY_LOAD;
-  if (event->type > ENTRY_BEFORE_FIRST) budget_tick(host);
-  budget_begin(host);
+  if (event->type > ENTRY_BEFORE_FIRST) deadline_tick(host);
+  deadline_begin(host);
   relay_begin_handler(host->relay);
   lua_rawgeti(co, LUA_REGISTRYINDEX, host->entries[event->type]);
   HostOutcome outcome = resume(host, co, push_event(co, event));

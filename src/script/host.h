@@ -74,7 +74,7 @@ struct Host {
   uint32_t systems;   // how often EVENT_SYSTEM follows a tick of the game
   Slots timers;       // ScriptTimer by id; owned (timer.c)
   uint64_t handlers;  // events handed to the script
-  Budget budget;      // of the call that runs
+  Deadline deadline;  // of the call that runs
   Memory memory;
   Parser parser;  // of the game's files
   Costs costs;

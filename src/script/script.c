@@ -36,7 +36,7 @@ Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
 Host *script_host(Script *script) { return &script->host; }
 
 void script_set_limits(Script *script, const ScriptLimits *limits) {
-  script->host.budget.limits = *limits;
+  script->host.deadline.limits = *limits;
 }
 
 void script_log_costs(const Script *script) {
@@ -235,7 +235,7 @@ static void handle(Host *host, const Event *event) {
 // While a game is being developed, by its specs too, a function that a handler has left in
 // a state is reported now, and not by the next reload.
 static void look_at_states(Host *host) {
-  if (!host->budget.limits.is_watched && !net_is_simulated(host->net)) return;
+  if (!host->deadline.limits.is_watched && !net_is_simulated(host->net)) return;
   Event look = {.type = ENTRY_LOOK,
                 .peer = host->event.peer,
                 .room = host->event.room,
@@ -312,18 +312,18 @@ void script_drain(Script *script) {
   Relay *relay = script->host.relay;
   Event event;
   relay_begin_drain(relay);
-  if (script->has_host) budget_tick(&script->host);
+  if (script->has_host) deadline_tick(&script->host);
   while (relay_next_event(relay, &event)) {
     script->host.handlers += event.type != EVENT_SYSTEM;
     if (!script->has_host) continue;
     if (event.type == EVENT_RELOAD) {
       reload_handle(&script->reload, &event);
-      budget_tick(&script->host);
+      deadline_tick(&script->host);
     } else {
       if (event.type == EVENT_TICK && event.room == 0)
         follow_with_systems(&script->host, &event);
       handle_and_account(&script->host, &event);
     }
   }
-  if (script->has_host) memory_settle(&script->host, script->host.budget.now_us);
+  if (script->has_host) memory_settle(&script->host, script->host.deadline.now_us);
 }

@@ -17,9 +17,9 @@ void builder_init(Builder *builder, lua_State *L, int slot, const char *name) {
 }
 
 static void grow(Builder *builder, size_t needed) {
-  if (needed > BUDGET_TEXT_MAX)
+  if (needed > DEADLINE_TEXT_MAX)
     luaL_error(builder->L, "%s: the result would have %f bytes or more; %d is the most",
-               builder->name, (double)needed, BUDGET_TEXT_MAX);
+               builder->name, (double)needed, DEADLINE_TEXT_MAX);
   size_t capacity = builder->capacity * 2;
   if (capacity < needed) capacity = needed;
   char *data = lua_newuserdata(builder->L, capacity);

@@ -1,4 +1,4 @@
-// A string in the making, of at most BUDGET_TEXT_MAX bytes. Its memory is the Lua
+// A string in the making, of at most DEADLINE_TEXT_MAX bytes. Its memory is the Lua
 // state's, so an error may leave at any time. Private to src/script.
 #pragma once
 

@@ -1,5 +1,5 @@
-// perigee.core: the budget of the running call, for the parts of the host that work on
-// a script's behalf.
+// perigee.core: the deadline of the running call, for the parts of the host that work for a
+// script.
 #include <lauxlib.h>
 #include <string.h>
 
@@ -15,15 +15,15 @@ enum { STEPS_MAX = 1 << 30 };
 static int core_charge(lua_State *L) {
   lua_Number steps = luaL_checknumber(L, 1);
   if (!(steps >= 0)) steps = 0;
-  budget_charge(core_host(L), L, steps < STEPS_MAX ? (uint32_t)steps : STEPS_MAX);
+  deadline_charge(core_host(L), L, steps < STEPS_MAX ? (uint32_t)steps : STEPS_MAX);
   return 0;
 }
 
-// check_over(): goes no further when the call is over its budget. For whatever has
-// caught an error.
+// check_over(): does not return when the call is over its deadline. For functions that
+// have caught an error.
 static int core_check_over(lua_State *L) {
   Host *host = core_host(L);
-  return budget_is_spent(host, L) ? budget_stop(host, L) : 0;
+  return deadline_is_spent(host, L) ? deadline_stop(host, L) : 0;
 }
 
 // ran(): the table in which the Lua half says what it calls: a function, and the message
@@ -74,7 +74,7 @@ static const char *class_of(lua_State *L) {
 
 // Of the value on top, which stays there.
 static void weigh(lua_State *L, Weight *sum, int depth) {
-  budget_charge(sum->host, L, NODE_STEPS);
+  deadline_charge(sum->host, L, NODE_STEPS);
   weigh_plain(L, sum);
   if (lua_type(L, -1) != LUA_TTABLE || sum->wrong != NULL) return;
   if ((sum->wrong = class_of(L)) != NULL) return;
@@ -171,19 +171,19 @@ static int core_busiest(lua_State *L) {
 
 // --- Trying it ---
 
-// trial(fn, us): whether `fn` was ended by a budget of so many microseconds. For the
-// test at the start, outside of all handlers.
+// trial(fn, us): whether a deadline of `us` microseconds ended `fn`. For the test at the
+// start, outside of all handlers.
 static int core_trial(lua_State *L) {
   Host *host = core_host(L);
-  ScriptLimits limits = host->budget.limits;
-  host->budget.limits.handler_us = (uint64_t)luaL_checknumber(L, 2);
-  budget_tick(host);
-  budget_begin(host);
+  ScriptLimits limits = host->deadline.limits;
+  host->deadline.limits.handler_us = (uint64_t)luaL_checknumber(L, 2);
+  deadline_tick(host);
+  deadline_begin(host);
   lua_pushvalue(L, 1);
   int status = lua_pcall(L, 0, 0, 0);
-  lua_pushboolean(L, status != 0 && host->budget.over == BUDGET_OVER_TIME);
-  budget_end(host);
-  host->budget.limits = limits;
+  lua_pushboolean(L, status != 0 && host->deadline.over == DEADLINE_OVER_TIME);
+  deadline_end(host);
+  host->deadline.limits = limits;
   return 1;
 }
 
@@ -196,13 +196,13 @@ static int core_is_proven(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg core_budget_functions[] = {{"busiest", core_busiest},
-                                          {"charge", core_charge},
-                                          {"check_over", core_check_over},
-                                          {"is_proven", core_is_proven},
-                                          {"ran", core_ran},
-                                          {"slowest", core_slowest},
-                                          {"traceback", trace_function},
-                                          {"trial", core_trial},
-                                          {"weigh", core_weigh},
-                                          {NULL, NULL}};
+const luaL_Reg core_deadline_functions[] = {{"busiest", core_busiest},
+                                            {"charge", core_charge},
+                                            {"check_over", core_check_over},
+                                            {"is_proven", core_is_proven},
+                                            {"ran", core_ran},
+                                            {"slowest", core_slowest},
+                                            {"traceback", trace_function},
+                                            {"trial", core_trial},
+                                            {"weigh", core_weigh},
+                                            {NULL, NULL}};

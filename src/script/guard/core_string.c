@@ -28,7 +28,7 @@ typedef struct Charge {
 
 static bool on_steps(void *data, uint32_t steps) {
   const Charge *charge = data;
-  budget_charge(charge->host, charge->L, steps);
+  deadline_charge(charge->host, charge->L, steps);
   return true;
 }
 
@@ -380,8 +380,8 @@ static int text_gsub(lua_State *L) {
   return 2;
 }
 
-const luaL_Reg core_text_functions[] = {{"text_find", text_find},
-                                        {"text_match", text_match},
-                                        {"text_gmatch_next", text_gmatch_next},
-                                        {"text_gsub", text_gsub},
-                                        {NULL, NULL}};
+const luaL_Reg core_string_functions[] = {{"text_find", text_find},
+                                          {"text_match", text_match},
+                                          {"text_gmatch_next", text_gmatch_next},
+                                          {"text_gsub", text_gsub},
+                                          {NULL, NULL}};

@@ -44,7 +44,7 @@ enum { SORT_LIST = 1, SORT_COMPARATOR, SORT_COPY, SORT_MEMORY };  // on the stac
 static void charge(Sort *sort, uint32_t steps) {
   sort->steps += steps;
   if (sort->steps < CHARGE_STEPS) return;
-  budget_charge(sort->host, sort->L, sort->steps);
+  deadline_charge(sort->host, sort->L, sort->steps);
   sort->steps = 0;
 }
 
@@ -200,7 +200,7 @@ static int table_sort(lua_State *L) {
   if (sort.is_less != is_less_number) copy_list(&sort, count);
   merge_sort(&sort, items, count, items + count);
   write_list(&sort, items, count);
-  budget_charge(sort.host, L, sort.steps);
+  deadline_charge(sort.host, L, sort.steps);
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// The looks of a budget, what being over means, and where it was.
+// Looks at clock and heap, ends calls, and remembers where they were.
 #include "script/guard/deadline.h"
 
 #include <lauxlib.h>
@@ -16,7 +16,8 @@
 enum {
   SOON_US = 10000,        // the longest from one tick to the next
   LOOK_BYTES = 64 << 10,  // between two looks at a heap past its limit
-  OWN_US = 1000000,  // over the budget, in which the host's own code gets to its end
+  OWN_US =
+      1000000,  // past the deadline, in which the host's own code may reach its end
   OWN_SHORT = 2000,  // instructions of it that may be back in the script's any moment
 };
 
@@ -30,7 +31,7 @@ static uint64_t processor_us(void) {
   return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
-uint64_t budget_clock_us(void) { return net_real_us(); }
+uint64_t deadline_clock_us(void) { return net_real_us(); }
 
 // --- Being over ---
 
@@ -47,15 +48,15 @@ static void describe_time(char *out, size_t size, uint64_t us) {
     snprintf(out, size, "%g s", (double)us / 1e6);
 }
 
-static void describe(const Budget *budget, char *out, size_t size) {
+static void describe(const Deadline *deadline, char *out, size_t size) {
   char amount[32];
-  if (budget->over == BUDGET_OVER_MEMORY) {
+  if (deadline->over == DEADLINE_OVER_MEMORY) {
     snprintf(out, size, "the Lua heap is over memory_limit (%g MiB)",
-             (double)budget->limits.memory / (1 << 20));
+             (double)deadline->limits.memory / (1 << 20));
     return;
   }
-  describe_time(amount, sizeof amount, budget->allowed_us);
-  if (budget->is_load)
+  describe_time(amount, sizeof amount, deadline->allowed_us);
+  if (deadline->is_load)
     snprintf(out, size, "loading the game took longer than %s", amount);
   else
     snprintf(out, size, "the handler ran longer than its budget of %s (handler_budget)",
@@ -63,31 +64,31 @@ static void describe(const Budget *budget, char *out, size_t size) {
 }
 
 // Keeps what it was and where, because what catches errors on the way loses the stack.
-static void note(Host *host, lua_State *L, BudgetOver over) {
-  Budget *budget = &host->budget;
+static void note(Host *host, lua_State *L, DeadlineOver over) {
+  Deadline *deadline = &host->deadline;
   char what[128];
-  budget->over = over;
-  describe(budget, what, sizeof what);
+  deadline->over = over;
+  describe(deadline, what, sizeof what);
   trace_push_where(L);
   lua_pushstring(L, what);
   lua_concat(L, 2);
-  keep(&budget->text, lua_tostring(L, -1));
+  keep(&deadline->text, lua_tostring(L, -1));
   lua_pop(L, 1);
   trace_push(L, L, NULL, 0);
-  keep(&budget->trace, lua_tostring(L, -1));
+  keep(&deadline->trace, lua_tostring(L, -1));
   lua_pop(L, 1);
 }
 
 static int raise_over(Host *host, lua_State *L) {
-  if (!host->budget.is_alarmed) budget_alarm(host);
+  if (!host->deadline.is_interrupted) deadline_interrupt(host);
   luaL_checkstack(L, 1, NULL);
-  lua_pushstring(L, (const char *)host->budget.text.data);
+  lua_pushstring(L, (const char *)host->deadline.text.data);
   return lua_error(L);
 }
 
 // A handler's own coroutine is left for good by a yield: it passes all pcalls, however
 // many thousands, at no cost. Elsewhere an error has to do.
-int budget_stop(Host *host, lua_State *L) {
+int deadline_stop(Host *host, lua_State *L) {
   if (host->running != L || !lua_isyieldable(L)) return raise_over(host, L);
   return lua_yield(L, 0);
 }
@@ -110,40 +111,41 @@ static void stop_in_hook(Host *host, lua_State *L) {
 
 // --- Looking ---
 
-static void set_alarm(Host *host) {
-  size_t bytes = host->memory.bytes, limit = host->budget.limits.memory;
-  host->budget.alarm_bytes = bytes < limit ? limit : bytes + LOOK_BYTES;
+static void set_interrupt_bytes(Host *host) {
+  size_t bytes = host->memory.bytes, limit = host->deadline.limits.memory;
+  host->deadline.interrupt_bytes = bytes < limit ? limit : bytes + LOOK_BYTES;
 }
 
 // Where the machine gave the processor to others meanwhile, a call is not at fault: its
 // own processor time has to bear out what the clock says. That costs a system call, so it
 // is looked at in long calls only, from a quarter of the time on.
-static bool is_late(Budget *budget, uint64_t now_us) {
-  uint64_t elapsed_us = now_us - budget->started_us, allowed_us = budget->allowed_us;
+static bool is_late(Deadline *deadline, uint64_t now_us) {
+  uint64_t elapsed_us = now_us - deadline->started_us,
+           allowed_us = deadline->allowed_us;
   if (elapsed_us < allowed_us / 4) return false;
-  if (!budget->is_long) {
-    budget->is_long = true;
-    budget->processor_us = processor_us();
+  if (!deadline->is_long) {
+    deadline->is_long = true;
+    deadline->processor_us = processor_us();
     return false;
   }
   if (elapsed_us <= allowed_us) return false;
-  uint64_t owed_us = budget->is_patient ? allowed_us : allowed_us / 4;
-  return processor_us() - budget->processor_us >= owed_us;
+  uint64_t owed_us = deadline->is_patient ? allowed_us : allowed_us / 4;
+  return processor_us() - deadline->processor_us >= owed_us;
 }
 
-// Whether the call is over its budget.
+// Whether the call is over.
 static bool look(Host *host, lua_State *L) {
-  Budget *budget = &host->budget;
-  if (budget_is_over(budget)) return true;
-  if (budget->allowed_us == UINT64_MAX) return false;
-  budget->steps = 0;
+  Deadline *deadline = &host->deadline;
+  if (deadline_is_over(deadline)) return true;
+  if (deadline->allowed_us == UINT64_MAX) return false;
+  deadline->steps = 0;
   luaL_checkstack(L, 8, NULL);
-  if (is_late(budget, budget_clock_us()))
-    note(host, L, BUDGET_OVER_TIME);
+  if (is_late(deadline, deadline_clock_us()))
+    note(host, L, DEADLINE_OVER_TIME);
   else if (memory_is_over(host, L))
-    note(host, L, BUDGET_OVER_MEMORY);
-  set_alarm(host);
-  return budget_is_over(budget);
+    note(host, L, DEADLINE_OVER_MEMORY);
+  set_interrupt_bytes(host);
+  return deadline_is_over(deadline);
 }
 
 // Whether it is the host's own function that runs: those of scripts have another table of
@@ -160,58 +162,60 @@ static bool is_in_own(lua_State *L, lua_Debug *at) {
 // Interrupts Lua code. The host's own is let go on until it is back in the script's: it
 // is short, charges what is not, and leaves nothing half done. Should it not be short it
 // is ended, too: better half done than a server that hangs.
-static void on_alarm(lua_State *L, lua_Debug *at) {
+static void on_interrupt(lua_State *L, lua_Debug *at) {
   Host *host = running;
-  alarm_heard();
+  interrupt_seen();
   if (host == NULL) {
-    alarm_rest(L);
+    interrupt_end(L);
     return;
   }
-  if (!host->budget.is_long_over && is_in_own(L, at)) {
-    if (++host->budget.own_seen > OWN_SHORT) alarm_ease(L, on_alarm);
+  if (!host->deadline.is_long_over && is_in_own(L, at)) {
+    if (++host->deadline.own_seen > OWN_SHORT) interrupt_ease(L, on_interrupt);
     return;
   }
   if (look(host, L)) {
     stop_in_hook(host, L);
     return;
   }
-  host->budget.is_alarmed = false;
-  alarm_rest(L);
+  host->deadline.is_interrupted = false;
+  interrupt_end(L);
 }
 
-void budget_alarm(Host *host) {
-  host->budget.is_alarmed = true;
-  host->budget.alarm_bytes = 0;
-  alarm_raise(host->L, on_alarm);
+void deadline_interrupt(Host *host) {
+  host->deadline.is_interrupted = true;
+  host->deadline.interrupt_bytes = 0;
+  interrupt_raise(host->L, on_interrupt);
 }
 
 // In a signal handler.
 static void on_tick(const void *place) {
   Host *host = running;
   if (host == NULL) return;
-  Budget *budget = &host->budget;
-  uint64_t now_us = budget_clock_us(), end_us = budget->started_us + budget->allowed_us;
-  if (!budget_is_over(budget) && !is_late(budget, now_us)) {
+  Deadline *deadline = &host->deadline;
+  uint64_t now_us = deadline_clock_us(),
+           end_us = deadline->started_us + deadline->allowed_us;
+  if (!deadline_is_over(deadline) && !is_late(deadline, now_us)) {
     if (now_us < end_us && end_us - now_us < SOON_US)
-      alarm_tick_in(end_us - now_us + 1);
+      interrupt_tick_in(end_us - now_us + 1);
     return;
   }
-  budget->is_alarmed = true;
-  budget->own_seen = 0;
-  if (now_us > end_us + OWN_US) budget->is_long_over = true;
-  if (!alarm_signal(host->L, on_alarm, place)) budget->alarm_bytes = 1;
+  deadline->is_interrupted = true;
+  deadline->own_seen = 0;
+  if (now_us > end_us + OWN_US) deadline->is_long_over = true;
+  if (!interrupt_signal(host->L, on_interrupt, place)) deadline->interrupt_bytes = 1;
 }
 
-void budget_charge(Host *host, lua_State *L, uint32_t steps) {
-  Budget *budget = &host->budget;
-  budget->steps += steps;
-  if (budget->steps < BUDGET_STEPS && !budget_is_over(budget)) return;
+void deadline_charge(Host *host, lua_State *L, uint32_t steps) {
+  Deadline *deadline = &host->deadline;
+  deadline->steps += steps;
+  if (deadline->steps < DEADLINE_STEPS && !deadline_is_over(deadline)) return;
   if (look(host, L)) raise_over(host, L);
 }
 
-bool budget_is_spent(Host *host, lua_State *L) {
+bool deadline_is_spent(Host *host, lua_State *L) {
   if (running != host) return false;
-  return budget_is_over(&host->budget) || (host->memory.was_refused && look(host, L));
+  return deadline_is_over(&host->deadline) ||
+         (host->memory.was_refused && look(host, L));
 }
 
 // --- Calls ---
@@ -219,27 +223,27 @@ bool budget_is_spent(Host *host, lua_State *L) {
 // Outside of calls of scripts nothing is ever over.
 static void set_idle(Host *host) {
   running = NULL;
-  host->budget.over = BUDGET_KEPT;
-  host->budget.allowed_us = UINT64_MAX;
-  host->budget.alarm_bytes = 0;
+  host->deadline.over = DEADLINE_KEPT;
+  host->deadline.allowed_us = UINT64_MAX;
+  host->deadline.interrupt_bytes = 0;
 }
 
-void budget_init(Host *host) {
-  host->budget.is_patient = host->net != NULL && net_is_simulated(host->net);
-  if (!alarm_open(host->L, on_tick))
+void deadline_init(Host *host) {
+  host->deadline.is_patient = host->net != NULL && net_is_simulated(host->net);
+  if (!interrupt_open(host->L, on_tick))
     luaJIT_setmode(host->L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
-  host->budget.is_open = true;
-  budget_tick(host);
+  host->deadline.is_open = true;
+  deadline_tick(host);
   set_idle(host);
 }
 
-void budget_deinit(Host *host) {
-  if (host->budget.is_open) alarm_close(host->L);
-  buf_deinit(&host->budget.text);
-  buf_deinit(&host->budget.trace);
+void deadline_deinit(Host *host) {
+  if (host->deadline.is_open) interrupt_close(host->L);
+  buf_deinit(&host->deadline.text);
+  buf_deinit(&host->deadline.trace);
 }
 
-void budget_tick(Host *host) { host->budget.now_us = budget_clock_us(); }
+void deadline_tick(Host *host) { host->deadline.now_us = deadline_clock_us(); }
 
 // Whether it runs no code of a script's. What has begun to hold by its end must not be left
 // half done, however long it takes: a reload's last step writes a report.
@@ -247,26 +251,27 @@ static bool is_all_own(int type) {
   return type == ENTRY_FINISH || type == ENTRY_ROLL_BACK || type == ENTRY_SETTLE;
 }
 
-void budget_begin(Host *host) {
-  Budget *budget = &host->budget;
-  uint64_t allowed_us = budget->limits.handler_us;
+void deadline_begin(Host *host) {
+  Deadline *deadline = &host->deadline;
+  uint64_t allowed_us = deadline->limits.handler_us;
   host->memory.was_refused = false;
   if (is_all_own(host->event.type)) return;
-  budget->is_load = host->event.type == ENTRY_LOAD || host->event.type == EVENT_RELOAD;
-  if (budget->is_load && allowed_us < BUDGET_LOAD_US) allowed_us = BUDGET_LOAD_US;
-  budget->allowed_us = allowed_us;
-  budget->started_us = budget->now_us;
-  budget->started_bytes = host->memory.bytes;
-  budget->steps = 0;
-  budget->over = BUDGET_KEPT;
-  budget->is_long = budget->is_long_over = false;
-  set_alarm(host);
+  deadline->is_load =
+      host->event.type == ENTRY_LOAD || host->event.type == EVENT_RELOAD;
+  if (deadline->is_load && allowed_us < DEADLINE_LOAD_US) allowed_us = DEADLINE_LOAD_US;
+  deadline->allowed_us = allowed_us;
+  deadline->started_us = deadline->now_us;
+  deadline->started_bytes = host->memory.bytes;
+  deadline->steps = 0;
+  deadline->over = DEADLINE_KEPT;
+  deadline->is_long = deadline->is_long_over = false;
+  set_interrupt_bytes(host);
   running = host;
 }
 
-void budget_end(Host *host) {
+void deadline_end(Host *host) {
   set_idle(host);
-  if (!host->budget.is_alarmed) return;
-  host->budget.is_alarmed = false;
-  alarm_rest(host->L);
+  if (!host->deadline.is_interrupted) return;
+  host->deadline.is_interrupted = false;
+  interrupt_end(host->L);
 }

@@ -28,7 +28,7 @@ enum { TICK_SIGNAL = SIGVTALRM };
 enum {
   TICK_NS =
       2000000,  // of processor time; the kernel rounds up to its own tick, 1 to 10 ms
-  AGAIN_US = 100,    // from an alarm that may not have been heard to the next try
+  AGAIN_US = 100,    // from an interrupt that may not arrive to the next try
   UNHEARD_MAX = 50,  // tries after which it is not the interpreter that runs
   RANGES_MAX = 256,  // of code in files; a process has some forty
   EASED = 61,        // instructions from one call of a hook to the next, once eased; a
@@ -47,14 +47,14 @@ typedef struct Range {
 // Of the process, as signals are.
 static struct {
   int states;           // that are open
-  lua_State *profiled;  // the one whose compiled code hears alarms
-  AlarmTick *tick;
+  lua_State *profiled;  // the one whose compiled code can be interrupted
+  InterruptTick *tick;
   timer_t ticks, once;
   volatile sig_atomic_t unheard;  // tries since a hook was called
   struct sigaction before;
   Range ranges[RANGES_MAX];  // of the code of the program and its libraries
   int range_count;
-} alarms;
+} interrupts;
 
 // --- Where a signal came ---
 
@@ -64,9 +64,9 @@ static int add_ranges(struct dl_phdr_info *info, size_t size, void *data) {
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[i];
     if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
-    if (alarms.range_count == RANGES_MAX) return 1;
+    if (interrupts.range_count == RANGES_MAX) return 1;
     uintptr_t start = info->dlpi_addr + part->p_vaddr;
-    alarms.ranges[alarms.range_count++] = (Range){
+    interrupts.ranges[interrupts.range_count++] = (Range){
         start, start + part->p_memsz, strstr(info->dlpi_name, "libluajit") != NULL};
   }
   return 0;
@@ -74,7 +74,7 @@ static int add_ranges(struct dl_phdr_info *info, size_t size, void *data) {
 
 // False when there is more code than can be noted.
 static bool learn_ranges(void) {
-  alarms.range_count = 0;
+  interrupts.range_count = 0;
   return dl_iterate_phdr(add_ranges, NULL) == 0;
 }
 
@@ -90,8 +90,8 @@ NOT_WATCHED static uintptr_t place_of(const ucontext_t *context) {
 
 NOT_WATCHED static const Range *range_of(const void *place) {
   uintptr_t at = place_of(place);
-  for (int i = 0; i < alarms.range_count; i++) {
-    const Range *range = &alarms.ranges[i];
+  for (int i = 0; i < interrupts.range_count; i++) {
+    const Range *range = &interrupts.ranges[i];
     if (at >= range->start && at < range->end) return range;
   }
   return NULL;
@@ -118,7 +118,7 @@ NOT_WATCHED static void on_signal(int number, siginfo_t *info, void *place) {
   (void)info;
   if (!is_place_for_ticks(place)) return;
   int error = errno;
-  alarms.tick(place);
+  interrupts.tick(place);
   errno = error;
 }
 
@@ -135,23 +135,23 @@ static void start_ticks(void) {
   sigemptyset(&action.sa_mask);
   struct itimerspec every = {.it_interval = {.tv_nsec = TICK_NS},
                              .it_value = {.tv_nsec = TICK_NS}};
-  int failed = sigaction(TICK_SIGNAL, &action, &alarms.before);
-  failed |= make_timer(CLOCK_MONOTONIC, &alarms.once);
-  failed |= make_timer(CLOCK_THREAD_CPUTIME_ID, &alarms.ticks);
-  failed |= timer_settime(alarms.ticks, 0, &every, NULL);
+  int failed = sigaction(TICK_SIGNAL, &action, &interrupts.before);
+  failed |= make_timer(CLOCK_MONOTONIC, &interrupts.once);
+  failed |= make_timer(CLOCK_THREAD_CPUTIME_ID, &interrupts.ticks);
+  failed |= timer_settime(interrupts.ticks, 0, &every, NULL);
   assert(!failed);
 }
 
 static void stop_ticks(void) {
-  timer_delete(alarms.ticks);
-  timer_delete(alarms.once);
-  sigaction(TICK_SIGNAL, &alarms.before, NULL);
+  timer_delete(interrupts.ticks);
+  timer_delete(interrupts.once);
+  sigaction(TICK_SIGNAL, &interrupts.before, NULL);
 }
 
-void alarm_tick_in(uint64_t us) {
+void interrupt_tick_in(uint64_t us) {
   struct itimerspec once = {.it_value = {.tv_sec = (time_t)(us / 1000000),
                                          .tv_nsec = (long)(us % 1000000) * 1000}};
-  timer_settime(alarms.once, 0, &once, NULL);
+  timer_settime(interrupts.once, 0, &once, NULL);
 }
 
 // --- States ---
@@ -164,48 +164,48 @@ static void on_sample(void *data, lua_State *L, int samples, int vm_state) {
   (void)vm_state;
 }
 
-bool alarm_open(lua_State *L, AlarmTick *tick) {
-  alarms.tick = tick;
-  if (alarms.states++ == 0) start_ticks();
-  if (alarms.profiled != NULL || !learn_ranges()) return false;
-  alarms.profiled = L;
+bool interrupt_open(lua_State *L, InterruptTick *tick) {
+  interrupts.tick = tick;
+  if (interrupts.states++ == 0) start_ticks();
+  if (interrupts.profiled != NULL || !learn_ranges()) return false;
+  interrupts.profiled = L;
   luaJIT_profile_start(L, PROFILE_MODE, on_sample, NULL);
   struct itimerval never = {{0, 0}, {0, 0}};
   setitimer(ITIMER_PROF, &never, NULL);
   return true;
 }
 
-void alarm_close(lua_State *L) {
-  if (alarms.profiled == L) {
+void interrupt_close(lua_State *L) {
+  if (interrupts.profiled == L) {
     luaJIT_profile_stop(L);
-    alarms.profiled = NULL;
+    interrupts.profiled = NULL;
   }
-  if (--alarms.states == 0) stop_ticks();
+  if (--interrupts.states == 0) stop_ticks();
 }
 
-void alarm_raise(lua_State *L, lua_Hook hook) {
+void interrupt_raise(lua_State *L, lua_Hook hook) {
   lua_sethook(L, hook, LUA_MASKCOUNT, 1);
-  if (alarms.profiled == L) raise(SIGPROF);
+  if (interrupts.profiled == L) raise(SIGPROF);
 }
 
-bool alarm_signal(lua_State *L, lua_Hook hook, const void *place) {
+bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place) {
   lua_sethook(L, NULL, 0, 0);  // so that LuaJIT takes the next for a change
-  if (is_compiled(place) || ++alarms.unheard > UNHEARD_MAX) {
-    alarm_raise(L, hook);
+  if (is_compiled(place) || ++interrupts.unheard > UNHEARD_MAX) {
+    interrupt_raise(L, hook);
     return true;
   }
   lua_sethook(L, hook, LUA_MASKCOUNT, 1);
-  alarm_tick_in(AGAIN_US);
+  interrupt_tick_in(AGAIN_US);
   return false;
 }
 
-void alarm_heard(void) { alarms.unheard = 0; }
+void interrupt_seen(void) { interrupts.unheard = 0; }
 
-void alarm_ease(lua_State *L, lua_Hook hook) {
+void interrupt_ease(lua_State *L, lua_Hook hook) {
   lua_sethook(L, hook, LUA_MASKCOUNT, EASED);
 }
 
-void alarm_rest(lua_State *L) {
-  alarms.unheard = 0;
+void interrupt_end(lua_State *L) {
+  interrupts.unheard = 0;
   lua_sethook(L, NULL, 0, 0);
 }

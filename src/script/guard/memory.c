@@ -26,7 +26,7 @@ static size_t grace(size_t limit) {
 }
 
 static size_t hard_cap(const Host *host) {
-  return host->budget.limits.memory * BUDGET_HARD_RATIO;
+  return host->deadline.limits.memory * DEADLINE_HARD_RATIO;
 }
 
 static bool is_power_of_two(size_t size) { return (size & (size - 1)) == 0; }
@@ -52,7 +52,7 @@ bool memory_grants(Host *host, size_t old_size, size_t size) {
     return false;
   }
   if (size < MEMORY_SMALL || is_string_table(old_size, size)) return true;
-  if (host->running == NULL || budget_is_over(&host->budget)) return true;
+  if (host->running == NULL || deadline_is_over(&host->deadline)) return true;
   bool is_granted = memory->bytes + (size - old_size) <= hard_cap(host);
   bool is_string = is_text(old_size, size);
   if (size > MEMORY_TEXT_MAX && is_string) is_granted = false;
@@ -68,25 +68,25 @@ static bool step(lua_State *L) { return lua_gc(L, LUA_GCSTEP, STEP_KB) != 0; }
 
 static bool is_innocent(const Host *host) {
   const Memory *memory = &host->memory;
-  size_t limit = host->budget.limits.memory;
+  size_t limit = host->deadline.limits.memory;
   bool is_garbage = memory->live_bytes <= limit;
-  return memory->bytes <= host->budget.started_bytes + grace(limit) &&
+  return memory->bytes <= host->deadline.started_bytes + grace(limit) &&
          (is_garbage || memory->bytes <= limit / 4 * 5);
 }
 
 static bool fits(const Host *host) {
-  return host->memory.bytes <= host->budget.limits.memory;
+  return host->memory.bytes <= host->deadline.limits.memory;
 }
 
 bool memory_is_over(Host *host, lua_State *L) {
   const Memory *memory = &host->memory;
-  const Budget *budget = &host->budget;
+  const Deadline *deadline = &host->deadline;
   if (host->running == NULL) return false;
   if (memory->was_refused) return true;
   if (fits(host) || is_innocent(host)) return false;
   for (int cycles = 0; cycles < CYCLES && !fits(host);) {
     if (step(L)) cycles++;
-    if (budget_clock_us() - budget->started_us > budget->allowed_us) break;
+    if (deadline_clock_us() - deadline->started_us > deadline->allowed_us) break;
   }
   return !fits(host);
 }
@@ -100,7 +100,7 @@ void memory_reclaim(Host *host) {
 
 static void warn(Host *host, uint64_t now_us) {
   Memory *memory = &host->memory;
-  size_t limit = host->budget.limits.memory;
+  size_t limit = host->deadline.limits.memory;
   if (memory->bytes < limit / 100 * WARN_PERCENT) return;
   if (memory->warned_us != 0 && now_us - memory->warned_us < WARN_US) return;
   memory->warned_us = now_us;
@@ -113,7 +113,7 @@ static void warn(Host *host, uint64_t now_us) {
 // own, which allocation drives, and ours.
 static void plan(Host *host) {
   Memory *memory = &host->memory;
-  size_t limit = host->budget.limits.memory, live = memory->bytes;
+  size_t limit = host->deadline.limits.memory, live = memory->bytes;
   memory->live_bytes = live;
   size_t room = live < limit ? (limit - live) / 4 : 0;
   memory->next_bytes = live + (room > limit / 32 ? room : limit / 32);
@@ -138,7 +138,7 @@ static void collect(Host *host, uint64_t now_us) {
       plan(host);
       warn(host, now_us);
     }
-  } while (memory->cycles > 0 && budget_clock_us() < end_us);
+  } while (memory->cycles > 0 && deadline_clock_us() < end_us);
 }
 
 void memory_settle(Host *host, uint64_t now_us) {
@@ -150,5 +150,5 @@ void memory_settle(Host *host, uint64_t now_us) {
 bool memory_is_pressed(const Host *host) {
   const Memory *memory = &host->memory;
   return memory->pages.is_running ||
-         (memory->cycles > 0 && memory->bytes > host->budget.limits.memory / 4 * 3);
+         (memory->cycles > 0 && memory->bytes > host->deadline.limits.memory / 4 * 3);
 }

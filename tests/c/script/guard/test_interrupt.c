@@ -1,6 +1,6 @@
-// Alarms at any moment: compiled loops hear them, and whoever is interrupted for nothing
+// Interrupts at any moment: compiled loops notice them, and whoever is interrupted for nothing
 // does what it would have done. The programs are in interrupted.lua.
-//   test_script_alarm [PROGRAMS [SEED]]    more programs, others
+//   test_script_guard_interrupt [PROGRAMS [SEED]]    more programs, others
 #define _GNU_SOURCE  // gettid
 #include "script/guard/interrupt.h"
 
@@ -30,10 +30,10 @@ enum {
 static lua_State *state;
 static lua_Hook wanted;
 static volatile sig_atomic_t count;  // of hooks that have run
-static volatile sig_atomic_t tries;  // of alarms for the one that is to end
+static volatile sig_atomic_t tries;  // of interrupts for the one that is to end
 static double programs = PROGRAMS, seed = SEED;
 
-static volatile uint64_t due_us;     // of the next alarm; 0: none is wanted
+static volatile uint64_t due_us;     // of the next interrupt; 0: none is wanted
 static volatile uint64_t period_us;  // from one to the next
 
 static volatile sig_atomic_t ticks;            // that came to the first thread,
@@ -45,15 +45,15 @@ static uint64_t now_us(void) {
   return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void start_alarms(uint64_t first_us, uint64_t every_us) {
+static void start_interrupts(uint64_t first_us, uint64_t every_us) {
   period_us = every_us;
   due_us = now_us() + first_us;
-  alarm_tick_in(first_us);
+  interrupt_tick_in(first_us);
 }
 
-static void stop_alarms(void) {
+static void stop_interrupts(void) {
   due_us = 0;
-  alarm_rest(state);
+  interrupt_end(state);
 }
 
 static void on_tick(const void *place) {
@@ -63,42 +63,42 @@ static void on_tick(const void *place) {
     ticks_elsewhere++;
   if (due_us == 0 || now_us() < due_us) return;
   tries++;
-  alarm_signal(state, wanted, place);
-  start_alarms(period_us, period_us);
+  interrupt_signal(state, wanted, place);
+  start_interrupts(period_us, period_us);
 }
 
 static void pass(lua_State *L, lua_Debug *at) {
   (void)at;
   count++;
-  alarm_rest(L);
+  interrupt_end(L);
 }
 
 static void end(lua_State *L, lua_Debug *at) {
   (void)at;
   count++;
-  alarm_rest(L);
+  interrupt_end(L);
   luaL_error(L, "ended");
 }
 
-// interrupted(fn): what it returns, with alarms all the time that mean nothing
+// interrupted(fn): what it returns, with interrupts all the time that mean nothing
 static int interrupted(lua_State *L) {
   wanted = pass;
-  start_alarms(EVERY_US, EVERY_US);
+  start_interrupts(EVERY_US, EVERY_US);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  stop_alarms();
+  stop_interrupts();
   return lua_gettop(L);
 }
 
-// ended(fn, us): whether an alarm after so many microseconds ended it. It is given again as
+// ended(fn, us): whether an interrupt after so many microseconds ended it. It is given again as
 // it is in earnest, should it get lost; but that has to be seldom.
 static int ended(lua_State *L) {
   uint64_t us = (uint64_t)luaL_checkint(L, 2);
   lua_settop(L, 1);
   wanted = end;
   tries = 0;
-  start_alarms(us, AGAIN_US);
+  start_interrupts(us, AGAIN_US);
   int status = lua_pcall(L, 0, 0, 0);
-  stop_alarms();
+  stop_interrupts();
   lua_pushboolean(L, status == LUA_ERRRUN && tries < TRIES_MAX);
   return 1;
 }
@@ -144,8 +144,8 @@ static void compiled_code_that_is_nearly_always_in_c_is_ended(void **data) {
 static void only_one_state_of_a_process_is_compiled(void **data) {
   (void)data;
   lua_State *other = luaL_newstate();
-  assert_false(alarm_open(other, on_tick));
-  alarm_close(other);
+  assert_false(interrupt_open(other, on_tick));
+  interrupt_close(other);
   lua_close(other);
 }
 
@@ -171,12 +171,12 @@ static int open_state(void **data) {
   (void)data;
   state = luaL_newstate();
   luaL_openlibs(state);
-  return alarm_open(state, on_tick) ? 0 : -1;
+  return interrupt_open(state, on_tick) ? 0 : -1;
 }
 
 static int close_state(void **data) {
   (void)data;
-  alarm_close(state);
+  interrupt_close(state);
   lua_close(state);
   return 0;
 }

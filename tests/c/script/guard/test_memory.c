@@ -136,7 +136,7 @@ static void over_the_limit_a_handler_fails_and_the_next_runs(void **state) {
   World *world = *state;
   Engine *engine = &world->engine;
   Host *host = script_host(engine->script);
-  ScriptLimits limits = host->budget.limits, low = limits;
+  ScriptLimits limits = host->deadline.limits, low = limits;
   low.memory = 1 << 16;  // less than there is, and nothing to collect
   host->memory.live_bytes = host->memory.bytes;
   script_set_limits(engine->script, &low);

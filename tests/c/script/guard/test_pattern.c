@@ -1,5 +1,5 @@
 // What a match is made of, how its steps are counted, what is wrong with patterns. That
-// results are LuaJIT's is test_text's to show.
+// results are LuaJIT's is test_string's to show.
 #include "script/guard/pattern.h"
 
 #include <setjmp.h>

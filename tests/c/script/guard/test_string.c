@@ -2,7 +2,7 @@
 // results and errors over generated arguments, an end soon after the deadline, a most
 // for what they make. The comparing is in Lua: compare.lua, limits.lua.
 //
-// test_script_text [cases [seed]]
+// test_script_guard_string [cases [seed]]
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -25,17 +25,17 @@ static void set_functions(lua_State *L, Host *host, const luaL_Reg *functions) {
   }
 }
 
-// within(ms, fn, ...): as pcall, under a budget; results: microseconds of processor time,
+// within(ms, fn, ...): as pcall, under a deadline; results: microseconds of processor time,
 // those of pcall
 static int within(lua_State *L) {
   Host *host = core_host(L);
-  host->budget.limits.handler_us = (uint64_t)(luaL_checknumber(L, 1) * 1000);
-  budget_tick(host);
-  budget_begin(host);
+  host->deadline.limits.handler_us = (uint64_t)(luaL_checknumber(L, 1) * 1000);
+  deadline_tick(host);
+  deadline_begin(host);
   clock_t started = clock();
   bool is_good = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0) == 0;
   clock_t passed = clock() - started;
-  budget_end(host);
+  deadline_end(host);
   lua_pushboolean(L, is_good);
   lua_insert(L, 2);
   lua_pushnumber(L, (lua_Number)passed * 1e6 / CLOCKS_PER_SEC);
@@ -47,11 +47,11 @@ static const luaL_Reg TEST_FUNCTIONS[] = {{"within", within}, {NULL, NULL}};
 
 static void push_core(lua_State *L, Host *host) {
   lua_newtable(L);
-  set_functions(L, host, core_text_functions);
+  set_functions(L, host, core_string_functions);
   set_functions(L, host, core_table_functions);
-  set_functions(L, host, core_budget_functions);
+  set_functions(L, host, core_deadline_functions);
   set_functions(L, host, TEST_FUNCTIONS);
-  lua_pushinteger(L, BUDGET_TEXT_MAX);
+  lua_pushinteger(L, DEADLINE_TEXT_MAX);
   lua_setfield(L, -2, "text_max");
   lua_pushinteger(L, SLOWNESS);
   lua_setfield(L, -2, "slowness");
@@ -80,17 +80,17 @@ static int run(lua_State *L) {
 
 int main(int argc, char **argv) {
   Host host = {.stack = __builtin_frame_address(0), .stack_max = STACK_MAX};
-  host.budget.limits.memory = SIZE_MAX / 4;
+  host.deadline.limits.memory = SIZE_MAX / 4;
   lua_State *L = luaL_newstate();
   host.L = L;
-  budget_init(&host);
+  deadline_init(&host);
   lua_pushcfunction(L, run);
   lua_pushlightuserdata(L, &host);
   lua_pushnumber(L, argc > 1 ? atof(argv[1]) : CASES);
   lua_pushnumber(L, argc > 2 ? atof(argv[2]) : SEED);
   int status = lua_pcall(L, 3, 0, 0);
   if (status != 0) fprintf(stderr, "%s\n", lua_tostring(L, -1));
-  budget_deinit(&host);
+  deadline_deinit(&host);
   lua_close(L);
   return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
