@@ -11,13 +11,13 @@
 
 #include "app/parent.h"
 #include "app/remote.h"
+#include "app/run.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "net/tls.h"
 #include "script/tool.h"
 #include "server/config.h"
 #include "server/descriptors.h"
-#include "server/server.h"
 #include "server/sim_server.h"
 
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -237,8 +237,9 @@ static int command_run(char **arguments) {
                              .lua_path = run.lua_path,
                              .has_no_jit = run.has_no_jit,
                              .has_dev_tls = run.has_dev_tls,
+                             .is_program = true,
                              .config = &run.config};
-    code = server_run(&options);
+    code = run_server(&options);
   } else {
     code = fail_usage("run", "%s", error.text);
   }

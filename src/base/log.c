@@ -25,6 +25,7 @@
 
 #include "base/buf.h"
 #include "base/log_ring.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 #define DIM "\x1b[2m"
@@ -45,64 +46,99 @@ static struct {
   int64_t until_ms;  // so long nobody is waited for
 } lost;
 
-// Guards `current` and the ring; held for moments.
-static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
-static LogState current = {.level = LOG_INFO, .format = LOG_TEXT};
-static _Atomic int current_level = LOG_INFO;  // the same, asked without a lock
+// The lock guards the state and its ring; it is held for moments.
+struct Log {
+  pthread_mutex_t lock;
+  LogState state;
+  _Atomic int level;  // the state's, read without the lock
+};
+
+static Log process_log = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                          .state = {.level = LOG_INFO, .format = LOG_TEXT},
+                          .level = LOG_INFO};
+static _Thread_local Log *used;  // NULL: that of the process
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 static const char *const level_colours[] = {"\x1b[36m", "\x1b[32m", "\x1b[33m",
                                             "\x1b[31m"};
 
-static void lock_state(void) { pthread_mutex_lock(&state_lock); }
-static void unlock_state(void) { pthread_mutex_unlock(&state_lock); }
+Log *log_new(void) {
+  Log *log = mem_zalloc(sizeof *log);
+  pthread_mutex_init(&log->lock, NULL);
+  log->state.level = LOG_INFO;
+  log->level = LOG_INFO;
+  return log;
+}
+
+void log_free(Log *log) {
+  pthread_mutex_destroy(&log->lock);
+  mem_free(log);
+}
+
+Log *log_used(void) { return used; }
+
+Log *log_use(Log *log) {
+  Log *before = used;
+  used = log;
+  return before;
+}
+
+static Log *lock_state(void) {
+  Log *log = used != NULL ? used : &process_log;
+  pthread_mutex_lock(&log->lock);
+  return log;
+}
+
+static void unlock_state(Log *log) {
+  log->level = (int)log->state.level;
+  pthread_mutex_unlock(&log->lock);
+}
 
 static LogState state_now(void) {
-  lock_state();
-  LogState state = current;
-  unlock_state();
+  Log *log = lock_state();
+  LogState state = log->state;
+  unlock_state(log);
   return state;
 }
 
 void log_set_level(LogLevel level) {
-  lock_state();
-  current.level = level;
-  current_level = (int)level;
-  unlock_state();
+  Log *log = lock_state();
+  log->state.level = level;
+  unlock_state(log);
 }
 
 void log_set_format(LogFormat format) {
-  lock_state();
-  current.format = format;
-  unlock_state();
+  Log *log = lock_state();
+  log->state.format = format;
+  unlock_state(log);
 }
 
 void log_set_sink(LogSink *sink, void *data) {
-  lock_state();
-  current.sink = sink;
-  current.sink_data = data;
-  unlock_state();
+  Log *log = lock_state();
+  log->state.sink = sink;
+  log->state.sink_data = data;
+  unlock_state(log);
 }
 
 // What is no pipe says no, and needs none.
 void log_widen_pipe(void) { (void)fcntl(STDERR_FILENO, F_SETPIPE_SZ, PIPE_BYTES); }
 
 void log_set_ring(LogRing *ring) {
-  lock_state();
-  current.ring = ring;
-  unlock_state();
+  Log *log = lock_state();
+  log->state.ring = ring;
+  unlock_state(log);
 }
 
 uint64_t log_kept(void) {
-  lock_state();
-  uint64_t count = current.ring ? current.ring->count : 0;
-  unlock_state();
+  Log *log = lock_state();
+  uint64_t count = log->state.ring ? log->state.ring->count : 0;
+  unlock_state(log);
   return count;
 }
 
 bool log_read_kept(uint64_t number, LogLine *line, char text[LOG_RING_BYTES + 1]) {
-  lock_state();
-  const LogRing *ring = current.ring;
+  Log *log = lock_state();
+  const LogRing *ring = log->state.ring;
   const LogLine *found = NULL;
   if (ring && number < ring->count && ring->count - number <= LOG_RING_LINES)
     found = log_ring_at(ring, (uint32_t)(ring->count - number) - 1);
@@ -110,26 +146,25 @@ bool log_read_kept(uint64_t number, LogLine *line, char text[LOG_RING_BYTES + 1]
     *line = *found;
     line->text = memcpy(text, found->text, found->size + 1);
   }
-  unlock_state();
+  unlock_state(log);
   return found != NULL;
 }
 
 LogState log_swap(LogState state) {
-  lock_state();
-  LogState before = current;
-  current = state;
-  current_level = (int)state.level;
-  unlock_state();
+  Log *log = lock_state();
+  LogState before = log->state;
+  log->state = state;
+  unlock_state(log);
   return before;
 }
 
 void log_set_version(uint32_t number, const char *hash) {
   size_t size = strnlen(hash, LOG_HASH_MAX);
-  lock_state();
-  current.version = number;
-  memcpy(current.hash, hash, size);
-  current.hash[size] = '\0';
-  unlock_state();
+  Log *log = lock_state();
+  log->state.version = number;
+  memcpy(log->state.hash, hash, size);
+  log->state.hash[size] = '\0';
+  unlock_state(log);
 }
 
 int log_level_parse(const char *name) {
@@ -139,7 +174,8 @@ int log_level_parse(const char *name) {
 }
 
 bool log_is_on(LogLevel level) {
-  int least = atomic_load_explicit(&current_level, memory_order_relaxed);
+  int least = atomic_load_explicit(&(used != NULL ? used : &process_log)->level,
+                                   memory_order_relaxed);
   return (int)level >= least && level < LOG_OFF;
 }
 
@@ -401,9 +437,9 @@ static void keep(const LogState *state, LogLevel level, const char *message,
                   .text = (char *)buf.data,
                   .size = (uint32_t)buf.size - 1};
   memcpy(line.hash, state->hash, sizeof line.hash);
-  lock_state();
-  if (current.ring) log_ring_put(current.ring, &line);
-  unlock_state();
+  Log *log = lock_state();
+  if (log->state.ring) log_ring_put(log->state.ring, &line);
+  unlock_state(log);
   buf_deinit(&buf);
 }
 

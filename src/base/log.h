@@ -1,7 +1,7 @@
 // The log: one line an event, a message and fields, to standard error, as text
-// (coloured on a terminal) or JSON. The level, format, script version, sink, ring and
-// the count of lost lines are the only state and belong to the process. Any thread may call
-// any of these; none may be called in a signal handler.
+// (coloured on a terminal) or JSON. The level, format, script version, sink and ring belong
+// to a Log: that of the process, or the one that the calling thread uses (log_use). Any
+// thread may call any of these; none may be called in a signal handler.
 #pragma once
 
 #include <stdbool.h>
@@ -22,6 +22,19 @@ typedef struct LogField {
   size_t size;       // its bytes
   int64_t number;    // value otherwise
 } LogField;
+
+/// A log of its own, whose lines go to standard error until it has a sink. Nobody may use it
+/// any more when it is freed.
+typedef struct Log Log;
+Log *log_new(void);
+void log_free(Log *log);
+
+/// Everything below is about `log` from now on where the calling thread calls it. NULL: about
+/// the log of the process. Returns what it was about before.
+Log *log_use(Log *log);
+
+/// The log that the calling thread uses; NULL: that of the process.
+Log *log_used(void);
 
 /// Lines below `level` are not written.
 void log_set_level(LogLevel level);

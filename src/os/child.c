@@ -2,6 +2,7 @@
 // handles have closed.
 #include "os/child.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -116,7 +117,10 @@ static int spawn(Child *child, const char *const *arguments) {
   return uv_spawn(&child->loop->uv, &child->process, &options);
 }
 
+void child_allow(Loop *loop) { loop->has_program = true; }
+
 int child_start(Loop *loop, const ChildStart *start) {
+  if (!loop->has_program) return -ENOENT;
   if (loop->children.count >= CHILD_MAX) return ERR_FULL;
   Child *child = mem_zalloc(sizeof *child);
   *child = (Child){

@@ -28,8 +28,11 @@ typedef struct ChildStart {
   uint32_t token;
 } ChildStart;
 
+/// Says that this process is `perigee`: without that, child_start fails.
+void child_allow(Loop *loop);
+
 /// Runs this program itself. Returns 0, or an error, and then `on_end` is not called:
-/// ERR_FULL when CHILD_MAX run already.
+/// ERR_FULL when CHILD_MAX run already, -ENOENT without child_allow.
 int child_start(Loop *loop, const ChildStart *start);
 
 /// Kills running children; their on_end is not called.

@@ -24,9 +24,10 @@ typedef struct Loop {
   uint64_t polled_ms;     // when the loop last looked at its sockets, monotonic
   Timers timers;
   LoopEnd *end;
-  void *data;     // for `end`
-  List children;  // running child processes; child.c's
-  List workers;   // running threads; worker.c's
+  void *data;        // for `end`
+  bool has_program;  // this process is `perigee`, which child processes are, too
+  List children;     // running child processes; child.c's
+  List workers;      // running threads; worker.c's
 } Loop;
 
 /// Initializes a zeroed Loop. Returns 0, or an error and then nothing has changed.

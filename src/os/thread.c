@@ -5,13 +5,32 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "base/log.h"
+#include "base/mem.h"
+
+typedef struct Start {
+  uv_thread_cb run;
+  void *data;
+  Log *log;
+} Start;
+
+static void begin(void *data) {
+  Start start = *(Start *)data;
+  mem_free(data);
+  log_use(start.log);
+  start.run(start.data);
+}
+
 int thread_start(uv_thread_t *thread, const char *name, uv_thread_cb run, void *data) {
   static const int OWN[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
   sigset_t all, before;
   sigfillset(&all);
   for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++) sigdelset(&all, OWN[i]);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int err = uv_thread_create(thread, run, data);
+  Start *start = mem_alloc(sizeof *start);
+  *start = (Start){.run = run, .data = data, .log = log_used()};
+  int err = uv_thread_create(thread, begin, start);
+  if (err != 0) mem_free(start);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (err == 0) pthread_setname_np(*thread, name);
   return err;

@@ -1,6 +1,5 @@
-// What an engine is served with: sockets to listen on, signals, the control socket, files
-// that are watched, and words for people.
-#define _GNU_SOURCE  // program_invocation_name
+// What an engine is served with: sockets to listen on, signals, the control socket, and
+// files that are watched.
 #include "server/server.h"
 
 #include <errno.h>
@@ -8,52 +7,32 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/log_ring.h"
+#include "base/mem.h"
 #include "net/io_threads.h"
 #include "net/udp.h"
+#include "os/child.h"
 #include "os/control.h"
 #include "os/signals.h"
 #include "os/watch.h"
-#include "server/admin.h"
 #include "server/control_path.h"
 #include "server/descriptors.h"
 #include "server/dev.h"
-#include "server/engine.h"
 #include "server/game_path.h"
 #include "server/tls_files.h"
 #include "server/web_files.h"
 
-enum {
-  ADDRESS_TEXT_SIZE = 300,  // of a host with its port
-  FREE_PORT_TRIES = 64,     // for a number that is free for TCP and UDP
-};
+enum { FREE_PORT_TRIES = 64 };  // for a number that is free for TCP and UDP
 
-typedef struct Server {
-  Engine engine;
-  const char *game;  // NULL: none
-  bool has_dev_tls;
-  char fingerprint[TLS_FINGERPRINT_SIZE];  // of the certificate that is for this run
-  uint32_t checked_clients;  // max_clients that was compared with the descriptors
-  uint16_t port, text_port;
-  AdminStart admin;
-  Signals *signals;
-  Control *control;  // NULL: there is none
-  Watch *watch;      // NULL: there is no game
-  Dev *dev;          // the same
-  LogRing log_ring;  // for tools that ask
-} Server;
-
-__attribute__((format(printf, 1, 2))) static int fail(const char *format, ...) {
+// Keeps the sentence for server_open.
+__attribute__((format(printf, 2, 3))) static int fail(Server *server,
+                                                      const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  fputs("perigee: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
+  vsnprintf(server->problem, server->problem_size, format, arguments);
   va_end(arguments);
   return 1;
 }
@@ -65,7 +44,7 @@ static void on_configured(void *data, const Config *config) {
   if (max_clients != server->checked_clients)
     descriptors_check(max_clients, io_threads);
   server->checked_clients = max_clients;
-  web_files_apply(server->engine.net, config, server->game);
+  web_files_apply(server->engine.net, config, server->options.game);
 }
 
 // --- Reload ---
@@ -91,7 +70,7 @@ static void answer(Server *server, ControlToken token, const char *word,
 
 // The certificate may be a new one, whatever became of the game.
 static bool reread_tls(Server *server, TlsProblem *problem) {
-  if (server->has_dev_tls ||
+  if (server->options.has_dev_tls ||
       tls_files_apply(server->engine.net, &server->engine.config, problem))
     return true;
   log_error("TLS goes on as it was", log_str("error", problem->text));
@@ -123,7 +102,7 @@ static void reload(Server *server, ControlToken token, bool is_forced) {
   bool is_good = reread_tls(server, &tls);
   if (!is_good)
     answer(server, token, "error", tls.text);
-  else if (server->game == NULL && net_has_tls(server->engine.net))
+  else if (server->options.game == NULL && net_has_tls(server->engine.net))
     answer(server, token, "ok", "there is no game to reload; the certificate was read");
   else
     answer(server, token, "error", problem);
@@ -149,10 +128,11 @@ static void on_request(void *data, ControlToken token, const char *line) {
 
 // --- Stop ---
 
-static void on_stop(void *data, const char *name) {
-  Server *server = data;
-  engine_stop(&server->engine, name);
+void server_stop(Server *server, const char *reason) {
+  engine_stop(&server->engine, reason);
 }
+
+static void on_stop(void *data, const char *name) { server_stop(data, name); }
 
 static void close_helpers(Server *server) {
   watch_close(server->watch);
@@ -173,22 +153,25 @@ static ConfigKey host_key(const Config *config, ConfigKey port) {
   return has_own ? KEY_TEXT_HOST : KEY_HOST;
 }
 
-static int fail_listen(const Server *server, ConfigKey key, uint16_t port, int err) {
+static int fail_listen(Server *server, ConfigKey key, uint16_t port, int err) {
   const Config *config = &server->engine.config;
   ConfigKey host = host_key(config, key);
   const char *flag = key == KEY_PORT ? "port" : "text-port";
   switch (err) {
     case -EADDRINUSE:
-      return fail("port %u is already in use; choose another with --%s", port, flag);
+      return fail(server, "port %u is already in use; choose another with --%s", port,
+                  flag);
     case -EACCES:
-      return fail("port %u is only for the superuser; choose one above 1023 with --%s",
+      return fail(server,
+                  "port %u is only for the superuser; choose one above 1023 with --%s",
                   port, flag);
     case -EADDRNOTAVAIL:
     case ERR_ADDRESS:
-      return fail("\"%s\" is no address of this machine; choose another with --%s",
+      return fail(server,
+                  "\"%s\" is no address of this machine; choose another with --%s",
                   config_text(config, host), host == KEY_HOST ? "host" : "text-host");
     default:
-      return fail("cannot listen on %s:%u: %s", config_text(config, host), port,
+      return fail(server, "cannot listen on %s:%u: %s", config_text(config, host), port,
                   err_text(err));
   }
 }
@@ -203,17 +186,19 @@ static int listen_on(Server *server, ConfigKey key, uint16_t *port, Framing fram
   return err == 0 ? 0 : fail_listen(server, key, wanted, err);
 }
 
-static int fail_udp(const Server *server, uint16_t port, int err) {
+static int fail_udp(Server *server, uint16_t port, int err) {
   if (err == ERR_INVALID)
     return fail(
+        server,
         "--udp-ports %.0f from port %u on go beyond 65535; choose a lower --port",
         config_number(&server->engine.config, KEY_UDP_PORTS), server->port);
   if (err == -EADDRINUSE)
     return fail(
+        server,
         "UDP port %u is already in use; choose others with --port, or none with "
         "--udp-ports 0",
         port);
-  return fail("cannot serve UDP on %s:%u: %s",
+  return fail(server, "cannot serve UDP on %s:%u: %s",
               config_text(&server->engine.config, KEY_HOST), port, err_text(err));
 }
 
@@ -238,15 +223,13 @@ static int listen_on_both(Server *server) {
 
 static void open_watch(Server *server) {
   char folder[PATH_MAX];
-  bool has_folder = web_files_folder(server->game, folder);
+  bool has_folder = web_files_folder(server->options.game, folder);
   server->watch = watch_open(net_loop(server->engine.net), on_change, server);
   server->dev =
       dev_open(server->engine.net, server->engine.session, has_folder ? folder : NULL);
 }
 
-static void open_helpers(Server *server) {
-  static const SignalEvents EVENTS = {.stop = on_stop, .reload = on_hangup};
-  server->signals = signals_open(net_loop(server->engine.net), &EVENTS, server);
+static void open_control(Server *server) {
   char path[CONTROL_PATH_MAX];
   int err = control_path(path, sizeof path, server->port);
   if (err == 0)
@@ -255,93 +238,27 @@ static void open_helpers(Server *server) {
   if (err != 0)
     log_warn("`perigee reload` cannot reach this server; SIGHUP can",
              log_str("path", path), log_str("error", err_text(err)));
-  if (server->game != NULL) open_watch(server);
+}
+
+static void open_helpers(Server *server) {
+  static const SignalEvents EVENTS = {.stop = on_stop, .reload = on_hangup};
+  if (server->options.is_program) {
+    server->signals = signals_open(net_loop(server->engine.net), &EVENTS, server);
+    open_control(server);
+  }
+  if (server->options.game != NULL) open_watch(server);
   watch_game(server);
-}
-
-static void put_address(char text[ADDRESS_TEXT_SIZE], const char *host, uint16_t port) {
-  bool is_v6 = strchr(host, ':') != NULL;
-  snprintf(text, ADDRESS_TEXT_SIZE, "%s%.256s%s:%u", is_v6 ? "[" : "", host,
-           is_v6 ? "]" : "", port);
-}
-
-// As a browser here names the server.
-static void print_host(const Server *server, char text[ADDRESS_TEXT_SIZE]) {
-  const char *host = config_text(&server->engine.config, KEY_HOST);
-  if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) host = "localhost";
-  put_address(text, host, server->port);
-}
-
-static void print_page(const Server *server) {
-  char folder[PATH_MAX], host[ADDRESS_TEXT_SIZE];
-  if (!web_files_folder(server->game, folder) || access(folder, R_OK) != 0) return;
-  print_host(server, host);
-  printf("perigee: open http://%s/\n", host);
-}
-
-static void print_tls(const Server *server) {
-  char host[ADDRESS_TEXT_SIZE];
-  print_host(server, host);
-  printf("perigee: TLS on https://%s and wss://%s/ws\n", host, host);
-  if (server->has_dev_tls)
-    printf("perigee: its certificate is for this run, SHA-256 %s\n",
-           server->fingerprint);
-}
-
-static const char *text_host(const Server *server) {
-  const Config *config = &server->engine.config;
-  return config_text(config, host_key(config, KEY_TEXT_PORT));
-}
-
-static void print_ready(const Server *server) {
-  const char *host = config_text(&server->engine.config, KEY_HOST);
-  char name[GAME_NAME_SIZE], address[ADDRESS_TEXT_SIZE];
-  game_name(name, server->game);
-  put_address(address, host, server->port);
-  printf("perigee: serving %s on %s\n", name, address);
-  put_address(address, text_host(server), server->text_port);
-  if (server->text_port != 0) printf("perigee: text on %s\n", address);
-  print_page(server);
-  if (server->admin.port != 0)
-    printf("perigee: MCP on http://%s:%u/mcp\n", server->admin.host,
-           server->admin.port);
-  if (net_has_tls(server->engine.net)) print_tls(server);
-  puts("perigee: ready");
-  fflush(stdout);
-}
-
-static const char *loopback_for(const char *host) {
-  if (strcmp(host, "0.0.0.0") == 0) return "127.0.0.1";
-  return strcmp(host, "::") == 0 ? "::1" : host;
-}
-
-// The commands are told as this program was called, so that they can be copied.
-static void log_hint(const Server *server) {
-  const char *host = loopback_for(config_text(&server->engine.config, KEY_HOST));
-  char line[PATH_MAX], address[ADDRESS_TEXT_SIZE];
-  put_address(address, host, server->port);
-  snprintf(line, sizeof line, "%s connect %s", program_invocation_name, address);
-  log_info("to join from another terminal", log_str("run", line));
-  if (server->text_port != 0) {
-    snprintf(line, sizeof line, "nc %s %u", loopback_for(text_host(server)),
-             server->text_port);
-    log_info("to join as lines of text", log_str("run", line));
-  }
-  if (server->game == NULL && game_check(".") == NULL) {
-    snprintf(line, sizeof line, "%s run .", program_invocation_name);
-    log_info("there is a game.lua in this folder; to serve it", log_str("run", line));
-  }
 }
 
 static int start_tls(Server *server) {
   Net *net = server->engine.net;
   TlsProblem problem;
-  if (server->has_dev_tls)
+  if (server->options.has_dev_tls)
     return net_tls_dev(net, server->fingerprint)
                ? 0
-               : fail("--tls-dev: OpenSSL cannot make a certificate");
+               : fail(server, "--tls-dev: OpenSSL cannot make a certificate");
   if (tls_files_apply(net, &server->engine.config, &problem)) return 0;
-  return fail("%s", problem.text);
+  return fail(server, "%s", problem.text);
 }
 
 static int start_threads(Server *server) {
@@ -349,6 +266,7 @@ static int start_threads(Server *server) {
   int err = net_serve(server->engine.net, count);
   if (err == 0) return 0;
   return fail(
+      server,
       "io_threads: %u threads cannot be had: %s; choose fewer with --io-threads", count,
       err_text(err));
 }
@@ -356,54 +274,67 @@ static int start_threads(Server *server) {
 // Connections that arrive while on_start runs wait in the kernel's queue.
 static int start(Server *server) {
   const char *problem = engine_load(&server->engine);
-  if (problem != NULL) return fail("%s", problem);
+  if (problem != NULL) return fail(server, "%s", problem);
   if (start_tls(server) != 0) return 1;
   if (start_threads(server) != 0) return 1;
   if (listen_on_both(server) != 0) return 1;
   if (listen_on(server, KEY_TEXT_PORT, &server->text_port, FRAMING_LINES) != 0)
     return 1;
   if (!admin_open(&server->engine, &server->admin))
-    return fail("%s", server->admin.problem);
+    return fail(server, "%s", server->admin.problem);
   open_helpers(server);
   engine_start(&server->engine);
-  print_ready(server);
-  log_hint(server);
   return 0;
 }
 
-static void take_down(Server *server) {
+static char *copy(const char *text) { return text == NULL ? NULL : mem_strdup(text); }
+
+Server *server_open(const ServerOptions *options, char *problem, size_t size) {
+  static const EngineEvents EVENTS = {
+      .configured = on_configured,
+      .reloaded = on_reloaded,
+      .failed = on_failed,
+      .leaving = on_leaving,
+  };
+  const char *fault = options->game == NULL ? NULL : game_check(options->game);
+  if (fault != NULL) {
+    snprintf(problem, size, "%s: %s", options->game, fault);
+    return NULL;
+  }
+  Server *server = mem_zalloc(sizeof *server);
+  server->options = *options;
+  server->options.config = NULL;
+  server->options.game = copy(options->game);
+  server->options.lua_path = copy(options->lua_path);
+  server->problem = problem;
+  server->problem_size = size;
+  EngineOptions engine = {
+      .script = {.game = server->options.game,
+                 .lua_path = server->options.lua_path,
+                 .has_no_jit = options->has_no_jit,
+                 .has_check = options->is_program},
+      .config = options->config,
+      .events = &EVENTS,
+      .data = server,
+  };
+  engine_set_log(options->config);
+  if (options->game != NULL) log_set_ring(&server->log_ring);
+  engine_init(&server->engine, &engine);
+  if (options->is_program) child_allow(net_loop(server->engine.net));
+  if (start(server) == 0) return server;
+  server_close(server);
+  return NULL;
+}
+
+void server_finish(Server *server) { engine_finish(&server->engine); }
+
+void server_close(Server *server) {
   signals_close(server->signals);
   close_helpers(server);
   engine_deinit(&server->engine);
-}
-
-int server_run(const ServerOptions *options) {
-  static const EngineEvents EVENTS = {on_configured, on_reloaded, on_failed,
-                                      on_leaving};
-  const char *problem = options->game == NULL ? NULL : game_check(options->game);
-  if (problem != NULL) return fail("%s: %s", options->game, problem);
-  Server server = {.game = options->game, .has_dev_tls = options->has_dev_tls};
-  EngineOptions engine = {
-      .script = {.game = options->game,
-                 .lua_path = options->lua_path,
-                 .has_no_jit = options->has_no_jit,
-                 .has_check = true},
-      .config = options->config,
-      .events = &EVENTS,
-      .data = &server,
-  };
-  engine_set_log(options->config);
-  log_widen_pipe();
-  if (options->game != NULL) log_set_ring(&server.log_ring);
-  descriptors_raise();
-  engine_init(&server.engine, &engine);
-  int code = start(&server);
-  if (code == 0) {
-    net_run(server.engine.net);
-    engine_finish(&server.engine);
-  }
-  take_down(&server);
   log_set_ring(NULL);
-  log_ring_deinit(&server.log_ring);
-  return code;
+  log_ring_deinit(&server->log_ring);
+  mem_free((char *)server->options.game);
+  mem_free((char *)server->options.lua_path);
+  mem_free(server);
 }

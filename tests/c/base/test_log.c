@@ -323,6 +323,23 @@ static void states_of_the_log_can_be_exchanged(void **state) {
   check_text("warn  b\n");
 }
 
+static void a_thread_can_use_a_log_of_its_own(void **state) {
+  (void)state;
+  Kept kept = {.text = ""};
+  Log *log = log_new();
+  assert_null(log_use(log));
+  log_set_sink(keep, &kept);
+  log_set_level(LOG_WARN);
+  log_plain(LOG_WARN, "a");
+  assert_string_equal(kept.text, "a");
+  assert_ptr_equal(log_use(NULL), log);
+  capture();
+  log_plain(LOG_INFO, "b");
+  check_text("info  b\n");
+  assert_string_equal(kept.text, "a");
+  log_free(log);
+}
+
 static void fill_pipe(void) {
   static const char bytes[4096];
   int flags = fcntl(captured[1], F_GETFL);
@@ -392,6 +409,7 @@ int main(void) {
       TEST(no_color_is_respected),
       TEST(a_sink_gets_lines_without_time_and_level),
       TEST(states_of_the_log_can_be_exchanged),
+      TEST(a_thread_can_use_a_log_of_its_own),
       TEST(nobody_who_does_not_read_it_is_waited_for),
       TEST(what_finds_room_for_a_part_is_cut_there),
       TEST(errno_and_a_closed_stderr_do_not_matter),

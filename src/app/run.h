@@ -1,0 +1,7 @@
+// `perigee run`: serves a game until SIGINT or SIGTERM, and says on standard output where.
+#pragma once
+
+#include "server/server.h"
+
+/// Returns the exit code; what went wrong was said on standard error.
+int run_server(const ServerOptions *options);
