@@ -129,7 +129,7 @@ void relay_ask(Relay *relay, const Event *question) {
   relay->is_asking = relay->batch_number != 0 && relay->batch_count < BATCHES_MAX;
 }
 
-static void commit(Relay *relay, Pace pace) {
+static void commit_commands(Relay *relay, Pace pace) {
   uint32_t number = next_number(relay);
   room_claim_reserved(relay);
   bool has_question;
@@ -143,6 +143,11 @@ static void commit(Relay *relay, Pace pace) {
     relay->reserved_names = (Buf){0};
   }
   commands_clear(relay);
+}
+
+// A join that was refused has set has_join, without a command.
+static void commit(Relay *relay, Pace pace) {
+  if (relay->commands.bytes.size > 0 || relay->has_join) commit_commands(relay, pace);
   room_free_failed(relay);
 }
 

@@ -13,7 +13,7 @@ enum {
   CAPTURED_IN_A_ROW = 500,
 };
 
-static bool event_is_counted(uint8_t type) {
+bool event_is_counted(uint8_t type) {
   switch (type) {
     case EVENT_CONNECT:
     case EVENT_JOIN:
@@ -38,23 +38,16 @@ static bool event_is_counted(uint8_t type) {
   }
 }
 
-Peer *counted_peer(const Relay *relay, const Event *event) {
-  return event_is_counted(event->type) ? session_find(relay->session, event->peer)
-                                       : NULL;
-}
-
 static void unthrottle(Relay *relay, Peer *peer) {
-  if (peer->queued <= QUEUED_LOW &&
-      schedule_waiting_bytes(relay, peer) <= QUEUED_BYTES / 2) {
+  if (peer->queued <= QUEUED_LOW && schedule_waiting_bytes(peer) <= QUEUED_BYTES / 2) {
     session_release(relay->session, peer, THROTTLE_QUEUE);
     relay->has_released = true;
   }
 }
 
 // The event does not wait any more.
-static void uncount(Relay *relay, const Event *event, bool is_ahead) {
-  Peer *peer = counted_peer(relay, event);
-  if (!peer) return;
+static void uncount(Relay *relay, Peer *peer, const Event *event, bool is_ahead) {
+  if (!peer || !event_is_counted(event->type)) return;
   peer->queued--;
   peer->ahead -= is_ahead;
   if (peer->throttles & THROTTLE_QUEUE) unthrottle(relay, peer);
@@ -62,10 +55,9 @@ static void uncount(Relay *relay, const Event *event, bool is_ahead) {
 
 // --- Coming in ---
 
-static void push(Relay *relay, const Event *event) {
-  const Source *source = schedule_push(relay, event);
-  Peer *peer = counted_peer(relay, event);
-  if (!peer) return;
+static void push(Relay *relay, Peer *peer, const Event *event) {
+  const Source *source = schedule_push(relay, event, peer);
+  if (!peer || !event_is_counted(event->type)) return;
   peer->queued++;
   peer->ahead += source == NULL;
   if (peer->queued > QUEUED_MAX ||
@@ -73,9 +65,9 @@ static void push(Relay *relay, const Event *event) {
     session_throttle(relay->session, peer, THROTTLE_QUEUE);
 }
 
-static void defer(Relay *relay, const Peer *peer, Event event) {
+static void defer(Relay *relay, Peer *peer, Event event) {
   event.peer = peer->id;
-  push(relay, &event);
+  push(relay, peer, &event);
 }
 
 // Returns whether a packet can be handled now: no event of its peer waits, and no
@@ -141,8 +133,7 @@ static Event *captured_list(const Relay *relay) {
   return (Event *)(void *)relay->captured.data;
 }
 
-static void count_captured(Relay *relay, const Event *event, int change) {
-  Peer *peer = session_find(relay->session, event->peer);
+static void count_captured(Relay *relay, Peer *peer, const Event *event, int change) {
   Room *room = relay_room(relay, event->room);
   if (peer) peer->captured += (uint32_t)change;
   if (room) room->captured += (uint32_t)change;
@@ -155,9 +146,9 @@ static void capture(Relay *relay, const Event *event) {
     copy.data.bytes = memcpy(bytes, event->data.bytes, event->data.size);
   }
   buf_append(&relay->captured, &copy, sizeof copy);
-  Peer *peer = counted_peer(relay, event);
-  if (peer) peer->queued++;
-  count_captured(relay, event, 1);
+  Peer *peer = session_find(relay->session, event->peer);
+  if (peer && event_is_counted(event->type)) peer->queued++;
+  count_captured(relay, peer, event, 1);
 }
 
 // Captures the events that commands cause, at any time.
@@ -167,18 +158,17 @@ static bool is_capturing(const Relay *relay) {
 
 // Neither copied nor counted, because it does not wait.
 static void hand_out(Relay *relay, const Event *event) {
-  relay->own = *event;
-  relay->has_own = true;
-  relay->is_own = false;
+  *relay->own = *event;
+  relay->own = NULL;
 }
 
 void relay_emit(Relay *relay, const Event *event) {
-  if (relay->is_own)
+  if (relay->own)
     hand_out(relay, event);
   else if (is_capturing(relay))
     capture(relay, event);
   else
-    push(relay, event);
+    push(relay, session_find(relay->session, event->peer), event);
 }
 
 void relay_push(Relay *relay, const Event *event) { relay_emit(relay, event); }
@@ -197,6 +187,7 @@ bool captured_concerns(const Relay *relay, const Event *event) {
 // Captured events are a stack. The events of the last handler are on top of those of
 // earlier handlers, its first event at the very top.
 static void put_newest_first(Relay *relay) {
+  if (relay->captured_end == relay->captured.size) return;
   Event *list = captured_list(relay);
   size_t first = relay->captured_end / sizeof(Event);
   for (size_t end = relay->captured.size / sizeof(Event); first + 1 < end; first++) {
@@ -217,6 +208,7 @@ static void pop(Relay *relay, Event *event) {
 }
 
 static void free_taken_data(Relay *relay) {
+  if (!relay->taken_data) return;
   mem_free(relay->taken_data);
   relay->taken_data = NULL;
 }
@@ -242,7 +234,6 @@ static bool take_captured(Relay *relay, Event *event) {
     return false;
   relay->captured_row++;
   pop(relay, event);
-  count_captured(relay, event, -1);
   return true;
 }
 
@@ -250,6 +241,7 @@ static bool take_captured(Relay *relay, Event *event) {
 
 // Forgets the peer and the room whose last event has been handled.
 static void settle(Relay *relay) {
+  if (relay->told_peer == 0 && relay->told_room == 0) return;
   Peer *peer = session_find(relay->session, relay->told_peer);
   Room *room = slots_find(&relay->rooms, relay->told_room);
   relay->told_peer = relay->told_room = 0;
@@ -290,15 +282,15 @@ static bool take_queued(Relay *relay, Event *event) {
   return is_taken;
 }
 
-static bool take(Relay *relay, Event *event) {
+// Takes an event; *peer is the event's, or NULL.
+static bool take(Relay *relay, Event *event, Peer **peer) {
   free_taken_data(relay);
   if (!go_on(relay)) return false;
-  bool is_queued = false;
-  if (!take_captured(relay, event)) {
-    if (!take_queued(relay, event)) return false;
-    is_queued = true;
-  }
-  uncount(relay, event, is_queued && !relay->schedule.taken);
+  bool is_captured = take_captured(relay, event);
+  if (!is_captured && !take_queued(relay, event)) return false;
+  *peer = session_find(relay->session, event->peer);
+  if (is_captured) count_captured(relay, *peer, event, -1);
+  uncount(relay, *peer, event, !is_captured && !relay->schedule.taken);
   return true;
 }
 
@@ -314,30 +306,33 @@ static Packet packet_of(const Event *event) {
   };
 }
 
-// Carries out the relay's own events; false for all others.
-static bool handle_own(Relay *relay, const Event *event) {
-  if (event->type > EVENT_GONE) return false;
-  Peer *peer = session_find(relay->session, event->peer);
-  if (!peer || peer->is_gone) return true;
+// Carries out one of the relay's own events. The first event that it causes replaces it;
+// returns false when it causes none.
+static bool handle_own(Relay *relay, Event *event, Peer *peer) {
+  if (!peer || peer->is_gone) return false;
   Packet packet = packet_of(event);
-  relay->is_own = true;
+  relay->own = event;
   if (event->type == EVENT_DEFERRED)
     relay_packet(relay, peer, &packet);
   else if (event->type == EVENT_DEFERRED_LINE)
     relay_line(relay, peer, event->data);
   else
     end(relay, peer, (Code)event->a);
-  relay->is_own = false;
-  schedule_work(relay, 1);
-  return true;
+  bool has_caused = relay->own == NULL;
+  relay->own = NULL;
+  if (!has_caused) schedule_work(relay, 1);
+  return has_caused;
 }
 
 // --- Events that still matter ---
 
-// A packet for a room has to find it, and its sender in it, when its turn comes.
+// A packet for a room that has waited has to find the room, and its sender in it.
 static bool is_still_member(Relay *relay, Peer *peer, const Event *event) {
+  bool is_of_member = event->type == EVENT_MESSAGE || event->type == EVENT_TEXT ||
+                      event->type == EVENT_BROADCAST;
+  if (!is_of_member || event->room == 0) return true;
   Packet request = packet_of(event);
-  return event->room == 0 || member_room(relay, peer, event->room, &request);
+  return member_room(relay, peer, event->room, &request) != NULL;
 }
 
 static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
@@ -356,10 +351,6 @@ static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
       return !peer->is_gone && member_find(peer, event->room);
     case EVENT_CHANNEL_OPEN:
       return peer_is_there(peer);
-    case EVENT_MESSAGE:
-    case EVENT_TEXT:
-    case EVENT_BROADCAST:
-      return !peer->is_gone && is_still_member(relay, peer, event);
     default:
       return !peer->is_gone;
   }
@@ -397,19 +388,14 @@ static void note_told(Relay *relay, const Event *event) {
   if (event->type == EVENT_ROOM_DELETE) relay->told_room = event->room;
 }
 
-// The event that a queued packet has caused replaces the packet.
-static bool take_own(Relay *relay, Event *event) {
-  bool has_own = relay->has_own;
-  if (has_own) *event = relay->own;
-  relay->has_own = false;
-  return has_own;
-}
-
 static bool take_alive(Relay *relay, Event *event) {
-  while (take(relay, event)) {
+  Peer *peer;
+  while (take(relay, event, &peer)) {
     if (event->type == EVENT_TICK) tick_taken(relay, event);
-    if (handle_own(relay, event) && !take_own(relay, event)) continue;
+    bool is_own = event->type <= EVENT_GONE;
+    if (is_own && !handle_own(relay, event, peer)) continue;
     if (!is_alive(relay, event)) continue;
+    if (!is_own && !is_still_member(relay, peer, event)) continue;
     note_told(relay, event);
     return true;
   }

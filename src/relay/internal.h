@@ -85,10 +85,10 @@ struct Relay {
   uint32_t broadcast_number;                  // of the last one; see Peer.left_out
   Schedule schedule;
   Buf captured;  // Event structs that own their data: what handlers cause, which comes next
-  Event own;            // what a queued packet has caused, which is handed out at once
-  bool is_own;          // a queued packet is being handled and has caused nothing yet
-  bool has_own;         // it has
-  size_t captured_end;  // where what the running handler causes begins, in bytes
+  Event *
+      own;  // receives the first event that the queued packet being handled causes, which
+            // is handed out at once; NULL: none is, or it has caused one
+  size_t captured_end;    // where what the running handler causes begins, in bytes
   uint32_t captured_row;  // events taken from it in this drain since the last other one
   bool has_kept_waiting;  // other events, because of `batches`
   void *taken_data;       // data of the last event taken from it; NULL: it had none
@@ -125,9 +125,9 @@ void relay_emit(Relay *relay, const Event *event);
 void schedule_init(Relay *relay);
 void schedule_deinit(Relay *relay);
 
-/// Queues an event, outside of drains. Returns the source in whose queue it waits, or
-/// NULL when it comes before those of all sources.
-const Source *schedule_push(Relay *relay, const Event *event);
+/// Queues an event of `peer` (NULL: of none), outside of drains. Returns the source in whose
+/// queue it waits, or NULL when it comes before those of all sources.
+const Source *schedule_push(Relay *relay, const Event *event, Peer *peer);
 
 /// Takes the next event; returns false when no event may be handled in this slice.
 bool schedule_take(Relay *relay, Event *event);
@@ -142,7 +142,7 @@ bool schedule_work(Relay *relay, uint64_t pieces);
 bool schedule_is_over(const Relay *relay);
 
 /// Returns the bytes of the peer's events in the second class.
-size_t schedule_waiting_bytes(Relay *relay, const Peer *peer);
+size_t schedule_waiting_bytes(const Peer *peer);
 
 /// Removes the source of a room that is about to be freed.
 void source_end(Relay *relay, Source *source);
@@ -158,8 +158,8 @@ void drain_disconnect(void *data, Peer *peer, Code reason);
 /// rooms, or the event's room.
 bool captured_concerns(const Relay *relay, const Event *event);
 
-/// Returns the peer that counts the event as a waiting one, or NULL.
-Peer *counted_peer(const Relay *relay, const Event *event);
+/// Returns whether a peer counts its events of that type while they wait.
+bool event_is_counted(uint8_t type);
 
 /// Forgets captured events.
 void captured_free(Relay *relay);

@@ -59,8 +59,7 @@ static Source *take_place(Relay *relay, Peer *peer) {
   return peer->source = source;
 }
 
-static Source *source_of_peer(Relay *relay, uint32_t id) {
-  Peer *peer = session_find(relay->session, id);
+static Source *source_of_peer(Relay *relay, Peer *peer) {
   if (!peer || peer->is_gone) return &relay->schedule.leavers;
   return peer->source ? peer->source : take_place(relay, peer);
 }
@@ -72,22 +71,27 @@ static Source *source_of_room(Relay *relay, uint32_t id) {
   return &room->source;
 }
 
-static Source *source_of(Relay *relay, const Event *event) {
+// `peer` is the event's, or NULL.
+static Source *source_of(Relay *relay, const Event *event, Peer *peer) {
   if (event->type == EVENT_CONNECT) return &relay->schedule.newcomers;
   if (event->order == ORDER_BACKGROUND) return &relay->schedule.background;
-  if (event->peer) return source_of_peer(relay, event->peer);
+  if (event->peer) return source_of_peer(relay, peer);
   return event->room ? source_of_room(relay, event->room) : &relay->schedule.game;
 }
 
-size_t schedule_waiting_bytes(Relay *relay, const Peer *peer) {
-  return events_bytes(&source_of_peer(relay, peer->id)->events);
+static Source *find_source(Relay *relay, const Event *event) {
+  return source_of(relay, event, session_find(relay->session, event->peer));
+}
+
+size_t schedule_waiting_bytes(const Peer *peer) {
+  return peer->source ? events_bytes(&peer->source->events) : 0;
 }
 
 // Returns the source in whose queue the event waits. Newcomers are one source, because
 // each of them would be cheap until it has come; but each has turns of its own.
-static Source *queue_of(Relay *relay, const Event *event) {
-  return event->type == EVENT_CONNECT ? source_of_peer(relay, event->peer)
-                                      : source_of(relay, event);
+static Source *queue_of(Relay *relay, const Event *event, Peer *peer) {
+  return event->type == EVENT_CONNECT ? source_of_peer(relay, peer)
+                                      : source_of(relay, event, peer);
 }
 
 // --- The ring ---
@@ -168,15 +172,15 @@ static bool is_costly(const Relay *relay, const Source *source) {
   return !source->is_cheap || net_now_ms(relay->net) - source->costly_ms < COSTLY_MS;
 }
 
-const Source *schedule_push(Relay *relay, const Event *event) {
+const Source *schedule_push(Relay *relay, const Event *event, Peer *peer) {
   Schedule *schedule = &relay->schedule;
   if (event->order == ORDER_URGENT) {
     events_push(&schedule->urgent, event);
     return NULL;
   }
-  Source *queue = queue_of(relay, event);
+  Source *queue = queue_of(relay, event, peer);
   if (!schedule->is_timed || (is_prompt(event) && events_is_empty(&queue->events) &&
-                              !is_costly(relay, source_of(relay, event)))) {
+                              !is_costly(relay, source_of(relay, event, peer)))) {
     events_push(&schedule->first, event);
     return NULL;
   }
@@ -211,10 +215,10 @@ static void demote(Relay *relay, Source *source) {
   Event event;
   schedule->first = source->events = (Events){0};
   while (events_next(&first, &event)) {
-    if (source_of(relay, &event) == source) {
-      Peer *peer = counted_peer(relay, &event);
-      if (peer) peer->ahead--;
-      push_to(schedule, queue_of(relay, &event), &event);
+    Peer *peer = session_find(relay->session, event.peer);
+    if (source_of(relay, &event, peer) == source) {
+      if (peer && event_is_counted(event.type)) peer->ahead--;
+      push_to(schedule, queue_of(relay, &event, peer), &event);
     } else {
       events_push(&schedule->first, &event);
     }
@@ -235,7 +239,7 @@ static bool take_first(Relay *relay, Event *event) {
       return events_next(&schedule->first, event);
     }
     if (!schedule->is_timed) return false;
-    demote(relay, source_of(relay, event));
+    demote(relay, find_source(relay, event));
   }
   return false;
 }
@@ -327,9 +331,9 @@ uint64_t relay_charge(Relay *relay, const Event *taken, const Event *handled,
   relay->payer.order = handled->order;
   relay->payer.peer = handled->peer;
   relay->payer.room = handled->room;
-  Source *source = source_of(relay, handled), *bringer = source;
+  Source *source = find_source(relay, handled), *bringer = source;
   if (taken->type != handled->type || taken->peer != handled->peer)
-    bringer = source_of(relay, taken);
+    bringer = find_source(relay, taken);
   uint64_t us = now_us - started_us;
   charge(relay, source, us);
   if (bringer != source) charge(relay, bringer, us);

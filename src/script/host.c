@@ -359,11 +359,12 @@ static void give_up_idle(Host *host) {
 }
 
 // The arguments are the same for all entries; each takes the first few it needs. Those
-// of packets are left out where there is no packet.
+// that an event does not have are left out, at the end.
 static int push_event(lua_State *co, const Event *event) {
   lua_pushinteger(co, event->peer);
   lua_pushinteger(co, event->room);
   lua_pushlstring(co, event->data.size > 0 ? event->data.bytes : "", event->data.size);
+  if (event->type == EVENT_BROADCAST) return 3;
   lua_pushnumber(co, event->a);
   lua_pushnumber(co, event->b);
   if (event->type != EVENT_MESSAGE && event->type != EVENT_PACKET &&

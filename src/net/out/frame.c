@@ -51,8 +51,9 @@ void frame_append(Frame *frame, const Out *out, uint64_t stamp) {
   if (frame->count == frame->capacity)
     frame->capacity =
         array_grow(&frame->entries, frame->capacity, sizeof *frame->entries, 8);
-  for (int i = 0; i < 3; i++)
-    if (out->sizes[i]) buf_append(&frame->bytes, out->parts[i], out->sizes[i]);
+  uint32_t size = out_size(out);
+  out_gather(out, buf_reserve(&frame->bytes, size));
+  frame->bytes.size += size;
   frame->entries[frame->count++] = (Entry){
       .end = (uint32_t)frame->bytes.size,
       .flags = out->flags,
