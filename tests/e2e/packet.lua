@@ -43,6 +43,8 @@ packet.SERVER = {
   [138] = "CHANNEL_OPENED",
   [139] = "ROOMS",
   [140] = "REDIRECT",
+  [141] = "DEV_ASSET",
+  [142] = "DEV_ERROR",
   [144] = "PEER_RENAMED",
 }
 
@@ -298,12 +300,21 @@ local FIELDS = {
   REDIRECT = function(r, e)
     e.host, e.port = r:str8(), r:u16()
   end,
+  DEV_ASSET = function(r, e)
+    e.path = r:str8()
+  end,
+  DEV_ERROR = function(r, e)
+    e.text = r:str16()
+  end,
 }
 
 
-local function decode_message(reader, event)
+local function decode_message(reader, event, has_schema)
   event.room = reader:u32()
-  if event.type ~= 0 then error("a message type of a schema, and there is none", 0) end
+  if event.type ~= 0 then
+    if not has_schema then error("a message type of a schema, and there is none", 0) end
+    return
+  end
   local body = cjson.decode(reader:rest())
   if type(body) ~= "table" or type(body[1]) ~= "string" or #body ~= 2 then
     error('a message body is not ["name", value]', 0)
@@ -324,9 +335,10 @@ end
 --- Reads the packet that begins at `from` in a buffer of received bytes.
 ---@param buffer string
 ---@param from? integer
+---@param has_schema? boolean messages may be those of a schema, which are left as they are
 ---@return table? event nil while the packet is not whole; event.name says what it is
 ---@return integer next where the next one begins
-function packet.decode(buffer, from)
+function packet.decode(buffer, from, has_schema)
   from = from or 1
   if #buffer < from - 1 + packet.HEADER_SIZE then return nil, from end
   local header = setmetatable({ data = buffer, at = from }, Reader)
@@ -352,7 +364,7 @@ function packet.decode(buffer, from)
     if reader.at <= #reader.data then error(event.name .. " is longer than its fields", 0) end
   elseif event.channel == 2 then
     event.name = "MESSAGE"
-    decode_message(reader, event)
+    decode_message(reader, event, has_schema)
   else
     event.name = "PACKET"
   end
