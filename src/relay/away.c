@@ -23,7 +23,7 @@ static void come_back(Relay *relay, Peer *peer, RoomRef *ref,
   Room *room = relay_room(relay, ref->room);
   ref->is_away = false;
   room->away--;
-  announce_again(relay, room, peer);
+  notify_resumed(relay, room, peer);
   member_join_group(relay, room, peer);
   if (room->kind.hooks & HOOK_RESUME)
     relay_emit(relay, &(Event){.type = EVENT_RESUME,

@@ -110,7 +110,7 @@ static void serve(Relay *relay, Peer *peer, Text name, const Packet *request) {
   buf->size = 0;
   buf_u16(buf, number);
   buf_str8(buf, name.bytes, name.size);
-  announce_to(relay, peer, CONTROL_CHANNEL_OPENED, request);
+  notify_peer(relay, peer, CONTROL_CHANNEL_OPENED, request);
 }
 
 void channel_open(Relay *relay, Peer *peer, const Packet *packet) {

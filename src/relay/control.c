@@ -50,7 +50,7 @@ static void on_room_list(Relay *relay, Peer *peer, const Packet *packet) {
   if (control_read_empty(packet) < 0)
     relay_malformed(relay, peer, "malformed ROOM_LIST");
   else
-    announce_rooms(relay, peer, packet);
+    notify_rooms(relay, peer, packet);
 }
 
 static void on_control(Relay *relay, Peer *peer, const Packet *packet) {

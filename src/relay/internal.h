@@ -1,5 +1,5 @@
 // What the files of this folder share: the Relay itself and the steps that cross files.
-// Functions here begin with the noun they serve: room_, member_, announce_, relay_.
+// Functions here begin with the noun they serve: room_, member_, notify_, relay_.
 #pragma once
 
 #include "base/buf.h"
@@ -240,28 +240,28 @@ void leave_room(Relay *relay, Peer *peer, Room *room, const Leave *leave);
 /// A closed peer leaves everything it was in.
 void leave_all(Relay *relay, Peer *peer, Code code);
 
-// --- announce.c ---
+// --- notify.c ---
 
 /// The control packet `type` with relay->scratch as its payload to one peer, as the
 /// answer to `request` (which may be NULL), in its place among broadcasts.
-void announce_to(Relay *relay, Peer *peer, ControlType type, const Packet *request);
+void notify_peer(Relay *relay, Peer *peer, ControlType type, const Packet *request);
 
 /// JOINED to a peer that is about to be added to the room, and PEER_JOINED to those in
 /// it.
-void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request);
+void notify_join(Relay *relay, Room *room, Peer *peer, const Packet *request);
 
 /// JOINED once more, to a member that has come back.
-void announce_again(Relay *relay, const Room *room, Peer *peer);
+void notify_resumed(Relay *relay, const Room *room, Peer *peer);
 
 /// LEFT to a peer that has just been removed from the room, and PEER_LEFT to those in
 /// it.
-void announce_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
+void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
 
 /// ROOMS, or its line.
-void announce_rooms(Relay *relay, Peer *peer, const Packet *request);
+void notify_rooms(Relay *relay, Peer *peer, const Packet *request);
 
 /// Notifies a peer and the members of its rooms of its new name.
-void announce_name(Relay *relay, Peer *peer, Text old_name);
+void notify_name(Relay *relay, Peer *peer, Text old_name);
 
 // --- broadcast.c ---
 

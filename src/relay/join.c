@@ -57,7 +57,7 @@ void relay_admit(Relay *relay, const Event *join) {
   Room *room = relay_room(relay, join->room);
   if (!peer || !check(relay, peer, room, join)) return;
   Packet request = {.flags = join->flags, .ref = join->ref};
-  announce_join(relay, room, peer, &request);
+  notify_join(relay, room, peer, &request);
   member_add(relay, room, peer);
   script_join_end(relay, join->a, CODE_CLOSED, NULL);
 }
@@ -160,7 +160,7 @@ static void emit_leave(Relay *relay, const Room *room, const Peer *peer, Code co
 
 void leave_room(Relay *relay, Peer *peer, Room *room, const Leave *leave) {
   member_remove(relay, room, peer);
-  announce_leave(relay, room, peer, leave);
+  notify_leave(relay, room, peer, leave);
   emit_leave(relay, room, peer, leave->code);
   room_check_empty(relay, room);
 }

@@ -107,7 +107,7 @@ void relay_line(Relay *relay, Peer *peer, Text text) {
       on_leave(relay, peer, line.word);
       break;
     case LINE_ROOMS:
-      announce_rooms(relay, peer, NULL);
+      notify_rooms(relay, peer, NULL);
       break;
     case LINE_NAME:
       rename_asked(relay, peer, line.word);

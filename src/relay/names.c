@@ -70,7 +70,7 @@ void rename_peer(Relay *relay, Peer *peer, Text name) {
   Text old = {bytes, peer->name_size};
   memcpy(bytes, peer->name, peer->name_size);
   session_rename(relay->session, peer, name);
-  announce_name(relay, peer, old);
+  notify_name(relay, peer, old);
 }
 
 bool relay_name_is_free(const Relay *relay, uint32_t id, Text name) {

@@ -1,6 +1,6 @@
 // The control channel: decoding what clients send, encoding what a session sends
 // (docs/protocol.md, section 3); what tells of rooms is put together where rooms are
-// known, in relay/announce.c. Decoders return 0 or ERR_MALFORMED; a payload that is too
+// known, in relay/notify.c. Decoders return 0 or ERR_MALFORMED; a payload that is too
 // short or too long is malformed. Texts point into the packet. Encoders append a
 // payload (no header).
 #pragma once

@@ -19,7 +19,7 @@ static Packet packet_of(ControlType type, const Buf *payload) {
   };
 }
 
-void announce_to(Relay *relay, Peer *peer, ControlType type, const Packet *request) {
+void notify_peer(Relay *relay, Peer *peer, ControlType type, const Packet *request) {
   Packet packet = packet_of(type, &relay->scratch);
   if (type == CONTROL_JOINED || type == CONTROL_LEFT)
     packet_answer(&packet, request);  // the rooms told of on a resume stand for these
@@ -114,7 +114,7 @@ static void send_more_members(Relay *relay, const Room *room, Peer *peer,
 static void send_joined(Relay *relay, const Room *room, Peer *peer,
                         const Packet *request) {
   uint32_t told = put_joined(relay, fresh(relay), room, peer);
-  announce_to(relay, peer, CONTROL_JOINED, request);
+  notify_peer(relay, peer, CONTROL_JOINED, request);
   send_more_members(relay, room, peer, told);
 }
 
@@ -133,11 +133,11 @@ static void send_joined_line(Relay *relay, const Room *room, Peer *peer) {
   tell_line(relay, peer);
 }
 
-void announce_again(Relay *relay, const Room *room, Peer *peer) {
+void notify_resumed(Relay *relay, const Room *room, Peer *peer) {
   send_joined(relay, room, peer, NULL);
 }
 
-void announce_join(Relay *relay, Room *room, Peer *peer, const Packet *request) {
+void notify_join(Relay *relay, Room *room, Peer *peer, const Packet *request) {
   if (peer->framing == FRAMING_PACKETS)
     send_joined(relay, room, peer, request);
   else
@@ -166,7 +166,7 @@ static void send_left(Relay *relay, const Room *room, Peer *peer, const Leave *l
   if (peer->framing == FRAMING_PACKETS) {
     buf_u32(buf, room->id);
     buf_u16(buf, (uint16_t)leave->code);
-    announce_to(relay, peer, CONTROL_LEFT, leave->request);
+    notify_peer(relay, peer, CONTROL_LEFT, leave->request);
   } else {
     buf_printf(buf, "* left %s", room->name);
     put_cause(buf, leave);
@@ -174,7 +174,7 @@ static void send_left(Relay *relay, const Room *room, Peer *peer, const Leave *l
   }
 }
 
-void announce_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave) {
+void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave) {
   if (peer->state == PEER_CONNECTED) send_left(relay, room, peer, leave);
   Buf *buf = fresh(relay);
   buf_u32(buf, room->id);
@@ -201,7 +201,7 @@ static void send_rooms(Relay *relay, Peer *peer, const Packet *request) {
   }
   buf->data[0] = (uint8_t)n;
   buf->data[1] = (uint8_t)(n >> 8);
-  announce_to(relay, peer, CONTROL_ROOMS, request);
+  notify_peer(relay, peer, CONTROL_ROOMS, request);
 }
 
 static void send_rooms_line(Relay *relay, Peer *peer) {
@@ -221,7 +221,7 @@ static void send_rooms_line(Relay *relay, Peer *peer) {
   tell_line(relay, peer);
 }
 
-void announce_rooms(Relay *relay, Peer *peer, const Packet *request) {
+void notify_rooms(Relay *relay, Peer *peer, const Packet *request) {
   if (peer->framing == FRAMING_PACKETS)
     send_rooms(relay, peer, request);
   else
@@ -247,7 +247,7 @@ static void tell_room_name(Relay *relay, const Room *room, const Peer *peer,
   audience_line(relay, &others, buf, PRIORITY_NORMAL, 0, OUT_KEEP);
 }
 
-void announce_name(Relay *relay, Peer *peer, Text old_name) {
+void notify_name(Relay *relay, Peer *peer, Text old_name) {
   for (uint32_t i = 0; i < peer->room_count; i++)
     tell_room_name(relay, slots_find(&relay->rooms, peer->rooms[i].room), peer,
                    old_name);
@@ -255,7 +255,7 @@ void announce_name(Relay *relay, Peer *peer, Text old_name) {
   Buf *buf = fresh(relay);
   if (peer->framing == FRAMING_PACKETS) {
     control_peer_renamed(buf, 0, peer->id, peer_name(peer));
-    announce_to(relay, peer, CONTROL_PEER_RENAMED, NULL);
+    notify_peer(relay, peer, CONTROL_PEER_RENAMED, NULL);
   } else {
     buf_printf(buf, "* you are now ");
     put_name(buf, peer_name(peer));
