@@ -23,7 +23,7 @@ static void come_back(Relay *relay, Peer *peer, RoomRef *ref,
   Room *room = relay_room(relay, ref->room);
   ref->is_away = false;
   room->away--;
-  notify_resumed(relay, room, peer);
+  notify_joined(relay, room, peer, NULL);
   member_join_group(relay, room, peer);
   if (room->kind.hooks & HOOK_RESUME)
     relay_emit(relay, &(Event){.type = EVENT_RESUME,
@@ -43,28 +43,24 @@ void away_resume(void *data, Peer *peer, const Resumption *resumption) {
 
 // --- What waits, and what is missed ---
 
-static bool is_reader(const Peer *peer, Readers readers) {
-  return readers == READERS_ALL || peer_is_plain(peer) == (readers == READERS_PLAIN);
-}
-
-static void keep(Relay *relay, Peer *peer, Readers readers, const Out *out,
+static void keep(Relay *relay, Peer *peer, unsigned forms, const Out *out,
                  Blob **blob) {
-  if (!peer->is_resumable || !is_reader(peer, readers)) return;
+  if (!peer->is_resumable || !(forms & 1u << peer_form(peer))) return;
   if (peer->left_out == relay->broadcast_number) return;
   if (!*blob) *blob = session_blob(relay->session, out);
   session_keep(relay->session, peer, *blob);
 }
 
-void away_keep(Relay *relay, const Room *room, Readers readers, const Out *out) {
+void away_keep(Relay *relay, const Room *room, unsigned forms, const Out *out) {
   if (!session_keeps(relay->session)) return;
   Blob *blob = NULL;
   Peer *peer;
   if (room)
     for (uint32_t i = 0; i < room->count; i++)
-      keep(relay, session_find(relay->session, room->members[i]), readers, out, &blob);
+      keep(relay, session_find(relay->session, room->members[i]), forms, out, &blob);
   else
     for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));)
-      if (peer_is_there(peer)) keep(relay, peer, readers, out, &blob);
+      if (peer_is_there(peer)) keep(relay, peer, forms, out, &blob);
   if (blob) blob_unref(blob);
 }
 

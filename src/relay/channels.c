@@ -110,7 +110,7 @@ static void serve(Relay *relay, Peer *peer, Text name, const Packet *request) {
   buf->size = 0;
   buf_u16(buf, number);
   buf_str8(buf, name.bytes, name.size);
-  notify_peer(relay, peer, CONTROL_CHANNEL_OPENED, request);
+  notify_peer(relay, peer, notice_of(relay, CONTROL_CHANNEL_OPENED), request);
 }
 
 void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
@@ -231,17 +231,18 @@ static void to_script(Relay *relay, Peer *peer, const Packet *packet) {
   relay_emit(relay, &event);
 }
 
-static uint8_t keep_flag(const Packet *packet) {
-  return packet->flags & PACKET_RELIABLE ? OUT_KEEP : 0;
+static Outgoing outgoing_of(const Packet *packet) {
+  return (Outgoing){.packet = *packet,
+                    .flags = packet->flags & PACKET_RELIABLE ? OUT_KEEP : 0};
 }
 
 // From a client to the one that serves the channel.
 static void to_plugin(Relay *relay, Peer *plugin, const Peer *sender,
                       const Packet *packet) {
-  Buf *prefix = &relay->scratch;
-  prefix->size = 0;
-  buf_u32(prefix, sender->id);
-  session_send(relay->session, plugin, packet, prefix->data, 4, 0, keep_flag(packet));
+  Outgoing outgoing = outgoing_of(packet);
+  outgoing.ids[0] = sender->id;
+  outgoing.id_count = 1;
+  session_send(relay->session, plugin, &outgoing);
   relay->stats.deliveries++;
 }
 
@@ -269,7 +270,8 @@ static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
            "there is no such peer to answer");
     return;
   }
-  session_send(relay->session, peer, &bare, NULL, 0, 0, keep_flag(packet));
+  Outgoing outgoing = outgoing_of(&bare);
+  session_send(relay->session, peer, &outgoing);
   relay->stats.deliveries++;
 }
 

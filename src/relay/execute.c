@@ -6,22 +6,38 @@
 
 #include "base/log.h"
 #include "relay/internal.h"
-#include "wire/line.h"
 
-static uint8_t out_flags(const Command *command) {
-  return command->flags & (PACKET_RELIABLE | PACKET_RESPONSE) ? OUT_KEEP : 0;
+// The packet of a command, with its body as payload.
+static Outgoing outgoing_of(const Command *command, uint16_t channel, uint16_t type) {
+  bool is_kept = command->flags & (PACKET_RELIABLE | PACKET_RESPONSE);
+  return (Outgoing){
+      .packet = {.channel = channel,
+                 .type = type,
+                 .priority = command->priority,
+                 .flags = command->flags,
+                 .ref = command->ref,
+                 .length = command->body.size,
+                 .payload = (const uint8_t *)command->body.bytes},
+      .flags = is_kept ? OUT_KEEP : 0,
+      .key = command->key,
+  };
 }
 
-static Packet packet_of(const Command *command, uint16_t channel, uint16_t type) {
-  return (Packet){
-      .channel = channel,
-      .type = type,
-      .priority = command->priority,
-      .flags = command->flags,
-      .ref = command->ref,
-      .length = command->body.size,
-      .payload = (const uint8_t *)command->body.bytes,
-  };
+// A message packed, where the schema names it, or as JSON.
+static Outgoing message_of(const Command *command, uint32_t room, bool is_packed) {
+  Outgoing message = outgoing_of(command, CHANNEL_MESSAGE, 0);
+  message.ids[0] = room;
+  message.id_count = 1;
+  message.name = command->name;
+  if (is_packed) {
+    message.packet.type = command->packet_type;
+    message.packet.length = command->packed.size;
+    message.packet.payload = (const uint8_t *)command->packed.bytes;
+  } else if (command->value_at > 0 && command->value_at < command->body.size) {
+    message.detail = (Text){command->body.bytes + command->value_at,
+                            command->body.size - command->value_at - 1};
+  }
+  return message;
 }
 
 // --- To rooms and everybody ---
@@ -64,157 +80,91 @@ static uint32_t collect_except(Relay *relay, const Command *command, Room *room)
   return left_out;
 }
 
-static Audience audience_of(const Relay *relay, const Room *room) {
-  return (Audience){
-      .room = room,
-      .packets = room ? room->packets : relay->all_packets,
-      .plain = room ? room->plain : relay->all_plain,
-      .lines = room ? room->lines : relay->all_lines,
-      .except = (const ConnId *)(const void *)relay->except.data,
-      .except_count = (uint32_t)(relay->except.size / sizeof(ConnId)),
-  };
-}
-
 static Audience find_audience(Relay *relay, const Command *command, Room *room) {
+  if (!room) all_ensure(relay);
   uint32_t left_out = collect_except(relay, command, room);
   uint32_t whole = room ? room->count - room->away : session_count(relay->session);
   relay->stats.deliveries += whole - left_out;
-  return audience_of(relay, room);
+  return (Audience){
+      .room = room,
+      .forms = FORMS_ALL,
+      .except = (const ConnId *)(const void *)relay->except.data,
+      .except_count = left_out,
+  };
 }
 
-// `name` or `name JSON`, from the body `["name",JSON]`.
-static Buf *message_line(Relay *relay, const Command *command) {
-  Buf *line = &relay->scratch;
-  line->size = 0;
-  line_append_name(line, command->name.bytes, command->name.size);
-  if (command->value_at > 0 && command->value_at < command->body.size) {
-    buf_u8(line, ' ');
-    line_append_safe(line, command->body.bytes + command->value_at,
-                     command->body.size - command->value_at - 1);
-  }
-  return line;
-}
-
-// A message as a binary peer gets it: packed when the schema names it and the peer knows
-// the schema, else as JSON.
-static Packet message_packet(const Command *command, bool is_plain) {
-  uint16_t type = is_plain ? 0 : command->packet_type;
-  Packet packet = packet_of(command, CHANNEL_MESSAGE, type);
-  if (type == 0) return packet;
-  packet.length = command->packed.size;
-  packet.payload = (const uint8_t *)command->packed.bytes;
-  return packet;
-}
-
-// Once for all binary members, or once for each kind of them that there is.
-static void message_to_audience(Relay *relay, const Command *command,
-                                const Audience *audience, const Buf *prefix) {
-  Packet packet = message_packet(command, false);
-  Audience part = *audience;
-  if (command->packet_type != 0) {
-    part.readers = READERS_SCHEMA;
-    part.plain = 0;
-  }
-  audience_packet(relay, &part, &packet, prefix->data, (uint32_t)prefix->size,
-                  command->key, out_flags(command));
-  if (command->packet_type == 0 || command->body.size == 0) return;
-  part = *audience;
-  part.readers = READERS_PLAIN;
-  part.packets = 0;
-  packet = message_packet(command, true);
-  audience_packet(relay, &part, &packet, prefix->data, (uint32_t)prefix->size,
-                  command->key, out_flags(command));
-}
-
-static void send_to_audience(Relay *relay, const Command *command, Room *room) {
+static void message_to_audience(Relay *relay, const Command *command, Room *room) {
   Audience audience = find_audience(relay, command, room);
-  Buf *prefix = &relay->scratch;
-  prefix->size = 0;
-  buf_u32(prefix, room ? room->id : 0);
-  message_to_audience(relay, command, &audience, prefix);
-  if (audience.lines)
-    audience_line(relay, &audience, message_line(relay, command), command->priority,
-                  command->key, out_flags(command));
+  uint32_t id = room ? room->id : 0;
+  if (command->packet_type != 0) {
+    Outgoing packed = message_of(command, id, true);
+    audience.forms = 1 << FORM_SCHEMA;
+    audience_send(relay, &audience, &packed);
+    audience.forms = FORMS_JSON;
+    if (command->body.size == 0) return;
+  }
+  Outgoing json = message_of(command, id, false);
+  audience_send(relay, &audience, &json);
 }
 
 static void do_relay(Relay *relay, const Command *command) {
   Room *room = room_find_open(relay, command->id);
   if (!room) return;
   Audience audience = find_audience(relay, command, room);
-  Packet packet = packet_of(command, CHANNEL_CONTROL, CONTROL_RELAYED);
-  Buf *prefix = &relay->scratch;
-  prefix->size = 0;
-  buf_u32(prefix, room->id);
-  buf_u32(prefix, 0);
-  audience_packet(relay, &audience, &packet, prefix->data, 8, command->key,
-                  out_flags(command));
-  Buf line = {.data = (uint8_t *)command->body.bytes, .size = command->body.size};
-  audience_line(relay, &audience, &line, command->priority, command->key,
-                out_flags(command));
+  Outgoing relayed = outgoing_of(command, CHANNEL_CONTROL, CONTROL_RELAYED);
+  relayed.ids[0] = room->id;
+  relayed.id_count = 2;
+  audience_send(relay, &audience, &relayed);
 }
 
 // --- To one peer ---
 
-static void send_to_peer(Relay *relay, const Command *command, Peer *peer) {
+static void message_to_peer(Relay *relay, const Command *command) {
+  Peer *peer = session_find(relay->session, command->id);
+  if (!peer || !peer_is_there(peer)) return;
+  bool is_for_room = command->room != 0 && !(command->flags & PACKET_RESPONSE);
+  if (is_for_room && !member_find(peer, command->room)) return;
+  bool is_packed = command->packet_type != 0 && peer_form(peer) == FORM_SCHEMA;
+  Outgoing message = message_of(command, command->room, is_packed);
   relay->stats.deliveries++;
-  if (peer->framing == FRAMING_LINES) {
-    const Buf *line = message_line(relay, command);
-    session_send_line(relay->session, peer, (const char *)line->data, line->size,
-                      command->priority, command->key, out_flags(command));
-    return;
-  }
-  Packet packet = message_packet(command, peer_is_plain(peer));
-  Buf *prefix = &relay->scratch;
-  prefix->size = 0;
-  buf_u32(prefix, command->room);
-  session_send(relay->session, peer, &packet, prefix->data, 4, command->key,
-               out_flags(command));
+  session_send(relay->session, peer, &message);
 }
 
 static void do_message(Relay *relay, const Command *command) {
-  if (command->target == TARGET_ALL) {
-    all_ensure(relay);
-    send_to_audience(relay, command, NULL);
-  } else if (command->target == TARGET_ROOM) {
-    Room *room = room_find_open(relay, command->id);
-    if (room) send_to_audience(relay, command, room);
-  } else {
-    Peer *peer = session_find(relay->session, command->id);
-    if (!peer || !peer_is_there(peer)) return;
-    bool is_for_room = command->room != 0 && !(command->flags & PACKET_RESPONSE);
-    if (is_for_room && !member_find(peer, command->room)) return;
-    send_to_peer(relay, command, peer);
-  }
+  Room *room = room_find_open(relay, command->id);
+  if (command->target == TARGET_PEER)
+    message_to_peer(relay, command);
+  else if (command->target == TARGET_ALL)
+    message_to_audience(relay, command, NULL);
+  else if (room)
+    message_to_audience(relay, command, room);
 }
 
 static void packet_to_audience(Relay *relay, const Command *command, Room *room) {
-  if (!room) all_ensure(relay);
   Audience audience = find_audience(relay, command, room);
-  Packet packet = packet_of(command, command->channel, command->packet_type);
-  audience_packet(relay, &audience, &packet, NULL, 0, command->key, out_flags(command));
+  Outgoing packet = outgoing_of(command, command->channel, command->packet_type);
+  audience_send(relay, &audience, &packet);
 }
 
 static void packet_to_peer(Relay *relay, const Command *command) {
-  static const uint8_t FROM_SERVER[4] = {0};
   uint32_t server = channel_server(relay, command->channel);
   uint32_t id = command->id ? command->id : server;
   Peer *peer = session_find(relay->session, id);
   if (!peer) return;
-  Packet packet = packet_of(command, command->channel, command->packet_type);
+  Outgoing packet = outgoing_of(command, command->channel, command->packet_type);
+  packet.id_count = id == server;  // 0: from the script
   relay->stats.deliveries++;
-  session_send(relay->session, peer, &packet, FROM_SERVER, id == server ? 4 : 0,
-               command->key, out_flags(command));
+  session_send(relay->session, peer, &packet);
 }
 
 static void do_packet(Relay *relay, const Command *command) {
-  if (command->target == TARGET_PEER) {
+  Room *room = room_find_open(relay, command->id);
+  if (command->target == TARGET_PEER)
     packet_to_peer(relay, command);
-  } else if (command->target == TARGET_ALL) {
+  else if (command->target == TARGET_ALL)
     packet_to_audience(relay, command, NULL);
-  } else {
-    Room *room = room_find_open(relay, command->id);
-    if (room) packet_to_audience(relay, command, room);
-  }
+  else if (room)
+    packet_to_audience(relay, command, room);
 }
 
 static void do_error(Relay *relay, const Command *command) {

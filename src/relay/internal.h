@@ -80,9 +80,9 @@ struct Relay {
   Names channel_makers;  // how many of them were new, by the network they came from
   PluginChannel channels[CHANNEL_PLUGIN_COUNT];
   uint32_t channel_count;
-  GroupId all_packets, all_plain, all_lines;  // everybody; 0 until the first message to
-                                              // all
-  uint32_t broadcast_number;                  // of the last one; see Peer.left_out
+  GroupId
+      all[FORM_COUNT];  // everybody, as Room.groups; 0 until the first message to all
+  uint32_t broadcast_number;  // of the last one; see Peer.left_out
   Schedule schedule;
   Buf captured;  // Event structs that own their data: what handlers cause, which comes next
   Event *
@@ -242,55 +242,47 @@ void leave_all(Relay *relay, Peer *peer, Code code);
 
 // --- notify.c ---
 
-/// The control packet `type` with relay->scratch as its payload to one peer, as the
-/// answer to `request` (which may be NULL), in its place among broadcasts.
-void notify_peer(Relay *relay, Peer *peer, ControlType type, const Packet *request);
+/// Makes the control packet `type` with relay->scratch as its payload.
+Outgoing notice_of(const Relay *relay, ControlType type);
+
+/// Sends one peer a notice, as the answer to `request` (which may be NULL), in its place
+/// among broadcasts.
+void notify_peer(Relay *relay, Peer *peer, Outgoing notice, const Packet *request);
 
 /// JOINED to a peer that is about to be added to the room, and PEER_JOINED to those in
 /// it.
 void notify_join(Relay *relay, Room *room, Peer *peer, const Packet *request);
 
-/// JOINED once more, to a member that has come back.
-void notify_resumed(Relay *relay, const Room *room, Peer *peer);
+/// JOINED to a peer: one that is about to be added to the room, or was resumed.
+void notify_joined(Relay *relay, const Room *room, Peer *peer, const Packet *request);
 
 /// LEFT to a peer that has just been removed from the room, and PEER_LEFT to those in
 /// it.
 void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
 
-/// ROOMS, or its line.
+/// ROOMS to a peer.
 void notify_rooms(Relay *relay, Peer *peer, const Packet *request);
 
-/// Notifies a peer and the members of its rooms of its new name.
-void notify_name(Relay *relay, Peer *peer, Text old_name);
+/// PEER_RENAMED to a peer that is about to get the name, and to the members of its rooms.
+void notify_name(Relay *relay, Peer *peer, Text name);
 
 // --- broadcast.c ---
 
-/// Which binary peers a packet is for.
-typedef enum Readers { READERS_ALL, READERS_SCHEMA, READERS_PLAIN } Readers;
+enum {
+  FORMS_ALL = (1 << FORM_COUNT) - 1,
+  FORMS_JSON = 1 << FORM_JSON | 1 << FORM_TEXT
+};
 
-/// Who gets something: a room's members or everybody, but those in `except`.
+/// Who gets a packet: of a room's members or of everybody those of some forms, but those
+/// in `except`.
 typedef struct Audience {
-  const Room *room;               // NULL: everybody
-  GroupId packets, plain, lines;  // as in Room; 0: not for these
+  const Room *room;  // NULL: everybody
+  unsigned forms;    // mask of 1 << Form
   const ConnId *except;
   uint32_t except_count;
-  Readers readers;
 } Audience;
 
-/// A packet to the binary members, of both kinds as far as the audience has them. `prefix`
-/// goes before the payload, as in session_send.
-void audience_packet(Relay *relay, const Audience *audience, const Packet *packet,
-                     const void *prefix, uint32_t prefix_size, uint64_t key,
-                     uint8_t out_flags);
-
-/// A line to the text members; an end of line is added.
-void audience_line(Relay *relay, const Audience *audience, const Buf *line,
-                   uint8_t priority, uint64_t key, uint8_t out_flags);
-
-/// A control packet or line for a room's members.
-void room_tell_packet(Relay *relay, const Room *room, ControlType type,
-                      const Buf *payload);
-void room_tell_line(Relay *relay, const Room *room, const Buf *line);
+void audience_send(Relay *relay, const Audience *audience, const Outgoing *outgoing);
 
 /// What a client broadcasts: from `peer` (a member) to the others.
 void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t flags,
@@ -325,7 +317,7 @@ void away_leave_out(Relay *relay, Peer *peer, const Room *room, uint8_t packet_f
 
 /// Keeps a RELIABLE packet for those who get it, a room's binary members or everybody,
 /// suspended ones included.
-void away_keep(Relay *relay, const Room *room, Readers readers, const Out *out);
+void away_keep(Relay *relay, const Room *room, unsigned forms, const Out *out);
 
 // --- control.c and lines.c ---
 

@@ -25,13 +25,8 @@ static void add_ref(Peer *peer, const Room *room) {
   peer->has_joined = true;
 }
 
-static GroupId *group_for(Room *room, const Peer *peer) {
-  if (peer->framing == FRAMING_LINES) return &room->lines;
-  return peer_is_plain(peer) ? &room->plain : &room->packets;
-}
-
 void member_join_group(Relay *relay, Room *room, const Peer *peer) {
-  GroupId *group = group_for(room, peer);
+  GroupId *group = &room->groups[peer_form(peer)];
   if (*group == 0) *group = net_group_open(relay->net, room->id);
   net_group_join(relay->net, *group, peer->conn);
 }
@@ -72,7 +67,7 @@ void member_remove(Relay *relay, Room *room, Peer *peer) {
   room->away -= ref->is_away;
   remove_ref(peer, ref);
   remove_member(relay, room, place);
-  net_group_leave(relay->net, *group_for(room, peer), peer->conn);
+  net_group_leave(relay->net, room->groups[peer_form(peer)], peer->conn);
 }
 
 Room *member_room(Relay *relay, Peer *peer, uint32_t id, const Packet *request) {

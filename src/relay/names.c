@@ -66,11 +66,8 @@ int relay_rename(Relay *relay, uint32_t id, Text name) {
 }
 
 void rename_peer(Relay *relay, Peer *peer, Text name) {
-  char bytes[NAME_MAX_BYTES];
-  Text old = {bytes, peer->name_size};
-  memcpy(bytes, peer->name, peer->name_size);
+  notify_name(relay, peer, name);
   session_rename(relay->session, peer, name);
-  notify_name(relay, peer, old);
 }
 
 bool relay_name_is_free(const Relay *relay, uint32_t id, Text name) {

@@ -39,9 +39,7 @@ static void free_objects(Relay *relay) {
   for (uint32_t cursor = 0; (room = slots_next(&relay->rooms, &cursor));)
     room_free(relay, room);
   ticker_set(relay, &relay->ticker, 0, 0);
-  net_group_close(relay->net, relay->all_packets);
-  net_group_close(relay->net, relay->all_plain);
-  net_group_close(relay->net, relay->all_lines);
+  for (int i = 0; i < FORM_COUNT; i++) net_group_close(relay->net, relay->all[i]);
 }
 
 void relay_free(Relay *relay) {

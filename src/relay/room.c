@@ -44,9 +44,7 @@ Room *room_reserve(Relay *relay, Text name, int *err) {
 void room_free(Relay *relay, Room *room) {
   timers_stop(net_timers(relay->net), &room->timer);
   ticker_set(relay, &room->ticker, room->id, 0);
-  net_group_close(relay->net, room->packets);
-  net_group_close(relay->net, room->plain);
-  net_group_close(relay->net, room->lines);
+  for (int i = 0; i < FORM_COUNT; i++) net_group_close(relay->net, room->groups[i]);
   source_end(relay, &room->source);
   slots_remove(&relay->rooms, room->id);
   mem_free(room->members);

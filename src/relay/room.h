@@ -38,10 +38,9 @@ struct Room {
   char name[NAME_MAX_BYTES + 1];
   RoomKind
       kind;  // what holds for this room; the game's hooks where its kind is not named
-  GroupId packets;  // binary members that know the schema; 0 until the first one comes,
-  GroupId plain;    // those that do not; so for the next two
-  GroupId lines;    // text members
-  uint32_t *members;  // peer ids; owned
+  GroupId groups[FORM_COUNT];  // members by the form of their messages; 0 until the
+                               // first one comes
+  uint32_t *members;           // peer ids; owned
   uint32_t count;
   uint32_t capacity;  // allocated
   uint32_t away;      // members that are suspended
@@ -55,3 +54,7 @@ struct Room {
   Ticker ticker;
   Source source;
 };
+
+static inline Text room_name(const Room *room) {
+  return (Text){room->name, room->name_size};
+}

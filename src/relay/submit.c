@@ -141,13 +141,14 @@ bool relay_knows_schema(const Relay *relay, uint64_t hash) {
 // before, is about to be let in, or is joined by a command before this one.
 bool relay_needs_plain(const Relay *relay, Target target, uint32_t id,
                        uint32_t joining) {
-  if (session_count_plain(relay->session) == 0) return false;
+  if (!session_has_json(relay->session)) return false;
   if (target == TARGET_ALL) return true;
   const Peer *peer = session_find(relay->session, target == TARGET_PEER ? id : joining);
-  if (peer && peer_is_plain(peer)) return true;
+  if (peer && peer_form(peer) != FORM_SCHEMA) return true;
   if (target == TARGET_PEER) return false;
   const Room *room = slots_find(&relay->rooms, id);
-  return relay->has_join || (room && (room->plain || room->lines || room->away > 0));
+  return relay->has_join || (room && (room->groups[FORM_JSON] ||
+                                      room->groups[FORM_TEXT] || room->away > 0));
 }
 
 bool relay_may_have(const Relay *relay, uint32_t room, uint32_t id, uint32_t joining) {

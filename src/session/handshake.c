@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "net/udp.h"
 #include "session/internal.h"
-#include "wire/line.h"
 
 enum { FAULT_SIZE = 96 };  // bytes of a refusal that is made for one
 
@@ -85,7 +84,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
 static void ask(Session *session, Peer *peer) {
   peer->state = PEER_CONNECTING;
   session->connecting++;
-  session->plain += peer_is_plain(peer);
+  session->json += peer_form(peer) != FORM_SCHEMA;
   net_hold(session->net, peer->conn);
   keepalive_arm(session, peer);
   session->events.connect(session->data, peer);
@@ -230,7 +229,9 @@ static void send_own_name(Session *session, Peer *peer) {
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
                        bool is_resumed) {
   uint8_t udp_key[NET_UDP_KEY_SIZE];
-  uint16_t udp_port = net_udp_offer(session->net, peer->conn, peer->id, udp_key);
+  bool has_udp = peer->framing == FRAMING_PACKETS;
+  uint16_t udp_port =
+      has_udp ? net_udp_offer(session->net, peer->conn, peer->id, udp_key) : 0;
   Welcome welcome = {
       .peer = peer->id,
       .session = peer->session,
@@ -251,22 +252,6 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
   dev_greet(session, peer);
 }
 
-static void send_greeting(Session *session, Peer *peer) {
-  Buf *buf = &session->scratch;
-  buf->size = 0;
-  buf_printf(buf, "* connected as ");
-  line_append_name(buf, peer->name, peer->name_size);
-  buf_printf(buf, "; %s", TEXT_COMMANDS);
-  session_send_line(session, peer, (const char *)buf->data, buf->size,
-                    PRIORITY_CRITICAL, 0, OUT_KEEP);
-}
-
-static void begin_session(Session *session, Peer *peer) {
-  Packet hello = handshake_hello(peer);
-  resume_begin(session, peer);
-  handshake_welcome(session, peer, &hello, false);
-}
-
 bool session_accept(Session *session, uint32_t id, Text name) {
   Peer *peer = session_find(session, id);
   if (!peer || peer->state != PEER_CONNECTING) return false;
@@ -276,10 +261,9 @@ bool session_accept(Session *session, uint32_t id, Text name) {
   session->connecting--;
   session->connected++;
   session->stats.accepted++;
-  if (peer->framing == FRAMING_PACKETS)
-    begin_session(session, peer);
-  else
-    send_greeting(session, peer);
+  Packet hello = handshake_hello(peer);
+  resume_begin(session, peer);
+  handshake_welcome(session, peer, &hello, false);
   log_info("connected", log_num("peer", id),
            log_bytes("name", peer->name, peer->name_size),
            log_str("address", peer->address), log_str("transport", peer->transport));

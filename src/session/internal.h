@@ -21,7 +21,7 @@ struct Session {
   uint32_t connecting;
   uint32_t connected;
   uint32_t suspended;
-  uint32_t plain;                   // of these three, those that are plain
+  uint32_t json;                    // of these three, those that get JSON or lines
   uint64_t hashes[SESSION_HASHES];  // that HELLO may carry; the first is our own
   uint32_t hash_count;
   uint32_t resumable;  // sessions for which RELIABLE packets are kept
@@ -29,7 +29,8 @@ struct Session {
   bool is_down;        // after session_shutdown
   SessionStats stats;
   char *dev_error;  // see session_set_dev_error; owned
-  Buf scratch;      // for one payload or line at a time
+  Buf scratch;      // for one payload at a time
+  Buf line;         // the last one, see session_frame_line
 };
 
 // --- session.c ---
@@ -177,16 +178,15 @@ void throttle_resume(Session *session, Peer *peer);
 
 // --- send.c ---
 
-/// A critical control packet, written whatever the state of the peer. It answers
-/// `request` where that is not NULL and carries REQUEST.
+/// Writes a critical control packet, whatever the state of the peer. It answers `request`
+/// where that is not NULL and carries REQUEST.
 void send_control(Session *session, Peer *peer, ControlType type, const Packet *request,
                   const Buf *payload);
 
-/// The same anywhere in what the peer is sent.
+/// Writes one anywhere in what the peer is sent.
 void send_control_at(Session *session, Peer *peer, ControlType type, Priority place,
                      const Packet *request, const Buf *payload);
 
-/// The last words of a connection, REJECTED or CLOSING; or to a text peer, for ERROR too,
-/// `! Code: text`.
+/// Writes the last packet of a connection, REJECTED or CLOSING.
 void send_ending(Session *session, ConnId conn, Framing framing, ControlType type,
                  const Packet *request, const Ending *ending);

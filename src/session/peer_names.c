@@ -82,6 +82,6 @@ void session_rename(Session *session, Peer *peer, Text name) {
   memcpy(peer->name, name.bytes, name.size);
   peer->name[name.size] = '\0';
   peer->name_size = (uint8_t)name.size;
-  peer->is_renamed = true;
+  peer->is_renamed = peer->framing == FRAMING_PACKETS;
   peer_names_hold(session, peer);
 }

@@ -43,7 +43,7 @@ static void next_token(Session *session, Peer *peer, const uint8_t used[UUID_SIZ
 // --- Waiting ---
 
 void resume_begin(Session *session, Peer *peer) {
-  if (session->limits.resume_timeout_ms == 0) return;
+  if (session->limits.resume_timeout_ms == 0 || peer->framing == FRAMING_LINES) return;
   peer->is_resumable = true;
   session->resumable++;
   make_token(session, peer);
@@ -136,7 +136,7 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
   Peer *peer = find_by_token(session, hello->resume_token);
   if (!peer) return false;
   // What waits for it is in the form that it was sent in.
-  if (peer_is_plain(peer) != (hello->protocol_hash == 0)) return false;
+  if ((peer_form(peer) == FORM_SCHEMA) != (hello->protocol_hash != 0)) return false;
   if (peer->is_overfull) {
     session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);
     return false;

@@ -44,6 +44,7 @@ void session_free(Session *session) {
   names_deinit(&session->addresses);
   peer_names_deinit(session);
   buf_deinit(&session->scratch);
+  buf_deinit(&session->line);
   mem_free(session->dev_error);
   mem_free(session);
 }
@@ -100,7 +101,7 @@ uint32_t session_count_address(Session *session, const char *address, int change
 // --- The end of a peer ---
 
 static void uncount(Session *session, const Peer *peer, Code code) {
-  if (peer->state != PEER_HANDSHAKE) session->plain -= peer_is_plain(peer);
+  if (peer->state != PEER_HANDSHAKE) session->json -= peer_form(peer) != FORM_SCHEMA;
   if (peer->state == PEER_SUSPENDED) {  // its connection was counted when it ended
     session->suspended--;
     return;
@@ -168,7 +169,7 @@ bool session_knows_schema(const Session *session, uint64_t hash) {
   return false;
 }
 
-uint32_t session_count_plain(const Session *session) { return session->plain; }
+bool session_has_json(const Session *session) { return session->json > 0; }
 
 void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count) {
   assert(count <= SESSION_HASHES);

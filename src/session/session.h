@@ -54,7 +54,7 @@ typedef struct Peer {
   uint8_t name_size;
   char name[NAME_MAX_BYTES + 1];
   bool holds_name;  // its name counts among those in use
-  bool is_renamed;  // its name may differ from that in its HELLO
+  bool is_renamed;  // its name may differ from that in its HELLO; of text peers never
   char address[ADDRESS_SIZE];
   uint8_t session[UUID_SIZE];
   uint16_t token_size;  // of HELLO's
@@ -265,16 +265,26 @@ static inline bool peer_is_there(const Peer *peer) {
   return peer->state == PEER_CONNECTED || peer->state == PEER_SUSPENDED;
 }
 
-/// Whether messages reach a peer as JSON (or, a text peer, as lines) and never in the
-/// binary form of a schema.
-static inline bool peer_is_plain(const Peer *peer) { return peer->protocol_hash == 0; }
+/// How a peer gets messages. Each form has a group of its own in net.
+typedef enum Form {
+  FORM_SCHEMA,  // binary, where the schema names the message
+  FORM_JSON,
+  FORM_TEXT,  // lines
+  FORM_COUNT
+} Form;
+
+static inline Form peer_form(const Peer *peer) {
+  if (peer->framing == FRAMING_LINES) return FORM_TEXT;
+  return peer->protocol_hash == 0 ? FORM_JSON : FORM_SCHEMA;
+}
 
 /// Whether a peer that came with this protocol hash, other than 0, is connected, suspended or
 /// about to be connected.
 bool session_knows_schema(const Session *session, uint64_t hash);
 
-/// Peers that are plain and are connected, suspended or about to be connected.
-uint32_t session_count_plain(const Session *session);
+/// Returns whether a peer that does not know the schema is connected, suspended or about to
+/// be connected.
+bool session_has_json(const Session *session);
 
 /// The protocol hashes that a HELLO may carry besides 0, at most SESSION_HASHES; the first
 /// is the server's own. Peers of other hashes end with ConnectionClosed, so that they come
@@ -294,22 +304,38 @@ void session_shutdown(Session *session);
 void session_error(Session *session, Peer *peer, const Packet *request, Code code,
                    const char *text);
 
-/// One packet to one peer; nothing to a text peer. `prefix` (may be NULL) goes before
-/// the payload and is counted in the length that is sent. A RELIABLE one is kept until
-/// it is acknowledged, waits while the peer is suspended, and takes the place that all
-/// of them have (session_place).
-void session_send(Session *session, Peer *peer, const Packet *packet,
-                  const void *prefix, uint32_t prefix_size, uint64_t key,
-                  uint8_t out_flags);
+/// A packet on its way to peers. A text peer gets a line instead (text.c), or nothing.
+typedef struct Outgoing {
+  Packet packet;
+  uint32_t ids[2];  // of the payload's beginning, which `packet` does not have
+  uint8_t id_count;
+  uint8_t flags;  // OutFlags
+  uint64_t key;   // as in Out
+  // What the line shows and the packet lacks.
+  Text name;    // of PEER_JOINED, PEER_LEFT and LEFT: the room's; of a message: its own
+  Text detail;  // of LEFT: why, in words; of a message: its JSON value
+  uint32_t more;  // of JOINED and ROOMS: entries that the packet has no place for
+} Outgoing;
 
-/// Whole packets, framed already, to one peer; nothing to a text peer. They stay
+enum { SESSION_HEAD_SIZE = PACKET_HEADER_SIZE + 2 * sizeof(uint32_t) };
+
+/// Sends one peer a packet. A RELIABLE one is kept until it is acknowledged, waits while
+/// the peer is suspended, and takes the place that all of them have (session_frame).
+void session_send(Session *session, Peer *peer, const Outgoing *outgoing);
+
+/// Sends whole packets, framed already, to one peer; nothing to a text peer. They stay
 /// together: where messages are counted, they are one.
 void session_send_framed(Session *session, Peer *peer, const Buf *packets,
                          uint8_t priority, uint8_t out_flags);
 
-/// One line to a text peer, nothing to others; `text` without end of line.
-void session_send_line(Session *session, Peer *peer, const char *text, size_t size,
-                       uint8_t priority, uint64_t key, uint8_t out_flags);
+/// Makes `out` the packet; writes header and ids to `head`. RELIABLE packets, requests,
+/// answers and errors keep one order, whatever their priorities; no RELIABLE one is dropped
+/// or replaced; unreliable ones may go by UDP.
+void session_frame(Out *out, uint8_t head[SESSION_HEAD_SIZE], const Outgoing *outgoing);
+
+/// Makes `out` the line for text peers, which is valid until the next one; returns false
+/// when they do not get this packet.
+bool session_frame_line(Session *session, Out *out, const Outgoing *outgoing);
 
 // --- While a game is being made ---
 
@@ -334,13 +360,3 @@ Blob *session_blob(Session *session, const Out *out);
 /// not suspended). Nothing for a peer whose session cannot be resumed. A peer for which
 /// too much waits ends as a SlowConsumer, later: nothing changes during the call.
 void session_keep(Session *session, Peer *peer, Blob *packet);
-
-/// Gives `packet` its place among what is sent: RELIABLE ones, requests, answers and
-/// errors keep one order, whatever their priorities, and no RELIABLE one is dropped or replaced; what may be lost
-/// may go by UDP.
-void session_place(Out *out, const Packet *packet);
-
-/// Makes `out`, of which flags and key are set, a packet in its place: its header, which is
-/// written, `prefix` (may be NULL), which counts as part of the payload, and the payload.
-void session_frame(Out *out, uint8_t header[PACKET_HEADER_SIZE], const Packet *packet,
-                   const void *prefix, uint32_t prefix_size);

@@ -40,7 +40,7 @@ void stream_ack(Session *session, Peer *peer, const Packet *packet) {
 
 bool session_keeps(const Session *session) { return session->resumable > 0; }
 
-void session_place(Out *out, const Packet *packet) {
+static void place(Out *out, const Packet *packet) {
   if (udp_may_be_lost(packet)) out->flags |= OUT_LOSSY;
   bool is_error = packet->channel == CHANNEL_CONTROL && packet->type == CONTROL_ERROR;
   if (packet->flags == 0 && !is_error) return;
@@ -50,19 +50,23 @@ void session_place(Out *out, const Packet *packet) {
   out->key = 0;
 }
 
-void session_frame(Out *out, uint8_t header[PACKET_HEADER_SIZE], const Packet *packet,
-                   const void *prefix, uint32_t prefix_size) {
-  Packet whole = *packet;
-  whole.length = prefix_size + packet->length;
-  packet_write_header(header, &whole);
+void session_frame(Out *out, uint8_t head[SESSION_HEAD_SIZE],
+                   const Outgoing *outgoing) {
+  uint32_t ids_size = outgoing->id_count * (uint32_t)sizeof(uint32_t);
+  Packet whole = outgoing->packet;
+  whole.length += ids_size;
+  packet_write_header(head, &whole);
+  uint8_t *at = head + PACKET_HEADER_SIZE;
+  for (uint32_t i = 0; i < ids_size; i++)
+    at[i] = (uint8_t)(outgoing->ids[i / 4] >> (8 * (i % 4)));
   *out = (Out){
-      .parts = {header, prefix, packet->payload},
-      .sizes = {PACKET_HEADER_SIZE, prefix_size, packet->length},
-      .priority = packet->priority,
-      .flags = out->flags,
-      .key = out->key,
+      .parts = {head, outgoing->packet.payload},
+      .sizes = {PACKET_HEADER_SIZE + ids_size, outgoing->packet.length},
+      .priority = outgoing->packet.priority,
+      .flags = outgoing->flags,
+      .key = outgoing->key,
   };
-  session_place(out, packet);
+  place(out, &outgoing->packet);
 }
 
 Blob *session_blob(Session *session, const Out *out) {

@@ -112,7 +112,7 @@ static void text_groups_exist_only_where_text_peers_are(void **state) {
   Client guest = enter_text(world);
   join_text(world, guest, "lobby");
   assert_int_equal(fake_groups(world->net), 2);
-  assert_int_not_equal(relay_room(world->relay, lobby)->lines, 0);
+  assert_int_not_equal(relay_room(world->relay, lobby)->groups[FORM_TEXT], 0);
 }
 
 static void a_plain_line_is_a_broadcast(void **state) {

@@ -225,8 +225,9 @@ static void send_without_a_handler_is_unsupported(void **state) {
 
 static void a_long_list_of_members_is_cut(void **state) {
   World *world = *state;
-  world->limits.max_payload = 40;
+  world->limits.max_payload = world->session_limits.max_payload = 40;
   relay_set_limits(world->relay, &world->limits);
+  session_set_limits(world->session, &world->session_limits);
   create(world, "lobby");
   char name[20];
   for (int i = 0; i < 10; i++) {

@@ -55,8 +55,8 @@ static inline void send_reliable(World *world, uint32_t peer, const char *text) 
                    .flags = PACKET_RELIABLE,
                    .payload = (const uint8_t *)text,
                    .length = (uint32_t)strlen(text)};
-  session_send(world->session, session_find(world->session, peer), &packet, NULL, 0, 7,
-               0);
+  Outgoing outgoing = {.packet = packet, .key = 7};
+  session_send(world->session, session_find(world->session, peer), &outgoing);
 }
 
 static inline void expect_reliable(World *world, ConnId conn, const char *text) {

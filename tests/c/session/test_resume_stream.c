@@ -30,8 +30,8 @@ static void unreliable_packets_do_not_wait(void **state) {
   World *world = *state;
   Ticket ticket;
   fake_end(world->net, enter(world, &ticket), CODE_RESET);
-  Packet packet = {.channel = 5};
-  session_send(world->session, peer_of(world), &packet, NULL, 0, 0, OUT_KEEP);
+  Outgoing packet = {.packet = {.channel = 5}, .flags = OUT_KEEP};
+  session_send(world->session, peer_of(world), &packet);
   session_error(world->session, peer_of(world), NULL, CODE_INTERNAL, "no");
   expect_nothing(world->net, come_back(world, &ticket, 0));
 }

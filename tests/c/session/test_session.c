@@ -103,7 +103,7 @@ static void counters_count(void **state) {
   assert_int_equal(session_stats(world->session).accepted, 1);
 }
 
-static void a_packet_is_sent_with_its_prefix(void **state) {
+static void a_packet_is_sent_with_its_ids(void **state) {
   World *world = *state;
   ConnId conn = join_tcp(world, "ann");
   Packet packet = {.channel = 3000,
@@ -112,10 +112,12 @@ static void a_packet_is_sent_with_its_prefix(void **state) {
                    .flags = PACKET_RELIABLE,
                    .length = 2,
                    .payload = (const uint8_t *)"xy"};
-  session_send(world->session, peer_of(world), &packet, "ab", 2, 99, OUT_KEEP);
+  Outgoing outgoing = {
+      .packet = packet, .ids = {7, 8}, .id_count = 2, .flags = OUT_KEEP, .key = 99};
+  session_send(world->session, peer_of(world), &outgoing);
   const Sent *sent = expect_packet(world->net, conn, 3000, 12);
-  assert_int_equal(sent->packet.length, 4);
-  assert_memory_equal(sent->packet.payload, "abxy", 4);
+  assert_int_equal(sent->packet.length, 10);
+  assert_memory_equal(sent->packet.payload, "\7\0\0\0\10\0\0\0xy", 10);
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE);
   assert_int_equal(sent->packet.priority, PRIORITY_LOW);
   assert_int_equal(sent->priority, PRIORITY_NORMAL);  // the one place of all reliable
@@ -123,18 +125,20 @@ static void a_packet_is_sent_with_its_prefix(void **state) {
   assert_int_equal(sent->key, 0);
 }
 
-static void packets_and_lines_find_their_kind_of_peer(void **state) {
+static void a_text_peer_gets_lines_instead_of_packets(void **state) {
   World *world = *state;
-  ConnId tcp = join_tcp(world, "ann");
-  session_send_line(world->session, peer_of(world), "hi", 2, PRIORITY_NORMAL, 0, 0);
-  expect_nothing(world->net, tcp);
   ConnId text = open_text(world);
   skip_all(world->net, text);
-  Packet packet = {.channel = 3000};
-  session_send(world->session, peer_of(world), &packet, NULL, 0, 0, 0);
+  Outgoing packet = {.packet = {.channel = 3000}};
+  session_send(world->session, peer_of(world), &packet);
   expect_nothing(world->net, text);
-  session_send_line(world->session, peer_of(world), "hi", 2, PRIORITY_LOW, 5, OUT_KEEP);
-  const Sent *sent = expect_line(world->net, text, "hi");
+  Outgoing message = {.packet = {.channel = CHANNEL_MESSAGE, .priority = PRIORITY_LOW},
+                      .flags = OUT_KEEP,
+                      .key = 5,
+                      .name = {"hi", 2},
+                      .detail = {"[1]", 3}};
+  session_send(world->session, peer_of(world), &message);
+  const Sent *sent = expect_line(world->net, text, "hi [1]");
   assert_int_equal(sent->priority, PRIORITY_LOW);
   assert_int_equal(sent->key, 5);
 }
@@ -210,8 +214,8 @@ int main(void) {
       TEST(an_ack_is_taken_quietly),
       TEST(other_packets_reach_the_layer_above),
       TEST(counters_count),
-      TEST(a_packet_is_sent_with_its_prefix),
-      TEST(packets_and_lines_find_their_kind_of_peer),
+      TEST(a_packet_is_sent_with_its_ids),
+      TEST(a_text_peer_gets_lines_instead_of_packets),
       TEST(an_error_answers_only_what_asked),
       TEST(an_error_of_a_text_peer_is_a_line),
       TEST(a_kick_tells_the_peer_and_the_layer_above),
