@@ -51,7 +51,10 @@ static void set_fault(Host *host, const char *text, size_t size) {
 static void *allocate(void *data, void *block, size_t old_size, size_t size) {
   Host *host = data;
   Memory *memory = &host->memory;
-  if (size > old_size && !memory_grants(host, old_size, size)) return NULL;
+  if (size > old_size) {
+    jit_frame_update(&memory->jit_frame);
+    if (!memory_grants(host, old_size, size)) return NULL;
+  }
   memory->bytes += size - old_size;
   size_t interrupt_bytes = host->deadline.interrupt_bytes;
   if (interrupt_bytes > 0 && memory->bytes > interrupt_bytes) deadline_interrupt(host);
@@ -122,7 +125,7 @@ static void widen_jit(lua_State *L) {
 
 // The Lua half takes what it needs of these as locals and then takes away what games
 // may not have; the JIT begins to work when its library is opened.
-static void open_libraries(lua_State *L, bool has_no_jit) {
+static void open_libraries(lua_State *L, Host *host) {
   open_library(L, "", luaopen_base);
   open_library(L, LUA_LOADLIBNAME, luaopen_package);
   open_library(L, LUA_TABLIBNAME, luaopen_table);
@@ -133,7 +136,11 @@ static void open_libraries(lua_State *L, bool has_no_jit) {
   open_library(L, LUA_DBLIBNAME, luaopen_debug);
   open_library(L, LUA_BITLIBNAME, luaopen_bit);
   open_library(L, LUA_JITLIBNAME, luaopen_jit);
-  if (has_no_jit)
+  bool is_safe = jit_frame_open(&host->memory.jit_frame, L);
+  if (!is_safe)
+    log_warn("scripts are interpreted: compiled code is not safe with this LuaJIT",
+             log_str("luajit", LUAJIT_VERSION));
+  if (host->options->has_no_jit || !is_safe)
     luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   else
     widen_jit(L);
@@ -214,7 +221,7 @@ static void take_inspect(lua_State *L, Host *host) {
 
 static int start(lua_State *L) {
   Host *host = lua_touserdata(L, 1);
-  open_libraries(L, host->options->has_no_jit);
+  open_libraries(L, host);
   account_init(host, L);
   lua_pushlightuserdata(L, host);
   push_loaded(L, host);

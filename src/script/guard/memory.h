@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "script/guard/jit_frame.h"
 #include "script/guard/pages.h"
 
 typedef struct Host Host;
@@ -16,6 +17,7 @@ typedef struct Host Host;
 typedef struct Memory {
   lua_Alloc allocate;  // LuaJIT's own,
   void *arena;         // and its first argument
+  JitFrame jit_frame;  // that allocations update
   size_t bytes;        // of the Lua heap
   size_t live_bytes;   // what was left when memory_settle last saw full cycles through
   size_t next_bytes;   // size from which on there is work for memory_settle

@@ -1,0 +1,70 @@
+// See jit_frame.h.
+#include "script/guard/jit_frame.h"
+
+#include <lualib.h>
+#include <stdint.h>
+
+enum { BETA = 20100 };  // `jit.version_num` of all betas, and of no later version
+
+typedef struct State State;
+
+// The beginnings of LuaJIT's lua_State and global_State, where pointers have 64 bits.
+typedef struct Global {
+  uint64_t others[46];
+  State *running;  // the current coroutine
+  uint64_t
+      *compiled_base;  // of the frame that runs compiled code; NULL in the interpreter
+} Global;
+
+struct State {
+  uint64_t others[2];
+  Global *global;
+  uint64_t another;
+  uint64_t *base, *top;     // of the running function's values
+  uint64_t *limit, *stack;  // the end and the beginning of all
+};
+
+static bool is_on_stack(const State *state, const uint64_t *base) {
+  return base > state->stack && base < state->limit;
+}
+
+// Called with one value in a coroutine, so that no two members that are looked at are equal
+// by chance. Returns whether they are where they are expected.
+static int check(lua_State *L) {
+  const State *state = (const State *)L;
+  bool is_known = sizeof(void *) == sizeof(uint64_t) && state->top == state->base + 1 &&
+                  is_on_stack(state, state->base);
+  lua_pushnil(L);
+  is_known = is_known && state->top == state->base + 2 &&
+             state->global->running == state && state->global->compiled_base == NULL;
+  lua_pushboolean(L, is_known);
+  return 1;
+}
+
+static bool is_known(lua_State *L) {
+  lua_State *co = lua_newthread(L);
+  lua_pushcfunction(co, check);
+  lua_pushnil(co);
+  bool result = lua_resume(co, 1) == 0 && lua_toboolean(co, -1);
+  lua_pop(L, 1);
+  return result;
+}
+
+bool jit_frame_open(JitFrame *frame, lua_State *L) {
+  lua_getglobal(L, LUA_JITLIBNAME);
+  lua_getfield(L, -1, "version_num");
+  bool is_needed = lua_tointeger(L, -1) <= BETA;
+  lua_pop(L, 2);
+  *frame = (JitFrame){0};
+  if (!is_needed) return true;
+  if (!is_known(L)) return false;
+  frame->global = ((const State *)L)->global;
+  return true;
+}
+
+void jit_frame_update(const JitFrame *frame) {
+  const Global *global = frame->global;
+  if (global == NULL || global->compiled_base == NULL) return;
+  State *state = global->running;
+  if (is_on_stack(state, global->compiled_base)) state->base = global->compiled_base;
+}
