@@ -14,7 +14,7 @@
 local address = require "perigee.client.address"
 local calls = require "perigee.client.calls"
 local channels = require "perigee.client.channel"
-local colon = require "perigee.client.methods"
+local check_methods = require "perigee.client.methods"
 local commands = require "perigee.client.commands"
 local connection = require "perigee.client.connection"
 local datagrams = require "perigee.client.datagrams"
@@ -26,7 +26,7 @@ local queue = require "perigee.client.queue"
 local reactions = require "perigee.client.reactions"
 local rejoin = require "perigee.client.rejoin"
 local schema = require "perigee.client.schema"
-local words = require "perigee.util.describe"
+local describe = require "perigee.util.describe"
 
 local TIMEOUT = 10 -- seconds, for a call that names none
 local CLOSE_TIMEOUT = 1 -- seconds that the server has to answer a BYE
@@ -297,7 +297,7 @@ end
 
 local function check_room_name(name)
   if type(name) ~= "string" then
-    error(("%sclient:join takes the name of a room, not %s"):format(words.where(), words.kind(name)), 0)
+    error(("%sclient:join takes the name of a room, not %s"):format(describe.where(), describe.kind(name)), 0)
   elseif #name <= 255 then
     return true
   end
@@ -412,6 +412,6 @@ function Client:close()
 end
 
 
-colon(Client, "client")
+check_methods(Client, "client")
 
 return client

@@ -1,7 +1,7 @@
 --- perigee.world: what scripts do with entities, components and systems.
 
 local declared = require "perigee.world.declared"
-local each = require "perigee.util.iterate"
+local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
 local network = require "perigee.world.network"
 local query = require "perigee.world.query"
@@ -76,7 +76,7 @@ function World:spawn(components)
   declared.check_not_loading()
   if components ~= nil then
     fault.check("what an entity has", components, "table")
-    for name, value in each(components) do
+    for name, value in iterate(components) do
       declared.own_set(name)
       declared.check_value(name, value)
     end
@@ -86,7 +86,7 @@ function World:spawn(components)
   if not entity then
     return nil, ("there are %d entities already"):format(store.count())
   end
-  for name, value in each(components or {}) do
+  for name, value in iterate(components or {}) do
     store.put(declared.set(name), entity, declared.complete(name, value))
   end
   return entity
@@ -269,7 +269,7 @@ function host.check()
       end
     end
   end
-  for name, value in each(singletons) do
+  for name, value in iterate(singletons) do
     state.check_value("the singleton " .. name, value)
   end
 end

@@ -534,8 +534,8 @@ end)
 
 describe("a missing library", function()
   it("is one line that names the package", function()
-    local need = require "perigee.client.dependency"
-    local ok, problem = pcall(need, "no.such.module", "lua-such", "such")
+    local dependency = require "perigee.client.dependency"
+    local ok, problem = pcall(dependency, "no.such.module", "lua-such", "such")
     assert.is_false(ok)
     assert.equal("perigee.client needs the Lua module \"no.such.module\": install it with "
       .. "`apt install lua-such` or `luarocks install such`", problem)

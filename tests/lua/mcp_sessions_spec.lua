@@ -117,13 +117,13 @@ describe("an MCP session", function()
   end)
 
   it("forgets what a handler that fails has sent", function()
-    local undo = require "perigee.host.journal"
+    local journal = require "perigee.host.journal"
     local session = open()
     sessions.listen(session, 7)
     core.commit()
     sessions.notify(session, { n = 1 })
     local stream = sessions.open_stream(session, 8, { is_answer = true })
-    undo.run()
+    journal.run()
     assert.equal(0, #session.events)
     assert.is_nil(session.streams[stream.number])
     assert.is_true(sessions.resume(session, 9, "1-0"))

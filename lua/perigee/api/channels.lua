@@ -12,7 +12,7 @@ local pending = require "perigee.host.pending"
 local registry = require "perigee.host.registry"
 local targets = require "perigee.api.targets"
 local tasks = require "perigee.host.tasks"
-local undo = require "perigee.host.journal"
+local journal = require "perigee.host.journal"
 
 local CODES = core.codes
 local REQUEST, RELIABLE = core.flags.request, core.flags.reliable
@@ -143,7 +143,7 @@ function Channel:on_packet(fn)
   local entry = entry_of(self, "on_packet")
   fault.check("what channel:on_packet takes", fn, "function")
   if entry then
-    undo.push(set_handler, entry, entry.handler)
+    journal.push(set_handler, entry, entry.handler)
     entry.handler = {
       label = "channel " .. entry.name, fn = fn, version = live.version_of(fn) or live.running(),
     }
@@ -190,7 +190,7 @@ function Channel:close()
   end
   core.channel_close(entry.id)
   remove(entry)
-  undo.push(add, entry)
+  journal.push(add, entry)
   drop_asks_later(entry.id)
   return true
 end
@@ -231,7 +231,7 @@ function channels.open(name)
   }
   held[object] = entry
   add(entry)
-  undo.push(take_back, entry, known)
+  journal.push(take_back, entry, known)
   return object
 end
 

@@ -1,6 +1,22 @@
---- The environment variables that games may read.
+--- perigee.env: the environment variables that games may read, those whose names begin with GAME_. All
+--- others, such as the operator's own secrets, stay hidden from scripts.
 
-local core = require "perigee.core"
-local env_reader = require "perigee.api.env_reader"
+local describe = require "perigee.util.describe"
 
-return { get = env_reader(core.env) }
+local NAME = "^GAME_[%w_]+$"
+
+
+--- Makes the function that games call as `perigee.env`: it returns a variable, or nil when that is not set,
+--- and raises an error at the script's line when games may not read it.
+---@param read fun(name: string): string?
+---@return fun(name: string): string?
+return function(read)
+  return function(name)
+    if type(name) == "string" and name:find(NAME) then
+      return read(name)
+    end
+    error(("%s%s cannot be read: games read environment variables whose names begin with GAME_, such as "
+      .. 'perigee.env "GAME_SECRET"'):format(describe.where(),
+      type(name) == "string" and ("%q"):format(name) or describe.kind(name)), 0)
+  end
+end

@@ -1,7 +1,7 @@
 --- The last argument of whatever sends: priority, reliable, except, key.
 
 local core = require "perigee.core"
-local each = require "perigee.util.iterate"
+local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
 local registry = require "perigee.host.registry"
 
@@ -39,7 +39,7 @@ function options.ids(peers, what)
     fault.raise("%s must be a peer or a list of peers, not %s", what, fault.kind(peers))
   end
   local ids = {}
-  for key, peer in each(peers) do
+  for key, peer in iterate(peers) do
     charge(ENTRY_STEPS)
     if not registry.is_peer(peer) then
       fault.raise("%s must be a peer or a list of peers; entry %s is %s", what, tostring(key),
@@ -87,7 +87,7 @@ function options.read(given)
   if type(given) ~= "table" or type(getmetatable(given)) == "string" then
     fault.raise("options must be a table such as { except = peer }, not %s", fault.kind(given))
   end
-  for word, value in each(given) do
+  for word, value in iterate(given) do
     if word == "priority" then
       priority = read_priority(value)
     elseif word == "reliable" then

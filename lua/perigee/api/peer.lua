@@ -5,7 +5,7 @@ local class = require "perigee.util.class"
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local fault = require "perigee.util.fault"
-local instead = require "perigee.api.replacements"
+local replacements = require "perigee.api.replacements"
 local joins = require "perigee.host.joins"
 local live = require "perigee.host.live"
 local messages = require "perigee.host.messages"
@@ -241,7 +241,7 @@ function Peer:stats()
 end
 
 
-class.define(registry.peer_class, Peer, getters, instead.peer)
+class.define(registry.peer_class, Peer, getters, replacements.peer)
 
 local peer = {}
 

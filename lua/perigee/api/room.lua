@@ -3,14 +3,14 @@
 local class = require "perigee.util.class"
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
-local instead = require "perigee.api.replacements"
+local replacements = require "perigee.api.replacements"
 local lockstep = require "perigee.api.lockstep"
 local matches = require "perigee.lockstep.host"
 local messages = require "perigee.host.messages"
 local options = require "perigee.api.options"
 local registry = require "perigee.host.registry"
 local tasks = require "perigee.host.tasks"
-local undo = require "perigee.host.journal"
+local journal = require "perigee.host.journal"
 
 local TO_ROOM, TO_PEER = core.targets.room, core.targets.peer
 local KICKED = core.codes.Kicked
@@ -148,7 +148,7 @@ function Room:set_meta(key, value)
   fault.check("a meta key", key, "string")
   local meta = metas[self] or {}
   metas[self] = meta
-  undo.push(put_meta, meta, key, meta[key])
+  journal.push(put_meta, meta, key, meta[key])
   meta[key] = value
 end
 
@@ -227,7 +227,7 @@ function Room:spawn(fn, ...)
 end
 
 
-class.define(registry.room_class, Room, getters, instead.room)
+class.define(registry.room_class, Room, getters, replacements.room)
 
 local room = {}
 

@@ -3,7 +3,7 @@
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
 local registry = require "perigee.host.registry"
-local undo = require "perigee.host.journal"
+local journal = require "perigee.host.journal"
 
 local rooms = {}
 
@@ -37,7 +37,7 @@ function rooms.create(name, options)
     return nil, message, code
   end
   pending[id] = options
-  undo.push(forget, id)
+  journal.push(forget, id)
   return registry.rooms[id]
 end
 

@@ -1,7 +1,7 @@
 --- A plugin channel that this client serves: what `Client:channel` returns. It lives from one
 --- session to the next. Those of perigee.testing's clients are the same.
 
-local colon = require "perigee.client.methods"
+local check_methods = require "perigee.client.methods"
 local commands = require "perigee.client.commands"
 
 local CLOSED = "the channel is closed"
@@ -179,6 +179,6 @@ function Channel:close()
 end
 
 
-colon(Channel, "channel")
+check_methods(Channel, "channel")
 
 return channel

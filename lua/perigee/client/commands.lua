@@ -6,7 +6,7 @@ local bytes = require "perigee.client.bytes"
 local constants = require "perigee.client.constants"
 local packet = require "perigee.client.packet"
 local schema = require "perigee.client.schema"
-local words = require "perigee.util.describe"
+local describe = require "perigee.util.describe"
 
 local CHANNEL, FLAG, REQUEST = constants.CHANNEL, constants.FLAG, constants.REQUEST
 local CRITICAL = { priority = "critical" }
@@ -21,7 +21,7 @@ local commands = {}
 
 
 local function fail(text, ...)
-  error(words.where() .. text:format(...), 0)
+  error(describe.where() .. text:format(...), 0)
 end
 
 
@@ -29,7 +29,8 @@ end
 local function check(call, options, hint)
   if options == nil then return end
   if type(options) ~= "table" then
-    fail("%s: options are a table, as { reliable = true }, not %s%s", call, words.kind(options), hint or "")
+    fail("%s: options are a table, as { reliable = true }, not %s%s", call, describe.kind(options),
+      hint or "")
   end
   for name in pairs(options) do
     if not OPTIONS[name] then
@@ -44,7 +45,7 @@ end
 
 local function check_bytes(call, data, hint)
   if type(data) ~= "string" then
-    fail("%s: what is sent is a string of bytes, not %s%s", call, words.kind(data), hint or "")
+    fail("%s: what is sent is a string of bytes, not %s%s", call, describe.kind(data), hint or "")
   end
 end
 

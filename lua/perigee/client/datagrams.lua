@@ -5,8 +5,8 @@
 
 local constants = require "perigee.client.constants"
 local loop = require "perigee.client.loop"
-local need = require "perigee.client.dependency"
-local uv = need("luv", "lua-luv", "luv")
+local dependency = require "perigee.client.dependency"
+local uv = dependency("luv", "lua-luv", "luv")
 
 -- The perigee command brings it.
 local is_there, udp = pcall(require, "perigee.udp")

@@ -1,5 +1,4 @@
---- `require` for the two libraries that do not come with Perigee: when one is missing, one line
---- says which package brings it.
+--- Requires a library that does not come with Perigee; when it is missing, one line names its package.
 
 ---@param module string the module, as `require` knows it
 ---@param debian string the Debian package that brings it

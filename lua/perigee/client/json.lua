@@ -2,10 +2,10 @@
 --- keeps every digit of a number and takes a table such as `{ [1000] = true }` for an object.
 
 local json_text = require "perigee.util.json_text"
-local need = require "perigee.client.dependency"
+local dependency = require "perigee.client.dependency"
 local unsendable = require "perigee.util.unsendable"
-local words = require "perigee.util.describe"
-local cjson = need("cjson", "lua-cjson", "lua-cjson").new()
+local describe = require "perigee.util.describe"
+local cjson = dependency("cjson", "lua-cjson", "lua-cjson").new()
 
 cjson.decode_invalid_numbers(false)
 
@@ -74,7 +74,7 @@ function json.encode_message(name, value)
   local ok, text = pcall(encode, value)
   if not ok then
     local problem = unsendable(value, { pairs = pairs }) or text
-    error(("%smessage %q: %s"):format(words.where(), name, problem), 0)
+    error(("%smessage %q: %s"):format(describe.where(), name, problem), 0)
   end
   return "[" .. encode(name) .. "," .. text .. "]"
 end

@@ -2,8 +2,8 @@
 --- loop itself; inside a coroutine while the loop runs it yields instead, so that any number of
 --- clients live in one process.
 
-local need = require "perigee.client.dependency"
-local uv = need("luv", "lua-luv", "luv")
+local dependency = require "perigee.client.dependency"
+local uv = dependency("luv", "lua-luv", "luv")
 
 local loop = {}
 

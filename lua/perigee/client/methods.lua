@@ -1,6 +1,6 @@
---- Methods that say what is wrong with `client.send("hello")`: a dot in the place of the colon.
+--- Makes methods explain what is wrong with `client.send("hello")`: a dot in place of the colon.
 
-local words = require "perigee.util.describe"
+local describe = require "perigee.util.describe"
 
 local names = {} ---@type table<table, string> of classes, which are the metatables of their objects
 
@@ -8,14 +8,14 @@ local names = {} ---@type table<table, string> of classes, which are the metatab
 local function checked(name, key, method)
   return function(self, ...)
     if names[getmetatable(self) or false] ~= name then
-      error(("%s%s:%s is called with a colon, on a %s"):format(words.where(), name, key, name), 0)
+      error(("%s%s:%s is called with a colon, on a %s"):format(describe.where(), name, key, name), 0)
     end
     return method(self, ...)
   end
 end
 
 
---- Has the public methods of a class, which are all there by now, check what they are called on.
+--- Makes the public methods of a class, which is complete by now, check what they are called on.
 ---@param class table
 ---@param name string what its objects are called
 return function(class, name)

@@ -1,6 +1,6 @@
 --- A room that this client is in, or was: what `Client:join` returns.
 
-local colon = require "perigee.client.methods"
+local check_methods = require "perigee.client.methods"
 
 ---@class perigee.client.Room
 ---@field id integer
@@ -65,6 +65,6 @@ function Room:leave()
 end
 
 
-colon(Room, "room")
+check_methods(Room, "room")
 
 return Room

@@ -34,7 +34,7 @@ local FAR = 2 ^ 31   -- LuaJIT's own functions wrap indexes here
 
 local OPTIONS = "()%%[-+ #0-9]*%.?(%d*)([%a%%])()"
 
-local text = { string = {}, table = {}, base = {} }
+local library = { string = {}, table = {}, base = {} }
 
 -- Strings ----------------------------------------------------------------------------------
 
@@ -48,12 +48,12 @@ local function size_of(value)
   return kind == "string" and #value or kind == "number" and #tostring(value) or nil
 end
 
-text.string.gsub = core.text_gsub
-text.string.match = core.text_match
+library.string.gsub = core.text_gsub
+library.string.match = core.text_match
 
 
 --- LuaJIT's own search takes as long as the product of both sizes, and is compiled.
-function text.string.find(...)
+function library.string.find(...)
   local whole, part, _, is_plain = ...
   if is_plain and type(whole) == "string" and type(part) == "string"
     and #whole * #part <= PRODUCT_MAX then
@@ -64,7 +64,7 @@ end
 
 
 --- A closure in Lua: compiled code would not know one C closure from the next.
-function text.string.gmatch(...)
+function library.string.gmatch(...)
   local whole, pattern = ...
   if not (size_of(whole) and size_of(pattern)) then
     return gmatch(...)
@@ -83,26 +83,26 @@ local function charge_text(value)
 end
 
 
-function text.string.upper(...)
+function library.string.upper(...)
   charge_text((...))
   return upper(...)
 end
 
 
-function text.string.lower(...)
+function library.string.lower(...)
   charge_text((...))
   return lower(...)
 end
 
 
-function text.string.reverse(...)
+function library.string.reverse(...)
   charge_text((...))
   return reverse(...)
 end
 
 
 --- Charges for the part, not for the whole: scripts take long strings apart byte by byte.
-function text.string.sub(...)
+function library.string.sub(...)
   local whole, from, to = ...
   if type(whole) == "string" and #whole > SHORT and type(from) == "number"
     and (to == nil or type(to) == "number") then
@@ -133,7 +133,7 @@ local function rep_long(...)
 end
 
 
-function text.string.rep(...)
+function library.string.rep(...)
   local value, count, separator = ...
   if type(value) == "string" and type(count) == "number" and separator == nil
     and #value * count <= SHORT then
@@ -173,7 +173,7 @@ local function format_long(...)
   if not size_of(pattern) then
     return format(...)
   end
-  for from, precision, option, to in text.string.gmatch(pattern, OPTIONS) do
+  for from, precision, option, to in library.string.gmatch(pattern, OPTIONS) do
     if option ~= "%" then
       total = total + from - to
       at = at + 1
@@ -192,7 +192,7 @@ local function format_long(...)
 end
 
 
-function text.string.format(...)
+function library.string.format(...)
   if are_short(select("#", ...), ...) then
     return format(...)
   end
@@ -201,7 +201,7 @@ end
 
 -- Tables -----------------------------------------------------------------------------------
 
-text.table.sort = core.table_sort
+library.table.sort = core.table_sort
 
 -- The bytes of the list's values, of numbers what `number_size` says; nil if one is neither a
 -- string nor a number, which is an error soon.
@@ -230,7 +230,7 @@ local function most_of_number()
 end
 
 
-function text.table.concat(...)
+function library.table.concat(...)
   local list, separator, first, last = ...
   first, last = tonumber(first or 1), tonumber(last or type(list) == "table" and #list)
   local gap = separator == nil and 0 or size_of(separator)
@@ -269,7 +269,7 @@ local function insert_far(list, at, value)
 end
 
 
-function text.table.insert(...)
+function library.table.insert(...)
   if select("#", ...) ~= 3 then
     return insert(...)
   end
@@ -286,7 +286,7 @@ function text.table.insert(...)
 end
 
 
-function text.table.remove(...)
+function library.table.remove(...)
   local list, at = ...
   if at ~= nil and type(list) == "table" and #list > SHORT then
     charge((#list - (tonumber(at) or 1)) / 4)
@@ -319,7 +319,7 @@ local function is_near(first, last, to)
 end
 
 
-function text.table.move(...)
+function library.table.move(...)
   local from, first, last, to, list = ...
   first, last, to = tonumber(first), tonumber(last), tonumber(to)
   if first and last and to and not is_near(first, last, to) and type(from) == "table"
@@ -330,7 +330,7 @@ function text.table.move(...)
 end
 
 
-function text.table.maxn(...)
+function library.table.maxn(...)
   local list = ...
   if type(list) ~= "table" then
     return maxn(...)
@@ -353,7 +353,7 @@ end
 
 
 --- 15 ms for 16 MiB of digits.
-function text.base.tonumber(...)
+function library.base.tonumber(...)
   charge_text((...))
   return tonumber(...)
 end
@@ -361,11 +361,11 @@ end
 
 --- A metatable whose __tostring is LuaJIT's own would have it call itself for ever, in code that is
 --- not interrupted. This one is charged each time.
-function text.base.tostring(...)
+function library.base.tostring(...)
   if type((...)) == "table" then
     charge(TOSTRING_STEPS)
   end
   return tostring(...)
 end
 
-return text
+return library

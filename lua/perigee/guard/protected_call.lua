@@ -15,7 +15,7 @@ local sub, match = string.sub, string.match
 local OWN = "lua/perigee/guard/protected_call.lua:"
 local PLACES_MAX = 1000 -- bytes of an error to which places are added
 
-local budget = {}
+local protected_call = {}
 
 -- An error's level may have led here, one step from the function that it would have led to if
 -- pcall were Lua's: to the caller.
@@ -40,12 +40,12 @@ local function pass(ok, ...)
 end
 
 
-function budget.pcall(...)
+function protected_call.pcall(...)
   return pass(pcall(...))
 end
 
 
-function budget.xpcall(...)
+function protected_call.xpcall(...)
   local handler = select(2, ...)
   if type(handler) ~= "function" then
     fault.raise("bad argument #2 to 'xpcall' (function expected, got %s)", type(handler))
@@ -61,7 +61,7 @@ local function check_stack()
 end
 
 
-function budget.resume(co, ...)
+function protected_call.resume(co, ...)
   check_stack()
   if type(co) ~= "thread" then
     fault.raise("bad argument #1 to 'resume' (coroutine expected)")
@@ -82,7 +82,7 @@ local function deliver(ok, ...)
 end
 
 
-function budget.wrap(fn)
+function protected_call.wrap(fn)
   fault.check("the coroutine", fn, "function")
   local co = create(fn)
   return function(...)
@@ -93,11 +93,11 @@ end
 
 
 --- The coroutines of handlers are the host's to resume; in them it is nil, as in a main program.
-function budget.running()
+function protected_call.running()
   if core.may_wait() then
     return nil
   end
   return running()
 end
 
-return budget
+return protected_call

@@ -1,13 +1,13 @@
---- What scripts may use. Each version of a game gets an environment of its own, with libraries that
---- it can read but not change, so that nothing it does reaches another version or the host; and
---- the real global table, which some functions would hand out, is cleared of everything else.
+--- Makes the environments of scripts. Each version of a game gets its own, with libraries that it can
+--- read but not change, so that nothing it does reaches another version or the host. The real global
+--- table, which some functions would hand out, loses everything else.
 
 local allowed = require "perigee.guard.allowed"
-local budget = require "perigee.guard.protected_call"
+local protected_call = require "perigee.guard.protected_call"
 local core = require "perigee.core"
-local each = require "perigee.util.iterate"
+local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
-local text = require "perigee.guard.library"
+local library = require "perigee.guard.library"
 local simulated = core.is_simulated and require "perigee.host.simulated"
 
 local sandbox = {}
@@ -26,7 +26,7 @@ local function pick(from, names)
   return picked
 end
 
--- Taken while everything is there; environments are made later.
+-- Copied before sandbox.close empties the global table; environments are made later.
 local base = pick(globals, allowed.base)
 local libraries = {}
 for name, names in next, allowed.libraries do
@@ -50,19 +50,19 @@ function libraries.os.date(format, when)
   return date(format, when or core.time())
 end
 
--- What keeps to the budget, in the place of what does not.
-base.pcall, base.xpcall = budget.pcall, budget.xpcall
+-- Functions that keep to the deadline replace those that do not.
+base.pcall, base.xpcall = protected_call.pcall, protected_call.xpcall
 libraries.debug.traceback = core.traceback
 for _, name in ipairs { "resume", "running", "wrap" } do
-  libraries.coroutine[name] = budget[name]
+  libraries.coroutine[name] = protected_call[name]
 end
 
-for name, replacements in next, { string = text.string, table = text.table } do
-  for key, fn in next, replacements do
+for name, functions in next, { string = library.string, table = library.table } do
+  for key, fn in next, functions do
     libraries[name][key] = fn
   end
 end
-for key, fn in next, text.base do
+for key, fn in next, library.base do
   base[key] = fn
 end
 
@@ -72,10 +72,10 @@ if simulated then
   libraries.string.format = simulated.format(libraries.string.format)
 end
 
--- Those that it has, and some of those that a game has put in with rawset.
+-- Returns the names of an environment, among them some that a game has set with rawset.
 local function names_of(environment)
   local names = {}
-  for name in each(environment) do
+  for name in iterate(environment) do
     if type(name) == "string" and #names < WORDS_MAX then
       names[#names + 1] = name
     end
@@ -101,11 +101,11 @@ local function on_write(_, name)
     name:find "^on_" and "function game." .. name or "local " .. name)
 end
 
--- Stands for a library's table, which a script can read but not change. What rawset does to it
--- stays with its version of the game. Compiled code does not pay for the step in between.
-local function freeze(name, library)
+-- Returns a table through which a script can read a library but not change it. What rawset does to
+-- that table stays with its version of the game. Compiled code does not pay for the step in between.
+local function freeze(name, functions)
   return setmetatable({}, {
-    __index = library,
+    __index = functions,
     __newindex = function(_, key)
       fault.raise("%s.%s cannot be set: the libraries are not to be changed", name, tostring(key))
     end,
@@ -115,12 +115,12 @@ end
 
 
 --- An environment for the code of one version.
----@param functions table<string, function> what it has besides: print, require
+---@param functions table<string, function> further globals: print, require
 ---@return table
 function sandbox.environment(functions)
   local environment = pick(base, allowed.base)
-  for name, library in next, libraries do
-    environment[name] = freeze(name, library)
+  for name in next, libraries do
+    environment[name] = freeze(name, libraries[name])
   end
   for name, fn in next, functions do
     environment[name] = fn
@@ -134,8 +134,8 @@ function sandbox.environment(functions)
 end
 
 
---- Takes out of the state whatever scripts may not have. The host's own files have taken what
---- they need by then.
+--- Removes from the state what scripts may not have. By then the host's own files hold what they need
+--- in locals.
 function sandbox.close()
   for name in next, globals do
     if base[name] == nil and not libraries[name] and name ~= "_G" then

@@ -1,45 +1,45 @@
---- Ticks and repeating timers that have run out of their budget rest for a while: one call of that
---- kind holds everybody up for as long as the budget is, and these would come again and again.
+--- Suspends ticks and repeating timers that ran past their deadline, for a while: each such call holds
+--- up all others for as long as the deadline is, and it would come again and again.
 
 local core = require "perigee.core"
 local live = require "perigee.host.live"
 
-local FIRST, MOST = 1, 30 -- seconds; each rest is twice as long as the one before
+local FIRST, MOST = 1, 30 -- seconds; each pause is twice as long as the one before
 
-local rests = {}
+local backoff = {}
 
-local tried -- when one that has had to rest was last let on
+local tried -- time at which a suspended one was last called again
 
-local resting = setmetatable({}, { __mode = "k" }) -- room id or timer's entry -> its rest
+local pauses = setmetatable({}, { __mode = "k" }) -- by room id or timer's entry
 
 
---- A call has run out of its budget. Returns for how many seconds it rests.
+--- Suspends a tick or timer of which a call ran past its deadline.
 ---@param key any whose call it was
 ---@return number seconds
----@return boolean is_first whether it had not to rest before
-function rests.add(key)
-  local before = resting[key]
+---@return boolean is_first whether it was not suspended before
+function backoff.add(key)
+  local before = pauses[key]
   local seconds = before and before.version == live.number and before.seconds * 2 or FIRST
   seconds = seconds < MOST and seconds or MOST
-  resting[key] = { seconds = seconds, over = core.now() + seconds, version = live.number }
+  pauses[key] = { seconds = seconds, over = core.now() + seconds, version = live.number }
   return seconds, seconds == FIRST
 end
 
 
---- Whether its next call is to be left out. Another version of the game begins without rests.
---- Of those that had to rest before, one is tried in a turn of the loop, so that they do not add up.
+--- Whether its next call is to be left out. Another version of the game begins without pauses. In one
+--- iteration of the loop only one whose pause is over is called, so that they do not add up.
 ---@param key any
 ---@return boolean
-function rests.is_on(key)
-  local rest = resting[key]
-  if not rest then
+function backoff.is_on(key)
+  local pause = pauses[key]
+  if not pause then
     return false
-  elseif rest.version ~= live.number then
-    resting[key] = nil
+  elseif pause.version ~= live.number then
+    pauses[key] = nil
     return false
   end
   local now = core.now()
-  if now < rest.over or now == tried then
+  if now < pause.over or now == tried then
     return true
   end
   tried = now
@@ -47,10 +47,10 @@ function rests.is_on(key)
 end
 
 
---- A call has ended well.
+--- Ends the pauses of one of which a call has ended well.
 ---@param key any
-function rests.forget(key)
-  resting[key] = nil
+function backoff.forget(key)
+  pauses[key] = nil
 end
 
-return rests
+return backoff

@@ -3,7 +3,7 @@
 --- the peer's token must equal.
 
 local core = require "perigee.core"
-local env = require "perigee.api.env"
+local env = require "perigee.api.env"(core.env)
 local errors = require "perigee.host.errors"
 local fault = require "perigee.util.fault"
 local live = require "perigee.host.live"
@@ -32,7 +32,7 @@ local function read_rule(rule, fail, where)
       fail("%s must be { token = ... } and nothing else, not %s", where, tostring(key))
     end
   end
-  if not pcall(env.get, rule.token) then
+  if not pcall(env, rule.token) then
     fail("%s.token must be the name of an environment variable that begins with GAME_, not %s", where,
       describe(rule.token))
   end
@@ -97,7 +97,7 @@ function channel_rules.judge(peer, name)
   elseif not rule then
     return refuse_undeclared(name)
   end
-  local secret = env.get(rule)
+  local secret = env(rule)
   if not secret or secret == "" then
     return refuse_unset(name, rule)
   elseif not core.peer_token_is(peer, secret) then

@@ -4,9 +4,9 @@ local core = require "perigee.core"
 local live = require "perigee.host.live"
 local probation = require "perigee.host.probation"
 local registry = require "perigee.host.registry"
-local rests = require "perigee.host.backoff"
+local backoff = require "perigee.host.backoff"
 local tasks = require "perigee.host.tasks"
-local undo = require "perigee.host.journal"
+local journal = require "perigee.host.journal"
 
 local getinfo, load, min = debug.getinfo, load, math.min
 
@@ -280,7 +280,7 @@ local function let_rest(event, room, task, handler)
   if not key then
     return false
   end
-  local seconds, is_first = rests.add(key)
+  local seconds, is_first = backoff.add(key)
   errors.log(LEVELS.warn, ("%s rests for %d s, because it went over its budget"):format(handler,
     seconds))
   return is_first
@@ -297,7 +297,7 @@ end
 ---@param is_over boolean whether it went over its budget
 ---@return string
 function errors.failed(event, peer, room, problem, traceback, is_over)
-  undo.run()
+  journal.run()
   if event == EVENTS.tick then
     tasks.end_tick(room)
   end

@@ -6,7 +6,7 @@ local errors = require "perigee.host.errors"
 local fault = require "perigee.util.fault"
 local registry = require "perigee.host.registry"
 local tasks = require "perigee.host.tasks"
-local undo = require "perigee.host.journal"
+local journal = require "perigee.host.journal"
 
 local FOR_EVER = 1e9 -- seconds: on_join ends some time, and the join with it
 local QUIET = "ConnectionClosed" -- a peer that has gone was not refused
@@ -24,7 +24,7 @@ end
 local function expect(whom)
   last_token = last_token % 0xffffffff + 1
   pending[last_token] = whom
-  undo.push(forget, last_token)
+  journal.push(forget, last_token)
   return last_token
 end
 

@@ -1,15 +1,15 @@
---- What the Lua half has to take back when a handler fails: entries of its own tables that go
---- with commands of the handler. The commands themselves are C's to forget.
+--- Records how to undo what the running handler changed in tables of the Lua half, in case it fails. C
+--- discards the handler's commands.
 ---
 --- The handlers of a reload (on_upgrade) are carried out together or not at all: each of them
---- begins with undo.hold, so that its failure takes back its own share alone.
+--- begins with journal.hold, so that its failure undoes its own share alone.
 
 local core = require "perigee.core"
 
-local undo = {}
+local journal = {}
 
 local steps, count = {}, 0
-local held = 0 -- how many of them are not the running handler's
+local held = 0 -- number of steps that are not the running handler's
 local transaction = -1
 
 local function renew()
@@ -20,24 +20,24 @@ local function renew()
 end
 
 
---- Has `step(a, b, c)` called if the running handler fails before it ends or waits.
+--- Calls `step(a, b, c)` if the running handler fails before it ends or waits.
 ---@param step fun(a: any, b: any, c: any)
-function undo.push(step, a, b, c)
+function journal.push(step, a, b, c)
   renew()
   count = count + 1
   steps[count] = { step, a, b, c }
 end
 
 
---- From here on a failure leaves what has been pushed so far.
-function undo.hold()
+--- Protects what has been pushed so far from the next failure.
+function journal.hold()
   renew()
   held = count
 end
 
 
---- The running handler has failed.
-function undo.run()
+--- Undoes what the running handler, which has failed, did.
+function journal.run()
   renew()
   for i = count, held + 1, -1 do
     local entry = steps[i]
@@ -48,10 +48,10 @@ function undo.run()
 end
 
 
---- Takes back what was held, too.
-function undo.run_all()
+--- Undoes what was held, too.
+function journal.run_all()
   held = 0
-  undo.run()
+  journal.run()
 end
 
-return undo
+return journal

@@ -2,7 +2,7 @@
 --- found out about it at its load.
 
 local core = require "perigee.core"
-local each = require "perigee.util.iterate"
+local iterate = require "perigee.util.iterate"
 local registry = require "perigee.host.registry"
 
 local getfenv = debug.getfenv
@@ -164,7 +164,7 @@ end
 function live.functions(room)
   local source, whose = named_in(room)
   local names = {}
-  for name, value in each(source) do
+  for name, value in iterate(source) do
     if type(name) == "string" and type(value) == "function" then
       names[#names + 1] = name
     end

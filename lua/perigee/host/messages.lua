@@ -2,7 +2,7 @@
 --- that it names.
 
 local core = require "perigee.core"
-local each = require "perigee.util.iterate"
+local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
 local json = require("cjson.safe").new()
 local json_text = require "perigee.util.json_text"
@@ -19,7 +19,7 @@ local DEPTH_MAX = 64 -- of tables within tables
 local HUGE = math.huge
 local SHORT = 4096 -- bytes that need no charge
 local ALL = core.targets.all
-local CHECKS = { pairs = each, is_utf8 = is_utf8 } -- of what could not be sent
+local CHECKS = { pairs = iterate, is_utf8 = is_utf8 } -- of what could not be sent
 
 json.decode_max_depth(DEPTH_MAX + 1) -- the message itself is a list
 json.decode_invalid_numbers(false) -- nan and infinity are no JSON

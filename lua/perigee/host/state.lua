@@ -2,7 +2,7 @@
 --- first thing that is none. Also remembers what a state holds, to bring it back.
 
 local core = require "perigee.core"
-local each = require "perigee.util.iterate"
+local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
 local registry = require "perigee.host.registry"
 local room = require "perigee.api.room"
@@ -85,7 +85,7 @@ local function find_fault(root)
   local walk = begin_walk(root)
   while walk.size > 0 do
     local from = pop(walk)
-    for key, value in each(from) do
+    for key, value in iterate(from) do
       local wrong = look(walk, from, key, value)
       if wrong ~= nil then
         return path_of(walk, from, key), describe(wrong)

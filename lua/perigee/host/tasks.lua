@@ -9,8 +9,8 @@ local live_schema = require "perigee.host.live_schema"
 local messages = require "perigee.host.messages"
 local pending = require "perigee.host.pending"
 local registry = require "perigee.host.registry"
-local rests = require "perigee.host.backoff"
-local undo = require "perigee.host.journal"
+local backoff = require "perigee.host.backoff"
+local journal = require "perigee.host.journal"
 
 local timers, add, remove = pending.timers, pending.add, pending.remove
 local running, yield = coroutine.running, coroutine.yield
@@ -50,7 +50,7 @@ function Timer:cancel()
   end
   core.timer_cancel(entry.id)
   remove(entry)
-  undo.push(add, entry)
+  journal.push(add, entry)
   return true
 end
 
@@ -91,7 +91,7 @@ local function set(entry, delay, interval)
   entry.due = core.now() + delay
   entry.version = type(entry.fn) == "function" and live.version_of(entry.fn) or live.running()
   add(entry)
-  undo.push(remove, entry)
+  journal.push(remove, entry)
   local timer = setmetatable({ id = entry.id }, timer_class)
   held[timer] = entry
   return timer
@@ -144,7 +144,7 @@ end
 local function run(entry)
   if entry.interval then
     entry.due = core.now() + entry.interval
-    if rests.is_on(entry) then
+    if backoff.is_on(entry) then
       return
     end
   else
@@ -162,7 +162,7 @@ local function run(entry)
   else
     fn(entry.room)
   end
-  rests.forget(entry)
+  backoff.forget(entry)
 end
 
 -- Waiting ----------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ function tasks.cancel(entry)
   if timers[entry.id] == entry then
     core.timer_cancel(entry.id)
     remove(entry)
-    undo.push(add, entry)
+    journal.push(add, entry)
   end
 end
 
@@ -276,7 +276,7 @@ function tasks.stop(entry)
   if waiting then
     core.timer_cancel(waiting.id)
     remove(waiting)
-    undo.push(add, waiting)
+    journal.push(add, waiting)
   end
 end
 

@@ -12,9 +12,9 @@ local live = require "perigee.host.live"
 local matches = require "perigee.lockstep.match"
 local recorders = require "perigee.lockstep.recorder"
 local registry = require "perigee.host.registry"
-local rests = require "perigee.host.backoff"
+local backoff = require "perigee.host.backoff"
 local tasks = require "perigee.host.tasks"
-local undo = require "perigee.host.journal"
+local journal = require "perigee.host.journal"
 local wire = require "perigee.lockstep.wire"
 
 local LEVELS = core.levels
@@ -135,14 +135,14 @@ end
 local function run_turn(entry)
   local first = table.remove(entry.queue, 1)
   local handler = first and handler_of(entry, "on_turn")
-  if not handler or rests.is_on(entry) then
+  if not handler or backoff.is_on(entry) then
     return
   end
   ran[1] = handler
   local is_next = first.turn == 1 or entry.simulated == first.turn - 1
   entry.simulated = nil
   local hash = as_hash(handler(entry.room, first.turn, (wire.read_turn(first.bytes, 1))))
-  rests.forget(entry)
+  backoff.forget(entry)
   if is_next then
     entry.simulated = first.turn
   end
@@ -345,7 +345,7 @@ local function new_entry(room, settings)
   local entry = { room = room, queue = {} }
   entry.match = matches.new(room.id, settings, new_out(entry))
   entries[room.id] = entry
-  undo.push(forget, room.id)
+  journal.push(forget, room.id)
   return entry
 end
 

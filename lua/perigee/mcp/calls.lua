@@ -8,7 +8,7 @@ local json = require "perigee.mcp.json"
 local live = require "perigee.host.live"
 local sessions = require "perigee.mcp.sessions"
 local tasks = require "perigee.host.tasks"
-local undo = require "perigee.host.journal"
+local journal = require "perigee.host.journal"
 
 local calls = {}
 
@@ -69,7 +69,7 @@ end
 local function close(call)
   call.is_over = true
   call.session.calls[key_of(call.id)] = nil
-  undo.push(reopen, call)
+  journal.push(reopen, call)
   tasks.stop(call.timer)
 end
 

@@ -4,7 +4,7 @@
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
 local sessions = require "perigee.mcp.sessions"
-local undo = require "perigee.host.journal"
+local journal = require "perigee.host.journal"
 
 local exchange = {}
 
@@ -42,7 +42,7 @@ local function open(self)
     return self.stream
   end
   self.stream = sessions.open_stream(self.session, self.conn, { is_answer = true })
-  undo.push(unstream, self)
+  journal.push(unstream, self)
   for _, text in ipairs(self.answers) do
     sessions.send(self.stream, text)
   end
@@ -79,7 +79,7 @@ end
 
 local function finish(self)
   self.is_over = true
-  undo.push(unfinish, self)
+  journal.push(unfinish, self)
   if self.stream then
     sessions.end_stream(self.stream)
   elseif self.conn and not self.answers[1] then
@@ -120,7 +120,7 @@ function exchange.reply(self, message)
   local text = text_of(self, message)
   self.answers[#self.answers + 1] = text
   self.size = self.size + #text
-  undo.push(unanswer, self, #text)
+  journal.push(unanswer, self, #text)
   if self.stream then
     sessions.send(self.stream, text)
   end

@@ -6,7 +6,7 @@ local json = require "perigee.mcp.json"
 local live = require "perigee.host.live"
 local permit = require "perigee.mcp.permit"
 local sorted_keys = require "perigee.util.sorted_keys"
-local undo = require "perigee.host.journal"
+local journal = require "perigee.host.journal"
 
 local registry = {
   on_change = nil, -- called with a kind whose live list has changed
@@ -75,7 +75,7 @@ function registry.add(kind, name, item)
   if not list[name] and count >= LIMITS[kind] then
     return false
   end
-  undo.push(set, list, name, list[name])
+  journal.push(set, list, name, list[name])
   list[name] = item
   if kind == "tools" and not live.loading then
     log_tool(name, item)
@@ -95,7 +95,7 @@ function registry.remove(kind, name)
   if not item then
     return false
   end
-  undo.push(set, list, name, item)
+  journal.push(set, list, name, item)
   list[name] = nil
   tell(kind)
   return true

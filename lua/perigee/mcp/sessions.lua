@@ -3,7 +3,7 @@
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
-local undo = require "perigee.host.journal"
+local journal = require "perigee.host.journal"
 
 local sessions = {}
 
@@ -215,7 +215,7 @@ function sessions.open_stream(session, conn, o)
   local stream = {
     number = session.last_stream, session = session, last = 0, is_answer = o.is_answer,
   }
-  undo.push(unopen, stream, conn, by_conn[conn])
+  journal.push(unopen, stream, conn, by_conn[conn])
   session.streams[stream.number] = stream
   attach(stream, conn)
   core.answer_open(conn, STREAM_FIELDS, beginning(stream))
@@ -231,7 +231,7 @@ function sessions.send(stream, text)
   stream.last = stream.last + 1
   local event = { stream = stream.number, number = stream.last, text = text }
   keep(session, event)
-  undo.push(unkeep, session, event)
+  journal.push(unkeep, session, event)
   if stream.conn then
     core.answer_more(stream.conn, format_event(stream, event.number, text))
   end
@@ -355,7 +355,7 @@ local function wait_for_listener(session, text)
   if #session.waiting < WAITING_MAX and size <= EVENT_BYTES_MAX then
     table.insert(session.waiting, text)
     session.waiting_bytes = size
-    undo.push(unwait, session, #text)
+    journal.push(unwait, session, #text)
   end
 end
 

@@ -7,7 +7,7 @@ local arrivals = require "perigee.testing.arrivals"
 local calls = require "perigee.client.calls"
 local channels = require "perigee.client.channel"
 local Client = require "perigee.testing.client"
-local colon = require "perigee.client.methods"
+local check_methods = require "perigee.client.methods"
 local clocks = require "perigee.testing.clock"
 local commands = require "perigee.client.commands"
 local failure = require "perigee.testing.failure"
@@ -246,7 +246,7 @@ function BinaryClient:close()
 end
 
 
-colon(BinaryClient, "client")
+check_methods(BinaryClient, "client")
 strict(BinaryClient, "client", Client._FIELDS)
 strict(Room, "room", { "id", "name", "joined", "members", "client" })
 

@@ -2,7 +2,7 @@
 --- network, and how a connection ends. binary_client.lua and text_client.lua add the language.
 
 local clocks = require "perigee.testing.clock"
-local colon = require "perigee.client.methods"
+local check_methods = require "perigee.client.methods"
 local failure = require "perigee.testing.failure"
 local inboxes = require "perigee.testing.inbox"
 local link = require "perigee.testing.link"
@@ -400,6 +400,6 @@ Client._FIELDS = {
 }
 
 
-colon(Client, "client")
+check_methods(Client, "client")
 
 return Client

@@ -2,7 +2,7 @@
 --- counted as failures of the test, not as errors in it.
 
 local sorted_keys = require "perigee.util.sorted_keys"
-local words = require "perigee.util.describe"
+local describe = require "perigee.util.describe"
 
 local failure = {}
 
@@ -21,7 +21,7 @@ end
 ---@param ... any
 function failure.raise(format, ...)
   local text = select("#", ...) > 0 and format:format(...) or format
-  failure.throw(words.where() .. text)
+  failure.throw(describe.where() .. text)
 end
 
 
@@ -29,7 +29,7 @@ end
 ---@param format string
 ---@param ... any
 function failure.misuse(format, ...)
-  error(words.where() .. format:format(...), 0)
+  error(describe.where() .. format:format(...), 0)
 end
 
 
@@ -52,7 +52,7 @@ end
 function failure.check_seconds(call, seconds)
   if type(seconds) == "number" and seconds >= 0 then return end
   failure.misuse("%s: seconds must be a number from 0 on, not %s", call,
-    type(seconds) == "number" and tostring(seconds) or words.kind(seconds))
+    type(seconds) == "number" and tostring(seconds) or describe.kind(seconds))
 end
 
 

@@ -3,7 +3,7 @@
 --- error that names the cause.
 
 local annotations = require "perigee.tools.check.annotations"
-local env_reader = require "perigee.api.env_reader"
+local env = require "perigee.api.env"
 local failure = require "perigee.testing.failure"
 local fixed = require "perigee.fixed"
 local tool = require "perigee.tool"
@@ -36,7 +36,7 @@ end
 
 return part(classes.perigee, ".", {
   state = {},
-  env = env_reader(os.getenv),
+  env = env(os.getenv),
   fixed = fixed,
   rooms = part(classes["perigee.Rooms"], ".", {}),
   to = part(classes["perigee.To"], ".", { all = {} }),

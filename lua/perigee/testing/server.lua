@@ -5,7 +5,7 @@
 local binary_client = require "perigee.testing.binary_client"
 local client_options = require "perigee.testing.client_options"
 local clocks = require "perigee.testing.clock"
-local colon = require "perigee.client.methods"
+local check_methods = require "perigee.client.methods"
 local failure = require "perigee.testing.failure"
 local link = require "perigee.testing.link"
 local random = require "perigee.testing.random"
@@ -487,7 +487,7 @@ function Server:reload(source)
 end
 
 
-colon(Server, "server")
+check_methods(Server, "server")
 strict(Server, "server", { "seed", "logs" })
 
 return servers

@@ -2,7 +2,7 @@
 --- thing is the same; lines go and come as they are with `line` and `expect_line`.
 
 local Client = require "perigee.testing.client"
-local colon = require "perigee.client.methods"
+local check_methods = require "perigee.client.methods"
 local failure = require "perigee.testing.failure"
 local json = require "perigee.client.json"
 local sim = require "perigee.sim"
@@ -231,8 +231,8 @@ function TextRoom:leave()
 end
 
 
-colon(TextClient, "client")
-colon(TextRoom, "room")
+check_methods(TextClient, "client")
+check_methods(TextRoom, "room")
 strict(TextClient, "client", Client._FIELDS)
 strict(TextRoom, "text peer's room", { "name", "joined", "client" })
 

@@ -4,14 +4,14 @@ local address = require "perigee.client.address"
 local arguments = require "perigee.tools.arguments"
 local client = require "perigee.client"
 local loop = require "perigee.client.loop"
-local need = require "perigee.client.dependency"
+local dependency = require "perigee.client.dependency"
 local bot = require "perigee.tools.bots.bot"
 local figures = require "perigee.tools.bots.figures"
 local game = require "perigee.tools.bots.game"
 local line = require "perigee.tools.bots.line"
 local options = require "perigee.tools.bots.options"
-local words = require "perigee.util.describe"
-local uv = need("luv", "lua-luv", "luv")
+local describe = require "perigee.util.describe"
+local uv = dependency("luv", "lua-luv", "luv")
 
 local EXIT_GOOD, EXIT_FAILED = 0, 1
 local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- of a script that is a table
@@ -30,11 +30,11 @@ local function part_problem(name, part)
   if not PARTS[name] then
     return ("a script has no part %q; there are on_message, on_ask and run"):format(tostring(name))
   elseif type(part) ~= PARTS[name] then
-    return ("%s must be a %s, not %s"):format(name, PARTS[name], words.kind(part))
+    return ("%s must be a %s, not %s"):format(name, PARTS[name], describe.kind(part))
   end
   for event, handler in pairs(PARTS[name] == "table" and part or {}) do
     if type(handler) ~= "function" then
-      return ("%s.%s must be a function, not %s"):format(name, tostring(event), words.kind(handler))
+      return ("%s.%s must be a function, not %s"):format(name, tostring(event), describe.kind(handler))
     end
   end
 end

@@ -4,13 +4,13 @@
 local arguments = require "perigee.tools.arguments"
 local client = require "perigee.client"
 local loop = require "perigee.client.loop"
-local need = require "perigee.client.dependency"
+local dependency = require "perigee.client.dependency"
 local commands = require "perigee.tools.connect.commands"
 local options = require "perigee.tools.connect.options"
 local screen = require "perigee.tools.connect.screen"
 local show = require "perigee.tools.connect.show"
 local text = require "perigee.tools.connect.text"
-local uv = need("luv", "lua-luv", "luv")
+local uv = dependency("luv", "lua-luv", "luv")
 
 local EXIT_GOOD = 0
 local QUIET = 0.2 -- seconds without an event that end the wait for answers

@@ -1,9 +1,9 @@
---- What errors say: what a value is, where in a table something is, and whose line it was.
+--- Describes for errors what a value is, where in a table it lies, and which line of the script ran.
 
 local getinfo = debug.getinfo
 local format = string.format
 
-local words = {}
+local describe = {}
 
 -- Whether a function of this source is Perigee's own.
 local function is_own(source)
@@ -13,7 +13,7 @@ end
 
 --- "file:line: " of the innermost function that is not Perigee's own, or "".
 ---@return string
-function words.where()
+function describe.where()
   for level = 2, 250 do
     local info = getinfo(level, "Sl")
     if not info then
@@ -27,11 +27,10 @@ function words.where()
 end
 
 
---- What a value is: "a table", "nil". Tables of the library are what stands before a colon that ought to
---- be a dot.
+--- Describes a value: "a table", "nil". A table of the library is a sign of a colon where a dot belongs.
 ---@param value any
 ---@return string
-function words.kind(value)
+function describe.kind(value)
   local kind = type(value)
   if kind == "table" then
     local class = getmetatable(value)
@@ -47,11 +46,11 @@ end
 --- A key as part of a path: ".name", "[3]".
 ---@param key any
 ---@return string
-function words.step(key)
+function describe.step(key)
   if type(key) == "string" and key:find "^[%a_][%w_]*$" then
     return "." .. key
   end
   return format("[%s]", type(key) == "string" and format("%q", key) or tostring(key))
 end
 
-return words
+return describe

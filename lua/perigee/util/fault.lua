@@ -1,11 +1,11 @@
 --- Errors that are the script author's: raised so that they name the author's line, not ours.
 
 local core = require "perigee.core"
-local words = require "perigee.util.describe"
+local describe = require "perigee.util.describe"
 
 local error, format = error, string.format
 
-local fault = { where = words.where, kind = words.kind, step = words.step }
+local fault = { where = describe.where, kind = describe.kind, step = describe.step }
 
 
 --- Raises an error at the script's line.

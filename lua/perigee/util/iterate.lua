@@ -1,5 +1,5 @@
---- pairs for the host's own code where it can be seen from outside in which order it goes, by the
---- text of an error or by who gets something first: in a simulation the order is fixed.
+--- pairs, for the host's own code where the order shows outside, in the text of an error or in who gets
+--- something first: in a simulation the order is fixed.
 
 local core = require "perigee.core"
 

@@ -1,17 +1,17 @@
---- What in a value JSON cannot say, and where: looked for only when a message could not be made of it.
+--- Finds what in a value JSON cannot express, after a message could not be made of the value.
 
-local words = require "perigee.util.describe"
+local describe = require "perigee.util.describe"
 
 local DEPTH_MAX = 64
 
-local function describe(value, is_utf8)
+local function describe_problem(value, is_utf8)
   if type(value) == "string" then
     return is_utf8 and not is_utf8(value)
       and "is not UTF-8; bytes go through room:relay or peer:send_packet" or nil
   elseif type(value) == "number" then
     return value - value ~= 0 and "is NaN or infinite, which JSON has no word for" or nil
   end
-  return "is " .. words.kind(value) .. "; messages hold strings, numbers, booleans and tables"
+  return "is " .. describe.kind(value) .. "; messages hold strings, numbers, booleans and tables"
 end
 
 -- `on_path` are the tables that `value` is in; `clean` those that were looked at.
@@ -19,7 +19,7 @@ local function search(how, value, path, depth, on_path, clean)
   if type(value) == "boolean" or type(value) == "userdata" then -- a JSON null is that
     return nil
   elseif type(value) ~= "table" then
-    local problem = describe(value, how.is_utf8)
+    local problem = describe_problem(value, how.is_utf8)
     return problem and path .. " " .. problem
   elseif on_path[value] then
     return path .. " is a table that holds it"
@@ -31,10 +31,10 @@ local function search(how, value, path, depth, on_path, clean)
   on_path[value] = true
   for key, entry in how.pairs(value) do
     if type(key) ~= "string" and type(key) ~= "number" then
-      return ("%s has %s as a key; keys are strings or numbers"):format(path, words.kind(key))
+      return ("%s has %s as a key; keys are strings or numbers"):format(path, describe.kind(key))
     end
     local found = search(how, key, "a key of " .. path, depth, on_path, clean)
-      or search(how, entry, path .. words.step(key), depth + 1, on_path, clean)
+      or search(how, entry, path .. describe.step(key), depth + 1, on_path, clean)
     if found then
       return found
     end

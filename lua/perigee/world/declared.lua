@@ -1,7 +1,7 @@
 --- What a version of the game declares of its world: components with their defaults, and systems
 --- (perigee.systems). Both are declared while it is loaded, and hold once it is live.
 
-local each = require "perigee.util.iterate"
+local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
 local live = require "perigee.host.live"
 local query = require "perigee.world.query"
@@ -87,7 +87,7 @@ end
 
 local function known_names(own)
   local names = { unpack(own.names) }
-  for name in each(declared.KEPT) do
+  for name in iterate(declared.KEPT) do
     names[#names + 1] = name
   end
   return names

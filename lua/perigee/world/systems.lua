@@ -3,11 +3,11 @@
 
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
-local each = require "perigee.util.iterate"
+local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
 local live = require "perigee.host.live"
 local query = require "perigee.world.query"
-local rests = require "perigee.host.backoff"
+local backoff = require "perigee.host.backoff"
 
 local OPTIONS = { "after", "before" }
 
@@ -56,7 +56,7 @@ end
 
 local function check_options(options)
   fault.check("the options of a system", options, "table")
-  for key in each(options) do
+  for key in iterate(options) do
     if key ~= "after" and key ~= "before" then
       fault.raise("a system has no option %s%s", tostring(key), fault.hint(tostring(key), OPTIONS))
     end
@@ -112,7 +112,7 @@ local function link(list)
   end
   for _, system in ipairs(list) do
     for _, option in ipairs(OPTIONS) do
-      for name in each(system[option]) do
+      for name in iterate(system[option]) do
         if not by_name[name] then
           fail(system, "there is no system %s for it to be %s%s", name, option,
             fault.hint(name, names))
@@ -207,7 +207,7 @@ function systems.run(system, dt)
   local seconds = core.read_clock() - began
   system.total, system.last = system.total + seconds, seconds
   system.worst = math.max(system.worst, seconds)
-  rests.forget(system)
+  backoff.forget(system)
 end
 
 
@@ -216,7 +216,7 @@ end
 ---@return perigee.System?
 function systems.get(number)
   local system = live.version.world.systems[number]
-  return system and not rests.is_on(system) and system or nil
+  return system and not backoff.is_on(system) and system or nil
 end
 
 

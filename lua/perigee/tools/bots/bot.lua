@@ -3,7 +3,7 @@
 
 local client = require "perigee.client"
 local random = require "perigee.testing.random"
-local words = require "perigee.util.describe"
+local describe = require "perigee.util.describe"
 
 local PING_EVERY = 1 -- seconds
 local LATE_WAITS = 100 -- that return at once
@@ -46,7 +46,7 @@ end
 ---@return boolean
 function Bot:wait(seconds)
   if seconds ~= nil and type(seconds) ~= "number" then
-    error(("%sbot:wait takes seconds, not %s"):format(words.where(), words.kind(seconds)), 0)
+    error(("%sbot:wait takes seconds, not %s"):format(describe.where(), describe.kind(seconds)), 0)
   end
   if self:is_running() then
     self._run.wait(seconds, self.client)
@@ -64,8 +64,8 @@ end
 ---@return number
 function Bot:random(count)
   if count and (type(count) ~= "number" or count < 1) then
-    error(("%sbot:random takes a number from 1 up, or nothing, not %s"):format(words.where(),
-      type(count) == "number" and count or words.kind(count)), 0)
+    error(("%sbot:random takes a number from 1 up, or nothing, not %s"):format(describe.where(),
+      type(count) == "number" and count or describe.kind(count)), 0)
   end
   if count then return self._chance:pick(count) end
   return self._chance:fraction()

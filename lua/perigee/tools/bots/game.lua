@@ -2,9 +2,9 @@
 --- would meet another server on this machine.
 
 local client = require "perigee.client"
-local need = require "perigee.client.dependency"
+local dependency = require "perigee.client.dependency"
 local loop = require "perigee.client.loop"
-local uv = need("luv", "lua-luv", "luv")
+local uv = dependency("luv", "lua-luv", "luv")
 
 local START_TIMEOUT = 15 -- seconds
 local FLAGS = {

@@ -2,7 +2,7 @@
 --- functions' names that do not exist.
 
 local annotations = require "perigee.tools.check.annotations"
-local instead = require "perigee.api.replacements"
+local replacements = require "perigee.api.replacements"
 local sorted_keys = require "perigee.util.sorted_keys"
 local tool = require "perigee.tool"
 local types = require "perigee.tools.check.types"
@@ -48,7 +48,7 @@ function Rules:is_missing(class, name)
 end
 
 local function what_instead(class, name)
-  local other = instead[class.word] and instead[class.word][name]
+  local other = replacements[class.word] and replacements[class.word][name]
   return other and "; write " .. other or hint(name, annotations.names(class))
 end
 

@@ -2,8 +2,8 @@
 
 local address = require "perigee.client.address"
 local arguments = require "perigee.tools.arguments"
-local need = require "perigee.client.dependency"
-local uv = need("luv", "lua-luv", "luv")
+local dependency = require "perigee.client.dependency"
+local uv = dependency("luv", "lua-luv", "luv")
 
 local USAGE = "usage: perigee connect ADDRESS [--room ROOM] [--name NAME] [--token TOKEN] [--udp]"
 

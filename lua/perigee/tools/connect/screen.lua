@@ -2,9 +2,9 @@
 --- what is printed goes above it; in a pipe lines are read and printed as they come.
 
 local loop = require "perigee.client.loop"
-local need = require "perigee.client.dependency"
+local dependency = require "perigee.client.dependency"
 local editor = require "perigee.tools.connect.editor"
-local uv = need("luv", "lua-luv", "luv")
+local uv = dependency("luv", "lua-luv", "luv")
 
 local LINES_MAX = 256 -- lines read ahead of the one who takes them
 local CHUNK = 65536

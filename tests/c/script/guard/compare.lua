@@ -2,13 +2,13 @@
 --- from a seed, and fails where results or errors differ. Functions are called by name from the
 --- same line, so that errors are compared with their place and name.
 
-local text = require "perigee.guard.library"
+local library = require "perigee.guard.library"
 
 local random = math.random
 
 local ours = {
-  string = setmetatable(text.string, { __index = string }),
-  table = setmetatable(text.table, { __index = table }),
+  string = setmetatable(library.string, { __index = string }),
+  table = setmetatable(library.table, { __index = table }),
 }
 local CALL = [[
   local pack, string, table = ...
@@ -337,7 +337,7 @@ local function compare_classes()
       for byte = 0, 255 do
         local subject = string.char(byte)
         local theirs = outcome(string.find, subject, pattern)
-        local mine = outcome(text.string.find, subject, pattern)
+        local mine = outcome(library.string.find, subject, pattern)
         if theirs ~= mine then
           fail("string.find", { subject, pattern }, theirs, mine)
         end

@@ -2,11 +2,11 @@
 --- made. Deadlines are generous, for slow machines; what is not charged would take minutes.
 
 local core = require "perigee.core"
-local text = require "perigee.guard.library"
+local library = require "perigee.guard.library"
 
 local within = core.within
-local string = setmetatable(text.string, { __index = string })
-local table = setmetatable(text.table, { __index = table })
+local string = setmetatable(library.string, { __index = string })
+local table = setmetatable(library.table, { __index = table })
 local MOST = 16777216
 
 local DEADLINE_MS, LATE_MS = 5, 200 * core.slowness
@@ -88,7 +88,7 @@ local function others_end()
     reverse = function() return string.reverse(huge) end,
     rep = function() return string.rep("ab", 5e6) end,
     format = function() return string.format("%s", huge) end,
-    tonumber = function() return text.base.tonumber(huge) end,
+    tonumber = function() return library.base.tonumber(huge) end,
   }
   for name, call in pairs(calls) do
     ends(name, function()
