@@ -464,12 +464,6 @@ void rooms_confirmed(PerigeeClient *client);
 
 bool take_message(PerigeeClient *client, const Packet *packet);
 
-/// Appends the body ["name",json] of a message.
-void message_body(Buf *buf, const char *name, const char *json);
-
-/// Takes such a body apart; the name is put into `name`, decoded. False where it is none.
-bool message_split(Text body, Buf *name, Text *value);
-
 // --- channels.c ---
 
 typedef struct Channel {

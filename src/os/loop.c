@@ -2,6 +2,7 @@
 #include "os/loop.h"
 
 #include <assert.h>
+#include <string.h>
 
 uint64_t loop_now_ms(const Loop *loop) { return uv_now(&loop->uv); }
 
@@ -64,8 +65,10 @@ int loop_init(Loop *loop, LoopEnd *end, void *data) {
   uv_check_init(&loop->uv, &loop->check);
   uv_idle_init(&loop->uv, &loop->idle);
   uv_timer_init(&loop->uv, &loop->clock);
+  uv_timer_init(&loop->uv, &loop->limit);
   uv_handle_t *own[] = {(uv_handle_t *)&loop->prepare, (uv_handle_t *)&loop->check,
-                        (uv_handle_t *)&loop->idle, (uv_handle_t *)&loop->clock};
+                        (uv_handle_t *)&loop->idle, (uv_handle_t *)&loop->clock,
+                        (uv_handle_t *)&loop->limit};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
     own[i]->data = loop;
     uv_unref(own[i]);
@@ -80,6 +83,7 @@ void loop_deinit(Loop *loop) {
   uv_close((uv_handle_t *)&loop->check, NULL);
   uv_close((uv_handle_t *)&loop->idle, NULL);
   uv_close((uv_handle_t *)&loop->clock, NULL);
+  uv_close((uv_handle_t *)&loop->limit, NULL);
   uv_run(&loop->uv, UV_RUN_DEFAULT);
   int err = uv_loop_close(&loop->uv);
   assert(err == 0 && "a handle is still open");
@@ -90,3 +94,29 @@ void loop_deinit(Loop *loop) {
 }
 
 void loop_run(Loop *loop) { uv_run(&loop->uv, UV_RUN_DEFAULT); }
+
+static void on_limit(uv_timer_t *limit) { (void)limit; }
+
+bool loop_poll(Loop *loop, int timeout_ms) {
+  if (timeout_ms > 0) {
+    uv_update_time(&loop->uv);
+    uv_timer_start(&loop->limit, on_limit, (uint64_t)timeout_ms, 0);
+  }
+  bool is_alive = uv_run(&loop->uv, timeout_ms == 0 ? UV_RUN_NOWAIT : UV_RUN_ONCE) != 0;
+  uv_timer_stop(&loop->limit);
+  return is_alive;
+}
+
+int loop_fd(const Loop *loop) { return uv_backend_fd(&loop->uv); }
+
+// libuv tells the kernel of new descriptors when it waits next; it keeps them in a queue,
+// whose first member points to the queue itself while it is empty.
+static bool has_new_descriptors(const Loop *loop) {
+  const void *first;
+  memcpy(&first, &loop->uv.watcher_queue, sizeof first);
+  return first != &loop->uv.watcher_queue;
+}
+
+int loop_timeout_ms(const Loop *loop) {
+  return has_new_descriptors(loop) ? 0 : uv_backend_timeout(&loop->uv);
+}

@@ -20,6 +20,7 @@ typedef struct Loop {
   uv_check_t check;
   uv_idle_t idle;  // active while there is more to do, so that the loop does not wait
   uv_timer_t clock;
+  uv_timer_t limit;       // ends the wait of loop_poll
   uint64_t clock_due_ms;  // what `clock` is set to, monotonic
   uint64_t polled_ms;     // when the loop last looked at its sockets, monotonic
   Timers timers;
@@ -38,6 +39,16 @@ void loop_deinit(Loop *loop);
 
 /// Runs until nothing keeps it: no handle but its own, and no timer.
 void loop_run(Loop *loop);
+
+/// One iteration: waits for something to do for at most `timeout_ms` (negative: for ever).
+/// Returns whether anything keeps the loop running.
+bool loop_poll(Loop *loop, int timeout_ms);
+
+/// A descriptor that is readable when there is something to do, for a loop of somebody
+/// else's; and in how many milliseconds loop_poll has to be called even if it is not (-1: at no
+/// time).
+int loop_fd(const Loop *loop);
+int loop_timeout_ms(const Loop *loop);
 
 /// Monotonic time, the same all through an iteration.
 uint64_t loop_now_ms(const Loop *loop);

@@ -2,26 +2,27 @@
 #define _GNU_SOURCE  // pthread_setname_np
 #include "os/thread.h"
 
-#include <pthread.h>
 #include <signal.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 
 typedef struct Start {
-  uv_thread_cb run;
+  void (*run)(void *data);
   void *data;
   Log *log;
 } Start;
 
-static void begin(void *data) {
+static void *begin(void *data) {
   Start start = *(Start *)data;
   mem_free(data);
   log_use(start.log);
   start.run(start.data);
+  return NULL;
 }
 
-int thread_start(uv_thread_t *thread, const char *name, uv_thread_cb run, void *data) {
+int thread_start(pthread_t *thread, const char *name, void (*run)(void *data),
+                 void *data) {
   static const int OWN[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
   sigset_t all, before;
   sigfillset(&all);
@@ -29,7 +30,7 @@ int thread_start(uv_thread_t *thread, const char *name, uv_thread_cb run, void *
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Start *start = mem_alloc(sizeof *start);
   *start = (Start){.run = run, .data = data, .log = log_used()};
-  int err = uv_thread_create(thread, begin, start);
+  int err = -pthread_create(thread, NULL, begin, start);
   if (err != 0) mem_free(start);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (err == 0) pthread_setname_np(*thread, name);

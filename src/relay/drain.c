@@ -255,7 +255,7 @@ void relay_begin_drain(Relay *relay) {
   relay->is_draining = true;
 }
 
-static void end_drain(Relay *relay) {
+void relay_end_drain(Relay *relay) {
   relay->is_draining = relay->has_released = false;
   relay->captured_row = 0;
   if (relay->batches) relay->has_kept_waiting = true;
@@ -419,7 +419,7 @@ bool relay_next_event(Relay *relay, Event *event) {
   do {
     if (take_alive(relay, event)) return true;
   } while (refill(relay));
-  end_drain(relay);
+  relay_end_drain(relay);
   return false;
 }
 

@@ -225,6 +225,11 @@ static void do_room_create(Relay *relay, const Command *command) {
   room_begin(relay, room);
 }
 
+static void do_room_meta(Relay *relay, const Command *command) {
+  Room *room = relay_room(relay, command->id);
+  if (room) room_set_meta(room, command->name, command->flags ? &command->body : NULL);
+}
+
 static void do_channel_open(Relay *relay, const Command *command) {
   channel_serve_by_script(relay, (uint16_t)command->id);
 }
@@ -246,6 +251,7 @@ void command_execute(Relay *relay, const Command *command) {
       [COMMAND_LEAVE] = do_leave,
       [COMMAND_ROOM_CREATE] = do_room_create,
       [COMMAND_ROOM_DELETE] = do_room_delete,
+      [COMMAND_ROOM_META] = do_room_meta,
       [COMMAND_CHANNEL_OPEN] = do_channel_open,
       [COMMAND_CHANNEL_CLOSE] = do_channel_close,
   };

@@ -68,10 +68,12 @@ struct Relay {
   bool is_scripted;
   bool is_draining;  // between relay_begin_drain and the end of the slice
   bool is_over;      // the server has stopped: only ends of connections are of interest
-  bool has_released;  // a peer that was throttled, in this drain
-  uint32_t game_hooks;
-  Slots rooms;       // Room by id; owned
-  Names room_names;  // ids of rooms that are open or reserved
+  bool has_released;       // a peer that was throttled, in this drain
+  uint32_t script_hooks;   // of the game's own table
+  uint32_t program_hooks;  // see relay_set_program_hooks
+  uint32_t game_hooks;     // both
+  Slots rooms;             // Room by id; owned
+  Names room_names;        // ids of rooms that are open or reserved
   uint32_t open_rooms, failed_rooms;
   Kinds kinds;
   Kinds next_kinds;  // between relay_kinds_begin and relay_kinds_end

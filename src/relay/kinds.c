@@ -25,9 +25,55 @@ const RoomKind *kind_find(const Relay *relay, Text name) {
   return place ? &relay->kinds.list[place - 1] : NULL;
 }
 
-void kind_apply(const Relay *relay, Room *room) {
+// What the script alone says of a room.
+static RoomKind script_kind(const Relay *relay, const Room *room) {
   const RoomKind *kind = kind_find(relay, (Text){room->name, room->name_size});
-  room->kind = kind ? *kind : (RoomKind){.hooks = relay->game_hooks & HOOKS_OF_ROOMS};
+  return kind ? *kind : (RoomKind){.hooks = relay->script_hooks & HOOKS_OF_ROOMS};
+}
+
+// HOOK_ROOM_CREATE of a kind is its on_create, which the program has not.
+void kind_apply(const Relay *relay, Room *room) {
+  room->kind = script_kind(relay, room);
+  room->kind.hooks |=
+      relay->program_hooks & HOOKS_OF_ROOMS & ~(uint32_t)HOOK_ROOM_CREATE;
+}
+
+// The hook for which an event comes; 0: it comes without one.
+static uint32_t hook_of(uint8_t type) {
+  switch (type) {
+    case EVENT_CONNECT:
+      return HOOK_CONNECT;
+    case EVENT_SUSPEND:
+      return HOOK_SUSPEND;
+    case EVENT_RESUME:
+      return HOOK_RESUME;
+    case EVENT_JOIN:
+      return HOOK_JOIN;
+    case EVENT_LEAVE:
+      return HOOK_LEAVE;
+    case EVENT_BROADCAST:
+      return HOOK_BROADCAST;
+    case EVENT_BACKPRESSURE:
+      return HOOK_BACKPRESSURE;
+    case EVENT_MESSAGE:
+      return HOOK_MESSAGE;
+    case EVENT_PACKET:
+      return HOOK_PACKET;
+    case EVENT_ROOM_CREATE:
+      return HOOK_ROOM_CREATE;
+    default:
+      return 0;
+  }
+}
+
+bool relay_script_wants(const Relay *relay, const Event *event) {
+  uint32_t hook = hook_of(event->type);
+  if (relay->program_hooks == 0 || hook == 0) return true;
+  const Room *room = relay_room(relay, event->room);
+  bool is_of_room = room && hook & HOOKS_OF_ROOMS && hook != HOOK_ROOM_CREATE;
+  uint32_t hooks = is_of_room ? 0 : relay->script_hooks;
+  if (room && hook != HOOK_ROOM_CREATE) hooks |= script_kind(relay, room).hooks;
+  return hooks & hook;
 }
 
 void relay_kinds_begin(Relay *relay, uint32_t game_hooks) {
@@ -47,7 +93,8 @@ void relay_kind_set(Relay *relay, const char *name, size_t size, const RoomKind 
 void relay_kinds_end(Relay *relay) {
   kinds_deinit(&relay->kinds);
   relay->kinds = relay->next_kinds;
-  relay->game_hooks = relay->next_hooks;
+  relay->script_hooks = relay->next_hooks;
+  relay->game_hooks = relay->script_hooks | relay->program_hooks;
   kinds_init(&relay->next_kinds);
   ticker_refresh_game(relay);
   Room *room;

@@ -77,6 +77,11 @@ void relay_set_host(Relay *relay, const RelayHost *host, void *data) {
 
 void relay_set_scripted(Relay *relay) { relay->is_scripted = true; }
 
+void relay_set_program_hooks(Relay *relay, uint32_t hooks) {
+  relay->program_hooks = relay->game_hooks = hooks;
+  if (hooks != 0) relay->is_scripted = true;
+}
+
 // --- Queries ---
 
 Session *relay_session(Relay *relay) { return relay->session; }

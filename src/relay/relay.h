@@ -106,6 +106,13 @@ void relay_set_host(Relay *relay, const RelayHost *host, void *data);
 /// too, and has to drain the queue once a turn.
 void relay_set_scripted(Relay *relay);
 
+/// Says which handlers the program has that the server is part of: Hooks, for the game and
+/// for all rooms. They are told what scripts are told. To be called before anything comes.
+void relay_set_program_hooks(Relay *relay, uint32_t hooks);
+
+/// Returns whether the script has a handler for the event, or has to know of it.
+bool relay_script_wants(const Relay *relay, const Event *event);
+
 /// Pushes an event of the layer above. Its data is copied.
 void relay_push(Relay *relay, const Event *event);
 
@@ -123,6 +130,9 @@ bool relay_next_event(Relay *relay, Event *event);
 /// `handled` has used since the last whole second of the clock.
 uint64_t relay_charge(Relay *relay, const Event *taken, const Event *handled,
                       uint64_t started_us, uint64_t now_us);
+
+/// Ends a drain before its time; the events that are left wait for the next one.
+void relay_end_drain(Relay *relay);
 
 /// Returns whether events or commands wait for the next drain.
 bool relay_has_events(const Relay *relay);

@@ -49,6 +49,7 @@ void room_free(Relay *relay, Room *room) {
   slots_remove(&relay->rooms, room->id);
   mem_free(room->members);
   buf_deinit(&room->waiting);
+  buf_deinit(&room->meta);
   mem_free(room);
 }
 
@@ -150,6 +151,39 @@ void room_free_failed(Relay *relay) {
     relay->failed_rooms--;
     room_free(relay, room);
   }
+}
+
+// --- What the program has noted ---
+
+static void append_meta(Buf *meta, Text text) {
+  buf_str16(meta, text.bytes, text.size);
+  buf_u8(meta, 0);
+}
+
+bool room_next_meta(const Room *room, size_t *at, Text *text) {
+  if (*at == room->meta.size) return false;
+  const uint8_t *bytes = room->meta.data + *at;
+  *text = (Text){(const char *)bytes + 2, (uint32_t)(bytes[0] | bytes[1] << 8)};
+  *at += 2 + text->size + 1;
+  return true;
+}
+
+void room_set_meta(Room *room, Text key, const Text *value) {
+  Buf meta = {0};
+  Text old_key, old_value;
+  for (size_t at = 0; room_next_meta(room, &at, &old_key);) {
+    room_next_meta(room, &at, &old_value);
+    if (old_key.size == key.size && memcmp(old_key.bytes, key.bytes, key.size) == 0)
+      continue;
+    append_meta(&meta, old_key);
+    append_meta(&meta, old_value);
+  }
+  if (value) {
+    append_meta(&meta, key);
+    append_meta(&meta, *value);
+  }
+  buf_deinit(&room->meta);
+  room->meta = meta;
 }
 
 // --- Being empty ---

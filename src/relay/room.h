@@ -31,6 +31,8 @@ typedef struct Ticker {
   bool is_queued;        // the last one's event waits
 } Ticker;
 
+enum { ROOM_META_BYTES = 64 << 10 };  // of keys and values of one room, about
+
 struct Room {
   uint32_t id;
   uint8_t state;  // RoomState
@@ -45,6 +47,8 @@ struct Room {
   uint32_t capacity;  // allocated
   uint32_t away;      // members that are suspended
   Buf waiting;        // Event structs: joins that wait for the end of on_create
+  Buf meta;  // what the program has noted: keys and values in turns, each a u16 of its size,
+             // its bytes and a NUL
   uint32_t captured;  // events of it that handlers have caused and that come next
   uint32_t asked;     // joins that are on their way to here as EVENT_JOIN
   uint32_t batch;     // the commands that create it, where a script does
@@ -58,3 +62,9 @@ struct Room {
 static inline Text room_name(const Room *room) {
   return (Text){room->name, room->name_size};
 }
+
+/// Notes a value under a key; NULL: takes it away.
+void room_set_meta(Room *room, Text key, const Text *value);
+
+/// Reads the next text of room->meta at `*at` (start at 0); false at the end.
+bool room_next_meta(const Room *room, size_t *at, Text *text);

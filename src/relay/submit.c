@@ -54,6 +54,14 @@ static int check_join(const Relay *relay, const Command *command) {
   }
 }
 
+static int check_meta(const Relay *relay, const Command *command) {
+  const Room *room = find_room(relay, command->id);
+  if (!room) return ERR_NOT_FOUND;
+  if (command->name.size == 0 || command->name.size > NAME_MAX_BYTES)
+    return ERR_INVALID;
+  return room->meta.size + command->body.size > ROOM_META_BYTES ? ERR_FULL : 0;
+}
+
 static int check_leave(const Relay *relay, const Command *command) {
   const Peer *peer = session_find(relay->session, command->id);
   return peer && member_find(peer, command->room) ? 0 : ERR_NOT_FOUND;
@@ -113,6 +121,8 @@ static int check(const Relay *relay, const Command *command) {
       return check_leave(relay, command);
     case COMMAND_ROOM_DELETE:
       return find_room(relay, command->id) ? 0 : ERR_NOT_FOUND;
+    case COMMAND_ROOM_META:
+      return check_meta(relay, command);
     case COMMAND_CHANNEL_CLOSE:
       return 0;
     case COMMAND_ROOM_CREATE:

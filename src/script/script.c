@@ -43,6 +43,8 @@ void script_log_costs(const Script *script) {
   if (script->has_host) account_log(&script->host);
 }
 
+bool script_is_loaded(const Script *script) { return script->has_host; }
+
 bool script_has_work(const Script *script) {
   return script->has_host && memory_is_pressed(&script->host);
 }
@@ -308,22 +310,24 @@ uint64_t script_handlers(const Script *script) { return script->host.handlers; }
 
 // --- Draining ---
 
-void script_drain(Script *script) {
-  Relay *relay = script->host.relay;
-  Event event;
-  relay_begin_drain(relay);
+void script_begin_drain(Script *script) {
   if (script->has_host) deadline_tick(&script->host);
-  while (relay_next_event(relay, &event)) {
-    script->host.handlers += event.type != EVENT_SYSTEM;
-    if (!script->has_host) continue;
-    if (event.type == EVENT_RELOAD) {
-      reload_handle(&script->reload, &event);
-      deadline_tick(&script->host);
-    } else {
-      if (event.type == EVENT_TICK && event.room == 0)
-        follow_with_systems(&script->host, &event);
-      handle_and_account(&script->host, &event);
-    }
+}
+
+void script_handle(Script *script, const Event *event) {
+  Host *host = &script->host;
+  host->handlers += event->type != EVENT_SYSTEM;
+  if (!script->has_host) return;
+  if (event->type == EVENT_RELOAD) {
+    reload_handle(&script->reload, event);
+    deadline_tick(host);
+    return;
   }
-  if (script->has_host) memory_settle(&script->host, script->host.deadline.now_us);
+  if (event->type == EVENT_TICK && event->room == 0) follow_with_systems(host, event);
+  handle_and_account(host, event);
+}
+
+void script_end_drain(Script *script) {
+  Host *host = &script->host;
+  if (script->has_host) memory_settle(host, host->deadline.now_us);
 }

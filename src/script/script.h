@@ -1,7 +1,7 @@
 // A game's script, live: loaded, driven by the relay's events, exchanged at run time.
 // With tool.h the only door to Lua; no lua.h is needed to use it.
 //
-// The script is entered from script_load and script_drain alone. Everything it does
+// The script is entered from script_load and script_handle alone. Everything it does
 // reaches the relay as commands, which are carried out when a handler ends well or
 // waits, and forgotten when it fails.
 #pragma once
@@ -48,7 +48,7 @@ typedef struct ScriptSchema {
 } ScriptSchema;
 
 /// What the script tells its owner. `data` is what script_new was given. Called from
-/// within script_load and script_drain.
+/// within script_load and script_handle.
 typedef struct ScriptEvents {
   /// game.config is about to be told, all of it: what an earlier version set is to be
   /// forgotten if this one is taken.
@@ -133,9 +133,15 @@ uint64_t script_handlers(const Script *script);
 /// net_admin_listen.
 int script_listen(Script *script, uint16_t *port, const AdminOptions *options);
 
-/// Handles this turn's events. To be called once a turn, script or not, after all
-/// input.
-void script_drain(Script *script);
+/// Whether a game has been loaded.
+bool script_is_loaded(const Script *script);
+
+/// Before the first event of a drain, and after its last one.
+void script_begin_drain(Script *script);
+void script_end_drain(Script *script);
+
+/// Has the script handle an event that relay_next_event has given.
+void script_handle(Script *script, const Event *event);
 
 /// Asks for a reload, which begins in the next drain. `asked` comes back in `reloaded`.
 /// A forced one takes place whatever a check of the files finds.

@@ -121,6 +121,31 @@ void engine_refresh(Engine *engine) {
   if (engine->state == ENGINE_LIVE) script_refresh(engine->script);
 }
 
+// --- Events ---
+
+static bool is_held(const Engine *engine) {
+  return engine->is_held && engine->state == ENGINE_LIVE;
+}
+
+void engine_hold(Engine *engine, bool is_on) { engine->is_held = is_on; }
+
+// Between two events nothing has changed under anybody's feet: here the owner may act, too.
+void engine_drain(Engine *engine) {
+  const EngineEvents *events = engine->options.events;
+  void *data = engine->options.data;
+  Event event;
+  relay_begin_drain(engine->relay);
+  script_begin_drain(engine->script);
+  while (!is_held(engine) && relay_next_event(engine->relay, &event)) {
+    if (events->event != NULL)
+      events->event(data, &event);
+    else
+      script_handle(engine->script, &event);
+  }
+  if (is_held(engine)) relay_end_drain(engine->relay);
+  script_end_drain(engine->script);
+}
+
 // --- Stop ---
 
 void engine_stop(Engine *engine, const char *signal) {
@@ -153,7 +178,7 @@ static bool has_time_to_stop(const Engine *engine) {
 static bool on_turn(void *data, uint64_t now_ms) {
   Engine *engine = data;
   (void)now_ms;
-  script_drain(engine->script);
+  engine_drain(engine);
   switch (engine->state) {
     case ENGINE_STOPPING:
       // on_stop has not run, or not all of its commands are carried out.
@@ -168,6 +193,7 @@ static bool on_turn(void *data, uint64_t now_ms) {
     default:
       break;
   }
+  if (is_held(engine)) return false;
   return relay_has_events(engine->relay) || script_has_work(engine->script);
 }
 
@@ -218,7 +244,7 @@ static void log_counters(const Engine *engine) {
 void engine_finish(Engine *engine) {
   script_set_over(engine->script);
   while (relay_has_events(engine->relay) && has_time_to_stop(engine))
-    script_drain(engine->script);
+    engine_drain(engine);
   log_counters(engine);
   script_log_costs(engine->script);
 }
@@ -279,5 +305,5 @@ const char *engine_load(Engine *engine) {
 void engine_start(Engine *engine) {
   engine->state = ENGINE_LIVE;
   script_start(engine->script);
-  script_drain(engine->script);
+  engine_drain(engine);
 }

@@ -21,6 +21,8 @@ typedef struct EngineEvents {
   /// See ScriptEvents.
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
   void (*failed)(void *data, const char *text);
+  /// An event of the relay, instead of script_handle, which the owner may call.
+  void (*event)(void *data, const Event *event);
   /// Everyone has been told; net stops now.
   void (*leaving)(void *data);
 } EngineEvents;
@@ -43,6 +45,7 @@ typedef struct Engine {
   Session *session;
   Relay *relay;
   Script *script;
+  bool is_held;         // see engine_hold
   uint64_t stopped_us;  // when it was asked to stop, by net_real_us
 } Engine;
 
@@ -58,6 +61,12 @@ const char *engine_load(Engine *engine);
 
 /// From now on it serves; on_start is run.
 void engine_start(Engine *engine);
+
+/// Handles events for a slice of an iteration.
+void engine_drain(Engine *engine);
+
+/// Holds events back while the owner has no room for them; not those of the end.
+void engine_hold(Engine *engine, bool is_on);
 
 /// Requests a reload; `asked` comes back in `reloaded`. A forced one ignores the
 /// findings of a check of the game. Returns NULL, or why no reload follows.

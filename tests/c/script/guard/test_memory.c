@@ -132,7 +132,7 @@ static bool run(Engine *engine, Host *host, uint32_t refuse_in) {
   uint64_t errors = relay_stats(engine->relay).errors;
   host->memory.refuse_in = refuse_in;
   script_start(engine->script);
-  script_drain(engine->script);
+  engine_drain(engine);
   return relay_stats(engine->relay).errors == errors;
 }
 

@@ -1,0 +1,338 @@
+// A Perigee server inside another program: libperigee-server.
+//
+//   perigee_server_config *config = perigee_server_config_new();
+//   perigee_server_config_set(config, "port", "7777");
+//   perigee_server_handlers handlers = {.size = sizeof handlers, .on_join = on_join};
+//   char error[256];
+//   perigee_server *server =
+//       perigee_server_start(config, &handlers, my_data, error, sizeof error);
+//   perigee_server_config_free(config);
+//   perigee_server_run(server);  // until perigee_server_stop
+//   perigee_server_free(server);
+//
+// A server belongs to the thread that runs or polls it, and calls handlers there. Functions
+// that say so may be called from any thread. Strings are UTF-8 with a length; they are copied
+// where they are passed in, and valid during the call where a handler gets them. Peers and
+// rooms are named by numbers, which are never reused while anybody could hold the old one; 0
+// is none. The library prints nothing, does not end the process (unless memory is exhausted),
+// and any number of servers live beside each other.
+//
+// docs/embedding.md is the guide.
+#ifndef PERIGEE_SERVER_H
+#define PERIGEE_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define PERIGEE_SERVER_API __attribute__((visibility("default")))
+#else
+#define PERIGEE_SERVER_API
+#endif
+
+typedef struct perigee_server perigee_server;
+typedef struct perigee_server_config perigee_server_config;
+typedef struct perigee_server_batch perigee_server_batch;
+typedef struct perigee_server_snapshot perigee_server_snapshot;
+
+typedef struct perigee_server_text {
+  const char *bytes;  // a NUL follows them
+  size_t size;
+} perigee_server_text;
+
+/// What functions return that fail; perigee_server_error says it in words.
+typedef enum perigee_server_code {
+  PERIGEE_SERVER_OK = 0,
+  PERIGEE_SERVER_INVALID = -1,    // a call that can never succeed
+  PERIGEE_SERVER_NOT_FOUND = -2,  // there is no such peer, room, member or token (any more)
+  PERIGEE_SERVER_EXISTS = -3,     // a room of that name, or a member, exists
+  PERIGEE_SERVER_FULL = -4,       // a limit is reached
+  PERIGEE_SERVER_TOO_LARGE = -5,  // more than max_payload
+  PERIGEE_SERVER_STOPPED = -6,    // the server is stopping
+  PERIGEE_SERVER_REFUSED = -7     // a handler of the game refused it, or failed
+} perigee_server_code;
+
+/// The sentence for a perigee_server_code. Static.
+PERIGEE_SERVER_API const char *perigee_server_error(int code);
+
+// --- Settings ------------------------------------------------------------------------------
+
+/// All defaults. To be freed.
+PERIGEE_SERVER_API perigee_server_config *perigee_server_config_new(void);
+PERIGEE_SERVER_API void perigee_server_config_free(perigee_server_config *config);
+
+/// Sets a key of docs/settings.md, as a flag of `perigee run` would; it is stronger than
+/// `config` of a game. Beside these: "game" (a folder or a .lua file, whose handlers run as
+/// with `perigee run`), "thread" ("true": the server has a thread of its own), "jit"
+/// ("false": scripts are interpreted), "lua_path". Returns 0 or PERIGEE_SERVER_INVALID; then
+/// perigee_server_config_error has one sentence.
+PERIGEE_SERVER_API int perigee_server_config_set(perigee_server_config *config,
+                                                 const char *key, const char *value);
+
+/// What was wrong at the last call that failed; valid until the next one.
+PERIGEE_SERVER_API const char *perigee_server_config_error(
+    const perigee_server_config *config);
+
+// --- Events --------------------------------------------------------------------------------
+
+/// In brackets: the fields that are set beside `type`; `peer` comes with `peer_name`, `room`
+/// with `room_name`.
+typedef enum perigee_server_event_type {
+  PERIGEE_SERVER_CONNECT = 1,   // a client wants in (peer, address, transport, auth, token)
+  PERIGEE_SERVER_DISCONNECT,    // a session is over (peer, code)
+  PERIGEE_SERVER_SUSPEND,       // a connection is lost, and its session waits (peer, code)
+  PERIGEE_SERVER_RESUME,        // it is back in a room (peer, room, time_ms, lost, resent)
+  PERIGEE_SERVER_JOIN,          // a peer wants to join (peer, room, token)
+  PERIGEE_SERVER_LEAVE,         // a peer has left (peer, room, code)
+  PERIGEE_SERVER_BROADCAST,     // bytes for the room (peer, room, data, token)
+  PERIGEE_SERVER_BACKPRESSURE,  // a peer reads too slowly (peer, room or 0, dropped, queued)
+  PERIGEE_SERVER_MESSAGE,       // of the game (peer, room or 0, number, name, data, token)
+  PERIGEE_SERVER_PACKET,        // on a channel (peer, channel, number, data, token)
+  PERIGEE_SERVER_ROOM_CREATE,   // a room has appeared (room)
+  PERIGEE_SERVER_ROOM_DELETE,   // a room is gone (room)
+  PERIGEE_SERVER_LOG,           // a line of the log (level, text)
+  PERIGEE_SERVER_RESULT,        // a request has ended (request, code, room)
+  PERIGEE_SERVER_STOPPED_EVENT  // the server has stopped; the last event (text: why)
+} perigee_server_event_type;
+
+/// Fields that an event does not set are 0 or empty texts.
+typedef struct perigee_server_event {
+  int type;               // perigee_server_event_type
+  int code;               // of RESULT: a perigee_server_code; else one of docs/protocol.md
+  int level;              // of LOG: 0 debug, 1 info, 2 warn, 3 error
+  uint32_t peer, room;    // numbers
+  uint32_t request;       // what the function that asked for it returned
+  uint32_t channel;       // of a packet
+  uint32_t number;        // of a message: 0, and `data` is JSON text; else its number in the
+                          // schema. Of a packet: its type
+  uint32_t dropped, queued;  // messages: lost since the last time, and waiting
+  uint32_t lost, resent;     // messages that were missed, and packets that are sent again
+  uint64_t time_ms;          // for how long the peer was away
+  uint64_t token;  // for perigee_server_verdict; of a message or packet whose sender waits
+                   // for an answer: for perigee_server_answer; else 0
+  perigee_server_text peer_name, room_name;
+  perigee_server_text address;    // of the client, without port
+  perigee_server_text transport;  // "tcp", "ws", "udp" or "text"
+  perigee_server_text auth;       // the token that the client gave
+  perigee_server_text name;       // of a message
+  perigee_server_text text;       // for people
+  perigee_server_text data;
+} perigee_server_event;
+
+/// What on_connect, on_join and on_broadcast return.
+typedef enum perigee_server_verdict_value {
+  PERIGEE_ACCEPT = 0,
+  PERIGEE_REJECT = 1,
+  PERIGEE_LATER = 2  // perigee_server_verdict follows
+} perigee_server_verdict_value;
+
+typedef int perigee_server_ask(perigee_server *server, const perigee_server_event *event,
+                               void *user_data);
+typedef void perigee_server_tell(perigee_server *server, const perigee_server_event *event,
+                                 void *user_data);
+
+/// Handlers; each may be NULL. Where there is a Lua game, too, it is asked after these, and
+/// only about what they accept. They are called by the thread that runs the server and should
+/// return soon; they may call every function here but those that run or free the server.
+typedef struct perigee_server_handlers {
+  size_t size;  // sizeof (perigee_server_handlers)
+  perigee_server_ask *on_connect;
+  perigee_server_tell *on_disconnect;
+  perigee_server_tell *on_suspend;
+  perigee_server_tell *on_resume;
+  perigee_server_ask *on_join;
+  perigee_server_tell *on_leave;
+  perigee_server_ask *on_broadcast;
+  perigee_server_tell *on_backpressure;
+  perigee_server_tell *on_message;
+  perigee_server_tell *on_packet;
+  perigee_server_tell *on_room_create;
+  perigee_server_tell *on_room_delete;
+  perigee_server_tell *on_log;      // may be called by any thread of the library
+  perigee_server_tell *on_stopped;  // the last call
+  perigee_server_tell *on_result;
+} perigee_server_handlers;
+
+// --- Running -------------------------------------------------------------------------------
+
+/// Starts a server: it listens when this returns. `config` and `handlers` (which may be NULL)
+/// are copied. Returns NULL with one sentence, or several lines, in `error`. With "thread"
+/// `handlers` has to be NULL.
+PERIGEE_SERVER_API perigee_server *perigee_server_start(
+    const perigee_server_config *config, const perigee_server_handlers *handlers,
+    void *user_data, char *error, size_t error_size);
+
+/// The TCP port that it listens on.
+PERIGEE_SERVER_API uint16_t perigee_server_port(const perigee_server *server);
+
+/// Serves until the server has stopped.
+PERIGEE_SERVER_API void perigee_server_run(perigee_server *server);
+
+/// One iteration; waits for something to do for at most `timeout_ms` (negative: for ever).
+/// Returns 1, or 0 when the server has stopped.
+PERIGEE_SERVER_API int perigee_server_poll(perigee_server *server, int timeout_ms);
+
+/// For a loop of the host's: a descriptor that becomes readable when there is something to
+/// do, and the milliseconds until perigee_server_poll has to be called even if it does not
+/// (-1: there is nothing to wait for).
+PERIGEE_SERVER_API int perigee_server_fd(const perigee_server *server);
+PERIGEE_SERVER_API int perigee_server_timeout_ms(const perigee_server *server);
+
+/// With "thread": waits at most `timeout_ms` (negative: for ever) for the next event, which is
+/// freed with perigee_server_event_free. For one thread at a time. Returns 1 with `*event`; 0
+/// when none came; PERIGEE_SERVER_STOPPED after the last one. Events that want a verdict wait
+/// for perigee_server_verdict. While many wait to be taken, the server reads no more from
+/// its clients.
+PERIGEE_SERVER_API int perigee_server_next(perigee_server *server,
+                                           perigee_server_event **event);
+PERIGEE_SERVER_API int perigee_server_wait(perigee_server *server,
+                                           perigee_server_event **event, int timeout_ms);
+PERIGEE_SERVER_API void perigee_server_event_free(perigee_server_event *event);
+
+/// From any thread, or a signal handler: has the server stop, as SIGTERM stops `perigee run`.
+PERIGEE_SERVER_API void perigee_server_stop(perigee_server *server, const char *reason);
+
+/// Ends it, also without perigee_server_stop, and gives its memory back. Nobody may use the
+/// server meanwhile or after that. NULL is allowed.
+PERIGEE_SERVER_API void perigee_server_free(perigee_server *server);
+
+// --- Answers: from any thread --------------------------------------------------------------
+
+/// Answers an event that wanted a verdict. The peer is told `reason` (may be NULL) when it is
+/// not accepted. After verdict_timeout the server has refused it itself, with Internal.
+PERIGEE_SERVER_API int perigee_server_verdict(perigee_server *server, uint64_t token,
+                                              int verdict, const char *reason);
+
+/// Answers a message (with JSON text) or packet (with bytes) whose sender waits for that.
+PERIGEE_SERVER_API int perigee_server_answer(perigee_server *server, uint64_t token,
+                                             const void *bytes, size_t size);
+
+// --- Commands: from any thread -------------------------------------------------------------
+// They are carried out in order, after the handler that runs. With a batch, a command waits
+// for perigee_server_commit. They return 0 or a negative perigee_server_code; what can only be
+// seen later (a peer that has gone) makes a command do nothing, and a batch fail.
+
+/// Who gets something.
+typedef enum perigee_server_target_kind {
+  PERIGEE_SERVER_TO_PEER,   // peer `id`
+  PERIGEE_SERVER_TO_PEERS,  // those in `peers`
+  PERIGEE_SERVER_TO_ROOM,   // the members of room `id` but those in `peers`
+  PERIGEE_SERVER_TO_ALL     // everybody but those in `peers`
+} perigee_server_target_kind;
+
+typedef struct perigee_server_target {
+  int kind;  // perigee_server_target_kind
+  uint32_t id;
+  const uint32_t *peers;  // may be NULL
+  size_t count;           // of these
+} perigee_server_target;
+
+/// How something is sent: 0, or a sum of these.
+typedef enum perigee_server_flags {
+  PERIGEE_SERVER_RELIABLE = 1,  // arrives also when the connection is lost for a while
+  PERIGEE_SERVER_CRITICAL = 2,
+  PERIGEE_SERVER_HIGH = 4,
+  PERIGEE_SERVER_LOW = 8
+} perigee_server_flags;
+
+/// Begins a batch, which belongs to one thread; it ends with one of the two other functions.
+/// commit carries out all of its commands, or none. It returns a request, whose outcome is a
+/// PERIGEE_SERVER_RESULT.
+PERIGEE_SERVER_API perigee_server_batch *perigee_server_begin(perigee_server *server);
+PERIGEE_SERVER_API int perigee_server_commit(perigee_server_batch *batch);
+PERIGEE_SERVER_API void perigee_server_cancel(perigee_server_batch *batch);
+
+/// Sends a message of the game; `json` is its value (NULL: null).
+PERIGEE_SERVER_API int perigee_server_send(perigee_server *server,
+                                           perigee_server_batch *batch,
+                                           const perigee_server_target *target,
+                                           const char *name, const char *json,
+                                           unsigned flags);
+
+/// Sends a packet on a channel of the game's own.
+PERIGEE_SERVER_API int perigee_server_send_packet(
+    perigee_server *server, perigee_server_batch *batch,
+    const perigee_server_target *target, uint16_t channel, uint16_t type,
+    const void *bytes, size_t size, unsigned flags);
+
+/// Sends bytes to a room (PERIGEE_SERVER_TO_ROOM) as if a member had broadcast them; the
+/// sender is peer 0.
+PERIGEE_SERVER_API int perigee_server_relay(perigee_server *server,
+                                            perigee_server_batch *batch,
+                                            const perigee_server_target *target,
+                                            const void *bytes, size_t size, unsigned flags);
+
+/// Creates a room. Returns a request (above 0), whose outcome is a PERIGEE_SERVER_RESULT with
+/// the room; in a batch 0.
+PERIGEE_SERVER_API int perigee_server_room_create(perigee_server *server,
+                                                  perigee_server_batch *batch,
+                                                  const char *name, size_t size);
+
+/// Soft-deletes a room: nobody can join it any more, and it goes with its last member.
+PERIGEE_SERVER_API int perigee_server_room_delete(perigee_server *server,
+                                                  perigee_server_batch *batch,
+                                                  uint32_t room);
+
+/// Gives a room a value under a key of at most 64 bytes; NULL takes it away. The host reads it
+/// in snapshots; clients do not see it.
+PERIGEE_SERVER_API int perigee_server_room_meta(perigee_server *server,
+                                                perigee_server_batch *batch, uint32_t room,
+                                                const char *key, const char *value);
+
+PERIGEE_SERVER_API int perigee_server_join(perigee_server *server,
+                                           perigee_server_batch *batch, uint32_t peer,
+                                           uint32_t room);
+PERIGEE_SERVER_API int perigee_server_leave(perigee_server *server,
+                                            perigee_server_batch *batch, uint32_t peer,
+                                            uint32_t room);
+
+/// Ends a peer's session with Kicked.
+PERIGEE_SERVER_API int perigee_server_kick(perigee_server *server,
+                                           perigee_server_batch *batch, uint32_t peer,
+                                           const char *reason);
+
+/// Reloads the game. Its outcome is in the log.
+PERIGEE_SERVER_API int perigee_server_reload(perigee_server *server);
+
+// --- Snapshots: from any thread ------------------------------------------------------------
+
+typedef struct perigee_server_room_info {
+  uint32_t room;
+  perigee_server_text name;
+  const uint32_t *members;  // `member_count` peers
+  size_t member_count;
+  const perigee_server_text *meta;  // keys and values in turns, 2 * `meta_count` texts
+  size_t meta_count;
+} perigee_server_room_info;
+
+typedef struct perigee_server_peer_info {
+  uint32_t peer;
+  perigee_server_text name, address, transport;
+  int is_suspended;  // its connection is lost, and its session waits
+} perigee_server_peer_info;
+
+/// The server as it was at one moment.
+struct perigee_server_snapshot {
+  const perigee_server_room_info *rooms;
+  size_t room_count;
+  const perigee_server_peer_info *peers;
+  size_t peer_count;
+  uint64_t messages_in;  // so far, as are those below
+  uint64_t deliveries;
+  uint64_t dropped;
+};
+
+/// Takes a snapshot; waits for the iteration that runs. To be freed.
+PERIGEE_SERVER_API perigee_server_snapshot *perigee_server_take_snapshot(
+    perigee_server *server);
+PERIGEE_SERVER_API void perigee_server_snapshot_free(perigee_server_snapshot *snapshot);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,14 @@
+// The JSON body of a message: ["name", value]. The value's text is passed through as it is.
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "wire/reader.h"
+
+/// Appends the body; `json` NULL stands for null. Returns where in the body the value begins.
+uint32_t message_body(Buf *buf, const char *name, const char *json);
+
+/// Reads a body: appends the name's bytes to `name`, and points `value` to the value's text.
+/// False for what is no message; the value itself is not checked.
+bool message_split(Text body, Buf *name, Text *value);
