@@ -4,18 +4,18 @@
 #include "net/conn.h"
 
 static void leave(Conn *conn) {
-  Conn **at = &conn->account->conns;
-  while (*at != conn) at = &(*at)->account_next;
-  *at = conn->account_next;
-  conn->account = NULL;
+  Conn **at = &conn->out.account->conns;
+  while (*at != conn) at = &(*at)->out.account_next;
+  *at = conn->out.account_next;
+  conn->out.account = NULL;
 }
 
 void net_set_account(Net *net, ConnId id, NetAccount *account) {
   Conn *conn = conn_find(net, id);
   if (!conn) return;
-  if (conn->account) leave(conn);
-  conn->account = account;
-  conn->account_next = account->conns;
+  if (conn->out.account) leave(conn);
+  conn->out.account = account;
+  conn->out.account_next = account->conns;
   account->conns = conn;
 }
 
@@ -24,11 +24,11 @@ void net_close_account(NetAccount *account) {
 }
 
 void account_add(Conn *conn, NetSent sent) {
-  if (!conn->account) return;
-  conn->account->sent.packets += sent.packets;
-  conn->account->sent.bytes += sent.bytes;
+  if (!conn->out.account) return;
+  conn->out.account->sent.packets += sent.packets;
+  conn->out.account->sent.bytes += sent.bytes;
 }
 
 void account_leave(Conn *conn) {
-  if (conn->account) leave(conn);
+  if (conn->out.account) leave(conn);
 }

@@ -9,6 +9,7 @@
 #include "os/loop.h"
 
 typedef struct Conn Conn;            // conn.h
+typedef struct Protocol Protocol;    // protocol.h
 typedef struct Frame Frame;          // output.h
 typedef struct Group Group;          // output.h
 typedef struct Servicer Servicer;    // servicer_internal.h
@@ -51,6 +52,7 @@ struct Net {
   uint64_t next_frame_us;
   NetLimits limits;
   NetEvents events;
+  const Protocol *const *protocols;  // with which connections begin, by Framing
   void *data;
   Slots conns, groups;
   uint64_t stamp;

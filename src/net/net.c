@@ -10,6 +10,7 @@
 #include "net/conn.h"
 #include "net/io_threads/io_threads_calls.h"
 #include "net/protocol/http/admin_calls.h"
+#include "net/protocol/protocols.h"
 #include "net/protocol/web_calls.h"
 #include "net/transport/tls_calls.h"
 #include "net/udp/udp_calls.h"
@@ -55,9 +56,9 @@ void net_set_limits(Net *net, const NetLimits *limits) {
 
 // --- The turn ---
 
-static bool tell_ended(Net *net) {
+static bool report_ended(Net *net) {
   bool is_any = net->ended.count > 0;
-  while (net->ended.count) conn_tell_end(net->ended.items[--net->ended.count]);
+  while (net->ended.count) conn_report_end(net->ended.items[--net->ended.count]);
   return is_any;
 }
 
@@ -67,7 +68,7 @@ bool net_resume(Net *net) {
   net->resumed = (List){0};
   for (uint32_t i = 0; i < list.count; i++) {
     Conn *conn = list.items[i];
-    conn->is_resumed = false;
+    conn->listed &= (uint8_t)~LISTED_RESUMED;
     conn_resume(conn);
   }
   bool is_any = list.count > 0;
@@ -79,9 +80,9 @@ bool net_end_turn(Net *net) {
   void *data = net->events.turn_data ? net->events.turn_data : net->data;
   bool is_more = net->events.turn(data, net_now_ms(net));
   is_more |= flush_turn(net);
-  is_more |= tell_ended(net);
+  is_more |= report_ended(net);
   is_more |= net_resume(net);
-  unfinished_limit(net);
+  inbox_limit(net);
   // A servicer has been told of a client by UDP before that one can know.
   if (net->servicers) servicers_end_turn(net->servicers);
   if (net->udp) is_more |= udp_end_turn(net);
@@ -89,55 +90,11 @@ bool net_end_turn(Net *net) {
   return is_more;
 }
 
-// --- Writing ---
-
-void net_write(Net *net, ConnId id, const Out *out) {
-  Conn *conn = conn_find(net, id);
-  if (!conn) return;
-  if (conn->servicer) {
-    client_write(conn, out);
-    return;
-  }
-  Frame *frame = frame_of(net, &conn->direct, out->priority);
-  frame_append(frame, out, net->stamp++);
-  if (out->flags & OUT_URGENT) conn->is_urgent = true;
-  if (!conn->direct.is_dirty) {
-    conn->direct.is_dirty = true;
-    list_add(&net->dirty_conns, conn);
-  }
-  if (frame->bytes.size <= NET_FRAME_BYTES) return;
-  flush_conn(conn, PRIORITIES_ALL);
-  conn_pause(conn);
-}
-
-void net_set_max_payload(Net *net, ConnId id, uint32_t bytes) {
-  Conn *conn = conn_find(net, id);
-  if (conn && conn->servicer)
-    client_set_max_payload(conn, bytes);
-  else if (conn)
-    conn->max_payload = bytes;
-}
-
-void net_set_data(Net *net, ConnId id, void *conn_data) {
-  Conn *conn = conn_find(net, id);
-  if (conn) conn->data = conn_data;
-}
-
-NetSent net_sent(const Net *net, ConnId id) {
-  const Conn *conn = conn_find(net, id);
-  if (conn && conn->servicer) return client_sent(conn);
-  return conn ? conn->sent : (NetSent){0};
-}
+// --- Figures of all connections ---
 
 NetSent net_sent_in_all(const Net *net) {
   NetSent others = servicers_figures(net).sent;
   return (NetSent){net->sent.packets + others.packets, net->sent.bytes + others.bytes};
-}
-
-NetSent net_queued(const Net *net, ConnId id) {
-  const Conn *conn = conn_find(net, id);
-  if (conn && conn->servicer) return client_queued(conn);
-  return conn ? conn_queued(conn) : (NetSent){0};
 }
 
 NetSent net_queued_in_all(const Net *net) {
@@ -173,6 +130,7 @@ Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
   net->limits = *limits;
   net->events = *events;
   net->data = data;
+  net->protocols = PROTOCOLS;
   net->stamp = 1;
   net->descriptors = descriptor_limit();
   net->totals = &net->own_totals;

@@ -88,6 +88,9 @@ typedef struct NetEvents {
   /// last call, `queued` wait. At most once a connection and frame.
   void (*drops)(void *data, void *conn_data, uint32_t tag, uint32_t dropped,
                 uint32_t queued);
+  /// May be NULL. The other side ended it, as in `close`, which is not called then: the id stays
+  /// valid until net_end, and nothing more is handed up.
+  void (*ending)(void *data, void *conn_data, Code code);
   /// The other side ended it: CODE_CLOSED after an orderly end, else CODE_RESET. The id
   /// is stale.
   void (*close)(void *data, void *conn_data, Code code);

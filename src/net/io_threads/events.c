@@ -10,17 +10,17 @@
 // --- Holding ---
 
 void servicer_hold(Conn *conn, Client *client, Hold hold) {
-  client->holds |= hold;
-  conn_hold(conn);
+  (void)client;
+  conn_stop(conn, (Stop)hold);
 }
 
 void servicer_release(Conn *conn, Client *client, Hold hold) {
-  client->holds &= ~(unsigned)hold;
-  if (client->holds == 0) conn_release(conn);
+  (void)client;
+  conn_start(conn, (Stop)hold);
 }
 
 static void hold_back(Servicer *servicer, Conn *conn, Client *client) {
-  if (client->holds & HOLD_FLOW) return;
+  if (conn->stops & HOLD_FLOW) return;
   servicer_hold(conn, client, HOLD_FLOW);
   buf_append(&servicer->flow, &client->local, sizeof client->local);
 }
@@ -75,7 +75,7 @@ static void publish_udp(const Conn *conn, Published *to) {
 void conn_publish(const Conn *conn) {
   Published *to = conn->published;
   NetSent queued = conn_queued(conn);
-  publish_sent(to, conn->sent);
+  publish_sent(to, conn->out.sent);
   publish_sent(&conn->net->published, conn->net->sent);
   put(&to->queued_packets, queued.packets);
   put(&to->queued_bytes, queued.bytes);
@@ -210,7 +210,7 @@ NetEvents servicer_net_events(void) {
       .line = on_line,
       .fault = on_fault,
       .drops = on_drops,
-      .close = on_close,
+      .ending = on_close,
       .turn = on_turn,
   };
 }

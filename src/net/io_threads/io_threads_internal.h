@@ -22,11 +22,12 @@ enum {
 
 /// Why a servicer does not hand up what has arrived.
 typedef enum Hold {
-  HOLD_OPEN = 1,    // the main thread has not been told of the connection
-  HOLD_FIRST = 2,   // nor handled what it said first, which may change its limits
-  HOLD_ASKED = 4,   // net_hold
-  HOLD_FLOW = 8,    // the main thread does not keep up
-  HOLD_FAULT = 16,  // it has broken a rule
+  HOLD_ASKED = STOP_THROTTLED,
+  HOLD_OPEN = STOP_OWNER,  // the main thread has not been told of the connection
+  HOLD_FIRST =
+      STOP_OWNER * 2,  // nor handled what it said first, which may change its limits
+  HOLD_FLOW = STOP_OWNER * 4,   // the main thread does not keep up
+  HOLD_FAULT = STOP_OWNER * 8,  // it has broken a rule
 } Hold;
 
 /// A connection that a servicer serves, from `open` until both sides have done with it.
@@ -44,7 +45,6 @@ struct Client {
   Code code;          // with which it is told of its end
   NetSent accounted;  // what its account had when the one above had done with it
   // The servicer's.
-  unsigned holds;  // Hold
   bool has_spoken;
   size_t share;      // bytes in events
   uint64_t counted;  // that were added after the main thread took some so often

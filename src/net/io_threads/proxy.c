@@ -26,13 +26,13 @@ void client_write(Conn *conn, const Out *out) {
 }
 
 void client_hold(Conn *conn) {
-  conn->is_held = true;
+  conn->stops |= STOP_THROTTLED;
   command(conn, DOWN_HOLD, HOLD_ASKED);
 }
 
 void client_release(Conn *conn) {
-  if (!conn->is_held) return;
-  conn->is_held = false;
+  if (!(conn->stops & STOP_THROTTLED)) return;
+  conn->stops &= (uint8_t)~STOP_THROTTLED;
   command(conn, DOWN_RELEASE, HOLD_ASKED);
   if (client_of(conn)->kept.size > 0) conn_resume_later(conn);
 }
@@ -128,8 +128,8 @@ static void forget(Conn *conn) {
   client->accounted = client_sent(conn);
   account_add(conn, client->accounted);
   slots_remove(&net->conns, conn->id);
-  if (conn->is_resumed) list_remove(&net->resumed, conn);
-  if (conn->is_ended) list_remove(&net->ended, conn);
+  if (conn->listed & LISTED_RESUMED) list_remove(&net->resumed, conn);
+  if (conn->listed & LISTED_ENDED) list_remove(&net->ended, conn);
   conn->state = CONN_CLOSED;
   buf_deinit(&client->kept);
   client_leave_all(client);
@@ -196,7 +196,7 @@ static void hand_up_packet(Conn *conn, const UpPacket *up, bool is_loose) {
 // At the end of the turn, as all ends are.
 static void take_close(Conn *conn, const UpClose *up) {
   client_of(conn)->code = up->code;
-  conn->is_ended = true;
+  conn->listed |= LISTED_ENDED;
   list_add(&conn->net->ended, conn);
 }
 
@@ -253,7 +253,7 @@ static void take_drops(Conn *conn, const UpDrops *up) {
 static void take_client_event(const Mail *mail) {
   Client *client = ((const UpEvent *)mail_body(mail))->client;
   Conn *conn = &client->conn;
-  bool waits = conn->is_held || conn->is_resumed || client->kept.size > 0;
+  bool waits = conn->stops || conn->listed & LISTED_RESUMED || client->kept.size > 0;
   if (conn->state != CONN_OPEN) {
     if (mail->kind == UP_ENDED) retire(client);
   } else if (mail->kind == UP_DROPS) {

@@ -7,17 +7,15 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/protocol/http/admin_calls.h"
-#include "net/protocol/web_calls.h"
 
 // Control messages that may wait beyond the capacity.
 enum { BACKLOG_KEPT_SPARE = 256 };
 
 static Backlog *backlog_of(Conn *conn) {
-  if (conn->backlog) return conn->backlog;
-  conn->backlog = mem_zalloc(sizeof *conn->backlog);
-  conn->backlog->net = conn->net;
-  return conn->backlog;
+  if (conn->out.backlog) return conn->out.backlog;
+  conn->out.backlog = mem_zalloc(sizeof *conn->out.backlog);
+  conn->out.backlog->net = conn->net;
+  return conn->out.backlog;
 }
 
 static void lane_deinit(Lane *lane) {
@@ -43,21 +41,21 @@ static void count_none(Backlog *backlog) {
   count(backlog);
 }
 
-void backlog_free(Conn *conn) {
-  Backlog *backlog = conn->backlog;
+static void backlog_free(Conn *conn) {
+  Backlog *backlog = conn->out.backlog;
   if (!backlog) return;
   count_none(backlog);
   for (int i = 0; i < LANE_COUNT; i++) lane_deinit(&backlog->lanes[i]);
   buf_deinit(&backlog->writing);
   mem_free(backlog->drops);
   mem_free(backlog);
-  conn->backlog = NULL;
+  conn->out.backlog = NULL;
 }
 
 static void count_drop(Conn *conn, uint32_t tag) {
-  Backlog *backlog = conn->backlog;
-  if (!conn->is_reported) {
-    conn->is_reported = true;
+  Backlog *backlog = conn->out.backlog;
+  if (!(conn->listed & LISTED_DROPPING)) {
+    conn->listed |= LISTED_DROPPING;
     list_add(&conn->net->dropping, conn);
   }
   for (uint32_t i = 0; i < backlog->drop_count; i++)
@@ -72,7 +70,7 @@ static void count_drop(Conn *conn, uint32_t tag) {
 }
 
 bool backlog_report(Conn *conn) {
-  Backlog *backlog = conn->backlog;
+  Backlog *backlog = conn->out.backlog;
   Net *net = conn->net;
   if (!backlog || backlog->drop_count == 0) return false;
   Drop drop = backlog->drops[0];
@@ -177,7 +175,7 @@ static bool drop_oldest_of(Conn *conn, Lane *lane) {
     Waiting *item = &lane->items[lane->head + i];
     if (item->is_dead || item->flags & OUT_KEEP) continue;
     count_drop(conn, item->tag);
-    kill_item(conn->backlog, lane, item);
+    kill_item(conn->out.backlog, lane, item);
     return true;
   }
   return false;
@@ -185,7 +183,7 @@ static bool drop_oldest_of(Conn *conn, Lane *lane) {
 
 // Drops the oldest message that may be dropped, of the lowest priority that has one.
 static bool drop_oldest(Conn *conn) {
-  Lane *lanes = conn->backlog->lanes;
+  Lane *lanes = conn->out.backlog->lanes;
   for (int p = PRIORITY_COUNT - 1; p >= 0; p--)
     if (drop_oldest_of(conn, &lanes[LANE_LOOSE + p]) || drop_oldest_of(conn, &lanes[p]))
       return true;
@@ -202,9 +200,8 @@ static void drop_all(Backlog *backlog) {
 }
 
 static void condemn(Conn *conn) {
-  conn->is_slow = true;
-  drop_all(conn->backlog);
-  conn_end(conn, UV_ENOBUFS);
+  drop_all(conn->out.backlog);
+  conn_end(conn, END_SLOW);
 }
 
 // How much may wait for one connection. Many that do not read share a total: past it
@@ -218,8 +215,8 @@ static size_t byte_limit(const Net *net) {
 // is not condemned because droppable ones fill the rest.
 static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
   uint32_t count = conn->net->limits.channel_capacity + BACKLOG_KEPT_SPARE;
-  if (conn->backlog->kept < count &&
-      conn->backlog->bytes + item->size <= bytes + NET_BACKLOG_KEPT)
+  if (conn->out.backlog->kept < count &&
+      conn->out.backlog->bytes + item->size <= bytes + NET_BACKLOG_KEPT)
     return true;
   condemn(conn);
   return false;
@@ -227,7 +224,7 @@ static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
 
 // Makes room for a message, or says that there is none for it.
 static bool has_room(Conn *conn, const Waiting *item) {
-  Backlog *backlog = conn->backlog;
+  Backlog *backlog = conn->out.backlog;
   uint32_t capacity = conn->net->limits.channel_capacity;
   size_t bytes = byte_limit(conn->net);
   if (item->flags & OUT_KEEP) return has_room_kept(conn, item, bytes);
@@ -247,12 +244,12 @@ void backlog_take(Conn *conn, uint8_t place, const Frame *frame, uint32_t first,
                   uint32_t last, uint32_t tag) {
   Backlog *backlog = backlog_of(conn);
   Lane *lane = &backlog->lanes[place];
-  for (uint32_t i = first; i < last && !conn->is_slow; i++) {
+  for (uint32_t i = first; i < last && conn->end < END_SLOW; i++) {
     const Entry *entry = &frame->entries[i];
     uint32_t start = frame_start(frame, i);
     Waiting item = {entry->end - start, tag, entry->key, entry->flags, false};
     if (item.key) replace_key(backlog, lane, tag, item.key);
-    if (conn->is_condemned && !(item.flags & OUT_KEEP)) continue;
+    if (conn->out.is_condemned && !(item.flags & OUT_KEEP)) continue;
     if (!has_room(conn, &item)) continue;
     lane_push(lane, &item, frame->bytes.data + start);
     backlog->bytes += item.size;
@@ -269,7 +266,7 @@ void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size) {
 }
 
 const uint8_t *backlog_pop_loose(Conn *conn, Waiting *item) {
-  Backlog *backlog = conn->backlog;
+  Backlog *backlog = conn->out.backlog;
   for (int i = LANE_LOOSE; backlog && i < LANE_COUNT; i++) {
     Lane *lane = &backlog->lanes[i];
     pop_dead(lane);
@@ -283,7 +280,7 @@ const uint8_t *backlog_pop_loose(Conn *conn, Waiting *item) {
 }
 
 void backlog_join_stream(Conn *conn) {
-  Backlog *backlog = conn->backlog;
+  Backlog *backlog = conn->out.backlog;
   for (int i = 0; i < PRIORITY_COUNT; i++) {
     Lane *from = &backlog->lanes[LANE_LOOSE + i], *to = &backlog->lanes[i];
     while (from->count) {
@@ -300,7 +297,7 @@ void backlog_join_stream(Conn *conn) {
 
 bool backlog_has_loose(Conn *conn) {
   for (int i = LANE_LOOSE; i < LANE_COUNT; i++) {
-    Lane *lane = &conn->backlog->lanes[i];
+    Lane *lane = &conn->out.backlog->lanes[i];
     pop_dead(lane);
     if (lane->count > 0) return true;
   }
@@ -309,7 +306,7 @@ bool backlog_has_loose(Conn *conn) {
 
 // Fills `writing` with whole messages, in the order of priorities.
 static void fill_chunk(Conn *conn) {
-  Backlog *backlog = conn->backlog;
+  Backlog *backlog = conn->out.backlog;
   size_t start = backlog->writing.size;
   for (int i = 0; i < PRIORITY_COUNT; i++) {
     Lane *lane = &backlog->lanes[i];
@@ -322,11 +319,11 @@ static void fill_chunk(Conn *conn) {
     }
   }
   count(backlog);
-  if (conn->socket) socket_wrap(conn, &backlog->writing, start);
+  if (conn->protocol->wrap) conn->protocol->wrap(conn, &backlog->writing, start);
 }
 
 void backlog_pump(Conn *conn) {
-  Backlog *backlog = conn->backlog;
+  Backlog *backlog = conn->out.backlog;
   if (backlog->is_writing || conn->state == CONN_CLOSED) return;
   fill_chunk(conn);
   if (backlog->writing.size == 0) {
@@ -334,10 +331,8 @@ void backlog_pump(Conn *conn) {
     if (backlog->drop_count == 0 && !has_more) backlog_free(conn);
     if (conn->state == CONN_CLOSING)
       conn_drained(conn);
-    else if (conn->http)
-      http_drained(conn);
-    else if (conn->admin)
-      admin_drained(conn);
+    else if (conn->protocol->drained)
+      conn->protocol->drained(conn);
     return;
   }
   backlog->is_writing = true;
@@ -345,6 +340,39 @@ void backlog_pump(Conn *conn) {
   int err = transport_write(conn->transport, writing->data, writing->size);
   if (err) {
     backlog->is_writing = false;
-    conn_end(conn, err);
+    conn_end(conn, END_BROKEN);
   }
+}
+
+bool backlog_is_writing(const Conn *conn) {
+  return conn->out.backlog && conn->out.backlog->is_writing;
+}
+
+void backlog_written(Conn *conn, int status) {
+  conn->out.backlog->is_writing = false;
+  conn->out.backlog->writing.size = 0;
+  if (status == 0)
+    backlog_pump(conn);
+  else
+    conn_end(conn, END_BROKEN);
+}
+
+void backlog_write_now(Conn *conn, const uint8_t *bytes, size_t size) {
+  int written = UV_EAGAIN;
+  uv_buf_t buf = uv_buf_init((char *)bytes, (unsigned)size);
+  if (!conn->out.backlog) written = transport_try_write(conn->transport, &buf, 1);
+  if (written < 0 && written != UV_EAGAIN) {
+    conn_end(conn, END_BROKEN);
+    return;
+  }
+  size_t done = written > 0 ? (size_t)written : 0;
+  if (done == size) return;
+  backlog_take_rest(conn, bytes + done, size - done);
+  backlog_pump(conn);
+}
+
+void outbox_free(Conn *conn) {
+  for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
+    frame_release(conn->net, &conn->out.direct, i);
+  backlog_free(conn);
 }

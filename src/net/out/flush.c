@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "net/conn.h"
 #include "net/io_threads/io_threads_calls.h"
-#include "net/protocol/web_calls.h"
 #include "net/udp/udp_calls.h"
 
 // Pieces of one gathered write: fewer than one writev takes (IOV_MAX, 1024 on Linux), so
@@ -76,11 +75,11 @@ static void writer_send(Writer *writer) {
   Conn *conn = writer->conn;
   if (conn->published) conn_publish(conn);  // before anybody can have got it
   int written =
-      conn->socket
-          ? socket_try_write(conn, writer->bufs, writer->count, writer->total)
+      conn->protocol->write
+          ? conn->protocol->write(conn, writer->bufs, writer->count, writer->total)
           : transport_try_write(conn->transport, writer->bufs + 1, writer->count);
   if (written < 0 && written != UV_EAGAIN)
-    conn_end(conn, written);
+    conn_end(conn, END_BROKEN);
   else if (written < 0)
     keep_rest(writer, 0);
   else if ((size_t)written < writer->total)
@@ -95,11 +94,11 @@ static void count_sent(NetSent *sent, const Run *run, uint32_t size) {
 }
 
 static void writer_put(Writer *writer, const Run *run) {
-  if (writer->conn->is_broken) return;
+  if (writer->conn->end == END_BROKEN) return;
   uint32_t size = run_size(run);
-  count_sent(&writer->conn->sent, run, size);
+  count_sent(&writer->conn->out.sent, run, size);
   count_sent(&writer->conn->net->sent, run, size);
-  if (writer->conn->backlog) {
+  if (writer->conn->out.backlog) {
     take_run(writer->conn, run);
     return;
   }
@@ -125,7 +124,8 @@ static Run take_fitting(Run *run, size_t room) {
 // larger than what others hand over at a time, unless one packet is.
 static void writer_add(Writer *writer, const Run *run) {
   Run rest = *run;
-  while (writer->conn->socket && writer->total + run_size(&rest) > WRITE_CHUNK_BYTES) {
+  while (writer->conn->protocol->write &&
+         writer->total + run_size(&rest) > WRITE_CHUNK_BYTES) {
     Run part = take_fitting(&rest, WRITE_CHUNK_BYTES - writer->total);
     if (part.first == part.last && writer->total == 0) part.last = ++rest.first;
     if (part.first < part.last) writer_put(writer, &part);
@@ -140,7 +140,7 @@ static void send_loose(Writer *writer, const Run *run) {
   Conn *conn = writer->conn;
   const Frame *frame = run->frame;
   uint32_t total = run_size(run);
-  count_sent(&conn->sent, run, total);
+  count_sent(&conn->out.sent, run, total);
   count_sent(&conn->net->sent, run, total);
   writer->is_loose = true;
   for (uint32_t i = run->first; i < run->last; i++) {
@@ -288,22 +288,22 @@ static void flush_priority(Writer *writer, uint8_t priority) {
   enum { CURSORS_FEW = 16 };
   Conn *conn = writer->conn;
   Cursor few[CURSORS_FEW], *cursors = few;
-  if (conn->group_count >= CURSORS_FEW)
-    cursors = mem_alloc((conn->group_count + 1u) * sizeof *cursors);
+  if (conn->out.group_count >= CURSORS_FEW)
+    cursors = mem_alloc((conn->out.group_count + 1u) * sizeof *cursors);
   uint32_t count = 0;
-  if (conn->direct.frames[priority])
+  if (conn->out.direct.frames[priority])
     cursors[count++] =
-        (Cursor){.frame = conn->direct.frames[priority], .priority = priority};
-  for (uint32_t i = 0; i < conn->group_count; i++)
-    if (open_member(&conn->groups[i], priority, &cursors[count])) count++;
+        (Cursor){.frame = conn->out.direct.frames[priority], .priority = priority};
+  for (uint32_t i = 0; i < conn->out.group_count; i++)
+    if (open_member(&conn->out.groups[i], priority, &cursors[count])) count++;
   merge(writer, cursors, count);
   if (cursors != few) mem_free(cursors);
 }
 
 void flush_conn(Conn *conn, unsigned mask) {
-  unsigned pending = conn->direct.pending;
-  for (uint32_t i = 0; i < conn->group_count; i++)
-    pending |= conn->groups[i].group->source.pending;
+  unsigned pending = conn->out.direct.pending;
+  for (uint32_t i = 0; i < conn->out.group_count; i++)
+    pending |= conn->out.groups[i].group->source.pending;
   mask &= pending;
   if (!mask) return;
   Writer writer;
@@ -315,9 +315,9 @@ void flush_conn(Conn *conn, unsigned mask) {
     if (mask & 1u << i) flush_priority(&writer, i);
   writer_send(&writer);
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
-    if (mask & conn->direct.pending & 1u << i)
-      frame_release(conn->net, &conn->direct, i);
-  if (conn->backlog) backlog_pump(conn);
+    if (mask & conn->out.direct.pending & 1u << i)
+      frame_release(conn->net, &conn->out.direct, i);
+  if (conn->out.backlog) backlog_pump(conn);
   if (writer.is_loose) udp_flush(conn->udp);
   if (conn->published) conn_publish(conn);
 }
@@ -344,11 +344,11 @@ static void flush_dirty(Net *net, unsigned mask) {
   kept = 0;
   for (uint32_t i = 0; i < net->dirty_conns.count; i++) {
     Conn *conn = net->dirty_conns.items[i];
-    unsigned wanted = conn->is_urgent ? PRIORITIES_ALL : mask;
-    if (conn->direct.pending & wanted) flush_conn(conn, wanted);
-    conn->is_urgent = false;
-    conn->direct.is_dirty = conn->direct.pending != 0;
-    if (conn->direct.is_dirty) net->dirty_conns.items[kept++] = conn;
+    unsigned wanted = conn->out.is_urgent ? PRIORITIES_ALL : mask;
+    if (conn->out.direct.pending & wanted) flush_conn(conn, wanted);
+    conn->out.is_urgent = false;
+    conn->out.direct.is_dirty = conn->out.direct.pending != 0;
+    if (conn->out.direct.is_dirty) net->dirty_conns.items[kept++] = conn;
   }
   net->dirty_conns.count = kept;
 }
@@ -366,10 +366,10 @@ static bool report_drops(Net *net) {
   net->dropping = (List){0};
   for (uint32_t i = 0; i < list.count; i++) {
     Conn *conn = list.items[i];
-    conn->is_reported = false;
-    if (conn->state != CONN_OPEN || !backlog_report(conn) || conn->is_reported)
-      continue;
-    conn->is_reported = true;
+    conn->listed &= (uint8_t)~LISTED_DROPPING;
+    bool is_more = conn->state == CONN_OPEN && backlog_report(conn);
+    if (!is_more || conn->listed & LISTED_DROPPING) continue;
+    conn->listed |= LISTED_DROPPING;
     list_add(&net->dropping, conn);
   }
   bool is_any = list.count > 0;

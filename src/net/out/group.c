@@ -20,8 +20,9 @@ GroupId net_group_open(Net *net, uint32_t tag) {
 }
 
 static Member *member_of(const Group *group, const Conn *conn) {
-  for (uint32_t i = 0; i < conn->group_count; i++)
-    if (conn->groups[i].group == group) return &group->members[conn->groups[i].index];
+  for (uint32_t i = 0; i < conn->out.group_count; i++)
+    if (conn->out.groups[i].group == group)
+      return &group->members[conn->out.groups[i].index];
   return NULL;
 }
 
@@ -36,16 +37,16 @@ void net_group_join(Net *net, GroupId id, ConnId conn_id) {
   if (group->count == group->capacity)
     group->capacity =
         array_grow(&group->members, group->capacity, sizeof *group->members, 4);
-  if (conn->group_count == conn->group_capacity)
-    conn->group_capacity = (uint16_t)array_grow(&conn->groups, conn->group_capacity,
-                                                sizeof *conn->groups, 1);
+  if (conn->out.group_count == conn->out.group_capacity)
+    conn->out.group_capacity = (uint16_t)array_grow(
+        &conn->out.groups, conn->out.group_capacity, sizeof *conn->out.groups, 1);
   Member *member = &group->members[group->count];
-  *member = (Member){.conn = conn, .ref = conn->group_count};
+  *member = (Member){.conn = conn, .ref = conn->out.group_count};
   for (int i = 0; i < PRIORITY_COUNT; i++) {
     const Frame *frame = group->source.frames[i];
     member->cursor[i] = group->base[i] + (frame ? frame->count : 0);
   }
-  conn->groups[conn->group_count++] = (GroupRef){group, group->count++};
+  conn->out.groups[conn->out.group_count++] = (GroupRef){group, group->count++};
 }
 
 // Both lists keep no order: the last one takes the place, and is told.
@@ -55,11 +56,11 @@ static void remove_member(Group *group, uint32_t index) {
   uint32_t ref = member->ref;
   mem_free(member->skips);
   *member = group->members[--group->count];
-  if (index < group->count) member->conn->groups[member->ref].index = index;
+  if (index < group->count) member->conn->out.groups[member->ref].index = index;
 
-  conn->groups[ref] = conn->groups[--conn->group_count];
-  if (ref < conn->group_count) {
-    const GroupRef *moved = &conn->groups[ref];
+  conn->out.groups[ref] = conn->out.groups[--conn->out.group_count];
+  if (ref < conn->out.group_count) {
+    const GroupRef *moved = &conn->out.groups[ref];
     moved->group->members[moved->index].ref = ref;
   }
 }
@@ -69,19 +70,20 @@ void net_group_leave(Net *net, GroupId id, ConnId conn_id) {
   Conn *conn = conn_find(net, conn_id);
   if (!group || !conn) return;
   if (conn->servicer) client_leave(conn, group);
-  for (uint32_t i = 0; i < conn->group_count; i++) {
-    if (conn->groups[i].group != group) continue;
+  for (uint32_t i = 0; i < conn->out.group_count; i++) {
+    if (conn->out.groups[i].group != group) continue;
     flush_conn(conn, PRIORITIES_ALL);
-    remove_member(group, conn->groups[i].index);
+    remove_member(group, conn->out.groups[i].index);
     return;
   }
 }
 
 void group_leave_all(Conn *conn) {
-  while (conn->group_count) remove_member(conn->groups[0].group, conn->groups[0].index);
-  mem_free(conn->groups);
-  conn->groups = NULL;
-  conn->group_capacity = 0;
+  while (conn->out.group_count)
+    remove_member(conn->out.groups[0].group, conn->out.groups[0].index);
+  mem_free(conn->out.groups);
+  conn->out.groups = NULL;
+  conn->out.group_capacity = 0;
 }
 
 void group_reset(Net *net, Group *group, unsigned mask) {

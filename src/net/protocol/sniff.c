@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "net/io_threads/io_threads_calls.h"
+#include "net/protocol/native.h"
 #include "net/protocol/web_internal.h"
 #include "net/transport/tls_calls.h"
 
@@ -87,11 +88,20 @@ void web_free(Net *net) {
 
 // --- Visitors ---
 
+static void become_packets(Conn *conn) {
+  conn->in.framing = FRAMING_PACKETS;
+  conn_speak(conn, &NATIVE);
+}
+
 // One that says nothing is taken for a client, which is then told what is wrong with
 // that.
 static void on_silence(void *data, uint64_t now_ms) {
   (void)now_ms;
-  conn_introduce(data, FRAMING_PACKETS);
+  Conn *conn = data;
+  if (conn->protocol == &SNIFF)
+    become_packets(conn);
+  else
+    conn_introduce(conn, FRAMING_PACKETS);
 }
 
 // Who may not stay is told so in his own language, once it is known, if there are not too
@@ -100,7 +110,7 @@ static void refuse(Conn *conn) {
   Net *net = conn->net;
   conn->is_refused = true;
   if (++net->totals->refused > REFUSED_MAX)
-    conn_introduce(conn, FRAMING_PACKETS);
+    become_packets(conn);
   else
     timers_set(net->timers, &conn->timer, net_now_ms(net) + WEB_REFUSE_WAIT_MS,
                on_silence, conn);
@@ -110,30 +120,20 @@ void web_await(Conn *conn) {
   Net *net = conn->net;
   uint32_t timeout_ms = net->limits.handshake_timeout_ms;
   if (timeout_ms > 0)
-    timers_set(net->timers, &conn->timer, conn->visitor->since_ms + timeout_ms,
-               on_silence, conn);
+    timers_set(net->timers, &conn->timer, conn->info->since_ms + timeout_ms, on_silence,
+               conn);
   else
     timers_stop(net->timers, &conn->timer);
 }
 
-void web_enter(Conn *conn, const ConnInfo *info) {
+static void enter(Conn *conn) {
   Net *net = conn->net;
-  const char *why = net->events.enter(net->data, info->address);
-  conn->visitor = mem_alloc(sizeof *conn->visitor);
-  *conn->visitor = *info;
+  const char *why = net->events.enter(net->data, conn->info->address);
+  conn->is_entered = why == NULL;
   if (why)
     refuse(conn);
   else
     web_await(conn);
-  if (conn_takes_input(conn)) transport_read_start(conn->transport);
-}
-
-void web_leave(Conn *conn) {
-  if (!conn->visitor) return;
-  ConnInfo *visitor = conn->visitor;
-  conn->visitor = NULL;
-  if (!conn->is_refused) conn->net->events.leave(conn->net->data, visitor->address);
-  mem_free(visitor);
 }
 
 void web_begin_tls(Conn *conn, const char *address, uint64_t due_ms,
@@ -141,7 +141,7 @@ void web_begin_tls(Conn *conn, const char *address, uint64_t due_ms,
   Transport *below = conn->transport;
   Transport *tls = tls_wrap(conn->net, below, address, due_ms);
   if (!tls) {
-    conn_end(conn, UV_EPROTO);
+    conn_end(conn, END_BROKEN);
     return;
   }
   timers_stop(conn->net->timers, &conn->timer);  // the handshake has one of its own
@@ -149,7 +149,7 @@ void web_begin_tls(Conn *conn, const char *address, uint64_t due_ms,
   below->user->read(below->user_data, bytes, size);
 }
 
-void web_ready(Conn *conn) {
+static void ready(Conn *conn) {
   if (conn->is_refused)
     timers_set(conn->net->timers, &conn->timer, conn->timer.due_ms, on_silence, conn);
   else
@@ -158,15 +158,17 @@ void web_ready(Conn *conn) {
 
 // TLS begins with a record of its handshake, HTTP with a method, in capitals; a packet
 // with a channel, and the first is that of HELLO, 0.
-void web_sniff(Conn *conn, const uint8_t *bytes, size_t size) {
+static void input(Conn *conn, const uint8_t *bytes, size_t size) {
   if (bytes[0] == TLS_FIRST_BYTE && !conn->transport->kind->is_encrypted) {
     uint64_t due_ms = timers_is_set(&conn->timer) ? conn->timer.due_ms : 0;
-    web_begin_tls(conn, conn->visitor->address, due_ms, bytes, size);
+    web_begin_tls(conn, conn->info->address, due_ms, bytes, size);
     return;
   }
   if (bytes[0] >= 'A' && bytes[0] <= 'Z')
-    http_begin(conn);
+    conn_speak(conn, &HTTP);
   else
-    conn_introduce(conn, FRAMING_PACKETS);
-  if (conn->state == CONN_OPEN) conn_input(conn, bytes, size);
+    become_packets(conn);
+  if (conn->state == CONN_OPEN) conn->protocol->input(conn, bytes, size);
 }
+
+const Protocol SNIFF = {.open = enter, .ready = ready, .input = input};

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "net/protocol/web_internal.h"
 
-struct Socket {
+typedef struct Socket {
   WsReader *reader;      // NULL at rest
   const uint8_t *bytes;  // what is left of the message that is being handed up
   size_t left;
@@ -17,20 +17,16 @@ struct Socket {
   bool is_handing_up;  // there is one, even if nothing is left
   bool is_over;        // the other side has ended it, or broke a rule
   bool is_finished;    // the close frame is written
-  uint16_t code;       // of it; 0: not decided
-  char *text;          // of it; owned, or NULL
+  uint16_t code;       // of it; 0: it follows from why the conn is closed
   Buf pongs;           // frames
-};
+} Socket;
 
-void socket_begin(Conn *conn) {
-  conn->protocol = PROTOCOL_WEBSOCKET;
-  conn->socket = mem_zalloc(sizeof *conn->socket);
-}
+static Socket *socket_of(const Conn *conn) { return conn->speech; }
 
 // --- The reader ---
 
 static WsReader *take_reader(Conn *conn) {
-  Socket *socket = conn->socket;
+  Socket *socket = socket_of(conn);
   List *readers = &web_of(conn->net)->readers;
   if (!socket->reader)
     socket->reader =
@@ -41,46 +37,42 @@ static WsReader *take_reader(Conn *conn) {
 static void give_reader_back(Conn *conn) {
   List *readers = &web_of(conn->net)->readers;
   if (readers->count < SOCKET_READERS_MAX)
-    list_add(readers, conn->socket->reader);
+    list_add(readers, socket_of(conn)->reader);
   else
-    ws_reader_free(conn->socket->reader);
-  conn->socket->reader = NULL;
+    ws_reader_free(socket_of(conn)->reader);
+  socket_of(conn)->reader = NULL;
 }
 
-size_t socket_held(const Conn *conn) {
-  const Socket *socket = conn->socket;
+static size_t unfinished(const Conn *conn) {
+  const Socket *socket = socket_of(conn);
   return socket->reader ? ws_reader_held(socket->reader) : 0;
 }
 
-void socket_drop_input(Conn *conn) {
-  ws_reader_free(conn->socket->reader);
-  conn->socket->reader = NULL;
-  conn->socket->is_over = true;
-  buf_deinit(&conn->in);
+static void drop_input(Conn *conn) {
+  ws_reader_free(socket_of(conn)->reader);
+  socket_of(conn)->reader = NULL;
+  socket_of(conn)->is_over = true;
+  buf_deinit(&conn->in.bytes);
 }
 
-bool socket_is_unfinished(const Conn *conn) { return conn->socket->reader != NULL; }
+static bool is_begun(const Conn *conn) {
+  return conn->in.bytes.size > 0 || socket_of(conn)->reader != NULL;
+}
 
-bool socket_is_over(const Conn *conn) { return conn->socket->is_over; }
+// A WebSocket ends with a close frame.
+static InputEnd input_end(Conn *conn) {
+  return socket_of(conn)->is_over ? INPUT_ENDS : INPUT_CUT;
+}
 
 // --- Ends ---
 
-static void set_end(Socket *socket, uint16_t code, const char *text) {
-  if (socket->code == 0) socket->code = code;
-  if (socket->text || !text) return;
-  socket->text = mem_strdup(text);
-}
-
-void socket_set_end(Conn *conn, Code code, const char *text) {
-  set_end(conn->socket, ws_close_code(code, text != NULL), text);
-}
-
 // The close frame says more exactly what it was than Perigee's own codes do.
 static void fault(Conn *conn, uint16_t code, const char *text) {
-  set_end(conn->socket, code, text);
-  conn->socket->is_over = true;
+  if (socket_of(conn)->code == 0) socket_of(conn)->code = code;
+  conn_set_reason(conn, CODE_PROTOCOL, text);
+  socket_of(conn)->is_over = true;
   if (!conn->is_known)
-    conn_end(conn, 0);
+    conn_end(conn, END_ORDERLY);
   else if (code == WS_CODE_TOO_LARGE)
     conn_fault(conn, CODE_PAYLOAD_TOO_LARGE, text);
   else
@@ -88,20 +80,26 @@ static void fault(Conn *conn, uint16_t code, const char *text) {
 }
 
 static void on_close(Conn *conn, uint16_t code) {
-  set_end(conn->socket, code, NULL);
-  conn->socket->is_over = true;
-  conn_end(conn, 0);
+  if (socket_of(conn)->code == 0) socket_of(conn)->code = code;
+  socket_of(conn)->is_over = true;
+  conn_end(conn, END_ORDERLY);
 }
 
-bool socket_finish(Conn *conn) {
-  Socket *socket = conn->socket;
+static uint16_t close_code(const Conn *conn) {
+  if (socket_of(conn)->code) return socket_of(conn)->code;
+  if (conn->close_code < 0) return WS_CODE_GOING_AWAY;
+  return ws_close_code((Code)conn->close_code, conn->close_text != NULL);
+}
+
+static bool finish(Conn *conn) {
+  Socket *socket = socket_of(conn);
   if (socket->is_finished) return false;
   socket->is_finished = true;
   Buf frame = {0};
-  ws_put_close(&frame, socket->code ? socket->code : WS_CODE_GOING_AWAY, socket->text);
+  ws_put_close(&frame, close_code(conn), conn->close_text);
   uv_buf_t buf = uv_buf_init((char *)frame.data, (unsigned)frame.size);
   int written =
-      conn->backlog ? UV_EAGAIN : transport_try_write(conn->transport, &buf, 1);
+      conn->out.backlog ? UV_EAGAIN : transport_try_write(conn->transport, &buf, 1);
   size_t done = written > 0 ? (size_t)written : 0;
   bool is_waiting = (written >= 0 || written == UV_EAGAIN) && done < frame.size;
   if (is_waiting) {
@@ -112,25 +110,23 @@ bool socket_finish(Conn *conn) {
   return is_waiting;
 }
 
-void socket_free(Conn *conn) {
-  Socket *socket = conn->socket;
-  if (!socket) return;
+static void free_socket(Conn *conn) {
+  Socket *socket = socket_of(conn);
   ws_reader_free(socket->reader);
   buf_deinit(&socket->pongs);
-  mem_free(socket->text);
   mem_free(socket);
-  conn->socket = NULL;
+  conn->speech = NULL;
 }
 
 // --- Input ---
 
 static void hand_up_packets(Conn *conn) {
-  Socket *socket = conn->socket;
+  Socket *socket = socket_of(conn);
   const NetEvents *events = &conn->net->events;
   while (socket->left > 0 && conn_takes_input(conn)) {
     Packet packet;
     int64_t taken =
-        packet_read(socket->bytes, socket->left, conn->max_payload, &packet);
+        packet_read(socket->bytes, socket->left, conn->in.max_payload, &packet);
     if (taken < 0) {
       socket->is_over = true;
       conn_fault_at(conn, (int)taken);
@@ -147,13 +143,13 @@ static void hand_up_packets(Conn *conn) {
 }
 
 static void hand_up_line(Conn *conn) {
-  Socket *socket = conn->socket;
+  Socket *socket = socket_of(conn);
   const char *text = (const char *)socket->bytes;
   size_t size = socket->left;
   if (size > 0 && text[size - 1] == '\n') size--;
   if (size > 0 && text[size - 1] == '\r') size--;
   socket->left = 0;
-  if (size > conn->max_payload) {
+  if (size > conn->in.max_payload) {
     socket->is_over = true;
     conn_fault_at(conn, ERR_TOO_LARGE);
     return;
@@ -163,10 +159,10 @@ static void hand_up_line(Conn *conn) {
 
 // Goes on with the message under way; whether it is done.
 static bool hand_up(Conn *conn) {
-  Socket *socket = conn->socket;
+  Socket *socket = socket_of(conn);
   if (!socket->is_handing_up) return true;
   if (!conn_takes_input(conn)) return false;
-  if (conn->framing == FRAMING_LINES)
+  if (conn->in.framing == FRAMING_LINES)
     hand_up_line(conn);
   else
     hand_up_packets(conn);
@@ -177,20 +173,20 @@ static bool hand_up(Conn *conn) {
 
 // The first message says what the peer speaks.
 static void on_message(Conn *conn, const WsEvent *event) {
-  Socket *socket = conn->socket;
+  Socket *socket = socket_of(conn);
   socket->bytes = event->bytes;
   socket->left = event->size;
   socket->is_handing_up = true;
   if (!conn->is_known)
     conn_introduce(conn, event->is_text ? FRAMING_LINES : FRAMING_PACKETS);
   if (conn->state != CONN_OPEN) return;
-  if (event->is_text != (conn->framing == FRAMING_LINES))
+  if (event->is_text != (conn->in.framing == FRAMING_LINES))
     fault(conn, WS_CODE_UNSUPPORTED, "text and binary messages do not mix");
 }
 
 static void on_ping(Conn *conn, const WsEvent *event) {
-  Buf *pongs = &conn->socket->pongs;
-  if (conn->backlog && pongs->size > SOCKET_PONGS_MAX) return;
+  Buf *pongs = &socket_of(conn)->pongs;
+  if (conn->out.backlog && pongs->size > SOCKET_PONGS_MAX) return;
   uint8_t header[WS_HEADER_MAX];
   buf_append(pongs, header, ws_put_header(header, WS_PONG, event->size));
   buf_append(pongs, event->bytes, event->size);
@@ -198,11 +194,11 @@ static void on_ping(Conn *conn, const WsEvent *event) {
 
 // While others are being written they wait for their turn.
 static void write_pongs(Conn *conn) {
-  Buf *pongs = &conn->socket->pongs;
-  if (pongs->size == 0 || conn->backlog || conn->state != CONN_OPEN) return;
+  Buf *pongs = &socket_of(conn)->pongs;
+  if (pongs->size == 0 || conn->out.backlog || conn->state != CONN_OPEN) return;
   Buf frames = *pongs;
   *pongs = (Buf){0};
-  conn_write_now(conn, frames.data, frames.size);
+  backlog_write_now(conn, frames.data, frames.size);
   buf_deinit(&frames);
 }
 
@@ -227,14 +223,14 @@ static void on_event(Conn *conn, const WsEvent *event) {
 
 // A message holds as much as one packet of the largest size, and many small ones.
 static uint64_t message_limit(const Conn *conn) {
-  return SOCKET_SPARE_BYTES + (conn->is_known ? (uint64_t)conn->max_payload : 0);
+  return SOCKET_SPARE_BYTES + (conn->is_known ? (uint64_t)conn->in.max_payload : 0);
 }
 
 // Reads until there is nothing left or the connection takes no more. Returns whether
 // a message was finished.
 static bool read_events(Conn *conn, WsReader *reader) {
   bool is_any = false;
-  while (hand_up(conn) && conn_takes_input(conn) && !conn->socket->is_over) {
+  while (hand_up(conn) && conn_takes_input(conn) && !socket_of(conn)->is_over) {
     WsEvent event = ws_reader_next(reader, message_limit(conn));
     if (event.type == WS_EVENT_NONE) break;
     is_any |= event.type == WS_EVENT_MESSAGE;
@@ -245,7 +241,7 @@ static bool read_events(Conn *conn, WsReader *reader) {
 
 // Returns how many of the bytes were taken.
 static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
-  Socket *socket = conn->socket;
+  Socket *socket = socket_of(conn);
   bool was_at_rest = !socket->reader;
   WsReader *reader = take_reader(conn);
   ws_reader_feed(reader, bytes, size);
@@ -254,27 +250,29 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
   write_pongs(conn);
   if (conn->state != CONN_OPEN || socket->is_over) return size;
   if (!socket->is_handing_up && ws_reader_is_at_rest(reader)) give_reader_back(conn);
-  conn_settle(conn, was_at_rest || is_any);
+  inbox_settle(conn, was_at_rest || is_any);
   return size - unread;
 }
 
-void socket_input(Conn *conn, const uint8_t *bytes, size_t size) {
-  if (conn->in.size > 0 || !conn_takes_input(conn)) {
-    buf_append(&conn->in, bytes, size);
-    socket_resume(conn);
+static void resume(Conn *conn);
+
+static void input(Conn *conn, const uint8_t *bytes, size_t size) {
+  if (conn->in.bytes.size > 0 || !conn_takes_input(conn)) {
+    buf_append(&conn->in.bytes, bytes, size);
+    resume(conn);
     return;
   }
   size_t done = read_bytes(conn, bytes, size);
-  if (done < size) buf_append(&conn->in, bytes + done, size - done);
+  if (done < size) buf_append(&conn->in.bytes, bytes + done, size - done);
 }
 
-void socket_resume(Conn *conn) {
+static void resume(Conn *conn) {
   if (!conn_takes_input(conn)) return;
-  if (conn->in.size == 0 && !conn->socket->reader) return;
-  Buf in = conn->in;
-  conn->in = (Buf){0};
+  if (conn->in.bytes.size == 0 && !socket_of(conn)->reader) return;
+  Buf in = conn->in.bytes;
+  conn->in.bytes = (Buf){0};
   size_t done = read_bytes(conn, in.data, in.size);
-  if (done < in.size) buf_append(&conn->in, in.data + done, in.size - done);
+  if (done < in.size) buf_append(&conn->in.bytes, in.data + done, in.size - done);
   buf_deinit(&in);
 }
 
@@ -313,10 +311,10 @@ static void keep_rest(Conn *conn, const uv_buf_t *bufs, unsigned count,
   }
 }
 
-int socket_try_write(Conn *conn, uv_buf_t *bufs, unsigned count, size_t total) {
+static int write_messages(Conn *conn, uv_buf_t *bufs, unsigned count, size_t total) {
   uint8_t header[WS_HEADER_MAX];
   unsigned used = count + 1;
-  if (conn->framing == FRAMING_LINES) {
+  if (conn->in.framing == FRAMING_LINES) {
     gather_lines(conn, bufs, count);
     used = 1;
   } else {
@@ -349,13 +347,30 @@ static void replace_lines(Conn *conn, Buf *bytes, size_t start) {
   buf_append(bytes, scratch->data, scratch->size);
 }
 
-void socket_wrap(Conn *conn, Buf *bytes, size_t start) {
-  Buf *pongs = &conn->socket->pongs;
-  if (bytes->size > start && conn->framing == FRAMING_LINES)
+static void wrap(Conn *conn, Buf *bytes, size_t start) {
+  Buf *pongs = &socket_of(conn)->pongs;
+  if (bytes->size > start && conn->in.framing == FRAMING_LINES)
     replace_lines(conn, bytes, start);
   else if (bytes->size > start)
     insert_header(bytes, start);
-  if (pongs->size == 0 || conn->socket->is_finished) return;
+  if (pongs->size == 0 || socket_of(conn)->is_finished) return;
   buf_append(bytes, pongs->data, pongs->size);
   buf_deinit(pongs);
 }
+
+static void begin(Conn *conn) { conn->speech = mem_zalloc(sizeof(Socket)); }
+
+const Protocol WEBSOCKET = {
+    .name = "ws",
+    .open = begin,
+    .input = input,
+    .resume = resume,
+    .is_begun = is_begun,
+    .unfinished = unfinished,
+    .drop_input = drop_input,
+    .write = write_messages,
+    .wrap = wrap,
+    .input_end = input_end,
+    .finish = finish,
+    .free = free_socket,
+};

@@ -121,12 +121,11 @@ typedef enum Use { USE_NEW, USE_AGAIN, USE_TOO_MANY } Use;
 
 // Notes the keys of an attachment. Those that were used before would be so again with the same
 // numbers; a place in the history is free when no cookie of its time counts any more.
-static Use note_use(Conn *conn, const UdpExtension *extension, uint64_t now_ms) {
-  if (!conn->attachments)
-    conn->attachments = mem_zalloc(ATTACH_MAX * sizeof *conn->attachments);
+static Use note_use(UdpOffer *offer, const UdpExtension *extension, uint64_t now_ms) {
+  if (!offer->used) offer->used = mem_zalloc(ATTACH_MAX * sizeof *offer->used);
   Attachment *free_place = NULL;
   for (int i = 0; i < ATTACH_MAX; i++) {
-    Attachment *used = &conn->attachments[i];
+    Attachment *used = &offer->used[i];
     if (used->used_ms == 0 || now_ms - used->used_ms > ATTACH_MS) {
       free_place = used;
       continue;
@@ -145,11 +144,12 @@ static Use note_use(Conn *conn, const UdpExtension *extension, uint64_t now_ms) 
 static void attach(const Request *request) {
   Net *net = request->socket->server->net;
   const UdpExtension *extension = &request->extension;
-  Conn *conn = udp_find_offer(request->socket->server, extension->peer);
+  UdpOffer *offer = udp_find_offer(request->socket->server, extension->peer);
+  Conn *conn = offer ? conn_find(net, offer->conn) : NULL;
   uint8_t key[UDP_KEY_SIZE];
-  bool is_offered = conn && conn->state == CONN_OPEN && conn->udp_nonce != 0;
+  bool is_offered = conn && conn->state == CONN_OPEN;
   if (is_offered)
-    udp_offer_key(request->socket->server->secret, conn->udp_nonce, conn->id, key);
+    udp_offer_key(request->socket->server->secret, offer->nonce, conn->id, key);
   if (!is_offered || !udp_proof_is_good(key, extension->cookie, extension->client_key,
                                         extension->proof)) {
     reject(request, CODE_UNAUTHORIZED,
@@ -161,7 +161,7 @@ static void attach(const Request *request) {
     accept_peer(request, peer);
     return;
   }
-  switch (note_use(conn, extension, net_now_ms(net))) {
+  switch (note_use(offer, extension, net_now_ms(net))) {
     case USE_AGAIN:
       reject(request, CODE_UNAUTHORIZED,
              "this client key was used before: make a new one for each connection");

@@ -11,15 +11,27 @@ void udp_note_offer(Net *net, Conn *conn, uint32_t peer, uint64_t nonce) {
   uint32_t index = peer & SLOTS_MAX;
   server->offer_capacity = array_reach(&server->offers, server->offer_capacity,
                                        sizeof *server->offers, index);
-  server->offers[index] = (UdpOffer){.peer = peer, .conn = conn->id};
-  conn->udp_nonce = nonce;
+  UdpOffer *offer = &server->offers[index];
+  if (offer->conn != conn->id) {
+    mem_free(offer->used);
+    offer->used = NULL;
+  }
+  offer->peer = peer;
+  offer->conn = conn->id;
+  offer->nonce = nonce;
 }
 
-Conn *udp_find_offer(const UdpServer *server, uint32_t peer) {
+UdpOffer *udp_find_offer(const UdpServer *server, uint32_t peer) {
   uint32_t index = peer & SLOTS_MAX;
   if (index >= server->offer_capacity || server->offers[index].peer != peer)
     return NULL;
-  return conn_find(server->net, server->offers[index].conn);
+  return &server->offers[index];
+}
+
+void udp_free_offers(UdpServer *server) {
+  for (uint32_t i = 0; i < server->offer_capacity; i++)
+    mem_free(server->offers[i].used);
+  mem_free(server->offers);
 }
 
 uint16_t net_udp_offer(Net *net, ConnId id, uint32_t peer,

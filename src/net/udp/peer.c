@@ -66,27 +66,27 @@ void udp_peer_free(UdpPeer *peer) {
   mem_free(peer);
 }
 
-void udp_set_end(Conn *conn, Code code) { conn->udp->end_code = (uint16_t)code; }
-
 // Datagrams beside a stream are over. What still waits for them goes by the stream.
 static void detach(UdpPeer *peer, Code code) {
   Conn *conn = peer->conn;
   conn->udp = NULL;
   udp_peer_end(peer, code);
   if (conn->published) conn_publish(conn);
-  if (!conn->backlog) return;
+  if (!conn->out.backlog) return;
   backlog_join_stream(conn);
   backlog_pump(conn);
+}
+
+Code udp_end_code(const Conn *conn) {
+  return conn->close_code < 0 ? CODE_CLOSED : (Code)conn->close_code;
 }
 
 void udp_leave(Conn *conn) {
   UdpPeer *peer = conn->udp;
   if (!peer->is_attached) return;
   conn->udp = NULL;
-  udp_peer_end(peer, (Code)peer->end_code);
+  udp_peer_end(peer, udp_end_code(conn));
 }
-
-void udp_conn_free(Conn *conn) { mem_free(conn->attachments); }
 
 // --- What comes ---
 
@@ -107,7 +107,7 @@ static void take_stream(UdpPeer *peer, const UdpArrival *arrival) {
 static void take_packet(UdpPeer *peer, const Packet *packet) {
   Conn *conn = peer->conn;
   if (!conn || !conn->is_known || !conn_takes_input(conn)) return;
-  if (packet->length > conn->max_payload)
+  if (packet->length > conn->in.max_payload)
     conn_fault_at(conn, ERR_TOO_LARGE);
   else
     conn->net->events.loose_packet(conn->net->data, conn->data, packet);
@@ -212,8 +212,9 @@ static uint64_t produce(UdpPeer *peer) {
 // Whether an acknowledgement changes more than the timer, which is early then, sees to.
 static bool waits_for_more(const UdpPeer *peer, uint64_t due_us) {
   const Conn *conn = peer->conn;
-  return !conn || conn->backlog || peer->is_writing || peer->is_shut || !peer->passes ||
-         !timers_is_set(&peer->timer) || due_us / 1000 + 1 < peer->timer.due_ms;
+  return !conn || conn->out.backlog || peer->is_writing || peer->is_shut ||
+         !peer->passes || !timers_is_set(&peer->timer) ||
+         due_us / 1000 + 1 < peer->timer.due_ms;
 }
 
 bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
@@ -256,7 +257,7 @@ static bool is_full(const UdpPeer *peer) {
 
 bool udp_send(UdpPeer *peer, const void *packet, uint32_t size, uint64_t key,
               uint32_t tag) {
-  if (peer->conn->backlog && backlog_has_loose(peer->conn)) return false;
+  if (peer->conn->out.backlog && backlog_has_loose(peer->conn)) return false;
   if (is_full(peer)) produce(peer);
   if (is_full(peer)) return false;
   udp_link_send(peer->link, packet, size, short_key(key, tag));
@@ -305,13 +306,13 @@ static void check_passing(UdpPeer *peer) {
   if (passing == UDP_GONE && peer->is_attached)
     detach(peer, CODE_RESET);
   else if (passing == UDP_GONE)
-    conn_end(peer->conn, UV_ETIMEDOUT);
+    conn_end(peer->conn, END_BROKEN);
   if (!peer->conn || !peer->is_attached) return;
   bool did_pass = peer->passes;
   peer->passes = passing == UDP_PASSES;
   if (peer->passes || !did_pass) return;
   udp_link_drop_queued(peer->link);
-  if (!peer->conn->backlog) return;
+  if (!peer->conn->out.backlog) return;
   backlog_join_stream(peer->conn);
   backlog_pump(peer->conn);
 }
@@ -329,8 +330,8 @@ bool udp_peer_serve(UdpPeer *peer) {
   if (peer->conn) check_passing(peer);
   udp_conn_pump(peer);
   produce(peer);
-  while (peer->conn && peer->conn->backlog && send_waiting(peer)) produce(peer);
-  if (peer->conn && peer->conn->backlog) backlog_pump(peer->conn);
+  while (peer->conn && peer->conn->out.backlog && send_waiting(peer)) produce(peer);
+  if (peer->conn && peer->conn->out.backlog) backlog_pump(peer->conn);
   bool is_out = peer->is_shut && udp_link_stream_unacknowledged(peer->link) == 0;
   if (peer->conn && is_out) conn_destroy(peer->conn);
   arm(peer, produce(peer));

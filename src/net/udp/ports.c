@@ -283,7 +283,7 @@ void udp_free(Net *net) {
   list_deinit(&server->touched);
   list_deinit(&server->closing);
   buf_deinit(&server->input);
-  mem_free(server->offers);
+  udp_free_offers(server);
   mem_free(server->egress);
   mem_free(server->ingress);
   mem_free(server->sockets);

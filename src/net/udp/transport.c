@@ -62,7 +62,7 @@ static bool udp_shutdown(Transport *transport) {
 
 static void udp_close(Transport *transport) {
   UdpPeer *peer = peer_of(transport);
-  udp_peer_end(peer, (Code)peer->end_code);
+  udp_peer_end(peer, udp_end_code(peer->conn));
   peer->server->alone_count--;
   list_add(&peer->server->closing, peer);
 }

@@ -12,12 +12,8 @@ bool udp_send(UdpPeer *peer, const void *packet, uint32_t size, uint64_t key,
 bool udp_carries(const UdpPeer *peer, uint8_t out_flags, uint32_t size);
 /// Hands what was sent to the kernel at the end of the turn, as far as it may leave now.
 void udp_flush(UdpPeer *peer);
-/// What the CLOSE of a connection that is alone will say.
-void udp_set_end(Conn *conn, Code code);
 /// The connection ends: its datagrams do, too, unless they are all it has.
 void udp_leave(Conn *conn);
-/// Frees what the conn has of UDP.
-void udp_conn_free(Conn *conn);
 bool udp_is_alone(const Conn *conn);
 
 // udp.c

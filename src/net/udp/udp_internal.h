@@ -72,12 +72,11 @@ struct UdpPeer {
   UdpWay way;
   UdpOrigin path;  // its remote end
   uint8_t channel[UDP_CHANNEL_SIZE];
-  bool is_attached;  // else alone
-  bool is_touched;   // in server->touched
-  bool passes;       // datagrams get through; always so when alone
-  bool is_writing;   // `left` bytes at `rest`, or only the news that they are out
-  bool is_shut;      // CLOSE follows what the stream still holds
-  uint16_t end_code;
+  bool is_attached;   // else alone
+  bool is_touched;    // in server->touched
+  bool passes;        // datagrams get through; always so when alone
+  bool is_writing;    // `left` bytes at `rest`, or only the news that they are out
+  bool is_shut;       // CLOSE follows what the stream still holds
   uint16_t sequence;  // as told in ACCEPTED
   uint8_t cookie[UDP_COOKIE_SIZE];
   uint8_t client_key[UDP_KEY_SIZE];
@@ -93,16 +92,18 @@ struct UdpPeer {
 };
 
 /// A key that was used to attach.
-struct Attachment {
+typedef struct Attachment {
   uint8_t cookie[UDP_COOKIE_SIZE];
   uint8_t client_key[UDP_KEY_SIZE];
   uint64_t used_ms;
-};
+} Attachment;
 
 /// The connection that the peer of a number may attach to.
 typedef struct UdpOffer {
   uint32_t peer;
   ConnId conn;
+  uint64_t nonce;    // of its key
+  Attachment *used;  // ATTACH_MAX keys that were used so far; NULL: none
 } UdpOffer;
 
 struct UdpServer {
@@ -149,8 +150,9 @@ void table_visit(const UdpTable *table, void (*visit)(void *data, const UdpPeer 
 
 // --- udp_offer.c ---
 
-/// The connection that the peer may attach to, or NULL.
-Conn *udp_find_offer(const UdpServer *server, uint32_t peer);
+/// What the peer may attach to, or NULL.
+UdpOffer *udp_find_offer(const UdpServer *server, uint32_t peer);
+void udp_free_offers(UdpServer *server);
 
 // --- udp_send.c ---
 
@@ -190,6 +192,8 @@ void udp_conn_pump(UdpPeer *peer);
 
 /// Puts a peer whose address, path, keys and numbers are filled in into the table.
 void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params);
+/// What a conn that closes says to the other side.
+Code udp_end_code(const Conn *conn);
 /// The connection is over, and is told so with `code`.
 void udp_peer_end(UdpPeer *peer, Code code);
 void udp_peer_free(UdpPeer *peer);

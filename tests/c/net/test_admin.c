@@ -234,7 +234,8 @@ static void requests_that_wait_are_not_hoarded(void **state) {
   }
   const Conn *conn = conn_find(world.world.net, world.asked);
   assert_true(sent > 1 << 18);
-  assert_in_range(conn->in.size, HTTP_HEAD_MAX, HTTP_HEAD_MAX + READ_BUFFER_BYTES);
+  assert_in_range(conn->in.bytes.size, HTTP_HEAD_MAX,
+                  HTTP_HEAD_MAX + READ_BUFFER_BYTES);
   answer(&world, ANSWER_WHOLE, "", 0);
   expect_status(&world, fd, "200");
   close(fd);

@@ -16,7 +16,7 @@ static const Conn *conn_of(const World *world, uint32_t index) {
 }
 
 static void wait_for_input(World *world, uint32_t index) {
-  while (conn_of(world, index)->in.size == 0) turn(world);
+  while (conn_of(world, index)->in.bytes.size == 0) turn(world);
 }
 
 static void packet_in_pieces_is_handed_up_once(void **state) {
@@ -30,7 +30,7 @@ static void packet_in_pieces_is_handed_up_once(void **state) {
   assert_int_equal(send(world.sockets[index], "abc", 3, 0), 3);
   while (world.packets == 0) turn(&world);
   assert_int_equal(world.packets, 1);
-  assert_null(conn_of(&world, index)->in.data);
+  assert_null(conn_of(&world, index)->in.bytes.data);
   world_close(&world);
 }
 

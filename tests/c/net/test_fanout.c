@@ -192,14 +192,14 @@ static void received_and_dropped_are_what_was_sent(Overflow overflow) {
   assert_int_equal(world.last_tag, 9);
   assert_int_equal(net_queued(world.net, world.ids[0]).packets, 100);
   Conn *conn = conn_find(world.net, world.ids[0]);
-  assert_true(conn->backlog->lanes[PRIORITY_NORMAL].bytes.capacity < 64 * 1024);
+  assert_true(conn->out.backlog->lanes[PRIORITY_NORMAL].bytes.capacity < 64 * 1024);
   uint32_t last;
   bool ordered;
   uint32_t received = drain(&world, 0, &last, &ordered);
   assert_int_equal(received + world.dropped, sent);
   assert_true(ordered);
   if (overflow == DROP_OLDEST) assert_int_equal(last, sent - 1);
-  assert_null(conn->backlog);
+  assert_null(conn->out.backlog);
   world_close(&world);
 }
 

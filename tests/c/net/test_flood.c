@@ -102,7 +102,7 @@ static void send_message(World *world, uint32_t index, uint32_t size, uint8_t fl
 // Until `bytes` wait, or nothing more is kept.
 static void fill(World *world, uint32_t index, size_t bytes) {
   for (int i = 0; i < 2000; i++) {
-    const Backlog *backlog = conn_of(world, index)->backlog;
+    const Backlog *backlog = conn_of(world, index)->out.backlog;
     if (backlog && backlog->bytes >= bytes) return;
     send_message(world, index, MESSAGE_BYTES, 0);
     if (i % 16 == 15) turn(world);
@@ -121,7 +121,7 @@ static void a_stalled_reader_keeps_room_for_control_messages(void **state) {
   turn(&world);
   assert_int_equal(world.last_fault, 0);
   assert_true(world.dropped > 0);
-  assert_int_equal(conn_of(&world, index)->backlog->kept, 1000);
+  assert_int_equal(conn_of(&world, index)->out.backlog->kept, 1000);
   world_close(&world);
 }
 
@@ -131,16 +131,16 @@ static void many_stalled_readers_are_held_to_little(void **state) {
   world_open(&world, DEFAULTS, FRAMING_PACKETS);
   uint32_t one = join(&world), other = join(&world);
   fill(&world, one, NET_BACKLOG_BYTES / 2);
-  size_t waiting = conn_of(&world, one)->backlog->bytes;
+  size_t waiting = conn_of(&world, one)->out.backlog->bytes;
   assert_int_equal(world.net->totals->backlog_bytes, waiting);
   world.net->totals->backlog_bytes += NET_BACKLOG_TOTAL;  // as if there were many more
   fill(&world, other, NET_BACKLOG_BYTES);
-  assert_in_range(conn_of(&world, other)->backlog->bytes, 1, NET_BACKLOG_SHARE);
+  assert_in_range(conn_of(&world, other)->out.backlog->bytes, 1, NET_BACKLOG_SHARE);
   assert_true(world.dropped > 0);
   assert_int_equal(world.last_fault, 0);
   world.net->totals->backlog_bytes -= NET_BACKLOG_TOTAL;
   fill(&world, other, NET_BACKLOG_BYTES / 2);
-  assert_true(conn_of(&world, other)->backlog->bytes > NET_BACKLOG_SHARE);
+  assert_true(conn_of(&world, other)->out.backlog->bytes > NET_BACKLOG_SHARE);
   for (uint32_t i = 0; i < 2; i++) {
     struct linger now = {1, 0};
     setsockopt(world.sockets[i], SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -159,7 +159,7 @@ static void what_was_left_out_is_forgotten_with_the_frame(void **state) {
   uint32_t index = join(&world);
   GroupId group = net_group_open(world.net, 1);
   net_group_join(world.net, group, world.ids[index]);
-  const Member *member = &conn_of(&world, index)->groups[0].group->members[0];
+  const Member *member = &conn_of(&world, index)->out.groups[0].group->members[0];
   for (int i = 0; i < 1000; i++) {
     Out out = out_of("own", i % 2 ? PRIORITY_NORMAL : PRIORITY_LOW);
     net_group_write(world.net, group, &out, &world.ids[index], 1);

@@ -45,7 +45,7 @@ static Conn *conn_of(const World *world, uint32_t index) {
 // What has come of it: changes while something is taken.
 static uint64_t state_of(const World *world, uint32_t index) {
   const Conn *conn = conn_of(world, index);
-  return world->packets + (conn ? conn->in.size : 0) + has_ended[index];
+  return world->packets + (conn ? conn->in.bytes.size : 0) + has_ended[index];
 }
 
 // Sends so many bytes, and turns the loop until nothing more comes of it.
@@ -73,7 +73,7 @@ static void begin_packet(World *world, uint32_t index, uint32_t size) {
 
 // As if the packet had been begun earlier.
 static void make_older(World *world, uint32_t index, uint64_t ms) {
-  conn_of(world, index)->in_since_ms -= ms;
+  conn_of(world, index)->in.since_ms -= ms;
 }
 
 static uint32_t count_ended(uint32_t from, uint32_t to) {
@@ -110,7 +110,7 @@ static void those_that_hold_most_for_longest_end_first(void **state) {
 }
 
 static uint64_t age_of(const World *world, uint32_t index) {
-  return net_now_ms(world->net) - conn_of(world, index)->in_since_ms;
+  return net_now_ms(world->net) - conn_of(world, index)->in.since_ms;
 }
 
 // After a full read buffer, other connections get their turn before reading continues.
@@ -127,9 +127,9 @@ static void full_read_buffers_give_a_packet_no_more_time(void **state) {
   Conn *conn = conn_of(&world, index);
   conn->transport->user->read(conn, piece, sizeof piece);
   conn->transport->user->used_share(conn);
-  assert_true(conn_of(&world, index)->is_paused);
+  assert_true(conn_of(&world, index)->stops);
   turn(&world);
-  assert_false(conn_of(&world, index)->is_paused);
+  assert_false(conn_of(&world, index)->stops);
   assert_true(age_of(&world, index) >= 9000);
   world_close(&world);
 }
@@ -160,7 +160,7 @@ static void what_is_whole_or_gone_counts_no_more(void **state) {
   assert_int_equal(world.net->totals->unfinished_bytes, 2 * LARGE);
   say(&world, one, "xabc", 4);  // and the begin of another
   assert_int_equal(world.net->totals->unfinished_bytes, LARGE + 3);
-  assert_true(conn_of(&world, one)->in.capacity <= 64);
+  assert_true(conn_of(&world, one)->in.bytes.capacity <= 64);
   net_close(world.net, world.ids[other]);
   assert_int_equal(world.net->totals->unfinished_bytes, 3);
   world_close(&world);

@@ -41,6 +41,10 @@ static const Conn *first_conn(const World *world) {
   return slots_next(&world->net->conns, &cursor);
 }
 
+static bool is_begun(const Conn *conn) {
+  return conn->protocol == &WEBSOCKET && WEBSOCKET.is_begun(conn);
+}
+
 static void next_request_has_a_while_to_begin(void **state) {
   (void)state;
   World world;
@@ -134,10 +138,10 @@ static void answer_that_nobody_takes_is_given_up(void **state) {
   net_set_web(world.net, &(WebOptions){.folder = folder});
   int fd = come(&world);
   say(fd, "GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  while (!first_conn(&world) || !first_conn(&world)->backlog) turn(&world);
+  while (!first_conn(&world) || !first_conn(&world)->out.backlog) turn(&world);
   for (int i = 0; i < 100; i++) turn(&world);
   // What waits is a piece of the file, whatever its size.
-  assert_true(first_conn(&world)->backlog->writing.size <= WEB_CHUNK_BYTES);
+  assert_true(first_conn(&world)->out.backlog->writing.size <= WEB_CHUNK_BYTES);
   run_timers(&world, WEB_STALL_MS - 1000);
   assert_non_null(first_conn(&world));
   run_timers(&world, WEB_STALL_MS + 100);
@@ -159,7 +163,7 @@ static void request_under_way_is_not_late(void **state) {
   uint64_t waits_ms[] = {HANDSHAKE_MS + 100, WEB_KEEP_ALIVE_MS + 100};
   for (int i = 0; i < 2; i++) {
     say(fd, "GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    while (first_conn(&world)->in.size == 0) turn(&world);
+    while (first_conn(&world)->in.bytes.size == 0) turn(&world);
     run_timers(&world, waits_ms[i]);
     expect_start(&world, fd, "HTTP/1.1 404 Not Found\r\n");
   }
@@ -180,13 +184,13 @@ static void websocket_at_rest_keeps_nothing(void **state) {
   static const uint8_t first[] = {2, 0x86, 0, 0, 0, 0, 0, 0, 11, 0, 2, 0};
   static const uint8_t second[] = {0x80, 0x86, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   assert_int_equal(send(fd, first, sizeof first, 0), sizeof first);
-  while (!socket_is_unfinished(first_conn(&world))) turn(&world);
+  while (!is_begun(first_conn(&world))) turn(&world);
   assert_int_equal(world.packets, 0);
   assert_int_equal(send(fd, second, sizeof second, 0), sizeof second);
   while (world.packets == 0) turn(&world);
-  assert_false(socket_is_unfinished(first_conn(&world)));
-  assert_null(first_conn(&world)->in.data);
-  assert_null(first_conn(&world)->visitor);
+  assert_false(is_begun(first_conn(&world)));
+  assert_null(first_conn(&world)->in.bytes.data);
+  assert_null(first_conn(&world)->info);
   assert_int_equal(world.visitors, 0);
   world.sockets[0] = fd;
   world_close(&world);
@@ -205,9 +209,9 @@ static void websocket_that_is_not_read_has_time_to_finish_afterwards(void **stat
   assert_int_equal(send(fd, bytes, sizeof bytes, 0), sizeof bytes);
   while (world.packets == 0) turn(&world);
   ConnId id = first_conn(&world)->id;
-  assert_true(socket_is_unfinished(first_conn(&world)));
+  assert_true(is_begun(first_conn(&world)));
   net_hold(world.net, id);
-  conn_find(world.net, id)->in_since_ms -= NET_PACKET_DEADLINE_MS + 1000;
+  conn_find(world.net, id)->in.since_ms -= NET_PACKET_DEADLINE_MS + 1000;
   run_timers(&world, NET_PACKET_DEADLINE_MS + 1000);
   net_release(world.net, id);
   turn(&world);

@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 #include <signal.h>
 
+#include "net/protocol/web_calls.h"
 #include "net/tls.h"
 #include "socket_world.h"
 #include "wire/websocket.h"
@@ -65,7 +66,7 @@ static int count_try(Transport *transport, const uv_buf_t *bufs, unsigned count)
   char last = '0';
   watch.tries[index_of(conn)]++;
   if (!watch.is_armed)
-    for (unsigned i = conn->socket != NULL; i < count; i++)
+    for (unsigned i = (conn->protocol == &WEBSOCKET); i < count; i++)
       check_order((const uint8_t *)bufs[i].base, bufs[i].len, &last);
   return watch.real->try_write(transport, bufs, count);
 }
@@ -78,7 +79,8 @@ static int count_write(Transport *transport, uint8_t *bytes, size_t size) {
     if (found) {
       watch.bytes_of_critical = 8;
       // Ahead of all that waits.
-      assert_in_range(found - bytes, 0, conn->socket ? WS_HEADER_MAX : 0);
+      assert_in_range(found - bytes, 0,
+                      conn->protocol == &WEBSOCKET ? WS_HEADER_MAX : 0);
     } else {
       watch.chunks_before++;
     }
@@ -292,7 +294,7 @@ static void turns_within_a_frame_share_its_write(void **state) {
 static void flood(World *world, uint32_t index, uint32_t waiting) {
   static const char bytes[4000] = {'3'};
   for (;;) {
-    const Backlog *backlog = conn_find(world->net, world->ids[index])->backlog;
+    const Backlog *backlog = conn_find(world->net, world->ids[index])->out.backlog;
     if (backlog && backlog->droppable >= waiting) return;
     net_write(
         world->net, world->ids[index],

@@ -22,7 +22,7 @@ typedef enum AdminState {
   ADMIN_OVER,    // it is answered; the rest of that is on its way
 } AdminState;
 
-struct Admin {
+typedef struct Admin {
   char address[ADDRESS_SIZE];
   uint8_t state;      // AdminState
   bool is_first;      // nothing has come yet
@@ -35,7 +35,9 @@ struct Admin {
   size_t reserved;  // of the port's bytes, for the body
   Buf text;         // what will be handed up
   Buf out;          // what waits to be written
-};
+} Admin;
+
+static Admin *admin_of(const Conn *conn) { return conn->speech; }
 
 static AdminPort *port_of(const Conn *conn) { return conn->net->admin; }
 
@@ -46,7 +48,7 @@ static void flush(Conn *conn);
 static void set_timer(Conn *conn);
 
 static bool is_writing(const Conn *conn) {
-  return conn->backlog != NULL || conn->admin->out.size > 0;
+  return conn->out.backlog != NULL || admin_of(conn)->out.size > 0;
 }
 
 static void put_chunk(Buf *out, Text bytes) {
@@ -59,14 +61,14 @@ static void put_chunk(Buf *out, Text bytes) {
 static void on_timer(void *data, uint64_t now_ms) {
   (void)now_ms;
   Conn *conn = data;
-  Admin *admin = conn->admin;
+  Admin *admin = admin_of(conn);
   if (conn->state != CONN_OPEN) return;
   if (is_writing(conn)) {
-    conn_end(conn, UV_ETIMEDOUT);
+    conn_end(conn, END_BROKEN);
   } else if (admin->state == ADMIN_STREAM) {
     put_chunk(&admin->out, (Text){":\n\n", 3});
     flush(conn);
-  } else if (admin->state == ADMIN_HEAD && conn->in.size == 0) {
+  } else if (admin->state == ADMIN_HEAD && conn->in.bytes.size == 0) {
     conn_close(conn);
   } else if (admin->state == ADMIN_LATE) {
     refuse(conn, admin->verdict.status, admin->verdict.why);
@@ -80,11 +82,11 @@ static void on_timer(void *data, uint64_t now_ms) {
 // The deadline of the head of a request, or of the handshake of TLS before the first one.
 static uint64_t head_due_ms(const Conn *conn) {
   uint32_t head_ms = conn->net->limits.handshake_timeout_ms;
-  return conn->admin->since_ms + (head_ms > 0 ? head_ms : ADMIN_BODY_DEADLINE_MS);
+  return admin_of(conn)->since_ms + (head_ms > 0 ? head_ms : ADMIN_BODY_DEADLINE_MS);
 }
 
 static void set_timer(Conn *conn) {
-  const Admin *admin = conn->admin;
+  const Admin *admin = admin_of(conn);
   uint64_t now_ms = net_now_ms(conn->net), due_ms = 0;
   if (is_writing(conn))
     due_ms = now_ms + WEB_STALL_MS;
@@ -94,7 +96,7 @@ static void set_timer(Conn *conn) {
     due_ms = admin->since_ms + ADMIN_BODY_DEADLINE_MS;
   else if (admin->state == ADMIN_LATE)
     due_ms = admin->since_ms + ADMIN_WRONG_MS;
-  else if (admin->state == ADMIN_HEAD && conn->in.size == 0)
+  else if (admin->state == ADMIN_HEAD && conn->in.bytes.size == 0)
     due_ms = admin->since_ms + WEB_KEEP_ALIVE_MS;
   else if (admin->state == ADMIN_HEAD)
     due_ms = head_due_ms(conn);
@@ -107,36 +109,36 @@ static void set_timer(Conn *conn) {
 // --- Writing ---
 
 static void release_body(Conn *conn) {
-  port_of(conn)->reserved_bytes -= conn->admin->reserved;
-  conn->admin->reserved = 0;
+  port_of(conn)->reserved_bytes -= admin_of(conn)->reserved;
+  admin_of(conn)->reserved = 0;
 }
 
 static void complete(Conn *conn) {
-  Admin *admin = conn->admin;
+  Admin *admin = admin_of(conn);
   if (admin->is_last) {
     conn_close(conn);
     return;
   }
   admin->state = ADMIN_HEAD;
   admin->since_ms = net_now_ms(conn->net);
-  if (conn->is_held) conn_release(conn);
+  conn_start(conn, STOP_BUSY);
 }
 
 static void flush(Conn *conn) {
-  Admin *admin = conn->admin;
-  if (!conn->backlog && admin->out.size > 0) {
+  Admin *admin = admin_of(conn);
+  if (!conn->out.backlog && admin->out.size > 0) {
     Buf out = admin->out;
     admin->out = (Buf){0};
-    conn_write_now(conn, out.data, out.size);
+    backlog_write_now(conn, out.data, out.size);
     buf_deinit(&out);
   }
-  if (conn->state != CONN_OPEN || conn->is_ended) return;
+  if (conn->state != CONN_OPEN || conn->listed & LISTED_ENDED) return;
   if (admin->state == ADMIN_OVER && !is_writing(conn)) complete(conn);
   if (conn->state == CONN_OPEN) set_timer(conn);
 }
 
 static void put_head(Conn *conn, const AdminAnswer *answer) {
-  Admin *admin = conn->admin;
+  Admin *admin = admin_of(conn);
   Buf *out = &admin->out;
   http_put_status(out, answer->part == ANSWER_WHOLE ? answer->status : 200);
   buf_append(out, answer->fields.bytes, answer->fields.size);
@@ -151,7 +153,7 @@ static void put_head(Conn *conn, const AdminAnswer *answer) {
 }
 
 static void put_answer(Conn *conn, const AdminAnswer *answer) {
-  Admin *admin = conn->admin;
+  Admin *admin = admin_of(conn);
   if (answer->part <= ANSWER_OPEN) put_head(conn, answer);
   if (answer->part == ANSWER_WHOLE)
     buf_append(&admin->out, answer->body.bytes, answer->body.size);
@@ -180,7 +182,7 @@ static const char *extra_field(int status) {
 // The connection ends after it: of what follows it is not known what it is.
 static void refuse(Conn *conn, int status, const char *why) {
   char fields[128], body[256];
-  Admin *admin = conn->admin;
+  Admin *admin = admin_of(conn);
   log_info("admin: refused", log_str("address", admin->address),
            log_num("status", status), log_str("text", why));
   int size = snprintf(fields, sizeof fields, "Content-Type: application/json\r\n%s",
@@ -247,7 +249,7 @@ static bool is_path(Text target, const char *path) {
 }
 
 static Verdict check_body(Conn *conn, const HttpRequest *request) {
-  Admin *admin = conn->admin;
+  Admin *admin = admin_of(conn);
   AdminPort *port = port_of(conn);
   static const char BAD[] = "the body is not well-formed, or larger than 1 MiB";
   int refused = http_body_begin(&admin->body, request, ADMIN_BODY_MAX);
@@ -262,7 +264,7 @@ static Verdict check_body(Conn *conn, const HttpRequest *request) {
 }
 
 static Verdict check_head(Conn *conn, const HttpRequest *request) {
-  const Admin *admin = conn->admin;
+  const Admin *admin = admin_of(conn);
   if (admin->is_refused) return (Verdict){503, "there are too many connections", false};
   if (request->is_old) return (Verdict){505, "HTTP/1.1 is needed", false};
   Verdict verdict =
@@ -276,14 +278,14 @@ static Verdict check_head(Conn *conn, const HttpRequest *request) {
 }
 
 static void refuse_later(Conn *conn, Verdict verdict) {
-  Admin *admin = conn->admin;
+  Admin *admin = admin_of(conn);
   admin->verdict = verdict;
   admin->state = ADMIN_LATE;
   admin->since_ms = net_now_ms(conn->net);
 }
 
 static void begin_body(Conn *conn, const HttpRequest *request) {
-  Admin *admin = conn->admin;
+  Admin *admin = admin_of(conn);
   put_text(&admin->text, request);
   admin->state = ADMIN_BODY;
   if (!admin->body.is_done && http_has_token(request, "expect", "100-continue")) {
@@ -295,8 +297,9 @@ static void begin_body(Conn *conn, const HttpRequest *request) {
 // Whether there was a head.
 static bool take_head(Conn *conn) {
   HttpRequest request;
-  Admin *admin = conn->admin;
-  int size = http_read_request((const char *)conn->in.data, conn->in.size, &request);
+  Admin *admin = admin_of(conn);
+  int size = http_read_request((const char *)conn->in.bytes.data, conn->in.bytes.size,
+                               &request);
   if (size == 0) return false;
   if (size < 0) {
     refuse(conn, -size, head_fault(-size));
@@ -310,12 +313,12 @@ static bool take_head(Conn *conn) {
     refuse(conn, verdict.status, verdict.why);
   else
     begin_body(conn, &request);
-  buf_consume(&conn->in, (size_t)size);
+  buf_consume(&conn->in.bytes, (size_t)size);
   return true;
 }
 
 static void hand_up(Conn *conn) {
-  Admin *admin = conn->admin;
+  Admin *admin = admin_of(conn);
   const AdminPort *port = port_of(conn);
   admin->state = ADMIN_ASKED;
   release_body(conn);
@@ -326,23 +329,23 @@ static void hand_up(Conn *conn) {
 
 // Whether it is all there.
 static bool take_body(Conn *conn) {
-  Admin *admin = conn->admin;
-  int64_t taken = http_body_read(&admin->body, (const char *)conn->in.data,
-                                 conn->in.size, &admin->text);
+  Admin *admin = admin_of(conn);
+  int64_t taken = http_body_read(&admin->body, (const char *)conn->in.bytes.data,
+                                 conn->in.bytes.size, &admin->text);
   if (taken < 0) {
     refuse(conn, (int)-taken, "the body is not well-formed, or larger than 1 MiB");
     return true;
   }
-  buf_consume(&conn->in, (size_t)taken);
+  buf_consume(&conn->in.bytes, (size_t)taken);
   if (!admin->body.is_done) return false;
   hand_up(conn);
   return true;
 }
 
 static bool take_some(Conn *conn) {
-  switch ((AdminState)conn->admin->state) {
+  switch ((AdminState)admin_of(conn)->state) {
     case ADMIN_HEAD:
-      return conn->in.size > 0 && take_head(conn);
+      return conn->in.bytes.size > 0 && take_head(conn);
     case ADMIN_BODY:
       return take_body(conn);
     default:
@@ -351,67 +354,63 @@ static bool take_some(Conn *conn) {
 }
 
 static void run(Conn *conn) {
-  Admin *admin = conn->admin;
+  Admin *admin = admin_of(conn);
   if (admin->is_running) return;
   admin->is_running = true;
   while (conn_takes_input(conn) && take_some(conn)) flush(conn);
   admin->is_running = false;
   if (conn->state != CONN_OPEN) return;
-  if (conn->in.size == 0) buf_deinit(&conn->in);
-  if (conn->in.size > HTTP_HEAD_MAX && admin->state >= ADMIN_LATE) conn_hold(conn);
+  if (conn->in.bytes.size == 0) buf_deinit(&conn->in.bytes);
+  if (conn->in.bytes.size > HTTP_HEAD_MAX && admin->state >= ADMIN_LATE)
+    conn_stop(conn, STOP_BUSY);
   flush(conn);
 }
 
 // --- The connection ---
 
-void admin_enter(Conn *conn, const ConnInfo *info) {
+static void begin(Conn *conn) {
   AdminPort *port = port_of(conn);
-  Admin *admin = conn->admin = mem_zalloc(sizeof *conn->admin);
-  memcpy(admin->address, info->address, ADDRESS_SIZE);
+  Admin *admin = conn->speech = mem_zalloc(sizeof *admin);
+  memcpy(admin->address, conn->info->address, ADDRESS_SIZE);
   admin->is_first = true;
   admin->since_ms = net_now_ms(conn->net);
   admin->is_refused = ++port->conn_count > ADMIN_CONNS_MAX;
-  if (port->conn_count > 2 * ADMIN_CONNS_MAX) {
+  if (port->conn_count > 2 * ADMIN_CONNS_MAX)
     conn_close(conn);
-    return;
-  }
-  set_timer(conn);
-  if (conn_takes_input(conn)) transport_read_start(conn->transport);
+  else
+    set_timer(conn);
 }
 
-void admin_input(Conn *conn, const uint8_t *bytes, size_t size) {
-  Admin *admin = conn->admin;
+static void input(Conn *conn, const uint8_t *bytes, size_t size) {
+  Admin *admin = admin_of(conn);
   bool is_encrypted = conn->transport->kind->is_encrypted;
   if (admin->is_first && bytes[0] == TLS_FIRST_BYTE && !is_encrypted) {
     web_begin_tls(conn, admin->address, head_due_ms(conn), bytes, size);
     return;
   }
   admin->is_first = false;
-  if (admin->state == ADMIN_HEAD && conn->in.size == 0)
+  if (admin->state == ADMIN_HEAD && conn->in.bytes.size == 0)
     admin->since_ms = net_now_ms(conn->net);
-  buf_append(&conn->in, bytes, size);
+  buf_append(&conn->in.bytes, bytes, size);
   run(conn);
 }
 
-void admin_ready(Conn *conn) { set_timer(conn); }
-
-void admin_resume(Conn *conn) { run(conn); }
-
-void admin_drained(Conn *conn) {
-  if (conn->is_ended || conn->state != CONN_OPEN) return;
+static void drained(Conn *conn) {
+  if (conn->listed & LISTED_ENDED || conn->state != CONN_OPEN) return;
   flush(conn);
   if (conn->state == CONN_OPEN) run(conn);
 }
 
-bool admin_outlives_end(Conn *conn) {
-  Admin *admin = conn->admin;
+static InputEnd input_end(Conn *conn) {
+  Admin *admin = admin_of(conn);
   admin->is_last = true;
-  return admin->state == ADMIN_LATE || admin->state == ADMIN_ASKED ||
-         admin->state == ADMIN_OVER;
+  bool is_due = admin->state == ADMIN_LATE || admin->state == ADMIN_ASKED ||
+                admin->state == ADMIN_OVER;
+  return is_due ? INPUT_STAYS : INPUT_ENDS;
 }
 
-void admin_leave(Conn *conn) {
-  Admin *admin = conn->admin;
+static void leave(Conn *conn) {
+  Admin *admin = admin_of(conn);
   AdminPort *port = port_of(conn);
   bool was_asked = admin->state == ADMIN_ASKED || admin->state == ADMIN_STREAM;
   admin->state = ADMIN_OVER;
@@ -420,25 +419,37 @@ void admin_leave(Conn *conn) {
   if (was_asked) port->events.gone(port->data, conn->id);
 }
 
-void admin_free(Conn *conn) {
-  if (!conn->admin) return;
-  buf_deinit(&conn->admin->text);
-  buf_deinit(&conn->admin->out);
-  mem_free(conn->admin);
-  conn->admin = NULL;
+static void free_admin(Conn *conn) {
+  buf_deinit(&admin_of(conn)->text);
+  buf_deinit(&admin_of(conn)->out);
+  mem_free(conn->speech);
+  conn->speech = NULL;
 }
+
+const Protocol ADMIN = {
+    .open = begin,
+    .ready = set_timer,
+    .input = input,
+    .resume = run,
+    .drained = drained,
+    .input_end = input_end,
+    .leave = leave,
+    .free = free_admin,
+};
 
 void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
   Conn *conn = conn_find(net, id);
-  if (!conn || !conn->admin || conn->state != CONN_OPEN || conn->is_ended) return;
-  Admin *admin = conn->admin;
+  if (!conn || conn->protocol != &ADMIN || conn->state != CONN_OPEN ||
+      conn->listed & LISTED_ENDED)
+    return;
+  Admin *admin = admin_of(conn);
   bool is_begin = answer->part <= ANSWER_OPEN;
   if (admin->state != (is_begin ? ADMIN_ASKED : ADMIN_STREAM)) return;
   put_answer(conn, answer);
   flush(conn);
   if (conn->state != CONN_OPEN) return;
   if (admin->out.size > ADMIN_OUT_MAX)
-    conn_end(conn, UV_ENOBUFS);
+    conn_end(conn, END_BROKEN);
   else
     run(conn);
 }

@@ -271,7 +271,7 @@ static void on_chunk(FileJob *job) {
     return;
   }
   if (job->err) {
-    conn_end(conn, UV_EIO);  // the length has been promised
+    conn_end(conn, END_BROKEN);  // the length has been promised
     return;
   }
   Buf bytes = {.data = job->chunk, .size = job->chunk_size};
@@ -287,7 +287,7 @@ static void on_worked(uv_work_t *work, int status) {
   job->is_working = false;
   if (!job->conn)
     free_job(job);
-  else if (job->conn->state != CONN_OPEN || job->conn->is_ended)
+  else if (job->conn->state != CONN_OPEN || job->conn->listed & LISTED_ENDED)
     return;  // the end of the connection frees it
   else if (job->chunk)
     on_chunk(job);

@@ -47,5 +47,5 @@ void web_note_host(Conn *conn, Text host) {
   snprintf(setting, sizeof setting, "hosts = { \"%s\" }", name);
   LOG_AT(web->is_watched ? LOG_WARN : LOG_INFO,
          "refused: the server is not known by this name", log_str("host", name),
-         log_str("address", conn->visitor->address), log_str("to_allow_it", setting));
+         log_str("address", conn->info->address), log_str("to_allow_it", setting));
 }

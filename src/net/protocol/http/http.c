@@ -8,13 +8,15 @@
 #include "base/mem.h"
 #include "net/protocol/web_internal.h"
 
-struct Http {
+typedef struct Http {
   bool is_busy;     // a request is being answered
   bool is_written;  // all of the answer has been written, or waits in the backlog
   bool is_last;     // the connection ends after it
   uint32_t size;    // of the request's head
   FileJob *job;     // that has the rest of the answer, or NULL
-};
+} Http;
+
+static Http *http_of(const Conn *conn) { return conn->speech; }
 
 // --- Deadlines ---
 
@@ -22,20 +24,19 @@ static void on_stall(void *data, uint64_t now_ms) {
   (void)now_ms;
   Conn *conn = data;
   web_of(conn->net)->stats.stalled++;
-  log_info("an answer was not taken in time",
-           log_str("address", conn->visitor->address));
-  conn_end(conn, UV_ETIMEDOUT);
+  log_info("an answer was not taken in time", log_str("address", conn->info->address));
+  conn_end(conn, END_BROKEN);
 }
 
 static void on_deadline(void *data, uint64_t now_ms) {
   Conn *conn = data;
   (void)now_ms;
   if (conn->state != CONN_OPEN) return;
-  if (conn->in.size == 0) {
+  if (conn->in.bytes.size == 0) {
     conn_close(conn);
     return;
   }
-  conn->http->is_busy = true;
+  http_of(conn)->is_busy = true;
   http_refuse(conn, NULL, 408, "The request did not come in time.");
 }
 
@@ -52,10 +53,10 @@ static void await_progress(Conn *conn) {
 // after the connection was made), however slowly it comes.
 static void await_request(Conn *conn) {
   uint32_t timeout_ms = conn->net->limits.handshake_timeout_ms;
-  if (conn->in.size == 0)
+  if (conn->in.bytes.size == 0)
     set_timer(conn, net_now_ms(conn->net) + WEB_KEEP_ALIVE_MS, on_deadline);
   else if (timeout_ms > 0)
-    set_timer(conn, conn->visitor->since_ms + timeout_ms, on_deadline);
+    set_timer(conn, conn->info->since_ms + timeout_ms, on_deadline);
   else
     timers_stop(conn->net->timers, &conn->timer);
 }
@@ -117,7 +118,7 @@ void http_put_answer(Buf *out, Conn *conn, const Answer *answer) {
     http_put_field(out, "Sec-WebSocket-Version", "13");
   }
   http_put_field(out, "Connection", "%s%s", answer->status == 426 ? "Upgrade, " : "",
-                 conn->http->is_last ? "close" : "keep-alive");
+                 http_of(conn)->is_last ? "close" : "keep-alive");
   http_put_end(out);
 }
 
@@ -144,14 +145,14 @@ static void answer_status(Conn *conn, const HttpRequest *request, int status,
 
 // A refusal ends the connection, so that one connection is one line of the log.
 static void count_refusal(Conn *conn, int status) {
-  if (status < 500) conn->http->is_last = true;
+  if (status < 500) http_of(conn)->is_last = true;
   web_of(conn->net)->stats.refused++;
 }
 
 void http_refuse(Conn *conn, const HttpRequest *request, int status, const char *text) {
   if (status != 404 && status != 426) {
     count_refusal(conn, status);
-    log_info("refused", log_str("address", conn->visitor->address),
+    log_info("refused", log_str("address", conn->info->address),
              log_num("status", status), log_str("text", text));
   }
   answer_status(conn, request, status, text);
@@ -247,14 +248,14 @@ static void send_schema(Conn *conn, const HttpRequest *request) {
 }
 
 const HttpRequest *http_request(Conn *conn, HttpRequest *request) {
-  http_read_request((const char *)conn->in.data, conn->http->size, request);
+  http_read_request((const char *)conn->in.bytes.data, http_of(conn)->size, request);
   return request;
 }
 
 // --- The end of an answer ---
 
 static void complete(Conn *conn) {
-  Http *http = conn->http;
+  Http *http = http_of(conn);
   file_drop(http->job);
   http->job = NULL;
   http->is_busy = http->is_written = false;
@@ -262,17 +263,17 @@ static void complete(Conn *conn) {
     conn_close(conn);
     return;
   }
-  buf_consume(&conn->in, http->size);
-  conn->visitor->since_ms = net_now_ms(conn->net);
+  buf_consume(&conn->in.bytes, http->size);
+  conn->info->since_ms = net_now_ms(conn->net);
   await_request(conn);
-  conn_release(conn);
+  conn_start(conn, STOP_BUSY);
 }
 
-void http_finish(Conn *conn) { conn->http->is_written = true; }
+void http_finish(Conn *conn) { http_of(conn)->is_written = true; }
 
-void http_drained(Conn *conn) {
-  Http *http = conn->http;
-  if (conn->is_ended || conn->state != CONN_OPEN || !http->is_busy) return;
+static void drained(Conn *conn) {
+  Http *http = http_of(conn);
+  if (conn->listed & LISTED_ENDED || conn->state != CONN_OPEN || !http->is_busy) return;
   if (http->is_written)
     complete(conn);
   else if (http->job)
@@ -281,8 +282,8 @@ void http_drained(Conn *conn) {
 
 void http_write(Conn *conn, const Buf *bytes) {
   await_progress(conn);
-  conn_write_now(conn, bytes->data, bytes->size);
-  if (!conn->backlog) http_drained(conn);
+  backlog_write_now(conn, bytes->data, bytes->size);
+  if (!conn->out.backlog) drained(conn);
 }
 
 // --- Upgrading ---
@@ -308,11 +309,10 @@ static void accept_socket(Conn *conn, const HttpRequest *request, Text key) {
     http_put_field(&out, "Sec-WebSocket-Protocol", "perigee.1");
   http_put_end(&out);
   web_of(conn->net)->stats.upgraded++;
-  buf_consume(&conn->in, conn->http->size);
-  http_free(conn);
-  socket_begin(conn);
+  buf_consume(&conn->in.bytes, http_of(conn)->size);
+  conn_speak(conn, &WEBSOCKET);
   web_await(conn);
-  conn_write_now(conn, out.data, out.size);
+  backlog_write_now(conn, out.data, out.size);
   buf_deinit(&out);
 }
 
@@ -340,7 +340,7 @@ static void upgrade(Conn *conn, const HttpRequest *request) {
 // Opening it may take a while, and the request is no longer waited for.
 static void send_file(Conn *conn, const HttpPath *path) {
   await_progress(conn);
-  conn->http->job = file_serve(conn, path);
+  http_of(conn)->job = file_serve(conn, path);
 }
 
 static void serve(Conn *conn, const HttpRequest *request) {
@@ -365,7 +365,7 @@ static void serve(Conn *conn, const HttpRequest *request) {
 }
 
 static void handle(Conn *conn, const HttpRequest *request) {
-  conn->http->is_last = !request->keeps_alive || conn->is_eof || conn->is_refused;
+  http_of(conn)->is_last = !request->keeps_alive || conn->is_eof || conn->is_refused;
   if (conn->is_refused)
     http_refuse(conn, request, 503, "There are too many connections. Try again.");
   else if (request->method > METHOD_HEAD)
@@ -381,12 +381,13 @@ static void handle(Conn *conn, const HttpRequest *request) {
 // Whether there was a request.
 static bool take_request(Conn *conn) {
   HttpRequest request;
-  Http *http = conn->http;
-  int size = http_read_request((const char *)conn->in.data, conn->in.size, &request);
+  Http *http = http_of(conn);
+  int size = http_read_request((const char *)conn->in.bytes.data, conn->in.bytes.size,
+                               &request);
   if (size == 0) return false;
   web_of(conn->net)->stats.requests++;
   http->is_busy = true;
-  http->size = size > 0 ? (uint32_t)size : (uint32_t)conn->in.size;
+  http->size = size > 0 ? (uint32_t)size : (uint32_t)conn->in.bytes.size;
   if (size > 0)
     handle(conn, &request);
   else
@@ -395,40 +396,46 @@ static bool take_request(Conn *conn) {
 }
 
 static void run(Conn *conn) {
-  while (conn->http && !conn->http->is_busy && conn->in.size > 0 &&
-         conn_takes_input(conn)) {
+  while (conn->protocol == &HTTP && !http_of(conn)->is_busy &&
+         conn->in.bytes.size > 0 && conn_takes_input(conn)) {
     if (take_request(conn)) continue;
     await_request(conn);
     break;
   }
   if (conn->state != CONN_OPEN) return;
-  if (conn->http && conn->http->is_busy) conn_hold(conn);
-  if (conn->http && conn->in.size == 0) buf_deinit(&conn->in);
-  if (conn->socket) socket_resume(conn);  // what came behind the request
+  if (conn->protocol != &HTTP) {
+    conn->protocol->resume(conn);  // what came behind the request
+    return;
+  }
+  if (http_of(conn)->is_busy) conn_stop(conn, STOP_BUSY);
+  if (conn->in.bytes.size == 0) buf_deinit(&conn->in.bytes);
 }
 
-void http_begin(Conn *conn) {
-  conn->protocol = PROTOCOL_HTTP;
-  conn->http = mem_zalloc(sizeof *conn->http);
-}
+static void begin(Conn *conn) { conn->speech = mem_zalloc(sizeof(Http)); }
 
-void http_input(Conn *conn, const uint8_t *bytes, size_t size) {
-  bool is_next = conn->in.size == 0 && conn->http->size > 0;
-  if (is_next) conn->visitor->since_ms = net_now_ms(conn->net);
-  buf_append(&conn->in, bytes, size);
+static void input(Conn *conn, const uint8_t *bytes, size_t size) {
+  bool is_next = conn->in.bytes.size == 0 && http_of(conn)->size > 0;
+  if (is_next) conn->info->since_ms = net_now_ms(conn->net);
+  buf_append(&conn->in.bytes, bytes, size);
   run(conn);
 }
 
-void http_resume(Conn *conn) { run(conn); }
-
-bool http_outlives_end(Conn *conn) {
-  conn->http->is_last = true;
-  return conn->http->is_busy;
+static InputEnd input_end(Conn *conn) {
+  http_of(conn)->is_last = true;
+  return http_of(conn)->is_busy ? INPUT_STAYS : INPUT_ENDS;
 }
 
-void http_free(Conn *conn) {
-  if (!conn->http) return;
-  file_drop(conn->http->job);
-  mem_free(conn->http);
-  conn->http = NULL;
+static void free_http(Conn *conn) {
+  file_drop(http_of(conn)->job);
+  mem_free(conn->speech);
+  conn->speech = NULL;
 }
+
+const Protocol HTTP = {
+    .open = begin,
+    .input = input,
+    .resume = run,
+    .drained = drained,
+    .input_end = input_end,
+    .free = free_http,
+};

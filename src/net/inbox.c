@@ -1,5 +1,6 @@
-// Limits the bytes of unfinished packets, lines and messages. One connection may have
-// one of the largest size, and all together may have UNFINISHED_TOTAL.
+// Unfinished packets, lines and messages: the time in which each has to be whole, and the
+// bytes of all. One connection may have one of the largest size, and all together may have
+// UNFINISHED_TOTAL.
 //
 // Beyond the total, the connections with the highest cost end first. The cost of a connection
 // is its unfinished bytes times the milliseconds since they began to arrive. A player's cost
@@ -12,7 +13,6 @@
 
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/protocol/web_calls.h"
 
 enum {
   UNFINISHED_TOTAL = 64 << 20,
@@ -28,21 +28,10 @@ typedef struct Candidate {
 
 static void set_bytes(Conn *conn, uint32_t bytes) {
   Net *net = conn->net;
-  if (bytes == conn->unfinished_bytes) return;
-  net->unfinished_bytes += (size_t)bytes - conn->unfinished_bytes;
-  net->totals->unfinished_bytes += (uint64_t)bytes - conn->unfinished_bytes;
-  conn->unfinished_bytes = bytes;
-}
-
-// While reading is paused, the rest of the input may be whole packets that wait for the
-// server.
-static uint32_t count_bytes(const Conn *conn) {
-  if (conn->socket) return (uint32_t)socket_held(conn);
-  if (conn->protocol != PROTOCOL_NATIVE) return 0;
-  uint32_t size = (uint32_t)conn->in.size;
-  return conn_takes_input(conn) || size < conn->unfinished_bytes
-             ? size
-             : conn->unfinished_bytes;
+  if (bytes == conn->in.counted) return;
+  net->unfinished_bytes += (size_t)bytes - conn->in.counted;
+  net->totals->unfinished_bytes += (uint64_t)bytes - conn->in.counted;
+  conn->in.counted = bytes;
 }
 
 // --- Beyond the total ---
@@ -61,16 +50,16 @@ static int by_cost(const void *a, const void *b) {
 
 // A text peer may take long to type its line, which is short meanwhile.
 static uint64_t cost_of(const Conn *conn, uint64_t now_ms) {
-  uint64_t age_ms = now_ms - conn->in_since_ms;
+  uint64_t age_ms = now_ms - conn->in.since_ms;
   if (age_ms > NET_PACKET_DEADLINE_MS) age_ms = NET_PACKET_DEADLINE_MS;
-  return conn->unfinished_bytes * (age_ms + 1);
+  return conn->in.counted * (age_ms + 1);
 }
 
 static uint32_t collect(Net *net, Candidate *candidates) {
   uint32_t count = 0, cursor = 0;
   uint64_t now_ms = net_now_ms(net);
   for (Conn *conn; (conn = slots_next(&net->conns, &cursor));)
-    if (conn->unfinished_bytes > 0)
+    if (conn->in.counted > 0)
       candidates[count++] = (Candidate){conn, cost_of(conn, now_ms)};
   return count;
 }
@@ -78,15 +67,12 @@ static uint32_t collect(Net *net, Candidate *candidates) {
 static void end(Conn *conn) {
   static const char TEXT[] = "too many packets are unfinished, and this one costs most";
   set_bytes(conn, 0);
-  if (conn->socket) socket_set_end(conn, CODE_SERVER_FULL, TEXT);
+  conn_set_reason(conn, CODE_SERVER_FULL, TEXT);
   if (conn->is_known)
     conn_fault(conn, CODE_SERVER_FULL, TEXT);
   else
-    conn_end(conn, 0);
-  if (conn->socket)
-    socket_drop_input(conn);
-  else
-    buf_deinit(&conn->in);
+    conn_end(conn, END_ORDERLY);
+  conn->protocol->drop_input(conn);
 }
 
 static void end_slowest(Net *net) {
@@ -94,17 +80,44 @@ static void end_slowest(Net *net) {
   uint32_t count = collect(net, candidates);
   qsort(candidates, count, sizeof *candidates, by_cost);
   for (uint32_t i = 0; i < count && is_over(net, UNFINISHED_AFTER); i++)
-    if (candidates[i].conn->unfinished_bytes > 0) end(candidates[i].conn);
+    if (candidates[i].conn->in.counted > 0) end(candidates[i].conn);
   mem_free(candidates);
 }
 
-void unfinished_limit(Net *net) {
+void inbox_limit(Net *net) {
   if (is_over(net, UNFINISHED_TOTAL)) end_slowest(net);
 }
 
-void unfinished_count(Conn *conn) {
-  set_bytes(conn, count_bytes(conn));
-  unfinished_limit(conn->net);
+void inbox_forget(Conn *conn) { set_bytes(conn, 0); }
+
+// --- Deadlines ---
+
+static bool is_begun(const Conn *conn) {
+  return conn->protocol->is_begun && conn->protocol->is_begun(conn);
 }
 
-void unfinished_forget(Conn *conn) { set_bytes(conn, 0); }
+static void on_deadline(void *data, uint64_t now_ms) {
+  Conn *conn = data;
+  bool is_stopped = conn->stops & ~(unsigned)STOP_SHARE;
+  if (conn->state != CONN_OPEN || is_stopped || !is_begun(conn)) return;
+  uint64_t due_ms = conn->in.since_ms + NET_PACKET_DEADLINE_MS;
+  if (now_ms < due_ms) {
+    timers_set(conn->net->timers, &conn->timer, due_ms, on_deadline, conn);
+    return;
+  }
+  conn_fault(conn, CODE_IDLE_TIMEOUT,
+             conn->in.framing == FRAMING_LINES
+                 ? "a line was begun and not finished within 10 s"
+                 : "a packet was begun and not finished within 10 s");
+}
+
+void inbox_settle(Conn *conn, bool is_new) {
+  if (conn->state != CONN_OPEN) return;
+  buf_trim(&conn->in.bytes);
+  if (is_new) conn->in.since_ms = net_now_ms(conn->net);
+  if (is_begun(conn) && !timers_is_set(&conn->timer))
+    timers_set(conn->net->timers, &conn->timer,
+               conn->in.since_ms + NET_PACKET_DEADLINE_MS, on_deadline, conn);
+  set_bytes(conn, (uint32_t)conn->protocol->unfinished(conn));
+  inbox_limit(conn->net);
+}

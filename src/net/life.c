@@ -1,0 +1,210 @@
+// The life of a connection: its birth, what its transport reports, and its end. See
+// ARCHITECTURE.md, "The life of a connection".
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "net/conn.h"
+#include "net/io_threads/io_threads_calls.h"
+#include "net/udp/udp_calls.h"
+
+// --- Birth ---
+
+void conn_init(Conn *conn, Net *net, Transport *transport, Framing framing) {
+  conn_use(conn, transport);
+  conn->net = net;
+  conn->protocol = net->protocols[framing];
+  conn->in.framing = (uint8_t)framing;
+  conn->in.max_payload = net->limits.max_payload;
+  conn->close_code = -1;
+}
+
+bool conn_add(Conn *conn) {
+  conn->id = slots_add(&conn->net->conns, conn);
+  return conn->id != 0;
+}
+
+void conn_open(Conn *conn, const ConnInfo *info) {
+  conn->info = mem_alloc(sizeof *conn->info);
+  *conn->info = *info;
+  conn->info->since_ms = net_now_ms(conn->net);
+  conn->protocol->open(conn);
+  if (conn_takes_input(conn)) transport_read_start(conn->transport);
+}
+
+static void take_info(Conn *conn, ConnInfo *info) {
+  if (info) *info = *conn->info;
+  if (conn->is_entered) conn->net->events.leave(conn->net->data, conn->info->address);
+  conn->is_entered = false;
+  mem_free(conn->info);
+  conn->info = NULL;
+}
+
+static const char *name_of(const Conn *conn) {
+  if (conn->in.framing == FRAMING_LINES) return "text";
+  return conn->protocol->name ? conn->protocol->name : conn->transport->kind->name;
+}
+
+void conn_introduce(Conn *conn, Framing framing) {
+  Net *net = conn->net;
+  ConnInfo info;
+  take_info(conn, &info);
+  if (conn->is_refused) net->totals->refused--;
+  conn->is_refused = false;
+  timers_stop(net->timers, &conn->timer);
+  conn->in.framing = (uint8_t)framing;
+  info.framing = framing;
+  info.transport = name_of(conn);
+  info.is_tls = conn->transport->kind->is_encrypted;
+  conn->is_known = true;
+  conn->data = net->events.open(net->data, conn->id, &info);
+  if (conn->state == CONN_CLOSING) conn_limit_refused(conn);
+  if (conn_takes_input(conn)) transport_read_start(conn->transport);
+}
+
+// --- What the transport reports ---
+
+static void on_ready(void *user) {
+  Conn *conn = user;
+  if (conn->state == CONN_OPEN && conn->protocol->ready) conn->protocol->ready(conn);
+}
+
+// A closing connection's input is read and thrown away, so that closing sends no reset.
+static void on_read(void *user, const uint8_t *bytes, size_t size) {
+  Conn *conn = user;
+  if (conn->state == CONN_OPEN) conn->protocol->input(conn, bytes, size);
+}
+
+static void on_used_share(void *user) { conn_stop(user, STOP_SHARE); }
+
+static void on_read_end(void *user, int status) {
+  Conn *conn = user;
+  bool is_orderly = status == UV_EOF;
+  transport_read_stop(conn->transport);
+  conn->is_eof = true;
+  if (conn->state == CONN_OPEN) {
+    InputEnd end = INPUT_ENDS;
+    if (is_orderly && conn->protocol->input_end) end = conn->protocol->input_end(conn);
+    if (end == INPUT_STAYS) return;
+    conn_end(conn, !is_orderly ? END_BROKEN : end == INPUT_CUT ? END_CUT : END_ORDERLY);
+  } else if (!conn->out.backlog || (!is_orderly && status != UV_ECONNABORTED)) {
+    conn_destroy(conn);
+  }
+}
+
+static void on_written(void *user, int status) {
+  Conn *conn = user;
+  if (backlog_is_writing(conn))
+    backlog_written(conn, status);
+  else if (conn->state == CONN_CLOSING)
+    conn_drained(conn);
+  if (conn->published) conn_publish(conn);
+}
+
+static void on_closed(void *user) {
+  Conn *conn = user;
+  if (conn->is_refused) conn->net->totals->refused--;
+  if (conn->protocol->free) conn->protocol->free(conn);
+  outbox_free(conn);
+  buf_deinit(&conn->in.bytes);
+  mem_free(conn->info);
+  mem_free(conn->close_text);
+  mem_free(conn);
+}
+
+void conn_use(Conn *conn, Transport *transport) {
+  static const TransportUser USER = {
+      .ready = on_ready,
+      .read = on_read,
+      .used_share = on_used_share,
+      .read_end = on_read_end,
+      .written = on_written,
+      .closed = on_closed,
+  };
+  conn->transport = transport;
+  transport->user = &USER;
+  transport->user_data = conn;
+}
+
+void conn_resume(Conn *conn) {
+  if (conn->servicer) {
+    client_resume(conn);
+    return;
+  }
+  conn->stops &= (uint8_t)~STOP_SHARE;
+  if (!conn_takes_input(conn)) return;
+  if (!conn->is_eof) transport_read_start(conn->transport);
+  if (conn->protocol->resume) conn->protocol->resume(conn);
+}
+
+// --- Death ---
+
+static void on_linger_over(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  conn_destroy(data);
+}
+
+static void leave_lists(Conn *conn) {
+  Net *net = conn->net;
+  if (conn->out.direct.is_dirty) list_remove(&net->dirty_conns, conn);
+  if (conn->listed & LISTED_ENDED) list_remove(&net->ended, conn);
+  if (conn->listed & LISTED_RESUMED) list_remove(&net->resumed, conn);
+  if (conn->listed & LISTED_DROPPING) list_remove(&net->dropping, conn);
+  conn->listed = 0;
+}
+
+// From here on the layer above does not know the connection any more.
+void conn_close(Conn *conn) {
+  Net *net = conn->net;
+  flush_conn(conn, PRIORITIES_ALL);
+  account_add(conn, conn->out.sent);
+  account_leave(conn);
+  conn->published = NULL;
+  if (conn->info) take_info(conn, NULL);
+  if (conn->protocol->leave) conn->protocol->leave(conn);
+  if (conn->udp) udp_leave(conn);
+  group_leave_all(conn);
+  inbox_forget(conn);
+  slots_remove(&net->conns, conn->id);
+  leave_lists(conn);
+  conn->state = CONN_CLOSING;
+  if (conn->end == END_BROKEN) {
+    conn_destroy(conn);
+    return;
+  }
+  timers_set(net->timers, &conn->timer, net_now_ms(net) + NET_LINGER_MS, on_linger_over,
+             conn);
+  if (!conn->is_eof) transport_read_start(conn->transport);
+  if (conn->out.backlog)
+    backlog_pump(conn);
+  else
+    conn_drained(conn);
+}
+
+void conn_report_end(Conn *conn) {
+  Net *net = conn->net;
+  conn->listed &= (uint8_t)~LISTED_ENDED;
+  if (conn->servicer) {
+    client_tell_end(conn);
+    return;
+  }
+  if (!conn->is_known) {
+    conn_close(conn);
+    return;
+  }
+  if (conn->end == END_SLOW) {
+    conn->end = END_NONE;
+    conn->out.is_condemned = true;
+    conn_fault(conn, CODE_SLOW_CONSUMER, "too many messages wait to be read");
+    return;
+  }
+  bool is_reset = conn->end == END_BROKEN || conn->end == END_CUT;
+  Code code = is_reset ? CODE_RESET : CODE_CLOSED;
+  if (net->events.ending) {
+    conn->listed |= LISTED_ENDED;  // it takes no input, and is not reported again
+    net->events.ending(net->data, conn->data, code);
+    return;
+  }
+  conn_close(conn);
+  net->events.close(net->data, conn->data, code);
+}
