@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "script/guard/trace.h"
+#include "script/reload.h"
 #include "wire/code.h"
 
 typedef struct Constant {
@@ -154,6 +155,16 @@ static void set_code_names(lua_State *L) {
   lua_setfield(L, -2, "code_names");
 }
 
+// reload_inputs: numbers to names, as events carry them.
+static void set_reload_inputs(lua_State *L) {
+  lua_newtable(L);
+  for (int i = 0; RELOAD_NAMES[i] != NULL; i++) {
+    lua_pushstring(L, RELOAD_NAMES[i]);
+    lua_rawseti(L, -2, i);
+  }
+  lua_setfield(L, -2, "reload_inputs");
+}
+
 static void set_switch(lua_State *L, const char *name, bool is_on) {
   lua_pushboolean(L, is_on);
   lua_setfield(L, -2, name);
@@ -163,7 +174,7 @@ void core_push(lua_State *L, Host *host) {
   lua_newtable(L);
   set_functions(L, host, core_send_functions);
   set_functions(L, host, core_channel_functions);
-  set_functions(L, host, core_parse_functions);
+  set_functions(L, host, core_reload_functions);
   set_functions(L, host, core_peer_functions);
   set_functions(L, host, core_room_functions);
   set_functions(L, host, core_time_functions);
@@ -182,6 +193,7 @@ void core_push(lua_State *L, Host *host) {
   set_constants(L, "channels", CHANNELS);
   set_constants(L, "levels", LEVELS);
   set_code_names(L);
+  set_reload_inputs(L);
   lua_pushliteral(L, TEXT_PEER_NAME_RULE);
   lua_setfield(L, -2, "peer_name_rule");
   lua_pushinteger(L, DEADLINE_TEXT_MAX);

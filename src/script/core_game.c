@@ -74,10 +74,9 @@ static int core_config_set(lua_State *L) {
   return 1;
 }
 
-// config_end(is_taken)
-static int core_config_end(lua_State *L) {
+static int core_config_take(lua_State *L) {
   const Host *host = core_host(L);
-  host->events->config_end(host->events_data, lua_toboolean(L, 1));
+  host->events->config_take(host->events_data);
   return 0;
 }
 
@@ -351,7 +350,7 @@ static int core_stats(lua_State *L) {
 const luaL_Reg core_game_functions[] = {
     {"config_begin", core_config_begin},
     {"config_set", core_config_set},
-    {"config_end", core_config_end},
+    {"config_take", core_config_take},
     {"kinds_begin", core_kinds_begin},
     {"kind_set", core_kind_set},
     {"kinds_end", core_kinds_end},

@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "net/admin.h"
 #include "script/core.h"
-#include "script/reload.h"
 #include "wire/code.h"
 #include "wire/ignore.h"
 
@@ -59,12 +58,6 @@ static int core_token(lua_State *L) {
   for (size_t i = 0; i < TOKEN_BYTES; i++) sprintf(digits + 2 * i, "%02x", bytes[i]);
   lua_pushstring(L, digits);
   return 1;
-}
-
-// reload(): asks for a reload; `reloaded` tells how it went
-static int core_reload(lua_State *L) {
-  seam_push(core_host(L), (Event){.type = EVENT_RELOAD, .b = RELOAD_ASKED});
-  return 0;
 }
 
 // child(token, arguments, input): runs this program with arguments, a NUL after each, and
@@ -134,7 +127,6 @@ const luaL_Reg core_http_functions[] = {{"answer", core_answer},
                                         {"answer_more", core_answer_more},
                                         {"answer_last", core_answer_last},
                                         {"token", core_token},
-                                        {"reload", core_reload},
                                         {"child", core_child},
                                         {"may_write", core_may_write},
                                         {"may_show_source", core_may_show_source},

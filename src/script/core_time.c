@@ -5,7 +5,6 @@
 #include "base/log_ring.h"
 #include "relay/room.h"
 #include "script/core.h"
-#include "script/reload.h"
 #include "script/timer.h"
 
 static int core_now(lua_State *L) {
@@ -177,12 +176,6 @@ static int core_log_lines(lua_State *L) {
   return 1;
 }
 
-// ask_rollback(): has `roll_back` called
-static int core_ask_rollback(lua_State *L) {
-  seam_push(core_host(L), (Event){.type = EVENT_RELOAD, .b = RELOAD_BACK});
-  return 0;
-}
-
 // push_error(report): has `error` called with the number of a report
 static int core_push_error(lua_State *L) {
   seam_push(core_host(L), (Event){.type = EVENT_ERROR, .a = core_id(L, 1)});
@@ -199,7 +192,6 @@ static int core_tell_failure(lua_State *L) {
 
 const luaL_Reg core_time_functions[] = {{"now", core_now},
                                         {"read_clock", core_read_clock},
-                                        {"ask_rollback", core_ask_rollback},
                                         {"time", core_time},
                                         {"seed", core_seed},
                                         {"timer_set", core_timer_set},

@@ -439,8 +439,7 @@ HostOutcome host_call(Host *host, const Event *event) {
   lua_State *co = take_idle(host);
   host->stack = __builtin_frame_address(0);
   host->event = *event;
-  host->is_owned = event->type == EVENT_START || event->type == EVENT_RELOAD ||
-                   event->type == ENTRY_LOAD;
+  host->is_owned = event->type == EVENT_START || event->type == ENTRY_LOAD;
   if (event->type > ENTRY_BEFORE_FIRST) deadline_tick(host);
   deadline_begin(host);
   relay_begin_handler(host->relay);
@@ -462,6 +461,7 @@ void host_done(Host *host) {
 
 void host_commit(Host *host) {
   relay_commit(host->relay);
+  host->mark = (RelayMark){0};
   host->transaction++;
 }
 
@@ -475,10 +475,14 @@ void host_hold(Host *host) {
   host->mark = relay_mark(host->relay);
 }
 
-void host_release(Host *host, HostRelease release) {
-  host->is_held = false;
+void host_forget(Host *host) {
   host->mark = (RelayMark){0};
-  if (release == HOST_FORGET) relay_forget(host->relay, host->mark);
+  relay_forget(host->relay, host->mark);
+}
+
+void host_release(Host *host) {
+  host_forget(host);
+  host->is_held = false;
   host_commit(host);
 }
 

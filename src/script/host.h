@@ -22,20 +22,18 @@
 #include "script/guard/deadline.h"
 #include "script/guard/memory.h"
 #include "script/parser.h"
+#include "script/reload.h"
 #include "script/script.h"
 #include "script/seam.h"
 
 // What the Lua half is called for, besides events; numbered on from SeamEvent.
 // X(constant, name)
-#define ENTRY_MAP(X)                                                                  \
-  X(ENTRY_LOAD, "load")           /* data: the game's path; results: version, hash */ \
-  X(ENTRY_UPGRADE, "upgrade")     /* a step of a reload: the next room */             \
-  X(ENTRY_FINISH, "finish")       /* its last; results: see reload.c */               \
-  X(ENTRY_FOLLOW_UP, "follow_up") /* on_reload */                                     \
-  X(ENTRY_ROLL_BACK, "roll_back") /* the version before comes back */                 \
-  X(ENTRY_SETTLE, "settle")       /* it will not */                                   \
-  X(ENTRY_FORGET, "forget")       /* peer: it was not let in */                       \
-  X(ENTRY_FORGET_ROOM, "forget_room") /* room: its on_create failed */                \
+#define ENTRY_MAP(X)                                                                \
+  X(ENTRY_LOAD, "load")       /* data: the game's path at the start, else "" */     \
+  X(ENTRY_UPGRADE, "upgrade") /* a step of a reload: on_upgrade of the next room */ \
+  X(ENTRY_FOLLOW_UP, "follow_up")     /* on_reload */                               \
+  X(ENTRY_FORGET, "forget")           /* peer: it was not let in */                 \
+  X(ENTRY_FORGET_ROOM, "forget_room") /* room: its on_create failed */              \
   X(ENTRY_LOOK, "look") /* at states; peer, room; a: type of the event before */
 
 typedef enum Entry {
@@ -77,6 +75,7 @@ struct Host {
   Deadline deadline;  // of the call that runs
   Memory memory;
   Parser parser;  // of the game's files
+  Reload reload;
   Costs costs;
   Busiest busiest;
   const char *stack;  // where the C stack was when the host was entered
@@ -126,9 +125,11 @@ void host_begin_commit(Host *host);
 /// later one fails, forgotten. To be called before each of them.
 void host_hold(Host *host);
 
-/// Carries all of it out, or forgets it.
-typedef enum HostRelease { HOST_COMMIT, HOST_FORGET } HostRelease;
-void host_release(Host *host, HostRelease release);
+/// Forgets what has been asked for since the last commit.
+void host_forget(Host *host);
+
+/// Ends the hold, and forgets what has not been committed.
+void host_release(Host *host);
 
 /// The version of the script that is live now, for the log too.
 void host_set_version(Host *host, uint32_t number, const char *hash);

@@ -139,9 +139,10 @@ static bool is_wanted(const ParseSet *set, const ParseFile *files, size_t count)
 }
 
 bool parser_want(Parser *parser, const ParseFile *files, size_t count) {
-  if (count == 0 || parser->loop == NULL) return true;
+  if (parser->loop == NULL) return true;
   if (is_wanted(parser->wanted, files, count)) return parser->wanted->is_parsed;
   parser_drop(parser);
+  if (count == 0) return true;
   uint32_t slot = find_slot(parser);
   parser->is_short = slot == PARSER_THREADS_MAX;
   if (parser->is_short) return false;

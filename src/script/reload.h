@@ -1,53 +1,51 @@
-// Reloads: the new version is loaded, rooms are upgraded, and then all of it holds or
-// none of it; a version that fails too often in its first seconds is taken back. Before
-// all that `perigee check` reads the files in a process of its own, while the loop goes on.
-// The steps are Lua's (lua/perigee/host/reload.lua); here is their order, and when. Private to
-// src/script.
+// What a reload needs of C. A state machine in Lua (lua/perigee/host/reload.lua) decides what happens and
+// when; this file gives it its inputs, runs the game's code that it asks for, and holds back
+// what that code asks for. Private to src/script.
 #pragma once
 
-#include "script/host.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-enum {
-  RELOAD_RETRY_MS = 40,       // until files that are being written are read again
-  RELOAD_MORE_MS = 1,         // until the next part of a large schema is made
-  RELOAD_PATIENCE_MS = 3000,  // for which that goes on
-  RELOAD_SETTLE_MS = 5000,    // for which the version before can come back
-  // For which a check may run, less than who asks for a reload waits for an answer.
-  RELOAD_CHECK_MS = 4000,
-};
+#include "base/timers.h"
+#include "relay/events.h"
 
-/// What an EVENT_RELOAD is for, in `b`; `a` is who asked.
-typedef enum ReloadCause {
-  RELOAD_ASKED,    // by somebody
-  RELOAD_FORCED,   // by request, whatever a check finds
-  RELOAD_CHANGED,  // a file seems to have changed
-  RELOAD_AGAIN,    // the one that waits is to go on
-  RELOAD_CHECKED,  // the check has ended; the event's data is what it printed
-  RELOAD_BACK,     // the live version fails too often
-  RELOAD_SETTLED,  // the live version's first seconds are over
-} ReloadCause;
+typedef struct Host Host;
 
-/// How a reload begins: flags.
-typedef enum ReloadHow {
-  RELOAD_IS_ASKED = 1,     // even if nothing has changed
-  RELOAD_NEEDS_CHECK = 2,  // the files first
-} ReloadHow;
+// The inputs of the state machine: `b` of an EVENT_RELOAD. X(constant, name)
+#define RELOAD_MAP(X)                                                                  \
+  X(RELOAD_REQUEST, "request")   /* a: token of the requester, or 0 */                 \
+  X(RELOAD_FORCE, "force")       /* the same, whatever a check finds */                \
+  X(RELOAD_CHANGE, "change")     /* a file seems to have changed */                    \
+  X(RELOAD_CHECKED, "checked")   /* data: what the check printed, "" if it failed */   \
+  X(RELOAD_AGAIN, "again")       /* its timer has fired, or files have been parsed */  \
+  X(RELOAD_EXPIRE, "expire")     /* its timer has fired: the rollback window closes */ \
+  X(RELOAD_ROLLBACK, "rollback") /* the live version has failed too often */           \
+  X(RELOAD_ENDED, "ended")       /* the game's code that it asked for has ended */     \
+  X(RELOAD_FAILED, "failed")     /* that code has failed; data: the error */
+
+typedef enum ReloadInput {
+#define X(constant, name) constant,
+  RELOAD_MAP(X)
+#undef X
+} ReloadInput;
+
+extern const char *const RELOAD_NAMES[];  // of the inputs; ended by NULL
 
 typedef struct Reload {
-  Host *host;
-  bool is_waiting;      // it has begun, and is to go on
-  bool is_asked;        // it is wanted even if nothing has changed
-  bool is_forced;       // it is wanted even if a check finds errors
-  bool is_checking;     // a check runs; what is asked meanwhile waits for its end
-  bool is_checked;      // `found` is what the check printed
-  uint64_t waiting_ms;  // since when files are being written; 0: none are
-  Buf found;            // empty where the game could not be checked
-  Buf askers;           // u32 each, who wait for its end
-  Timer retry, settle;
+  Timer again, expire;
 } Reload;
 
-void reload_init(Reload *reload, Host *host);
-void reload_deinit(Reload *reload);
+void reload_init(Host *host);
+void reload_deinit(Host *host);
 
-/// Handles an EVENT_RELOAD.
-void reload_handle(Reload *reload, const Event *event);
+/// Pushes an EVENT_RELOAD.
+void reload_push(Host *host, ReloadInput input, uint32_t token);
+
+/// Pushes it after a delay; `input` is RELOAD_AGAIN or RELOAD_EXPIRE. Replaces the last delay of that input.
+void reload_push_in(Host *host, ReloadInput input, uint64_t delay_ms);
+
+/// Starts `perigee check`, whose end is RELOAD_CHECKED. Returns false when the game cannot be checked.
+bool reload_check(Host *host);
+
+/// Handles an EVENT_RELOAD, and runs the game's code that it leads to.
+void reload_handle(Host *host, const Event *event);

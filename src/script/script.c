@@ -14,7 +14,6 @@
 
 struct Script {
   Host host;
-  Reload reload;
   ScriptOptions options;
   bool has_host;  // there is a game, and the Lua half runs
 };
@@ -29,7 +28,7 @@ Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
   script->host.events_data = data;
   script->host.options = &script->options;
   seam_attach(&script->host);
-  reload_init(&script->reload, &script->host);
+  reload_init(&script->host);
   return script;
 }
 
@@ -51,7 +50,7 @@ bool script_has_work(const Script *script) {
 
 void script_free(Script *script) {
   if (script == NULL) return;
-  reload_deinit(&script->reload);
+  reload_deinit(&script->host);
   script_timers_end(&script->host);
   slots_deinit(&script->host.timers);
   host_deinit(&script->host);
@@ -267,8 +266,6 @@ const char *script_load(Script *script) {
   const char *game = script->options.game;
   Event event = {.type = ENTRY_LOAD, .data = {game, (uint32_t)strlen(game)}};
   if (host_call(host, &event) != HOST_ENDED) return (const char *)host->fault.data;
-  host_set_version(host, (uint32_t)lua_tointeger(host->results, 1),
-                   lua_tostring(host->results, 2));
   relay_set_scripted(host->relay);
   host_done(host);
   host_commit(host);
@@ -277,14 +274,10 @@ const char *script_load(Script *script) {
 }
 
 void script_reload(Script *script, uint32_t asked, bool is_forced) {
-  seam_push(&script->host, (Event){.type = EVENT_RELOAD,
-                                   .a = asked,
-                                   .b = is_forced ? RELOAD_FORCED : RELOAD_ASKED});
+  reload_push(&script->host, is_forced ? RELOAD_FORCE : RELOAD_REQUEST, asked);
 }
 
-void script_refresh(Script *script) {
-  seam_push(&script->host, (Event){.type = EVENT_RELOAD, .b = RELOAD_CHANGED});
-}
+void script_refresh(Script *script) { reload_push(&script->host, RELOAD_CHANGE, 0); }
 
 // --- From start to stop ---
 
@@ -319,7 +312,7 @@ void script_handle(Script *script, const Event *event) {
   host->handlers += event->type != EVENT_SYSTEM;
   if (!script->has_host) return;
   if (event->type == EVENT_RELOAD) {
-    reload_handle(&script->reload, event);
+    reload_handle(host, event);
     deadline_tick(host);
     return;
   }

@@ -36,7 +36,6 @@ typedef struct ScriptValue {
 typedef struct ScriptOutcome {
   bool is_good;
   uint32_t asked;      // `asked` of script_reload
-  uint32_t version;    // the one that is live now
   const char *report;  // what changed, or what was wrong; a line, or several
 } ScriptOutcome;
 
@@ -56,8 +55,8 @@ typedef struct ScriptEvents {
   /// One entry. Returns NULL, or one sentence on what is wrong, valid until the next
   /// call.
   const char *(*config_set)(void *data, const char *key, const ScriptValue *value);
-  /// The end: what was told is to be taken into use, or forgotten.
-  void (*config_end)(void *data, bool is_taken);
+  /// What was told is to be applied. Not called for a version that is not taken.
+  void (*config_take)(void *data);
   /// A reload has ended, well or not. script_files may have changed.
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
   /// A handler has failed; what, where and how, in several lines.

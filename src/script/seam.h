@@ -7,18 +7,17 @@
 #include "relay/relay.h"
 
 // X(constant, name): the names are what the Lua half sees in core.events.
-#define SEAM_EVENT_MAP(X)                                                              \
-  X(EVENT_START, "start")       /* the server listens */                               \
-  X(EVENT_STOP, "stop")         /* data: why */                                        \
-  X(EVENT_RELOAD, "reload")     /* a: who asked, or 0; b: ReloadCause */               \
-  X(EVENT_RELOADED, "reloaded") /* a: whether the reload succeeded, data: report */    \
-  X(EVENT_ERROR, "error")       /* a handler failed; a: number of the report */        \
-  X(EVENT_TIMER, "timer")       /* a: timer id; peer, room: see ScriptTimer */         \
-  X(EVENT_SYSTEM, "system")     /* follows the game's tick, for a system of          \
+#define SEAM_EVENT_MAP(X)                                                          \
+  X(EVENT_START, "start")   /* the server listens */                               \
+  X(EVENT_STOP, "stop")     /* data: why */                                        \
+  X(EVENT_RELOAD, "reload") /* b: ReloadInput, which says what a and data are */   \
+  X(EVENT_ERROR, "error")   /* a handler failed; a: number of the report */        \
+  X(EVENT_TIMER, "timer")   /* a: timer id; peer, room: see ScriptTimer */         \
+  X(EVENT_SYSTEM, "system") /* follows the game's tick, for a system of          \
                                      perigee.world; a: as the tick's, b: its number */ \
-  X(EVENT_HTTP, "http")         /* a: connection of the admin listener, data: see    \
+  X(EVENT_HTTP, "http")     /* a: connection of the admin listener, data: see    \
                                      net/admin.h; requires an answer */ \
-  X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which ended unanswered */          \
+  X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which ended unanswered */      \
   X(EVENT_CHILD, "child")         /* a: token, b: status (os/child.h), data: output */
 
 typedef enum SeamEvent {

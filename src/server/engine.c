@@ -81,9 +81,8 @@ static const char *on_config_set(void *data, const char *key,
   return is_good ? NULL : engine->error.text;
 }
 
-static void on_config_end(void *data, bool is_taken) {
+static void on_config_take(void *data) {
   Engine *engine = data;
-  if (!is_taken) return;
   if (engine->state != ENGINE_STARTING) warn_later(engine);
   config_copy(&engine->config, &engine->next);
   apply_config(engine);
@@ -270,7 +269,7 @@ static void build(Engine *engine) {
 }
 
 void engine_init(Engine *engine, const EngineOptions *options) {
-  static const ScriptEvents EVENTS = {on_config_begin, on_config_set, on_config_end,
+  static const ScriptEvents EVENTS = {on_config_begin, on_config_set, on_config_take,
                                       on_reloaded,     on_failed,     on_schema};
   *engine = (Engine){.options = *options};
   config_init(&engine->config);

@@ -7,8 +7,8 @@ local fake = {}
 local EVENTS = {
   "start", "stop", "connect", "disconnect", "join", "leave", "message", "text", "response",
   "packet", "broadcast", "backpressure", "room_create", "room_delete", "timer", "tick", "reload",
-  "error", "load", "upgrade", "finish", "follow_up", "roll_back", "settle", "forget",
-  "system", "look", "channel", "channel_closed", "http", "http_gone", "reloaded", "child", "rename",
+  "error", "load", "upgrade", "follow_up", "forget",
+  "system", "look", "channel", "channel_closed", "http", "http_gone", "child", "rename",
   "forget_room", "create", "joined", "not_joined",
 }
 local HOOKS = {
@@ -34,6 +34,10 @@ end
 
 local function constants(core)
   core.events = numbered(EVENTS, from_zero)
+  core.event_names = {}
+  for name, number in pairs(core.events) do
+    core.event_names[number] = name
+  end
   core.hooks = numbered(HOOKS, function(i) return 2 ^ (i - 1) end)
   core.codes = numbered(CODES, from_zero)
   core.priorities = numbered({ "critical", "high", "normal", "low" }, from_zero)
@@ -145,7 +149,6 @@ local function queries(core)
   function core.is_watched() return core.is_careful or false end
   function core.may_break_schema() return core.breaks_schema or false end
   function core.invalid_closes() return not core.drops_invalid end
-  function core.ask_rollback() core.rollbacks_asked = (core.rollbacks_asked or 0) + 1 end
   function core.time() return 1700000000 end
   function core.seed() return 1 end
   function core.transaction() return core.transactions end
@@ -190,7 +193,8 @@ local function queries(core)
       is_parsed = is_parsed and core.parsed[path] == text
     end
     core.parsed = texts
-    return is_parsed or not core.parses_slowly
+    core.is_parsing = core.parses_slowly and not is_parsed
+    return not core.is_parsing
   end
   function core.parse(path, text, environment, when)
     if text:byte(1) == 27 then
@@ -269,14 +273,23 @@ local function calls(core)
   end
   function core.kinds_end() end
   function core.systems(count) core.system_calls = count end
-  function core.config_begin() core.config = {} end
+  function core.config_begin() core.config, core.config_taken = {}, false end
   function core.config_set(key, value)
     if core.refuse_config then
       return core.refuse_config(key, value)
     end
     core.config[key] = value
   end
-  function core.config_end(is_taken) core.config_taken = is_taken end
+  function core.config_take() core.config_taken = true end
+  -- Of reloads: inputs that were given, by name; delays; how the last one ended.
+  core.reload_inputs = { [0] = "request", "force", "change", "checked", "again", "expire", "rollback", "ended",
+    "failed" }
+  core.inputs, core.delays = {}, {}
+  function core.reload(input) core.inputs[#core.inputs + 1] = input end
+  function core.reload_in(input, ms) core.delays[input] = ms end
+  function core.check_game() return false end
+  function core.reloaded(is_good, text) core.outcome = { is_good = is_good, text = text } end
+  function core.set_version(number, hash) core.version, core.version_hash = number, hash end
   for _, name in ipairs { "send", "relay", "packet", "error", "close", "join", "leave",
     "room_delete", "timer_cancel", "packet_to", "channel_close" } do
     command(core, name)
@@ -330,6 +343,7 @@ local function control(core)
       do_command(core, entry)
     end
     core.pending, core.reserved = {}, {}
+    core.mark = core.mark and { pending = 0, reserved = 0 }
     core.transactions = core.transactions + 1
   end
   -- Back to where the running handler began, which in a reload is not the start of everything.
@@ -341,6 +355,10 @@ local function control(core)
     for i = #core.pending, mark.pending + 1, -1 do
       core.pending[i] = nil
     end
+  end
+  function core.forget()
+    core.mark = core.mark and { pending = 0, reserved = 0 }
+    core.rollback()
   end
   function core.adopt(room, is_owned)
     core.event.room, core.is_owned = room, is_owned
@@ -419,7 +437,7 @@ function fake.call(core, host, name, event)
   end
   event.type, event.data = core.events[name], event.data or ""
   core.event = event
-  core.is_owned = name == "start" or name == "reload" or name == "load"
+  core.is_owned = name == "start" or name == "load"
   take_timer(core, name, event.a)
   local outcome, first, second, third, fourth, fifth = resume(core, host,
     coroutine.create(host[name]), event.peer, event.room, event.data, event.a, event.b,
@@ -434,40 +452,51 @@ function fake.call(core, host, name, event)
 end
 
 
--- What handlers ask for from here on waits.
-local function hold(core)
-  core.mark = { pending = #core.pending, reserved = #core.reserved }
+local function number_of(core, input)
+  for number, name in pairs(core.reload_inputs) do
+    if name == input then
+      return number
+    end
+  end
 end
 
-local function release(core, is_final)
-  core.mark = nil
-  if not is_final then
-    core.rollback()
+
+-- Handles an input, and runs the game's code that it leads to, as C does.
+local function give_input(core, host, input, text)
+  local name, event = "reload", { b = number_of(core, input), data = text }
+  while name do
+    core.mark = { pending = #core.pending, reserved = #core.reserved }
+    local outcome, result = fake.call(core, host, name, event)
+    if outcome == "failed" then
+      assert(event.b ~= number_of(core, "failed"), result)
+      name, event = "reload", { b = number_of(core, "failed"), data = result }
+    elseif name == "reload" then
+      name, event = core.event_names[result], {}
+    else
+      name, event = "reload", { b = number_of(core, "ended") }
+    end
   end
+  core.forget()
+  core.mark = nil
   core.commit()
 end
 
 
---- Reloads as C does. Returns "ended", the version and the report; or "failed" and the text;
---- or "again" or "same".
----@param event table? a: milliseconds of patience, b: 0 when only a file has changed
-function fake.reload(core, host, event)
-  hold(core)
-  local outcome, first, rooms = fake.call(core, host, "reload", event or { a = 0, b = 1 })
-  if outcome == "failed" or first ~= "upgrade" then
-    release(core, false)
-    return outcome == "failed" and outcome or first, first
+--- Gives an input to the state machine of reloads: a request, if it is not given. Returns "ended", the
+--- version and the report; or "failed" and what is wrong; or "waits" and the delay, if any; or "same".
+---@param input string?
+---@param text string? that comes with it
+function fake.reload(core, host, input, text)
+  core.outcome, core.delays.again, core.is_parsing = nil, nil, false
+  give_input(core, host, input or "request", text)
+  local outcome = core.outcome
+  if outcome and outcome.is_good then
+    return "ended", core.version, (outcome.text:gsub("^reloaded: ", ""))
+  elseif outcome then
+    return "failed", (outcome.text:gsub("^reload failed: ", ""):gsub("; version [%w.]+ goes on", "", 1))
   end
-  for _ = 1, rooms do
-    hold(core)
-    fake.call(core, host, "upgrade")
-  end
-  local _, is_final, version, _, text, has_handler = fake.call(core, host, "finish")
-  release(core, is_final)
-  if has_handler then
-    fake.call(core, host, "follow_up")
-  end
-  return is_final and "ended" or "failed", is_final and version or text, text
+  local waits = core.delays.again or core.is_parsing
+  return waits and "waits" or "same", core.delays.again
 end
 
 

@@ -22,12 +22,6 @@ function on.http_gone(_, _, _, conn)
 end
 
 
-function on.reloaded(_, _, text, is_good)
-  live.task, ran[1] = nil, nil
-  mcp_builtin.reloaded(is_good ~= 0 and text or nil, text)
-end
-
-
 function on.child(_, _, output, token, status)
   live.task, ran[1] = nil, nil
   mcp_builtin.ended(token, status, output)

@@ -2,9 +2,9 @@
 
 local core = require "perigee.core"
 local live = require "perigee.host.live"
-local probation = require "perigee.host.probation"
 local registry = require "perigee.host.registry"
 local backoff = require "perigee.host.backoff"
+local rollback_window = require "perigee.host.rollback_window"
 local tasks = require "perigee.host.tasks"
 local journal = require "perigee.host.journal"
 
@@ -73,8 +73,10 @@ function errors.text(problem)
 end
 
 
--- Errors may carry a whole message or file.
-local function shorten(text)
+--- Cuts off the rest of a long text: errors may carry a whole message or file.
+---@param text string
+---@return string
+function errors.shorten(text)
   if #text <= TEXT_MAX then
     return text
   end
@@ -301,7 +303,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   if event == EVENTS.tick then
     tasks.end_tick(room)
   end
-  local text = with_whole_names(without_caller(shorten(errors.text(problem)), traceback))
+  local text = with_whole_names(without_caller(errors.shorten(errors.text(problem)), traceback))
   if event == EVENTS.load or event == EVENTS.reload then
     live.loading = nil -- a yield at the top level leaves loader.run half done
     return load_report(text, problem, traceback)
@@ -325,7 +327,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   local version = type(task) == "table" and task.version or live.number
   local details = #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or ""
   errors.log(LEVELS.error, handler .. " failed: " .. text, details, version)
-  probation.note(version, text)
+  rollback_window.note(version, text)
   if type(task) == "table" and task.on_failure then
     task.on_failure(text)
   end

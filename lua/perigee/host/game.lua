@@ -1,7 +1,5 @@
 --- Events of the game as a whole: its versions come and go, it starts, stops and fails.
 
-local bit = require "bit"
-local checked = require "perigee.host.checked"
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
 local live = require "perigee.host.live"
@@ -14,46 +12,21 @@ local ran = core.ran() -- what runs, as perigee.host says
 local on = {}
 
 
--- Runs while nothing but the host's own code can be at fault.
+-- Without a path, a step of a reload.
 function on.load(_, _, path)
-  return reload.load(path)
-end
-
-
--- `how` has a bit for a reload by request, and one for files that have to be checked first. `output` is what
--- the check printed.
-function on.reload(_, _, output, patience_ms, how)
-  local is_asked, has_to_be_checked = bit.band(how, 1) ~= 0, bit.band(how, 2) ~= 0
-  if has_to_be_checked then
-    return (is_asked or reload.is_due()) and "check" or "same"
+  if path == "" then
+    reload.load()
+  else
+    reload.start(path)
   end
-  return reload.begin(patience_ms / 1000, is_asked, output ~= "" and checked.read(output) or nil)
 end
 
 
-function on.upgrade()
-  reload.upgrade()
+function on.reload(_, _, text, token, input)
+  return reload.input(input, text, token)
 end
 
-
-function on.finish()
-  return reload.finish()
-end
-
-
-function on.follow_up()
-  reload.follow_up()
-end
-
-
-function on.roll_back()
-  return reload.roll_back()
-end
-
-
-function on.settle()
-  reload.settle()
-end
+on.upgrade, on.follow_up = reload.upgrade, reload.follow_up
 
 
 function on.start()

@@ -12,8 +12,6 @@
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
-local mcp_builtin = require "perigee.mcp.builtin"
-local reload = require "perigee.host.reload"
 local sandbox = require "perigee.guard.sandbox"
 local self_test = require "perigee.guard.self_test"
 
@@ -28,8 +26,6 @@ for _, part in ipairs(PARTS) do
     host[name] = on_event
   end
 end
-
-mcp_builtin.game = reload.game
 
 if not core.is_simulated then
   self_test.run()

@@ -8,6 +8,7 @@ local registry = require "perigee.host.registry"
 local getfenv = debug.getfenv
 
 local live = {
+  path = nil, -- of the game, as the user gave it
   number = 0, -- of the version that is live
   loading = nil, -- of the version whose top level runs, nil outside
   upgrading = nil, -- true while a handler runs that may be taken back after its end

@@ -254,13 +254,38 @@ function loader.run(version)
 end
 
 
---- The first of the version's files that may be other than what was read of it: changed or gone
---- since, or open for writing. With nil the version is what the files are.
----@param version perigee.Version
+--- The result of a check.
+---@class perigee.Checked
+---@field files string[] paths, with those that were looked for in vain
+---@field stamps table<string, string> by path, as core.file_stamp has them
+---@field problem string? the errors, one a line
+
+
+--- Reads the output of `perigee check --for-reload`: a line for each file, with its stamp, and after an empty
+--- line the errors. Returns nil, and logs what was printed, when the check itself failed.
+---@param output string
+---@return perigee.Checked?
+function loader.read_check(output)
+  local head, errors = output:match "^(.-\n)\n(.-)%s*$"
+  if not head then
+    live.log(core.levels.warn, "a reload could not check the game: " .. output)
+    return nil
+  end
+  local found = { files = {}, stamps = {}, problem = errors ~= "" and errors or nil }
+  for stamp, path in head:gmatch "([^\t\n]*)\t([^\n]+)\n" do
+    found.files[#found.files + 1] = path
+    found.stamps[path] = stamp
+  end
+  return found
+end
+
+
+--- Returns the first file that has changed since a version or a check has read it, or is being written now.
+---@param source perigee.Version|perigee.Checked
 ---@return string? path
-function loader.unsettled(version)
-  for _, path in ipairs(version.files) do
-    if core.file_stamp(path) ~= version.stamps[path] or core.file_is_being_written(path) then
+function loader.unsettled(source)
+  for _, path in ipairs(source.files) do
+    if core.file_stamp(path) ~= source.stamps[path] or core.file_is_being_written(path) then
       return path
     end
   end

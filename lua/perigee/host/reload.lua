@@ -1,421 +1,383 @@
---- Puts a version of the game in the place of another, in one step or not at all.
+--- Replaces the live version of the game by another in one step, or not at all: a state machine.
 ---
---- C calls reload.begin, reload.upgrade for each room that has an on_upgrade, and reload.finish,
---- with no other event in between. What all of them ask for waits until finish has decided; so
---- does whatever holds outside of these files: configuration, room kinds, the revoked timers.
+--- C (reload.c) calls reload.input for what happens. In the states that RUNS names it then calls code of
+--- the game, with no other event in between, and the end of that code is the next input. What the code
+--- requests waits until core.commit() has it carried out; what is not committed when C goes on to other
+--- events is forgotten.
 
 local channels = require "perigee.api.channels"
-local checked = require "perigee.host.checked"
 local core = require "perigee.core"
-local declared = require "perigee.world.declared"
-local each = require "perigee.util.iterate"
+local errors = require "perigee.host.errors"
 local events = require "perigee.api.events"
-local fault = require "perigee.util.fault"
 local handlers = require "perigee.host.handlers"
-local instead = require "perigee.api.replacements"
+local journal = require "perigee.host.journal"
 local live = require "perigee.host.live"
-local live_schema = require "perigee.host.live_schema"
-local lockstep = require "perigee.lockstep.host"
 local loader = require "perigee.host.loader"
-local network = require "perigee.world.network"
-local mcp_registry = require "perigee.mcp.registry"
 local old_code = require "perigee.host.old_code"
-local perigee = require "perigee.init"
-local probation = require "perigee.host.probation"
 local registry = require "perigee.host.registry"
 local report = require "perigee.host.report"
-local sorted_keys = require "perigee.util.sorted_keys"
+local rollback_window = require "perigee.host.rollback_window"
 local state = require "perigee.host.state"
-local systems = require "perigee.world.systems"
 local tasks = require "perigee.host.tasks"
-local undo = require "perigee.host.journal"
+local versions = require "perigee.host.versions"
 local world = require("perigee.world").host
 
-local reload = {}
+-- The states, and the transition that each input leads to: a function below, which returns the next state.
+-- Inputs that a state does not name change nothing.
+local STATES = {
+  -- No reload is under way.
+  idle = { request = "go_on", force = "go_on", change = "go_on" },
+  -- A child process runs `perigee check`. Requests wait for its end.
+  checking = { checked = "end_check" },
+  -- Files are being written or parsed, or encoders are being made.
+  waiting = { request = "go_on", force = "go_on", change = "go_on", again = "go_on" },
+  -- The top level of the new version runs.
+  loading = { ended = "end_load", failed = "refuse" },
+  -- The on_upgrade of one room after another runs.
+  upgrading = { ended = "end_upgrade", failed = "fail_upgrade" },
+  -- The new version is live, and its on_reload runs.
+  following = { ended = "end_follow_up", failed = "end_follow_up" },
+}
+-- The same for any state. Until the rollback window expires, the version before can come back.
+local ALWAYS = { failed = "refuse", rollback = "roll_back", expire = "close_window" }
+local RUNS = {
+  loading = core.events.load, upgrading = core.events.upgrade, following = core.events.follow_up,
+}
 
+local RETRY_MS = 40 -- until files that are being written are read again
+local PAUSE_MS = 1 -- between parts of a large schema, for other events
+local PATIENCE = 3 -- seconds for which files may be written to
+local WINDOW = 5 -- seconds of the rollback window
 local FAILED_MAX = 10 -- one room in so many may fail in on_upgrade
-local ROUNDS_MAX = 20 -- attempts of a reload that meet files which were not parsed ahead
+local ROUNDS_MAX = 20 -- loads in vain because of files that were not parsed ahead
 
-local game -- its path, as the user gave it
+local reload, transitions = {}, {}
+
+local current = "idle" -- state
 local last_number = 0 -- of the versions that went live, for however short a time
-local step -- the reload that is under way, see reload.begin
--- Paths that attempts of a reload have met and that were not parsed ahead; and how many such attempts
--- there were.
-local wanted, rounds = {}, 0
-local spare -- the version before the live one, while it may have to come back
+local previous -- what a rollback needs: the version before, and what ended with it
+local job -- the reload under way
 
--- A copy of a table of the API, which says so when a script asks it for what it has not, and what to
--- write instead.
-local function copy_api(what, source, others)
-  local copy, names = {}, {}
-  for name, value in each(source) do
-    copy[name] = value
-    names[#names + 1] = name
-  end
-  return setmetatable(copy, {
-    __index = function(_, name)
-      local other = others and others[name]
-      fault.raise("%s has no %s%s", what, tostring(name),
-        other and "; write " .. other or fault.hint(tostring(name), names))
-    end,
-    __metatable = what,
-  })
+-- A job also has: `is_asked` (it takes place even if no file has changed), `is_forced` (whatever a check
+-- finds), `found` (by the check; nil: it is still to run, false: it does not), `since` (when a file was
+-- first met that was being written to), and what reload.load leaves to end_load.
+local function new_job()
+  return {
+    tokens = {}, waits = {}, -- of those who requested it: of the server; entries of tasks.wait
+    met = {}, rounds = 0, -- paths that loads in vain have met; these loads
+    rooms = {}, at = 0, upgraded = {}, failed = 0, -- ids; which is upgraded; snapshots; failures
+  }
 end
 
--- A copy of the API, so that nothing one version does to it reaches another.
-local function make_api(shared)
-  local api = copy_api("perigee", perigee, instead.perigee)
-  api.rooms = copy_api("perigee.rooms", perigee.rooms)
-  api.to = copy_api("perigee.to", perigee.to)
-  api.mcp = copy_api("perigee.mcp", perigee.mcp)
-  api.fixed = copy_api("perigee.fixed", perigee.fixed)
-  api.state = shared
-  return api
-end
-
--- Of the new version and of the one that is live: a broken version may not get to ask for all of
--- its files, and what it waits for may be an old one's.
-local function tell_files(version, other)
-  local files, known = {}, {}
-  for _, source in ipairs { version, other } do
-    for _, path in ipairs(source.files) do
-      files[#files + 1] = not known[path] and path or nil
-      known[path] = true
-    end
-  end
-  core.files(files)
-end
-
-local function check_config(version)
-  for key in each(version.config) do
-    if type(key) ~= "string" then
-      error(("%s: config has the key %s; its keys are names"):format(version.main,
-        tostring(key)), 0)
-    end
-  end
-end
-
-local function tell_config(version)
-  check_config(version)
-  core.config_begin()
-  for _, key in ipairs(sorted_keys(version.config)) do
-    local wrong = core.config_set(key, version.config[key])
-    if wrong then
-      core.config_end(false)
-      error(("%s: %s"):format(version.main, wrong), 0)
-    end
-  end
-end
-
-function events.on_change()
-  if live.version and not step then
-    handlers.export(live.version, events)
-  end
-end
-
-function declared.on_use()
-  events.on_change()
-  network.sync()
-end
-
-local function check_schema(version)
-  local problem = live_schema.conflict(version.schema, version.config)
-  if problem then
-    error(("%sschema.perigee: %s"):format(version.root, problem), 0)
-  end
-end
-
--- Everything that can be wrong with a version that has been run.
-local function check(version)
-  declared.finish(version.world)
-  systems.sort(version.world)
-  state.check(rawget(version.api, "state"))
-  check_schema(version)
-  world.check()
-  tell_config(version)
-end
-
--- Makes what has been checked hold, which cannot fail.
-local function take(version)
-  live.set(version)
-  last_number = math.max(last_number, version.number)
-  world.take(version.world)
-  events.begin_window(version.game.on_tick ~= nil or #version.world.systems > 0)
-  handlers.export(version, events)
-  core.config_end(true)
-  live_schema.take(version.schema)
-  lockstep.take()
-  mcp_registry.take(version.number)
-end
-
-local function warn(version)
-  for _, warning in ipairs(version.warnings) do
-    live.log(core.levels.warn, warning, version.number)
-  end
-end
+job = new_job()
 
 
---- The first load.
+--- Loads the first version.
 ---@param path string
----@return integer version
----@return string hash
-function reload.load(path)
-  game = path
-  local version = loader.new(game, 1, make_api {})
-  declared.begin(version)
+function reload.start(path)
+  live.path = path
+  local version = versions.new(1)
   local ok, problem = loader.run(version)
-  tell_files(version)
+  versions.watch(version, { files = {} })
   if not ok then
     error(problem, 0)
   end
-  check(version)
-  take(version)
-  warn(version)
-  return version.number, version.hash
+  versions.check(version)
+  versions.put_in_place(version)
+  core.set_version(version.number, version.hash)
+  last_number = version.number
 end
 
--- A reload, step by step -------------------------------------------------------------------
 
-local function list_rooms(version)
-  local ids = {}
-  live.set(version)
-  for _, id in ipairs(core.rooms(true)) do
-    if live.of_room[id].on_upgrade then
-      ids[#ids + 1] = id
-    end
+--- Handles an input.
+---@param number integer index into core.reload_inputs
+---@param text string the error of the game's code, or what a check printed
+---@param token integer of who requests a reload by way of the server, or 0
+---@return integer? entry that is to run next
+function reload.input(number, text, token)
+  local input = core.reload_inputs[number]
+  job.is_asked = job.is_asked or input == "request" or input == "force"
+  job.is_forced = job.is_forced or input == "force"
+  job.tokens[#job.tokens + 1] = token > 0 and token or nil
+  local before, name = current, STATES[current][input] or ALWAYS[input]
+  if name then
+    current = "idle" -- where a transition that fails leaves it
+    current = transitions[name](text) or before
   end
-  return ids
+  return RUNS[current]
 end
+
+
+--- Requests a reload on behalf of a handler that waits for its end.
+---@param entry table of tasks.wait
+function reload.request(entry)
+  job.waits[#job.waits + 1] = entry
+  core.reload "request"
+end
+
+-- Files --------------------------------------------------------------------------------------------
+
+-- The files of the last load, and those that this reload has met.
+local function read_files()
+  local paths = { unpack(live.attempt.files) }
+  for _, path in ipairs(job.met) do
+    paths[#paths + 1] = path
+  end
+  return loader.read_all(paths)
+end
+
+-- Returns whether to wait for a file, if any, that is only half written. Errors that come of that are not
+-- reported.
+local function is_too_early(path, number)
+  job.since = job.since or path and core.now()
+  if path and core.now() - job.since < PATIENCE then
+    return true
+  elseif path then
+    live.log(core.levels.warn, path .. " keeps changing; it is taken as it was just now", number)
+  end
+end
+
+local function wait_for_quiet()
+  job.found = nil
+  core.reload_in("again", RETRY_MS)
+  return "waiting"
+end
+
+-- Refuses files in which `perigee check` found errors; only another change of them starts another reload.
+local function refuse_findings(found)
+  live.attempt = { files = found.files, texts = loader.read_all(found.files) }
+  versions.watch(found, live.version)
+  return transitions.refuse(errors.shorten(found.problem)
+    .. "\n`perigee reload --force` reloads the game in spite of that")
+end
+
+
+-- Goes on with the reload as far as that is possible now.
+function transitions.go_on()
+  local texts = read_files()
+  if not job.is_asked and loader.is_same(live.attempt, texts) then
+    return transitions.drop()
+  elseif job.found == nil and not job.is_forced and core.check_game() then
+    return "checking"
+  end
+  job.found = not job.is_forced and job.found or false
+  if job.found and is_too_early(loader.unsettled(job.found)) then
+    return wait_for_quiet()
+  elseif job.found and job.found.problem then
+    return refuse_findings(job.found)
+  elseif not loader.parse_ahead(texts) then
+    return "waiting"
+  end
+  job.texts = texts
+  return "loading"
+end
+
+
+function transitions.end_check(output)
+  job.found = output ~= "" and loader.read_check(output)
+  return transitions.go_on()
+end
+
+-- The load -----------------------------------------------------------------------------------------
 
 -- The top level of a version may change the states of rooms and peers, and the world. A reload that fails
 -- restores their present contents.
-local function remember_states(api)
-  for _, objects in ipairs { registry.rooms, registry.peers, { { state = world.copy() } } } do
+local function remember_states()
+  local others = { { state = world.copy() }, live.version.api }
+  for _, objects in ipairs { registry.rooms, registry.peers, others } do
     for _, object in next, objects do
-      undo.push(state.bring_back, state.remember(object))
+      journal.push(state.bring_back, state.remember(object))
     end
   end
-  undo.push(state.bring_back, state.remember(api))
 end
 
--- Returns whether a file is only half written, so that all of them have to be read again a little later. An
--- error that comes of that is not reported, either.
-local function is_too_early(path, patience, version)
-  if path and patience > 0 then
-    return true
-  elseif path then
-    live.log(core.levels.warn, path .. " keeps changing; it is taken as it was just now", version)
+local function list_rooms(version)
+  live.set(version)
+  for _, id in ipairs(core.rooms(true)) do
+    job.rooms[#job.rooms + 1] = live.of_room[id].on_upgrade and id or nil
   end
 end
 
--- Refuses files in which `perigee check` found errors, and remembers them: only another change of them starts
--- another attempt.
-local function refuse(found)
-  live.attempt = { files = found.files, texts = loader.read_all(found.files) }
-  tell_files(found, live.version)
-  error(found.problem .. "\n`perigee reload --force` reloads the game in spite of that", 0)
-end
 
-
---- Returns whether files have changed since the last attempt.
----@return boolean
-function reload.is_due()
-  return not loader.is_same(live.attempt, loader.read_all(live.attempt.files))
-end
-
-
--- The files of the load before, and those that the last attempt met first.
-local function list_files()
-  local paths = { unpack(live.attempt.files) }
-  for _, path in ipairs(wanted) do
-    paths[#paths + 1] = path
+--- Makes the next part of the schema's encoders; once all are made, runs the new version's top level and
+--- checks what it returned.
+function reload.load()
+  job.new, job.old, job.before, job.began = nil, live.version, live.attempt, core.read_clock()
+  if not loader.prepare_schema(job.texts) then
+    return
   end
-  return paths
-end
-
--- Undoes the attempt.
-local function forget_attempt(before)
-  undo.run_all()
-  live.attempt = before
-end
-
--- The reload goes on once the files that this attempt has met are parsed.
-local function wait_for_parser(version)
-  wanted, rounds = version.files, rounds + 1
-  return loader.parse_ahead(loader.read_all(list_files())) and "again" or "parse"
-end
-
-
---- Loads the game again and checks it. On success its top level has been run and on_upgrade comes
---- next (reload.upgrade, then reload.finish), and nothing of it holds yet. Raises an error when the
---- old version has to go on.
----@param patience number seconds for which files that are just being written can be waited for
----@param is_asked boolean whether somebody wants it even if no file has changed
----@param found perigee.Checked? what `perigee check` found; nil: it was not asked
----@return string outcome "upgrade", "again" (files are being written: a little later), "parse" (once they
---- are parsed), "more" (after the loop has served others) or "same" (nothing changed)
----@return integer? rooms
-function reload.begin(patience, is_asked, found)
-  local before, texts = live.attempt, loader.read_all(list_files())
-  if not is_asked and loader.is_same(before, texts) then
-    return "same"
-  elseif found and is_too_early(checked.unsettled(found), patience) then
-    return "again"
-  elseif found and found.problem then
-    refuse(found)
-  elseif not loader.parse_ahead(texts) then
-    return "parse"
-  elseif not loader.prepare_schema(texts) then
-    return "more"
-  end
-  local old, began = live.version, core.read_clock()
-  local new = loader.new(game, last_number + 1, make_api(rawget(old.api, "state") or {}))
-  new.parses = rounds < ROUNDS_MAX and "ahead" or "now"
-  declared.begin(new)
-  remember_states(old.api)
+  local new, is_last = versions.new(last_number + 1), job.rounds == ROUNDS_MAX
+  job.new, new.parses = new, is_last and "now" or "ahead"
+  remember_states()
   local ok, problem = loader.run(new)
-  tell_files(new, old)
-  if is_too_early(loader.unsettled(new) or found and checked.unsettled(found), patience, new.number) then
-    forget_attempt(before)
-    return "again"
-  elseif new.has_unparsed and rounds < ROUNDS_MAX then
-    forget_attempt(before)
-    return wait_for_parser(new)
-  end
-  wanted, rounds = {}, 0
-  if not ok then
+  versions.watch(new, job.old)
+  local unsettled = loader.unsettled(new) or job.found and loader.unsettled(job.found)
+  job.is_early = is_too_early(unsettled, new.number)
+  job.is_in_vain = job.is_early or new.has_unparsed and not is_last
+  if job.is_in_vain then
+    return
+  elseif not ok then
     error(problem, 0)
   end
-  local loaded = core.read_clock()
-  check(new)
-  step = { old = old, new = new, began = began, loaded = loaded, at = 0, failed = 0, done = {} }
-  step.rooms = list_rooms(new)
-  probation.begin(new.number)
-  return "upgrade", #step.rooms
+  job.loaded = core.read_clock()
+  versions.check(new)
+  list_rooms(new)
 end
 
-
--- The on_upgrade that was called last did not come back.
-local function note_failure()
-  local id = step.room
-  if id then
-    step.room, step.failed = nil, step.failed + 1
-    step.first = step.first or ("room %q: %s"):format(core.room_name(id) or "?",
-      probation.last or "?")
-  end
+local function undo_all()
+  journal.run_all()
+  core.forget()
 end
 
 local function is_undone()
-  return step.failed * FAILED_MAX > #step.rooms
+  return job.failed * FAILED_MAX > #job.rooms
+end
+
+local function next_room()
+  job.at = job.at + 1
+  return job.rooms[job.at] and not is_undone() and "upgrading" or transitions.decide()
 end
 
 
---- Calls the next room's on_upgrade. What it asks for is carried out when the reload is final.
+function transitions.end_load()
+  if not job.new then
+    core.reload_in("again", PAUSE_MS)
+    return "waiting"
+  elseif job.is_in_vain then
+    undo_all()
+    live.attempt = job.before
+    if job.is_early then
+      return wait_for_quiet()
+    end
+    job.met, job.rounds = job.new.files, job.rounds + 1
+    return transitions.go_on()
+  end
+  last_number = job.new.number
+  rollback_window.open(last_number)
+  live.upgrading = true
+  return next_room()
+end
+
+-- The upgrade of rooms -----------------------------------------------------------------------------
+
+
+--- Calls the on_upgrade of one room.
 function reload.upgrade()
-  note_failure()
-  step.at = step.at + 1
-  local id = step.rooms[step.at]
-  if not id or is_undone() then
-    return
-  end
-  local room, old, new = registry.rooms[id], step.old, step.new
-  live.task = { label = "on_upgrade", version = new.number }
+  local id = job.rooms[job.at]
+  live.task = { label = "on_upgrade", version = job.new.number }
   core.adopt(id, false)
-  undo.hold()
-  local snapshot = state.remember(room)
-  undo.push(state.bring_back, snapshot)
-  step.room, live.upgrading = id, true
-  live.of_room[id].on_upgrade(room, old.number, new.number)
-  step.room, live.upgrading = nil, nil
-  step.done[#step.done + 1] = snapshot
+  journal.hold()
+  job.snapshot = state.remember(registry.rooms[id])
+  journal.push(state.bring_back, job.snapshot)
+  live.of_room[id].on_upgrade(registry.rooms[id], job.old.number, job.new.number)
 end
 
 
-local function describe_rooms(parts)
-  local done = #step.done
-  if done > 0 then
-    parts[#parts + 1] = report.count(done, "room") .. " upgraded"
+function transitions.end_upgrade()
+  job.upgraded[#job.upgraded + 1] = job.snapshot
+  return next_room()
+end
+
+
+function transitions.fail_upgrade(text)
+  job.failed = job.failed + 1
+  job.first = job.first or ("room %q: %s"):format(core.room_name(job.rooms[job.at]) or "?", text)
+  return next_room()
+end
+
+-- The decision -------------------------------------------------------------------------------------
+
+
+-- Ends a reload of which nobody is to hear.
+function transitions.drop()
+  job = new_job()
+  core.parse_ahead {} -- cancels it
+  return "idle"
+end
+
+local function finish(is_good, text)
+  local ended = job
+  transitions.drop()
+  for _, entry in ipairs(ended.waits) do
+    tasks.give(entry, is_good and text or nil, text)
   end
-  if step.failed > 0 then
-    parts[#parts + 1] = ("on_upgrade failed for %s, whose old state stays; first %s"):format(
-      report.count(step.failed, "room"), step.first)
+  core.commit()
+  core.reloaded(is_good, text, ended.tokens)
+  return "idle"
+end
+
+
+-- The old version goes on, as if the new one had never been loaded but for its number.
+function transitions.refuse(text)
+  undo_all()
+  live.upgrading = nil
+  if job.new then
+    live.set(job.old)
+    handlers.export(job.old, events) -- on_upgrade may have begun to poll, or to use the world
   end
+  if rollback_window.number ~= live.number then
+    rollback_window.close()
+  end
+  local first, rest = text:match "^([^\n]*)(.*)$"
+  return finish(false, ("reload failed: %s; version %s goes on%s"):format(first, live.name(live.number),
+    rest))
 end
 
 local function describe(revoked, closed, groups)
-  local parts = report.changes(step.old, step.new)
+  local parts = report.changes(job.old, job.new)
   if #revoked > 0 then
-    parts[#parts + 1] = report.count(#revoked, "timer or task", "timers and tasks")
-      .. " revoked"
+    parts[#parts + 1] = report.count(#revoked, "timer or task", "timers and tasks") .. " revoked"
   end
   if closed > 0 then
     parts[#parts + 1] = report.count(closed, "channel") .. " closed"
   end
   parts[#parts + 1] = report.old_code(groups)
-  describe_rooms(parts)
-  parts[#parts + 1] = ("paused %.1f ms (%.1f loading)"):format(
-    (core.read_clock() - step.began) * 1000, (step.loaded - step.began) * 1000)
-  return report.join(report.version(step.new), parts)
-end
-
--- As if it had never been loaded, but for its number.
-local function give_up(text)
-  local old, new = step.old, step.new
-  last_number = new.number
-  undo.run_all()
-  core.config_end(false)
-  live.set(old)
-  handlers.export(old, events) -- on_upgrade may have begun to poll, or to use the world
-  probation.stop()
-  step = nil
-  return false, old.number, old.hash, text
-end
-
--- Describes a value that on_upgrade has left in a state and that would make each later reload fail.
-local function find_unkeepable()
-  if #step.rooms > 0 then
-    local ok, problem = pcall(state.check, rawget(step.new.api, "state"))
-    return not ok and problem or nil
+  if #job.upgraded > 0 then
+    parts[#parts + 1] = report.count(#job.upgraded, "room") .. " upgraded"
   end
+  if job.failed > 0 then
+    parts[#parts + 1] = ("on_upgrade failed for %s, whose old state stays; first %s"):format(
+      report.count(job.failed, "room"), job.first)
+  end
+  parts[#parts + 1] = ("paused %.1f ms (%.1f loading)"):format(
+    (core.read_clock() - job.began) * 1000, (job.loaded - job.began) * 1000)
+  return report.join(report.version(job.new), parts)
 end
 
-local function make_final()
-  local old, new = step.old, step.new
-  take(new)
+-- Makes the new version the live one, with all that it has requested.
+local function commit()
+  local old, new = job.old, job.new
+  versions.put_in_place(new)
   local revoked = tasks.revoke(new.number)
   local ended, closed = channels.revoke(new.number)
-  local groups, versions = old_code.find()
-  versions[old.number] = true
-  live.forget_hashes(versions)
-  spare = { version = old, revoked = revoked, channels = ended, snapshots = step.done,
-    at = core.now() }
-  probation.start(core.rollback_errors())
+  local groups, numbers = old_code.find()
+  numbers[old.number] = true
+  live.forget_hashes(numbers)
+  previous = {
+    version = old, revoked = revoked, channels = ended, snapshots = job.upgraded, at = core.now(),
+  }
+  core.reload_in("expire", WINDOW * 1000)
+  rollback_window.check(new.number)
   local text = describe(revoked, closed, groups)
-  warn(new)
-  step = nil
-  return true, new.number, new.hash, text, new.game.on_reload ~= nil
+  core.set_version(new.number, new.hash)
+  finish(true, "reloaded: " .. text)
+  return new.game.on_reload and "following" or "idle"
 end
 
 
---- Decides. If the reload is final it holds from here on; if not, nothing of it ever did.
----@return boolean is_final
----@return integer number of the version that is live
----@return string hash
----@return string text what happened
----@return boolean? has_handler whether on_reload is to be called
-function reload.finish()
-  note_failure()
+-- Commits the new version, unless on_upgrade failed too often or has left a value in a state that would
+-- make each later reload fail.
+function transitions.decide()
   live.upgrading = nil
-  local name = report.version(step.new)
+  local name, problem = report.version(job.new), nil
   if is_undone() then
-    return give_up(("on_upgrade failed for %d of %s, so %s is not taken; first %s"):format(step.failed,
-      report.count(#step.rooms, "room"), name, step.first))
+    problem = ("on_upgrade failed for %d of %s, so %s is not taken; first %s"):format(job.failed,
+      report.count(#job.rooms, "room"), name, job.first)
+  elseif #job.rooms > 0 then
+    local ok, what = pcall(state.check, rawget(job.new.api, "state"))
+    problem = not ok and ("after on_upgrade %s; so %s is not taken"):format(what, name)
   end
-  local problem = find_unkeepable()
-  if problem then
-    return give_up(("after on_upgrade %s; so %s is not taken"):format(problem, name))
-  end
-  return make_final()
+  return problem and transitions.refuse(problem) or commit()
 end
 
 
@@ -423,56 +385,54 @@ end
 function reload.follow_up()
   live.task = { label = "on_reload", version = live.number }
   core.adopt(0, true)
-  local from = spare and spare.version.number or live.number
-  live.game.on_reload(from, live.number)
+  live.game.on_reload(previous.version.number, live.number)
 end
 
---- Where the game is, as the user gave it.
----@return string path
-function reload.game()
-  return game
+
+function transitions.end_follow_up()
+  core.commit()
+  return "idle"
 end
 
--- Back ---------------------------------------------------------------------------------------
+-- The rollback window ------------------------------------------------------------------------------
 
 
---- Puts the version before the live one back, if that has made too many errors.
----@return integer? number nil: it stays
----@return string? hash
----@return string? text
-function reload.roll_back()
-  if not spare or probation.number ~= live.number then
-    return nil
+-- Puts the version before the live one back, if that has made too many errors.
+function transitions.roll_back()
+  if not previous or not rollback_window.is_exceeded(live.number) then
+    return
   end
-  local broken, old = live.version, spare.version
-  tell_config(old)
-  take(old)
-  tell_files(old, broken)
+  local broken, old = live.version, previous.version
+  versions.configure(old)
+  versions.put_in_place(old)
+  versions.watch(old, broken)
   local revoked = tasks.revoke(old.number)
-  tasks.restore(spare.revoked, spare.at)
+  tasks.restore(previous.revoked, previous.at)
   channels.revoke(old.number)
-  channels.restore(spare.channels)
-  for i = #spare.snapshots, 1, -1 do
-    state.bring_back(spare.snapshots[i])
+  channels.restore(previous.channels)
+  for i = #previous.snapshots, 1, -1 do
+    state.bring_back(previous.snapshots[i])
   end
   local parts = {
     ("handlers of %s failed %s in its first seconds"):format(report.version(broken),
-      report.count(probation.failures, "time")),
-    "last: " .. tostring(probation.last),
+      report.count(rollback_window.errors, "time")),
+    "last: " .. tostring(rollback_window.last),
     ("%s revoked, %d set again"):format(
-      report.count(#revoked, "timer or task", "timers and tasks"), #spare.revoked),
+      report.count(#revoked, "timer or task", "timers and tasks"), #previous.revoked),
   }
-  spare = nil
-  probation.stop()
-  return old.number, old.hash, report.join(report.version(old) .. " is back", parts)
+  previous = nil
+  rollback_window.close()
+  core.set_version(old.number, old.hash)
+  core.commit()
+  core.reloaded(false, "rolled back: " .. report.join(report.version(old) .. " is back", parts), {})
 end
 
 
---- The live version is there for good: what was kept for going back goes.
-function reload.settle()
-  if spare and probation.is_over() then
-    spare = nil
-    probation.stop()
+-- Forgets the version before the live one.
+function transitions.close_window()
+  if previous and core.now() - previous.at > WINDOW - 0.01 then -- else the timer was an earlier window's
+    previous = nil
+    rollback_window.close()
   end
 end
 

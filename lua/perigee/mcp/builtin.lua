@@ -7,15 +7,11 @@ local json_schema = require "perigee.mcp.json_schema"
 local live = require "perigee.host.live"
 local live_schema = require "perigee.host.live_schema"
 local registry = require "perigee.mcp.registry"
+local reload = require "perigee.host.reload"
 local room_objects = require("perigee.host.registry").rooms
 local tasks = require "perigee.host.tasks"
 
-local builtin = {
-  game = nil, -- reload.game
-  -- Entries of handlers that wait for the end of a reload; of those that wait no more nobody else
-  -- knows, here and below.
-  reload_waits = setmetatable({}, { __mode = "k" }),
-}
+local builtin = {}
 
 local LINES_DEFAULT, LINES_MAX = 50, 200
 local SHOWN_MAX = 500 -- rooms or peers in one answer
@@ -185,7 +181,7 @@ tool("check", "What `perigee check` says of the game with another text in one of
   if arguments.path:find("%z") then
     return failure "the path is that of a file within the game's folder, without a NUL"
   end
-  local status, output = run_child({ "check", builtin.game(), "--stdin", arguments.path }, arguments.text)
+  local status, output = run_child({ "check", live.path, "--stdin", arguments.path }, arguments.text)
   if not status then
     return failure(output)
   end
@@ -205,7 +201,7 @@ tool("test", "Runs the game's specs, as `perigee test` does, in a process of the
     description = "Only tests whose full name matches this Lua pattern",
   },
 }, function(arguments)
-  local parts = { "test", builtin.game() }
+  local parts = { "test", live.path }
   if arguments.filter and arguments.filter:find("%z") then
     return failure "a filter has no NUL"
   elseif arguments.filter then
@@ -224,10 +220,8 @@ end, { seconds = CHILD_SECONDS + 1 })
 tool("reload", "Reloads the game from its files, with everyone still connected; tells what was wrong "
   .. "if it could not be.", {}, function()
   local entry = {}
-  builtin.reload_waits[entry] = true
-  core.reload()
+  reload.request(entry)
   local text, problem = tasks.wait(entry, RELOAD_SECONDS)
-  builtin.reload_waits[entry] = nil
   return text and result { report = text } or failure(problem)
 end, { changes = true })
 
@@ -248,16 +242,6 @@ function builtin.ended(token, status, output)
   if entry then
     status = status < 2 ^ 31 and status or status - 2 ^ 32
     tasks.give(entry, { status = status, output = readable(output) })
-  end
-end
-
-
---- A reload has ended.
----@param text string?
----@param problem string?
-function builtin.reloaded(text, problem)
-  for entry in next, builtin.reload_waits do
-    tasks.give(entry, text, problem)
   end
 end
 

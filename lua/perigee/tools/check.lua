@@ -164,7 +164,7 @@ local function problem_of(path)
   end
 end
 
--- For a server that is about to reload the game (perigee.checked): the files with their stamps, and the
+-- For a server that is about to reload the game (loader.read_check): the files with their stamps, and the
 -- errors. A reload loads the game itself, where it lives.
 local function report_to_server(game)
   local findings, used = files.check_used(game)

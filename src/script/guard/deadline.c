@@ -245,19 +245,13 @@ void deadline_deinit(Host *host) {
 
 void deadline_tick(Host *host) { host->deadline.now_us = deadline_clock_us(); }
 
-// Whether it runs no code of a script's. What has begun to hold by its end must not be left
-// half done, however long it takes: a reload's last step writes a report.
-static bool is_all_own(int type) {
-  return type == ENTRY_FINISH || type == ENTRY_ROLL_BACK || type == ENTRY_SETTLE;
-}
-
 void deadline_begin(Host *host) {
   Deadline *deadline = &host->deadline;
   uint64_t allowed_us = deadline->limits.handler_us;
   host->memory.was_refused = false;
-  if (is_all_own(host->event.type)) return;
-  deadline->is_load =
-      host->event.type == ENTRY_LOAD || host->event.type == EVENT_RELOAD;
+  // The state machine of reloads runs none of the game's code, and must not end half way.
+  if (host->event.type == EVENT_RELOAD) return;
+  deadline->is_load = host->event.type == ENTRY_LOAD;
   if (deadline->is_load && allowed_us < DEADLINE_LOAD_US) allowed_us = DEADLINE_LOAD_US;
   deadline->allowed_us = allowed_us;
   deadline->started_us = deadline->now_us;

@@ -51,9 +51,9 @@ describe("a reload", function()
     load(FIRST)
     write "return { on_message = { who = function() print 'second' end } }"
     function core.file_is_being_written() return true end
-    assert.equal("again", (fake_core.reload(core, host, { a = 100, b = 0 })))
+    assert.same({ "waits", 40 }, { fake_core.reload(core, host, "change") })
     function core.file_is_being_written() return false end
-    assert.equal("ended", (fake_core.reload(core, host, { a = 100, b = 0 })))
+    assert.equal("ended", (fake_core.reload(core, host, "again")))
     message "who"
     assert.truthy(fake_core.log_text(core):find "second$")
   end)
@@ -64,13 +64,13 @@ describe("a reload", function()
     write "print 'new' pcall(require, 'one') return {}"
     write("print 'one' return require 'two'", "one.lua")
     write("print 'two' return {}", "two.lua")
-    local changed = { a = 0, b = 0 }
-    for _ = 1, 3 do -- game.lua, one.lua, two.lua
-      assert.equal("parse", (fake_core.reload(core, host, changed)))
+    assert.same({ "waits" }, { fake_core.reload(core, host, "change") })
+    for _ = 1, 2 do -- one.lua, two.lua
+      assert.same({ "waits" }, { fake_core.reload(core, host, "again") })
     end
-    assert.equal("ended", (fake_core.reload(core, host, changed)))
+    assert.equal("ended", (fake_core.reload(core, host, "again")))
     assert.equal("old\nnew\none\ntwo", fake_core.log_text(core))
-    assert.equal("same", (fake_core.reload(core, host, changed)))
+    assert.equal("same", (fake_core.reload(core, host, "change")))
   end)
 
   it("ends although its top level requires another module each time", function()
@@ -84,9 +84,10 @@ describe("a reload", function()
       return read_file(path)
     end
     write "require('m' .. math.random(1e9)) return {}"
-    local outcome, text, rounds = "parse", nil, 0
-    while outcome == "parse" and rounds < 50 do
-      outcome, text = fake_core.reload(core, host, { a = 0, b = 0 })
+    local outcome, text = fake_core.reload(core, host, "change")
+    local rounds = 1
+    while outcome == "waits" and rounds < 50 do
+      outcome, text = fake_core.reload(core, host, "again")
       rounds = rounds + 1
     end
     assert.equal("ended", outcome, text)
@@ -101,9 +102,12 @@ describe("a reload", function()
       core.clock = core.clock + 0.001
       return core.clock
     end
-    local outcome, parts = "more", 0
-    while outcome == "more" do
-      outcome, parts = fake_core.reload(core, host), parts + 1
+    local outcome, delay = fake_core.reload(core, host)
+    local parts = 1
+    while outcome == "waits" do
+      assert.equal(1, delay)
+      outcome, delay = fake_core.reload(core, host, "again")
+      parts = parts + 1
     end
     assert.equal("ended", outcome)
     assert.is_true(parts > 10, parts)

@@ -1,5 +1,5 @@
---- on_upgrade: all rooms in one step, on a state that comes back when it fails; and the way back
---- when the new version fails too often.
+--- on_upgrade: all rooms in one step, on a state that comes back when it fails; and the
+--- rollback of a version that fails too often.
 local fake_core = require "tests.lua.fake_core"
 
 local WHO = "on_message = { who = function() print '%s' end }"
@@ -262,14 +262,14 @@ describe("a version that fails too often", function()
     message "change"
     message "who"
     message "who"
-    assert.is_nil(core.rollbacks_asked)
+    assert.same({}, core.inputs)
     message "who"
-    assert.equal(1, core.rollbacks_asked)
+    assert.same({ "rollback" }, core.inputs)
     core.clock = core.clock + 1
-    local outcome, number, hash, text = fake_core.call(core, host, "roll_back")
-    assert.same({ "ended", 1 }, { outcome, number })
-    assert.truthy(hash:find "^%x%x%x%x%x%x%x$")
-    assert.truthy(text:find "^version 1%.%x+ is back\nhandlers of version 2%.%x+ failed 3 times"
+    local _, text = fake_core.reload(core, host, "rollback")
+    assert.equal(1, core.version)
+    assert.truthy(core.version_hash:find "^%x%x%x%x%x%x%x$")
+    assert.truthy(text:find "^rolled back: version 1%.%x+ is back\nhandlers of version 2%.%x+ failed 3 times"
       and text:find "\nlast: [^\n]*game.lua:4: bad\n"
       and text:find "\n1 timer or task revoked, 3 set again$", text)
     assert.same({ "0 in 4", "0 in 59", "10 in 9" }, intervals())
@@ -296,7 +296,7 @@ describe("a version that fails too often", function()
     for _ = 1, 3 do
       message "who"
     end
-    fake_core.call(core, host, "roll_back")
+    fake_core.reload(core, host, "rollback")
     message "who"
     assert.truthy(fake_core.log_text(core):find "nil\ttrue\ngood$")
   end)
@@ -304,19 +304,20 @@ describe("a version that fails too often", function()
   it("is left alone after its first seconds, and one that is off is not counted", function()
     start()
     reload(BAD)
+    assert.equal(5000, core.delays.expire)
     core.clock = core.clock + 5
+    fake_core.reload(core, host, "expire")
     for _ = 1, 5 do
       message "who"
     end
-    assert.is_nil(core.rollbacks_asked)
-    fake_core.call(core, host, "settle")
-    assert.is_nil((select(2, fake_core.call(core, host, "roll_back"))))
+    assert.same({}, core.inputs)
+    assert.equal("same", (fake_core.reload(core, host, "rollback")))
     core.rollback_limit = 0
     reload(BAD)
     for _ = 1, 50 do
       message "who"
     end
-    assert.is_nil(core.rollbacks_asked)
+    assert.same({}, core.inputs)
   end)
 
   it("is not loaded again before a file changes", function()
@@ -325,9 +326,9 @@ describe("a version that fails too often", function()
     for _ = 1, 3 do
       message "who"
     end
-    fake_core.call(core, host, "roll_back")
-    assert.equal("same", (fake_core.reload(core, host, { a = 0, b = 0 })))
-    local _, version = fake_core.reload(core, host, { a = 0, b = 1 })
+    fake_core.reload(core, host, "rollback")
+    assert.equal("same", (fake_core.reload(core, host, "change")))
+    local _, version = fake_core.reload(core, host)
     assert.equal(3, version)
   end)
 
@@ -336,8 +337,8 @@ describe("a version that fails too often", function()
     message "who"
     reload((BAD:gsub("game.on_reload%(%)", "%0 error 'reload'")))
     message "who"
-    assert.is_nil(core.rollbacks_asked)
+    assert.same({}, core.inputs)
     message "who"
-    assert.equal(1, core.rollbacks_asked)
+    assert.same({ "rollback" }, core.inputs)
   end)
 end)

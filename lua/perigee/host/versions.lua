@@ -1,0 +1,141 @@
+--- A version of the game: gives it its API, checks what its load has left, and puts it in place.
+
+local core = require "perigee.core"
+local declared = require "perigee.world.declared"
+local events = require "perigee.api.events"
+local fault = require "perigee.util.fault"
+local handlers = require "perigee.host.handlers"
+local iterate = require "perigee.util.iterate"
+local live = require "perigee.host.live"
+local live_schema = require "perigee.host.live_schema"
+local loader = require "perigee.host.loader"
+local lockstep = require "perigee.lockstep.host"
+local mcp_registry = require "perigee.mcp.registry"
+local network = require "perigee.world.network"
+local perigee = require "perigee.init"
+local replacements = require "perigee.api.replacements"
+local sorted_keys = require "perigee.util.sorted_keys"
+local state = require "perigee.host.state"
+local systems = require "perigee.world.systems"
+local world = require("perigee.world").host
+
+local versions = {}
+
+-- A copy of a table of the API. Access to an unknown name raises an error with the right name.
+local function copy_api(what, source, others)
+  local copy, names = {}, {}
+  for name, value in iterate(source) do
+    copy[name] = value
+    names[#names + 1] = name
+  end
+  return setmetatable(copy, {
+    __index = function(_, name)
+      local other = others and others[name]
+      fault.raise("%s has no %s%s", what, tostring(name),
+        other and "; write " .. other or fault.hint(tostring(name), names))
+    end,
+    __metatable = what,
+  })
+end
+
+-- A copy of the API, so that nothing one version does to it reaches another.
+local function make_api(shared)
+  local api = copy_api("perigee", perigee, replacements.perigee)
+  for _, part in ipairs { "rooms", "to", "mcp", "fixed" } do
+    api[part] = copy_api("perigee." .. part, perigee[part])
+  end
+  api.state = shared
+  return api
+end
+
+
+--- Returns a version that has not been run yet.
+---@param number integer
+---@return perigee.Version
+function versions.new(number)
+  local shared = live.version and rawget(live.version.api, "state") or {}
+  local version = loader.new(live.path, number, make_api(shared))
+  declared.begin(version)
+  return version
+end
+
+
+--- Sets the files that are watched: those of the new version and of the live one, because a broken version
+--- may not get to request all of its files, and a missing file may be one of the old version's.
+---@param version { files: string[] }
+---@param other { files: string[] }
+function versions.watch(version, other)
+  local files, known = {}, {}
+  for _, source in ipairs { version, other } do
+    for _, path in ipairs(source.files) do
+      files[#files + 1] = not known[path] and path or nil
+      known[path] = true
+    end
+  end
+  core.files(files)
+end
+
+
+--- Hands the configuration of a version to the server, which applies it when the version is put in place.
+---@param version perigee.Version
+function versions.configure(version)
+  for key in iterate(version.config) do
+    if type(key) ~= "string" then
+      error(("%s: config has the key %s; its keys are names"):format(version.main, tostring(key)), 0)
+    end
+  end
+  core.config_begin()
+  for _, key in ipairs(sorted_keys(version.config)) do
+    local problem = core.config_set(key, version.config[key])
+    if problem then
+      error(("%s: %s"):format(version.main, problem), 0)
+    end
+  end
+end
+
+
+--- Raises an error for all that can be wrong with a version that has been run.
+---@param version perigee.Version
+function versions.check(version)
+  declared.finish(version.world)
+  systems.sort(version.world)
+  state.check(rawget(version.api, "state"))
+  local problem = live_schema.conflict(version.schema, version.config)
+  if problem then
+    error(("%sschema.perigee: %s"):format(version.root, problem), 0)
+  end
+  world.check()
+  versions.configure(version)
+end
+
+
+--- Makes a checked version the live one, which cannot fail.
+---@param version perigee.Version
+function versions.put_in_place(version)
+  live.set(version)
+  world.take(version.world)
+  events.begin_window(version.game.on_tick ~= nil or #version.world.systems > 0)
+  handlers.export(version, events)
+  core.config_take()
+  live_schema.take(version.schema)
+  lockstep.take()
+  mcp_registry.take(version.number)
+  for _, warning in ipairs(version.warnings) do
+    live.log(core.levels.warn, warning, version.number)
+  end
+  version.warnings = {}
+end
+
+
+function events.on_change()
+  if live.version and not live.upgrading then
+    handlers.export(live.version, events)
+  end
+end
+
+function declared.on_use()
+  events.on_change()
+  network.sync()
+end
+
+return versions

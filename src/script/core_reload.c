@@ -1,0 +1,134 @@
+// perigee.core: what loads and reloads of the game need.
+#include "base/log.h"
+#include "script/core.h"
+#include "script/guard/deadline.h"
+#include "script/parser.h"
+#include "script/reload.h"
+
+enum { LOAD_WAIT_US = 10000000 };  // above PARSE_US: a parser ends by itself
+
+// The file whose path and text lie at `at` and above. They stay valid as long as they lie
+// there.
+static ParseFile check_file(lua_State *L, int at) {
+  size_t size;
+  ParseFile file = {.path = luaL_checkstring(L, at)};
+  file.text.bytes = luaL_checklstring(L, at + 1, &size);
+  file.text.size = (uint32_t)size;
+  return file;
+}
+
+static size_t count_entries(lua_State *L, int at) {
+  size_t count = 0;
+  for (lua_pushnil(L); lua_next(L, at) != 0; lua_pop(L, 1)) count++;
+  return count;
+}
+
+// parse_ahead(texts): requests that files, texts by path, be parsed on a thread; returns
+// whether all of them are parsed. If not, the input `again` follows. Cancels those that were
+// requested before.
+static int core_parse_ahead(lua_State *L) {
+  Host *host = core_host(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  size_t count = count_entries(L, 1), at = 0;
+  ParseFile *files = lua_newuserdata(L, (count + 1) * sizeof *files);
+  for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1))
+    files[at++] = check_file(L, -2);
+  lua_pushboolean(L, parser_want(&host->parser, files, count));
+  return 1;
+}
+
+// Returns the rest of the running handler's time.
+static uint64_t left_us(const Host *host) {
+  const Deadline *deadline = &host->deadline;
+  uint64_t used_us = deadline_clock_us() - deadline->started_us;
+  uint64_t allowed_us = deadline->limits.handler_us;
+  return used_us < allowed_us ? allowed_us - used_us : 0;
+}
+
+// parse(path, text, environment, when): the function; nil and what is wrong; nothing where
+// the file is not parsed. `when` is "ahead" (it uses the result of parse_ahead), "load" (at
+// the start, before any client can connect) or "now" (in a handler, at the cost of its time).
+static int core_parse(lua_State *L) {
+  static const char *const WHEN[] = {"ahead", "load", "now", NULL};
+  Host *host = core_host(L);
+  ParseFile file = check_file(L, 1);
+  int when = luaL_checkoption(L, 4, NULL, WHEN);
+  ParseOutcome outcome = when == 0
+                             ? parser_take(&host->parser, L, &file)
+                             : parser_wait(&host->parser, L, &file,
+                                           when == 1 ? LOAD_WAIT_US : left_us(host));
+  switch (outcome) {
+    case PARSE_DONE:
+      lua_pushvalue(L, 3);
+      lua_setfenv(L, -2);
+      return 1;
+    case PARSE_FAILED:
+      lua_pushnil(L);
+      lua_insert(L, -2);
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+static ReloadInput check_input(lua_State *L) {
+  return (ReloadInput)luaL_checkoption(L, 1, NULL, RELOAD_NAMES);
+}
+
+// reload(input): an input of the state machine of reloads, as an event of its own
+static int core_reload(lua_State *L) {
+  reload_push(core_host(L), check_input(L), 0);
+  return 0;
+}
+
+// reload_in(input, milliseconds): the same after a delay; `again` or `expire`
+static int core_reload_in(lua_State *L) {
+  reload_push_in(core_host(L), check_input(L), core_id(L, 2));
+  return 0;
+}
+
+// check_game(): runs `perigee check`, and then gives the input `checked`; false where it cannot run
+static int core_check_game(lua_State *L) {
+  lua_pushboolean(L, reload_check(core_host(L)));
+  return 1;
+}
+
+// reloaded(is_good, report, tokens): a reload has ended; logs that, and reports it to the
+// owner, once for each requester, or once without
+static int core_reloaded(lua_State *L) {
+  const Host *host = core_host(L);
+  ScriptOutcome outcome = {.is_good = lua_toboolean(L, 1),
+                           .report = luaL_checkstring(L, 2)};
+  log_plain(outcome.is_good ? LOG_INFO : LOG_ERROR, outcome.report);
+  int count = (int)lua_objlen(L, 3);
+  for (int i = 1; i == 1 || i <= count; i++) {
+    lua_rawgeti(L, 3, i);
+    outcome.asked = (uint32_t)lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    host->events->reloaded(host->events_data, &outcome);
+  }
+  return 0;
+}
+
+// set_version(number, hash): the version of the game that is live now
+static int core_set_version(lua_State *L) {
+  host_set_version(core_host(L), core_id(L, 1), luaL_checkstring(L, 2));
+  return 0;
+}
+
+// forget(): forgets all that has been asked for since the last commit
+static int core_forget(lua_State *L) {
+  host_forget(core_host(L));
+  return 0;
+}
+
+const luaL_Reg core_reload_functions[] = {{"parse_ahead", core_parse_ahead},
+                                          {"parse", core_parse},
+                                          {"reload", core_reload},
+                                          {"reload_in", core_reload_in},
+                                          {"check_game", core_check_game},
+                                          {"reloaded", core_reloaded},
+                                          {"set_version", core_set_version},
+                                          {"forget", core_forget},
+                                          {NULL, NULL}};
