@@ -35,23 +35,23 @@ static uint64_t execute(Relay *relay, const Command *command) {
 
 typedef enum Pace { PACE_AT_ONCE, PACE_SLICE } Pace;
 
-// Returns how far it came: to the end, behind a question (then *has_question), or to the end
+// Returns how far it came: to the end, behind a question (then *is_awaiting), or to the end
 // of the slice.
 static size_t carry_out(Relay *relay, const Commands *commands, size_t at,
-                        uint32_t number, Pace pace, bool *has_question) {
+                        uint32_t number, Pace pace, bool *is_awaiting) {
   Command command;
   bool has_time = true;
   uint64_t done = 0;
   relay->batch_number = number;
-  while (has_time && !relay->is_asking && commands_next(commands, &at, &command)) {
+  while (has_time && !relay->is_awaiting && commands_next(commands, &at, &command)) {
     uint64_t pieces = execute(relay, &command);
     done += pieces;
     has_time =
         schedule_work(relay, pieces) || done < PIECES_TOGETHER || pace == PACE_AT_ONCE;
   }
   relay->batch_number = 0;
-  *has_question = relay->is_asking;
-  relay->is_asking = false;
+  *is_awaiting = relay->is_awaiting;
+  relay->is_awaiting = false;
   return at;
 }
 
@@ -93,11 +93,11 @@ static void free_batch(Relay *relay, Batch *batch) {
   mem_free(batch);
 }
 
-void batch_go_on(Relay *relay) {
+void batch_continue(Relay *relay) {
   Batch *batch = take_from_top(relay);
   uint64_t started_us = net_clock_us(relay->net);
   batch->at = carry_out(relay, &batch->commands, batch->at, batch->number, PACE_SLICE,
-                        &batch->has_question);
+                        &batch->is_awaiting);
   if (batch->at < batch->commands.bytes.size) {
     put_on_top(relay, batch);
   } else {
@@ -111,7 +111,7 @@ void batch_go_on(Relay *relay) {
 void batch_note_taken(Relay *relay) {
   Batch *batch = relay->batches;
   for (; batch && relay->captured.size <= batch->captured_below; batch = batch->below)
-    batch->has_question = false;
+    batch->is_awaiting = false;
 }
 
 bool batch_is_left(const Relay *relay, uint32_t number) {
@@ -124,21 +124,21 @@ void batch_free_all(Relay *relay) {
   while (relay->batches) free_batch(relay, take_from_top(relay));
 }
 
-void relay_ask(Relay *relay, const Event *question) {
+void relay_await(Relay *relay, const Event *question) {
   relay_emit(relay, question);
-  relay->is_asking = relay->batch_number != 0 && relay->batch_count < BATCHES_MAX;
+  relay->is_awaiting = relay->batch_number != 0 && relay->batch_count < BATCHES_MAX;
 }
 
 static void commit_commands(Relay *relay, Pace pace) {
   uint32_t number = next_number(relay);
   room_claim_reserved(relay);
-  bool has_question;
-  size_t at = carry_out(relay, &relay->commands, 0, number, pace, &has_question);
+  bool is_awaiting;
+  size_t at = carry_out(relay, &relay->commands, 0, number, pace, &is_awaiting);
   if (at < relay->commands.bytes.size) {
     Batch *batch = push(relay, &relay->commands);
     batch->number = number;
     batch->at = at;
-    batch->has_question = has_question;
+    batch->is_awaiting = is_awaiting;
     batch->names = relay->reserved_names;
     relay->reserved_names = (Buf){0};
   }

@@ -14,7 +14,7 @@ void audience_send(Relay *relay, const Audience *audience, const Outgoing *outgo
   Out out;
   session_frame(&out, head, outgoing);
   if (outgoing->packet.flags & PACKET_RELIABLE)
-    away_keep(relay, audience->room, audience->forms, &out);
+    suspended_keep(relay, audience->room, audience->forms, &out);
   for (int form = 0; form < FORM_TEXT; form++)
     if (groups[form] && audience->forms & 1u << form)
       write_group(relay, audience, groups[form], &out);
@@ -39,12 +39,12 @@ void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t 
       .id_count = 2,
       .flags = reliable ? OUT_KEEP : 0,
   };
-  away_count(relay, room, reliable);
+  suspended_count(relay, room, reliable);
   if (reliable || peer->state == PEER_SUSPENDED)
-    away_leave_out(relay, peer, room, reliable);
+    suspended_exclude(relay, peer, room, reliable);
   Audience others = {room, FORMS_ALL, &peer->conn, 1};
   audience_send(relay, &others, &relayed);
-  relay->stats.deliveries += room->count - room->away - (peer->conn != 0);
+  relay->stats.deliveries += room->count - room->suspended - (peer->conn != 0);
 }
 
 void broadcast_from(Relay *relay, Peer *peer, Room *room, const Packet *packet,

@@ -115,7 +115,7 @@ static void serve(Relay *relay, Peer *peer, Text name, const Packet *request) {
 
 void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
   Text name;
-  if (!peer_is_there(peer)) return;
+  if (!peer_has_session(peer)) return;
   if (control_read_name(packet, &name) < 0) {
     relay_malformed(relay, peer, "malformed CHANNEL_OPEN");
     return;
@@ -139,7 +139,7 @@ void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
 void relay_serve(Relay *relay, const Event *event) {
   Peer *peer = session_find(relay->session, event->peer);
   Packet request = {.flags = event->flags, .ref = event->ref};
-  if (peer && peer_is_there(peer) && check_open(relay, peer, event->data, &request))
+  if (peer && peer_has_session(peer) && check_open(relay, peer, event->data, &request))
     serve(relay, peer, event->data, &request);
 }
 
@@ -265,7 +265,7 @@ static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
     return;
   }
   Peer *peer = session_find(relay->session, target);
-  if (!peer || !peer_is_there(peer) || peer->framing != FRAMING_PACKETS) {
+  if (!peer || !peer_has_session(peer) || peer->framing != FRAMING_PACKETS) {
     refuse(relay, plugin, packet, CODE_CHANNEL_NOT_FOUND,
            "there is no such peer to answer");
     return;

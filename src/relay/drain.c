@@ -241,10 +241,10 @@ static bool take_captured(Relay *relay, Event *event) {
 
 // Forgets the peer and the room whose last event has been handled.
 static void settle(Relay *relay) {
-  if (relay->told_peer == 0 && relay->told_room == 0) return;
-  Peer *peer = session_find(relay->session, relay->told_peer);
-  Room *room = slots_find(&relay->rooms, relay->told_room);
-  relay->told_peer = relay->told_room = 0;
+  if (relay->ended_peer == 0 && relay->ended_room == 0) return;
+  Peer *peer = session_find(relay->session, relay->ended_peer);
+  Room *room = slots_find(&relay->rooms, relay->ended_room);
+  relay->ended_peer = relay->ended_room = 0;
   if (peer) forget(relay, peer);
   if (room) room_free(relay, room);
 }
@@ -267,9 +267,9 @@ void relay_end_drain(Relay *relay) {
 // Carries out commands that were given before any waiting event. Returns false when the
 // slice has ended before the next event is known.
 static bool go_on(Relay *relay) {
-  while (relay->batches && !relay->batches->has_question) {
+  while (relay->batches && !relay->batches->is_awaiting) {
     if (schedule_is_over(relay)) return false;
-    batch_go_on(relay);
+    batch_continue(relay);
   }
   return true;
 }
@@ -350,7 +350,7 @@ static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
     case EVENT_RESUME:
       return !peer->is_gone && member_find(peer, event->room);
     case EVENT_CHANNEL_OPEN:
-      return peer_is_there(peer);
+      return peer_has_session(peer);
     default:
       return !peer->is_gone;
   }
@@ -383,9 +383,9 @@ static bool is_alive(Relay *relay, const Event *event) {
 }
 
 // What has to follow when this event has been handled, or has been taken.
-static void note_told(Relay *relay, const Event *event) {
-  if (event->type == EVENT_DISCONNECT) relay->told_peer = event->peer;
-  if (event->type == EVENT_ROOM_DELETE) relay->told_room = event->room;
+static void note_ended(Relay *relay, const Event *event) {
+  if (event->type == EVENT_DISCONNECT) relay->ended_peer = event->peer;
+  if (event->type == EVENT_ROOM_DELETE) relay->ended_room = event->room;
 }
 
 static bool take_alive(Relay *relay, Event *event) {
@@ -396,7 +396,7 @@ static bool take_alive(Relay *relay, Event *event) {
     if (is_own && !handle_own(relay, event, peer)) continue;
     if (!is_alive(relay, event)) continue;
     if (!is_own && !is_still_member(relay, peer, event)) continue;
-    note_told(relay, event);
+    note_ended(relay, event);
     return true;
   }
   return false;

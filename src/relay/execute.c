@@ -60,36 +60,36 @@ static uint32_t remove_doubles(ConnId *ids, uint32_t count) {
 
 // The connections to leave out. Returns how many of them would have got it.
 static uint32_t collect_except(Relay *relay, const Command *command, Room *room) {
-  uint32_t left_out = 0;
-  away_count(relay, room, command->flags);
+  uint32_t excluded = 0;
+  suspended_count(relay, room, command->flags);
   relay->except.size = 0;
   for (uint32_t i = 0; i < command->except_count; i++) {
     uint32_t id;
     memcpy(&id, command->except + i, sizeof id);
     Peer *peer = session_find(relay->session, id);
-    if (!peer || !peer_is_there(peer)) continue;
+    if (!peer || !peer_has_session(peer)) continue;
     if (room && !member_find(peer, room->id)) continue;
-    away_leave_out(relay, peer, room, command->flags);
+    suspended_exclude(relay, peer, room, command->flags);
     if (peer->state == PEER_SUSPENDED) continue;
     buf_append(&relay->except, &peer->conn, sizeof peer->conn);
-    left_out++;
+    excluded++;
   }
-  if (left_out > 1)
-    left_out = remove_doubles((ConnId *)(void *)relay->except.data, left_out);
-  relay->except.size = left_out * sizeof(ConnId);
-  return left_out;
+  if (excluded > 1)
+    excluded = remove_doubles((ConnId *)(void *)relay->except.data, excluded);
+  relay->except.size = excluded * sizeof(ConnId);
+  return excluded;
 }
 
 static Audience find_audience(Relay *relay, const Command *command, Room *room) {
   if (!room) all_ensure(relay);
-  uint32_t left_out = collect_except(relay, command, room);
-  uint32_t whole = room ? room->count - room->away : session_count(relay->session);
-  relay->stats.deliveries += whole - left_out;
+  uint32_t excluded = collect_except(relay, command, room);
+  uint32_t whole = room ? room->count - room->suspended : session_count(relay->session);
+  relay->stats.deliveries += whole - excluded;
   return (Audience){
       .room = room,
       .forms = FORMS_ALL,
       .except = (const ConnId *)(const void *)relay->except.data,
-      .except_count = left_out,
+      .except_count = excluded,
   };
 }
 
@@ -121,7 +121,7 @@ static void do_relay(Relay *relay, const Command *command) {
 
 static void message_to_peer(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
-  if (!peer || !peer_is_there(peer)) return;
+  if (!peer || !peer_has_session(peer)) return;
   bool is_for_room = command->room != 0 && !(command->flags & PACKET_RESPONSE);
   if (is_for_room && !member_find(peer, command->room)) return;
   bool is_packed = command->packet_type != 0 && peer_form(peer) == FORM_SCHEMA;

@@ -40,7 +40,7 @@ typedef struct Batch {
   Commands commands;
   size_t at;              // how far it is
   size_t captured_below;  // bytes of captured events below its question
-  bool has_question;      // whose handler has not run; else it waits for time alone
+  bool is_awaiting;       // whose handler has not run; else it waits for time alone
   Buf names;              // that its handler has reserved
 } Batch;
 
@@ -84,7 +84,7 @@ struct Relay {
   uint32_t channel_count;
   GroupId
       all[FORM_COUNT];  // everybody, as Room.groups; 0 until the first message to all
-  uint32_t broadcast_number;  // of the last one; see Peer.left_out
+  uint32_t broadcast_number;  // of the last one; see Peer.excluded
   Schedule schedule;
   Buf captured;  // Event structs that own their data: what handlers cause, which comes next
   Event *
@@ -94,15 +94,15 @@ struct Relay {
   uint32_t captured_row;  // events taken from it in this drain since the last other one
   bool has_kept_waiting;  // other events, because of `batches`
   void *taken_data;       // data of the last event taken from it; NULL: it had none
-  uint32_t told_peer;     // its DISCONNECT is being handled; to be forgotten after that
-  uint32_t told_room;     // the same with ROOM_DELETE
+  uint32_t ended_peer;    // its DISCONNECT is being handled; to be forgotten after that
+  uint32_t ended_room;    // the same with ROOM_DELETE
   Commands commands;
   bool has_join;   // peers may join rooms before one of them
   Batch *batches;  // what is left of those of other handlers, the newest first
   uint32_t batch_count;
   uint32_t last_batch;
   uint32_t batch_number;  // of the commands that are being carried out; 0: none are
-  bool is_asking;         // the last of them was a question
+  bool is_awaiting;       // the last of them was a question
   Slots joins;            // ScriptJoin by id; owned
   Buf early;              // EarlyJoins structs
   uint64_t delivering;    // bytes of deliveries that the running handler has asked for
@@ -301,25 +301,26 @@ void all_ensure(Relay *relay);
 /// Adds an accepted peer to them when they are there.
 void all_add(Relay *relay, const Peer *peer);
 
-// --- away.c ---
+// --- suspended.c ---
 
 /// SessionEvents.suspend and .resume.
-void away_suspend(void *data, Peer *peer, Code reason);
-void away_resume(void *data, Peer *peer, const Resumption *resumption);
+void suspended_begin(void *data, Peer *peer, Code reason);
+void suspended_end(void *data, Peer *peer, const Resumption *resumption);
 
 /// A message is about to be written to a room, or (NULL) to everybody: an unreliable one
-/// goes by those who are away.
-static inline void away_count(Relay *relay, Room *room, uint8_t packet_flags) {
+/// is missed by suspended ones.
+static inline void suspended_count(Relay *relay, Room *room, uint8_t packet_flags) {
   relay->broadcast_number++;
-  if (room && !(packet_flags & PACKET_RELIABLE)) room->lossy++;
+  if (room && !(packet_flags & PACKET_RELIABLE)) room->unreliable++;
 }
 
-/// This peer does not get the message that away_count was told of last.
-void away_leave_out(Relay *relay, Peer *peer, const Room *room, uint8_t packet_flags);
+/// This peer does not get the message that suspended_count was told of last.
+void suspended_exclude(Relay *relay, Peer *peer, const Room *room,
+                       uint8_t packet_flags);
 
 /// Keeps a RELIABLE packet for those who get it, a room's binary members or everybody,
 /// suspended ones included.
-void away_keep(Relay *relay, const Room *room, unsigned forms, const Out *out);
+void suspended_keep(Relay *relay, const Room *room, unsigned forms, const Out *out);
 
 // --- control.c and lines.c ---
 
@@ -384,14 +385,14 @@ void commands_clear(Relay *relay);
 // --- batch.c ---
 
 /// Queues an event that delays the commands behind the one that is being carried out.
-void relay_ask(Relay *relay, const Event *question);
+void relay_await(Relay *relay, const Event *question);
 
 /// Takes over commands, which come before the remaining ones of other handlers.
 void batch_push(Relay *relay, Commands *commands);
 
 /// Carries out remaining commands, of which at least one exists, up to the next
 /// question or the end of the slice.
-void batch_go_on(Relay *relay);
+void batch_continue(Relay *relay);
 
 /// Reports that a captured event, perhaps the question of a batch, was taken.
 void batch_note_taken(Relay *relay);

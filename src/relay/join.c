@@ -49,7 +49,7 @@ static bool check(Relay *relay, Peer *peer, const Room *room, const Event *join)
 // Returns the peer that wants to join, or NULL when its session is over.
 static Peer *find_peer(Relay *relay, const Event *join) {
   Peer *peer = session_find(relay->session, join->peer);
-  return peer && peer_is_there(peer) ? peer : NULL;
+  return peer && peer_has_session(peer) ? peer : NULL;
 }
 
 void relay_admit(Relay *relay, const Event *join) {
@@ -79,25 +79,25 @@ void join_room(Relay *relay, const Event *join) {
   if (room->state == ROOM_OPEN && !has_on_join(room)) {
     relay_admit(relay, join);
   } else {
-    room->asked++;
-    relay_ask(relay, join);
+    room->queued_joins++;
+    relay_await(relay, join);
   }
 }
 
 static void wait_for_room(Relay *relay, Room *room, const Event *join) {
   Peer *peer = find_peer(relay, join);
   if (!peer) return;
-  if (peer->waiting == RELAY_ROOMS_PER_PEER) {
+  if (peer->waiting_joins == RELAY_ROOMS_PER_PEER) {
     refuse(relay, peer, join, CODE_ROOM_FULL, TOO_MANY_ROOMS);
     return;
   }
-  peer->waiting++;
-  buf_append(&room->waiting, join, sizeof *join);
+  peer->waiting_joins++;
+  buf_append(&room->waiting_joins, join, sizeof *join);
 }
 
 bool join_is_due(Relay *relay, const Event *join) {
   Room *room = relay_room(relay, join->room);
-  if (room) room->asked--;
+  if (room) room->queued_joins--;
   if (room && has_on_join(room)) return find_peer(relay, join) != NULL;
   if (room && room->state < ROOM_OPEN)
     wait_for_room(relay, room, join);
@@ -134,7 +134,7 @@ static Room *find_or_create(Relay *relay, Peer *peer, Text name,
 }
 
 void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request) {
-  if (!peer_is_there(peer)) return;
+  if (!peer_has_session(peer)) return;
   if (!text_is_name(name.bytes, name.size)) {
     session_error(relay->session, peer, request, CODE_PROTOCOL,
                   "room names are " TEXT_NAME_RULE);

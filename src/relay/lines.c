@@ -28,7 +28,7 @@ static void on_leave(Relay *relay, Peer *peer, Text name) {
     complain(relay, peer, CODE_NOT_IN_ROOM, "you are not in this room");
 }
 
-static bool is_plain_name(Text name) {
+static bool is_message_name(Text name) {
   return text_is_name(name.bytes, name.size) && !memchr(name.bytes, '"', name.size) &&
          !memchr(name.bytes, '\\', name.size);
 }
@@ -44,7 +44,7 @@ static bool line_room(Relay *relay, Peer *peer, Room **room) {
 static void on_send(Relay *relay, Peer *peer, Text name, Text json) {
   relay->stats.messages_in++;
   Room *room;
-  if (!is_plain_name(name)) {
+  if (!is_message_name(name)) {
     complain(relay, peer, CODE_PROTOCOL,
              "message names have no quotes, backslashes or control characters");
     return;
@@ -97,7 +97,7 @@ static void explain(Relay *relay, Peer *peer, const char *what, Text word,
 void relay_line(Relay *relay, Peer *peer, Text text) {
   Line line = line_read(text.bytes, text.size);
   switch (line.verb) {
-    case LINE_PLAIN:
+    case LINE_TEXT:
       on_plain(relay, peer, line.rest);
       break;
     case LINE_JOIN:

@@ -18,9 +18,11 @@ static void add_ref(Peer *peer, const Room *room) {
   if (peer->room_count == peer->room_capacity)
     peer->room_capacity =
         (uint16_t)array_grow(&peer->rooms, peer->room_capacity, sizeof *peer->rooms, 2);
-  bool is_away = peer->state == PEER_SUSPENDED;
-  peer->rooms[peer->room_count++] = (RoomRef){
-      .room = room->id, .place = room->count, .lossy = room->lossy, .is_away = is_away};
+  bool is_suspended = peer->state == PEER_SUSPENDED;
+  peer->rooms[peer->room_count++] = (RoomRef){.room = room->id,
+                                              .place = room->count,
+                                              .unreliable = room->unreliable,
+                                              .is_suspended = is_suspended};
   peer->last_room = room->id;
   peer->has_joined = true;
 }
@@ -38,7 +40,7 @@ void member_add(Relay *relay, Room *room, Peer *peer) {
         array_grow(&room->members, room->capacity, sizeof *room->members, 4);
   room->members[room->count++] = peer->id;
   if (peer->state == PEER_SUSPENDED)
-    room->away++;
+    room->suspended++;
   else
     member_join_group(relay, room, peer);
   timers_stop(net_timers(relay->net), &room->timer);
@@ -64,7 +66,7 @@ void member_remove(Relay *relay, Room *room, Peer *peer) {
   RoomRef *ref = member_find(peer, room->id);
   assert(ref && room->members[ref->place] == peer->id);
   uint32_t place = ref->place;
-  room->away -= ref->is_away;
+  room->suspended -= ref->is_suspended;
   remove_ref(peer, ref);
   remove_member(relay, room, place);
   net_group_leave(relay->net, room->groups[peer_form(peer)], peer->conn);

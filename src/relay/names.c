@@ -52,7 +52,7 @@ static int check(const Relay *relay, const Peer *peer, Text name) {
 
 int relay_rename(Relay *relay, uint32_t id, Text name) {
   const Peer *peer = session_find(relay->session, id);
-  if (!peer || (!peer_is_there(peer) && peer->state != PEER_CONNECTING))
+  if (!peer || (!peer_has_session(peer) && peer->state != PEER_CONNECTING))
     return ERR_NOT_FOUND;
   int err = check(relay, peer, name);
   if (err != 0 || is_same(relay_peer_name(relay, peer), name)) return err;
@@ -103,6 +103,6 @@ void rename_asked(Relay *relay, Peer *peer, Text name) {
 // Another peer may have taken the name while the script decided.
 void relay_allow_name(Relay *relay, const Event *event) {
   Peer *peer = session_find(relay->session, event->peer);
-  if (peer && peer_is_there(peer) && may_have(relay, peer, event->data))
+  if (peer && peer_has_session(peer) && may_have(relay, peer, event->data))
     rename_peer(relay, peer, event->data);
 }

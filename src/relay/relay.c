@@ -156,7 +156,7 @@ SessionEvents relay_session_events(void) {
       .line = drain_line,
       .drops = on_drops,
       .disconnect = drain_disconnect,
-      .suspend = away_suspend,
-      .resume = away_resume,
+      .suspend = suspended_begin,
+      .resume = suspended_end,
   };
 }

@@ -198,8 +198,7 @@ bool relay_knows_schema(const Relay *relay, uint64_t hash);
 /// Whether a message to a peer, a room (`id`) or everybody has to be there as JSON as well
 /// as packed, because somebody who gets it may be plain. `joining` is the peer that the
 /// handler which runs is about to let in, or 0.
-bool relay_needs_plain(const Relay *relay, Target target, uint32_t id,
-                       uint32_t joining);
+bool relay_needs_json(const Relay *relay, Target target, uint32_t id, uint32_t joining);
 
 /// Returns whether a peer may be in a room once the commands so far are carried out: it
 /// is now, it is `joining`, as above, or one of the commands is a join.

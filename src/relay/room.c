@@ -48,7 +48,7 @@ void room_free(Relay *relay, Room *room) {
   source_end(relay, &room->source);
   slots_remove(&relay->rooms, room->id);
   mem_free(room->members);
-  buf_deinit(&room->waiting);
+  buf_deinit(&room->waiting_joins);
   buf_deinit(&room->meta);
   mem_free(room);
 }
@@ -61,16 +61,16 @@ void room_unreserve(Relay *relay, Room *room) {
 
 // Repeats the joins that waited for the end of on_create, before other events have
 // their turn.
-static void ask_waiting(Relay *relay, Room *room) {
-  for (size_t at = 0; at < room->waiting.size; at += sizeof(Event)) {
+static void requeue_joins(Relay *relay, Room *room) {
+  for (size_t at = 0; at < room->waiting_joins.size; at += sizeof(Event)) {
     Event join;
-    memcpy(&join, room->waiting.data + at, sizeof join);
+    memcpy(&join, room->waiting_joins.data + at, sizeof join);
     Peer *peer = session_find(relay->session, join.peer);
-    if (peer) peer->waiting--;
-    room->asked++;
+    if (peer) peer->waiting_joins--;
+    room->queued_joins++;
     relay_emit(relay, &join);
   }
-  buf_deinit(&room->waiting);
+  buf_deinit(&room->waiting_joins);
 }
 
 // The last member of a deleted room has left. A script is told first, and may read the
@@ -97,7 +97,7 @@ void room_delete(Relay *relay, Room *room) {
   names_remove(&relay->room_names, room->name, room->name_size);
   timers_stop(net_timers(relay->net), &room->timer);
   if (!is_open)
-    ask_waiting(relay, room);
+    requeue_joins(relay, room);
   else if (room->count == 0)
     go(relay, room);
 }
@@ -114,7 +114,7 @@ static void appear(Relay *relay, Room *room) {
   if (relay->game_hooks & HOOK_ROOM_CREATE)
     relay_emit(relay, &(Event){.type = EVENT_ROOM_CREATE, .room = room->id});
   if (is_wanted) ticker_refresh_room(relay, room);
-  ask_waiting(relay, room);
+  requeue_joins(relay, room);
   room_check_empty(relay, room);
 }
 
@@ -124,7 +124,7 @@ void room_begin(Relay *relay, Room *room) {
   if (room->state == ROOM_RESERVED) room->state = ROOM_CREATING;
   kind_apply(relay, room);
   if (room->kind.hooks & HOOK_ROOM_CREATE)
-    relay_ask(relay, &(Event){.type = EVENT_CREATE, .room = room->id});
+    relay_await(relay, &(Event){.type = EVENT_CREATE, .room = room->id});
   else
     appear(relay, room);
 }
@@ -138,7 +138,7 @@ void relay_not_created(Relay *relay, uint32_t id) {
     names_remove(&relay->room_names, room->name, room->name_size);
   room->state = ROOM_FAILED;
   relay->failed_rooms++;
-  ask_waiting(relay, room);
+  requeue_joins(relay, room);
   room_free_failed(relay);
 }
 
@@ -146,7 +146,7 @@ void room_free_failed(Relay *relay) {
   Room *room;
   if (relay->failed_rooms == 0) return;
   for (uint32_t cursor = 0; (room = slots_next(&relay->rooms, &cursor));) {
-    if (room->state != ROOM_FAILED || room->asked > 0) continue;
+    if (room->state != ROOM_FAILED || room->queued_joins > 0) continue;
     if (batch_is_left(relay, room->batch)) continue;
     relay->failed_rooms--;
     room_free(relay, room);

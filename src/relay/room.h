@@ -27,7 +27,7 @@ typedef struct Ticker {
   uint64_t interval_us;  // 0: stopped
   uint64_t last_us;      // when the last one was
   uint64_t next_us;      // when the next one should be
-  uint32_t left_out;     // since the one that is queued
+  uint32_t excluded;     // since the one that is queued
   bool is_queued;        // the last one's event waits
 } Ticker;
 
@@ -44,15 +44,15 @@ struct Room {
                                // first one comes
   uint32_t *members;           // peer ids; owned
   uint32_t count;
-  uint32_t capacity;  // allocated
-  uint32_t away;      // members that are suspended
-  Buf waiting;        // Event structs: joins that wait for the end of on_create
-  Buf meta;  // what the program has noted: keys and values in turns, each a u16 of its size,
+  uint32_t capacity;   // allocated
+  uint32_t suspended;  // members that are suspended
+  Buf waiting_joins;   // Event structs: joins that wait for the end of on_create
+  Buf meta;  // what the program has noted: keys and values in turn, each a u16 of its size,
              // its bytes and a NUL
-  uint32_t captured;  // events of it that handlers have caused and that come next
-  uint32_t asked;     // joins that are on their way to here as EVENT_JOIN
-  uint32_t batch;     // the commands that create it, where a script does
-  uint32_t lossy;     // unreliable messages to it so far, modulo 2^32
+  uint32_t captured;      // events of it that handlers have caused and that come next
+  uint32_t queued_joins;  // joins that are on their way to here as EVENT_JOIN
+  uint32_t batch;         // the commands that create it, where a script does
+  uint32_t unreliable;    // unreliable messages to it so far, modulo 2^32
   Relay *relay;
   Timer timer;  // auto_delete
   Ticker ticker;

@@ -41,7 +41,7 @@ static void unlink_join(Peer *peer, const ScriptJoin *join) {
 }
 
 void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
-  if (!peer || !peer_is_there(peer)) {
+  if (!peer || !peer_has_session(peer)) {
     report(relay, command, CODE_CLOSED, "the peer is gone");
     return;
   }

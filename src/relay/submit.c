@@ -11,7 +11,7 @@
 static const Peer *find_peer(const Relay *relay, uint32_t id) {
   const Peer *peer = session_find(relay->session, id);
   if (!peer) return NULL;
-  return peer_is_there(peer) || peer->state == PEER_CONNECTING ? peer : NULL;
+  return peer_has_session(peer) || peer->state == PEER_CONNECTING ? peer : NULL;
 }
 
 // A room that is open, or will be when on_create has ended.
@@ -149,8 +149,8 @@ bool relay_knows_schema(const Relay *relay, uint64_t hash) {
 
 // Whoever is in the room by the time that the command is carried out has been in it
 // before, is about to be let in, or is joined by a command before this one.
-bool relay_needs_plain(const Relay *relay, Target target, uint32_t id,
-                       uint32_t joining) {
+bool relay_needs_json(const Relay *relay, Target target, uint32_t id,
+                      uint32_t joining) {
   if (!session_has_json(relay->session)) return false;
   if (target == TARGET_ALL) return true;
   const Peer *peer = session_find(relay->session, target == TARGET_PEER ? id : joining);
@@ -158,7 +158,7 @@ bool relay_needs_plain(const Relay *relay, Target target, uint32_t id,
   if (target == TARGET_PEER) return false;
   const Room *room = slots_find(&relay->rooms, id);
   return relay->has_join || (room && (room->groups[FORM_JSON] ||
-                                      room->groups[FORM_TEXT] || room->away > 0));
+                                      room->groups[FORM_TEXT] || room->suspended > 0));
 }
 
 bool relay_may_have(const Relay *relay, uint32_t room, uint32_t id, uint32_t joining) {

@@ -18,22 +18,22 @@ static uint32_t clamp_u32(uint64_t value) {
 static void on_tick(void *data, uint64_t now_ms) {
   Ticker *ticker = data;
   uint64_t now_us = now_ms * 1000;
-  uint64_t left_out = (now_us - ticker->next_us) / ticker->interval_us;
-  ticker->next_us += (left_out + 1) * ticker->interval_us;
+  uint64_t excluded = (now_us - ticker->next_us) / ticker->interval_us;
+  ticker->next_us += (excluded + 1) * ticker->interval_us;
   wait_for_next(ticker);
-  ticker->left_out += clamp_u32(left_out);
+  ticker->excluded += clamp_u32(excluded);
   if (ticker->is_queued) {
-    ticker->left_out++;
+    ticker->excluded++;
     return;
   }
   Event event = {
       .type = EVENT_TICK,
       .room = ticker->room,
       .a = clamp_u32(now_us - ticker->last_us),
-      .b = ticker->left_out,
+      .b = ticker->excluded,
   };
   ticker->last_us = now_us;
-  ticker->left_out = 0;
+  ticker->excluded = 0;
   ticker->is_queued = true;
   relay_emit(ticker->relay, &event);
 }

@@ -72,12 +72,12 @@ static int core_send(lua_State *L) {
                                        : core_peer_result(L, result);
 }
 
-// needs_plain(target, id): whether a message to them has to be there as JSON too, because
+// needs_json(target, id): whether a message to them has to be there as JSON too, because
 // some who get it may not know the schema
-static int core_needs_plain(lua_State *L) {
+static int core_needs_json(lua_State *L) {
   const Host *host = core_host(L);
-  bool is_needed = relay_needs_plain(host->relay, (Target)luaL_checkint(L, 1),
-                                     core_id(L, 2), joining_peer(host));
+  bool is_needed = relay_needs_json(host->relay, (Target)luaL_checkint(L, 1),
+                                    core_id(L, 2), joining_peer(host));
   lua_pushboolean(L, is_needed);
   return 1;
 }
@@ -150,7 +150,7 @@ static int core_close(lua_State *L) {
 }
 
 const luaL_Reg core_send_functions[] = {
-    {"send", core_send},           {"needs_plain", core_needs_plain},
+    {"send", core_send},           {"needs_json", core_needs_json},
     {"relay", core_relay},         {"packet", core_packet},
     {"error", core_error},         {"close", core_close},
     {"packet_to", core_packet_to}, {NULL, NULL}};

@@ -12,7 +12,7 @@ static int core_peers(lua_State *L) {
   int count = 0;
   lua_newtable(L);
   for (uint32_t cursor = 0; (peer = session_next(session, &cursor));) {
-    if (!peer_is_there(peer)) continue;
+    if (!peer_has_session(peer)) continue;
     lua_pushnumber(L, peer->id);
     lua_rawseti(L, -2, ++count);
   }

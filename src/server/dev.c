@@ -96,12 +96,12 @@ static void tell_changes(const Dev *dev, const Paths *before) {
     const char *path = dev->paths.items[i];
     bool is_new = !paths_have(before, path);
     if (!is_folder(path) && (is_new || watch_has_changed(dev->watch, path)))
-      session_tell_asset(dev->session, path + skip);
+      session_notify_asset(dev->session, path + skip);
   }
   for (size_t i = 0; i < before->count; i++) {
     const char *path = before->items[i];
     if (!is_folder(path) && !paths_have(&dev->paths, path))
-      session_tell_asset(dev->session, path + skip);
+      session_notify_asset(dev->session, path + skip);
   }
 }
 

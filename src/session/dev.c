@@ -34,7 +34,7 @@ void session_set_dev_error(Session *session, const char *text) {
   }
 }
 
-void session_tell_asset(Session *session, const char *path) {
+void session_notify_asset(Session *session, const char *path) {
   uint32_t cursor = 0;
   for (Peer *peer; (peer = session_next(session, &cursor)) != NULL;) {
     if (!is_page(peer)) continue;

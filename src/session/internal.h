@@ -15,9 +15,9 @@ struct Session {
   Slots peers;      // Peer by id; owned
   Names addresses;  // open connections by address
   Names packet_names,
-      text_names;     // how often names are in use, by binary and text peers
-  uint32_t open;      // peers that have a connection
-  uint32_t visitors;  // connections that are no peers
+      text_names;         // how often names are in use, by binary and text peers
+  uint32_t open;          // peers that have a connection
+  uint32_t unidentified;  // connections that are no peers
   uint32_t connecting;
   uint32_t connected;
   uint32_t suspended;
@@ -57,11 +57,11 @@ uint32_t session_count_address(Session *session, const char *address, int change
 #define ADDRESS_FULL_TEXT "too many connections from your address"
 #define SHUTTING_DOWN_TEXT "the server is shutting down"
 
-// --- visitors.c ---
+// --- unidentified.c ---
 
 /// NetEvents.enter and leave.
-const char *visitors_enter(void *data, const char *address);
-void visitors_leave(void *data, const char *address);
+const char *unidentified_enter(void *data, const char *address);
+void unidentified_leave(void *data, const char *address);
 
 // --- peer_names.c ---
 
@@ -124,13 +124,13 @@ uint64_t resume_ends(const Session *session, const Peer *peer);
 #define STREAM_FULL_TEXT "too many reliable packets wait to be acknowledged"
 
 /// A RELIABLE packet has come.
-void stream_note(Session *session, Peer *peer, const Packet *packet);
+void stream_receive(Session *session, Peer *peer, const Packet *packet);
 
 /// ACK from the peer.
 void stream_ack(Session *session, Peer *peer, const Packet *packet);
 
 /// ACK to the peer.
-void stream_tell(Session *session, Peer *peer);
+void stream_send_ack(Session *session, Peer *peer);
 
 /// Sends all that is kept again.
 void stream_resend(Session *session, Peer *peer);

@@ -61,7 +61,8 @@ static void on_timer(void *data, uint64_t now_ms) {
     on_silence(session, peer);
     return;
   }
-  if (peer->ack_due_ms > 0 && now_ms >= peer->ack_due_ms) stream_tell(session, peer);
+  if (peer->ack_due_ms > 0 && now_ms >= peer->ack_due_ms)
+    stream_send_ack(session, peer);
   if (is_pinged(session, peer) && now_ms >= peer->next_ping_ms) {
     if (peer->ping_sent_us > 0) {
       peer_lose(session, peer, CODE_PING_TIMEOUT, "no PONG before the next PING");

@@ -113,13 +113,13 @@ static void log_resumed(const Peer *peer, const Resumption *resumption) {
   log_info("resumed", log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size),
            log_str("address", peer->address),
-           log_num("away_ms", (int64_t)resumption->away_ms),
+           log_num("away_ms", (int64_t)resumption->suspended_ms),
            log_num("resent", resumption->resent));
 }
 
 static void resume(Session *session, Peer *peer, const Packet *hello) {
   Resumption resumption = {
-      .away_ms = net_now_ms(session->net) - peer->lost_ms,
+      .suspended_ms = net_now_ms(session->net) - peer->lost_ms,
       .resent = reliable_waiting(&peer->stream),
   };
   session->stats.resumed++;
@@ -128,7 +128,7 @@ static void resume(Session *session, Peer *peer, const Packet *hello) {
   handshake_welcome(session, peer, hello, true);
   session->events.resume(session->data, peer, &resumption);
   // The rooms have been told; this says that there are no more.
-  stream_tell(session, peer);
+  stream_send_ack(session, peer);
   stream_resend(session, peer);
 }
 

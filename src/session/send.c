@@ -75,7 +75,7 @@ void session_send(Session *session, Peer *peer, const Outgoing *outgoing) {
   uint8_t head[SESSION_HEAD_SIZE];
   Out out;
   bool is_reliable = outgoing->packet.flags & PACKET_RELIABLE;
-  if (!peer_is_there(peer)) return;
+  if (!peer_has_session(peer)) return;
   if (peer->state == PEER_SUSPENDED && !is_reliable) return;
   if (peer->framing == FRAMING_PACKETS)
     session_frame(&out, head, outgoing);

@@ -87,7 +87,7 @@ uint32_t session_count(const Session *session) { return session->connected; }
 
 SessionStats session_stats(const Session *session) {
   SessionStats stats = session->stats;
-  stats.waiting = session->suspended;
+  stats.suspended_now = session->suspended;
   stats.kept_bytes = session->kept_bytes;
   return stats;
 }
@@ -123,7 +123,7 @@ static void say_closing(Session *session, const Peer *peer, const Ending *ending
 
 void peer_end(Session *session, Peer *peer, const char *message, Code code,
               const char *text) {
-  bool was_there = peer_is_there(peer);
+  bool was_there = peer_has_session(peer);
   assert(peer->state != PEER_CLOSED && (unsigned)code < SESSION_CODES);
   uncount(session, peer, code);
   session_count_address(session, peer->address, -1);
@@ -270,7 +270,7 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
     handshake_packet(session, peer, packet);
     return;
   }
-  if (is_reliable) stream_note(session, peer, packet);
+  if (is_reliable) stream_receive(session, peer, packet);
   // It knows the token of its last WELCOME: the one before is used up.
   peer->has_last_token = false;
   if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
@@ -278,7 +278,7 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
 }
 
 // By UDP packets may come before HELLO does, and before WELCOME went: those are lost.
-static void on_loose_packet(void *data, void *conn_data, const Packet *packet) {
+static void on_unreliable_packet(void *data, void *conn_data, const Packet *packet) {
   const Peer *peer = conn_data;
   if (peer->state == PEER_CONNECTED) on_packet(data, conn_data, packet);
 }
@@ -317,11 +317,11 @@ static void on_close(void *data, void *conn_data, Code code) {
 
 NetEvents session_net_events(void) {
   return (NetEvents){
-      .enter = visitors_enter,
-      .leave = visitors_leave,
+      .enter = unidentified_enter,
+      .leave = unidentified_leave,
       .open = handshake_open,
       .packet = on_packet,
-      .loose_packet = on_loose_packet,
+      .loose_packet = on_unreliable_packet,
       .refuse = handshake_fault,
       .line = on_line,
       .fault = on_fault,

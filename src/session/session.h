@@ -30,8 +30,9 @@ typedef enum PeerState {
 typedef struct RoomRef {
   uint32_t room;
   uint32_t place;  // index in the room's members
-  uint32_t lossy;  // the room's count of unreliable messages when the peer went away
-  bool is_away;    // the peer is suspended, and counted as such by the room
+  uint32_t
+      unreliable;  // the room's count of unreliable messages when the connection was lost
+  bool is_suspended;  // the peer is suspended, and counted as such by the room
 } RoomRef;
 
 /// Why a peer is not read from.
@@ -88,14 +89,14 @@ typedef struct Peer {
   RoomRef *rooms;  // in the order of joining; owned by the relay
   uint16_t room_count, room_capacity;
   bool has_joined;           // a room, ever
-  uint16_t waiting;          // its joins that wait for the end of an on_create
+  uint16_t waiting_joins;    // its joins that wait for the end of an on_create
   struct Source *source;     // of its events; NULL: there were none yet
   struct ScriptJoin *joins;  // that the script asked for and that wait for on_join
   uint32_t queued;    // events that wait for the script; later packets wait behind them
   uint32_t ahead;     // of these, those in the first class of the scheduler
   uint32_t captured;  // events that handlers have caused and that come next
   uint32_t last_room;      // joined last; where plain lines of a text peer go
-  uint32_t left_out;       // of the broadcast of that number
+  uint32_t excluded;       // of the broadcast of that number
   uint64_t next_warn_ms;   // when the log may say again that messages were dropped,
   uint32_t warn_every_ms;  // and how long it had to wait
 } Peer;
@@ -145,14 +146,14 @@ typedef struct SessionStats {
   uint64_t packets_in, bytes_in;  // of all peers
   uint64_t resent;                // RELIABLE packets, after a resume
   uint64_t throttled;             // times that a peer began to be throttled
-  uint32_t waiting;               // suspended now
-  size_t kept_bytes;              // RELIABLE packets that wait for ACKs
+  uint32_t suspended_now;
+  size_t kept_bytes;  // RELIABLE packets that wait for ACKs
 } SessionStats;
 
 /// What a peer missed, as a session is resumed.
 typedef struct Resumption {
-  uint64_t away_ms;  // since the line was found lost
-  uint32_t resent;   // RELIABLE packets that are sent again
+  uint64_t suspended_ms;  // since the line was found lost
+  uint32_t resent;        // RELIABLE packets that are sent again
 } Resumption;
 
 /// What the session tells the relay. `data` is what session_new was given.
@@ -261,7 +262,7 @@ NetSent session_sent(const Session *session, const Peer *peer);
 uint32_t session_count(const Session *session);
 
 /// Whether a peer is connected, or will be again if it comes back in time.
-static inline bool peer_is_there(const Peer *peer) {
+static inline bool peer_has_session(const Peer *peer) {
   return peer->state == PEER_CONNECTED || peer->state == PEER_SUSPENDED;
 }
 
@@ -346,7 +347,7 @@ void session_set_dev_error(Session *session, const char *text);
 
 /// Tells every WebSocket peer that a file of its page has changed; `path` is relative to
 /// the folder that is served.
-void session_tell_asset(Session *session, const char *path);
+void session_notify_asset(Session *session, const char *path);
 
 // --- RELIABLE packets to many ---
 

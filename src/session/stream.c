@@ -9,7 +9,7 @@ enum { RESEND_BYTES = 64 << 10 };  // of packets sent again as one message, abou
 
 // --- From the peer ---
 
-void stream_note(Session *session, Peer *peer, const Packet *packet) {
+void stream_receive(Session *session, Peer *peer, const Packet *packet) {
   uint64_t now_ms = net_now_ms(session->net);
   bool is_much = reliable_receive(&peer->stream, PACKET_HEADER_SIZE + packet->length);
   uint64_t due_ms = is_much ? now_ms : now_ms + RELIABLE_ACK_MS;
@@ -18,7 +18,7 @@ void stream_note(Session *session, Peer *peer, const Packet *packet) {
   keepalive_arm(session, peer);
 }
 
-void stream_tell(Session *session, Peer *peer) {
+void stream_send_ack(Session *session, Peer *peer) {
   Buf *buf = &session->scratch;
   peer->ack_due_ms = 0;
   buf->size = 0;

@@ -9,7 +9,7 @@
 // --- Reasons ---
 
 void session_throttle(Session *session, Peer *peer, ThrottleReason reason) {
-  if (!peer_is_there(peer) || peer->throttles & reason) return;
+  if (!peer_has_session(peer) || peer->throttles & reason) return;
   bool is_new = peer->throttles == 0;
   peer->throttles |= (uint8_t)reason;
   if (!is_new || peer->state != PEER_CONNECTED) return;

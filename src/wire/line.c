@@ -51,7 +51,7 @@ static const Command *find_command(Text word) {
 Line line_read(const char *text, size_t size) {
   const Text none = {"", 0};
   if (size == 0 || text[0] != '/')
-    return (Line){LINE_PLAIN, none, {text, (uint32_t)size}};
+    return (Line){LINE_TEXT, none, {text, (uint32_t)size}};
   Text rest = {text, (uint32_t)size};
   Text word = take_word(&rest);
   const Command *command = find_command(word);

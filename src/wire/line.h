@@ -9,7 +9,7 @@
 #include "wire/reader.h"
 
 typedef enum LineVerb {
-  LINE_PLAIN,  // `rest` is the whole line
+  LINE_TEXT,   // `rest` is the whole line
   LINE_JOIN,   // `word` is the room
   LINE_LEAVE,  // `word` is the room
   LINE_ROOMS,

@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Line line = line_read(text, size);
   check_inside(line.word, text, size);
   check_inside(line.rest, text, size);
-  if (line.verb == LINE_PLAIN) assert(line.rest.size == size);
+  if (line.verb == LINE_TEXT) assert(line.rest.size == size);
   if (line.verb == LINE_JOIN) check_again(&line, "/join");
   if (line.verb == LINE_SEND) check_again(&line, "/send");
   check_safe(text, size);

@@ -144,7 +144,7 @@ local function queries(core)
   function core.rollback_errors() return core.rollback_limit or 0 end
   -- Of the schema: what the host set, and what a test says of clients and settings.
   function core.set_schema(hashes, module) core.schema = { hashes = hashes, module = module } end
-  function core.needs_plain() return core.has_plain or false end
+  function core.needs_json() return core.has_plain or false end
   function core.knows_schema(hash) return (core.schema_clients or {})[hash] or false end
   function core.is_watched() return core.is_careful or false end
   function core.may_break_schema() return core.breaks_schema or false end

@@ -108,7 +108,7 @@ local function with_plain(name, value, number, packed, target, id, is_answer)
   if #packed > SHORT then
     charge(#packed / 4)
   end
-  if core.needs_plain(target, id) then
+  if core.needs_json(target, id) then
     local body, value_at = encode_plain(name, live_schema.plain(name, value, is_answer))
     return body, value_at, number, packed
   end

@@ -1,5 +1,5 @@
 // Names of peers: who may have which, and who hears of a new one.
-#include "away.h"
+#include "suspended.h"
 
 static void unique(World *world, UniqueNames among) {
   world->session_limits.unique_names = among;
@@ -312,7 +312,7 @@ int main(void) {
       TEST(text_peers_may_not_have_the_name_of_another_text_peer),
       TEST(nobody_may_have_the_name_of_another_where_all_are_unique),
       TEST(names_may_be_the_same_where_that_is_allowed),
-      AWAY(a_suspended_peer_keeps_its_name),
+      RESUMABLE(a_suspended_peer_keeps_its_name),
       TEST(a_guest_gets_a_name_that_nobody_has),
       TEST(members_and_the_peer_itself_hear_of_a_name_given_by_the_script),
       TEST(a_name_given_by_a_handler_that_fails_is_free_again),
@@ -322,7 +322,7 @@ int main(void) {
       TEST(a_name_in_use_given_by_on_connect_is_refused),
       TEST(on_connect_may_give_a_free_name_to_one_that_came_with_a_used_one),
       TEST(a_name_set_in_on_connect_is_that_under_which_the_peer_is_let_in),
-      AWAY(a_session_that_was_renamed_hears_of_it_when_it_is_resumed),
+      RESUMABLE(a_session_that_was_renamed_hears_of_it_when_it_is_resumed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,20 +108,20 @@ static void json_is_needed_where_somebody_may_be_plain(void **state) {
   join(world, ann, "lobby");
   assert_true(relay_knows_schema(relay, HASHES[0]));
   assert_false(relay_knows_schema(relay, HASHES[1]));
-  assert_false(relay_needs_plain(relay, TARGET_ALL, 0, 0));
-  assert_false(relay_needs_plain(relay, TARGET_ROOM, lobby, 0));
+  assert_false(relay_needs_json(relay, TARGET_ALL, 0, 0));
+  assert_false(relay_needs_json(relay, TARGET_ROOM, lobby, 0));
   Client bob = enter(world, "bob");
-  assert_true(relay_needs_plain(relay, TARGET_ALL, 0, 0));
-  assert_true(relay_needs_plain(relay, TARGET_PEER, bob.id, 0));
-  assert_false(relay_needs_plain(relay, TARGET_PEER, ann.id, 0));
-  assert_false(relay_needs_plain(relay, TARGET_ROOM, lobby, ann.id));
+  assert_true(relay_needs_json(relay, TARGET_ALL, 0, 0));
+  assert_true(relay_needs_json(relay, TARGET_PEER, bob.id, 0));
+  assert_false(relay_needs_json(relay, TARGET_PEER, ann.id, 0));
+  assert_false(relay_needs_json(relay, TARGET_ROOM, lobby, ann.id));
   assert_true(
-      relay_needs_plain(relay, TARGET_ROOM, lobby, bob.id));  // is let in just now
+      relay_needs_json(relay, TARGET_ROOM, lobby, bob.id));  // is let in just now
   command(world, (Command){.type = COMMAND_JOIN, .id = bob.id, .room = hall});
-  assert_true(relay_needs_plain(relay, TARGET_ROOM, hall, 0));
+  assert_true(relay_needs_json(relay, TARGET_ROOM, hall, 0));
   relay_commit(relay);
-  assert_true(relay_needs_plain(relay, TARGET_ROOM, hall, 0));
-  assert_false(relay_needs_plain(relay, TARGET_ROOM, lobby, 0));
+  assert_true(relay_needs_json(relay, TARGET_ROOM, hall, 0));
+  assert_false(relay_needs_json(relay, TARGET_ROOM, lobby, 0));
 }
 
 static void a_new_schema_ends_those_who_know_another(void **state) {

@@ -45,7 +45,7 @@ static void pages_that_come_learn_that_the_game_is_being_made(void **state) {
 static void pages_are_told_which_file_has_changed(void **state) {
   World *world = *state;
   ConnId page = join_page(world);
-  session_tell_asset(world->session, "style.css");
+  session_notify_asset(world->session, "style.css");
   expect_text(world, page, CONTROL_DEV_ASSET, "style.css");
 }
 
@@ -54,7 +54,7 @@ static void nobody_else_is_told(void **state) {
   ConnId tcp = join_tcp(world, "bob"), text = open_text(world);
   while (fake_next(world->net, text) != NULL) continue;
   session_set_dev_error(world->session, "game.lua:1: no");
-  session_tell_asset(world->session, "style.css");
+  session_notify_asset(world->session, "style.css");
   assert_null(fake_next(world->net, tcp));
   assert_null(fake_next(world->net, text));
 }

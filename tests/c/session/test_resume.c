@@ -13,12 +13,12 @@ static void a_lost_line_suspends_and_a_token_resumes(void **state) {
   assert_int_equal(world->suspends, 1);
   assert_int_equal(world->reason, CODE_RESET);
   assert_int_equal(session_count(world->session), 0);
-  assert_int_equal(stats(world).waiting, 1);
+  assert_int_equal(stats(world).suspended_now, 1);
   fake_advance(world->net, 12000);
   conn = come_back(world, &ticket, 0);
   expect_nothing(world->net, conn);
   assert_int_equal(world->resumes, 1);
-  assert_int_equal(world->resumption.away_ms, 12000);
+  assert_int_equal(world->resumption.suspended_ms, 12000);
   assert_int_equal(world->connects, 1);
   assert_int_equal(world->disconnects, 0);
   assert_int_equal(session_count(world->session), 1);
@@ -80,7 +80,7 @@ static void a_kick_ends_a_suspended_session(void **state) {
   session_kick(world->session, peer_of(world), CODE_KICKED, "out");
   assert_int_equal(world->disconnects, 1);
   assert_int_equal(world->reason, CODE_KICKED);
-  assert_int_equal(stats(world).waiting, 0);
+  assert_int_equal(stats(world).suspended_now, 0);
   expect_stranger(world, &ticket);
 }
 
@@ -119,7 +119,7 @@ static void a_shutdown_ends_suspended_sessions(void **state) {
   fake_end(world->net, enter(world, &ticket), CODE_RESET);
   session_shutdown(world->session);
   assert_int_equal(world->disconnects, 1);
-  assert_int_equal(stats(world).waiting, 0);
+  assert_int_equal(stats(world).suspended_now, 0);
 }
 
 // --- Tokens ---
@@ -202,7 +202,7 @@ static void a_veto_that_waits_has_no_token(void **state) {
   assert_false(session_keeps(world->session));
   fake_end(world->net, conn, CODE_RESET);
   assert_int_equal(world->suspends + world->disconnects, 0);
-  assert_int_equal(stats(world).waiting, 0);
+  assert_int_equal(stats(world).suspended_now, 0);
 }
 
 int main(void) {

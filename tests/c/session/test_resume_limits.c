@@ -103,12 +103,12 @@ static void ten_thousand_wait(void **state) {
     fake_end(world->net, enter(world, &tickets[i]), CODE_RESET);
     send_reliable(world, tickets[i].peer, "waiting");
   }
-  assert_int_equal(stats(world).waiting, COUNT);
+  assert_int_equal(stats(world).suspended_now, COUNT);
   for (int i = 0; i < COUNT; i += 10)
     expect_packet(world->net, come_back(world, &tickets[i], 0), 5, 0);
   fake_advance(world->net, 30000);
   assert_int_equal(world->disconnects, COUNT - COUNT / 10);
-  assert_int_equal(stats(world).waiting, COUNT / 10);  // unanswered PINGs since
+  assert_int_equal(stats(world).suspended_now, COUNT / 10);  // unanswered PINGs since
   mem_free(tickets);
 }
 

@@ -52,7 +52,7 @@ static void an_error_waits_where_its_request_was_reliable(void **state) {
   session_error(world->session, peer_of(world), &request, CODE_ROOM_FULL, "full");
   expect_kept_error(world, conn, 7);
   fake_end(world->net, conn, CODE_RESET);
-  request.ref = 8;  // refused while it is away
+  request.ref = 8;  // refused while it is suspended
   session_error(world->session, peer_of(world), &request, CODE_INTERNAL, "no");
   request.flags = PACKET_REQUEST;
   session_error(world->session, peer_of(world), &request, CODE_INTERNAL, "no");

@@ -24,10 +24,10 @@ static void check(const char *text, LineVerb verb, const char *word, const char 
 
 static void a_plain_line_is_kept_as_it_is(void **state) {
   (void)state;
-  check("hello there", LINE_PLAIN, "", "hello there");
-  check("  two spaces ", LINE_PLAIN, "", "  two spaces ");
-  check(" /join x", LINE_PLAIN, "", " /join x");
-  check("", LINE_PLAIN, "", "");
+  check("hello there", LINE_TEXT, "", "hello there");
+  check("  two spaces ", LINE_TEXT, "", "  two spaces ");
+  check(" /join x", LINE_TEXT, "", " /join x");
+  check("", LINE_TEXT, "", "");
 }
 
 static void names_may_contain_spaces_and_are_trimmed(void **state) {
@@ -73,7 +73,7 @@ static void other_commands_are_unknown_by_name(void **state) {
 
 static void a_line_of_no_bytes_is_plain(void **state) {
   (void)state;
-  assert_int_equal(line_read(NULL, 0).verb, LINE_PLAIN);
+  assert_int_equal(line_read(NULL, 0).verb, LINE_TEXT);
 }
 
 static void a_line_may_hold_zeros(void **state) {

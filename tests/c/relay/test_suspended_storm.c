@@ -1,14 +1,14 @@
 // Lines that are lost and come back in the midst of everything else: joins, leaves, kicks
 // and messages at random, beside a model that knows which reliable messages each has to
 // get, and in which order.
-#include "away.h"
+#include "suspended.h"
 
 enum { STORM_PLAYERS = 12, STORM_ROOMS = 3, STORM_STEPS = 20000 };
 
 // A player, and the numbers of the reliable messages that it has to get, in order.
 typedef struct Stormed {
   Player player;
-  bool is_away, is_in[STORM_ROOMS];
+  bool is_suspended, is_in[STORM_ROOMS];
   uint32_t wanted[RELIABLE_WINDOW];
   uint32_t first, last;  // of those wanted
   uint32_t got;          // reliable ones so far
@@ -45,13 +45,13 @@ static void enter_storm(Storm *storm, Stormed *at) {
 }
 
 static void toggle_line(Storm *storm, Stormed *at) {
-  if (at->is_away) {
+  if (at->is_suspended) {
     come_back(storm->world, &at->player, at->got);
   } else {
     if (pick(storm, 2)) hear(storm, at, pick(storm, 20));
     fake_end(storm->world->net, at->player.client.conn, CODE_RESET);
   }
-  at->is_away = !at->is_away;
+  at->is_suspended = !at->is_suspended;
 }
 
 static void toggle_room(Storm *storm, Stormed *at, uint32_t room) {
@@ -64,9 +64,9 @@ static void toggle_room(Storm *storm, Stormed *at, uint32_t room) {
   at->is_in[room] = !at->is_in[room];
 }
 
-static void say_in_storm(Storm *storm, uint32_t room, uint32_t left_out) {
+static void say_in_storm(Storm *storm, uint32_t room, uint32_t excluded) {
   uint8_t flags = pick(storm, 3) ? PACKET_RELIABLE : 0;
-  uint32_t number = ++storm->number, except = storm->players[left_out].player.client.id;
+  uint32_t number = ++storm->number, except = storm->players[excluded].player.client.id;
   Command said = message(TARGET_ROOM, storm->rooms[room]);
   said.flags = flags;
   said.priority = (uint8_t)pick(storm, PRIORITY_COUNT);
@@ -77,12 +77,12 @@ static void say_in_storm(Storm *storm, uint32_t room, uint32_t left_out) {
   relay_commit(storm->world->relay);
   for (uint32_t i = 0; flags && i < STORM_PLAYERS; i++) {
     Stormed *at = &storm->players[i];
-    if (i != left_out && at->is_in[room]) at->wanted[at->last++] = number;
+    if (i != excluded && at->is_in[room]) at->wanted[at->last++] = number;
   }
 }
 
 static void settle(Storm *storm, Stormed *at) {
-  if (at->is_away) toggle_line(storm, at);
+  if (at->is_suspended) toggle_line(storm, at);
   hear(storm, at, UINT32_MAX);
   assert_int_equal(at->first, at->last);
   say_ack(storm->world->net, at->player.client.conn, at->got);
@@ -128,14 +128,14 @@ static void every_reliable_message_arrives_once(void **state) {
   for (uint32_t i = 0; i < STORM_PLAYERS; i++) settle(storm, &storm->players[i]);
   assert_int_equal(session_stats(world->session).kept_bytes, 0);
   for (uint32_t i = 0; i < STORM_ROOMS; i++)
-    assert_int_equal(relay_room(world->relay, storm->rooms[i])->away, 0);
+    assert_int_equal(relay_room(world->relay, storm->rooms[i])->suspended, 0);
   drain(world);
   mem_free(storm);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      AWAY(every_reliable_message_arrives_once),
+      RESUMABLE(every_reliable_message_arrives_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

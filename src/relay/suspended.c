@@ -5,14 +5,14 @@
 
 // --- Going and coming ---
 
-void away_suspend(void *data, Peer *peer, Code reason) {
+void suspended_begin(void *data, Peer *peer, Code reason) {
   Relay *relay = data;
   for (uint32_t i = 0; i < peer->room_count; i++) {
     RoomRef *ref = &peer->rooms[i];
     Room *room = relay_room(relay, ref->room);
-    ref->is_away = true;
-    ref->lossy = room->lossy;
-    room->away++;
+    ref->is_suspended = true;
+    ref->unreliable = room->unreliable;
+    room->suspended++;
   }
   if (relay->game_hooks & HOOK_SUSPEND)
     relay_emit(relay, &(Event){.type = EVENT_SUSPEND, .peer = peer->id, .a = reason});
@@ -21,8 +21,8 @@ void away_suspend(void *data, Peer *peer, Code reason) {
 static void come_back(Relay *relay, Peer *peer, RoomRef *ref,
                       const Resumption *resumption) {
   Room *room = relay_room(relay, ref->room);
-  ref->is_away = false;
-  room->away--;
+  ref->is_suspended = false;
+  room->suspended--;
   notify_joined(relay, room, peer, NULL);
   member_join_group(relay, room, peer);
   if (room->kind.hooks & HOOK_RESUME)
@@ -30,11 +30,11 @@ static void come_back(Relay *relay, Peer *peer, RoomRef *ref,
                                .peer = peer->id,
                                .room = room->id,
                                .ref = (uint16_t)resumption->resent,
-                               .a = (uint32_t)resumption->away_ms,
-                               .b = room->lossy - ref->lossy});
+                               .a = (uint32_t)resumption->suspended_ms,
+                               .b = room->unreliable - ref->unreliable});
 }
 
-void away_resume(void *data, Peer *peer, const Resumption *resumption) {
+void suspended_end(void *data, Peer *peer, const Resumption *resumption) {
   Relay *relay = data;
   all_add(relay, peer);
   for (uint32_t i = 0; i < peer->room_count; i++)
@@ -46,12 +46,12 @@ void away_resume(void *data, Peer *peer, const Resumption *resumption) {
 static void keep(Relay *relay, Peer *peer, unsigned forms, const Out *out,
                  Blob **blob) {
   if (!peer->is_resumable || !(forms & 1u << peer_form(peer))) return;
-  if (peer->left_out == relay->broadcast_number) return;
+  if (peer->excluded == relay->broadcast_number) return;
   if (!*blob) *blob = session_blob(relay->session, out);
   session_keep(relay->session, peer, *blob);
 }
 
-void away_keep(Relay *relay, const Room *room, unsigned forms, const Out *out) {
+void suspended_keep(Relay *relay, const Room *room, unsigned forms, const Out *out) {
   if (!session_keeps(relay->session)) return;
   Blob *blob = NULL;
   Peer *peer;
@@ -60,14 +60,15 @@ void away_keep(Relay *relay, const Room *room, unsigned forms, const Out *out) {
       keep(relay, session_find(relay->session, room->members[i]), forms, out, &blob);
   else
     for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));)
-      if (peer_is_there(peer)) keep(relay, peer, forms, out, &blob);
+      if (peer_has_session(peer)) keep(relay, peer, forms, out, &blob);
   if (blob) blob_unref(blob);
 }
 
-void away_leave_out(Relay *relay, Peer *peer, const Room *room, uint8_t packet_flags) {
-  if (peer->left_out == relay->broadcast_number) return;  // named twice
-  peer->left_out = relay->broadcast_number;
+void suspended_exclude(Relay *relay, Peer *peer, const Room *room,
+                       uint8_t packet_flags) {
+  if (peer->excluded == relay->broadcast_number) return;  // named twice
+  peer->excluded = relay->broadcast_number;
   if (packet_flags & PACKET_RELIABLE || peer->state != PEER_SUSPENDED || !room) return;
   RoomRef *ref = member_find(peer, room->id);
-  if (ref) ref->lossy++;  // nothing that it misses
+  if (ref) ref->unreliable++;  // nothing that it misses
 }

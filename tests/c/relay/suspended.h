@@ -4,7 +4,7 @@
 #include "resume.h"
 #include "world.h"
 
-static inline int set_up_away(void **state) {
+static inline int set_up_resumable(void **state) {
   set_up(state);
   World *world = *state;
   world->session_limits.resume_timeout_ms = 30000;
@@ -34,4 +34,5 @@ static inline void come_back(World *world, Player *player, uint32_t received) {
   assert_true(player->ticket.is_resumed);
 }
 
-#define AWAY(name) cmocka_unit_test_setup_teardown(name, set_up_away, tear_down)
+#define RESUMABLE(name) \
+  cmocka_unit_test_setup_teardown(name, set_up_resumable, tear_down)

@@ -1,5 +1,5 @@
 // Requests whose answer is lost with the line: what their sender is told when it is back.
-#include "away.h"
+#include "suspended.h"
 
 // Sends a RELIABLE request; it is counted as received.
 static void ask(World *world, Player player, ControlType type, uint16_t ref,
@@ -39,7 +39,7 @@ static void refusals_come_again(void **state) {
   Event event = next_of(world, EVENT_JOIN, bob.client);
   end(world);
   cut(world, &bob);
-  relay_refuse(world->relay, &event, CODE_REJECTED, "no");  // while it is away
+  relay_refuse(world->relay, &event, CODE_REJECTED, "no");  // while it is suspended
   come_back(world, &bob, 0);
   expect_ack(world->net, bob.client.conn, 2);
   expect_again(world, bob, CONTROL_ERROR, 1);
@@ -96,10 +96,10 @@ static void unreliable_requests_are_not_answered_again(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      AWAY(refusals_come_again),
-      AWAY(lists_and_channels_come_again),
-      AWAY(the_list_of_rooms_stands_for_joined_and_left),
-      AWAY(unreliable_requests_are_not_answered_again),
+      RESUMABLE(refusals_come_again),
+      RESUMABLE(lists_and_channels_come_again),
+      RESUMABLE(the_list_of_rooms_stands_for_joined_and_left),
+      RESUMABLE(unreliable_requests_are_not_answered_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

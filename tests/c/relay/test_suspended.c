@@ -1,6 +1,6 @@
 // Members whose line is lost: they stay in their rooms, miss what is unreliable, and
 // get the rest when they are back.
-#include "away.h"
+#include "suspended.h"
 
 static void cut(World *world, Player *player) {
   overlook(world, player->client);
@@ -83,7 +83,7 @@ static void who_does_not_come_leaves(void **state) {
   assert_int_equal(event.a, CODE_RESET);
   end(world);
   assert_int_equal(count_of(world, lobby), 1);
-  assert_int_equal(relay_room(world->relay, lobby)->away, 0);
+  assert_int_equal(relay_room(world->relay, lobby)->suspended, 0);
 }
 
 static void on_resume_is_told_of_the_gap(void **state) {
@@ -197,8 +197,8 @@ static void rooms_change_meanwhile(void **state) {
   command(world, (Command){.type = COMMAND_ROOM_DELETE, .id = doomed});
   relay_commit(world->relay);
   say_room(world, arena, PACKET_RELIABLE);
-  assert_int_equal(relay_room(world->relay, arena)->away, 1);
-  assert_int_equal(relay_room(world->relay, gone)->away, 0);
+  assert_int_equal(relay_room(world->relay, arena)->suspended, 1);
+  assert_int_equal(relay_room(world->relay, gone)->suspended, 0);
   come_back(world, &bob, 0);
   assert_int_equal(expect_joined(world, bob, 0), lobby);
   assert_int_equal(expect_joined(world, bob, 0), doomed);
@@ -219,7 +219,7 @@ static void a_join_that_waits_goes_on(void **state) {
   Event event = next_of(world, EVENT_JOIN, bob.client);
   end(world);
   cut(world, &bob);
-  relay_admit(world->relay, &event);  // while it is away
+  relay_admit(world->relay, &event);  // while it is suspended
   assert_int_equal(count_of(world, lobby), 1);
   come_back(world, &bob, 0);
   assert_int_equal(expect_joined(world, bob, 0), lobby);
@@ -325,17 +325,17 @@ static void a_crowd_that_waits_too_long_for_acks_ends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      AWAY(a_member_stays_and_hears_what_is_reliable),
-      AWAY(who_does_not_come_leaves),
-      AWAY(on_resume_is_told_of_the_gap),
-      AWAY(broadcasts_of_others_and_of_all_wait),
-      AWAY(the_bytes_are_shared),
-      AWAY(rooms_change_meanwhile),
-      AWAY(a_join_that_waits_goes_on),
-      AWAY(packets_keep_their_order_across_the_gap),
-      AWAY(a_kick_meanwhile_is_the_end),
-      AWAY(a_plugin_keeps_its_channel),
-      AWAY(a_crowd_that_waits_too_long_for_acks_ends),
+      RESUMABLE(a_member_stays_and_hears_what_is_reliable),
+      RESUMABLE(who_does_not_come_leaves),
+      RESUMABLE(on_resume_is_told_of_the_gap),
+      RESUMABLE(broadcasts_of_others_and_of_all_wait),
+      RESUMABLE(the_bytes_are_shared),
+      RESUMABLE(rooms_change_meanwhile),
+      RESUMABLE(a_join_that_waits_goes_on),
+      RESUMABLE(packets_keep_their_order_across_the_gap),
+      RESUMABLE(a_kick_meanwhile_is_the_end),
+      RESUMABLE(a_plugin_keeps_its_channel),
+      RESUMABLE(a_crowd_that_waits_too_long_for_acks_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
