@@ -42,35 +42,36 @@ static size_t carry_out(Relay *relay, const Commands *commands, size_t at,
   Command command;
   bool has_time = true;
   uint64_t done = 0;
-  relay->batch_number = number;
-  while (has_time && !relay->is_awaiting && commands_next(commands, &at, &command)) {
+  relay->batches.current = number;
+  while (has_time && !relay->batches.is_awaiting &&
+         commands_next(commands, &at, &command)) {
     uint64_t pieces = execute(relay, &command);
     done += pieces;
     has_time =
         schedule_work(relay, pieces) || done < PIECES_TOGETHER || pace == PACE_AT_ONCE;
   }
-  relay->batch_number = 0;
-  *is_awaiting = relay->is_awaiting;
-  relay->is_awaiting = false;
+  relay->batches.current = 0;
+  *is_awaiting = relay->batches.is_awaiting;
+  relay->batches.is_awaiting = false;
   return at;
 }
 
 static uint32_t next_number(Relay *relay) {
-  if (++relay->last_batch == 0) relay->last_batch++;
-  return relay->last_batch;
+  if (++relay->batches.last == 0) relay->batches.last++;
+  return relay->batches.last;
 }
 
 static void put_on_top(Relay *relay, Batch *batch) {
-  batch->below = relay->batches;
+  batch->below = relay->batches.top;
   batch->captured_below = relay->captured_end;
-  relay->batches = batch;
-  relay->batch_count++;
+  relay->batches.top = batch;
+  relay->batches.count++;
 }
 
 static Batch *take_from_top(Relay *relay) {
-  Batch *batch = relay->batches;
-  relay->batches = batch->below;
-  relay->batch_count--;
+  Batch *batch = relay->batches.top;
+  relay->batches.top = batch->below;
+  relay->batches.count--;
   return batch;
 }
 
@@ -86,9 +87,7 @@ void batch_push(Relay *relay, Commands *commands) {
   push(relay, commands)->number = next_number(relay);
 }
 
-static void free_batch(Relay *relay, Batch *batch) {
-  rename_release(relay, &batch->names, 0);
-  buf_deinit(&batch->names);
+static void free_batch(Batch *batch) {
   commands_deinit(&batch->commands);
   mem_free(batch);
 }
@@ -101,53 +100,53 @@ void batch_continue(Relay *relay) {
   if (batch->at < batch->commands.bytes.size) {
     put_on_top(relay, batch);
   } else {
-    free_batch(relay, batch);
+    free_batch(batch);
     room_free_failed(relay);
   }
-  relay_charge(relay, &relay->payer, &relay->payer, started_us,
+  relay_charge(relay, &relay->batches.payer, &relay->batches.payer, started_us,
                net_clock_us(relay->net));
 }
 
 void batch_note_taken(Relay *relay) {
-  Batch *batch = relay->batches;
+  Batch *batch = relay->batches.top;
   for (; batch && relay->captured.size <= batch->captured_below; batch = batch->below)
     batch->is_awaiting = false;
 }
 
 bool batch_is_left(const Relay *relay, uint32_t number) {
-  const Batch *batch = relay->batches;
+  const Batch *batch = relay->batches.top;
   while (batch && batch->number != number) batch = batch->below;
   return batch != NULL;
 }
 
 void batch_free_all(Relay *relay) {
-  while (relay->batches) free_batch(relay, take_from_top(relay));
+  while (relay->batches.top) free_batch(take_from_top(relay));
 }
 
-void relay_await(Relay *relay, const Event *question) {
-  relay_emit(relay, question);
-  relay->is_awaiting = relay->batch_number != 0 && relay->batch_count < BATCHES_MAX;
+void batch_await(Relay *relay, const Event *event) {
+  relay_emit(relay, event);
+  relay->batches.is_awaiting =
+      relay->batches.current != 0 && relay->batches.count < BATCHES_MAX;
 }
 
 static void commit_commands(Relay *relay, Pace pace) {
   uint32_t number = next_number(relay);
-  room_claim_reserved(relay);
+  handler_claim_rooms(relay);
   bool is_awaiting;
-  size_t at = carry_out(relay, &relay->commands, 0, number, pace, &is_awaiting);
-  if (at < relay->commands.bytes.size) {
-    Batch *batch = push(relay, &relay->commands);
+  size_t at = carry_out(relay, &relay->handler.commands, 0, number, pace, &is_awaiting);
+  if (at < relay->handler.commands.bytes.size) {
+    Batch *batch = push(relay, &relay->handler.commands);
     batch->number = number;
     batch->at = at;
     batch->is_awaiting = is_awaiting;
-    batch->names = relay->reserved_names;
-    relay->reserved_names = (Buf){0};
   }
-  commands_clear(relay);
+  handler_clear(&relay->handler);
 }
 
 // A join that was refused has set has_join, without a command.
 static void commit(Relay *relay, Pace pace) {
-  if (relay->commands.bytes.size > 0 || relay->has_join) commit_commands(relay, pace);
+  if (relay->handler.commands.bytes.size > 0 || relay->handler.has_join)
+    commit_commands(relay, pace);
   room_free_failed(relay);
 }
 

@@ -1,6 +1,7 @@
 // Fan-out: one write to each group of an audience. Nothing here is done once per member.
 
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 static void write_group(Relay *relay, const Audience *audience, GroupId group,
                         const Out *out) {

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "net/address.h"
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 static void refuse(Relay *relay, Peer *peer, const Packet *request, Code code,
                    const char *why) {
@@ -16,7 +17,7 @@ static void refuse(Relay *relay, Peer *peer, const Packet *request, Code code,
 // A plugin channel, or NULL where the number is none.
 static PluginChannel *find(const Relay *relay, uint16_t channel) {
   if (channel < CHANNEL_PLUGIN_FIRST || channel > CHANNEL_PLUGIN_LAST) return NULL;
-  return (PluginChannel *)&relay->channels[channel - CHANNEL_PLUGIN_FIRST];
+  return (PluginChannel *)&relay->channels.list[channel - CHANNEL_PLUGIN_FIRST];
 }
 
 uint32_t channel_server(const Relay *relay, uint16_t channel) {
@@ -30,14 +31,14 @@ static bool is_served(const PluginChannel *channel) {
 
 // The number that goes with a name, 0 when it has none.
 static uint16_t number_of(const Relay *relay, Text name) {
-  uint32_t known = names_find(&relay->channel_names, name.bytes, name.size);
+  uint32_t known = names_find(&relay->channels.names, name.bytes, name.size);
   return known ? (uint16_t)(CHANNEL_PLUGIN_FIRST + known - 1) : 0;
 }
 
 // Gives a new name its number, for good. There has to be one left.
 static uint16_t number_new(Relay *relay, Text name) {
-  uint32_t index = relay->channel_count++;
-  names_set(&relay->channel_names, name.bytes, name.size, 1 + index);
+  uint32_t index = relay->channels.count++;
+  names_set(&relay->channels.names, name.bytes, name.size, 1 + index);
   return (uint16_t)(CHANNEL_PLUGIN_FIRST + index);
 }
 
@@ -45,21 +46,21 @@ static uint16_t number_new(Relay *relay, Text name) {
 
 static uint32_t served_by(const Relay *relay, const Peer *peer) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < relay->channel_count; i++)
-    count += relay->channels[i].peer == peer->id;
+  for (uint32_t i = 0; i < relay->channels.count; i++)
+    count += relay->channels.list[i].peer == peer->id;
   return count;
 }
 
 // Counts the names that a network has made. The relay never frees names, so the names
 // of one network, and those of all, have a limit, however often clients come and go.
 static uint32_t names_made(const Relay *relay, const char *network) {
-  return names_find(&relay->channel_makers, network, strlen(network));
+  return names_find(&relay->channels.networks, network, strlen(network));
 }
 
 static void count_new_name(Relay *relay, const Peer *peer) {
   char network[ADDRESS_SIZE];
   address_network(peer->address, network);
-  names_set(&relay->channel_makers, network, strlen(network),
+  names_set(&relay->channels.networks, network, strlen(network),
             names_made(relay, network) + 1);
 }
 
@@ -68,7 +69,7 @@ static const char *new_name_fault(Relay *relay, const Peer *peer) {
   char network[ADDRESS_SIZE];
   address_network(peer->address, network);
   uint32_t made = names_made(relay, network);
-  if (made < RELAY_NAMES_PER_ADDRESS && relay->channel_count < RELAY_NAMES_OF_CLIENTS)
+  if (made < RELAY_NAMES_PER_ADDRESS && relay->channels.count < RELAY_NAMES_OF_CLIENTS)
     return NULL;
   relay->stats.names_refused++;
   return made < RELAY_NAMES_PER_ADDRESS
@@ -147,7 +148,7 @@ void relay_serve(Relay *relay, const Event *event) {
 static void unserve(Relay *relay, PluginChannel *channel) {
   Event event = {
       .type = EVENT_CHANNEL_CLOSED,
-      .channel = (uint16_t)(channel - relay->channels + CHANNEL_PLUGIN_FIRST),
+      .channel = (uint16_t)(channel - relay->channels.list + CHANNEL_PLUGIN_FIRST),
       .peer = channel->peer};
   channel->peer = 0;
   if (relay->is_scripted) relay_emit(relay, &event);
@@ -169,8 +170,8 @@ void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
 }
 
 void channel_release_all(Relay *relay, const Peer *peer) {
-  for (uint32_t i = 0; i < relay->channel_count; i++)
-    if (relay->channels[i].peer == peer->id) relay->channels[i].peer = 0;
+  for (uint32_t i = 0; i < relay->channels.count; i++)
+    if (relay->channels.list[i].peer == peer->id) relay->channels.list[i].peer = 0;
 }
 
 // --- Served by the script ---
@@ -183,9 +184,9 @@ uint16_t relay_channel(Relay *relay, const char *name, size_t size, int *err) {
   *err = ERR_EXISTS;
   if (channel_server(relay, number)) return 0;
   *err = ERR_FULL;
-  if (!number && relay->channel_count == CHANNEL_PLUGIN_COUNT) return 0;
+  if (!number && relay->channels.count == CHANNEL_PLUGIN_COUNT) return 0;
   if (!number) number = number_new(relay, text);
-  commands_push(&relay->commands,
+  commands_push(&relay->handler.commands,
                 &(Command){.type = COMMAND_CHANNEL_OPEN, .id = number});
   return number;
 }
@@ -201,10 +202,10 @@ uint16_t relay_find_channel(const Relay *relay, const char *name, size_t size,
 }
 
 uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name) {
-  const Names *names = &relay->channel_names;
+  const Names *names = &relay->channels.names;
   while (*cursor < names->capacity) {
     const NamesEntry *entry = &names->entries[(*cursor)++];
-    if (!entry->text || !is_served(&relay->channels[entry->value - 1])) continue;
+    if (!entry->text || !is_served(&relay->channels.list[entry->value - 1])) continue;
     *name = (Text){entry->text, entry->size};
     return (uint16_t)(CHANNEL_PLUGIN_FIRST + entry->value - 1);
   }

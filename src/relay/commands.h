@@ -16,7 +16,7 @@ typedef enum CommandType {
   COMMAND_PACKET,   // target, id, channel, packet_type, body, except
   COMMAND_ERROR,    // peer `id`, code, flags and ref of what it answers, body: text
   COMMAND_CLOSE,    // peer `id`, code, body: text
-  COMMAND_RENAME,   // peer `id`, name: reserved before
+  COMMAND_RENAME,   // peer `id`, flags: its Framing, name: reserved before
   COMMAND_JOIN,     // peer `id`, room, token
   COMMAND_LEAVE,    // peer `id`, room, code, body: text
   COMMAND_ROOM_CREATE,   // room `id`, reserved before

@@ -2,6 +2,7 @@
 // packets for the script, plugin channels.
 
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 const Packet NO_REQUEST = {.priority = PRIORITY_NORMAL};
 

@@ -73,7 +73,7 @@ static void defer(Relay *relay, Peer *peer, Event event) {
 // Returns whether a packet can be handled now: no event of its peer waits, and no
 // handler has commands left, with which it would mix.
 static bool is_next(const Relay *relay, const Peer *peer) {
-  return peer->queued == 0 && !relay->batches;
+  return peer->queued == 0 && !relay->batches.top;
 }
 
 void drain_packet(void *data, Peer *peer, const Packet *packet) {
@@ -153,7 +153,7 @@ static void capture(Relay *relay, const Event *event) {
 
 // Captures the events that commands cause, at any time.
 static bool is_capturing(const Relay *relay) {
-  return relay->is_draining || relay->batch_number != 0;
+  return relay->is_draining || relay->batches.current != 0;
 }
 
 // Neither copied nor counted, because it does not wait.
@@ -224,7 +224,7 @@ void captured_free(Relay *relay) {
 
 // Returns whether events that waited elsewhere come first this time.
 static bool is_late(const Relay *relay) {
-  return !relay->batches &&
+  return !relay->batches.top &&
          (relay->captured_row >= CAPTURED_IN_A_ROW || relay->has_kept_waiting);
 }
 
@@ -258,7 +258,7 @@ void relay_begin_drain(Relay *relay) {
 void relay_end_drain(Relay *relay) {
   relay->is_draining = relay->has_released = false;
   relay->captured_row = 0;
-  if (relay->batches) relay->has_kept_waiting = true;
+  if (relay->batches.top) relay->has_kept_waiting = true;
   schedule_end(relay);
   if (relay->captured.size == 0 && relay->captured.capacity > SHRINK_BYTES)
     buf_deinit(&relay->captured);
@@ -267,7 +267,7 @@ void relay_end_drain(Relay *relay) {
 // Carries out commands that were given before any waiting event. Returns false when the
 // slice has ended before the next event is known.
 static bool go_on(Relay *relay) {
-  while (relay->batches && !relay->batches->is_awaiting) {
+  while (relay->batches.top && !relay->batches.top->is_awaiting) {
     if (schedule_is_over(relay)) return false;
     batch_continue(relay);
   }
@@ -275,7 +275,7 @@ static bool go_on(Relay *relay) {
 }
 
 static bool take_queued(Relay *relay, Event *event) {
-  if (relay->batches) return false;
+  if (relay->batches.top) return false;
   bool is_taken = schedule_take(relay, event);
   if (is_taken) relay->captured_row = 0;
   if (is_taken || !relay->schedule.is_skipping) relay->has_kept_waiting = false;
@@ -424,11 +424,11 @@ bool relay_next_event(Relay *relay, Event *event) {
 }
 
 bool relay_has_events(const Relay *relay) {
-  return relay->batches || relay->captured.size > 0 || !schedule_is_empty(relay);
+  return relay->batches.top || relay->captured.size > 0 || !schedule_is_empty(relay);
 }
 
 bool relay_has_urgent(const Relay *relay) {
-  return relay->batches || !events_is_empty(&relay->schedule.urgent);
+  return relay->batches.top || !events_is_empty(&relay->schedule.urgent);
 }
 
 void relay_set_over(Relay *relay) { relay->is_over = true; }

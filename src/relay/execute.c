@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 // The packet of a command, with its body as payload.
 static Outgoing outgoing_of(const Command *command, uint16_t channel, uint16_t type) {
@@ -184,8 +185,9 @@ static void do_close(Relay *relay, const Command *command) {
 // A peer that was let in under the name has it already.
 static void do_rename(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
+  name_release(relay, command);
   if (peer && peer->state != PEER_CLOSED && !peer_has_name(peer, command->name))
-    rename_peer(relay, peer, command->name);
+    name_set(relay, peer, command->name);
 }
 
 // --- Rooms ---
@@ -221,7 +223,7 @@ static void do_room_delete(Relay *relay, const Command *command) {
 
 static void do_room_create(Relay *relay, const Command *command) {
   Room *room = slots_find(&relay->rooms, command->id);
-  room->batch = relay->batch_number;
+  room->batch = relay->batches.current;
   room_begin(relay, room);
 }
 

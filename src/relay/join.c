@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 static const char TOO_MANY_ROOMS[] = "you are in too many rooms";
 
@@ -80,7 +81,7 @@ void join_room(Relay *relay, const Event *join) {
     relay_admit(relay, join);
   } else {
     room->queued_joins++;
-    relay_await(relay, join);
+    batch_await(relay, join);
   }
 }
 

@@ -28,7 +28,7 @@ const RoomKind *kind_find(const Relay *relay, Text name) {
 // What the script alone says of a room.
 static RoomKind script_kind(const Relay *relay, const Room *room) {
   const RoomKind *kind = kind_find(relay, (Text){room->name, room->name_size});
-  return kind ? *kind : (RoomKind){.hooks = relay->script_hooks & HOOKS_OF_ROOMS};
+  return kind ? *kind : (RoomKind){.hooks = relay->kinds.script_hooks & HOOKS_OF_ROOMS};
 }
 
 // HOOK_ROOM_CREATE of a kind is its on_create, which the program has not.
@@ -71,7 +71,7 @@ bool relay_script_wants(const Relay *relay, const Event *event) {
   if (relay->program_hooks == 0 || hook == 0) return true;
   const Room *room = relay_room(relay, event->room);
   bool is_of_room = room && hook & HOOKS_OF_ROOMS && hook != HOOK_ROOM_CREATE;
-  uint32_t hooks = is_of_room ? 0 : relay->script_hooks;
+  uint32_t hooks = is_of_room ? 0 : relay->kinds.script_hooks;
   if (room && hook != HOOK_ROOM_CREATE) hooks |= script_kind(relay, room).hooks;
   return hooks & hook;
 }
@@ -79,7 +79,7 @@ bool relay_script_wants(const Relay *relay, const Event *event) {
 void relay_kinds_begin(Relay *relay, uint32_t game_hooks) {
   kinds_deinit(&relay->next_kinds);
   kinds_init(&relay->next_kinds);
-  relay->next_hooks = game_hooks;
+  relay->next_kinds.script_hooks = game_hooks;
 }
 
 void relay_kind_set(Relay *relay, const char *name, size_t size, const RoomKind *kind) {
@@ -93,8 +93,8 @@ void relay_kind_set(Relay *relay, const char *name, size_t size, const RoomKind 
 void relay_kinds_end(Relay *relay) {
   kinds_deinit(&relay->kinds);
   relay->kinds = relay->next_kinds;
-  relay->script_hooks = relay->next_hooks;
-  relay->game_hooks = relay->script_hooks | relay->program_hooks;
+  relay->kinds.script_hooks = relay->next_kinds.script_hooks;
+  relay->game_hooks = relay->kinds.script_hooks | relay->program_hooks;
   kinds_init(&relay->next_kinds);
   ticker_refresh_game(relay);
   Room *room;

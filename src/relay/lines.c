@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 static void complain(Relay *relay, Peer *peer, Code code, const char *text) {
   session_error(relay->session, peer, NULL, code, text);
@@ -110,7 +111,7 @@ void relay_line(Relay *relay, Peer *peer, Text text) {
       notify_rooms(relay, peer, NULL);
       break;
     case LINE_NAME:
-      rename_asked(relay, peer, line.word);
+      name_request(relay, peer, line.word);
       break;
     case LINE_SEND:
       on_send(relay, peer, line.word, line.rest);

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 RoomRef *member_find(const Peer *peer, uint32_t room) {
   for (uint32_t i = 0; i < peer->room_count; i++)

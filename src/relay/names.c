@@ -1,13 +1,13 @@
 // New names for peers: those that a handler gives with peer:set_name, which are reserved
-// until the handler has ended, and those that text peers ask for with /name.
+// until COMMAND_RENAME is carried out, and those that text peers ask for with /name.
 
 #include "base/err.h"
 #include "relay/internal.h"
+#include "relay/notify.h"
 
-// A name that the running handler has given, in relay->reserved_names.
+// A name that the running handler has given, in relay->handler.names.
 typedef struct Reserved {
   uint32_t peer;
-  uint8_t framing;  // of the peer, which may be gone when the name is released
   uint8_t size;
   char name[NAME_MAX_BYTES];
 } Reserved;
@@ -15,19 +15,15 @@ typedef struct Reserved {
 static Text name_of(const Reserved *entry) { return (Text){entry->name, entry->size}; }
 
 static const Reserved *reserved_at(const Relay *relay, size_t at) {
-  return (const Reserved *)(const void *)(relay->reserved_names.data + at);
+  return (const Reserved *)(const void *)(relay->handler.names.data + at);
 }
 
-void rename_release(Relay *relay, Buf *reserved, size_t mark) {
-  for (size_t at = mark; at < reserved->size; at += sizeof(Reserved)) {
-    const Reserved *entry = (const Reserved *)(const void *)(reserved->data + at);
-    session_reserve_name(relay->session, entry->framing, name_of(entry), -1);
-  }
-  reserved->size = mark;
+void name_release(Relay *relay, const Command *command) {
+  session_reserve_name(relay->session, command->flags, command->name, -1);
 }
 
 Text relay_peer_name(const Relay *relay, const Peer *peer) {
-  for (size_t at = relay->reserved_names.size; at > 0;) {
+  for (size_t at = relay->handler.names.size; at > 0;) {
     at -= sizeof(Reserved);
     const Reserved *entry = reserved_at(relay, at);
     if (entry->peer == peer->id) return name_of(entry);
@@ -41,7 +37,7 @@ static bool is_same(Text a, Text b) {
 
 static int check(const Relay *relay, const Peer *peer, Text name) {
   uint32_t reserved = 0;
-  for (size_t at = 0; at < relay->reserved_names.size; at += sizeof(Reserved)) {
+  for (size_t at = 0; at < relay->handler.names.size; at += sizeof(Reserved)) {
     const Reserved *entry = reserved_at(relay, at);
     reserved += entry->peer == peer->id && is_same(name_of(entry), name);
   }
@@ -56,16 +52,18 @@ int relay_rename(Relay *relay, uint32_t id, Text name) {
     return ERR_NOT_FOUND;
   int err = check(relay, peer, name);
   if (err != 0 || is_same(relay_peer_name(relay, peer), name)) return err;
-  Reserved entry = {.peer = id, .framing = peer->framing, .size = (uint8_t)name.size};
+  Reserved entry = {.peer = id, .size = (uint8_t)name.size};
   memcpy(entry.name, name.bytes, name.size);
-  buf_append(&relay->reserved_names, &entry, sizeof entry);
+  buf_append(&relay->handler.names, &entry, sizeof entry);
   session_reserve_name(relay->session, peer->framing, name, 1);
-  commands_push(&relay->commands,
-                &(Command){.type = COMMAND_RENAME, .id = id, .name = name});
+  commands_push(
+      &relay->handler.commands,
+      &(Command){
+          .type = COMMAND_RENAME, .flags = peer->framing, .id = id, .name = name});
   return 0;
 }
 
-void rename_peer(Relay *relay, Peer *peer, Text name) {
+void name_set(Relay *relay, Peer *peer, Text name) {
   notify_name(relay, peer, name);
   session_rename(relay->session, peer, name);
 }
@@ -89,7 +87,7 @@ static bool may_have(Relay *relay, Peer *peer, Text name) {
   return err == 0;
 }
 
-void rename_asked(Relay *relay, Peer *peer, Text name) {
+void name_request(Relay *relay, Peer *peer, Text name) {
   if (!may_have(relay, peer, name)) return;
   if (relay->game_hooks & HOOK_RENAME)
     relay_emit(relay, &(Event){.type = EVENT_RENAME, .peer = peer->id, .data = name});
@@ -97,12 +95,12 @@ void rename_asked(Relay *relay, Peer *peer, Text name) {
     session_error(relay->session, peer, NULL, CODE_REJECTED,
                   "a name can be changed before the first join only");
   else
-    rename_peer(relay, peer, name);
+    name_set(relay, peer, name);
 }
 
 // Another peer may have taken the name while the script decided.
 void relay_allow_name(Relay *relay, const Event *event) {
   Peer *peer = session_find(relay->session, event->peer);
   if (peer && peer_has_session(peer) && may_have(relay, peer, event->data))
-    rename_peer(relay, peer, event->data);
+    name_set(relay, peer, event->data);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 enum {
   BATCH_BYTES = 16 << 10,  // of packets sent as one message, about

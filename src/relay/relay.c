@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 // From warning to warning of one peer's drops: it doubles while they go on.
 enum { WARN_EVERY_MS = 1000, WARN_EVERY_MAX_MS = 60000 };
@@ -15,8 +16,8 @@ Relay *relay_new(const RelayLimits *limits) {
   Relay *relay = mem_zalloc(sizeof *relay);
   relay->limits = *limits;
   names_init(&relay->room_names);
-  names_init(&relay->channel_names);
-  names_init(&relay->channel_makers);
+  names_init(&relay->channels.names);
+  names_init(&relay->channels.networks);
   kinds_init(&relay->kinds);
   kinds_init(&relay->next_kinds);
   return relay;
@@ -48,13 +49,13 @@ void relay_free(Relay *relay) {
   slots_deinit(&relay->rooms);
   script_joins_free(relay);
   names_deinit(&relay->room_names);
-  names_deinit(&relay->channel_names);
-  names_deinit(&relay->channel_makers);
+  names_deinit(&relay->channels.names);
+  names_deinit(&relay->channels.networks);
   kinds_deinit(&relay->kinds);
   kinds_deinit(&relay->next_kinds);
-  commands_deinit(&relay->commands);
+  commands_deinit(&relay->handler.commands);
   batch_free_all(relay);
-  buf_deinit(&relay->reserved_names);
+  buf_deinit(&relay->handler.names);
   buf_deinit(&relay->scratch);
   buf_deinit(&relay->except);
   captured_free(relay);

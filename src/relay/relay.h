@@ -88,7 +88,7 @@ typedef struct RelayHost {
   /// Carries out a command of its own.
   void (*execute)(void *data, const Command *command);
   /// Gives back what a command reserved that will not be carried out.
-  void (*undo)(void *data, const Command *command);
+  void (*discard)(void *data, const Command *command);
 } RelayHost;
 
 /// Session and net are not owned and must outlive it.

@@ -124,7 +124,7 @@ void room_begin(Relay *relay, Room *room) {
   if (room->state == ROOM_RESERVED) room->state = ROOM_CREATING;
   kind_apply(relay, room);
   if (room->kind.hooks & HOOK_ROOM_CREATE)
-    relay_await(relay, &(Event){.type = EVENT_CREATE, .room = room->id});
+    batch_await(relay, &(Event){.type = EVENT_CREATE, .room = room->id});
   else
     appear(relay, room);
 }

@@ -327,10 +327,10 @@ uint64_t relay_charge(Relay *relay, const Event *taken, const Event *handled,
   Schedule *schedule = &relay->schedule;
   if (!schedule->is_timed || schedule->slice_us == 0) return 0;
   set_clock(schedule, now_us);
-  relay->payer.type = handled->type;
-  relay->payer.order = handled->order;
-  relay->payer.peer = handled->peer;
-  relay->payer.room = handled->room;
+  relay->batches.payer.type = handled->type;
+  relay->batches.payer.order = handled->order;
+  relay->batches.payer.peer = handled->peer;
+  relay->batches.payer.room = handled->room;
   Source *source = find_source(relay, handled), *bringer = source;
   if (taken->type != handled->type || taken->peer != handled->peer)
     bringer = find_source(relay, taken);

@@ -46,14 +46,14 @@ void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
     return;
   }
   ScriptJoin *join = mem_zalloc(sizeof *join);
-  uint32_t id = has_place(peer) ? slots_add(&relay->joins, join) : 0;
+  uint32_t id = has_place(peer) ? slots_add(&relay->joins.slots, join) : 0;
   if (id == 0) {
     mem_free(join);
     report(relay, command, CODE_SERVER_FULL, "too many joins wait for on_join");
     return;
   }
   *join = (ScriptJoin){.id = id,
-                       .batch = relay->batch_number,
+                       .batch = relay->batches.current,
                        .command = {.type = COMMAND_JOIN,
                                    .id = command->id,
                                    .room = command->room,
@@ -66,13 +66,13 @@ void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
 }
 
 static void free_join(Relay *relay, ScriptJoin *join) {
-  slots_remove(&relay->joins, join->id);
+  slots_remove(&relay->joins.slots, join->id);
   commands_deinit(&join->held);
   mem_free(join);
 }
 
 void script_join_end(Relay *relay, uint32_t id, Code code, const char *why) {
-  ScriptJoin *join = slots_find(&relay->joins, id);
+  ScriptJoin *join = slots_find(&relay->joins.slots, id);
   if (!join) return;
   unlink_join(session_find(relay->session, join->command.id), join);
   report(relay, &join->command, code, why);
@@ -91,12 +91,12 @@ void script_joins_end_all(Relay *relay, Peer *peer) {
 
 void script_joins_free(Relay *relay) {
   ScriptJoin *join;
-  for (size_t at = 0; at < relay->early.size; at += sizeof(EarlyJoins))
-    commands_deinit(&((EarlyJoins *)(void *)(relay->early.data + at))->joins);
-  buf_deinit(&relay->early);
-  for (uint32_t cursor = 0; (join = slots_next(&relay->joins, &cursor));)
+  for (size_t at = 0; at < relay->joins.early.size; at += sizeof(EarlyJoins))
+    commands_deinit(&((EarlyJoins *)(void *)(relay->joins.early.data + at))->joins);
+  buf_deinit(&relay->joins.early);
+  for (uint32_t cursor = 0; (join = slots_next(&relay->joins.slots, &cursor));)
     free_join(relay, join);
-  slots_deinit(&relay->joins);
+  slots_deinit(&relay->joins.slots);
 }
 
 // --- Commands behind a join ---
@@ -116,11 +116,11 @@ static bool is_for_one(const Command *command) {
 }
 
 bool script_join_holds(Relay *relay, const Command *command) {
-  if (relay->joins.count == 0 || !is_for_one(command)) return false;
+  if (relay->joins.slots.count == 0 || !is_for_one(command)) return false;
   Peer *peer = session_find(relay->session, command->id);
   ScriptJoin *last = NULL;
   for (ScriptJoin *join = peer ? peer->joins : NULL; join; join = join->next)
-    if (join->batch == relay->batch_number) last = join;
+    if (join->batch == relay->batches.current) last = join;
   if (last) commands_push(&last->held, command);
   return last != NULL;
 }
@@ -128,8 +128,8 @@ bool script_join_holds(Relay *relay, const Command *command) {
 // --- Before WELCOME ---
 
 static EarlyJoins *find_early(Relay *relay, uint32_t peer) {
-  for (size_t at = 0; at < relay->early.size; at += sizeof(EarlyJoins)) {
-    EarlyJoins *early = (EarlyJoins *)(void *)(relay->early.data + at);
+  for (size_t at = 0; at < relay->joins.early.size; at += sizeof(EarlyJoins)) {
+    EarlyJoins *early = (EarlyJoins *)(void *)(relay->joins.early.data + at);
     if (early->peer == peer) return early;
   }
   return NULL;
@@ -138,7 +138,7 @@ static EarlyJoins *find_early(Relay *relay, uint32_t peer) {
 void script_join_keep(Relay *relay, const Command *command) {
   EarlyJoins *early = find_early(relay, command->id);
   if (!early) {
-    buf_append(&relay->early, &(EarlyJoins){.peer = command->id}, sizeof *early);
+    buf_append(&relay->joins.early, &(EarlyJoins){.peer = command->id}, sizeof *early);
     early = find_early(relay, command->id);
   }
   commands_push(&early->joins, command);
@@ -149,18 +149,18 @@ static Commands take_early(Relay *relay, uint32_t peer) {
   EarlyJoins *early = find_early(relay, peer);
   if (!early) return (Commands){0};
   Commands joins = early->joins;
-  relay->early.size -= sizeof *early;
-  memcpy(early, relay->early.data + relay->early.size, sizeof *early);
+  relay->joins.early.size -= sizeof *early;
+  memcpy(early, relay->joins.early.data + relay->joins.early.size, sizeof *early);
   return joins;
 }
 
 void script_joins_welcome(Relay *relay, uint32_t peer) {
   Commands joins = take_early(relay, peer);
   if (joins.bytes.size == 0) return;
-  Buf *behind = &relay->commands.bytes;
+  Buf *behind = &relay->handler.commands.bytes;
   if (behind->size > 0) buf_append(&joins.bytes, behind->data, behind->size);
-  commands_deinit(&relay->commands);
-  relay->commands = joins;
+  commands_deinit(&relay->handler.commands);
+  relay->handler.commands = joins;
 }
 
 void script_joins_forget(Relay *relay, uint32_t peer) {

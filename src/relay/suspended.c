@@ -2,6 +2,7 @@
 // waits for them, what is not is counted as missed.
 
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 // --- Going and coming ---
 
@@ -62,6 +63,11 @@ void suspended_keep(Relay *relay, const Room *room, unsigned forms, const Out *o
     for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));)
       if (peer_has_session(peer)) keep(relay, peer, forms, out, &blob);
   if (blob) blob_unref(blob);
+}
+
+void suspended_count(Relay *relay, Room *room, uint8_t packet_flags) {
+  relay->broadcast_number++;
+  if (room && !(packet_flags & PACKET_RELIABLE)) room->unreliable++;
 }
 
 void suspended_exclude(Relay *relay, Peer *peer, const Room *room,

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 bool relay_accept(Relay *relay, uint32_t id, Text name) {
   const Peer *peer = session_find(relay->session, id);

@@ -100,11 +100,12 @@ static void execute(void *data, const Command *command) {
   }
 }
 
-static void undo(void *data, const Command *command) {
+static void discard(void *data, const Command *command) {
   if (command->type == COMMAND_TIMER_SET) script_timer_end(data, command->id);
 }
 
 void seam_attach(Host *host) {
-  static const RelayHost RELAY_HOST = {.take = take, .execute = execute, .undo = undo};
+  static const RelayHost RELAY_HOST = {
+      .take = take, .execute = execute, .discard = discard};
   relay_set_host(host->relay, &RELAY_HOST, host);
 }

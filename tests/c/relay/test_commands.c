@@ -64,7 +64,7 @@ static void a_rollback_forgets_everything(void **state) {
   expect_quiet(world, ann);
   assert_null(relay_room(world->relay, room));
   assert_int_equal(relay_find_room(world->relay, "lobby", 5), 0);
-  assert_int_equal(world->undone, 5);
+  assert_int_equal(world->discarded, 5);
   assert_int_equal(world->executed, 0);
   create(world, "lobby");
   assert_int_equal(relay_stats(world->relay).errors, 1);
@@ -86,7 +86,7 @@ static void a_rollback_to_a_mark_leaves_what_was_before_it(void **state) {
   relay_rollback(world->relay, mark);
   assert_null(relay_room(world->relay, second));
   assert_int_equal(relay_find_room(world->relay, "second", 6), 0);
-  assert_int_equal(world->undone, 6);
+  assert_int_equal(world->discarded, 6);
   assert_int_equal(relay_find_room(world->relay, "first", 5), first);
   expect_quiet(world, ann);
   relay_commit(world->relay);

@@ -13,9 +13,9 @@ typedef struct World {
   Relay *relay;
   SessionLimits session_limits;
   RelayLimits limits;
-  bool is_stale;                     // own events do not matter any more
-  uint32_t taken, executed, undone;  // the id (or `a`) of the last own one
-  size_t live;                       // allocations before it began
+  bool is_stale;                        // own events do not matter any more
+  uint32_t taken, executed, discarded;  // the id (or `a`) of the last own one
+  size_t live;                          // allocations before it began
 } World;
 
 typedef struct Client {
@@ -42,8 +42,8 @@ static inline void own_execute(void *data, const Command *command) {
   ((World *)data)->executed = command->id;
 }
 
-static inline void own_undo(void *data, const Command *command) {
-  ((World *)data)->undone = command->id;
+static inline void own_discard(void *data, const Command *command) {
+  ((World *)data)->discarded = command->id;
 }
 
 /// Pushes an event of the layer above.
@@ -72,7 +72,7 @@ static inline int set_up(void **state) {
   world->net = net_new(&(NetLimits){0}, &net_events, world->session);
   session_attach(world->session, world->net);
   relay_attach(world->relay, world->session, world->net);
-  static const RelayHost HOST = {own_take, own_execute, own_undo};
+  static const RelayHost HOST = {own_take, own_execute, own_discard};
   relay_set_host(world->relay, &HOST, world);
   *state = world;
   return 0;

@@ -86,22 +86,22 @@ static int count_delivery(Relay *relay, const Command *command) {
   uint32_t size = command->packed.size > command->body.size ? command->packed.size
                                                             : command->body.size;
   uint64_t bytes = count_receivers(relay, command) * (PACKET_HEADER_SIZE + size);
-  bool is_first = is_to_room && !relay->has_room_message;
-  if (is_to_room) relay->has_room_message = true;
-  if (relay->delivering + bytes <= relay->limits.delivery)
-    relay->delivering += bytes;
+  bool is_first = is_to_room && !relay->handler.has_room_message;
+  if (is_to_room) relay->handler.has_room_message = true;
+  if (relay->handler.delivery + bytes <= relay->limits.delivery)
+    relay->handler.delivery += bytes;
   else if (!is_first)
     return ERR_DELIVERY;
   return 0;
 }
 
 void relay_begin_handler(Relay *relay) {
-  relay->delivering = 0;
-  relay->has_room_message = false;
+  relay->handler.delivery = 0;
+  relay->handler.has_room_message = false;
 }
 
 static int check(const Relay *relay, const Command *command) {
-  if (relay->commands.bytes.size + command->body.size + command->packed.size >
+  if (relay->handler.commands.bytes.size + command->body.size + command->packed.size >
       RELAY_COMMANDS_BYTES)
     return ERR_FULL;
   if (command->type >= COMMAND_TYPE_COUNT) return 0;
@@ -138,8 +138,8 @@ static int check(const Relay *relay, const Command *command) {
 int relay_command(Relay *relay, const Command *command) {
   int err = check(relay, command);
   if (err == 0) err = count_delivery(relay, command);
-  if (err == 0) commands_push(&relay->commands, command);
-  if (command->type == COMMAND_JOIN) relay->has_join = true;
+  if (err == 0) commands_push(&relay->handler.commands, command);
+  if (command->type == COMMAND_JOIN) relay->handler.has_join = true;
   return err;
 }
 
@@ -157,14 +157,15 @@ bool relay_needs_json(const Relay *relay, Target target, uint32_t id,
   if (peer && peer_form(peer) != FORM_SCHEMA) return true;
   if (target == TARGET_PEER) return false;
   const Room *room = slots_find(&relay->rooms, id);
-  return relay->has_join || (room && (room->groups[FORM_JSON] ||
-                                      room->groups[FORM_TEXT] || room->suspended > 0));
+  return relay->handler.has_join ||
+         (room &&
+          (room->groups[FORM_JSON] || room->groups[FORM_TEXT] || room->suspended > 0));
 }
 
 bool relay_may_have(const Relay *relay, uint32_t room, uint32_t id, uint32_t joining) {
   const Peer *peer = session_find(relay->session, id);
   if (!peer || !find_room(relay, room)) return false;
-  return member_find(peer, room) || id == joining || relay->has_join;
+  return member_find(peer, room) || id == joining || relay->handler.has_join;
 }
 
 // --- What is reserved ---
@@ -176,41 +177,44 @@ uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err) {
   }
   Room *room = room_reserve(relay, (Text){name, (uint32_t)size}, err);
   if (!room) return 0;
-  relay->has_new_room = true;
-  relay->has_join = true;  // its on_create may make peers join
-  commands_push(&relay->commands,
+  relay->handler.has_new_room = true;
+  relay->handler.has_join = true;  // its on_create may make peers join
+  commands_push(&relay->handler.commands,
                 &(Command){.type = COMMAND_ROOM_CREATE, .id = room->id});
   return room->id;
 }
 
-void room_claim_reserved(Relay *relay) {
+void handler_claim_rooms(Relay *relay) {
   Command command;
-  if (!relay->has_new_room) return;
-  for (size_t at = 0; commands_next(&relay->commands, &at, &command);)
+  if (!relay->handler.has_new_room) return;
+  for (size_t at = 0; commands_next(&relay->handler.commands, &at, &command);)
     if (command.type == COMMAND_ROOM_CREATE)
       relay_room(relay, command.id)->state = ROOM_CREATING;
 }
 
-void commands_clear(Relay *relay) {
-  relay->has_join = relay->has_new_room = false;
-  rename_release(relay, &relay->reserved_names, 0);
-  commands_cut(&relay->commands, 0);
+void handler_clear(Handler *handler) {
+  handler->has_join = handler->has_new_room = false;
+  handler->names.size = 0;
+  commands_cut(&handler->commands, 0);
 }
 
 RelayMark relay_mark(const Relay *relay) {
-  return (RelayMark){relay->commands.bytes.size, relay->reserved_names.size};
+  return (RelayMark){relay->handler.commands.bytes.size, relay->handler.names.size};
 }
 
 void relay_forget(Relay *relay, RelayMark mark) {
   Command command;
-  for (size_t at = mark.commands; commands_next(&relay->commands, &at, &command);) {
+  for (size_t at = mark.commands;
+       commands_next(&relay->handler.commands, &at, &command);) {
     if (command.type >= COMMAND_TYPE_COUNT)
-      relay->host->undo(relay->host_data, &command);
+      relay->host->discard(relay->host_data, &command);
     else if (command.type == COMMAND_ROOM_CREATE)
       room_unreserve(relay, relay_room(relay, command.id));
+    else if (command.type == COMMAND_RENAME)
+      name_release(relay, &command);
   }
-  rename_release(relay, &relay->reserved_names, mark.names);
-  commands_cut(&relay->commands, mark.commands);
+  relay->handler.names.size = mark.names;
+  commands_cut(&relay->handler.commands, mark.commands);
 }
 
 void relay_rollback(Relay *relay, RelayMark mark) {

@@ -1,0 +1,33 @@
+// The handler that runs: what it has asked for so far.
+#pragma once
+
+#include "relay/relay.h"
+
+typedef struct Handler {
+  Commands commands;
+  bool has_join;          // peers may join rooms before one of them
+  bool has_new_room;      // COMMAND_ROOM_CREATE is among them
+  bool has_room_message;  // a message to a room is among them
+  Buf names;              // names that it has given (names.c)
+  uint64_t delivery;      // bytes of deliveries that it has asked for
+} Handler;
+
+/// Clears the commands, which have been carried out.
+void handler_clear(Handler *handler);
+
+/// Makes the rooms that the commands create invisible to other handlers (ROOM_CREATING).
+void handler_claim_rooms(Relay *relay);
+
+/// Carries out a command.
+void command_execute(Relay *relay, const Command *command);
+
+// --- names.c ---
+
+/// Gives back the name that a COMMAND_RENAME has reserved.
+void name_release(Relay *relay, const Command *command);
+
+/// Gives a peer a name that was checked, and notifies it and the members of its rooms.
+void name_set(Relay *relay, Peer *peer, Text name);
+
+/// Handles a text peer's request for another name.
+void name_request(Relay *relay, Peer *peer, Text name);
