@@ -1,5 +1,5 @@
 // A growable run of bytes: doubles when full, shrinks only when asked to, writes integers
-// byte by byte so that the machine's own order does not matter.
+// in the order of the wire.
 #include "base/buf.h"
 
 #include <assert.h>
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/integers.h"
 #include "base/mem.h"
 
 enum { FIRST_CAPACITY = 64 };
@@ -16,7 +17,7 @@ void buf_deinit(Buf *buf) {
   *buf = (Buf){0};
 }
 
-uint8_t *buf_reserve(Buf *buf, size_t extra) {
+uint8_t *buf_grow(Buf *buf, size_t extra) {
   assert(extra <= SIZE_MAX / 2 - buf->size);
   size_t needed = buf->size + extra;
   if (needed > buf->capacity || !buf->data) {
@@ -34,16 +35,26 @@ void buf_append(Buf *buf, const void *bytes, size_t size) {
   buf->size += size;
 }
 
-static void append_integer(Buf *buf, uint64_t value, size_t size) {
-  uint8_t *out = buf_reserve(buf, size);
-  for (size_t i = 0; i < size; i++) out[i] = (uint8_t)(value >> (8 * i));
-  buf->size += size;
+// Takes what was written behind the end, up to `end`, into the buffer.
+static void extend(Buf *buf, const uint8_t *end) {
+  buf->size = (size_t)(end - buf->data);
 }
 
-void buf_u8(Buf *buf, uint8_t value) { append_integer(buf, value, 1); }
-void buf_u16(Buf *buf, uint16_t value) { append_integer(buf, value, 2); }
-void buf_u32(Buf *buf, uint32_t value) { append_integer(buf, value, 4); }
-void buf_u64(Buf *buf, uint64_t value) { append_integer(buf, value, 8); }
+void buf_u8(Buf *buf, uint8_t value) {
+  extend(buf, put_u8(buf_reserve(buf, 1), value));
+}
+
+void buf_u16(Buf *buf, uint16_t value) {
+  extend(buf, put_u16(buf_reserve(buf, 2), value));
+}
+
+void buf_u32(Buf *buf, uint32_t value) {
+  extend(buf, put_u32(buf_reserve(buf, 4), value));
+}
+
+void buf_u64(Buf *buf, uint64_t value) {
+  extend(buf, put_u64(buf_reserve(buf, 8), value));
+}
 
 void buf_str8(Buf *buf, const char *text, size_t size) {
   if (size > UINT8_MAX) size = UINT8_MAX;

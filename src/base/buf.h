@@ -14,8 +14,14 @@ typedef struct Buf {
 /// Frees the memory; the Buf is empty and usable again.
 void buf_deinit(Buf *buf);
 
+/// Does what buf_reserve does, allocating where that is needed.
+uint8_t *buf_grow(Buf *buf, size_t extra);
+
 /// Makes room for `extra` more bytes and returns where they go. Does not change `size`.
-uint8_t *buf_reserve(Buf *buf, size_t extra);
+static inline uint8_t *buf_reserve(Buf *buf, size_t extra) {
+  return extra < buf->capacity - buf->size ? buf->data + buf->size
+                                           : buf_grow(buf, extra);
+}
 
 void buf_append(Buf *buf, const void *bytes, size_t size);
 void buf_u8(Buf *buf, uint8_t value);

@@ -2,6 +2,7 @@
 // kept as they go until they are. What is kept has the order of the bytes on the line,
 // since all RELIABLE packets have one place among the priorities.
 
+#include "base/integers.h"
 #include "session/internal.h"
 #include "wire/udp/link.h"
 
@@ -57,8 +58,7 @@ void session_frame(Out *out, uint8_t head[SESSION_HEAD_SIZE],
   whole.length += ids_size;
   packet_write_header(head, &whole);
   uint8_t *at = head + PACKET_HEADER_SIZE;
-  for (uint32_t i = 0; i < ids_size; i++)
-    at[i] = (uint8_t)(outgoing->ids[i / 4] >> (8 * (i % 4)));
+  for (uint32_t i = 0; i < outgoing->id_count; i++) at = put_u32(at, outgoing->ids[i]);
   *out = (Out){
       .parts = {head, outgoing->packet.payload},
       .sizes = {PACKET_HEADER_SIZE + ids_size, outgoing->packet.length},

@@ -2,6 +2,7 @@
 #include "wire/packet.h"
 
 #include "base/err.h"
+#include "base/integers.h"
 #include "wire/reader.h"
 
 enum { KNOWN_FLAGS = PACKET_RELIABLE | PACKET_REQUEST | PACKET_RESPONSE };
@@ -32,15 +33,12 @@ int64_t packet_read(const uint8_t *bytes, size_t size, uint32_t max_payload,
 }
 
 void packet_write_header(uint8_t out[PACKET_HEADER_SIZE], const Packet *packet) {
-  out[0] = (uint8_t)packet->channel;
-  out[1] = (uint8_t)(packet->channel >> 8);
-  out[2] = (uint8_t)packet->type;
-  out[3] = (uint8_t)(packet->type >> 8);
-  out[4] = packet->priority;
-  out[5] = packet->flags;
-  out[6] = (uint8_t)packet->ref;
-  out[7] = (uint8_t)(packet->ref >> 8);
-  for (int i = 0; i < 4; i++) out[8 + i] = (uint8_t)(packet->length >> (8 * i));
+  out = put_u16(out, packet->channel);
+  out = put_u16(out, packet->type);
+  out = put_u8(out, packet->priority);
+  out = put_u8(out, packet->flags);
+  out = put_u16(out, packet->ref);
+  put_u32(out, packet->length);
 }
 
 void packet_answer(Packet *packet, const Packet *request) {

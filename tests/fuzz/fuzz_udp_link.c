@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/integers.h"
 #include "base/mem.h"
 #include "udp_check.h"
 
@@ -154,8 +155,7 @@ static void tamper(const World *world, uint32_t index, uint8_t how) {
 static void forge(const World *world, int end, uint8_t how) {
   uint8_t bytes[UDP_DATAGRAM_MAX] = {7};
   const uint64_t next = world->sides[end].link->window.next;
-  udp_put_u16(bytes + UDP_CHANNEL_SIZE,
-              (uint16_t)(next + how * how * (how & 1 ? 1u : 0u)));
+  put_u16(bytes + UDP_CHANNEL_SIZE, (uint16_t)(next + how * how * (how & 1 ? 1u : 0u)));
   if (!world->is_plain)
     refuse(world, end, bytes, UDP_HEAD_SIZE + UDP_ACK_SIZE + UDP_TAG_SIZE + how * 4u);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/integers.h"
 #include "base/mem.h"
 #include "udp_check.h"
 #include "wire/reader.h"
@@ -39,9 +40,9 @@ static void receive(UdpLink *link, Reader *input, uint64_t now_us) {
   uint16_t number = (uint16_t)(link->window.next + how - 2);
   if (how == UINT8_MAX) number = reader_u16(input);
   uint16_t ack = (uint16_t)(link->sent.next - 1 - reader_u8(input) % 64);
-  uint8_t *at = udp_put_u16(bytes + UDP_CHANNEL_SIZE, number);
-  at = udp_put_u16(at, ack);
-  at = udp_put_u64(at, reader_u64(input));
+  uint8_t *at = put_u16(bytes + UDP_CHANNEL_SIZE, number);
+  at = put_u16(at, ack);
+  at = put_u64(at, reader_u64(input));
   size_t size = reader_u8(input) * 4u;
   if (size > reader_left(input)) size = reader_left(input);
   if (size > 0) memcpy(at, reader_bytes(input, size), size);

@@ -2,6 +2,7 @@
 #include "wire/udp/body.h"
 
 #include "base/err.h"
+#include "base/integers.h"
 #include "wire/control.h"
 #include "wire/udp/link.h"
 
@@ -54,27 +55,12 @@ int udp_read_item(Reader *body, UdpItem *item) {
   return err < 0 || body->failed ? ERR_MALFORMED : 0;
 }
 
-static uint8_t *put_integer(uint8_t *out, uint64_t value, int size) {
-  for (int i = 0; i < size; i++) *out++ = (uint8_t)(value >> (8 * i));
-  return out;
-}
-
-uint8_t *udp_put_u16(uint8_t *out, uint16_t value) {
-  return put_integer(out, value, 2);
-}
-uint8_t *udp_put_u32(uint8_t *out, uint32_t value) {
-  return put_integer(out, value, 4);
-}
-uint8_t *udp_put_u64(uint8_t *out, uint64_t value) {
-  return put_integer(out, value, 8);
-}
-
 uint8_t *udp_put_latest(uint8_t *out, uint32_t key, uint16_t order) {
   *out++ = UDP_ITEM_LATEST;
-  return udp_put_u16(udp_put_u32(out, key), order);
+  return put_u16(put_u32(out, key), order);
 }
 
 uint8_t *udp_put_stream(uint8_t *out, uint64_t offset, uint16_t size) {
   *out++ = UDP_ITEM_STREAM;
-  return udp_put_u16(udp_put_u32(out, (uint32_t)offset), size);
+  return put_u16(put_u32(out, (uint32_t)offset), size);
 }

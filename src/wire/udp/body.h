@@ -46,8 +46,5 @@ typedef struct UdpItem {
 int udp_read_item(Reader *body, UdpItem *item);
 
 /// Write the head of an item and return where what follows goes.
-uint8_t *udp_put_u16(uint8_t *out, uint16_t value);
-uint8_t *udp_put_u32(uint8_t *out, uint32_t value);
-uint8_t *udp_put_u64(uint8_t *out, uint64_t value);
 uint8_t *udp_put_latest(uint8_t *out, uint32_t key, uint16_t order);
 uint8_t *udp_put_stream(uint8_t *out, uint64_t offset, uint16_t size);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/integers.h"
 #include "wire/reader.h"
 
 static const uint64_t TRANSPORT_ID = 0x0045454749524550;  // "PERIGEE"
@@ -105,11 +106,6 @@ int udp_read_answer(const uint8_t *bytes, size_t size, UdpAnswer *answer) {
 
 // --- Writing ---
 
-static uint8_t *put_integer(uint8_t *out, uint64_t value, int size) {
-  for (int i = 0; i < size; i++) *out++ = (uint8_t)(value >> (8 * i));
-  return out;
-}
-
 static uint8_t *put_bytes(uint8_t *out, const void *bytes, size_t size) {
   memcpy(out, bytes, size);
   return out + size;
@@ -117,17 +113,17 @@ static uint8_t *put_bytes(uint8_t *out, const void *bytes, size_t size) {
 
 static uint8_t *put_head(uint8_t *out, uint8_t type) {
   out = put_bytes(out, connecting, CONNECTING_SIZE);
-  return put_integer(out, type, 1);
+  return put_u8(out, type);
 }
 
 static void put_extension(uint8_t *out, const UdpExtension *extension) {
-  out = put_integer(out, UDP_EXTENSION_VERSION, 1);
-  out = put_integer(out, extension->flags, 1);
+  out = put_u8(out, UDP_EXTENSION_VERSION);
+  out = put_u8(out, extension->flags);
   if (extension->cookie) memcpy(out, extension->cookie, UDP_COOKIE_SIZE);
   out += UDP_COOKIE_SIZE;
   out = put_bytes(out, extension->client_key, UDP_KEY_SIZE);
   if (!(extension->flags & UDP_ATTACH)) return;
-  out = put_integer(out, extension->peer, 4);
+  out = put_u32(out, extension->peer);
   put_bytes(out, extension->proof, UDP_KEY_SIZE);
 }
 
@@ -137,11 +133,11 @@ size_t udp_write_request(uint8_t out[UDP_REQUEST_MAX], uint64_t hash, uint16_t s
       extension->flags & UDP_ATTACH ? UDP_EXTENSION_ATTACH : UDP_EXTENSION_ALONE;
   memset(out, 0, UDP_REQUEST_HEAD + size);
   uint8_t *at = put_head(out, REQUEST_TYPE);
-  at = put_integer(at, TRANSPORT_ID, 8);
-  at = put_integer(at, UDP_TRANSPORT_VERSION, 4);
-  at = put_integer(at, hash, 8);
-  at = put_integer(at, sequence, 2);
-  at = put_integer(at, size, 1);
+  at = put_u64(at, TRANSPORT_ID);
+  at = put_u32(at, UDP_TRANSPORT_VERSION);
+  at = put_u64(at, hash);
+  at = put_u16(at, sequence);
+  at = put_u8(at, size);
   put_extension(at, extension);
   return UDP_REQUEST_HEAD + size;
 }
@@ -160,9 +156,9 @@ static uint8_t *put_rejected(uint8_t *at, size_t request_size,
   size_t max = request_size - REJECTED_HEAD;
   bool has_retry = answer->code == CODE_UNAVAILABLE;
   if (has_retry) max -= RETRY_SIZE;
-  at = put_integer(at, answer->code, 2);
+  at = put_u16(at, answer->code);
   at = put_bytes(at, answer->text, cut(answer->text, max));
-  return has_retry ? put_integer(at, answer->retry_s, RETRY_SIZE) : at;
+  return has_retry ? put_u16(at, answer->retry_s) : at;
 }
 
 size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
@@ -170,10 +166,10 @@ size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
   uint8_t *at = put_head(out, (uint8_t)answer->type);
   switch (answer->type) {
     case UDP_ACCEPTED:
-      at = put_integer(at, answer->sequence, 2);
-      at = put_integer(at, answer->port, 2);
+      at = put_u16(at, answer->sequence);
+      at = put_u16(at, answer->port);
       if (!answer->server_key) break;
-      at = put_integer(at, UDP_KEY_SIZE, 1);
+      at = put_u8(at, UDP_KEY_SIZE);
       at = put_bytes(at, answer->server_key, UDP_KEY_SIZE);
       break;
     case UDP_REJECTED:

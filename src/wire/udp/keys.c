@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/integers.h"
 
 static const uint64_t SLOT_US = UDP_COOKIE_SLOT_S * UINT64_C(1000000);
 
@@ -24,7 +25,7 @@ static void hash_bytes(Hash *hash, const void *bytes, size_t size) {
 
 static void hash_u64(Hash *hash, uint64_t value) {
   uint8_t bytes[8];
-  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> (8 * i));
+  put_u64(bytes, value);
   hash_bytes(hash, bytes, sizeof bytes);
 }
 
@@ -146,7 +147,7 @@ void udp_keys_derive(UdpKeys *keys, UdpRole role, const UdpAgreement *agreement)
 static void write_nonce(uint64_t number,
                         uint8_t nonce[crypto_aead_chacha20poly1305_IETF_NPUBBYTES]) {
   memset(nonce, 0, 4);
-  for (int i = 0; i < 8; i++) nonce[4 + i] = (uint8_t)(number >> (8 * i));
+  put_u64(nonce + 4, number);
 }
 
 void udp_seal(const uint8_t key[UDP_KEY_SIZE], uint64_t number, const uint8_t *head,

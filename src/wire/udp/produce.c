@@ -2,6 +2,7 @@
 // the one after it is due.
 #include <string.h>
 
+#include "base/integers.h"
 #include "wire/udp/internal.h"
 
 enum {
@@ -32,20 +33,20 @@ static Draft begin(const UdpLink *link, uint8_t *out) {
 static uint8_t *put_ack(UdpLink *link, uint8_t *at) {
   if (link->has_late) {
     link->has_late = false;  // and the newest is still to be acknowledged
-    at = udp_put_u16(at, (uint16_t)link->late);
-    return udp_put_u64(at, udp_window_bits(&link->window, link->late));
+    at = put_u16(at, (uint16_t)link->late);
+    return put_u64(at, udp_window_bits(&link->window, link->late));
   }
   link->ack_due_us = UDP_NEVER;
   link->ack_waiting = 0;
-  at = udp_put_u16(at, (uint16_t)(link->window.next - 1));
-  return udp_put_u64(at, link->window.recent);
+  at = put_u16(at, (uint16_t)(link->window.next - 1));
+  return put_u64(at, link->window.recent);
 }
 
 // Writes what stands before the items, seals them, and counts the datagram as sent.
 static size_t finish(UdpLink *link, Draft *draft, uint8_t *out, uint64_t now_us) {
   const uint64_t number = link->sent.next;
   memcpy(out, link->keys.channel, UDP_CHANNEL_SIZE);
-  uint8_t *at = udp_put_u16(out + UDP_CHANNEL_SIZE, (uint16_t)number);
+  uint8_t *at = put_u16(out + UDP_CHANNEL_SIZE, (uint16_t)number);
   put_ack(link, at);
 
   uint8_t *inside = out + UDP_HEAD_SIZE;
@@ -73,7 +74,7 @@ static size_t finish(UdpLink *link, Draft *draft, uint8_t *out, uint64_t now_us)
 
 static void put_response(UdpLink *link, Draft *draft) {
   *draft->at++ = UDP_ITEM_PATH_RESPONSE;
-  draft->at = udp_put_u64(draft->at, link->response);
+  draft->at = put_u64(draft->at, link->response);
   draft->is_asking = true;
   link->owes_response = false;
 }
@@ -171,7 +172,7 @@ static size_t produce_close(UdpLink *link, uint64_t now_us, uint8_t *out) {
   link->closes--;
   Draft draft = begin(link, out);
   *draft.at++ = UDP_ITEM_CLOSE;
-  draft.at = udp_put_u16(draft.at, link->close_code);
+  draft.at = put_u16(draft.at, link->close_code);
   return finish(link, &draft, out, now_us);
 }
 
@@ -198,7 +199,7 @@ size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value
   if (udp_link_is_closed(link) || size > came) return 0;
   Draft draft = begin(link, out);
   *draft.at++ = UDP_ITEM_PATH_CHALLENGE;
-  draft.at = udp_put_u64(draft.at, value);
+  draft.at = put_u64(draft.at, value);
   return finish(link, &draft, out, now_us);
 }
 

@@ -3,6 +3,7 @@
 
 #include "udp_world.h"
 
+#include "base/integers.h"
 #include "wire/control.h"
 #include "wire/udp/body.h"
 
@@ -27,9 +28,9 @@ static Forgery forge(int end, uint64_t number, uint16_t ack, uint64_t bits,
   UdpLinkParams params = world_params(end);
   Forgery forgery;
   memcpy(forgery.bytes, params.keys.channel, UDP_CHANNEL_SIZE);
-  uint8_t *at = udp_put_u16(forgery.bytes + UDP_CHANNEL_SIZE, (uint16_t)number);
+  uint8_t *at = put_u16(forgery.bytes + UDP_CHANNEL_SIZE, (uint16_t)number);
   uint8_t *inside = at;
-  at = udp_put_u64(udp_put_u16(at, ack), bits);
+  at = put_u64(put_u16(at, ack), bits);
   if (items->size) memcpy(at, items->data, items->size);
   size_t size = UDP_ACK_SIZE + items->size;
   udp_seal(params.keys.send, number, forgery.bytes, UDP_HEAD_SIZE, inside, size);
