@@ -114,15 +114,11 @@ static void judge_request(Host *host, void (*grant)(Relay *, const Event *)) {
 
 static void judge_broadcast(Host *host) {
   lua_State *results = host->results;
-  Text data = host->event.data;
-  if (lua_isstring(results, 1)) {
-    size_t size;
-    data.bytes = lua_tolstring(results, 1, &size);
-    data.size = (uint32_t)size;
-  } else if (!lua_toboolean(results, 1)) {
-    return;
-  }
-  relay_pass(host->relay, &host->event, data);
+  Text data = text_result(results, 1);
+  if (data.bytes != NULL)
+    relay_pass(host->relay, &host->event, data);
+  else if (lua_toboolean(results, 1))
+    relay_pass(host->relay, &host->event, host->event.data);
 }
 
 // The verdict comes before what the handler asked for: JOINED before what it sends.

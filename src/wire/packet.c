@@ -1,9 +1,10 @@
 // The 12-byte header, taken apart and put together.
 #include "wire/packet.h"
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/integers.h"
-#include "wire/reader.h"
 
 enum { KNOWN_FLAGS = PACKET_RELIABLE | PACKET_REQUEST | PACKET_RESPONSE };
 
@@ -16,15 +17,15 @@ static bool is_well_formed(const Packet *packet) {
 int64_t packet_read(const uint8_t *bytes, size_t size, uint32_t max_payload,
                     Packet *packet) {
   if (size < PACKET_HEADER_SIZE) return 0;
-  Reader reader = reader_of(bytes, PACKET_HEADER_SIZE);
-  Packet header;
-  header.channel = reader_u16(&reader);
-  header.type = reader_u16(&reader);
-  header.priority = reader_u8(&reader);
-  header.flags = reader_u8(&reader);
-  header.ref = reader_u16(&reader);
-  header.length = reader_u32(&reader);
-  header.payload = bytes + PACKET_HEADER_SIZE;
+  Packet header = {
+      .channel = get_u16(bytes),
+      .type = get_u16(bytes + 2),
+      .priority = bytes[4],
+      .flags = bytes[5],
+      .ref = get_u16(bytes + 6),
+      .length = get_u32(bytes + 8),
+      .payload = bytes + PACKET_HEADER_SIZE,
+  };
   if (!is_well_formed(&header)) return ERR_MALFORMED;
   if (header.length > max_payload) return ERR_TOO_LARGE;
   if (size - PACKET_HEADER_SIZE < header.length) return 0;

@@ -2,6 +2,8 @@
 // stands at the end, so what follows fails too.
 #include "wire/reader.h"
 
+#include "base/integers.h"
+
 Reader reader_of(const void *bytes, size_t size) {
   const uint8_t *at = size ? bytes : (const void *)"";  // NULL + 0 is not defined
   return (Reader){.at = at, .end = at + size};
@@ -18,17 +20,25 @@ const uint8_t *reader_bytes(Reader *reader, size_t size) {
   return bytes;
 }
 
-static uint64_t read_integer(Reader *reader, size_t size) {
-  const uint8_t *bytes = reader_bytes(reader, size);
-  uint64_t value = 0;
-  for (size_t i = 0; bytes && i < size; i++) value |= (uint64_t)bytes[i] << (8 * i);
-  return value;
+uint8_t reader_u8(Reader *reader) {
+  const uint8_t *bytes = reader_bytes(reader, 1);
+  return bytes ? *bytes : 0;
 }
 
-uint8_t reader_u8(Reader *reader) { return (uint8_t)read_integer(reader, 1); }
-uint16_t reader_u16(Reader *reader) { return (uint16_t)read_integer(reader, 2); }
-uint32_t reader_u32(Reader *reader) { return (uint32_t)read_integer(reader, 4); }
-uint64_t reader_u64(Reader *reader) { return read_integer(reader, 8); }
+uint16_t reader_u16(Reader *reader) {
+  const uint8_t *bytes = reader_bytes(reader, 2);
+  return bytes ? get_u16(bytes) : 0;
+}
+
+uint32_t reader_u32(Reader *reader) {
+  const uint8_t *bytes = reader_bytes(reader, 4);
+  return bytes ? get_u32(bytes) : 0;
+}
+
+uint64_t reader_u64(Reader *reader) {
+  const uint8_t *bytes = reader_bytes(reader, 8);
+  return bytes ? get_u64(bytes) : 0;
+}
 
 static Text read_text(Reader *reader, uint32_t size) {
   const uint8_t *bytes = reader_bytes(reader, size);
