@@ -4,20 +4,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-// What is kept of a text: whole characters.
-static uint32_t cut(const char *text, uint32_t size) {
-  if (size <= LOG_RING_BYTES) return size;
-  size = LOG_RING_BYTES;
-  while (size > 0 && ((uint8_t)text[size] & 0xc0) == 0x80) size--;
-  return size;
-}
+#include "base/text.h"
 
 void log_ring_put(LogRing *ring, const LogLine *line) {
   LogLine *slot = &ring->lines[ring->count++ % LOG_RING_LINES];
   mem_free(slot->text);
   *slot = *line;
-  slot->size = cut(line->text, line->size);
+  slot->size = (uint32_t)text_cut(line->text, line->size, LOG_RING_BYTES);
   slot->text = mem_alloc(slot->size + 1);
   memcpy(slot->text, line->text, slot->size);
   slot->text[slot->size] = '\0';

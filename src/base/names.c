@@ -23,20 +23,16 @@ void names_deinit(Names *names) {
   *names = (Names){0};
 }
 
-static bool is_entry(const NamesEntry *entry, uint64_t hash, const char *text,
-                     size_t size) {
-  return entry->hash == hash && entry->size == size &&
-         (size == 0 || memcmp(entry->text, text, size) == 0);
-}
-
 // The name's entry, or the empty one where it would go. There must be an empty one.
 static NamesEntry *find_place(const Names *names, uint64_t hash, const char *text,
                               size_t size) {
   uint32_t mask = names->capacity - 1;
-  uint32_t i = (uint32_t)hash & mask;
-  while (names->entries[i].text && !is_entry(&names->entries[i], hash, text, size))
-    i = (i + 1) & mask;
-  return &names->entries[i];
+  for (uint32_t i = (uint32_t)hash & mask;; i = (i + 1) & mask) {
+    NamesEntry *entry = &names->entries[i];
+    bool is_same = entry->hash == hash && entry->size == size &&
+                   (size == 0 || memcmp(entry->text, text, size) == 0);
+    if (!entry->text || is_same) return entry;
+  }
 }
 
 uint32_t names_find(const Names *names, const char *text, size_t size) {

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "base/least.h"
+
 enum { WORD_MAX_BYTES = 64 };
 
 size_t text_read_char(const char *text, size_t size, uint32_t *code) {
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  static const uint32_t MINIMUM[] = {0, 0, 0x80, 0x800, 0x10000};
   if (size == 0) return 0;
   const uint8_t *bytes = (const uint8_t *)text;
   uint8_t lead = bytes[0];
@@ -22,9 +24,22 @@ size_t text_read_char(const char *text, size_t size, uint32_t *code) {
     value = value << 6 | (bytes[i] & 0x3f);
   }
   bool is_surrogate = value >= 0xd800 && value < 0xe000;
-  if (value < least[length] || value > 0x10ffff || is_surrogate) return 0;
+  if (value < MINIMUM[length] || value > 0x10ffff || is_surrogate) return 0;
   *code = value;
   return length;
+}
+
+size_t text_cut(const char *text, size_t size, size_t max) {
+  if (size <= max) return size;
+  while (max > 0 && ((uint8_t)text[max] & 0xc0) == 0x80) max--;
+  return max;
+}
+
+int text_hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
 }
 
 bool text_is_utf8(const char *text, size_t size) {
@@ -107,8 +122,6 @@ bool text_is_peer_name(const char *text, size_t size) {
 
 // --- Slips of the fingers ---
 
-static size_t least_of(size_t a, size_t b) { return a < b ? a : b; }
-
 // The edits (insert, delete, replace, swap two neighbours) that turn `a` into `b`. Both
 // are at most WORD_MAX_BYTES long.
 static size_t distance(const char *a, size_t a_size, const char *b, size_t b_size) {
@@ -118,10 +131,10 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
   for (size_t i = 1; i <= a_size; i++) {
     for (size_t j = 1; j <= b_size; j++) {
       size_t edits = table[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-      edits = least_of(edits, table[i - 1][j] + 1);
-      edits = least_of(edits, table[i][j - 1] + 1);
+      edits = least(edits, table[i - 1][j] + 1);
+      edits = least(edits, table[i][j - 1] + 1);
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        edits = least_of(edits, table[i - 2][j - 2] + 1);
+        edits = least(edits, table[i - 2][j - 2] + 1);
       table[i][j] = edits;
     }
   }
@@ -132,7 +145,7 @@ const char *text_nearest(const char *word, const char *const *words) {
   size_t size = strlen(word);
   if (size > WORD_MAX_BYTES) return NULL;
   // The first distance that is too far. Most of the word has to remain.
-  size_t limit = least_of(size / 3 > 2 ? size / 3 + 1 : 3, size / 2 + 1);
+  size_t limit = least(size / 3 > 2 ? size / 3 + 1 : 3, size / 2 + 1);
   const char *nearest = NULL;
   for (; *words; words++) {
     size_t other_size = strlen(*words);

@@ -33,6 +33,12 @@ static inline bool text_is_separator(uint32_t code) {
 /// Unicode's categories Cc, Cf, Zl and Zp.
 bool text_is_hidden(uint32_t code);
 
+/// Returns how many bytes of UTF-8 text fit into `max` without cutting a character.
+size_t text_cut(const char *text, size_t size, size_t max);
+
+/// Returns the value of a hexadecimal digit, or -1 for any other character.
+int text_hex_digit(char c);
+
 /// Whether the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong
 /// forms).
 bool text_is_utf8(const char *text, size_t size);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 static Reader payload_of(const Packet *packet) {
   return reader_of(packet->payload, packet->length);
@@ -96,10 +97,6 @@ void control_dev_asset(Buf *buf, const char *path) {
   buf_str8(buf, path, strlen(path));
 }
 
-// Where it is cut, no character is.
 void control_dev_error(Buf *buf, const char *text) {
-  size_t size = strlen(text);
-  if (size > CONTROL_DEV_ERROR_MAX) size = CONTROL_DEV_ERROR_MAX;
-  while (size > 0 && ((uint8_t)text[size] & 0xc0) == 0x80) size--;
-  buf_str16(buf, text, size);
+  buf_str16(buf, text, text_cut(text, strlen(text), CONTROL_DEV_ERROR_MAX));
 }

@@ -12,8 +12,6 @@ enum { LINE_SPARE = 32 };  // of a request line, for all but its target
 
 // --- The shape of the head ---
 
-static bool is_control(uint8_t c) { return (c < 0x20 && c != '\t') || c == 0x7f; }
-
 // The bytes of the head, 0 when its end has not come, or a negated status.
 static int find_end(const uint8_t *bytes, size_t size) {
   size_t limit = size < HTTP_HEAD_MAX ? size : HTTP_HEAD_MAX;
@@ -26,9 +24,7 @@ static int find_end(const uint8_t *bytes, size_t size) {
       if (i == 0 || bytes[i - 1] != '\r') return -400;
       if (i - 1 == line) return line == 0 ? -400 : (int)i + 1;
       line = i + 1;
-    } else if (is_control(c)) {
-      return -400;
-    } else if (line == 0 && c >= 0x7f) {
+    } else if ((c < 0x20 && c != '\t') || c == 0x7f || (line == 0 && c > 0x7f)) {
       return -400;
     } else if (line > 0 && i == line && (c == ' ' || c == '\t')) {
       return -400;  // a field that goes on in the next line
@@ -207,12 +203,6 @@ static HttpMethod method_of(const http_parser *parser) {
   }
 }
 
-static bool has_body(const HttpRequest *request) {
-  const Text *length = http_field(request, "content-length");
-  if (http_field(request, "transfer-encoding")) return true;
-  return length && !(length->size == 1 && length->bytes[0] == '0');
-}
-
 int http_read_request(const char *bytes, size_t size, HttpRequest *request) {
   int end = find_end((const uint8_t *)bytes, size);
   if (end <= 0) return end;
@@ -225,7 +215,9 @@ int http_read_request(const char *bytes, size_t size, HttpRequest *request) {
   if (!is_known || !is_plain_line(bytes, request, parser)) return -400;
   request->is_old = parser->http_minor == 0;
   request->method = method_of(parser);
-  request->has_body = has_body(request);
+  const Text *length = http_field(request, "content-length");
+  request->has_body = http_field(request, "transfer-encoding") ||
+                      (length && !http_is_text(*length, "0"));
   if (is_ambiguous(request)) return -400;
   if (request->target.size > HTTP_TARGET_MAX) return -414;
   if (request->method != METHOD_OTHER && request->target.bytes[0] != '/') return -400;

@@ -2,6 +2,8 @@
 // time but for their contents.
 #include "wire/http_body.h"
 
+#include "base/text.h"
+
 enum { DIGITS_MAX = 8 };
 
 typedef enum ChunkState {
@@ -42,15 +44,8 @@ int http_body_begin(HttpBody *body, const HttpRequest *request, uint32_t limit) 
   return refused;
 }
 
-static int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 static int take_size(HttpBody *body, char c) {
-  int digit = digit_of(c);
+  int digit = text_hex_digit(c);
   if (digit >= 0) {
     if (body->digits++ == DIGITS_MAX) return -413;
     body->left = body->left << 4 | (uint32_t)digit;

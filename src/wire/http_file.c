@@ -8,16 +8,10 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/least.h"
 #include "base/text.h"
 
 // --- Paths ---
-
-static int hex_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // Takes one character off `rest`; a negative result is a bad one. `is_encoded`: it
 // came as %XX.
@@ -27,7 +21,7 @@ static int next_char(Text *rest, bool *is_encoded) {
   *is_encoded = c == '%';
   if (*is_encoded) {
     if (rest->size < 3) return -1;
-    int high = hex_of(rest->bytes[1]), low = hex_of(rest->bytes[2]);
+    int high = text_hex_digit(rest->bytes[1]), low = text_hex_digit(rest->bytes[2]);
     if (high < 0 || low < 0) return -1;
     c = (char)(high * 16 + low);
     size = 3;
@@ -205,14 +199,6 @@ static bool take_number(Text *text, uint64_t *number) {
   return digits > 0;
 }
 
-static HttpPart last_bytes(uint64_t wanted, uint64_t size, uint64_t *first,
-                           uint64_t *count) {
-  if (wanted == 0 || size == 0) return PART_IMPOSSIBLE;
-  *count = wanted < size ? wanted : size;
-  *first = size - *count;
-  return PART_RANGE;
-}
-
 // `bytes=FIRST-LAST`, `bytes=FIRST-` or `bytes=-COUNT`.
 static HttpPart read_range(Text text, uint64_t size, uint64_t *first, uint64_t *count) {
   static const char UNIT[] = "bytes=";
@@ -222,8 +208,11 @@ static HttpPart read_range(Text text, uint64_t size, uint64_t *first, uint64_t *
   uint64_t from, to = UINT64_MAX;
   if (text.bytes[0] == '-') {
     text = (Text){text.bytes + 1, text.size - 1};
-    bool is_good = take_number(&text, &to) && text.size == 0;
-    return is_good ? last_bytes(to, size, first, count) : PART_WHOLE;
+    if (!take_number(&text, &to) || text.size > 0) return PART_WHOLE;
+    if (to == 0 || size == 0) return PART_IMPOSSIBLE;
+    *count = least(to, size);
+    *first = size - *count;
+    return PART_RANGE;
   }
   if (!take_number(&text, &from) || text.size == 0 || text.bytes[0] != '-')
     return PART_WHOLE;

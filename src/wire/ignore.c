@@ -19,13 +19,6 @@ static Text take_name(Text *path) {
   return name;
 }
 
-// Moves past the character at `at`: a byte of ASCII, or several.
-static uint32_t skip_char(Text text, uint32_t at) {
-  do at++;
-  while (at < text.size && ((uint8_t)text.bytes[at] & 0xc0) == 0x80);
-  return at;
-}
-
 // A star takes as little as it can; when the rest does not fit, the last star takes one
 // more byte.
 static bool fits_name(Text pattern, Text name) {
@@ -37,7 +30,8 @@ static bool fits_name(Text pattern, Text name) {
       retry = n;
     } else if (wanted == '?') {
       p++;
-      n = skip_char(name, n);
+      do n++;  // one character, which may have several bytes
+      while (n < name.size && ((uint8_t)name.bytes[n] & 0xc0) == 0x80);
     } else if (p < pattern.size && wanted == name.bytes[n]) {
       p++;
       n++;
@@ -52,17 +46,13 @@ static bool fits_name(Text pattern, Text name) {
   return p == pattern.size;
 }
 
-static bool is_stars(Text name) {
-  return name.size == 2 && memcmp(name.bytes, "**", 2) == 0;
-}
-
 // The same for paths, whose names the names of the pattern fit one by one.
 static bool fits_path(Text pattern, Text path) {
   Text after_stars = {0}, retry = {0};
   for (bool has_stars = false;;) {
     Text more = pattern, rest = path;
     Text wanted = take_name(&more), name = take_name(&rest);
-    if (is_stars(wanted)) {
+    if (wanted.size == 2 && memcmp(wanted.bytes, "**", 2) == 0) {
       has_stars = true;
       pattern = after_stars = more;
       retry = path;
@@ -121,17 +111,11 @@ static bool is_named(Text rules, Text path, bool is_folder) {
   return false;
 }
 
-// Some editors begin a file with a byte order mark.
-static Text without_mark(Text rules) {
-  static const char MARK[] = "\xef\xbb\xbf";
-  uint32_t size = sizeof MARK - 1;
-  if (rules.size < size || memcmp(rules.bytes, MARK, size) != 0) return rules;
-  return (Text){rules.bytes + size, rules.size - size};
-}
-
 // A rule for a folder applies to everything in it.
 bool ignore_has(Text rules, const char *path) {
-  rules = without_mark(rules);
+  // Some editors begin a file with a byte order mark.
+  if (rules.size >= 3 && memcmp(rules.bytes, "\xef\xbb\xbf", 3) == 0)
+    rules.bytes += 3, rules.size -= 3;
   Text rest = {path, (uint32_t)strlen(path)};
   for (Text name; (name = take_name(&rest)).size > 0;) {
     if (name.bytes[0] == '.') return true;

@@ -25,17 +25,14 @@ static const Command commands[] = {
 
 static bool is_space(char c) { return c == ' ' || c == '\t'; }
 
-static Text trim(Text text) {
-  while (text.size > 0 && is_space(text.bytes[0])) text.bytes++, text.size--;
-  while (text.size > 0 && is_space(text.bytes[text.size - 1])) text.size--;
-  return text;
-}
-
-// Takes the first word off `text`.
+// Takes the first word off `text`, and the spaces around the rest.
 static Text take_word(Text *text) {
   Text word = {text->bytes, 0};
   while (word.size < text->size && !is_space(word.bytes[word.size])) word.size++;
-  *text = trim((Text){text->bytes + word.size, text->size - word.size});
+  Text rest = {text->bytes + word.size, text->size - word.size};
+  while (rest.size > 0 && is_space(rest.bytes[0])) rest.bytes++, rest.size--;
+  while (rest.size > 0 && is_space(rest.bytes[rest.size - 1])) rest.size--;
+  *text = rest;
   return word;
 }
 

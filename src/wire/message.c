@@ -58,11 +58,7 @@ static int32_t read_hex(Text text) {
   if (text.size < 4) return -1;
   int32_t value = 0;
   for (int i = 0; i < 4; i++) {
-    char c = text.bytes[i];
-    int digit = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
+    int digit = text_hex_digit(text.bytes[i]);
     if (digit < 0) return -1;
     value = value << 4 | digit;
   }

@@ -162,22 +162,16 @@ static WsEvent check_size(const WsReader *reader, uint64_t size, uint64_t max_me
   return NOTHING;
 }
 
-static uint64_t read_size(const WsReader *reader) {
-  uint8_t length = reader->header[1] & LENGTH_BITS;
-  size_t bytes = length_bytes(length);
-  uint64_t size = bytes == 0 ? length : 0;
-  for (size_t i = 0; i < bytes; i++) size = size << 8 | reader->header[2 + i];
-  return size;
-}
-
 // Reads the header of the next frame, as far as it has come; a fault, or nothing.
 static WsEvent read_header(WsReader *reader, uint64_t max_message) {
   if (!fill_header(reader, 2)) return NOTHING;
   WsEvent event = check_kind(reader);
   if (event.type != WS_EVENT_NONE) return event;
-  size_t before_mask = 2 + length_bytes(reader->header[1] & LENGTH_BITS);
+  uint8_t length = reader->header[1] & LENGTH_BITS;
+  size_t before_mask = 2 + length_bytes(length);
   if (!fill_header(reader, before_mask)) return NOTHING;
-  uint64_t size = read_size(reader);
+  uint64_t size = before_mask == 2 ? length : 0;
+  for (size_t i = 2; i < before_mask; i++) size = size << 8 | reader->header[i];
   event = check_size(reader, size, max_message);
   if (event.type != WS_EVENT_NONE) return event;
   if (!fill_header(reader, before_mask + MASK_BYTES)) return NOTHING;
@@ -202,13 +196,6 @@ static WsEvent end_close(const WsReader *reader) {
   if (!text_is_utf8((const char *)bytes + 2, size - 2))
     return fault(WS_CODE_BAD_TEXT, "a close reason that is not UTF-8");
   return event;
-}
-
-static WsEvent end_control(const WsReader *reader) {
-  if (opcode_of(reader) == WS_CLOSE) return end_close(reader);
-  if (opcode_of(reader) == WS_PONG) return NOTHING;
-  return (WsEvent){
-      .type = WS_EVENT_PING, .bytes = reader->control, .size = reader->control_size};
 }
 
 static WsEvent end_message(WsReader *reader) {
@@ -242,6 +229,15 @@ static void unmask(WsReader *reader, uint8_t *to, size_t size) {
   reader->frame_left -= size;
 }
 
+static WsEvent take_control(WsReader *reader, size_t size) {
+  unmask(reader, reader->control + reader->control_size, size);
+  reader->control_size += (uint8_t)size;
+  if (reader->frame_left > 0 || opcode_of(reader) == WS_PONG) return NOTHING;
+  if (opcode_of(reader) == WS_CLOSE) return end_close(reader);
+  return (WsEvent){
+      .type = WS_EVENT_PING, .bytes = reader->control, .size = reader->control_size};
+}
+
 static WsEvent take_data(WsReader *reader, size_t size) {
   uint8_t *to = buf_reserve(&reader->message, size);
   unmask(reader, to, size);
@@ -250,12 +246,6 @@ static WsEvent take_data(WsReader *reader, size_t size) {
     return fault(WS_CODE_BAD_TEXT, "a text message that is not UTF-8");
   bool is_end = reader->frame_left == 0 && is_last(reader);
   return is_end ? end_message(reader) : NOTHING;
-}
-
-static WsEvent take_control(WsReader *reader, size_t size) {
-  unmask(reader, reader->control + reader->control_size, size);
-  reader->control_size += (uint8_t)size;
-  return reader->frame_left == 0 ? end_control(reader) : NOTHING;
 }
 
 // Reads the payload of the frame as far as it has arrived.
@@ -271,15 +261,13 @@ static WsEvent take_payload(WsReader *reader) {
   return event;
 }
 
-static void forget_message(WsReader *reader) {
-  reader->is_handed_up = false;
-  reader->kind = 0;
-  reader->message.size = 0;
-  if (reader->message.capacity > KEEP_BYTES) buf_deinit(&reader->message);
-}
-
 WsEvent ws_reader_next(WsReader *reader, uint64_t max_message) {
-  if (reader->is_handed_up) forget_message(reader);
+  if (reader->is_handed_up) {
+    reader->is_handed_up = false;
+    reader->kind = 0;
+    reader->message.size = 0;
+    if (reader->message.capacity > KEEP_BYTES) buf_deinit(&reader->message);
+  }
   for (;;) {
     WsEvent event = NOTHING;
     if (!reader->is_in_frame) event = read_header(reader, max_message);

@@ -19,13 +19,6 @@ static int read_packet(Reader *body, Packet *packet) {
   return 0;
 }
 
-static int read_stream(Reader *body, UdpItem *item) {
-  item->offset = reader_u32(body);
-  item->size = reader_u16(body);
-  item->bytes = reader_bytes(body, item->size);
-  return item->size > 0 ? 0 : ERR_MALFORMED;
-}
-
 static int read_rest(Reader *body, UdpItem *item) {
   switch (item->kind) {
     case UDP_ITEM_LATEST:
@@ -35,7 +28,10 @@ static int read_rest(Reader *body, UdpItem *item) {
     case UDP_ITEM_PACKET:
       return read_packet(body, &item->packet);
     case UDP_ITEM_STREAM:
-      return read_stream(body, item);
+      item->offset = reader_u32(body);
+      item->size = reader_u16(body);
+      item->bytes = reader_bytes(body, item->size);
+      return item->size > 0 ? 0 : ERR_MALFORMED;
     case UDP_ITEM_PATH_CHALLENGE:
     case UDP_ITEM_PATH_RESPONSE:
       item->path = reader_u64(body);

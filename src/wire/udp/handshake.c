@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/integers.h"
+#include "base/text.h"
 #include "wire/reader.h"
 
 static const uint64_t TRANSPORT_ID = 0x0045454749524550;  // "PERIGEE"
@@ -84,11 +85,6 @@ static int read_rejected(Reader *reader, UdpAnswer *answer) {
   return 0;
 }
 
-static int read_challenge(Reader *reader, UdpAnswer *answer) {
-  answer->cookie = reader_bytes(reader, UDP_COOKIE_SIZE);
-  return reader_is_done(reader) ? 0 : ERR_MALFORMED;
-}
-
 int udp_read_answer(const uint8_t *bytes, size_t size, UdpAnswer *answer) {
   if (!udp_is_connecting(bytes, size)) return ERR_MALFORMED;
   Reader reader = reader_of(bytes + CONNECTING_SIZE, size - CONNECTING_SIZE);
@@ -99,7 +95,8 @@ int udp_read_answer(const uint8_t *bytes, size_t size, UdpAnswer *answer) {
     case UDP_REJECTED:
       return read_rejected(&reader, answer);
     case UDP_CHALLENGE:
-      return read_challenge(&reader, answer);
+      answer->cookie = reader_bytes(&reader, UDP_COOKIE_SIZE);
+      return reader_is_done(&reader) ? 0 : ERR_MALFORMED;
   }
   return ERR_MALFORMED;
 }
@@ -142,22 +139,13 @@ size_t udp_write_request(uint8_t out[UDP_REQUEST_MAX], uint64_t hash, uint16_t s
   return UDP_REQUEST_HEAD + size;
 }
 
-// As many bytes of `text` as fit into `max`, without cutting a character.
-static size_t cut(const char *text, size_t max) {
-  size_t size = strlen(text);
-  if (size <= max) return size;
-  size = max;
-  while (size > 0 && ((uint8_t)text[size] & 0xc0) == 0x80) size--;
-  return size;
-}
-
 static uint8_t *put_rejected(uint8_t *at, size_t request_size,
                              const UdpAnswer *answer) {
   size_t max = request_size - REJECTED_HEAD;
   bool has_retry = answer->code == CODE_UNAVAILABLE;
   if (has_retry) max -= RETRY_SIZE;
   at = put_u16(at, answer->code);
-  at = put_bytes(at, answer->text, cut(answer->text, max));
+  at = put_bytes(at, answer->text, text_cut(answer->text, strlen(answer->text), max));
   return has_retry ? put_u16(at, answer->retry_s) : at;
 }
 

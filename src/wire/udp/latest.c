@@ -14,10 +14,6 @@ void udp_latest_deinit(UdpLatest *latest) {
   *latest = (UdpLatest){0};
 }
 
-static bool is_older(const UdpLatestKey *a, const UdpLatestKey *b) {
-  return (int32_t)(a->order - b->order) < 0;
-}
-
 // Where `key` stands, else a free place, else that of the key taken longest ago.
 static UdpLatestKey *find(const UdpLatest *latest, uint32_t key) {
   UdpLatestKey *free_place = NULL, *oldest = NULL;
@@ -27,7 +23,7 @@ static UdpLatestKey *find(const UdpLatest *latest, uint32_t key) {
     if (place->order && place->key == key) return place;
     if (!place->order)
       free_place = place;
-    else if (!oldest || is_older(place, oldest))
+    else if (!oldest || (int32_t)(place->order - oldest->order) < 0)
       oldest = place;
   }
   return free_place ? free_place : oldest;

@@ -3,6 +3,7 @@
 // reordered; and the window for reordering narrows step by step, not at once.
 #include "wire/udp/loss.h"
 
+#include "base/least.h"
 #include "wire/udp/link.h"
 
 enum {
@@ -13,9 +14,6 @@ enum {
   LEAST_MARGIN_US = 1000,
   PROBE_MAX_US = 1000000,
 };
-
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
-static uint64_t most(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 void udp_loss_init(UdpLoss *loss) {
   *loss = (UdpLoss){.due_us = UDP_NEVER, .window = 1};

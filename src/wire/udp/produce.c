@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/integers.h"
+#include "base/least.h"
 #include "wire/udp/internal.h"
 
 enum {
@@ -19,9 +20,6 @@ typedef struct Draft {
 } Draft;
 
 static size_t room(const Draft *draft) { return (size_t)(draft->end - draft->at); }
-
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
-static uint64_t most(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static Draft begin(const UdpLink *link, uint8_t *out) {
   return (Draft){.at = out + UDP_HEAD_SIZE + UDP_ACK_SIZE,
@@ -72,14 +70,12 @@ static size_t finish(UdpLink *link, Draft *draft, uint8_t *out, uint64_t now_us)
 
 // --- Items ---
 
-static void put_response(UdpLink *link, Draft *draft) {
-  *draft->at++ = UDP_ITEM_PATH_RESPONSE;
-  draft->at = put_u64(draft->at, link->response);
-  draft->is_asking = true;
-  link->owes_response = false;
+static void put_path(Draft *draft, UdpItemKind kind, uint64_t value) {
+  *draft->at++ = kind;
+  draft->at = put_u64(draft->at, value);
 }
 
-// As long as a PATH_CHALLENGE: it may be what tells of another address.
+// As long as a PATH_CHALLENGE, because it may be the first datagram from another address.
 static void put_probe(Draft *draft) {
   for (int i = 0; i < UDP_PATH_SIZE; i++) *draft->at++ = UDP_ITEM_PROBE;
   draft->is_asking = true;
@@ -181,7 +177,11 @@ size_t udp_link_produce(UdpLink *link, uint64_t now_us, uint8_t *out) {
   if (link->is_over) return 0;
   run_timers(link, now_us);
   Draft draft = begin(link, out);
-  if (link->owes_response) put_response(link, &draft);
+  if (link->owes_response) {
+    put_path(&draft, UDP_ITEM_PATH_RESPONSE, link->response);
+    draft.is_asking = true;
+    link->owes_response = false;
+  }
   fill(link, &draft, now_us);
   const bool is_silent = now_us >= link->last_sent_us + UDP_KEEPALIVE_US;
   if (is_silent) udp_link_rest(link, now_us);
@@ -198,8 +198,7 @@ size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value
   const size_t size = UDP_HEAD_SIZE + UDP_ACK_SIZE + UDP_PATH_SIZE + udp_tag_size(link);
   if (udp_link_is_closed(link) || size > came) return 0;
   Draft draft = begin(link, out);
-  *draft.at++ = UDP_ITEM_PATH_CHALLENGE;
-  draft.at = put_u64(draft.at, value);
+  put_path(&draft, UDP_ITEM_PATH_CHALLENGE, value);
   return finish(link, &draft, out, now_us);
 }
 

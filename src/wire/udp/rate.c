@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "base/least.h"
 #include "wire/udp/link.h"
 
 enum {
@@ -38,9 +39,6 @@ static const uint64_t SECOND = 1000000;
 static const uint64_t MIN_RTT_HALF_US = 5 * UINT64_C(1000000);
 
 static const uint8_t gains[GAINS] = {125, 75, 100, 100, 100, 100, 100, 100};
-
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
-static uint64_t most(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 void udp_rate_init(UdpRate *rate, uint64_t now_us, uint16_t seed) {
   *rate = (UdpRate){

@@ -56,13 +56,6 @@ static void owe_ack(UdpLink *link, uint64_t number, bool is_next, uint64_t now_u
     link->ack_due_us = now_us + UDP_ACK_DELAY_US;
 }
 
-// Something still comes for a connection that has ended.
-static UdpTaken take_closed(UdpLink *link, uint64_t number) {
-  udp_window_take(&link->window, number);
-  if (link->is_closed) link->owes_close = link->closes > 0;
-  return UDP_TAKEN;
-}
-
 UdpTaken udp_link_receive(UdpLink *link, uint64_t now_us, uint8_t *bytes, size_t size) {
   Reader body;
   uint64_t number;
@@ -72,7 +65,11 @@ UdpTaken udp_link_receive(UdpLink *link, uint64_t now_us, uint8_t *bytes, size_t
     link->stats.refused++;
     return UDP_REFUSED;
   }
-  if (link->is_closed || link->is_over) return take_closed(link, number);
+  if (link->is_closed || link->is_over) {
+    udp_window_take(&link->window, number);
+    if (link->is_closed) link->owes_close = link->closes > 0;
+    return UDP_TAKEN;
+  }
   uint16_t ack = reader_u16(&body);
   uint64_t bits = reader_u64(&body);
   Judgement judgement = judge(link, body, &is_asking);

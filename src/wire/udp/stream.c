@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/least.h"
 #include "base/mem.h"
 #include "wire/udp/link.h"
 
@@ -12,8 +13,6 @@ enum {
 };
 
 // --- The ring ---
-
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 // Bytes from `at` to where the ring begins anew.
 static uint32_t until_wrap(const UdpBytes *ring, uint64_t at) {

@@ -222,6 +222,31 @@ static void names_are_utf8(void **state) {
 static const char *const words[] = {"max_clients", "max_rooms", "port",
                                     "host",        "watch",     NULL};
 
+static void text_is_cut_between_characters(void **state) {
+  (void)state;
+  static const char TEXT[] = "a\xc3\xa9\xf0\x9f\x9a\x80";  // of 1, 2 and 4 bytes
+  static const size_t CUT[] = {0, 1, 1, 3, 3, 3, 3, 7, 7};
+  for (size_t max = 0; max < sizeof CUT / sizeof *CUT; max++)
+    assert_int_equal(text_cut(TEXT, sizeof TEXT - 1, max), CUT[max]);
+  assert_int_equal(text_cut(TEXT, 2, 5), 2);
+}
+
+static void digits_are_hexadecimal(void **state) {
+  (void)state;
+  int sum = 0, count = 0;
+  for (int c = -128; c < 128; c++) {
+    int digit = text_hex_digit((char)c);
+    if (digit < 0) continue;
+    sum += digit;
+    count++;
+  }
+  assert_int_equal(count, 22);
+  assert_int_equal(sum, 45 + 2 * 75);
+  assert_int_equal(text_hex_digit('9'), 9);
+  assert_int_equal(text_hex_digit('a'), 10);
+  assert_int_equal(text_hex_digit('F'), 15);
+}
+
 static void a_slip_finds_the_word_that_was_meant(void **state) {
   (void)state;
   assert_string_equal(text_nearest("max_client", words), "max_clients");
@@ -293,6 +318,8 @@ int main(void) {
       cmocka_unit_test(names_hold_the_neighbours_of_what_they_may_not_hold),
       cmocka_unit_test(names_of_peers_do_not_begin_like_a_line_of_the_server),
       cmocka_unit_test(names_are_utf8),
+      cmocka_unit_test(text_is_cut_between_characters),
+      cmocka_unit_test(digits_are_hexadecimal),
       cmocka_unit_test(a_slip_finds_the_word_that_was_meant),
       cmocka_unit_test(a_different_word_finds_nothing),
       cmocka_unit_test(the_nearest_of_several_wins_and_the_first_of_equals),
