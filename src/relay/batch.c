@@ -1,9 +1,9 @@
-// Carries out the commands of handlers. Some commands put a question to the script: a new
-// room to its on_create, a join to on_join. Such a command pauses the batch: the question
-// is the next event, and the rest of the batch follows when its handler has ended or
-// waits. So clients see the effects of commands in the order in which they were given.
+// Carries out the commands of handlers. Some commands need a handler first: a new room its
+// on_create, a join its on_join. Such a command pauses the batch: the event of that handler
+// is the next one, and the batch continues when the handler has ended or waits. So clients
+// see the effects of commands in the order in which they were given.
 //
-// The end of a slice pauses a batch, too: then nothing else happens before the rest of it.
+// The end of a slice pauses a batch as well: then nothing else happens before its rest.
 
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "relay/internal.h"
 
 enum {
-  // Batches at a time that wait for a handler: one whose commands put a question to a
-  // handler of the same kind could go on without end.
+  // Batches at a time that wait for a handler, because a handler whose commands need a
+  // handler of the same kind could continue without end.
   BATCHES_MAX = 64,
   // A command costs one piece of work, and one more for so many deliveries and for so
   // many bytes of all of them.
@@ -35,8 +35,8 @@ static uint64_t execute(Relay *relay, const Command *command) {
 
 typedef enum Pace { PACE_AT_ONCE, PACE_SLICE } Pace;
 
-// Returns how far it came: to the end, behind a question (then *is_awaiting), or to the end
-// of the slice.
+// Returns the offset of the first command that is left: none is, or the last one awaits a
+// handler (then *is_awaiting), or the slice has ended.
 static size_t carry_out(Relay *relay, const Commands *commands, size_t at,
                         uint32_t number, Pace pace, bool *is_awaiting) {
   Command command;

@@ -9,12 +9,7 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-static void refuse(Relay *relay, Peer *peer, const Packet *request, Code code,
-                   const char *why) {
-  session_error(relay->session, peer, request, code, why);
-}
-
-// A plugin channel, or NULL where the number is none.
+// Returns NULL when the number is not that of a plugin channel.
 static PluginChannel *find(const Relay *relay, uint16_t channel) {
   if (channel < CHANNEL_PLUGIN_FIRST || channel > CHANNEL_PLUGIN_LAST) return NULL;
   return (PluginChannel *)&relay->channels.list[channel - CHANNEL_PLUGIN_FIRST];
@@ -29,13 +24,13 @@ static bool is_served(const PluginChannel *channel) {
   return channel->peer != 0 || channel->is_scripts;
 }
 
-// The number that goes with a name, 0 when it has none.
+// Returns the number of a name; 0: it has none.
 static uint16_t number_of(const Relay *relay, Text name) {
   uint32_t known = names_find(&relay->channels.names, name.bytes, name.size);
   return known ? (uint16_t)(CHANNEL_PLUGIN_FIRST + known - 1) : 0;
 }
 
-// Gives a new name its number, for good. There has to be one left.
+// Gives a new name its number, for good. The caller checks that one is left.
 static uint16_t number_new(Relay *relay, Text name) {
   uint32_t index = relay->channels.count++;
   names_set(&relay->channels.names, name.bytes, name.size, 1 + index);
@@ -44,31 +39,13 @@ static uint16_t number_new(Relay *relay, Text name) {
 
 // --- Served by clients ---
 
-static uint32_t served_by(const Relay *relay, const Peer *peer) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < relay->channels.count; i++)
-    count += relay->channels.list[i].peer == peer->id;
-  return count;
-}
-
-// Counts the names that a network has made. The relay never frees names, so the names
-// of one network, and those of all, have a limit, however often clients come and go.
-static uint32_t names_made(const Relay *relay, const char *network) {
-  return names_find(&relay->channels.networks, network, strlen(network));
-}
-
-static void count_new_name(Relay *relay, const Peer *peer) {
-  char network[ADDRESS_SIZE];
-  address_network(peer->address, network);
-  names_set(&relay->channels.networks, network, strlen(network),
-            names_made(relay, network) + 1);
-}
-
+// The relay never frees names. Therefore the names of one network, and those of all, have
+// a limit.
 // Returns why a client may not make one more name, or NULL.
 static const char *new_name_fault(Relay *relay, const Peer *peer) {
   char network[ADDRESS_SIZE];
   address_network(peer->address, network);
-  uint32_t made = names_made(relay, network);
+  uint32_t made = names_find(&relay->channels.networks, network, strlen(network));
   if (made < RELAY_NAMES_PER_ADDRESS && relay->channels.count < RELAY_NAMES_OF_CLIENTS)
     return NULL;
   relay->stats.names_refused++;
@@ -78,7 +55,7 @@ static const char *new_name_fault(Relay *relay, const Peer *peer) {
                "before";
 }
 
-// Why the peer may not serve the channel of that name and number (0: new), or NULL.
+// Returns why the peer may not serve the channel of that number (0: new), or NULL.
 static const char *open_fault(Relay *relay, const Peer *peer, uint16_t number,
                               Code *code) {
   const PluginChannel *channel = find(relay, number);
@@ -86,8 +63,10 @@ static const char *open_fault(Relay *relay, const Peer *peer, uint16_t number,
   if (channel && channel->is_scripts) return "the script serves this channel";
   if (channel && channel->peer) return "the channel is served already";
   *code = CODE_SERVER_FULL;
-  if (served_by(relay, peer) >= RELAY_CHANNELS_PER_PEER)
-    return "you serve too many channels; close one";
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < relay->channels.count; i++)
+    count += relay->channels.list[i].peer == peer->id;
+  if (count >= RELAY_CHANNELS_PER_PEER) return "you serve too many channels; close one";
   return number ? NULL : new_name_fault(relay, peer);
 }
 
@@ -96,14 +75,16 @@ static const char *open_fault(Relay *relay, const Peer *peer, uint16_t number,
 static bool check_open(Relay *relay, Peer *peer, Text name, const Packet *request) {
   Code code;
   const char *why = open_fault(relay, peer, number_of(relay, name), &code);
-  if (why) refuse(relay, peer, request, code, why);
+  if (why) session_error(relay->session, peer, request, code, why);
   return !why;
 }
 
 static void serve(Relay *relay, Peer *peer, Text name, const Packet *request) {
   uint16_t number = number_of(relay, name);
   if (!number) {
-    count_new_name(relay, peer);
+    char network[ADDRESS_SIZE];
+    address_network(peer->address, network);
+    names_add(&relay->channels.networks, network, strlen(network), 1);
     number = number_new(relay, name);
   }
   find(relay, number)->peer = peer->id;
@@ -122,7 +103,8 @@ void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
     return;
   }
   if (!text_is_name(name.bytes, name.size)) {
-    refuse(relay, peer, packet, CODE_PROTOCOL, "channel names are " TEXT_NAME_RULE);
+    session_error(relay->session, peer, packet, CODE_PROTOCOL,
+                  "channel names are " TEXT_NAME_RULE);
     return;
   }
   if (!check_open(relay, peer, name, packet)) return;
@@ -144,16 +126,6 @@ void relay_serve(Relay *relay, const Event *event) {
     serve(relay, peer, event->data, &request);
 }
 
-// The script may wait for an answer that will not come now.
-static void unserve(Relay *relay, PluginChannel *channel) {
-  Event event = {
-      .type = EVENT_CHANNEL_CLOSED,
-      .channel = (uint16_t)(channel - relay->channels.list + CHANNEL_PLUGIN_FIRST),
-      .peer = channel->peer};
-  channel->peer = 0;
-  if (relay->is_scripted) relay_emit(relay, &event);
-}
-
 void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
   uint16_t number;
   if (control_read_u16(packet, &number) < 0) {
@@ -162,11 +134,16 @@ void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
   }
   PluginChannel *channel = find(relay, number);
   if (!channel || channel->peer != peer->id) {
-    refuse(relay, peer, packet, CODE_CHANNEL_NOT_FOUND,
-           "you do not serve this channel");
+    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
+                  "you do not serve this channel");
     return;
   }
-  unserve(relay, channel);
+  channel->peer = 0;
+  // The script may wait for an answer that will not come.
+  if (relay->is_scripted)
+    relay_emit(
+        relay,
+        &(Event){.type = EVENT_CHANNEL_CLOSED, .channel = number, .peer = peer->id});
 }
 
 void channel_release_all(Relay *relay, const Peer *peer) {
@@ -224,30 +201,26 @@ void channel_unserve_by_script(Relay *relay, uint16_t number) {
 
 // --- Packets ---
 
-// For the script, which serves the channel or is asked by the one that does; the channels
-// of LLMs' sessions are its host's.
+// Passes a packet to the script, which serves the channel or gets a request from its
+// server. The channels of LLMs' sessions are the host's.
 static void to_script(Relay *relay, Peer *peer, const Packet *packet) {
   EventType type = packet->flags & PACKET_RESPONSE ? EVENT_RESPONSE : EVENT_CHANNEL;
   Event event = relay_packet_event(type, peer, packet);
   relay_emit(relay, &event);
 }
 
-static Outgoing outgoing_of(const Packet *packet) {
-  return (Outgoing){.packet = *packet,
-                    .flags = packet->flags & PACKET_RELIABLE ? OUT_KEEP : 0};
-}
-
-// From a client to the one that serves the channel.
-static void to_plugin(Relay *relay, Peer *plugin, const Peer *sender,
-                      const Packet *packet) {
-  Outgoing outgoing = outgoing_of(packet);
-  outgoing.ids[0] = sender->id;
-  outgoing.id_count = 1;
-  session_send(relay->session, plugin, &outgoing);
+// `sender` is the id of the client, which only the server of a channel gets.
+static void send_to(Relay *relay, Peer *peer, const Packet *packet,
+                    const uint32_t *sender) {
+  Outgoing outgoing = {.packet = *packet,
+                       .ids = {sender ? *sender : 0},
+                       .id_count = sender != NULL,
+                       .flags = packet->flags & PACKET_RELIABLE ? OUT_KEEP : 0};
+  session_send(relay->session, peer, &outgoing);
   relay->stats.deliveries++;
 }
 
-// From the one that serves the channel to whom it names.
+// Passes a packet of the peer that serves the channel to the peer that it names.
 static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
   uint32_t target;
   Text data;
@@ -267,20 +240,19 @@ static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
   }
   Peer *peer = session_find(relay->session, target);
   if (!peer || !peer_has_session(peer) || peer->framing != FRAMING_PACKETS) {
-    refuse(relay, plugin, packet, CODE_CHANNEL_NOT_FOUND,
-           "there is no such peer to answer");
+    session_error(relay->session, plugin, packet, CODE_CHANNEL_NOT_FOUND,
+                  "there is no such peer to answer");
     return;
   }
-  Outgoing outgoing = outgoing_of(&bare);
-  session_send(relay->session, peer, &outgoing);
-  relay->stats.deliveries++;
+  send_to(relay, peer, &bare, NULL);
 }
 
 void channel_llm_packet(Relay *relay, Peer *peer, const Packet *packet) {
   if (relay->is_scripted)
     to_script(relay, peer, packet);
   else
-    refuse(relay, peer, packet, CODE_CHANNEL_NOT_FOUND, "nobody serves this channel");
+    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
+                  "nobody serves this channel");
 }
 
 void channel_packet(Relay *relay, Peer *peer, const Packet *packet) {
@@ -291,7 +263,8 @@ void channel_packet(Relay *relay, Peer *peer, const Packet *packet) {
   else if (plugin == peer)
     from_plugin(relay, peer, packet);
   else if (plugin)
-    to_plugin(relay, plugin, peer, packet);
+    send_to(relay, plugin, packet, &peer->id);
   else
-    refuse(relay, peer, packet, CODE_CHANNEL_NOT_FOUND, "nobody serves this channel");
+    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
+                  "nobody serves this channel");
 }

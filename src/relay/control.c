@@ -14,14 +14,6 @@ bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook) {
   return ((room ? room->kind.hooks : 0) | relay->game_hooks) & hook;
 }
 
-static void on_join(Relay *relay, Peer *peer, const Packet *packet) {
-  Text name;
-  if (control_read_name(packet, &name) < 0)
-    relay_malformed(relay, peer, "malformed JOIN");
-  else
-    join_by_name(relay, peer, name, packet);
-}
-
 static void on_leave(Relay *relay, Peer *peer, const Packet *packet) {
   uint32_t id;
   if (control_read_u32(packet, &id) < 0) {
@@ -47,17 +39,14 @@ static void on_broadcast(Relay *relay, Peer *peer, const Packet *packet) {
   if (room) broadcast_from(relay, peer, room, packet, data);
 }
 
-static void on_room_list(Relay *relay, Peer *peer, const Packet *packet) {
-  if (control_read_empty(packet) < 0)
-    relay_malformed(relay, peer, "malformed ROOM_LIST");
-  else
-    notify_rooms(relay, peer, packet);
-}
-
 static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
+  Text name;
   switch (packet->type) {
     case CONTROL_JOIN:
-      on_join(relay, peer, packet);
+      if (control_read_name(packet, &name) < 0)
+        relay_malformed(relay, peer, "malformed JOIN");
+      else
+        join_by_name(relay, peer, name, packet);
       break;
     case CONTROL_LEAVE:
       on_leave(relay, peer, packet);
@@ -72,7 +61,10 @@ static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
       channel_close(relay, peer, packet);
       break;
     case CONTROL_ROOM_LIST:
-      on_room_list(relay, peer, packet);
+      if (control_read_empty(packet) < 0)
+        relay_malformed(relay, peer, "malformed ROOM_LIST");
+      else
+        notify_rooms(relay, peer, packet);
       break;
     default:
       session_error(relay->session, peer, packet, CODE_UNSUPPORTED,

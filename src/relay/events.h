@@ -32,7 +32,7 @@
   X(EVENT_ROOM_CREATE, "room_create") /* room, which has appeared */                   \
   X(EVENT_ROOM_DELETE, "room_delete") /* room; data: its name */                       \
   X(EVENT_TICK, "tick")       /* room or 0, a: microseconds since the last,    \
-                                         b: ticks that were left out */       \
+                                         b: ticks that were skipped */       \
   X(EVENT_SUSPEND, "suspend") /* peer, a: code */                                      \
   X(EVENT_RESUME, "resume")   /* peer, room, a: milliseconds suspended,        \
                                          b: unreliable messages missed, ref: packets   \

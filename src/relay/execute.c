@@ -1,7 +1,6 @@
-// Carrying out a handler's commands. What a command named may have gone since it was
-// queued (an earlier command of the same handler closed the peer): then it is left out.
+// Carries out a handler's commands. An earlier command of the same handler may have ended
+// what a command names: then the command does nothing.
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -43,25 +42,9 @@ static Outgoing message_of(const Command *command, uint32_t room, bool is_packed
 
 // --- To rooms and everybody ---
 
-static int compare_ids(const void *a, const void *b) {
-  ConnId left, right;
-  memcpy(&left, a, sizeof left);
-  memcpy(&right, b, sizeof right);
-  return (left > right) - (left < right);
-}
-
-// A script may name a peer twice. Returns how many ids are left.
-static uint32_t remove_doubles(ConnId *ids, uint32_t count) {
-  uint32_t kept = 1;
-  qsort(ids, count, sizeof *ids, compare_ids);
-  for (uint32_t i = 1; i < count; i++)
-    if (ids[i] != ids[kept - 1]) ids[kept++] = ids[i];
-  return kept;
-}
-
-// The connections to leave out. Returns how many of them would have got it.
+// Collects the connections that do not get the message; returns how many would have got it.
 static uint32_t collect_except(Relay *relay, const Command *command, Room *room) {
-  uint32_t excluded = 0;
+  uint32_t count = 0;
   suspended_count(relay, room, command->flags);
   relay->except.size = 0;
   for (uint32_t i = 0; i < command->except_count; i++) {
@@ -70,27 +53,25 @@ static uint32_t collect_except(Relay *relay, const Command *command, Room *room)
     Peer *peer = session_find(relay->session, id);
     if (!peer || !peer_has_session(peer)) continue;
     if (room && !member_find(peer, room->id)) continue;
+    if (peer->excluded == relay->broadcast_number) continue;  // named twice
     suspended_exclude(relay, peer, room, command->flags);
     if (peer->state == PEER_SUSPENDED) continue;
     buf_append(&relay->except, &peer->conn, sizeof peer->conn);
-    excluded++;
+    count++;
   }
-  if (excluded > 1)
-    excluded = remove_doubles((ConnId *)(void *)relay->except.data, excluded);
-  relay->except.size = excluded * sizeof(ConnId);
-  return excluded;
+  return count;
 }
 
 static Audience find_audience(Relay *relay, const Command *command, Room *room) {
   if (!room) all_ensure(relay);
-  uint32_t excluded = collect_except(relay, command, room);
+  uint32_t except_count = collect_except(relay, command, room);
   uint32_t whole = room ? room->count - room->suspended : session_count(relay->session);
-  relay->stats.deliveries += whole - excluded;
+  relay->stats.deliveries += whole - except_count;
   return (Audience){
       .room = room,
       .forms = FORMS_ALL,
       .except = (const ConnId *)(const void *)relay->except.data,
-      .except_count = excluded,
+      .except_count = except_count,
   };
 }
 
@@ -200,19 +181,16 @@ static void do_join(Relay *relay, const Command *command) {
     script_join_begin(relay, peer, command);
 }
 
-static void log_kick(const Peer *peer, const Room *room, const char *reason) {
-  log_info("kicked from a room", log_num("peer", peer->id),
-           log_bytes("name", peer->name, peer->name_size),
-           log_bytes("room", room->name, room->name_size),
-           reason[0] != '\0' ? log_str("text", reason) : (LogField){0});
-}
-
 static void do_leave(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
   if (!peer || !member_find(peer, command->room)) return;
   Room *room = relay_room(relay, command->room);
   Leave leave = {.code = (Code)command->code, .reason = command->body.bytes};
-  if (leave.code == CODE_KICKED) log_kick(peer, room, leave.reason);
+  if (leave.code == CODE_KICKED)
+    log_info("kicked from a room", log_num("peer", peer->id),
+             log_bytes("name", peer->name, peer->name_size),
+             log_bytes("room", room->name, room->name_size),
+             leave.reason[0] != '\0' ? log_str("text", leave.reason) : (LogField){0});
   leave_room(relay, peer, room, &leave);
 }
 

@@ -1,6 +1,6 @@
-// The commands of the handler that runs: checked when they are queued, so that the
-// script hears of a mistake where it made it; carried out at its end (execute.c) or
-// forgotten.
+// The commands of the handler that runs. Each is checked when it is queued, so that the
+// script gets the error where it made the mistake, and carried out (execute.c) or forgotten
+// when the handler ends.
 
 #include <assert.h>
 #include <string.h>

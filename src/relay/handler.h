@@ -1,4 +1,4 @@
-// The handler that runs: what it has asked for so far.
+// The handler that runs: the commands that it has queued.
 #pragma once
 
 #include "relay/relay.h"
@@ -9,7 +9,7 @@ typedef struct Handler {
   bool has_new_room;      // COMMAND_ROOM_CREATE is among them
   bool has_room_message;  // a message to a room is among them
   Buf names;              // names that it has given (names.c)
-  uint64_t delivery;      // bytes of deliveries that it has asked for
+  uint64_t delivery;      // bytes that they deliver, counted once per receiver
 } Handler;
 
 /// Clears the commands, which have been carried out.

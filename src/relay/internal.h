@@ -97,7 +97,8 @@ void source_end(Relay *relay, Source *source);
 
 // --- drain.c ---
 
-/// SessionEvents.packet, .line and .disconnect: handled at once, or in their turn.
+/// SessionEvents.packet, .line and .disconnect: handled at once, or behind earlier events of
+/// the peer.
 void drain_packet(void *data, Peer *peer, const Packet *packet);
 void drain_line(void *data, Peer *peer, const char *text, size_t size);
 void drain_disconnect(void *data, Peer *peer, Code reason);
@@ -114,21 +115,21 @@ void captured_free(Relay *relay);
 
 // --- control.c and lines.c ---
 
-/// What stands for the request where there is none.
+/// The request where none exists.
 extern const Packet NO_REQUEST;
 
-/// Handles a packet or line of a peer whose turn it is.
+/// Handles a packet or line of a peer that has no earlier events.
 void relay_packet(Relay *relay, Peer *peer, const Packet *packet);
 void relay_line(Relay *relay, Peer *peer, Text text);
 
-/// Whether some handler takes messages (HOOK_MESSAGE) or lines (HOOK_TEXT) for the room
-/// (or NULL).
+/// Returns whether a handler of the room (or NULL) or the game takes messages
+/// (HOOK_MESSAGE) or lines (HOOK_TEXT).
 bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
 
-/// The event that brings a packet to the script, as it is.
+/// Makes the event that passes a packet to the script.
 Event relay_packet_event(EventType type, const Peer *peer, const Packet *packet);
 
-/// `what` was malformed: the peer is closed with Protocol.
+/// Closes the peer with Protocol; `what` was malformed.
 void relay_malformed(Relay *relay, Peer *peer, const char *what);
 
 // --- ticks.c ---
@@ -136,7 +137,7 @@ void relay_malformed(Relay *relay, Peer *peer, const char *what);
 /// Starts, changes or stops a ticker; `rate` is ticks a second, 0 stops it.
 void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate);
 
-/// Starts or stops the room's (or the game's) ticker as hooks and limits say.
+/// Starts or stops the room's (or the game's) ticker according to hooks and limits.
 void ticker_refresh_room(Relay *relay, Room *room);
 void ticker_refresh_game(Relay *relay);
 

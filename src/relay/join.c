@@ -1,5 +1,5 @@
-// Joining and leaving rooms: the checks, the question to the script, and what follows
-// from its answer.
+// Joining and leaving rooms: the checks, the handler that decides, and what follows from
+// its verdict.
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -108,7 +108,8 @@ bool join_is_due(Relay *relay, const Event *join) {
   return false;
 }
 
-// The room to join, made where its kind says so. NULL after an ERROR.
+// Finds the room to join, or creates it where its kind has auto_create. Returns NULL after
+// an ERROR.
 static Room *find_or_create(Relay *relay, Peer *peer, Text name,
                             const Packet *request) {
   uint32_t id = names_find(&relay->room_names, name.bytes, name.size);
@@ -152,17 +153,14 @@ void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request) {
 
 // --- Leaving ---
 
-static void emit_leave(Relay *relay, const Room *room, const Peer *peer, Code code) {
-  if (room->kind.hooks & HOOK_LEAVE)
-    relay_emit(
-        relay,
-        &(Event){.type = EVENT_LEAVE, .peer = peer->id, .room = room->id, .a = code});
-}
-
 void leave_room(Relay *relay, Peer *peer, Room *room, const Leave *leave) {
   member_remove(relay, room, peer);
   notify_leave(relay, room, peer, leave);
-  emit_leave(relay, room, peer, leave->code);
+  if (room->kind.hooks & HOOK_LEAVE)
+    relay_emit(
+        relay,
+        &(Event){
+            .type = EVENT_LEAVE, .peer = peer->id, .room = room->id, .a = leave->code});
   room_check_empty(relay, room);
 }
 

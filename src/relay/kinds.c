@@ -1,5 +1,5 @@
-// Room kinds: what the script says of rooms by the first part of their name. A reload
-// replaces all of them in one step, and every room takes what now holds for its name.
+// Room kinds: what the script declares for rooms by the first part of their name. A reload
+// replaces all kinds in one step, and each room gets the kind of its name.
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ const RoomKind *kind_find(const Relay *relay, Text name) {
   return place ? &relay->kinds.list[place - 1] : NULL;
 }
 
-// What the script alone says of a room.
+// The kind of a room without the hooks of the program.
 static RoomKind script_kind(const Relay *relay, const Room *room) {
   const RoomKind *kind = kind_find(relay, (Text){room->name, room->name_size});
   return kind ? *kind : (RoomKind){.hooks = relay->kinds.script_hooks & HOOKS_OF_ROOMS};

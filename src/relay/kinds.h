@@ -20,9 +20,8 @@ typedef struct Kinds {
 void kinds_init(Kinds *kinds);
 void kinds_deinit(Kinds *kinds);
 
-/// Returns what the script says of a room of this name, or NULL when the game does not
-/// name its kind.
+/// Returns the kind of a room of this name, or NULL when the game does not declare it.
 const RoomKind *kind_find(const Relay *relay, Text name);
 
-/// Stores in the room what holds for its name.
+/// Stores the kind of its name in the room.
 void kind_apply(const Relay *relay, Room *room);

@@ -7,35 +7,21 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-static void complain(Relay *relay, Peer *peer, Code code, const char *text) {
-  session_error(relay->session, peer, NULL, code, text);
-}
-
-// The room of that name among those the peer is in, deleted ones included.
-static Room *find_own_room(const Relay *relay, const Peer *peer, Text name) {
-  for (uint32_t i = peer->room_count; i-- > 0;) {
-    Room *room = slots_find(&relay->rooms, peer->rooms[i].room);
-    if (room->name_size == name.size && memcmp(room->name, name.bytes, name.size) == 0)
-      return room;
-  }
-  return NULL;
-}
-
+// Looks among the rooms that the peer is in, because a deleted one has its name no more.
 static void on_leave(Relay *relay, Peer *peer, Text name) {
-  Room *room = find_own_room(relay, peer, name);
-  if (room)
+  for (uint32_t i = peer->room_count; i-- > 0;) {
+    Room *room = relay_room(relay, peer->rooms[i].room);
+    if (room->name_size != name.size || memcmp(room->name, name.bytes, name.size) != 0)
+      continue;
     leave_room(relay, peer, room, &(Leave){.code = CODE_CLOSED});
-  else
-    complain(relay, peer, CODE_NOT_IN_ROOM, "you are not in this room");
+    return;
+  }
+  session_error(relay->session, peer, NULL, CODE_NOT_IN_ROOM,
+                "you are not in this room");
 }
 
-static bool is_message_name(Text name) {
-  return text_is_name(name.bytes, name.size) && !memchr(name.bytes, '"', name.size) &&
-         !memchr(name.bytes, '\\', name.size);
-}
-
-// The room that a peer's line is for (NULL: none). False after an error.
-static bool line_room(Relay *relay, Peer *peer, Room **room) {
+// Finds the room that a peer's line is for (NULL: none); returns false after an ERROR.
+static bool find_room(Relay *relay, Peer *peer, Room **room) {
   *room = NULL;
   if (peer->last_room == 0) return true;
   *room = member_room(relay, peer, peer->last_room, NULL);
@@ -45,14 +31,16 @@ static bool line_room(Relay *relay, Peer *peer, Room **room) {
 static void on_send(Relay *relay, Peer *peer, Text name, Text json) {
   relay->stats.messages_in++;
   Room *room;
-  if (!is_message_name(name)) {
-    complain(relay, peer, CODE_PROTOCOL,
-             "message names have no quotes, backslashes or control characters");
+  if (!text_is_name(name.bytes, name.size) || memchr(name.bytes, '"', name.size) ||
+      memchr(name.bytes, '\\', name.size)) {
+    session_error(relay->session, peer, NULL, CODE_PROTOCOL,
+                  "message names have no quotes, backslashes or control characters");
     return;
   }
-  if (!line_room(relay, peer, &room)) return;
+  if (!find_room(relay, peer, &room)) return;
   if (!relay_has_hook(relay, room, HOOK_MESSAGE)) {
-    complain(relay, peer, CODE_UNSUPPORTED, "no handler for messages");
+    session_error(relay->session, peer, NULL, CODE_UNSUPPORTED,
+                  "no handler for messages");
     return;
   }
   Buf *body = &relay->scratch;
@@ -68,11 +56,11 @@ static void on_send(Relay *relay, Peer *peer, Text name, Text json) {
                              .data = {(const char *)body->data, (uint32_t)body->size}});
 }
 
-static void on_plain(Relay *relay, Peer *peer, Text text) {
+static void on_text(Relay *relay, Peer *peer, Text text) {
   Room *room;
   if (text.size == 0) return;
   relay->stats.messages_in++;
-  if (!line_room(relay, peer, &room)) return;
+  if (!find_room(relay, peer, &room)) return;
   if (relay_has_hook(relay, room, HOOK_TEXT))
     relay_emit(relay, &(Event){.type = EVENT_TEXT,
                                .priority = PRIORITY_NORMAL,
@@ -82,7 +70,8 @@ static void on_plain(Relay *relay, Peer *peer, Text text) {
   else if (room)
     broadcast_from(relay, peer, room, &NO_REQUEST, text);
   else
-    complain(relay, peer, CODE_NOT_IN_ROOM, "join a room first, with /join ROOM");
+    session_error(relay->session, peer, NULL, CODE_NOT_IN_ROOM,
+                  "join a room first, with /join ROOM");
 }
 
 static void explain(Relay *relay, Peer *peer, const char *what, Text word,
@@ -92,14 +81,14 @@ static void explain(Relay *relay, Peer *peer, const char *what, Text word,
   buf_printf(buf, "%s%.*s%s; try " TEXT_COMMANDS, what,
              word.size > 64 ? 64 : (int)word.size, word.bytes, then);
   buf_u8(buf, 0);
-  complain(relay, peer, CODE_UNSUPPORTED, (const char *)buf->data);
+  session_error(relay->session, peer, NULL, CODE_UNSUPPORTED, (const char *)buf->data);
 }
 
 void relay_line(Relay *relay, Peer *peer, Text text) {
   Line line = line_read(text.bytes, text.size);
   switch (line.verb) {
     case LINE_TEXT:
-      on_plain(relay, peer, line.rest);
+      on_text(relay, peer, line.rest);
       break;
     case LINE_JOIN:
       join_by_name(relay, peer, line.word, &NO_REQUEST);

@@ -15,19 +15,6 @@ RoomRef *member_find(const Peer *peer, uint32_t room) {
   return NULL;
 }
 
-static void add_ref(Peer *peer, const Room *room) {
-  if (peer->room_count == peer->room_capacity)
-    peer->room_capacity =
-        (uint16_t)array_grow(&peer->rooms, peer->room_capacity, sizeof *peer->rooms, 2);
-  bool is_suspended = peer->state == PEER_SUSPENDED;
-  peer->rooms[peer->room_count++] = (RoomRef){.room = room->id,
-                                              .place = room->count,
-                                              .unreliable = room->unreliable,
-                                              .is_suspended = is_suspended};
-  peer->last_room = room->id;
-  peer->has_joined = true;
-}
-
 void member_join_group(Relay *relay, Room *room, const Peer *peer) {
   GroupId *group = &room->groups[peer_form(peer)];
   if (*group == 0) *group = net_group_open(relay->net, room->id);
@@ -35,41 +22,39 @@ void member_join_group(Relay *relay, Room *room, const Peer *peer) {
 }
 
 void member_add(Relay *relay, Room *room, Peer *peer) {
-  add_ref(peer, room);
+  bool is_suspended = peer->state == PEER_SUSPENDED;
+  if (peer->room_count == peer->room_capacity)
+    peer->room_capacity =
+        (uint16_t)array_grow(&peer->rooms, peer->room_capacity, sizeof *peer->rooms, 2);
+  peer->rooms[peer->room_count++] = (RoomRef){.room = room->id,
+                                              .place = room->count,
+                                              .unreliable = room->unreliable,
+                                              .is_suspended = is_suspended};
+  peer->last_room = room->id;
+  peer->has_joined = true;
   if (room->count == room->capacity)
     room->capacity =
         array_grow(&room->members, room->capacity, sizeof *room->members, 4);
   room->members[room->count++] = peer->id;
-  if (peer->state == PEER_SUSPENDED)
+  if (is_suspended)
     room->suspended++;
   else
     member_join_group(relay, room, peer);
   timers_stop(net_timers(relay->net), &room->timer);
 }
 
-// The last member takes the place that became free.
-static void remove_member(Relay *relay, Room *room, uint32_t place) {
-  uint32_t moved = room->members[--room->count];
-  if (place == room->count) return;
-  room->members[place] = moved;
-  RoomRef *ref = member_find(session_find(relay->session, moved), room->id);
-  ref->place = place;
-}
-
-static void remove_ref(Peer *peer, RoomRef *ref) {
-  RoomRef *end = peer->rooms + peer->room_count;
-  memmove(ref, ref + 1, (size_t)(end - (ref + 1)) * sizeof *ref);
-  peer->room_count--;
-  peer->last_room = peer->room_count ? peer->rooms[peer->room_count - 1].room : 0;
-}
-
 void member_remove(Relay *relay, Room *room, Peer *peer) {
   RoomRef *ref = member_find(peer, room->id);
   assert(ref && room->members[ref->place] == peer->id);
-  uint32_t place = ref->place;
+  uint32_t place = ref->place, last = room->members[--room->count];
+  if (place < room->count) {
+    room->members[place] = last;
+    member_find(session_find(relay->session, last), room->id)->place = place;
+  }
   room->suspended -= ref->is_suspended;
-  remove_ref(peer, ref);
-  remove_member(relay, room, place);
+  RoomRef *end = peer->rooms + peer->room_count--;
+  memmove(ref, ref + 1, (size_t)(end - (ref + 1)) * sizeof *ref);
+  peer->last_room = peer->room_count ? peer->rooms[peer->room_count - 1].room : 0;
   net_group_leave(relay->net, room->groups[peer_form(peer)], peer->conn);
 }
 

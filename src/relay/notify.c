@@ -1,5 +1,5 @@
-// What peers are told about rooms and names: JOINED and LEFT, PEER_JOINED and PEER_LEFT,
-// ROOMS, PEER_RENAMED. Text peers get lines instead (session/text.c).
+// Notifies peers about rooms and names: JOINED and LEFT, PEER_JOINED and PEER_LEFT, ROOMS,
+// PEER_RENAMED. Text peers get lines instead (session/text.c).
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ Outgoing notice_of(const Relay *relay, ControlType type) {
 void notify_peer(Relay *relay, Peer *peer, Outgoing notice, const Packet *request) {
   uint16_t type = notice.packet.type;
   if (type == CONTROL_JOINED || type == CONTROL_LEFT)
-    packet_answer(&notice.packet, request);  // on a resume, JOINED says as much
+    packet_answer(&notice.packet, request);  // not RELIABLE: a resume lists the rooms
   else
     packet_answer_reliably(&notice.packet, request);
   notice.flags |= OUT_URGENT;
@@ -70,8 +70,8 @@ static Peer *member_at(const Relay *relay, const Room *room, uint32_t place) {
   return session_find(relay->session, room->members[place]);
 }
 
-// As many other members as fit into one packet; returns how many places of the room
-// those take up.
+// Appends JOINED with as many other members as fit into one packet; returns how many
+// places of the room they have.
 static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer *peer) {
   buf_u32(buf, room->id);
   buf_str8(buf, room->name, room->name_size);
@@ -90,8 +90,8 @@ static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer 
   return place;
 }
 
-// PEER_JOINED for the members from `place` on: many in one message, so that a crowded
-// room does not make whoever joins it a SlowConsumer.
+// Sends PEER_JOINED for the members from `place` on: many in one message, so that a peer
+// which joins a crowded room does not become a SlowConsumer.
 static void send_more_members(Relay *relay, const Room *room, Peer *peer,
                               uint32_t place) {
   Buf batch = {0};

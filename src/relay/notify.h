@@ -12,21 +12,22 @@ Outgoing notice_of(const Relay *relay, ControlType type);
 /// among broadcasts.
 void notify_peer(Relay *relay, Peer *peer, Outgoing notice, const Packet *request);
 
-/// JOINED to a peer that is about to be added to the room, and PEER_JOINED to those in
-/// it.
+/// Sends JOINED to a peer that is about to be added to the room, and PEER_JOINED to its
+/// members.
 void notify_join(Relay *relay, Room *room, Peer *peer, const Packet *request);
 
-/// JOINED to a peer: one that is about to be added to the room, or was resumed.
+/// Sends JOINED to a peer that is about to be added to the room, or was resumed.
 void notify_joined(Relay *relay, const Room *room, Peer *peer, const Packet *request);
 
-/// LEFT to a peer that has just been removed from the room, and PEER_LEFT to those in
-/// it.
+/// Sends LEFT to a peer that has just been removed from the room, and PEER_LEFT to its
+/// members.
 void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
 
-/// ROOMS to a peer.
+/// Sends ROOMS to a peer.
 void notify_rooms(Relay *relay, Peer *peer, const Packet *request);
 
-/// PEER_RENAMED to a peer that is about to get the name, and to the members of its rooms.
+/// Sends PEER_RENAMED to a peer that is about to get the name, and to the members of its
+/// rooms.
 void notify_name(Relay *relay, Peer *peer, Text name);
 
 // --- broadcast.c ---
@@ -36,8 +37,8 @@ enum {
   FORMS_JSON = 1 << FORM_JSON | 1 << FORM_TEXT
 };
 
-/// Who gets a packet: of a room's members or of everybody those of some forms, but those
-/// in `except`.
+/// The peers that get a packet: of a room's members, or of all, those of some forms, without
+/// those in `except`.
 typedef struct Audience {
   const Room *room;  // NULL: everybody
   unsigned forms;    // mask of 1 << Form
@@ -47,19 +48,19 @@ typedef struct Audience {
 
 void audience_send(Relay *relay, const Audience *audience, const Outgoing *outgoing);
 
-/// What a client broadcasts: from `peer` (a member) to the others.
+/// Relays a broadcast of `peer` (a member) to the others.
 void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t flags,
                 Text data);
 
-/// BROADCAST from a peer, or its plain line: relayed, or an event where there is a
-/// hook.
+/// Relays a BROADCAST of a peer, or a line of a text peer; pushes an event instead where
+/// the room has on_broadcast.
 void broadcast_from(Relay *relay, Peer *peer, Room *room, const Packet *packet,
                     Text data);
 
-/// The groups of everybody, made now if they are not there yet.
+/// Opens the groups of everybody if they do not exist yet.
 void all_ensure(Relay *relay);
 
-/// Adds an accepted peer to them when they are there.
+/// Adds an accepted peer to them if they exist.
 void all_add(Relay *relay, const Peer *peer);
 
 // --- suspended.c ---
@@ -72,10 +73,10 @@ void suspended_end(void *data, Peer *peer, const Resumption *resumption);
 /// peers miss an unreliable one.
 void suspended_count(Relay *relay, Room *room, uint8_t packet_flags);
 
-/// This peer does not get the message that suspended_count was told of last.
+/// Excludes a peer from the message that was counted last.
 void suspended_exclude(Relay *relay, Peer *peer, const Room *room,
                        uint8_t packet_flags);
 
-/// Keeps a RELIABLE packet for those who get it, a room's binary members or everybody,
-/// suspended ones included.
+/// Keeps a RELIABLE packet for the peers that get it: of a room, or (NULL) of all, those of
+/// these forms, suspended ones included.
 void suspended_keep(Relay *relay, const Room *room, unsigned forms, const Out *out);

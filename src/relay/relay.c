@@ -1,4 +1,4 @@
-// The Relay's own life, its queries, and what it hears from the session.
+// The Relay itself, its queries, and what the session reports.
 
 #include "relay/relay.h"
 

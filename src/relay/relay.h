@@ -1,10 +1,10 @@
-// Rooms, who is in them, and what goes where: between the session below and the script
-// above. A relay without handlers never enters the script: each event is pushed only
-// where a hook for it is set. Peers and rooms are named by id across this interface; 0
-// is none.
+// Rooms, their members, and what they send each other: between the session below and the
+// script above. A relay without handlers never enters the script, because it pushes an
+// event only where a hook for it is set. This interface names peers and rooms by id; 0 is
+// none.
 //
 // A peer's packets are handled in order: while one of them waits for the script, those
-// behind it wait too.
+// behind it wait as well.
 #pragma once
 
 #include <stdbool.h>
@@ -37,25 +37,24 @@ enum Hooks {
 };
 
 enum {
-  RELAY_ROOMS_PER_PEER = 256,  // a peer in more, or with more joins that wait for an
-                               // on_create or (asked for by the script) an on_join, is
-                               // refused
+  RELAY_ROOMS_PER_PEER = 256,     // that a peer is in, or waits to join because of an
+                                  // on_create or (joins by the script) an on_join
   RELAY_CHANNELS_PER_PEER = 16,   // plugin channels one peer may serve at a time
   RELAY_NAMES_PER_ADDRESS = 100,  // new names of plugin channels from one address, ever
   RELAY_NAMES_OF_CLIENTS = 900,   // numbers; the last ones are for the script's names
   RELAY_COMMANDS_BYTES = 64 << 20,  // what one handler may queue
 };
 
-/// What a peer is told with CODE_INTERNAL.
+/// The text of ERROR and REJECTED with CODE_INTERNAL.
 #define RELAY_FAILED_TEXT "a handler failed; the log has the error"
 
-/// What the script says of a room kind (the name of a room up to its first ':').
+/// What the script declares for a room kind (the name of a room up to its first ':').
 typedef struct RoomKind {
   uint32_t hooks;
   uint32_t capacity;  // members; 0: no limit
   bool auto_create;
   bool has_auto_delete;
-  uint64_t auto_delete_ms;  // how long an empty room lives on
+  uint64_t auto_delete_ms;  // until an empty room is deleted
   double tick_rate;         // 0: the game's
 } RoomKind;
 
@@ -102,12 +101,12 @@ void relay_set_host(Relay *relay, const RelayHost *host, void *data);
 
 // --- Events ---
 
-/// Says that a script is there: from now on it is told of disconnects and deleted rooms
-/// too, and has to drain the queue once a turn.
+/// Reports that a script exists: from now on it gets disconnects and deleted rooms as well,
+/// and has to drain the queue in each iteration.
 void relay_set_scripted(Relay *relay);
 
-/// Says which handlers the program has that the server is part of: Hooks, for the game and
-/// for all rooms. They are told what scripts are told. To be called before anything comes.
+/// Stores which handlers the program has that embeds the server: Hooks, for the game and
+/// for all rooms. They get the events that scripts get. Must be called before all others.
 void relay_set_program_hooks(Relay *relay, uint32_t hooks);
 
 /// Returns whether the script has a handler for the event, or has to know of it.
@@ -175,10 +174,10 @@ void relay_serve(Relay *relay, const Event *event);
 void relay_allow_name(Relay *relay, const Event *event);
 
 /// Relays `data` as the BROADCAST of `event`'s peer, priority and flags to its room.
-/// When the peer has left the room by now, nobody gets it.
+/// Does nothing when the peer has left the room by now.
 void relay_pass(Relay *relay, const Event *event, Text data);
 
-/// Answers the BROADCAST of `event` with ERROR Internal if it asked.
+/// Answers the BROADCAST of `event` with ERROR Internal if that is a REQUEST.
 void relay_fail(Relay *relay, const Event *event);
 
 // --- Commands ---
@@ -192,12 +191,12 @@ void relay_fail(Relay *relay, const Event *event);
 /// (the one that serves it), arrives as sent by the server.
 int relay_command(Relay *relay, const Command *command);
 
-/// Whether somebody is there who knows the schema of a protocol hash.
+/// Returns whether a peer knows the schema of a protocol hash.
 bool relay_knows_schema(const Relay *relay, uint64_t hash);
 
-/// Whether a message to a peer, a room (`id`) or everybody has to be there as JSON as well
-/// as packed, because somebody who gets it may be plain. `joining` is the peer that the
-/// handler which runs is about to let in, or 0.
+/// Returns whether a packed message to a peer, a room (`id`) or all needs its JSON form as
+/// well, because a peer that gets it may not know the schema. `joining` is the peer that
+/// the running handler is about to let in, or 0.
 bool relay_needs_json(const Relay *relay, Target target, uint32_t id, uint32_t joining);
 
 /// Returns whether a peer may be in a room once the commands so far are carried out: it
@@ -227,14 +226,14 @@ Text relay_peer_name(const Relay *relay, const Peer *peer);
 uint16_t relay_channel(Relay *relay, const char *name, size_t size, int *err);
 
 /// Carries out the handler's commands, in order. Those that wait for the script to
-/// answer a question follow in relay_next_event.
+/// handle an event first follow in relay_next_event.
 void relay_commit(Relay *relay);
 
 /// The same at the end of a handler: as far as the slice allows, and the rest in the next
 /// drains, before any other handler.
 void relay_begin_commit(Relay *relay);
 
-/// Begins a handler, which has asked for no deliveries yet.
+/// Begins a handler, whose deliveries are counted from 0.
 void relay_begin_handler(Relay *relay);
 
 /// How much has been queued and reserved. The zero value stands for nothing.
@@ -267,13 +266,13 @@ Session *relay_session(Relay *relay);
 /// The room in whatever state (relay/room.h), or NULL.
 Room *relay_room(const Relay *relay, uint32_t room);
 
-/// The number of the plugin channel of that name, 0 when nobody serves it. `peer` is who
-/// does, 0 for the script.
+/// Returns the number of the plugin channel of that name, 0 when it is not served. `peer`
+/// is the peer that serves it, 0: the script does.
 uint16_t relay_find_channel(const Relay *relay, const char *name, size_t size,
                             uint32_t *peer);
 
-/// The next plugin channel after `*cursor` (start at 0) that somebody serves, and its name,
-/// which is valid until a channel gets a new one. 0 at the end.
+/// Returns the next plugin channel after `*cursor` (start at 0) that is served, or 0. Its
+/// name is valid until a channel gets a new one.
 uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name);
 
 /// Returns the id of the room that has the name: reserved, being created or open; 0:

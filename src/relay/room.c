@@ -1,4 +1,4 @@
-// A room's life: reserved, open, soft-deleted, gone. Who is in it is in member.c.
+// A room's life: reserved, created, open, soft-deleted, gone. Its members are in member.c.
 
 #include "relay/room.h"
 
@@ -59,8 +59,7 @@ void room_unreserve(Relay *relay, Room *room) {
   room_free(relay, room);
 }
 
-// Repeats the joins that waited for the end of on_create, before other events have
-// their turn.
+// Queues the joins that waited for the end of on_create, before other events.
 static void requeue_joins(Relay *relay, Room *room) {
   for (size_t at = 0; at < room->waiting_joins.size; at += sizeof(Event)) {
     Event join;
@@ -73,9 +72,9 @@ static void requeue_joins(Relay *relay, Room *room) {
   buf_deinit(&room->waiting_joins);
 }
 
-// The last member of a deleted room has left. A script is told first, and may read the
-// room until it has been.
-static void go(Relay *relay, Room *room) {
+// Ends a deleted room, which is empty. A script can read the room until it has handled
+// ROOM_DELETE.
+static void end(Relay *relay, Room *room) {
   log_room("room deleted", room);
   relay->open_rooms--;
   if (!relay->is_scripted) {
@@ -99,12 +98,12 @@ void room_delete(Relay *relay, Room *room) {
   if (!is_open)
     requeue_joins(relay, room);
   else if (room->count == 0)
-    go(relay, room);
+    end(relay, room);
 }
 
 // --- Being created ---
 
-// One that has been deleted meanwhile goes at once.
+// Opens a room; one that was deleted meanwhile ends at once.
 static void appear(Relay *relay, Room *room) {
   bool is_wanted = room->state == ROOM_CREATING;
   room->state = is_wanted ? ROOM_OPEN : ROOM_DELETED;
@@ -118,7 +117,7 @@ static void appear(Relay *relay, Room *room) {
   room_check_empty(relay, room);
 }
 
-// It may have been deleted by a handler that ran in the middle of its creator's commands.
+// A handler that ran between the commands of the room's creator may have deleted it.
 void room_begin(Relay *relay, Room *room) {
   assert(room->state <= ROOM_CREATING || room->state == ROOM_DROPPED);
   if (room->state == ROOM_RESERVED) room->state = ROOM_CREATING;
@@ -197,7 +196,7 @@ static void on_auto_delete(void *data, uint64_t now_ms) {
 void room_check_empty(Relay *relay, Room *room) {
   Timers *timers = net_timers(relay->net);
   if (room->state == ROOM_DELETED && room->count == 0) {
-    go(relay, room);
+    end(relay, room);
     return;
   }
   if (room->state != ROOM_OPEN) return;

@@ -10,12 +10,12 @@
 #include "relay/schedule.h"
 
 typedef enum RoomState {
-  ROOM_RESERVED,  // the running handler asked for it, and alone knows of it
+  ROOM_RESERVED,  // only the running handler, which creates it, sees it
   ROOM_CREATING,  // until on_create has ended: hidden, but its name is taken
   ROOM_OPEN,
   ROOM_DELETED,  // soft-deleted: goes when the last member leaves
   ROOM_DROPPED,  // deleted before on_create has ended; goes when that ends
-  ROOM_FAILED,   // on_create failed; kept until all who wanted to join have heard of it
+  ROOM_FAILED,   // on_create failed; kept until all joins that wait for it are refused
   ROOM_GONE,     // empty and deleted; readable until ROOM_DELETE has been handled
 } RoomState;
 
@@ -27,7 +27,7 @@ typedef struct Ticker {
   uint64_t interval_us;  // 0: stopped
   uint64_t last_us;      // when the last one was
   uint64_t next_us;      // when the next one should be
-  uint32_t excluded;     // since the one that is queued
+  uint32_t skipped;      // ticks since the one that is queued
   bool is_queued;        // the last one's event waits
 } Ticker;
 
@@ -63,7 +63,7 @@ static inline Text room_name(const Room *room) {
   return (Text){room->name, room->name_size};
 }
 
-/// Notes a value under a key; NULL: takes it away.
+/// Stores a value under a key; NULL removes it.
 void room_set_meta(Room *room, Text key, const Text *value);
 
 /// Reads the next text of room->meta at `*at` (start at 0); false at the end.

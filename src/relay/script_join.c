@@ -1,6 +1,6 @@
-// Joins that the script asked for (COMMAND_JOIN). Each has a record until its outcome
-// is known. Until then the record keeps the handler's later commands for that peer. The
-// script gets an event with the outcome if it asked for one.
+// Joins by the script (COMMAND_JOIN). Each has a record until its outcome is known. Until
+// then the record keeps the handler's later commands for that peer. A join with a token
+// ends with an event that reports the outcome.
 
 #include <string.h>
 
@@ -21,32 +21,17 @@ static void report(Relay *relay, const Command *join, Code code, const char *why
 
 // --- Until the outcome is known ---
 
-// The on_join of each may wait for the next one.
-static bool has_place(const Peer *peer) {
-  uint32_t count = 0;
-  for (const ScriptJoin *join = peer->joins; join; join = join->next) count++;
-  return count < RELAY_ROOMS_PER_PEER;
-}
-
-static void link_join(Peer *peer, ScriptJoin *join) {
-  ScriptJoin **at = &peer->joins;
-  while (*at) at = &(*at)->next;
-  *at = join;
-}
-
-static void unlink_join(Peer *peer, const ScriptJoin *join) {
-  ScriptJoin **at = &peer->joins;
-  while (*at != join) at = &(*at)->next;
-  *at = join->next;
-}
-
 void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
   if (!peer || !peer_has_session(peer)) {
     report(relay, command, CODE_CLOSED, "the peer is gone");
     return;
   }
+  // A peer's joins have a limit, because the on_join of each may make the next one.
+  uint32_t count = 0;
+  ScriptJoin **last = &peer->joins;
+  for (; *last; last = &(*last)->next) count++;
   ScriptJoin *join = mem_zalloc(sizeof *join);
-  uint32_t id = has_place(peer) ? slots_add(&relay->joins.slots, join) : 0;
+  uint32_t id = count < RELAY_ROOMS_PER_PEER ? slots_add(&relay->joins.slots, join) : 0;
   if (id == 0) {
     mem_free(join);
     report(relay, command, CODE_SERVER_FULL, "too many joins wait for on_join");
@@ -58,7 +43,7 @@ void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
                                    .id = command->id,
                                    .room = command->room,
                                    .token = command->token}};
-  link_join(peer, join);
+  *last = join;
   join_room(
       relay,
       &(Event){
@@ -74,7 +59,9 @@ static void free_join(Relay *relay, ScriptJoin *join) {
 void script_join_end(Relay *relay, uint32_t id, Code code, const char *why) {
   ScriptJoin *join = slots_find(&relay->joins.slots, id);
   if (!join) return;
-  unlink_join(session_find(relay->session, join->command.id), join);
+  ScriptJoin **at = &((Peer *)session_find(relay->session, join->command.id))->joins;
+  while (*at != join) at = &(*at)->next;
+  *at = join->next;
   report(relay, &join->command, code, why);
   if (join->held.bytes.size > 0) batch_push(relay, &join->held);
   free_join(relay, join);

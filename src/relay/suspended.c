@@ -72,7 +72,6 @@ void suspended_count(Relay *relay, Room *room, uint8_t packet_flags) {
 
 void suspended_exclude(Relay *relay, Peer *peer, const Room *room,
                        uint8_t packet_flags) {
-  if (peer->excluded == relay->broadcast_number) return;  // named twice
   peer->excluded = relay->broadcast_number;
   if (packet_flags & PACKET_RELIABLE || peer->state != PEER_SUSPENDED || !room) return;
   RoomRef *ref = member_find(peer, room->id);

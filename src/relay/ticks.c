@@ -14,26 +14,26 @@ static uint32_t clamp_u32(uint64_t value) {
   return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-// A tick that is late by whole intervals leaves those out.
+// A tick that is late skips whole intervals.
 static void on_tick(void *data, uint64_t now_ms) {
   Ticker *ticker = data;
   uint64_t now_us = now_ms * 1000;
-  uint64_t excluded = (now_us - ticker->next_us) / ticker->interval_us;
-  ticker->next_us += (excluded + 1) * ticker->interval_us;
+  uint64_t skipped = (now_us - ticker->next_us) / ticker->interval_us;
+  ticker->next_us += (skipped + 1) * ticker->interval_us;
   wait_for_next(ticker);
-  ticker->excluded += clamp_u32(excluded);
+  ticker->skipped += clamp_u32(skipped);
   if (ticker->is_queued) {
-    ticker->excluded++;
+    ticker->skipped++;
     return;
   }
   Event event = {
       .type = EVENT_TICK,
       .room = ticker->room,
       .a = clamp_u32(now_us - ticker->last_us),
-      .b = ticker->excluded,
+      .b = ticker->skipped,
   };
   ticker->last_us = now_us;
-  ticker->excluded = 0;
+  ticker->skipped = 0;
   ticker->is_queued = true;
   relay_emit(ticker->relay, &event);
 }

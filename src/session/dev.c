@@ -1,5 +1,5 @@
-// While a game is being made its pages are shown what is wrong with it, and which of
-// their own files have changed. Others than pages have no use for either.
+// While a game is being developed, its pages show what is wrong with it, and reload files
+// that have changed. Other clients have no use for either.
 
 #include <string.h>
 

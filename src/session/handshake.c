@@ -1,5 +1,5 @@
-// How a connection becomes a peer: the limits on admission, HELLO, the question to the
-// layer above, and WELCOME or REJECTED. A text peer says nothing and is asked about at
+// How a connection becomes a peer: the limits on admission, HELLO, the decision of the layer
+// above, and WELCOME or REJECTED. A text peer sends no HELLO, so the decision follows at
 // once.
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "net/udp.h"
 #include "session/internal.h"
 
-enum { FAULT_SIZE = 96 };  // bytes of a refusal that is made for one
+enum { FAULT_SIZE = 96 };  // bytes of the longest refusal that names values
 
 static void make_uuid(Net *net, uint8_t uuid[UUID_SIZE]) {
   net_random(net, uuid, UUID_SIZE);
@@ -27,14 +27,16 @@ static bool is_full(const Session *session) {
 
 // --- Admission ---
 
-// Why a new connection may not even say HELLO, or NULL.
-static const char *admission_fault(Session *session, Framing framing,
+// Returns why a new connection is refused, or NULL. `open` counts those of its kind.
+// Before HELLO an address has twice its limit where sessions can be resumed, because the
+// lost connection of a session may still count.
+static const char *admission_fault(Session *session, Framing framing, uint32_t open,
                                    const char *address) {
   const SessionLimits *limits = &session->limits;
   uint64_t max_here = limits->max_clients_per_address;
-  // Who comes back may come while the lost connection still counts; HELLO tells.
-  if (framing == FRAMING_PACKETS && limits->resume_timeout_ms > 0) max_here *= 2;
-  if ((uint64_t)session->open >= (uint64_t)limits->max_clients + SESSION_SPARE)
+  if (framing != FRAMING_LINES && limits->resume_timeout_ms > 0) max_here *= 2;
+  if (session->is_down) return SHUTTING_DOWN_TEXT;
+  if ((uint64_t)open >= (uint64_t)limits->max_clients + SESSION_SPARE)
     return SERVER_FULL_TEXT;
   if (framing == FRAMING_LINES && is_full(session)) return SERVER_FULL_TEXT;
   if (max_here > 0 && session_count_address(session, address, 0) >= max_here)
@@ -42,10 +44,25 @@ static const char *admission_fault(Session *session, Framing framing,
   return NULL;
 }
 
+const char *handshake_enter(void *data, const char *address) {
+  Session *session = data;
+  const char *why =
+      admission_fault(session, FRAMING_SNIFF, session->unidentified, address);
+  if (why) return why;
+  session->unidentified++;
+  session_count_address(session, address, 1);
+  return NULL;
+}
+
+void handshake_leave(void *data, const char *address) {
+  Session *session = data;
+  session->unidentified--;
+  session_count_address(session, address, -1);
+}
+
 const char *handshake_fault(void *data, const char *address) {
   Session *session = data;
-  if (session->is_down) return SHUTTING_DOWN_TEXT;
-  return admission_fault(session, FRAMING_PACKETS, address);
+  return admission_fault(session, FRAMING_PACKETS, session->open, address);
 }
 
 static void refuse_conn(Session *session, ConnId conn, const ConnInfo *info,
@@ -80,21 +97,14 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   return peer;
 }
 
-// Asks the layer above. The peer may be gone afterwards.
-static void ask(Session *session, Peer *peer) {
+// Has the layer above decide. The peer may have ended afterwards.
+static void request_verdict(Session *session, Peer *peer) {
   peer->state = PEER_CONNECTING;
   session->connecting++;
   session->json += peer_form(peer) != FORM_SCHEMA;
   net_hold(session->net, peer->conn);
   keepalive_arm(session, peer);
   session->events.connect(session->data, peer);
-}
-
-static void expect_hello(Session *session, Peer *peer) {
-  uint32_t max_payload = session->limits.max_payload;
-  if (max_payload > SESSION_HELLO_MAX) max_payload = SESSION_HELLO_MAX;
-  net_set_max_payload(session->net, peer->conn, max_payload);
-  keepalive_arm(session, peer);
 }
 
 void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
@@ -104,7 +114,8 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
     net_close(session->net, conn);
     return NULL;
   }
-  const char *why = admission_fault(session, info->framing, info->address);
+  const char *why =
+      admission_fault(session, info->framing, session->open, info->address);
   Peer *peer = why ? NULL : add_peer(session, conn, info);
   if (!peer) {
     refuse_conn(session, conn, info,
@@ -112,12 +123,15 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
     return NULL;
   }
   if (peer->framing == FRAMING_PACKETS) {
-    expect_hello(session, peer);
+    uint32_t max_payload = session->limits.max_payload;
+    if (max_payload > SESSION_HELLO_MAX) max_payload = SESSION_HELLO_MAX;
+    net_set_max_payload(session->net, conn, max_payload);
+    keepalive_arm(session, peer);
     return peer;
   }
   uint32_t id = peer->id;
   peer_names_make(session, peer);
-  ask(session, peer);
+  request_verdict(session, peer);
   return session_find(session, id);
 }
 
@@ -129,7 +143,8 @@ bool handshake_knows(const Session *session, uint64_t hash) {
   return hash == 0;
 }
 
-// Both hashes, for people who compare them with what `perigee schema --hash` prints.
+// Names both hashes, because people compare them with the output of `perigee schema
+// --hash`.
 static const char *hash_fault(const Session *session, uint64_t hash,
                               char text[FAULT_SIZE]) {
   if (session->hash_count > 0)
@@ -143,7 +158,7 @@ static const char *hash_fault(const Session *session, uint64_t hash,
   return text;
 }
 
-// Why nobody can talk to this client, or NULL.
+// Returns why the server and this client cannot understand each other, or NULL.
 static const char *version_fault(const Session *session, const Hello *hello, Code *code,
                                  char text[FAULT_SIZE]) {
   if (hello->version != PROTOCOL_VERSION) {
@@ -157,7 +172,7 @@ static const char *version_fault(const Session *session, const Hello *hello, Cod
   return NULL;
 }
 
-// Why this one cannot begin a session, or NULL.
+// Returns why this peer cannot begin a session, or NULL.
 static const char *entry_fault(Session *session, const Peer *peer, const Hello *hello,
                                Code *code) {
   uint32_t max_here = session->limits.max_clients_per_address;
@@ -214,17 +229,10 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
     return;
   }
   take_hello(peer, &hello);
-  ask(session, peer);
+  request_verdict(session, peer);
 }
 
 // --- The answer ---
-
-// The client knows only the name in its HELLO.
-static void send_own_name(Session *session, Peer *peer) {
-  session->scratch.size = 0;
-  control_peer_renamed(&session->scratch, 0, peer->id, peer_name(peer));
-  send_control(session, peer, CONTROL_PEER_RENAMED, NULL, &session->scratch);
-}
 
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
                        bool is_resumed) {
@@ -248,7 +256,11 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
   session->scratch.size = 0;
   control_welcome(&session->scratch, &welcome);
   send_control(session, peer, CONTROL_WELCOME, hello, &session->scratch);
-  if (peer->is_renamed) send_own_name(session, peer);
+  if (peer->is_renamed) {  // its client knows only the name in its HELLO
+    session->scratch.size = 0;
+    control_peer_renamed(&session->scratch, 0, peer->id, peer_name(peer));
+    send_control(session, peer, CONTROL_PEER_RENAMED, NULL, &session->scratch);
+  }
   dev_greet(session, peer);
 }
 

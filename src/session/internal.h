@@ -35,40 +35,34 @@ struct Session {
 
 // --- session.c ---
 
-/// The end of a peer whose connection is closed or being closed. `message` is what the
-/// log says. The peer is freed when it was never connected.
+/// Ends a peer whose connection is closed or being closed; logs `message`. Frees a peer that
+/// was never connected.
 void peer_end(Session *session, Peer *peer, const char *message, Code code,
               const char *text);
 
-/// The peer's line is lost: it is suspended where that can be, else it ends. With `text`
-/// the connection is still there, and is told.
+/// Suspends a peer that has lost its connection, or ends it if it cannot be resumed. With
+/// `text` the connection still exists, and gets CLOSING.
 void peer_lose(Session *session, Peer *peer, Code code, const char *text);
 
-/// Frees a peer that nothing counts any more.
+/// Frees a peer that is not counted any more.
 void peer_free(Session *session, Peer *peer);
 
-/// How many connections and suspended sessions come from `address`, after adding
-/// `change` to it.
+/// Adds `change` to the connections and suspended sessions of `address`; returns how many
+/// these are.
 uint32_t session_count_address(Session *session, const char *address, int change);
 
-// --- Why somebody may not come, as it is told ---
+// --- Texts of refusals ---
 
 #define SERVER_FULL_TEXT "the server is full"
 #define ADDRESS_FULL_TEXT "too many connections from your address"
 #define SHUTTING_DOWN_TEXT "the server is shutting down"
-
-// --- unidentified.c ---
-
-/// NetEvents.enter and leave.
-const char *unidentified_enter(void *data, const char *address);
-void unidentified_leave(void *data, const char *address);
 
 // --- peer_names.c ---
 
 void peer_names_init(Session *session);
 void peer_names_deinit(Session *session);
 
-/// Gives the peer, which has none yet, a name of its own: `guest-ID`.
+/// Gives a peer without a name the name `guest-ID`.
 void peer_names_make(Session *session, Peer *peer);
 
 /// Counts the peer's name as one in use.
@@ -79,26 +73,31 @@ void peer_names_drop(Session *session, Peer *peer);
 
 // --- handshake.c ---
 
+/// NetEvents.enter and leave: connections that are not identified yet. They have a limit of
+/// their own, as high as that of peers, and count among those of their address.
+const char *handshake_enter(void *data, const char *address);
+void handshake_leave(void *data, const char *address);
+
 /// NetEvents.refuse.
 const char *handshake_fault(void *data, const char *address);
 
 /// NetEvents.open.
 void *handshake_open(void *data, ConnId conn, const ConnInfo *info);
 
-/// The first packet of a connection.
+/// Handles the first packet of a connection.
 void handshake_packet(Session *session, Peer *peer, const Packet *packet);
 
-/// The peer's HELLO as far as an answer needs it: flags and ref.
+/// Returns flags and ref of the peer's HELLO, for its answer.
 Packet handshake_hello(const Peer *peer);
 
-/// WELCOME, with a new resume token where sessions can be resumed.
+/// Sends WELCOME, with a new resume token where sessions can be resumed.
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
                        bool is_resumed);
 
-/// Whether HELLO may carry this protocol hash.
+/// Returns whether HELLO may carry this protocol hash.
 bool handshake_knows(const Session *session, uint64_t hash);
 
-/// REJECTED, and the end of a peer that is not connected.
+/// Sends REJECTED and ends a peer that is not connected.
 void handshake_refuse(Session *session, Peer *peer, const Ending *ending);
 
 // --- resume.c ---
@@ -106,73 +105,70 @@ void handshake_refuse(Session *session, Peer *peer, const Ending *ending);
 /// Gives a new session its first token.
 void resume_begin(Session *session, Peer *peer);
 
-/// Forgets what is kept; the session cannot be resumed any more.
+/// Frees what is kept; the session cannot be resumed any more.
 void resume_end(Session *session, Peer *peer);
 
-/// A connected peer whose connection is gone waits.
+/// Suspends a connected peer whose connection has ended.
 void resume_suspend(Session *session, Peer *peer, Code code);
 
-/// Whether `hello`, on the connection of `newcomer`, resumes a session; then it has
-/// done so or has been refused, and `newcomer` is gone.
+/// Returns whether `hello`, on the connection of `newcomer`, names a session to resume.
+/// Then it has been resumed or refused, and `newcomer` is freed.
 bool resume_take(Session *session, Peer *newcomer, const Hello *hello);
 
-/// When a suspended peer has waited long enough.
+/// Returns the deadline by which a suspended peer must be resumed.
 uint64_t resume_ends(const Session *session, const Peer *peer);
 
 // --- stream.c ---
 
 #define STREAM_FULL_TEXT "too many reliable packets wait to be acknowledged"
 
-/// A RELIABLE packet has come.
+/// Counts a RELIABLE packet from the peer.
 void stream_receive(Session *session, Peer *peer, const Packet *packet);
 
-/// ACK from the peer.
+/// Handles ACK from the peer.
 void stream_ack(Session *session, Peer *peer, const Packet *packet);
 
-/// ACK to the peer.
+/// Sends the peer an ACK.
 void stream_send_ack(Session *session, Peer *peer);
 
-/// Sends all that is kept again.
+/// Resends all kept packets.
 void stream_resend(Session *session, Peer *peer);
 
 // --- dev.c ---
 
-/// What a peer that has just got its WELCOME has to know.
+/// Sends a peer that has just got its WELCOME what is wrong with the game.
 void dev_greet(Session *session, Peer *peer);
 
 // --- keepalive.c ---
 
-/// Sets the peer's timer for whatever is due next in its state.
+/// Sets the peer's timer to its next deadline.
 void keepalive_arm(Session *session, Peer *peer);
 
 /// Takes limits that have changed into use: the next PING is due an interval from now
 /// at the latest. `was_pinged`: there were PINGs before.
 void keepalive_refresh(Session *session, Peer *peer, bool was_pinged);
 
-/// The first PING is due one interval from now.
+/// Begins the deadlines of a peer that the server begins to read from.
 void keepalive_start(Session *session, Peer *peer);
 
-/// Notes that `bytes` came.
+/// Counts a packet or line of so many bytes.
 void keepalive_note(Session *session, Peer *peer, uint64_t bytes);
 
-/// A throttled peer is read from again: its deadlines begin now.
-void keepalive_resume(Session *session, Peer *peer);
-
+/// Handles PONG.
 void keepalive_pong(Peer *peer, uint64_t value);
 
 // --- throttle.c ---
 
-enum {
-  THROTTLE_BATCH_MS = 50
-};  // for how many packets' time a peer over the limit waits
+// How long a peer over the limit waits at least: for the packets of that time.
+enum { THROTTLE_BATCH_MS = 50 };
 
-/// A packet or line has come. False when the peer has to end for it.
+/// Counts a packet or line. Returns false when the peer has to end for it.
 bool throttle_note(Session *session, Peer *peer, bool is_reliable);
 
-/// Reads on from a peer that was over the limit, if it is time.
+/// Reads again from a peer that was over the limit, when its wait is over.
 void throttle_run(Session *session, Peer *peer, uint64_t now_ms);
 
-/// The peer has lost its connection, or has a new one.
+/// The peer has lost its connection, or has got a new one.
 void throttle_suspend(Peer *peer);
 void throttle_resume(Session *session, Peer *peer);
 

@@ -1,16 +1,16 @@
-// Deadlines of a peer: HELLO, PING and its PONG, silence. Each peer has one timer. An
-// action of the peer only stores its time, which the timer compares when it fires.
+// Deadlines of a peer: HELLO, PING and its PONG, silence. Each peer has one timer. A packet
+// of the peer only stores its time, which the timer compares when it fires.
 
 #include "session/internal.h"
 
-enum { LATE_MS = 1000 };  // a timer later than this: the process stood still
+enum { LATE_MS = 1000 };  // a timer that is later means that the process was stopped
 
 static bool is_pinged(const Session *session, const Peer *peer) {
   return peer->state == PEER_CONNECTED && peer->framing == FRAMING_PACKETS &&
          peer->throttles == 0 && session->limits.ping_interval_ms > 0;
 }
 
-// When the peer is closed for having sent nothing, or for not having come back.
+// Returns when the peer is closed because it has sent nothing, or was not resumed.
 static uint64_t silence_ends(const Session *session, const Peer *peer) {
   if (peer->state == PEER_SUSPENDED) return resume_ends(session, peer);
   if (peer->throttles != 0) return UINT64_MAX;
@@ -34,7 +34,7 @@ static void send_ping(Session *session, Peer *peer, uint64_t now_ms) {
   uint32_t interval = session->limits.ping_interval_ms;
   Buf *buf = &session->scratch;
   peer->ping_sent_us = net_clock_us(session->net);
-  // One that goes out late leaves its peer the time to answer all the same.
+  // A late PING leaves its peer the same time to answer.
   peer->next_ping_ms += interval;
   if (peer->next_ping_ms < now_ms + interval - interval / 10)
     peer->next_ping_ms = now_ms + interval;
@@ -47,7 +47,7 @@ static void on_timer(void *data, uint64_t now_ms) {
   Peer *peer = data;
   Session *session = peer->owner;
   if (now_ms > peer->timer.due_ms + LATE_MS) {
-    // What came meanwhile is read before anybody is judged.
+    // The packets that came meanwhile are read first.
     timers_set(net_timers(session->net), &peer->timer, now_ms + LATE_MS, on_timer,
                peer);
     return;
@@ -73,8 +73,8 @@ static void on_timer(void *data, uint64_t now_ms) {
   keepalive_arm(session, peer);
 }
 
-// Pings go out in batches: thousands of idle peers then wake the loop a few times a
-// second, not once each. A batch is a hundredth of the interval, which nobody notices.
+// Rounds the time of a PING up, so that thousands of idle peers wake the loop a few times a
+// second, not once each. The step is a hundredth of the interval.
 static uint64_t ping_batch(const Session *session, uint64_t due_ms) {
   uint64_t step = session->limits.ping_interval_ms / 100;
   return step > 1 ? (due_ms + step - 1) / step * step : due_ms;
@@ -102,13 +102,6 @@ void keepalive_refresh(Session *session, Peer *peer, bool was_pinged) {
 }
 
 void keepalive_start(Session *session, Peer *peer) {
-  uint64_t now_ms = net_now_ms(session->net);
-  peer->last_packet_ms = now_ms;
-  peer->next_ping_ms = now_ms + session->limits.ping_interval_ms;
-  keepalive_arm(session, peer);
-}
-
-void keepalive_resume(Session *session, Peer *peer) {
   uint64_t now_ms = net_now_ms(session->net);
   peer->last_packet_ms = now_ms;
   peer->next_ping_ms = now_ms + session->limits.ping_interval_ms;

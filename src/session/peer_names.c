@@ -65,7 +65,7 @@ void peer_names_drop(Session *session, Peer *peer) {
   session_reserve_name(session, peer->framing, peer_name(peer), -1);
 }
 
-// Another peer may have that name already.
+// Appends a number if another peer has that name already.
 void peer_names_make(Session *session, Peer *peer) {
   int size = snprintf(peer->name, sizeof peer->name, "guest-%u", peer->id);
   peer->name_size = (uint8_t)size;

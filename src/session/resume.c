@@ -1,10 +1,10 @@
-// Sessions that outlive their connection: a peer whose line is lost waits, and a HELLO
-// with its token on another connection takes it up again. A token is the peer's id,
-// which finds it, and 96 random bits, which are compared in constant time, so that
-// neither guessing nor timing finds one.
+// Sessions that outlive their connection: a peer that loses it is suspended, and a HELLO
+// with its token on another connection resumes it. A token is the peer's id, which finds
+// the peer, and 96 random bits, which are compared in constant time, so that neither
+// guessing nor timing finds one.
 //
-// A WELCOME may be lost together with its connection, and the token in it. So the one
-// that made a connection counts until something has come on it; then it is used up.
+// A WELCOME may be lost together with its connection, and the token in it. Therefore the
+// token that resumed a session is valid until a packet comes on the new connection.
 
 #include <string.h>
 
@@ -33,14 +33,7 @@ static Peer *find_by_token(const Session *session, const uint8_t token[UUID_SIZE
   return is_last || is_same(token, peer->token_now) ? peer : NULL;
 }
 
-// `used` is one of the peer's tokens. The one that nobody has shown to know goes.
-static void next_token(Session *session, Peer *peer, const uint8_t used[UUID_SIZE]) {
-  memcpy(peer->token_last, used, UUID_SIZE);
-  peer->has_last_token = true;
-  make_token(session, peer);
-}
-
-// --- Waiting ---
+// --- Suspended ---
 
 void resume_begin(Session *session, Peer *peer) {
   if (session->limits.resume_timeout_ms == 0 || peer->framing == FRAMING_LINES) return;
@@ -80,9 +73,9 @@ uint64_t resume_ends(const Session *session, const Peer *peer) {
   return peer->lost_ms + session->limits.resume_timeout_ms;
 }
 
-// --- Coming back ---
+// --- Resumed ---
 
-// The old connection of a session that is resumed while it still stands.
+// Ends the old connection of a session that is resumed while this still exists.
 static void replace(Session *session, Peer *peer) {
   static const char WHY[] = "the session was resumed on another connection";
   send_ending(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL,
@@ -91,7 +84,7 @@ static void replace(Session *session, Peer *peer) {
   resume_suspend(session, peer, CODE_REPLACED);
 }
 
-// The connection of `newcomer`, and what is known of it, becomes the peer's.
+// Gives the peer the connection of `newcomer`.
 static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   session_count_address(session, peer->address, -1);
   memcpy(peer->address, newcomer->address, sizeof peer->address);
@@ -109,25 +102,21 @@ static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   throttle_resume(session, peer);
 }
 
-static void log_resumed(const Peer *peer, const Resumption *resumption) {
-  log_info("resumed", log_num("peer", peer->id),
-           log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer->address),
-           log_num("away_ms", (int64_t)resumption->suspended_ms),
-           log_num("resent", resumption->resent));
-}
-
 static void resume(Session *session, Peer *peer, const Packet *hello) {
   Resumption resumption = {
       .suspended_ms = net_now_ms(session->net) - peer->lost_ms,
       .resent = reliable_waiting(&peer->stream),
   };
   session->stats.resumed++;
-  log_resumed(peer, &resumption);
+  log_info("resumed", log_num("peer", peer->id),
+           log_bytes("name", peer->name, peer->name_size),
+           log_str("address", peer->address),
+           log_num("away_ms", (int64_t)resumption.suspended_ms),
+           log_num("resent", resumption.resent));
   keepalive_start(session, peer);
   handshake_welcome(session, peer, hello, true);
   session->events.resume(session->data, peer, &resumption);
-  // The rooms have been told; this says that there are no more.
+  // It ends the list of rooms.
   stream_send_ack(session, peer);
   stream_resend(session, peer);
 }
@@ -135,7 +124,7 @@ static void resume(Session *session, Peer *peer, const Packet *hello) {
 bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
   Peer *peer = find_by_token(session, hello->resume_token);
   if (!peer) return false;
-  // What waits for it is in the form that it was sent in.
+  // The kept packets are in the form that the peer understood.
   if ((peer_form(peer) == FORM_SCHEMA) != (hello->protocol_hash != 0)) return false;
   if (peer->is_overfull) {
     session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);
@@ -153,7 +142,9 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
   take_conn(session, peer, newcomer);
   peer->protocol_hash = hello->protocol_hash;
   reliable_ack(&peer->stream, hello->reliable_received);
-  next_token(session, peer, hello->resume_token);
+  memcpy(peer->token_last, hello->resume_token, UUID_SIZE);
+  peer->has_last_token = true;
+  make_token(session, peer);
   resume(session, peer, &request);
   return true;
 }

@@ -1,5 +1,5 @@
-// The table of peers, what net reports about them, and the one way a peer ends. How a
-// peer comes in is in handshake.c, what keeps it alive in keepalive.c.
+// The table of peers, what net reports about them, and the one way a peer ends. Peers begin
+// in handshake.c; keepalive.c has their deadlines.
 
 #include "session/session.h"
 
@@ -102,7 +102,7 @@ uint32_t session_count_address(Session *session, const char *address, int change
 
 static void uncount(Session *session, const Peer *peer, Code code) {
   if (peer->state != PEER_HANDSHAKE) session->json -= peer_form(peer) != FORM_SCHEMA;
-  if (peer->state == PEER_SUSPENDED) {  // its connection was counted when it ended
+  if (peer->state == PEER_SUSPENDED) {  // the end of its connection is counted already
     session->suspended--;
     return;
   }
@@ -112,11 +112,11 @@ static void uncount(Session *session, const Peer *peer, Code code) {
   session->stats.ended[code]++;
 }
 
-static void say_closing(Session *session, const Peer *peer, const Ending *ending) {
+static void send_closing(Session *session, const Peer *peer, const Ending *ending) {
   if (peer->state == PEER_SUSPENDED) return;
   if (ending->text)
     send_ending(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, ending);
-  // For what carries the packets the stop of a server is an orderly end.
+  // The transport ends in order when the server stops.
   Code code = ending->code == CODE_UNAVAILABLE ? CODE_CLOSED : ending->code;
   net_end(session->net, peer->conn, code, ending->text);
 }
@@ -145,7 +145,7 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
 void peer_lose(Session *session, Peer *peer, Code code, const char *text) {
   bool can_wait = peer->state == PEER_CONNECTED && peer->is_resumable &&
                   session->limits.resume_timeout_ms > 0;
-  if (text) say_closing(session, peer, &(Ending){code, text, 0});
+  if (text) send_closing(session, peer, &(Ending){code, text, 0});
   if (can_wait)
     resume_suspend(session, peer, code);
   else
@@ -154,7 +154,7 @@ void peer_lose(Session *session, Peer *peer, Code code, const char *text) {
 
 static void end_peer(Session *session, Peer *peer, const Ending *ending) {
   if (peer->state == PEER_CLOSED) return;
-  say_closing(session, peer, ending);
+  send_closing(session, peer, ending);
   peer_end(session, peer, "disconnected", ending->code, ending->text);
 }
 
@@ -229,7 +229,7 @@ static void on_bye(Session *session, Peer *peer, const Packet *packet) {
   session_kick(session, peer, CODE_CLOSED, NULL);
 }
 
-// Whether the packet was one for the session itself.
+// Returns whether the packet was one for the session itself.
 static bool on_own_control(Session *session, Peer *peer, const Packet *packet) {
   switch (packet->type) {
     case CONTROL_HELLO:
@@ -271,13 +271,13 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
     return;
   }
   if (is_reliable) stream_receive(session, peer, packet);
-  // It knows the token of its last WELCOME: the one before is used up.
+  // The peer knows the token of its last WELCOME, so the one before is used up.
   peer->has_last_token = false;
   if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
     session->events.packet(session->data, peer, packet);
 }
 
-// By UDP packets may come before HELLO does, and before WELCOME went: those are lost.
+// Packets by UDP that come before the peer is connected are lost.
 static void on_unreliable_packet(void *data, void *conn_data, const Packet *packet) {
   const Peer *peer = conn_data;
   if (peer->state == PEER_CONNECTED) on_packet(data, conn_data, packet);
@@ -317,8 +317,8 @@ static void on_close(void *data, void *conn_data, Code code) {
 
 NetEvents session_net_events(void) {
   return (NetEvents){
-      .enter = unidentified_enter,
-      .leave = unidentified_leave,
+      .enter = handshake_enter,
+      .leave = handshake_leave,
       .open = handshake_open,
       .packet = on_packet,
       .loose_packet = on_unreliable_packet,

@@ -20,13 +20,13 @@ typedef struct Session Session;
 
 typedef enum PeerState {
   PEER_HANDSHAKE,   // no HELLO yet
-  PEER_CONNECTING,  // HELLO is good; the script is being asked
+  PEER_CONNECTING,  // HELLO is good; on_connect decides
   PEER_CONNECTED,
   PEER_SUSPENDED,  // the line is lost, the session waits for a HELLO that resumes it
   PEER_CLOSED,     // the session is over; readable until session_forget
 } PeerState;
 
-/// A peer's place in one room; the relay's.
+/// A peer's place in one room; owned by the relay.
 typedef struct RoomRef {
   uint32_t room;
   uint32_t place;  // index in the room's members
@@ -35,7 +35,7 @@ typedef struct RoomRef {
   bool is_suspended;  // the peer is suspended, and counted as such by the room
 } RoomRef;
 
-/// Why a peer is not read from.
+/// Why the server does not read from a peer.
 typedef enum ThrottleReason {
   THROTTLE_QUEUE = 1,  // its events wait for the script
   THROTTLE_RATE = 2,   // it is over rate_limit
@@ -49,7 +49,7 @@ typedef struct Peer {
   uint64_t protocol_hash;  // of HELLO; 0: knows no schema, gets messages as JSON
   uint8_t state;           // PeerState
   uint8_t framing;         // Framing: lines mean a text peer
-  bool is_gone;  // its disconnect has taken its turn: it is in no room; the relay's
+  bool is_gone;  // its disconnect has been handled: it is in no room; the relay's
   uint8_t hello_flags;  // of the HELLO, which WELCOME or REJECTED answers
   uint16_t hello_ref;
   uint8_t name_size;
@@ -81,11 +81,11 @@ typedef struct Peer {
   uint32_t unlimited;  // RELIABLE packets that rate_limit passes over: after a resume,
                        // those that may be sent again
   uint8_t throttles;   // ThrottleReasons
-  bool was_slowed;     // by rate_limit, and the log was told
+  bool was_slowed;     // by rate_limit, which was logged
   uint64_t packets_in, bytes_in;
   NetAccount account;  // of its connections that have ended; see session_sent
   uint64_t dropped;
-  // The relay's part.
+  // Owned by the relay.
   RoomRef *rooms;  // in the order of joining; owned by the relay
   uint16_t room_count, room_capacity;
   bool has_joined;           // a room, ever
@@ -95,17 +95,17 @@ typedef struct Peer {
   uint32_t queued;    // events that wait for the script; later packets wait behind them
   uint32_t ahead;     // of these, those in the first class of the scheduler
   uint32_t captured;  // events that handlers have caused and that come next
-  uint32_t last_room;      // joined last; where plain lines of a text peer go
+  uint32_t last_room;      // joined last; where lines of a text peer go
   uint32_t excluded;       // of the broadcast of that number
-  uint64_t next_warn_ms;   // when the log may say again that messages were dropped,
+  uint64_t next_warn_ms;   // earliest time of the next warning of dropped messages,
   uint32_t warn_every_ms;  // and how long it had to wait
 } Peer;
 
-// What a text peer can type, as it is told.
+// The commands of text peers, for the line that greets them.
 #define TEXT_COMMANDS \
   "/join ROOM, /leave ROOM, /rooms, /name NAME, /send NAME JSON, /quit"
 
-/// Among whom no two may have the same name; the order is that of the setting's words.
+/// Peers of which no two may have the same name, in the order of the setting's values.
 typedef enum UniqueNames {
   UNIQUE_AMONG_TEXT,
   UNIQUE_AMONG_ALL,
@@ -121,8 +121,8 @@ typedef struct SessionLimits {
   uint32_t handshake_timeout_ms;
   uint32_t resume_timeout_ms;  // how long a lost session waits; 0: none does
   uint32_t rate_limit;         // packets a second; 0: off
-  bool rate_limit_kicks;       // who sends more is disconnected, else throttled
-  uint16_t tick_rate;          // told in WELCOME
+  bool rate_limit_kicks;       // a peer over the limit is disconnected, else throttled
+  uint16_t tick_rate;          // in WELCOME
   UniqueNames unique_names;
 } SessionLimits;
 
@@ -142,7 +142,7 @@ typedef struct SessionStats {
   uint64_t ended[SESSION_CODES];  // ends of connections, refusals included, by Code
   uint64_t suspended;             // lines lost by sessions that waited
   uint64_t resumed;               // of these, taken up again
-  uint64_t expired;               // or over because nobody came in time
+  uint64_t expired;               // ended because they were not resumed in time
   uint64_t packets_in, bytes_in;  // of all peers
   uint64_t resent;                // RELIABLE packets, after a resume
   uint64_t throttled;             // times that a peer began to be throttled
@@ -150,16 +150,16 @@ typedef struct SessionStats {
   size_t kept_bytes;  // RELIABLE packets that wait for ACKs
 } SessionStats;
 
-/// What a peer missed, as a session is resumed.
+/// What a peer missed before its session was resumed.
 typedef struct Resumption {
   uint64_t suspended_ms;  // since the line was found lost
   uint32_t resent;        // RELIABLE packets that are sent again
 } Resumption;
 
-/// What the session tells the relay. `data` is what session_new was given.
+/// What the session reports to the relay. `data` is the argument of session_new.
 typedef struct SessionEvents {
-  /// A peer wants in (PEER_CONNECTING). The answer, now or later: session_accept or
-  /// session_reject. Nothing more arrives from it until then.
+  /// A peer wants to connect (PEER_CONNECTING). The answer, now or later, is session_accept
+  /// or session_reject. Until then nothing more arrives from it.
   void (*connect)(void *data, Peer *peer);
   /// A packet of a connected peer, HELLO, PING, PONG, ACK and BYE excepted.
   void (*packet)(void *data, Peer *peer, const Packet *packet);
@@ -168,20 +168,19 @@ typedef struct SessionEvents {
   /// See NetEvents.drops.
   void (*drops)(void *data, Peer *peer, uint32_t tag, uint32_t dropped,
                 uint32_t queued);
-  /// A connected or suspended peer is gone (PEER_CLOSED). The relay calls
-  /// session_forget when it is done with it. A peer that was never accepted ends without
-  /// this.
+  /// A connected or suspended peer has ended (PEER_CLOSED). The relay calls session_forget
+  /// when it does not need it any more. A peer that was never accepted ends without this.
   void (*disconnect)(void *data, Peer *peer, Code reason);
   /// A connected peer has lost its line (PEER_SUSPENDED); `resume` or `disconnect`
   /// follows.
   void (*suspend)(void *data, Peer *peer, Code reason);
-  /// It is back (PEER_CONNECTED), on a new connection that has got its WELCOME. What it
-  /// is sent from within goes before the RELIABLE packets that are sent again.
+  /// A suspended peer is resumed (PEER_CONNECTED), on a new connection that has got its
+  /// WELCOME. Packets sent during this call go before the RELIABLE ones that are resent.
   void (*resume)(void *data, Peer *peer, const Resumption *resumption);
 } SessionEvents;
 
 /// The session's own NetEvents, to be passed to net_new with the session as data;
-/// `turn` is left for the caller to fill.
+/// the caller sets `turn`.
 NetEvents session_net_events(void);
 
 Session *session_new(const SessionLimits *limits, const SessionEvents *events,
@@ -196,14 +195,15 @@ void session_free(Session *session);
 /// max_clients for those that come.
 void session_set_limits(Session *session, const SessionLimits *limits);
 
-/// WELCOME and a place among the connected, under a name that has been checked (size 0: the
-/// one that the peer has). False when the peer is gone by now.
+/// Sends WELCOME and makes the peer connected, under a name that has been checked (size 0:
+/// its own). Returns false when the peer has ended by now.
 bool session_accept(Session *session, uint32_t peer, Text name);
 
-/// REJECTED and the end.
+/// Sends REJECTED and ends the peer.
 void session_reject(Session *session, uint32_t peer, Code code, const char *reason);
 
-/// REJECTED Unavailable and the end: the client may try again after `retry_s` seconds.
+/// Sends REJECTED Unavailable and ends the peer: its client may try again after `retry_s`
+/// seconds.
 void session_postpone(Session *session, uint32_t peer, const char *reason,
                       uint16_t retry_s);
 
@@ -232,9 +232,9 @@ static inline Text peer_name(const Peer *peer) {
 /// Returns whether this is the peer's name.
 bool peer_has_name(const Peer *peer, Text name);
 
-/// CLOSING (or `! Code: text` for a text peer) and the end, through `disconnect` when
-/// it was connected or suspended. With `text` NULL nothing is said. A peer that is closed
-/// already is left alone.
+/// Sends CLOSING and ends the peer, through `disconnect` when
+/// it was connected or suspended. With `text` NULL neither is sent. Does nothing for a
+/// closed peer.
 void session_kick(Session *session, Peer *peer, Code code, const char *text);
 
 /// Stops reading from a connected or suspended peer for this reason, and goes on when no
@@ -245,23 +245,23 @@ void session_release(Session *session, Peer *peer, ThrottleReason reason);
 /// Frees a PEER_CLOSED peer. Its `rooms` have to be freed before.
 void session_forget(Session *session, Peer *peer);
 
-/// The peer, in whatever state, or NULL.
+/// Returns the peer, in any state, or NULL.
 Peer *session_find(const Session *session, uint32_t peer);
 
-/// The next peer after `*cursor` (start at 0), in whatever state, or NULL.
+/// Returns the next peer after `*cursor` (start at 0), in any state, or NULL.
 Peer *session_next(const Session *session, uint32_t *cursor);
 
-/// The mean time to those who are connected and have answered a PING, in milliseconds; 0
-/// when there are none. Looks at each.
+/// Returns the mean latency of connected peers that have answered a PING, in milliseconds;
+/// 0 when none has. Looks at each peer.
 double session_latency_ms(const Session *session);
 
-/// What a peer was sent so far, what its rooms are sent included.
+/// Returns what a peer was sent so far, messages to its rooms included.
 NetSent session_sent(const Session *session, const Peer *peer);
 
 /// Peers in PEER_CONNECTED.
 uint32_t session_count(const Session *session);
 
-/// Whether a peer is connected, or will be again if it comes back in time.
+/// Returns whether a peer is connected or suspended.
 static inline bool peer_has_session(const Peer *peer) {
   return peer->state == PEER_CONNECTED || peer->state == PEER_SUSPENDED;
 }
@@ -279,7 +279,7 @@ static inline Form peer_form(const Peer *peer) {
   return peer->protocol_hash == 0 ? FORM_JSON : FORM_SCHEMA;
 }
 
-/// Whether a peer that came with this protocol hash, other than 0, is connected, suspended or
+/// Returns whether a peer with this protocol hash, other than 0, is connected, suspended or
 /// about to be connected.
 bool session_knows_schema(const Session *session, uint64_t hash);
 
@@ -294,14 +294,12 @@ void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count
 
 SessionStats session_stats(const Session *session);
 
-/// CLOSING Unavailable to everyone and the end of every peer, because the server stops;
-/// connections that arrive later are closed.
+/// Sends CLOSING Unavailable to all peers and ends them, because the server stops. Closes
+/// connections that arrive later.
 void session_shutdown(Session *session);
 
-/// ERROR for a binary peer, as the answer to `request` (may be NULL) where that carries
-/// REQUEST, then RELIABLE where it is; the line `! Code: text` for a text peer. What is
-/// not RELIABLE is nothing to a peer that is not connected; the same holds for those
-/// below.
+/// Sends ERROR, as the answer to `request` (may be NULL) if that carries REQUEST; then it
+/// is RELIABLE if the request is.
 void session_error(Session *session, Peer *peer, const Packet *request, Code code,
                    const char *text);
 
@@ -338,26 +336,27 @@ void session_frame(Out *out, uint8_t head[SESSION_HEAD_SIZE], const Outgoing *ou
 /// when they do not get this packet.
 bool session_frame_line(Session *session, Out *out, const Outgoing *outgoing);
 
-// --- While a game is being made ---
+// --- While a game is being developed ---
 
-/// What is wrong with the game now: every WebSocket peer is shown it, those that come
-/// later too, until the next call. "": nothing is. NULL: nobody is making anything, and
-/// nobody is told anything.
+/// Shows each WebSocket peer, later ones included, what is wrong with the game until the
+/// next call. "": nothing is wrong. NULL: no game is being developed, and no peer is
+/// notified.
 void session_set_dev_error(Session *session, const char *text);
 
-/// Tells every WebSocket peer that a file of its page has changed; `path` is relative to
+/// Notifies each WebSocket peer that a file of its page has changed; `path` is relative to
 /// the folder that is served.
 void session_notify_asset(Session *session, const char *path);
 
 // --- RELIABLE packets to many ---
 
-/// Whether some peer may have to be sent RELIABLE packets again.
+/// Returns whether RELIABLE packets are kept for any peer.
 bool session_keeps(const Session *session);
 
-/// The whole packet of `out`, to be kept for those who get it; blob_unref it then.
+/// Returns the whole packet of `out`, to be kept for the peers that get it. The caller
+/// calls blob_unref.
 Blob *session_blob(Session *session, const Out *out);
 
-/// Keeps a RELIABLE packet that the peer is sent by other means (or would be, were it
-/// not suspended). Nothing for a peer whose session cannot be resumed. A peer for which
-/// too much waits ends as a SlowConsumer, later: nothing changes during the call.
+/// Keeps a RELIABLE packet that a group sends the peer, or would send if the peer were not
+/// suspended. Does nothing for a session that cannot be resumed. A peer for which too much
+/// is kept ends as a SlowConsumer, but not during this call.
 void session_keep(Session *session, Peer *peer, Blob *packet);

@@ -1,6 +1,7 @@
-// The RELIABLE packets of a session, both ways: counted as they come and acknowledged,
-// kept as they go until they are. What is kept has the order of the bytes on the line,
-// since all RELIABLE packets have one place among the priorities.
+// The RELIABLE packets of a session, both ways: received ones are counted and acknowledged,
+// sent ones are kept until the peer acknowledges them. Kept packets have the order of the
+// bytes on the connection, because all RELIABLE packets have one place among the
+// priorities.
 
 #include "base/integers.h"
 #include "session/internal.h"
@@ -24,7 +25,7 @@ void stream_send_ack(Session *session, Peer *peer) {
   peer->ack_due_ms = 0;
   buf->size = 0;
   buf_u32(buf, reliable_tell(&peer->stream));
-  // Not before the rooms that a resumed session is told of: it ends their list.
+  // Behind the rooms of a resumed session, because it ends their list.
   send_control_at(session, peer, CONTROL_ACK, PRIORITY_NORMAL, NULL, buf);
 }
 
@@ -75,15 +76,12 @@ Blob *session_blob(Session *session, const Out *out) {
   return blob;
 }
 
-// Many that acknowledge nothing share a total: past it each is held to little.
-static size_t byte_limit(const Session *session) {
-  return session->kept_bytes < SESSION_KEPT_TOTAL ? SESSION_KEPT_BYTES
-                                                  : SESSION_KEPT_SHARE;
-}
-
 void session_keep(Session *session, Peer *peer, Blob *packet) {
   if (!peer->is_resumable || peer->is_overfull) return;
-  if (reliable_push(&peer->stream, packet, byte_limit(session))) return;
+  // Peers that acknowledge nothing share a total; past it, each may have little.
+  bool is_much = session->kept_bytes >= SESSION_KEPT_TOTAL;
+  size_t limit = is_much ? SESSION_KEPT_SHARE : SESSION_KEPT_BYTES;
+  if (reliable_push(&peer->stream, packet, limit)) return;
   peer->is_overfull = true;
   keepalive_arm(session, peer);
 }

@@ -1,7 +1,7 @@
-// Peers that are read from more slowly than they send, because their events wait for
-// the script, or because they send more than rate_limit allows. Meanwhile their packets
-// wait, first in the connection's buffer and then at the peer. Because the server reads
-// none of them, neither silence nor a missing PONG ends the peer.
+// Throttles peers whose events wait for the script, and peers that send more than rate_limit
+// allows: the server does not read from them for a while. Their packets wait in the
+// connection's buffer and then at the peer. Meanwhile neither silence nor a missing PONG
+// ends the peer.
 
 #include "base/log.h"
 #include "session/internal.h"
@@ -18,13 +18,13 @@ void session_throttle(Session *session, Peer *peer, ThrottleReason reason) {
   keepalive_arm(session, peer);
 }
 
-// Reads the packets that came meanwhile before silence counts again.
+// Silence counts from now on, because the packets that came meanwhile are read first.
 void session_release(Session *session, Peer *peer, ThrottleReason reason) {
   if (!(peer->throttles & reason)) return;
   peer->throttles &= (uint8_t) ~(unsigned)reason;
   if (peer->throttles != 0 || peer->state != PEER_CONNECTED) return;
   net_release(session->net, peer->conn);
-  keepalive_resume(session, peer);
+  keepalive_start(session, peer);
 }
 
 void throttle_suspend(Peer *peer) {
@@ -46,7 +46,7 @@ static void refill(const Session *session, Peer *peer, uint64_t now_ms) {
   peer->rate_at_ms = now_ms;
 }
 
-// Reads on when it may send about as much as in a batch of that time.
+// Waits until the peer may send the packets of THROTTLE_BATCH_MS.
 static void slow_down(Session *session, Peer *peer, uint64_t now_ms) {
   double rate = session->limits.rate_limit, wanted = rate * THROTTLE_BATCH_MS / 1000;
   if (wanted < 1) wanted = 1;
