@@ -76,7 +76,8 @@ static const char *loopback_for(const char *host) {
   return strcmp(host, "::") == 0 ? "::1" : host;
 }
 
-// The commands are told as this program was called, so that they can be copied.
+// Shows the commands with the name by which this program was called, so that they can be
+// copied.
 static void log_hint(const Server *server) {
   const char *host = loopback_for(config_text(&server->engine.config, KEY_HOST));
   char line[PATH_MAX], address[ADDRESS_TEXT_SIZE];

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Doubles the array that `array`, a pointer to a pointer to its items, names; one without
+/// Doubles an array. `array` is a pointer to the pointer to its items; an array without
 /// memory gets `first` items. New items are not cleared. Returns the new capacity.
 uint32_t array_grow(void *array, uint32_t capacity, size_t item_size, uint32_t first);
 

@@ -1,4 +1,4 @@
-// Shared bytes, counted twice: by reference, and in the total of whoever bounds them.
+// Shared bytes, counted twice: by reference, and in the total of the limit for them.
 #include "base/blob.h"
 
 #include <assert.h>

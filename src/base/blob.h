@@ -1,5 +1,5 @@
-// Bytes that several owners share and nobody changes: what is sent to many and kept for
-// each of them until it has arrived. Freed with its last reference.
+// Immutable bytes with several owners, such as a packet for many peers that is kept for
+// each of them until it has arrived. The last reference frees them.
 #pragma once
 
 #include <stddef.h>
@@ -18,5 +18,5 @@ Blob *blob_new(uint32_t size, size_t *total);
 
 Blob *blob_ref(Blob *blob);
 
-/// Gives one reference back.
+/// Drops one reference.
 void blob_unref(Blob *blob);

@@ -35,7 +35,7 @@ void buf_append(Buf *buf, const void *bytes, size_t size) {
   buf->size += size;
 }
 
-// Takes what was written behind the end, up to `end`, into the buffer.
+// Includes the bytes written after the buffer's end, up to `end`.
 static void extend(Buf *buf, const uint8_t *end) {
   buf->size = (size_t)(end - buf->data);
 }

@@ -1,4 +1,4 @@
-// A growable run of bytes, owned by whoever holds the struct. Zero-initialised is
+// A growable run of bytes, owned by the owner of the struct. A zero-initialised one is
 // empty. Integers are written little-endian, as on the wire.
 #pragma once
 
@@ -42,5 +42,5 @@ void buf_printf(Buf *buf, const char *format, ...)
 /// Removes the first `size` bytes and moves the rest down.
 void buf_consume(Buf *buf, size_t size);
 
-/// Gives memory back where less than a quarter of it is used.
+/// Frees unused memory if less than a quarter is used.
 void buf_trim(Buf *buf);

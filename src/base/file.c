@@ -51,7 +51,7 @@ static int64_t nanoseconds(struct timespec time) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// The time of the last change of the inode is the one that no tool sets back.
+// No tool can set back the time of the inode's last change.
 void file_stamp(const char *path, char stamp[FILE_STAMP_SIZE]) {
   struct stat info;
   stamp[0] = '\0';
@@ -62,9 +62,9 @@ void file_stamp(const char *path, char stamp[FILE_STAMP_SIZE]) {
            nanoseconds(info.st_mtim), nanoseconds(info.st_ctim));
 }
 
-// The kernel gives a read lease only on a file that nobody has open for writing. Who
-// opens it for writing in the moment that it is held waits that long; the signal we get
-// then is one that does nothing unless somebody handles it.
+// The kernel grants a read lease only on a file that no process has open for writing. A
+// process that opens it for writing meanwhile waits until the lease ends; the signal that
+// this process gets then does nothing unless a handler exists.
 bool file_is_being_written(const char *path) {
 #ifdef F_SETLEASE
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

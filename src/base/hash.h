@@ -4,6 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The hash of `size` bytes under `key`: whoever does not know that cannot choose bytes
+/// Returns the hash of `size` bytes under `key`. Without the key, nobody can choose bytes
 /// whose hashes collide. NULL: a key that is the same everywhere.
 uint64_t hash_bytes(const uint64_t key[2], const void *bytes, size_t size);

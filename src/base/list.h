@@ -11,7 +11,7 @@ typedef struct List {
 
 void list_add(List *list, void *item);
 
-/// Removes one that is there; the last one takes its place.
+/// Removes a pointer that the list has; the last one takes its place.
 void list_remove(List *list, const void *item);
 
 void list_deinit(List *list);

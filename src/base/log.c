@@ -3,12 +3,12 @@
 // `key=value`, quotes only where they are needed. JSON is for machines: UTC, one object
 // a line.
 //
-// Nothing waits for whoever reads it: what finds no room, once nothing has been taken for
-// a moment, is lost and counted. Standard error is not ours alone, so instead of being
-// made non-blocking it is asked for room: a pipe that has some takes PIPE_BUF bytes.
+// A slow reader does not block the server: a line that finds no room after a short wait is
+// lost and counted. Standard error is shared with other processes, so it is not made
+// non-blocking; poll(2) reports room instead, and a pipe with room takes PIPE_BUF bytes.
 //
-// Any thread may log. Who waits for the reader holds up those who have a line to write, and
-// all of them together wait once; nobody else does, since what is set has a lock of its own.
+// Any thread may log. While one thread waits for the reader, only threads that have a line
+// to write wait with it, because the settings have a lock of their own.
 #define _GNU_SOURCE
 #include "base/log.h"
 
@@ -33,17 +33,17 @@
 #define INDENT "    "
 
 enum {
-  PATIENCE_MS = 100,     // that a reader has to make room,
-  IMPATIENT_MS = 1000,   // and this long none once he did not
-  PIPE_BYTES = 1 << 20,  // the most that pipe(7) gives to everybody
+  PATIENCE_MS = 100,     // time that a reader has to make room
+  IMPATIENT_MS = 1000,   // time without any patience after a reader did not
+  PIPE_BYTES = 1 << 20,  // size of a pipe that pipe(7) grants to every user
 };
 
 // Guards standard error and `lost`.
 static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-  uint64_t lines;    // that were lost and not told of
-  bool is_cut;       // the last one is there in part
-  int64_t until_ms;  // so long nobody is waited for
+  uint64_t lines;    // lost lines that no line has reported yet
+  bool is_cut;       // the last line was written in part
+  int64_t until_ms;  // end of the time without patience, monotonic
 } lost;
 
 // The lock guards the state and its ring; it is held for moments.
@@ -120,7 +120,7 @@ void log_set_sink(LogSink *sink, void *data) {
   unlock_state(log);
 }
 
-// What is no pipe says no, and needs none.
+// Fails harmlessly where standard error is no pipe.
 void log_widen_pipe(void) { (void)fcntl(STDERR_FILENO, F_SETPIPE_SZ, PIPE_BYTES); }
 
 void log_set_ring(LogRing *ring) {
@@ -249,7 +249,7 @@ static void append_quoted(Buf *buf, LogFormat format, const char *text, size_t s
   buf_u8(buf, '"');
 }
 
-// Whether a value reads the same without quotes.
+// Returns whether a value reads the same without quotes.
 static bool is_plain(const char *text, size_t size) {
   uint32_t code;
   for (size_t at = 0, length; at < size; at += length) {
@@ -308,8 +308,7 @@ static void append_text_head(Buf *buf, LogLevel level, const struct timespec *no
              level_names[level], is_coloured ? RESET : "");
 }
 
-// The fields come after the first line, so that they are found where they always are; `version`
-// may be NULL.
+// Writes the fields after the first line, where readers expect them. `version` may be NULL.
 static void append_text(Buf *buf, const char *message, const LogField *fields,
                         const LogState *version) {
   size_t size = strcspn(message, "\n");
@@ -359,7 +358,7 @@ static int64_t clock_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// A reader who is only slow makes room in a moment, each time.
+// Waits for room; a reader that is only slow makes some in a moment.
 static bool has_room(void) {
   struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
   if (poll(&out, 1, 0) > 0) return true;
@@ -369,8 +368,8 @@ static bool has_room(void) {
   return false;
 }
 
-// Returns how many bytes found room. There is nowhere to report a log that cannot be
-// written: its bytes have found theirs.
+// Returns how many bytes were written. If standard error fails, all of them count as
+// written, because nothing can report that.
 static size_t write_all(const uint8_t *bytes, size_t size) {
   size_t done = 0;
   while (done < size) {
@@ -426,7 +425,7 @@ static void give_to_sink(const LogState *state, LogLevel level, const char *mess
   buf_deinit(&buf);
 }
 
-// In the ring that there is by then: the one of `state` may be gone.
+// Uses the current ring, because the one of `state` may be gone.
 static void keep(const LogState *state, LogLevel level, const char *message,
                  const LogField *fields) {
   Buf buf = {0};

@@ -23,14 +23,14 @@ typedef struct LogField {
   int64_t number;    // value otherwise
 } LogField;
 
-/// A log of its own, whose lines go to standard error until it has a sink. Nobody may use it
-/// any more when it is freed.
+/// Makes a log of its own, whose lines go to standard error until it has a sink. No thread
+/// may use it when it is freed.
 typedef struct Log Log;
 Log *log_new(void);
 void log_free(Log *log);
 
-/// Everything below is about `log` from now on where the calling thread calls it. NULL: about
-/// the log of the process. Returns what it was about before.
+/// Makes `log` the one that all functions below use when this thread calls them. NULL: the
+/// log of the process. Returns the log that they used before.
 Log *log_use(Log *log);
 
 /// The log that the calling thread uses; NULL: that of the process.
@@ -54,12 +54,12 @@ void log_set_sink(LogSink *sink, void *data);
 
 typedef struct LogRing LogRing;  // see log_ring.h
 
-/// Asks the kernel for more room where standard error is a pipe, so that a reader may lag
-/// by a MiB of lines before any are lost.
+/// Enlarges the pipe that standard error may be, so that a reader may lag by a MiB of
+/// lines before any are lost.
 void log_widen_pipe(void);
 
-/// Keeps the newest lines from now on, besides writing them: see log_ring.h. Not owned, and
-/// nobody else's to touch until another one is set; NULL: no more.
+/// Keeps the newest lines from now on, besides writing them: see log_ring.h. The ring is
+/// not owned; nothing else may touch it until another one is set. NULL: keeps none.
 void log_set_ring(LogRing *ring);
 
 /// All that the functions above set.
@@ -73,8 +73,7 @@ typedef struct LogState {
   LogRing *ring;
 } LogState;
 
-/// Takes `state` into use and returns what was, for servers that take turns in one
-/// process.
+/// Applies `state` and returns the one before, for servers that alternate in one process.
 LogState log_swap(LogState state);
 
 /// Level for "debug", "info", "warn", "error", "off"; -1 for anything else.

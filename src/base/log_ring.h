@@ -1,6 +1,6 @@
-// The newest lines of the log, for those who cannot see it. The ring belongs to whoever
-// hands it to log_set_ring; while it is set, log_kept and log_read_kept are the way to its
-// lines, for any thread.
+// The newest lines of the log, for readers that cannot see standard error. The ring belongs
+// to the caller of log_set_ring; while it is set, any thread reads its lines by log_kept
+// and log_read_kept.
 #pragma once
 
 #include "base/log.h"
@@ -25,7 +25,7 @@ struct LogRing {
   uint64_t count;  // of all lines ever
 };
 
-/// Copies a line, in the place of the oldest where there is no room.
+/// Copies a line; it replaces the oldest one if the ring is full.
 void log_ring_put(LogRing *ring, const LogLine *line);
 
 /// The line before which `back` newer ones are kept, or NULL. Valid until the next line.
@@ -36,6 +36,6 @@ void log_ring_deinit(LogRing *ring);
 /// How many lines went into the ring of log_set_ring so far; 0 without one.
 uint64_t log_kept(void);
 
-/// Copies one of them, by its number from 0 on, and its text to `text`. False when it is not
-/// there, or not any more.
+/// Copies one of them, by its number from 0 on, and its text to `text`. Returns false if it
+/// does not exist, or not any more.
 bool log_read_kept(uint64_t number, LogLine *line, char text[LOG_RING_BYTES + 1]);

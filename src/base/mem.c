@@ -1,5 +1,5 @@
-// The C library's allocator with the NULL branch taken out of every caller's hands, and
-// a count of what is alive.
+// The C library's allocator, without a NULL that callers would have to handle, and with a
+// count of live allocations.
 #include "base/mem.h"
 
 #include <stdatomic.h>

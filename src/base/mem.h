@@ -21,7 +21,7 @@ char *mem_strdup(const char *text);
 /// in the functions above; nothing is counted.
 void *mem_check(void *memory, size_t size);
 
-/// Frees what the allocating functions above gave. NULL is allowed.
+/// Frees memory that the functions above allocated. NULL is allowed.
 void mem_free(void *memory);
 
 /// Allocations made and not yet freed. Zero at a clean exit.

@@ -33,5 +33,5 @@ void names_set(Names *names, const char *text, size_t size, uint32_t value);
 /// value becomes 0. Returns the value.
 uint32_t names_add(Names *names, const char *text, size_t size, int change);
 
-/// Forgets a name; one that is not there is ignored.
+/// Removes a name, if the map has it.
 void names_remove(Names *names, const char *text, size_t size);

@@ -120,7 +120,7 @@ bool text_is_peer_name(const char *text, size_t size) {
   return text_is_name(text, size) && !strchr("!*/", text[0]);
 }
 
-// --- Slips of the fingers ---
+// --- Typing mistakes ---
 
 // The edits (insert, delete, replace, swap two neighbours) that turn `a` into `b`. Both
 // are at most WORD_MAX_BYTES long.
@@ -144,7 +144,7 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
 const char *text_nearest(const char *word, const char *const *words) {
   size_t size = strlen(word);
   if (size > WORD_MAX_BYTES) return NULL;
-  // The first distance that is too far. Most of the word has to remain.
+  // The first distance that is too far: most of the word has to remain.
   size_t limit = least(size / 3 > 2 ? size / 3 + 1 : 3, size / 2 + 1);
   const char *nearest = NULL;
   for (; *words; words++) {

@@ -7,7 +7,7 @@
 
 enum { NAME_MAX_BYTES = 64 };
 
-/// What text_is_name and text_is_peer_name ask for, in words for people.
+/// The rules of text_is_name and text_is_peer_name, in words for people.
 #define TEXT_NAME_RULE                                                         \
   "1 to 64 bytes of UTF-8 without control characters (Unicode Cc, Cf, Zl, Zp)" \
   " and without spaces at the ends"
@@ -17,8 +17,8 @@ enum { NAME_MAX_BYTES = 64 };
 /// up, or 0 when there is no well-formed one.
 size_t text_read_char(const char *text, size_t size, uint32_t *code);
 
-/// Whether a character is a control character (C0, DEL or C1), which a terminal may
-/// obey.
+/// Returns whether a character is a control character (C0, DEL or C1), which a terminal
+/// may obey.
 static inline bool text_is_control(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
@@ -39,12 +39,12 @@ size_t text_cut(const char *text, size_t size, size_t max);
 /// Returns the value of a hexadecimal digit, or -1 for any other character.
 int text_hex_digit(char c);
 
-/// Whether the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong
+/// Returns whether the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong
 /// forms).
 bool text_is_utf8(const char *text, size_t size);
 
-/// How many values JSON has at the most: none of its separators within strings is counted.
-/// Of what is no JSON it is some number.
+/// Returns how many values JSON text has at most, without separators in strings. For other
+/// text the result means nothing.
 size_t text_json_count(const char *text, size_t size);
 
 /// Returns whether the bytes may name something, a room for example: TEXT_NAME_RULE.
@@ -55,7 +55,7 @@ bool text_is_name(const char *text, size_t size);
 /// TEXT_PEER_NAME_RULE.
 bool text_is_peer_name(const char *text, size_t size);
 
-/// The entry of `words` (NULL-terminated) nearest to `word` by edit distance, or NULL
-/// when none is near enough to be a slip of the fingers (a third of the length, at
-/// least 2, and no more than half).
+/// Returns the entry of `words` (NULL-terminated) nearest to `word` by edit distance, or
+/// NULL if none is near enough to be a typing mistake (a third of the length, at least 2,
+/// and no more than half).
 const char *text_nearest(const char *word, const char *const *words);

@@ -59,7 +59,7 @@ static void settle(Timers *timers, uint32_t index, TimersEntry entry) {
 
 void timers_set(Timers *timers, Timer *timer, uint64_t due_ms, TimerCallback *callback,
                 void *data) {
-  // What a callback sets for the past would get before older timers that are due in
+  // A timer that a callback sets for the past would precede older timers that are due in
   // this run, and timers_run could not tell where the new ones begin.
   timer->due_ms = due_ms > timers->run_ms ? due_ms : timers->run_ms;
   timer->callback = callback;

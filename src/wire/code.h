@@ -36,9 +36,9 @@ typedef enum Code {
 #undef X
 } Code;
 
-/// Seconds after which the clients of a server that stops try again, at the soonest.
+/// Shortest time until the clients of a server that stops try again, in seconds.
 enum { STOP_RETRY_S = 1 };
 
-/// The name of a code as docs/protocol.md spells it; "Unknown" for other numbers.
+/// Returns the name of a code as docs/protocol.md spells it; "Unknown" for other numbers.
 /// Static.
 const char *code_name(Code code);

@@ -1,8 +1,7 @@
-// The control channel: decoding what clients send, encoding what a session sends
-// (docs/protocol.md, section 3); what tells of rooms is put together where rooms are
-// known, in relay/notify.c. Decoders return 0 or ERR_MALFORMED; a payload that is too
-// short or too long is malformed. Texts point into the packet. Encoders append a
-// payload (no header).
+// The control channel: decodes the packets of clients, encodes those of a session
+// (docs/protocol.md, section 3); relay/notify.c encodes those about rooms. Decoders return
+// 0 or ERR_MALFORMED; a payload that is too short or too long is malformed. Texts point
+// into the packet. Encoders append a payload (no header).
 #pragma once
 
 #include <stdbool.h>
@@ -114,5 +113,5 @@ void control_ending(Buf *buf, const Ending *ending);
 /// DEV_ASSET: a file of the page, relative to its folder; 255 bytes of it at most.
 void control_dev_asset(Buf *buf, const char *path);
 
-/// DEV_ERROR; empty: there is none any more.
+/// DEV_ERROR; an empty text: no error any more.
 void control_dev_error(Buf *buf, const char *text);

@@ -12,7 +12,7 @@ enum { LINE_SPARE = 32 };  // of a request line, for all but its target
 
 // --- The shape of the head ---
 
-// The bytes of the head, 0 when its end has not come, or a negated status.
+// Returns the size of the head, 0 if its end has not arrived, or a negated status.
 static int find_end(const uint8_t *bytes, size_t size) {
   size_t limit = size < HTTP_HEAD_MAX ? size : HTTP_HEAD_MAX;
   size_t line = 0;  // where the current one begins
@@ -80,14 +80,15 @@ static int on_value(http_parser *parser, const char *at, size_t size) {
   return 0;
 }
 
-// Nothing of what follows the head is this parser's.
+// Stops the parser after the head.
 static int on_head(http_parser *parser) {
   Parse *parse = parser->data;
   parse->request->keeps_alive = http_should_keep_alive(parser);
   return 1;
 }
 
-// A method nobody knows is refused as one that is not served.
+// Returns the status that refuses the bytes: an unknown method is refused like one that is
+// not served.
 static int refusal(const char *bytes, size_t size, enum http_errno problem) {
   size_t at = 0;
   while (at < size && ((bytes[at] >= 'A' && bytes[at] <= 'Z') || bytes[at] == '-'))
@@ -132,7 +133,7 @@ static uint32_t count_fields(const HttpRequest *request, const char *name) {
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Takes the next of a comma-separated list; false at its end.
+// Takes the next entry of a comma-separated list; returns false at its end.
 static bool next_item(Text *list, Text *item) {
   if (list->bytes == NULL) return false;
   const char *comma = memchr(list->bytes, ',', list->size);
@@ -166,7 +167,7 @@ static bool is_host(Text host) {
   return host.size > 0;
 }
 
-// What a proxy before the server could read in another way than the server does.
+// Returns whether a proxy before the server could read the request in another way.
 static bool is_ambiguous(const HttpRequest *request) {
   static const char *const ONCE[] = {
       "host",         "content-length", "transfer-encoding", "origin",

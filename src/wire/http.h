@@ -1,6 +1,6 @@
-// HTTP/1.1 as a server needs it: requests read, heads of answers written. Bytes in,
-// values out; no I/O, no clock, no memory. Strict: what two readers could understand in
-// two ways is refused. Which parser does the work is known to http.c alone.
+// HTTP/1.1 as a server needs it: reads requests and writes heads of answers. Bytes in,
+// values out; no I/O, no clock, no memory. Strict: refuses a request that two readers could
+// understand in two ways. Only http.c knows which parser does the work.
 #pragma once
 
 #include <stdbool.h>
@@ -40,36 +40,36 @@ typedef struct HttpRequest {
   HttpField fields[HTTP_FIELDS_MAX];
 } HttpRequest;
 
-/// Reads the head at the start of `bytes`. Returns the bytes it takes up, 0 when it is not
-/// all there yet, or the status that refuses it, negated: -400, -405, -414, -431. Bad bytes
-/// are refused as they come, before the rest is there.
+/// Reads the head at the start of `bytes`. Returns its size, 0 if a part of it has not
+/// arrived, or the status that refuses it, negated: -400, -405, -414, -431. Bad bytes are
+/// refused before the rest arrives.
 int http_read_request(const char *bytes, size_t size, HttpRequest *request);
 
-/// The value of the first field of that name, in whatever case, or NULL.
+/// Returns the value of the first field of that name, in any case, or NULL.
 const Text *http_field(const HttpRequest *request, const char *name);
 
-/// Whether `token` is in the comma-separated values of the fields of that name, in whatever
-/// case.
+/// Returns whether `token` is in the comma-separated values of the fields of that name, in
+/// any case.
 bool http_has_token(const HttpRequest *request, const char *name, const char *token);
 
-/// Whether both are the same but for case.
+/// Returns whether both texts are the same, in any case.
 bool http_is_text(Text text, const char *other);
 
-/// Whether a page of `origin` (the Origin header) is one of the server that it calls by
-/// `host` (the Host header): the same name and port.
+/// Returns whether a page of `origin` (the Origin header) belongs to the server that it
+/// calls by `host` (the Host header): the same name and port.
 bool http_is_same_origin(Text origin, Text host);
 
-/// Whether `origin` is in `list`, which is separated by commas, or the list has "*".
+/// Returns whether `origin` is in `list`, which is separated by commas, or the list has "*".
 bool http_is_listed_origin(Text origin, const char *list);
 
-/// Finds the first in such a list that no page can have, "a.example" or "https://a/" (a
-/// page has "https://a"). Returns whether there is one.
+/// Finds the first entry in such a list that no page can have, such as "a.example" or
+/// "https://a/" (a page has "https://a"). Returns whether it found one.
 bool http_find_bad_origin(const char *list, Text *bad);
 
-/// What a status is called: "Not Found".
+/// Returns the name of a status, such as "Not Found".
 const char *http_reason(int status);
 
-/// The status line, then fields, then the empty line.
+/// Append the status line, a field, and the empty line.
 void http_put_status(Buf *buf, int status);
 void http_put_field(Buf *buf, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,5 +1,5 @@
-// A length that is known is counted down. Chunks go through a state machine, a byte at a
-// time but for their contents.
+// Counts a known length down. Chunks go through a state machine byte by byte, except for
+// their contents.
 #include "wire/http_body.h"
 
 #include "base/text.h"
@@ -92,7 +92,7 @@ static int take_byte(HttpBody *body, char c) {
   }
 }
 
-// As much of what is left as there is.
+// Takes as many of the bytes as the body or chunk still has.
 static size_t take_bytes(HttpBody *body, const char *bytes, size_t size, Buf *out) {
   size_t count = size < body->left ? size : body->left;
   buf_append(out, bytes, count);

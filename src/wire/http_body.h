@@ -1,6 +1,6 @@
 // The body of an HTTP/1.1 request, by its length or in chunks. Bytes in, the body's bytes
-// out; no I/O, no clock. Strict, as http.h is: a chunk has no extensions worth the name,
-// and nothing follows the last one.
+// out; no I/O, no clock. Strict, as http.h is: chunks have no extensions, and nothing
+// follows the last one.
 #pragma once
 
 #include <stdbool.h>
@@ -24,6 +24,6 @@ typedef struct HttpBody {
 /// at once. Returns 0, or the status that refuses it, negated: -400, -413, -501.
 int http_body_begin(HttpBody *body, const HttpRequest *request, uint32_t limit);
 
-/// Appends what `bytes` hold of the body to `out`. Returns how many of them were used, or
-/// -400 or -413. Nothing behind the body's end is used.
+/// Appends the part of the body in `bytes` to `out`. Returns how many of them it used, or
+/// -400 or -413. Uses nothing after the body's end.
 int64_t http_body_read(HttpBody *body, const char *bytes, size_t size, Buf *out);

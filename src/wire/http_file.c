@@ -140,8 +140,8 @@ void http_date(char date[HTTP_DATE_SIZE], int64_t unix_s) {
            (unsigned)at.tm_min % 100, (unsigned)at.tm_sec % 100);
 }
 
-// Reads the numbers and the month; that nothing else is different is seen by writing
-// the date again.
+// Reads the numbers and the month, and writes the date again to see that nothing else
+// differs.
 bool http_read_date(Text text, int64_t *unix_s) {
   char copy[HTTP_DATE_SIZE], month[4], again[HTTP_DATE_SIZE];
   if (text.size != HTTP_DATE_SIZE - 1) return false;
@@ -185,7 +185,7 @@ bool http_is_known(const HttpRequest *request, const HttpVersion *version) {
 
 // --- Ranges ---
 
-// Takes the digits at the start of `text`; false when there are none or too many.
+// Takes the digits at the start of `text`; returns false if it has none or too many.
 static bool take_number(Text *text, uint64_t *number) {
   uint32_t digits = 0;
   *number = 0;
@@ -226,7 +226,7 @@ static HttpPart read_range(Text text, uint64_t size, uint64_t *first, uint64_t *
   return PART_RANGE;
 }
 
-// Whether the part that the client has is of this version.
+// Returns whether the part that the client has belongs to this version.
 static bool is_same_version(const Text *condition, const HttpVersion *version) {
   if (!condition) return true;
   if (http_is_text(*condition, version->tag)) return true;

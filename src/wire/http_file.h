@@ -1,5 +1,5 @@
-// What serving files asks of HTTP: which file a target means, its type, whether the
-// client has it already, and which part of it is wanted. No I/O.
+// The parts of HTTP for serving files: finds which file a target means, its type, whether
+// the client has it already, and which part of it the client wants. No I/O.
 #pragma once
 
 #include <stdbool.h>
@@ -30,20 +30,20 @@ void http_date(char date[HTTP_DATE_SIZE], int64_t unix_s);
 /// Reads a date as http_date writes it; false for any other.
 bool http_read_date(Text text, int64_t *unix_s);
 
-/// What identifies a version of a file.
+/// The identity of a file's version.
 typedef struct HttpVersion {
   char tag[HTTP_TAG_SIZE];  // with its quotes
   int64_t changed_s;        // Unix time
 } HttpVersion;
 
-/// Whether the client has this version already: If-None-Match, or else
+/// Returns whether the client has this version already: by If-None-Match, or else by
 /// If-Modified-Since.
 bool http_is_known(const HttpRequest *request, const HttpVersion *version);
 
 typedef enum HttpPart { PART_WHOLE, PART_RANGE, PART_IMPOSSIBLE } HttpPart;
 
-/// Which part of `size` bytes is wanted: by Range and If-Range. Several ranges, and
-/// what is no range of bytes, mean the whole. `first` and `count` are set but for
+/// Returns which part of `size` bytes the client wants, by Range and If-Range. Several
+/// ranges, or a range of other units, mean the whole. Sets `first` and `count`, except for
 /// PART_IMPOSSIBLE.
 HttpPart http_read_part(const HttpRequest *request, const HttpVersion *version,
                         uint64_t size, uint64_t *first, uint64_t *count);

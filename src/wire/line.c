@@ -1,4 +1,4 @@
-// Lines of text peers: commands taken apart, and strangers' bytes made safe to show.
+// Reads the lines of text peers, and makes other peers' bytes safe to show.
 #include "wire/line.h"
 
 #include <string.h>
@@ -6,9 +6,9 @@
 #include "base/text.h"
 
 typedef enum Operand {
-  OPERAND_NONE,  // whatever follows is ignored
-  OPERAND_NAME,  // all that follows
-  OPERAND_WORD,  // up to a space; the rest is the rest
+  OPERAND_NONE,  // the rest of the line is ignored
+  OPERAND_NAME,  // the whole rest of the line
+  OPERAND_WORD,  // up to a space
 } Operand;
 
 typedef struct Command {

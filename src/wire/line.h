@@ -1,5 +1,5 @@
-// What text peers type (docs/protocol.md, section 6): commands that begin with `/`,
-// anything else is a plain line.
+// Reads the lines of text peers (docs/protocol.md, section 6): commands, which begin with
+// `/`, and text.
 #pragma once
 
 #include <stdbool.h>

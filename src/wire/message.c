@@ -75,7 +75,7 @@ static void put_utf8(Buf *buf, uint32_t code) {
   while (more-- > 0) buf_u8(buf, (uint8_t)(0x80 | ((code >> (6 * more)) & 0x3f)));
 }
 
-// What follows a backslash and a `u`; returns how long it is, 0 for nonsense.
+// Reads what follows a backslash and a `u`; returns its size, 0 if it is malformed.
 static uint32_t read_unicode(Text text, Buf *out) {
   int32_t first = read_hex(text);
   if (first < 0 || (first >= 0xdc00 && first <= 0xdfff)) return 0;
@@ -91,7 +91,8 @@ static uint32_t read_unicode(Text text, Buf *out) {
   return 10;
 }
 
-// A string from behind its opening quote; returns its size with the closing one, 0: it is none.
+// Reads a string after its opening quote; returns its size with the closing one, 0 if it is
+// none.
 static uint32_t read_string(Text text, Buf *out) {
   static const char FROM[] = "\"\\/bfnrt", TO[] = "\"\\/\b\f\n\r\t";
   for (uint32_t at = 0; at < text.size; at++) {

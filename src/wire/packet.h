@@ -38,11 +38,10 @@ typedef struct Packet {
   const uint8_t *payload;  // inside the bytes that were read; not owned
 } Packet;
 
-/// Reads the packet at the start of `bytes`. Returns the bytes it takes up, 0 when it
-/// is not all there yet, ERR_TOO_LARGE when its length is over `max_payload`,
-/// ERR_MALFORMED when the header breaks a rule. The header is judged as soon as it is
-/// there, before the payload arrives. `packet` is filled only when the result is
-/// positive.
+/// Reads the packet at the start of `bytes`. Returns its size, 0 if a part of it has not
+/// arrived, ERR_TOO_LARGE if its length is over `max_payload`, ERR_MALFORMED if the header
+/// breaks a rule. Judges the header before the payload arrives. Fills `packet` only if the
+/// result is positive.
 int64_t packet_read(const uint8_t *bytes, size_t size, uint32_t max_payload,
                     Packet *packet);
 
@@ -53,8 +52,8 @@ void packet_write_header(uint8_t out[PACKET_HEADER_SIZE], const Packet *packet);
 /// NULL and carries REQUEST.
 void packet_answer(Packet *packet, const Packet *request);
 
-/// The same, and RELIABLE where `request` is: who waits for the answer gets it on the
-/// next connection when it is lost with this one.
+/// Does the same, and makes it RELIABLE if `request` is, so that an answer that is lost
+/// with the connection arrives on the next one.
 void packet_answer_reliably(Packet *packet, const Packet *request);
 
 /// Appends header and payload.

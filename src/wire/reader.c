@@ -1,5 +1,5 @@
-// A cursor that fails once and for good: after the first field that is not all there it
-// stands at the end, so what follows fails too.
+// A cursor that fails for good: after the first incomplete field it is at the end, so later
+// reads fail too.
 #include "wire/reader.h"
 
 #include "base/integers.h"

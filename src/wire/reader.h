@@ -32,12 +32,12 @@ const uint8_t *reader_bytes(Reader *reader, size_t size);
 Text reader_str8(Reader *reader);
 Text reader_str16(Reader *reader);
 
-/// What is left, without consuming it.
+/// Returns the rest of the bytes, without consuming it.
 static inline size_t reader_left(const Reader *reader) {
   return (size_t)(reader->end - reader->at);
 }
 
-/// Whether everything was read and nothing was missing.
+/// Returns whether everything was read and nothing was missing.
 static inline bool reader_is_done(const Reader *reader) {
   return !reader->failed && reader->at == reader->end;
 }

@@ -1,5 +1,5 @@
-// The ring grows with what waits and is given back when all has been acknowledged: an
-// idle session holds no memory for it.
+// The ring grows with the packets that wait, and is freed when all of them have been
+// acknowledged, so an idle session has no memory for it.
 #include "wire/reliable.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@ static void give_back(Reliable *stream) {
   stream->kept = NULL;
 }
 
-// Lets the oldest packet go.
+// Releases the oldest packet.
 static void drop_first(Reliable *stream) {
   KeptRing *kept = stream->kept;
   Blob *packet = *place(kept, 0);
@@ -75,12 +75,12 @@ const Blob *reliable_at(const Reliable *stream, uint32_t index) {
 bool reliable_receive(Reliable *stream, uint32_t bytes) {
   stream->received++;
   stream->untold_bytes += bytes;
-  return stream->received - stream->told >= RELIABLE_ACK_PACKETS ||
+  return stream->received - stream->reported >= RELIABLE_ACK_PACKETS ||
          stream->untold_bytes >= RELIABLE_ACK_BYTES;
 }
 
 uint32_t reliable_tell(Reliable *stream) {
-  stream->told = stream->received;
+  stream->reported = stream->received;
   stream->untold_bytes = 0;
   return stream->received;
 }

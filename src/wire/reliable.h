@@ -2,9 +2,9 @@
 // how many packets went each way, and those sent that are not acknowledged yet, oldest
 // first. No I/O and no clock.
 //
-// There are no numbers on the wire, only counts, all modulo 2^32. After a resume each
-// side goes on from the count that the other one told in HELLO or WELCOME, so a packet
-// that arrived already is not sent again and none has to be recognised as a duplicate.
+// The wire carries no numbers, only counts, all modulo 2^32. After a resume each side goes
+// on from the count that the other one reported in HELLO or WELCOME, so a packet that has
+// arrived is not sent again and no side has to recognise duplicates.
 #pragma once
 
 #include <stdbool.h>
@@ -34,12 +34,12 @@ typedef struct Reliable {
   uint32_t sent;      // packets so far
   uint32_t acked;     // of these, acknowledged
   uint32_t received;  // packets so far
-  uint32_t told;      // of these, acknowledged to the other side
+  uint32_t reported;  // of these, acknowledged to the other side
   uint32_t untold_bytes;
   uint32_t resent;  // packets sent once more
 } Reliable;
 
-/// Gives back what is kept.
+/// Releases the kept packets.
 void reliable_deinit(Reliable *stream);
 
 /// Packets sent and not acknowledged.
@@ -52,24 +52,24 @@ static inline uint32_t reliable_waiting(const Reliable *stream) {
 /// takes any one packet.
 bool reliable_push(Reliable *stream, Blob *packet, size_t max_bytes);
 
-/// The other side has received `count` packets: those are let go. ERR_MALFORMED for a
-/// count that cannot be, one that goes back or beyond what was sent.
+/// Releases the first `count` packets, which the other side has received. ERR_MALFORMED for
+/// an impossible count: one that goes back or beyond what was sent.
 int reliable_ack(Reliable *stream, uint32_t count);
 
-/// Whether `count` can be a count of the other side's.
+/// Returns whether the other side can have sent `count`.
 bool reliable_is_count(const Reliable *stream, uint32_t count);
 
 /// The packet sent `index` (less than reliable_waiting) after the oldest kept one. Not a
 /// new reference.
 const Blob *reliable_at(const Reliable *stream, uint32_t index);
 
-/// Counts a packet of `bytes` as received. Whether it is time to acknowledge at once.
+/// Counts a packet of `bytes` as received. Returns whether to acknowledge at once.
 bool reliable_receive(Reliable *stream, uint32_t bytes);
 
-/// Whether there is something to acknowledge.
+/// Returns whether a packet waits for its acknowledgement.
 static inline bool reliable_owes(const Reliable *stream) {
-  return stream->told != stream->received;
+  return stream->reported != stream->received;
 }
 
-/// The count to acknowledge now, which is taken as told.
+/// Returns the count to acknowledge now, and notes that it was reported.
 uint32_t reliable_tell(Reliable *stream);

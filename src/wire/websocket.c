@@ -21,14 +21,14 @@ enum {
   MASK_BYTES = 4,
 };
 
-// Text that comes in pieces: bytes of the current character to come, and what the next
-// may be.
+// Text in pieces: the bytes of the current character that are missing, and the range of
+// the next one.
 typedef struct Utf8 {
   uint8_t left, low, high;
 } Utf8;
 
 struct WsReader {
-  const uint8_t *at;  // what it was given and has not taken
+  const uint8_t *at;  // bytes that were not read yet
   size_t left;
   // The frame under way.
   uint8_t header[2 + 8 + MASK_BYTES];

@@ -1,5 +1,5 @@
-// WebSocket (RFC 6455) as a server speaks it: frames read into whole messages, headers of
-// frames written, the two sums of the opening handshake, close codes. Bytes in, values
+// WebSocket (RFC 6455) as a server speaks it: reads frames into whole messages, writes
+// headers of frames, the sums of the opening handshake, close codes. Bytes in, values
 // out; no I/O, no clock. No extension: compression is not offered.
 #pragma once
 
@@ -41,8 +41,7 @@ typedef enum WsCode {
 
 // --- Reading ---
 
-/// What a connection is in the middle of. At rest it can be taken away and used for
-/// another one.
+/// The state of one connection's input. At rest it can be used for another connection.
 typedef struct WsReader WsReader;
 
 typedef enum WsEventType {
@@ -65,19 +64,19 @@ typedef struct WsEvent {
 WsReader *ws_reader_new(void);
 void ws_reader_free(WsReader *reader);
 
-/// Gives it bytes, which have to stay until they are read. What it was given before has to
-/// be read, or is lost.
+/// Sets the next bytes, which have to stay until they are read. Drops those of before that
+/// were not read.
 void ws_reader_feed(WsReader *reader, const uint8_t *bytes, size_t size);
 
-/// How many of the bytes it was given last it has not taken yet.
+/// Returns how many of these bytes were not read yet.
 size_t ws_reader_unread(const WsReader *reader);
 
-/// The next event. A message of more than `max_message` bytes is a fault as soon as the
+/// Returns the next event. A message of more than `max_message` bytes is a fault as soon as the
 /// length in a frame's header says so; text that is not UTF-8 is one at its first bad byte.
 WsEvent ws_reader_next(WsReader *reader, uint64_t max_message);
 
-/// Whether it is between two messages, has read all it was given, and what it returned last
-/// is not needed any more.
+/// Returns whether the reader is at rest: between two messages, all bytes read, and the last
+/// event not needed any more.
 bool ws_reader_is_at_rest(const WsReader *reader);
 
 /// Bytes of memory that an unfinished message takes up.
@@ -97,10 +96,10 @@ void ws_put_text(Buf *buf, const char *text, size_t size);
 
 // --- The opening handshake ---
 
-/// Whether `key` is one: 16 bytes in base64.
+/// Returns whether `key` is valid: 16 bytes in base64.
 bool ws_is_key(Text key);
 
-/// What Sec-WebSocket-Accept has to say to `key`.
+/// Writes the value of Sec-WebSocket-Accept for `key`.
 void ws_accept(Text key, char accept[WS_ACCEPT_SIZE]);
 
 // --- Close codes ---
@@ -109,5 +108,5 @@ void ws_accept(Text key, char accept[WS_ACCEPT_SIZE]);
 /// text for people.
 uint16_t ws_close_code(Code code, bool has_text);
 
-/// Whether a close frame may carry this code.
+/// Returns whether a close frame may carry this code.
 bool ws_is_close_code(uint16_t code);

@@ -1,10 +1,10 @@
-// What became of the datagrams sent: acknowledged, or taken for lost.
+// The fate of the datagrams sent: acknowledged, or taken for lost.
 #include "base/err.h"
 #include "wire/udp/internal.h"
 
-enum { LOST_KEPT_RTTS = 4 };  // so long it may turn out not to be lost
+enum { LOST_KEPT_RTTS = 4 };  // time in which a lost one may turn out to have arrived
 
-// The numbers that an acknowledgement is of: were they sent?
+// Returns whether the numbers that an acknowledgement reports were sent.
 static bool is_possible(const UdpLink *link, uint64_t ack, uint64_t bits) {
   if (ack + 1 == link->first_sent) return bits == 0;  // none so far
   if (ack < link->first_sent || ack >= link->sent.next) return false;
@@ -12,19 +12,19 @@ static bool is_possible(const UdpLink *link, uint64_t ack, uint64_t bits) {
   return before >= UDP_ACK_BITS || bits >> before == 0;
 }
 
-// What one acknowledgement tells.
-typedef struct Told {
+// The effect of one acknowledgement.
+typedef struct Effect {
   uint64_t newest;  // one more than the highest number acknowledged before
   UdpRateSample sample;
-} Told;
+} Effect;
 
-static void acknowledge(UdpLink *link, uint64_t number, Told *told, uint64_t now_us) {
+static void acknowledge(UdpLink *link, uint64_t number, Effect *effect, uint64_t now_us) {
   UdpSent *sent = udp_sent_at(&link->sent, number);
   if (!sent || sent->state == UDP_SENT_SETTLED) return;
-  if (number < told->newest) link->loss.is_reordering = true;
+  if (number < effect->newest) link->loss.is_reordering = true;
   uint64_t rtt_us = udp_loss_on_ack(&link->loss, sent, number, now_us);
   if (rtt_us) udp_rate_on_rtt(&link->rate, rtt_us, now_us);
-  udp_rate_on_ack(&link->rate, &told->sample, sent, now_us);
+  udp_rate_on_ack(&link->rate, &effect->sample, sent, now_us);
   if (sent->stream_size > 0)
     udp_stream_out_ack(&link->out, sent->stream_start,
                        sent->stream_start + sent->stream_size);
@@ -44,7 +44,7 @@ static void lose(UdpLink *link, UdpSent *sent) {
   udp_sent_settle(&link->sent, sent, UDP_SENT_LOST);
 }
 
-// Takes for lost what is, and returns its bytes.
+// Finds the lost datagrams, and returns their bytes.
 static uint32_t detect(UdpLink *link, uint64_t now_us) {
   uint32_t flew = link->sent.flying_bytes;
   uint64_t min_rtt_us = udp_rate_min_rtt(&link->rate);
@@ -76,16 +76,16 @@ int udp_ack_receive(UdpLink *link, uint16_t ack, uint64_t bits, uint64_t now_us)
   if (!is_possible(link, newest, bits)) return ERR_MALFORMED;
   if (newest + 1 == link->first_sent) return 0;
   const uint64_t before = link->stats.acknowledged;
-  Told told = {.newest = link->loss.newest};
-  acknowledge(link, newest, &told, now_us);
+  Effect effect = {.newest = link->loss.newest};
+  acknowledge(link, newest, &effect, now_us);
   for (uint64_t n = newest; bits != 0 && n > link->sent.first; bits >>= 1) {
     n--;
-    if (bits & 1) acknowledge(link, n, &told, now_us);
+    if (bits & 1) acknowledge(link, n, &effect, now_us);
   }
   if (before == link->stats.acknowledged) return 0;
-  told.sample.lost = detect(link, now_us);
+  effect.sample.lost = detect(link, now_us);
   udp_loss_on_acks(&link->loss, link->sent.flying > 0, now_us);
-  udp_rate_update(&link->rate, &told.sample, link->sent.flying_bytes, now_us);
+  udp_rate_update(&link->rate, &effect.sample, link->sent.flying_bytes, now_us);
   udp_link_rest(link, now_us);
   return 0;
 }

@@ -1,5 +1,5 @@
-// The items of a data datagram's body (docs/protocol.md, section 16): what was sealed,
-// without the acknowledgement that it begins with. Bytes in, items out.
+// The items of a data datagram's body (docs/protocol.md, section 16): the sealed bytes
+// after the acknowledgement. Bytes in, items out.
 #pragma once
 
 #include <stdbool.h>
@@ -41,10 +41,10 @@ typedef struct UdpItem {
   uint16_t code;         // CLOSE
 } UdpItem;
 
-/// Reads the next item; what is behind pointers lies in the body. ERR_MALFORMED for one
-/// that breaks a rule.
+/// Reads the next item, whose pointers point into the body. Returns 0, or ERR_MALFORMED for
+/// one that breaks a rule.
 int udp_read_item(Reader *body, UdpItem *item);
 
-/// Write the head of an item and return where what follows goes.
+/// Write the head of an item and return the place after it.
 uint8_t *udp_put_latest(uint8_t *out, uint32_t key, uint16_t order);
 uint8_t *udp_put_stream(uint8_t *out, uint64_t offset, uint16_t size);

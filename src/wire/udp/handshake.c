@@ -177,7 +177,7 @@ static UdpAnswerType reject(UdpFault *fault, Code code, const char *text) {
   return UDP_REJECTED;
 }
 
-// What is wrong with an extension that cannot be read.
+// Returns why an extension cannot be read.
 static const char *extension_fault(const UdpRequest *request,
                                    const UdpExtension *extension) {
   if (request->extension[0] != UDP_EXTENSION_VERSION)

@@ -1,6 +1,6 @@
 // The connection protocol of UDP (docs/protocol.md, sections 5 and 16): the datagrams
-// that begin with three zero bytes. Bytes in, values out, and back; what the server
-// keeps of a request that has no cookie is nothing. No I/O, no clock, no memory.
+// that begin with three zero bytes. Bytes in, values out, and back; the server keeps
+// nothing of a request without a cookie. No I/O, no clock, no memory.
 #pragma once
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ enum {
 
 enum UdpFlags { UDP_ATTACH = 1, UDP_PLAIN = 2 };
 
-/// A request. What is behind pointers lies in the datagram.
+/// A request. Its pointers point into the datagram.
 typedef struct UdpRequest {
   size_t size;  // of the datagram
   uint32_t version;
@@ -34,8 +34,8 @@ typedef struct UdpRequest {
   const uint8_t *extension;
 } UdpRequest;
 
-/// The extension of a request. What is behind pointers lies in the datagram, or is the
-/// writer's.
+/// The extension of a request. Its pointers point into the datagram, or to memory of the
+/// caller that writes it.
 typedef struct UdpExtension {
   uint8_t flags;              // UdpFlags
   const uint8_t *cookie;      // UDP_COOKIE_SIZE bytes; when written NULL for none yet
@@ -50,8 +50,8 @@ typedef enum UdpAnswerType {
   UDP_CHALLENGE = 3,
 } UdpAnswerType;
 
-/// What a server says to a request. What is behind pointers lies in the datagram, or is
-/// the writer's.
+/// The answer of a server to a request. Its pointers point into the datagram, or to memory
+/// of the caller that writes it.
 typedef struct UdpAnswer {
   UdpAnswerType type;
   uint16_t sequence;          // ACCEPTED: of the server's first data datagram
@@ -64,18 +64,19 @@ typedef struct UdpAnswer {
   const uint8_t *cookie;  // CHALLENGE: UDP_COOKIE_SIZE bytes
 } UdpAnswer;
 
-/// Whether a datagram belongs to the connection protocol: three zero bytes, and more.
+/// Returns whether a datagram belongs to the connection protocol: three zero bytes, and
+/// more.
 bool udp_is_connecting(const uint8_t *bytes, size_t size);
 
-/// Reads a request. ERR_MALFORMED for what gets no answer: another type, a wrong size,
-/// another transport. Its extension is not looked at.
+/// Reads a request, but not its extension. ERR_MALFORMED for a datagram that gets no
+/// answer: another type, a wrong size, another transport.
 int udp_read_request(const uint8_t *bytes, size_t size, UdpRequest *request);
 
-/// Reads the extension. ERR_MALFORMED for what a server rejects with Unsupported:
-/// another version, unknown flags, too short. Fields that it has are filled in any case.
+/// Reads the extension. ERR_MALFORMED for one that a server rejects with Unsupported:
+/// another version, unknown flags, too short. Fills the fields that it has in any case.
 int udp_read_extension(const UdpRequest *request, UdpExtension *extension);
 
-/// The cookie in the extension, or NULL: too short for one, or zeros.
+/// Returns the cookie in the extension, or NULL: too short for one, or zeros.
 const uint8_t *udp_request_cookie(const UdpRequest *request);
 
 /// Writes a request with `version` and transport id of this protocol, padded to at least
@@ -83,8 +84,8 @@ const uint8_t *udp_request_cookie(const UdpRequest *request);
 size_t udp_write_request(uint8_t out[UDP_REQUEST_MAX], uint64_t hash, uint16_t sequence,
                          const UdpExtension *extension);
 
-/// Reads a server's answer; ERR_MALFORMED for anything else. The text of REJECTED is
-/// what was sent: possibly no UTF-8.
+/// Reads a server's answer; ERR_MALFORMED for anything else. The text of REJECTED may not
+/// be UTF-8.
 int udp_read_answer(const uint8_t *bytes, size_t size, UdpAnswer *answer);
 
 /// Writes an answer to a request of `request_size` bytes, and cuts the text of REJECTED
@@ -92,15 +93,15 @@ int udp_read_answer(const uint8_t *bytes, size_t size, UdpAnswer *answer);
 size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
                         const UdpAnswer *answer);
 
-/// What a server knows when it judges a request by all that needs no state (the table of
-/// section 16, down to the extension).
+/// The server's knowledge for judging a request by the rules that need no state (the table
+/// of section 16, down to the extension).
 typedef struct UdpDoor {
   const UdpCookies *cookies;
   bool is_hash_good;  // the request's protocol hash is one that HELLO could have
   bool allows_plain;
 } UdpDoor;
 
-/// Why a request is rejected.
+/// The reason that a request is rejected for.
 typedef struct UdpFault {
   Code code;
   const char *text;  // the rule, and what to do; static

@@ -1,4 +1,4 @@
-// What the files of a link share: its state, and what they do to it for each other.
+// The state of a link, and the functions that its files call in each other.
 #pragma once
 
 #include "wire/udp/body.h"
@@ -16,7 +16,7 @@ struct UdpLink {
   bool is_attached;
   bool is_plain;
 
-  // What comes.
+  // Input.
   bool is_held;   // see udp_link_hold
   bool has_late;  // `late` is still to be acknowledged
   uint64_t late;  // the number of one that came too late for the bits of the newest
@@ -27,7 +27,7 @@ struct UdpLink {
   UdpStreamIn in;
   Reader items;  // of the datagram received last, what udp_link_next has not read
 
-  // What goes.
+  // Output.
   uint16_t first_sent;
   uint16_t order;            // of the last LATEST
   uint8_t packets_in_a_row;  // datagrams with packets that the stream has let go first
@@ -52,21 +52,21 @@ struct UdpLink {
   UdpLinkStats stats;  // as far as it is counted
 };
 
-/// How many bytes sealing adds.
+/// Returns how many bytes sealing adds.
 static inline size_t udp_tag_size(const UdpLink *link) {
   return link->is_plain ? 0 : UDP_TAG_SIZE;
 }
 
-/// udp_ack.c: takes the acknowledgement of a datagram. ERR_MALFORMED, and nothing has
+/// ack.c: takes the acknowledgement of a datagram. ERR_MALFORMED, and nothing has
 /// changed, for one of numbers that were never sent.
 int udp_ack_receive(UdpLink *link, uint16_t ack, uint64_t bits, uint64_t now_us);
 
-/// Takes for lost what is.
+/// Finds the lost datagrams.
 void udp_ack_detect(UdpLink *link, uint64_t now_us);
 
-/// Makes room for one more datagram where too many are on their way: the oldest is taken
-/// for lost.
+/// Makes room for one more datagram if too many are on their way: the oldest one counts as
+/// lost.
 void udp_ack_make_room(UdpLink *link);
 
-/// udp_link.c: gives back memory when the link is at rest.
+/// link.c: gives back memory when the link is at rest.
 void udp_link_rest(UdpLink *link, uint64_t now_us);

@@ -24,15 +24,15 @@ typedef struct UdpOrigin {
 
 typedef enum UdpRole { UDP_CLIENT, UDP_SERVER } UdpRole;
 
-/// What one side of a connection seals and opens with.
+/// The keys with which one side of a connection seals and opens.
 typedef struct UdpKeys {
   uint8_t send[UDP_KEY_SIZE];
   uint8_t receive[UDP_KEY_SIZE];
   uint8_t channel[UDP_CHANNEL_SIZE];
 } UdpKeys;
 
-/// Chooses the fastest code for this processor. To be called once before the others, by
-/// whoever owns the process; more often does no harm. Returns 0, or ERR_INVALID where
+/// Chooses the fastest code for this processor. The owner of the process calls it once
+/// before the others; more calls do no harm. Returns 0, or ERR_INVALID where
 /// libsodium cannot work.
 int udp_keys_init(void);
 
@@ -42,8 +42,8 @@ int udp_keys_init(void);
 void udp_offer_key(const uint8_t secret[UDP_KEY_SIZE], uint64_t nonce, uint32_t conn,
                    uint8_t key[UDP_KEY_SIZE]);
 
-/// What a server makes cookies with: a secret for each slot of time. Those of this slot
-/// and the one before are kept; what was before them cannot be found out from these.
+/// The secrets of a server's cookies, one for each slot of time. It keeps those of this slot
+/// and the one before; nobody can compute earlier ones from these.
 typedef struct UdpCookies {
   uint64_t slot;  // that `now` is for
   uint8_t now[UDP_KEY_SIZE], before[UDP_KEY_SIZE];
@@ -61,12 +61,12 @@ void udp_cookies_turn(UdpCookies *cookies, uint64_t now_us);
 void udp_cookie_make(const UdpCookies *cookies, const UdpOrigin *origin, uint64_t hash,
                      uint8_t cookie[UDP_COOKIE_SIZE]);
 
-/// Whether `cookie` was made with the same arguments in this slot of time or the one
-/// before. Takes the same time whatever is wrong.
+/// Returns whether `cookie` was made with the same arguments in this slot of time or the
+/// one before. Takes the same time for any fault.
 bool udp_cookie_is_good(const UdpCookies *cookies, const UdpOrigin *origin,
                         uint64_t hash, const uint8_t cookie[UDP_COOKIE_SIZE]);
 
-/// What shows that a client knows `key`, the UDP key of its WELCOME.
+/// Computes the proof that a client knows `key`, the UDP key of its WELCOME.
 void udp_proof(const uint8_t key[UDP_KEY_SIZE], const uint8_t cookie[UDP_COOKIE_SIZE],
                const uint8_t client_key[UDP_KEY_SIZE], uint8_t proof[UDP_KEY_SIZE]);
 
@@ -85,7 +85,7 @@ bool udp_shared_secret(const uint8_t secret[UDP_KEY_SIZE],
                        const uint8_t public_key[UDP_KEY_SIZE],
                        uint8_t shared[UDP_KEY_SIZE]);
 
-/// What both sides of a connection know and derive its keys from.
+/// The values that both sides of a connection know, and derive its keys from.
 typedef struct UdpAgreement {
   const uint8_t *secret;      // 32 bytes: the UDP key of WELCOME, or udp_shared_secret
   const uint8_t *cookie;      // 32 bytes
@@ -93,7 +93,7 @@ typedef struct UdpAgreement {
   const uint8_t *server_key;  // 32 bytes; NULL when attached
 } UdpAgreement;
 
-/// The keys of `role`'s side.
+/// Derives the keys of `role`'s side.
 void udp_keys_derive(UdpKeys *keys, UdpRole role, const UdpAgreement *agreement);
 
 /// Seals `size` bytes in place, number `number` of this key, and writes the tag after

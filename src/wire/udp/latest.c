@@ -1,6 +1,6 @@
-// A hash table in which a key may stand in one of a few places beside each other. When
-// all of them are taken the table grows; at its full size the oldest makes room. Orders
-// count up for all keys together, so they tell what was taken longest ago.
+// A hash table in which a key has a few possible places beside each other. If all of them
+// are occupied the table grows; at its full size the new key replaces the oldest. Orders
+// count up for all keys together, so they show which key was taken longest ago.
 #include "wire/udp/latest.h"
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ void udp_latest_deinit(UdpLatest *latest) {
   *latest = (UdpLatest){0};
 }
 
-// Where `key` stands, else a free place, else that of the key taken longest ago.
+// Returns the place of `key`, else a free place, else that of the key taken longest ago.
 static UdpLatestKey *find(const UdpLatest *latest, uint32_t key) {
   UdpLatestKey *free_place = NULL, *oldest = NULL;
   uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);

@@ -1,5 +1,5 @@
-// Which LATEST packets are out of date: per key the order of the newest one taken. What
-// it remembers is bounded: of many keys the one taken longest ago is forgotten.
+// Finds LATEST packets that are out of date: keeps the order of the newest one taken for
+// each key. Of very many keys it drops the one taken longest ago.
 #pragma once
 
 #include <stdbool.h>
@@ -21,6 +21,6 @@ typedef struct UdpLatest {
 
 void udp_latest_deinit(UdpLatest *latest);
 
-/// Takes a packet of `key` whose order has these low 16 bits. False when one of that key
-/// with a later order, or this one, has been taken.
+/// Takes a packet of `key` whose order has these low 16 bits. Returns false if this one, or
+/// one of that key with a later order, was taken before.
 bool udp_latest_take(UdpLatest *latest, uint32_t key, uint16_t order);

@@ -1,5 +1,5 @@
-// A link from its making to its end, and what it tells of itself. What comes is in
-// udp_receive.c, what goes in udp_produce.c, what became of that in udp_ack.c.
+// A link from its creation to its end, and its queries. Its input is in receive.c, its
+// output in produce.c, the fate of the output in ack.c.
 #include "wire/udp/link.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "wire/udp/internal.h"
 
-enum { REST_US = 1000000 };  // without traffic, then memory is given back
+enum { REST_US = 1000000 };  // time without traffic after which memory is freed
 
 UdpLink *udp_link_new(const UdpLinkParams *params, uint64_t now_us) {
   assert(params->queue_capacity > 0);
@@ -53,7 +53,7 @@ void udp_link_set_queue(UdpLink *link, uint32_t capacity, UdpOverflow overflow) 
   link->queue.drops_oldest = overflow == UDP_DROP_OLDEST;
 }
 
-// --- What goes: the owner's side ---
+// --- Output: the owner's side ---
 
 uint32_t udp_link_send(UdpLink *link, const void *packet, size_t size, uint32_t key) {
   assert(size <= (key ? UDP_LATEST_MAX : UDP_PACKET_MAX));
@@ -112,7 +112,7 @@ UdpPassing udp_link_passing(const UdpLink *link, uint64_t now_us) {
   return now_us < since_us + UDP_GONE_US ? UDP_STUCK : UDP_GONE;
 }
 
-// --- How it is ---
+// --- Queries ---
 
 UdpLinkStats udp_link_stats(const UdpLink *link) {
   UdpLinkStats stats = link->stats;

@@ -4,7 +4,7 @@
 // left empty. A machine without sockets, clock, randomness or threads: datagrams and the
 // time go in, datagrams and what they brought come out.
 //
-// Whoever owns a link
+// The owner of a link
 //   - hands each datagram that comes to udp_link_receive, and takes what was in it with
 //     udp_link_next until there is no more;
 //   - queues packets with udp_link_send and stream bytes with udp_link_stream_write;
@@ -47,8 +47,8 @@ enum {
 
 typedef struct UdpLink UdpLink;
 
-/// What happens to what may be lost when the queue is full. To end the connection
-/// instead is up to the owner, who learns of drops.
+/// The packet that a full queue drops. The owner learns of drops, and may end the connection
+/// instead.
 typedef enum UdpOverflow { UDP_DROP_NEWEST, UDP_DROP_OLDEST } UdpOverflow;
 
 typedef struct UdpLinkParams {
@@ -77,7 +77,7 @@ void udp_link_free(UdpLink *link);
 /// Takes new limits of the queue into use; what waits already may stay.
 void udp_link_set_queue(UdpLink *link, uint32_t capacity, UdpOverflow overflow);
 
-// --- What comes ---
+// --- Input ---
 
 typedef enum UdpTaken {
   UDP_REFUSED,  // not of this connection, forged, taken before, too old, or beyond the
@@ -119,7 +119,7 @@ bool udp_link_next(UdpLink *link, UdpArrival *arrival);
 void udp_link_hold(UdpLink *link);
 void udp_link_release(UdpLink *link);
 
-// --- What goes ---
+// --- Output ---
 
 /// Whether a packet may go without the stream: no control packet but BROADCAST, nothing
 /// RELIABLE, no REQUEST or RESPONSE. (Its size is another matter.)

@@ -26,16 +26,16 @@ typedef struct UdpLoss {
 
 void udp_loss_init(UdpLoss *loss);
 
-/// What is to be acknowledged is sent. `is_first`: nothing else is on its way.
+/// Notes that a datagram to be acknowledged is sent. `is_first`: no other is on its way.
 void udp_loss_on_send(UdpLoss *loss, bool is_first, uint64_t now_us);
 
-/// `sent`, of that number, has been acknowledged; the highest number of an acknowledgement
-/// comes first. Returns the round trip, or 0 where it tells none since a later one was
-/// acknowledged before.
+/// Notes that `sent`, of that number, has been acknowledged; the highest number of an
+/// acknowledgement comes first. Returns the round trip, or 0 if a later one was acknowledged
+/// before, so that it has none.
 uint64_t udp_loss_on_ack(UdpLoss *loss, const UdpSent *sent, uint64_t number,
                          uint64_t now_us);
 
-/// All that an acknowledgement tells has been taken; `flies`: some are on their way still.
+/// Notes the end of an acknowledgement; `flies`: some datagrams are still on their way.
 void udp_loss_on_acks(UdpLoss *loss, bool flies, uint64_t now_us);
 
 /// One that was taken for lost has been acknowledged; `next` is the next number to be sent.

@@ -1,4 +1,4 @@
-// What goes: the next datagram, put together and sealed in the caller's memory, and when
+// The output: writes and seals the next datagram in the caller's memory, and computes when
 // the one after it is due.
 #include <string.h>
 
@@ -26,8 +26,8 @@ static Draft begin(const UdpLink *link, uint8_t *out) {
                  .end = out + UDP_DATAGRAM_MAX - udp_tag_size(link)};
 }
 
-// What has come: the newest, and what came before it; or what came so late that this
-// would not tell of it.
+// Writes the acknowledgement: of the newest datagram and those before it, or of one that
+// came too late for its bits.
 static uint8_t *put_ack(UdpLink *link, uint8_t *at) {
   if (link->has_late) {
     link->has_late = false;  // and the newest is still to be acknowledged
@@ -40,7 +40,7 @@ static uint8_t *put_ack(UdpLink *link, uint8_t *at) {
   return put_u64(at, link->window.recent);
 }
 
-// Writes what stands before the items, seals them, and counts the datagram as sent.
+// Writes the bytes before the items, seals the items, and counts the datagram as sent.
 static size_t finish(UdpLink *link, Draft *draft, uint8_t *out, uint64_t now_us) {
   const uint64_t number = link->sent.next;
   memcpy(out, link->keys.channel, UDP_CHANNEL_SIZE);
@@ -112,7 +112,7 @@ static void put_stream(UdpLink *link, Draft *draft) {
   if (piece.start < new) link->stats.resent_bytes += size;
 }
 
-// --- What may be sent now ---
+// --- Limits ---
 
 static bool stream_waits(const UdpLink *link) {
   return udp_stream_out_is_waiting(&link->out);
@@ -122,16 +122,16 @@ static bool window_is_open(const UdpLink *link, bool is_stream, uint64_t now_us)
   return link->sent.flying_bytes < udp_rate_window(&link->rate, is_stream, now_us);
 }
 
-// Whether it is the owner who has no more to send. A stream whose window is used up, or
-// will be once it is written to again, waits for the line.
+// Returns whether the owner has no more to send. A stream whose window is used up, or will
+// be after the next write, waits for the line.
 static bool is_idle(const UdpLink *link, uint64_t now_us) {
   return link->queue.count == 0 && !stream_waits(link) &&
          link->out.end - link->out.base < UDP_STREAM_WINDOW / 2 &&
          window_is_open(link, false, now_us);
 }
 
-// Packets go before the stream, but do not keep it waiting for ever: the pings that keep
-// the connection are in it.
+// Packets precede the stream, but do not block it for ever, because the pings that keep the
+// connection are in it.
 static void fill(UdpLink *link, Draft *draft, uint64_t now_us) {
   const bool is_probing = link->is_probing;
   const bool may_go =
@@ -147,14 +147,14 @@ static void fill(UdpLink *link, Draft *draft, uint64_t now_us) {
   if (draft->is_asking) link->last_used_us = now_us;
 }
 
-// What time itself brings: losses, and probes where no acknowledgement comes.
+// Runs what depends on time alone: losses, and probes if no acknowledgement comes.
 static void run_timers(UdpLink *link, uint64_t now_us) {
   if (now_us >= link->loss.due_us) udp_ack_detect(link, now_us);
   if (link->sent.flying == 0 || now_us < udp_loss_probe_us(&link->loss)) return;
   if (link->loss.probes < UINT8_MAX) link->loss.probes++;
   link->is_probing = true;
-  // The probe had better be of use. What was never sent is, unless the other side keeps so
-  // little that it is too far ahead: so only the first probe has that.
+  // A probe carries useful bytes: the first one new bytes, later ones sent bytes, because
+  // new ones may be beyond what the other side keeps.
   const UdpStreamOut *out = &link->out;
   const bool has_new = stream_waits(link) || link->queue.count > 0;
   if (has_new && link->loss.probes == 1) return;
@@ -202,7 +202,8 @@ size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value
   return finish(link, &draft, out, now_us);
 }
 
-// When what waits may go; UDP_NEVER where that takes an acknowledgement first.
+// Returns when waiting bytes may be sent; UDP_NEVER if an acknowledgement has to come
+// first.
 static uint64_t pace_deadline(const UdpLink *link) {
   const UdpRate *rate = &link->rate;
   const bool has_packets = link->queue.count > 0;

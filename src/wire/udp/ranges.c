@@ -1,4 +1,4 @@
-// A sorted array: there are few ranges, and most of what happens is at one of the ends.
+// A sorted array, because the ranges are few and most changes are at one of the ends.
 #include "wire/udp/ranges.h"
 
 #include <string.h>

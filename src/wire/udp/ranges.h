@@ -18,8 +18,8 @@ typedef struct UdpRanges {
 /// Frees the memory; the set is empty and usable again.
 void udp_ranges_deinit(UdpRanges *ranges);
 
-/// Adds the bytes from `start` to before `end`, which may be there already.
+/// Adds the bytes from `start` to before `end`; the set may have some of them.
 void udp_ranges_add(UdpRanges *ranges, uint64_t start, uint64_t end);
 
-/// Takes the bytes from `start` to before `end` out, as far as they are there.
+/// Removes the bytes from `start` to before `end`, as far as the set has them.
 void udp_ranges_remove(UdpRanges *ranges, uint64_t start, uint64_t end);

@@ -1,8 +1,8 @@
-// Where this differs from the draft: the two filters keep the best of now and of before
-// instead of a true sliding window; the round trip is measured anew only for those who
-// have kept the line full all the time, and at the expense of the stream alone; a line
-// that has become much narrower is believed after three round trips; and loss by chance
-// is made good, as the estimate is of what arrives and not of what the line takes.
+// Differences from the draft: the two filters keep the best of now and of before instead of
+// a sliding window; the round trip is measured again only for a connection that keeps the
+// line full all the time, and at the expense of the stream alone; a line that has become
+// much narrower is believed after three round trips; and random loss is made good, because
+// the estimate is of the bytes that arrive and not of those that the line takes.
 #include "wire/udp/rate.h"
 
 #include <stddef.h>
@@ -155,8 +155,8 @@ static void filter(UdpRate *rate, const UdpRateSample *sample, bool is_round,
   rate->round_best = most(rate->round_best, best);
 }
 
-// What is lost where no queue is seen is lost by chance: the line takes as much as before
-// and delivers less of it. Who sent no more than is delivered would get less and less.
+// Loss without a queue is random: the line takes as much as before and delivers less of it.
+// A sender that sent no more than is delivered would get less and less.
 static void watch_loss(UdpRate *rate, const UdpRateSample *sample, bool is_round) {
   rate->round_acked += sample->acked;
   rate->round_lost += sample->lost;
@@ -230,18 +230,18 @@ static void set_pace(UdpRate *rate) {
   if (rate->phase == UDP_DRAIN) gain = 100 * 100 / STARTUP_GAIN;
   uint64_t pace = best * gain / 100 * PACE_PERCENT / 100;
   pace = pace * 1000 / (1000 - rate->made_good);
-  // At first what was delivered may be little for want of more to send.
+  // At first little may be delivered, because there is little to send.
   rate->pace = most(pace, rate->phase == UDP_STARTUP ? rate->pace : LEAST_WINDOW);
 }
 
 static void set_window(UdpRate *rate, const UdpRateSample *sample) {
   const bool is_startup = rate->phase == UDP_STARTUP;
   const uint64_t best = udp_rate_best(rate);
-  // Within a house the machines take longer than the line, but for a lucky moment.
+  // On a local network the machines usually take longer than the line.
   uint64_t rtt_us = most(udp_rate_min_rtt(rate), HOUSE_RTT_US);
   uint64_t target =
       best * rtt_us / SECOND * (is_startup ? STARTUP_GAIN : WINDOW_GAIN) / 100;
-  // What has arrived may be acknowledged later.
+  // Bytes that have arrived may be acknowledged later.
   uint64_t arrived = least(best * UDP_ACK_DELAY_US / SECOND, ARRIVED_MAX);
   target = most(target + arrived + SPARE, LEAST_WINDOW);
   if (is_startup) target = most(target, rate->window);

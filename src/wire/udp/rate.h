@@ -47,7 +47,7 @@ typedef struct UdpRate {
   bool is_round_limited;  // the round had a sample that was limited by the application
 } UdpRate;
 
-/// What one acknowledgement says of the rate.
+/// A sample of the rate, from one acknowledgement.
 typedef struct UdpRateSample {
   uint64_t prior_delivered;
   uint64_t prior_us;
@@ -79,7 +79,8 @@ uint32_t udp_rate_window(const UdpRate *rate, bool is_stream, uint64_t now_us);
 /// needs, and sets the pace for the next.
 void udp_rate_on_send(UdpRate *rate, UdpSent *sent, uint32_t flying, uint64_t now_us);
 
-/// There is nothing more to send, though more might be on its way than the `flying` bytes.
+/// Notes that the owner has nothing more to send, though the window allows more than the
+/// `flying` bytes.
 void udp_rate_limited(UdpRate *rate, uint32_t flying);
 
 /// Counts `sent` as delivered into `sample`, which is zero-initialised for each

@@ -1,6 +1,6 @@
-// What comes: a datagram is opened, judged as a whole, and then taken, so that one that
-// is forged or breaks a rule changes nothing. Its items are read a second time as the
-// owner asks for them.
+// The input: opens a datagram, judges it as a whole, and then takes it, so that one that is
+// forged or breaks a rule changes nothing. The owner's requests read its items a second
+// time.
 #include <string.h>
 
 #include "base/err.h"
@@ -27,7 +27,7 @@ static bool open_datagram(UdpLink *link, uint8_t *bytes, size_t size, uint64_t *
 
 typedef enum Judgement { GOOD, LATE, BROKEN } Judgement;
 
-// Whether the items keep to the rules, and the stream to its window; and whether they are
+// Judges whether the items obey the rules, and the stream its window; and whether they are
 // to be acknowledged.
 static Judgement judge(const UdpLink *link, Reader items, bool *is_asking) {
   Judgement judgement = GOOD;
@@ -89,7 +89,7 @@ UdpTaken udp_link_receive(UdpLink *link, uint64_t now_us, uint8_t *bytes, size_t
   return is_newest ? UDP_NEWEST : UDP_TAKEN;
 }
 
-// --- What was in it ---
+// --- Items ---
 
 static bool arrive(UdpArrival *arrival, UdpArrivalKind kind) {
   arrival->kind = kind;
@@ -108,7 +108,7 @@ static bool take_stream(UdpLink *link, const UdpItem *item, UdpArrival *arrival)
   return arrive(arrival, UDP_ARRIVAL_STREAM);
 }
 
-// Whether the item is something for the owner.
+// Takes an item; returns whether it is for the owner.
 static bool take_item(UdpLink *link, const UdpItem *item, UdpArrival *arrival) {
   switch (item->kind) {
     case UDP_ITEM_LATEST:
@@ -137,7 +137,7 @@ static bool take_item(UdpLink *link, const UdpItem *item, UdpArrival *arrival) {
   return false;
 }
 
-// What was kept of the stream and is in order now.
+// Hands out the kept bytes of the stream that are in order now.
 static bool take_kept(UdpLink *link, UdpArrival *arrival) {
   if (link->is_held) return false;
   arrival->bytes = udp_stream_in_next(&link->in, &arrival->size);

@@ -1,5 +1,5 @@
-// The datagrams that were sent and of which it is not known yet what became of them: a
-// ring by number, from the oldest such one to the last.
+// The datagrams that were sent and whose fate is open: a ring by number, from the oldest
+// such one to the last.
 #pragma once
 
 #include <stdbool.h>
@@ -44,14 +44,14 @@ void udp_sent_rest(UdpSentRing *ring);
 /// Whether there is room for one more.
 bool udp_sent_has_room(const UdpSentRing *ring);
 
-/// Counts the next number as sent. `sent` is copied; its state is FLYING, or SETTLED for what
-/// nobody acknowledges, which takes no memory unless something is flying.
+/// Counts the next number as sent. `sent` is copied; its state is FLYING, or SETTLED for a
+/// datagram that is not acknowledged, which takes no memory unless something is flying.
 void udp_sent_push(UdpSentRing *ring, const UdpSent *sent);
 
-/// What was sent with `number`; NULL when it does not matter any more.
+/// Returns the datagram sent with `number`; NULL if it does not matter any more.
 UdpSent *udp_sent_at(const UdpSentRing *ring, uint64_t number);
 
-/// It is not on its way any more: SETTLED or LOST.
+/// Notes that it is not on its way any more: SETTLED or LOST.
 void udp_sent_settle(UdpSentRing *ring, UdpSent *sent, UdpSentState state);
 
 /// Forgets what is settled at the beginning of the ring, and what was lost and sent before

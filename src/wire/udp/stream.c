@@ -1,4 +1,4 @@
-// Both directions are a window over a ring, and a set of ranges that says what is in it.
+// Each direction is a window over a ring, and a set of ranges that lists its bytes.
 #include "wire/udp/stream.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ enum {
 
 // --- The ring ---
 
-// Bytes from `at` to where the ring begins anew.
+// Returns the number of bytes from `at` to the end of the ring.
 static uint32_t until_wrap(const UdpBytes *ring, uint64_t at) {
   return ring->capacity - (uint32_t)(at & (ring->capacity - 1));
 }
@@ -127,7 +127,7 @@ void udp_stream_in_deinit(UdpStreamIn *in) {
   udp_ranges_deinit(&in->held);
 }
 
-// Where a piece begins, from `base`: before it (negative) or beyond.
+// Returns the distance of a piece's beginning from `base`; before it, it is negative.
 static int64_t distance_of(const UdpStreamIn *in, uint32_t offset) {
   return (int32_t)(offset - (uint32_t)in->base);
 }

@@ -1,6 +1,6 @@
 // The stream of a UDP connection, each way: bytes numbered from 0, cut into pieces that
-// arrive in any order, more than once, or not at all. Which datagram a piece is in, and
-// when it is taken for lost, is not decided here.
+// arrive in any order, more than once, or not at all. Others decide which datagram a piece
+// is in, and when it counts as lost.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ typedef struct UdpBytes {
   uint32_t capacity;  // power of two
 } UdpBytes;
 
-/// What one side sends. Zero-initialised is the beginning.
+/// The bytes that one side sends. A zero-initialised one is at the beginning.
 typedef struct UdpStreamOut {
   UdpBytes kept;    // from `base` to `end`
   uint64_t base;    // the first byte that is not acknowledged,
@@ -46,7 +46,7 @@ UdpRange udp_stream_out_take(UdpStreamOut *out, size_t max, uint8_t *to);
 void udp_stream_out_ack(UdpStreamOut *out, uint64_t start, uint64_t end);
 void udp_stream_out_lose(UdpStreamOut *out, uint64_t start, uint64_t end);
 
-/// What one side receives. Zero-initialised is the beginning.
+/// The bytes that one side receives. A zero-initialised one is at the beginning.
 typedef struct UdpStreamIn {
   UdpBytes kept;            // what came and was not handed out, by `held`
   uint64_t base;            // the first byte that was not handed out
@@ -57,9 +57,9 @@ typedef struct UdpStreamIn {
 
 void udp_stream_in_deinit(UdpStreamIn *in);
 
-/// Whether a piece may be taken: within the window, which is UDP_STREAM_STRANGER once the total is
-/// UDP_STREAM_TOTAL, but for memory that the stream has, and without a number of gaps that
-/// only somebody who means ill comes to. `offset` is the low 32 bits of where it begins.
+/// Returns whether a piece may be taken: within the window, which is UDP_STREAM_STRANGER or
+/// the memory that the stream has once the total is UDP_STREAM_TOTAL, and without a number
+/// of gaps that only an attack causes. `offset` is the low 32 bits of its beginning.
 bool udp_stream_in_fits(const UdpStreamIn *in, uint32_t offset, uint16_t size);
 
 /// Keeps what is new of a piece that fits.

@@ -1,4 +1,4 @@
-// The numbers of datagrams that have come: whether one is new, and what there is to
+// The numbers of datagrams that have come: finds whether one is new, and which to
 // acknowledge. A number is 64 bits wide, of which 16 are on the wire.
 #pragma once
 
