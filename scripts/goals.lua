@@ -27,7 +27,7 @@ local goals = {
   -- scripts/sizes.lua
   http_machines = { what = "state machines of HTTP connections", before = 2, goal = 1, allowed = 2 },
   short_statics = {
-    what = "static functions of 8 lines or fewer with one call", before = 413, goal = 199, allowed = 245,
+    what = "static functions of 8 lines or fewer with one call", before = 413, goal = 199, allowed = 223,
   },
   conn_fields = { what = "fields of Conn", before = 49, goal = 24 },
   conn_flags = { what = "flags of Conn", before = 13, goal = 5 },
@@ -37,7 +37,7 @@ local goals = {
   },
   -- scripts/words.lua
   own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 13 },
-  sentences = { what = "comments that begin without a subject, and the like", goal = 0, allowed = 652 },
+  sentences = { what = "comments that begin without a subject, and the like", goal = 0, allowed = 562 },
 }
 
 -- Goals that these scripts do not measure.

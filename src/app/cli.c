@@ -308,7 +308,7 @@ static int command_lockstep(char **arguments) {
   return run_tool("perigee.tools.lockstep", arguments);
 }
 
-// The time of day is UTC in a test: the same on every machine.
+// A test has UTC as its time of day, so that it is the same on every machine.
 static int command_test(char **arguments) {
   setenv("TZ", "UTC0", 1);
   return run_tool("perigee.tools.test", arguments);
@@ -361,7 +361,7 @@ static int dispatch(char **arguments) {
   return command->run(arguments + 1);
 }
 
-// Tests ask for this: whatever was allocated has to be freed by now.
+// Reports memory that was not freed, for tests.
 static int check_leaks(int code) {
   const char *wanted = getenv("PERIGEE_LEAK_CHECK");
   if (wanted == NULL || strcmp(wanted, "1") != 0 || mem_live() == 0) return code;

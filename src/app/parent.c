@@ -1,5 +1,5 @@
-// Thin over prctl. What libuv starts runs nothing of ours before exec, so it is the child that asks,
-// as the first thing it does.
+// A thin layer over prctl. libuv runs none of our code between fork and exec, so the child
+// itself calls this, before anything else.
 #include "app/parent.h"
 
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-// Asked first, looked at afterwards: a parent that ends in between is seen to be another.
+// Requests the signal before it looks at the parent, so that it notices one that has ended.
 bool parent_follow(const char *pid) {
   return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && strtol(pid, NULL, 10) == getppid();
 }

@@ -1,8 +1,8 @@
-// What this program starts of itself ends with it, however that ends.
+// Ends the processes that this program starts of itself together with it.
 #pragma once
 
 #include <stdbool.h>
 
-/// Has this process end, as with SIGTERM, when its parent does, killed or not. False when
-/// `pid`, a number in decimal, is not the parent's, be it that the parent has ended already.
+/// Makes this process end, as with SIGTERM, when its parent ends in any way. Returns false if
+/// `pid`, a decimal number, is not the parent's, for example because that has ended already.
 bool parent_follow(const char *pid);

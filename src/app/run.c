@@ -1,4 +1,4 @@
-// What is printed is for people, and for scripts that wait for "ready".
+// Prints for people, and for scripts that wait for "ready".
 #define _GNU_SOURCE  // program_invocation_name
 #include "app/run.h"
 

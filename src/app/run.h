@@ -3,5 +3,5 @@
 
 #include "server/server.h"
 
-/// Returns the exit code; what went wrong was said on standard error.
+/// Returns the exit code, after it has printed errors to standard error.
 int run_server(const ServerOptions *options);

@@ -29,7 +29,7 @@ typedef struct Client {
 
 typedef struct Load {
   UdpWork work;  // first, so that a pointer to it is one to this
-  bool is_floor, is_plain;
+  bool is_floor, is_unencrypted;
   Client *clients;
   uint32_t count;  // of clients
 } Load;
@@ -155,7 +155,8 @@ static size_t ask(const Client *client, const uint8_t *request, size_t size,
 static void shake_hands(const Load *load, Client *client) {
   uint8_t secret[UDP_KEY_SIZE], key[UDP_KEY_SIZE], cookie[UDP_COOKIE_SIZE];
   uint8_t request[UDP_REQUEST_MAX], bytes[2048], shared[UDP_KEY_SIZE];
-  UdpExtension extension = {.flags = load->is_plain ? UDP_PLAIN : 0, .client_key = key};
+  UdpExtension extension = {.flags = load->is_unencrypted ? UDP_PLAIN : 0,
+                            .client_key = key};
   UdpAnswer answer;
   randombytes_buf(secret, sizeof secret);
   udp_public_key(secret, key);
@@ -177,7 +178,7 @@ static void shake_hands(const Load *load, Client *client) {
   UdpAgreement agreement = {shared, cookie, key, answer.server_key};
   UdpLinkParams params = {.first_sent = 1,
                           .first_received = answer.sequence,
-                          .is_plain = load->is_plain,
+                          .is_unencrypted = load->is_unencrypted,
                           .queue_capacity = 1024};
   udp_keys_derive(&params.keys, UDP_CLIENT, &agreement);
   client->link = udp_link_new(&params, clock_us());
@@ -209,7 +210,7 @@ static void send_burst(UdpWork *work) {
   uint8_t data[UDP_DATAGRAM_MAX] = {0};
   Client *sender = &load->clients[0];
   if (load->is_floor) {  // as large as Perigee's datagrams are
-    size_t head = load->is_plain ? 15 : 31;
+    size_t head = load->is_unencrypted ? 15 : 31;
     send(sender->fd, data, head + work->burst * (1 + PACKET_HEADER_SIZE + 8 + PAYLOAD),
          0);
     return;
@@ -269,7 +270,7 @@ int main(int argc, char **argv) {
   for (int option; (option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
     udp_work_set(&load.work, option);
     if (option == 'f') load.is_floor = true;
-    if (option == 'l') load.is_plain = true;
+    if (option == 'l') load.is_unencrypted = true;
   }
   if (udp_keys_init() < 0 || !load.work.port || !load.work.pid)
     fail("--port and --pid are needed");

@@ -39,7 +39,7 @@ typedef struct World {
   uint16_t
       order[FLIGHTS];  // of those under way, the oldest first, and then the free ones
   uint32_t count;      // under way
-  bool is_plain, is_busy;
+  bool is_unencrypted, is_busy;
   Flight taken[TAKEN];  // the last of those that were
   uint32_t taken_count;
 } World;
@@ -60,11 +60,12 @@ static void open_world(World *world, uint8_t options) {
   memset(world->sides, 0, sizeof world->sides);
   world->now_us = 1000000;
   world->count = world->taken_count = 0;
-  world->is_plain = options & 2;
+  world->is_unencrypted = options & 2;
   world->is_busy = options & 8;
   for (uint16_t i = 0; i < FLIGHTS; i++) world->order[i] = i;
   for (int end = 0; end < 2; end++) {
-    UdpLinkParams params = {.is_plain = world->is_plain, .queue_capacity = 32};
+    UdpLinkParams params = {.is_unencrypted = world->is_unencrypted,
+                            .queue_capacity = 32};
     params.keys = (UdpKeys){
         .send = {(uint8_t)(1 + end)}, .receive = {(uint8_t)(2 - end)}, .channel = {7}};
     params.is_stranger = options & 4;
@@ -134,7 +135,7 @@ static void replay(const World *world, uint8_t how) {
 static void tamper(const World *world, uint32_t index, uint8_t how) {
   Flight changed = world->flights[world->order[index]];
   const uint32_t size = changed.size;
-  if (world->is_plain) return;
+  if (world->is_unencrypted) return;
   switch (how % 4) {
     case 0:
       changed.bytes[how * 37u % size] ^= (uint8_t)(1 << how / 4 % 8);
@@ -156,7 +157,7 @@ static void forge(const World *world, int end, uint8_t how) {
   uint8_t bytes[UDP_DATAGRAM_MAX] = {7};
   const uint64_t next = world->sides[end].link->window.next;
   put_u16(bytes + UDP_CHANNEL_SIZE, (uint16_t)(next + how * how * (how & 1 ? 1u : 0u)));
-  if (!world->is_plain)
+  if (!world->is_unencrypted)
     refuse(world, end, bytes, UDP_HEAD_SIZE + UDP_ACK_SIZE + UDP_TAG_SIZE + how * 4u);
 }
 

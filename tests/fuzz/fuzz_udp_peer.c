@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Reader input = reader_of(data, size);
   uint8_t options = reader_u8(&input);
   uint64_t now_us = 1000000;
-  UdpLinkParams params = {.is_plain = true,
+  UdpLinkParams params = {.is_unencrypted = true,
                           .is_attached = options & 1,
                           .is_stranger = options & 2,
                           .queue_capacity = 8,

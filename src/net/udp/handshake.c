@@ -104,7 +104,7 @@ static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secre
   UdpLinkParams params = {.first_sent = peer->sequence,
                           .first_received = request->read->sequence,
                           .is_attached = is_attached,
-                          .is_plain = request->extension.flags & UDP_PLAIN,
+                          .is_unencrypted = request->extension.flags & UDP_PLAIN,
                           .is_stranger = true,
                           .queue_capacity = STAGED_BYTES,
                           .overflow = UDP_DROP_NEWEST};

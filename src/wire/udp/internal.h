@@ -14,7 +14,7 @@
 struct UdpLink {
   UdpKeys keys;
   bool is_attached;
-  bool is_plain;
+  bool is_unencrypted;
 
   // Input.
   bool is_held;   // see udp_link_hold
@@ -54,7 +54,7 @@ struct UdpLink {
 
 /// Returns how many bytes sealing adds.
 static inline size_t udp_tag_size(const UdpLink *link) {
-  return link->is_plain ? 0 : UDP_TAG_SIZE;
+  return link->is_unencrypted ? 0 : UDP_TAG_SIZE;
 }
 
 /// ack.c: takes the acknowledgement of a datagram. ERR_MALFORMED, and nothing has

@@ -15,7 +15,7 @@ UdpLink *udp_link_new(const UdpLinkParams *params, uint64_t now_us) {
   UdpLink *link = mem_zalloc(sizeof *link);
   link->keys = params->keys;
   link->is_attached = params->is_attached;
-  link->is_plain = params->is_plain;
+  link->is_unencrypted = params->is_unencrypted;
   link->in.is_narrow = params->is_stranger;
   link->in.total = params->kept;
   link->first_sent = params->first_sent;

@@ -56,7 +56,7 @@ typedef struct UdpLinkParams {
   uint16_t first_sent;      // sequence of the first datagram of this side,
   uint16_t first_received;  // and of the other
   bool is_attached;         // no stream: STREAM items break the protocol
-  bool is_plain;            // not sealed
+  bool is_unencrypted;      // not sealed
   bool is_stranger;         // see udp_link_trust
   uint32_t queue_capacity;  // packets that may wait, at least 1
   UdpOverflow overflow;

@@ -48,7 +48,7 @@ static size_t finish(UdpLink *link, Draft *draft, uint8_t *out, uint64_t now_us)
   put_ack(link, at);
 
   uint8_t *inside = out + UDP_HEAD_SIZE;
-  if (!link->is_plain)
+  if (!link->is_unencrypted)
     udp_seal(link->keys.send, number, out, UDP_HEAD_SIZE, inside,
              (size_t)(draft->at - inside));
   size_t size = (size_t)(draft->at - out) + udp_tag_size(link);

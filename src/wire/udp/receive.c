@@ -21,7 +21,7 @@ static bool open_datagram(UdpLink *link, uint8_t *bytes, size_t size, uint64_t *
   uint8_t *inside = bytes + UDP_HEAD_SIZE;
   size -= UDP_HEAD_SIZE + tag;
   *body = reader_of(inside, size);
-  return link->is_plain ||
+  return link->is_unencrypted ||
          udp_open(link->keys.receive, *number, bytes, UDP_HEAD_SIZE, inside, size);
 }
 

@@ -135,7 +135,7 @@ static void counts_go_round(void **state) {
   PerigeeOptions options = fake_options();
   FakePeer *peer = fake_connect(&server, &options, 3);
   Reliable *stream = &server.client->session.stream;
-  stream->sent = stream->acked = stream->received = stream->told = UINT32_MAX;
+  stream->sent = stream->acked = stream->received = stream->reported = UINT32_MAX;
   perigee_send(server.client, 0, "n", "1", 0);
   perigee_send(server.client, 0, "n", "2", 0);
   fake_expect_message(&server, peer, 0, "[\"n\",1]");

@@ -216,7 +216,7 @@ static void a_probe_of_a_plain_link_is_too(void **state) {
   size_t size = 0;
   for (int end = 0; end < 2; end++) {
     UdpLinkParams params = world_params(end);
-    params.is_plain = true;
+    params.is_unencrypted = true;
     udp_link_free(w.ends[end].link);
     w.ends[end].link = udp_link_new(&params, w.now_us);
   }
@@ -334,7 +334,7 @@ static void plain_links_understand_each_other_alone(void **state) {
   World w = world();
   for (int end = 0; end < 2; end++) {
     UdpLinkParams params = world_params(end);
-    params.is_plain = true;
+    params.is_unencrypted = true;
     udp_link_free(w.ends[end].link);
     w.ends[end].link = udp_link_new(&params, w.now_us);
   }
