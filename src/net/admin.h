@@ -7,18 +7,7 @@
 #include "net/net.h"
 #include "wire/reader.h"
 
-enum {
-  ADMIN_CONNS_MAX = 128,           // at a time; more are refused with 503
-  ADMIN_BODY_MAX = 1 << 20,        // bytes of one request's body
-  ADMIN_BODY_TOTAL = 16 << 20,     // of all that are being received
-  ADMIN_BODY_DEADLINE_MS = 10000,  // from a request's first byte to its last
-  ADMIN_OUT_MAX = 16 << 20,        // that may wait for a reader who does not read
-  ADMIN_BEAT_MS = 15000,           // of silence on a stream until a comment is sent
-  ADMIN_WRONG_MS = 500,            // until a wrong token is answered
-  ADMIN_FAILURES_MAX = 5,  // wrong tokens from one address; from then on each of them
-  ADMIN_LOCK_MS = 30000,   // has further wrong ones refused for so long
-  ADMIN_TOKEN_MIN = 16,    // characters of a token
-};
+enum { ADMIN_TOKEN_MIN = 16 };  // characters
 
 /// The parts of an answer. A whole one is ANSWER_WHOLE; a stream (text/event-stream) is
 /// one ANSWER_OPEN, any ANSWER_MORE, and one ANSWER_LAST.

@@ -17,8 +17,8 @@ typedef struct Servicers Servicers;  // servicer_internal.h
 typedef struct TlsServer TlsServer;  // tls_internal.h
 typedef struct UdpPeer UdpPeer;      // udp_internal.h
 typedef struct UdpServer UdpServer;  // udp_internal.h
-typedef struct Web Web;              // web_internal.h
-typedef struct AdminPort AdminPort;  // admin_internal.h
+typedef struct Web Web;              // site.h
+typedef struct AdminPort AdminPort;  // admin_port.h
 typedef struct Listener Listener;    // tcp.c
 typedef struct Sim Sim;              // sim.c
 

@@ -11,7 +11,7 @@
 #include "net/conn.h"
 #include "net/io_threads/io_threads_calls.h"
 #include "net/io_threads/mailbox.h"
-#include "net/protocol/web_internal.h"
+#include "net/protocol/http/site.h"
 
 enum {
   EVENTS_MAX = 1 << 20,  // bytes that wait for the main thread; then nothing is read
@@ -221,7 +221,7 @@ typedef struct DownGroupWrite {
 } DownGroupWrite;
 
 typedef struct DownWeb {
-  WebModule modules[WEB_MODULES_MAX + 1];
+  WebModule modules[SITE_MODULES_MAX + 1];
   bool is_watched;
   // These texts follow, each with its NUL.
   bool has_name, has_folder, has_origins, has_hosts;

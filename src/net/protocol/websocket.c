@@ -3,11 +3,20 @@
 //
 // What reads frames is with a connection only while it is in the middle of something, so
 // that one that is idle takes up next to nothing.
+#include "net/protocol/websocket.h"
+
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "net/protocol/web_internal.h"
+#include "net/protocol/http/site.h"
+#include "wire/websocket.h"
+
+enum {
+  SOCKET_SPARE_BYTES = 16 << 10,  // of a message beyond the packet of `max_payload`
+  SOCKET_PONGS_MAX = 4 << 10,     // bytes of answers that wait while others are written
+  SOCKET_READERS_MAX = 16,        // kept for reuse
+};
 
 typedef struct Socket {
   WsReader *reader;      // NULL at rest

@@ -2,8 +2,7 @@
 // one may guess its token.
 #include "net/admin.h"
 
-#include "net/protocol/http/admin_internal.h"
-#include "net/protocol/web_internal.h"
+#include "net/protocol/http/admin_port.h"
 #include "socket_world.h"
 
 enum { HANDSHAKE_MS = 5000, SOCKETS_MAX = 64 };
@@ -94,12 +93,12 @@ static void head_and_body_have_their_time(void **state) {
   int body = come(&world);
   say(&world, body, HEAD "Content-Length: 5\r\n\r\n");
   say(&world, body, "abcd");  // a byte now and then is no progress that counts
-  run_timers(&world.world, ADMIN_BODY_DEADLINE_MS - 500);
+  run_timers(&world.world, HTTP_BODY_MS - 500);
   expect_silence(&world.world, body);
-  run_timers(&world.world, ADMIN_BODY_DEADLINE_MS + 100);
+  run_timers(&world.world, HTTP_BODY_MS + 100);
   expect_status(&world, body, "408");
   assert_int_equal(world.requests, 0);
-  assert_int_equal(world.world.net->admin->reserved_bytes, 0);
+  assert_int_equal(world.world.net->admin->server.reserved_bytes, 0);
   close(head);
   close(body);
   close_world(&world);
@@ -110,9 +109,9 @@ static void a_connection_without_a_request_ends(void **state) {
   AdminWorld world;
   open_world(&world);
   int fd = come(&world);
-  run_timers(&world.world, WEB_KEEP_ALIVE_MS - 500);
+  run_timers(&world.world, HTTP_KEEP_ALIVE_MS - 500);
   expect_silence(&world.world, fd);
-  run_timers(&world.world, WEB_KEEP_ALIVE_MS + 100);
+  run_timers(&world.world, HTTP_KEEP_ALIVE_MS + 100);
   expect_closed(&world, fd);
   assert_int_equal(conn_count(&world), 0);
   close(fd);
@@ -127,7 +126,7 @@ static void a_request_that_was_handed_up_is_not_late(void **state) {
   say(&world, fd, HEAD "Content-Length: 3\r\n\r\nabc");
   assert_int_equal(world.requests, 1);
   assert_string_equal(world.text, "POST /mcp\ncontent-type: a\n\nabc");
-  run_timers(&world.world, 10 * ADMIN_BODY_DEADLINE_MS);
+  run_timers(&world.world, 10 * HTTP_BODY_MS);
   expect_silence(&world.world, fd);
   answer(&world, ANSWER_WHOLE, "x", 1);
   expect_status(&world, fd, "200");
@@ -144,9 +143,9 @@ static void a_silent_stream_says_that_it_is_there(void **state) {
   say(&world, fd, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
   answer(&world, ANSWER_OPEN, "", 0);
   expect_status(&world, fd, "200");
-  run_timers(&world.world, ADMIN_BEAT_MS - 500);
+  run_timers(&world.world, HTTP_BEAT_MS - 500);
   expect_silence(&world.world, fd);
-  run_timers(&world.world, ADMIN_BEAT_MS + 100);
+  run_timers(&world.world, HTTP_BEAT_MS + 100);
   assert_true(hear(&world.world, fd, bytes, sizeof bytes) > 0);
   assert_string_equal(bytes, "3\r\n:\n\n\r\n");
   close(fd);
@@ -171,21 +170,21 @@ static void what_nobody_reads_is_given_up(void **state) {
   say(&world, fd, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
   answer(&world, ANSWER_OPEN, "", 0);
   uint32_t given = 0;
-  for (; world.gone == 0 && given < 4 * ADMIN_OUT_MAX; given += 1 << 20) {
+  for (; world.gone == 0 && given < 4 * HTTP_OUT_MAX; given += 1 << 20) {
     answer(&world, ANSWER_MORE, zeros(1 << 20), 1 << 20);
     turn(&world.world);
   }
   assert_int_equal(world.gone, 1);
-  assert_in_range(given, ADMIN_OUT_MAX, 2 * ADMIN_OUT_MAX);
+  assert_in_range(given, HTTP_OUT_MAX, 2 * HTTP_OUT_MAX);
   assert_int_equal(conn_count(&world), 0);
   int other = come(&world);
   say(&world, other, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
   answer(&world, ANSWER_OPEN, "", 0);
-  for (int i = 0; i < ADMIN_OUT_MAX >> 20; i++)
+  for (int i = 0; i < HTTP_OUT_MAX >> 20; i++)
     answer(&world, ANSWER_MORE, zeros(1 << 20), 1 << 20);
-  run_timers(&world.world, WEB_STALL_MS - 1000);
+  run_timers(&world.world, HTTP_STALL_MS - 1000);
   assert_int_equal(world.gone, 1);
-  run_timers(&world.world, WEB_STALL_MS + 100);
+  run_timers(&world.world, HTTP_STALL_MS + 100);
   while (world.gone == 1) turn(&world.world);
   close(fd);
   close(other);
@@ -195,19 +194,20 @@ static void what_nobody_reads_is_given_up(void **state) {
 static void bodies_have_room_together(void **state) {
   (void)state;
   AdminWorld world;
-  int fds[ADMIN_BODY_TOTAL / ADMIN_BODY_MAX];
+  int fds[HTTP_BODIES_TOTAL / HTTP_BODY_MAX];
   const int count = sizeof fds / sizeof *fds;
   open_world(&world);
   for (int i = 0; i < count; i++) {
     fds[i] = come(&world);
     say(&world, fds[i], HEAD "Transfer-Encoding: chunked\r\n\r\n");
   }
-  assert_int_equal(world.world.net->admin->reserved_bytes, ADMIN_BODY_TOTAL);
+  assert_int_equal(world.world.net->admin->server.reserved_bytes, HTTP_BODIES_TOTAL);
   int late = come(&world);
   say(&world, late, HEAD "Content-Length: 1\r\n\r\n");
   expect_status(&world, late, "503");
   close(fds[0]);
-  while (world.world.net->admin->reserved_bytes == ADMIN_BODY_TOTAL) turn(&world.world);
+  while (world.world.net->admin->server.reserved_bytes == HTTP_BODIES_TOTAL)
+    turn(&world.world);
   int again = come(&world);
   say(&world, again, HEAD "Content-Length: 1\r\n\r\nx");
   assert_int_equal(world.requests, 1);
@@ -215,7 +215,7 @@ static void bodies_have_room_together(void **state) {
   close(late);
   close(again);
   while (conn_count(&world) > 1) turn(&world.world);
-  assert_int_equal(world.world.net->admin->reserved_bytes, 0);
+  assert_int_equal(world.world.net->admin->server.reserved_bytes, 0);
   close_world(&world);
 }
 
@@ -253,8 +253,8 @@ static int ask(AdminPort *port, const char *address, const char *token,
                       "Authorization: Bearer %s\r\n\r\n",
                       token);
   assert_int_equal(http_read_request(text, (size_t)size, &request), size);
-  Verdict verdict = gate_check(port, address, &request, now_ms);
-  assert_true(verdict.is_guess == (verdict.status != 0));
+  HttpVerdict verdict = gate_check(port, address, &request, now_ms);
+  assert_true(verdict.is_late == (verdict.status != 0));
   return verdict.status;
 }
 
@@ -288,7 +288,7 @@ static void a_wrong_token_is_answered_late_and_the_right_one_at_once(void **stat
   world.world.net->admin->token = mem_strdup("0123456789abcdef");
   int wrong = come(&world);
   say(&world, wrong, HEAD "Authorization: Bearer x\r\nContent-Length: 5\r\n\r\nhello");
-  run_timers(&world.world, ADMIN_WRONG_MS - 100);
+  run_timers(&world.world, HTTP_LATE_MS - 100);
   expect_silence(&world.world, wrong);
   int right = come(&world);
   say(&world, right, HEAD "Authorization: Bearer 0123456789abcdef\r\n\r\n");
@@ -296,7 +296,7 @@ static void a_wrong_token_is_answered_late_and_the_right_one_at_once(void **stat
   int without = come(&world);
   say(&world, without, HEAD "\r\n");
   expect_status(&world, without, "401");
-  run_timers(&world.world, ADMIN_WRONG_MS + 100);
+  run_timers(&world.world, HTTP_LATE_MS + 100);
   expect_status(&world, wrong, "401");
   expect_closed(&world, wrong);
   assert_int_equal(world.requests, 1);

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE  // mkdtemp
 #include "net/web.h"
 
-#include "net/protocol/web_internal.h"
+#include "net/protocol/http/site.h"
+#include "net/protocol/sniff.h"
+#include "net/protocol/websocket.h"
 #include "socket_world.h"
 
 static const char HEALTH[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -52,9 +54,9 @@ static void next_request_has_a_while_to_begin(void **state) {
   int fd = come(&world);
   say(fd, HEALTH);
   expect_start(&world, fd, "HTTP/1.1 200 OK\r\n");
-  run_timers(&world, WEB_KEEP_ALIVE_MS - 100);
+  run_timers(&world, HTTP_KEEP_ALIVE_MS - 100);
   expect_silence(&world, fd);
-  run_timers(&world, WEB_KEEP_ALIVE_MS + 100);
+  run_timers(&world, HTTP_KEEP_ALIVE_MS + 100);
   char byte[2];
   assert_int_equal(hear(&world, fd, byte, sizeof byte), 0);
   assert_int_equal(world.visitors, 0);
@@ -101,7 +103,7 @@ static void refused_visitor_is_told_in_his_language(void **state) {
   say(browser, HEALTH);
   expect_start(&world, browser, "HTTP/1.1 503 Service Unavailable\r\n");
   world.is_refusing = true;
-  run_timers(&world, WEB_REFUSE_WAIT_MS + 100);
+  run_timers(&world, SNIFF_REFUSED_MS + 100);
   char byte[2];
   assert_int_equal(hear(&world, client, byte, sizeof byte), 0);
   assert_int_equal(world.visitors, 2);  // who is refused does not leave
@@ -141,10 +143,10 @@ static void answer_that_nobody_takes_is_given_up(void **state) {
   while (!first_conn(&world) || !first_conn(&world)->out.backlog) turn(&world);
   for (int i = 0; i < 100; i++) turn(&world);
   // What waits is a piece of the file, whatever its size.
-  assert_true(first_conn(&world)->out.backlog->writing.size <= WEB_CHUNK_BYTES);
-  run_timers(&world, WEB_STALL_MS - 1000);
+  assert_true(first_conn(&world)->out.backlog->writing.size <= FILE_CHUNK_BYTES);
+  run_timers(&world, HTTP_STALL_MS - 1000);
   assert_non_null(first_conn(&world));
-  run_timers(&world, WEB_STALL_MS + 100);
+  run_timers(&world, HTTP_STALL_MS + 100);
   assert_null(first_conn(&world));
   assert_int_equal(world.visitors, 0);
   close(fd);
@@ -160,7 +162,7 @@ static void request_under_way_is_not_late(void **state) {
   char *folder = make_folder();
   net_set_web(world.net, &(WebOptions){.folder = folder});
   int fd = come(&world);
-  uint64_t waits_ms[] = {HANDSHAKE_MS + 100, WEB_KEEP_ALIVE_MS + 100};
+  uint64_t waits_ms[] = {HANDSHAKE_MS + 100, HTTP_KEEP_ALIVE_MS + 100};
   for (int i = 0; i < 2; i++) {
     say(fd, "GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n");
     while (first_conn(&world)->in.bytes.size == 0) turn(&world);

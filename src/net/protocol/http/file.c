@@ -18,7 +18,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "net/protocol/web_internal.h"
+#include "net/protocol/http/site.h"
 #include "wire/ignore.h"
 
 enum {
@@ -26,7 +26,7 @@ enum {
   AGAIN_MS = 100,  // until a file is opened again for which there was no descriptor
 };
 
-struct FileJob {
+typedef struct FileJob {
   uv_work_t work;
   Conn *conn;  // NULL: it is not interested any more
   bool is_working;
@@ -41,7 +41,7 @@ struct FileJob {
   // What is still to be sent.
   uint64_t at, left;
   Timer again;  // set while no descriptor was left
-};
+} FileJob;
 
 // --- In a thread ---
 
@@ -133,7 +133,7 @@ static int read_open(FileJob *job, int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0) return errno;
   if (!is_same(&info, &job->info)) return ESTALE;
-  size_t wanted = job->left < WEB_CHUNK_BYTES ? job->left : WEB_CHUNK_BYTES;
+  size_t wanted = job->left < FILE_CHUNK_BYTES ? job->left : FILE_CHUNK_BYTES;
   ssize_t got = pread(fd, job->chunk, wanted, (off_t)job->at);
   if (got < 0) return errno;
   job->chunk_size = (size_t)got;
@@ -157,6 +157,8 @@ static void on_work(uv_work_t *work) {
 
 // --- On the loop ---
 
+static void work_on(FileJob *job);
+
 static void free_job(FileJob *job) {
   mem_free(job->chunk);
   mem_free(job->folder);
@@ -164,15 +166,18 @@ static void free_job(FileJob *job) {
   mem_free(job);
 }
 
-void file_drop(FileJob *job) {
-  if (!job) return;
+// The request is answered, or its connection gone.
+static void drop(FileJob *job) {
   timers_stop(job->conn->net->timers, &job->again);
   job->conn = NULL;
   if (!job->is_working) free_job(job);
 }
 
-// What makes a version of a file another one: where it is, its size and when it was
-// written.
+void file_gone(Conn *conn) { drop(*http_job(conn)); }
+
+void file_drained(Conn *conn) { work_on(*http_job(conn)); }
+
+// A version of a file differs from others in its place, its size or when it was written.
 static HttpVersion version_of(const struct stat *info) {
   HttpVersion version = {.changed_s = info->st_mtim.tv_sec};
   unsigned long long changed_ns =
@@ -183,38 +188,30 @@ static HttpVersion version_of(const struct stat *info) {
   return version;
 }
 
-static bool lacks_descriptor(const FileJob *job) {
-  return job->err == EMFILE || job->err == ENFILE;
-}
+static bool lacks_descriptor(int err) { return err == EMFILE || err == ENFILE; }
 
-static void refuse_file(FileJob *job, const HttpRequest *request) {
-  Conn *conn = job->conn;
-  if (lacks_descriptor(job))
-    http_refuse(conn, request, 503, "Too many files are open. Try again.");
-  else if (job->is_folder && job->path[0] == '\0' && job->err == ENOENT)
-    http_welcome(conn, request);
-  else
-    http_refuse(conn, request, 404, "There is nothing here.");
+static void answer_welcome(Conn *conn, const HttpRequest *request) {
+  Buf body = {0};
+  const Text *host = http_field(request, "host");
+  page_put_welcome(&body, web_of(conn->net), host ? *host : (Text){"", 0});
+  http_answer(conn, &(HttpAnswer){.status = 200,
+                                  .type = "text/html; charset=utf-8",
+                                  .body = http_text(&body)});
+  buf_deinit(&body);
 }
 
 // A folder without its slash would have its links lead elsewhere.
-static void redirect(FileJob *job, const HttpRequest *request) {
-  char location[HTTP_TARGET_MAX + 2];
+static void redirect(Conn *conn, const HttpRequest *request) {
   Text target = request->target;
   const char *query = memchr(target.bytes, '?', target.size);
   int size = query ? (int)(query - target.bytes) : (int)target.size;
-  snprintf(location, sizeof location, "%.*s/", size, target.bytes);
-  Buf out = {0};
-  Answer answer = {.status = 301, .location = location};
-  Conn *conn = job->conn;
-  http_put_answer(&out, conn, &answer);
-  http_finish(conn);
-  http_write(conn, &out);
-  buf_deinit(&out);
+  Buf fields = {0};
+  http_put_field(&fields, "Location", "%.*s/", size, target.bytes);
+  http_answer(conn, &(HttpAnswer){.status = 301, .fields = http_text(&fields)});
+  buf_deinit(&fields);
 }
 
-static int decide(const FileJob *job, const HttpRequest *request, Answer *answer) {
-  answer->size = (uint64_t)job->info.st_size;
+static int decide(const HttpRequest *request, HttpAnswer *answer) {
   if (http_is_known(request, answer->version)) return 304;
   switch (http_read_part(request, answer->version, answer->size, &answer->first,
                          &answer->count)) {
@@ -228,44 +225,60 @@ static int decide(const FileJob *job, const HttpRequest *request, Answer *answer
   }
 }
 
+// Pages ask each time, so that they and what they use are of one version; the rest may be
+// kept for a while where nobody is working on it.
 static void begin_answer(FileJob *job, const HttpRequest *request) {
   HttpVersion version = version_of(&job->info);
-  Answer answer = {.version = &version,
-                   .type = http_type(job->is_folder ? job->index_path : job->path)};
-  answer.status = decide(job, request, &answer);
-  job->at = answer.first;
-  job->left = answer.count;
-  if (answer.status == 304 || request->method == METHOD_HEAD) job->left = 0;
-  Buf out = {0};
+  const char *type = http_type(path_of(job));
+  bool must_ask =
+      web_of(job->conn->net)->is_watched || strncmp(type, "text/html", 9) == 0;
+  HttpAnswer answer = {.version = &version,
+                       .type = type,
+                       .cache = must_ask ? "no-cache" : "max-age=60",
+                       .size = (uint64_t)job->info.st_size};
+  answer.status = decide(request, &answer);
+  bool is_head_only = answer.status == 304 || request->method == METHOD_HEAD;
   Conn *conn = job->conn;
-  http_put_answer(&out, conn, &answer);
-  if (job->left == 0)
-    http_finish(conn);
-  else
-    job->chunk = mem_alloc(WEB_CHUNK_BYTES);
-  http_write(conn, &out);
-  buf_deinit(&out);
+  if (answer.count == 0 || is_head_only) {
+    drop(job);
+  } else {
+    answer.rest = HTTP_PIECES;
+    job->at = answer.first;
+    job->left = answer.count;
+    job->chunk = mem_alloc(FILE_CHUNK_BYTES);
+  }
+  http_answer(conn, &answer);
 }
 
 static void on_checked(FileJob *job) {
   HttpRequest request;
-  http_request(job->conn, &request);
-  if (job->err == EISDIR && !job->is_folder)
-    redirect(job, &request);
-  else if (job->err)
-    refuse_file(job, &request);
-  else
+  Conn *conn = job->conn;
+  http_request(conn, &request);
+  if (job->err == 0) {
     begin_answer(job, &request);
+    return;
+  }
+  int err = job->err;
+  bool is_folder = job->is_folder, is_root = job->path[0] == '\0';
+  drop(job);
+  if (err == EISDIR && !is_folder)
+    redirect(conn, &request);
+  else if (lacks_descriptor(err))
+    http_refuse(conn, 503, "too many files are open");
+  else if (err == ENOENT && is_folder && is_root)
+    answer_welcome(conn, &request);
+  else
+    http_refuse(conn, 404, "there is nothing here");
 }
 
 static void on_again(void *data, uint64_t now_ms) {
   (void)now_ms;
-  file_continue(data);
+  work_on(data);
 }
 
 static void on_chunk(FileJob *job) {
   Conn *conn = job->conn;
-  if (lacks_descriptor(job)) {
+  if (lacks_descriptor(job->err)) {
     Net *net = conn->net;
     timers_set(net->timers, &job->again, net_now_ms(net) + AGAIN_MS, on_again, job);
     return;
@@ -274,11 +287,14 @@ static void on_chunk(FileJob *job) {
     conn_end(conn, END_BROKEN);  // the length has been promised
     return;
   }
-  Buf bytes = {.data = job->chunk, .size = job->chunk_size};
-  job->at += job->chunk_size;
-  job->left -= job->chunk_size;
-  if (job->left == 0) http_finish(conn);
-  http_write(conn, &bytes);
+  uint8_t *chunk = job->chunk;
+  Text bytes = {(char *)chunk, (uint32_t)job->chunk_size};
+  job->at += bytes.size;
+  job->left -= bytes.size;
+  bool is_last = job->left == 0;
+  if (is_last) job->chunk = NULL, drop(job);
+  http_send(conn, bytes, is_last);
+  if (is_last) mem_free(chunk);
 }
 
 static void on_worked(uv_work_t *work, int status) {
@@ -287,7 +303,7 @@ static void on_worked(uv_work_t *work, int status) {
   job->is_working = false;
   if (!job->conn)
     free_job(job);
-  else if (job->conn->state != CONN_OPEN || job->conn->listed & LISTED_ENDED)
+  else if (job->conn->listed & LISTED_ENDED)
     return;  // the end of the connection frees it
   else if (job->chunk)
     on_chunk(job);
@@ -295,22 +311,24 @@ static void on_worked(uv_work_t *work, int status) {
     on_checked(job);
 }
 
-void file_continue(FileJob *job) {
+static void work_on(FileJob *job) {
   job->is_working = true;
   uv_queue_work(&job->conn->net->loop.uv, &job->work, on_work, on_worked);
 }
 
-FileJob *file_serve(Conn *conn, const HttpPath *path) {
+void file_handle(Conn *conn, const HttpRequest *request, Text body) {
+  (void)body;
   const Web *web = web_of(conn->net);
+  HttpPath path;
+  http_read_path(request->target, &path);
   FileJob *job = mem_zalloc(sizeof *job);
   job->work.data = job;
   job->conn = conn;
   job->folder = mem_strdup(web->folder ? web->folder : "");
-  job->path = mem_strdup(path->text);
-  job->is_folder = path->is_folder;
-  const char *slash = path->text[0] == '\0' ? "" : "/";
-  snprintf(job->index_path, sizeof job->index_path, "%s%sindex.html", path->text,
-           slash);
-  file_continue(job);
-  return job;
+  job->path = mem_strdup(path.text);
+  job->is_folder = path.is_folder;
+  const char *slash = path.text[0] == '\0' ? "" : "/";
+  snprintf(job->index_path, sizeof job->index_path, "%s%sindex.html", path.text, slash);
+  *http_job(conn) = job;
+  work_on(job);
 }

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "net/address.h"
-#include "net/protocol/http/admin_internal.h"
+#include "net/protocol/http/admin_port.h"
 #include "wire/http_host.h"
 
 // --- Names ---
@@ -72,40 +72,41 @@ static bool is_token(const char *token, Text given) {
   return CRYPTO_memcmp(right, theirs, sizeof right) == 0;
 }
 
-static Verdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms) {
+static HttpVerdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms) {
   char network[ADDRESS_SIZE];
   address_network(address, network);
   GateFailure *failure = find_failure(port, network);
   if (is_locked(failure, now_ms))
-    return (Verdict){429, "the token is wrong, and so were too many before it", true};
+    return (HttpVerdict){429, "the token is wrong, and so were too many before it",
+                         true};
   if (!failure) failure = add_failure(port, network);
   failure->count++;
   failure->last_ms = now_ms;
-  return (Verdict){401, "the token is wrong", true};
+  return (HttpVerdict){401, "the token is wrong", true};
 }
 
 // The right token passes whatever others at its address have tried.
-static Verdict check_token(AdminPort *port, const char *address,
-                           const HttpRequest *request, uint64_t now_ms) {
+static HttpVerdict check_token(AdminPort *port, const char *address,
+                               const HttpRequest *request, uint64_t now_ms) {
   const Text *given = http_field(request, "authorization");
   if (!given)
-    return (Verdict){
+    return (HttpVerdict){
         401, "a token is needed: Authorization: Bearer TOKEN (admin_token)", false};
-  if (is_token(port->token, *given)) return (Verdict){0};
+  if (is_token(port->token, *given)) return (HttpVerdict){0};
   return judge_guess(port, address, now_ms);
 }
 
 // --- All of it ---
 
-Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
-                   uint64_t now_ms) {
+HttpVerdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
+                       uint64_t now_ms) {
   const Text *host = http_field(request, "host");
   const Text *origin = http_field(request, "origin");
   if (!host || !is_known_name(port, *host))
-    return (Verdict){
+    return (HttpVerdict){
         403, "this server is not known by that name; admin_hosts can add it", false};
   if (origin && !is_known_origin(port, *origin))
-    return (Verdict){
+    return (HttpVerdict){
         403, "pages from elsewhere may not ask; admin_hosts can add their host", false};
-  return port->token ? check_token(port, address, request, now_ms) : (Verdict){0};
+  return port->token ? check_token(port, address, request, now_ms) : (HttpVerdict){0};
 }

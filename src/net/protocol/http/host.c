@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "net/protocol/web_internal.h"
+#include "net/protocol/http/site.h"
 #include "net/transport/tls_calls.h"
 #include "wire/http_host.h"
 
@@ -14,7 +14,7 @@ static bool is_listed(Text name, const char *list) {
   return list && (http_is_listed_name(ANY, list) || http_is_listed_name(name, list));
 }
 
-bool web_knows_host(const Conn *conn, const HttpRequest *request, Text *name) {
+bool host_is_known(const Conn *conn, const HttpRequest *request, Text *name) {
   const Text *host = http_field(request, "host");
   if (!host) return true;  // HTTP/1.0, which no browser speaks
   *name = http_host_name(*host);
@@ -26,7 +26,7 @@ bool web_knows_host(const Conn *conn, const HttpRequest *request, Text *name) {
 // one about this name, or too many about others.
 static HostNotice *find_notice(Web *web, const char *name, uint64_t now_ms) {
   HostNotice *unused = NULL;
-  for (int i = 0; i < HOST_NOTICES; i++) {
+  for (int i = 0; i < SITE_NOTICES; i++) {
     HostNotice *notice = &web->notices[i];
     bool is_due = notice->due_ms <= now_ms;
     if (strcmp(notice->name, name) == 0) return is_due ? notice : NULL;
@@ -35,7 +35,7 @@ static HostNotice *find_notice(Web *web, const char *name, uint64_t now_ms) {
   return unused;
 }
 
-void web_note_host(Conn *conn, Text host) {
+void host_note(Conn *conn, Text host) {
   Web *web = web_of(conn->net);
   uint64_t now_ms = net_now_ms(conn->net);
   char name[sizeof web->notices->name] = "", setting[sizeof name + 20];

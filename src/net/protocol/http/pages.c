@@ -1,7 +1,7 @@
 // The server's own pages: what a status means here, and the page of a game that has none.
 // Nothing of what a stranger sent is shown but the Host header, whose characters are
 // known to be plain.
-#include "net/protocol/web_internal.h"
+#include "net/protocol/http/site.h"
 
 #include <string.h>
 

@@ -1,0 +1,43 @@
+// The server of the admin listener. Its routes answer only who knows its host and has its
+// token, where there is one.
+#pragma once
+
+#include "net/admin.h"
+#include "net/protocol/http/http.h"
+
+enum {
+  ADMIN_CONNS_MAX = 128,    // at a time; more are refused with 503
+  ADMIN_FAILURES_MAX = 5,   // wrong tokens from one address; from then on each of them
+  ADMIN_LOCK_MS = 30000,    // has further wrong ones refused for so long
+  GATE_ADDRESSES_MAX = 64,  // whose wrong tokens are remembered
+};
+
+/// Wrong tokens from one network, as address_network has it.
+typedef struct GateFailure {
+  char network[ADDRESS_SIZE];
+  uint32_t count;
+  uint64_t last_ms;
+} GateFailure;
+
+struct AdminPort {
+  HttpServer server;
+  AdminEvents events;
+  void *data;
+  char *host, *token, *names;  // owned; token NULL: none
+  uint32_t conn_count;
+  GateFailure failures[GATE_ADDRESSES_MAX];
+};
+
+void admin_port_free(Net *net);
+
+// --- gate.c ---
+
+/// Judges Host, Origin and token of a request.
+HttpVerdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
+                       uint64_t now_ms);
+
+// --- mcp.c ---
+
+/// Hands requests up; net_admin_answer has their answers.
+void mcp_handle(Conn *conn, const HttpRequest *request, Text body);
+void mcp_gone(Conn *conn);

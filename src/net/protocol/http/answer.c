@@ -1,0 +1,86 @@
+// Heads of answers.
+#include <stdio.h>
+#include <string.h>
+
+#include "net/protocol/http/http.h"
+
+void http_list_methods(char text[40], uint32_t methods, const char *last) {
+  static const char *const NAMES[] = {[METHOD_GET] = "GET",
+                                      [METHOD_HEAD] = "HEAD",
+                                      [METHOD_POST] = "POST",
+                                      [METHOD_DELETE] = "DELETE"};
+  size_t size = 0;
+  for (uint32_t i = METHOD_GET; i <= METHOD_DELETE; i++) {
+    if (!(methods >> i & 1)) continue;
+    const char *between = size == 0 ? "" : methods >> i == 1 ? last : ", ";
+    size += (size_t)sprintf(text + size, "%s%s", between, NAMES[i]);
+  }
+}
+
+void http_put_hints(Buf *fields, int status, uint32_t methods) {
+  char names[40];
+  http_list_methods(names, methods, ", ");
+  if (status == 401) http_put_field(fields, "WWW-Authenticate", "Bearer");
+  if (status == 405) http_put_field(fields, "Allow", "%s", names);
+  if (status == 429) http_put_field(fields, "Retry-After", "30");
+  if (status == 503) http_put_field(fields, "Retry-After", "5");
+  if (status == 426) {
+    http_put_field(fields, "Upgrade", "websocket");
+    http_put_field(fields, "Sec-WebSocket-Version", "13");
+  }
+}
+
+static void put_length(Buf *out, const HttpAnswer *answer) {
+  unsigned long long first = answer->first, count = answer->count;
+  if (answer->status == 206)
+    http_put_field(out, "Content-Range", "bytes %llu-%llu/%llu", first,
+                   first + count - 1, (unsigned long long)answer->size);
+  if (answer->status == 416)
+    http_put_field(out, "Content-Range", "bytes */%llu",
+                   (unsigned long long)answer->size);
+  if (answer->rest == HTTP_STREAM)
+    http_put_field(out, "Transfer-Encoding", "chunked");
+  else if (answer->status != 304)
+    http_put_field(out, "Content-Length", "%llu", count);
+}
+
+static void put_version(Buf *out, const HttpVersion *version) {
+  char date[HTTP_DATE_SIZE];
+  http_put_field(out, "ETag", "%s", version->tag);
+  http_date(date, version->changed_s);
+  if (version->changed_s) http_put_field(out, "Last-Modified", "%s", date);
+  http_put_field(out, "Accept-Ranges", "bytes");
+}
+
+// Of pages of the server's own, which have no version.
+static void put_policy(Buf *out) {
+  http_put_field(out, "Content-Security-Policy",
+                 "default-src 'none'; style-src 'unsafe-inline'; img-src data:");
+}
+
+// Where lengths and further fields are depends on the server, because clients are to see no
+// difference.
+void http_put_head(Buf *out, const Conn *conn, const HttpAnswer *answer, bool is_last) {
+  bool has_dates = http_server(conn)->kind->has_dates;
+  char date[HTTP_DATE_SIZE];
+  http_put_status(out, answer->status);
+  http_date(date, (int64_t)(net_unix_us(conn->net) / 1000000));
+  if (has_dates) http_put_field(out, "Date", "%s", date);
+  if (answer->type) http_put_field(out, "Content-Type", "%s", answer->type);
+  if (has_dates)
+    put_length(out, answer);
+  else
+    buf_append(out, answer->fields.bytes, answer->fields.size);
+  if (answer->version) put_version(out, answer->version);
+  http_put_field(out, "Cache-Control", "%s",
+                 answer->cache ? answer->cache : "no-store");
+  http_put_field(out, "X-Content-Type-Options", "nosniff");
+  if (has_dates && !answer->version) put_policy(out);
+  if (has_dates)
+    buf_append(out, answer->fields.bytes, answer->fields.size);
+  else
+    put_length(out, answer);
+  http_put_field(out, "Connection", "%s%s", answer->status == 426 ? "Upgrade, " : "",
+                 is_last ? "close" : "keep-alive");
+  http_put_end(out);
+}

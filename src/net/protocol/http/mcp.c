@@ -1,0 +1,51 @@
+// /mcp: requests are handed up; their answers come down at once or later, whole or as
+// streams of events.
+#include "net/protocol/http/admin_port.h"
+
+static const char *method_name(HttpMethod method) {
+  return method == METHOD_GET ? "GET" : method == METHOD_POST ? "POST" : "DELETE";
+}
+
+// Appends what is handed up of the head.
+static void put_head(Buf *text, const HttpRequest *request) {
+  static const char *const FIELDS[] = {"accept", "content-type", "mcp-session-id",
+                                       "mcp-protocol-version", "last-event-id"};
+  buf_printf(text, "%s %.*s\n", method_name(request->method), (int)request->target.size,
+             request->target.bytes);
+  for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++)
+    for (uint32_t at = 0; at < request->field_count; at++) {
+      const HttpField *field = &request->fields[at];
+      if (http_is_text(field->name, FIELDS[i]))
+        buf_printf(text, "%s: %.*s\n", FIELDS[i], (int)field->value.size,
+                   field->value.bytes);
+    }
+  buf_u8(text, '\n');
+}
+
+void mcp_handle(Conn *conn, const HttpRequest *request, Text body) {
+  const AdminPort *port = conn->net->admin;
+  Buf text = {0};
+  put_head(&text, request);
+  buf_append(&text, body.bytes, body.size);
+  port->events.request(port->data, conn->id, http_text(&text));
+  buf_deinit(&text);
+}
+
+void mcp_gone(Conn *conn) {
+  const AdminPort *port = conn->net->admin;
+  port->events.gone(port->data, conn->id);
+}
+
+void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
+  Conn *conn = conn_find(net, id);
+  bool is_begin = answer->part <= ANSWER_OPEN;
+  bool is_whole = answer->part == ANSWER_WHOLE;
+  if (!conn || !http_waits(conn, !is_begin)) return;
+  if (!is_begin)
+    http_send(conn, answer->body, answer->part == ANSWER_LAST);
+  else
+    http_answer(conn, &(HttpAnswer){.status = is_whole ? answer->status : 200,
+                                    .rest = is_whole ? HTTP_NOTHING : HTTP_STREAM,
+                                    .fields = answer->fields,
+                                    .body = answer->body});
+}

@@ -1,0 +1,6 @@
+// Packets or lines in messages of WebSockets.
+#pragma once
+
+#include "net/protocol.h"
+
+extern const Protocol WEBSOCKET;
