@@ -13,27 +13,20 @@ static void set_timer(Conn *conn, uint64_t due_ms, TimerCallback *callback) {
     timers_stop(conn->net->timers, &conn->timer);
 }
 
-static bool is_tls(const Conn *conn, uint8_t first) {
-  return first == TLS_FIRST_BYTE && !conn->transport->kind->is_encrypted;
-}
-
+// Puts TLS around the transport, where the first bytes are its. Returns whether they are.
 // The deadline of the handshake is TLS's own.
-static void begin_tls(Conn *conn, uint64_t due_ms, const uint8_t *bytes, size_t size) {
+static bool take_tls(Conn *conn, uint64_t due_ms, const uint8_t *bytes, size_t size) {
   Transport *below = conn->transport;
+  if (bytes[0] != TLS_FIRST_BYTE || below->kind->is_encrypted) return false;
   Transport *tls = tls_wrap(conn->net, below, conn->info->address, due_ms);
   if (!tls) {
     conn_end(conn, END_BROKEN);
-    return;
+    return true;
   }
   set_timer(conn, 0, NULL);
   conn_use(conn, tls);
   below->user->read(below->user_data, bytes, size);
-}
-
-static void speak_http(Conn *conn, HttpServer *server, const uint8_t *bytes,
-                       size_t size) {
-  http_begin(conn, server);
-  HTTP.input(conn, bytes, size);
+  return true;
 }
 
 // --- The game's port ---
@@ -82,14 +75,12 @@ static void ready_game(Conn *conn) {
 // HELLO, 0.
 static void input_game(Conn *conn, const uint8_t *bytes, size_t size) {
   uint64_t due_ms = timers_is_set(&conn->timer) ? conn->timer.due_ms : 0;
-  if (is_tls(conn, bytes[0])) {
-    begin_tls(conn, due_ms, bytes, size);
-  } else if (bytes[0] >= 'A' && bytes[0] <= 'Z') {
-    speak_http(conn, &web_of(conn->net)->server, bytes, size);
-  } else {
+  if (take_tls(conn, due_ms, bytes, size)) return;
+  if (bytes[0] >= 'A' && bytes[0] <= 'Z')
+    http_begin(conn, &SITE, &web_of(conn->net)->server);
+  else
     become_packets(conn);
-    if (conn->state == CONN_OPEN) conn->protocol->input(conn, bytes, size);
-  }
+  if (conn->state == CONN_OPEN) conn->protocol->input(conn, bytes, size);
 }
 
 const Protocol SNIFF = {.open = open_game, .ready = ready_game, .input = input_game};
@@ -116,14 +107,11 @@ static void open_admin(Conn *conn) {
 
 static void input_admin(Conn *conn, const uint8_t *bytes, size_t size) {
   uint32_t head_ms = conn->net->limits.handshake_timeout_ms;
-  AdminPort *port = conn->net->admin;
-  if (is_tls(conn, bytes[0])) {
-    uint64_t due_ms = conn->info->since_ms + (head_ms > 0 ? head_ms : HTTP_BODY_MS);
-    begin_tls(conn, due_ms, bytes, size);
-    return;
-  }
+  uint64_t due_ms = conn->info->since_ms + (head_ms > 0 ? head_ms : HTTP_BODY_MS);
+  if (take_tls(conn, due_ms, bytes, size)) return;
   conn->info->since_ms = net_now_ms(conn->net);
-  speak_http(conn, &port->server, bytes, size);
+  http_begin(conn, &ADMIN, &conn->net->admin->server);
+  HTTP.input(conn, bytes, size);
 }
 
 static void leave_admin(Conn *conn) { conn->net->admin->conn_count--; }

@@ -1,56 +1,8 @@
-// The admin listener: its routes, whom it refuses and how.
+// The admin listener.
 #include <assert.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "net/protocol/http/admin_port.h"
-
-static HttpVerdict check(Conn *conn, const HttpRequest *request, HttpPath *path) {
-  if (request->is_old) return (HttpVerdict){505, "HTTP/1.1 is needed", false};
-  HttpVerdict verdict =
-      gate_check(conn->net->admin, conn->info->address, request, net_now_ms(conn->net));
-  path->is_folder = false;
-  snprintf(path->text, sizeof path->text, "%.*s", (int)request->target.size - 1,
-           request->target.bytes + 1);
-  return verdict;
-}
-
-static bool refuse(Conn *conn, int status, const char *why, Buf *body) {
-  log_info("admin: refused", log_str("address", conn->info->address),
-           log_num("status", status), log_str("text", why));
-  buf_printf(body,
-             "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,"
-             "\"message\":\"%s\"}}",
-             why);
-  return true;
-}
-
-static void leave(Conn *conn) { conn->net->admin->conn_count--; }
-
-enum { METHODS = 1 << METHOD_GET | 1 << METHOD_POST | 1 << METHOD_DELETE };
-
-static const HttpRoute ROUTES[] = {
-    {.path = "mcp",
-     .methods = METHODS,
-     .flags = HTTP_TAKES_BODY | HTTP_WAITS,
-     .handle = mcp_handle,
-     .gone = mcp_gone},
-    {0},
-};
-
-static const HttpKind ADMIN_SERVER = {
-    .routes = ROUTES,
-    .methods = METHODS,
-    .nothing = "there is nothing here but /mcp",
-    .no_method = "there is no such method",
-    .refusal_type = "application/json",
-    .head_ms = HTTP_BODY_MS,
-    .check = check,
-    .refuse = refuse,
-    .leave = leave,
-};
 
 int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options,
                      const AdminEvents *events, void *data) {
@@ -59,7 +11,6 @@ int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options,
   if (err) return err;
   net->admin = mem_zalloc(sizeof *net->admin);
   *net->admin = (AdminPort){
-      .server = {.kind = &ADMIN_SERVER},
       .events = *events,
       .data = data,
       .host = mem_strdup(options->host),

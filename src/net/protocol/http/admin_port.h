@@ -28,6 +28,8 @@ struct AdminPort {
   GateFailure failures[GATE_ADDRESSES_MAX];
 };
 
+extern const HttpKind ADMIN;  // admin_routes.c
+
 void admin_port_free(Net *net);
 
 // --- gate.c ---

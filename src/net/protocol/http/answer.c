@@ -60,14 +60,14 @@ static void put_policy(Buf *out) {
 
 // Where lengths and further fields are depends on the server, because clients are to see no
 // difference.
-void http_put_head(Buf *out, const Conn *conn, const HttpAnswer *answer, bool is_last) {
-  bool has_dates = http_server(conn)->kind->has_dates;
+void http_put_head(Buf *out, const HttpAnswer *answer, int64_t unix_s, bool is_last) {
+  bool has_date = unix_s != 0;
   char date[HTTP_DATE_SIZE];
   http_put_status(out, answer->status);
-  http_date(date, (int64_t)(net_unix_us(conn->net) / 1000000));
-  if (has_dates) http_put_field(out, "Date", "%s", date);
+  http_date(date, unix_s);
+  if (has_date) http_put_field(out, "Date", "%s", date);
   if (answer->type) http_put_field(out, "Content-Type", "%s", answer->type);
-  if (has_dates)
+  if (has_date)
     put_length(out, answer);
   else
     buf_append(out, answer->fields.bytes, answer->fields.size);
@@ -75,8 +75,8 @@ void http_put_head(Buf *out, const Conn *conn, const HttpAnswer *answer, bool is
   http_put_field(out, "Cache-Control", "%s",
                  answer->cache ? answer->cache : "no-store");
   http_put_field(out, "X-Content-Type-Options", "nosniff");
-  if (has_dates && !answer->version) put_policy(out);
-  if (has_dates)
+  if (has_date && !answer->version) put_policy(out);
+  if (has_date)
     buf_append(out, answer->fields.bytes, answer->fields.size);
   else
     put_length(out, answer);

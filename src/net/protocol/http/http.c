@@ -17,6 +17,7 @@ typedef enum HttpState {
 } HttpState;
 
 typedef struct Http {
+  const HttpKind *kind;
   HttpServer *server;
   const HttpRoute *route;  // of the request under way; NULL: none
   void *job;               // the handler's
@@ -32,8 +33,6 @@ typedef struct Http {
 } Http;
 
 static Http *http_of(const Conn *conn) { return conn->speech; }
-
-HttpServer *http_server(const Conn *conn) { return http_of(conn)->server; }
 
 void **http_job(Conn *conn) { return &http_of(conn)->job; }
 
@@ -86,7 +85,7 @@ static uint64_t find_due_ms(const Conn *conn) {
   switch ((HttpState)http->state) {
     case HTTP_HEAD:
       if (conn->in.bytes.size == 0) return since_ms + HTTP_KEEP_ALIVE_MS;
-      if (head_ms == 0) head_ms = http->server->kind->head_ms;
+      if (head_ms == 0) head_ms = http->kind->head_ms;
       return head_ms > 0 ? since_ms + head_ms : 0;
     case HTTP_BODY:
       return since_ms + HTTP_BODY_MS;
@@ -161,7 +160,8 @@ void http_answer(Conn *conn, const HttpAnswer *answer) {
   Http *http = http_of(conn);
   HttpAnswer whole = *answer;
   if (answer->body.size > 0) whole.count = answer->body.size;
-  http_put_head(&http->out, conn, &whole, http->is_last);
+  uint64_t unix_us = http->kind->has_dates ? net_unix_us(conn->net) : 0;
+  http_put_head(&http->out, &whole, (int64_t)(unix_us / 1000000), http->is_last);
   if (answer->rest == HTTP_STREAM) http->state = HTTP_STREAMING;
   if (!http->is_head_only) put_body(http, answer->body);
   if (answer->rest == HTTP_NOTHING || http->is_head_only) http->state = HTTP_ANSWERED;
@@ -185,7 +185,7 @@ static void release_body(Http *http) {
 
 void http_refuse(Conn *conn, int status, const char *why) {
   Http *http = http_of(conn);
-  const HttpKind *kind = http->server->kind;
+  const HttpKind *kind = http->kind;
   uint32_t methods = http->route ? http->route->methods : kind->methods;
   Buf body = {0}, fields = {0};
   char names[40], only[64];
@@ -207,7 +207,7 @@ void http_refuse(Conn *conn, int status, const char *why) {
 
 static void refuse_head(Conn *conn, int status) {
   const char *why = "the request is not well-formed";
-  if (status == 405) why = http_of(conn)->server->kind->no_method;
+  if (status == 405) why = http_of(conn)->kind->no_method;
   if (status == 414) why = "the address is too long";
   if (status == 431) why = "the head of the request is too large";
   http_of(conn)->is_last = true;  // what follows is not known
@@ -240,7 +240,7 @@ static HttpVerdict check_body(Http *http, const HttpRequest *request) {
 
 static HttpVerdict check(Conn *conn, const HttpRequest *request) {
   Http *http = http_of(conn);
-  const HttpKind *kind = http->server->kind;
+  const HttpKind *kind = http->kind;
   HttpPath path;
   if (conn->is_refused)
     return (HttpVerdict){503, "there are too many connections", false};
@@ -289,7 +289,7 @@ static bool take_head(Conn *conn) {
   }
   uint32_t method = 1U << request.method;
   http->is_last = !request.keeps_alive || conn->is_eof || conn->is_refused;
-  http->is_head_only = method & http->server->kind->methods & 1U << METHOD_HEAD;
+  http->is_head_only = method & http->kind->methods & 1U << METHOD_HEAD;
   HttpVerdict verdict = check(conn, &request);
   if (verdict.is_late) {
     http->state = HTTP_REFUSING;
@@ -349,8 +349,9 @@ static void run(Conn *conn) {
   set_timer(conn);
 }
 
-void http_begin(Conn *conn, HttpServer *server) {
+void http_begin(Conn *conn, const HttpKind *kind, HttpServer *server) {
   conn_speak(conn, &HTTP);
+  http_of(conn)->kind = kind;
   http_of(conn)->server = server;
 }
 
@@ -383,7 +384,7 @@ static void leave(Conn *conn) {
   bool is_cut = http->state == HTTP_HANDLED || http->state == HTTP_STREAMING;
   release_body(http);
   if (is_cut && http->route->gone) http->route->gone(conn);
-  if (http->server->kind->leave) http->server->kind->leave(conn);
+  if (http->kind->leave) http->kind->leave(conn);
 }
 
 static void free_http(Conn *conn) {

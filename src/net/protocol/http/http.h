@@ -48,7 +48,7 @@ typedef struct HttpVerdict {
   bool is_late;     // refused after HTTP_LATE_MS
 } HttpVerdict;
 
-/// What distinguishes the servers. Static.
+/// A server: what distinguishes the site from the admin listener. Static.
 typedef struct HttpKind {
   const HttpRoute *routes;   // the last is without a handler
   uint32_t methods;          // that any of the routes takes
@@ -64,8 +64,8 @@ typedef struct HttpKind {
   void (*leave)(Conn *conn);  // a connection closes; NULL: no matter
 } HttpKind;
 
+/// What the connections of a server share.
 typedef struct HttpServer {
-  const HttpKind *kind;
   uint64_t requests;      // so far
   uint64_t stalled;       // answers that were not taken in time
   size_t reserved_bytes;  // for bodies that are being received
@@ -99,8 +99,7 @@ static inline Text http_text(const Buf *bytes) {
 // --- http.c ---
 
 /// The connection begins to speak HTTP to the server.
-void http_begin(Conn *conn, HttpServer *server);
-HttpServer *http_server(const Conn *conn);
+void http_begin(Conn *conn, const HttpKind *kind, HttpServer *server);
 /// Reads the request under way again.
 void http_request(const Conn *conn, HttpRequest *request);
 /// Returns where a handler keeps what it needs until the answer is complete.
@@ -119,8 +118,8 @@ bool http_waits(const Conn *conn, bool is_stream);
 
 // --- answer.c ---
 
-/// Appends the head of an answer.
-void http_put_head(Buf *out, const Conn *conn, const HttpAnswer *answer, bool is_last);
+/// Appends the head of an answer. `unix_s` is the time; 0: it is not to be said.
+void http_put_head(Buf *out, const HttpAnswer *answer, int64_t unix_s, bool is_last);
 /// Appends the fields that say more about a refusal.
 void http_put_hints(Buf *fields, int status, uint32_t methods);
 /// Writes "GET, POST and DELETE", with `last` before the last one.

@@ -32,9 +32,15 @@ struct Web {
   HostNotice notices[SITE_NOTICES];
 };
 
+// --- site.c ---
+
 /// Returns what net keeps for the site, made when it is first needed.
 Web *web_of(Net *net);
 void web_free(Net *net);
+
+// --- site_routes.c ---
+
+extern const HttpKind SITE;
 
 // --- pages.c ---
 
