@@ -7,7 +7,7 @@ local goals = {
   cycle_relay = { what = "files of relay in one call cycle", goal = 3, allowed = 20 },
   cycle_session = { what = "files of session in one call cycle", goal = 3, allowed = 10 },
   upward_pairs = {
-    what = "pairs of files of net of which one uses the other upwards", before = 134, goal = 9, allowed = 65,
+    what = "pairs of files of net of which one uses the other upwards", before = 134, goal = 9, allowed = 63,
   },
   core_branches = {
     what = "ifs in the core of net about what a connection is", before = 35, goal = 0, allowed = 15,
@@ -16,7 +16,7 @@ local goals = {
     what = "functions that the core of net calls in its users", before = 61, goal = 0, allowed = 18,
   },
   table_includes = {
-    what = "includes in net of headers that are their folders' alone", goal = 0, allowed = 17,
+    what = "includes in net of headers that are their folders' alone", goal = 0, allowed = 16,
   },
   thread_words = {
     what = "lines about threads in files that are not", before = 72, goal = 0, allowed = 63,
@@ -25,7 +25,7 @@ local goals = {
     what = "places where a received byte enters the core", before = 4, goal = 1,
   },
   -- scripts/sizes.lua
-  http_machines = { what = "state machines of HTTP connections", before = 2, goal = 1, allowed = 2 },
+  http_machines = { what = "state machines of HTTP connections", before = 2, goal = 1 },
   short_statics = {
     what = "static functions of 8 lines or fewer with one call", before = 413, goal = 199, allowed = 223,
   },
