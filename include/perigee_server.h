@@ -47,12 +47,13 @@ typedef struct perigee_server_text {
 /// What functions return that fail; perigee_server_error says it in words.
 typedef enum perigee_server_code {
   PERIGEE_SERVER_OK = 0,
-  PERIGEE_SERVER_INVALID = -1,    // a call that can never succeed
-  PERIGEE_SERVER_NOT_FOUND = -2,  // there is no such peer, room, member or token (any more)
+  PERIGEE_SERVER_INVALID = -1,  // a call that can never succeed
+  PERIGEE_SERVER_NOT_FOUND =
+      -2,  // there is no such peer, room, member or token (any more)
   PERIGEE_SERVER_EXISTS = -3,     // a room of that name, or a member, exists
-  PERIGEE_SERVER_FULL = -4,       // a limit is reached
+  PERIGEE_SERVER_LIMIT = -4,      // a limit is reached
   PERIGEE_SERVER_TOO_LARGE = -5,  // more than max_payload
-  PERIGEE_SERVER_STOPPED = -6,    // the server is stopping
+  PERIGEE_SERVER_OVER = -6,       // the server is stopping
   PERIGEE_SERVER_REFUSED = -7     // a handler of the game refused it, or failed
 } perigee_server_code;
 
@@ -82,38 +83,40 @@ PERIGEE_SERVER_API const char *perigee_server_config_error(
 /// In brackets: the fields that are set beside `type`; `peer` comes with `peer_name`, `room`
 /// with `room_name`.
 typedef enum perigee_server_event_type {
-  PERIGEE_SERVER_CONNECT = 1,   // a client wants in (peer, address, transport, auth, token)
-  PERIGEE_SERVER_DISCONNECT,    // a session is over (peer, code)
-  PERIGEE_SERVER_SUSPEND,       // a connection is lost, and its session waits (peer, code)
-  PERIGEE_SERVER_RESUME,        // it is back in a room (peer, room, time_ms, lost, resent)
-  PERIGEE_SERVER_JOIN,          // a peer wants to join (peer, room, token)
-  PERIGEE_SERVER_LEAVE,         // a peer has left (peer, room, code)
-  PERIGEE_SERVER_BROADCAST,     // bytes for the room (peer, room, data, token)
+  PERIGEE_SERVER_CONNECT =
+      1,  // a client wants in (peer, address, transport, auth, token)
+  PERIGEE_SERVER_DISCONNECT,  // a session is over (peer, code)
+  PERIGEE_SERVER_SUSPEND,    // a connection is lost, and its session waits (peer, code)
+  PERIGEE_SERVER_RESUME,     // it is back in a room (peer, room, time_ms, lost, resent)
+  PERIGEE_SERVER_JOIN,       // a peer wants to join (peer, room, token)
+  PERIGEE_SERVER_LEAVE,      // a peer has left (peer, room, code)
+  PERIGEE_SERVER_BROADCAST,  // bytes for the room (peer, room, data, token)
   PERIGEE_SERVER_BACKPRESSURE,  // a peer reads too slowly (peer, room or 0, dropped, queued)
-  PERIGEE_SERVER_MESSAGE,       // of the game (peer, room or 0, number, name, data, token)
-  PERIGEE_SERVER_PACKET,        // on a channel (peer, channel, number, data, token)
-  PERIGEE_SERVER_ROOM_CREATE,   // a room has appeared (room)
-  PERIGEE_SERVER_ROOM_DELETE,   // a room is gone (room)
-  PERIGEE_SERVER_LOG,           // a line of the log (level, text)
-  PERIGEE_SERVER_RESULT,        // a request has ended (request, code, room)
-  PERIGEE_SERVER_STOPPED_EVENT  // the server has stopped; the last event (text: why)
+  PERIGEE_SERVER_MESSAGE,  // of the game (peer, room or 0, number, name, data, token)
+  PERIGEE_SERVER_PACKET,   // on a channel (peer, channel, number, data, token)
+  PERIGEE_SERVER_ROOM_CREATE,  // a room has appeared (room)
+  PERIGEE_SERVER_ROOM_DELETE,  // a room is gone (room)
+  PERIGEE_SERVER_LOG,          // a line of the log (level, text)
+  PERIGEE_SERVER_RESULT,       // a request has ended (request, code, room)
+  PERIGEE_SERVER_STOPPED       // the server has stopped; the last event (text: why)
 } perigee_server_event_type;
 
 /// Fields that an event does not set are 0 or empty texts.
 typedef struct perigee_server_event {
-  int type;               // perigee_server_event_type
-  int code;               // of RESULT: a perigee_server_code; else one of docs/protocol.md
-  int level;              // of LOG: 0 debug, 1 info, 2 warn, 3 error
-  uint32_t peer, room;    // numbers
-  uint32_t request;       // what the function that asked for it returned
-  uint32_t channel;       // of a packet
-  uint32_t number;        // of a message: 0, and `data` is JSON text; else its number in the
-                          // schema. Of a packet: its type
+  int type;   // perigee_server_event_type
+  int code;   // of RESULT: a perigee_server_code; else one of docs/protocol.md
+  int level;  // of LOG: 0 debug, 1 info, 2 warn, 3 error
+  uint32_t peer, room;  // numbers
+  uint32_t request;     // what the function that asked for it returned
+  uint32_t channel;     // of a packet
+  uint32_t number;  // of a message: 0, and `data` is JSON text; else its number in the
+                    // schema. Of a packet: its type
   uint32_t dropped, queued;  // messages: lost since the last time, and waiting
-  uint32_t lost, resent;     // messages that were missed, and packets that are sent again
-  uint64_t time_ms;          // for how long the peer was away
-  uint64_t token;  // for perigee_server_verdict; of a message or packet whose sender waits
-                   // for an answer: for perigee_server_answer; else 0
+  uint32_t lost, resent;  // messages that were missed, and packets that are sent again
+  uint64_t time_ms;       // for how long the peer was away
+  uint64_t
+      token;  // for perigee_server_verdict; of a message or packet whose sender waits
+              // for an answer: for perigee_server_answer; else 0
   perigee_server_text peer_name, room_name;
   perigee_server_text address;    // of the client, without port
   perigee_server_text transport;  // "tcp", "ws", "udp" or "text"
@@ -130,10 +133,10 @@ typedef enum perigee_server_verdict_value {
   PERIGEE_LATER = 2  // perigee_server_verdict follows
 } perigee_server_verdict_value;
 
-typedef int perigee_server_ask(perigee_server *server, const perigee_server_event *event,
-                               void *user_data);
-typedef void perigee_server_tell(perigee_server *server, const perigee_server_event *event,
-                                 void *user_data);
+typedef int perigee_server_ask(perigee_server *server,
+                               const perigee_server_event *event, void *user_data);
+typedef void perigee_server_tell(perigee_server *server,
+                                 const perigee_server_event *event, void *user_data);
 
 /// Handlers; each may be NULL. Where there is a Lua game, too, it is asked after these, and
 /// only about what they accept. They are called by the thread that runs the server and should
@@ -184,13 +187,14 @@ PERIGEE_SERVER_API int perigee_server_timeout_ms(const perigee_server *server);
 
 /// With "thread": waits at most `timeout_ms` (negative: for ever) for the next event, which is
 /// freed with perigee_server_event_free. For one thread at a time. Returns 1 with `*event`; 0
-/// when none came; PERIGEE_SERVER_STOPPED after the last one. Events that want a verdict wait
+/// when none came; PERIGEE_SERVER_OVER after the last one. Events that want a verdict wait
 /// for perigee_server_verdict. While many wait to be taken, the server reads no more from
 /// its clients.
 PERIGEE_SERVER_API int perigee_server_next(perigee_server *server,
                                            perigee_server_event **event);
 PERIGEE_SERVER_API int perigee_server_wait(perigee_server *server,
-                                           perigee_server_event **event, int timeout_ms);
+                                           perigee_server_event **event,
+                                           int timeout_ms);
 PERIGEE_SERVER_API void perigee_server_event_free(perigee_server_event *event);
 
 /// From any thread, or a signal handler: has the server stop, as SIGTERM stops `perigee run`.
@@ -254,17 +258,20 @@ PERIGEE_SERVER_API int perigee_server_send(perigee_server *server,
                                            unsigned flags);
 
 /// Sends a packet on a channel of the game's own.
-PERIGEE_SERVER_API int perigee_server_send_packet(
-    perigee_server *server, perigee_server_batch *batch,
-    const perigee_server_target *target, uint16_t channel, uint16_t type,
-    const void *bytes, size_t size, unsigned flags);
+PERIGEE_SERVER_API int perigee_server_send_packet(perigee_server *server,
+                                                  perigee_server_batch *batch,
+                                                  const perigee_server_target *target,
+                                                  uint16_t channel, uint16_t type,
+                                                  const void *bytes, size_t size,
+                                                  unsigned flags);
 
 /// Sends bytes to a room (PERIGEE_SERVER_TO_ROOM) as if a member had broadcast them; the
 /// sender is peer 0.
 PERIGEE_SERVER_API int perigee_server_relay(perigee_server *server,
                                             perigee_server_batch *batch,
                                             const perigee_server_target *target,
-                                            const void *bytes, size_t size, unsigned flags);
+                                            const void *bytes, size_t size,
+                                            unsigned flags);
 
 /// Creates a room. Returns a request (above 0), whose outcome is a PERIGEE_SERVER_RESULT with
 /// the room; in a batch 0.
@@ -280,8 +287,9 @@ PERIGEE_SERVER_API int perigee_server_room_delete(perigee_server *server,
 /// Gives a room a value under a key of at most 64 bytes; NULL takes it away. The host reads it
 /// in snapshots; clients do not see it.
 PERIGEE_SERVER_API int perigee_server_room_meta(perigee_server *server,
-                                                perigee_server_batch *batch, uint32_t room,
-                                                const char *key, const char *value);
+                                                perigee_server_batch *batch,
+                                                uint32_t room, const char *key,
+                                                const char *value);
 
 PERIGEE_SERVER_API int perigee_server_join(perigee_server *server,
                                            perigee_server_batch *batch, uint32_t peer,

@@ -16,8 +16,8 @@
 #include "base/text.h"
 #include "net/tls.h"
 #include "script/tool.h"
-#include "server/config.h"
 #include "server/descriptors.h"
+#include "server/library/library.h"
 #include "server/sim_server.h"
 
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -166,23 +166,15 @@ static int fail_unknown(const char *name) {
 
 // --- Commands ---
 
-typedef struct RunArguments {
-  const char *game;
-  const char *lua_path;
-  bool has_no_jit;
-  bool has_dev_tls;
-  Config config;
-} RunArguments;
-
 // Takes the argument at `*at` and moves past it.
-static bool read_run_argument(RunArguments *run, char **arguments, int *at,
+static bool read_run_argument(perigee_server_config *run, char **arguments, int *at,
                               ConfigError *error) {
   static const char *const OWN_FLAGS[] = {"prod",    "no_jit", "lua_path",
                                           "tls_dev", "help",   NULL};
   char *argument = arguments[*at];
   if (strncmp(argument, "--", 2) != 0) {
     bool is_first = run->game == NULL && argument[0] != '-';
-    if (is_first) run->game = argument;
+    if (is_first) run->game = mem_strdup(argument);
     if (!is_first)
       snprintf(error->text, sizeof error->text, "unexpected argument \"%.100s\"",
                argument);
@@ -206,17 +198,19 @@ static bool read_run_argument(RunArguments *run, char **arguments, int *at,
     return true;
   }
   if (strcmp(argument, "--lua-path") == 0) {
-    run->lua_path = arguments[++*at];
-    if (run->lua_path != NULL)
+    const char *folder = arguments[++*at];
+    if (folder != NULL) {
+      perigee_server_config_set(run, "lua_path", folder);
       ++*at;
-    else
+    } else {
       snprintf(error->text, sizeof error->text, "--lua-path needs a folder");
-    return run->lua_path != NULL;
+    }
+    return folder != NULL;
   }
   return config_set_flag(&run->config, arguments, at, OWN_FLAGS, error);
 }
 
-static bool read_run_arguments(RunArguments *run, char **arguments,
+static bool read_run_arguments(perigee_server_config *run, char **arguments,
                                ConfigError *error) {
   extern char **environ;
   if (!config_set_environment(&run->config, (const char *const *)environ, error))
@@ -228,22 +222,13 @@ static bool read_run_arguments(RunArguments *run, char **arguments,
 }
 
 static int command_run(char **arguments) {
-  RunArguments run = {0};
+  perigee_server_config *config = perigee_server_config_new();
   ConfigError error;
-  config_init(&run.config);
-  int code;
-  if (read_run_arguments(&run, arguments, &error)) {
-    ServerOptions options = {.game = run.game,
-                             .lua_path = run.lua_path,
-                             .has_no_jit = run.has_no_jit,
-                             .has_dev_tls = run.has_dev_tls,
-                             .is_program = true,
-                             .config = &run.config};
-    code = run_server(&options);
-  } else {
-    code = fail_usage("run", "%s", error.text);
-  }
-  config_deinit(&run.config);
+  config->is_program = true;
+  int code = read_run_arguments(config, arguments, &error)
+                 ? run_server(config)
+                 : fail_usage("run", "%s", error.text);
+  perigee_server_config_free(config);
   return code;
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "server/descriptors.h"
 #include "server/game_path.h"
+#include "server/library/library.h"
 #include "server/web_files.h"
 
 enum {
@@ -95,19 +96,19 @@ static void log_hint(const Server *server) {
   }
 }
 
-int run_server(const ServerOptions *options) {
+int run_server(const perigee_server_config *config) {
   static char problem[PROBLEM_SIZE];
   log_widen_pipe();
   descriptors_raise();
-  Server *server = server_open(options, problem, sizeof problem);
+  perigee_server *server =
+      perigee_server_start(config, NULL, NULL, problem, sizeof problem);
   if (server == NULL) {
     fprintf(stderr, "perigee: %s\n", problem);
     return 1;
   }
-  print_ready(server);
-  log_hint(server);
-  net_run(server->engine.net);
-  server_finish(server);
-  server_close(server);
+  print_ready(server->server);
+  log_hint(server->server);
+  perigee_server_run(server);
+  perigee_server_free(server);
   return 0;
 }

@@ -144,6 +144,11 @@ void net_unlisten(Net *net);
 /// Runs until net_stop and until everything is closed.
 void net_run(Net *net);
 
+/// One iteration: see loop_poll, loop_fd and loop_timeout_ms (os/loop.h).
+bool net_poll(Net *net, int timeout_ms);
+int net_fd(const Net *net);
+int net_timeout_ms(const Net *net);
+
 /// Stops listening and closes what is left; connections that were closed before get up
 /// to NET_LINGER_MS to read what waits for them.
 void net_stop(Net *net);

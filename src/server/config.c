@@ -77,7 +77,7 @@ static void spell_key(char out[SPELT_SIZE], ConfigSource source, const char *nam
       spell(spelt, name, toupper);
       snprintf(out, SPELT_SIZE, ENVIRONMENT_PREFIX "%s", spelt);
       break;
-    case CONFIG_FROM_TEST:
+    case CONFIG_FROM_PROGRAM:
       snprintf(out, SPELT_SIZE, "config.%s", name);
       break;
     default:
@@ -236,11 +236,11 @@ bool config_set_flag(Config *config, char **argv, int *at, const char *const *ot
   return store_text(config, (ConfigKey)key, CONFIG_FROM_FLAG, value, error);
 }
 
-bool config_set_test(Config *config, const char *name, const char *text,
-                     ConfigError *error) {
+bool config_set_program(Config *config, const char *name, const char *text,
+                        ConfigError *error) {
   int key = find_key(name);
-  if (key < 0) return complain_unknown(error, CONFIG_FROM_TEST, name, NULL);
-  return store_text(config, (ConfigKey)key, CONFIG_FROM_TEST, text, error);
+  if (key < 0) return complain_unknown(error, CONFIG_FROM_PROGRAM, name, NULL);
+  return store_text(config, (ConfigKey)key, CONFIG_FROM_PROGRAM, text, error);
 }
 
 // --- Readers ---

@@ -47,7 +47,7 @@ typedef enum ConfigSource {
   CONFIG_FROM_GAME,
   CONFIG_FROM_ENVIRONMENT,
   CONFIG_FROM_FLAG,
-  CONFIG_FROM_TEST,  // of a game, which has its own
+  CONFIG_FROM_PROGRAM,  // which the server is part of, or a test of a game
 } ConfigSource;
 
 enum { CONFIG_OFF = -1 };
@@ -104,8 +104,8 @@ bool config_set_flag(Config *config, char **argv, int *at, const char *const *ot
 
 /// Sets a key, spelt as in game.config, for a test; it is stronger than all others. `text` is
 /// what a flag would have. False, with the sentence, for a name or value that is wrong.
-bool config_set_test(Config *config, const char *name, const char *text,
-                     ConfigError *error);
+bool config_set_program(Config *config, const char *name, const char *text,
+                        ConfigError *error);
 
 /// The key as game.config spells it. Static.
 const char *config_name(ConfigKey key);

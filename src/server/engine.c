@@ -283,7 +283,9 @@ void engine_init(Engine *engine, const EngineOptions *options) {
   set_script_limits(engine);
 }
 
+// What ends because of net_stop is still told to the session.
 void engine_deinit(Engine *engine) {
+  net_stop(engine->net);
   script_free(engine->script);
   relay_free(engine->relay);
   session_free(engine->session);

@@ -129,6 +129,9 @@ static void on_request(void *data, ControlToken token, const char *line) {
 // --- Stop ---
 
 void server_stop(Server *server, const char *reason) {
+  if (server->engine.state != ENGINE_LIVE) return;
+  if (server->options.stopping != NULL)
+    server->options.stopping(server->options.data, reason);
   engine_stop(&server->engine, reason);
 }
 
@@ -287,15 +290,14 @@ static int start(Server *server) {
   return 0;
 }
 
+static void on_event(void *data, const Event *event) {
+  const Server *server = data;
+  server->options.event(server->options.data, event);
+}
+
 static char *copy(const char *text) { return text == NULL ? NULL : mem_strdup(text); }
 
 Server *server_open(const ServerOptions *options, char *problem, size_t size) {
-  static const EngineEvents EVENTS = {
-      .configured = on_configured,
-      .reloaded = on_reloaded,
-      .failed = on_failed,
-      .leaving = on_leaving,
-  };
   const char *fault = options->game == NULL ? NULL : game_check(options->game);
   if (fault != NULL) {
     snprintf(problem, size, "%s: %s", options->game, fault);
@@ -306,6 +308,13 @@ Server *server_open(const ServerOptions *options, char *problem, size_t size) {
   server->options.config = NULL;
   server->options.game = copy(options->game);
   server->options.lua_path = copy(options->lua_path);
+  server->events = (EngineEvents){
+      .configured = on_configured,
+      .reloaded = on_reloaded,
+      .failed = on_failed,
+      .leaving = on_leaving,
+      .event = options->event != NULL ? on_event : NULL,
+  };
   server->problem = problem;
   server->problem_size = size;
   EngineOptions engine = {
@@ -314,13 +323,14 @@ Server *server_open(const ServerOptions *options, char *problem, size_t size) {
                  .has_no_jit = options->has_no_jit,
                  .has_check = options->is_program},
       .config = options->config,
-      .events = &EVENTS,
+      .events = &server->events,
       .data = server,
   };
   engine_set_log(options->config);
   if (options->game != NULL) log_set_ring(&server->log_ring);
   engine_init(&server->engine, &engine);
   if (options->is_program) child_allow(net_loop(server->engine.net));
+  if (options->built != NULL) options->built(options->data, server);
   if (start(server) == 0) return server;
   server_close(server);
   return NULL;
@@ -329,6 +339,7 @@ Server *server_open(const ServerOptions *options, char *problem, size_t size) {
 void server_finish(Server *server) { engine_finish(&server->engine); }
 
 void server_close(Server *server) {
+  if (server->options.closing != NULL) server->options.closing(server->options.data);
   signals_close(server->signals);
   close_helpers(server);
   engine_deinit(&server->engine);

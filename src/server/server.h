@@ -15,6 +15,7 @@ typedef struct Control Control;
 typedef struct Dev Dev;
 typedef struct Signals Signals;
 typedef struct Watch Watch;
+typedef struct Server Server;
 
 typedef struct ServerOptions {
   const char *game;  // folder or .lua file; NULL: a plain relay with one room, `lobby`
@@ -24,9 +25,16 @@ typedef struct ServerOptions {
   bool is_program;   // this process is `perigee`: it answers signals and the control
                      // socket, and starts itself to check a game
   const Config *config;  // defaults, environment and flags; the game's own is added
+  /// The layers have been built; nothing has happened yet. NULL: nobody wants to know.
+  void (*built)(void *data, Server *server);
+  void (*event)(void *data, const Event *event);     // see EngineEvents; NULL: as there
+  void (*stopping)(void *data, const char *reason);  // the server begins to stop; NULL
+  void (*closing)(void *data);                       // the layers are about to go; NULL
+  void *data;                                        // of these
 } ServerOptions;
 
-typedef struct Server {
+struct Server {
+  EngineEvents events;
   Engine engine;
   ServerOptions options;                   // its strings are owned; without the config
   char fingerprint[TLS_FINGERPRINT_SIZE];  // of the certificate that is for this run
@@ -40,7 +48,7 @@ typedef struct Server {
   LogRing log_ring;  // for tools that ask
   char *problem;  // while it starts: where the reason for a failure goes, and its size
   size_t problem_size;
-} Server;
+};
 
 /// Loads the game, listens and starts. Logs to the Log that the thread uses, which has to be
 /// the same whenever the loop runs. Returns NULL with one sentence, or several lines, in

@@ -74,6 +74,9 @@
     "bytes that one handler may send, for all who get them", "",                       \
     "A message counts once for each peer that gets it. See "                           \
     "[scripts](operating.md#scripts).")                                                \
+  X(KEY_VERDICT_TIMEOUT, verdict_timeout, SECONDS, "5", 0.01, 3600, LIVE,              \
+    "time for a verdict or an answer that the host program gives later", "",           \
+    "See [embedding.md](embedding.md).")                                               \
   X(KEY_MEMORY_LIMIT, memory_limit, BYTES, "256 MiB", 8 << 20, 1ull << 36, LIVE,       \
     "size of the Lua heap", "", "See [scripts](operating.md#scripts).")                \
   X(KEY_ROLLBACK_ERRORS, rollback_errors, WHOLE, "10", 0, 1000000, LIVE,               \

@@ -200,7 +200,7 @@ static void stop(SimServer *server) {
 static bool read_config(SimServer *server, Config *config, const char *const *pairs) {
   ConfigError error;
   for (; pairs != NULL && pairs[0] != NULL; pairs += 2) {
-    if (config_set_test(config, pairs[0], pairs[1], &error)) continue;
+    if (config_set_program(config, pairs[0], pairs[1], &error)) continue;
     server->problem = mem_strdup(error.text);
     return false;
   }

@@ -163,6 +163,8 @@
 ---@field script_slice? number
 --- Bytes that one handler may send, for all who get them. In bytes, or as "64 KiB". Default: "64 MiB".
 ---@field delivery_limit? integer|string
+--- Time for a verdict or an answer that the host program gives later. In seconds. Default: 5.
+---@field verdict_timeout? number
 ---@field memory_limit? integer|string Size of the Lua heap. In bytes, or as "64 KiB". Default: "256 MiB".
 --- Errors in the 5 s after a reload that bring the old version back; 0: off. Default: 10.
 ---@field rollback_errors? integer

@@ -137,7 +137,7 @@ static void test_unknown_names_are_told_with_the_nearest(void **state) {
   assert_string_equal(error.text,
                       "there is no PERIGEE_MAX_CLIENT; did you mean "
                       "PERIGEE_MAX_CLIENTS?");
-  assert_false(config_set_test(&config, "tickrate", "3", &error));
+  assert_false(config_set_program(&config, "tickrate", "3", &error));
   assert_string_equal(error.text,
                       "there is no config.tickrate; did you mean config.tick_rate?");
   assert_false(flag("--xyzzy-plugh", "1"));
@@ -187,11 +187,11 @@ static void test_wrong_values_are_told_in_one_sentence(void **state) {
 
 static void test_settings_of_a_test_are_the_strongest(void **state) {
   (void)state;
-  assert_true(config_set_test(&config, "tick_rate", "50", &error));
+  assert_true(config_set_program(&config, "tick_rate", "50", &error));
   assert_true(game_number("tick_rate", 30));
   assert_true(flag("--tick-rate", "40"));
   assert_int_equal(config_number(&config, KEY_TICK_RATE), 50);
-  assert_false(config_set_test(&config, "tick_rate", "fast", &error));
+  assert_false(config_set_program(&config, "tick_rate", "fast", &error));
   assert_string_equal(error.text,
                       "config.tick_rate must be a number from 0.01 to 1000, not "
                       "\"fast\"");

@@ -1,0 +1,243 @@
+// Functions that may be called by any thread: each makes an order, or adds to a batch.
+#include <string.h>
+
+#include "base/mem.h"
+#include "server/library/library.h"
+#include "wire/message.h"
+
+struct perigee_server_batch {
+  perigee_server *server;
+  Order *order;
+};
+
+enum {
+  ALL_FLAGS = PERIGEE_SERVER_RELIABLE | PERIGEE_SERVER_CRITICAL | PERIGEE_SERVER_HIGH |
+              PERIGEE_SERVER_LOW
+};
+
+static Order *order_new(void) { return mem_zalloc(sizeof(Order)); }
+
+// What `add` puts into an order goes into the batch, or out at once.
+static Order *begin(perigee_server_batch *batch) {
+  return batch != NULL ? batch->order : order_new();
+}
+
+static int end(perigee_server *self, perigee_server_batch *batch, Order *order,
+               bool is_asked) {
+  return batch != NULL ? PERIGEE_SERVER_OK : orders_push(self, order, is_asked);
+}
+
+static int put(perigee_server *self, perigee_server_batch *batch,
+               const Command *command) {
+  Order *order = begin(batch);
+  commands_push(&order->commands, command);
+  return end(self, batch, order, false);
+}
+
+static Text text_of(const char *text) {
+  return (Text){text, text == NULL ? 0 : (uint32_t)strlen(text)};
+}
+
+// --- Batches ---
+
+perigee_server_batch *perigee_server_begin(perigee_server *server) {
+  perigee_server_batch *batch = mem_zalloc(sizeof *batch);
+  batch->server = server;
+  batch->order = order_new();
+  return batch;
+}
+
+int perigee_server_commit(perigee_server_batch *batch) {
+  int code = orders_push(batch->server, batch->order, true);
+  mem_free(batch);
+  return code;
+}
+
+void perigee_server_cancel(perigee_server_batch *batch) {
+  if (batch == NULL) return;
+  order_free(batch->order);
+  mem_free(batch);
+}
+
+// --- Sending ---
+
+static uint8_t priority_of(unsigned flags) {
+  if (flags & PERIGEE_SERVER_CRITICAL) return PRIORITY_CRITICAL;
+  if (flags & PERIGEE_SERVER_HIGH) return PRIORITY_HIGH;
+  return flags & PERIGEE_SERVER_LOW ? PRIORITY_LOW : PRIORITY_NORMAL;
+}
+
+static void set_flags(Command *command, unsigned flags) {
+  command->priority = priority_of(flags);
+  command->flags = flags & PERIGEE_SERVER_RELIABLE ? PACKET_RELIABLE : 0;
+}
+
+static bool is_target(const perigee_server_target *target) {
+  return target->kind >= PERIGEE_SERVER_TO_PEER &&
+         target->kind <= PERIGEE_SERVER_TO_ALL && target->count <= UINT16_MAX;
+}
+
+// To several peers it is a command for each.
+static int send_to(perigee_server *self, perigee_server_batch *batch, Command *command,
+                   const perigee_server_target *target) {
+  static const uint8_t TARGETS[] = {[PERIGEE_SERVER_TO_PEER] = TARGET_PEER,
+                                    [PERIGEE_SERVER_TO_PEERS] = TARGET_PEER,
+                                    [PERIGEE_SERVER_TO_ROOM] = TARGET_ROOM,
+                                    [PERIGEE_SERVER_TO_ALL] = TARGET_ALL};
+  command->target = TARGETS[target->kind];
+  command->id = target->id;
+  if (target->kind != PERIGEE_SERVER_TO_PEERS) {
+    bool has_except = target->kind != PERIGEE_SERVER_TO_PEER;
+    command->except = has_except ? target->peers : NULL;
+    command->except_count = has_except ? (uint32_t)target->count : 0;
+    return put(self, batch, command);
+  }
+  int code = PERIGEE_SERVER_OK;
+  for (size_t i = 0; i < target->count && code == PERIGEE_SERVER_OK; i++) {
+    command->id = target->peers[i];
+    code = put(self, batch, command);
+  }
+  return code;
+}
+
+int perigee_server_send(perigee_server *server, perigee_server_batch *batch,
+                        const perigee_server_target *target, const char *name,
+                        const char *json, unsigned flags) {
+  if (!is_target(target) || name == NULL || flags & ~(unsigned)ALL_FLAGS)
+    return PERIGEE_SERVER_INVALID;
+  Buf body = {0};
+  Command command = {
+      .type = COMMAND_MESSAGE, .channel = CHANNEL_MESSAGE, .name = text_of(name)};
+  set_flags(&command, flags);
+  command.value_at = message_body(&body, name, json);
+  command.body = (Text){(const char *)body.data, (uint32_t)body.size};
+  int code = body.size > ORDERS_BYTES ? PERIGEE_SERVER_TOO_LARGE
+                                      : send_to(server, batch, &command, target);
+  buf_deinit(&body);
+  return code;
+}
+
+int perigee_server_send_packet(perigee_server *server, perigee_server_batch *batch,
+                               const perigee_server_target *target, uint16_t channel,
+                               uint16_t type, const void *bytes, size_t size,
+                               unsigned flags) {
+  if (!is_target(target) || channel == CHANNEL_CONTROL || flags & ~(unsigned)ALL_FLAGS)
+    return PERIGEE_SERVER_INVALID;
+  if (size > ORDERS_BYTES) return PERIGEE_SERVER_TOO_LARGE;
+  Command command = {.type = COMMAND_PACKET,
+                     .channel = channel,
+                     .packet_type = type,
+                     .body = {bytes, (uint32_t)size}};
+  set_flags(&command, flags);
+  return send_to(server, batch, &command, target);
+}
+
+int perigee_server_relay(perigee_server *server, perigee_server_batch *batch,
+                         const perigee_server_target *target, const void *bytes,
+                         size_t size, unsigned flags) {
+  if (target->kind != PERIGEE_SERVER_TO_ROOM || !is_target(target) ||
+      flags & ~(unsigned)ALL_FLAGS)
+    return PERIGEE_SERVER_INVALID;
+  if (size > ORDERS_BYTES) return PERIGEE_SERVER_TOO_LARGE;
+  Command command = {.type = COMMAND_RELAY, .body = {bytes, (uint32_t)size}};
+  set_flags(&command, flags);
+  return send_to(server, batch, &command, target);
+}
+
+// --- Rooms and peers ---
+
+int perigee_server_room_create(perigee_server *server, perigee_server_batch *batch,
+                               const char *name, size_t size) {
+  if (size > NAME_MAX_BYTES) return PERIGEE_SERVER_INVALID;
+  Order *order = begin(batch);
+  commands_push(&order->commands, &(Command){.type = COMMAND_ROOM_CREATE,
+                                             .name = {name, (uint32_t)size}});
+  return end(server, batch, order, true);
+}
+
+int perigee_server_room_delete(perigee_server *server, perigee_server_batch *batch,
+                               uint32_t room) {
+  return put(server, batch, &(Command){.type = COMMAND_ROOM_DELETE, .id = room});
+}
+
+int perigee_server_room_meta(perigee_server *server, perigee_server_batch *batch,
+                             uint32_t room, const char *key, const char *value) {
+  Command command = {.type = COMMAND_ROOM_META,
+                     .id = room,
+                     .name = text_of(key),
+                     .body = text_of(value),
+                     .flags = value != NULL};
+  if (command.name.size == 0 || command.name.size > NAME_MAX_BYTES)
+    return PERIGEE_SERVER_INVALID;
+  return put(server, batch, &command);
+}
+
+int perigee_server_join(perigee_server *server, perigee_server_batch *batch,
+                        uint32_t peer, uint32_t room) {
+  return put(server, batch, &(Command){.type = COMMAND_JOIN, .id = peer, .room = room});
+}
+
+int perigee_server_leave(perigee_server *server, perigee_server_batch *batch,
+                         uint32_t peer, uint32_t room) {
+  return put(
+      server, batch,
+      &(Command){.type = COMMAND_LEAVE, .id = peer, .room = room, .code = CODE_CLOSED});
+}
+
+int perigee_server_kick(perigee_server *server, perigee_server_batch *batch,
+                        uint32_t peer, const char *reason) {
+  return put(server, batch,
+             &(Command){.type = COMMAND_CLOSE,
+                        .id = peer,
+                        .code = CODE_KICKED,
+                        .body = text_of(reason)});
+}
+
+int perigee_server_reload(perigee_server *server) {
+  return put(server, NULL, &(Command){.type = ORDER_RELOAD});
+}
+
+// --- Answers ---
+
+int perigee_server_verdict(perigee_server *server, uint64_t token, int verdict,
+                           const char *reason) {
+  if (token == 0 || (verdict != PERIGEE_ACCEPT && verdict != PERIGEE_REJECT))
+    return PERIGEE_SERVER_INVALID;
+  return put(server, NULL,
+             &(Command){.type = ORDER_VERDICT,
+                        .key = token,
+                        .code = (uint32_t)verdict,
+                        .body = text_of(reason)});
+}
+
+int perigee_server_answer(perigee_server *server, uint64_t token, const void *bytes,
+                          size_t size) {
+  if (token == 0) return PERIGEE_SERVER_INVALID;
+  if (size > ORDERS_BYTES) return PERIGEE_SERVER_TOO_LARGE;
+  return put(
+      server, NULL,
+      &(Command){.type = ORDER_ANSWER, .key = token, .body = {bytes, (uint32_t)size}});
+}
+
+const char *perigee_server_error(int code) {
+  switch (code) {
+    case PERIGEE_SERVER_OK:
+      return "it went well";
+    case PERIGEE_SERVER_INVALID:
+      return "the call can never succeed";
+    case PERIGEE_SERVER_NOT_FOUND:
+      return "there is no such peer, room, member or token";
+    case PERIGEE_SERVER_EXISTS:
+      return "it exists already";
+    case PERIGEE_SERVER_LIMIT:
+      return "a limit is reached";
+    case PERIGEE_SERVER_TOO_LARGE:
+      return "it is larger than max_payload";
+    case PERIGEE_SERVER_OVER:
+      return "the server is stopping";
+    case PERIGEE_SERVER_REFUSED:
+      return "a handler of the game refused it, or failed";
+    default:
+      return "unknown code";
+  }
+}

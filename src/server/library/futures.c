@@ -1,0 +1,161 @@
+// A verdict that comes later is a copy of its event with a number. It is carried out as if the
+// event had been handled only now, if that still matters. All wait equally long, so the oldest
+// one is the first whose time is up.
+#include <string.h>
+
+#include "base/mem.h"
+#include "server/library/library.h"
+#include "wire/message.h"
+
+// --- Those that wait ---
+
+static void on_timer(void *data, uint64_t now_ms);
+
+static void set_timer(perigee_server *self) {
+  Timers *timers = net_timers(self->server->engine.net);
+  if (self->oldest != NULL)
+    timers_set(timers, &self->future_timer, self->oldest->due_ms, on_timer, self);
+  else
+    timers_stop(timers, &self->future_timer);
+}
+
+uint64_t future_new(perigee_server *self, const Event *event, Text name) {
+  Future *future = mem_zalloc(sizeof *future);
+  uint32_t slot = slots_add(&self->futures, future);
+  if (slot == 0) {
+    mem_free(future);
+    return 0;
+  }
+  const Engine *engine = &self->server->engine;
+  future->slot = slot;
+  future->token = ++self->last_token << 32 | slot;
+  future->event = *event;
+  future->event.data = future->name = (Text){0};
+  if (name.size > 0) future->name = (Text){mem_strdup(name.bytes), name.size};
+  future->due_ms =
+      net_now_ms(engine->net) + config_ms(&engine->config, KEY_VERDICT_TIMEOUT);
+  future->previous = self->newest;
+  *(self->newest != NULL ? &self->newest->next : &self->oldest) = future;
+  self->newest = future;
+  if (self->oldest == future) set_timer(self);
+  return future->token;
+}
+
+void future_keep(perigee_server *self, uint64_t token, Text data) {
+  Future *future = slots_find(&self->futures, (uint32_t)token);
+  if (data.size == 0) return;
+  char *bytes = mem_alloc(data.size);
+  memcpy(bytes, data.bytes, data.size);
+  future->event.data = (Text){bytes, data.size};
+}
+
+static void unlink_future(perigee_server *self, Future *future) {
+  slots_remove(&self->futures, future->slot);
+  *(future->next != NULL ? &future->next->previous : &self->newest) = future->previous;
+  *(future->previous != NULL ? &future->previous->next : &self->oldest) = future->next;
+}
+
+static void free_future(Future *future) {
+  mem_free((char *)future->event.data.bytes);
+  mem_free((char *)future->name.bytes);
+  mem_free(future);
+}
+
+static Future *take(perigee_server *self, uint64_t token) {
+  Future *future = slots_find(&self->futures, (uint32_t)token);
+  if (future == NULL || future->token != token) return NULL;
+  unlink_future(self, future);
+  return future;
+}
+
+void future_forget(perigee_server *self, uint64_t token) {
+  Future *future = take(self, token);
+  if (future != NULL) free_future(future);
+}
+
+void futures_free(perigee_server *self) {
+  while (self->oldest != NULL) future_forget(self, self->oldest->token);
+  slots_deinit(&self->futures);
+}
+
+// --- Their ends ---
+
+static bool is_request(const Event *event) {
+  return event->type == EVENT_MESSAGE || event->type == EVENT_PACKET;
+}
+
+static bool still_matters(const perigee_server *self, const Event *event) {
+  const Peer *peer = session_find(self->server->engine.session, event->peer);
+  if (peer == NULL) return false;
+  if (event->type == EVENT_CONNECT) return peer->state == PEER_CONNECTING;
+  return peer_is_there(peer);
+}
+
+static void answer(perigee_server *self, const Future *future, Text bytes) {
+  const Event *event = &future->event;
+  Buf body = {0};
+  Command command = {
+      .type = event->type == EVENT_MESSAGE ? COMMAND_MESSAGE : COMMAND_PACKET,
+      .target = TARGET_PEER,
+      .id = event->peer,
+      .room = event->room,
+      .channel = event->channel,
+      .packet_type = event->packet_type,
+      .ref = event->ref,
+      .priority = PRIORITY_NORMAL,
+      .flags = PACKET_RESPONSE | (event->flags & PACKET_RELIABLE)};
+  if (event->type == EVENT_PACKET) {
+    command.body = bytes;
+  } else if (event->packet_type != 0) {
+    command.packed = bytes;
+  } else {
+    command.name = future->name;
+    command.value_at = message_body(&body, future->name.bytes, bytes.bytes);
+    command.body = (Text){(const char *)body.data, (uint32_t)body.size};
+  }
+  relay_command(relay_of(self), &command);
+  buf_deinit(&body);
+}
+
+static void fail_request(perigee_server *self, const Event *event) {
+  Session *session = self->server->engine.session;
+  Peer *peer = session_find(session, event->peer);
+  Packet request = {.flags = event->flags, .ref = event->ref};
+  if (peer != NULL)
+    session_error(session, peer, &request, CODE_INTERNAL, RELAY_FAILED_TEXT);
+}
+
+static void expire(perigee_server *self, Future *future) {
+  const Event *event = &future->event;
+  log_warn("the program gave no answer in time", log_num("peer", event->peer));
+  if (is_request(event))
+    fail_request(self, event);
+  else if (still_matters(self, event))
+    library_decide(self, event, PERIGEE_REJECT, CODE_INTERNAL, RELAY_FAILED_TEXT);
+}
+
+static void on_timer(void *data, uint64_t now_ms) {
+  perigee_server *self = data;
+  while (self->oldest != NULL && self->oldest->due_ms <= now_ms) {
+    Future *future = take(self, self->oldest->token);
+    expire(self, future);
+    free_future(future);
+  }
+  set_timer(self);
+}
+
+void future_verdict(perigee_server *self, const Command *command) {
+  Future *future = take(self, command->key);
+  if (future == NULL) return;
+  if (!is_request(&future->event) && still_matters(self, &future->event))
+    library_decide(self, &future->event, (int)command->code, CODE_REJECTED,
+                   command->body.bytes);
+  free_future(future);
+}
+
+void future_answer(perigee_server *self, const Command *command) {
+  Future *future = take(self, command->key);
+  if (future == NULL) return;
+  if (is_request(&future->event)) answer(self, future, command->body);
+  free_future(future);
+}

@@ -1,0 +1,331 @@
+// A server's life. One thread at a time is inside: it runs the loop, or looks at the server
+// while nobody runs it. Whoever wants to look while the loop runs leaves a wish, which the loop
+// grants in its next iteration.
+#define _GNU_SOURCE  // sigtimedwait
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "net/net.h"
+#include "os/thread.h"
+#include "server/library/library.h"
+
+// --- Being inside ---
+
+typedef struct Inside {
+  Log *log;       // that the thread used before
+  sigset_t mask;  // its signals before
+  bool has_pipe;  // a SIGPIPE waited for it before
+} Inside;
+
+bool library_is_inside(perigee_server *self) {
+  Monitor *monitor = &self->monitor;
+  pthread_mutex_lock(&monitor->lock);
+  bool is = monitor->is_taken && pthread_equal(monitor->owner, pthread_self());
+  pthread_mutex_unlock(&monitor->lock);
+  return is;
+}
+
+// Writing to a socket whose other side is gone raises SIGPIPE: the thread blocks it while it is
+// inside, and takes back one that has come of that.
+static void block_pipe(Inside *inside) {
+  sigset_t pipe, pending;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, &inside->mask);
+  inside->has_pipe = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE);
+}
+
+static void unblock_pipe(const Inside *inside) {
+  static const struct timespec NOW = {0};
+  sigset_t pipe, pending;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  if (!inside->has_pipe && sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE))
+    sigtimedwait(&pipe, NULL, &NOW);
+  pthread_sigmask(SIG_SETMASK, &inside->mask, NULL);
+}
+
+static Inside begin_inside(const perigee_server *self) {
+  Inside inside = {.log = log_use(self->log)};
+  block_pipe(&inside);
+  return inside;
+}
+
+static void end_inside(const Inside *inside) {
+  unblock_pipe(inside);
+  log_use(inside->log);
+}
+
+static void take(Monitor *monitor) {
+  monitor->is_taken = true;
+  monitor->owner = pthread_self();
+}
+
+static Inside enter(perigee_server *self) {
+  Monitor *monitor = &self->monitor;
+  pthread_mutex_lock(&monitor->lock);
+  while (monitor->is_taken) pthread_cond_wait(&monitor->changed, &monitor->lock);
+  take(monitor);
+  pthread_mutex_unlock(&monitor->lock);
+  return begin_inside(self);
+}
+
+static void leave(perigee_server *self, const Inside *inside) {
+  Monitor *monitor = &self->monitor;
+  end_inside(inside);
+  pthread_mutex_lock(&monitor->lock);
+  monitor->is_taken = false;
+  pthread_cond_broadcast(&monitor->changed);
+  pthread_mutex_unlock(&monitor->lock);
+}
+
+// --- What other threads want ---
+
+static void grant_wishes(perigee_server *self) {
+  Monitor *monitor = &self->monitor;
+  pthread_mutex_lock(&monitor->lock);
+  bool is_any = monitor->wishes != NULL;
+  for (; monitor->wishes != NULL; monitor->wishes = monitor->wishes->next)
+    monitor->wishes->snapshot = snapshot_take(self);
+  if (is_any) pthread_cond_broadcast(&monitor->changed);
+  pthread_mutex_unlock(&monitor->lock);
+}
+
+static void on_bell(void *data) {
+  perigee_server *self = data;
+  grant_wishes(self);
+  if (atomic_load(&self->is_stop_asked)) server_stop(self->server, self->stop_reason);
+  if (self->has_thread) engine_hold(&self->server->engine, inbox_is_full(self));
+  orders_announce(self);
+}
+
+static void forget_wish(Monitor *monitor, const Wish *wish) {
+  Wish **at = &monitor->wishes;
+  while (*at != NULL && *at != wish) at = &(*at)->next;
+  if (*at != NULL) *at = wish->next;
+}
+
+perigee_server_snapshot *perigee_server_take_snapshot(perigee_server *server) {
+  Monitor *monitor = &server->monitor;
+  Wish wish = {.snapshot = NULL};
+  if (library_is_inside(server)) return snapshot_take(server);
+  pthread_mutex_lock(&monitor->lock);
+  if (monitor->is_taken) {
+    wish.next = monitor->wishes;
+    monitor->wishes = &wish;
+    bell_ring(server->bell);
+  }
+  while (monitor->is_taken && wish.snapshot == NULL)
+    pthread_cond_wait(&monitor->changed, &monitor->lock);
+  if (wish.snapshot == NULL) {
+    forget_wish(monitor, &wish);
+    wish.snapshot = snapshot_take(server);
+  }
+  pthread_mutex_unlock(&monitor->lock);
+  return wish.snapshot;
+}
+
+void perigee_server_stop(perigee_server *server, const char *reason) {
+  if (atomic_exchange(&server->is_stop_claimed, true)) return;
+  size_t size = 0;
+  for (; reason != NULL && reason[size] != '\0' && size < STOP_REASON_MAX - 1; size++)
+    server->stop_reason[size] = reason[size];
+  server->stop_reason[size] = '\0';
+  atomic_store(&server->is_stop_asked, true);
+  bell_ring(server->bell);
+}
+
+// --- Starting ---
+
+static void on_built(void *data, Server *server) {
+  perigee_server *self = data;
+  self->server = server;
+  self->bell = bell_open(net_loop(server->engine.net), on_bell, self);
+  relay_set_program_hooks(server->engine.relay, library_hooks(self));
+}
+
+static void on_stopping(void *data, const char *reason) {
+  perigee_server *self = data;
+  if (!atomic_exchange(&self->is_stop_claimed, true))
+    snprintf(self->stop_reason, sizeof self->stop_reason, "%s", reason);
+  orders_end(&self->orders);
+}
+
+// The loop cannot be freed before the bell has closed.
+static void on_closing(void *data) {
+  perigee_server *self = data;
+  futures_free(self);
+  bell_close(self->bell);
+}
+
+static bool open_server(perigee_server *self, const perigee_server_config *config,
+                        char *error, size_t error_size) {
+  ServerOptions options = {.game = config->game,
+                           .lua_path = config->lua_path,
+                           .has_no_jit = config->has_no_jit,
+                           .has_dev_tls = config->has_dev_tls,
+                           .is_program = config->is_program,
+                           .config = &config->config,
+                           .built = on_built,
+                           .event = library_event,
+                           .stopping = on_stopping,
+                           .closing = on_closing,
+                           .data = self};
+  Inside inside = enter(self);
+  if (self->log != NULL) log_set_sink(library_log, self);
+  Server *server = server_open(&options, error, error_size);
+  leave(self, &inside);
+  if (server == NULL) self->server = NULL;
+  return server != NULL;
+}
+
+static void take_handlers(perigee_server *self,
+                          const perigee_server_handlers *handlers) {
+  if (handlers == NULL) return;
+  size_t size =
+      handlers->size < sizeof self->handlers ? handlers->size : sizeof self->handlers;
+  memcpy(&self->handlers, handlers, size);
+}
+
+static perigee_server *make(const perigee_server_config *config,
+                            const perigee_server_handlers *handlers, void *user_data) {
+  perigee_server *self = mem_zalloc(sizeof *self);
+  self->user_data = user_data;
+  self->has_thread = config->has_thread;
+  if (!config->is_program) self->log = log_new();
+  take_handlers(self, handlers);
+  pthread_mutex_init(&self->monitor.lock, NULL);
+  pthread_cond_init(&self->monitor.changed, NULL);
+  orders_init(&self->orders);
+  inbox_init(&self->inbox);
+  return self;
+}
+
+static void finish(perigee_server *self) {
+  if (self->is_finished) return;
+  self->is_finished = true;
+  server_finish(self->server);
+  library_report(self, &(perigee_server_event){
+                           .type = PERIGEE_SERVER_STOPPED,
+                           .text = {self->stop_reason, strlen(self->stop_reason)}});
+}
+
+static void unmake(perigee_server *self) {
+  Inside inside = enter(self);
+  if (self->server != NULL) server_close(self->server);
+  leave(self, &inside);
+  orders_deinit(&self->orders);
+  inbox_deinit(&self->inbox);
+  buf_deinit(&self->pending);
+  buf_deinit(&self->name);
+  pthread_mutex_destroy(&self->monitor.lock);
+  pthread_cond_destroy(&self->monitor.changed);
+  if (self->log != NULL) log_free(self->log);
+  mem_free(self);
+}
+
+// --- A thread of its own ---
+
+typedef struct Start {
+  perigee_server *self;
+  const perigee_server_config *config;
+  char *error;
+  size_t error_size;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  enum { START_WAITS, START_FAILED, START_DONE } state;
+} Start;
+
+// What starts the server ends here; `start` belongs to the thread that waits for it.
+static bool report_start(Start *start, bool is_open) {
+  pthread_mutex_lock(&start->lock);
+  start->state = is_open ? START_DONE : START_FAILED;
+  pthread_cond_signal(&start->changed);
+  pthread_mutex_unlock(&start->lock);
+  return is_open;
+}
+
+static void run_thread(void *data) {
+  Start *start = data;
+  perigee_server *self = start->self;
+  bool is_open = open_server(self, start->config, start->error, start->error_size);
+  if (!report_start(start, is_open)) return;
+  perigee_server_run(self);
+  inbox_end(self);
+}
+
+static bool start_thread(perigee_server *self, const perigee_server_config *config,
+                         char *error, size_t error_size) {
+  Start start = {.self = self,
+                 .config = config,
+                 .error = error,
+                 .error_size = error_size,
+                 .lock = PTHREAD_MUTEX_INITIALIZER,
+                 .changed = PTHREAD_COND_INITIALIZER};
+  if (thread_start(&self->thread, "perigee-server", run_thread, &start) != 0) {
+    snprintf(error, error_size, "the system cannot create a thread");
+    return false;
+  }
+  pthread_mutex_lock(&start.lock);
+  while (start.state == START_WAITS) pthread_cond_wait(&start.changed, &start.lock);
+  pthread_mutex_unlock(&start.lock);
+  if (start.state == START_FAILED) pthread_join(self->thread, NULL);
+  return start.state == START_DONE;
+}
+
+perigee_server *perigee_server_start(const perigee_server_config *config,
+                                     const perigee_server_handlers *handlers,
+                                     void *user_data, char *error, size_t error_size) {
+  if (error_size > 0) *error = '\0';
+  if (config->has_thread && handlers != NULL) {
+    snprintf(error, error_size, "a server with a thread of its own takes no handlers");
+    return NULL;
+  }
+  perigee_server *self = make(config, handlers, user_data);
+  bool is_open = config->has_thread ? start_thread(self, config, error, error_size)
+                                    : open_server(self, config, error, error_size);
+  if (is_open) return self;
+  unmake(self);
+  return NULL;
+}
+
+// --- Running ---
+
+uint16_t perigee_server_port(const perigee_server *server) {
+  return server->server->port;
+}
+
+void perigee_server_run(perigee_server *server) {
+  Inside inside = enter(server);
+  net_run(server->server->engine.net);
+  finish(server);
+  leave(server, &inside);
+}
+
+int perigee_server_poll(perigee_server *server, int timeout_ms) {
+  Inside inside = enter(server);
+  bool is_alive = net_poll(server->server->engine.net, timeout_ms);
+  if (!is_alive) finish(server);
+  leave(server, &inside);
+  return is_alive;
+}
+
+int perigee_server_fd(const perigee_server *server) {
+  return net_fd(server->server->engine.net);
+}
+
+int perigee_server_timeout_ms(const perigee_server *server) {
+  return net_timeout_ms(server->server->engine.net);
+}
+
+void perigee_server_free(perigee_server *server) {
+  if (server == NULL) return;
+  if (server->has_thread) {
+    perigee_server_stop(server, "the program ends");
+    pthread_join(server->thread, NULL);
+  }
+  unmake(server);
+}

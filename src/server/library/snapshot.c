@@ -1,0 +1,106 @@
+// A snapshot is a copy: whoever has it needs no lock.
+#include "base/mem.h"
+#include "server/library/library.h"
+
+typedef struct Snapshot {
+  perigee_server_snapshot seen;  // first: its address is what the host has
+  perigee_server_room_info *rooms;
+  perigee_server_peer_info *peers;
+} Snapshot;
+
+static perigee_server_text copy(const char *bytes, size_t size) {
+  char *text = mem_alloc(size + 1);
+  if (size > 0) memcpy(text, bytes, size);
+  text[size] = '\0';
+  return (perigee_server_text){text, size};
+}
+
+static void take_meta(const Room *room, perigee_server_room_info *info) {
+  Text text;
+  size_t count = 0;
+  for (size_t at = 0; room_next_meta(room, &at, &text);) count++;
+  perigee_server_text *texts = mem_alloc((count + 1) * sizeof *texts);
+  info->meta = texts;
+  info->meta_count = count / 2;
+  for (size_t at = 0; room_next_meta(room, &at, &text); texts++)
+    *texts = copy(text.bytes, text.size);
+}
+
+static void take_room(const Room *room, perigee_server_room_info *info) {
+  uint32_t *members = mem_alloc((room->count + 1) * sizeof *members);
+  if (room->count > 0) memcpy(members, room->members, room->count * sizeof *members);
+  *info = (perigee_server_room_info){.room = room->id,
+                                     .name = copy(room->name, room->name_size),
+                                     .members = members,
+                                     .member_count = room->count};
+  take_meta(room, info);
+}
+
+static void take_rooms(const Relay *relay, Snapshot *snapshot) {
+  const Room *room;
+  size_t count = 0;
+  for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));)
+    count += room->state == ROOM_OPEN;
+  snapshot->rooms = mem_zalloc((count + 1) * sizeof *snapshot->rooms);
+  snapshot->seen.rooms = snapshot->rooms;
+  perigee_server_room_info *info = snapshot->rooms;
+  for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));)
+    if (room->state == ROOM_OPEN) take_room(room, info++);
+  snapshot->seen.room_count = count;
+}
+
+static void take_peer(const Peer *peer, perigee_server_peer_info *info) {
+  *info = (perigee_server_peer_info){
+      .peer = peer->id,
+      .name = copy(peer->name, peer->name_size),
+      .address = copy(peer->address, strlen(peer->address)),
+      .transport = copy(peer->transport, strlen(peer->transport)),
+      .is_suspended = peer->state == PEER_SUSPENDED,
+  };
+}
+
+static void take_peers(const Session *session, Snapshot *snapshot) {
+  const Peer *peer;
+  size_t count = 0;
+  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
+    count += peer_is_there(peer);
+  snapshot->peers = mem_zalloc((count + 1) * sizeof *snapshot->peers);
+  snapshot->seen.peers = snapshot->peers;
+  perigee_server_peer_info *info = snapshot->peers;
+  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
+    if (peer_is_there(peer)) take_peer(peer, info++);
+  snapshot->seen.peer_count = count;
+}
+
+perigee_server_snapshot *snapshot_take(const perigee_server *self) {
+  Snapshot *snapshot = mem_zalloc(sizeof *snapshot);
+  RelayStats stats = relay_stats(relay_of(self));
+  snapshot->seen.messages_in = stats.messages_in;
+  snapshot->seen.deliveries = stats.deliveries;
+  snapshot->seen.dropped = stats.dropped;
+  take_rooms(relay_of(self), snapshot);
+  take_peers(self->server->engine.session, snapshot);
+  return &snapshot->seen;
+}
+
+static void free_text(perigee_server_text text) { mem_free((char *)text.bytes); }
+
+void perigee_server_snapshot_free(perigee_server_snapshot *seen) {
+  Snapshot *snapshot = (Snapshot *)seen;
+  if (snapshot == NULL) return;
+  for (size_t i = 0; i < seen->room_count; i++) {
+    const perigee_server_room_info *room = &seen->rooms[i];
+    for (size_t j = 0; j < 2 * room->meta_count; j++) free_text(room->meta[j]);
+    mem_free((void *)room->meta);
+    mem_free((void *)room->members);
+    free_text(room->name);
+  }
+  for (size_t i = 0; i < seen->peer_count; i++) {
+    free_text(seen->peers[i].name);
+    free_text(seen->peers[i].address);
+    free_text(seen->peers[i].transport);
+  }
+  mem_free(snapshot->rooms);
+  mem_free(snapshot->peers);
+  mem_free(snapshot);
+}

@@ -1,0 +1,180 @@
+// A server with a thread of its own, commands from four threads, and many starts and stops.
+#include <dirent.h>
+#include <pthread.h>
+
+#include "library_world.h"
+
+enum { THREADS = 4, ROOMS = 50, STARTS = 200 };
+
+// Waits for an event of that type and notes it; other ones are passed over.
+static void expect_event(World *world, int type) {
+  for (uint64_t until = deadline(); now_ms() < until;) {
+    perigee_server_event *event;
+    if (perigee_server_wait(world->server, &event, 100) != 1) continue;
+    bool is_it = event->type == type;
+    if (is_it) {
+      world->count = 0;
+      note(world, event);
+    }
+    perigee_server_event_free(event);
+    if (is_it) return;
+  }
+  fail_msg("no event %d", type);
+}
+
+static void turn_client(World *world, PerigeeEventType type) {
+  for (uint64_t until = deadline(); now_ms() < until; perigee_poll(world->client, 10))
+    for (const PerigeeEvent *event; (event = perigee_next_event(world->client));)
+      if (event->type == type) return;
+  fail_msg("the client has had no event %d", (int)type);
+}
+
+static void events_come_to_the_host(void **state) {
+  (void)state;
+  World world = {0};
+  world.server = start((const char *[]){"thread", "true", NULL}, NULL, NULL);
+  world.client = new_client(perigee_server_port(world.server), "ada", NULL);
+  perigee_poll(world.client, 100);
+  expect_event(&world, PERIGEE_SERVER_CONNECT);
+  assert_string_equal(world.told[0].peer_name, "ada");
+  perigee_server_verdict(world.server, world.told[0].event.token, PERIGEE_ACCEPT, NULL);
+  turn_client(&world, PERIGEE_CONNECTED);
+  int request = perigee_server_room_create(world.server, NULL, "duel", 4);
+  expect_event(&world, PERIGEE_SERVER_RESULT);
+  assert_int_equal(world.told[0].event.request, request);
+  perigee_join(world.client, "duel", 0);
+  perigee_poll(world.client, 0);
+  expect_event(&world, PERIGEE_SERVER_JOIN);
+  perigee_server_verdict(world.server, world.told[0].event.token, PERIGEE_ACCEPT, NULL);
+  turn_client(&world, PERIGEE_JOINED);
+  perigee_server_snapshot *seen = perigee_server_take_snapshot(world.server);
+  assert_int_equal(seen->room_count, 2);
+  perigee_server_snapshot_free(seen);
+  perigee_server_stop(world.server, "enough");
+  expect_event(&world, PERIGEE_SERVER_STOPPED);
+  perigee_server_event *event;
+  assert_int_equal(perigee_server_wait(world.server, &event, -1), PERIGEE_SERVER_OVER);
+  perigee_free(world.client);
+  perigee_server_free(world.server);
+  assert_int_equal(mem_live(), 0);
+}
+
+// --- Four threads ---
+
+typedef struct Worker {
+  pthread_t thread;
+  perigee_server *server;
+  int index;
+} Worker;
+
+static void *give_commands(void *data) {
+  const Worker *worker = data;
+  perigee_server_target all = {.kind = PERIGEE_SERVER_TO_ALL};
+  for (int i = 0; i < ROOMS; i++) {
+    char name[32];
+    int size = snprintf(name, sizeof name, "room %d.%d", worker->index, i);
+    perigee_server_batch *batch = perigee_server_begin(worker->server);
+    perigee_server_room_create(worker->server, batch, name, (size_t)size);
+    perigee_server_send(worker->server, batch, &all, "news", "1", 0);
+    assert_true(perigee_server_commit(batch) > 0);
+    if (i % 10 == 0)
+      perigee_server_snapshot_free(perigee_server_take_snapshot(worker->server));
+  }
+  return NULL;
+}
+
+static void start_workers(Worker workers[THREADS], perigee_server *server) {
+  for (int i = 0; i < THREADS; i++) {
+    workers[i] = (Worker){.server = server, .index = i};
+    assert_int_equal(
+        pthread_create(&workers[i].thread, NULL, give_commands, &workers[i]), 0);
+  }
+}
+
+static void count_rooms(perigee_server *server) {
+  perigee_server_snapshot *seen = perigee_server_take_snapshot(server);
+  assert_int_equal(seen->room_count, THREADS * ROOMS + 1);
+  perigee_server_snapshot_free(seen);
+}
+
+static void commands_come_from_four_threads(void **state) {
+  (void)state;
+  Worker workers[THREADS];
+  perigee_server *server = start((const char *[]){"thread", "true", NULL}, NULL, NULL);
+  start_workers(workers, server);
+  for (int results = 0; results < THREADS * ROOMS;) {
+    perigee_server_event *event;
+    assert_int_equal(perigee_server_wait(server, &event, 10000), 1);
+    results += event->type == PERIGEE_SERVER_RESULT;
+    if (event->type == PERIGEE_SERVER_RESULT) assert_int_equal(event->code, 0);
+    perigee_server_event_free(event);
+  }
+  for (int i = 0; i < THREADS; i++) pthread_join(workers[i].thread, NULL);
+  count_rooms(server);
+  perigee_server_free(server);
+  assert_int_equal(mem_live(), 0);
+}
+
+static int results;
+static void on_result(perigee_server *server, const perigee_server_event *event,
+                      void *data) {
+  (void)data;
+  assert_int_equal(event->code, 0);
+  if (++results == THREADS * ROOMS) perigee_server_stop(server, "all is done");
+}
+
+static void commands_come_while_another_thread_runs_it(void **state) {
+  (void)state;
+  Worker workers[THREADS];
+  perigee_server_handlers handlers = {.size = sizeof handlers, .on_result = on_result};
+  perigee_server *server = start(NULL, &handlers, NULL);
+  start_workers(workers, server);
+  perigee_server_run(server);
+  for (int i = 0; i < THREADS; i++) pthread_join(workers[i].thread, NULL);
+  assert_int_equal(results, THREADS * ROOMS);
+  count_rooms(server);
+  perigee_server_free(server);
+  assert_int_equal(mem_live(), 0);
+}
+
+// --- Many of them ---
+
+static int count_descriptors(void) {
+  int count = 0;
+  DIR *folder = opendir("/proc/self/fd");
+  while (readdir(folder) != NULL) count++;
+  closedir(folder);
+  return count;
+}
+
+// PERIGEE_TEST_STARTS=10000 for more of them.
+static void starts_and_stops_leave_nothing(void **state) {
+  (void)state;
+  const char *wanted = getenv("PERIGEE_TEST_STARTS");
+  int starts = wanted ? atoi(wanted) : STARTS;
+  perigee_server_handlers handlers = all_handlers();
+  World world = {0};
+  perigee_server_free(start(NULL, &handlers, &world));
+  int before = count_descriptors();
+  for (int i = 0; i < starts; i++) {
+    const char *thread = i % 2 ? "true" : "false";
+    perigee_server *server = start((const char *[]){"thread", thread, NULL},
+                                   i % 2 ? NULL : &handlers, &world);
+    world.count = 0;
+    perigee_server_stop(server, "again");
+    if (i % 4 == 0) perigee_server_run(server);
+    perigee_server_free(server);
+  }
+  assert_int_equal(count_descriptors(), before);
+  assert_int_equal(mem_live(), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(events_come_to_the_host),
+      cmocka_unit_test(commands_come_from_four_threads),
+      cmocka_unit_test(commands_come_while_another_thread_runs_it),
+      cmocka_unit_test(starts_and_stops_leave_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
