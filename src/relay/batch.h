@@ -27,12 +27,17 @@ typedef struct Batches {
 /// Queues an event that delays the commands behind the one that is being carried out.
 void batch_await(Relay *relay, const Event *event);
 
-/// Takes over commands, which come before the remaining ones of other handlers.
-void batch_push(Relay *relay, Commands *commands);
+/// Returns the number of the next commands.
+uint32_t batch_number(Relay *relay);
 
-/// Carries out remaining commands, of which at least one exists, until one awaits a
-/// handler or the slice ends.
-void batch_continue(Relay *relay);
+/// Takes over commands, which come before the remaining ones of other handlers.
+Batch *batch_push(Relay *relay, Commands *commands, uint32_t number);
+
+/// Takes the newest batch, of which at least one exists; the caller puts it back or frees
+/// it.
+Batch *batch_pop(Relay *relay);
+void batch_put(Relay *relay, Batch *batch);
+void batch_free(Batch *batch);
 
 /// Reports that a captured event, perhaps an awaited one, was taken.
 void batch_note_taken(Relay *relay);
@@ -40,6 +45,12 @@ void batch_note_taken(Relay *relay);
 /// Returns whether commands of that number are left.
 bool batch_is_left(const Relay *relay, uint32_t number);
 void batch_free_all(Relay *relay);
+
+// --- commit.c ---
+
+/// Carries out remaining commands, of which at least one exists, until one awaits a
+/// handler or the slice ends.
+void batch_continue(Relay *relay);
 
 // --- script_join.c ---
 

@@ -3,6 +3,45 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
+// --- What suspended peers miss, and what is kept for them ---
+
+static void keep(Relay *relay, Peer *peer, unsigned forms, const Out *out,
+                 Blob **blob) {
+  if (!peer->is_resumable || !(forms & 1u << peer_form(peer))) return;
+  if (peer->excluded == relay->broadcast_number) return;
+  if (!*blob) *blob = session_blob(relay->session, out);
+  session_keep(relay->session, peer, *blob);
+}
+
+static void keep_for_all(Relay *relay, const Room *room, unsigned forms,
+                         const Out *out) {
+  if (!session_keeps(relay->session)) return;
+  Blob *blob = NULL;
+  Peer *peer;
+  if (room)
+    for (uint32_t i = 0; i < room->count; i++)
+      keep(relay, session_find(relay->session, room->members[i]), forms, out, &blob);
+  else
+    for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));)
+      if (peer_has_session(peer)) keep(relay, peer, forms, out, &blob);
+  if (blob) blob_unref(blob);
+}
+
+void audience_count(Relay *relay, Room *room, uint8_t packet_flags) {
+  relay->broadcast_number++;
+  if (room && !(packet_flags & PACKET_RELIABLE)) room->unreliable++;
+}
+
+void audience_exclude(Relay *relay, Peer *peer, const Room *room,
+                      uint8_t packet_flags) {
+  peer->excluded = relay->broadcast_number;
+  if (packet_flags & PACKET_RELIABLE || peer->state != PEER_SUSPENDED || !room) return;
+  RoomRef *ref = member_find(peer, room->id);
+  if (ref) ref->unreliable++;  // nothing that it misses
+}
+
+// --- Audiences ---
+
 static void write_group(Relay *relay, const Audience *audience, GroupId group,
                         const Out *out) {
   net_group_write(relay->net, group, out, audience->except, audience->except_count);
@@ -15,7 +54,7 @@ void audience_send(Relay *relay, const Audience *audience, const Outgoing *outgo
   Out out;
   session_frame(&out, head, outgoing);
   if (outgoing->packet.flags & PACKET_RELIABLE)
-    suspended_keep(relay, audience->room, audience->forms, &out);
+    keep_for_all(relay, audience->room, audience->forms, &out);
   for (int form = 0; form < FORM_TEXT; form++)
     if (groups[form] && audience->forms & 1u << form)
       write_group(relay, audience, groups[form], &out);
@@ -40,9 +79,9 @@ void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t 
       .id_count = 2,
       .flags = reliable ? OUT_KEEP : 0,
   };
-  suspended_count(relay, room, reliable);
+  audience_count(relay, room, reliable);
   if (reliable || peer->state == PEER_SUSPENDED)
-    suspended_exclude(relay, peer, room, reliable);
+    audience_exclude(relay, peer, room, reliable);
   Audience others = {room, FORMS_ALL, &peer->conn, 1};
   audience_send(relay, &others, &relayed);
   relay->stats.deliveries += room->count - room->suspended - (peer->conn != 0);

@@ -99,7 +99,7 @@ void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
   Text name;
   if (!peer_has_session(peer)) return;
   if (control_read_name(packet, &name) < 0) {
-    relay_malformed(relay, peer, "malformed CHANNEL_OPEN");
+    session_kick(relay->session, peer, CODE_PROTOCOL, "malformed CHANNEL_OPEN");
     return;
   }
   if (!text_is_name(name.bytes, name.size)) {
@@ -129,7 +129,7 @@ void relay_serve(Relay *relay, const Event *event) {
 void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
   uint16_t number;
   if (control_read_u16(packet, &number) < 0) {
-    relay_malformed(relay, peer, "malformed CHANNEL_CLOSE");
+    session_kick(relay->session, peer, CODE_PROTOCOL, "malformed CHANNEL_CLOSE");
     return;
   }
   PluginChannel *channel = find(relay, number);
@@ -201,6 +201,15 @@ void channel_unserve_by_script(Relay *relay, uint16_t number) {
 
 // --- Packets ---
 
+void channel_to_script(Relay *relay, Peer *peer, const Packet *packet) {
+  Event event = relay_packet_event(EVENT_PACKET, peer, packet);
+  if (relay->game_hooks & HOOK_PACKET)
+    relay_emit(relay, &event);
+  else
+    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
+                  "nobody serves this channel");
+}
+
 // Passes a packet to the script, which serves the channel or gets a request from its
 // server. The channels of LLMs' sessions are the host's.
 static void to_script(Relay *relay, Peer *peer, const Packet *packet) {
@@ -225,7 +234,8 @@ static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
   uint32_t target;
   Text data;
   if (control_read_room_data(packet, &target, &data) < 0) {
-    relay_malformed(relay, plugin, "malformed packet of a channel's server");
+    session_kick(relay->session, plugin, CODE_PROTOCOL,
+                 "malformed packet of a channel's server");
     return;
   }
   Packet bare = *packet;

@@ -6,18 +6,10 @@
 
 const Packet NO_REQUEST = {.priority = PRIORITY_NORMAL};
 
-void relay_malformed(Relay *relay, Peer *peer, const char *what) {
-  session_kick(relay->session, peer, CODE_PROTOCOL, what);
-}
-
-bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook) {
-  return ((room ? room->kind.hooks : 0) | relay->game_hooks) & hook;
-}
-
 static void on_leave(Relay *relay, Peer *peer, const Packet *packet) {
   uint32_t id;
   if (control_read_u32(packet, &id) < 0) {
-    relay_malformed(relay, peer, "malformed LEAVE");
+    session_kick(relay->session, peer, CODE_PROTOCOL, "malformed LEAVE");
     return;
   }
   Room *room = relay_room(relay, id);
@@ -31,7 +23,7 @@ static void on_broadcast(Relay *relay, Peer *peer, const Packet *packet) {
   uint32_t id;
   Text data;
   if (control_read_room_data(packet, &id, &data) < 0) {
-    relay_malformed(relay, peer, "malformed BROADCAST");
+    session_kick(relay->session, peer, CODE_PROTOCOL, "malformed BROADCAST");
     return;
   }
   relay->stats.messages_in++;
@@ -44,7 +36,7 @@ static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
   switch (packet->type) {
     case CONTROL_JOIN:
       if (control_read_name(packet, &name) < 0)
-        relay_malformed(relay, peer, "malformed JOIN");
+        session_kick(relay->session, peer, CODE_PROTOCOL, "malformed JOIN");
       else
         join_by_name(relay, peer, name, packet);
       break;
@@ -62,7 +54,7 @@ static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
       break;
     case CONTROL_ROOM_LIST:
       if (control_read_empty(packet) < 0)
-        relay_malformed(relay, peer, "malformed ROOM_LIST");
+        session_kick(relay->session, peer, CODE_PROTOCOL, "malformed ROOM_LIST");
       else
         notify_rooms(relay, peer, packet);
       break;
@@ -74,24 +66,11 @@ static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
 
 // --- Messages ---
 
-Event relay_packet_event(EventType type, const Peer *peer, const Packet *packet) {
-  return (Event){
-      .type = type,
-      .priority = packet->priority,
-      .flags = packet->flags,
-      .channel = packet->channel,
-      .packet_type = packet->type,
-      .ref = packet->ref,
-      .peer = peer->id,
-      .data = {(const char *)packet->payload, packet->length},
-  };
-}
-
 static void on_message(Relay *relay, Peer *peer, const Packet *packet) {
   uint32_t id;
   Text body;
   if (control_read_room_data(packet, &id, &body) < 0) {
-    relay_malformed(relay, peer, "malformed message");
+    session_kick(relay->session, peer, CODE_PROTOCOL, "malformed message");
     return;
   }
   relay->stats.messages_in++;
@@ -111,15 +90,6 @@ static void on_message(Relay *relay, Peer *peer, const Packet *packet) {
   else
     session_error(relay->session, peer, packet, CODE_UNSUPPORTED,
                   "no handler for messages");
-}
-
-void channel_to_script(Relay *relay, Peer *peer, const Packet *packet) {
-  Event event = relay_packet_event(EVENT_PACKET, peer, packet);
-  if (relay->game_hooks & HOOK_PACKET)
-    relay_emit(relay, &event);
-  else
-    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
-                  "nobody serves this channel");
 }
 
 static bool is_in(uint16_t channel, int first, int last) {

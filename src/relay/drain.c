@@ -1,10 +1,6 @@
 // The order of events. A peer's packet is handled at once while no event of that peer waits,
-// else it is queued and handled in a drain. Events that a handler or a queued packet causes
-// are captured: they come next, before all that waits in queues (schedule.c).
+// else it is queued and handled in a drain.
 
-#include <string.h>
-
-#include "base/mem.h"
 #include "relay/internal.h"
 
 enum {
@@ -12,31 +8,6 @@ enum {
   // events could go on without end, and in a simulation no slice ends.
   CAPTURED_IN_A_ROW = 500,
 };
-
-bool event_is_counted(uint8_t type) {
-  switch (type) {
-    case EVENT_CONNECT:
-    case EVENT_JOIN:
-    case EVENT_LEAVE:
-    case EVENT_RENAME:
-    case EVENT_MESSAGE:
-    case EVENT_TEXT:
-    case EVENT_RESPONSE:
-    case EVENT_PACKET:
-    case EVENT_CHANNEL:
-    case EVENT_CHANNEL_OPEN:
-    case EVENT_CHANNEL_CLOSED:
-    case EVENT_BROADCAST:
-    case EVENT_DEFERRED:
-    case EVENT_DEFERRED_LINE:
-    case EVENT_GONE:
-    case EVENT_SUSPEND:
-    case EVENT_RESUME:
-      return true;
-    default:
-      return false;
-  }
-}
 
 static void unthrottle(Relay *relay, Peer *peer) {
   if (peer->queued <= QUEUED_LOW && schedule_waiting_bytes(peer) <= QUEUED_BYTES / 2) {
@@ -55,19 +26,9 @@ static void uncount(Relay *relay, Peer *peer, const Event *event, bool is_ahead)
 
 // --- Coming in ---
 
-static void push(Relay *relay, Peer *peer, const Event *event) {
-  const Source *source = schedule_push(relay, event, peer);
-  if (!peer || !event_is_counted(event->type)) return;
-  peer->queued++;
-  peer->ahead += source == NULL;
-  if (peer->queued > QUEUED_MAX ||
-      (source && events_bytes(&source->events) > QUEUED_BYTES))
-    session_throttle(relay->session, peer, THROTTLE_QUEUE);
-}
-
 static void defer(Relay *relay, Peer *peer, Event event) {
   event.peer = peer->id;
-  push(relay, peer, &event);
+  event_queue(relay, peer, &event);
 }
 
 // Returns whether a packet can be handled now: no event of its peer waits, and no
@@ -102,9 +63,7 @@ void drain_line(void *data, Peer *peer, const char *text, size_t size) {
   defer(relay, peer, (Event){.type = EVENT_DEFERRED_LINE, .data = line});
 }
 
-static void forget(Relay *relay, Peer *peer) { session_forget(relay->session, peer); }
-
-// The peer's disconnect, in its turn.
+// Handles the peer's disconnect.
 static void end(Relay *relay, Peer *peer, Code reason) {
   peer->is_gone = true;
   channel_release_all(relay, peer);
@@ -114,112 +73,17 @@ static void end(Relay *relay, Peer *peer, Code reason) {
     relay_emit(relay,
                &(Event){.type = EVENT_DISCONNECT, .peer = peer->id, .a = reason});
   else
-    forget(relay, peer);
+    session_forget(relay->session, peer);
 }
 
-// Inside the drain the script or a queued packet ended it, and what it still has queued
-// is void.
+// During a drain the script or a queued packet has ended the peer, and its queued events
+// are void.
 void drain_disconnect(void *data, Peer *peer, Code reason) {
   Relay *relay = data;
   if (relay->is_draining || peer->queued == 0)
     end(relay, peer, reason);
   else
     defer(relay, peer, (Event){.type = EVENT_GONE, .a = reason});
-}
-
-// --- Events caused during a drain ---
-
-static Event *captured_list(const Relay *relay) {
-  return (Event *)(void *)relay->captured.data;
-}
-
-static void count_captured(Relay *relay, Peer *peer, const Event *event, int change) {
-  Room *room = relay_room(relay, event->room);
-  if (peer) peer->captured += (uint32_t)change;
-  if (room) room->captured += (uint32_t)change;
-}
-
-static void capture(Relay *relay, const Event *event) {
-  Event copy = *event;
-  if (event->data.size > 0) {
-    char *bytes = mem_alloc(event->data.size);
-    copy.data.bytes = memcpy(bytes, event->data.bytes, event->data.size);
-  }
-  buf_append(&relay->captured, &copy, sizeof copy);
-  Peer *peer = session_find(relay->session, event->peer);
-  if (peer && event_is_counted(event->type)) peer->queued++;
-  count_captured(relay, peer, event, 1);
-}
-
-// Captures the events that commands cause, at any time.
-static bool is_capturing(const Relay *relay) {
-  return relay->is_draining || relay->batches.current != 0;
-}
-
-// Neither copied nor counted, because it does not wait.
-static void hand_out(Relay *relay, const Event *event) {
-  *relay->own = *event;
-  relay->own = NULL;
-}
-
-void relay_emit(Relay *relay, const Event *event) {
-  if (relay->own)
-    hand_out(relay, event);
-  else if (is_capturing(relay))
-    capture(relay, event);
-  else
-    push(relay, session_find(relay->session, event->peer), event);
-}
-
-void relay_push(Relay *relay, const Event *event) { relay_emit(relay, event); }
-
-bool captured_concerns(const Relay *relay, const Event *event) {
-  if (relay->captured.size == 0) return false;
-  const Room *room = relay_room(relay, event->room);
-  if (room && room->captured > 0) return true;
-  const Peer *peer = session_find(relay->session, event->peer);
-  if (!peer || peer->captured > 0) return peer != NULL;
-  for (uint32_t i = 0; i < peer->room_count; i++)
-    if (relay_room(relay, peer->rooms[i].room)->captured > 0) return true;
-  return false;
-}
-
-// Captured events are a stack. The events of the last handler are on top of those of
-// earlier handlers, its first event at the very top.
-static void put_newest_first(Relay *relay) {
-  if (relay->captured_end == relay->captured.size) return;
-  Event *list = captured_list(relay);
-  size_t first = relay->captured_end / sizeof(Event);
-  for (size_t end = relay->captured.size / sizeof(Event); first + 1 < end; first++) {
-    Event event = list[--end];
-    list[end] = list[first];
-    list[first] = event;
-  }
-  relay->captured_end = relay->captured.size;
-}
-
-// Takes the event at the top, with its data.
-static void pop(Relay *relay, Event *event) {
-  relay->captured.size -= sizeof *event;
-  relay->captured_end = relay->captured.size;
-  memcpy(event, relay->captured.data + relay->captured.size, sizeof *event);
-  if (event->data.size > 0) relay->taken_data = (void *)(uintptr_t)event->data.bytes;
-  batch_note_taken(relay);
-}
-
-static void free_taken_data(Relay *relay) {
-  if (!relay->taken_data) return;
-  mem_free(relay->taken_data);
-  relay->taken_data = NULL;
-}
-
-void captured_free(Relay *relay) {
-  for (Event event; relay->captured.size > 0;) {
-    free_taken_data(relay);
-    pop(relay, &event);
-  }
-  free_taken_data(relay);
-  buf_deinit(&relay->captured);
 }
 
 // Returns whether events that waited elsewhere come first this time.
@@ -229,28 +93,29 @@ static bool is_late(const Relay *relay) {
 }
 
 static bool take_captured(Relay *relay, Event *event) {
-  put_newest_first(relay);
+  captured_put_newest_first(relay);
   if (relay->captured.size == 0 || schedule_is_over(relay) || is_late(relay))
     return false;
   relay->captured_row++;
-  pop(relay, event);
+  captured_take(relay, event);
+  batch_note_taken(relay);
   return true;
 }
 
 // --- Going out ---
 
 // Forgets the peer and the room whose last event has been handled.
-static void settle(Relay *relay) {
+static void free_ended(Relay *relay) {
   if (relay->ended_peer == 0 && relay->ended_room == 0) return;
   Peer *peer = session_find(relay->session, relay->ended_peer);
   Room *room = slots_find(&relay->rooms, relay->ended_room);
   relay->ended_peer = relay->ended_room = 0;
-  if (peer) forget(relay, peer);
+  if (peer) session_forget(relay->session, peer);
   if (room) room_free(relay, room);
 }
 
 void relay_begin_drain(Relay *relay) {
-  settle(relay);
+  free_ended(relay);
   schedule_begin(relay);
   relay->is_draining = true;
 }
@@ -284,12 +149,12 @@ static bool take_queued(Relay *relay, Event *event) {
 
 // Takes an event; *peer is the event's, or NULL.
 static bool take(Relay *relay, Event *event, Peer **peer) {
-  free_taken_data(relay);
+  captured_free_data(relay);
   if (!go_on(relay)) return false;
   bool is_captured = take_captured(relay, event);
   if (!is_captured && !take_queued(relay, event)) return false;
   *peer = session_find(relay->session, event->peer);
-  if (is_captured) count_captured(relay, *peer, event, -1);
+  if (is_captured) captured_count(relay, *peer, event, -1);
   uncount(relay, *peer, event, !is_captured && !relay->schedule.taken);
   return true;
 }
@@ -415,7 +280,7 @@ static bool refill(Relay *relay) {
 }
 
 bool relay_next_event(Relay *relay, Event *event) {
-  settle(relay);
+  free_ended(relay);
   do {
     if (take_alive(relay, event)) return true;
   } while (refill(relay));

@@ -45,7 +45,7 @@ static Outgoing message_of(const Command *command, uint32_t room, bool is_packed
 // Collects the connections that do not get the message; returns how many would have got it.
 static uint32_t collect_except(Relay *relay, const Command *command, Room *room) {
   uint32_t count = 0;
-  suspended_count(relay, room, command->flags);
+  audience_count(relay, room, command->flags);
   relay->except.size = 0;
   for (uint32_t i = 0; i < command->except_count; i++) {
     uint32_t id;
@@ -54,7 +54,7 @@ static uint32_t collect_except(Relay *relay, const Command *command, Room *room)
     if (!peer || !peer_has_session(peer)) continue;
     if (room && !member_find(peer, room->id)) continue;
     if (peer->excluded == relay->broadcast_number) continue;  // named twice
-    suspended_exclude(relay, peer, room, command->flags);
+    audience_exclude(relay, peer, room, command->flags);
     if (peer->state == PEER_SUSPENDED) continue;
     buf_append(&relay->except, &peer->conn, sizeof peer->conn);
     count++;

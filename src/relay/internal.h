@@ -62,11 +62,51 @@ struct Relay {
   RelayStats stats;
 };
 
-// --- relay.c: events on their way to the script ---
+// --- query.c ---
+
+/// Returns a room that exists and is open, or NULL.
+Room *room_find_open(const Relay *relay, uint32_t id);
+
+/// Returns the peer's place in the room, or NULL.
+RoomRef *member_find(const Peer *peer, uint32_t room);
+
+/// Returns whether a handler of the room (or NULL) or the game takes messages
+/// (HOOK_MESSAGE) or lines (HOOK_TEXT).
+bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
+
+// --- emit.c ---
 
 /// Queues a copy of `event` for the script and counts it for its peer. During a drain
 /// the event is the next one.
 void relay_emit(Relay *relay, const Event *event);
+
+/// Queues an event of `peer` (NULL: of none) outside of drains.
+void event_queue(Relay *relay, Peer *peer, const Event *event);
+
+/// Returns whether a peer counts its events of that type while they wait.
+bool event_is_counted(uint8_t type);
+
+/// Returns whether a captured event concerns the peer of `event`, one of that peer's
+/// rooms, or the event's room.
+bool captured_concerns(const Relay *relay, const Event *event);
+
+/// Puts the events that the last handler caused before those of earlier handlers.
+void captured_put_newest_first(Relay *relay);
+
+/// Takes the next captured event, of which at least one exists, with its data.
+void captured_take(Relay *relay, Event *event);
+
+/// Adds `change` to the captured events of the event's peer (may be NULL) and room.
+void captured_count(Relay *relay, Peer *peer, const Event *event, int change);
+
+/// Frees the data of the captured event that was taken last.
+void captured_free_data(Relay *relay);
+
+/// Frees all captured events.
+void captured_free(Relay *relay);
+
+/// Makes the event that passes a packet to the script.
+Event relay_packet_event(EventType type, const Peer *peer, const Packet *packet);
 
 // --- schedule.c ---
 
@@ -103,16 +143,6 @@ void drain_packet(void *data, Peer *peer, const Packet *packet);
 void drain_line(void *data, Peer *peer, const char *text, size_t size);
 void drain_disconnect(void *data, Peer *peer, Code reason);
 
-/// Returns whether a captured event concerns the peer of `event`, one of that peer's
-/// rooms, or the event's room.
-bool captured_concerns(const Relay *relay, const Event *event);
-
-/// Returns whether a peer counts its events of that type while they wait.
-bool event_is_counted(uint8_t type);
-
-/// Forgets captured events.
-void captured_free(Relay *relay);
-
 // --- control.c and lines.c ---
 
 /// The request where none exists.
@@ -121,16 +151,6 @@ extern const Packet NO_REQUEST;
 /// Handles a packet or line of a peer that has no earlier events.
 void relay_packet(Relay *relay, Peer *peer, const Packet *packet);
 void relay_line(Relay *relay, Peer *peer, Text text);
-
-/// Returns whether a handler of the room (or NULL) or the game takes messages
-/// (HOOK_MESSAGE) or lines (HOOK_TEXT).
-bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
-
-/// Makes the event that passes a packet to the script.
-Event relay_packet_event(EventType type, const Peer *peer, const Packet *packet);
-
-/// Closes the peer with Protocol; `what` was malformed.
-void relay_malformed(Relay *relay, Peer *peer, const char *what);
 
 // --- ticks.c ---
 

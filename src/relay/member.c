@@ -9,12 +9,6 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-RoomRef *member_find(const Peer *peer, uint32_t room) {
-  for (uint32_t i = 0; i < peer->room_count; i++)
-    if (peer->rooms[i].room == room) return &peer->rooms[i];
-  return NULL;
-}
-
 void member_join_group(Relay *relay, Room *room, const Peer *peer) {
   GroupId *group = &room->groups[peer_form(peer)];
   if (*group == 0) *group = net_group_open(relay->net, room->id);

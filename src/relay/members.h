@@ -5,9 +5,6 @@
 
 // --- room.c ---
 
-/// Returns a room that exists and is open, or NULL.
-Room *room_find_open(const Relay *relay, uint32_t id);
-
 /// Creates a room in ROOM_RESERVED. Returns NULL with `err` set: ERR_EXISTS, ERR_FULL,
 /// ERR_INVALID.
 Room *room_reserve(Relay *relay, Text name, int *err);
@@ -32,9 +29,6 @@ void room_check_empty(Relay *relay, Room *room);
 void room_free(Relay *relay, Room *room);
 
 // --- member.c ---
-
-/// Returns the peer's place in the room, or NULL.
-RoomRef *member_find(const Peer *peer, uint32_t room);
 
 void member_add(Relay *relay, Room *room, Peer *peer);
 

@@ -46,6 +46,14 @@ typedef struct Audience {
   uint32_t except_count;
 } Audience;
 
+/// Counts a message that is about to be written to a room, or (NULL) to everybody: suspended
+/// peers miss an unreliable one.
+void audience_count(Relay *relay, Room *room, uint8_t packet_flags);
+
+/// Excludes a peer from the message that was counted last.
+void audience_exclude(Relay *relay, Peer *peer, const Room *room, uint8_t packet_flags);
+
+/// Sends a packet to an audience; text peers get its line.
 void audience_send(Relay *relay, const Audience *audience, const Outgoing *outgoing);
 
 /// Relays a broadcast of `peer` (a member) to the others.
@@ -68,15 +76,3 @@ void all_add(Relay *relay, const Peer *peer);
 /// SessionEvents.suspend and .resume.
 void suspended_begin(void *data, Peer *peer, Code reason);
 void suspended_end(void *data, Peer *peer, const Resumption *resumption);
-
-/// Counts a message that is about to be written to a room, or (NULL) to everybody: suspended
-/// peers miss an unreliable one.
-void suspended_count(Relay *relay, Room *room, uint8_t packet_flags);
-
-/// Excludes a peer from the message that was counted last.
-void suspended_exclude(Relay *relay, Peer *peer, const Room *room,
-                       uint8_t packet_flags);
-
-/// Keeps a RELIABLE packet for the peers that get it: of a room, or (NULL) of all, those of
-/// these forms, suspended ones included.
-void suspended_keep(Relay *relay, const Room *room, unsigned forms, const Out *out);

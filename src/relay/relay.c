@@ -83,35 +83,6 @@ void relay_set_program_hooks(Relay *relay, uint32_t hooks) {
   if (hooks != 0) relay->is_scripted = true;
 }
 
-// --- Queries ---
-
-Session *relay_session(Relay *relay) { return relay->session; }
-
-Room *relay_room(const Relay *relay, uint32_t room) {
-  return slots_find(&relay->rooms, room);
-}
-
-uint32_t relay_find_room(const Relay *relay, const char *name, size_t size) {
-  return names_find(&relay->room_names, name, size);
-}
-
-Room *relay_next_room(const Relay *relay, uint32_t *cursor) {
-  Room *room;
-  do {
-    room = slots_next(&relay->rooms, cursor);
-  } while (room && room->state > ROOM_DELETED);
-  return room;
-}
-
-RelayStats relay_stats(const Relay *relay) {
-  RelayStats stats = relay->stats;
-  stats.peers = session_count(relay->session);
-  stats.rooms = relay->open_rooms;
-  return stats;
-}
-
-uint64_t relay_delivery_limit(const Relay *relay) { return relay->limits.delivery; }
-
 // --- What the session reports ---
 
 static void on_connect(void *data, Peer *peer) {

@@ -10,11 +10,6 @@
 #include "base/mem.h"
 #include "relay/internal.h"
 
-Room *room_find_open(const Relay *relay, uint32_t id) {
-  Room *room = slots_find(&relay->rooms, id);
-  return room && room->state == ROOM_OPEN ? room : NULL;
-}
-
 static void log_room(const char *message, const Room *room) {
   log_debug(message, log_num("room", room->id),
             log_bytes("name", room->name, room->name_size));

@@ -63,7 +63,7 @@ void script_join_end(Relay *relay, uint32_t id, Code code, const char *why) {
   while (*at != join) at = &(*at)->next;
   *at = join->next;
   report(relay, &join->command, code, why);
-  if (join->held.bytes.size > 0) batch_push(relay, &join->held);
+  if (join->held.bytes.size > 0) batch_push(relay, &join->held, batch_number(relay));
   free_join(relay, join);
 }
 

@@ -1,0 +1,137 @@
+// Where events go that a peer, a handler or the layer above causes. Outside of drains they
+// are queued (schedule.c). Events that a handler or a queued packet causes are captured:
+// they come next, before all queued ones.
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "relay/internal.h"
+
+bool event_is_counted(uint8_t type) {
+  switch (type) {
+    case EVENT_CONNECT:
+    case EVENT_JOIN:
+    case EVENT_LEAVE:
+    case EVENT_RENAME:
+    case EVENT_MESSAGE:
+    case EVENT_TEXT:
+    case EVENT_RESPONSE:
+    case EVENT_PACKET:
+    case EVENT_CHANNEL:
+    case EVENT_CHANNEL_OPEN:
+    case EVENT_CHANNEL_CLOSED:
+    case EVENT_BROADCAST:
+    case EVENT_DEFERRED:
+    case EVENT_DEFERRED_LINE:
+    case EVENT_GONE:
+    case EVENT_SUSPEND:
+    case EVENT_RESUME:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void event_queue(Relay *relay, Peer *peer, const Event *event) {
+  const Source *source = schedule_push(relay, event, peer);
+  if (!peer || !event_is_counted(event->type)) return;
+  peer->queued++;
+  peer->ahead += source == NULL;
+  if (peer->queued > QUEUED_MAX ||
+      (source && events_bytes(&source->events) > QUEUED_BYTES))
+    session_throttle(relay->session, peer, THROTTLE_QUEUE);
+}
+
+// --- Captured ---
+
+void captured_count(Relay *relay, Peer *peer, const Event *event, int change) {
+  Room *room = relay_room(relay, event->room);
+  if (peer) peer->captured += (uint32_t)change;
+  if (room) room->captured += (uint32_t)change;
+}
+
+static void capture(Relay *relay, const Event *event) {
+  Event copy = *event;
+  if (event->data.size > 0) {
+    char *bytes = mem_alloc(event->data.size);
+    copy.data.bytes = memcpy(bytes, event->data.bytes, event->data.size);
+  }
+  buf_append(&relay->captured, &copy, sizeof copy);
+  Peer *peer = session_find(relay->session, event->peer);
+  if (peer && event_is_counted(event->type)) peer->queued++;
+  captured_count(relay, peer, event, 1);
+}
+
+// Events that commands cause are captured at any time.
+void relay_emit(Relay *relay, const Event *event) {
+  if (relay->own) {  // neither copied nor counted, because it does not wait
+    *relay->own = *event;
+    relay->own = NULL;
+  } else if (relay->is_draining || relay->batches.current != 0) {
+    capture(relay, event);
+  } else {
+    event_queue(relay, session_find(relay->session, event->peer), event);
+  }
+}
+
+void relay_push(Relay *relay, const Event *event) { relay_emit(relay, event); }
+
+bool captured_concerns(const Relay *relay, const Event *event) {
+  if (relay->captured.size == 0) return false;
+  const Room *room = relay_room(relay, event->room);
+  if (room && room->captured > 0) return true;
+  const Peer *peer = session_find(relay->session, event->peer);
+  if (!peer || peer->captured > 0) return peer != NULL;
+  for (uint32_t i = 0; i < peer->room_count; i++)
+    if (relay_room(relay, peer->rooms[i].room)->captured > 0) return true;
+  return false;
+}
+
+// Captured events are a stack. The events of the last handler are on top of those of
+// earlier handlers, its first event at the very top.
+void captured_put_newest_first(Relay *relay) {
+  if (relay->captured_end == relay->captured.size) return;
+  Event *list = (Event *)(void *)relay->captured.data;
+  size_t first = relay->captured_end / sizeof(Event);
+  for (size_t end = relay->captured.size / sizeof(Event); first + 1 < end; first++) {
+    Event event = list[--end];
+    list[end] = list[first];
+    list[first] = event;
+  }
+  relay->captured_end = relay->captured.size;
+}
+
+void captured_take(Relay *relay, Event *event) {
+  relay->captured.size -= sizeof *event;
+  relay->captured_end = relay->captured.size;
+  memcpy(event, relay->captured.data + relay->captured.size, sizeof *event);
+  if (event->data.size > 0) relay->taken_data = (void *)(uintptr_t)event->data.bytes;
+}
+
+void captured_free_data(Relay *relay) {
+  if (!relay->taken_data) return;
+  mem_free(relay->taken_data);
+  relay->taken_data = NULL;
+}
+
+void captured_free(Relay *relay) {
+  for (Event event; relay->captured.size > 0;) {
+    captured_free_data(relay);
+    captured_take(relay, &event);
+  }
+  captured_free_data(relay);
+  buf_deinit(&relay->captured);
+}
+
+Event relay_packet_event(EventType type, const Peer *peer, const Packet *packet) {
+  return (Event){
+      .type = type,
+      .priority = packet->priority,
+      .flags = packet->flags,
+      .channel = packet->channel,
+      .packet_type = packet->type,
+      .ref = packet->ref,
+      .peer = peer->id,
+      .data = {(const char *)packet->payload, packet->length},
+  };
+}
