@@ -88,7 +88,7 @@ static bool still_matters(const perigee_server *self, const Event *event) {
   const Peer *peer = session_find(self->server->engine.session, event->peer);
   if (peer == NULL) return false;
   if (event->type == EVENT_CONNECT) return peer->state == PEER_CONNECTING;
-  return peer_is_there(peer);
+  return peer_has_session(peer);
 }
 
 static void answer(perigee_server *self, const Future *future, Text bytes) {

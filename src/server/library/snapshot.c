@@ -63,12 +63,12 @@ static void take_peers(const Session *session, Snapshot *snapshot) {
   const Peer *peer;
   size_t count = 0;
   for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
-    count += peer_is_there(peer);
+    count += peer_has_session(peer);
   snapshot->peers = mem_zalloc((count + 1) * sizeof *snapshot->peers);
   snapshot->seen.peers = snapshot->peers;
   perigee_server_peer_info *info = snapshot->peers;
   for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
-    if (peer_is_there(peer)) take_peer(peer, info++);
+    if (peer_has_session(peer)) take_peer(peer, info++);
   snapshot->seen.peer_count = count;
 }
 
