@@ -39,6 +39,12 @@ static const Constant EVENTS[] = {
 #undef X
         {NULL, 0}};
 
+static const Constant RELOAD_INPUTS[] = {
+#define X(constant, name) {name, constant},
+    RELOAD_MAP(X)
+#undef X
+        {NULL, 0}};
+
 static const Constant CODES[] = {
 #define X(constant, number, name) {name, constant},
     CODE_MAP(X)
@@ -145,24 +151,14 @@ static void set_constants(lua_State *L, const char *name, const Constant *consta
   lua_setfield(L, -2, name);
 }
 
-// code_names: numbers to names, as events carry them.
-static void set_code_names(lua_State *L) {
+// Numbers to names, as events carry them.
+static void set_names(lua_State *L, const char *name, const Constant *constants) {
   lua_newtable(L);
-  for (const Constant *code = CODES; code->name != NULL; code++) {
-    lua_pushstring(L, code->name);
-    lua_rawseti(L, -2, code->value);
+  for (; constants->name != NULL; constants++) {
+    lua_pushstring(L, constants->name);
+    lua_rawseti(L, -2, constants->value);
   }
-  lua_setfield(L, -2, "code_names");
-}
-
-// reload_inputs: numbers to names, as events carry them.
-static void set_reload_inputs(lua_State *L) {
-  lua_newtable(L);
-  for (int i = 0; RELOAD_NAMES[i] != NULL; i++) {
-    lua_pushstring(L, RELOAD_NAMES[i]);
-    lua_rawseti(L, -2, i);
-  }
-  lua_setfield(L, -2, "reload_inputs");
+  lua_setfield(L, -2, name);
 }
 
 static void set_switch(lua_State *L, const char *name, bool is_on) {
@@ -174,6 +170,7 @@ void core_push(lua_State *L, Host *host) {
   lua_newtable(L);
   set_functions(L, host, core_send_functions);
   set_functions(L, host, core_channel_functions);
+  set_functions(L, host, core_parse_functions);
   set_functions(L, host, core_reload_functions);
   set_functions(L, host, core_peer_functions);
   set_functions(L, host, core_room_functions);
@@ -192,8 +189,8 @@ void core_push(lua_State *L, Host *host) {
   set_constants(L, "targets", TARGETS);
   set_constants(L, "channels", CHANNELS);
   set_constants(L, "levels", LEVELS);
-  set_code_names(L);
-  set_reload_inputs(L);
+  set_names(L, "code_names", CODES);
+  set_names(L, "reload_inputs", RELOAD_INPUTS);
   lua_pushliteral(L, TEXT_PEER_NAME_RULE);
   lua_setfield(L, -2, "peer_name_rule");
   lua_pushinteger(L, DEADLINE_TEXT_MAX);

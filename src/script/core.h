@@ -44,6 +44,7 @@ int core_room_result(lua_State *L, int result);
 // The functions, by file.
 extern const luaL_Reg core_send_functions[];
 extern const luaL_Reg core_channel_functions[];
+extern const luaL_Reg core_parse_functions[];
 extern const luaL_Reg core_reload_functions[];
 extern const luaL_Reg core_peer_functions[];
 extern const luaL_Reg core_room_functions[];

@@ -3,19 +3,18 @@
 // forgotten at the end.
 #include "script/reload.h"
 
-#include <lua.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/log.h"
 #include "os/child.h"
-#include "script/host.h"
+#include "script/core.h"
 
 enum { CHECK_MS = 4000 };  // for a check, less than a requester waits for an answer
 
 // --- Inputs ---
 
-const char *const RELOAD_NAMES[] = {
+static const char *const NAMES[] = {
 #define X(constant, name) [constant] = name,
     RELOAD_MAP(X)
 #undef X
@@ -37,11 +36,25 @@ static void on_expire(void *data, uint64_t now_ms) {
 
 static void on_parsed(void *data) { reload_push(data, RELOAD_AGAIN, 0); }
 
-void reload_push_in(Host *host, ReloadInput input, uint64_t delay_ms) {
-  bool is_again = input == RELOAD_AGAIN;
-  timers_set(net_timers(host->net),
-             is_again ? &host->reload.again : &host->reload.expire,
-             net_now_ms(host->net) + delay_ms, is_again ? on_again : on_expire, host);
+static ReloadInput check_input(lua_State *L) {
+  return (ReloadInput)luaL_checkoption(L, 1, NULL, NAMES);
+}
+
+// reload(input): gives the state machine an input, as an event of its own
+static int core_reload(lua_State *L) {
+  reload_push(core_host(L), check_input(L), 0);
+  return 0;
+}
+
+// reload_in(input, milliseconds): the same after a delay, for `again` and `expire`;
+// replaces the last delay of that input
+static int core_reload_in(lua_State *L) {
+  Host *host = core_host(L);
+  bool is_again = check_input(L) == RELOAD_AGAIN;
+  timers_set(
+      net_timers(host->net), is_again ? &host->reload.again : &host->reload.expire,
+      net_now_ms(host->net) + core_id(L, 2), is_again ? on_again : on_expire, host);
+  return 0;
 }
 
 static void on_checked(void *data, uint32_t token, int status, const char *text,
@@ -57,8 +70,11 @@ static void on_checked(void *data, uint32_t token, int status, const char *text,
                           .data = {text, (uint32_t)size}});
 }
 
-bool reload_check(Host *host) {
-  if (!host->options->has_check) return false;
+// check_game(): starts `perigee check`, whose end is the input `checked`; returns false
+// when it cannot run
+static int core_check_game(lua_State *L) {
+  Host *host = core_host(L);
+  if (!host->options->has_check) return 0;
   const char *arguments[] = {"check", host->options->game, "--for-reload", NULL};
   ChildStart start = {.arguments = arguments,
                       .timeout_ms = CHECK_MS,
@@ -67,7 +83,8 @@ bool reload_check(Host *host) {
   int err = child_start(net_loop(host->net), &start);
   if (err != 0)
     log_warn("a reload could not check the game", log_str("error", err_text(err)));
-  return err == 0;
+  lua_pushboolean(L, err == 0);
+  return 1;
 }
 
 void reload_init(Host *host) {
@@ -82,14 +99,7 @@ void reload_deinit(Host *host) {
 
 // --- Steps ---
 
-// Returns the step after one that has ended or waits: after an input the entry that the state
-// machine asks for, if any; after the game's code an input.
-static Event next_step(const Host *host, const Event *step) {
-  if (step->type == EVENT_RELOAD)
-    return (Event){.type = (uint8_t)lua_tointeger(host->results, 1)};
-  return (Event){.type = EVENT_RELOAD, .b = RELOAD_ENDED};
-}
-
+// Returns the step that follows one that failed.
 static Event failed_step(const Host *host, const Event *step) {
   const char *fault = (const char *)host->fault.data;
   if (step->type == EVENT_RELOAD && step->b == RELOAD_FAILED) {
@@ -105,8 +115,52 @@ void reload_handle(Host *host, const Event *event) {
   for (Event step = *event; step.type != 0;) {
     host_hold(host);
     HostOutcome outcome = host_call(host, &step);
-    step = outcome == HOST_FAILED ? failed_step(host, &step) : next_step(host, &step);
+    if (outcome == HOST_FAILED)
+      step = failed_step(host, &step);
+    else if (step.type == EVENT_RELOAD)  // the result: what is to run, if anything
+      step = (Event){.type = (uint8_t)lua_tointeger(host->results, 1)};
+    else
+      step = (Event){.type = EVENT_RELOAD, .b = RELOAD_ENDED};
     if (outcome == HOST_ENDED) host_done(host);
   }
   host_release(host);
 }
+
+// --- The end ---
+
+// reloaded(is_good, report, tokens): a reload has ended; logs that, and reports it to the
+// owner, once for each requester, or once without
+static int core_reloaded(lua_State *L) {
+  const Host *host = core_host(L);
+  ScriptOutcome outcome = {.is_good = lua_toboolean(L, 1),
+                           .report = luaL_checkstring(L, 2)};
+  log_plain(outcome.is_good ? LOG_INFO : LOG_ERROR, outcome.report);
+  int count = (int)lua_objlen(L, 3);
+  for (int i = 1; i == 1 || i <= count; i++) {
+    lua_rawgeti(L, 3, i);
+    outcome.asked = (uint32_t)lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    host->events->reloaded(host->events_data, &outcome);
+  }
+  return 0;
+}
+
+// set_version(number, hash): the version of the game that is live now
+static int core_set_version(lua_State *L) {
+  host_set_version(core_host(L), core_id(L, 1), luaL_checkstring(L, 2));
+  return 0;
+}
+
+// forget(): forgets all that has been asked for since the last commit
+static int core_forget(lua_State *L) {
+  host_forget(core_host(L));
+  return 0;
+}
+
+const luaL_Reg core_reload_functions[] = {{"reload", core_reload},
+                                          {"reload_in", core_reload_in},
+                                          {"check_game", core_check_game},
+                                          {"reloaded", core_reloaded},
+                                          {"forget", core_forget},
+                                          {"set_version", core_set_version},
+                                          {NULL, NULL}};

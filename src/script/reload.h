@@ -29,8 +29,6 @@ typedef enum ReloadInput {
 #undef X
 } ReloadInput;
 
-extern const char *const RELOAD_NAMES[];  // of the inputs; ended by NULL
-
 typedef struct Reload {
   Timer again, expire;
 } Reload;
@@ -40,12 +38,6 @@ void reload_deinit(Host *host);
 
 /// Pushes an EVENT_RELOAD.
 void reload_push(Host *host, ReloadInput input, uint32_t token);
-
-/// Pushes it after a delay; `input` is RELOAD_AGAIN or RELOAD_EXPIRE. Replaces the last delay of that input.
-void reload_push_in(Host *host, ReloadInput input, uint64_t delay_ms);
-
-/// Starts `perigee check`, whose end is RELOAD_CHECKED. Returns false when the game cannot be checked.
-bool reload_check(Host *host);
 
 /// Handles an EVENT_RELOAD, and runs the game's code that it leads to.
 void reload_handle(Host *host, const Event *event);

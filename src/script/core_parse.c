@@ -1,9 +1,7 @@
-// perigee.core: what loads and reloads of the game need.
-#include "base/log.h"
+// perigee.core: parsing the game's files.
 #include "script/core.h"
 #include "script/guard/deadline.h"
 #include "script/parser.h"
-#include "script/reload.h"
 
 enum { LOAD_WAIT_US = 10000000 };  // above PARSE_US: a parser ends by itself
 
@@ -72,63 +70,5 @@ static int core_parse(lua_State *L) {
   }
 }
 
-static ReloadInput check_input(lua_State *L) {
-  return (ReloadInput)luaL_checkoption(L, 1, NULL, RELOAD_NAMES);
-}
-
-// reload(input): an input of the state machine of reloads, as an event of its own
-static int core_reload(lua_State *L) {
-  reload_push(core_host(L), check_input(L), 0);
-  return 0;
-}
-
-// reload_in(input, milliseconds): the same after a delay; `again` or `expire`
-static int core_reload_in(lua_State *L) {
-  reload_push_in(core_host(L), check_input(L), core_id(L, 2));
-  return 0;
-}
-
-// check_game(): runs `perigee check`, and then gives the input `checked`; false where it cannot run
-static int core_check_game(lua_State *L) {
-  lua_pushboolean(L, reload_check(core_host(L)));
-  return 1;
-}
-
-// reloaded(is_good, report, tokens): a reload has ended; logs that, and reports it to the
-// owner, once for each requester, or once without
-static int core_reloaded(lua_State *L) {
-  const Host *host = core_host(L);
-  ScriptOutcome outcome = {.is_good = lua_toboolean(L, 1),
-                           .report = luaL_checkstring(L, 2)};
-  log_plain(outcome.is_good ? LOG_INFO : LOG_ERROR, outcome.report);
-  int count = (int)lua_objlen(L, 3);
-  for (int i = 1; i == 1 || i <= count; i++) {
-    lua_rawgeti(L, 3, i);
-    outcome.asked = (uint32_t)lua_tonumber(L, -1);
-    lua_pop(L, 1);
-    host->events->reloaded(host->events_data, &outcome);
-  }
-  return 0;
-}
-
-// set_version(number, hash): the version of the game that is live now
-static int core_set_version(lua_State *L) {
-  host_set_version(core_host(L), core_id(L, 1), luaL_checkstring(L, 2));
-  return 0;
-}
-
-// forget(): forgets all that has been asked for since the last commit
-static int core_forget(lua_State *L) {
-  host_forget(core_host(L));
-  return 0;
-}
-
-const luaL_Reg core_reload_functions[] = {{"parse_ahead", core_parse_ahead},
-                                          {"parse", core_parse},
-                                          {"reload", core_reload},
-                                          {"reload_in", core_reload_in},
-                                          {"check_game", core_check_game},
-                                          {"reloaded", core_reloaded},
-                                          {"set_version", core_set_version},
-                                          {"forget", core_forget},
-                                          {NULL, NULL}};
+const luaL_Reg core_parse_functions[] = {
+    {"parse_ahead", core_parse_ahead}, {"parse", core_parse}, {NULL, NULL}};
