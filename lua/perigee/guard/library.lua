@@ -8,8 +8,9 @@
 --- `...`, because errors tell "no value" from nil. Short work goes to it unseen, so that compiled
 --- code still holds it inline.
 ---
---- Not here, because no call of theirs takes 10 us: string.byte and char and unpack (as many values
---- as the stack holds), len, select, and all of bit and math.
+--- Not here, because no call of theirs takes long: string.byte and char and unpack (as many values
+--- as the stack holds), len, select, and all of bit and math; and string.reverse and sub, which take
+--- milliseconds for a string of 16 MiB, so that interrupts between two calls are enough.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -17,7 +18,7 @@ local fault = require "perigee.util.fault"
 local charge = core.charge
 local find_pattern, gmatch_next = core.text_find, core.text_gmatch_next
 local find, format, gmatch, lower = string.find, string.format, string.gmatch, string.lower
-local rep, reverse, sub, upper = string.rep, string.reverse, string.sub, string.upper
+local rep, upper = string.rep, string.upper
 local concat = table.concat
 local insert, maxn, move, remove = table.insert, table.maxn, table.move, table.remove
 local next, select, tonumber, tostring, type, unpack = next, select, tonumber, tostring, type, unpack
@@ -92,27 +93,6 @@ end
 function library.string.lower(...)
   charge_text((...))
   return lower(...)
-end
-
-
-function library.string.reverse(...)
-  charge_text((...))
-  return reverse(...)
-end
-
-
---- Charges for the part, not for the whole: scripts take long strings apart byte by byte.
-function library.string.sub(...)
-  local whole, from, to = ...
-  if type(whole) == "string" and #whole > SHORT and type(from) == "number"
-    and (to == nil or type(to) == "number") then
-    local part = sub(whole, from, to or -1)
-    if #part > SHORT then
-      charge(#part / 16)
-    end
-    return part
-  end
-  return sub(...)
 end
 
 local function rep_long(...)

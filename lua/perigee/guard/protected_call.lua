@@ -76,7 +76,6 @@ local function deliver(ok, ...)
   if ok then
     return ...
   end
-  core.check_over()
   local problem = ...
   error(problem, type(problem) == "string" and #problem < PLACES_MAX and 2 or 0)
 end

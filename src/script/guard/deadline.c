@@ -18,7 +18,6 @@ enum {
   LOOK_BYTES = 64 << 10,  // between two looks at a heap past its limit
   OWN_US =
       1000000,  // past the deadline, in which the host's own code may reach its end
-  OWN_SHORT = 2000,  // instructions of it that may be back in the script's any moment
 };
 
 // The host whose call runs: one at a time in a process. A signal handler reads it.
@@ -169,10 +168,7 @@ static void on_interrupt(lua_State *L, lua_Debug *at) {
     interrupt_end(L);
     return;
   }
-  if (!host->deadline.is_long_over && is_in_own(L, at)) {
-    if (++host->deadline.own_seen > OWN_SHORT) interrupt_ease(L, on_interrupt);
-    return;
-  }
+  if (!host->deadline.is_long_over && is_in_own(L, at)) return;
   if (look(host, L)) {
     stop_in_hook(host, L);
     return;
@@ -200,7 +196,6 @@ static void on_tick(const void *place) {
     return;
   }
   deadline->is_interrupted = true;
-  deadline->own_seen = 0;
   if (now_us > end_us + OWN_US) deadline->is_long_over = true;
   if (!interrupt_signal(host->L, on_interrupt, place)) deadline->interrupt_bytes = 1;
 }

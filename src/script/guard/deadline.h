@@ -43,13 +43,12 @@ typedef struct Deadline {
   size_t interrupt_bytes;  // size of the heap past which to look; 0: at no size
   uint32_t steps;          // work charged since the last look
   DeadlineOver over;
-  bool is_patient;      // simulation: a busy machine must not change what happens
-  bool is_load;         // the running call loads the game
-  bool is_open;         // interrupt_close is due
-  bool is_interrupted;  // the running call is interrupted, or is about to be
-  bool is_long_over;    // the host's own code is ended, too
-  uint32_t own_seen;  // interrupted instructions of the host's own since the last tick
-  bool is_long;       // the running call is past a quarter of its time
+  bool is_patient;        // simulation: a busy machine must not change what happens
+  bool is_load;           // the running call loads the game
+  bool is_open;           // interrupt_close is due
+  bool is_interrupted;    // the running call is interrupted, or is about to be
+  bool is_long_over;      // the host's own code is ended, too
+  bool is_long;           // the running call is past a quarter of its time
   uint64_t processor_us;  // processor time of the thread when that was seen
   Buf text;               // C string: the error of a call that is over
   Buf trace;              // C string: where the call was then

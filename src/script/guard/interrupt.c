@@ -31,8 +31,6 @@ enum {
   AGAIN_US = 100,    // from an interrupt that may not arrive to the next try
   UNHEARD_MAX = 50,  // tries after which it is not the interpreter that runs
   RANGES_MAX = 256,  // of code in files; a process has some forty
-  EASED = 61,        // instructions from one call of a hook to the next, once eased; a
-                     // prime, so that in a loop it is not always the same that are seen
 };
 
 // "l": code is compiled with a test in each line. "i": milliseconds between samples; the
@@ -200,10 +198,6 @@ bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place) {
 }
 
 void interrupt_seen(void) { interrupts.unheard = 0; }
-
-void interrupt_ease(lua_State *L, lua_Hook hook) {
-  lua_sethook(L, hook, LUA_MASKCOUNT, EASED);
-}
 
 void interrupt_end(lua_State *L) {
   interrupts.unheard = 0;

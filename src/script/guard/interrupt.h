@@ -50,9 +50,5 @@ bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place);
 /// For hooks: reports that this one has been called.
 void interrupt_seen(void);
 
-/// For hooks, in code that may go on: has the hook called for few of its instructions, because
-/// the call takes many times as long as an instruction.
-void interrupt_ease(lua_State *L, lua_Hook hook);
-
 /// Ends an interrupt.
 void interrupt_end(lua_State *L);

@@ -14,8 +14,6 @@ enum {
   WARN_US = 60000000,  // between two warnings
   PAUSE_MAX = 150,     // percent of what was left by the last cycle at which the
   PAUSE_MIN = 110,     // next one begins by itself
-  STEP_PERCENT = 400,  // of what is allocated meanwhile, when the heap is half full
-  STEP_PERCENT_PLAIN = 200,
 };
 
 // What a call may add to a heap that is over its limit already through no fault of its
@@ -91,11 +89,6 @@ bool memory_is_over(Host *host, lua_State *L) {
   return !fits(host);
 }
 
-void memory_reclaim(Host *host) {
-  host->memory.cycles = CYCLES;
-  host->memory.was_refused = false;
-}
-
 // --- Keeping ahead ---
 
 static void warn(Host *host, uint64_t now_us) {
@@ -121,8 +114,6 @@ static void plan(Host *host) {
   size_t pause = limit / 4 * 3 / (live / 100 + 1);
   pause = pause > PAUSE_MAX ? PAUSE_MAX : pause < PAUSE_MIN ? PAUSE_MIN : pause;
   lua_gc(host->L, LUA_GCSETPAUSE, (int)pause);
-  lua_gc(host->L, LUA_GCSETSTEPMUL,
-         live > limit / 2 ? STEP_PERCENT : STEP_PERCENT_PLAIN);
 }
 
 static void collect(Host *host, uint64_t now_us) {

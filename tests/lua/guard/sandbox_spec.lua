@@ -139,6 +139,11 @@ describe("the sandbox", function()
       end
     end)
 
+    it("names the script's line where xpcall has no handler", function()
+      local _, problem = run "local x = xpcall(error) return x"
+      assert.equal("game.lua:1: bad argument #2 to 'xpcall' (function expected, got nil)", problem)
+    end)
+
     it("raises again what core says is over", function()
       local core = package.loaded["perigee.core"]
       for _, code in ipairs {

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -77,6 +78,35 @@ static const char COMPILED[] =
     "end\n"
     "return game\n";
 
+// A step a call. `big` makes a string that there was not before.
+static const char LIMITED[] =
+    "local perigee = require 'perigee'\n"
+    "local game, calls, keep = {}, 0, {}\n"
+    "local function big(n) return ('x'):rep(n) .. math.random() end\n"
+    "local steps = {\n"
+    "  function() local list = {} for i = 1, 1e9 do list[i] = { i } end end,\n"
+    "  function() for i = 1, 40 do keep[i] = big(2^20) end end,\n"
+    "  function() for i = 1, 100 do big(4e6) end end,\n"
+    "  function()\n"
+    "    for i = 1, 2e6 do\n"
+    "      local _ = { i }\n"
+    "      if i % 1e4 == 0 then assert(perigee.stats().memory < 60 * 2^20) end\n"
+    "    end\n"
+    "  end,\n"
+    "  function() for i = 1, 1e9 do keep[i] = { i } end end,\n"
+    "  function() for i = 1, 2e4 do local _ = { { i } } end end,\n"
+    "  function() keep = nil end,\n"
+    "  function() local a = big(1e7) local _ = a .. a .. a end,\n"
+    "  function() local a = big(1e7) local _ = a .. a .. a .. a end,\n"
+    "  function() local _ = ('x'):rep(1e7) end,\n"
+    "  function() local _ = ('y'):rep(1e7) end,\n"
+    "}\n"
+    "function game.on_start()\n"
+    "  calls = calls + 1\n"
+    "  steps[calls]()\n"
+    "end\n"
+    "return game\n";
+
 typedef struct World {
   char folder[32];
   char path[64];
@@ -117,6 +147,8 @@ static int set_up_jit(void **state) { return set_up(state, GAME, false); }
 static int set_up_no_jit(void **state) { return set_up(state, GAME, true); }
 
 static int set_up_compiled(void **state) { return set_up(state, COMPILED, false); }
+
+static int set_up_limited(void **state) { return set_up(state, LIMITED, false); }
 
 static int tear_down(void **state) {
   World *world = *state;
@@ -202,6 +234,57 @@ static void compiled_code_survives_a_refusal(void **state) {
   assert_true(run(&world->engine, host, 0));
 }
 
+static void expect_good(World *world) {
+  Host *host = script_host(world->engine.script);
+  if (!run(&world->engine, host, 0)) fail_msg("%s", (const char *)host->fault.data);
+}
+
+static void expect_failure(World *world, const char *text) {
+  Host *host = script_host(world->engine.script);
+  assert_false(run(&world->engine, host, 0));
+  if (strstr((const char *)host->fault.data, text) == NULL)
+    fail_msg("%s", (const char *)host->fault.data);
+}
+
+static void set_limit(World *world, size_t mib) {
+  ScriptLimits limits = script_host(world->engine.script)->deadline.limits;
+  limits.memory = mib << 20;
+  script_set_limits(world->engine.script, &limits);
+}
+
+static void a_handler_ends_where_it_passes_the_limit(void **state) {
+  set_limit(*state, 64);
+  expect_failure(*state, "the Lua heap is over memory_limit (64 MiB)");
+}
+
+static void a_handler_does_not_fail_for_garbage(void **state) {
+  expect_good(*state);  // keeps 40 MiB
+  expect_good(*state);
+}
+
+static void the_collector_begins_ahead_of_the_limit(void **state) {
+  expect_good(*state);
+}
+
+static void a_handler_does_not_fail_for_what_others_keep(void **state) {
+  expect_failure(*state, "the Lua heap is over memory_limit (64 MiB)");
+  expect_good(*state);
+  expect_good(*state);
+}
+
+static void concatenation_makes_no_string_of_more_than_32_mib(void **state) {
+  set_limit(*state, 256);
+  expect_good(*state);
+  expect_failure(*state, "not enough memory");
+}
+
+static void no_block_takes_the_heap_far_over_the_limit(void **state) {
+  set_limit(*state, 8);
+  expect_failure(*state, "the Lua heap is over memory_limit (8 MiB)");
+  set_limit(*state, 4);
+  expect_failure(*state, "not enough memory");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_allocation_may_be_refused),
@@ -212,7 +295,16 @@ int main(void) {
       cmocka_unit_test(compiled_code_survives_nan_as_a_key),
       cmocka_unit_test(compiled_code_survives_a_refusal),
   };
+  const struct CMUnitTest limited[] = {
+      cmocka_unit_test(a_handler_ends_where_it_passes_the_limit),
+      cmocka_unit_test(a_handler_does_not_fail_for_garbage),
+      cmocka_unit_test(the_collector_begins_ahead_of_the_limit),
+      cmocka_unit_test(a_handler_does_not_fail_for_what_others_keep),
+      cmocka_unit_test(concatenation_makes_no_string_of_more_than_32_mib),
+      cmocka_unit_test(no_block_takes_the_heap_far_over_the_limit),
+  };
   return cmocka_run_group_tests_name("jit", tests, set_up_jit, tear_down) +
          cmocka_run_group_tests_name("no jit", tests, set_up_no_jit, tear_down) +
-         cmocka_run_group_tests(compiled, set_up_compiled, tear_down);
+         cmocka_run_group_tests(compiled, set_up_compiled, tear_down) +
+         cmocka_run_group_tests(limited, set_up_limited, tear_down);
 }
