@@ -33,20 +33,24 @@ stories["datagrams"] = function(threads)
   local function write_answers(channel, label)
     local lines = story.capture:open(label)
     for _, bytes in ipairs(channel.came) do
-      if bytes:sub(1, 3) == "\0\0\0" then table.insert(lines, Story.answer_line(story.perigee, bytes)) end
+      local line = bytes:sub(1, 3) == "\0\0\0" and Story.answer_line(story.perigee, bytes)
+      if line and line ~= lines[#lines] then table.insert(lines, line) end -- a client may repeat a request
     end
   end
   story.transport = "udp"
   local alone = story:raw "alone"
   alone.udp.socket:try_send(alone.udp.sent[#alone.udp.sent], "127.0.0.1", story.perigee.port)
-  wait.for_true(function() return #alone.udp.came == 3 end)
+  wait.for_true(function()
+    local came = alone.udp.came
+    return #came > 2 and came[#came] == came[#came - 1] -- the same ACCEPTED again
+  end)
   alone:hello { name = "alone" }
   alone:control "BYE"
   alone:expect "END"
   write_answers(alone.udp, "requests of the one who is alone")
   story.transport = "tcp"
 
-  local ann, bob = story:client "ann", story:client "bob"
+  local ann, bob = story:client("ann", { without = "ACK" }), story:client "bob"
   local hall = ann:join "hall"
   bob:join "hall"
   ann:expect "PEER_JOINED"
