@@ -1,6 +1,6 @@
-// A reload is one event: no other handler runs between its first step and its last. What
-// these ask for piles up in the relay until the state machine has it carried out; the rest is
-// forgotten at the end.
+// A reload is one event: no other handler runs between its first step and its last. The
+// relay collects the commands of the steps until the state machine commits them; the others
+// are dropped at the end.
 #include "script/reload.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-// What a reload needs of C. A state machine in Lua (lua/perigee/host/reload.lua) decides what happens and
-// when; this file gives it its inputs, runs the game's code that it asks for, and holds back
-// what that code asks for. Private to src/script.
+// The C side of a reload. A state machine in Lua (lua/perigee/host/reload.lua) makes all
+// decisions; this file gives it its inputs, runs the game's code for it, and holds back the
+// commands of that code. Private to src/script.
 #pragma once
 
 #include <stdbool.h>

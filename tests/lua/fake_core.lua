@@ -282,8 +282,9 @@ local function calls(core)
   end
   function core.config_take() core.config_taken = true end
   -- Of reloads: inputs that were given, by name; delays; how the last one ended.
-  core.reload_inputs = { [0] = "request", "force", "change", "checked", "again", "expire", "rollback", "ended",
-    "failed" }
+  core.reload_inputs = {
+    [0] = "request", "force", "change", "checked", "again", "expire", "rollback", "ended", "failed",
+  }
   core.inputs, core.delays = {}, {}
   function core.reload(input) core.inputs[#core.inputs + 1] = input end
   function core.reload_in(input, ms) core.delays[input] = ms end

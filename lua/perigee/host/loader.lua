@@ -26,7 +26,7 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field root string folder of the game with its slash, or ""
 ---@field hash string of its files' names and texts; "" before it has been run
 ---@field files string[] paths, in the order of loading, with those that were looked for in vain
----@field texts table<string, string> by path, of those that are there
+---@field texts table<string, string> by path, of the files that exist
 ---@field stamps table<string, string> what told the state of a file when it was read, by path
 ---@field environment table its globals
 ---@field table table what the main file returned
@@ -42,8 +42,8 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field parses "load"|"ahead"|"now" when its files are parsed, see core.parse
 ---@field has_unparsed boolean? its load met a file that was not parsed ahead
 
--- What a file holds when it is first asked for is what it holds for this version. The stamp is
--- taken first, so that a change in between does not go unseen.
+-- Reads a file once for each version. The stamp is taken first, so that a change in between does not go
+-- unseen.
 local function read(version, path)
   local text, problem = version.texts[path], version.problems[path]
   if not version.stamps[path] then
@@ -66,7 +66,7 @@ local function note_trace(problem)
   return problem
 end
 
--- What the file returns. Errors carry its name and line.
+-- Returns what the file returns. Errors carry its name and line.
 local function run(version, path, text)
   local chunk, problem = core.parse(path, text, version.environment, version.parses)
   if chunk then

@@ -30,7 +30,7 @@ local function place_of(info)
   return ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined)
 end
 
--- What it is in words, and where its function begins.
+-- Returns what an entry is in words, and where its function begins.
 local function describe_code(entry)
   local info = entry.co and waiting_in(entry.co) or not entry.co and getinfo(entry.fn, "S")
   local what = entry.args and "task" or "timer"
@@ -59,7 +59,7 @@ local function each_place(fn)
 end
 
 
---- What still holds code of other versions than the live one, the most numerous first.
+--- Finds what still holds code of other versions than the live one, the most numerous first.
 ---@return { what: string, place: string, count: integer }[] groups
 ---@return table<integer, true> versions
 function old_code.find()

@@ -1,9 +1,9 @@
 --- Replaces the live version of the game by another in one step, or not at all: a state machine.
 ---
---- C (reload.c) calls reload.input for what happens. In the states that RUNS names it then calls code of
---- the game, with no other event in between, and the end of that code is the next input. What the code
---- requests waits until core.commit() has it carried out; what is not committed when C goes on to other
---- events is forgotten.
+--- C (reload.c) calls reload.input for each input. In the states that RUNS names it then calls code of the
+--- game, with no other event in between, and the end of that code is the next input. C holds back the
+--- commands of that code until core.commit(). It drops commands that are not committed when it goes on to
+--- other events.
 
 local channels = require "perigee.api.channels"
 local core = require "perigee.core"
@@ -288,7 +288,7 @@ end
 -- The decision -------------------------------------------------------------------------------------
 
 
--- Ends a reload of which nobody is to hear.
+-- Ends a reload without a report.
 function transitions.drop()
   job = new_job()
   core.parse_ahead {} -- cancels it

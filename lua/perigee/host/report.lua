@@ -1,4 +1,4 @@
---- What a reload did, in words: one line while that is short, else a line for each part.
+--- Describes a reload: in one line while that is short, else in a line for each part.
 
 local handlers = require "perigee.host.handlers"
 local live = require "perigee.host.live"
@@ -126,7 +126,7 @@ local function compare_handlers(parts, old, new)
 end
 
 
---- What there is to say of code of old versions.
+--- Describes the code of old versions that may still run.
 ---@param groups table[] as old_code.find gives them
 ---@return string? part
 function report.old_code(groups)
@@ -145,7 +145,7 @@ function report.old_code(groups)
 end
 
 
---- What changed from one version to another.
+--- Describes the changes from one version to another.
 ---@param old perigee.Version
 ---@param new perigee.Version
 ---@return string[] parts
