@@ -44,7 +44,7 @@ typedef struct perigee_server_text {
   size_t size;
 } perigee_server_text;
 
-/// What functions return that fail; perigee_server_error says it in words.
+/// Results of functions that fail; perigee_server_error says them in words.
 typedef enum perigee_server_code {
   PERIGEE_SERVER_OK = 0,
   PERIGEE_SERVER_INVALID = -1,  // a call that can never succeed
@@ -74,7 +74,7 @@ PERIGEE_SERVER_API void perigee_server_config_free(perigee_server_config *config
 PERIGEE_SERVER_API int perigee_server_config_set(perigee_server_config *config,
                                                  const char *key, const char *value);
 
-/// What was wrong at the last call that failed; valid until the next one.
+/// Returns the sentence about the last call that failed; valid until the next one.
 PERIGEE_SERVER_API const char *perigee_server_config_error(
     const perigee_server_config *config);
 
@@ -126,7 +126,7 @@ typedef struct perigee_server_event {
   perigee_server_text data;
 } perigee_server_event;
 
-/// What on_connect, on_join and on_broadcast return.
+/// Verdicts: results of on_connect, on_join and on_broadcast.
 typedef enum perigee_server_verdict_value {
   PERIGEE_ACCEPT = 0,
   PERIGEE_REJECT = 1,
@@ -206,8 +206,8 @@ PERIGEE_SERVER_API void perigee_server_free(perigee_server *server);
 
 // --- Answers: from any thread --------------------------------------------------------------
 
-/// Answers an event that wanted a verdict. The peer is told `reason` (may be NULL) when it is
-/// not accepted. After verdict_timeout the server has refused it itself, with Internal.
+/// Answers an event that wants a verdict. A peer that is not accepted gets `reason` (may be
+/// NULL). After verdict_timeout the server has refused it by itself, with Internal.
 PERIGEE_SERVER_API int perigee_server_verdict(perigee_server *server, uint64_t token,
                                               int verdict, const char *reason);
 
@@ -220,7 +220,7 @@ PERIGEE_SERVER_API int perigee_server_answer(perigee_server *server, uint64_t to
 // for perigee_server_commit. They return 0 or a negative perigee_server_code; what can only be
 // seen later (a peer that has gone) makes a command do nothing, and a batch fail.
 
-/// Who gets something.
+/// Receivers of a message.
 typedef enum perigee_server_target_kind {
   PERIGEE_SERVER_TO_PEER,   // peer `id`
   PERIGEE_SERVER_TO_PEERS,  // those in `peers`

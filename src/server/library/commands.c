@@ -61,14 +61,11 @@ void perigee_server_cancel(perigee_server_batch *batch) {
 
 // --- Sending ---
 
-static uint8_t priority_of(unsigned flags) {
-  if (flags & PERIGEE_SERVER_CRITICAL) return PRIORITY_CRITICAL;
-  if (flags & PERIGEE_SERVER_HIGH) return PRIORITY_HIGH;
-  return flags & PERIGEE_SERVER_LOW ? PRIORITY_LOW : PRIORITY_NORMAL;
-}
-
 static void set_flags(Command *command, unsigned flags) {
-  command->priority = priority_of(flags);
+  command->priority = flags & PERIGEE_SERVER_CRITICAL ? PRIORITY_CRITICAL
+                      : flags & PERIGEE_SERVER_HIGH   ? PRIORITY_HIGH
+                      : flags & PERIGEE_SERVER_LOW    ? PRIORITY_LOW
+                                                      : PRIORITY_NORMAL;
   command->flags = flags & PERIGEE_SERVER_RELIABLE ? PACKET_RELIABLE : 0;
 }
 

@@ -126,12 +126,6 @@ static void put_peer(const perigee_server *self, perigee_server_event *out) {
     out->auth = (perigee_server_text){peer->token, peer->token_size};
 }
 
-static void put_room(const perigee_server *self, perigee_server_event *out) {
-  const Room *room = relay_room(relay_of(self), out->room);
-  if (room == NULL) return;
-  out->room_name = (perigee_server_text){room->name, room->name_size};
-}
-
 // Takes the name and the value out of a message; false where it is none.
 static bool split_message(perigee_server *self, const Event *event,
                           perigee_server_event *out) {
@@ -181,7 +175,8 @@ static bool describe(perigee_server *self, const Event *event,
   };
   put_numbers(event, out);
   put_peer(self, out);
-  put_room(self, out);
+  const Room *room = relay_room(relay_of(self), event->room);
+  if (room != NULL) out->room_name = (perigee_server_text){room->name, room->name_size};
   return event->type != EVENT_MESSAGE || split_message(self, event, out);
 }
 
@@ -231,14 +226,6 @@ static void ask(perigee_server *self, const Event *event, perigee_server_event *
 
 // --- The rest ---
 
-static void fail_message(perigee_server *self, const Event *event) {
-  Peer *peer = session_find(self->server->engine.session, event->peer);
-  Packet request = {.flags = event->flags, .ref = event->ref};
-  if (peer != NULL)
-    session_error(self->server->engine.session, peer, &request, CODE_PROTOCOL,
-                  "malformed message");
-}
-
 // The host answers a question where it has a handler; the script is not asked then.
 static void tell(perigee_server *self, const Event *event, perigee_server_event *out) {
   Script *script = self->server->engine.script;
@@ -253,15 +240,10 @@ static void tell(perigee_server *self, const Event *event, perigee_server_event 
     script_handle(script, event);
 }
 
-static bool has_handler(const perigee_server *self, int type) {
-  return self->has_thread || find_ask(&self->handlers, type) != NULL ||
-         find_tell(&self->handlers, type) != NULL;
-}
-
 static void handle(perigee_server *self, const Event *event) {
   perigee_server_event out;
   if (!describe(self, event, &out))
-    fail_message(self, event);
+    library_fail(self, event, CODE_PROTOCOL, "malformed message");
   else if (out.type == PERIGEE_SERVER_CONNECT || out.type == PERIGEE_SERVER_JOIN ||
            out.type == PERIGEE_SERVER_BROADCAST)
     ask(self, event, &out);
@@ -271,9 +253,11 @@ static void handle(perigee_server *self, const Event *event) {
 
 void library_event(void *data, const Event *event) {
   perigee_server *self = data;
+  int type = type_of(event);
   if (event->type == EVENT_ORDERS)
     self->has_order_event = false;
-  else if (has_handler(self, type_of(event)))
+  else if (self->has_thread || find_ask(&self->handlers, type) != NULL ||
+           find_tell(&self->handlers, type) != NULL)
     handle(self, event);
   else
     script_handle(self->server->engine.script, event);

@@ -49,12 +49,6 @@ void future_keep(perigee_server *self, uint64_t token, Text data) {
   future->event.data = (Text){bytes, data.size};
 }
 
-static void unlink_future(perigee_server *self, Future *future) {
-  slots_remove(&self->futures, future->slot);
-  *(future->next != NULL ? &future->next->previous : &self->newest) = future->previous;
-  *(future->previous != NULL ? &future->previous->next : &self->oldest) = future->next;
-}
-
 static void free_future(Future *future) {
   mem_free((char *)future->event.data.bytes);
   mem_free((char *)future->name.bytes);
@@ -64,7 +58,9 @@ static void free_future(Future *future) {
 static Future *take(perigee_server *self, uint64_t token) {
   Future *future = slots_find(&self->futures, (uint32_t)token);
   if (future == NULL || future->token != token) return NULL;
-  unlink_future(self, future);
+  slots_remove(&self->futures, future->slot);
+  *(future->next != NULL ? &future->next->previous : &self->newest) = future->previous;
+  *(future->previous != NULL ? &future->previous->next : &self->oldest) = future->next;
   return future;
 }
 
@@ -117,28 +113,24 @@ static void answer(perigee_server *self, const Future *future, Text bytes) {
   buf_deinit(&body);
 }
 
-static void fail_request(perigee_server *self, const Event *event) {
+void library_fail(perigee_server *self, const Event *event, Code code,
+                  const char *text) {
   Session *session = self->server->engine.session;
   Peer *peer = session_find(session, event->peer);
   Packet request = {.flags = event->flags, .ref = event->ref};
-  if (peer != NULL)
-    session_error(session, peer, &request, CODE_INTERNAL, RELAY_FAILED_TEXT);
-}
-
-static void expire(perigee_server *self, Future *future) {
-  const Event *event = &future->event;
-  log_warn("the program gave no answer in time", log_num("peer", event->peer));
-  if (is_request(event))
-    fail_request(self, event);
-  else if (still_matters(self, event))
-    library_decide(self, event, PERIGEE_REJECT, CODE_INTERNAL, RELAY_FAILED_TEXT);
+  if (peer != NULL) session_error(session, peer, &request, code, text);
 }
 
 static void on_timer(void *data, uint64_t now_ms) {
   perigee_server *self = data;
   while (self->oldest != NULL && self->oldest->due_ms <= now_ms) {
     Future *future = take(self, self->oldest->token);
-    expire(self, future);
+    const Event *event = &future->event;
+    log_warn("the program gave no answer in time", log_num("peer", event->peer));
+    if (is_request(event))
+      library_fail(self, event, CODE_INTERNAL, RELAY_FAILED_TEXT);
+    else if (still_matters(self, event))
+      library_decide(self, event, PERIGEE_REJECT, CODE_INTERNAL, RELAY_FAILED_TEXT);
     free_future(future);
   }
   set_timer(self);

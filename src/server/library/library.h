@@ -146,6 +146,10 @@ uint32_t library_hooks(const perigee_server *self);
 void library_decide(perigee_server *self, const Event *event, int verdict, Code code,
                     const char *reason);
 
+/// Answers the request of an event with ERROR.
+void library_fail(perigee_server *self, const Event *event, Code code,
+                  const char *text);
+
 /// Reports an event that is none of the relay's.
 void library_report(perigee_server *self, const perigee_server_event *event);
 

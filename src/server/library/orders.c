@@ -46,12 +46,6 @@ int library_code(int err) {
 
 // --- Coming in ---
 
-// Numbers of requests are above 0 as an int.
-static uint32_t next_request(Orders *orders) {
-  orders->last_request = orders->last_request % INT32_MAX + 1;
-  return orders->last_request;
-}
-
 int orders_push(perigee_server *self, Order *order, bool is_asked) {
   Orders *orders = &self->orders;
   size_t bytes = order->commands.bytes.size;
@@ -61,7 +55,8 @@ int orders_push(perigee_server *self, Order *order, bool is_asked) {
                                                     : PERIGEE_SERVER_OK;
   bool is_first = orders->first == NULL;
   if (code == PERIGEE_SERVER_OK) {
-    if (is_asked) order->request = next_request(orders);
+    if (is_asked)  // above 0 as an int, too
+      order->request = orders->last_request = orders->last_request % INT32_MAX + 1;
     code = (int)order->request;
     *orders->end = order;
     orders->end = &order->next;
@@ -111,12 +106,6 @@ static void report(perigee_server *self, uint32_t request, int code, uint32_t ro
   library_report(self, &event);
 }
 
-// A room that has been deleted since has been there.
-static bool is_settled(const Room *room) {
-  return room == NULL || (room->state != ROOM_RESERVED &&
-                          room->state != ROOM_CREATING && room->state != ROOM_DROPPED);
-}
-
 void orders_settle(perigee_server *self) {
   Buf waiting = self->pending;
   if (waiting.size == 0) return;
@@ -126,7 +115,7 @@ void orders_settle(perigee_server *self) {
     memcpy(&one, waiting.data + at, sizeof one);
     const Room *room = relay_room(relay_of(self), one.room);
     bool is_good = room != NULL && room->state != ROOM_FAILED;
-    if (!is_settled(room))
+    if (room != NULL && (room->state <= ROOM_CREATING || room->state == ROOM_DROPPED))
       buf_append(&self->pending, &one, sizeof one);
     else
       report(self, one.request, is_good ? PERIGEE_SERVER_OK : PERIGEE_SERVER_REFUSED,

@@ -48,34 +48,22 @@ static void unblock_pipe(const Inside *inside) {
   pthread_sigmask(SIG_SETMASK, &inside->mask, NULL);
 }
 
-static Inside begin_inside(const perigee_server *self) {
+static Inside enter(perigee_server *self) {
+  Monitor *monitor = &self->monitor;
+  pthread_mutex_lock(&monitor->lock);
+  while (monitor->is_taken) pthread_cond_wait(&monitor->changed, &monitor->lock);
+  monitor->is_taken = true;
+  monitor->owner = pthread_self();
+  pthread_mutex_unlock(&monitor->lock);
   Inside inside = {.log = log_use(self->log)};
   block_pipe(&inside);
   return inside;
 }
 
-static void end_inside(const Inside *inside) {
-  unblock_pipe(inside);
-  log_use(inside->log);
-}
-
-static void take(Monitor *monitor) {
-  monitor->is_taken = true;
-  monitor->owner = pthread_self();
-}
-
-static Inside enter(perigee_server *self) {
-  Monitor *monitor = &self->monitor;
-  pthread_mutex_lock(&monitor->lock);
-  while (monitor->is_taken) pthread_cond_wait(&monitor->changed, &monitor->lock);
-  take(monitor);
-  pthread_mutex_unlock(&monitor->lock);
-  return begin_inside(self);
-}
-
 static void leave(perigee_server *self, const Inside *inside) {
   Monitor *monitor = &self->monitor;
-  end_inside(inside);
+  unblock_pipe(inside);
+  log_use(inside->log);
   pthread_mutex_lock(&monitor->lock);
   monitor->is_taken = false;
   pthread_cond_broadcast(&monitor->changed);
@@ -102,12 +90,6 @@ static void on_bell(void *data) {
   orders_announce(self);
 }
 
-static void forget_wish(Monitor *monitor, const Wish *wish) {
-  Wish **at = &monitor->wishes;
-  while (*at != NULL && *at != wish) at = &(*at)->next;
-  if (*at != NULL) *at = wish->next;
-}
-
 perigee_server_snapshot *perigee_server_take_snapshot(perigee_server *server) {
   Monitor *monitor = &server->monitor;
   Wish wish = {.snapshot = NULL};
@@ -121,7 +103,9 @@ perigee_server_snapshot *perigee_server_take_snapshot(perigee_server *server) {
   while (monitor->is_taken && wish.snapshot == NULL)
     pthread_cond_wait(&monitor->changed, &monitor->lock);
   if (wish.snapshot == NULL) {
-    forget_wish(monitor, &wish);
+    Wish **at = &monitor->wishes;
+    while (*at != NULL && *at != &wish) at = &(*at)->next;
+    if (*at != NULL) *at = wish.next;
     wish.snapshot = snapshot_take(server);
   }
   pthread_mutex_unlock(&monitor->lock);
@@ -182,21 +166,16 @@ static bool open_server(perigee_server *self, const perigee_server_config *confi
   return server != NULL;
 }
 
-static void take_handlers(perigee_server *self,
-                          const perigee_server_handlers *handlers) {
-  if (handlers == NULL) return;
-  size_t size =
-      handlers->size < sizeof self->handlers ? handlers->size : sizeof self->handlers;
-  memcpy(&self->handlers, handlers, size);
-}
-
 static perigee_server *make(const perigee_server_config *config,
                             const perigee_server_handlers *handlers, void *user_data) {
   perigee_server *self = mem_zalloc(sizeof *self);
   self->user_data = user_data;
   self->has_thread = config->has_thread;
   if (!config->is_program) self->log = log_new();
-  take_handlers(self, handlers);
+  if (handlers != NULL)
+    memcpy(&self->handlers, handlers,
+           handlers->size < sizeof self->handlers ? handlers->size
+                                                  : sizeof self->handlers);
   pthread_mutex_init(&self->monitor.lock, NULL);
   pthread_cond_init(&self->monitor.changed, NULL);
   orders_init(&self->orders);
@@ -239,20 +218,16 @@ typedef struct Start {
   enum { START_WAITS, START_FAILED, START_DONE } state;
 } Start;
 
-// What starts the server ends here; `start` belongs to the thread that waits for it.
-static bool report_start(Start *start, bool is_open) {
-  pthread_mutex_lock(&start->lock);
-  start->state = is_open ? START_DONE : START_FAILED;
-  pthread_cond_signal(&start->changed);
-  pthread_mutex_unlock(&start->lock);
-  return is_open;
-}
-
 static void run_thread(void *data) {
   Start *start = data;
   perigee_server *self = start->self;
   bool is_open = open_server(self, start->config, start->error, start->error_size);
-  if (!report_start(start, is_open)) return;
+  pthread_mutex_lock(&start->lock);
+  start->state = is_open ? START_DONE : START_FAILED;
+  pthread_cond_signal(&start->changed);
+  pthread_mutex_unlock(
+      &start->lock);  // from here on `start` belongs to the other thread
+  if (!is_open) return;
   perigee_server_run(self);
   inbox_end(self);
 }
