@@ -114,9 +114,8 @@ static void judge_request(Host *host, void (*grant)(Relay *, const Event *)) {
 
 static void judge_broadcast(Host *host) {
   lua_State *results = host->results;
-  Text data = text_result(results, 1);
-  if (data.bytes != NULL)
-    relay_pass(host->relay, &host->event, data);
+  if (lua_isstring(results, 1))
+    relay_pass(host->relay, &host->event, text_result(results, 1));
   else if (lua_toboolean(results, 1))
     relay_pass(host->relay, &host->event, host->event.data);
 }
