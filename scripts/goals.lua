@@ -27,7 +27,7 @@ local goals = {
   -- scripts/sizes.lua
   http_machines = { what = "state machines of HTTP connections", before = 2, goal = 1 },
   short_statics = {
-    what = "static functions of 8 lines or fewer with one call", before = 413, goal = 199, allowed = 223,
+    what = "static functions of 8 lines or fewer with one call", before = 413, goal = 199, allowed = 221,
   },
   conn_fields = { what = "fields of Conn", before = 49, goal = 24 },
   conn_flags = { what = "flags of Conn", before = 13, goal = 5 },

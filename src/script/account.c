@@ -81,13 +81,6 @@ static void describe(Host *host, Cost *cost) {
   }
 }
 
-static void warn(Cost *cost, uint64_t us) {
-  cost->is_warned = true;
-  log_warn("a handler took more than half of its budget (handler_budget)",
-           log_str("handler", cost->name), log_num("us", (int64_t)us),
-           log_str("file", cost->file), log_num("line", cost->line));
-}
-
 static void log_slowest(const Host *host, LogLevel level) {
   const Cost *slowest[LOGGED];
   size_t count = costs_slowest(&host->costs, slowest, LOGGED);
@@ -110,7 +103,12 @@ static void tell(Host *host, Cost *cost, uint64_t us) {
   const Deadline *deadline = &host->deadline;
   if (net_is_simulated(host->net)) return;
   bool is_slow = us > deadline->limits.handler_us / 2;
-  if (is_slow && !cost->is_warned) warn(cost, us);
+  if (is_slow && !cost->is_warned) {
+    cost->is_warned = true;
+    log_warn("a handler took more than half of its budget (handler_budget)",
+             log_str("handler", cost->name), log_num("us", (int64_t)us),
+             log_str("file", cost->file), log_num("line", cost->line));
+  }
   CostsDue due = costs_due(&host->costs, deadline->now_us, is_slow);
   LogLevel level = due == COSTS_DUE_SLOW ? LOG_INFO : LOG_DEBUG;
   if (due != COSTS_NOT_DUE && log_is_on(level)) log_slowest(host, level);

@@ -105,16 +105,12 @@ static int core_kinds_end(lua_State *L) {
   return 0;
 }
 
-static void forget_files(Host *host) {
-  for (size_t i = 0; i < host->file_count; i++) mem_free(host->files[i]);
-  host->file_count = 0;
-}
-
 // files(paths): what the game consists of
 static int core_files(lua_State *L) {
   Host *host = core_host(L);
   luaL_checktype(L, 1, LUA_TTABLE);
-  forget_files(host);
+  for (size_t i = 0; i < host->file_count; i++) mem_free(host->files[i]);
+  host->file_count = 0;
   size_t count = lua_objlen(L, 1);
   host->files = mem_grow(host->files, (count + 1) * sizeof *host->files);
   for (size_t i = 0; i < count; i++) {

@@ -15,12 +15,6 @@ static ParseFile check_file(lua_State *L, int at) {
   return file;
 }
 
-static size_t count_entries(lua_State *L, int at) {
-  size_t count = 0;
-  for (lua_pushnil(L); lua_next(L, at) != 0; lua_pop(L, 1)) count++;
-  return count;
-}
-
 // parse_ahead(texts): requests that files, texts by path, be parsed on a thread; returns
 // whether all of them are parsed. If not, the input `again` follows. Cancels those that were
 // requested before.
@@ -28,7 +22,8 @@ static int core_parse_ahead(lua_State *L) {
   Host *host = core_host(L);
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  size_t count = count_entries(L, 1), at = 0;
+  size_t count = 0, at = 0;
+  for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) count++;
   ParseFile *files = lua_newuserdata(L, (count + 1) * sizeof *files);
   for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1))
     files[at++] = check_file(L, -2);

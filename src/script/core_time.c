@@ -110,12 +110,6 @@ enum {
   LOG_STEPS = 1000,      // what writing a line is charged as
 };
 
-// Leaves what is logged of a long text on the stack.
-static const char *cut_text(lua_State *L, const char *text) {
-  lua_pushlstring(L, text, LOG_TEXT_MAX);
-  return lua_tostring(L, -1);
-}
-
 // log(level, text, version, hash): with the peer and room of the handler that runs; the
 // version is the live one if not given
 static int core_log(lua_State *L) {
@@ -124,8 +118,11 @@ static int core_log(lua_State *L) {
   size_t size;
   const char *text = luaL_checklstring(L, 2, &size);
   deadline_charge(host, L, LOG_STEPS);
-  if (size > LOG_TEXT_MAX)
-    text = lua_pushfstring(L, "%s... (%d bytes in all)", cut_text(L, text), (int)size);
+  if (size > LOG_TEXT_MAX) {
+    lua_pushlstring(L, text, LOG_TEXT_MAX);
+    text =
+        lua_pushfstring(L, "%s... (%d bytes in all)", lua_tostring(L, -1), (int)size);
+  }
   const Room *room = relay_room(host->relay, host->event.room);
   LogField fields[3] = {{0}};
   int count = 0;

@@ -66,21 +66,15 @@ static void add_modules(lua_State *L, Tool *tool) {
   lua_pop(L, 2);
 }
 
-static void push_main(lua_State *L, const char *module) {
-  lua_getglobal(L, "require");
-  lua_pushstring(L, module);
-  lua_call(L, 1, 1);
-  if (!lua_istable(L, -1)) return;
-  lua_getfield(L, -1, "main");
-  lua_remove(L, -2);
-}
-
 static int run(lua_State *L) {
   Tool *tool = lua_touserdata(L, 1);
   luaL_openlibs(L);
   add_searcher(L, tool);
   add_modules(L, tool);
-  push_main(L, tool->module);
+  lua_getglobal(L, "require");
+  lua_pushstring(L, tool->module);
+  lua_call(L, 1, 1);
+  if (lua_istable(L, -1)) lua_getfield(L, -1, "main");
   luaL_checkstack(L, tool->argc, "too many arguments");
   for (int i = 0; i < tool->argc; i++) lua_pushstring(L, tool->argv[i]);
   lua_call(L, tool->argc, 1);

@@ -70,12 +70,6 @@ static int add_ranges(struct dl_phdr_info *info, size_t size, void *data) {
   return 0;
 }
 
-// False when there is more code than can be noted.
-static bool learn_ranges(void) {
-  interrupts.range_count = 0;
-  return dl_iterate_phdr(add_ranges, NULL) == 0;
-}
-
 NOT_WATCHED static uintptr_t place_of(const ucontext_t *context) {
 #if defined(__x86_64__)
   return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
@@ -86,6 +80,7 @@ NOT_WATCHED static uintptr_t place_of(const ucontext_t *context) {
 #endif
 }
 
+// Returns NULL for compiled code, which is in no file.
 NOT_WATCHED static const Range *range_of(const void *place) {
   uintptr_t at = place_of(place);
   for (int i = 0; i < interrupts.range_count; i++) {
@@ -94,9 +89,6 @@ NOT_WATCHED static const Range *range_of(const void *place) {
   }
   return NULL;
 }
-
-// Code that is in no file is what the JIT has made.
-static bool is_compiled(const void *place) { return range_of(place) == NULL; }
 
 // Whether `tick` may run there.
 NOT_WATCHED static bool is_place_for_ticks(const void *place) {
@@ -140,12 +132,6 @@ static void start_ticks(void) {
   assert(!failed);
 }
 
-static void stop_ticks(void) {
-  timer_delete(interrupts.ticks);
-  timer_delete(interrupts.once);
-  sigaction(TICK_SIGNAL, &interrupts.before, NULL);
-}
-
 void interrupt_tick_in(uint64_t us) {
   struct itimerspec once = {.it_value = {.tv_sec = (time_t)(us / 1000000),
                                          .tv_nsec = (long)(us % 1000000) * 1000}};
@@ -165,7 +151,9 @@ static void on_sample(void *data, lua_State *L, int samples, int vm_state) {
 bool interrupt_open(lua_State *L, InterruptTick *tick) {
   interrupts.tick = tick;
   if (interrupts.states++ == 0) start_ticks();
-  if (interrupts.profiled != NULL || !learn_ranges()) return false;
+  if (interrupts.profiled != NULL) return false;
+  interrupts.range_count = 0;
+  if (dl_iterate_phdr(add_ranges, NULL) != 0) return false;  // too many
   interrupts.profiled = L;
   luaJIT_profile_start(L, PROFILE_MODE, on_sample, NULL);
   struct itimerval never = {{0, 0}, {0, 0}};
@@ -178,7 +166,10 @@ void interrupt_close(lua_State *L) {
     luaJIT_profile_stop(L);
     interrupts.profiled = NULL;
   }
-  if (--interrupts.states == 0) stop_ticks();
+  if (--interrupts.states > 0) return;
+  timer_delete(interrupts.ticks);
+  timer_delete(interrupts.once);
+  sigaction(TICK_SIGNAL, &interrupts.before, NULL);
 }
 
 void interrupt_raise(lua_State *L, lua_Hook hook) {
@@ -188,7 +179,8 @@ void interrupt_raise(lua_State *L, lua_Hook hook) {
 
 bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place) {
   lua_sethook(L, NULL, 0, 0);  // so that LuaJIT takes the next for a change
-  if (is_compiled(place) || ++interrupts.unheard > UNHEARD_MAX) {
+  bool is_compiled = range_of(place) == NULL;
+  if (is_compiled || ++interrupts.unheard > UNHEARD_MAX) {
     interrupt_raise(L, hook);
     return true;
   }

@@ -23,10 +23,6 @@ static size_t grace(size_t limit) {
   return usual < limit / 8 ? usual : limit / 8;
 }
 
-static size_t hard_cap(const Host *host) {
-  return host->deadline.limits.memory * DEADLINE_HARD_RATIO;
-}
-
 static bool is_power_of_two(size_t size) { return (size & (size - 1)) == 0; }
 
 // LuaJIT's table of all strings, which may grow wherever one is made. Like small
@@ -51,7 +47,8 @@ bool memory_grants(Host *host, size_t old_size, size_t size) {
   }
   if (size < MEMORY_SMALL || is_string_table(old_size, size)) return true;
   if (host->running == NULL || deadline_is_over(&host->deadline)) return true;
-  bool is_granted = memory->bytes + (size - old_size) <= hard_cap(host);
+  size_t hard_cap = host->deadline.limits.memory * DEADLINE_HARD_RATIO;
+  bool is_granted = memory->bytes + (size - old_size) <= hard_cap;
   bool is_string = is_text(old_size, size);
   if (size > MEMORY_TEXT_MAX && is_string) is_granted = false;
   bool is_counted = is_string || host->options->has_no_jit;

@@ -265,12 +265,6 @@ static Outcome lengthen(Run *run, Choice *choice) {
   return GO_ON;
 }
 
-static Outcome shorten(Run *run, Choice *choice) {
-  run->at = --choice->at;
-  if (choice->at == choice->limit) run->choice_count--;
-  return GO_ON;
-}
-
 // Takes up the last choice again.
 static Outcome come_back(Run *run) {
   Outcome outcome = DEAD_END;
@@ -279,7 +273,13 @@ static Outcome come_back(Run *run) {
     run->item = choice->rest;
     run->pattern->capture_count = choice->capture_count;
     run->pattern->closed = choice->closed;
-    outcome = choice->limit == NULL ? lengthen(run, choice) : shorten(run, choice);
+    if (choice->limit == NULL) {
+      outcome = lengthen(run, choice);
+    } else {
+      run->at = --choice->at;
+      if (choice->at == choice->limit) run->choice_count--;
+      outcome = GO_ON;
+    }
   }
   return outcome;
 }

@@ -83,16 +83,13 @@ int trace_function(lua_State *L) {
   return 1;
 }
 
-static bool is_own(const char *source) {
-  static const char OWN[] = "@lua/perigee/";
-  return strncmp(source, OWN, sizeof OWN - 1) == 0;
-}
-
 void trace_push_where(lua_State *L) {
+  static const char OWN[] = "@lua/perigee/";
   lua_Debug at;
   for (int level = 0; lua_getstack(L, level, &at); level++) {
     lua_getinfo(L, "Sl", &at);
-    if (at.currentline <= 0 || is_own(at.source)) continue;
+    bool is_own = strncmp(at.source, OWN, sizeof OWN - 1) == 0;
+    if (at.currentline <= 0 || is_own) continue;
     const char *source = at.source[0] == '@' ? at.source + 1 : at.short_src;
     lua_pushfstring(L, "%s:%d: ", source, at.currentline);
     return;
