@@ -103,7 +103,7 @@ static void request_verdict(Session *session, Peer *peer) {
   session->connecting++;
   session->json += peer_form(peer) != FORM_SCHEMA;
   net_hold(session->net, peer->conn);
-  keepalive_arm(session, peer);
+  deadline_arm(session, peer);
   session->events.connect(session->data, peer);
 }
 
@@ -126,7 +126,7 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
     uint32_t max_payload = session->limits.max_payload;
     if (max_payload > SESSION_HELLO_MAX) max_payload = SESSION_HELLO_MAX;
     net_set_max_payload(session->net, conn, max_payload);
-    keepalive_arm(session, peer);
+    deadline_arm(session, peer);
     return peer;
   }
   uint32_t id = peer->id;
@@ -279,7 +279,7 @@ bool session_accept(Session *session, uint32_t id, Text name) {
   log_info("connected", log_num("peer", id),
            log_bytes("name", peer->name, peer->name_size),
            log_str("address", peer->address), log_str("transport", peer->transport));
-  keepalive_start(session, peer);
+  deadline_start(session, peer);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
   net_release(session->net, peer->conn);
   return true;

@@ -11,9 +11,10 @@ struct Session {
   SessionLimits limits;
   SessionEvents events;
   void *data;
-  Net *net;         // not owned
-  Slots peers;      // Peer by id; owned
-  Names addresses;  // open connections by address
+  TimerCallback *on_deadline;  // of a peer; keepalive.c's
+  Net *net;                    // not owned
+  Slots peers;                 // Peer by id; owned
+  Names addresses;             // open connections by address
   Names packet_names,
       text_names;         // how often names are in use, by binary and text peers
   uint32_t open;          // peers that have a connection
@@ -115,9 +116,6 @@ void resume_suspend(Session *session, Peer *peer, Code code);
 /// Then it has been resumed or refused, and `newcomer` is freed.
 bool resume_take(Session *session, Peer *newcomer, const Hello *hello);
 
-/// Returns the deadline by which a suspended peer must be resumed.
-uint64_t resume_ends(const Session *session, const Peer *peer);
-
 // --- stream.c ---
 
 #define STREAM_FULL_TEXT "too many reliable packets wait to be acknowledged"
@@ -139,17 +137,28 @@ void stream_resend(Session *session, Peer *peer);
 /// Sends a peer that has just got its WELCOME what is wrong with the game.
 void dev_greet(Session *session, Peer *peer);
 
-// --- keepalive.c ---
+// --- deadline.c ---
 
 /// Sets the peer's timer to its next deadline.
-void keepalive_arm(Session *session, Peer *peer);
+void deadline_arm(Session *session, Peer *peer);
 
 /// Takes limits that have changed into use: the next PING is due an interval from now
 /// at the latest. `was_pinged`: there were PINGs before.
-void keepalive_refresh(Session *session, Peer *peer, bool was_pinged);
+void deadline_refresh(Session *session, Peer *peer, bool was_pinged);
 
 /// Begins the deadlines of a peer that the server begins to read from.
-void keepalive_start(Session *session, Peer *peer);
+void deadline_start(Session *session, Peer *peer);
+
+/// Returns whether the server sends the peer PINGs.
+bool deadline_is_pinged(const Session *session, const Peer *peer);
+
+/// Returns when the peer is closed because it has sent nothing, or was not resumed.
+uint64_t deadline_of_silence(const Session *session, const Peer *peer);
+
+// --- keepalive.c ---
+
+/// TimerCallback of Session.on_deadline.
+void keepalive_on_deadline(void *data, uint64_t now_ms);
 
 /// Counts a packet or line of so many bytes.
 void keepalive_note(Session *session, Peer *peer, uint64_t bytes);

@@ -33,44 +33,11 @@ static Peer *find_by_token(const Session *session, const uint8_t token[UUID_SIZE
   return is_last || is_same(token, peer->token_now) ? peer : NULL;
 }
 
-// --- Suspended ---
-
 void resume_begin(Session *session, Peer *peer) {
   if (session->limits.resume_timeout_ms == 0 || peer->framing == FRAMING_LINES) return;
   peer->is_resumable = true;
   session->resumable++;
   make_token(session, peer);
-}
-
-void resume_end(Session *session, Peer *peer) {
-  reliable_deinit(&peer->stream);
-  if (!peer->is_resumable) return;
-  peer->is_resumable = false;
-  session->resumable--;
-}
-
-void resume_suspend(Session *session, Peer *peer, Code code) {
-  peer->state = PEER_SUSPENDED;
-  peer->conn = 0;
-  peer->lost_code = (uint8_t)code;
-  peer->lost_ms = net_now_ms(session->net);
-  peer->ping_sent_us = 0;
-  peer->ack_due_ms = 0;
-  throttle_suspend(peer);
-  session->open--;
-  session->connected--;
-  session->suspended++;
-  session->stats.ended[code]++;
-  session->stats.suspended++;
-  log_info("suspended", log_num("peer", peer->id),
-           log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer->address), log_str("reason", code_name(code)));
-  keepalive_arm(session, peer);
-  session->events.suspend(session->data, peer, code);
-}
-
-uint64_t resume_ends(const Session *session, const Peer *peer) {
-  return peer->lost_ms + session->limits.resume_timeout_ms;
 }
 
 // --- Resumed ---
@@ -113,7 +80,7 @@ static void resume(Session *session, Peer *peer, const Packet *hello) {
            log_str("address", peer->address),
            log_num("away_ms", (int64_t)resumption.suspended_ms),
            log_num("resent", resumption.resent));
-  keepalive_start(session, peer);
+  deadline_start(session, peer);
   handshake_welcome(session, peer, hello, true);
   session->events.resume(session->data, peer, &resumption);
   // It ends the list of rooms.

@@ -1,7 +1,39 @@
 // What the session sends: packets to one peer, errors, and the last packet of a connection.
 // Text peers get lines instead (text.c).
 
+#include "base/integers.h"
 #include "session/internal.h"
+#include "wire/udp/link.h"
+
+// --- Packets ---
+
+static void place(Out *out, const Packet *packet) {
+  if (udp_may_be_lost(packet)) out->flags |= OUT_LOSSY;
+  bool is_error = packet->channel == CHANNEL_CONTROL && packet->type == CONTROL_ERROR;
+  if (packet->flags == 0 && !is_error) return;
+  if (packet->flags & PACKET_RELIABLE) out->flags |= OUT_KEEP;
+  if (out->priority == PRIORITY_CRITICAL) out->flags |= OUT_URGENT;
+  out->priority = PRIORITY_NORMAL;
+  out->key = 0;
+}
+
+void session_frame(Out *out, uint8_t head[SESSION_HEAD_SIZE],
+                   const Outgoing *outgoing) {
+  uint32_t ids_size = outgoing->id_count * (uint32_t)sizeof(uint32_t);
+  Packet whole = outgoing->packet;
+  whole.length += ids_size;
+  packet_write_header(head, &whole);
+  uint8_t *at = head + PACKET_HEADER_SIZE;
+  for (uint32_t i = 0; i < outgoing->id_count; i++) at = put_u32(at, outgoing->ids[i]);
+  *out = (Out){
+      .parts = {head, outgoing->packet.payload},
+      .sizes = {PACKET_HEADER_SIZE + ids_size, outgoing->packet.length},
+      .priority = outgoing->packet.priority,
+      .flags = outgoing->flags,
+      .key = outgoing->key,
+  };
+  place(out, &outgoing->packet);
+}
 
 // `place` is the packet's priority in the stream, which may be another than what the
 // header says.
@@ -63,6 +95,24 @@ void session_error(Session *session, Peer *peer, const Packet *request, Code cod
   };
   packet_answer_reliably(&error.packet, request);
   session_send(session, peer, &error);
+}
+
+Blob *session_blob(Session *session, const Out *out) {
+  Blob *blob = blob_new(out_size(out), &session->kept_bytes);
+  out_gather(out, blob->bytes);
+  return blob;
+}
+
+bool session_keeps(const Session *session) { return session->resumable > 0; }
+
+void session_keep(Session *session, Peer *peer, Blob *packet) {
+  if (!peer->is_resumable || peer->is_overfull) return;
+  // Peers that acknowledge nothing share a total; past it, each may have little.
+  bool is_much = session->kept_bytes >= SESSION_KEPT_TOTAL;
+  size_t limit = is_much ? SESSION_KEPT_SHARE : SESSION_KEPT_BYTES;
+  if (reliable_push(&peer->stream, packet, limit)) return;
+  peer->is_overfull = true;
+  deadline_arm(session, peer);
 }
 
 static void keep(Session *session, Peer *peer, const Out *out) {

@@ -1,5 +1,5 @@
-// The table of peers, what net reports about them, and the one way a peer ends. Peers begin
-// in handshake.c; keepalive.c has their deadlines.
+// The Session itself, and what net reports. Peers begin in handshake.c and end in end.c;
+// keepalive.c has their deadlines.
 
 #include "session/session.h"
 
@@ -8,8 +8,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/address.h"
-#include "net/udp.h"
 #include "session/internal.h"
 #include "wire/line.h"
 
@@ -19,22 +17,13 @@ Session *session_new(const SessionLimits *limits, const SessionEvents *events,
   session->limits = *limits;
   session->events = *events;
   session->data = data;
+  session->on_deadline = keepalive_on_deadline;
   names_init(&session->addresses);
   peer_names_init(session);
   return session;
 }
 
 void session_attach(Session *session, Net *net) { session->net = net; }
-
-void peer_free(Session *session, Peer *peer) {
-  assert(peer->rooms == NULL);
-  resume_end(session, peer);
-  timers_stop(net_timers(session->net), &peer->timer);
-  net_close_account(&peer->account);
-  slots_remove(&session->peers, peer->id);
-  mem_free(peer->token);
-  mem_free(peer);
-}
 
 void session_free(Session *session) {
   Peer *peer;
@@ -55,121 +44,8 @@ void session_set_limits(Session *session, const SessionLimits *limits) {
   if (!session->net) return;
   Peer *peer;
   for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
-    if (peer->state != PEER_CLOSED) keepalive_refresh(session, peer, was_pinged);
+    if (peer->state != PEER_CLOSED) deadline_refresh(session, peer, was_pinged);
 }
-
-Peer *session_find(const Session *session, uint32_t peer) {
-  return slots_find(&session->peers, peer);
-}
-
-Peer *session_next(const Session *session, uint32_t *cursor) {
-  return slots_next(&session->peers, cursor);
-}
-
-double session_latency_ms(const Session *session) {
-  uint64_t sum_us = 0;
-  uint32_t count = 0;
-  const Peer *peer;
-  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));) {
-    if (peer->state != PEER_CONNECTED || peer->latency_us == 0) continue;
-    sum_us += peer->latency_us;
-    count++;
-  }
-  return count > 0 ? (double)sum_us / count / 1000 : 0;
-}
-
-NetSent session_sent(const Session *session, const Peer *peer) {
-  NetSent now = net_sent(session->net, peer->conn), before = peer->account.sent;
-  return (NetSent){before.packets + now.packets, before.bytes + now.bytes};
-}
-
-uint32_t session_count(const Session *session) { return session->connected; }
-
-SessionStats session_stats(const Session *session) {
-  SessionStats stats = session->stats;
-  stats.suspended_now = session->suspended;
-  stats.kept_bytes = session->kept_bytes;
-  return stats;
-}
-
-uint32_t session_count_address(Session *session, const char *address, int change) {
-  char network[ADDRESS_SIZE];
-  address_network(address, network);
-  return names_add(&session->addresses, network, strlen(network), change);
-}
-
-// --- The end of a peer ---
-
-static void uncount(Session *session, const Peer *peer, Code code) {
-  if (peer->state != PEER_HANDSHAKE) session->json -= peer_form(peer) != FORM_SCHEMA;
-  if (peer->state == PEER_SUSPENDED) {  // the end of its connection is counted already
-    session->suspended--;
-    return;
-  }
-  if (peer->state == PEER_CONNECTING) session->connecting--;
-  if (peer->state == PEER_CONNECTED) session->connected--;
-  session->open--;
-  session->stats.ended[code]++;
-}
-
-static void send_closing(Session *session, const Peer *peer, const Ending *ending) {
-  if (peer->state == PEER_SUSPENDED) return;
-  if (ending->text)
-    send_ending(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, ending);
-  // The transport ends in order when the server stops.
-  Code code = ending->code == CODE_UNAVAILABLE ? CODE_CLOSED : ending->code;
-  net_end(session->net, peer->conn, code, ending->text);
-}
-
-void peer_end(Session *session, Peer *peer, const char *message, Code code,
-              const char *text) {
-  bool was_there = peer_has_session(peer);
-  assert(peer->state != PEER_CLOSED && (unsigned)code < SESSION_CODES);
-  uncount(session, peer, code);
-  session_count_address(session, peer->address, -1);
-  peer_names_drop(session, peer);
-  timers_stop(net_timers(session->net), &peer->timer);
-  resume_end(session, peer);
-  peer->state = PEER_CLOSED;
-  peer->conn = 0;
-  log_info(message, log_num("peer", peer->id),
-           log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer->address), log_str("reason", code_name(code)),
-           text ? log_str("text", text) : (LogField){0});
-  if (was_there)
-    session->events.disconnect(session->data, peer, code);
-  else
-    peer_free(session, peer);
-}
-
-void peer_lose(Session *session, Peer *peer, Code code, const char *text) {
-  bool can_wait = peer->state == PEER_CONNECTED && peer->is_resumable &&
-                  session->limits.resume_timeout_ms > 0;
-  if (text) send_closing(session, peer, &(Ending){code, text, 0});
-  if (can_wait)
-    resume_suspend(session, peer, code);
-  else
-    peer_end(session, peer, "disconnected", code, text);
-}
-
-static void end_peer(Session *session, Peer *peer, const Ending *ending) {
-  if (peer->state == PEER_CLOSED) return;
-  send_closing(session, peer, ending);
-  peer_end(session, peer, "disconnected", ending->code, ending->text);
-}
-
-void session_kick(Session *session, Peer *peer, Code code, const char *text) {
-  end_peer(session, peer, &(Ending){code, text, 0});
-}
-
-bool session_knows_schema(const Session *session, uint64_t hash) {
-  const Peer *peer;
-  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
-    if (peer->state != PEER_CLOSED && peer->protocol_hash == hash) return true;
-  return false;
-}
-
-bool session_has_json(const Session *session) { return session->json > 0; }
 
 void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count) {
   assert(count <= SESSION_HASHES);
@@ -181,19 +57,6 @@ void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count
     if (peer->state != PEER_CLOSED && !handshake_knows(session, peer->protocol_hash))
       session_kick(session, peer, CODE_CLOSED,
                    "the game's messages have changed; connect again");
-}
-
-void session_forget(Session *session, Peer *peer) {
-  assert(peer->state == PEER_CLOSED);
-  peer_free(session, peer);
-}
-
-void session_shutdown(Session *session) {
-  static const Ending STOP = {CODE_UNAVAILABLE, SHUTTING_DOWN_TEXT, STOP_RETRY_S};
-  session->is_down = true;
-  Peer *peer;
-  for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
-    end_peer(session, peer, &STOP);
 }
 
 // --- What net reports ---

@@ -15,7 +15,7 @@ void session_throttle(Session *session, Peer *peer, ThrottleReason reason) {
   if (!is_new || peer->state != PEER_CONNECTED) return;
   session->stats.throttled++;
   net_hold(session->net, peer->conn);
-  keepalive_arm(session, peer);
+  deadline_arm(session, peer);
 }
 
 // Silence counts from now on, because the packets that came meanwhile are read first.
@@ -24,7 +24,7 @@ void session_release(Session *session, Peer *peer, ThrottleReason reason) {
   peer->throttles &= (uint8_t) ~(unsigned)reason;
   if (peer->throttles != 0 || peer->state != PEER_CONNECTED) return;
   net_release(session->net, peer->conn);
-  keepalive_start(session, peer);
+  deadline_start(session, peer);
 }
 
 void throttle_suspend(Peer *peer) {

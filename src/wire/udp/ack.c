@@ -18,7 +18,8 @@ typedef struct Effect {
   UdpRateSample sample;
 } Effect;
 
-static void acknowledge(UdpLink *link, uint64_t number, Effect *effect, uint64_t now_us) {
+static void acknowledge(UdpLink *link, uint64_t number, Effect *effect,
+                        uint64_t now_us) {
   UdpSent *sent = udp_sent_at(&link->sent, number);
   if (!sent || sent->state == UDP_SENT_SETTLED) return;
   if (number < effect->newest) link->loss.is_reordering = true;
