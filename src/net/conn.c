@@ -7,33 +7,31 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-Conn *conn_find(const Net *net, ConnId id) { return slots_find(&net->conns, id); }
+Conn *conn_find(const Net *net, ConnId id) {
+  Endpoint *endpoint = endpoint_find(net, id);
+  return endpoint && endpoint->ops->is_local ? (Conn *)endpoint : NULL;
+}
 
 // --- Reading ---
 
 bool conn_takes_input(const Conn *conn) {
-  return conn->state == CONN_OPEN && conn->stops == 0 && !(conn->listed & LISTED_ENDED);
+  return conn->state == CONN_OPEN && conn->stops == 0 &&
+         !(conn->self.listed & LISTED_ENDED);
 }
 
-void conn_resume_later(Conn *conn) {
-  if (conn->listed & LISTED_RESUMED) return;
-  conn->listed |= LISTED_RESUMED;
-  list_add(&conn->net->resumed, conn);
-}
-
-void conn_stop(Conn *conn, Stop reason) {
+void conn_stop(Conn *conn, unsigned reason) {
   if (conn->state != CONN_OPEN || conn->stops & reason) return;
   conn->stops |= (uint8_t)reason;
   transport_read_stop(conn->transport);
-  if (reason == STOP_SHARE) conn_resume_later(conn);
+  if (reason == STOP_SHARE) endpoint_resume_later(conn->net, &conn->self);
 }
 
-void conn_start(Conn *conn, Stop reason) {
+void conn_start(Conn *conn, unsigned reason) {
   if (!(conn->stops & reason)) return;
   conn->stops &= (uint8_t)~reason;
   if (conn->stops & ~(unsigned)STOP_SHARE) return;
   conn->in.since_ms = net_now_ms(conn->net);  // the other side could not finish before
-  conn_resume_later(conn);
+  endpoint_resume_later(conn->net, &conn->self);
 }
 
 void conn_speak(Conn *conn, const Protocol *protocol) {
@@ -45,7 +43,7 @@ void conn_speak(Conn *conn, const Protocol *protocol) {
 // --- Faults ---
 
 void conn_fault(Conn *conn, Code code, const char *text) {
-  conn->net->events.fault(conn->net->data, conn->data, code, text);
+  conn->net->events.fault(conn->net->data, conn->self.data, code, text);
 }
 
 void conn_fault_at(Conn *conn, int error) {
@@ -64,10 +62,9 @@ void conn_end(Conn *conn, End how) {
   if (conn->state == CONN_CLOSING && how == END_BROKEN) conn_destroy(conn);
   if (conn->state != CONN_OPEN) return;
   if (conn->end != END_SLOW && how > conn->end) conn->end = (uint8_t)how;
-  if (conn->listed & LISTED_ENDED) return;
-  conn->listed |= LISTED_ENDED;
+  if (conn->self.listed & LISTED_ENDED) return;
   transport_read_stop(conn->transport);
-  list_add(&conn->net->ended, conn);
+  endpoint_end_later(conn->net, &conn->self);
 }
 
 void conn_set_reason(Conn *conn, Code code, const char *text) {
@@ -99,4 +96,13 @@ NetSent conn_queued(const Conn *conn) {
   const Backlog *backlog = conn->out.backlog;
   if (!backlog) return (NetSent){0};
   return (NetSent){backlog->droppable + backlog->kept, backlog->bytes};
+}
+
+void conn_publish(const Conn *conn) {
+  UdpFigures figures;
+  if (!conn->counters) return;
+  counters_set(conn->counters, conn->out.sent, conn_queued(conn));
+  if (conn->datagrams) conn->datagrams->ops->figures(conn->datagrams, &figures);
+  if (conn->datagrams || conn->counters->has_udp)
+    counters_set_udp(conn->counters, conn->datagrams ? &figures : NULL);
 }

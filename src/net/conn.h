@@ -5,6 +5,8 @@
 
 #include "base/buf.h"
 #include "base/timers.h"
+#include "net/counters.h"
+#include "net/datagrams.h"
 #include "net/internal.h"
 #include "net/out/output.h"
 #include "net/protocol.h"
@@ -38,13 +40,6 @@ typedef enum End {
   END_BROKEN,  // by an error
 } End;
 
-/// The lists of the Net that a connection is in.
-typedef enum Listed {
-  LISTED_ENDED = 1,
-  LISTED_RESUMED = 2,
-  LISTED_DROPPING = 4,
-} Listed;
-
 /// What has arrived and is not whole.
 typedef struct Inbox {
   Buf bytes;
@@ -60,34 +55,29 @@ typedef struct Outbox {
   Source direct;  // sent to it alone
   GroupRef *groups;
   uint16_t group_count, group_capacity;
-  bool is_urgent;       // its whole stream goes out in this iteration
-  bool is_condemned;    // it did not read: it gets only the last words
-  Backlog *backlog;     // owned; NULL while the connection keeps up
-  NetSent sent;         // so far
-  NetAccount *account;  // where that is added at the end; NULL: nowhere
-  Conn *account_next;   // in that one's list
+  bool is_urgent;     // its whole stream goes out in this iteration
+  bool is_condemned;  // it did not read: it gets only the last words
+  Backlog *backlog;   // owned; NULL while the connection keeps up
+  NetSent sent;       // so far
 } Outbox;
 
 struct Conn {
+  Endpoint self;
   Transport *transport;
   const Protocol *protocol;
   void *speech;  // the protocol's own; owned, freed by protocol->free
   Net *net;
-  Servicer *servicer;  // has the real one, and this stands in for it; NULL: this is it
-  Published *published;  // where others see it and what waits; NULL: there is nobody
-  void *data;            // the layer above's
-  ConnInfo *info;        // owned; NULL once the layer above knows the connection
+  Counters *counters;  // where other threads see its counters; NULL: there are none
+  ConnInfo *info;      // owned; NULL once the layer above knows the connection
   Inbox in;
   Outbox out;
-  UdpPeer *udp;      // its datagrams, alone or beside the stream
+  Datagrams *datagrams;  // alone or beside the stream; NULL: none
   Timer timer;       // the protocol's, or of a packet that was begun, then of lingering
   char *close_text;  // why it is closed, in words; owned; NULL: none
-  ConnId id;
   int8_t close_code;  // Code; -1: none was given
   uint8_t state;      // ConnState
   uint8_t stops;      // Stop
   uint8_t end;        // End
-  uint8_t listed;     // Listed
   bool is_known;      // to the layer above
   bool is_entered;    // to be followed by events.leave
   bool is_refused;    // counted in net->totals
@@ -96,15 +86,14 @@ struct Conn {
 
 // --- conn.c ---
 
+/// A connection that this Net serves, or NULL.
 Conn *conn_find(const Net *net, ConnId id);
 /// Whether what has arrived may be handed up.
 bool conn_takes_input(const Conn *conn);
 /// Adds a reason to read and hand up nothing.
-void conn_stop(Conn *conn, Stop reason);
+void conn_stop(Conn *conn, unsigned reason);
 /// Removes it; without any other the input goes on at the end of the iteration.
-void conn_start(Conn *conn, Stop reason);
-/// Has the conn go on with its input at the end of the iteration.
-void conn_resume_later(Conn *conn);
+void conn_start(Conn *conn, unsigned reason);
 /// Replaces the protocol and frees the speech of the one before.
 void conn_speak(Conn *conn, const Protocol *protocol);
 /// Whether the connection is open and speaks the protocol.
@@ -128,6 +117,8 @@ void conn_destroy(Conn *conn);
 void conn_limit_refused(Conn *conn);
 /// Returns what waits for it.
 NetSent conn_queued(const Conn *conn);
+/// Lets other threads see its counters.
+void conn_publish(const Conn *conn);
 
 // --- inbox.c ---
 
@@ -139,12 +130,10 @@ void inbox_limit(Net *net);
 /// The conn is closing.
 void inbox_forget(Conn *conn);
 
-// --- account.c ---
+// --- local.c ---
 
-/// Adds to the conn's account, if it has one.
-void account_add(Conn *conn, NetSent sent);
-/// Nothing more of the conn is to be counted.
-void account_leave(Conn *conn);
+/// The operations of connections that a Net serves itself.
+extern const EndpointOps LOCAL;
 
 // --- life.c ---
 

@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "base/slots.h"
 #include "base/timers.h"
+#include "net/endpoint.h"
 #include "net/net.h"
 #include "net/udp.h"
 #include "os/loop.h"
@@ -12,10 +13,7 @@ typedef struct Conn Conn;            // conn.h
 typedef struct Protocol Protocol;    // protocol.h
 typedef struct Frame Frame;          // output.h
 typedef struct Group Group;          // output.h
-typedef struct Servicer Servicer;    // servicer_internal.h
-typedef struct Servicers Servicers;  // servicer_internal.h
 typedef struct TlsServer TlsServer;  // tls_internal.h
-typedef struct UdpPeer UdpPeer;      // udp_internal.h
 typedef struct UdpServer UdpServer;  // udp_internal.h
 typedef struct Web Web;              // site.h
 typedef struct AdminPort AdminPort;  // admin_port.h
@@ -23,17 +21,6 @@ typedef struct Listener Listener;    // tcp.c
 typedef struct Sim Sim;              // sim.c
 
 enum { READ_BUFFER_BYTES = 64 << 10 };  // shared by all connections of a loop
-
-/// Figures of a connection that another thread may read.
-typedef struct Published {
-  _Atomic uint64_t sent_packets, sent_bytes;
-  _Atomic uint64_t queued_packets, queued_bytes;
-  // Of datagrams, as UdpFigures has them.
-  _Atomic bool has_udp, udp_passes;
-  _Atomic uint32_t udp_rtt_us;
-  _Atomic uint64_t udp_received, udp_received_bytes, udp_sent, udp_sent_bytes;
-  _Atomic uint64_t udp_lost, udp_resent_bytes;
-} Published;
 
 /// What is limited for all connections together, whichever thread serves them.
 typedef struct NetTotals {
@@ -63,14 +50,17 @@ struct Net {
   List resumed;                    // released or paused: input may be waiting
   List dropping;                   // with drops to report
   NetSent sent;                    // to all connections so far
-  Published published;             // the same, where connections publish theirs
   Listener *listeners;
   uint64_t accept_warned_ms;
-  uint64_t descriptors;             // how many this process may have
-  NetTotals own_totals, *totals;    // its own, or those of the Net that it serves for
-  size_t unfinished_bytes;          // its part of those in the totals
-  Servicers *servicers;             // NULL: it serves its connections itself
-  Servicer *servicer;               // whose Net it is; NULL: nobody's
+  uint64_t descriptors;           // how many this process may have
+  NetTotals own_totals, *totals;  // its own, or those of the Net that it serves for
+  size_t unfinished_bytes;        // its part of those in the totals
+  NetPart *parts;                 // in order
+  Remote **remotes;               // where its connections are served; none: here
+  uint32_t remote_count;
+  Remote *home;  // the Net that it serves connections for; NULL: there is none
+  /// As EndpointOps.udp_offer, of a Conn; NULL: there is no UDP.
+  uint16_t (*udp_offer)(Conn *conn, uint32_t peer, uint64_t nonce);
   Web *web;                         // NULL: nothing asked for it yet
   TlsServer *tls;                   // NULL: there has been no certificate
   AdminPort *admin;                 // NULL: there is no admin listener
@@ -78,6 +68,7 @@ struct Net {
   uint64_t hashes[NET_HASHES_MAX];  // as net_set_hashes has them
   uint32_t hash_count;
   bool is_stopping;
+  bool is_ending;  // the layers above are gone, and nothing is reported
   uint8_t read_buffer[READ_BUFFER_BYTES];
 };
 

@@ -1,11 +1,11 @@
-// Servicer threads: the sockets of a Net served by threads of their own, each with a share
-// of the connections. Nothing else of net's interface changes: what is told upwards is told
+// Io threads: the sockets of a Net served by threads of their own, each with a share
+// of the connections. Nothing else of net's interface changes: what is reported is reported
 // on the thread that runs the Net, in the same order for each connection.
 #pragma once
 
 #include "net/net.h"
 
-enum { NET_SERVICERS_MAX = 64 };
+enum { NET_IO_THREADS_MAX = 64 };
 
 /// Has `count` threads serve the connections to what net_listen listens on; 0 changes
 /// nothing. Once, before net_listen, of a Net that is not simulated. Returns 0, or an error

@@ -5,13 +5,12 @@
 
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/io_threads/io_threads_calls.h"
-#include "net/udp/udp_calls.h"
 
 // --- Birth ---
 
 void conn_init(Conn *conn, Net *net, Transport *transport, Framing framing) {
   conn_use(conn, transport);
+  conn->self.ops = &LOCAL;
   conn->net = net;
   conn->protocol = net->protocols[framing];
   conn->in.framing = (uint8_t)framing;
@@ -19,10 +18,7 @@ void conn_init(Conn *conn, Net *net, Transport *transport, Framing framing) {
   conn->close_code = -1;
 }
 
-bool conn_add(Conn *conn) {
-  conn->id = slots_add(&conn->net->conns, conn);
-  return conn->id != 0;
-}
+bool conn_add(Conn *conn) { return endpoint_add(conn->net, &conn->self); }
 
 void conn_open(Conn *conn, const ConnInfo *info) {
   conn->info = mem_alloc(sizeof *conn->info);
@@ -57,7 +53,7 @@ void conn_introduce(Conn *conn, Framing framing) {
   info.transport = name_of(conn);
   info.is_tls = conn->transport->kind->is_encrypted;
   conn->is_known = true;
-  conn->data = net->events.open(net->data, conn->id, &info);
+  conn->self.data = net->events.open(net->data, conn->self.id, &info);
   if (conn->state == CONN_CLOSING) conn_limit_refused(conn);
   if (conn_takes_input(conn)) transport_read_start(conn->transport);
 }
@@ -98,7 +94,7 @@ static void on_written(void *user, int status) {
     backlog_written(conn, status);
   else if (conn->state == CONN_CLOSING)
     conn_drained(conn);
-  if (conn->published) conn_publish(conn);
+  conn_publish(conn);
 }
 
 static void on_closed(void *user) {
@@ -127,10 +123,6 @@ void conn_use(Conn *conn, Transport *transport) {
 }
 
 void conn_resume(Conn *conn) {
-  if (conn->servicer) {
-    client_resume(conn);
-    return;
-  }
   conn->stops &= (uint8_t)~STOP_SHARE;
   if (!conn_takes_input(conn)) return;
   if (!conn->is_eof) transport_read_start(conn->transport);
@@ -144,29 +136,20 @@ static void on_linger_over(void *data, uint64_t now_ms) {
   conn_destroy(data);
 }
 
-static void leave_lists(Conn *conn) {
-  Net *net = conn->net;
-  if (conn->out.direct.is_dirty) list_remove(&net->dirty_conns, conn);
-  if (conn->listed & LISTED_ENDED) list_remove(&net->ended, conn);
-  if (conn->listed & LISTED_RESUMED) list_remove(&net->resumed, conn);
-  if (conn->listed & LISTED_DROPPING) list_remove(&net->dropping, conn);
-  conn->listed = 0;
-}
-
 // From here on the layer above does not know the connection any more.
 void conn_close(Conn *conn) {
   Net *net = conn->net;
   flush_conn(conn, PRIORITIES_ALL);
-  account_add(conn, conn->out.sent);
-  account_leave(conn);
-  conn->published = NULL;
+  account_add(&conn->self, conn->out.sent);
+  account_leave(&conn->self);
+  conn->counters = NULL;
   if (conn->info) take_info(conn, NULL);
   if (conn->protocol->leave) conn->protocol->leave(conn);
-  if (conn->udp) udp_leave(conn);
+  if (conn->datagrams) conn->datagrams->ops->leave(conn->datagrams);
   group_leave_all(conn);
   inbox_forget(conn);
-  slots_remove(&net->conns, conn->id);
-  leave_lists(conn);
+  if (conn->out.direct.is_dirty) list_remove(&net->dirty_conns, conn);
+  endpoint_remove(net, &conn->self);
   conn->state = CONN_CLOSING;
   if (conn->end == END_BROKEN) {
     conn_destroy(conn);
@@ -183,11 +166,7 @@ void conn_close(Conn *conn) {
 
 void conn_report_end(Conn *conn) {
   Net *net = conn->net;
-  conn->listed &= (uint8_t)~LISTED_ENDED;
-  if (conn->servicer) {
-    client_tell_end(conn);
-    return;
-  }
+  conn->self.listed &= (uint8_t)~LISTED_ENDED;
   if (!conn->is_known) {
     conn_close(conn);
     return;
@@ -201,10 +180,10 @@ void conn_report_end(Conn *conn) {
   bool is_reset = conn->end == END_BROKEN || conn->end == END_CUT;
   Code code = is_reset ? CODE_RESET : CODE_CLOSED;
   if (net->events.ending) {
-    conn->listed |= LISTED_ENDED;  // it takes no input, and is not reported again
-    net->events.ending(net->data, conn->data, code);
+    conn->self.listed |= LISTED_ENDED;  // it takes no input, and is not reported again
+    net->events.ending(net->data, conn->self.data, code);
     return;
   }
   conn_close(conn);
-  net->events.close(net->data, conn->data, code);
+  net->events.close(net->data, conn->self.data, code);
 }

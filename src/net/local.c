@@ -1,43 +1,11 @@
-// net.h's functions of one connection.
+// The connections that a Net serves itself, as endpoints.
 #include "net/conn.h"
-#include "net/io_threads/io_threads_calls.h"
 
-void net_close(Net *net, ConnId id) { net_end(net, id, CODE_CLOSED, NULL); }
+static Conn *conn_of(Endpoint *endpoint) { return (Conn *)endpoint; }
 
-void net_end(Net *net, ConnId id, Code code, const char *text) {
-  Conn *conn = conn_find(net, id);
-  if (!conn) return;
-  if (conn->servicer) {
-    client_end(conn, code, text);
-    return;
-  }
-  conn_set_reason(conn, code, text);
-  conn_close(conn);
-}
-
-void net_hold(Net *net, ConnId id) {
-  Conn *conn = conn_find(net, id);
-  if (conn && conn->servicer)
-    client_hold(conn);
-  else if (conn)
-    conn_stop(conn, STOP_THROTTLED);
-}
-
-void net_release(Net *net, ConnId id) {
-  Conn *conn = conn_find(net, id);
-  if (conn && conn->servicer)
-    client_release(conn);
-  else if (conn)
-    conn_start(conn, STOP_THROTTLED);
-}
-
-void net_write(Net *net, ConnId id, const Out *out) {
-  Conn *conn = conn_find(net, id);
-  if (!conn) return;
-  if (conn->servicer) {
-    client_write(conn, out);
-    return;
-  }
+static void local_write(Endpoint *endpoint, const Out *out) {
+  Conn *conn = conn_of(endpoint);
+  Net *net = conn->net;
   Source *direct = &conn->out.direct;
   Frame *frame = frame_of(net, direct, out->priority);
   frame_append(frame, out, net->stamp++);
@@ -51,27 +19,69 @@ void net_write(Net *net, ConnId id, const Out *out) {
   conn_stop(conn, STOP_SHARE);
 }
 
-void net_set_max_payload(Net *net, ConnId id, uint32_t bytes) {
-  Conn *conn = conn_find(net, id);
-  if (conn && conn->servicer)
-    client_set_max_payload(conn, bytes);
-  else if (conn)
-    conn->in.max_payload = bytes;
+static void local_end(Endpoint *endpoint, Code code, const char *text) {
+  conn_set_reason(conn_of(endpoint), code, text);
+  conn_close(conn_of(endpoint));
 }
 
-void net_set_data(Net *net, ConnId id, void *conn_data) {
-  Conn *conn = conn_find(net, id);
-  if (conn) conn->data = conn_data;
+static void local_hold(Endpoint *endpoint) {
+  conn_stop(conn_of(endpoint), STOP_THROTTLED);
 }
 
-NetSent net_sent(const Net *net, ConnId id) {
-  const Conn *conn = conn_find(net, id);
-  if (conn && conn->servicer) return client_sent(conn);
-  return conn ? conn->out.sent : (NetSent){0};
+static void local_release(Endpoint *endpoint) {
+  conn_start(conn_of(endpoint), STOP_THROTTLED);
 }
 
-NetSent net_queued(const Net *net, ConnId id) {
-  const Conn *conn = conn_find(net, id);
-  if (conn && conn->servicer) return client_queued(conn);
-  return conn ? conn_queued(conn) : (NetSent){0};
+static void local_resume(Endpoint *endpoint) { conn_resume(conn_of(endpoint)); }
+
+static void local_report_end(Endpoint *endpoint) { conn_report_end(conn_of(endpoint)); }
+
+static void local_set_max_payload(Endpoint *endpoint, uint32_t bytes) {
+  conn_of(endpoint)->in.max_payload = bytes;
 }
+
+static void local_join(Endpoint *endpoint, Group *group) {
+  group_add(group, conn_of(endpoint));
+}
+
+static void local_leave(Endpoint *endpoint, Group *group) {
+  group_remove(group, conn_of(endpoint));
+}
+
+static NetSent local_sent(const Endpoint *endpoint) {
+  return ((const Conn *)endpoint)->out.sent;
+}
+
+static NetSent local_queued(const Endpoint *endpoint) {
+  return conn_queued((const Conn *)endpoint);
+}
+
+static bool local_udp_figures(const Endpoint *endpoint, UdpFigures *figures) {
+  const Conn *conn = (const Conn *)endpoint;
+  if (conn->datagrams) conn->datagrams->ops->figures(conn->datagrams, figures);
+  return conn->datagrams != NULL;
+}
+
+static uint16_t local_udp_offer(Endpoint *endpoint, uint32_t peer, uint64_t nonce,
+                                ConnId *local) {
+  *local = endpoint->id;
+  const Net *net = conn_of(endpoint)->net;
+  return net->udp_offer ? net->udp_offer(conn_of(endpoint), peer, nonce) : 0;
+}
+
+const EndpointOps LOCAL = {
+    .is_local = true,
+    .write = local_write,
+    .end = local_end,
+    .hold = local_hold,
+    .release = local_release,
+    .resume = local_resume,
+    .report_end = local_report_end,
+    .set_max_payload = local_set_max_payload,
+    .join = local_join,
+    .leave = local_leave,
+    .sent = local_sent,
+    .queued = local_queued,
+    .udp_figures = local_udp_figures,
+    .udp_offer = local_udp_offer,
+};

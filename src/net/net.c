@@ -8,9 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/io_threads/io_threads_calls.h"
 #include "net/protocol/http/admin_port.h"
-#include "net/protocol/http/site.h"
 #include "net/protocol/protocols.h"
 #include "net/transport/tls_calls.h"
 #include "net/udp/udp_calls.h"
@@ -49,30 +47,79 @@ void net_random(Net *net, void *bytes, size_t size) {
 
 Timers *net_timers(Net *net) { return net->timers; }
 
-void net_set_limits(Net *net, const NetLimits *limits) {
-  net->limits = *limits;
-  if (net->servicers) servicers_share_limits(net);
+// --- What all places have in common ---
+
+typedef struct Shared {
+  NetLimits limits;
+  uint64_t hashes[NET_HASHES_MAX];
+  uint32_t hash_count;
+} Shared;
+
+static void run_set(Net *net, const void *body) {
+  const Shared *shared = body;
+  net->limits = shared->limits;
+  net_set_hashes(net, shared->hashes, shared->hash_count);
 }
 
-// --- The turn ---
+static void share_settings(const Net *net, Remote *remote) {
+  static const RemoteCall SET = {.run = run_set};
+  Shared *shared = remote->ops->post(remote, &SET, sizeof *shared);
+  *shared = (Shared){.limits = net->limits, .hash_count = net->hash_count};
+  memcpy(shared->hashes, net->hashes, sizeof shared->hashes);
+}
+
+void net_set_limits(Net *net, const NetLimits *limits) {
+  net->limits = *limits;
+  for (uint32_t i = 0; i < net->remote_count; i++) share_settings(net, net->remotes[i]);
+}
+
+void net_set_hashes(Net *net, const uint64_t *hashes, uint32_t count) {
+  assert(count <= NET_HASHES_MAX);
+  if (count > 0) memcpy(net->hashes, hashes, count * sizeof *hashes);
+  net->hash_count = count;
+  for (uint32_t i = 0; i < net->remote_count; i++) share_settings(net, net->remotes[i]);
+}
+
+void net_add_part(Net *net, NetPart *part, const NetPartOps *ops) {
+  NetPart **at = &net->parts;
+  while (*at) at = &(*at)->next;
+  *part = (NetPart){.ops = ops};
+  *at = part;
+}
+
+void net_share(const Net *net, const NetPart *part) {
+  for (uint32_t i = 0; i < net->remote_count; i++)
+    part->ops->share(part, net->remotes[i]);
+}
+
+void net_add_remote(Net *net, Remote *remote) {
+  net->remotes = mem_grow(net->remotes, (net->remote_count + 1) * sizeof *net->remotes);
+  net->remotes[net->remote_count++] = remote;
+  share_settings(net, remote);
+  for (const NetPart *part = net->parts; part; part = part->next)
+    if (part->ops->share) part->ops->share(part, remote);
+}
+
+Remote *net_pick_remote(const Net *net) {
+  Remote *best = NULL;
+  uint64_t least = 0;
+  for (uint32_t i = 0; i < net->remote_count; i++) {
+    uint64_t load = net->remotes[i]->ops->load(net->remotes[i]);
+    if (best && load >= least) continue;
+    best = net->remotes[i];
+    least = load;
+  }
+  return best;
+}
+
+// --- The iteration ---
 
 static bool report_ended(Net *net) {
   bool is_any = net->ended.count > 0;
-  while (net->ended.count) conn_report_end(net->ended.items[--net->ended.count]);
-  return is_any;
-}
-
-// Those that pause again meanwhile wait for the next turn.
-bool net_resume(Net *net) {
-  List list = net->resumed;
-  net->resumed = (List){0};
-  for (uint32_t i = 0; i < list.count; i++) {
-    Conn *conn = list.items[i];
-    conn->listed &= (uint8_t)~LISTED_RESUMED;
-    conn_resume(conn);
+  while (net->ended.count) {
+    Endpoint *endpoint = net->ended.items[--net->ended.count];
+    endpoint->ops->report_end(endpoint);
   }
-  bool is_any = list.count > 0;
-  list_deinit(&list);
   return is_any;
 }
 
@@ -83,19 +130,35 @@ bool net_end_turn(Net *net) {
   is_more |= report_ended(net);
   is_more |= net_resume(net);
   inbox_limit(net);
-  // A servicer has been told of a client by UDP before that one can know.
-  if (net->servicers) servicers_end_turn(net->servicers);
-  if (net->udp) is_more |= udp_end_turn(net);
-  if (net->servicer) servicer_end_turn(net->servicer);
+  for (NetPart *part = net->parts; part; part = part->next)
+    if (part->ops->end_iteration) is_more |= part->ops->end_iteration(part);
+  if (net->events.flushed) net->events.flushed(net->data);
   return is_more;
 }
 
 // --- Figures of all connections ---
 
-NetSent net_sent_in_all(const Net *net) {
-  NetSent others = servicers_figures(net).sent;
-  return (NetSent){net->sent.packets + others.packets, net->sent.bytes + others.bytes};
+NetCounters net_own_counters(const Net *net) {
+  NetCounters counters = {.sent = net->sent};
+  for (const NetPart *part = net->parts; part; part = part->next)
+    if (part->ops->add_counters) part->ops->add_counters(part, &counters);
+  return counters;
 }
+
+NetCounters net_counters(const Net *net) {
+  NetCounters counters = net_own_counters(net);
+  for (uint32_t i = 0; i < net->remote_count; i++)
+    net->remotes[i]->ops->add_counters(net->remotes[i], &counters);
+  return counters;
+}
+
+NetSent net_sent_in_all(const Net *net) { return net_counters(net).sent; }
+
+WebStats net_web_stats(const Net *net) { return net_counters(net).web; }
+
+TlsStats net_tls_stats(const Net *net) { return net_counters(net).tls; }
+
+UdpTotals net_udp_totals(const Net *net) { return net_counters(net).udp; }
 
 NetSent net_queued_in_all(const Net *net) {
   return (NetSent){net->totals->backlog_packets, net->totals->backlog_bytes};
@@ -155,9 +218,10 @@ void net_stop(Net *net) {
   else
     child_stop_all(&net->loop);
   uint32_t cursor = 0;
-  for (Conn *conn; (conn = slots_next(&net->conns, &cursor));) net_close(net, conn->id);
-  udp_stop(net);
-  if (net->servicers) servicers_stop(net->servicers);
+  for (Endpoint *endpoint; (endpoint = slots_next(&net->conns, &cursor));)
+    net_close(net, endpoint->id);
+  for (NetPart *part = net->parts; part; part = part->next)
+    if (part->ops->stop) part->ops->stop(part);
 }
 
 void net_run(Net *net) { loop_run(net_loop(net)); }
@@ -174,7 +238,6 @@ static void close_handle(uv_handle_t *handle, void *data) {
 }
 
 static void close_loop(Net *net) {
-  udp_shut(net);
   tcp_destroy_all(net);
   workers_end(&net->loop);
   uv_walk(&net->loop.uv, close_handle, net);
@@ -183,7 +246,9 @@ static void close_loop(Net *net) {
 
 void net_free(Net *net) {
   net_stop(net);
-  if (net->servicers) servicers_end(net);
+  net->is_ending = true;
+  for (NetPart *part = net->parts; part; part = part->next)
+    if (part->ops->end) part->ops->end(part);
   if (net->sim)
     sim_free(net);
   else
@@ -191,10 +256,12 @@ void net_free(Net *net) {
   uint32_t cursor = 0;
   for (Group *group; (group = slots_next(&net->groups, &cursor));)
     net_group_close(net, group->id);
-  web_free(net);
   admin_port_free(net);
-  tls_server_free(net);
-  udp_free(net);
+  while (net->parts) {
+    NetPart *part = net->parts;
+    net->parts = part->next;
+    if (part->ops->free) part->ops->free(part);
+  }
   slots_deinit(&net->conns);
   slots_deinit(&net->groups);
   frame_pool_free(net);
@@ -203,6 +270,6 @@ void net_free(Net *net) {
   list_deinit(&net->ended);
   list_deinit(&net->resumed);
   list_deinit(&net->dropping);
-  servicers_free(net);
+  mem_free(net->remotes);
   mem_free(net);
 }

@@ -1,6 +1,6 @@
 // A Net: sockets, framing of byte streams into packets or lines, and fan-out.
 // The only layer that knows libuv. Everything crosses this interface as ids and bytes, so
-// that it does not say on which thread sockets are served (servicer.h).
+// that it does not say on which thread sockets are served (io_threads.h).
 //
 // Output is collected and written when a frame ends: what is CRITICAL at the end of the
 // loop turn, the rest at most `batch_hz` times a second. A connection sees one ordered
@@ -56,6 +56,8 @@ typedef struct ConnInfo {
   bool is_tls;
   uint64_t since_ms;           // when it was accepted, or began to ask for a WebSocket
   char address[ADDRESS_SIZE];  // of the peer, without port
+  const char
+      *refusal;  // net's: why it may not stay, decided when it came; static, or NULL
 } ConnInfo;
 
 /// What net tells the layer above. `data` is what net_new was given. From inside any of
@@ -97,6 +99,8 @@ typedef struct NetEvents {
   /// All input of this loop turn has been handed up; output follows. Returns whether
   /// there is more to do, in which case the next turn comes at once.
   bool (*turn)(void *data, uint64_t now_ms);
+  /// May be NULL. The output of the iteration has left.
+  void (*flushed)(void *data);
   void *turn_data;  // what `turn` is passed instead of `data`, when not NULL
 } NetEvents;
 
@@ -221,7 +225,7 @@ NetSent net_sent(const Net *net, ConnId conn);
 /// embeds it.
 typedef struct NetAccount {
   NetSent sent;
-  struct Conn *conns;  // net's: those that are counted here when they end
+  struct Endpoint *endpoints;  // net's: those that are counted here when they end
 } NetAccount;
 
 /// Has the connection counted there when it ends, and nowhere else. `account` has to be

@@ -21,7 +21,7 @@
     "See [UDP](operating.md#udp).")                                                    \
   X(KEY_UDP_PLAIN, udp_plain, SWITCH, "false", 0, 1, LIVE,                             \
     "whether clients may do without sealing datagrams", "", "")                        \
-  X(KEY_IO_THREADS, io_threads, WHOLE, "0", 0, NET_SERVICERS_MAX, START,               \
+  X(KEY_IO_THREADS, io_threads, WHOLE, "0", 0, NET_IO_THREADS_MAX, START,              \
     "threads that serve connections; 0: the main one does", "",                        \
     "See [threads](operating.md#threads).")                                            \
   X(KEY_MAX_CLIENTS, max_clients, WHOLE, "1024", 1, 1000000, LIVE,                     \

@@ -339,11 +339,12 @@ void net_set_account(Net *net, ConnId id, NetAccount *account) {
   FakeConn *conn = find(net, id);
   if (!conn) return;
   conn->account = account;
-  account->conns = (struct Conn *)conn;  // the last one; those before have ended
+  account->endpoints =
+      (struct Endpoint *)conn;  // the last one; those before have ended
 }
 
 void net_close_account(NetAccount *account) {
-  FakeConn *conn = (FakeConn *)account->conns;
+  FakeConn *conn = (FakeConn *)account->endpoints;
   if (conn && conn->account == account) conn->account = NULL;
 }
 

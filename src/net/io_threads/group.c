@@ -1,132 +1,185 @@
-// The main thread's side of groups with members that servicers have: a servicer has a group
-// of its own as long as it has members of it.
+// The main thread's side of groups with members that threads serve: a thread has a group of its
+// own as long as it has members of it.
 #include <string.h>
 
 #include "base/array.h"
 #include "base/mem.h"
-#include "net/io_threads/io_threads_internal.h"
+#include "net/io_threads/internal.h"
 
-static void command(Servicer *servicer, CommandKind kind, GroupId group,
-                    uint32_t value) {
-  DownGroup *down = servicer_command(servicer, kind, sizeof *down);
+typedef struct DownGroup {
+  GroupId group;   // the main thread's
+  uint32_t value;  // a tag, or a ConnId
+} DownGroup;
+
+static void post(IoThread *thread, const RemoteCall *call, GroupId group,
+                 uint32_t value) {
+  DownGroup *down = mailbox_add(&thread->calls, call, sizeof *down);
   *down = (DownGroup){group, value};
 }
 
-static void add_member(const Servicer *servicer, Group *group) {
-  const Servicers *all = servicer->main->servicers;
-  if (!group->elsewhere)
-    group->elsewhere = mem_zalloc(all->count * sizeof *group->elsewhere);
-  if (group->elsewhere[servicer->index]++ == 0)
-    command(&all->items[servicer->index], DOWN_GROUP_OPEN, group->id, group->tag);
+// --- Calls, of the thread ---
+
+// Where the thread's own id of one of the main thread's groups is.
+static GroupId *place_of(const Net *net, GroupId group) {
+  IoThread *thread = thread_of_home(net->home);
+  uint32_t index = group & SLOTS_MAX;
+  thread->group_capacity = array_reach(&thread->groups, thread->group_capacity,
+                                       sizeof *thread->groups, index);
+  return &thread->groups[index];
 }
 
-static void remove_member(Servicer *servicer, const Group *group) {
-  if (--group->elsewhere[servicer->index] == 0)
-    command(servicer, DOWN_GROUP_CLOSE, group->id, 0);
+static void run_open(Net *net, const void *body) {
+  const DownGroup *down = body;
+  *place_of(net, down->group) = net_group_open(net, down->value);
+}
+
+static void run_close(Net *net, const void *body) {
+  const DownGroup *down = body;
+  GroupId *place = place_of(net, down->group);
+  net_group_close(net, *place);
+  *place = 0;
+}
+
+static void run_join(Net *net, const void *body) {
+  const DownGroup *down = body;
+  net_group_join(net, *place_of(net, down->group), down->value);
+}
+
+static void run_leave(Net *net, const void *body) {
+  const DownGroup *down = body;
+  net_group_leave(net, *place_of(net, down->group), down->value);
+}
+
+static const RemoteCall OPEN = {.run = run_open}, CLOSE = {.run = run_close},
+                        JOIN = {.run = run_join}, LEAVE = {.run = run_leave};
+
+// --- Members ---
+
+static void add_member(IoThread *thread, Group *group) {
+  if (group_count_remote(thread->all->main, group, thread->remote.index, 1) == 1)
+    post(thread, &OPEN, group->id, group->tag);
+}
+
+static void remove_member(IoThread *thread, Group *group) {
+  if (group_count_remote(thread->all->main, group, thread->remote.index, -1) == 0)
+    post(thread, &CLOSE, group->id, 0);
+}
+
+static Group *group_of(const Proxy *proxy, GroupId id) {
+  return slots_find(&proxy->thread->all->main->groups, id);
 }
 
 // Those that are closed are forgotten when there is no more room.
-static void purge(Client *client) {
+static void purge(Proxy *proxy) {
   uint32_t kept = 0;
-  for (uint32_t i = 0; i < client->group_count; i++)
-    if (slots_find(&client->conn.net->groups, client->groups[i]))
-      client->groups[kept++] = client->groups[i];
-  client->group_count = kept;
+  for (uint32_t i = 0; i < proxy->group_count; i++)
+    if (group_of(proxy, proxy->groups[i])) proxy->groups[kept++] = proxy->groups[i];
+  proxy->group_count = kept;
 }
 
-static GroupId *find(const Client *client, GroupId group) {
-  for (uint32_t i = 0; i < client->group_count; i++)
-    if (client->groups[i] == group) return &client->groups[i];
+static GroupId *find(const Proxy *proxy, GroupId group) {
+  for (uint32_t i = 0; i < proxy->group_count; i++)
+    if (proxy->groups[i] == group) return &proxy->groups[i];
   return NULL;
 }
 
-void client_join(Conn *conn, Group *group) {
-  Client *client = client_of(conn);
-  if (find(client, group->id)) return;
-  if (client->group_count == client->group_capacity) purge(client);
-  if (client->group_count == client->group_capacity)
-    client->group_capacity =
-        array_grow(&client->groups, client->group_capacity, sizeof *client->groups, 2);
-  client->groups[client->group_count++] = group->id;
-  add_member(conn->servicer, group);
-  command(conn->servicer, DOWN_JOIN, group->id, client->local);
+void proxy_join(Endpoint *endpoint, Group *group) {
+  Proxy *proxy = (Proxy *)endpoint;
+  if (find(proxy, group->id)) return;
+  if (proxy->group_count == proxy->group_capacity) purge(proxy);
+  if (proxy->group_count == proxy->group_capacity)
+    proxy->group_capacity =
+        array_grow(&proxy->groups, proxy->group_capacity, sizeof *proxy->groups, 2);
+  proxy->groups[proxy->group_count++] = group->id;
+  add_member(proxy->thread, group);
+  post(proxy->thread, &JOIN, group->id, proxy->local);
 }
 
-void client_leave(Conn *conn, Group *group) {
-  Client *client = client_of(conn);
-  GroupId *place = find(client, group->id);
+void proxy_leave(Endpoint *endpoint, Group *group) {
+  Proxy *proxy = (Proxy *)endpoint;
+  GroupId *place = find(proxy, group->id);
   if (!place) return;
-  *place = client->groups[--client->group_count];
-  command(conn->servicer, DOWN_LEAVE, group->id, client->local);
-  remove_member(conn->servicer, group);
+  *place = proxy->groups[--proxy->group_count];
+  post(proxy->thread, &LEAVE, group->id, proxy->local);
+  remove_member(proxy->thread, group);
 }
 
-void client_leave_all(Client *client) {
-  for (uint32_t i = 0; i < client->group_count; i++) {
-    const Group *group = slots_find(&client->conn.net->groups, client->groups[i]);
-    if (group) remove_member(client->conn.servicer, group);
+void proxy_leave_all(Proxy *proxy) {
+  for (uint32_t i = 0; i < proxy->group_count; i++) {
+    Group *group = group_of(proxy, proxy->groups[i]);
+    if (group) remove_member(proxy->thread, group);
   }
-  client->group_count = 0;
+  proxy->group_count = 0;
 }
 
-void servicers_close_group(Net *net, Group *group) {
-  for (uint32_t i = 0; i < net->servicers->count; i++)
-    if (group->elsewhere[i] > 0)
-      command(&net->servicers->items[i], DOWN_GROUP_CLOSE, group->id, 0);
-  mem_free(group->elsewhere);
-  group->elsewhere = NULL;
+void threads_group_close(Remote *remote, const Group *group) {
+  post((IoThread *)remote, &CLOSE, group->id, 0);
 }
 
 // --- Writing ---
 
-// The member of the group by that id, if the servicer has it.
-static const Client *find_member(const Servicer *servicer, const Group *group,
-                                 ConnId id) {
-  Conn *conn = conn_find(servicer->main, id);
-  if (!conn || conn->servicer != servicer) return NULL;
-  const Client *client = client_of(conn);
-  return find(client, group->id) ? client : NULL;
+typedef struct DownGroupWrite {
+  GroupId group;
+  uint32_t size;
+  uint32_t except_count;
+  uint64_t key;
+  uint8_t priority, flags;
+} DownGroupWrite;
+
+static void run_write(Net *net, const void *body) {
+  const DownGroupWrite *down = body;
+  const ConnId *except = (const ConnId *)(down + 1);
+  net_group_write(net, *place_of(net, down->group),
+                  &(Out){.parts = {except + down->except_count},
+                         .sizes = {down->size},
+                         .priority = down->priority,
+                         .flags = down->flags,
+                         .key = down->key},
+                  except, down->except_count);
 }
 
-// Often a servicer has only the one who says it.
-static bool has_receivers(const Servicer *servicer, const Group *group,
-                          const ConnId *except, uint32_t except_count) {
-  uint32_t count = group->elsewhere[servicer->index];
-  if (count != 1) return count > 0;
-  for (uint32_t i = 0; i < except_count; i++)
-    if (find_member(servicer, group, except[i])) return false;
-  return true;
+// Returns the member of the group by that id, if the thread serves it.
+static const Proxy *find_member(const IoThread *thread, const Group *group, ConnId id) {
+  Endpoint *endpoint = endpoint_find(thread->all->main, id);
+  if (!endpoint || endpoint->ops->is_local) return NULL;
+  const Proxy *proxy = (const Proxy *)endpoint;
+  return proxy->thread == thread && find(proxy, group->id) ? proxy : NULL;
 }
 
-static uint32_t put_excepted(const Servicer *servicer, const Group *group,
+static uint32_t put_excepted(const IoThread *thread, const Group *group,
                              const ConnId *except, uint32_t count, ConnId *out) {
   uint32_t put = 0;
   for (uint32_t i = 0; i < count; i++) {
-    const Client *client = find_member(servicer, group, except[i]);
-    if (client) out[put++] = client->local;
+    const Proxy *proxy = find_member(thread, group, except[i]);
+    if (proxy) out[put++] = proxy->local;
   }
   return put;
 }
 
-static void write_to(Servicer *servicer, const Group *group, const Out *out,
-                     const ConnId *except, uint32_t except_count) {
+// Common case: the sender is the thread's only member.
+static bool has_receivers(const IoThread *thread, const Group *group,
+                          const ConnId *except, uint32_t except_count) {
+  if (group->remote_members[thread->remote.index] != 1) return true;
+  for (uint32_t i = 0; i < except_count; i++)
+    if (find_member(thread, group, except[i])) return false;
+  return true;
+}
+
+void threads_group_write(Remote *remote, const Group *group, const Out *out,
+                         const ConnId *except, uint32_t except_count) {
+  static const RemoteCall WRITE = {.run = run_write};
+  IoThread *thread = (IoThread *)remote;
+  if (!has_receivers(thread, group, except, except_count)) return;
   uint32_t size = out_size(out);
-  DownGroupWrite *down = servicer_command(
-      servicer, DOWN_GROUP_WRITE, sizeof *down + except_count * sizeof *except + size);
+  DownGroupWrite *down = mailbox_add(
+      &thread->calls, &WRITE, sizeof *down + except_count * sizeof *except + size);
   ConnId *ids = (ConnId *)(down + 1);
   *down = (DownGroupWrite){
       .group = group->id,
       .size = size,
-      .except_count = put_excepted(servicer, group, except, except_count, ids),
+      .except_count = put_excepted(thread, group, except, except_count, ids),
       .key = out->key,
       .priority = out->priority,
       .flags = out->flags};
   out_gather(out, (uint8_t *)(ids + down->except_count));
-}
-
-void servicers_write_group(Net *net, const Group *group, const Out *out,
-                           const ConnId *except, uint32_t except_count) {
-  for (uint32_t i = 0; i < net->servicers->count; i++)
-    if (has_receivers(&net->servicers->items[i], group, except, except_count))
-      write_to(&net->servicers->items[i], group, out, except, except_count);
 }

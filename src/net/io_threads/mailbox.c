@@ -3,8 +3,9 @@
 
 enum { KEEP_BYTES = 256 << 10 };  // a larger buffer gives its memory back
 
-void mailbox_init(Mailbox *box, uv_async_t *bell, uv_async_t *writer) {
-  *box = (Mailbox){.bell = bell, .writer = writer};
+void mailbox_init(Mailbox *box, uv_async_t *bell, uv_async_t *writer, size_t early,
+                  size_t limit) {
+  *box = (Mailbox){.bell = bell, .writer = writer, .early = early, .limit = limit};
   uv_mutex_init(&box->lock);
   uv_cond_init(&box->is_taken);
 }
@@ -19,14 +20,6 @@ void mailbox_deinit(Mailbox *box) {
 
 // --- The writer ---
 
-void *mailbox_add(Mailbox *box, uint32_t kind, size_t size) {
-  size_t whole = (sizeof(Mail) + size + 7) & ~(size_t)7;
-  Mail *mail = (Mail *)buf_reserve(&box->written, whole);
-  *mail = (Mail){.size = (uint32_t)whole, .kind = kind};
-  box->written.size += whole;
-  return mail + 1;
-}
-
 size_t mailbox_pending(const Mailbox *box) {
   return box->posted_size + box->written.size;
 }
@@ -36,8 +29,19 @@ static void empty(Buf *buf) {
   if (buf->capacity > KEEP_BYTES) buf_deinit(buf);
 }
 
+// Until there is room, or nobody takes anything any more.
+static void await_room(Mailbox *box) {
+  if (box->posted_size <= box->limit) return;
+  uv_mutex_lock(&box->lock);
+  while (box->posted.size > box->limit && !box->is_closed)
+    uv_cond_wait(&box->is_taken, &box->lock);
+  box->posted_size = box->posted.size;
+  uv_mutex_unlock(&box->lock);
+}
+
 void mailbox_post(Mailbox *box, bool is_awaited) {
   if (box->written.size == 0) return;
+  await_room(box);
   uv_mutex_lock(&box->lock);
   bool was_empty = box->posted.size == 0;
   if (was_empty) {
@@ -55,13 +59,13 @@ void mailbox_post(Mailbox *box, bool is_awaited) {
   if (was_empty) uv_async_send(box->bell);
 }
 
-void mailbox_wait(Mailbox *box, size_t limit) {
-  if (box->posted_size <= limit) return;
-  uv_mutex_lock(&box->lock);
-  while (box->posted.size > limit && !box->is_closed)
-    uv_cond_wait(&box->is_taken, &box->lock);
-  box->posted_size = box->posted.size;
-  uv_mutex_unlock(&box->lock);
+void *mailbox_add(Mailbox *box, const RemoteCall *call, size_t size) {
+  if (box->written.size > box->early) mailbox_post(box, false);
+  size_t whole = (sizeof(Mail) + size + 7) & ~(size_t)7;
+  Mail *mail = (Mail *)buf_reserve(&box->written, whole);
+  *mail = (Mail){call, whole};
+  box->written.size += whole;
+  return mail + 1;
 }
 
 uint64_t mailbox_takes(Mailbox *box) {
@@ -74,7 +78,7 @@ uint64_t mailbox_takes(Mailbox *box) {
 
 // --- The reader ---
 
-bool mailbox_take(Mailbox *box) {
+static void take(Mailbox *box) {
   empty(&box->taken);
   uv_mutex_lock(&box->lock);
   Buf posted = box->posted;
@@ -86,14 +90,18 @@ bool mailbox_take(Mailbox *box) {
   uv_cond_signal(&box->is_taken);
   uv_mutex_unlock(&box->lock);
   if (is_awaited) uv_async_send(box->writer);
-  return box->taken.size > 0;
 }
 
-const Mail *mailbox_next(const Mailbox *box, size_t *at) {
-  if (*at == box->taken.size) return NULL;
-  const Mail *mail = (const Mail *)(box->taken.data + *at);
-  *at += mail->size;
-  return mail;
+void mailbox_run(Mailbox *box, Net *net) {
+  take(box);
+  const Mail *mail;
+  for (size_t at = 0; at < box->taken.size; at += mail->size) {
+    mail = (const Mail *)(box->taken.data + at);
+    if (net)
+      mail->call->run(net, mail + 1);
+    else if (mail->call->drop)
+      mail->call->drop(mail + 1);
+  }
 }
 
 void mailbox_close(Mailbox *box) {

@@ -1,23 +1,95 @@
-// The main thread's side of connections that servicers have. A stand-in for each has the id
-// by which the layers above know it; what they do with it becomes a command, and what has
-// happened there is told to them here, unless they have ended or held it meanwhile.
-#include <stdatomic.h>
+// The main thread's side of connections that threads serve. A proxy has the id by which the
+// layers above know the connection; what they do with it is posted to the thread, and what has
+// happened there is reported to them here, unless they have ended or throttled it meanwhile.
 #include <string.h>
 
 #include "base/mem.h"
-#include "net/io_threads/udp.h"
+#include "net/io_threads/internal.h"
 
-// --- What is done with one ---
+static Proxy *proxy_of(Endpoint *endpoint) { return (Proxy *)endpoint; }
 
-static void command(Conn *conn, CommandKind kind, uint32_t value) {
-  DownConn *down = servicer_command(conn->servicer, kind, sizeof *down);
-  *down = (DownConn){client_of(conn)->local, value};
+static Net *main_of(const Proxy *proxy) { return proxy->thread->all->main; }
+
+static void *post(Proxy *proxy, const RemoteCall *call, size_t size) {
+  return mailbox_add(&proxy->thread->calls, call, size);
 }
 
-void client_write(Conn *conn, const Out *out) {
+// --- Calls for the thread ---
+
+typedef struct DownNumber {
+  ConnId conn;
+  uint32_t value;
+} DownNumber;
+
+static void post_number(Proxy *proxy, const RemoteCall *call, uint32_t value) {
+  DownNumber *down = post(proxy, call, sizeof *down);
+  *down = (DownNumber){proxy->local, value};
+}
+
+static void run_stop(Net *net, const void *body) {
+  const DownNumber *down = body;
+  Conn *conn = conn_find(net, down->conn);
+  if (conn) conn_stop(conn, down->value);
+}
+
+static void run_start(Net *net, const void *body) {
+  const DownNumber *down = body;
+  Conn *conn = conn_find(net, down->conn);
+  if (conn) conn_start(conn, down->value);
+}
+
+static void start(Proxy *proxy, unsigned reason) {
+  static const RemoteCall START = {.run = run_start};
+  post_number(proxy, &START, reason);
+}
+
+static void proxy_hold(Endpoint *endpoint) {
+  static const RemoteCall STOP = {.run = run_stop};
+  proxy_of(endpoint)->is_held = true;
+  post_number(proxy_of(endpoint), &STOP, STOP_THROTTLED);
+}
+
+static void proxy_release(Endpoint *endpoint) {
+  Proxy *proxy = proxy_of(endpoint);
+  if (!proxy->is_held) return;
+  proxy->is_held = false;
+  start(proxy, STOP_THROTTLED);
+  if (proxy->kept.size > 0) endpoint_resume_later(main_of(proxy), endpoint);
+}
+
+static void run_set_max_payload(Net *net, const void *body) {
+  const DownNumber *down = body;
+  net_set_max_payload(net, down->conn, down->value);
+}
+
+static void proxy_set_max_payload(Endpoint *endpoint, uint32_t bytes) {
+  static const RemoteCall SET = {.run = run_set_max_payload};
+  post_number(proxy_of(endpoint), &SET, bytes);
+}
+
+typedef struct DownWrite {
+  ConnId conn;
+  uint32_t size;
+  uint64_t key;
+  uint8_t priority, flags;
+} DownWrite;
+
+static void run_write(Net *net, const void *body) {
+  const DownWrite *down = body;
+  net_write(net, down->conn,
+            &(Out){.parts = {down + 1},
+                   .sizes = {down->size},
+                   .priority = down->priority,
+                   .flags = down->flags,
+                   .key = down->key});
+}
+
+static void proxy_write(Endpoint *endpoint, const Out *out) {
+  static const RemoteCall WRITE = {.run = run_write};
+  Proxy *proxy = proxy_of(endpoint);
   uint32_t size = out_size(out);
-  DownWrite *down = servicer_command(conn->servicer, DOWN_WRITE, sizeof *down + size);
-  *down = (DownWrite){.conn = client_of(conn)->local,
+  DownWrite *down = post(proxy, &WRITE, sizeof *down + size);
+  *down = (DownWrite){.conn = proxy->local,
                       .size = size,
                       .key = out->key,
                       .priority = out->priority,
@@ -25,275 +97,294 @@ void client_write(Conn *conn, const Out *out) {
   out_gather(out, (uint8_t *)(down + 1));
 }
 
-void client_hold(Conn *conn) {
-  conn->stops |= STOP_THROTTLED;
-  command(conn, DOWN_HOLD, HOLD_ASKED);
+typedef struct DownOffer {
+  ConnId conn;
+  uint32_t peer;
+  uint64_t nonce;
+} DownOffer;
+
+static void run_offer(Net *net, const void *body) {
+  const DownOffer *down = body;
+  Endpoint *endpoint = endpoint_find(net, down->conn);
+  ConnId local;
+  if (endpoint) endpoint->ops->udp_offer(endpoint, down->peer, down->nonce, &local);
 }
 
-void client_release(Conn *conn) {
-  if (!(conn->stops & STOP_THROTTLED)) return;
-  conn->stops &= (uint8_t)~STOP_THROTTLED;
-  command(conn, DOWN_RELEASE, HOLD_ASKED);
-  if (client_of(conn)->kept.size > 0) conn_resume_later(conn);
+static uint16_t proxy_udp_offer(Endpoint *endpoint, uint32_t peer, uint64_t nonce,
+                                ConnId *local) {
+  static const RemoteCall OFFER = {.run = run_offer};
+  Proxy *proxy = proxy_of(endpoint);
+  DownOffer *down = post(proxy, &OFFER, sizeof *down);
+  *down = (DownOffer){proxy->local, peer, nonce};
+  *local = proxy->local;
+  return proxy->port;
 }
 
-void client_set_max_payload(Conn *conn, uint32_t bytes) {
-  command(conn, DOWN_MAX_PAYLOAD, bytes);
+// --- Counters ---
+
+static NetSent proxy_sent(const Endpoint *endpoint) {
+  return counters_sent(&((const Proxy *)endpoint)->counters);
 }
 
-NetSent client_sent(const Conn *conn) {
-  return published_sent(&((const Client *)conn)->published);
+static NetSent proxy_queued(const Endpoint *endpoint) {
+  return counters_queued(&((const Proxy *)endpoint)->counters);
 }
 
-NetSent client_queued(const Conn *conn) {
-  const Published *published = &((const Client *)conn)->published;
-  return (NetSent){
-      atomic_load_explicit(&published->queued_packets, memory_order_relaxed),
-      atomic_load_explicit(&published->queued_bytes, memory_order_relaxed)};
-}
-
-bool client_udp_figures(const Conn *conn, UdpFigures *figures) {
-  const Published *from = &((const Client *)conn)->published;
-  *figures = (UdpFigures){.received = from->udp_received,
-                          .received_bytes = from->udp_received_bytes,
-                          .sent = from->udp_sent,
-                          .sent_bytes = from->udp_sent_bytes,
-                          .lost = from->udp_lost,
-                          .resent_bytes = from->udp_resent_bytes,
-                          .rtt_us = from->udp_rtt_us,
-                          .passes = from->udp_passes};
-  return from->has_udp;
-}
-
-ConnId client_local_id(const Conn *conn) { return ((const Client *)conn)->local; }
-
-uint16_t client_offer(Conn *conn, uint32_t peer, uint64_t nonce) {
-  DownOffer *down = servicer_command(conn->servicer, DOWN_OFFER, sizeof *down);
-  *down = (DownOffer){client_of(conn)->local, peer, nonce};
-  return client_of(conn)->is_alone ? 0 : conn->servicer->udp_port;
+static bool proxy_udp_figures(const Endpoint *endpoint, UdpFigures *figures) {
+  return counters_udp(&((const Proxy *)endpoint)->counters, figures);
 }
 
 // --- Birth and death ---
 
-static void link_client(Servicer *servicer, Client *client) {
-  client->next = servicer->clients;
-  client->previous = NULL;
-  if (client->next) client->next->previous = client;
-  servicer->clients = client;
+static void link_proxy(Proxy *proxy) {
+  IoThread *thread = proxy->thread;
+  proxy->next = thread->proxies;
+  if (proxy->next) proxy->next->previous = proxy;
+  thread->proxies = proxy;
 }
 
 // Its last event has come, and so has what is counted of its last words. It may be in use
-// until the turn ends.
-static void retire(Client *client) {
-  Servicer *servicer = client->conn.servicer;
-  NetSent sent = client_sent(&client->conn);
-  sent.packets -= client->accounted.packets;
-  sent.bytes -= client->accounted.bytes;
-  account_add(&client->conn, sent);
-  if (client->previous)
-    client->previous->next = client->next;
+// until the iteration ends.
+static void retire(Proxy *proxy, const UpEvent *event) {
+  (void)event;
+  IoThreads *threads = proxy->thread->all;
+  NetSent sent = proxy_sent(&proxy->self);
+  sent.packets -= proxy->counted.packets;
+  sent.bytes -= proxy->counted.bytes;
+  account_add(&proxy->self, sent);
+  if (proxy->previous)
+    proxy->previous->next = proxy->next;
   else
-    servicer->clients = client->next;
-  if (client->next) client->next->previous = client->previous;
-  client->next = servicer->main->servicers->retired;
-  servicer->main->servicers->retired = client;
+    proxy->thread->proxies = proxy->next;
+  if (proxy->next) proxy->next->previous = proxy->previous;
+  proxy->next = threads->retired;
+  threads->retired = proxy;
 }
 
-static void free_list(Client *client) {
-  while (client) {
-    Client *next = client->next;
-    account_leave(&client->conn);
-    buf_deinit(&client->kept);
-    mem_free(client->groups);
-    mem_free(client);
-    client = next;
+static void free_list(Proxy *proxy) {
+  while (proxy) {
+    Proxy *next = proxy->next;
+    account_leave(&proxy->self);
+    buf_deinit(&proxy->kept);
+    mem_free(proxy->groups);
+    mem_free(proxy);
+    proxy = next;
   }
 }
 
-void clients_free_retired(Servicers *servicers) {
-  free_list(servicers->retired);
-  servicers->retired = NULL;
+void proxies_free_retired(IoThreads *threads) {
+  free_list(threads->retired);
+  threads->retired = NULL;
 }
 
-void clients_free_all(Servicer *servicer) {
-  free_list(servicer->clients);
-  servicer->clients = NULL;
-  clients_free_retired(servicer->main->servicers);
+void proxies_free_all(IoThread *thread) {
+  free_list(thread->proxies);
+  thread->proxies = NULL;
+  proxies_free_retired(thread->all);
 }
 
 // From here on the layer above does not know it any more.
-static void forget(Conn *conn) {
-  Net *net = conn->net;
-  Client *client = client_of(conn);
-  client->accounted = client_sent(conn);
-  account_add(conn, client->accounted);
-  slots_remove(&net->conns, conn->id);
-  if (conn->listed & LISTED_RESUMED) list_remove(&net->resumed, conn);
-  if (conn->listed & LISTED_ENDED) list_remove(&net->ended, conn);
-  conn->state = CONN_CLOSED;
-  buf_deinit(&client->kept);
-  client_leave_all(client);
+static void forget(Proxy *proxy) {
+  Net *net = main_of(proxy);
+  Endpoint *endpoint = &proxy->self;
+  proxy->counted = proxy_sent(endpoint);
+  account_add(endpoint, proxy->counted);
+  endpoint_remove(net, endpoint);
+  proxy->is_open = false;
+  buf_deinit(&proxy->kept);
+  proxy_leave_all(proxy);
 }
 
-static void command_end(Conn *conn, Code code, const char *text) {
+typedef struct DownEnd {
+  Proxy *proxy;
+  ConnId conn;
+  Code code;
+  bool has_text;
+  bool is_refused;   // it was ended as it was reported
+  bool is_reported;  // the other side had ended it
+} DownEnd;
+
+static void run_end(Net *net, const void *body) {
+  const DownEnd *down = body;
+  Conn *conn = conn_find(net, down->conn);
+  if (!conn) return;
+  if (!down->is_reported)
+    conn_set_reason(conn, down->code, down->has_text ? (const char *)(down + 1) : NULL);
+  conn_close(conn);
+  if (down->is_refused) conn_limit_refused(conn);
+  UpEvent *event = net->home->ops->post(net->home, &PROXY_LAST, sizeof *event);
+  *event = (UpEvent){.proxy = down->proxy, .hand_up = retire};
+}
+
+static void post_end(Proxy *proxy, Code code, const char *text, bool is_reported) {
+  static const RemoteCall END = {.run = run_end};
   size_t size = text ? strlen(text) + 1 : 0;
-  DownEnd *down = servicer_command(conn->servicer, DOWN_END, sizeof *down + size);
-  *down = (DownEnd){.conn = client_of(conn)->local,
+  DownEnd *down = post(proxy, &END, sizeof *down + size);
+  *down = (DownEnd){.proxy = proxy,
+                    .conn = proxy->local,
                     .code = code,
                     .has_text = text != NULL,
-                    .is_refused = client_of(conn)->is_new};
+                    .is_refused = proxy->is_new,
+                    .is_reported = is_reported};
   if (text) memcpy(down + 1, text, size);
 }
 
-void client_tell_end(Conn *conn) {
-  const Client *client = client_of(conn);
-  DownEnd *down = servicer_command(conn->servicer, DOWN_END, sizeof *down);
-  *down = (DownEnd){.conn = client->local, .is_told = true};
-  forget(conn);
-  conn->net->events.close(conn->net->data, conn->data, client->code);
+static void proxy_end(Endpoint *endpoint, Code code, const char *text) {
+  post_end(proxy_of(endpoint), code, text, false);
+  forget(proxy_of(endpoint));
 }
 
-void client_end(Conn *conn, Code code, const char *text) {
-  command_end(conn, code, text);
-  forget(conn);
+static void proxy_report_end(Endpoint *endpoint) {
+  Proxy *proxy = proxy_of(endpoint);
+  const Net *net = main_of(proxy);
+  post_end(proxy, proxy->code, NULL, true);
+  forget(proxy);
+  net->events.close(net->data, endpoint->data, proxy->code);
 }
 
-// --- What is told upwards ---
+// --- Input that waits ---
 
-static void open_client(Servicer *servicer, const UpOpen *up) {
-  Net *net = servicer->main;
-  Client *client = up->head.client;
-  Conn *conn = &client->conn;
-  conn->net = net;
-  conn->servicer = servicer;
-  link_client(servicer, client);
-  if (client->stub) udp_end_visit(client->stub);
-  client->stub = NULL;
-  client->is_new = true;
-  if (net->is_stopping || !conn_add(conn)) {
-    conn->state = CONN_CLOSED;
-    command_end(conn, CODE_SERVER_FULL, NULL);
-    return;
-  }
-  ConnInfo info = up->info;
-  // Its clock may have been read later than this one.
-  if (info.since_ms > net_now_ms(net)) info.since_ms = net_now_ms(net);
-  conn->data = net->events.open(net->data, conn->id, &info);
-  client->is_new = false;
-  if (conn->state == CONN_OPEN) command(conn, DOWN_RELEASE, HOLD_OPEN);
+static bool takes_input(const Proxy *proxy) {
+  return proxy->is_open && !proxy->is_held && !(proxy->self.listed & LISTED_ENDED);
 }
 
-static void hand_up_packet(Conn *conn, const UpPacket *up, bool is_loose) {
-  const NetEvents *events = &conn->net->events;
-  Packet packet = up->packet;
-  packet.payload = (const uint8_t *)(up + 1);
-  if (is_loose)
-    events->loose_packet(conn->net->data, conn->data, &packet);
-  else
-    events->packet(conn->net->data, conn->data, &packet);
+static void hand_up(const UpEvent *event) {
+  Proxy *proxy = event->proxy;
+  event->hand_up(proxy, event);
+  if (event->is_first && proxy->is_open) start(proxy, STOP_FIRST);
 }
 
-// At the end of the turn, as all ends are.
-static void take_close(Conn *conn, const UpClose *up) {
-  client_of(conn)->code = up->code;
-  conn->listed |= LISTED_ENDED;
-  list_add(&conn->net->ended, conn);
-}
-
-static void hand_up(Conn *conn, const Mail *mail) {
-  const NetEvents *events = &conn->net->events;
-  void *data = conn->net->data;
-  const void *body = mail_body(mail);
-  const UpEvent *head = body;
-  switch ((EventKind)mail->kind) {
-    case UP_PACKET:
-    case UP_LOOSE:
-      hand_up_packet(conn, body, mail->kind == UP_LOOSE);
-      break;
-    case UP_LINE: {
-      const UpLine *line = body;
-      events->line(data, conn->data, (const char *)(line + 1), line->size);
-      break;
-    }
-    case UP_FAULT: {
-      const UpFault *fault = body;
-      events->fault(data, conn->data, fault->code, (const char *)(fault + 1));
-      break;
-    }
-    case UP_CLOSE:
-      take_close(conn, body);
-      break;
-    default:
-      break;
-  }
-  if (head->is_first && conn->state == CONN_OPEN)
-    command(conn, DOWN_RELEASE, HOLD_FIRST);
-}
-
-void client_resume(Conn *conn) {
-  Client *client = client_of(conn);
-  Buf kept = client->kept;
-  client->kept = (Buf){0};
+static void proxy_resume(Endpoint *endpoint) {
+  Proxy *proxy = proxy_of(endpoint);
+  Buf kept = proxy->kept;
+  proxy->kept = (Buf){0};
   size_t at = 0;
-  while (at < kept.size && conn_takes_input(conn)) {
+  while (at < kept.size && takes_input(proxy)) {
     const Mail *mail = (const Mail *)(kept.data + at);
     at += mail->size;
-    hand_up(conn, mail);
+    hand_up((const UpEvent *)(mail + 1));
   }
-  if (conn->state == CONN_OPEN)
-    buf_append(&client->kept, kept.data + at, kept.size - at);
+  if (proxy->is_open) buf_append(&proxy->kept, kept.data + at, kept.size - at);
   buf_deinit(&kept);
 }
 
-static void take_drops(Conn *conn, const UpDrops *up) {
-  conn->net->events.drops(conn->net->data, conn->data, up->tag, up->dropped,
-                          up->queued);
+static bool is_waiting(const Proxy *proxy) {
+  return proxy->is_held || proxy->self.listed & LISTED_RESUMED || proxy->kept.size > 0;
 }
 
-static void take_client_event(const Mail *mail) {
-  Client *client = ((const UpEvent *)mail_body(mail))->client;
-  Conn *conn = &client->conn;
-  bool waits = conn->stops || conn->listed & LISTED_RESUMED || client->kept.size > 0;
-  if (conn->state != CONN_OPEN) {
-    if (mail->kind == UP_ENDED) retire(client);
-  } else if (mail->kind == UP_DROPS) {
-    take_drops(conn, mail_body(mail));
-  } else if (!waits) {
-    hand_up(conn, mail);
-  } else if (mail->kind != UP_LOOSE) {
-    buf_append(&client->kept, mail, mail->size);
+static void run_input(Net *net, const void *body) {
+  (void)net;
+  const UpEvent *event = body;
+  Proxy *proxy = event->proxy;
+  if (!proxy->is_open) return;
+  if (is_waiting(proxy))
+    buf_append(&proxy->kept, mail_of(body), mail_of(body)->size);
+  else
+    hand_up(event);
+}
+
+static void run_lossy(Net *net, const void *body) {
+  (void)net;
+  const UpEvent *event = body;
+  if (event->proxy->is_open && !is_waiting(event->proxy)) hand_up(event);
+}
+
+static void run_news(Net *net, const void *body) {
+  (void)net;
+  const UpEvent *event = body;
+  if (event->proxy->is_open) hand_up(event);
+}
+
+static void run_last(Net *net, const void *body) {
+  (void)net;
+  const UpEvent *event = body;
+  if (!event->proxy->is_open) event->hand_up(event->proxy, event);
+}
+
+const RemoteCall PROXY_INPUT = {.run = run_input}, PROXY_LOSSY = {.run = run_lossy},
+                 PROXY_NEWS = {.run = run_news}, PROXY_LAST = {.run = run_last};
+
+// --- What is reported upwards ---
+
+static void run_leave(Net *net, const void *body) {
+  if (!net->is_ending) net->events.leave(net->data, body);
+}
+
+static void run_open(Net *net, const void *body) {
+  static const EndpointOps OPS = {
+      .write = proxy_write,
+      .end = proxy_end,
+      .hold = proxy_hold,
+      .release = proxy_release,
+      .resume = proxy_resume,
+      .report_end = proxy_report_end,
+      .set_max_payload = proxy_set_max_payload,
+      .join = proxy_join,
+      .leave = proxy_leave,
+      .sent = proxy_sent,
+      .queued = proxy_queued,
+      .udp_figures = proxy_udp_figures,
+      .udp_offer = proxy_udp_offer,
+  };
+  const UpOpen *up = body;
+  Proxy *proxy = up->head.proxy;
+  proxy->self.ops = &OPS;
+  link_proxy(proxy);
+  proxy->is_new = true;
+  if (net->is_stopping || !endpoint_add(net, &proxy->self)) {
+    post_end(proxy, CODE_SERVER_FULL, NULL, false);
+    return;
   }
+  proxy->is_open = true;
+  ConnInfo info = up->info;
+  // The thread's clock may have been read later than this one.
+  if (info.since_ms > net_now_ms(net)) info.since_ms = net_now_ms(net);
+  proxy->self.data = net->events.open(net->data, proxy->self.id, &info);
+  proxy->is_new = false;
+  if (proxy->is_open) start(proxy, STOP_OPEN);
 }
 
-static void note_over(Servicers *servicers) {
-  if (++servicers->over == servicers->count) uv_unref((uv_handle_t *)&servicers->bell);
+const RemoteCall PROXY_LEAVE = {.run = run_leave}, PROXY_OPEN = {.run = run_open};
+
+static Packet packet_of(const UpEvent *event) {
+  const UpPacket *up = (const UpPacket *)event;
+  Packet packet = up->packet;
+  packet.payload = (const uint8_t *)(up + 1);
+  return packet;
 }
 
-static void take_event(Servicer *servicer, const Mail *mail) {
-  Net *net = servicer->main;
-  switch ((EventKind)mail->kind) {
-    case UP_LEAVE:
-      if (net->servicers->is_deaf) break;
-      net->events.leave(net->data, ((const UpLeave *)mail_body(mail))->address);
-      break;
-    case UP_OPEN:
-      open_client(servicer, mail_body(mail));
-      break;
-    case UP_UDP_OVER:
-      udp_free_stub(((const UpUdpOver *)mail_body(mail))->stub);
-      break;
-    case UP_OVER:
-      note_over(net->servicers);
-      break;
-    default:
-      take_client_event(mail);
-      break;
-  }
+void proxy_packet(Proxy *proxy, const UpEvent *event) {
+  const Net *net = main_of(proxy);
+  Packet packet = packet_of(event);
+  net->events.packet(net->data, proxy->self.data, &packet);
 }
 
-void servicer_take_events(Servicer *servicer) {
-  if (!mailbox_take(&servicer->events)) return;
-  size_t at = 0;
-  const Mail *mail;
-  while ((mail = mailbox_next(&servicer->events, &at))) take_event(servicer, mail);
+void proxy_loose_packet(Proxy *proxy, const UpEvent *event) {
+  const Net *net = main_of(proxy);
+  Packet packet = packet_of(event);
+  net->events.loose_packet(net->data, proxy->self.data, &packet);
+}
+
+void proxy_line(Proxy *proxy, const UpEvent *event) {
+  const Net *net = main_of(proxy);
+  const UpLine *up = (const UpLine *)event;
+  net->events.line(net->data, proxy->self.data, (const char *)(up + 1), up->size);
+}
+
+void proxy_fault(Proxy *proxy, const UpEvent *event) {
+  const Net *net = main_of(proxy);
+  const UpFault *up = (const UpFault *)event;
+  net->events.fault(net->data, proxy->self.data, up->code, (const char *)(up + 1));
+}
+
+void proxy_drops(Proxy *proxy, const UpEvent *event) {
+  const Net *net = main_of(proxy);
+  const UpDrops *up = (const UpDrops *)event;
+  net->events.drops(net->data, proxy->self.data, up->tag, up->dropped, up->queued);
+}
+
+// At the end of the iteration, as all ends are.
+void proxy_close(Proxy *proxy, const UpEvent *event) {
+  proxy->code = ((const UpFault *)event)->code;
+  endpoint_end_later(main_of(proxy), &proxy->self);
 }

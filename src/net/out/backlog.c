@@ -54,8 +54,8 @@ static void backlog_free(Conn *conn) {
 
 static void count_drop(Conn *conn, uint32_t tag) {
   Backlog *backlog = conn->out.backlog;
-  if (!(conn->listed & LISTED_DROPPING)) {
-    conn->listed |= LISTED_DROPPING;
+  if (!(conn->self.listed & LISTED_DROPPING)) {
+    conn->self.listed |= LISTED_DROPPING;
     list_add(&conn->net->dropping, conn);
   }
   for (uint32_t i = 0; i < backlog->drop_count; i++)
@@ -78,7 +78,7 @@ bool backlog_report(Conn *conn) {
   bool is_more = backlog->drop_count > 0;
   uint32_t queued = backlog->droppable + backlog->kept;
   if (queued == 0 && !is_more && !backlog->is_writing) backlog_free(conn);
-  net->events.drops(net->data, conn->data, drop.tag, drop.count, queued);
+  net->events.drops(net->data, conn->self.data, drop.tag, drop.count, queued);
   return is_more && conn->state == CONN_OPEN;
 }
 

@@ -4,8 +4,6 @@
 // left out, is one run of bytes and one write.
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/io_threads/io_threads_calls.h"
-#include "net/udp/udp_calls.h"
 
 // Pieces of one gathered write: fewer than one writev takes (IOV_MAX, 1024 on Linux), so
 // that a frame is one write however its messages alternate between their sources.
@@ -73,7 +71,7 @@ static void keep_rest(const Writer *writer, size_t written) {
 static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
   Conn *conn = writer->conn;
-  if (conn->published) conn_publish(conn);  // before anybody can have got it
+  conn_publish(conn);  // before anybody can have got it
   int written =
       conn->protocol->write
           ? conn->protocol->write(conn, writer->bufs, writer->count, writer->total)
@@ -146,13 +144,15 @@ static void send_loose(Writer *writer, const Run *run) {
   for (uint32_t i = run->first; i < run->last; i++) {
     const Entry *entry = &frame->entries[i];
     uint32_t start = frame_start(frame, i), size = entry->end - start;
-    if (!udp_send(conn->udp, frame->bytes.data + start, size, entry->key, run->tag))
+    if (!conn->datagrams->ops->send(conn->datagrams, frame->bytes.data + start, size,
+                                    entry->key, run->tag))
       backlog_take(conn, LANE_LOOSE + run->priority, frame, i, i + 1, run->tag);
   }
 }
 
 // Tells what of a run goes by datagrams from what goes by the stream.
 static void writer_sort(Writer *writer, const Run *run) {
+  const Datagrams *datagrams = writer->conn->datagrams;
   const Frame *frame = run->frame;
   Run part = *run;
   for (uint32_t i = run->first; i < run->last; i = part.last) {
@@ -161,7 +161,7 @@ static void writer_sort(Writer *writer, const Run *run) {
     for (part.last = i; part.last < run->last; part.last++) {
       const Entry *entry = &frame->entries[part.last];
       uint32_t size = entry->end - frame_start(frame, part.last);
-      bool is_next = udp_carries(writer->conn->udp, entry->flags, size);
+      bool is_next = datagrams->ops->carries(datagrams, entry->flags, size);
       if (part.last == i) is_loose = is_next;
       if (is_next != is_loose) break;
     }
@@ -254,7 +254,7 @@ static void merge(Writer *writer, Cursor *cursors, uint32_t count) {
   for (uint32_t i = left / 2; i-- > 0;) sift_down(cursors, left, i);
   while (left > 0) {
     Run run = next_run(&cursors[0], second_stamp(cursors, left));
-    if (writer->conn->udp)
+    if (writer->conn->datagrams)
       writer_sort(writer, &run);
     else
       writer_add(writer, &run);
@@ -318,8 +318,8 @@ void flush_conn(Conn *conn, unsigned mask) {
     if (mask & conn->out.direct.pending & 1u << i)
       frame_release(conn->net, &conn->out.direct, i);
   if (conn->out.backlog) backlog_pump(conn);
-  if (writer.is_loose) udp_flush(conn->udp);
-  if (conn->published) conn_publish(conn);
+  if (writer.is_loose) conn->datagrams->ops->flush(conn->datagrams);
+  conn_publish(conn);
 }
 
 void flush_group(Net *net, Group *group, unsigned mask) {
@@ -366,10 +366,10 @@ static bool report_drops(Net *net) {
   net->dropping = (List){0};
   for (uint32_t i = 0; i < list.count; i++) {
     Conn *conn = list.items[i];
-    conn->listed &= (uint8_t)~LISTED_DROPPING;
+    conn->self.listed &= (uint8_t)~LISTED_DROPPING;
     bool is_more = conn->state == CONN_OPEN && backlog_report(conn);
-    if (!is_more || conn->listed & LISTED_DROPPING) continue;
-    conn->listed |= LISTED_DROPPING;
+    if (!is_more || conn->self.listed & LISTED_DROPPING) continue;
+    conn->self.listed |= LISTED_DROPPING;
     list_add(&net->dropping, conn);
   }
   bool is_any = list.count > 0;

@@ -5,7 +5,6 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/io_threads/io_threads_calls.h"
 
 static Group *find_group(const Net *net, GroupId id) {
   return slots_find(&net->groups, id);
@@ -26,14 +25,8 @@ static Member *member_of(const Group *group, const Conn *conn) {
   return NULL;
 }
 
-void net_group_join(Net *net, GroupId id, ConnId conn_id) {
-  Group *group = find_group(net, id);
-  Conn *conn = conn_find(net, conn_id);
-  if (!group || !conn || member_of(group, conn)) return;
-  if (conn->servicer) {
-    client_join(conn, group);
-    return;
-  }
+void group_add(Group *group, Conn *conn) {
+  if (member_of(group, conn)) return;
   if (group->count == group->capacity)
     group->capacity =
         array_grow(&group->members, group->capacity, sizeof *group->members, 4);
@@ -65,17 +58,11 @@ static void remove_member(Group *group, uint32_t index) {
   }
 }
 
-void net_group_leave(Net *net, GroupId id, ConnId conn_id) {
-  Group *group = find_group(net, id);
-  Conn *conn = conn_find(net, conn_id);
-  if (!group || !conn) return;
-  if (conn->servicer) client_leave(conn, group);
-  for (uint32_t i = 0; i < conn->out.group_count; i++) {
-    if (conn->out.groups[i].group != group) continue;
-    flush_conn(conn, PRIORITIES_ALL);
-    remove_member(group, conn->out.groups[i].index);
-    return;
-  }
+void group_remove(Group *group, Conn *conn) {
+  const Member *member = member_of(group, conn);
+  if (!member) return;
+  flush_conn(conn, PRIORITIES_ALL);
+  remove_member(group, (uint32_t)(member - group->members));
 }
 
 void group_leave_all(Conn *conn) {
@@ -84,6 +71,13 @@ void group_leave_all(Conn *conn) {
   mem_free(conn->out.groups);
   conn->out.groups = NULL;
   conn->out.group_capacity = 0;
+}
+
+uint32_t group_count_remote(const Net *net, Group *group, uint32_t index, int change) {
+  if (!group->remote_members)
+    group->remote_members =
+        mem_zalloc(net->remote_count * sizeof *group->remote_members);
+  return group->remote_members[index] += (uint32_t)change;
 }
 
 void group_reset(Net *net, Group *group, unsigned mask) {
@@ -110,7 +104,10 @@ void net_group_close(Net *net, GroupId id) {
   if (!group) return;
   flush_group(net, group, PRIORITIES_ALL);
   while (group->count) remove_member(group, group->count - 1);
-  if (group->elsewhere) servicers_close_group(net, group);
+  for (uint32_t i = 0; group->remote_members && i < net->remote_count; i++)
+    if (group->remote_members[i] > 0)
+      net->remotes[i]->ops->group_close(net->remotes[i], group);
+  mem_free(group->remote_members);
   if (group->source.is_dirty) list_remove(&net->dirty_groups, group);
   slots_remove(&net->groups, id);
   mem_free(group->members);
@@ -153,7 +150,10 @@ void net_group_write(Net *net, GroupId id, const Out *out, const ConnId *except,
                      uint32_t except_count) {
   Group *group = find_group(net, id);
   if (!group) return;
-  if (group->elsewhere) servicers_write_group(net, group, out, except, except_count);
+  for (uint32_t i = 0; group->remote_members && i < net->remote_count; i++)
+    if (group->remote_members[i] > 0)
+      net->remotes[i]->ops->group_write(net->remotes[i], group, out, except,
+                                        except_count);
   if (group->count == 0) return;
   Frame *frame = frame_of(net, &group->source, out->priority);
   uint32_t number = group->base[out->priority] + frame->count;

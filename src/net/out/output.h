@@ -64,7 +64,7 @@ struct Group {
   uint32_t base[PRIORITY_COUNT];  // number of the first message in each frame
   Member *members;
   uint32_t count, capacity;
-  uint32_t *elsewhere;  // members that each servicer has; NULL: none has any
+  uint32_t *remote_members;  // that each remote has; NULL: none has any
 };
 
 typedef struct GroupRef {
@@ -122,6 +122,11 @@ static inline uint32_t frame_start(const Frame *frame, uint32_t index) {
 }
 
 // group.c
+/// The conn gets what is written to the group from now on.
+void group_add(Group *group, Conn *conn);
+void group_remove(Group *group, Conn *conn);
+/// A remote has `change` members more. Returns how many it has.
+uint32_t group_count_remote(const Net *net, Group *group, uint32_t index, int change);
 /// Takes the conn out of all its groups.
 void group_leave_all(Conn *conn);
 /// Forgets what members were not to get, once nothing is pending.

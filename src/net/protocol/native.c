@@ -19,7 +19,7 @@ static size_t read_packets(Conn *conn, const uint8_t *bytes, size_t size) {
     if (taken < 0) conn_fault_at(conn, (int)taken);
     if (taken <= 0) break;
     done += (size_t)taken;
-    net->events.packet(net->data, conn->data, &packet);
+    net->events.packet(net->data, conn->self.data, &packet);
   }
   return done;
 }
@@ -41,7 +41,7 @@ static size_t read_lines(Conn *conn, const uint8_t *bytes, size_t size) {
     }
     if (!end) break;
     done += (size_t)(end - start) + 1;
-    net->events.line(net->data, conn->data, (const char *)start, length);
+    net->events.line(net->data, conn->self.data, (const char *)start, length);
   }
   return done;
 }

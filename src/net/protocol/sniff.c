@@ -54,7 +54,9 @@ void sniff_await(Conn *conn) {
 // Refuses a connection in its own language, once that is known, if there are not too many.
 static void open_game(Conn *conn) {
   Net *net = conn->net;
-  conn->is_refused = net->events.enter(net->data, conn->info->address) != NULL;
+  const char *refusal = conn->info->refusal;
+  if (!refusal) refusal = net->events.enter(net->data, conn->info->address);
+  conn->is_refused = refusal != NULL;
   conn->is_entered = !conn->is_refused;
   if (!conn->is_refused)
     sniff_await(conn);

@@ -147,7 +147,7 @@ static void hand_up_packets(Conn *conn) {
     }
     socket->bytes += taken;
     socket->left -= (size_t)taken;
-    events->packet(conn->net->data, conn->data, &packet);
+    events->packet(conn->net->data, conn->self.data, &packet);
   }
 }
 
@@ -163,7 +163,7 @@ static void hand_up_line(Conn *conn) {
     conn_fault_at(conn, ERR_TOO_LARGE);
     return;
   }
-  conn->net->events.line(conn->net->data, conn->data, text, size);
+  conn->net->events.line(conn->net->data, conn->self.data, text, size);
 }
 
 // Goes on with the message under way; whether it is done.

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "net/address.h"
 #include "net/conn.h"
-#include "net/io_threads/io_threads_calls.h"
 
 enum { LISTEN_BACKLOG = 4096 };
 
@@ -165,7 +164,7 @@ static void accept_conn(Listener *listener) {
   conn_open(conn, &info);
 }
 
-// --- Accepting for another thread ---
+// --- Accepting for another place ---
 
 static void on_taken(uv_handle_t *handle) { mem_free(handle); }
 
@@ -181,7 +180,39 @@ static int take_descriptor(Net *net, const uv_tcp_t *handle, ConnInfo *info) {
   return fd;
 }
 
-static void accept_for_servicer(Listener *listener) {
+typedef struct Adopt {
+  uv_os_fd_t fd;
+  ConnInfo info;
+} Adopt;
+
+static bool adopt(Net *net, const Adopt *given) {
+  TcpConn *tcp = make_conn(net, given->info.framing);
+  int err = uv_tcp_open(&tcp->handle, given->fd);
+  if (err) close(given->fd);
+  if (err || !conn_add(&tcp->conn)) {
+    conn_destroy(&tcp->conn);
+    return false;
+  }
+  uv_tcp_nodelay(&tcp->handle, 1);
+  conn_open(&tcp->conn, &given->info);
+  return true;
+}
+
+static bool has_entered(const ConnInfo *info) {
+  return info->framing == FRAMING_SNIFF && !info->refusal;
+}
+
+static void run_adopt(Net *net, const void *body) {
+  const Adopt *given = body;
+  if (!adopt(net, given) && has_entered(&given->info))
+    net->events.leave(net->data, given->info.address);
+}
+
+static void drop_adopt(const void *body) { close(((const Adopt *)body)->fd); }
+
+// Who may come is asked here, because the answer counts the connections of all places.
+static void accept_for_remote(Listener *listener) {
+  static const RemoteCall ADOPT = {.run = run_adopt, .drop = drop_adopt};
   Net *net = listener->net;
   uv_tcp_t *handle = mem_alloc(sizeof *handle);
   uv_tcp_init(&net->loop.uv, handle);
@@ -190,20 +221,13 @@ static void accept_for_servicer(Listener *listener) {
   int fd = uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)handle);
   if (fd == 0) fd = take_descriptor(net, handle, &info);
   uv_close((uv_handle_t *)handle, on_taken);
-  if (fd >= 0) servicers_adopt(net, fd, &info);
-}
-
-bool tcp_adopt(Net *net, uv_os_fd_t fd, const ConnInfo *info) {
-  TcpConn *tcp = make_conn(net, info->framing);
-  int err = uv_tcp_open(&tcp->handle, fd);
-  if (err) close(fd);
-  if (err || !conn_add(&tcp->conn)) {
-    conn_destroy(&tcp->conn);
-    return false;
-  }
-  uv_tcp_nodelay(&tcp->handle, 1);
-  conn_open(&tcp->conn, info);
-  return true;
+  if (fd < 0) return;
+  if (info.framing == FRAMING_SNIFF)
+    info.refusal = net->events.enter(net->data, info.address);
+  Remote *remote = net_pick_remote(net);
+  remote->ops->give(remote);
+  Adopt *given = remote->ops->post(remote, &ADOPT, sizeof *given);
+  *given = (Adopt){.fd = fd, .info = info};
 }
 
 // --- Listening ---
@@ -213,8 +237,8 @@ static void on_connection(uv_stream_t *server, int status) {
   Net *net = listener->net;
   if (status != 0)
     net_warn_accept(net, uv_strerror(status));
-  else if (net->servicers && listener->framing != FRAMING_ADMIN)
-    accept_for_servicer(listener);
+  else if (net->remote_count > 0 && listener->framing != FRAMING_ADMIN)
+    accept_for_remote(listener);
   else
     accept_conn(listener);
 }

@@ -16,4 +16,3 @@ Transport *tls_wrap(Net *net, Transport *below, const char *address, uint64_t du
 // tls_server.c
 /// Returns whether the certificate in use is for this name.
 bool tls_has_name(const Net *net, Text name);
-void tls_server_free(Net *net);

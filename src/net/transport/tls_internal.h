@@ -10,6 +10,7 @@ enum {
 };
 
 struct TlsServer {
+  NetPart part;
   SSL_CTX *context;  // NULL: no TLS for new connections
   BIO_METHOD *method;
   TlsTickets *tickets;  // its own, or those of the net that shares them

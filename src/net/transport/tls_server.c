@@ -3,16 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "net/io_threads/io_threads_calls.h"
 #include "net/transport/tls_internal.h"
-
-TlsServer *tls_server_of(Net *net) {
-  if (net->tls) return net->tls;
-  net->tls = mem_zalloc(sizeof *net->tls);
-  tls_tickets_init(&net->tls->own_tickets);
-  net->tls->tickets = &net->tls->own_tickets;
-  return net->tls;
-}
 
 // Connections that stand keep the context that they began with.
 static void use_context(TlsServer *server, SSL_CTX *context) {
@@ -22,11 +13,65 @@ static void use_context(TlsServer *server, SSL_CTX *context) {
   server->has_files = false;
 }
 
-// The same by a net of its own, which the servicers follow.
+// --- A part of the Net ---
+
+// What another place serves TLS with.
+typedef struct Shared {
+  SSL_CTX *context;     // with a reference of its own; NULL: none
+  TlsTickets *tickets;  // which outlive that place
+} Shared;
+
+static void run_use(Net *net, const void *body) {
+  const Shared *shared = body;
+  TlsServer *server = tls_server_of(net);
+  server->tickets = shared->tickets;
+  use_context(server, shared->context);
+}
+
+static void drop_use(const void *body) {
+  SSL_CTX_free(((const Shared *)body)->context);
+}
+
+static void share(const NetPart *part, Remote *remote) {
+  static const RemoteCall USE = {.run = run_use, .drop = drop_use};
+  TlsServer *server = (TlsServer *)part;
+  Shared *shared = remote->ops->post(remote, &USE, sizeof *shared);
+  if (server->context) SSL_CTX_up_ref(server->context);
+  *shared = (Shared){server->context, &server->own_tickets};
+}
+
+static void add_counters(const NetPart *part, NetCounters *counters) {
+  counters_add(counters, &(NetCounters){.tls = ((const TlsServer *)part)->stats});
+}
+
+static void free_server(NetPart *part) {
+  TlsServer *server = (TlsServer *)part;
+  use_context(server, NULL);
+  tls_tickets_clear(&server->own_tickets);
+  pthread_mutex_destroy(&server->own_tickets.lock);
+  BIO_meth_free(server->method);
+  buf_deinit(&server->out);
+  mem_free(server);
+}
+
+TlsServer *tls_server_of(Net *net) {
+  static const NetPartOps PART = {
+      .share = share, .free = free_server, .add_counters = add_counters};
+  if (net->tls) return net->tls;
+  net->tls = mem_zalloc(sizeof *net->tls);
+  net_add_part(net, &net->tls->part, &PART);
+  tls_tickets_init(&net->tls->own_tickets);
+  net->tls->tickets = &net->tls->own_tickets;
+  return net->tls;
+}
+
+// --- Certificates ---
+
+// By the Net itself, which other places follow.
 static void use_own_context(Net *net, SSL_CTX *context) {
   use_context(net->tls, context);
   tls_tickets_clear(&net->tls->own_tickets);
-  if (net->servicers) servicers_share_tls(net);
+  net_share(net, &net->tls->part);
 }
 
 static bool load(Net *net, const TlsFiles *files, TlsProblem *problem) {
@@ -62,20 +107,6 @@ void net_tls_off(Net *net) {
   if (net->tls) use_own_context(net, NULL);
 }
 
-TlsShare tls_share(Net *net) {
-  TlsServer *server = tls_server_of(net);
-  if (server->context) SSL_CTX_up_ref(server->context);
-  return (TlsShare){server->context, &server->own_tickets};
-}
-
-void tls_use_share(Net *net, const TlsShare *share) {
-  TlsServer *server = tls_server_of(net);
-  server->tickets = share->tickets;
-  use_context(server, share->context);
-}
-
-void tls_drop_share(const TlsShare *share) { SSL_CTX_free(share->context); }
-
 const char *net_tls_library(void) { return OpenSSL_version(OPENSSL_VERSION); }
 
 bool net_has_tls(const Net *net) {
@@ -87,25 +118,4 @@ bool tls_has_name(const Net *net, Text name) {
   if (!net_has_tls(net) || name.size == 0) return false;
   X509 *cert = SSL_CTX_get0_certificate(net->tls->context);
   return X509_check_host(cert, name.bytes, name.size, 0, NULL) == 1;
-}
-
-TlsStats net_tls_stats(const Net *net) {
-  TlsStats own = net->tls ? net->tls->stats : (TlsStats){0};
-  TlsStats others = servicers_figures(net).tls;
-  return (TlsStats){.handshakes = own.handshakes + others.handshakes,
-                    .resumed = own.resumed + others.resumed,
-                    .failed = own.failed + others.failed,
-                    .refused = own.refused + others.refused};
-}
-
-void tls_server_free(Net *net) {
-  TlsServer *server = net->tls;
-  if (!server) return;
-  use_context(server, NULL);
-  tls_tickets_clear(&server->own_tickets);
-  pthread_mutex_destroy(&server->own_tickets.lock);
-  BIO_meth_free(server->method);
-  buf_deinit(&server->out);
-  mem_free(server);
-  net->tls = NULL;
 }

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/io_threads/udp.h"
+#include "net/udp/udp_internal.h"
 
 // A request that may make a connection.
 typedef struct Request {
@@ -31,22 +31,20 @@ static void reject(const Request *request, Code code, const char *text) {
           .type = UDP_REJECTED, .code = code, .text = text, .retry_s = STOP_RETRY_S});
 }
 
+static uint16_t port_of(const UdpPeer *peer) {
+  return peer->remote ? peer->server->remote_ports[peer->remote->index]
+                      : peer->socket->port;
+}
+
 static void accept_peer(const Request *request, const UdpPeer *peer) {
   answer(request,
          &(UdpAnswer){.type = UDP_ACCEPTED,
                       .sequence = peer->sequence,
-                      .port = peer->servicer ? udp_stub_port(peer) : peer->socket->port,
+                      .port = port_of(peer),
                       .server_key = peer->is_attached ? NULL : peer->server_key});
 }
 
 // --- Protocol hashes ---
-
-void net_set_hashes(Net *net, const uint64_t *hashes, uint32_t count) {
-  assert(count <= NET_HASHES_MAX);
-  if (count > 0) memcpy(net->hashes, hashes, count * sizeof *hashes);
-  net->hash_count = count;
-  if (net->servicers) servicers_share_hashes(net);
-}
 
 static bool knows_hash(const Net *net, uint64_t hash) {
   for (uint32_t i = 0; i < net->hash_count; i++)
@@ -56,7 +54,7 @@ static bool knows_hash(const Net *net, uint64_t hash) {
 
 // --- Connections ---
 
-static bool is_there(const UdpPeer *peer) { return peer->conn || peer->servicer; }
+static bool is_there(const UdpPeer *peer) { return peer->conn || peer->remote; }
 
 // The one that this request has made before.
 static UdpPeer *find_made(const Request *request) {
@@ -83,8 +81,8 @@ static UdpPeer *make_peer(const Request *request) {
   UdpPeer *peer = mem_zalloc(sizeof *peer);
   peer->server = server;
   if (!(request->extension.flags & UDP_ATTACH))
-    peer->servicer = udp_emptiest_servicer(server->net);
-  if (!peer->servicer) peer->socket = emptiest(server);
+    peer->remote = net_pick_remote(server->net);
+  if (!peer->remote) peer->socket = emptiest(server);
   peer->way = *request->from;
   peer->path = *request->path;
   memcpy(peer->cookie, request->extension.cookie, UDP_COOKIE_SIZE);
@@ -109,7 +107,7 @@ static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secre
                           .queue_capacity = STAGED_BYTES,
                           .overflow = UDP_DROP_NEWEST};
   udp_keys_derive(&params.keys, UDP_SERVER, &agreement);
-  if (peer->servicer)
+  if (peer->remote)
     udp_hand_over(peer, &params, info);
   else
     udp_peer_add(peer, &params);
@@ -149,7 +147,7 @@ static void attach(const Request *request) {
   uint8_t key[UDP_KEY_SIZE];
   bool is_offered = conn && conn->state == CONN_OPEN;
   if (is_offered)
-    udp_offer_key(request->socket->server->secret, offer->nonce, conn->id, key);
+    udp_offer_key(request->socket->server->secret, offer->nonce, conn->self.id, key);
   if (!is_offered || !udp_proof_is_good(key, extension->cookie, extension->client_key,
                                         extension->proof)) {
     reject(request, CODE_UNAUTHORIZED,
@@ -173,10 +171,9 @@ static void attach(const Request *request) {
     case USE_NEW:
       break;
   }
-  if (conn->udp) udp_peer_end(conn->udp, CODE_REPLACED);
+  if (conn->datagrams) udp_peer_end(udp_of(conn), CODE_REPLACED);
   peer = make_peer(request);
-  peer->conn = conn;
-  conn->udp = peer;
+  udp_join(peer, conn);
   add_peer(request, peer, key, NULL);
   accept_peer(request, peer);
 }
@@ -198,9 +195,9 @@ static const char *find_fault(const Request *request, const char *address) {
 static void open_conn(const Request *request, UdpPeer *peer, const uint8_t *secret,
                       const ConnInfo *info) {
   const Net *net = peer->server->net;
-  Conn *conn = peer->servicer ? NULL : udp_conn_new(peer);
+  Conn *conn = peer->remote ? NULL : udp_conn_new(peer);
   const char *why = conn ? NULL : "the server is full";
-  if (peer->servicer) why = net->events.enter(net->data, info->address);
+  if (peer->remote) why = net->events.enter(net->data, info->address);
   if (why) {
     mem_free(peer);
     reject(request, CODE_SERVER_FULL, why);

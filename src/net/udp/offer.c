@@ -3,21 +3,20 @@
 
 #include "base/array.h"
 #include "base/mem.h"
-#include "net/io_threads/io_threads_calls.h"
+#include "net/udp/udp_calls.h"
 #include "net/udp/udp_internal.h"
 
-void udp_note_offer(Net *net, Conn *conn, uint32_t peer, uint64_t nonce) {
-  UdpServer *server = net->udp;
+static void note(UdpServer *server, const Conn *conn, uint32_t peer, uint64_t nonce) {
   uint32_t index = peer & SLOTS_MAX;
   server->offer_capacity = array_reach(&server->offers, server->offer_capacity,
                                        sizeof *server->offers, index);
   UdpOffer *offer = &server->offers[index];
-  if (offer->conn != conn->id) {
+  if (offer->conn != conn->self.id) {
     mem_free(offer->used);
     offer->used = NULL;
   }
   offer->peer = peer;
-  offer->conn = conn->id;
+  offer->conn = conn->self.id;
   offer->nonce = nonce;
 }
 
@@ -34,20 +33,28 @@ void udp_free_offers(UdpServer *server) {
   mem_free(server->offers);
 }
 
+uint16_t udp_port_to_attach(const Conn *conn) {
+  const UdpServer *server = conn->net->udp;
+  return server && !udp_is_alone(conn) ? server->sockets[0].port : 0;
+}
+
+uint16_t udp_offer(Conn *conn, uint32_t peer, uint64_t nonce) {
+  if (udp_is_alone(conn))
+    udp_link_trust(udp_of(conn)->link);
+  else
+    note(conn->net->udp, conn, peer, nonce);
+  return udp_port_to_attach(conn);
+}
+
 uint16_t net_udp_offer(Net *net, ConnId id, uint32_t peer,
                        uint8_t key[NET_UDP_KEY_SIZE]) {
-  Conn *conn = conn_find(net, id);
-  if (!net->udp || !conn) return 0;
-  if (!conn->servicer && udp_is_alone(conn)) {
-    udp_link_trust(conn->udp->link);
-    return 0;
-  }
+  Endpoint *endpoint = endpoint_find(net, id);
+  if (!net->udp || !endpoint) return 0;
   uint64_t nonce;
   do net_random(net, &nonce, sizeof nonce);
   while (nonce == 0);
-  ConnId real = conn->servicer ? client_local_id(conn) : id;
-  udp_offer_key(net->udp->secret, nonce, real, key);
-  if (conn->servicer) return client_offer(conn, peer, nonce);
-  udp_note_offer(net, conn, peer, nonce);
-  return net->udp->sockets[0].port;
+  ConnId local;
+  uint16_t port = endpoint->ops->udp_offer(endpoint, peer, nonce, &local);
+  if (port > 0) udp_offer_key(net->udp->secret, nonce, local, key);
+  return port;
 }

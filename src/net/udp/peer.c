@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/io_threads/udp.h"
+#include "net/udp/udp_internal.h"
 
 // So many bytes of a stream are handed up at a time.
 enum { PIECE_BYTES = READ_BUFFER_BYTES / 2 };
@@ -43,7 +43,7 @@ static bool stays(const UdpPeer *peer) {
 }
 
 void udp_peer_end(UdpPeer *peer, Code code) {
-  if (peer->stub) udp_tell_over(peer);
+  if (peer->stub) udp_report_over(peer);
   peer->conn = NULL;
   peer->over_ms = net_now_ms(peer->server->net) + (stays(peer) ? OVER_MS : 1);
   peer->server->over_count++;
@@ -69,9 +69,9 @@ void udp_peer_free(UdpPeer *peer) {
 // Datagrams beside a stream are over. What still waits for them goes by the stream.
 static void detach(UdpPeer *peer, Code code) {
   Conn *conn = peer->conn;
-  conn->udp = NULL;
+  conn->datagrams = NULL;
   udp_peer_end(peer, code);
-  if (conn->published) conn_publish(conn);
+  conn_publish(conn);
   if (!conn->out.backlog) return;
   backlog_join_stream(conn);
   backlog_pump(conn);
@@ -81,10 +81,15 @@ Code udp_end_code(const Conn *conn) {
   return conn->close_code < 0 ? CODE_CLOSED : (Code)conn->close_code;
 }
 
-void udp_leave(Conn *conn) {
-  UdpPeer *peer = conn->udp;
+static UdpPeer *peer_of(Datagrams *datagrams) {
+  return (UdpPeer *)((char *)datagrams - offsetof(UdpPeer, datagrams));
+}
+
+static void leave(Datagrams *datagrams) {
+  UdpPeer *peer = peer_of(datagrams);
+  Conn *conn = peer->conn;
   if (!peer->is_attached) return;
-  conn->udp = NULL;
+  conn->datagrams = NULL;
   udp_peer_end(peer, udp_end_code(conn));
 }
 
@@ -110,7 +115,7 @@ static void take_packet(UdpPeer *peer, const Packet *packet) {
   if (packet->length > conn->in.max_payload)
     conn_fault_at(conn, ERR_TOO_LARGE);
   else
-    conn->net->events.loose_packet(conn->net->data, conn->data, packet);
+    conn->net->events.loose_packet(conn->net->data, conn->self.data, packet);
 }
 
 static void take_close(UdpPeer *peer, uint16_t code) {
@@ -239,8 +244,9 @@ bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
 
 // --- What goes ---
 
-bool udp_carries(const UdpPeer *peer, uint8_t out_flags, uint32_t size) {
-  return out_flags & OUT_LOSSY && size <= UDP_LATEST_MAX && peer->passes;
+static bool carries(const Datagrams *datagrams, uint8_t out_flags, uint32_t size) {
+  return out_flags & OUT_LOSSY && size <= UDP_LATEST_MAX &&
+         peer_of((Datagrams *)datagrams)->passes;
 }
 
 // Keys of different groups are different ones.
@@ -255,8 +261,9 @@ static bool is_full(const UdpPeer *peer) {
   return udp_link_queued(peer->link).bytes >= STAGED_BYTES;
 }
 
-bool udp_send(UdpPeer *peer, const void *packet, uint32_t size, uint64_t key,
-              uint32_t tag) {
+static bool send_packet(Datagrams *datagrams, const void *packet, uint32_t size,
+                        uint64_t key, uint32_t tag) {
+  UdpPeer *peer = peer_of(datagrams);
   if (peer->conn->out.backlog && backlog_has_loose(peer->conn)) return false;
   if (is_full(peer)) produce(peer);
   if (is_full(peer)) return false;
@@ -318,7 +325,8 @@ static void check_passing(UdpPeer *peer) {
 }
 
 // What is sent all the time keeps the timer from its due: so what passes is looked at here.
-void udp_flush(UdpPeer *peer) {
+static void flush(Datagrams *datagrams) {
+  UdpPeer *peer = peer_of(datagrams);
   uint64_t turn_us = net_now_ms(peer->server->net) * 1000;
   if (peer->passes && udp_link_passing(peer->link, turn_us) != UDP_PASSES)
     udp_touch(peer);
@@ -335,6 +343,32 @@ bool udp_peer_serve(UdpPeer *peer) {
   bool is_out = peer->is_shut && udp_link_stream_unacknowledged(peer->link) == 0;
   if (peer->conn && is_out) conn_destroy(peer->conn);
   arm(peer, produce(peer));
-  if (peer->conn && peer->conn->published) conn_publish(peer->conn);
+  if (peer->conn) conn_publish(peer->conn);
   return is_any;
+}
+
+// --- The datagrams of a conn ---
+
+static void get_figures(const Datagrams *datagrams, UdpFigures *figures) {
+  const UdpPeer *peer = peer_of((Datagrams *)datagrams);
+  UdpLinkStats stats = udp_link_stats(peer->link);
+  *figures = (UdpFigures){.received = stats.received,
+                          .received_bytes = stats.received_bytes,
+                          .sent = stats.sent,
+                          .sent_bytes = stats.sent_bytes,
+                          .lost = stats.lost,
+                          .resent_bytes = stats.resent_bytes,
+                          .rtt_us = (uint32_t)stats.rtt_us,
+                          .passes = peer->passes};
+}
+
+void udp_join(UdpPeer *peer, Conn *conn) {
+  static const DatagramsOps OPS = {.carries = carries,
+                                   .send = send_packet,
+                                   .flush = flush,
+                                   .leave = leave,
+                                   .figures = get_figures};
+  peer->datagrams.ops = &OPS;
+  peer->conn = conn;
+  conn->datagrams = &peer->datagrams;
 }

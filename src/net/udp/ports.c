@@ -8,8 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/io_threads/io_threads_calls.h"
-#include "net/io_threads/udp.h"
+#include "net/udp/udp_internal.h"
 
 enum {
   READ_BATCH = 64,             // datagrams read at a time,
@@ -121,8 +120,8 @@ static void free_closing(UdpServer *server) {
   }
 }
 
-bool udp_end_turn(Net *net) {
-  UdpServer *server = net->udp;
+static bool end_iteration(NetPart *part) {
+  UdpServer *server = (UdpServer *)part;
   bool is_more = false;
   List touched = server->touched;
   server->touched = (List){0};
@@ -212,7 +211,45 @@ static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int
   return server;
 }
 
+// Nobody comes any more; the ports are closed when those who are alone are gone.
+static void stop(NetPart *part) { ((UdpServer *)part)->is_stopping = true; }
+
+// Ends all that is left.
+static void end(NetPart *part) {
+  UdpServer *server = (UdpServer *)part;
+  for (UdpPeer *peer; (peer = table_any(&server->table));) {
+    if (peer->remote) {
+      udp_free_stub(peer);
+      continue;
+    }
+    if (peer->conn && !peer->is_attached) conn_destroy(peer->conn);
+    if (peer->conn) peer->conn->datagrams = NULL;
+    free_closing(server);
+    udp_peer_free(peer);
+  }
+  close_ports(server);
+}
+
+static void free_server(NetPart *part) {
+  UdpServer *server = (UdpServer *)part;
+  table_deinit(&server->table);
+  list_deinit(&server->touched);
+  list_deinit(&server->closing);
+  buf_deinit(&server->input);
+  udp_free_offers(server);
+  mem_free(server->egress);
+  mem_free(server->ingress);
+  mem_free(server->remote_ports);
+  mem_free(server->sockets);
+  mem_free(server);
+}
+
 static void serve(Net *net, UdpServer *server) {
+  static const NetPartOps PART = {.end_iteration = end_iteration,
+                                  .stop = stop,
+                                  .end = end,
+                                  .free = free_server,
+                                  .add_counters = udp_add_counters};
   server->net = net;
   server->egress = egress_new();
   server->ingress = mem_zalloc(sizeof *server->ingress);
@@ -228,20 +265,24 @@ static void serve(Net *net, UdpServer *server) {
     uv_poll_start(&socket->poll, UV_READABLE, on_readable);
   }
   net->udp = server;
+  net->udp_offer = udp_offer;
+  net_add_part(net, &server->part, &PART);
 }
 
 int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
-  uint32_t others = net->servicers ? servicers_count(net->servicers) : 0;
+  uint32_t others = net->remote_count;
   int err = udp_keys_init();
   UdpServer *server = err ? NULL : bind_all(host, port, count + others, &err);
   if (!server) return err;
   server->socket_count = count;
   net_random(net, server->secret, sizeof server->secret);
+  server->remote_ports = mem_zalloc((others + 1) * sizeof *server->remote_ports);
   for (uint32_t i = 0; i < others; i++) {
     const UdpSocket *socket = &server->sockets[count + i];
     UdpPlace place = {.fd = socket->fd, .port = socket->port, .family = socket->family};
     memcpy(place.secret, server->secret, sizeof place.secret);
-    servicers_give_udp(net->servicers, i, &place);
+    server->remote_ports[i] = socket->port;
+    udp_give_place(net->remotes[i], &place);
   }
   serve(net, server);
   return 0;
@@ -254,39 +295,4 @@ void udp_take_place(Net *net, const UdpPlace *place) {
   server->socket_count = 1;
   memcpy(server->secret, place->secret, sizeof server->secret);
   serve(net, server);
-}
-
-void udp_stop(Net *net) {
-  if (net->udp) net->udp->is_stopping = true;
-}
-
-void udp_shut(Net *net) {
-  UdpServer *server = net->udp;
-  if (!server) return;
-  for (UdpPeer *peer; (peer = table_any(&server->table));) {
-    if (peer->servicer) {
-      udp_free_stub(peer);
-      continue;
-    }
-    if (peer->conn && !peer->is_attached) conn_destroy(peer->conn);
-    if (peer->conn) peer->conn->udp = NULL;
-    free_closing(server);
-    udp_peer_free(peer);
-  }
-  close_ports(server);
-}
-
-void udp_free(Net *net) {
-  UdpServer *server = net->udp;
-  if (!server) return;
-  table_deinit(&server->table);
-  list_deinit(&server->touched);
-  list_deinit(&server->closing);
-  buf_deinit(&server->input);
-  udp_free_offers(server);
-  mem_free(server->egress);
-  mem_free(server->ingress);
-  mem_free(server->sockets);
-  mem_free(server);
-  net->udp = NULL;
 }

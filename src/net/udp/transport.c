@@ -87,8 +87,7 @@ Conn *udp_conn_new(UdpPeer *peer) {
     mem_free(conn);
     return NULL;
   }
-  conn->udp = peer;
-  peer->conn = conn;
+  udp_join(peer, conn);
   peer->server->alone_count++;
   return conn;
 }

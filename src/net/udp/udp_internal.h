@@ -3,6 +3,8 @@
 // attached, until that ends; then it stays for a while to repeat its CLOSE.
 #pragma once
 
+#include <stddef.h>
+
 #include "net/address.h"
 #include "net/conn.h"
 #include "net/udp.h"
@@ -23,6 +25,7 @@ enum {
   PATH_CHECK_MS = 1000,  // from one PATH_CHALLENGE to the next
 };
 
+typedef struct UdpPeer UdpPeer;
 typedef struct Egress Egress;    // see udp_send.c
 typedef struct Ingress Ingress;  // see udp.c
 
@@ -62,12 +65,13 @@ typedef struct UdpTable {
 
 struct UdpPeer {
   Transport transport;  // of a conn that is alone
+  Datagrams datagrams;
   UdpServer *server;
   UdpSocket *socket;
-  Servicer *servicer;  // has the real one: a stub has no socket, conn and link
-  bool is_visitor;     // a stub whose conn has not been told of yet
-  UdpPeer *stub;       // that the main thread has of this one; NULL: none
-  Conn *conn;          // NULL: it has ended
+  Remote *remote;   // has the real one: a stub has no socket, conn and link
+  bool is_entered;  // a stub whose events.leave is due
+  UdpPeer *stub;    // that the Net of net->home has of this one; NULL: none
+  Conn *conn;       // NULL: it has ended
   UdpLink *link;
   UdpWay way;
   UdpOrigin path;  // its remote end
@@ -106,11 +110,21 @@ typedef struct UdpOffer {
   Attachment *used;  // ATTACH_MAX keys that were used so far; NULL: none
 } UdpOffer;
 
+/// Where a Net serves UDP.
+typedef struct UdpPlace {
+  int fd;
+  uint16_t port;
+  uint8_t family;  // as UdpSocket has it
+  uint8_t secret[UDP_KEY_SIZE];
+} UdpPlace;
+
 struct UdpServer {
+  NetPart part;
   Net *net;
   UdpSocket *sockets;
   uint32_t socket_count;
-  uint32_t alone_count;  // conns that are
+  uint32_t alone_count;    // conns that are
+  uint16_t *remote_ports;  // of the remotes, to attach to
   bool is_stopping;
   bool has_segments;  // the kernel cuts one buffer into datagrams
   UdpTable table;
@@ -121,8 +135,10 @@ struct UdpServer {
   UdpOffer *offers;              // by the index of the peer's number
   uint32_t offer_capacity;
   UdpCookies cookies;
-  UdpTotals totals;  // without the connections that are there
-  Buf input;         // stream bytes while they are handed up
+  UdpTotals totals;  // without losses of the connections that are there,
+  UdpTotals losses;  // which were looked at last at
+  uint64_t losses_ms;
+  Buf input;  // stream bytes while they are handed up
   Egress *egress;
   Ingress *ingress;
 };
@@ -150,9 +166,22 @@ void table_visit(const UdpTable *table, void (*visit)(void *data, const UdpPeer 
 
 // --- udp_offer.c ---
 
+/// As EndpointOps.udp_offer.
+uint16_t udp_offer(Conn *conn, uint32_t peer, uint64_t nonce);
+
 /// What the peer may attach to, or NULL.
 UdpOffer *udp_find_offer(const UdpServer *server, uint32_t peer);
 void udp_free_offers(UdpServer *server);
+
+// --- elsewhere.c ---
+
+/// Hands a connection that is alone to the remote of `stub`.
+void udp_hand_over(UdpPeer *stub, const UdpLinkParams *params, const ConnInfo *info);
+void udp_free_stub(UdpPeer *stub);
+/// The Net that has a stub of this peer frees it.
+void udp_report_over(const UdpPeer *peer);
+/// Serves UDP there; the descriptor is the remote's from now on.
+void udp_give_place(Remote *remote, const UdpPlace *place);
 
 // --- udp_send.c ---
 
@@ -181,7 +210,19 @@ size_t local_put(const UdpSocket *socket, const struct in6_addr *local,
 void udp_handshake(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
                    const uint8_t *bytes, size_t size);
 
+// --- figures.c ---
+
+/// As NetPartOps.add_counters.
+void udp_add_counters(const NetPart *part, NetCounters *counters);
+
+// --- ports.c ---
+
+/// Serves UDP there; the descriptor is the Net's from now on.
+void udp_take_place(Net *net, const UdpPlace *place);
+
 // --- udp_transport.c ---
+
+bool udp_is_alone(const Conn *conn);
 
 /// A Conn for a peer that is alone; NULL when there are too many. Told upwards by conn_open.
 Conn *udp_conn_new(UdpPeer *peer);
@@ -189,6 +230,15 @@ Conn *udp_conn_new(UdpPeer *peer);
 void udp_conn_pump(UdpPeer *peer);
 
 // --- udp_peer.c ---
+
+/// The peer of a conn, or NULL.
+static inline UdpPeer *udp_of(const Conn *conn) {
+  if (!conn->datagrams) return NULL;
+  return (UdpPeer *)((char *)conn->datagrams - offsetof(UdpPeer, datagrams));
+}
+
+/// The conn has the datagrams of the peer from now on.
+void udp_join(UdpPeer *peer, Conn *conn);
 
 /// Puts a peer whose address, path, keys and numbers are filled in into the table.
 void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params);

@@ -11,13 +11,15 @@
 #include "base/mem.h"
 #include "net/io_threads/mailbox.h"
 
-enum { COUNT = 20000, LIMIT = 4096 };
+enum { COUNT = 20000, EARLY = 512, LIMIT = 4096 };
 
 typedef struct Ends {
   uv_loop_t loop;
   uv_async_t reader, writer;
   uint32_t reader_rings, writer_rings;
   Mailbox box;
+  char heard[64];
+  uint32_t next;
 } Ends;
 
 static void on_reader(uv_async_t *bell) { ((Ends *)bell->data)->reader_rings++; }
@@ -30,7 +32,7 @@ static int set_up(void **state) {
   uv_async_init(&ends->loop, &ends->reader, on_reader);
   uv_async_init(&ends->loop, &ends->writer, on_writer);
   ends->reader.data = ends->writer.data = ends;
-  mailbox_init(&ends->box, &ends->reader, &ends->writer);
+  mailbox_init(&ends->box, &ends->reader, &ends->writer, EARLY, LIMIT);
   *state = ends;
   return 0;
 }
@@ -47,110 +49,129 @@ static int tear_down(void **state) {
   return 0;
 }
 
-static void add(Mailbox *box, uint32_t kind, const char *text) {
-  strcpy(mailbox_add(box, kind, strlen(text) + 1), text);
+// Calls of these tests take the Ends for their Net, and have text.
+static void run_text(Net *net, const void *body) {
+  Ends *ends = (Ends *)net;
+  assert_int_equal((uintptr_t)body % 8, 0);
+  assert_true(mail_of(body)->size >= sizeof(Mail) + strlen(body) + 1);
+  strcat(ends->heard, body);
+  strcat(ends->heard, ";");
 }
 
-static void expect(Mailbox *box, size_t *at, uint32_t kind, const char *text) {
-  const Mail *mail = mailbox_next(box, at);
-  assert_non_null(mail);
-  assert_int_equal(mail->kind, kind);
-  assert_int_equal((uintptr_t)mail_body(mail) % 8, 0);
-  assert_string_equal(mail_body(mail), text);
+static uint32_t dropped;
+
+static void drop_text(const void *body) {
+  assert_string_equal(body, "left");
+  dropped++;
+}
+
+static const RemoteCall TEXT = {.run = run_text, .drop = drop_text};
+
+static void add(Mailbox *box, const char *text) {
+  strcpy(mailbox_add(box, &TEXT, strlen(text) + 1), text);
+}
+
+static void expect(Ends *ends, const char *text) {
+  ends->heard[0] = '\0';
+  mailbox_run(&ends->box, (Net *)ends);
+  assert_string_equal(ends->heard, text);
 }
 
 static void test_order(void **state) {
   Ends *ends = *state;
   Mailbox *box = &ends->box;
-  assert_false(mailbox_take(box));
-  add(box, 1, "a");
-  assert_false(mailbox_take(box));  // not posted yet
+  expect(ends, "");
+  add(box, "a");
+  expect(ends, "");  // not posted yet
   mailbox_post(box, false);
-  add(box, 2, "a longer one");
-  add(box, 3, "");
+  add(box, "a longer one");
+  add(box, "");
   mailbox_post(box, false);
   mailbox_post(box, false);  // nothing
   uv_run(&ends->loop, UV_RUN_NOWAIT);
   assert_int_equal(ends->reader_rings, 1);
-  assert_true(mailbox_take(box));
-  size_t at = 0;
-  expect(box, &at, 1, "a");
-  expect(box, &at, 2, "a longer one");
-  expect(box, &at, 3, "");
-  assert_null(mailbox_next(box, &at));
-  add(box, 4, "next");
+  expect(ends, "a;a longer one;;");
+  expect(ends, "");
+  add(box, "next");
   mailbox_post(box, false);
   uv_run(&ends->loop, UV_RUN_NOWAIT);
   assert_int_equal(ends->reader_rings, 2);
-  assert_true(mailbox_take(box));
-  at = 0;
-  expect(box, &at, 4, "next");
-  assert_null(mailbox_next(box, &at));
+  expect(ends, "next;");
   assert_int_equal(ends->writer_rings, 0);
 }
 
 static void test_awaited(void **state) {
   Ends *ends = *state;
   Mailbox *box = &ends->box;
-  add(box, 1, "a");
+  add(box, "a");
   assert_true(mailbox_pending(box) > 0);
   mailbox_post(box, true);
   uint64_t takes = box->takes_seen;
   assert_int_equal(mailbox_takes(box), takes);
-  assert_true(mailbox_take(box));
+  expect(ends, "a;");
   uv_run(&ends->loop, UV_RUN_NOWAIT);
   assert_int_equal(ends->writer_rings, 1);
   assert_true(mailbox_takes(box) > takes);
   assert_int_equal(mailbox_pending(box), 0);
 }
 
+static void test_dropped(void **state) {
+  Ends *ends = *state;
+  dropped = 0;
+  add(&ends->box, "left");
+  add(&ends->box, "left");
+  mailbox_post(&ends->box, false);
+  mailbox_run(&ends->box, NULL);
+  assert_int_equal(dropped, 2);
+  expect(ends, "");
+}
+
+static void run_number(Net *net, const void *body) {
+  Ends *ends = (Ends *)net;
+  uint32_t number;
+  memcpy(&number, body, sizeof number);
+  assert_true(number == ends->next);
+  ends->next++;
+}
+
 static void read_all(void *data) {
   Ends *ends = data;
-  uint32_t next = 0;
-  while (next < COUNT) {
-    if (!mailbox_take(&ends->box)) continue;
-    size_t at = 0;
-    const Mail *mail;
-    while ((mail = mailbox_next(&ends->box, &at))) {
-      uint32_t number;
-      memcpy(&number, mail_body(mail), sizeof number);
-      assert_true(number == next && mail->kind == next);
-      next++;
-    }
-  }
+  while (ends->next < COUNT) mailbox_run(&ends->box, (Net *)ends);
 }
 
 // With a writer that waits for a reader of another thread.
 static void test_threads(void **state) {
+  static const RemoteCall NUMBER = {.run = run_number};
   Ends *ends = *state;
   Mailbox *box = &ends->box;
   uv_thread_t reader;
   assert_int_equal(uv_thread_create(&reader, read_all, ends), 0);
   for (uint32_t i = 0; i < COUNT; i++) {
-    *(uint32_t *)mailbox_add(box, i, sizeof i) = i;
+    *(uint32_t *)mailbox_add(box, &NUMBER, sizeof i) = i;
     if (i % 7 == 0) mailbox_post(box, i % 3 == 0);
-    mailbox_wait(box, LIMIT);
-    assert_true(box->posted_size <= LIMIT + 7 * 2 * sizeof(Mail));
+    assert_true(box->posted_size <= LIMIT + EARLY + 2 * 32);
   }
   mailbox_post(box, false);
   uv_thread_join(&reader);
-  assert_false(mailbox_take(box));
+  expect(ends, "");
 }
 
 // Nobody waits for a reader that has ended.
 static void test_closed(void **state) {
   Ends *ends = *state;
-  memset(mailbox_add(&ends->box, 1, (size_t)2 * LIMIT), 0, (size_t)2 * LIMIT);
+  memset(mailbox_add(&ends->box, &TEXT, (size_t)2 * LIMIT), 0, (size_t)2 * LIMIT);
   mailbox_post(&ends->box, false);
   mailbox_close(&ends->box);
-  mailbox_wait(&ends->box, LIMIT);
-  assert_true(mailbox_take(&ends->box));
+  add(&ends->box, "late");
+  mailbox_post(&ends->box, false);
+  expect(ends, ";late;");
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_awaited, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_dropped, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_closed, set_up, tear_down),
   };

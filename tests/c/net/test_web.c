@@ -210,7 +210,7 @@ static void websocket_that_is_not_read_has_time_to_finish_afterwards(void **stat
                                   2,    0,    0, 0, 0, 0, 0, 0, 0x82};
   assert_int_equal(send(fd, bytes, sizeof bytes, 0), sizeof bytes);
   while (world.packets == 0) turn(&world);
-  ConnId id = first_conn(&world)->id;
+  ConnId id = first_conn(&world)->self.id;
   assert_true(is_begun(first_conn(&world)));
   net_hold(world.net, id);
   conn_find(world.net, id)->in.since_ms -= NET_PACKET_DEADLINE_MS + 1000;

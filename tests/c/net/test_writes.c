@@ -41,7 +41,7 @@ static struct {
 
 static uint32_t index_of(const Conn *conn) {
   for (uint32_t i = 0; i < watched->count; i++)
-    if (watched->ids[i] == conn->id) return i;
+    if (watched->ids[i] == conn->self.id) return i;
   return CONNS_MAX - 1;
 }
 

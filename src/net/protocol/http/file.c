@@ -303,7 +303,7 @@ static void on_worked(uv_work_t *work, int status) {
   job->is_working = false;
   if (!job->conn)
     free_job(job);
-  else if (job->conn->listed & LISTED_ENDED)
+  else if (job->conn->self.listed & LISTED_ENDED)
     return;  // the end of the connection frees it
   else if (job->chunk)
     on_chunk(job);

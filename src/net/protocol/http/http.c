@@ -41,7 +41,7 @@ void http_request(const Conn *conn, HttpRequest *request) {
 }
 
 static bool is_open(const Conn *conn) {
-  return conn_speaks(conn, &HTTP) && !(conn->listed & LISTED_ENDED);
+  return conn_speaks(conn, &HTTP) && !(conn->self.listed & LISTED_ENDED);
 }
 
 bool http_waits(const Conn *conn, bool is_stream) {
@@ -125,7 +125,7 @@ static void complete(Conn *conn) {
   if (conn->in.bytes.size == 0)
     buf_deinit(&conn->in.bytes);
   else
-    conn_resume_later(conn);
+    endpoint_resume_later(conn->net, &conn->self);
 }
 
 // Writes what waits, unless something before it is on its way.

@@ -27,13 +27,13 @@ void mcp_handle(Conn *conn, const HttpRequest *request, Text body) {
   Buf text = {0};
   put_head(&text, request);
   buf_append(&text, body.bytes, body.size);
-  port->events.request(port->data, conn->id, http_text(&text));
+  port->events.request(port->data, conn->self.id, http_text(&text));
   buf_deinit(&text);
 }
 
 void mcp_gone(Conn *conn) {
   const AdminPort *port = conn->net->admin;
-  port->events.gone(port->data, conn->id);
+  port->events.gone(port->data, conn->self.id);
 }
 
 void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {

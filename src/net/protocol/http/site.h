@@ -19,6 +19,7 @@ typedef struct HostNotice {
 } HostNotice;
 
 struct Web {
+  NetPart part;
   HttpServer server;
   uint64_t refused, upgraded;               // requests so far
   char *name, *folder, *origins, *hosts;    // owned; NULL: none
@@ -36,7 +37,6 @@ struct Web {
 
 /// Returns what net keeps for the site, made when it is first needed.
 Web *web_of(Net *net);
-void web_free(Net *net);
 
 // --- site_routes.c ---
 

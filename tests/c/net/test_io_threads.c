@@ -2,7 +2,7 @@
 // promises it.
 #include <sys/resource.h>
 
-#include "net/servicer_world.h"
+#include "net/threads_world.h"
 
 static void test_lines(void **state) {
   (void)state;
@@ -10,7 +10,7 @@ static void test_lines(void **state) {
   open_world(&world, FRAMING_LINES);
   Peer *peers[4];
   for (int i = 0; i < 4; i++) peers[i] = join(&world);
-  assert_ptr_not_equal(servicer_of(&world, peers[0]), servicer_of(&world, peers[1]));
+  assert_ptr_not_equal(thread_of(&world, peers[0]), thread_of(&world, peers[1]));
   for (int i = 0; i < 4; i++) count_off(&world, peers[i], 0, 500);
   for (int i = 0; i < 4; i++) turn_until_lines(&world, peers[i], 500);
   for (int i = 0; i < 4; i++) write_line(&world, peers[i], "a\n");
@@ -84,7 +84,7 @@ static void test_groups(void **state) {
   expect(&world, peers[1], "direct\ntwo\n");
   expect(&world, peers[2], "two\n");
   expect(&world, peers[3], "one\ntwo\n");
-  // One servicer has none of it any more.
+  // One thread has none of it any more.
   net_group_leave(world.net, group, peers[0]->id);
   net_group_leave(world.net, group, peers[2]->id);
   net_group_write(world.net, group, &one, NULL, 0);

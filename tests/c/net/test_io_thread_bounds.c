@@ -1,8 +1,8 @@
-// Connections that other threads serve: what may wait for the main thread, for a servicer
+// Connections that other threads serve: what may wait for the main thread, for a thread
 // and for slow readers is bounded.
 #include <fcntl.h>
 
-#include "net/servicer_world.h"
+#include "net/threads_world.h"
 
 enum { FLOOD_BYTES = 32 << 20 };
 
@@ -51,26 +51,25 @@ static void test_backlogs_share_a_total(void **state) {
 }
 
 typedef struct Delay {
-  Servicer *servicer;
+  IoThread *thread;
   uv_sem_t begun;
 } Delay;
 
-static bool has_much(Mailbox *commands) {
-  uv_mutex_lock(&commands->lock);
-  bool is_much = commands->posted.size > COMMANDS_MAX;
-  uv_mutex_unlock(&commands->lock);
+static bool has_much(Mailbox *calls) {
+  uv_mutex_lock(&calls->lock);
+  bool is_much = calls->posted.size > CALLS_MAX;
+  uv_mutex_unlock(&calls->lock);
   return is_much;
 }
 
-// Keeps a servicer from ending its turn until much waits for it, and a while longer.
+// Keeps a thread from ending its turn until much waits for it, and a while longer.
 static void delay(void *data) {
   Delay *delay = data;
-  uv_mutex_lock(&delay->servicer->lock);
+  uv_mutex_lock(&delay->thread->lock);
   uv_sem_post(&delay->begun);
-  for (int i = 0; i < TRIES && !has_much(&delay->servicer->commands); i++)
-    poll(NULL, 0, 1);
+  for (int i = 0; i < TRIES && !has_much(&delay->thread->calls); i++) poll(NULL, 0, 1);
   poll(NULL, 0, 200);
-  uv_mutex_unlock(&delay->servicer->lock);
+  uv_mutex_unlock(&delay->thread->lock);
 }
 
 // The main thread waits for one that does not keep up, however little it says in a turn.
@@ -79,8 +78,7 @@ static void test_commands_have_a_bound(void **state) {
   World world;
   open_world(&world, FRAMING_LINES);
   const Peer *peer = join(&world);
-  Delay late = {.servicer =
-                    &world.net->servicers->items[servicer_of(&world, peer)->index]};
+  Delay late = {.thread = thread_of(&world, peer)};
   uv_thread_t thread;
   uv_sem_init(&late.begun, 0);
   assert_int_equal(uv_thread_create(&thread, delay, &late), 0);
@@ -90,12 +88,12 @@ static void test_commands_have_a_bound(void **state) {
   for (int i = 0; i < 200; i++) {
     net_write(world.net, peer->id, &(Out){.parts = {line}, .sizes = {sizeof line}});
     net_end_turn(world.net);
-    size_t posted = mailbox_pending(&late.servicer->commands);
+    size_t posted = mailbox_pending(&late.thread->calls);
     if (posted > most) most = posted;
   }
   uv_thread_join(&thread);
   uv_sem_destroy(&late.begun);
-  assert_in_range(most, COMMANDS_MAX, COMMANDS_MAX + 2 * sizeof line);
+  assert_in_range(most, CALLS_MAX, CALLS_MAX + 2 * sizeof line);
   close_world(&world);
 }
 

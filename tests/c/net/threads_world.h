@@ -14,7 +14,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "net/io_threads/io_threads_internal.h"
+#include "net/io_threads.h"
+#include "net/io_threads/internal.h"
 #include "net/loopback.h"
 
 enum { THREADS = 2, CONNS_MAX = 16, TRIES = 5000 };
@@ -199,6 +200,6 @@ static inline void expect_end(World *world, const Peer *peer) {
   assert_int_equal(got, 0);
 }
 
-static inline const Servicer *servicer_of(const World *world, const Peer *peer) {
-  return conn_find(world->net, peer->id)->servicer;
+static inline IoThread *thread_of(const World *world, const Peer *peer) {
+  return ((Proxy *)endpoint_find(world->net, peer->id))->thread;
 }

@@ -1,5 +1,5 @@
 // Connections that other threads serve: held, closed and ended, and the end of all of them.
-#include "net/servicer_world.h"
+#include "net/threads_world.h"
 
 static void test_hold(void **state) {
   (void)state;
@@ -134,7 +134,7 @@ static void test_free_at_once(void **state) {
   close(late);
 }
 
-// Servicers that wait for the main thread to take what has come are not told that it has
+// Threads that wait for the main thread to take what has come are not told that it has
 // when they are no more.
 static void test_free_while_held_back(void **state) {
   (void)state;

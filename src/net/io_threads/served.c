@@ -1,0 +1,164 @@
+// What a thread's Net reports, posted to the main thread. What the layer above would answer at
+// once is waited for without blocking: the connection is stopped.
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "net/io_threads/internal.h"
+#include "net/udp/udp_calls.h"
+
+// --- Flow ---
+
+static void stop_flow(IoThread *thread, Conn *conn) {
+  if (conn->stops & STOP_FLOW) return;
+  conn_stop(conn, STOP_FLOW);
+  buf_append(&thread->flow, &conn->self.id, sizeof conn->self.id);
+}
+
+void served_resume_flow(IoThread *thread) {
+  if (!thread->is_awaiting || mailbox_takes(&thread->events) == thread->takes) return;
+  thread->is_awaiting = false;
+  const ConnId *ids = (const ConnId *)thread->flow.data;
+  size_t count = thread->flow.size / sizeof *ids;
+  for (size_t i = 0; i < count; i++) {
+    Conn *conn = conn_find(thread->net, ids[i]);
+    if (conn) conn_start(conn, STOP_FLOW);
+  }
+  buf_deinit(&thread->flow);
+}
+
+void served_post(IoThread *thread) {
+  bool is_new = thread->flow.size > 0 && !thread->is_awaiting;
+  mailbox_post(&thread->events, is_new);
+  if (!is_new) return;
+  thread->is_awaiting = true;
+  thread->takes = thread->events.takes_seen;
+}
+
+// --- Events ---
+
+static void *add_event(IoThread *thread, const RemoteCall *call, Proxy *proxy,
+                       UpHandler *hand_up, size_t size) {
+  UpEvent *event = mailbox_add(&thread->events, call, size);
+  *event = (UpEvent){.proxy = proxy, .hand_up = hand_up};
+  return event;
+}
+
+// After input was handed up: whether there may be more of it.
+static void judge_input(IoThread *thread, UpEvent *event, size_t size) {
+  Proxy *proxy = event->proxy;
+  Conn *conn = conn_find(thread->net, proxy->local);
+  assert(conn);
+  if (!proxy->has_spoken) {
+    proxy->has_spoken = event->is_first = true;
+    conn_stop(conn, STOP_FIRST);
+  }
+  if (proxy->share_at != thread->events.takes_seen) proxy->share = 0;
+  proxy->share_at = thread->events.takes_seen;
+  proxy->share += size;
+  if (proxy->share > EVENTS_SHARE || mailbox_pending(&thread->events) > EVENTS_MAX)
+    stop_flow(thread, conn);
+}
+
+// The main thread has asked the layer above.
+static const char *on_enter(void *data, const char *address) {
+  (void)data, (void)address;
+  return NULL;
+}
+
+static void on_leave(void *data, const char *address) {
+  IoThread *thread = data;
+  memcpy(mailbox_add(&thread->events, &PROXY_LEAVE, ADDRESS_SIZE), address,
+         ADDRESS_SIZE);
+}
+
+static void *on_open(void *data, ConnId id, const ConnInfo *info) {
+  IoThread *thread = data;
+  Conn *conn = conn_find(thread->net, id);
+  Proxy *proxy = mem_zalloc(sizeof *proxy);
+  proxy->thread = thread;
+  proxy->local = id;
+  proxy->port = udp_port_to_attach(conn);
+  conn->counters = &proxy->counters;
+  UpOpen *up = add_event(thread, &PROXY_OPEN, proxy, NULL, sizeof *up);
+  up->info = *info;
+  conn_stop(conn, STOP_OPEN);
+  return proxy;
+}
+
+static UpEvent *add_packet(IoThread *thread, const RemoteCall *call, Proxy *proxy,
+                           UpHandler *hand_up, const Packet *packet) {
+  UpPacket *up = add_event(thread, call, proxy, hand_up, sizeof *up + packet->length);
+  up->packet = *packet;
+  if (packet->length > 0) memcpy(up + 1, packet->payload, packet->length);
+  return &up->head;
+}
+
+static void on_packet(void *data, void *conn_data, const Packet *packet) {
+  UpEvent *event = add_packet(data, &PROXY_INPUT, conn_data, proxy_packet, packet);
+  judge_input(data, event, sizeof(UpPacket) + packet->length);
+}
+
+// A packet for which there is no room is lost, as it may be.
+static void on_loose_packet(void *data, void *conn_data, const Packet *packet) {
+  IoThread *thread = data;
+  if (mailbox_pending(&thread->events) <= EVENTS_MAX)
+    add_packet(thread, &PROXY_LOSSY, conn_data, proxy_loose_packet, packet);
+}
+
+static const char *on_refuse(void *data, const char *address) {
+  (void)data, (void)address;
+  return "this port is for those who attach: come to the first one";
+}
+
+static void on_line(void *data, void *conn_data, const char *text, size_t size) {
+  UpLine *up = add_event(data, &PROXY_INPUT, conn_data, proxy_line, sizeof *up + size);
+  up->size = size;
+  memcpy(up + 1, text, size);
+  judge_input(data, &up->head, sizeof *up + size);
+}
+
+static void on_fault(void *data, void *conn_data, Code code, const char *text) {
+  const IoThread *thread = data;
+  Proxy *proxy = conn_data;
+  size_t size = strlen(text) + 1;
+  UpFault *up = add_event(data, &PROXY_INPUT, proxy, proxy_fault, sizeof *up + size);
+  up->code = code;
+  memcpy(up + 1, text, size);
+  conn_stop(conn_find(thread->net, proxy->local), STOP_FAULT);
+}
+
+static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped,
+                     uint32_t queued) {
+  UpDrops *up = add_event(data, &PROXY_NEWS, conn_data, proxy_drops, sizeof *up);
+  up->tag = tag;
+  up->dropped = dropped;
+  up->queued = queued;
+}
+
+// The main thread may have an answer for the connection, and ends it then.
+static void on_ending(void *data, void *conn_data, Code code) {
+  UpFault *up = add_event(data, &PROXY_INPUT, conn_data, proxy_close, sizeof *up);
+  up->code = code;
+}
+
+static bool on_turn(void *data, uint64_t now_ms) {
+  (void)data, (void)now_ms;
+  return false;
+}
+
+NetEvents served_events(void) {
+  return (NetEvents){
+      .enter = on_enter,
+      .leave = on_leave,
+      .open = on_open,
+      .packet = on_packet,
+      .loose_packet = on_loose_packet,
+      .refuse = on_refuse,
+      .line = on_line,
+      .fault = on_fault,
+      .drops = on_drops,
+      .ending = on_ending,
+      .turn = on_turn,
+  };
+}
