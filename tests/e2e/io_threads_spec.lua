@@ -1,4 +1,4 @@
---- Servicer threads: nobody can tell from what comes and in which order whether there are any. Each
+--- Io threads: nobody can tell from what comes and in which order whether there are any. Each
 --- story is told without them, too.
 local bit = require "bit"
 local packet = require "tests.e2e.packet"
@@ -70,7 +70,7 @@ local function start(threads, o)
   return server.start(o)
 end
 
--- Eight clients, so that each servicer has some of each kind.
+-- Eight clients, so that each thread has some of each kind.
 local function crowd(perigee)
   local clients = {}
   for i = 1, 8 do
@@ -141,7 +141,7 @@ local function blocked_signals(perigee)
   return found
 end
 
-describe("servicer threads", function()
+describe("io threads", function()
   after_each(server.stop_all)
 
   it("are as many as were asked for, and leave all signals to the first", function()

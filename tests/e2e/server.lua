@@ -110,7 +110,7 @@ end
 
 
 --- The ports at which clients by UDP are served (docs/operating.md): its UDP ports, or that of each
---- servicer thread, which lie behind those.
+--- io thread, which lie behind those.
 ---@return integer[]
 function Server:udp_ports()
   local first, count = self.port, self.udp_count

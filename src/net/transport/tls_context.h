@@ -22,7 +22,7 @@ typedef struct TlsTicketKey {
 } TlsTicketKey;
 
 /// Tickets are the client's memory of a session: the server keeps only the keys.
-/// Servicer threads share them, so that a session that began with one goes on with another.
+/// Threads share them, so that a session that began with one goes on with another.
 typedef struct TlsTickets {
   pthread_mutex_t lock;
   TlsTicketKey keys[2];  // the newest first
