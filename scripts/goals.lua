@@ -10,16 +10,16 @@ local goals = {
     what = "pairs of files of net of which one uses the other upwards", before = 134, goal = 9, allowed = 63,
   },
   core_branches = {
-    what = "ifs in the core of net about what a connection is", before = 35, goal = 0, allowed = 15,
+    what = "ifs in the core of net about what a connection is", before = 35, goal = 0,
   },
   core_calls = {
-    what = "functions that the core of net calls in its users", before = 61, goal = 0, allowed = 18,
+    what = "functions that the core of net calls in its users", before = 61, goal = 0,
   },
   table_includes = {
     what = "includes in net of headers that are their folders' alone", goal = 0, allowed = 16,
   },
   thread_words = {
-    what = "lines about threads in files that are not", before = 72, goal = 0, allowed = 63,
+    what = "lines about threads in files that are not", before = 72, goal = 0,
   },
   byte_entries = {
     what = "places where a received byte enters the core", before = 4, goal = 1,

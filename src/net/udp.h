@@ -43,7 +43,7 @@ typedef struct UdpFigures {
 void net_set_hashes(Net *net, const uint64_t *hashes, uint32_t count);
 
 /// Serves UDP at `host` on `count` ports that begin with `*port`; 0 becomes a free one. Each
-/// servicer thread has a port of its own behind them, for those who attach to a stream that it
+/// remote of the Net has a port of its own behind them, for those who attach to a stream that it
 /// has. Once, of a Net that is not simulated. Returns 0, or an error with the port that it is
 /// about in `*port` (ERR_INVALID: they go beyond 65535); then nothing has changed.
 int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count);
