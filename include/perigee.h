@@ -12,13 +12,13 @@
 //   }
 //   perigee_free(client);
 //
-// Nothing here waits except perigee_poll, and name resolution (see perigee_connect). What is
-// asked for has a number, its request, and ends in one event that carries that number; what
-// happens unasked is an event with request 0. There are no callbacks: every function may be called
-// between taking two events. The library has no threads, no signals and no global state: a
-// client belongs to one thread at a time, and any number of clients live beside each other.
-// Memory is the C library's; where there is none left, the process is aborted with a message. Texts
-// and data that are passed in are copied. A pointer may be NULL where its function says so.
+// Only perigee_poll and name resolution (see perigee_connect) wait. Each request has a number,
+// and ends in one event that carries that number; other events have request 0. The library
+// has no callbacks: you may call every function between taking two events. It has no threads,
+// no signals and no global state: a client belongs to one thread at a time, and any number of
+// clients may exist. Memory is the C library's; when it is exhausted, the process aborts with a
+// message. Texts and data that you pass in are copied. A pointer may be NULL where its function
+// says so.
 //
 // docs/c-client.md is the guide, docs/protocol.md what goes over the wire.
 #ifndef PERIGEE_H
@@ -43,7 +43,7 @@ extern "C" {
 
 // --- Numbers -------------------------------------------------------------------------------
 
-/// What errors and reasons are called. Those from 0 on are the protocol's (docs/protocol.md,
+/// The numbers of errors and reasons. Those from 0 on are the protocol's (docs/protocol.md,
 /// section 3); those below 0 are the library's own and never cross the wire. Functions that
 /// fail return one of the latter.
 typedef enum PerigeeCode {
@@ -132,8 +132,8 @@ typedef struct PerigeeOptions {
 PERIGEE_API void perigee_options_init(PerigeeOptions *options);
 
 /// A client that begins to connect to `address`: "host", "host:port" or "[v6]:port"; the port is
-/// 7777 when it is not named. `options` may be NULL and need not outlive the call. What comes of
-/// it is an event: PERIGEE_CONNECTED, or PERIGEE_CLOSED with the reason.
+/// 7777 if the address has none. `options` may be NULL and need not outlive the call. The outcome
+/// is an event: PERIGEE_CONNECTED, or PERIGEE_CLOSED with the reason.
 ///
 /// A host's name is resolved here by getaddrinfo, which may wait for the network's name servers, and in
 /// perigee_poll after a try at which none of its addresses could be reached. A game that must never
@@ -163,7 +163,7 @@ PERIGEE_API void perigee_free(PerigeeClient *client);
 /// them wait to be taken, nothing more is read.
 PERIGEE_API int perigee_poll(PerigeeClient *client, int timeout_ms);
 
-/// What to wait for on a file descriptor.
+/// A file descriptor, and the events to wait for.
 typedef struct PerigeeFd {
   int fd;
   int wants_read;   // 0 or 1
@@ -171,7 +171,7 @@ typedef struct PerigeeFd {
 } PerigeeFd;
 
 /// For loops of your own: the descriptors to watch, at most two, into `fds`; returns how many. They
-/// change with every call of the library, so ask anew before each wait; then call perigee_poll
+/// change with every call of the library, so ask again before each wait; then call perigee_poll
 /// with 0 when one is ready, or after perigee_wait_ms.
 PERIGEE_API int perigee_fds(PerigeeClient *client, PerigeeFd fds[2]);
 
@@ -190,7 +190,7 @@ typedef enum PerigeeEventType {
   PERIGEE_RESUMED,  // the session goes on after `time_us`; `count` packets were sent again
   PERIGEE_LOST,     // a new session; `count` packets are not known to have arrived
   PERIGEE_CLOSED,  // the end (code, text): no event comes after it
-  PERIGEE_JOINED,  // in a room (room, name, request); perigee_member tells who is there
+  PERIGEE_JOINED,  // in a room (room, name, request); perigee_member lists its members
   PERIGEE_LEFT,    // out of it for good (room, name, code, request)
   PERIGEE_PEER_JOINED,  // somebody came into a room (room, peer, name)
   PERIGEE_PEER_LEFT,    // somebody left it (room, peer, name)
@@ -225,7 +225,7 @@ typedef enum PerigeeEventType {
                         // before); room 0: this client itself
 } PerigeeEventType;
 
-/// What an answer needs to know of its question. Copy it to answer later.
+/// The address of an answer. Copy it to answer later.
 typedef struct PerigeeQuestion {
   uint32_t session;  // the library's count of sessions
   uint32_t room;     // as in the event
@@ -239,10 +239,10 @@ typedef struct PerigeeQuestion {
 typedef enum PerigeeMatchStart {
   PERIGEE_MATCH_FRESH,          // with the state that is made from the seed
   PERIGEE_MATCH_FROM_SNAPSHOT,  // with that of the snapshot
-  PERIGEE_MATCH_GOES_ON         // with the one that is there
+  PERIGEE_MATCH_GOES_ON         // with the present one
 } PerigeeMatchStart;
 
-/// What an entry of a turn is.
+/// The kind of an entry of a turn.
 typedef enum PerigeeEntryKind {
   PERIGEE_INPUT,           // data is the slot's input
   PERIGEE_INPUT_MISSING,   // it did not come in time
@@ -425,7 +425,7 @@ typedef enum PerigeeLockstepFlags {
   PERIGEE_GIVES_SNAPSHOTS = 2  // answers PERIGEE_SNAPSHOT_WANTED
 } PerigeeLockstepFlags;
 
-/// What is known of a match.
+/// The facts about a match.
 typedef struct PerigeeMatch {
   uint32_t id;                      // 0: it has not begun
   uint32_t seed;                    // for the random numbers of all
@@ -439,17 +439,17 @@ typedef struct PerigeeMatch {
   uint8_t seat[PERIGEE_SEAT_SIZE];  // a secret, by which a slot is had again
 } PerigeeMatch;
 
-/// Takes part in the match of a room; PERIGEE_MATCH follows, now and whenever the match begins anew. `seat` is
+/// Takes part in the match of a room; PERIGEE_MATCH follows, now and whenever the match begins again. `seat` is
 /// that of a PerigeeMatch before, of another client or another run of the program too: the same slot again;
 /// NULL: any. After a lost session the library asks again by itself when the room is joined again, as it does
-/// where it asked too soon. Who is refused gets PERIGEE_MATCH_ENDED, with the server's reason.
+/// where it asked too soon. PERIGEE_MATCH_ENDED with the server's reason reports a refusal.
 PERIGEE_API int perigee_lockstep_enter(PerigeeClient *client, uint32_t room,
                                        uint32_t flags, const uint8_t *seat);
 
 /// Takes part no longer.
 PERIGEE_API int perigee_lockstep_exit(PerigeeClient *client, uint32_t room);
 
-/// What is known of the match, into `match`.
+/// Copies the facts about the match to `match`.
 PERIGEE_API int perigee_lockstep_match(const PerigeeClient *client, uint32_t room,
                                        PerigeeMatch *match);
 
@@ -475,7 +475,7 @@ PERIGEE_API int perigee_lockstep_snapshot(PerigeeClient *client, uint32_t room,
 PERIGEE_API int perigee_lockstep_tree(PerigeeClient *client, uint32_t room,
                                       uint32_t turn, const char *json);
 
-// --- What is known -------------------------------------------------------------------------
+// --- Queries ------------------------------------------------------------------------------
 
 /// Where the client stands; PERIGEE_STATE_CLOSED for NULL.
 PERIGEE_API PerigeeState perigee_state(const PerigeeClient *client);
@@ -495,7 +495,7 @@ PERIGEE_API const char *perigee_session(const PerigeeClient *client);
 /// while none has come back.
 PERIGEE_API int64_t perigee_latency_us(const PerigeeClient *client);
 
-/// What the server takes in one packet: bytes; 0 before PERIGEE_CONNECTED.
+/// The largest packet that the server takes, in bytes; 0 before PERIGEE_CONNECTED.
 PERIGEE_API uint32_t perigee_max_payload(const PerigeeClient *client);
 
 /// The server's ticks a second.

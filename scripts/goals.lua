@@ -27,17 +27,17 @@ local goals = {
   -- scripts/sizes.lua
   http_machines = { what = "state machines of HTTP connections", before = 2, goal = 1 },
   short_statics = {
-    what = "static functions of 8 lines or fewer with one call", before = 413, goal = 199, allowed = 221,
+    what = "static functions of 8 lines or fewer with one call", before = 413, goal = 199,
   },
   conn_fields = { what = "fields of Conn", before = 49, goal = 24 },
   conn_flags = { what = "flags of Conn", before = 13, goal = 5 },
   lua_root_files = { what = "files in the root of lua/perigee", before = 58, goal = 11 },
   lines = { -- without those of embedding
-    what = "lines of src and lua", before = 73096, goal = 69096, allowed = 74500,
+    what = "lines of src and lua", before = 73096, goal = 69096, allowed = 74100,
   },
   -- scripts/words.lua
   own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 13 },
-  sentences = { what = "comments that begin without a subject, and the like", goal = 0, allowed = 562 },
+  sentences = { what = "comments that begin without a subject, and the like", goal = 0, allowed = 533 },
 }
 
 -- Goals that these scripts do not measure.

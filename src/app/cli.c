@@ -141,13 +141,6 @@ static int print_command_help(const CliCommand *command) {
   return EXIT_GOOD;
 }
 
-static void print_version(void) {
-  puts("perigee " PERIGEE_VERSION);
-  puts("LuaJIT " PERIGEE_LUAJIT_VERSION);
-  puts("libuv " PERIGEE_LIBUV_VERSION);
-  puts(net_tls_library());
-}
-
 static const CliCommand *find_command(const char *name) {
   for (int i = 0; i < COMMAND_COUNT; i++) {
     if (strcmp(COMMANDS[i].name, name) == 0) return &COMMANDS[i];
@@ -337,7 +330,10 @@ static int dispatch(char **arguments) {
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
     return command_help(arguments + 1);
   if (strcmp(name, "--version") == 0) {
-    print_version();
+    puts("perigee " PERIGEE_VERSION);
+    puts("LuaJIT " PERIGEE_LUAJIT_VERSION);
+    puts("libuv " PERIGEE_LIBUV_VERSION);
+    puts(net_tls_library());
     return EXIT_GOOD;
   }
   const CliCommand *command = find_command(name);

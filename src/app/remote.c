@@ -46,13 +46,6 @@ static int connect_to(const char *path, int flags) {
   return -1;
 }
 
-// Does not wait: a server that is stuck has a full queue, and is alive.
-static bool is_alive(const char *path) {
-  int fd = connect_to(path, SOCK_NONBLOCK);
-  if (fd >= 0) close(fd);
-  return fd >= 0 || errno == EAGAIN;
-}
-
 // The port in "7777.sock", or 0.
 static uint16_t port_of(const char *name) {
   char *end;
@@ -60,17 +53,15 @@ static uint16_t port_of(const char *name) {
   return strcmp(end, ".sock") == 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-static bool is_own(const char *directory) {
-  struct stat info;
-  return lstat(directory, &info) == 0 && info.st_uid == geteuid();
-}
-
+// Does not wait: a server that is stuck has a full queue, and is alive.
 static void add_if_alive(FoundList *found, const char *directory, uint16_t port) {
   if (port == 0 || found->count == SERVERS_MAX) return;
   Found *next = &found->items[found->count];
   next->port = port;
   snprintf(next->path, sizeof next->path, "%s/%u.sock", directory, port);
-  if (is_alive(next->path)) found->count++;
+  int fd = connect_to(next->path, SOCK_NONBLOCK);
+  if (fd >= 0 || errno == EAGAIN) found->count++;
+  if (fd >= 0) close(fd);
 }
 
 static void find_in(FoundList *found, const char *directory) {
@@ -86,7 +77,10 @@ static FoundList find_servers(uint16_t port) {
   FoundList found = {.count = 0};
   char folder[CONTROL_PATH_MAX - 16];
   for (int i = 0; i < CONTROL_FOLDERS; i++) {
-    if (!control_folder(i, folder, sizeof folder) || !is_own(folder)) continue;
+    struct stat info;
+    bool is_own = control_folder(i, folder, sizeof folder) &&
+                  lstat(folder, &info) == 0 && info.st_uid == geteuid();
+    if (!is_own) continue;
     if (port == 0)
       find_in(&found, folder);
     else

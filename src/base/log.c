@@ -94,13 +94,6 @@ static void unlock_state(Log *log) {
   pthread_mutex_unlock(&log->lock);
 }
 
-static LogState state_now(void) {
-  Log *log = lock_state();
-  LogState state = log->state;
-  unlock_state(log);
-  return state;
-}
-
 void log_set_level(LogLevel level) {
   Log *log = lock_state();
   log->state.level = level;
@@ -291,14 +284,9 @@ static void append_line(Buf *buf, const char *text, size_t size) {
   }
 }
 
-// Whether standard error is a terminal that wants colours (no-color.org).
-static bool has_colours(void) {
-  const char *no_color = getenv("NO_COLOR");
-  return !(no_color && *no_color) && isatty(STDERR_FILENO);
-}
-
 static void append_text_head(Buf *buf, LogLevel level, const struct timespec *now) {
-  bool is_coloured = has_colours();
+  const char *no_color = getenv("NO_COLOR");  // no-color.org
+  bool is_coloured = !(no_color && *no_color) && isatty(STDERR_FILENO);
   struct tm tm;
   localtime_r(&now->tv_sec, &tm);
   buf_printf(buf, "%s%02d:%02d:%02d.%03d%s ", is_coloured ? DIM : "", tm.tm_hour,
@@ -445,7 +433,9 @@ static void keep(const LogState *state, LogLevel level, const char *message,
 void log_write(LogLevel level, const char *message, const LogField *fields) {
   if (!log_is_on(level)) return;
   int saved_errno = errno;
-  LogState state = state_now();
+  Log *log = lock_state();
+  LogState state = log->state;
+  unlock_state(log);
   if (state.ring != NULL) keep(&state, level, message, fields);
   if (state.sink != NULL)
     give_to_sink(&state, level, message, fields);

@@ -17,13 +17,6 @@ void slots_deinit(Slots *slots) {
   *slots = (Slots){0};
 }
 
-static uint32_t take_free(Slots *slots) {
-  uint32_t index = slots->free_head;
-  slots->free_head = slots->slots[index].next;
-  if (slots->free_head == 0) slots->free_tail = 0;
-  return index;
-}
-
 static uint32_t take_new(Slots *slots) {
   if (slots->size == 0) slots->size = 1;  // index 0 is never given out
   if (slots->size >= slots->capacity) {
@@ -40,8 +33,13 @@ uint32_t slots_add(Slots *slots, void *value) {
   assert(value);
   if (slots->count == SLOTS_MAX) return 0;
   uint32_t free_count = slots->size ? slots->size - 1 - slots->count : 0;
-  bool is_new = free_count < RESTING && slots->size <= SLOTS_MAX;
-  uint32_t index = is_new ? take_new(slots) : take_free(slots);
+  uint32_t index = slots->free_head;
+  if (free_count < RESTING && slots->size <= SLOTS_MAX) {
+    index = take_new(slots);
+  } else {
+    slots->free_head = slots->slots[index].next;
+    if (slots->free_head == 0) slots->free_tail = 0;
+  }
   Slot *slot = &slots->slots[index];
   slot->value = value;
   slots->count++;

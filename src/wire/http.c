@@ -124,13 +124,6 @@ const Text *http_field(const HttpRequest *request, const char *name) {
   return NULL;
 }
 
-static uint32_t count_fields(const HttpRequest *request, const char *name) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < request->field_count; i++)
-    count += http_is_text(request->fields[i].name, name);
-  return count;
-}
-
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 // Takes the next entry of a comma-separated list; returns false at its end.
@@ -172,8 +165,12 @@ static bool is_ambiguous(const HttpRequest *request) {
   static const char *const ONCE[] = {
       "host",         "content-length", "transfer-encoding", "origin",
       "content-type", "authorization",  "sec-websocket-key", "sec-websocket-version"};
-  for (size_t i = 0; i < sizeof ONCE / sizeof *ONCE; i++)
-    if (count_fields(request, ONCE[i]) > 1) return true;
+  for (size_t i = 0; i < sizeof ONCE / sizeof *ONCE; i++) {
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < request->field_count; k++)
+      count += http_is_text(request->fields[k].name, ONCE[i]);
+    if (count > 1) return true;
+  }
   const Text *host = http_field(request, "host");
   if (host ? !is_host(*host) : !request->is_old) return true;
   return http_field(request, "content-length") &&

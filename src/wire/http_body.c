@@ -74,19 +74,15 @@ static int take_mark(HttpBody *body, char c) {
   return 0;
 }
 
-static int take_size_end(HttpBody *body, char c) {
-  if (c != '\n') return -400;
-  if (body->left > body->limit - body->taken) return -413;
-  body->state = body->left == 0 ? CHUNK_LAST_CR : CHUNK_BYTES;
-  return 0;
-}
-
 static int take_byte(HttpBody *body, char c) {
   switch ((ChunkState)body->state) {
     case CHUNK_SIZE:
       return take_size(body, c);
     case CHUNK_SIZE_END:
-      return take_size_end(body, c);
+      if (c != '\n') return -400;
+      if (body->left > body->limit - body->taken) return -413;
+      body->state = body->left == 0 ? CHUNK_LAST_CR : CHUNK_BYTES;
+      return 0;
     default:
       return take_mark(body, c);
   }

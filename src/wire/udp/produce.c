@@ -75,12 +75,6 @@ static void put_path(Draft *draft, UdpItemKind kind, uint64_t value) {
   draft->at = put_u64(draft->at, value);
 }
 
-// As long as a PATH_CHALLENGE, because it may be the first datagram from another address.
-static void put_probe(Draft *draft) {
-  for (int i = 0; i < UDP_PATH_SIZE; i++) *draft->at++ = UDP_ITEM_PROBE;
-  draft->is_asking = true;
-}
-
 static bool put_packet(UdpLink *link, Draft *draft) {
   UdpQueueEntry entry;
   if (!udp_queue_peek(&link->queue, &entry)) return false;
@@ -185,7 +179,11 @@ size_t udp_link_produce(UdpLink *link, uint64_t now_us, uint8_t *out) {
   fill(link, &draft, now_us);
   const bool is_silent = now_us >= link->last_sent_us + UDP_KEEPALIVE_US;
   if (is_silent) udp_link_rest(link, now_us);
-  if (!draft.is_asking && (link->is_probing || is_silent)) put_probe(&draft);
+  if (!draft.is_asking && (link->is_probing || is_silent)) {
+    // As long as a PATH_CHALLENGE, because it may be the first from another address.
+    for (int i = 0; i < UDP_PATH_SIZE; i++) *draft.at++ = UDP_ITEM_PROBE;
+    draft.is_asking = true;
+  }
   link->is_probing = false;
   if (draft.is_asking || now_us >= link->ack_due_us)
     return finish(link, &draft, out, now_us);

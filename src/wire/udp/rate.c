@@ -117,13 +117,6 @@ void udp_rate_on_rtt(UdpRate *rate, uint64_t rtt_us, uint64_t now_us) {
 
 // --- Conclusions ---
 
-static bool count_round(UdpRate *rate, const UdpRateSample *sample) {
-  if (sample->is_app_limited) rate->is_round_limited = true;
-  if (sample->prior_delivered < rate->round_end) return false;
-  rate->round_end = rate->delivered;
-  return true;
-}
-
 // A round that the line alone has limited is over. Rounds that are all far below what was
 // best before say that the line has become narrower.
 static void end_round(UdpRate *rate) {
@@ -254,7 +247,9 @@ void udp_rate_update(UdpRate *rate, const UdpRateSample *sample, uint32_t flying
   if (sample->acked == 0) return;
   if (rate->app_limited_until && rate->delivered > rate->app_limited_until)
     rate->app_limited_until = 0;
-  bool is_round = count_round(rate, sample);
+  if (sample->is_app_limited) rate->is_round_limited = true;
+  const bool is_round = sample->prior_delivered >= rate->round_end;
+  if (is_round) rate->round_end = rate->delivered;
   filter(rate, sample, is_round, now_us);
   watch_loss(rate, sample, is_round);
   watch_phase(rate, sample, is_round, flying, now_us);
