@@ -36,8 +36,8 @@ local goals = {
     what = "lines of src and lua", before = 73096, goal = 69096, allowed = 74100,
   },
   -- scripts/words.lua
-  own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 13 },
-  sentences = { what = "comments that begin without a subject, and the like", goal = 0, allowed = 533 },
+  own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 10 },
+  sentences = { what = "comments that begin without a subject, and the like", goal = 0, allowed = 522 },
 }
 
 -- Goals that these scripts do not measure.
