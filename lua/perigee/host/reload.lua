@@ -202,10 +202,11 @@ end
 --- Makes the next part of the schema's encoders; once all are made, runs the new version's top level and
 --- checks what it returned.
 function reload.load()
-  job.new, job.old, job.before, job.began = nil, live.version, live.attempt, core.read_clock()
+  job.new = nil
   if not loader.prepare_schema(job.texts) then
     return
   end
+  job.old, job.before, job.began = live.version, live.attempt, core.read_clock()
   local new, is_last = versions.new(last_number + 1), job.rounds == ROUNDS_MAX
   job.new, new.parses = new, is_last and "now" or "ahead"
   remember_states()
@@ -245,7 +246,7 @@ function transitions.end_load()
     return "waiting"
   elseif job.is_in_vain then
     undo_all()
-    live.attempt = job.before
+    live.attempt, job.old = job.before, nil -- which may be rolled back meanwhile
     if job.is_early then
       return wait_for_quiet()
     end
@@ -311,7 +312,7 @@ end
 function transitions.refuse(text)
   undo_all()
   live.upgrading = nil
-  if job.new then
+  if job.old and job.old ~= live.version then
     live.set(job.old)
     handlers.export(job.old, events) -- on_upgrade may have begun to poll, or to use the world
   end

@@ -114,6 +114,23 @@ describe("a reload that is under way", function()
     assert.equal(3, core.version)
   end)
 
+  it("is refused for the version that a rollback has put back meanwhile", function()
+    core.rollback_limit = 1
+    write "return { on_message = { who = function() error 'bad' end } }"
+    assert.equal("ended", give "change")
+    fake_core.call(core, host, "message", { data = '["who",1]' })
+    function core.file_is_being_written() return true end
+    write "return {}"
+    assert.equal("waits", give "change")
+    assert.equal("failed", give "rollback")
+    function core.check_game() return true end
+    assert.equal("same", give "again")
+    function core.file_is_being_written() return false end
+    assert.equal("failed", give("checked", ("\t%s/game.lua\n\na fault\n"):format(folder)))
+    fake_core.call(core, host, "message", { data = '["who",1]' })
+    assert.truthy(fake_core.log_text(core):find "first$")
+  end)
+
   it("is over when a step of the host itself fails, and the next one takes place", function()
     write "return {}"
     local read_file = core.read_file
