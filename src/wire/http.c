@@ -186,19 +186,13 @@ static bool is_plain_line(const char *bytes, const HttpRequest *request,
          memcmp(request->target.bytes + request->target.size, " HTTP/1.", 8) == 0;
 }
 
+const char *const HTTP_METHODS[METHOD_OTHER] = {"GET", "HEAD", "POST", "DELETE"};
+
 static HttpMethod method_of(const http_parser *parser) {
-  switch ((enum http_method)parser->method) {
-    case HTTP_GET:
-      return METHOD_GET;
-    case HTTP_HEAD:
-      return METHOD_HEAD;
-    case HTTP_POST:
-      return METHOD_POST;
-    case HTTP_DELETE:
-      return METHOD_DELETE;
-    default:
-      return METHOD_OTHER;
-  }
+  const char *name = http_method_str((enum http_method)parser->method);
+  uint32_t method = METHOD_GET;
+  while (method < METHOD_OTHER && strcmp(name, HTTP_METHODS[method]) != 0) method++;
+  return (HttpMethod)method;
 }
 
 int http_read_request(const char *bytes, size_t size, HttpRequest *request) {

@@ -24,6 +24,9 @@ typedef enum HttpMethod {
   METHOD_OTHER,
 } HttpMethod;
 
+/// "GET"; of all but METHOD_OTHER.
+extern const char *const HTTP_METHODS[METHOD_OTHER];
+
 typedef struct HttpField {
   Text name;
   Text value;  // without the spaces around it

@@ -1,4 +1,4 @@
-// Unidentified connections: they are counted, but no peers yet.
+// Unidentified connections: the first bytes tell which protocol replaces this one.
 #include "net/protocol/sniff.h"
 
 #include "net/protocol/http/admin_port.h"

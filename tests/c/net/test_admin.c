@@ -253,8 +253,8 @@ static int ask(AdminPort *port, const char *address, const char *token,
                       "Authorization: Bearer %s\r\n\r\n",
                       token);
   assert_int_equal(http_read_request(text, (size_t)size, &request), size);
-  HttpVerdict verdict = gate_check(port, address, &request, now_ms);
-  assert_true(verdict.is_late == (verdict.status != 0));
+  Verdict verdict = gate_check(port, address, &request, now_ms);
+  assert_true(verdict.is_guess == (verdict.status != 0));
   return verdict.status;
 }
 

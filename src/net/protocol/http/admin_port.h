@@ -1,5 +1,5 @@
-// The server of the admin listener. Its routes answer only who knows its host and has its
-// token, where there is one.
+// The server of the admin listener. Its routes answer only requests with a known host and, if
+// it has a token, the right one.
 #pragma once
 
 #include "net/admin.h"
@@ -34,12 +34,19 @@ void admin_port_free(Net *net);
 
 // --- gate.c ---
 
+/// The decision about a request.
+typedef struct Verdict {
+  int status;       // that refuses it; 0: it may pass
+  const char *why;  // static
+  bool is_guess;    // its token is wrong
+} Verdict;
+
 /// Judges Host, Origin and token of a request.
-HttpVerdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
-                       uint64_t now_ms);
+Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
+                   uint64_t now_ms);
 
 // --- mcp.c ---
 
 /// Hands requests up; net_admin_answer has their answers.
-void mcp_handle(Conn *conn, const HttpRequest *request, Text body);
+void mcp_handle(Conn *conn, const HttpRequest *request);
 void mcp_gone(Conn *conn);

@@ -1,17 +1,19 @@
-// The routes of the admin listener, whom it refuses and how.
+// The routes of the admin listener, and its refusals.
 #include <stdio.h>
 
 #include "base/log.h"
 #include "net/protocol/http/admin_port.h"
 
-static HttpVerdict check(Conn *conn, const HttpRequest *request, HttpPath *path) {
-  if (request->is_old) return (HttpVerdict){505, "HTTP/1.1 is needed", false};
-  HttpVerdict verdict =
+static bool check(Conn *conn, const HttpRequest *request, HttpPath *path) {
+  if (request->is_old) return http_refuse(conn, 505, "HTTP/1.1 is needed");
+  Verdict verdict =
       gate_check(conn->net->admin, conn->info->address, request, net_now_ms(conn->net));
+  if (verdict.is_guess) return http_refuse_late(conn, verdict.status, verdict.why);
+  if (verdict.status) return http_refuse(conn, verdict.status, verdict.why);
   path->is_folder = false;
   snprintf(path->text, sizeof path->text, "%.*s", (int)request->target.size - 1,
            request->target.bytes + 1);
-  return verdict;
+  return true;
 }
 
 static bool refuse(Conn *conn, int status, const char *why, Buf *body) {

@@ -5,15 +5,11 @@
 #include "net/protocol/http/http.h"
 
 void http_list_methods(char text[40], uint32_t methods, const char *last) {
-  static const char *const NAMES[] = {[METHOD_GET] = "GET",
-                                      [METHOD_HEAD] = "HEAD",
-                                      [METHOD_POST] = "POST",
-                                      [METHOD_DELETE] = "DELETE"};
   size_t size = 0;
-  for (uint32_t i = METHOD_GET; i <= METHOD_DELETE; i++) {
-    if (!(methods >> i & 1)) continue;
+  for (uint32_t i = 0; i < METHOD_OTHER; i++) {
     const char *between = size == 0 ? "" : methods >> i == 1 ? last : ", ";
-    size += (size_t)sprintf(text + size, "%s%s", between, NAMES[i]);
+    if (methods >> i & 1)
+      size += (size_t)sprintf(text + size, "%s%s", between, HTTP_METHODS[i]);
   }
 }
 
@@ -44,23 +40,10 @@ static void put_length(Buf *out, const HttpAnswer *answer) {
     http_put_field(out, "Content-Length", "%llu", count);
 }
 
-static void put_version(Buf *out, const HttpVersion *version) {
-  char date[HTTP_DATE_SIZE];
-  http_put_field(out, "ETag", "%s", version->tag);
-  http_date(date, version->changed_s);
-  if (version->changed_s) http_put_field(out, "Last-Modified", "%s", date);
-  http_put_field(out, "Accept-Ranges", "bytes");
-}
-
-// Of pages of the server's own, which have no version.
-static void put_policy(Buf *out) {
-  http_put_field(out, "Content-Security-Policy",
-                 "default-src 'none'; style-src 'unsafe-inline'; img-src data:");
-}
-
-// Where lengths and further fields are depends on the server, because clients are to see no
-// difference.
+// The two servers have lengths and further fields in different places, so that clients see
+// what they have always seen.
 void http_put_head(Buf *out, const HttpAnswer *answer, int64_t unix_s, bool is_last) {
+  const HttpVersion *version = answer->version;
   bool has_date = unix_s != 0;
   char date[HTTP_DATE_SIZE];
   http_put_status(out, answer->status);
@@ -71,11 +54,18 @@ void http_put_head(Buf *out, const HttpAnswer *answer, int64_t unix_s, bool is_l
     put_length(out, answer);
   else
     buf_append(out, answer->fields.bytes, answer->fields.size);
-  if (answer->version) put_version(out, answer->version);
+  if (version) http_put_field(out, "ETag", "%s", version->tag);
+  if (version && version->changed_s) {
+    http_date(date, version->changed_s);
+    http_put_field(out, "Last-Modified", "%s", date);
+  }
+  if (version) http_put_field(out, "Accept-Ranges", "bytes");
   http_put_field(out, "Cache-Control", "%s",
                  answer->cache ? answer->cache : "no-store");
   http_put_field(out, "X-Content-Type-Options", "nosniff");
-  if (has_date && !answer->version) put_policy(out);
+  if (has_date && !version)  // a page of the server's own
+    http_put_field(out, "Content-Security-Policy",
+                   "default-src 'none'; style-src 'unsafe-inline'; img-src data:");
   if (has_date)
     buf_append(out, answer->fields.bytes, answer->fields.size);
   else

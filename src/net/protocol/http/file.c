@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/least.h"
 #include "base/mem.h"
 #include "net/protocol/http/site.h"
 #include "wire/ignore.h"
@@ -27,18 +28,18 @@ enum {
 };
 
 typedef struct FileJob {
-  uv_work_t work;
+  uv_work_t request;
   Conn *conn;  // NULL: it is not interested any more
   bool is_working;
-  char *folder, *path;
-  bool is_folder;  // the path ends in a slash
-  char index_path[HTTP_PATH_MAX + sizeof "/index.html"];
-  // What the thread found.
+  bool is_folder;  // what was asked for ends in a slash
+  char *folder;    // owned
+  char path[HTTP_PATH_MAX + sizeof "/index.html"];  // in the folder
+  // The thread's findings.
   int err;  // 0, or an errno; EISDIR: the path is a folder and lacks its slash
   struct stat info;
   uint8_t *chunk;  // NULL: nothing is read yet, and the file only looked at
   size_t chunk_size;
-  // What is still to be sent.
+  // The bytes that are still to be sent.
   uint64_t at, left;
   Timer again;  // set while no descriptor was left
 } FileJob;
@@ -61,66 +62,23 @@ static bool is_inside(const char *folder, const char *place) {
   return strncmp(folder, place, size) == 0 && place[size] == '/';
 }
 
-// Returns whether the rules name the file at `path` in the folder, whose own name comes
-// first.
-static bool is_named(const FileJob *job, Text rules, const char *path) {
-  char full[2 * PATH_MAX];
-  const char *slash = strrchr(job->folder, '/');
-  snprintf(full, sizeof full, "%s/%s%s", slash ? slash + 1 : job->folder, path,
-           S_ISDIR(job->info.st_mode) ? "/" : "");
-  return ignore_has(rules, full);
-}
-
+// Returns whether the rules beside the folder name the file, by its path or by where it is.
 // Rules that cannot be read may name anything.
-static bool is_hidden(const FileJob *job, const char *path, const char *inner_place) {
-  char place[PATH_MAX];
+static bool is_hidden(const FileJob *job, const char *inner_place) {
+  const char *paths[] = {job->path, inner_place}, *slash = strrchr(job->folder, '/');
+  const char *name = slash ? slash + 1 : job->folder;
+  char place[2 * PATH_MAX];
   Buf text = {0};
-  const char *slash = strrchr(job->folder, '/');
-  int size = slash ? (int)(slash - job->folder) : 1;
-  snprintf(place, sizeof place, "%.*s/" IGNORE_FILE, size, slash ? job->folder : ".");
+  snprintf(place, sizeof place, "%.*s" IGNORE_FILE, (int)(name - job->folder),
+           job->folder);
   bool is_hidden = file_read_if_any(place, &text) != 0;
-  Text rules = {(const char *)text.data, (uint32_t)text.size};
-  is_hidden =
-      is_hidden || is_named(job, rules, path) || is_named(job, rules, inner_place);
+  for (int i = 0; i < 2; i++) {
+    snprintf(place, sizeof place, "%s/%s%s", name, paths[i],
+             S_ISDIR(job->info.st_mode) ? "/" : "");
+    is_hidden |= ignore_has(http_text(&text), place);
+  }
   buf_deinit(&text);
   return is_hidden;
-}
-
-// Returns whether the file of `fd` can be read.
-static int try_open(int fd) {
-  char name[FD_PATH_SIZE];
-  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-  int opened = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (opened < 0) return errno;
-  close(opened);
-  return 0;
-}
-
-// Returns whether the file of `fd` may be served.
-static int check_held(FileJob *job, const char *path, int folder, int fd) {
-  char root[PATH_MAX], place[PATH_MAX];
-  if (fstat(fd, &job->info) != 0) return errno;
-  if (!locate(folder, root) || !locate(fd, place)) return ENOENT;
-  if (!is_inside(root, place)) return EACCES;
-  if (is_hidden(job, path, place + strlen(root))) return ENOENT;
-  if (S_ISDIR(job->info.st_mode)) return EISDIR;
-  if (!S_ISREG(job->info.st_mode)) return EACCES;
-  return try_open(fd);
-}
-
-static const char *path_of(const FileJob *job) {
-  return job->is_folder ? job->index_path : job->path;
-}
-
-static int check_file(FileJob *job) {
-  const char *path = path_of(job);
-  int folder = open(job->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return errno;
-  int fd = openat(folder, path, O_PATH | O_CLOEXEC);
-  int err = fd < 0 ? errno : check_held(job, path, folder, fd);
-  if (fd >= 0) close(fd);
-  close(folder);
-  return err;
 }
 
 static bool is_same(const struct stat *a, const struct stat *b) {
@@ -129,30 +87,51 @@ static bool is_same(const struct stat *a, const struct stat *b) {
          a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static int read_open(FileJob *job, int fd) {
+// Returns whether the file that is held may be served, or is still the one that was.
+static int check_held(FileJob *job, int folder, int held) {
+  char root[PATH_MAX], place[PATH_MAX];
   struct stat info;
-  if (fstat(fd, &info) != 0) return errno;
-  if (!is_same(&info, &job->info)) return ESTALE;
-  size_t wanted = job->left < FILE_CHUNK_BYTES ? job->left : FILE_CHUNK_BYTES;
-  ssize_t got = pread(fd, job->chunk, wanted, (off_t)job->at);
-  if (got < 0) return errno;
-  job->chunk_size = (size_t)got;
-  return got == 0 ? EIO : 0;  // the file has become shorter
+  if (fstat(held, &info) != 0) return errno;
+  if (job->chunk) return is_same(&info, &job->info) ? 0 : ESTALE;
+  job->info = info;
+  if (!locate(folder, root) || !locate(held, place)) return ENOENT;
+  if (!is_inside(root, place)) return EACCES;
+  if (is_hidden(job, place + strlen(root))) return ENOENT;
+  if (S_ISDIR(info.st_mode)) return EISDIR;
+  return S_ISREG(info.st_mode) ? 0 : EACCES;
 }
 
-static int read_chunk(FileJob *job) {
-  char place[PATH_MAX + sizeof job->index_path];
-  snprintf(place, sizeof place, "%s/%s", job->folder, path_of(job));
-  int fd = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+// Opens the file that is held, and reads the next piece of it, if one is wanted.
+static int read_held(FileJob *job, int held) {
+  char name[FD_PATH_SIZE];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", held);
+  int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return errno;
-  int err = read_open(job, fd);
+  int err = 0;
+  if (job->chunk) {
+    size_t size = least(job->left, FILE_CHUNK_BYTES);
+    ssize_t got = pread(fd, job->chunk, size, (off_t)job->at);
+    job->chunk_size = got > 0 ? (size_t)got : 0;
+    err = got < 0 ? errno : got == 0 ? EIO : 0;  // EIO: it has become shorter
+  }
   close(fd);
   return err;
 }
 
-static void on_work(uv_work_t *work) {
-  FileJob *job = work->data;
-  job->err = job->chunk ? read_chunk(job) : check_file(job);
+static int work(FileJob *job) {
+  int folder = open(job->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return errno;
+  int held = openat(folder, job->path, O_PATH | O_CLOEXEC);
+  int err = held < 0 ? errno : check_held(job, folder, held);
+  if (err == 0) err = read_held(job, held);
+  if (held >= 0) close(held);
+  close(folder);
+  return err;
+}
+
+static void on_work(uv_work_t *request) {
+  FileJob *job = request->data;
+  job->err = work(job);
 }
 
 // --- On the loop ---
@@ -162,7 +141,6 @@ static void work_on(FileJob *job);
 static void free_job(FileJob *job) {
   mem_free(job->chunk);
   mem_free(job->folder);
-  mem_free(job->path);
   mem_free(job);
 }
 
@@ -173,9 +151,9 @@ static void drop(FileJob *job) {
   if (!job->is_working) free_job(job);
 }
 
-void file_gone(Conn *conn) { drop(*http_job(conn)); }
+void file_gone(Conn *conn) { drop(http_of(conn)->job); }
 
-void file_drained(Conn *conn) { work_on(*http_job(conn)); }
+void file_drained(Conn *conn) { work_on(http_of(conn)->job); }
 
 // A version of a file differs from others in its place, its size or when it was written.
 static HttpVersion version_of(const struct stat *info) {
@@ -229,7 +207,7 @@ static int decide(const HttpRequest *request, HttpAnswer *answer) {
 // kept for a while where nobody is working on it.
 static void begin_answer(FileJob *job, const HttpRequest *request) {
   HttpVersion version = version_of(&job->info);
-  const char *type = http_type(path_of(job));
+  const char *type = http_type(job->path);
   bool must_ask =
       web_of(job->conn->net)->is_watched || strncmp(type, "text/html", 9) == 0;
   HttpAnswer answer = {.version = &version,
@@ -259,13 +237,14 @@ static void on_checked(FileJob *job) {
     return;
   }
   int err = job->err;
-  bool is_folder = job->is_folder, is_root = job->path[0] == '\0';
+  bool is_folder = job->is_folder;
+  bool is_root = is_folder && strcmp(job->path, "index.html") == 0;
   drop(job);
   if (err == EISDIR && !is_folder)
     redirect(conn, &request);
   else if (lacks_descriptor(err))
     http_refuse(conn, 503, "too many files are open");
-  else if (err == ENOENT && is_folder && is_root)
+  else if (err == ENOENT && is_root)
     answer_welcome(conn, &request);
   else
     http_refuse(conn, 404, "there is nothing here");
@@ -297,8 +276,8 @@ static void on_chunk(FileJob *job) {
   if (is_last) mem_free(chunk);
 }
 
-static void on_worked(uv_work_t *work, int status) {
-  FileJob *job = work->data;
+static void on_worked(uv_work_t *request, int status) {
+  FileJob *job = request->data;
   (void)status;
   job->is_working = false;
   if (!job->conn)
@@ -313,22 +292,21 @@ static void on_worked(uv_work_t *work, int status) {
 
 static void work_on(FileJob *job) {
   job->is_working = true;
-  uv_queue_work(&job->conn->net->loop.uv, &job->work, on_work, on_worked);
+  uv_queue_work(&job->conn->net->loop.uv, &job->request, on_work, on_worked);
 }
 
-void file_handle(Conn *conn, const HttpRequest *request, Text body) {
-  (void)body;
+void file_handle(Conn *conn, const HttpRequest *request) {
   const Web *web = web_of(conn->net);
   HttpPath path;
   http_read_path(request->target, &path);
   FileJob *job = mem_zalloc(sizeof *job);
-  job->work.data = job;
+  job->request.data = job;
   job->conn = conn;
   job->folder = mem_strdup(web->folder ? web->folder : "");
-  job->path = mem_strdup(path.text);
   job->is_folder = path.is_folder;
-  const char *slash = path.text[0] == '\0' ? "" : "/";
-  snprintf(job->index_path, sizeof job->index_path, "%s%sindex.html", path.text, slash);
-  *http_job(conn) = job;
+  snprintf(job->path, sizeof job->path, "%s%s%s", path.text,
+           path.is_folder && path.text[0] ? "/" : "",
+           path.is_folder ? "index.html" : "");
+  http_of(conn)->job = job;
   work_on(job);
 }

@@ -1,6 +1,6 @@
-// Who may ask the admin listener. A page of anywhere can have a browser send requests to
-// this machine, under a name of its own that it has made point here; such a request names
-// that page's host, in Host and in Origin, so both have to be known ones.
+// The gate of the admin listener. A page from anywhere can have a browser send requests to
+// this machine, under a name of its own that it has made point here. Such a request has that
+// page's host in Host and in Origin, so both must be known names.
 #include <arpa/inet.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
@@ -40,25 +40,17 @@ bool net_is_loopback(const char *host) {
 
 // --- Tokens ---
 
-static GateFailure *find_failure(AdminPort *port, const char *network) {
-  for (int i = 0; i < GATE_ADDRESSES_MAX; i++)
-    if (strcmp(port->failures[i].network, network) == 0) return &port->failures[i];
-  return NULL;
-}
-
-// In the place of the one that was longest ago.
-static GateFailure *add_failure(AdminPort *port, const char *network) {
-  GateFailure *oldest = &port->failures[0];
-  for (int i = 1; i < GATE_ADDRESSES_MAX; i++)
-    if (port->failures[i].last_ms < oldest->last_ms) oldest = &port->failures[i];
+// Returns the failures of a network; new ones replace those that are oldest.
+static GateFailure *failure_of(AdminPort *port, const char *network) {
+  GateFailure *oldest = port->failures;
+  for (int i = 0; i < GATE_ADDRESSES_MAX; i++) {
+    GateFailure *failure = &port->failures[i];
+    if (strcmp(failure->network, network) == 0) return failure;
+    if (failure->last_ms < oldest->last_ms) oldest = failure;
+  }
   *oldest = (GateFailure){.count = 0};
   strcpy(oldest->network, network);
   return oldest;
-}
-
-static bool is_locked(const GateFailure *failure, uint64_t now_ms) {
-  return failure && failure->count >= ADMIN_FAILURES_MAX &&
-         now_ms < failure->last_ms + ADMIN_LOCK_MS;
 }
 
 // Takes equally long for right and wrong tokens of any length.
@@ -72,41 +64,39 @@ static bool is_token(const char *token, Text given) {
   return CRYPTO_memcmp(right, theirs, sizeof right) == 0;
 }
 
-static HttpVerdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms) {
+static Verdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms) {
   char network[ADDRESS_SIZE];
   address_network(address, network);
-  GateFailure *failure = find_failure(port, network);
-  if (is_locked(failure, now_ms))
-    return (HttpVerdict){429, "the token is wrong, and so were too many before it",
-                         true};
-  if (!failure) failure = add_failure(port, network);
+  GateFailure *failure = failure_of(port, network);
+  if (failure->count >= ADMIN_FAILURES_MAX && now_ms < failure->last_ms + ADMIN_LOCK_MS)
+    return (Verdict){429, "the token is wrong, and so were too many before it", true};
   failure->count++;
   failure->last_ms = now_ms;
-  return (HttpVerdict){401, "the token is wrong", true};
+  return (Verdict){401, "the token is wrong", true};
 }
 
-// The right token passes whatever others at its address have tried.
-static HttpVerdict check_token(AdminPort *port, const char *address,
-                               const HttpRequest *request, uint64_t now_ms) {
+// Accepts the right token whatever others at its address have tried.
+static Verdict check_token(AdminPort *port, const char *address,
+                           const HttpRequest *request, uint64_t now_ms) {
   const Text *given = http_field(request, "authorization");
   if (!given)
-    return (HttpVerdict){
+    return (Verdict){
         401, "a token is needed: Authorization: Bearer TOKEN (admin_token)", false};
-  if (is_token(port->token, *given)) return (HttpVerdict){0};
+  if (is_token(port->token, *given)) return (Verdict){0};
   return judge_guess(port, address, now_ms);
 }
 
 // --- All of it ---
 
-HttpVerdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
-                       uint64_t now_ms) {
+Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
+                   uint64_t now_ms) {
   const Text *host = http_field(request, "host");
   const Text *origin = http_field(request, "origin");
   if (!host || !is_known_name(port, *host))
-    return (HttpVerdict){
+    return (Verdict){
         403, "this server is not known by that name; admin_hosts can add it", false};
   if (origin && !is_known_origin(port, *origin))
-    return (HttpVerdict){
+    return (Verdict){
         403, "pages from elsewhere may not ask; admin_hosts can add their host", false};
-  return port->token ? check_token(port, address, request, now_ms) : (HttpVerdict){0};
+  return port->token ? check_token(port, address, request, now_ms) : (Verdict){0};
 }

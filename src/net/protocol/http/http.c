@@ -7,73 +7,37 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-typedef enum HttpState {
-  HTTP_HEAD,       // of a request is awaited
-  HTTP_BODY,       // of it
-  HTTP_REFUSING,   // it is refused after HTTP_LATE_MS
-  HTTP_HANDLED,    // its route answers it
-  HTTP_STREAMING,  // with a stream
-  HTTP_ANSWERED,   // the rest of the answer is on its way
-} HttpState;
-
-typedef struct Http {
-  const HttpKind *kind;
-  HttpServer *server;
-  const HttpRoute *route;  // of the request under way; NULL: none
-  void *job;               // the handler's
-  uint8_t state;           // HttpState
-  bool is_last;            // the connection ends after the request
-  bool is_head_only;       // the answer has no body, because the method is HEAD
-  uint32_t size;           // of the request's head, at the start of the input
-  HttpVerdict verdict;     // of HTTP_REFUSING
-  HttpBody body;
-  size_t reserved;  // of the server's bytes, for the body
-  Buf text;         // what has arrived of the body
-  Buf out;          // what waits until all before it is written
-} Http;
-
-static Http *http_of(const Conn *conn) { return conn->speech; }
-
-void **http_job(Conn *conn) { return &http_of(conn)->job; }
+static const char BAD_BODY[] = "the body is not well-formed, or larger than 1 MiB";
 
 void http_request(const Conn *conn, HttpRequest *request) {
   http_read_request((const char *)conn->in.bytes.data, http_of(conn)->size, request);
 }
 
-static bool is_open(const Conn *conn) {
+bool http_is_open(const Conn *conn) {
   return conn_speaks(conn, &HTTP) && !(conn->self.listed & LISTED_ENDED);
 }
 
-bool http_waits(const Conn *conn, bool is_stream) {
-  if (!is_open(conn)) return false;
-  const Http *http = http_of(conn);
-  return http->state == (is_stream ? HTTP_STREAMING : HTTP_HANDLED) &&
-         http->route->flags & HTTP_WAITS;
-}
-
 // --- Deadlines ---
-
-static void stall(Conn *conn) {
-  http_of(conn)->server->stalled++;
-  log_info("an answer was not taken in time", log_str("address", conn->info->address));
-  conn_end(conn, END_BROKEN);
-}
 
 static void on_timer(void *data, uint64_t now_ms) {
   (void)now_ms;
   Conn *conn = data;
   const Http *http = http_of(conn);
-  if (!is_open(conn)) return;
-  if (conn->out.backlog || http->state == HTTP_HANDLED)
-    stall(conn);
-  else if (http->state == HTTP_STREAMING)
+  if (!http_is_open(conn)) return;
+  if (conn->out.backlog || http->state == HTTP_HANDLED) {
+    http->server->stats.stalled++;
+    log_info("an answer was not taken in time",
+             log_str("address", conn->info->address));
+    conn_end(conn, END_BROKEN);
+  } else if (http->state == HTTP_STREAMING) {
     http_send(conn, (Text){":\n\n", 3}, false);
-  else if (http->state == HTTP_REFUSING)
-    http_refuse(conn, http->verdict.status, http->verdict.why);
-  else if (conn->in.bytes.size == 0)
+  } else if (http->state == HTTP_REFUSING) {
+    http_refuse(conn, http->late_status, http->late_why);
+  } else if (conn->in.bytes.size == 0) {
     conn_close(conn);
-  else
+  } else {
     http_refuse(conn, 408, "the request did not come in time");
+  }
 }
 
 // Returns when the state has lasted for too long; 0: it may last.
@@ -119,6 +83,7 @@ static void complete(Conn *conn) {
   }
   http->state = HTTP_HEAD;
   http->is_head_only = false;
+  buf_deinit(&http->text);
   conn->info->since_ms = net_now_ms(conn->net);
   conn_start(conn, STOP_BUSY);
   buf_consume(&conn->in.bytes, http->size);
@@ -137,13 +102,13 @@ static void flush(Conn *conn) {
     backlog_write_now(conn, out.data, out.size);
     buf_deinit(&out);
   }
-  if (!is_open(conn)) return;
+  if (!http_is_open(conn)) return;
   bool is_out = !conn->out.backlog;
   if (is_out && http->state == HTTP_ANSWERED)
     complete(conn);
   else if (is_out && http->state >= HTTP_HANDLED && http->route->drained)
     http->route->drained(conn);
-  if (is_open(conn)) set_timer(conn);
+  if (http_is_open(conn)) set_timer(conn);
 }
 
 static void put_body(Http *http, Text bytes) {
@@ -174,16 +139,15 @@ void http_send(Conn *conn, Text bytes, bool is_last) {
   if (is_last && http->state == HTTP_STREAMING) buf_append(&http->out, "0\r\n\r\n", 5);
   if (is_last) http->state = HTTP_ANSWERED;
   flush(conn);
-  if (is_open(conn) && http->out.size > HTTP_OUT_MAX) conn_end(conn, END_BROKEN);
+  if (http_is_open(conn) && http->out.size > HTTP_OUT_MAX) conn_end(conn, END_BROKEN);
 }
 
 static void release_body(Http *http) {
   http->server->reserved_bytes -= http->reserved;
   http->reserved = 0;
-  buf_deinit(&http->text);
 }
 
-void http_refuse(Conn *conn, int status, const char *why) {
+bool http_refuse(Conn *conn, int status, const char *why) {
   Http *http = http_of(conn);
   const HttpKind *kind = http->kind;
   uint32_t methods = http->route ? http->route->methods : kind->methods;
@@ -191,7 +155,8 @@ void http_refuse(Conn *conn, int status, const char *why) {
   char names[40], only[64];
   if (status == 405 && !why) {
     http_list_methods(names, methods, " and ");
-    snprintf(only, sizeof only, "only %s are served", names);
+    bool is_one = (methods & (methods - 1)) == 0;
+    snprintf(only, sizeof only, "only %s %s served", names, is_one ? "is" : "are");
     why = only;
   }
   release_body(http);
@@ -203,6 +168,16 @@ void http_refuse(Conn *conn, int status, const char *why) {
                                   .body = http_text(&body)});
   buf_deinit(&fields);
   buf_deinit(&body);
+  return false;
+}
+
+bool http_refuse_late(Conn *conn, int status, const char *why) {
+  Http *http = http_of(conn);
+  http->state = HTTP_REFUSING;
+  http->late_status = status;
+  http->late_why = why;
+  conn->info->since_ms = net_now_ms(conn->net);
+  return false;
 }
 
 static void refuse_head(Conn *conn, int status) {
@@ -216,60 +191,44 @@ static void refuse_head(Conn *conn, int status) {
 
 // --- Requests ---
 
-static const HttpRoute *find_route(const HttpKind *kind, const HttpPath *path) {
-  const HttpRoute *route = kind->routes;
-  while (route->handle && route->path &&
-         (path->is_folder || strcmp(route->path, path->text) != 0))
-    route++;
-  return route->handle ? route : NULL;
+static bool is_of_route(const HttpPath *path, const char *route) {
+  size_t size = strlen(route);
+  if (size == 0 || route[size - 1] == '/') return strncmp(path->text, route, size) == 0;
+  return !path->is_folder && strcmp(path->text, route) == 0;
 }
 
-static HttpVerdict check_body(Http *http, const HttpRequest *request) {
-  static const char BAD[] = "the body is not well-formed, or larger than 1 MiB";
+static bool check_body(Conn *conn, const HttpRequest *request) {
+  Http *http = http_of(conn);
   bool takes_body =
       http->route->flags & HTTP_TAKES_BODY && request->method == METHOD_POST;
   int refused = http_body_begin(&http->body, request, HTTP_BODY_MAX);
-  if (refused || (!takes_body && !http->body.is_done))
-    return (HttpVerdict){refused ? -refused : 400, BAD, false};
+  if (refused) return http_refuse(conn, -refused, BAD_BODY);
+  if (!takes_body && !http->body.is_done) return http_refuse(conn, 400, BAD_BODY);
   size_t wanted = http->body.is_chunked ? HTTP_BODY_MAX : http->body.left;
   if (http->server->reserved_bytes + wanted > HTTP_BODIES_TOTAL)
-    return (HttpVerdict){503, "too much is being received at a time", false};
+    return http_refuse(conn, 503, "too much is being received at a time");
   http->server->reserved_bytes += http->reserved = wanted;
-  return (HttpVerdict){0};
+  return true;
 }
 
-static HttpVerdict check(Conn *conn, const HttpRequest *request) {
+static bool check(Conn *conn, const HttpRequest *request) {
   Http *http = http_of(conn);
-  const HttpKind *kind = http->kind;
   HttpPath path;
-  if (conn->is_refused)
-    return (HttpVerdict){503, "there are too many connections", false};
-  HttpVerdict verdict = kind->check(conn, request, &path);
-  if (verdict.status) return verdict;
-  http->route = find_route(kind, &path);
-  if (!http->route) return (HttpVerdict){404, kind->nothing, false};
-  if (!(http->route->methods >> request->method & 1))
-    return (HttpVerdict){405, NULL, false};
-  return check_body(http, request);
+  if (conn->is_refused) return http_refuse(conn, 503, "there are too many connections");
+  if (!http->kind->check(conn, request, &path)) return false;
+  const HttpRoute *route = http->kind->routes;
+  while (route->handle && !is_of_route(&path, route->path)) route++;
+  if (!route->handle) return http_refuse(conn, 404, http->kind->nothing);
+  http->route = route;
+  if (!(route->methods >> request->method & 1)) return http_refuse(conn, 405, NULL);
+  return check_body(conn, request);
 }
 
 static void hand_over(Conn *conn, const HttpRequest *request) {
   Http *http = http_of(conn);
-  Buf text = http->text;
-  http->text = (Buf){0};
   http->state = HTTP_HANDLED;
   release_body(http);
-  http->route->handle(conn, request, http_text(&text));
-  buf_deinit(&text);
-}
-
-static void begin_body(Conn *conn, const HttpRequest *request) {
-  Http *http = http_of(conn);
-  http->state = HTTP_BODY;
-  if (!http_has_token(request, "expect", "100-continue")) return;
-  http_put_status(&http->out, 100);
-  http_put_end(&http->out);
-  flush(conn);
+  http->route->handle(conn, request);
 }
 
 // Returns whether there was a head.
@@ -279,7 +238,7 @@ static bool take_head(Conn *conn) {
   const Buf *in = &conn->in.bytes;
   int size = http_read_request((const char *)in->data, in->size, &request);
   if (size == 0) return false;
-  http->server->requests++;
+  http->server->stats.requests++;
   http->route = NULL;
   http->state = HTTP_HANDLED;
   http->size = size > 0 ? (uint32_t)size : 0;
@@ -290,17 +249,16 @@ static bool take_head(Conn *conn) {
   uint32_t method = 1U << request.method;
   http->is_last = !request.keeps_alive || conn->is_eof || conn->is_refused;
   http->is_head_only = method & http->kind->methods & 1U << METHOD_HEAD;
-  HttpVerdict verdict = check(conn, &request);
-  if (verdict.is_late) {
-    http->state = HTTP_REFUSING;
-    http->verdict = verdict;
-    conn->info->since_ms = net_now_ms(conn->net);
-  } else if (verdict.status) {
-    http_refuse(conn, verdict.status, verdict.why);
-  } else if (http->body.is_done) {
+  if (!check(conn, &request)) return true;
+  if (http->body.is_done) {
     hand_over(conn, &request);
-  } else {
-    begin_body(conn, &request);
+    return true;
+  }
+  http->state = HTTP_BODY;
+  if (http_has_token(&request, "expect", "100-continue")) {
+    http_put_status(&http->out, 100);
+    http_put_end(&http->out);
+    flush(conn);
   }
   return true;
 }
@@ -314,7 +272,7 @@ static bool take_body(Conn *conn) {
   size_t size = in->size - http->size;
   int64_t taken = http_body_read(&http->body, (char *)bytes, size, &http->text);
   if (taken < 0) {
-    http_refuse(conn, (int)-taken, "the body is not well-formed, or larger than 1 MiB");
+    http_refuse(conn, (int)-taken, BAD_BODY);
     return true;
   }
   memmove(bytes, bytes + taken, size - (size_t)taken);
@@ -355,10 +313,6 @@ void http_begin(Conn *conn, const HttpKind *kind, HttpServer *server) {
   http_of(conn)->server = server;
 }
 
-void http_take_request(Conn *conn) {
-  buf_consume(&conn->in.bytes, http_of(conn)->size);
-}
-
 static void begin(Conn *conn) { conn->speech = mem_zalloc(sizeof(Http)); }
 
 static void input(Conn *conn, const uint8_t *bytes, size_t size) {
@@ -369,7 +323,7 @@ static void input(Conn *conn, const uint8_t *bytes, size_t size) {
 }
 
 static void drained(Conn *conn) {
-  if (is_open(conn)) flush(conn);
+  if (http_is_open(conn)) flush(conn);
 }
 
 static InputEnd input_end(Conn *conn) {

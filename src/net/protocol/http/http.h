@@ -1,11 +1,12 @@
-// HTTP of a connection. A HttpServer (of the site, of the admin listener) has a table of
-// routes; a route's handler answers its requests: at once, later, in pieces, as a stream,
-// or by having the connection speak another protocol. There is one request at a time, and
-// its head stays in the inbox until it is answered. Deadlines, limits, refusals and the
-// heads of answers are this part's, and the same for all routes.
+// HTTP of a connection. Each server (the site, the admin listener) has a table of routes. A
+// route's handler answers requests: at once, later, in pieces, as a stream, or by having the
+// connection speak another protocol. A connection has one request at a time, whose head stays
+// in the inbox until it is answered. Deadlines, limits, refusals and heads of answers are the
+// same for all routes: http.c and answer.c have them.
 #pragma once
 
 #include "net/conn.h"
+#include "net/web.h"
 #include "wire/http_body.h"
 #include "wire/http_file.h"
 
@@ -29,24 +30,18 @@ typedef enum HttpFlags {
 } HttpFlags;
 
 typedef struct HttpRoute {
-  const char *path;  // without the first slash; NULL: any
+  // Without the first slash. One that is empty or ends with a slash is a prefix.
+  const char *path;
   uint32_t methods;
   uint32_t flags;
-  /// Answers the request, or keeps in http_job what it needs for that. `body` is valid
-  /// during the call.
-  void (*handle)(Conn *conn, const HttpRequest *request, Text body);
-  /// What was sent of the answer is out; NULL: the next piece comes by itself.
+  /// Answers the request, whose body is in Http.text, or keeps in Http.job what it needs for
+  /// that.
+  void (*handle)(Conn *conn, const HttpRequest *request);
+  /// Everything that was sent of the answer is out. NULL: no piece waits for that.
   void (*drained)(Conn *conn);
-  /// The connection closes before the answer was complete. NULL: no matter.
+  /// The connection closes before the answer is complete. May be NULL.
   void (*gone)(Conn *conn);
 } HttpRoute;
-
-/// The decision about a request.
-typedef struct HttpVerdict {
-  int status;       // that refuses it; 0: it may pass
-  const char *why;  // static; NULL: that is for `refuse` to say
-  bool is_late;     // refused after HTTP_LATE_MS
-} HttpVerdict;
 
 /// A server: what distinguishes the site from the admin listener. Static.
 typedef struct HttpKind {
@@ -56,26 +51,26 @@ typedef struct HttpKind {
   const char *no_method;     // and of one for an unknown method; NULL: as for others
   const char *refusal_type;  // media type of refusals
   uint32_t head_ms;          // deadline of a head without handshake_timeout_ms; 0: none
-  bool has_dates;            // answers say when they were made
-  /// Judges a request by its head, and returns the path by which its route is found.
-  HttpVerdict (*check)(Conn *conn, const HttpRequest *request, HttpPath *path);
+  bool has_dates;            // answers have a Date
+  /// Refuses a request by its head and returns false, or returns the path by which its route
+  /// is found.
+  bool (*check)(Conn *conn, const HttpRequest *request, HttpPath *path);
   /// Logs a refusal and appends its body. Returns whether the connection ends.
   bool (*refuse)(Conn *conn, int status, const char *why, Buf *body);
-  void (*leave)(Conn *conn);  // a connection closes; NULL: no matter
+  void (*leave)(Conn *conn);  // a connection closes; may be NULL
 } HttpKind;
 
-/// What the connections of a server share.
+/// State that the connections of a server share.
 typedef struct HttpServer {
-  uint64_t requests;      // so far
-  uint64_t stalled;       // answers that were not taken in time
+  WebStats stats;
   size_t reserved_bytes;  // for bodies that are being received
 } HttpServer;
 
-/// What follows the part of a body that is in an answer.
+/// The bytes that follow the part of a body which is in an answer.
 typedef enum HttpRest {
   HTTP_NOTHING,
-  HTTP_PIECES,  // `count` bytes
-  HTTP_STREAM,  // any number of chunks
+  HTTP_PIECES,  // `count` of them
+  HTTP_STREAM,  // any number, in chunks
 } HttpRest;
 
 typedef struct HttpAnswer {
@@ -90,7 +85,36 @@ typedef struct HttpAnswer {
   uint64_t first, count;  // of the part that is sent
 } HttpAnswer;
 
+typedef enum HttpState {
+  HTTP_HEAD,       // the head of a request is awaited
+  HTTP_BODY,       // its body is awaited
+  HTTP_REFUSING,   // the request is refused after HTTP_LATE_MS
+  HTTP_HANDLED,    // its route answers it
+  HTTP_STREAMING,  // the answer is a stream
+  HTTP_ANSWERED,   // the rest of the answer is on its way
+} HttpState;
+
+/// The speech of a connection.
+typedef struct Http {
+  const HttpKind *kind;
+  HttpServer *server;
+  const HttpRoute *route;  // of the request under way; NULL: none
+  void *job;               // the handler's own
+  HttpBody body;
+  Buf text;              // what has arrived of the body
+  size_t reserved;       // of the server's bytes, for the body
+  Buf out;               // what waits until all before it is written
+  uint32_t size;         // of the request's head, at the start of the input
+  uint8_t state;         // HttpState
+  bool is_last;          // the connection ends after the request
+  bool is_head_only;     // the answer has no body, because the method is HEAD
+  int late_status;       // of HTTP_REFUSING
+  const char *late_why;  // of that; static
+} Http;
+
 extern const Protocol HTTP;
+
+static inline Http *http_of(const Conn *conn) { return conn->speech; }
 
 static inline Text http_text(const Buf *bytes) {
   return (Text){(const char *)bytes->data, (uint32_t)bytes->size};
@@ -102,19 +126,17 @@ static inline Text http_text(const Buf *bytes) {
 void http_begin(Conn *conn, const HttpKind *kind, HttpServer *server);
 /// Reads the request under way again.
 void http_request(const Conn *conn, HttpRequest *request);
-/// Returns where a handler keeps what it needs until the answer is complete.
-void **http_job(Conn *conn);
-/// The connection takes the request out of its input: it will speak another protocol.
-void http_take_request(Conn *conn);
+/// Returns whether the connection speaks HTTP and has not ended.
+bool http_is_open(const Conn *conn);
 /// Begins the answer to the request under way.
 void http_answer(Conn *conn, const HttpAnswer *answer);
 /// Sends more of an answer with HTTP_PIECES or HTTP_STREAM.
 void http_send(Conn *conn, Text bytes, bool is_last);
-/// Answers that the request is refused. `why` is a sentence without capital and full stop.
-void http_refuse(Conn *conn, int status, const char *why);
-/// Returns whether a request is under way for whose answer, or (`is_stream`) for more of whose
-/// stream, its route waits.
-bool http_waits(const Conn *conn, bool is_stream);
+/// Answers that the request is refused, and returns false. `why` is a sentence without capital
+/// and full stop, or NULL for 405.
+bool http_refuse(Conn *conn, int status, const char *why);
+/// The same after HTTP_LATE_MS. `why` is static.
+bool http_refuse_late(Conn *conn, int status, const char *why);
 
 // --- answer.c ---
 

@@ -2,16 +2,12 @@
 // streams of events.
 #include "net/protocol/http/admin_port.h"
 
-static const char *method_name(HttpMethod method) {
-  return method == METHOD_GET ? "GET" : method == METHOD_POST ? "POST" : "DELETE";
-}
-
 // Appends what is handed up of the head.
 static void put_head(Buf *text, const HttpRequest *request) {
   static const char *const FIELDS[] = {"accept", "content-type", "mcp-session-id",
                                        "mcp-protocol-version", "last-event-id"};
-  buf_printf(text, "%s %.*s\n", method_name(request->method), (int)request->target.size,
-             request->target.bytes);
+  buf_printf(text, "%s %.*s\n", HTTP_METHODS[request->method],
+             (int)request->target.size, request->target.bytes);
   for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++)
     for (uint32_t at = 0; at < request->field_count; at++) {
       const HttpField *field = &request->fields[at];
@@ -22,11 +18,12 @@ static void put_head(Buf *text, const HttpRequest *request) {
   buf_u8(text, '\n');
 }
 
-void mcp_handle(Conn *conn, const HttpRequest *request, Text body) {
+void mcp_handle(Conn *conn, const HttpRequest *request) {
   const AdminPort *port = conn->net->admin;
   Buf text = {0};
   put_head(&text, request);
-  buf_append(&text, body.bytes, body.size);
+  buf_append(&text, http_of(conn)->text.data, http_of(conn)->text.size);
+  buf_deinit(&http_of(conn)->text);
   port->events.request(port->data, conn->self.id, http_text(&text));
   buf_deinit(&text);
 }
@@ -40,7 +37,11 @@ void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
   Conn *conn = conn_find(net, id);
   bool is_begin = answer->part <= ANSWER_OPEN;
   bool is_whole = answer->part == ANSWER_WHOLE;
-  if (!conn || !http_waits(conn, !is_begin)) return;
+  if (!conn || !http_is_open(conn)) return;
+  const Http *http = http_of(conn);
+  if (http->state != (is_begin ? HTTP_HANDLED : HTTP_STREAMING) ||
+      http->route->handle != mcp_handle)
+    return;
   if (!is_begin)
     http_send(conn, answer->body, answer->part == ANSWER_LAST);
   else
@@ -48,4 +49,5 @@ void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
                                     .rest = is_whole ? HTTP_NOTHING : HTTP_STREAM,
                                     .fields = answer->fields,
                                     .body = answer->body});
+  if (conn_speaks(conn, &HTTP)) HTTP.resume(conn);  // the next request may be here
 }

@@ -31,43 +31,32 @@ void page_put_status(Buf *body, int status, const char *text) {
   buf_printf(body, "<h1>%s</h1>\n<p>%s</p>\n</html>\n", title, text);
 }
 
-static void put_escaped(Buf *body, const char *text, size_t size) {
-  for (size_t i = 0; i < size; i++) {
-    switch (text[i]) {
-      case '&':
-        buf_printf(body, "&amp;");
-        break;
-      case '<':
-        buf_printf(body, "&lt;");
-        break;
-      case '>':
-        buf_printf(body, "&gt;");
-        break;
-      default:
-        buf_u8(body, (uint8_t)text[i]);
-    }
-  }
+static void put_escaped(Buf *body, const char *text) {
+  for (; *text; text++)
+    if (*text == '&')
+      buf_printf(body, "&amp;");
+    else if (*text == '<')
+      buf_printf(body, "&lt;");
+    else if (*text == '>')
+      buf_printf(body, "&gt;");
+    else
+      buf_u8(body, (uint8_t)*text);
 }
 
 void page_put_welcome(Buf *body, const Web *web, Text host) {
-  const char *name = web->name ? web->name : "";
   put_head(body, "Perigee");
   // So that the game's own page is seen as soon as there is one.
   buf_printf(body, "<meta http-equiv=\"refresh\" content=\"2\">\n<h1>");
-  put_escaped(body, name, strlen(name));
+  put_escaped(body, web->name ? web->name : "");
   buf_printf(body,
              "</h1>\n<p>A game server runs here, and it has no page of its own: "
              "there is no <code>public/index.html</code> beside the game.</p>\n"
-             "<p>From a terminal:</p>\n<pre>perigee connect ");
-  put_escaped(body, host.bytes, host.size);
-  buf_printf(body, "</pre>\n<p>From a page:</p>\n<pre>");
-  static const char EXAMPLE[] =
-      "<script type=\"module\">\n"
-      "  import { connect } from \"/perigee.js\"\n"
-      "  const game = await connect({ name: \"ann\" })\n"
-      "</script>";
-  put_escaped(body, EXAMPLE, strlen(EXAMPLE));
-  buf_printf(body,
-             "</pre>\n<p>Anything else: WebSockets at <code>/ws</code>, or packets "
-             "over TCP on this port.</p>\n</html>\n");
+             "<p>From a terminal:</p>\n<pre>perigee connect %.*s</pre>\n"
+             "<p>From a page:</p>\n<pre>&lt;script type=\"module\"&gt;\n"
+             "  import { connect } from \"/perigee.js\"\n"
+             "  const game = await connect({ name: \"ann\" })\n"
+             "&lt;/script&gt;</pre>\n"
+             "<p>Anything else: WebSockets at <code>/ws</code>, or packets "
+             "over TCP on this port.</p>\n</html>\n",
+             (int)host.size, host.bytes);
 }

@@ -64,10 +64,7 @@ static void share(const NetPart *part, Remote *remote) {
 
 static void add_counters(const NetPart *part, NetCounters *counters) {
   const Web *web = (const Web *)part;
-  counters_add(counters, &(NetCounters){.web = {.requests = web->server.requests,
-                                                .refused = web->refused,
-                                                .upgraded = web->upgraded,
-                                                .stalled = web->server.stalled}});
+  counters_add(counters, &(NetCounters){.web = web->server.stats});
 }
 
 static void free_web(NetPart *part) {

@@ -21,7 +21,6 @@ typedef struct HostNotice {
 struct Web {
   NetPart part;
   HttpServer server;
-  uint64_t refused, upgraded;               // requests so far
   char *name, *folder, *origins, *hosts;    // owned; NULL: none
   WebModule modules[SITE_MODULES_MAX + 1];  // behind the last is one without a name
   HttpVersion module_versions[SITE_MODULES_MAX];
@@ -60,11 +59,11 @@ void host_note(Conn *conn, Text name);
 // --- file.c ---
 
 /// Answer with a file of the folder, or the page that stands for it.
-void file_handle(Conn *conn, const HttpRequest *request, Text body);
+void file_handle(Conn *conn, const HttpRequest *request);
 void file_drained(Conn *conn);
 void file_gone(Conn *conn);
 
 // --- upgrade.c ---
 
 /// Makes the connection a WebSocket.
-void upgrade_handle(Conn *conn, const HttpRequest *request, Text body);
+void upgrade_handle(Conn *conn, const HttpRequest *request);

@@ -1,4 +1,4 @@
-// The routes of the site, whom it refuses and how, and its own texts.
+// The routes of the site, its refusals, and its own texts.
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,62 +6,62 @@
 #include "base/log.h"
 #include "net/protocol/http/site.h"
 
-// --- Who is refused ---
+static const char PAGE[] = "text/html; charset=utf-8";
 
-static HttpVerdict check(Conn *conn, const HttpRequest *request, HttpPath *path) {
-  Text host;
-  if (request->method > METHOD_HEAD) return (HttpVerdict){.status = 405};
-  if (request->has_body) return (HttpVerdict){413, "nothing is taken here", false};
-  int refused = http_read_path(request->target, path);
-  if (refused == -404) return (HttpVerdict){404, "there is nothing here", false};
-  if (refused == -414) return (HttpVerdict){414, "the address is too long", false};
-  if (refused) return (HttpVerdict){400, "the request is not well-formed", false};
-  bool is_open = strcmp(path->text, "healthz") == 0 && !path->is_folder;
-  if (is_open || host_is_known(conn, request, &host)) return (HttpVerdict){0};
-  if (host.size > 0) return (HttpVerdict){.status = 403};
-  return (HttpVerdict){400, "the request is not well-formed", false};
-}
+// --- Refusals ---
 
 // The name needs no escaping, because http_read_request refuses a Host that has other
 // characters than letters, digits, and .-_:[].
-static void put_host_refusal(Conn *conn, Buf *body) {
+static bool refuse_host(Conn *conn, Text name) {
   enum { SHOWN_MAX = 253 };  // the longest possible name
-  HttpRequest request;
-  Text name;
   char text[512];
-  http_request(conn, &request);
-  host_is_known(conn, &request, &name);
-  host_note(conn, name);
+  Buf body = {0};
   snprintf(text, sizeof text,
            "This server is not known by that name. Its operator can allow it: "
            "<code>hosts = { &quot;%.*s&quot; }</code>.",
            name.size < SHOWN_MAX ? (int)name.size : SHOWN_MAX, name.bytes);
-  page_put_status(body, 403, text);
+  http_of(conn)->server->stats.refused++;
+  http_of(conn)->is_last = true;
+  host_note(conn, name);
+  page_put_status(&body, 403, text);
+  http_answer(conn,
+              &(HttpAnswer){.status = 403, .type = PAGE, .body = http_text(&body)});
+  buf_deinit(&body);
+  return false;
+}
+
+static bool check(Conn *conn, const HttpRequest *request, HttpPath *path) {
+  static const char BAD[] = "the request is not well-formed";
+  Text host;
+  if (request->method > METHOD_HEAD) return http_refuse(conn, 405, NULL);
+  if (request->has_body) return http_refuse(conn, 413, "nothing is taken here");
+  int refused = http_read_path(request->target, path);
+  if (refused == -404) return http_refuse(conn, 404, "there is nothing here");
+  if (refused == -414) return http_refuse(conn, 414, "the address is too long");
+  if (refused) return http_refuse(conn, 400, BAD);
+  bool is_health = strcmp(path->text, "healthz") == 0 && !path->is_folder;
+  if (is_health || host_is_known(conn, request, &host)) return true;
+  return host.size > 0 ? refuse_host(conn, host) : http_refuse(conn, 400, BAD);
 }
 
 // A refusal ends the connection, so that one connection is one line of the log.
 static bool refuse(Conn *conn, int status, const char *why, Buf *body) {
   bool is_fault = status != 404 && status != 426;
   char text[256];
-  if (is_fault) web_of(conn->net)->refused++;
-  if (!why) {
-    put_host_refusal(conn, body);
-    return true;
-  }
   snprintf(text, sizeof text, "%c%s.%s", toupper((unsigned char)why[0]), why + 1,
            status == 503 ? " Try again." : "");
-  if (is_fault)
-    log_info("refused", log_str("address", conn->info->address),
-             log_num("status", status), log_str("text", text));
   page_put_status(body, status, text);
-  return is_fault && status < 500;
+  if (!is_fault) return false;
+  http_of(conn)->server->stats.refused++;
+  log_info("refused", log_str("address", conn->info->address),
+           log_num("status", status), log_str("text", text));
+  return status < 500;
 }
 
 // --- The server's own texts ---
 
-static void handle_health(Conn *conn, const HttpRequest *request, Text body) {
+static void handle_health(Conn *conn, const HttpRequest *request) {
   (void)request;
-  (void)body;
   http_answer(conn, &(HttpAnswer){.status = 200,
                                   .type = "text/plain; charset=utf-8",
                                   .body = {"ok\n", 3}});
@@ -80,8 +80,7 @@ static void answer_module(Conn *conn, const HttpRequest *request,
                                   .body = is_known ? (Text){"", 0} : text});
 }
 
-static void handle_module(Conn *conn, const HttpRequest *request, Text body) {
-  (void)body;
+static void handle_module(Conn *conn, const HttpRequest *request) {
   const Web *web = web_of(conn->net);
   const WebModule *module = web->modules;
   HttpPath path;
@@ -96,8 +95,7 @@ static void handle_module(Conn *conn, const HttpRequest *request, Text body) {
 }
 
 // It may change at any time.
-static void handle_schema(Conn *conn, const HttpRequest *request, Text body) {
-  (void)body;
+static void handle_schema(Conn *conn, const HttpRequest *request) {
   const Web *web = web_of(conn->net);
   answer_module(conn, request, &web->schema_version, "no-cache",
                 http_text(&web->schema));
@@ -113,7 +111,8 @@ static const HttpRoute ROUTES[] = {
     {.path = "perigee.js", .methods = METHODS, .handle = handle_module},
     {.path = "lockstep.js", .methods = METHODS, .handle = handle_module},
     {.path = "schema.js", .methods = METHODS, .handle = handle_schema},
-    {.methods = METHODS,
+    {.path = "",
+     .methods = METHODS,
      .handle = file_handle,
      .drained = file_drained,
      .gone = file_gone},
@@ -123,7 +122,7 @@ static const HttpRoute ROUTES[] = {
 const HttpKind SITE = {
     .routes = ROUTES,
     .methods = METHODS,
-    .refusal_type = "text/html; charset=utf-8",
+    .refusal_type = PAGE,
     .has_dates = true,
     .check = check,
     .refuse = refuse,

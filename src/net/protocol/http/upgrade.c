@@ -24,16 +24,15 @@ static void upgrade(Conn *conn, const HttpRequest *request, Text key) {
   if (http_has_token(request, "sec-websocket-protocol", "perigee.1"))
     http_put_field(&out, "Sec-WebSocket-Protocol", "perigee.1");
   http_put_end(&out);
-  web_of(conn->net)->upgraded++;
-  http_take_request(conn);
+  http_of(conn)->server->stats.upgraded++;
+  buf_consume(&conn->in.bytes, http_of(conn)->size);
   conn_speak(conn, &WEBSOCKET);
   sniff_await(conn);
   backlog_write_now(conn, out.data, out.size);
   buf_deinit(&out);
 }
 
-void upgrade_handle(Conn *conn, const HttpRequest *request, Text body) {
-  (void)body;
+void upgrade_handle(Conn *conn, const HttpRequest *request) {
   const Text *key = http_field(request, "sec-websocket-key");
   const Text *version = http_field(request, "sec-websocket-version");
   bool is_wanted = http_has_token(request, "upgrade", "websocket") &&
