@@ -429,7 +429,7 @@ typedef enum PerigeeLockstepFlags {
 typedef struct PerigeeMatch {
   uint32_t id;                      // 0: it has not begun
   uint32_t seed;                    // for the random numbers of all
-  uint32_t turn;                    // the newest that an event has told of
+  uint32_t turn;                    // the newest that an event has reported
   uint32_t turn_us;                 // microseconds from turn to turn at a speed of 100
   uint16_t speed_percent;           // 0: paused
   uint16_t max_input;               // bytes
@@ -453,7 +453,7 @@ PERIGEE_API int perigee_lockstep_exit(PerigeeClient *client, uint32_t room);
 PERIGEE_API int perigee_lockstep_match(const PerigeeClient *client, uint32_t room,
                                        PerigeeMatch *match);
 
-/// What this player does: goes into the next turn that has no input yet, and into another if it comes
+/// Sets the input of this player for the next turn that has none yet, and for another if it comes
 /// too late for that, unless the one before stood for it; several wait for as many turns. At most
 /// `max_input` bytes, and 1 MiB that waits (PERIGEE_QUEUE_FULL).
 PERIGEE_API int perigee_lockstep_input(PerigeeClient *client, uint32_t room,
