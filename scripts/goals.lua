@@ -3,11 +3,11 @@
 -- figure of the tree that the goals were set for, as far as it was measured then.
 local goals = {
   -- scripts/layers.lua
-  cycle_net = { what = "files of net in one call cycle", before = 30, goal = 3, allowed = 11 },
+  cycle_net = { what = "files of net in one call cycle", before = 30, goal = 3 },
   cycle_relay = { what = "files of relay in one call cycle", goal = 3 },
   cycle_session = { what = "files of session in one call cycle", goal = 3 },
   upward_pairs = {
-    what = "pairs of files of net of which one uses the other upwards", before = 134, goal = 9, allowed = 43,
+    what = "pairs of files of net of which one uses the other upwards", before = 134, goal = 9,
   },
   core_branches = {
     what = "ifs in the core of net about what a connection is", before = 35, goal = 0,
@@ -16,7 +16,7 @@ local goals = {
     what = "functions that the core of net calls in its users", before = 61, goal = 0,
   },
   table_includes = {
-    what = "includes in net of headers that are their folders' alone", goal = 0, allowed = 2,
+    what = "includes in net of headers that are their folders' alone", goal = 0,
   },
   thread_words = {
     what = "lines about threads in files that are not", before = 72, goal = 0,

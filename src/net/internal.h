@@ -10,6 +10,7 @@
 #include "os/loop.h"
 
 typedef struct Conn Conn;            // conn.h
+typedef struct Transport Transport;  // transport.h
 typedef struct Protocol Protocol;    // protocol.h
 typedef struct Frame Frame;          // output.h
 typedef struct Group Group;          // output.h
@@ -31,7 +32,16 @@ typedef struct NetTotals {
   uint32_t threads;          // that serve connections
 } NetTotals;
 
+/// Where time and randomness come from.
+typedef struct NetClock {
+  uint64_t (*now_ms)(const Net *net);
+  uint64_t (*clock_us)(const Net *net);
+  uint64_t (*unix_us)(const Net *net);
+  void (*random)(Net *net, void *bytes, size_t size);
+} NetClock;
+
 struct Net {
+  const NetClock *clock;
   Sim *sim;        // NULL: time, randomness and sockets are real
   Loop loop;       // only when they are
   Timers *timers;  // the loop's, or the simulation's
@@ -59,6 +69,9 @@ struct Net {
   Remote **remotes;               // where its connections are served; none: here
   uint32_t remote_count;
   Remote *home;  // the Net that it serves connections for; NULL: there is none
+  /// Puts TLS around a transport; see tls_wrap.
+  Transport *(*encrypt)(Net *net, Transport *below, const char *address,
+                        uint64_t due_ms);
   /// As EndpointOps.udp_offer, of a Conn; NULL: there is no UDP.
   uint16_t (*udp_offer)(Conn *conn, uint32_t peer, uint64_t nonce);
   Web *web;                         // NULL: nothing asked for it yet
@@ -79,13 +92,13 @@ int net_open_loop(Net *net);
 /// All input is in: the layers above act on it, then their output leaves. Returns
 /// whether there is more to do.
 bool net_end_turn(Net *net);
-/// Logs, at most once a second, why connections are refused.
-void net_warn_accept(Net *net, const char *error);
+
+// clock.c
+extern const NetClock MACHINE_CLOCK;
 
 // sim.c
-uint64_t sim_now_ms(const Sim *sim);
-uint64_t sim_unix_us(const Sim *sim);
-void sim_random(Sim *sim, void *bytes, size_t size);
+/// Gives a new Net a simulation instead of a loop; `end` is the end of an iteration.
+void sim_init(Net *net, uint64_t seed, bool (*end)(Net *net));
 /// Nobody is accepted any more.
 void sim_stop(Net *net);
 /// Closes what is open and frees it.

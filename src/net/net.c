@@ -1,4 +1,4 @@
-// A Net's loop: time, the end of each turn, timers, start and stop.
+// A Net: the order of an iteration, start and stop.
 #include "net/net.h"
 
 #include <assert.h>
@@ -10,107 +10,13 @@
 #include "net/conn.h"
 #include "net/protocol/http/admin_port.h"
 #include "net/protocol/protocols.h"
+#include "net/sim.h"
 #include "net/transport/tls_calls.h"
 #include "net/udp/udp_calls.h"
 #include "os/child.h"
 #include "os/worker.h"
 
 Loop *net_loop(Net *net) { return net->sim ? NULL : &net->loop; }
-
-// --- Time and randomness ---
-
-bool net_is_simulated(const Net *net) { return net->sim != NULL; }
-
-uint64_t net_now_ms(const Net *net) {
-  return net->sim ? sim_now_ms(net->sim) : loop_now_ms(&net->loop);
-}
-
-uint64_t net_real_us(void) { return uv_hrtime() / 1000; }
-
-uint64_t net_clock_us(const Net *net) {
-  return net->sim ? sim_now_ms(net->sim) * 1000 : net_real_us();
-}
-
-uint64_t net_unix_us(const Net *net) {
-  if (net->sim) return sim_unix_us(net->sim);
-  uv_timeval64_t now;
-  uv_gettimeofday(&now);
-  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_usec;
-}
-
-void net_random(Net *net, void *bytes, size_t size) {
-  if (net->sim)
-    sim_random(net->sim, bytes, size);
-  else
-    randombytes_buf(bytes, size);
-}
-
-Timers *net_timers(Net *net) { return net->timers; }
-
-// --- What all places have in common ---
-
-typedef struct Shared {
-  NetLimits limits;
-  uint64_t hashes[NET_HASHES_MAX];
-  uint32_t hash_count;
-} Shared;
-
-static void run_set(Net *net, const void *body) {
-  const Shared *shared = body;
-  net->limits = shared->limits;
-  net_set_hashes(net, shared->hashes, shared->hash_count);
-}
-
-static void share_settings(const Net *net, Remote *remote) {
-  static const RemoteCall SET = {.run = run_set};
-  Shared *shared = remote->ops->post(remote, &SET, sizeof *shared);
-  *shared = (Shared){.limits = net->limits, .hash_count = net->hash_count};
-  memcpy(shared->hashes, net->hashes, sizeof shared->hashes);
-}
-
-void net_set_limits(Net *net, const NetLimits *limits) {
-  net->limits = *limits;
-  for (uint32_t i = 0; i < net->remote_count; i++) share_settings(net, net->remotes[i]);
-}
-
-void net_set_hashes(Net *net, const uint64_t *hashes, uint32_t count) {
-  assert(count <= NET_HASHES_MAX);
-  if (count > 0) memcpy(net->hashes, hashes, count * sizeof *hashes);
-  net->hash_count = count;
-  for (uint32_t i = 0; i < net->remote_count; i++) share_settings(net, net->remotes[i]);
-}
-
-void net_add_part(Net *net, NetPart *part, const NetPartOps *ops) {
-  NetPart **at = &net->parts;
-  while (*at) at = &(*at)->next;
-  *part = (NetPart){.ops = ops};
-  *at = part;
-}
-
-void net_share(const Net *net, const NetPart *part) {
-  for (uint32_t i = 0; i < net->remote_count; i++)
-    part->ops->share(part, net->remotes[i]);
-}
-
-void net_add_remote(Net *net, Remote *remote) {
-  net->remotes = mem_grow(net->remotes, (net->remote_count + 1) * sizeof *net->remotes);
-  net->remotes[net->remote_count++] = remote;
-  share_settings(net, remote);
-  for (const NetPart *part = net->parts; part; part = part->next)
-    if (part->ops->share) part->ops->share(part, remote);
-}
-
-Remote *net_pick_remote(const Net *net) {
-  Remote *best = NULL;
-  uint64_t least = 0;
-  for (uint32_t i = 0; i < net->remote_count; i++) {
-    uint64_t load = net->remotes[i]->ops->load(net->remotes[i]);
-    if (best && load >= least) continue;
-    best = net->remotes[i];
-    least = load;
-  }
-  return best;
-}
 
 // --- The iteration ---
 
@@ -138,20 +44,6 @@ bool net_end_turn(Net *net) {
 
 // --- Figures of all connections ---
 
-NetCounters net_own_counters(const Net *net) {
-  NetCounters counters = {.sent = net->sent};
-  for (const NetPart *part = net->parts; part; part = part->next)
-    if (part->ops->add_counters) part->ops->add_counters(part, &counters);
-  return counters;
-}
-
-NetCounters net_counters(const Net *net) {
-  NetCounters counters = net_own_counters(net);
-  for (uint32_t i = 0; i < net->remote_count; i++)
-    net->remotes[i]->ops->add_counters(net->remotes[i], &counters);
-  return counters;
-}
-
 NetSent net_sent_in_all(const Net *net) { return net_counters(net).sent; }
 
 WebStats net_web_stats(const Net *net) { return net_counters(net).web; }
@@ -162,13 +54,6 @@ UdpTotals net_udp_totals(const Net *net) { return net_counters(net).udp; }
 
 NetSent net_queued_in_all(const Net *net) {
   return (NetSent){net->totals->backlog_packets, net->totals->backlog_bytes};
-}
-
-void net_warn_accept(Net *net, const char *error) {
-  uint64_t now_ms = net_now_ms(net);
-  if (net->accept_warned_ms && now_ms - net->accept_warned_ms < 1000) return;
-  net->accept_warned_ms = now_ms;
-  log_warn("connections cannot be accepted", log_str("error", error));
 }
 
 // --- Start and stop ---
@@ -194,6 +79,8 @@ Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
   net->events = *events;
   net->data = data;
   net->protocols = PROTOCOLS;
+  net->encrypt = tls_wrap;
+  net->clock = &MACHINE_CLOCK;
   net->stamp = 1;
   net->descriptors = descriptor_limit();
   net->totals = &net->own_totals;
@@ -206,6 +93,13 @@ Net *net_new(const NetLimits *limits, const NetEvents *events, void *data) {
   int err = net_open_loop(net);
   assert(err == 0 && "no loop");
   (void)err;
+  return net;
+}
+
+Net *net_new_simulated(const NetLimits *limits, const NetEvents *events, void *data,
+                       uint64_t seed) {
+  Net *net = net_make(limits, events, data);
+  sim_init(net, seed, net_end_turn);
   return net;
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "net/net.h"
+#include "wire/reader.h"
 
 enum {
   TLS_PROBLEM_SIZE = 768,
@@ -45,5 +46,8 @@ const char *net_tls_library(void);
 
 /// Whether a TLS hello is answered.
 bool net_has_tls(const Net *net);
+
+/// Returns whether the certificate in use is for this name.
+bool net_tls_has_name(const Net *net, Text name);
 
 TlsStats net_tls_stats(const Net *net);

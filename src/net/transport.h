@@ -9,6 +9,8 @@
 
 typedef struct Transport Transport;
 
+enum { TLS_FIRST_BYTE = 0x16 };  // of a TLS client, of a record of its handshake
+
 /// What every kind of transport can do. Nothing is reported from within these calls. Errors
 /// are libuv's.
 typedef struct TransportKind {

@@ -322,11 +322,32 @@ void flush_conn(Conn *conn, unsigned mask) {
   conn_publish(conn);
 }
 
+// Empties the group's frames of the priorities in `mask`; everyone has taken them.
+static void reset(Net *net, Group *group, unsigned mask) {
+  for (uint8_t i = 0; i < PRIORITY_COUNT; i++) {
+    if (!(mask & 1u << i) || !group->source.frames[i]) continue;
+    group->base[i] += group->source.frames[i]->count;
+    frame_release(net, &group->source, i);
+  }
+}
+
+// Forgets what members were not to get, once nothing is pending.
+static void forget_skips(Group *group) {
+  for (uint32_t i = 0; i < group->count; i++) {
+    Member *member = &group->members[i];
+    member->skip_count = 0;
+    if (member->skip_capacity <= SKIPS_KEPT) continue;
+    mem_free(member->skips);
+    member->skips = NULL;
+    member->skip_capacity = 0;
+  }
+}
+
 void flush_group(Net *net, Group *group, unsigned mask) {
   if (!(mask & group->source.pending)) return;
   for (uint32_t i = 0; i < group->count; i++) flush_conn(group->members[i].conn, mask);
-  group_reset(net, group, mask);
-  if (!group->source.pending) group_forget_skips(group);
+  reset(net, group, mask);
+  if (!group->source.pending) forget_skips(group);
 }
 
 // Flushes the dirty sources and keeps in the lists those that still have something

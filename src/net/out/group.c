@@ -80,25 +80,6 @@ uint32_t group_count_remote(const Net *net, Group *group, uint32_t index, int ch
   return group->remote_members[index] += (uint32_t)change;
 }
 
-void group_reset(Net *net, Group *group, unsigned mask) {
-  for (uint8_t i = 0; i < PRIORITY_COUNT; i++) {
-    if (!(mask & 1u << i) || !group->source.frames[i]) continue;
-    group->base[i] += group->source.frames[i]->count;
-    frame_release(net, &group->source, i);
-  }
-}
-
-void group_forget_skips(Group *group) {
-  for (uint32_t i = 0; i < group->count; i++) {
-    Member *member = &group->members[i];
-    member->skip_count = 0;
-    if (member->skip_capacity <= SKIPS_KEPT) continue;
-    mem_free(member->skips);
-    member->skips = NULL;
-    member->skip_capacity = 0;
-  }
-}
-
 void net_group_close(Net *net, GroupId id) {
   Group *group = find_group(net, id);
   if (!group) return;

@@ -129,10 +129,6 @@ void group_remove(Group *group, Conn *conn);
 uint32_t group_count_remote(const Net *net, Group *group, uint32_t index, int change);
 /// Takes the conn out of all its groups.
 void group_leave_all(Conn *conn);
-/// Forgets what members were not to get, once nothing is pending.
-void group_forget_skips(Group *group);
-/// Empties the group's frames of the priorities in `mask`; everyone has taken them.
-void group_reset(Net *net, Group *group, unsigned mask);
 
 // flush.c
 /// Writes what the conn has not yet taken from its sources, in the priorities of

@@ -4,7 +4,6 @@
 #include "net/protocol/http/admin_port.h"
 #include "net/protocol/http/site.h"
 #include "net/protocol/native.h"
-#include "net/transport/tls_calls.h"
 
 static void set_timer(Conn *conn, uint64_t due_ms, TimerCallback *callback) {
   if (due_ms > 0)
@@ -18,7 +17,7 @@ static void set_timer(Conn *conn, uint64_t due_ms, TimerCallback *callback) {
 static bool take_tls(Conn *conn, uint64_t due_ms, const uint8_t *bytes, size_t size) {
   Transport *below = conn->transport;
   if (bytes[0] != TLS_FIRST_BYTE || below->kind->is_encrypted) return false;
-  Transport *tls = tls_wrap(conn->net, below, conn->info->address, due_ms);
+  Transport *tls = conn->net->encrypt(conn->net, below, conn->info->address, due_ms);
   if (!tls) {
     conn_end(conn, END_BROKEN);
     return true;

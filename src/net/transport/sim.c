@@ -47,6 +47,7 @@ struct SimConn {
 };
 
 struct Sim {
+  bool (*end)(Net *net);  // of an iteration
   uint64_t now_ms;
   Timers timers;
   uint64_t random[4];
@@ -64,10 +65,12 @@ static Pipe *pipe_find(const Net *net, SimId id) {
 
 // --- Time and randomness ---
 
-uint64_t sim_now_ms(const Sim *sim) { return sim->now_ms; }
+static uint64_t now_ms(const Net *net) { return net->sim->now_ms; }
 
-uint64_t sim_unix_us(const Sim *sim) {
-  return (uint64_t)UNIX_START_S * 1000000 + (sim->now_ms - SIM_START_MS) * 1000;
+static uint64_t clock_us(const Net *net) { return net->sim->now_ms * 1000; }
+
+static uint64_t unix_us(const Net *net) {
+  return (uint64_t)UNIX_START_S * 1000000 + (net->sim->now_ms - SIM_START_MS) * 1000;
 }
 
 static uint64_t rotate(uint64_t value, int bits) {
@@ -96,10 +99,10 @@ static uint64_t next_random(Sim *sim) {
   return result;
 }
 
-void sim_random(Sim *sim, void *bytes, size_t size) {
+static void fill_random(Net *net, void *bytes, size_t size) {
   uint8_t *at = bytes;
   while (size > 0) {
-    uint64_t word = next_random(sim);
+    uint64_t word = next_random(net->sim);
     size_t count = size < sizeof word ? size : sizeof word;
     memcpy(at, &word, count);
     at += count;
@@ -303,10 +306,10 @@ static bool has_work(const Net *net) {
 // One turn of the loop: prepare, sockets, check.
 static void turn_once(Net *net) {
   Sim *sim = net->sim;
-  net_end_turn(net);
+  sim->end(net);
   poll_pipes(net);
   timers_run(net->timers, sim->now_ms);
-  sim->is_more = net_end_turn(net);
+  sim->is_more = sim->end(net);
   free_closing(sim);
 }
 
@@ -414,14 +417,17 @@ void net_sim_order(Net *net, const SimId *ids, size_t count) {
 
 // --- Start and stop ---
 
-Net *net_new_simulated(const NetLimits *limits, const NetEvents *events, void *data,
-                       uint64_t seed) {
-  Net *net = net_make(limits, events, data);
+void sim_init(Net *net, uint64_t seed, bool (*end)(Net *net)) {
+  static const NetClock CLOCK = {.now_ms = now_ms,
+                                 .clock_us = clock_us,
+                                 .unix_us = unix_us,
+                                 .random = fill_random};
   Sim *sim = net->sim = mem_zalloc(sizeof *sim);
+  net->clock = &CLOCK;
   net->timers = &sim->timers;
+  sim->end = end;
   sim->now_ms = SIM_START_MS;
   for (int i = 0; i < 4; i++) sim->random[i] = spread(&seed);
-  return net;
 }
 
 void sim_stop(Net *net) {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "net/address.h"
 #include "net/conn.h"
@@ -122,6 +123,14 @@ static const TransportKind TCP = {
 
 // --- Accepting ---
 
+// At most once a second.
+static void warn_accept(Net *net, const char *error) {
+  uint64_t now_ms = net_now_ms(net);
+  if (net->accept_warned_ms && now_ms - net->accept_warned_ms < 1000) return;
+  net->accept_warned_ms = now_ms;
+  log_warn("connections cannot be accepted", log_str("error", error));
+}
+
 // Descriptors are given out from the lowest, so the highest is given out last. While
 // none is left, libuv accepts and closes by means of a spare one and says nothing of
 // it.
@@ -129,7 +138,7 @@ static void warn_if_last(Net *net, const uv_tcp_t *handle) {
   uv_os_fd_t fd;
   if (uv_fileno((const uv_handle_t *)handle, &fd) == 0 &&
       (uint64_t)fd + 1 >= net->descriptors)
-    net_warn_accept(net, OUT_OF_DESCRIPTORS);
+    warn_accept(net, OUT_OF_DESCRIPTORS);
 }
 
 static void read_address(const uv_tcp_t *handle, char text[ADDRESS_SIZE]) {
@@ -176,7 +185,7 @@ static int take_descriptor(Net *net, const uv_tcp_t *handle, ConnInfo *info) {
   warn_if_last(net, handle);
   read_address(handle, info->address);
   fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (fd < 0) net_warn_accept(net, OUT_OF_DESCRIPTORS);
+  if (fd < 0) warn_accept(net, OUT_OF_DESCRIPTORS);
   return fd;
 }
 
@@ -236,7 +245,7 @@ static void on_connection(uv_stream_t *server, int status) {
   Listener *listener = server->data;
   Net *net = listener->net;
   if (status != 0)
-    net_warn_accept(net, uv_strerror(status));
+    warn_accept(net, uv_strerror(status));
   else if (net->remote_count > 0 && listener->framing != FRAMING_ADMIN)
     accept_for_remote(listener);
   else

@@ -80,7 +80,7 @@ static int bio_create(BIO *bio) {
   return 1;
 }
 
-BIO_METHOD *tls_make_method(void) {
+static BIO_METHOD *make_method(void) {
   BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "conn");
   if (!method) return NULL;
   BIO_meth_set_read_ex(method, bio_read);
@@ -413,8 +413,9 @@ static void on_handshake_due(void *data, uint64_t now_ms) {
 }
 
 static SSL *make_ssl(TlsServer *server, Tls *tls) {
+  if (!server->method) server->method = make_method();
   SSL *ssl = SSL_new(server->context);
-  BIO *bio = BIO_new(server->method);
+  BIO *bio = server->method ? BIO_new(server->method) : NULL;
   if (!ssl || !bio) {
     SSL_free(ssl);
     BIO_free(bio);
@@ -437,7 +438,7 @@ Transport *tls_wrap(Net *net, Transport *below, const char *address, uint64_t du
   };
   TlsServer *server = tls_server_of(net);
   Tls *tls = mem_zalloc(sizeof *tls);
-  SSL *ssl = net_has_tls(net) ? make_ssl(server, tls) : NULL;
+  SSL *ssl = server->context ? make_ssl(server, tls) : NULL;
   if (!ssl) {
     mem_free(tls);
     server->stats.refused++;

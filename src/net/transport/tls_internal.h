@@ -23,10 +23,6 @@ struct TlsServer {
   uint8_t gathered[RECORD_BYTES];  // to be encrypted
 };
 
-// tls.c
-/// How OpenSSL reads and writes: from and to buffers. NULL when it does not start.
-BIO_METHOD *tls_make_method(void);
-
 // tls_server.c
 /// What the TLS connections of a net have in common, made when it is first asked for.
 TlsServer *tls_server_of(Net *net);

@@ -9,7 +9,6 @@
 static void use_context(TlsServer *server, SSL_CTX *context) {
   SSL_CTX_free(server->context);
   server->context = context;
-  if (context && !server->method) server->method = tls_make_method();
   server->has_files = false;
 }
 
@@ -109,12 +108,10 @@ void net_tls_off(Net *net) {
 
 const char *net_tls_library(void) { return OpenSSL_version(OPENSSL_VERSION); }
 
-bool net_has_tls(const Net *net) {
-  return net->tls && net->tls->context && net->tls->method;
-}
+bool net_has_tls(const Net *net) { return net->tls && net->tls->context; }
 
 // By the names that a client would accept it for.
-bool tls_has_name(const Net *net, Text name) {
+bool net_tls_has_name(const Net *net, Text name) {
   if (!net_has_tls(net) || name.size == 0) return false;
   X509 *cert = SSL_CTX_get0_certificate(net->tls->context);
   return X509_check_host(cert, name.bytes, name.size, 0, NULL) == 1;

@@ -1,6 +1,7 @@
 // One connection by UDP: what comes is handed up, what goes is put into datagrams, its address
 // is followed, its end is told. Whatever it does at once it does in udp_peer_serve, when the
 // turn ends; until then it is only touched.
+#include <stddef.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -43,7 +44,7 @@ static bool stays(const UdpPeer *peer) {
 }
 
 void udp_peer_end(UdpPeer *peer, Code code) {
-  if (peer->stub) udp_report_over(peer);
+  if (peer->stub) udp_stub_is_over(peer->server->net, peer->stub);
   peer->conn = NULL;
   peer->over_ms = net_now_ms(peer->server->net) + (stays(peer) ? OVER_MS : 1);
   peer->server->over_count++;
@@ -284,6 +285,81 @@ static bool send_waiting(UdpPeer *peer) {
   return is_any;
 }
 
+// --- The transport of a conn that is alone: the stream of the link ---
+
+static UdpPeer *peer_of_transport(Transport *transport) {
+  return (UdpPeer *)((char *)transport - offsetof(UdpPeer, transport));
+}
+
+static void udp_read_start(Transport *transport) {
+  udp_link_release(peer_of_transport(transport)->link);
+  udp_touch(peer_of_transport(transport));
+}
+
+static void udp_read_stop(Transport *transport) {
+  udp_link_hold(peer_of_transport(transport)->link);
+}
+
+static int udp_try_write(Transport *transport, const uv_buf_t *bufs, unsigned count) {
+  UdpPeer *peer = peer_of_transport(transport);
+  if (udp_link_is_closed(peer->link)) return UV_EPIPE;
+  size_t total = 0;
+  for (unsigned i = 0; i < count; i++) {
+    size_t taken = udp_link_stream_write(peer->link, bufs[i].base, bufs[i].len);
+    total += taken;
+    if (taken < bufs[i].len) break;
+  }
+  if (total == 0) return UV_EAGAIN;
+  udp_touch(peer);
+  return (int)total;
+}
+
+static int udp_write(Transport *transport, uint8_t *bytes, size_t size) {
+  UdpPeer *peer = peer_of_transport(transport);
+  if (udp_link_is_closed(peer->link)) return UV_EPIPE;
+  size_t taken = udp_link_stream_write(peer->link, bytes, size);
+  peer->rest = bytes + taken;
+  peer->left = size - taken;
+  peer->is_writing = true;
+  udp_touch(peer);
+  return 0;
+}
+
+static void pump(UdpPeer *peer) {
+  while (peer->conn && peer->is_writing) {
+    bool is_closed = udp_link_is_closed(peer->link);
+    size_t taken = udp_link_stream_write(peer->link, peer->rest, peer->left);
+    peer->rest += taken;
+    peer->left -= taken;
+    if (peer->left > 0 && !is_closed) return;
+    peer->is_writing = false;
+    peer->transport.user->written(peer->conn, is_closed ? UV_EPIPE : 0);
+  }
+}
+
+static bool udp_shutdown(Transport *transport) {
+  peer_of_transport(transport)->is_shut = true;
+  udp_touch(peer_of_transport(transport));
+  return true;
+}
+
+static void udp_close(Transport *transport) {
+  UdpPeer *peer = peer_of_transport(transport);
+  udp_peer_end(peer, udp_end_code(peer->conn));
+  peer->server->alone_count--;
+  list_add(&peer->server->closing, peer);
+}
+
+static const TransportKind UDP = {
+    .name = "udp",
+    .read_start = udp_read_start,
+    .read_stop = udp_read_stop,
+    .try_write = udp_try_write,
+    .write = udp_write,
+    .shutdown = udp_shutdown,
+    .close = udp_close,
+};
+
 // --- The turn ---
 
 static void on_timer(void *data, uint64_t now_ms) {
@@ -336,7 +412,7 @@ static void flush(Datagrams *datagrams) {
 bool udp_peer_serve(UdpPeer *peer) {
   bool is_any = take_arrivals(peer, NULL, NULL);
   if (peer->conn) check_passing(peer);
-  udp_conn_pump(peer);
+  pump(peer);
   produce(peer);
   while (peer->conn && peer->conn->out.backlog && send_waiting(peer)) produce(peer);
   if (peer->conn && peer->conn->out.backlog) backlog_pump(peer->conn);
@@ -371,4 +447,19 @@ void udp_join(UdpPeer *peer, Conn *conn) {
   peer->datagrams.ops = &OPS;
   peer->conn = conn;
   conn->datagrams = &peer->datagrams;
+}
+
+bool udp_is_alone(const Conn *conn) { return conn->transport->kind == &UDP; }
+
+Conn *udp_conn_new(UdpPeer *peer) {
+  Conn *conn = mem_zalloc(sizeof *conn);
+  peer->transport.kind = &UDP;
+  conn_init(conn, peer->server->net, &peer->transport, FRAMING_PACKETS);
+  if (!conn_add(conn)) {
+    mem_free(conn);
+    return NULL;
+  }
+  udp_join(peer, conn);
+  peer->server->alone_count++;
+  return conn;
 }

@@ -269,6 +269,25 @@ static void serve(Net *net, UdpServer *server) {
   net_add_part(net, &server->part, &PART);
 }
 
+// Serves UDP for another Net; the descriptor is this one's from now on.
+static void run_take(Net *net, const void *body) {
+  const UdpPlace *place = body;
+  UdpServer *server = mem_zalloc(sizeof *server);
+  server->sockets = mem_zalloc(sizeof *server->sockets);
+  server->sockets[0] = socket_at(server, place);
+  server->socket_count = 1;
+  memcpy(server->secret, place->secret, sizeof server->secret);
+  serve(net, server);
+}
+
+static void drop_place(const void *body) { close(((const UdpPlace *)body)->fd); }
+
+static void give_place(Remote *remote, const UdpPlace *place) {
+  static const RemoteCall TAKE = {.run = run_take, .drop = drop_place};
+  UdpPlace *body = remote->ops->post(remote, &TAKE, sizeof *body);
+  *body = *place;
+}
+
 int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
   uint32_t others = net->remote_count;
   int err = udp_keys_init();
@@ -282,17 +301,8 @@ int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
     UdpPlace place = {.fd = socket->fd, .port = socket->port, .family = socket->family};
     memcpy(place.secret, server->secret, sizeof place.secret);
     server->remote_ports[i] = socket->port;
-    udp_give_place(net->remotes[i], &place);
+    give_place(net->remotes[i], &place);
   }
   serve(net, server);
   return 0;
-}
-
-void udp_take_place(Net *net, const UdpPlace *place) {
-  UdpServer *server = mem_zalloc(sizeof *server);
-  server->sockets = mem_zalloc(sizeof *server->sockets);
-  server->sockets[0] = socket_at(server, place);
-  server->socket_count = 1;
-  memcpy(server->secret, place->secret, sizeof server->secret);
-  serve(net, server);
 }

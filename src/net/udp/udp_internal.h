@@ -173,15 +173,17 @@ uint16_t udp_offer(Conn *conn, uint32_t peer, uint64_t nonce);
 UdpOffer *udp_find_offer(const UdpServer *server, uint32_t peer);
 void udp_free_offers(UdpServer *server);
 
+// --- stub.c ---
+
+void udp_free_stub(UdpPeer *stub);
+/// The Net that has the stub calls events.leave for it, and frees it.
+void udp_stub_leaves(const Net *net, UdpPeer *stub);
+void udp_stub_is_over(const Net *net, UdpPeer *stub);
+
 // --- elsewhere.c ---
 
 /// Hands a connection that is alone to the remote of `stub`.
 void udp_hand_over(UdpPeer *stub, const UdpLinkParams *params, const ConnInfo *info);
-void udp_free_stub(UdpPeer *stub);
-/// The Net that has a stub of this peer frees it.
-void udp_report_over(const UdpPeer *peer);
-/// Serves UDP there; the descriptor is the remote's from now on.
-void udp_give_place(Remote *remote, const UdpPlace *place);
 
 // --- udp_send.c ---
 
@@ -215,20 +217,6 @@ void udp_handshake(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
 /// As NetPartOps.add_counters.
 void udp_add_counters(const NetPart *part, NetCounters *counters);
 
-// --- ports.c ---
-
-/// Serves UDP there; the descriptor is the Net's from now on.
-void udp_take_place(Net *net, const UdpPlace *place);
-
-// --- udp_transport.c ---
-
-bool udp_is_alone(const Conn *conn);
-
-/// A Conn for a peer that is alone; NULL when there are too many. Told upwards by conn_open.
-Conn *udp_conn_new(UdpPeer *peer);
-/// Goes on with what `write` was given.
-void udp_conn_pump(UdpPeer *peer);
-
 // --- udp_peer.c ---
 
 /// The peer of a conn, or NULL.
@@ -250,6 +238,9 @@ void udp_peer_free(UdpPeer *peer);
 /// A datagram for the peer; false when it was not authentic. `path` is where it comes from.
 bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
                       uint8_t *bytes, size_t size);
+bool udp_is_alone(const Conn *conn);
+/// A Conn for a peer that is alone; NULL when there are too many. Reported by conn_open.
+Conn *udp_conn_new(UdpPeer *peer);
 /// Does what is to be done at the end of a turn; returns whether something was handed up.
 bool udp_peer_serve(UdpPeer *peer);
 /// It is served when the turn ends.

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "net/protocol/http/site.h"
-#include "net/transport/tls_calls.h"
+#include "net/tls.h"
 #include "wire/http_host.h"
 
 enum { NOTICE_MS = 60000 };  // from one log line about a name to the next
@@ -19,7 +19,7 @@ bool host_is_known(const Conn *conn, const HttpRequest *request, Text *name) {
   if (!host) return true;  // HTTP/1.0, which no browser speaks
   *name = http_host_name(*host);
   return http_is_fixed_name(*name) || is_listed(*name, web_of(conn->net)->hosts) ||
-         tls_has_name(conn->net, *name);
+         net_tls_has_name(conn->net, *name);
 }
 
 // Returns the notice to use for a name, or NULL where no log line is due: the last minute had
