@@ -119,11 +119,8 @@ void net_stop(Net *net) {
 }
 
 void net_run(Net *net) { loop_run(net_loop(net)); }
-
 bool net_poll(Net *net, int timeout_ms) { return loop_poll(&net->loop, timeout_ms); }
-
 int net_fd(const Net *net) { return loop_fd(&net->loop); }
-
 int net_timeout_ms(const Net *net) { return loop_timeout_ms(&net->loop); }
 
 static void close_handle(uv_handle_t *handle, void *data) {

@@ -1,6 +1,7 @@
 // perigee.core: the deadline of the running call, for the parts of the host that work for a
 // script.
 #include <lauxlib.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "relay/room.h"
@@ -190,9 +191,8 @@ static int core_trial(lua_State *L) {
 // is_proven(): whether an earlier state of this process has asked. What a test at the
 // start sees of LuaJIT holds for all of them.
 static int core_is_proven(lua_State *L) {
-  static bool is_proven;
-  lua_pushboolean(L, is_proven);
-  is_proven = true;
+  static atomic_bool is_proven;
+  lua_pushboolean(L, atomic_exchange(&is_proven, true));
   return 1;
 }
 

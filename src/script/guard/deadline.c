@@ -20,8 +20,8 @@ enum {
       1000000,  // past the deadline, in which the host's own code may reach its end
 };
 
-// The host whose call runs: one at a time in a process. A signal handler reads it.
-static Host *volatile running;
+// The host whose call runs: one at a time in a thread. A signal handler reads it.
+static _Thread_local Host *volatile running;
 
 // Of this thread. The one other clock that is read outside of net: it is no time of day.
 static uint64_t processor_us(void) {

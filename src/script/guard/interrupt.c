@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <link.h>
 #include <luajit.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/time.h>
@@ -42,17 +44,25 @@ typedef struct Range {
   bool is_lua;  // LuaJIT's own
 } Range;
 
-// Of the process, as signals are.
+// Of the process, as signals are. Written under the lock; signal handlers read what does not
+// change while a state is open.
 static struct {
-  int states;           // that are open
-  lua_State *profiled;  // the one whose compiled code can be interrupted
+  pthread_mutex_t lock;
+  int states;                     // that are open
+  _Atomic(lua_State *) profiled;  // the one whose compiled code can be interrupted
   InterruptTick *tick;
+  struct sigaction tick_before, profile_before;  // of the host program
+  struct sigaction profile;                      // LuaJIT's own
+  Range ranges[RANGES_MAX];  // of the code of the program and its libraries
+  int range_count;           // -1: there is more code than can be noted
+} interrupts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// Of a thread: its ticks, for all states that it has opened.
+static _Thread_local struct {
+  int states;
   timer_t ticks, once;
   volatile sig_atomic_t unheard;  // tries since a hook was called
-  struct sigaction before;
-  Range ranges[RANGES_MAX];  // of the code of the program and its libraries
-  int range_count;
-} interrupts;
+} own;
 
 // --- Where a signal came ---
 
@@ -103,39 +113,67 @@ NOT_WATCHED static bool is_place_for_ticks(const void *place) {
 
 // --- Ticks ---
 
-NOT_WATCHED static void on_signal(int number, siginfo_t *info, void *place) {
-  (void)number;
-  (void)info;
+// Passes a signal on that is none of ours.
+NOT_WATCHED static void pass_on(const struct sigaction *to, int number, siginfo_t *info,
+                                void *place) {
+  if (to->sa_flags & SA_SIGINFO)
+    to->sa_sigaction(number, info, place);
+  else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN)
+    to->sa_handler(number);
+}
+
+NOT_WATCHED static void on_tick(int number, siginfo_t *info, void *place) {
+  if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &interrupts) {
+    pass_on(&interrupts.tick_before, number, info, place);
+    return;
+  }
   if (!is_place_for_ticks(place)) return;
   int error = errno;
   interrupts.tick(place);
   errno = error;
 }
 
+// LuaJIT's handler gets what interrupt_raise has raised.
+NOT_WATCHED static void on_profile(int number, siginfo_t *info, void *place) {
+  pass_on(info->si_code == SI_TKILL ? &interrupts.profile : &interrupts.profile_before,
+          number, info, place);
+}
+
+static void set_handler(int number, void (*handler)(int, siginfo_t *, void *),
+                        struct sigaction *before) {
+  struct sigaction action = {.sa_sigaction = handler,
+                             .sa_flags = SA_RESTART | SA_SIGINFO};
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, before);
+}
+
 // A timer whose signal comes to this thread; glibc has no name for the member that says so.
 static int make_timer(clockid_t clock, timer_t *timer) {
-  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TICK_SIGNAL};
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
+                           .sigev_signo = TICK_SIGNAL,
+                           .sigev_value.sival_ptr = &interrupts};
   event._sigev_un._tid = gettid();
   return timer_create(clock, &event, timer);
 }
 
 static void start_ticks(void) {
-  struct sigaction action = {.sa_sigaction = on_signal,
-                             .sa_flags = SA_RESTART | SA_SIGINFO};
-  sigemptyset(&action.sa_mask);
   struct itimerspec every = {.it_interval = {.tv_nsec = TICK_NS},
                              .it_value = {.tv_nsec = TICK_NS}};
-  int failed = sigaction(TICK_SIGNAL, &action, &interrupts.before);
-  failed |= make_timer(CLOCK_MONOTONIC, &interrupts.once);
-  failed |= make_timer(CLOCK_THREAD_CPUTIME_ID, &interrupts.ticks);
-  failed |= timer_settime(interrupts.ticks, 0, &every, NULL);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, TICK_SIGNAL);
+  sigaddset(&signals, SIGPROF);
+  pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+  int failed = make_timer(CLOCK_MONOTONIC, &own.once);
+  failed |= make_timer(CLOCK_THREAD_CPUTIME_ID, &own.ticks);
+  failed |= timer_settime(own.ticks, 0, &every, NULL);
   assert(!failed);
 }
 
 void interrupt_tick_in(uint64_t us) {
   struct itimerspec once = {.it_value = {.tv_sec = (time_t)(us / 1000000),
                                          .tv_nsec = (long)(us % 1000000) * 1000}};
-  timer_settime(interrupts.once, 0, &once, NULL);
+  timer_settime(own.once, 0, &once, NULL);
 }
 
 // --- States ---
@@ -148,28 +186,45 @@ static void on_sample(void *data, lua_State *L, int samples, int vm_state) {
   (void)vm_state;
 }
 
-bool interrupt_open(lua_State *L, InterruptTick *tick) {
-  interrupts.tick = tick;
-  if (interrupts.states++ == 0) start_ticks();
-  if (interrupts.profiled != NULL) return false;
-  interrupts.range_count = 0;
-  if (dl_iterate_phdr(add_ranges, NULL) != 0) return false;  // too many
+// LuaJIT has one profiler for the process.
+static bool start_profiler(lua_State *L) {
+  struct itimerval never = {{0, 0}, {0, 0}};
+  if (interrupts.profiled != NULL || interrupts.range_count < 0) return false;
+  sigaction(SIGPROF, NULL, &interrupts.profile_before);
   interrupts.profiled = L;
   luaJIT_profile_start(L, PROFILE_MODE, on_sample, NULL);
-  struct itimerval never = {{0, 0}, {0, 0}};
   setitimer(ITIMER_PROF, &never, NULL);
+  set_handler(SIGPROF, on_profile, &interrupts.profile);
   return true;
 }
 
+bool interrupt_open(lua_State *L, InterruptTick *tick) {
+  pthread_mutex_lock(&interrupts.lock);
+  interrupts.tick = tick;
+  if (interrupts.states++ == 0) {
+    interrupts.range_count = 0;
+    if (dl_iterate_phdr(add_ranges, NULL) != 0) interrupts.range_count = -1;
+    set_handler(TICK_SIGNAL, on_tick, &interrupts.tick_before);
+  }
+  bool is_profiled = start_profiler(L);
+  pthread_mutex_unlock(&interrupts.lock);
+  if (own.states++ == 0) start_ticks();
+  return is_profiled;
+}
+
 void interrupt_close(lua_State *L) {
+  if (--own.states == 0) {
+    timer_delete(own.ticks);
+    timer_delete(own.once);
+  }
+  pthread_mutex_lock(&interrupts.lock);
   if (interrupts.profiled == L) {
     luaJIT_profile_stop(L);
     interrupts.profiled = NULL;
+    sigaction(SIGPROF, &interrupts.profile_before, NULL);
   }
-  if (--interrupts.states > 0) return;
-  timer_delete(interrupts.ticks);
-  timer_delete(interrupts.once);
-  sigaction(TICK_SIGNAL, &interrupts.before, NULL);
+  if (--interrupts.states == 0) sigaction(TICK_SIGNAL, &interrupts.tick_before, NULL);
+  pthread_mutex_unlock(&interrupts.lock);
 }
 
 void interrupt_raise(lua_State *L, lua_Hook hook) {
@@ -180,7 +235,7 @@ void interrupt_raise(lua_State *L, lua_Hook hook) {
 bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place) {
   lua_sethook(L, NULL, 0, 0);  // so that LuaJIT takes the next for a change
   bool is_compiled = range_of(place) == NULL;
-  if (is_compiled || ++interrupts.unheard > UNHEARD_MAX) {
+  if (is_compiled || ++own.unheard > UNHEARD_MAX) {
     interrupt_raise(L, hook);
     return true;
   }
@@ -189,9 +244,9 @@ bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place) {
   return false;
 }
 
-void interrupt_seen(void) { interrupts.unheard = 0; }
+void interrupt_seen(void) { own.unheard = 0; }
 
 void interrupt_end(lua_State *L) {
-  interrupts.unheard = 0;
+  own.unheard = 0;
   lua_sethook(L, NULL, 0, 0);
 }

@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Called in a signal handler, every few milliseconds of processor time of the thread that
-/// called interrupt_open first. `place` is where the signal came, for interrupt_signal.
+/// Called in a signal handler, every few milliseconds of processor time of a thread that has
+/// called interrupt_open. `place` is where the signal came, for interrupt_signal.
 typedef void InterruptTick(const void *place);
 
 /// Makes a state's code interruptible; `tick` is the same for all states of the process.
@@ -29,7 +29,7 @@ typedef void InterruptTick(const void *place);
 /// the caller then has to switch the state's JIT off.
 bool interrupt_open(lua_State *L, InterruptTick *tick);
 
-/// Ends the ticks when the last state closes.
+/// Ends the ticks of the thread with its last state. For the thread that has opened the state.
 void interrupt_close(lua_State *L);
 
 /// Requests one more tick, `us` microseconds of real time from now; not 0. Replaces the

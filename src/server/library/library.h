@@ -122,6 +122,7 @@ struct perigee_server {
   bool is_finished;
   Inbox inbox;
   bool has_thread;
+  bool is_freed;  // its thread may end; under the lock of the monitor
   pthread_t thread;
   const perigee_server_config *config;  // while it starts
   char *problem;

@@ -45,7 +45,7 @@ static void unblock_pipe(const Inside *inside) {
   sigaddset(&pipe, SIGPIPE);
   if (!inside->has_pipe && sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE))
     sigtimedwait(&pipe, NULL, &NOW);
-  pthread_sigmask(SIG_SETMASK, &inside->mask, NULL);
+  if (!sigismember(&inside->mask, SIGPIPE)) pthread_sigmask(SIG_UNBLOCK, &pipe, NULL);
 }
 
 static Inside enter(perigee_server *self) {
@@ -192,10 +192,16 @@ static void finish(perigee_server *self) {
                            .text = {self->stop_reason, strlen(self->stop_reason)}});
 }
 
-static void unmake(perigee_server *self) {
+// A script is closed by the thread that has loaded it.
+static void close_server(perigee_server *self) {
   Inside inside = enter(self);
   if (self->server != NULL) server_close(self->server);
+  self->server = NULL;
   leave(self, &inside);
+}
+
+static void unmake(perigee_server *self) {
+  close_server(self);
   orders_deinit(&self->orders);
   inbox_deinit(&self->inbox);
   buf_deinit(&self->pending);
@@ -230,6 +236,11 @@ static void run_thread(void *data) {
   if (!is_open) return;
   perigee_server_run(self);
   inbox_end(self);
+  pthread_mutex_lock(&self->monitor.lock);
+  while (!self->is_freed)
+    pthread_cond_wait(&self->monitor.changed, &self->monitor.lock);
+  pthread_mutex_unlock(&self->monitor.lock);
+  close_server(self);
 }
 
 static bool start_thread(perigee_server *self, const perigee_server_config *config,
@@ -300,6 +311,10 @@ void perigee_server_free(perigee_server *server) {
   if (server == NULL) return;
   if (server->has_thread) {
     perigee_server_stop(server, "the program ends");
+    pthread_mutex_lock(&server->monitor.lock);
+    server->is_freed = true;
+    pthread_cond_broadcast(&server->monitor.changed);
+    pthread_mutex_unlock(&server->monitor.lock);
     pthread_join(server->thread, NULL);
   }
   unmake(server);

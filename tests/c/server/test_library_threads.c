@@ -137,6 +137,53 @@ static void commands_come_while_another_thread_runs_it(void **state) {
   assert_int_equal(mem_live(), 0);
 }
 
+// --- With games ---
+
+static void write_game(const char *folder, const char *text) {
+  char path[64];
+  snprintf(path, sizeof path, "%s/game.lua", folder);
+  FILE *file = fopen(path, "w");
+  fputs(text, file);
+  fclose(file);
+}
+
+// What runs for ever is stopped, whichever thread and server it is of.
+static void each_thread_has_its_own_game(void **state) {
+  (void)state;
+  enum { GAMES = 3 };
+  char folder[] = "/tmp/perigee-library-XXXXXX", command[80];
+  World worlds[GAMES] = {0};
+  assert_non_null(mkdtemp(folder));
+  write_game(folder,
+             "return { on_message = {\n"
+             "  spin = function() while true do end end,\n"
+             "  ping = function(peer) peer:send('pong', 1) end } }\n");
+  for (int i = 0; i < GAMES; i++) {
+    worlds[i].server = start((const char *[]){"thread", "true", "game", folder, "watch",
+                                              "false", "verdict_timeout", "60", NULL},
+                             NULL, NULL);
+    worlds[i].client = new_client(perigee_server_port(worlds[i].server), "ada", NULL);
+    perigee_poll(worlds[i].client, 100);
+    expect_event(&worlds[i], PERIGEE_SERVER_CONNECT);
+    perigee_server_verdict(worlds[i].server, worlds[i].told[0].event.token,
+                           PERIGEE_ACCEPT, NULL);
+    turn_client(&worlds[i], PERIGEE_CONNECTED);
+  }
+  for (int i = 0; i < GAMES; i++) {
+    perigee_send(worlds[i].client, 0, "spin", NULL, 0);
+    perigee_send(worlds[i].client, 0, "ping", NULL, 0);
+    perigee_poll(worlds[i].client, 0);
+  }
+  for (int i = 0; i < GAMES; i++) turn_client(&worlds[i], PERIGEE_MESSAGE);
+  for (int i = 0; i < GAMES; i++) {
+    perigee_free(worlds[i].client);
+    perigee_server_free(worlds[i].server);
+  }
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  assert_int_equal(system(command), 0);
+  assert_int_equal(mem_live(), 0);
+}
+
 // --- Many of them ---
 
 static int count_descriptors(void) {
@@ -174,6 +221,7 @@ int main(void) {
       cmocka_unit_test(events_come_to_the_host),
       cmocka_unit_test(commands_come_from_four_threads),
       cmocka_unit_test(commands_come_while_another_thread_runs_it),
+      cmocka_unit_test(each_thread_has_its_own_game),
       cmocka_unit_test(starts_and_stops_leave_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
