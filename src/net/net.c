@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/protocol/http/admin_port.h"
 #include "net/protocol/protocols.h"
 #include "net/sim.h"
 #include "net/transport/tls_calls.h"
@@ -147,7 +146,6 @@ void net_free(Net *net) {
   uint32_t cursor = 0;
   for (Group *group; (group = slots_next(&net->groups, &cursor));)
     net_group_close(net, group->id);
-  admin_port_free(net);
   while (net->parts) {
     NetPart *part = net->parts;
     net->parts = part->next;

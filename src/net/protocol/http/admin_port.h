@@ -20,6 +20,7 @@ typedef struct GateFailure {
 } GateFailure;
 
 struct AdminPort {
+  NetPart part;
   HttpServer server;
   AdminEvents events;
   void *data;
@@ -29,8 +30,6 @@ struct AdminPort {
 };
 
 extern const HttpKind ADMIN;  // admin_routes.c
-
-void admin_port_free(Net *net);
 
 // --- gate.c ---
 

@@ -302,7 +302,7 @@ void file_handle(Conn *conn, const HttpRequest *request) {
   FileJob *job = mem_zalloc(sizeof *job);
   job->request.data = job;
   job->conn = conn;
-  job->folder = mem_strdup(web->folder ? web->folder : "");
+  job->folder = mem_strdup(web->folder);
   job->is_folder = path.is_folder;
   snprintf(job->path, sizeof job->path, "%s%s%s", path.text,
            path.is_folder && path.text[0] ? "/" : "",

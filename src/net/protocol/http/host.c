@@ -11,7 +11,7 @@ enum { NOTICE_MS = 60000 };  // from one log line about a name to the next
 
 static bool is_listed(Text name, const char *list) {
   static const Text ANY = {"*", 1};
-  return list && (http_is_listed_name(ANY, list) || http_is_listed_name(name, list));
+  return http_is_listed_name(ANY, list) || http_is_listed_name(name, list);
 }
 
 bool host_is_known(const Conn *conn, const HttpRequest *request, Text *name) {

@@ -47,7 +47,7 @@ void page_put_welcome(Buf *body, const Web *web, Text host) {
   put_head(body, "Perigee");
   // So that the game's own page is seen as soon as there is one.
   buf_printf(body, "<meta http-equiv=\"refresh\" content=\"2\">\n<h1>");
-  put_escaped(body, web->name ? web->name : "");
+  put_escaped(body, web->name);
   buf_printf(body,
              "</h1>\n<p>A game server runs here, and it has no page of its own: "
              "there is no <code>public/index.html</code> beside the game.</p>\n"

@@ -11,21 +11,14 @@
 
 // --- A part of the Net ---
 
-static size_t text_size(const char *text) { return text ? strlen(text) + 1 : 0; }
-
-// What another place gets: the options, whose texts follow, each with its NUL, and the schema.
+/// The head of what another place gets; the texts of the options and the schema follow.
 typedef struct Shared {
   WebModule modules[SITE_MODULES_MAX + 1];
-  bool is_watched, has_name, has_folder, has_origins, has_hosts;
-  size_t schema_size;
+  bool is_watched;
+  size_t texts_size, schema_size;
 } Shared;
 
-static char *put_text(char *at, const char *text) {
-  return text ? stpcpy(at, text) + 1 : at;
-}
-
-static const char *take_text(const char **at, bool is_there) {
-  if (!is_there) return NULL;
+static const char *take_text(const char **at) {
   const char *text = *at;
   *at += strlen(text) + 1;
   return text;
@@ -33,33 +26,27 @@ static const char *take_text(const char **at, bool is_there) {
 
 static void run_use(Net *net, const void *body) {
   const Shared *shared = body;
-  const char *at = (const char *)(shared + 1);
+  const char *texts = (const char *)(shared + 1), *schema = texts + shared->texts_size;
   WebOptions options = {.modules = shared->modules, .is_watched = shared->is_watched};
-  options.name = take_text(&at, shared->has_name);
-  options.folder = take_text(&at, shared->has_folder);
-  options.origins = take_text(&at, shared->has_origins);
-  options.hosts = take_text(&at, shared->has_hosts);
+  options.name = take_text(&texts);
+  options.folder = take_text(&texts);
+  options.origins = take_text(&texts);
+  options.hosts = take_text(&texts);
   net_set_web(net, &options);
-  net_set_schema(net, at, shared->schema_size);
+  net_set_schema(net, schema, shared->schema_size);
 }
 
 static void share(const NetPart *part, Remote *remote) {
   static const RemoteCall USE = {.run = run_use};
   const Web *web = (const Web *)part;
-  size_t size = text_size(web->name) + text_size(web->folder) +
-                text_size(web->origins) + text_size(web->hosts) + web->schema.size;
+  size_t size = web->texts.size + web->schema.size;
   Shared *shared = remote->ops->post(remote, &USE, sizeof *shared + size);
   *shared = (Shared){.is_watched = web->is_watched,
-                     .has_name = web->name != NULL,
-                     .has_folder = web->folder != NULL,
-                     .has_origins = web->origins != NULL,
-                     .has_hosts = web->hosts != NULL,
+                     .texts_size = web->texts.size,
                      .schema_size = web->schema.size};
   memcpy(shared->modules, web->modules, sizeof shared->modules);
-  char *at = (char *)(shared + 1);
-  at = put_text(put_text(at, web->name), web->folder);
-  at = put_text(put_text(at, web->origins), web->hosts);
-  memcpy(at, web->schema.data, web->schema.size);
+  memcpy(shared + 1, web->texts.data, web->texts.size);
+  memcpy((char *)(shared + 1) + web->texts.size, web->schema.data, web->schema.size);
 }
 
 static void add_counters(const NetPart *part, NetCounters *counters) {
@@ -74,10 +61,7 @@ static void free_web(NetPart *part) {
   list_deinit(&web->readers);
   buf_deinit(&web->scratch);
   buf_deinit(&web->schema);
-  mem_free(web->name);
-  mem_free(web->folder);
-  mem_free(web->origins);
-  mem_free(web->hosts);
+  buf_deinit(&web->texts);
   mem_free(web);
 }
 
@@ -87,6 +71,7 @@ Web *web_of(Net *net) {
   if (net->web) return net->web;
   net->web = mem_zalloc(sizeof *net->web);
   net_add_part(net, &net->web->part, &PART);
+  net_set_web(net, &(WebOptions){.name = NULL});
   net_set_schema(net, NULL, 0);
   return net->web;
 }
@@ -98,18 +83,19 @@ static void set_version(HttpVersion *version, const void *bytes, size_t size) {
   snprintf(version->tag, sizeof version->tag, "\"%016llx\"", (unsigned long long)hash);
 }
 
-static void set_text(char **text, const char *value) {
-  char *copy = value ? mem_strdup(value) : NULL;
-  mem_free(*text);
-  *text = copy;
-}
-
 void net_set_web(Net *net, const WebOptions *options) {
   Web *web = web_of(net);
-  set_text(&web->name, options->name);
-  set_text(&web->folder, options->folder);
-  set_text(&web->origins, options->origins);
-  set_text(&web->hosts, options->hosts);
+  const char *const texts[] = {options->name, options->folder, options->origins,
+                               options->hosts};
+  web->texts.size = 0;
+  for (int i = 0; i < 4; i++)
+    buf_append(&web->texts, texts[i] ? texts[i] : "",
+               texts[i] ? strlen(texts[i]) + 1 : 1);
+  const char *at = (const char *)web->texts.data;
+  web->name = take_text(&at);
+  web->folder = take_text(&at);
+  web->origins = take_text(&at);
+  web->hosts = take_text(&at);
   web->is_watched = options->is_watched;
   for (int i = 0; options->modules && options->modules[i].name; i++) {
     assert(i < SITE_MODULES_MAX);

@@ -21,8 +21,9 @@ typedef struct HostNotice {
 struct Web {
   NetPart part;
   HttpServer server;
-  char *name, *folder, *origins, *hosts;    // owned; NULL: none
-  WebModule modules[SITE_MODULES_MAX + 1];  // behind the last is one without a name
+  Buf texts;  // of the options, each with its NUL; empty: none
+  const char *name, *folder, *origins, *hosts;  // in `texts`
+  WebModule modules[SITE_MODULES_MAX + 1];      // behind the last is one without a name
   HttpVersion module_versions[SITE_MODULES_MAX];
   Buf schema;  // the text of /schema.js
   HttpVersion schema_version;

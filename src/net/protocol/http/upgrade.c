@@ -10,7 +10,7 @@ static bool is_allowed_origin(const Conn *conn, const HttpRequest *request) {
   const char *list = web_of(conn->net)->origins;
   if (!origin) return true;  // no browser: nobody else's pages are behind it
   if (host && http_is_same_origin(*origin, *host)) return true;
-  return list && http_is_listed_origin(*origin, list);
+  return http_is_listed_origin(*origin, list);
 }
 
 static void upgrade(Conn *conn, const HttpRequest *request, Text key) {
