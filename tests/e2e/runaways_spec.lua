@@ -54,6 +54,8 @@ local KINDS = {
   { "find", "(('a'):rep(1e5)):find '.-.-.-.-b$'" },
   { "match", "(('a'):rep(30)):match(('a?'):rep(30) .. ('a'):rep(30))" },
   { "rep", "while true do (('x'):rep(1e6)):upper() end" },
+  { "reverse", "local s = ('xy'):rep(8e6) while true do s = s:reverse() end" },
+  { "sub", "local s = ('x'):rep(1.6e7) for i = 1, 1e9 do local _ = s:sub(2 + i % 99) end" },
   { "concat", "local t = {} for i = 1, 1e4 do t[i] = 'x' end while true do table.concat(t) end" },
   { "insert", "local t = {} while true do table.insert(t, 1, 1) end" },
   { "many tables", "while true do local _ = { {} } end" },

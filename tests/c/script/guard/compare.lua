@@ -1,4 +1,4 @@
---- Calls LuaJIT's own functions and those of perigee.text with the same arguments, made at random
+--- Calls LuaJIT's own functions and those of perigee.guard.library with the same arguments, made at random
 --- from a seed, and fails where results or errors differ. Functions are called by name from the
 --- same line, so that errors are compared with their place and name.
 
