@@ -334,6 +334,8 @@ static int tell_failed(lua_State *L) {
 
 static HostOutcome fail(Host *host, lua_State *co, FailureKind kind, const char *text) {
   Failure failure = {.kind = kind, .host = host, .co = co, .text = text};
+  if (host->memory.was_refused || host->deadline.over == DEADLINE_OVER_MEMORY)
+    memory_reclaim(host);
   deadline_end(host);
   relay_rollback(host->relay, host->mark);
   if (lua_cpcall(host->L, tell_failed, &failure) != 0) {

@@ -23,8 +23,8 @@ static int core_charge(lua_State *L) {
 // check_over(): does not return when the call is over its deadline. For functions that
 // have caught an error.
 static int core_check_over(lua_State *L) {
-  Host *host = core_host(L);
-  return deadline_is_spent(host, L) ? deadline_stop(host, L) : 0;
+  deadline_check(core_host(L), L);
+  return 0;
 }
 
 // ran(): the table in which the Lua half says what it calls: a function, and the message

@@ -78,29 +78,16 @@ static void note(Host *host, lua_State *L, DeadlineOver over) {
   lua_pop(L, 1);
 }
 
-static int raise_over(Host *host, lua_State *L) {
+static void raise_over(Host *host, lua_State *L) {
   if (!host->deadline.is_interrupted) deadline_interrupt(host);
   luaL_checkstack(L, 1, NULL);
   lua_pushstring(L, (const char *)host->deadline.text.data);
-  return lua_error(L);
+  lua_error(L);
 }
 
-// A handler's own coroutine is left for good by a yield: it passes all pcalls, however
-// many thousands, at no cost. Elsewhere an error has to do.
-int deadline_stop(Host *host, lua_State *L) {
-  if (host->running != L || !lua_isyieldable(L)) return raise_over(host, L);
-  return lua_yield(L, 0);
-}
-
-// The same in a hook, which must not raise an error as others do: the handler of an xpcall
-// would run inside the hook, where there are no more hooks to end it. To refuse memory
-// raises one that no handler is called for. A coroutine of the script's own is left by a
-// yield, too; whoever resumed it is interrupted next.
-static void stop_in_hook(Host *host, lua_State *L) {
-  if (lua_isyieldable(L)) {
-    lua_yield(L, 0);
-    return;
-  }
+// Raises the error for refused memory, because that calls no handler of an xpcall: a handler
+// would run inside the hook, where no more hooks end it.
+static void raise_in_hook(Host *host, lua_State *L) {
   lua_newtable(L);
   lua_pushboolean(L, true);
   host->memory.refuses_next = true;
@@ -170,7 +157,7 @@ static void on_interrupt(lua_State *L, lua_Debug *at) {
   }
   if (!host->deadline.is_long_over && is_in_own(L, at)) return;
   if (look(host, L)) {
-    stop_in_hook(host, L);
+    raise_in_hook(host, L);
     return;
   }
   host->deadline.is_interrupted = false;
@@ -207,10 +194,8 @@ void deadline_charge(Host *host, lua_State *L, uint32_t steps) {
   if (look(host, L)) raise_over(host, L);
 }
 
-bool deadline_is_spent(Host *host, lua_State *L) {
-  if (running != host) return false;
-  return deadline_is_over(&host->deadline) ||
-         (host->memory.was_refused && look(host, L));
+void deadline_check(Host *host, lua_State *L) {
+  if (deadline_is_over(&host->deadline)) raise_over(host, L);
 }
 
 // --- Calls ---

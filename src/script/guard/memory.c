@@ -12,8 +12,6 @@ enum {
   GRACE = 4 << 20,     // bytes that a call may add where others have filled the heap
   WARN_PERCENT = 80,   // of the limit
   WARN_US = 60000000,  // between two warnings
-  PAUSE_MAX = 150,     // percent of what was left by the last cycle at which the
-  PAUSE_MIN = 110,     // next one begins by itself
 };
 
 // What a call may add to a heap that is over its limit already through no fault of its
@@ -25,8 +23,8 @@ static size_t grace(size_t limit) {
 
 static bool is_power_of_two(size_t size) { return (size & (size - 1)) == 0; }
 
-// LuaJIT's table of all strings, which may grow wherever one is made. Like small
-// blocks it is never refused: not all of LuaJIT's built-in functions survive that.
+// Whether it is LuaJIT's table of all strings, which may grow wherever one is made. It is no
+// string, and like small blocks it is never refused.
 static bool is_string_table(size_t old_size, size_t size) {
   return old_size == 0 && is_power_of_two(size);
 }
@@ -86,6 +84,8 @@ bool memory_is_over(Host *host, lua_State *L) {
   return !fits(host);
 }
 
+void memory_reclaim(Host *host) { host->memory.cycles = CYCLES; }
+
 // --- Keeping ahead ---
 
 static void warn(Host *host, uint64_t now_us) {
@@ -99,8 +99,7 @@ static void warn(Host *host, uint64_t now_us) {
            log_num("limit_mib", (int64_t)(limit >> 20)));
 }
 
-// What is left after full cycles decides when the next ones are due: the collector's
-// own, which allocation drives, and ours.
+// Sets the size at which the next full cycles are due, by what the last ones left.
 static void plan(Host *host) {
   Memory *memory = &host->memory;
   size_t limit = host->deadline.limits.memory, live = memory->bytes;
@@ -108,9 +107,6 @@ static void plan(Host *host) {
   size_t room = live < limit ? (limit - live) / 4 : 0;
   memory->next_bytes = live + (room > limit / 32 ? room : limit / 32);
   if (memory->next_bytes < limit / 2) memory->next_bytes = limit / 2;
-  size_t pause = limit / 4 * 3 / (live / 100 + 1);
-  pause = pause > PAUSE_MAX ? PAUSE_MAX : pause < PAUSE_MIN ? PAUSE_MIN : pause;
-  lua_gc(host->L, LUA_GCSETPAUSE, (int)pause);
 }
 
 static void collect(Host *host, uint64_t now_us) {

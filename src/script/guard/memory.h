@@ -49,6 +49,9 @@ bool memory_grants(Host *host, size_t old_size, size_t size);
 /// collector try first, as long as the call's time lasts.
 bool memory_is_over(Host *host, lua_State *L);
 
+/// Has what a call leaves that failed for want of memory collected soon.
+void memory_reclaim(Host *host);
+
 /// Has the collector work for a moment if the heap has come near its limit, and gives
 /// memory back to the system if it has shrunk. To be called at the end of a drain;
 /// `now_us` is the clock's. Warns in the log.
