@@ -9,19 +9,16 @@ enum {
   CAPTURED_IN_A_ROW = 500,
 };
 
-static void unthrottle(Relay *relay, Peer *peer) {
-  if (peer->queued <= QUEUED_LOW && schedule_waiting_bytes(peer) <= QUEUED_BYTES / 2) {
-    session_release(relay->session, peer, THROTTLE_QUEUE);
-    relay->has_released = true;
-  }
-}
-
-// The event does not wait any more.
+// Reports that the event does not wait any more.
 static void uncount(Relay *relay, Peer *peer, const Event *event, bool is_ahead) {
   if (!peer || !event_is_counted(event->type)) return;
   peer->queued--;
   peer->ahead -= is_ahead;
-  if (peer->throttles & THROTTLE_QUEUE) unthrottle(relay, peer);
+  if (!(peer->throttles & THROTTLE_QUEUE)) return;
+  if (peer->queued > QUEUED_LOW || schedule_waiting_bytes(peer) > QUEUED_BYTES / 2)
+    return;
+  session_release(relay->session, peer, THROTTLE_QUEUE);
+  relay->has_released = true;
 }
 
 // --- Coming in ---
@@ -129,16 +126,6 @@ void relay_end_drain(Relay *relay) {
     buf_deinit(&relay->captured);
 }
 
-// Carries out commands that were given before any waiting event. Returns false when the
-// slice has ended before the next event is known.
-static bool go_on(Relay *relay) {
-  while (relay->batches.top && !relay->batches.top->is_awaiting) {
-    if (schedule_is_over(relay)) return false;
-    batch_continue(relay);
-  }
-  return true;
-}
-
 static bool take_queued(Relay *relay, Event *event) {
   if (relay->batches.top) return false;
   bool is_taken = schedule_take(relay, event);
@@ -147,10 +134,14 @@ static bool take_queued(Relay *relay, Event *event) {
   return is_taken;
 }
 
-// Takes an event; *peer is the event's, or NULL.
+// Takes an event; *peer is the event's, or NULL. Before it, carries out remaining commands,
+// because they precede every waiting event.
 static bool take(Relay *relay, Event *event, Peer **peer) {
   captured_free_data(relay);
-  if (!go_on(relay)) return false;
+  while (relay->batches.top && !relay->batches.top->is_awaiting) {
+    if (schedule_is_over(relay)) return false;
+    batch_continue(relay);
+  }
   bool is_captured = take_captured(relay, event);
   if (!is_captured && !take_queued(relay, event)) return false;
   *peer = session_find(relay->session, event->peer);
@@ -221,14 +212,10 @@ static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
   }
 }
 
-static bool is_tick_alive(const Relay *relay, uint32_t id) {
-  const Room *room = relay_room(relay, id);
-  return !relay->is_over && (id == 0 || (room && room->state != ROOM_GONE));
-}
-
 static bool is_alive(Relay *relay, const Event *event) {
   if (event->type >= EVENT_TYPE_COUNT)
     return relay->host->take(relay->host_data, event);
+  const Room *room;
   switch (event->type) {
     case EVENT_JOINED:
     case EVENT_NOT_JOINED:
@@ -236,7 +223,9 @@ static bool is_alive(Relay *relay, const Event *event) {
     case EVENT_JOIN:
       return join_is_due(relay, event);
     case EVENT_TICK:
-      return is_tick_alive(relay, event->room);
+      room = relay_room(relay, event->room);
+      if (relay->is_over) return false;
+      return event->room == 0 || (room && room->state != ROOM_GONE);
     case EVENT_CREATE:
     case EVENT_ROOM_CREATE:
     case EVENT_ROOM_DELETE:
@@ -247,12 +236,6 @@ static bool is_alive(Relay *relay, const Event *event) {
   }
 }
 
-// What has to follow when this event has been handled, or has been taken.
-static void note_ended(Relay *relay, const Event *event) {
-  if (event->type == EVENT_DISCONNECT) relay->ended_peer = event->peer;
-  if (event->type == EVENT_ROOM_DELETE) relay->ended_room = event->room;
-}
-
 static bool take_alive(Relay *relay, Event *event) {
   Peer *peer;
   while (take(relay, event, &peer)) {
@@ -261,7 +244,8 @@ static bool take_alive(Relay *relay, Event *event) {
     if (is_own && !handle_own(relay, event, peer)) continue;
     if (!is_alive(relay, event)) continue;
     if (!is_own && !is_still_member(relay, peer, event)) continue;
-    note_ended(relay, event);
+    if (event->type == EVENT_DISCONNECT) relay->ended_peer = event->peer;
+    if (event->type == EVENT_ROOM_DELETE) relay->ended_room = event->room;
     return true;
   }
   return false;

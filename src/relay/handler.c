@@ -62,11 +62,6 @@ static int check_meta(const Relay *relay, const Command *command) {
   return room->meta.size + command->body.size > ROOM_META_BYTES ? ERR_FULL : 0;
 }
 
-static int check_leave(const Relay *relay, const Command *command) {
-  const Peer *peer = session_find(relay->session, command->id);
-  return peer && member_find(peer, command->room) ? 0 : ERR_NOT_FOUND;
-}
-
 // --- The limit of deliveries ---
 
 static uint64_t count_receivers(const Relay *relay, const Command *command) {
@@ -105,6 +100,7 @@ static int check(const Relay *relay, const Command *command) {
       RELAY_COMMANDS_BYTES)
     return ERR_FULL;
   if (command->type >= COMMAND_TYPE_COUNT) return 0;
+  const Peer *peer;
   switch ((CommandType)command->type) {
     case COMMAND_MESSAGE:
       return check_message(relay, command);
@@ -118,7 +114,8 @@ static int check(const Relay *relay, const Command *command) {
     case COMMAND_JOIN:
       return check_join(relay, command);
     case COMMAND_LEAVE:
-      return check_leave(relay, command);
+      peer = session_find(relay->session, command->id);
+      return peer && member_find(peer, command->room) ? 0 : ERR_NOT_FOUND;
     case COMMAND_ROOM_DELETE:
       return find_room(relay, command->id) ? 0 : ERR_NOT_FOUND;
     case COMMAND_ROOM_META:

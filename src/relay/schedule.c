@@ -42,16 +42,13 @@ void schedule_deinit(Relay *relay) {
   events_deinit(&schedule->first);
 }
 
-static Source **place_of(Schedule *schedule, uint32_t peer) {
-  uint32_t index = peer & SLOTS_MAX;
+// A source stays in its place when its peer has ended, and becomes that of the next peer.
+static Source *take_place(Relay *relay, Peer *peer) {
+  Schedule *schedule = &relay->schedule;
+  uint32_t index = peer->id & SLOTS_MAX;
   schedule->peer_capacity = array_reach(&schedule->peers, schedule->peer_capacity,
                                         sizeof *schedule->peers, index);
-  return &schedule->peers[index];
-}
-
-// Peers come and go; the source that has a place stays, and is the next one's.
-static Source *take_place(Relay *relay, Peer *peer) {
-  Source **place = place_of(&relay->schedule, peer->id);
+  Source **place = &schedule->peers[index];
   if (!*place) *place = mem_zalloc(sizeof **place);
   Source *source = *place;
   source->peer = peer->id;
@@ -64,19 +61,16 @@ static Source *source_of_peer(Relay *relay, Peer *peer) {
   return peer->source ? peer->source : take_place(relay, peer);
 }
 
-static Source *source_of_room(Relay *relay, uint32_t id) {
-  Room *room = relay_room(relay, id);
-  if (!room) return &relay->schedule.leavers;
-  room->source.room = id;
-  return &room->source;
-}
-
 // `peer` is the event's, or NULL.
 static Source *source_of(Relay *relay, const Event *event, Peer *peer) {
   if (event->type == EVENT_CONNECT) return &relay->schedule.newcomers;
   if (event->order == ORDER_BACKGROUND) return &relay->schedule.background;
   if (event->peer) return source_of_peer(relay, peer);
-  return event->room ? source_of_room(relay, event->room) : &relay->schedule.game;
+  if (event->room == 0) return &relay->schedule.game;
+  Room *room = relay_room(relay, event->room);
+  if (!room) return &relay->schedule.leavers;
+  room->source.room = event->room;
+  return &room->source;
 }
 
 static Source *find_source(Relay *relay, const Event *event) {

@@ -61,58 +61,41 @@ void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count
 
 // --- What net reports ---
 
-static void malformed(Session *session, Peer *peer, const char *what) {
-  session_kick(session, peer, CODE_PROTOCOL, what);
-}
-
-static void on_ping(Session *session, Peer *peer, const Packet *packet) {
-  uint64_t value;
-  if (control_read_u64(packet, &value) < 0) {
-    malformed(session, peer, "malformed PING");
-    return;
-  }
-  Buf pong = {.data = (uint8_t *)packet->payload, .size = packet->length};
-  send_control(session, peer, CONTROL_PONG, packet, &pong);
-}
-
-static void on_pong(Session *session, Peer *peer, const Packet *packet) {
-  uint64_t value;
-  if (control_read_u64(packet, &value) < 0) {
-    malformed(session, peer, "malformed PONG");
-    return;
-  }
-  keepalive_pong(peer, value);
-}
-
-static void on_bye(Session *session, Peer *peer, const Packet *packet) {
-  if (control_read_empty(packet) < 0) {
-    malformed(session, peer, "malformed BYE");
-    return;
-  }
-  session_kick(session, peer, CODE_CLOSED, NULL);
-}
-
-// Returns whether the packet was one for the session itself.
+// Handles a control packet for the session itself; returns false for all others.
 static bool on_own_control(Session *session, Peer *peer, const Packet *packet) {
+  Buf payload = {.data = (uint8_t *)packet->payload, .size = packet->length};
+  const char *fault = NULL;
+  uint64_t value;
   switch (packet->type) {
     case CONTROL_HELLO:
-      malformed(session, peer, "a second HELLO");
-      return true;
+      fault = "a second HELLO";
+      break;
     case CONTROL_PING:
-      on_ping(session, peer, packet);
-      return true;
+      if (control_read_u64(packet, &value) < 0)
+        fault = "malformed PING";
+      else
+        send_control(session, peer, CONTROL_PONG, packet, &payload);
+      break;
     case CONTROL_PONG:
-      on_pong(session, peer, packet);
-      return true;
+      if (control_read_u64(packet, &value) < 0)
+        fault = "malformed PONG";
+      else
+        keepalive_pong(peer, value);
+      break;
     case CONTROL_ACK:
       stream_ack(session, peer, packet);
-      return true;
+      break;
     case CONTROL_BYE:
-      on_bye(session, peer, packet);
-      return true;
+      if (control_read_empty(packet) < 0)
+        fault = "malformed BYE";
+      else
+        session_kick(session, peer, CODE_CLOSED, NULL);
+      break;
     default:
       return false;
   }
+  if (fault) session_kick(session, peer, CODE_PROTOCOL, fault);
+  return true;
 }
 
 static bool note(Session *session, Peer *peer, uint64_t bytes, bool is_reliable) {

@@ -89,13 +89,6 @@ static void put_error(Buf *line, Reader *payload) {
     buf_printf(line, "; try again in %u s", reader_u16(payload));
 }
 
-static void put_message(Buf *line, const Outgoing *outgoing) {
-  put_name(line, outgoing->name);
-  if (outgoing->detail.size == 0) return;
-  buf_u8(line, ' ');
-  line_append_safe(line, outgoing->detail.bytes, outgoing->detail.size);
-}
-
 // Returns false for control packets that have no line.
 static bool put_control(Buf *line, const Session *session, const Outgoing *outgoing) {
   Reader payload = reader_of(outgoing->packet.payload, outgoing->packet.length);
@@ -145,10 +138,13 @@ bool session_frame_line(Session *session, Out *out, const Outgoing *outgoing) {
   Buf *line = &session->line;
   uint16_t channel = outgoing->packet.channel;
   line->size = 0;
-  if (channel == CHANNEL_MESSAGE)
-    put_message(line, outgoing);
-  else if (channel != CHANNEL_CONTROL || !put_control(line, session, outgoing))
+  if (channel == CHANNEL_MESSAGE) {
+    put_name(line, outgoing->name);
+    if (outgoing->detail.size > 0) buf_u8(line, ' ');
+    line_append_safe(line, outgoing->detail.bytes, outgoing->detail.size);
+  } else if (channel != CHANNEL_CONTROL || !put_control(line, session, outgoing)) {
     return false;
+  }
   buf_u8(line, '\n');
   *out = (Out){
       .parts = {line->data},
