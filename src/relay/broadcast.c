@@ -3,7 +3,7 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-// --- What suspended peers miss, and what is kept for them ---
+// --- Suspended peers ---
 
 static void keep(Relay *relay, Peer *peer, unsigned forms, const Out *out,
                  Blob **blob) {
@@ -63,7 +63,7 @@ void audience_send(Relay *relay, const Audience *audience, const Outgoing *outgo
     write_group(relay, audience, groups[FORM_TEXT], &out);
 }
 
-// --- What clients broadcast ---
+// --- Broadcasts of clients ---
 
 void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t flags,
                 Text data) {

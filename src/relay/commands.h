@@ -1,6 +1,5 @@
-// What a handler wants done: collected while it runs, carried out together when it ends
-// well or waits, forgotten when it fails. Filled by the script's calls, executed by the
-// relay alone.
+// The commands of a handler: collected while it runs, carried out together when it ends
+// well or waits, forgotten when it fails.
 #pragma once
 
 #include <stdbool.h>

@@ -144,8 +144,8 @@ bool relay_knows_schema(const Relay *relay, uint64_t hash) {
   return session_knows_schema(relay->session, hash);
 }
 
-// Whoever is in the room by the time that the command is carried out has been in it
-// before, is about to be let in, or is joined by a command before this one.
+// A peer that is in the room when the command is carried out is in it now, is about to be
+// let in, or joins by an earlier command.
 bool relay_needs_json(const Relay *relay, Target target, uint32_t id,
                       uint32_t joining) {
   if (!session_has_json(relay->session)) return false;
@@ -165,7 +165,7 @@ bool relay_may_have(const Relay *relay, uint32_t room, uint32_t id, uint32_t joi
   return member_find(peer, room) || id == joining || relay->handler.has_join;
 }
 
-// --- What is reserved ---
+// --- Reservations ---
 
 uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err) {
   if (size > NAME_MAX_BYTES) {

@@ -1,5 +1,4 @@
-// What the files of this folder share: the Relay itself and the steps that cross files.
-// Functions here begin with the noun they serve: room_, member_, notify_, relay_.
+// The Relay, and the functions of this folder that have no header of their own.
 #pragma once
 
 #include "base/buf.h"

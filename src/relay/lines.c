@@ -1,4 +1,4 @@
-// What text peers type (docs/protocol.md, section 6).
+// The lines of text peers (docs/protocol.md, section 6).
 
 #include "wire/line.h"
 

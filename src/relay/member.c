@@ -1,5 +1,5 @@
-// Who is in which room: the room's list of members, the peer's list of rooms and the
-// groups that carry a room's broadcasts, kept in step.
+// Membership: keeps the room's list of members, the peer's list of rooms and the groups that
+// carry a room's broadcasts in step.
 
 #include <assert.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// What goes out to peers and rooms.
+// Sending to peers and rooms.
 #pragma once
 
 #include "relay/members.h"

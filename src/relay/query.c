@@ -1,4 +1,4 @@
-// What exists: rooms, members, hooks.
+// Finds rooms, members and hooks.
 
 #include "relay/internal.h"
 

@@ -83,7 +83,7 @@ void relay_set_program_hooks(Relay *relay, uint32_t hooks) {
   if (hooks != 0) relay->is_scripted = true;
 }
 
-// --- What the session reports ---
+// --- Reports of the session ---
 
 static void on_connect(void *data, Peer *peer) {
   Relay *relay = data;

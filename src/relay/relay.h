@@ -48,7 +48,7 @@ enum {
 /// The text of ERROR and REJECTED with CODE_INTERNAL.
 #define RELAY_FAILED_TEXT "a handler failed; the log has the error"
 
-/// What the script declares for a room kind (the name of a room up to its first ':').
+/// A room kind (the name of a room up to its first ':') as the script declares it.
 typedef struct RoomKind {
   uint32_t hooks;
   uint32_t capacity;  // members; 0: no limit
@@ -78,7 +78,7 @@ typedef struct RelayStats {
 /// The relay's own SessionEvents, to be passed to session_new with the relay as data.
 SessionEvents relay_session_events(void);
 
-/// What the layer above does with events and commands of its own. Their types are
+/// The layer above, as far as events and commands of its own need it. Their types are
 /// numbered on from EVENT_TYPE_COUNT and COMMAND_TYPE_COUNT. The relay orders them among
 /// its own, and knows no more about them.
 typedef struct RelayHost {
@@ -241,8 +241,8 @@ typedef struct RelayMark {
   size_t commands, names;
 } RelayMark;
 
-/// What handlers queue from here on can be taken back alone, as long as nothing has
-/// been committed.
+/// Returns a mark: the commands that handlers queue from here on can be taken back alone, as
+/// long as nothing has been committed.
 RelayMark relay_mark(const Relay *relay);
 
 /// Takes back what was queued since, and gives back what was reserved.

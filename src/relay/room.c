@@ -147,7 +147,7 @@ void room_free_failed(Relay *relay) {
   }
 }
 
-// --- What the program has noted ---
+// --- Meta ---
 
 static void append_meta(Buf *meta, Text text) {
   buf_str16(meta, text.bytes, text.size);

@@ -1,4 +1,5 @@
-// Suspended peers keep their places in their rooms. What they miss is in broadcast.c.
+// Suspended peers keep their places in their rooms. broadcast.c counts the messages that
+// they miss.
 
 #include "relay/internal.h"
 #include "relay/notify.h"

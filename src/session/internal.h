@@ -1,5 +1,4 @@
-// What the files of this folder share: the Session itself and the steps of a peer's
-// life.
+// The Session, and the functions of this folder.
 #pragma once
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-// What happens when a deadline of a peer passes: PING, ACK, or the end.
+// Handles the deadlines of peers that have passed: PING, ACK, or the end.
 
 #include "session/internal.h"
 

@@ -1,4 +1,4 @@
-// What the session sends: packets to one peer, errors, and the last packet of a connection.
+// Sends packets to one peer, errors, and the last packet of a connection.
 // Text peers get lines instead (text.c).
 
 #include "base/integers.h"

@@ -59,7 +59,7 @@ void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count
                    "the game's messages have changed; connect again");
 }
 
-// --- What net reports ---
+// --- Reports of net ---
 
 // Handles a control packet for the session itself; returns false for all others.
 static bool on_own_control(Session *session, Peer *peer, const Packet *packet) {

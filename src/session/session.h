@@ -63,13 +63,13 @@ typedef struct SessionStats {
   size_t kept_bytes;  // RELIABLE packets that wait for ACKs
 } SessionStats;
 
-/// What a peer missed before its session was resumed.
+/// A suspension that has ended.
 typedef struct Resumption {
   uint64_t suspended_ms;  // since the line was found lost
   uint32_t resent;        // RELIABLE packets that are sent again
 } Resumption;
 
-/// What the session reports to the relay. `data` is the argument of session_new.
+/// The reports of the session to the relay. `data` is the argument of session_new.
 typedef struct SessionEvents {
   /// A peer wants to connect (PEER_CONNECTING). The answer, now or later, is session_accept
   /// or session_reject. Until then nothing more arrives from it.
@@ -201,7 +201,7 @@ typedef struct Outgoing {
   uint8_t id_count;
   uint8_t flags;  // OutFlags
   uint64_t key;   // as in Out
-  // What the line shows and the packet lacks.
+  // Shown in the line and absent in the packet:
   Text name;    // of PEER_JOINED, PEER_LEFT and LEFT: the room's; of a message: its own
   Text detail;  // of LEFT: why, in words; of a message: its JSON value
   uint32_t more;  // of JOINED and ROOMS: entries that the packet has no place for
