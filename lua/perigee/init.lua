@@ -4,6 +4,7 @@ local channels = require "perigee.api.channels"
 local core = require "perigee.core"
 local env = require "perigee.api.env"
 local events = require "perigee.api.events"
+local fault = require "perigee.util.fault"
 local fixed = require "perigee.fixed"
 local live_schema = require "perigee.host.live_schema"
 local mcp = require "perigee.mcp"
@@ -77,6 +78,14 @@ function perigee.stats()
   stats.late_answers = tasks.late_answers()
   stats.invalid_messages = live_schema.invalid
   return stats
+end
+
+
+--- Stops the server when the running handler has ended, as SIGTERM does.
+---@param reason? string for `on_stop` and the log
+function perigee.stop(reason)
+  fault.check("the reason of perigee.stop", reason or "", "string")
+  core.stop(reason or "perigee.stop")
 end
 
 return perigee

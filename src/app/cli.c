@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "net/tls.h"
 #include "script/tool.h"
+#include "server/control_path.h"
 #include "server/descriptors.h"
 #include "server/library/library.h"
 #include "server/sim_server.h"
@@ -32,6 +33,7 @@ typedef struct CliCommand {
 
 static int command_run(char **arguments);
 static int command_reload(char **arguments);
+static int command_stop(char **arguments);
 static int command_new(char **arguments);
 static int command_check(char **arguments);
 static int command_schema(char **arguments);
@@ -67,6 +69,8 @@ static const CliCommand COMMANDS[] = {
      "check`\n"
      "                                      finds\n",
      command_reload},
+    {"stop", "stop [--port N]", "stop a running server, as SIGTERM does",
+     "Without --port: the only server of yours that runs.\n", command_stop},
     {"test", "test [GAME] [--seed N | --fuzz N] [FILES]",
      "run the specs of a game: no sockets, no waiting", "", command_test},
     {"check", "check [GAME] [--stdin FILE]",
@@ -226,16 +230,16 @@ static int command_run(char **arguments) {
 }
 
 // Reads `--port N` or `--port=N` at `*at` and moves past it.
-static int read_port(char **arguments, int *at, uint16_t *port) {
+static int read_port(const char *command, char **arguments, int *at, uint16_t *port) {
   const char *argument = arguments[*at];
   bool has_own_text = strncmp(argument, "--port=", 7) == 0;
   if (!has_own_text && strcmp(argument, "--port") != 0)
-    return fail_usage("reload", "unexpected argument \"%s\"", argument);
+    return fail_usage(command, "unexpected argument \"%s\"", argument);
   const char *text = has_own_text ? argument + 7 : arguments[++*at];
   char *end = NULL;
   unsigned long number = text == NULL ? 0 : strtoul(text, &end, 10);
   if (text == NULL || *end != '\0' || number < 1 || number > 65535)
-    return fail_usage("reload", "--port must be a whole number from 1 to 65535");
+    return fail_usage(command, "--port must be a whole number from 1 to 65535");
   *port = (uint16_t)number;
   ++*at;
   return EXIT_GOOD;
@@ -249,11 +253,20 @@ static int command_reload(char **arguments) {
       is_forced = true;
       at++;
     } else {
-      int code = read_port(arguments, &at, &port);
+      int code = read_port("reload", arguments, &at, &port);
       if (code != EXIT_GOOD) return code;
     }
   }
-  return remote_reload(port, is_forced);
+  return remote_ask(port, is_forced ? CONTROL_RELOAD_FORCED "\n" : CONTROL_RELOAD "\n");
+}
+
+static int command_stop(char **arguments) {
+  uint16_t port = 0;
+  for (int at = 0; arguments[at] != NULL;) {
+    int code = read_port("stop", arguments, &at, &port);
+    if (code != EXIT_GOOD) return code;
+  }
+  return remote_ask(port, CONTROL_STOP "\n");
 }
 
 static int run_tool(const char *module, char **arguments) {

@@ -143,14 +143,13 @@ static int print_answer(const Buf *reply) {
   return is_good ? 0 : 1;
 }
 
-int remote_reload(uint16_t port, bool is_forced) {
+int remote_ask(uint16_t port, const char *request) {
   FoundList found = find_servers(port);
   const Found *server = choose(&found, port);
   if (server == NULL) return found.count > 1 && port == 0 ? 2 : 1;
   Buf reply = {0};
   int code = 1;
-  if (ask(server->path, is_forced ? CONTROL_RELOAD_FORCED "\n" : CONTROL_RELOAD "\n",
-          &reply))
+  if (ask(server->path, request, &reply))
     code = print_answer(&reply);
   else
     fprintf(stderr, "perigee: the server on port %u did not answer\n", server->port);

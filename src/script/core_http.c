@@ -71,6 +71,13 @@ static int core_child(lua_State *L) {
   return 1;
 }
 
+// stop(reason): of the server, when the handler has ended
+static int core_stop(lua_State *L) {
+  Command command = {.type = COMMAND_STOP, .body = check_text(L, 1)};
+  lua_pushboolean(L, relay_command(core_host(L)->relay, &command) == 0);
+  return 1;
+}
+
 // product_version(): of the server
 static int core_product_version(lua_State *L) {
   lua_pushliteral(L, PERIGEE_VERSION);
@@ -128,6 +135,7 @@ const luaL_Reg core_http_functions[] = {{"answer", core_answer},
                                         {"answer_last", core_answer_last},
                                         {"token", core_token},
                                         {"child", core_child},
+                                        {"stop", core_stop},
                                         {"may_write", core_may_write},
                                         {"may_show_source", core_may_show_source},
                                         {"hidden_files", core_hidden_files},

@@ -61,6 +61,8 @@ typedef struct ScriptEvents {
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
   /// A handler has failed; what, where and how, in several lines.
   void (*failed)(void *data, const char *text);
+  /// The game wants the server to stop.
+  void (*stop)(void *data, const char *reason);
   /// A version of the game has been taken into use, and this is its schema.
   void (*schema)(void *data, const ScriptSchema *schema);
 } ScriptEvents;

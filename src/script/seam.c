@@ -94,6 +94,9 @@ static void execute(void *data, const Command *command) {
     case COMMAND_ANSWER:
       answer(host, command);
       break;
+    case COMMAND_STOP:
+      host->events->stop(host->events_data, command->body.bytes);
+      break;
     case COMMAND_CHILD:
       start_child(host, command);
       break;

@@ -33,6 +33,7 @@ typedef enum SeamCommand {
   COMMAND_TIMER_CANCEL,                    // timer `id`
   COMMAND_ANSWER,  // connection `id`, flags: AnswerPart, code: HTTP status, name: header
                    // fields, body
+  COMMAND_STOP,    // the server; body: why
   COMMAND_CHILD,  // token `id`, name: arguments, a NUL after each; body: standard input
 } SeamCommand;
 

@@ -12,6 +12,7 @@ enum { CONTROL_PATH_MAX = 256, CONTROL_FOLDERS = 2 };
 // Requests to the control socket.
 #define CONTROL_RELOAD "reload"
 #define CONTROL_RELOAD_FORCED "reload --force"
+#define CONTROL_STOP "stop"
 
 /// Writes the folder at `index`, the preferred one first; false where it does not exist.
 bool control_folder(int index, char *path, size_t size);

@@ -102,6 +102,14 @@ static void on_failed(void *data, const char *text) {
     engine->options.events->failed(engine->options.data, text);
 }
 
+static void on_stop(void *data, const char *reason) {
+  Engine *engine = data;
+  if (engine->options.events->stop != NULL)
+    engine->options.events->stop(engine->options.data, reason);
+  else
+    engine_stop(engine, reason);
+}
+
 static void on_schema(void *data, const ScriptSchema *schema) {
   const Engine *engine = data;
   session_set_hashes(engine->session, schema->hashes, schema->count);
@@ -269,8 +277,13 @@ static void build(Engine *engine) {
 }
 
 void engine_init(Engine *engine, const EngineOptions *options) {
-  static const ScriptEvents EVENTS = {on_config_begin, on_config_set, on_config_take,
-                                      on_reloaded,     on_failed,     on_schema};
+  static const ScriptEvents EVENTS = {.config_begin = on_config_begin,
+                                      .config_set = on_config_set,
+                                      .config_take = on_config_take,
+                                      .reloaded = on_reloaded,
+                                      .failed = on_failed,
+                                      .stop = on_stop,
+                                      .schema = on_schema};
   *engine = (Engine){.options = *options};
   config_init(&engine->config);
   config_init(&engine->next);

@@ -21,6 +21,7 @@ typedef struct EngineEvents {
   /// See ScriptEvents.
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
   void (*failed)(void *data, const char *text);
+  void (*stop)(void *data, const char *reason);
   /// An event of the relay, instead of script_handle, which the owner may call.
   void (*event)(void *data, const Event *event);
   /// Everyone has been told; net stops now.

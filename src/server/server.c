@@ -115,17 +115,6 @@ static void on_change(void *data) {
   engine_refresh(&server->engine);
 }
 
-static void on_request(void *data, ControlToken token, const char *line) {
-  if (strcmp(line, CONTROL_RELOAD) == 0)
-    reload(data, token, false);
-  else if (strcmp(line, CONTROL_RELOAD_FORCED) == 0)
-    reload(data, token, true);
-  else
-    answer(data, token, "error",
-           "unknown request; the requests are: " CONTROL_RELOAD
-           ", " CONTROL_RELOAD_FORCED);
-}
-
 // --- Stop ---
 
 void server_stop(Server *server, const char *reason) {
@@ -136,6 +125,21 @@ void server_stop(Server *server, const char *reason) {
 }
 
 static void on_stop(void *data, const char *name) { server_stop(data, name); }
+
+static void on_request(void *data, ControlToken token, const char *line) {
+  if (strcmp(line, CONTROL_RELOAD) == 0) {
+    reload(data, token, false);
+  } else if (strcmp(line, CONTROL_RELOAD_FORCED) == 0) {
+    reload(data, token, true);
+  } else if (strcmp(line, CONTROL_STOP) == 0) {
+    answer(data, token, "ok", "the server stops");
+    server_stop(data, "perigee stop");
+  } else {
+    answer(data, token, "error",
+           "unknown request; the requests are: " CONTROL_RELOAD
+           ", " CONTROL_RELOAD_FORCED ", " CONTROL_STOP);
+  }
+}
 
 static void close_helpers(Server *server) {
   watch_close(server->watch);
@@ -313,6 +317,7 @@ Server *server_open(const ServerOptions *options, char *problem, size_t size) {
       .reloaded = on_reloaded,
       .failed = on_failed,
       .leaving = on_leaving,
+      .stop = on_stop,
       .event = options->event != NULL ? on_event : NULL,
   };
   server->problem = problem;

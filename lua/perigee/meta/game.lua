@@ -39,7 +39,7 @@
 --- Called once, when the server listens.
 ---@field on_start? fun()
 --- Called at the end. What it sends still goes out.
----@field on_stop? fun(reason: "SIGINT"|"SIGTERM")
+---@field on_stop? fun(reason: string)
 --- A peer wants to connect. nil or true accepts, `true, "name"` under that name, `false, "reason"` or `nil,
 --- "reason"` refuses; anything else is an error. With `{ retry = seconds }` behind the reason clients try
 --- again by themselves.

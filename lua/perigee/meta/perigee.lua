@@ -425,4 +425,8 @@ function perigee.spawn(fn, ...) end
 ---@return perigee.Stats
 function perigee.stats() end
 
+--- Stops the server when the running handler has ended, as SIGTERM does.
+---@param reason? string For `on_stop` and the log. Default: "perigee.stop".
+function perigee.stop(reason) end
+
 return perigee

@@ -1,0 +1,48 @@
+--- How servers are stopped: by the game, and by `perigee stop`.
+local server = require "tests.e2e.server"
+
+local GAME = [[
+  local perigee = require "perigee"
+  return {
+    on_message = {
+      enough = function(_, why) perigee.stop(why) perigee.send(perigee.to.all, "bye") end,
+      fail = function() perigee.stop "never" error "no" end,
+    },
+    on_stop = function(reason) print("stopped by " .. reason) end,
+  }
+]]
+
+describe("a server", function()
+  local perigee
+
+  after_each(server.stop_all)
+
+  it("is stopped by its game when the handler has ended", function()
+    perigee = server.start { game = GAME }
+    local ann = perigee:client "ann"
+    ann:send(0, "fail")
+    perigee:wait_log "no"
+    ann:send(0, "enough", "the match is over")
+    ann:expect "MESSAGE"
+    ann:expect_closing "Unavailable"
+    perigee:wait_log "stopped by the match is over"
+    assert.equal(0, perigee:wait_exit())
+  end)
+
+  it("is stopped by perigee stop", function()
+    perigee = server.start { game = GAME }
+    local ann = perigee:client "ann"
+    local stop = server.perigee { "stop", "--port", tostring(perigee.port) }
+    assert.equal(0, stop:wait_exit())
+    assert.equal("perigee: the server stops", stop.out[1])
+    ann:expect_closing "Unavailable"
+    perigee:wait_log "stopped by perigee stop"
+    assert.equal(0, perigee:wait_exit())
+  end)
+
+  it("has to be there to be stopped", function()
+    local stop = server.perigee { "stop", "--port", "1" }
+    assert.equal(1, stop:wait_exit())
+    assert.matches("no server of yours is running on port 1", stop.err[1])
+  end)
+end)
