@@ -1,11 +1,70 @@
-// One connection: whether it is read, how it ends, and the change of its protocol. Nothing
-// here knows how bytes travel or what they mean. Whatever ends a connection from outside is
-// reported at the end of the iteration, so nobody finds a connection gone in the middle of
-// something.
+// What stands behind an id (Endpoint), and one connection that this Net serves (Conn): whether
+// it is read, how it ends, and the change of its protocol. Nothing here knows how bytes travel
+// or what they mean. Whatever ends a connection from outside is reported at the end of the
+// iteration, so nobody finds a connection gone in the middle of something.
 #include "net/conn.h"
 
 #include "base/err.h"
 #include "base/mem.h"
+
+// --- Endpoints: ids, the lists of the Net, accounts ---
+
+Endpoint *endpoint_find(const Net *net, ConnId id) {
+  return slots_find(&net->conns, id);
+}
+
+bool endpoint_add(Net *net, Endpoint *endpoint) {
+  endpoint->id = slots_add(&net->conns, endpoint);
+  return endpoint->id != 0;
+}
+
+void endpoint_remove(Net *net, Endpoint *endpoint) {
+  slots_remove(&net->conns, endpoint->id);
+  if (endpoint->listed & LISTED_ENDED) list_remove(&net->ended, endpoint);
+  if (endpoint->listed & LISTED_RESUMED) list_remove(&net->resumed, endpoint);
+  if (endpoint->listed & LISTED_DROPPING) list_remove(&net->dropping, endpoint);
+  endpoint->listed = 0;
+}
+
+void endpoint_resume_later(Net *net, Endpoint *endpoint) {
+  if (endpoint->listed & LISTED_RESUMED) return;
+  endpoint->listed |= LISTED_RESUMED;
+  list_add(&net->resumed, endpoint);
+}
+
+void endpoint_end_later(Net *net, Endpoint *endpoint) {
+  if (endpoint->listed & LISTED_ENDED) return;
+  endpoint->listed |= LISTED_ENDED;
+  list_add(&net->ended, endpoint);
+}
+
+// An endpoint is in the list of its account until nothing more of it can be counted there.
+void account_leave(Endpoint *endpoint) {
+  if (!endpoint->account) return;
+  Endpoint **at = &endpoint->account->endpoints;
+  while (*at != endpoint) at = &(*at)->account_next;
+  *at = endpoint->account_next;
+  endpoint->account = NULL;
+}
+
+void account_add(Endpoint *endpoint, NetSent sent) {
+  if (!endpoint->account) return;
+  endpoint->account->sent.packets += sent.packets;
+  endpoint->account->sent.bytes += sent.bytes;
+}
+
+void net_set_account(Net *net, ConnId id, NetAccount *account) {
+  Endpoint *endpoint = endpoint_find(net, id);
+  if (!endpoint) return;
+  account_leave(endpoint);
+  endpoint->account = account;
+  endpoint->account_next = account->endpoints;
+  account->endpoints = endpoint;
+}
+
+void net_close_account(NetAccount *account) {
+  while (account->endpoints) account_leave(account->endpoints);
+}
 
 Conn *conn_find(const Net *net, ConnId id) {
   Endpoint *endpoint = endpoint_find(net, id);
@@ -38,6 +97,14 @@ void conn_speak(Conn *conn, const Protocol *protocol) {
   if (conn->protocol->free) conn->protocol->free(conn);
   conn->protocol = protocol;
   if (protocol->open) protocol->open(conn);
+}
+
+void conn_count_unfinished(Conn *conn, uint32_t bytes) {
+  Net *net = conn->net;
+  if (bytes == conn->in.counted) return;
+  net->unfinished_bytes += (size_t)bytes - conn->in.counted;
+  net->totals->unfinished_bytes += (uint64_t)bytes - conn->in.counted;
+  conn->in.counted = bytes;
 }
 
 // --- Faults ---

@@ -94,6 +94,8 @@ bool conn_takes_input(const Conn *conn);
 void conn_stop(Conn *conn, unsigned reason);
 /// Removes it; without any other the input goes on at the end of the iteration.
 void conn_start(Conn *conn, unsigned reason);
+/// Counts `bytes` of it as unfinished, in the totals of the Net, too.
+void conn_count_unfinished(Conn *conn, uint32_t bytes);
 /// Replaces the protocol and frees the speech of the one before.
 void conn_speak(Conn *conn, const Protocol *protocol);
 /// Whether the connection is open and speaks the protocol.
@@ -127,8 +129,6 @@ void conn_publish(const Conn *conn);
 void inbox_settle(Conn *conn, bool is_new);
 /// Ends connections while all together have too many unfinished bytes.
 void inbox_limit(Net *net);
-/// The conn is closing.
-void inbox_forget(Conn *conn);
 
 // --- local.c ---
 

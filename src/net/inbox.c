@@ -26,14 +26,6 @@ typedef struct Candidate {
   uint64_t cost;
 } Candidate;
 
-static void set_bytes(Conn *conn, uint32_t bytes) {
-  Net *net = conn->net;
-  if (bytes == conn->in.counted) return;
-  net->unfinished_bytes += (size_t)bytes - conn->in.counted;
-  net->totals->unfinished_bytes += (uint64_t)bytes - conn->in.counted;
-  conn->in.counted = bytes;
-}
-
 // --- Beyond the total ---
 
 // Each thread ends its own connections. A thread within its share of the total ends
@@ -58,15 +50,17 @@ static uint64_t cost_of(const Conn *conn, uint64_t now_ms) {
 static uint32_t collect(Net *net, Candidate *candidates) {
   uint32_t count = 0, cursor = 0;
   uint64_t now_ms = net_now_ms(net);
-  for (Conn *conn; (conn = slots_next(&net->conns, &cursor));)
-    if (conn->in.counted > 0)
+  for (Endpoint *endpoint; (endpoint = slots_next(&net->conns, &cursor));) {
+    Conn *conn = endpoint->ops->is_local ? (Conn *)endpoint : NULL;
+    if (conn && conn->in.counted > 0)
       candidates[count++] = (Candidate){conn, cost_of(conn, now_ms)};
+  }
   return count;
 }
 
 static void end(Conn *conn) {
   static const char TEXT[] = "too many packets are unfinished, and this one costs most";
-  set_bytes(conn, 0);
+  conn_count_unfinished(conn, 0);
   conn_set_reason(conn, CODE_SERVER_FULL, TEXT);
   if (conn->is_known)
     conn_fault(conn, CODE_SERVER_FULL, TEXT);
@@ -87,8 +81,6 @@ static void end_slowest(Net *net) {
 void inbox_limit(Net *net) {
   if (is_over(net, UNFINISHED_TOTAL)) end_slowest(net);
 }
-
-void inbox_forget(Conn *conn) { set_bytes(conn, 0); }
 
 // --- Deadlines ---
 
@@ -118,6 +110,6 @@ void inbox_settle(Conn *conn, bool is_new) {
   if (is_begun(conn) && !timers_is_set(&conn->timer))
     timers_set(conn->net->timers, &conn->timer,
                conn->in.since_ms + NET_PACKET_DEADLINE_MS, on_deadline, conn);
-  set_bytes(conn, (uint32_t)conn->protocol->unfinished(conn));
+  conn_count_unfinished(conn, (uint32_t)conn->protocol->unfinished(conn));
   inbox_limit(conn->net);
 }

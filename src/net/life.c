@@ -147,7 +147,7 @@ void conn_close(Conn *conn) {
   if (conn->protocol->leave) conn->protocol->leave(conn);
   if (conn->datagrams) conn->datagrams->ops->leave(conn->datagrams);
   group_leave_all(conn);
-  inbox_forget(conn);
+  conn_count_unfinished(conn, 0);
   if (conn->out.direct.is_dirty) list_remove(&net->dirty_conns, conn);
   endpoint_remove(net, &conn->self);
   conn->state = CONN_CLOSING;
