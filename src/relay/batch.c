@@ -15,7 +15,7 @@ uint32_t batch_number(Relay *relay) {
 
 void batch_put(Relay *relay, Batch *batch) {
   batch->below = relay->batches.top;
-  batch->captured_below = relay->captured_end;
+  batch->captured_below = relay->captured.end;
   relay->batches.top = batch;
   relay->batches.count++;
 }
@@ -47,7 +47,8 @@ void batch_free_all(Relay *relay) {
 
 void batch_note_taken(Relay *relay) {
   Batch *batch = relay->batches.top;
-  for (; batch && relay->captured.size <= batch->captured_below; batch = batch->below)
+  for (; batch && relay->captured.events.size <= batch->captured_below;
+       batch = batch->below)
     batch->is_awaiting = false;
 }
 

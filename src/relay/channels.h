@@ -1,4 +1,4 @@
-// Plugin channels: who serves which, and what their names are.
+// Plugin channels: their names, and the peers that serve them.
 #pragma once
 
 #include "base/names.h"

@@ -18,11 +18,11 @@ typedef enum CommandType {
   COMMAND_RENAME,   // peer `id`, flags: its Framing, name: reserved before
   COMMAND_JOIN,     // peer `id`, room, token
   COMMAND_LEAVE,    // peer `id`, room, code, body: text
-  COMMAND_ROOM_CREATE,   // room `id`, reserved before
-  COMMAND_ROOM_DELETE,   // room `id`
-  COMMAND_ROOM_META,     // room `id`, name: key, body: value, flags: 1 sets it, 0 takes
-                         // it away
-  COMMAND_CHANNEL_OPEN,  // plugin channel `id`, of relay_channel
+  COMMAND_ROOM_CREATE,    // room `id`, reserved before
+  COMMAND_ROOM_DELETE,    // room `id`
+  COMMAND_ROOM_META,      // room `id`, name: key, body: value, flags: 1 sets it, 0
+                          // removes it
+  COMMAND_CHANNEL_OPEN,   // plugin channel `id`, of relay_channel
   COMMAND_CHANNEL_CLOSE,  // plugin channel `id`
   COMMAND_TYPE_COUNT,     // from here on: of the layer above (see RelayHost)
 } CommandType;

@@ -86,14 +86,14 @@ void drain_disconnect(void *data, Peer *peer, Code reason) {
 // Returns whether events that waited elsewhere come first this time.
 static bool is_late(const Relay *relay) {
   return !relay->batches.top &&
-         (relay->captured_row >= CAPTURED_IN_A_ROW || relay->has_kept_waiting);
+         (relay->captured.row >= CAPTURED_IN_A_ROW || relay->captured.has_kept_waiting);
 }
 
 static bool take_captured(Relay *relay, Event *event) {
   captured_put_newest_first(relay);
-  if (relay->captured.size == 0 || schedule_is_over(relay) || is_late(relay))
+  if (relay->captured.events.size == 0 || schedule_is_over(relay) || is_late(relay))
     return false;
-  relay->captured_row++;
+  relay->captured.row++;
   captured_take(relay, event);
   batch_note_taken(relay);
   return true;
@@ -119,18 +119,20 @@ void relay_begin_drain(Relay *relay) {
 
 void relay_end_drain(Relay *relay) {
   relay->is_draining = relay->has_released = false;
-  relay->captured_row = 0;
-  if (relay->batches.top) relay->has_kept_waiting = true;
+  relay->captured.row = 0;
+  if (relay->batches.top) relay->captured.has_kept_waiting = true;
   schedule_end(relay);
-  if (relay->captured.size == 0 && relay->captured.capacity > SHRINK_BYTES)
-    buf_deinit(&relay->captured);
+  if (relay->captured.events.size == 0 &&
+      relay->captured.events.capacity > SHRINK_BYTES)
+    buf_deinit(&relay->captured.events);
 }
 
 static bool take_queued(Relay *relay, Event *event) {
   if (relay->batches.top) return false;
   bool is_taken = schedule_take(relay, event);
-  if (is_taken) relay->captured_row = 0;
-  if (is_taken || !relay->schedule.is_skipping) relay->has_kept_waiting = false;
+  if (is_taken) relay->captured.row = 0;
+  if (is_taken || !relay->schedule.is_skipping)
+    relay->captured.has_kept_waiting = false;
   return is_taken;
 }
 
@@ -167,15 +169,15 @@ static Packet packet_of(const Event *event) {
 static bool handle_own(Relay *relay, Event *event, Peer *peer) {
   if (!peer || peer->is_gone) return false;
   Packet packet = packet_of(event);
-  relay->own = event;
+  relay->captured.receiver = event;
   if (event->type == EVENT_DEFERRED)
     relay_packet(relay, peer, &packet);
   else if (event->type == EVENT_DEFERRED_LINE)
     relay_line(relay, peer, event->data);
   else
     end(relay, peer, (Code)event->a);
-  bool has_caused = relay->own == NULL;
-  relay->own = NULL;
+  bool has_caused = relay->captured.receiver == NULL;
+  relay->captured.receiver = NULL;
   if (!has_caused) schedule_work(relay, 1);
   return has_caused;
 }
@@ -254,8 +256,8 @@ static bool take_alive(Relay *relay, Event *event) {
 // Reads on from throttled peers while the slice lasts, so that bursts need not wait for
 // the next iteration. Returns false when the drain is over.
 static bool refill(Relay *relay) {
-  if (!relay->has_released || relay->captured.size > 0 || !relay->schedule.is_timed ||
-      schedule_is_over(relay))
+  if (!relay->has_released || relay->captured.events.size > 0 ||
+      !relay->schedule.is_timed || schedule_is_over(relay))
     return false;
   relay->has_released = relay->is_draining = false;
   bool is_any = net_resume(relay->net);
@@ -273,7 +275,8 @@ bool relay_next_event(Relay *relay, Event *event) {
 }
 
 bool relay_has_events(const Relay *relay) {
-  return relay->batches.top || relay->captured.size > 0 || !schedule_is_empty(relay);
+  return relay->batches.top || relay->captured.events.size > 0 ||
+         !schedule_is_empty(relay);
 }
 
 bool relay_has_urgent(const Relay *relay) {

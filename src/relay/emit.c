@@ -56,7 +56,7 @@ static void capture(Relay *relay, const Event *event) {
     char *bytes = mem_alloc(event->data.size);
     copy.data.bytes = memcpy(bytes, event->data.bytes, event->data.size);
   }
-  buf_append(&relay->captured, &copy, sizeof copy);
+  buf_append(&relay->captured.events, &copy, sizeof copy);
   Peer *peer = session_find(relay->session, event->peer);
   if (peer && event_is_counted(event->type)) peer->queued++;
   captured_count(relay, peer, event, 1);
@@ -64,9 +64,10 @@ static void capture(Relay *relay, const Event *event) {
 
 // Events that commands cause are captured at any time.
 void relay_emit(Relay *relay, const Event *event) {
-  if (relay->own) {  // neither copied nor counted, because it does not wait
-    *relay->own = *event;
-    relay->own = NULL;
+  if (relay->captured
+          .receiver) {  // neither copied nor counted, because it does not wait
+    *relay->captured.receiver = *event;
+    relay->captured.receiver = NULL;
   } else if (relay->is_draining || relay->batches.current != 0) {
     capture(relay, event);
   } else {
@@ -77,7 +78,7 @@ void relay_emit(Relay *relay, const Event *event) {
 void relay_push(Relay *relay, const Event *event) { relay_emit(relay, event); }
 
 bool captured_concerns(const Relay *relay, const Event *event) {
-  if (relay->captured.size == 0) return false;
+  if (relay->captured.events.size == 0) return false;
   const Room *room = relay_room(relay, event->room);
   if (room && room->captured > 0) return true;
   const Peer *peer = session_find(relay->session, event->peer);
@@ -90,37 +91,40 @@ bool captured_concerns(const Relay *relay, const Event *event) {
 // Captured events are a stack. The events of the last handler are on top of those of
 // earlier handlers, its first event at the very top.
 void captured_put_newest_first(Relay *relay) {
-  if (relay->captured_end == relay->captured.size) return;
-  Event *list = (Event *)(void *)relay->captured.data;
-  size_t first = relay->captured_end / sizeof(Event);
-  for (size_t end = relay->captured.size / sizeof(Event); first + 1 < end; first++) {
+  if (relay->captured.end == relay->captured.events.size) return;
+  Event *list = (Event *)(void *)relay->captured.events.data;
+  size_t first = relay->captured.end / sizeof(Event);
+  for (size_t end = relay->captured.events.size / sizeof(Event); first + 1 < end;
+       first++) {
     Event event = list[--end];
     list[end] = list[first];
     list[first] = event;
   }
-  relay->captured_end = relay->captured.size;
+  relay->captured.end = relay->captured.events.size;
 }
 
 void captured_take(Relay *relay, Event *event) {
-  relay->captured.size -= sizeof *event;
-  relay->captured_end = relay->captured.size;
-  memcpy(event, relay->captured.data + relay->captured.size, sizeof *event);
-  if (event->data.size > 0) relay->taken_data = (void *)(uintptr_t)event->data.bytes;
+  relay->captured.events.size -= sizeof *event;
+  relay->captured.end = relay->captured.events.size;
+  memcpy(event, relay->captured.events.data + relay->captured.events.size,
+         sizeof *event);
+  if (event->data.size > 0)
+    relay->captured.taken_data = (void *)(uintptr_t)event->data.bytes;
 }
 
 void captured_free_data(Relay *relay) {
-  if (!relay->taken_data) return;
-  mem_free(relay->taken_data);
-  relay->taken_data = NULL;
+  if (!relay->captured.taken_data) return;
+  mem_free(relay->captured.taken_data);
+  relay->captured.taken_data = NULL;
 }
 
 void captured_free(Relay *relay) {
-  for (Event event; relay->captured.size > 0;) {
+  for (Event event; relay->captured.events.size > 0;) {
     captured_free_data(relay);
     captured_take(relay, &event);
   }
   captured_free_data(relay);
-  buf_deinit(&relay->captured);
+  buf_deinit(&relay->captured.events);
 }
 
 Event relay_packet_event(EventType type, const Peer *peer, const Packet *packet) {

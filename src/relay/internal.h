@@ -6,6 +6,7 @@
 #include "base/slots.h"
 #include "relay/batch.h"
 #include "relay/channels.h"
+#include "relay/emit.h"
 #include "relay/handler.h"
 #include "relay/kinds.h"
 #include "relay/members.h"
@@ -27,8 +28,8 @@ struct Relay {
   const RelayHost *host;  // not owned
   void *host_data;
   bool is_scripted;
-  bool is_draining;  // between relay_begin_drain and the end of the slice
-  bool is_over;      // the server has stopped: only ends of connections are of interest
+  bool is_draining;        // between relay_begin_drain and the end of the slice
+  bool is_over;            // the server has stopped: only ends of connections matter
   bool has_released;       // a peer that was throttled, in this drain
   uint32_t program_hooks;  // see relay_set_program_hooks
   uint32_t game_hooks;     // of the program and of the script
@@ -38,25 +39,17 @@ struct Relay {
   Kinds kinds;
   Kinds next_kinds;  // between relay_kinds_begin and relay_kinds_end
   PluginChannels channels;
-  GroupId
-      all[FORM_COUNT];  // everybody, as Room.groups; 0 until the first message to all
+  GroupId all[FORM_COUNT];  // of all peers, as Room.groups; 0 before the first message
   uint32_t broadcast_number;  // of the last one; see Peer.excluded
   Schedule schedule;
-  Buf captured;  // Event structs that own their data: what handlers cause, which comes next
-  Event *
-      own;  // receives the first event that the queued packet being handled causes, which
-            // is handed out at once; NULL: none is, or it has caused one
-  size_t captured_end;    // where what the running handler causes begins, in bytes
-  uint32_t captured_row;  // events taken from it in this drain since the last other one
-  bool has_kept_waiting;  // other events, because of commands
-  void *taken_data;       // data of the last event taken from it; NULL: it had none
-  uint32_t ended_peer;    // its DISCONNECT is being handled; to be forgotten after that
-  uint32_t ended_room;    // the same with ROOM_DELETE
-  Handler handler;        // that runs
-  Batches batches;        // of those that have ended
+  Captured captured;
+  uint32_t ended_peer;  // its DISCONNECT is being handled; freed after that
+  uint32_t ended_room;  // the same with ROOM_DELETE
+  Handler handler;      // that runs
+  Batches batches;      // of those that have ended
   ScriptJoins joins;
   Ticker ticker;  // the game's
-  Buf scratch;    // one payload or line at a time
+  Buf scratch;    // one payload at a time
   Buf except;     // ConnIds, one write at a time
   RelayStats stats;
 };
@@ -72,40 +65,6 @@ RoomRef *member_find(const Peer *peer, uint32_t room);
 /// Returns whether a handler of the room (or NULL) or the game takes messages
 /// (HOOK_MESSAGE) or lines (HOOK_TEXT).
 bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
-
-// --- emit.c ---
-
-/// Queues a copy of `event` for the script and counts it for its peer. During a drain
-/// the event is the next one.
-void relay_emit(Relay *relay, const Event *event);
-
-/// Queues an event of `peer` (NULL: of none) outside of drains.
-void event_queue(Relay *relay, Peer *peer, const Event *event);
-
-/// Returns whether a peer counts its events of that type while they wait.
-bool event_is_counted(uint8_t type);
-
-/// Returns whether a captured event concerns the peer of `event`, one of that peer's
-/// rooms, or the event's room.
-bool captured_concerns(const Relay *relay, const Event *event);
-
-/// Puts the events that the last handler caused before those of earlier handlers.
-void captured_put_newest_first(Relay *relay);
-
-/// Takes the next captured event, of which at least one exists, with its data.
-void captured_take(Relay *relay, Event *event);
-
-/// Adds `change` to the captured events of the event's peer (may be NULL) and room.
-void captured_count(Relay *relay, Peer *peer, const Event *event, int change);
-
-/// Frees the data of the captured event that was taken last.
-void captured_free_data(Relay *relay);
-
-/// Frees all captured events.
-void captured_free(Relay *relay);
-
-/// Makes the event that passes a packet to the script.
-Event relay_packet_event(EventType type, const Peer *peer, const Packet *packet);
 
 // --- schedule.c ---
 

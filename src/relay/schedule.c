@@ -193,7 +193,7 @@ bool schedule_is_over(const Relay *relay) { return is_over(&relay->schedule); }
 // Returns whether an event of the first class, or a captured one, comes before the next
 // one of this source.
 static bool is_behind(const Relay *relay, const Source *source) {
-  if (events_is_empty(&relay->schedule.first) && relay->captured.size == 0)
+  if (events_is_empty(&relay->schedule.first) && relay->captured.events.size == 0)
     return false;
   Event event;
   events_peek(&source->events, &event);

@@ -14,8 +14,8 @@
 #include "relay/events.h"
 
 /// A source causes events and pays for their handlers: a peer, a room (its ticks and
-/// timers), the game (its own), background work of the layer above, those who are about to
-/// come (whose events wait in the queues of their peers), and those who are gone.
+/// timers), the game (its own), background work of the layer above, peers that are not
+/// connected yet (whose events wait in their own queues), and those that have ended.
 typedef struct Source Source;
 struct Source {
   Events events;            // that wait for the source's turn

@@ -154,7 +154,7 @@ bool session_frame_line(Session *session, Out *out, const Outgoing *outgoing) {
       .key = outgoing->key,
   };
   if (channel != CHANNEL_CONTROL || outgoing->packet.type != CONTROL_ERROR) return true;
-  out->priority = PRIORITY_NORMAL;  // after what was sent before it, as session_place
+  out->priority = PRIORITY_NORMAL;  // behind earlier packets, as in session_frame
   out->flags |= OUT_URGENT;
   return true;
 }
