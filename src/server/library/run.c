@@ -154,7 +154,8 @@ static bool open_server(perigee_server *self, const perigee_server_config *confi
                            .is_program = config->is_program,
                            .config = &config->config,
                            .built = on_built,
-                           .event = library_event,
+                           // `perigee` itself has no handlers and gives no commands.
+                           .event = config->is_program ? NULL : library_event,
                            .stopping = on_stopping,
                            .closing = on_closing,
                            .data = self};
