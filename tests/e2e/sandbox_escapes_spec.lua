@@ -15,7 +15,7 @@ local PROBES = {
   "rawget(_G, 'io')", "rawget(_G, 'getfenv')", "rawget(string, 'dump')",
   "require 'ffi'", "require 'jit'", "require 'jit.util'", "require 'string.buffer'",
   "require 'bit'", "require 'io'", "require 'lpeg'", "require 'cjson'", "require 'cjson.safe'",
-  "require 'perigee.core'", "require 'perigee.host'", "require 'perigee.guard.protected_call'",
+  "require 'perigee.core'", "require 'perigee.host'", "require 'perigee.guard.coroutines'",
   "require 'perigee.guard.sandbox'", "require '../secret'", "require '/etc/passwd'",
   "require '..secret'", "require ''", "require 'a\0b'", "require(('x'):rep(100000))",
   -- Metatables of basic types, and of what is the host's.
@@ -209,7 +209,7 @@ local function all_names()
   end
   for name in ([[core send_packet broadcast relay peers has kick leave join ask rooms set_meta
     get_meta delete after every spawn cancel stats state name id kind count session address
-    transport token latency_ms connected charge ran trial weigh check_over seed read_file
+    transport token latency_ms connected charge ran trial weigh seed read_file
     __index __newindex __metatable __gc __mode]]):gmatch "%S+" do
     add(name)
   end

@@ -3,8 +3,8 @@
 --- table, which some functions would hand out, loses everything else.
 
 local allowed = require "perigee.guard.allowed"
-local protected_call = require "perigee.guard.protected_call"
 local core = require "perigee.core"
+local coroutines = require "perigee.guard.coroutines"
 local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
 local library = require "perigee.guard.library"
@@ -51,10 +51,9 @@ function libraries.os.date(format, when)
 end
 
 -- Functions that keep to the deadline replace those that do not.
-base.pcall, base.xpcall = protected_call.pcall, protected_call.xpcall
 libraries.debug.traceback = core.traceback
 for _, name in ipairs { "resume", "running", "wrap" } do
-  libraries.coroutine[name] = protected_call[name]
+  libraries.coroutine[name] = coroutines[name]
 end
 
 for name, functions in next, { string = library.string, table = library.table } do

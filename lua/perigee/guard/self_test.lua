@@ -1,7 +1,6 @@
 --- Sees at the start that a script cannot hold up the server: loops that are long, but not endless,
 --- are run under a very small budget, compiled and caught as they are in games.
 
-local protected_call = require "perigee.guard.protected_call"
 local core = require "perigee.core"
 
 local self_test = {}
@@ -18,7 +17,7 @@ local RUNAWAYS = {
 }
 
 local function run(what, text)
-  return core.trial(assert(load(text, "@" .. what, "t", { pcall = protected_call.pcall })), BUDGET_US)
+  return core.trial(assert(load(text, "@" .. what, "t", { pcall = pcall })), BUDGET_US)
 end
 
 

@@ -20,13 +20,6 @@ static int core_charge(lua_State *L) {
   return 0;
 }
 
-// check_over(): does not return when the call is over its deadline. For functions that
-// have caught an error.
-static int core_check_over(lua_State *L) {
-  deadline_check(core_host(L), L);
-  return 0;
-}
-
 // ran(): the table in which the Lua half says what it calls: a function, and the message
 // that it is the handler of
 static int core_ran(lua_State *L) {
@@ -196,13 +189,7 @@ static int core_is_proven(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg core_deadline_functions[] = {{"busiest", core_busiest},
-                                            {"charge", core_charge},
-                                            {"check_over", core_check_over},
-                                            {"is_proven", core_is_proven},
-                                            {"ran", core_ran},
-                                            {"slowest", core_slowest},
-                                            {"traceback", trace_function},
-                                            {"trial", core_trial},
-                                            {"weigh", core_weigh},
-                                            {NULL, NULL}};
+const luaL_Reg core_deadline_functions[] = {
+    {"busiest", core_busiest}, {"charge", core_charge},   {"is_proven", core_is_proven},
+    {"ran", core_ran},         {"slowest", core_slowest}, {"traceback", trace_function},
+    {"trial", core_trial},     {"weigh", core_weigh},     {NULL, NULL}};

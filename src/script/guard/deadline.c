@@ -194,10 +194,6 @@ void deadline_charge(Host *host, lua_State *L, uint32_t steps) {
   if (look(host, L)) raise_over(host, L);
 }
 
-void deadline_check(Host *host, lua_State *L) {
-  if (deadline_is_over(&host->deadline)) raise_over(host, L);
-}
-
 // --- Calls ---
 
 // Outside of calls of scripts nothing is ever over.

@@ -80,9 +80,6 @@ static inline bool deadline_is_over(const Deadline *deadline) {
 /// 5 ns). Raises a Lua error when the call is over, and again each time until it has ended.
 void deadline_charge(Host *host, lua_State *L, uint32_t steps);
 
-/// Raises the error again if the running call is over. For functions that catch errors.
-void deadline_check(Host *host, lua_State *L);
-
 /// Interrupts the running call to look, because the heap has grown past interrupt_bytes. For
 /// the allocator.
 void deadline_interrupt(Host *host);

@@ -138,26 +138,6 @@ describe("the sandbox", function()
         assert.same({ run_plain(code) }, { run(code) }, code)
       end
     end)
-
-    it("names the script's line where xpcall has no handler", function()
-      local _, problem = run "local x = xpcall(error) return x"
-      assert.equal("game.lua:1: bad argument #2 to 'xpcall' (function expected, got nil)", problem)
-    end)
-
-    it("raises again what core says is over", function()
-      local core = package.loaded["perigee.core"]
-      for _, code in ipairs {
-        "pcall(error, 1) reached()", "xpcall(error, tostring) reached()",
-        "coroutine.resume(coroutine.create(error), 1) reached()",
-      } do
-        local reached = false
-        rawset(environment, "reached", function() reached = true end)
-        core.check_over = function() error("over", 0) end
-        local ok, problem = run(code)
-        core.check_over = function() end
-        assert.same({ false, "over", false }, { ok, problem, reached }, code)
-      end
-    end)
   end)
 
   it("does not show its own workings", function()
