@@ -59,6 +59,53 @@ static void events_come_to_the_host(void **state) {
   assert_int_equal(mem_live(), 0);
 }
 
+// A host that takes no events slows its clients down; nothing grows without end, and nothing
+// is lost.
+static void a_host_that_does_not_read_is_not_flooded(void **state) {
+  (void)state;
+  enum { MESSAGES = 20000 };
+  World world = {0};
+  char number[16];
+  world.server = start((const char *[]){"thread", "true", "rate_limit", "0",
+                                        "verdict_timeout", "60", NULL},
+                       NULL, NULL);
+  world.client = new_client(perigee_server_port(world.server), "ada", NULL);
+  perigee_poll(world.client, 100);
+  expect_event(&world, PERIGEE_SERVER_CONNECT);
+  perigee_server_verdict(world.server, world.told[0].event.token, PERIGEE_ACCEPT, NULL);
+  turn_client(&world, PERIGEE_CONNECTED);
+  int sent = 0, got = 0;
+  for (int i = 0; i < 200; i++) {
+    while (sent < MESSAGES) {
+      snprintf(number, sizeof number, "%d", sent);
+      if (perigee_send(world.client, 0, "count", number, 0) != 0) break;
+      sent++;
+    }
+    perigee_poll(world.client, 1);
+  }
+  perigee_server_snapshot *seen = perigee_server_take_snapshot(world.server);
+  assert_true(seen->messages_in <
+              MESSAGES);  // the rest waits at the client and on its way
+  perigee_server_snapshot_free(seen);
+  for (uint64_t until = deadline(); got < MESSAGES && now_ms() < until;) {
+    perigee_server_event *event;
+    if (sent < MESSAGES) {
+      snprintf(number, sizeof number, "%d", sent);
+      if (perigee_send(world.client, 0, "count", number, 0) == 0) sent++;
+    }
+    perigee_poll(world.client, 0);
+    while (perigee_server_next(world.server, &event) == 1) {
+      if (event->type == PERIGEE_SERVER_MESSAGE)
+        assert_int_equal(atoi(event->data.bytes), got++);
+      perigee_server_event_free(event);
+    }
+  }
+  assert_int_equal(got, MESSAGES);
+  perigee_free(world.client);
+  perigee_server_free(world.server);
+  assert_int_equal(mem_live(), 0);
+}
+
 // --- Four threads ---
 
 typedef struct Worker {
@@ -219,6 +266,7 @@ static void starts_and_stops_leave_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(events_come_to_the_host),
+      cmocka_unit_test(a_host_that_does_not_read_is_not_flooded),
       cmocka_unit_test(commands_come_from_four_threads),
       cmocka_unit_test(commands_come_while_another_thread_runs_it),
       cmocka_unit_test(each_thread_has_its_own_game),
