@@ -61,6 +61,9 @@ typedef enum EventOrder {
 } EventOrder;
 
 typedef struct Event {
+  uint32_t peer;
+  uint32_t room;
+  uint32_t a, b;
   uint8_t type;      // EventType, or one of the layer above
   uint8_t priority;  // of the packet it came with
   uint8_t flags;
@@ -68,9 +71,6 @@ typedef struct Event {
   uint16_t channel;
   uint16_t packet_type;
   uint16_t ref;
-  uint32_t peer;
-  uint32_t room;
-  uint32_t a, b;
   Text data;  // valid until the next event is taken
 } Event;
 

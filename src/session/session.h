@@ -144,7 +144,7 @@ bool peer_has_name(const Peer *peer, Text name);
 /// Sends CLOSING and ends the peer, through `disconnect` when
 /// it was connected or suspended. With `text` NULL neither is sent. Does nothing for a
 /// closed peer.
-void session_kick(Session *session, Peer *peer, Code code, const char *text);
+__attribute__((cold)) void session_kick(Session *session, Peer *peer, Code code, const char *text);
 
 /// Stops reading from a connected or suspended peer for this reason, and goes on when no
 /// reason is left. Its deadlines stop meanwhile.
@@ -191,7 +191,7 @@ void session_shutdown(Session *session);
 
 /// Sends ERROR, as the answer to `request` (may be NULL) if that carries REQUEST; then it
 /// is RELIABLE if the request is.
-void session_error(Session *session, Peer *peer, const Packet *request, Code code,
+__attribute__((cold)) void session_error(Session *session, Peer *peer, const Packet *request, Code code,
                    const char *text);
 
 /// A packet on its way to peers. A text peer gets a line instead (text.c), or nothing.
@@ -200,11 +200,11 @@ typedef struct Outgoing {
   uint32_t ids[2];  // of the payload's beginning, which `packet` does not have
   uint8_t id_count;
   uint8_t flags;  // OutFlags
+  uint32_t more;  // of JOINED and ROOMS: entries that the packet has no place for
   uint64_t key;   // as in Out
   // Shown in the line and absent in the packet:
   Text name;    // of PEER_JOINED, PEER_LEFT and LEFT: the room's; of a message: its own
   Text detail;  // of LEFT: why, in words; of a message: its JSON value
-  uint32_t more;  // of JOINED and ROOMS: entries that the packet has no place for
 } Outgoing;
 
 enum { SESSION_HEAD_SIZE = PACKET_HEADER_SIZE + 2 * sizeof(uint32_t) };
