@@ -286,7 +286,7 @@ function host.take(own)
 end
 
 
---- What there is, as plain tables: entities with their components, singletons, systems.
+--- Copies the world as tables of data: entities with their components, singletons, systems.
 ---@return table
 function host.copy()
   local entities, shared = {}, {}

@@ -171,7 +171,7 @@ function Channel:receive()
 end
 
 
--- Who waits for an answer on a channel is told, unless it has been opened again by then.
+-- Fails the requests that wait for an answer on a channel, unless it has been opened again by then.
 local function drop_asks_later(id)
   tasks.after(0, function()
     if not by_id[id] then
@@ -256,7 +256,7 @@ local function wait_for_receive(entry, peer, packet_type, data, flags, priority)
 end
 
 
---- What the script serves under a number.
+--- Returns what the script serves under a number.
 ---@param id integer
 ---@return perigee.ChannelEntry?
 function channels.find(id)
@@ -292,7 +292,7 @@ function channels.take(peer, data, flags, ref, packet_type, entry, priority)
 end
 
 
---- What a handler returned, as an answer.
+--- Turns what a handler returned into an answer.
 ---@param name string of the channel
 ---@param answer any
 ---@return string
@@ -356,7 +356,7 @@ end
 -- Versions ---------------------------------------------------------------------------------
 
 
---- Ends what belongs to other versions than this one. Those that it has opened anew stay.
+--- Closes the channels of other versions than this one, but for those that it has opened again.
 ---@param number integer
 ---@return perigee.ChannelEntry[] ended
 ---@return integer closed how many names nobody serves any more

@@ -1,4 +1,4 @@
---- What scripts have in `room.lockstep`, for rooms of kinds that have lockstep.
+--- `room.lockstep`, for rooms of kinds that have lockstep.
 
 local class = require "perigee.util.class"
 local core = require "perigee.core"
@@ -123,7 +123,7 @@ end
 class.define(lockstep_class, Lockstep, getters)
 
 
---- What `room.lockstep` is.
+--- Returns the object for `room.lockstep`.
 ---@param room perigee.Room
 ---@return perigee.Lockstep
 function lockstep.object(room)

@@ -73,7 +73,7 @@ local function read_key(key)
 end
 
 
---- What a send needs: priority, packet flags, key or nil, ids to leave out or nil.
+--- Returns what a send needs: priority, packet flags, key or nil, ids to leave out or nil.
 ---@param given table?
 ---@return integer priority
 ---@return integer flags

@@ -1,4 +1,4 @@
---- What scripts do with a peer.
+--- The methods and fields of a peer.
 
 local bit = require "bit"
 local class = require "perigee.util.class"
@@ -39,7 +39,7 @@ local Peer = {}
 
 local getters = { state = class.state }
 
--- What stays readable when the peer is gone.
+-- Fields that stay readable when the peer is gone.
 local KEPT = { "name", "session", "address", "transport", "token", "latency_ms" }
 
 function getters.id(self)
@@ -261,7 +261,7 @@ function peer.keep(id)
 end
 
 
--- Who asked is told that there is no answer, unless it is gone.
+-- Answers the peer's request with an error, unless the peer is gone.
 local function check_answer(ok, problem, code)
   if not ok and code == "PayloadTooLarge" then
     fault.raise("the answer is %s", problem)

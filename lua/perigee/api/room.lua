@@ -1,4 +1,4 @@
---- What scripts do with a room.
+--- The methods and fields of a room.
 
 local class = require "perigee.util.class"
 local core = require "perigee.core"
@@ -27,7 +27,7 @@ local Room = {}
 
 local getters = { state = class.state }
 
--- What set_meta stored, by room object.
+-- Values that set_meta stored, by room object.
 local metas = setmetatable({}, { __mode = "k" })
 
 function getters.id(self)
@@ -122,7 +122,7 @@ function Room:has(peer)
 end
 
 
---- Removes a member; it and `on_leave` are told Kicked.
+--- Removes a member; it and `on_leave` get the reason Kicked.
 ---@param peer perigee.Peer
 ---@param reason string? for the log, and for a text peer
 ---@return boolean? ok
@@ -239,7 +239,7 @@ function room.keep(object)
 end
 
 
---- What set_meta stored for a room, or nil.
+--- Returns what set_meta stored for a room, or nil.
 ---@param object perigee.Room
 ---@return table?
 function room.meta(object)

@@ -75,8 +75,7 @@ end
 local host = {}
 
 
---- What a new room's on_create gets: the options of rooms.create, or an empty table. They are
---- forgotten.
+--- Takes what a new room's on_create gets: the options of rooms.create, or an empty table.
 ---@param id integer
 ---@return any
 function host.take_options(id)

@@ -1,4 +1,4 @@
---- What a client is asked for, whatever carries its packets: methods of perigee.client's and of
+--- The methods of a client that do not depend on what carries its packets: methods of perigee.client's and of
 --- perigee.testing's. They stand on `_send` and `_request`, and on the protocol.
 
 local channels = require "perigee.client.channel"

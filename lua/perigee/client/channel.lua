@@ -17,7 +17,7 @@ Channel.__index = Channel
 local channel = {}
 
 
---- What a client keeps of the channels that it serves.
+--- The channels that a client serves.
 function channel.table()
   return { by_name = {}, by_id = {} }
 end
@@ -167,7 +167,7 @@ function Channel:ask(peer, number, data, timeout)
 end
 
 
---- Serves it no longer. Who waits for an answer on it is told.
+--- Stops serving it. Requests that wait for an answer on it fail.
 ---@return true? sent, string? message, string? code
 function Channel:close()
   local was_open, client = self.open, self.client

@@ -1,5 +1,5 @@
---- What a client sends, as bytes: one function per packet of docs/protocol.md. Those that ask for
---- an answer take the ref first. They raise for values that have no encoding (an unknown priority,
+--- Encodes what a client sends: one function per packet of docs/protocol.md. Those that request an
+--- answer take the ref first. They raise an error for values that have no encoding (an unknown priority,
 --- a function in a message).
 
 local bytes = require "perigee.client.bytes"

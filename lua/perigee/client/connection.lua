@@ -256,7 +256,7 @@ function connection.watch(self)
     if left <= 0 and is_second then
       return self:_on_end(transport, "PingTimeout", "the server does not answer")
     end
-    -- What came while the program was busy is still unread.
+    -- Bytes that came while the program was busy are still unread.
     local delay = left > 0 and left or math.min(SECOND_LOOK, patience)
     self._stop_watch = loop.after(delay, function() look(left <= 0) end)
   end

@@ -49,7 +49,7 @@ Lockstep.__index = Lockstep
 local lockstep = {}
 
 
---- What a match needs of the world.
+--- Functions that a match needs of its surroundings.
 ---@class perigee.client.LockstepIO
 ---@field room perigee.client.Room
 ---@field send fun(kind: integer, bytes: string, reliable: boolean)
@@ -438,7 +438,7 @@ function Lockstep:receive(kind, data)
 end
 
 
---- The connection is there again, and the session with it.
+--- Goes on when the connection has been restored with its session.
 function Lockstep:resume()
   if self.is_ready then speak_again(self) end
 end

@@ -32,7 +32,7 @@ local REASONS = {
 }
 
 
---- What a luv error name means, in words.
+--- Describes a luv error name.
 ---@param name string
 ---@return string
 function loop.describe(name)

@@ -78,7 +78,7 @@ function matches.leave(client, room, code)
 end
 
 
---- The room is there again, in another session.
+--- Restores the match of a room that has been joined again, in another session.
 ---@param client table
 ---@param room perigee.client.Room
 function matches.rejoin(client, room)

@@ -69,7 +69,7 @@ function Protocol:begin()
 end
 
 
---- What has to be said first on a connection.
+--- Returns the bytes that begin a connection.
 ---@param name string
 ---@param token string
 ---@return string
@@ -190,7 +190,7 @@ end
 
 -- What arrives ----------------------------------------------------------------------------------
 
---- What each control packet does to the state. A reaction may return nil: no event then.
+--- The reactions to control packets. One that returns nil makes no event.
 local REACT = {}
 
 
@@ -270,7 +270,7 @@ function REACT.error(_, event)
 end
 
 
--- What has changed in a room while the connection was lost.
+-- Returns what has changed in a room while the connection was lost.
 local function tell_changes(self, room, before)
   local function tell(kind, id, name)
     local event = { type = kind, room_id = room.id, room = room, id = id, name = name }

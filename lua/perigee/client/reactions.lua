@@ -1,5 +1,5 @@
---- What a client itself does about some of its events, by type. Nothing else happens with those that it
---- returns true for.
+--- Functions by which a client itself reacts to some of its events, by type. An event for which one
+--- returns true goes no further.
 
 local channels = require "perigee.client.channel"
 local connection = require "perigee.client.connection"

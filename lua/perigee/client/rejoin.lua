@@ -7,7 +7,7 @@ local matches = require "perigee.client.matches"
 local rejoin = {}
 
 
---- What a client keeps of its rooms.
+--- The rooms of a client.
 ---@return table
 function rejoin.table()
   return {

@@ -57,7 +57,7 @@ function Stream:acknowledge(count)
 end
 
 
---- What has to be sent again, in order.
+--- Returns the packets that have to be sent again, in order.
 ---@return string
 function Stream:unacknowledged()
   return table.concat(self._kept, "", self._first, self._first + self.waiting - 1)

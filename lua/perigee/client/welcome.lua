@@ -1,4 +1,4 @@
---- What a client knows from a server's WELCOME.
+--- Takes what a server's WELCOME says.
 
 local function uuid_text(raw)
   local hex = raw:gsub(".", function(char) return ("%02x"):format(char:byte()) end)

@@ -1,6 +1,5 @@
---- What scripts may use of Lua, by name: for the sandbox, and for what looks at scripts from
---- outside. Besides these a script has print, require and _G. Some are not Lua's own; sandbox.lua
---- has those.
+--- The names of Lua's that scripts may use, for the sandbox and for `perigee check`. Besides these a
+--- script has print, require and _G. sandbox.lua replaces some of the functions.
 
 local allowed = {}
 

@@ -1,7 +1,7 @@
---- What scripts get for some of Lua's string and table functions: the same, but none of them holds
---- up the server or makes a string of more than 16 MiB. Work that can be long is charged to the
---- running handler, in steps of about 5 ns; C functions charge theirs as they go (core_text.c,
---- core_table.c).
+--- Replaces some of Lua's string and table functions by functions that do the same, but do not hold up
+--- the server or make a string of more than 16 MiB. Work that can be long is charged to the running
+--- handler, in steps of about 5 ns; C functions charge theirs as they go (core_string.c, core_table.c
+--- of src/script/guard).
 ---
 --- Where LuaJIT's own function does the work, it is called last and by a tail call: then its errors
 --- name the script's line, and the name by which the script called it. Arguments are passed on as

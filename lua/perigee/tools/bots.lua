@@ -25,7 +25,7 @@ local function tell(problem)
 end
 
 
--- What is wrong with a part of a script, or nil.
+-- Describes what is wrong with a part of a script; nil: nothing.
 local function part_problem(name, part)
   if not PARTS[name] then
     return ("a script has no part %q; there are on_message, on_ask and run"):format(tostring(name))
@@ -105,7 +105,7 @@ local function new_run(chosen, script)
     for _, slot in ipairs(ended) do loop.fill(slot) end
   end
   local is_worse = chosen.latency > 0 or chosen.jitter > 0 or chosen.loss > 0
-  --- What lies between a bot and the server, or nil.
+  --- Returns the line between a bot and the server, or nil.
   function run.line(number)
     return is_worse and line.new(chosen, chosen.seed, number) or nil
   end
@@ -115,7 +115,7 @@ local function new_run(chosen, script)
       return type(text) == "string" and debug.traceback(text, 2) or text
     end, ...)
     if ok then return problem end
-    -- What the end of a run breaks off is no fault.
+    -- The end of a run breaks off what bots do; that is no fault.
     if problem == bot.OVER or run.summary or (run.is_over and self.client.reason) then return end
     run.figures.failures = run.figures.failures + 1
     run.figures:add_error(tell(tostring(problem)))

@@ -151,7 +151,7 @@ end
 -- The command --------------------------------------------------------------------------------
 
 
--- What `perigee run` would say of the path; nil when it is a game.
+-- Returns what `perigee run` would report of the path; nil when it is a game.
 local function problem_of(path)
   local kind = tool.kind(path)
   if not kind then

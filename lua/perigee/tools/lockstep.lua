@@ -36,7 +36,7 @@ local function load_simulation(path)
 end
 
 
--- What the server has logged as an error ends it.
+-- An error in the server's log ends it.
 local function check_log(id)
   for _, line in ipairs(sim.log(id)) do
     if line.level == "error" then error(line.text, 0) end

@@ -142,7 +142,7 @@ local function make(given)
   return EXIT_GOOD
 end
 
--- For a game that is there: what an editor needs to know about the API of this version.
+-- Writes what an editor needs to know about the API of this version, for a game that exists.
 local function annotate(folder)
   if not tool.kind(folder .. "/game.lua") then
     return fail(EXIT_FAILED, "there is no game.lua in %s; give the folder of a game",

@@ -34,7 +34,7 @@ local function listing(found)
   return found.text .. "hash " .. found.hash .. "\n"
 end
 
--- What is wrong with an argument that begins with a hyphen, if anything is.
+-- Describes what is wrong with an argument that begins with a hyphen; nil: nothing.
 local function problem_of(argument, flag, value, is_second)
   if not PRINT[flag] then
     local meant = tool.nearest(argument, FLAGS)

@@ -7,7 +7,7 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local class = {}
 
 
--- A method that says what is wrong with `room.broadcast("x")`.
+-- Makes a method explain what is wrong with `room.broadcast("x")`.
 local function checked(class_name, name, method)
   return function(self, ...)
     if type(self) ~= "table" or getmetatable(self) ~= class_name then
@@ -18,8 +18,8 @@ local function checked(class_name, name, method)
 end
 
 
---- Completes a metatable. What an object holds of its own has names that begin with '_', so that a
---- script which sets what it may only read is told so; but `state` is its own to set.
+--- Completes a metatable. The names of an object's own fields begin with '_', so that a script which sets
+--- a field that it may only read gets an error. Only `state` is free to set.
 ---@param meta table with __metatable, the class's name
 ---@param methods table<string, function>
 ---@param getters table<string, fun(self: table): any>

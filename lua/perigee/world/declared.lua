@@ -19,7 +19,7 @@ local declared = {
 --- Components that the host keeps. Scripts read them.
 declared.KEPT = { connection = true, channel = true, network_stats = true }
 
---- What a version declares.
+--- The declarations of a version.
 ---@class perigee.Declared
 ---@field defaults table<string, table> by component
 ---@field names string[] of these components
@@ -40,7 +40,7 @@ function declared.begin(version)
 end
 
 
---- What the version declares whose code runs.
+--- Returns the declarations of the version whose code runs.
 ---@return perigee.Declared
 function declared.now()
   return live.loading and loading or live.version.world

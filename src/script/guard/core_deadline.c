@@ -29,7 +29,7 @@ static int core_ran(lua_State *L) {
 
 // --- The weight of values ---
 
-// What a walk through a value has found.
+// The result of a walk through a value.
 typedef struct Weight {
   Host *host;
   int depth_max;

@@ -20,7 +20,7 @@ enum {
   COPY_SHIFT = 4,        // bytes copied in a step, as a power of two
 };
 
-// What of a call the callback of a match needs.
+// The call that a match is charged to.
 typedef struct Charge {
   Host *host;
   lua_State *L;
@@ -238,7 +238,7 @@ static void add(Substitution *sub, const char *from, size_t size) {
   builder_add(&sub->result, from, size);
 }
 
-// What lies between the last match that was replaced and this one.
+// Adds the text between the last match that was replaced and this one.
 static void add_kept(Substitution *sub) {
   add(sub, sub->kept, (size_t)(sub->pattern.from - sub->kept));
   sub->kept = sub->pattern.to;
@@ -287,7 +287,7 @@ static void add_template(Substitution *sub) {
   }
 }
 
-// What the script's function or table gives for the match: on top of the stack.
+// Pushes what the script's function or table gives for the match.
 static void push_replacement(Substitution *sub) {
   lua_State *L = sub->L;
   if (lua_istable(L, GSUB_VALUE)) {

@@ -16,7 +16,7 @@ typedef struct Class {
   uint32_t bits[4];
 } Class;
 
-// What stands for one byte of the subject.
+// A part of a pattern that matches one byte of the subject.
 typedef struct Unit {
   UnitType type;
   uint8_t byte;
@@ -45,7 +45,7 @@ typedef struct Run {
   Choice *choices;  // PATTERN_CHOICES_MAX, not cleared: most matches need few
 } Run;
 
-// What became of an item. The numbers are those of PatternResult, but for GO_ON.
+// The result of an item. The numbers are those of PatternResult, but for GO_ON.
 typedef enum Outcome {
   STOPPED = PATTERN_STOPPED,
   WRONG = PATTERN_WRONG,

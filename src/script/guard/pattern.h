@@ -39,7 +39,7 @@ typedef struct Pattern {
   bool (*go_on)(void *data, uint32_t steps);
   void *data;
 
-  // What a match has found: subject from..to.
+  // The match that was found: subject from..to.
   const char *from, *to;
   uint32_t capture_count;
   uint32_t closed;  // a bit for each capture

@@ -1,4 +1,4 @@
---- What libperigee tells of, as perigee.client tells of it: tables with a `type`.
+--- Turns the events of libperigee into those of perigee.client: tables with a `type`.
 
 local ffi = require "ffi"
 local library = require "perigee.client.native.library"

@@ -24,7 +24,7 @@ local bots = {
 }
 
 
--- What the bot itself has not, its client has.
+-- Methods that the bot lacks are its client's.
 local function index(self, key)
   local own = Bot[key]
   if own ~= nil then return own end

@@ -1,4 +1,4 @@
---- What is counted while bots run, and how it is told.
+--- Counts what happens while bots run, and reports it.
 
 local client = require "perigee.client"
 local safe = require("perigee.tools.connect.text").safe
@@ -142,7 +142,7 @@ function Figures:status()
 end
 
 
---- What a bot's datagrams came to, before its client is closed.
+--- Adds up a bot's datagrams, before its client is closed.
 ---@param c perigee.Client
 function Figures:add_udp(c)
   local udp = c:stats().udp
@@ -154,7 +154,7 @@ function Figures:add_udp(c)
 end
 
 
--- What the two ways of each kind of --udp are called.
+-- Names of the two ways of each kind of --udp.
 local WAYS = {
   attached = { "TCP: ", "UDP: ", share = "by UDP" },
   alone = { "reliable:  ", "datagrams: ", share = "unreliable" },
@@ -212,7 +212,7 @@ local function rows(self)
 end
 
 
---- What is told at the end: several lines.
+--- Returns the report at the end: several lines.
 ---@return string
 function Figures:summary()
   local list = { ("-- %.1f s --"):format(client.now() - self.start) }

@@ -1,5 +1,5 @@
---- What can be said of a game's files without running them: those that do not parse; globals, modules
---- and functions of the library that there are not. A load meets these only on the lines that it runs.
+--- Finds mistakes in a game's files without running them: files that do not parse, and globals, modules
+--- and functions of the library that do not exist. A load meets these only on the lines that it runs.
 
 local allowed = require "perigee.guard.allowed"
 local api = require "perigee.tools.check.api"

@@ -137,7 +137,7 @@ end
 -- Tables -------------------------------------------------------------------------------------
 
 
--- What the API wants of a field.
+-- Returns what the API wants of a field.
 function Flow:wanted_of(node, name)
   local wanted = node.wanted
   if wanted and wanted.kind == "map" then

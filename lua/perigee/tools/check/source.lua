@@ -1,5 +1,5 @@
---- What a Lua file uses, read from its bytecode, which knows for certain which names are globals: those
---- it reads and sets, the modules that it requires by name, and what it calls in them.
+--- Reads from the bytecode of a Lua file, which knows for certain which names are globals, what it uses:
+--- the globals that it reads and sets, the modules that it requires by name, and what it calls in them.
 
 local bit = require "bit"
 local util = require "jit.util"

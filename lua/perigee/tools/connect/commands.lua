@@ -1,4 +1,4 @@
---- What typed lines do: those that begin with / are commands, others are said in the room joined
+--- Carries out typed lines: those that begin with / are commands, others are said in the room joined
 --- last. Commands run one after the other; only /ask lets the next one run while it waits.
 
 local json = require "perigee.client.json"
@@ -53,7 +53,7 @@ local function read_message(session, command, rest)
 end
 
 
---- What is sent without waiting for an answer would be lost, unseen, with the connection.
+--- Packets that are sent without waiting for an answer would be lost, unseen, with the connection.
 local function can_send(session)
   if session.client.connected then return true end
   session:fail("ConnectionClosed", "the connection is lost; say it again when it is back")

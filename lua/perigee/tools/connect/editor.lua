@@ -85,7 +85,7 @@ function Editor:_enter()
 end
 
 
---- What keys do. A key may return something for the one who feeds the editor.
+--- The functions of keys. One may return something for the caller that feeds the editor.
 local KEYS = {
   left = function(self) self._cursor = math.max(self._cursor - 1, 0) end,
   right = function(self) self._cursor = math.min(self._cursor + 1, #self._chars) end,

@@ -62,7 +62,7 @@ local function take_word(result, word)
 end
 
 
--- What is wrong with an address that may be the game itself.
+-- Describes what is wrong with an address that may be the game itself.
 local function address_problem(text, problem)
   if not text:find "%.lua$" and not uv.fs_stat(text) then return problem end
   return ("%q is a game, no address; start it (`perigee run %s`) and connect to localhost"):format(text, text)

@@ -10,7 +10,7 @@ local fuzz = {}
 local CLEAR = "\r\27[K"
 
 
--- What is on the screen while it runs.
+-- The line on the screen while it runs.
 local function progress()
   local is_terminal = io.type(io.stdout) == "file" and term.isatty(io.stdout)
   local function show(format, ...)
