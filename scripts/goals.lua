@@ -37,7 +37,7 @@ local goals = {
   },
   -- scripts/words.lua
   own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 10 },
-  sentences = { what = "comments that begin without a subject, and the like", goal = 0, allowed = 521 },
+  sentences = { what = "comments that begin without a subject, and the like", goal = 0, allowed = 425 },
 }
 
 -- Goals that these scripts do not measure.
