@@ -57,6 +57,12 @@ describe("libperigee-server", function()
     end
   end)
 
+  it("has a page whose program compiles", function()
+    local program = shell.read("docs/embedding.md"):match "\n```c\n(.-)\n```"
+    local folder = server.folder { ["page.c"] = program .. "\n" }
+    run(("gcc -std=c11 %s -Iinclude -c %s/page.c -o %s/page.o"):format(STRICT, folder, folder))
+  end)
+
   it("shows nothing but its own names", function()
     for _, file in ipairs { "libperigee-server.a", "libperigee-server.so" } do
       local flag = file:find "so$" and "-D" or "-g"

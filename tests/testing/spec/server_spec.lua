@@ -174,6 +174,16 @@ describe("the end", function()
     ann:expect_closed "Unavailable"
   end)
 
+  it("may be the game's wish", function()
+    local server = testing.server { source = [[
+      local perigee = require "perigee"
+      return { on_message = { enough = function() perigee.stop "done" end } }
+    ]] }
+    local ann = server:client "ann"
+    ann:send "enough"
+    ann:expect_closed "Unavailable"
+  end)
+
   it("of a game that does not load names what is wrong", function()
     local ok, problem = pcall(testing.server, { source = "return 5 5" })
     assert.is_false(ok)
