@@ -6,7 +6,7 @@ local joins = require "perigee.host.joins"
 local live = require "perigee.host.live"
 local lockstep = require "perigee.lockstep.host"
 local registry = require "perigee.host.registry"
-local rests = require "perigee.host.backoff"
+local backoff = require "perigee.host.backoff"
 local room_host = require "perigee.api.room"
 local rooms = require "perigee.api.rooms"
 local tasks = require "perigee.host.tasks"
@@ -123,7 +123,7 @@ local function forget(room, object)
   registry.forget_room(room)
   of_room[room] = nil
   tasks.drop_room(room)
-  rests.forget(room)
+  backoff.forget(room)
   lockstep.forget(room)
 end
 

@@ -16,7 +16,7 @@ local timers, add, remove = pending.timers, pending.add, pending.remove
 local running, yield = coroutine.running, coroutine.yield
 local is_yieldable = coroutine.isyieldable
 
-local ran = core.ran() -- as in host.lua
+local ran = core.ran() -- as in host/init.lua
 local TICK = core.events.tick
 local CHANNELS = core.channels
 local CHANNEL_CLOSED = "the channel is closed"

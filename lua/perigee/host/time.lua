@@ -7,7 +7,7 @@ local events = require "perigee.api.events"
 local live = require "perigee.host.live"
 local network = require "perigee.world.network"
 local registry = require "perigee.host.registry"
-local rests = require "perigee.host.backoff"
+local backoff = require "perigee.host.backoff"
 local systems = require "perigee.world.systems"
 local tasks = require "perigee.host.tasks"
 
@@ -28,7 +28,7 @@ function on.tick(_, room, _, passed_us, left_out)
   if left_out > 0 then
     errors.log(core.levels.warn, "on_tick is late; ticks were left out")
   end
-  if rests.is_on(room) then
+  if backoff.is_on(room) then
     return
   elseif tasks.is_ticking(room) then
     errors.log(core.levels.warn, "on_tick still waits; the next was left out")
@@ -51,7 +51,7 @@ function on.tick(_, room, _, passed_us, left_out)
     end
   end
   tasks.end_tick(room)
-  rests.forget(room)
+  backoff.forget(room)
 end
 
 

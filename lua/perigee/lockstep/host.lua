@@ -18,7 +18,7 @@ local journal = require "perigee.host.journal"
 local wire = require "perigee.lockstep.wire"
 
 local LEVELS = core.levels
-local ran = core.ran() -- as in host.lua
+local ran = core.ran() -- as in host/init.lua
 local CRITICAL, NORMAL = core.priorities.critical, core.priorities.normal
 local RELIABLE, TO_ROOM = core.flags.reliable, core.targets.room
 
