@@ -188,7 +188,7 @@ for name in ([[
   concat insert maxn move remove sort
   channel tool resource prompt updated sessions notify
   from number mul div
-  after every env events get all delete send sleep spawn stats now one all_except group
+  after every env events get all delete send sleep spawn stats stop now one all_except group
   ask join leave rooms kick send_packet broadcast relay peers has set_meta get_meta cancel
   on_start on_message (pairs) ipairs()
 ]]):gmatch "%S+" do
