@@ -32,8 +32,8 @@ local goals = {
   conn_fields = { what = "fields of Conn", before = 49, goal = 24 },
   conn_flags = { what = "flags of Conn", before = 13, goal = 5 },
   lua_root_files = { what = "files in the root of lua/perigee", before = 58, goal = 11 },
-  lines = { -- without those of embedding
-    what = "lines of src and lua", before = 73096, goal = 69096, allowed = 74100,
+  lines = { -- without those of embedding and the control API
+    what = "lines of src and lua", before = 73096, goal = 69096, allowed = 74350,
   },
   -- scripts/words.lua
   own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 10 },

@@ -7,6 +7,7 @@ local TYPES = {
 }
 local UNITS = { SECONDS = " In seconds.", BYTES = ' In bytes, or as "64 KiB".' }
 local IS_QUOTED = { TEXT = true, TEXTS = true, BYTES = true, CHOICE = true, ADDRESS = true }
+local OLDER_NAMES = { admin_write = "mcp_write" } -- by which config_set_game and the rest know keys, too
 local LINE_MAX = 110
 local SIZES = { { 2 ^ 40, "TiB" }, { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" }, { 0, "bytes" } }
 
@@ -80,7 +81,10 @@ local function to_annotation(row)
   end
   local text = ("%s.%s Default: %s."):format(capital(row.help), UNITS[row.kind] or "", default_of(row))
   local field = ("---@field %s? %s"):format(row.name, kind)
-  return #field + #text < LINE_MAX and field .. " " .. text .. "\n" or "--- " .. text .. "\n" .. field .. "\n"
+  local line = #field + #text < LINE_MAX and field .. " " .. text or "--- " .. text .. "\n" .. field
+  local older = OLDER_NAMES[row.name]
+  if not older then return line .. "\n" end
+  return line .. ("\n---@field %s? %s The older name of %s.\n"):format(older, kind, row.name)
 end
 
 -- Puts what `format` makes of the rows between the line with `first` and the next empty one.

@@ -55,8 +55,8 @@ for path in io.popen("find src clients/c lua -name '*.[ch]' -o -name '*.lua' | s
   if #lines > FILE_MAX then fault("%s:1: %d lines", path, #lines) end
   if path:find("%.lua$") then scan_lua(path, lines) else scan_c(path, lines) end
   local folder = path:match "^%w+"
-  local is_embedding = path:find("src/server/library/", 1, true)
-  if totals[folder] and not is_embedding then totals[folder] = totals[folder] + #lines end
+  local is_new = path:find("src/server/library/", 1, true) or path:find("src/app/operate.", 1, true)
+  if totals[folder] and not is_new then totals[folder] = totals[folder] + #lines end
   if folder == "src" then
     local source = c_source.read(table.concat(lines, "\n") .. "\n")
     source.path, source.lines = path, lines

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/operate.h"
 #include "app/parent.h"
 #include "app/remote.h"
 #include "app/run.h"
@@ -33,6 +34,10 @@ typedef struct CliCommand {
 
 static int command_run(char **arguments);
 static int command_reload(char **arguments);
+static int command_status(char **arguments);
+static int command_rooms(char **arguments);
+static int command_peers(char **arguments);
+static int command_kick(char **arguments);
 static int command_stop(char **arguments);
 static int command_new(char **arguments);
 static int command_check(char **arguments);
@@ -69,8 +74,19 @@ static const CliCommand COMMANDS[] = {
      "check`\n"
      "                                      finds\n",
      command_reload},
-    {"stop", "stop [--port N]", "stop a running server, as SIGTERM does",
-     "Without --port: the only server of yours that runs.\n", command_stop},
+    {"status", "status [--port N]", "show the figures of a running server",
+     "Of the only server of yours that runs, or the one on port N.\n", command_status},
+    {"rooms", "rooms [--port N]", "list the rooms of a running server",
+     "Of the only server of yours that runs, or the one on port N.\n", command_rooms},
+    {"peers", "peers [--port N]", "list who is connected to a running server",
+     "Of the only server of yours that runs, or the one on port N.\n", command_peers},
+    {"kick", "kick PEER [REASON] [--port N]", "disconnect a peer of a running server",
+     "PEER is the number that `perigee peers` shows. The peer gets REASON, a text of "
+     "at\n"
+     "most 127 bytes.\n",
+     command_kick},
+    {"stop", "stop [REASON] [--port N]", "stop a running server, as SIGTERM does",
+     "REASON, a text of at most 127 bytes, is for the log.\n", command_stop},
     {"test", "test [GAME] [--seed N | --fuzz N] [FILES]",
      "run the specs of a game: no sockets, no waiting", "", command_test},
     {"check", "check [GAME] [--stdin FILE]",
@@ -229,44 +245,86 @@ static int command_run(char **arguments) {
   return code;
 }
 
+// Arguments of a command that asks a running server.
+typedef struct Asked {
+  uint16_t port;  // 0: the only one that runs
+  bool is_forced;
+  char *words[2];
+  int count;  // of these
+} Asked;
+
 // Reads `--port N` or `--port=N` at `*at` and moves past it.
-static int read_port(const char *command, char **arguments, int *at, uint16_t *port) {
+static int read_port(const char *command, char **arguments, int *at, Asked *asked) {
   const char *argument = arguments[*at];
-  bool has_own_text = strncmp(argument, "--port=", 7) == 0;
-  if (!has_own_text && strcmp(argument, "--port") != 0)
-    return fail_usage(command, "unexpected argument \"%s\"", argument);
-  const char *text = has_own_text ? argument + 7 : arguments[++*at];
+  const char *text = argument[6] == '=' ? argument + 7 : arguments[++*at];
   char *end = NULL;
   unsigned long number = text == NULL ? 0 : strtoul(text, &end, 10);
   if (text == NULL || *end != '\0' || number < 1 || number > 65535)
     return fail_usage(command, "--port must be a whole number from 1 to 65535");
-  *port = (uint16_t)number;
+  asked->port = (uint16_t)number;
   ++*at;
   return EXIT_GOOD;
 }
 
-static int command_reload(char **arguments) {
-  uint16_t port = 0;
-  bool is_forced = false;
+// Reads up to `most` words besides the flags.
+static int read_asked(const char *command, char **arguments, int most, Asked *asked) {
+  *asked = (Asked){.port = 0};
   for (int at = 0; arguments[at] != NULL;) {
-    if (strcmp(arguments[at], "--force") == 0) {
-      is_forced = true;
+    char *argument = arguments[at];
+    if (strcmp(argument, "--port") == 0 || strncmp(argument, "--port=", 7) == 0) {
+      int code = read_port(command, arguments, &at, asked);
+      if (code != EXIT_GOOD) return code;
+    } else if (strcmp(argument, "--force") == 0 && strcmp(command, "reload") == 0) {
+      asked->is_forced = true;
+      at++;
+    } else if (strncmp(argument, "--", 2) != 0 && asked->count < most) {
+      asked->words[asked->count++] = argument;
       at++;
     } else {
-      int code = read_port("reload", arguments, &at, &port);
-      if (code != EXIT_GOOD) return code;
+      return fail_usage(command, "unexpected argument \"%s\"", argument);
     }
   }
-  return remote_ask(port, is_forced ? CONTROL_RELOAD_FORCED "\n" : CONTROL_RELOAD "\n");
+  return EXIT_GOOD;
+}
+
+static int command_reload(char **arguments) {
+  Asked asked;
+  int code = read_asked("reload", arguments, 0, &asked);
+  return code != EXIT_GOOD ? code : remote_reload(asked.port, asked.is_forced);
+}
+
+static int command_status(char **arguments) {
+  Asked asked;
+  int code = read_asked("status", arguments, 0, &asked);
+  return code != EXIT_GOOD ? code : operate_status(asked.port);
+}
+
+static int command_rooms(char **arguments) {
+  Asked asked;
+  int code = read_asked("rooms", arguments, 0, &asked);
+  return code != EXIT_GOOD ? code : operate_rooms(asked.port);
+}
+
+static int command_peers(char **arguments) {
+  Asked asked;
+  int code = read_asked("peers", arguments, 0, &asked);
+  return code != EXIT_GOOD ? code : operate_peers(asked.port);
+}
+
+static int command_kick(char **arguments) {
+  Asked asked;
+  int code = read_asked("kick", arguments, 2, &asked);
+  if (code != EXIT_GOOD) return code;
+  const char *peer = asked.words[0];
+  if (peer == NULL || *peer == '\0' || peer[strspn(peer, "0123456789")] != '\0')
+    return fail_usage("kick", "PEER must be a number that `perigee peers` shows");
+  return operate_kick(asked.port, peer, asked.words[1]);
 }
 
 static int command_stop(char **arguments) {
-  uint16_t port = 0;
-  for (int at = 0; arguments[at] != NULL;) {
-    int code = read_port("stop", arguments, &at, &port);
-    if (code != EXIT_GOOD) return code;
-  }
-  return remote_ask(port, CONTROL_STOP "\n");
+  Asked asked;
+  int code = read_asked("stop", arguments, 1, &asked);
+  return code != EXIT_GOOD ? code : operate_stop(asked.port, asked.words[0]);
 }
 
 static int run_tool(const char *module, char **arguments) {

@@ -133,26 +133,31 @@ static bool ask(const char *path, const char *request, Buf *reply) {
 }
 
 // The answer is `ok TEXT` or `error TEXT`.
-static int print_answer(const Buf *reply) {
+static int read_answer(Buf *reply) {
   const char *text = (const char *)reply->data;
   bool is_good = reply->size > 3 && memcmp(text, "ok ", 3) == 0;
   const char *space = memchr(text, ' ', reply->size);
-  size_t skip = space == NULL ? 0 : (size_t)(space - text) + 1;
-  fprintf(is_good ? stdout : stderr, "perigee: %.*s", (int)(reply->size - skip),
-          text + skip);
+  buf_consume(reply, space == NULL ? 0 : (size_t)(space - text) + 1);
+  if (!is_good)
+    fprintf(stderr, "perigee: %.*s", (int)reply->size, (const char *)reply->data);
   return is_good ? 0 : 1;
 }
 
-int remote_ask(uint16_t port, const char *request) {
-  FoundList found = find_servers(port);
-  const Found *server = choose(&found, port);
-  if (server == NULL) return found.count > 1 && port == 0 ? 2 : 1;
-  Buf reply = {0};
-  int code = 1;
-  if (ask(server->path, request, &reply))
-    code = print_answer(&reply);
-  else
-    fprintf(stderr, "perigee: the server on port %u did not answer\n", server->port);
-  buf_deinit(&reply);
+int remote_ask(uint16_t *port, const char *request, Buf *reply) {
+  FoundList found = find_servers(*port);
+  const Found *server = choose(&found, *port);
+  if (server == NULL) return found.count > 1 && *port == 0 ? 2 : 1;
+  *port = server->port;
+  if (ask(server->path, request, reply)) return read_answer(reply);
+  fprintf(stderr, "perigee: the server on port %u did not answer\n", server->port);
+  return 1;
+}
+
+int remote_reload(uint16_t port, bool is_forced) {
+  Buf report = {0};
+  int code = remote_ask(
+      &port, is_forced ? CONTROL_RELOAD_FORCED "\n" : CONTROL_RELOAD "\n", &report);
+  if (code == 0) printf("perigee: %.*s", (int)report.size, (const char *)report.data);
+  buf_deinit(&report);
   return code;
 }

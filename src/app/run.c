@@ -64,8 +64,11 @@ static void print_ready(const Server *server) {
   put_address(address, text_host(server), server->text_port);
   if (server->text_port != 0) printf("perigee: text on %s\n", address);
   print_page(server);
-  if (server->admin.port != 0)
+  if (server->admin.port != 0 && server->options.game != NULL)
     printf("perigee: MCP on http://%s:%u/mcp\n", server->admin.host,
+           server->admin.port);
+  if (server->admin.port != 0)
+    printf("perigee: control API on http://%s:%u/api/\n", server->admin.host,
            server->admin.port);
   if (net_has_tls(server->engine.net)) print_tls(server);
   puts("perigee: ready");

@@ -1,6 +1,7 @@
 // The admin listener: HTTP for whoever runs the server and for his tools, apart from the
-// game's port. Requests are handed up whole, when their Host, Origin and token are good;
-// the answer comes down at once or later, whole or as a stream. Its connections are no
+// game's port: MCP below /mcp, the control API below /api/. Requests are handed up whole, when
+// their Host, Origin and token are good; the answer comes down at once or later, whole or as a
+// stream. Its connections are no
 // peers, and do not count as clients.
 #pragma once
 
@@ -25,13 +26,16 @@ typedef struct AdminAnswer {
   Text body;
 } AdminAnswer;
 
-/// What is told upwards. `data` is what net_admin_listen was given.
+/// Who answers requests.
+typedef enum AdminService { ADMIN_MCP, ADMIN_API, ADMIN_SERVICES } AdminService;
+
+/// What is told upwards. `data` is what net_admin_serve was given.
 typedef struct AdminEvents {
   /// A request: "POST /mcp", then "name: value" for each field that matters to who answers
   /// (names in lower case), an empty line, all of these ended by LF, and the body. Valid
   /// during the call.
   void (*request)(void *data, ConnId conn, Text text);
-  /// The connection has ended before its answer had.
+  /// The connection has ended before its answer had; may be NULL.
   void (*gone)(void *data, ConnId conn);
 } AdminEvents;
 
@@ -46,8 +50,12 @@ typedef struct AdminOptions {
 bool net_is_loopback(const char *host);
 
 /// Listens; port 0 takes a free one and stores it. Returns 0 or an error. Once for a net.
-int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options,
-                     const AdminEvents *events, void *data);
+int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options);
+
+/// From now on the requests of a service are handed up; before that they get 404. Does nothing
+/// without a listener. `events` is static.
+void net_admin_serve(Net *net, AdminService service, const AdminEvents *events,
+                     void *data);
 
 /// Returns whether every request that is handed up has carried a token.
 bool net_admin_has_token(const Net *net);

@@ -40,6 +40,10 @@ RoomRef *member_find(const Peer *peer, uint32_t room) {
   return NULL;
 }
 
+bool relay_is_member(const Peer *peer, uint32_t room) {
+  return member_find(peer, room) != NULL;
+}
+
 bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook) {
   return ((room ? room->kind.hooks : 0) | relay->game_hooks) & hook;
 }

@@ -282,6 +282,9 @@ uint32_t relay_find_room(const Relay *relay, const char *name, size_t size);
 /// Returns the next room after `*cursor` (start at 0) that is reserved, being created,
 /// open or soft-deleted, or NULL.
 Room *relay_next_room(const Relay *relay, uint32_t *cursor);
+
+/// Returns whether a peer is in a room.
+bool relay_is_member(const Peer *peer, uint32_t room);
 RelayStats relay_stats(const Relay *relay);
 
 /// Returns the bytes of deliveries that one handler may ask for.

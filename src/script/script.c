@@ -285,9 +285,7 @@ void script_stop(Script *script, const char *why) {
   seam_push(&script->host, (Event){.type = EVENT_STOP, .data = text});
 }
 
-int script_listen(Script *script, uint16_t *port, const AdminOptions *options) {
-  return seam_listen(&script->host, port, options);
-}
+void script_serve_mcp(Script *script) { seam_serve_mcp(&script->host); }
 
 void script_set_over(Script *script) {
   script_timers_end(&script->host);

@@ -130,9 +130,8 @@ void script_set_over(Script *script);
 /// Returns how many events were handed to the script.
 uint64_t script_handlers(const Script *script);
 
-/// Listens for the admin listener's requests, which the script answers; otherwise as
-/// net_admin_listen.
-int script_listen(Script *script, uint16_t *port, const AdminOptions *options);
+/// Has the script answer the admin listener's MCP requests.
+void script_serve_mcp(Script *script);
 
 /// Whether a game has been loaded.
 bool script_is_loaded(const Script *script);

@@ -37,9 +37,9 @@ static void on_http_gone(void *data, ConnId conn) {
   seam_push(data, (Event){.type = EVENT_HTTP_GONE, .a = conn});
 }
 
-int seam_listen(Host *host, uint16_t *port, const AdminOptions *options) {
+void seam_serve_mcp(Host *host) {
   static const AdminEvents EVENTS = {.request = on_http, .gone = on_http_gone};
-  return net_admin_listen(host->net, port, options, &EVENTS, host);
+  net_admin_serve(host->net, ADMIN_MCP, &EVENTS, host);
 }
 
 static bool take(void *data, const Event *event) {

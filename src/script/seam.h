@@ -48,5 +48,5 @@ EventOrder seam_order(uint8_t type);
 /// Pushes an event of the script's own.
 void seam_push(const Host *host, Event event);
 
-/// See script_listen.
-int seam_listen(Host *host, uint16_t *port, const AdminOptions *options);
+/// See script_serve_mcp.
+void seam_serve_mcp(Host *host);

@@ -58,24 +58,26 @@ static bool fail_listen(const Config *config, const Address *address, int err,
     return false;
   }
   log_warn(
-      "admin and MCP are off: another server here has their port; --admin "
+      "the admin listener is off: another server here has their port; --admin "
       "127.0.0.1:PORT chooses one",
       log_num("port", address->port), log_str("error", err_text(err)));
   return true;
 }
 
-bool admin_open(Engine *engine, AdminStart *start) {
+bool admin_open(Engine *engine, bool is_program, AdminStart *start) {
   const Config *config = &engine->config;
   const char *text = config_text(config, KEY_ADMIN);
-  if (*text == '\0' || engine->options.script.game == NULL) return true;
+  bool has_game = engine->options.script.game != NULL;
+  if (*text == '\0' || !(has_game || is_program || is_chosen(config))) return true;
   Address address = read_address(text);
   const char *token = config_text(config, KEY_ADMIN_TOKEN);
   if (!check_token(token, &address, start)) return false;
   AdminOptions options = {.host = address.host,
                           .token = *token != '\0' ? token : NULL,
                           .names = config_text(config, KEY_ADMIN_HOSTS)};
-  int err = script_listen(engine->script, &address.port, &options);
+  int err = net_admin_listen(engine->net, &address.port, &options);
   if (err != 0) return fail_listen(config, &address, err, start);
+  if (has_game) script_serve_mcp(engine->script);
   bool is_v6 = strchr(address.host, ':') != NULL;
   snprintf(start->host, sizeof start->host, "%s%.250s%s", is_v6 ? "[" : "",
            address.host, is_v6 ? "]" : "");

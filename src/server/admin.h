@@ -11,6 +11,7 @@ typedef struct AdminStart {
   char problem[320];  // why the server cannot start; one sentence
 } AdminStart;
 
-/// Opens it, unless it is off or there is no game. A port that is taken is a problem only
-/// where somebody chose it; else a warning. False with `problem`.
-bool admin_open(Engine *engine, AdminStart *start);
+/// Opens it, unless it is off; in a server inside another program only where there is a game or
+/// somebody chose it. A port that is taken is a problem only where somebody chose it; else a
+/// warning. False with `problem`.
+bool admin_open(Engine *engine, bool is_program, AdminStart *start);

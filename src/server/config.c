@@ -43,6 +43,7 @@ __attribute__((format(printf, 2, 3))) static bool complain(ConfigError *error,
 
 // The key of a name as in game.config, or -1.
 static int find_key(const char *name) {
+  if (strcmp(name, "mcp_write") == 0) return KEY_ADMIN_WRITE;  // its older name
   for (int key = 0; key < KEY_COUNT; key++) {
     if (strcmp(RULES[key].name, name) == 0) return key;
   }
@@ -314,7 +315,7 @@ ScriptLimits config_script_limits(const Config *config) {
       .handler_us = (uint64_t)(config_number(config, KEY_HANDLER_BUDGET) * 1e6),
       .memory = (size_t)config_number(config, KEY_MEMORY_LIMIT),
       .rollback_errors = (uint32_t)config_number(config, KEY_ROLLBACK_ERRORS),
-      .may_write = config_is_on(config, KEY_MCP_WRITE),
+      .may_write = config_is_on(config, KEY_ADMIN_WRITE),
       .shows_source = config_is_on(config, KEY_MCP_SOURCE),
       .mcp_tools = config_text(config, KEY_MCP_TOOLS),
       .drops_invalid = whole(config, KEY_INVALID_MESSAGES) == 1,

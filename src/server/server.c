@@ -15,7 +15,6 @@
 #include "net/io_threads.h"
 #include "net/udp.h"
 #include "os/child.h"
-#include "os/control.h"
 #include "os/signals.h"
 #include "os/watch.h"
 #include "server/control_path.h"
@@ -59,13 +58,10 @@ static void watch_game(Server *server) {
   dev_set(server->dev, config_is_on(&server->engine.config, KEY_WATCH));
 }
 
-static void answer(Server *server, ControlToken token, const char *word,
-                   const char *text) {
-  if (token == 0 || server->control == NULL) return;
-  Buf bytes = {0};
-  buf_printf(&bytes, "%s %s\n", word, text);
-  control_reply(server->control, token, (const char *)bytes.data, bytes.size);
-  buf_deinit(&bytes);
+static void answer(const Server *server, uint32_t asked, bool is_good,
+                   const char *report) {
+  if (asked != 0)
+    server->options.reloaded(server->options.data, asked, is_good, report);
 }
 
 // The certificate may be a new one, whatever became of the game.
@@ -84,7 +80,7 @@ static void on_reloaded(void *data, const ScriptOutcome *outcome) {
   Buf report = {0};
   buf_printf(&report, "%s%s%s", outcome->report,
              *problem.text != '\0' ? "\nTLS goes on as it was: " : "", problem.text);
-  answer(server, outcome->asked, is_good ? "ok" : "error", (const char *)report.data);
+  answer(server, outcome->asked, is_good, (const char *)report.data);
   buf_deinit(&report);
   watch_game(server);
   if (server->dev != NULL) dev_reloaded(server->dev, outcome);
@@ -95,24 +91,29 @@ static void on_failed(void *data, const char *text) {
   if (server->dev != NULL) dev_failed(server->dev, text);
 }
 
-static void reload(Server *server, ControlToken token, bool is_forced) {
-  const char *problem = engine_reload(&server->engine, token, is_forced);
+void server_reload(Server *server, uint32_t asked, bool is_forced) {
+  const char *problem = engine_reload(&server->engine, asked, is_forced);
   if (problem == NULL) return;
   TlsProblem tls;
   bool is_good = reread_tls(server, &tls);
   if (!is_good)
-    answer(server, token, "error", tls.text);
+    answer(server, asked, false, tls.text);
   else if (server->options.game == NULL && net_has_tls(server->engine.net))
-    answer(server, token, "ok", "there is no game to reload; the certificate was read");
+    answer(server, asked, true, "there is no game to reload; the certificate was read");
   else
-    answer(server, token, "error", problem);
+    answer(server, asked, false, problem);
 }
 
-static void on_hangup(void *data) { reload(data, 0, false); }
+static void on_hangup(void *data) { server_reload(data, 0, false); }
 
 static void on_change(void *data) {
   Server *server = data;
   engine_refresh(&server->engine);
+}
+
+static void on_request(void *data, ControlToken token, const char *line) {
+  const Server *server = data;
+  server->options.request(server->options.data, token, line);
 }
 
 // --- Stop ---
@@ -125,21 +126,6 @@ void server_stop(Server *server, const char *reason) {
 }
 
 static void on_stop(void *data, const char *name) { server_stop(data, name); }
-
-static void on_request(void *data, ControlToken token, const char *line) {
-  if (strcmp(line, CONTROL_RELOAD) == 0) {
-    reload(data, token, false);
-  } else if (strcmp(line, CONTROL_RELOAD_FORCED) == 0) {
-    reload(data, token, true);
-  } else if (strcmp(line, CONTROL_STOP) == 0) {
-    answer(data, token, "ok", "the server stops");
-    server_stop(data, "perigee stop");
-  } else {
-    answer(data, token, "error",
-           "unknown request; the requests are: " CONTROL_RELOAD
-           ", " CONTROL_RELOAD_FORCED ", " CONTROL_STOP);
-  }
-}
 
 static void close_helpers(Server *server) {
   watch_close(server->watch);
@@ -287,8 +273,11 @@ static int start(Server *server) {
   if (listen_on_both(server) != 0) return 1;
   if (listen_on(server, KEY_TEXT_PORT, &server->text_port, FRAMING_LINES) != 0)
     return 1;
-  if (!admin_open(&server->engine, &server->admin))
+  if (!admin_open(&server->engine, server->options.is_program, &server->admin))
     return fail(server, "%s", server->admin.problem);
+  if (server->options.api != NULL)
+    net_admin_serve(server->engine.net, ADMIN_API, server->options.api,
+                    server->options.data);
   open_helpers(server);
   engine_start(&server->engine);
   return 0;

@@ -8,10 +8,10 @@
 
 #include "base/log_ring.h"
 #include "net/tls.h"
+#include "os/control.h"
 #include "server/admin.h"
 #include "server/engine.h"
 
-typedef struct Control Control;
 typedef struct Dev Dev;
 typedef struct Signals Signals;
 typedef struct Watch Watch;
@@ -30,7 +30,13 @@ typedef struct ServerOptions {
   void (*event)(void *data, const Event *event);     // see EngineEvents; NULL: as there
   void (*stopping)(void *data, const char *reason);  // the server begins to stop; NULL
   void (*closing)(void *data);                       // the layers are about to go; NULL
-  void *data;                                        // of these
+  const AdminEvents
+      *api;  // answers the admin listener's API, with `data`; NULL: nobody
+  /// A line has come to the control socket, which control_reply answers. Of programs.
+  void (*request)(void *data, ControlToken token, const char *line);
+  /// A reload that was requested by server_reload has ended.
+  void (*reloaded)(void *data, uint32_t asked, bool is_good, const char *report);
+  void *data;  // of these
 } ServerOptions;
 
 struct Server {
@@ -54,6 +60,10 @@ struct Server {
 /// the same whenever the loop runs. Returns NULL with one sentence, or several lines, in
 /// `problem`.
 Server *server_open(const ServerOptions *options, char *problem, size_t size);
+
+/// Reloads game and certificate; `asked` comes back in `reloaded`, also if there is nothing
+/// to reload. A forced reload ignores the findings of a check of the game.
+void server_reload(Server *server, uint32_t asked, bool is_forced);
 
 /// Begins to stop, over the next iterations; a second call does nothing.
 void server_stop(Server *server, const char *reason);

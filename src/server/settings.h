@@ -107,10 +107,11 @@
     "machine's name and the names in `tls_cert` are always known. See "                \
     "[browsers](operating.md#browsers).")                                              \
   X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, START,                          \
-    "address for tools: MCP under /mcp", "",                                           \
-    "`false` switches it off. It exists only where there is a game. Where "            \
-    "another server has the port and the address was not chosen, the server "          \
-    "warns and does without.")                                                         \
+    "address for operators and tools: the control API under /api, MCP under /mcp", "", \
+    "`false` switches it off. Where another server has the port and the address "      \
+    "was not chosen, the server warns and does without. A server inside another "      \
+    "program has it where it has a game, or where `admin` is set. See [the control "   \
+    "API](operating.md#the-control-api) and [mcp.md](mcp.md).")                        \
   X(KEY_ADMIN_TOKEN, admin_token, TEXT, "", 0, 0, START,                               \
     "what requests to it carry; needed where others can reach it", "",                 \
     "A request carries it as `Authorization: Bearer TOKEN`; it has 16 "                \
@@ -121,8 +122,12 @@
     "names by which it may be called besides localhost", "",                           \
     "`\"*.game.example\"` is one label more. They count in `Host` and in "             \
     "`Origin`. `127.0.0.1`, `[::1]` and the host of `admin` are always known.")        \
-  X(KEY_MCP_WRITE, mcp_write, SWITCH, "false", 0, 1, LIVE,                             \
-    "whether MCP tools of the server's own may change something", "", "")              \
+  X(KEY_ADMIN_WRITE, admin_write, SWITCH, "false", 0, 1, LIVE,                         \
+    "whether the control API without admin_token and the server's own MCP tools may "  \
+    "change something",                                                                \
+    "",                                                                                \
+    "With an `admin_token` the control API may always. `mcp_write` is the same "       \
+    "setting, by its older name.")                                                     \
   X(KEY_MCP_SOURCE, mcp_source, SWITCH, "false", 0, 1, LIVE,                           \
     "whether MCP shows the game's sources to those without admin_token", "",           \
     "Clients that give the `admin_token` may always read them.")                       \

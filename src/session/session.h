@@ -144,7 +144,8 @@ bool peer_has_name(const Peer *peer, Text name);
 /// Sends CLOSING and ends the peer, through `disconnect` when
 /// it was connected or suspended. With `text` NULL neither is sent. Does nothing for a
 /// closed peer.
-__attribute__((cold)) void session_kick(Session *session, Peer *peer, Code code, const char *text);
+__attribute__((cold)) void session_kick(Session *session, Peer *peer, Code code,
+                                        const char *text);
 
 /// Stops reading from a connected or suspended peer for this reason, and goes on when no
 /// reason is left. Its deadlines stop meanwhile.
@@ -191,8 +192,9 @@ void session_shutdown(Session *session);
 
 /// Sends ERROR, as the answer to `request` (may be NULL) if that carries REQUEST; then it
 /// is RELIABLE if the request is.
-__attribute__((cold)) void session_error(Session *session, Peer *peer, const Packet *request, Code code,
-                   const char *text);
+__attribute__((cold)) void session_error(Session *session, Peer *peer,
+                                         const Packet *request, Code code,
+                                         const char *text);
 
 /// A packet on its way to peers. A text peer gets a line instead (text.c), or nothing.
 typedef struct Outgoing {

@@ -354,10 +354,14 @@ void net_admin_answer(Net *net, ConnId conn, const AdminAnswer *answer) {
   (void)answer;
 }
 
-int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options,
-                     const AdminEvents *events, void *data) {
-  (void)net, (void)port, (void)options, (void)events, (void)data;
+int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options) {
+  (void)net, (void)port, (void)options;
   return ERR_FULL;
+}
+
+void net_admin_serve(Net *net, AdminService service, const AdminEvents *events,
+                     void *data) {
+  (void)net, (void)service, (void)events, (void)data;
 }
 
 Loop *net_loop(Net *net) {

@@ -1,4 +1,4 @@
---- The tools and resources that every server has: to look at the game that runs, and, where mcp_write
+--- The tools and resources that every server has: to look at the game that runs, and, where admin_write
 --- is set, to reload it.
 
 local core = require "perigee.core"

@@ -1,5 +1,5 @@
 --- Decides what LLMs may use: the tools that mcp_tools names; the host's own tools that change something only
---- with mcp_write, too; the game's sources with admin_token or mcp_source.
+--- with admin_write, too; the game's sources with admin_token or mcp_source.
 
 local core = require "perigee.core"
 

@@ -178,10 +178,13 @@
 ---@field allowed_origins? string|string[] WebSocket origins besides the server's own. Default: none.
 --- Names by which browsers may call the server besides localhost; *: all. Default: none.
 ---@field hosts? string|string[]
----@field admin? string|false Address for tools: MCP under /mcp. Default: "127.0.0.1:7778".
+--- Address for operators and tools: the control API under /api, MCP under /mcp. Default: "127.0.0.1:7778".
+---@field admin? string|false
 ---@field admin_token? string What requests to it carry; needed where others can reach it. Default: none.
 ---@field admin_hosts? string|string[] Names by which it may be called besides localhost. Default: none.
----@field mcp_write? boolean Whether MCP tools of the server's own may change something. Default: false.
+--- Whether the control API without admin_token and the server's own MCP tools may change something. Default: false.
+---@field admin_write? boolean
+---@field mcp_write? boolean The older name of admin_write.
 --- Whether MCP shows the game's sources to those without admin_token. Default: false.
 ---@field mcp_source? boolean
 --- MCP tools that may be used: names, starts*, and -name for none of these. Default: "*".

@@ -9,6 +9,8 @@
 //   commands.c   the functions that make them
 //   inbox.c      events of a server with a thread of its own
 //   snapshot.c   the server at one moment
+//   api.c        the control API: requests and their answers
+//   api_routes.c what each of them does
 #pragma once
 
 #include <pthread.h>
@@ -18,6 +20,7 @@
 #include "base/log.h"
 #include "base/slots.h"
 #include "base/timers.h"
+#include "net/admin.h"
 #include "os/bell.h"
 #include "perigee_server.h"
 #include "relay/relay.h"
@@ -59,7 +62,9 @@ typedef struct Orders {
   Order *first, **end;
   size_t bytes;
   uint32_t last_request;
-  bool is_over;        // the server is stopping: no more are taken
+  bool is_over;  // the server is stopping: no more are taken
+  /// Takes the result of a request; false if it is for the host.
+  bool (*take_result)(perigee_server *self, uint32_t request, int code, uint32_t room);
   atomic_bool is_any;  // the list is not empty; read without the lock
 } Orders;
 
@@ -95,6 +100,27 @@ typedef struct Wish {
   perigee_server_snapshot *snapshot;  // NULL: not taken yet
 } Wish;
 
+/// Who is answered: a connection of the admin listener or of the control socket.
+typedef struct ApiAsker {
+  bool is_control;
+  uint32_t id;  // ConnId or ControlToken
+} ApiAsker;
+
+/// A request of the control API that waits for its outcome.
+typedef struct ApiAsk {
+  struct ApiAsk *next;
+  ApiAsker from;
+  uint32_t id;          // of a reload
+  uint32_t order;       // 0: a reload
+  int status;           // of a success
+  const char *missing;  // code of NOT_FOUND
+} ApiAsk;
+
+typedef struct Api {
+  ApiAsk *first;
+  uint32_t count, last_id;
+} Api;
+
 /// The thread that is inside: it runs the loop, or takes a snapshot while nobody does.
 typedef struct Monitor {
   pthread_mutex_t lock;
@@ -121,6 +147,7 @@ struct perigee_server {
   Buf name;  // of the message that is being handled, decoded
   bool is_finished;
   Inbox inbox;
+  Api api;
   bool has_thread;
   bool is_freed;  // its thread may end; under the lock of the monitor
   pthread_t thread;
@@ -216,6 +243,18 @@ void inbox_end(perigee_server *self);
 // --- snapshot.c ---
 
 perigee_server_snapshot *snapshot_take(const perigee_server *self);
+
+// --- api.c ---
+
+extern const AdminEvents API_EVENTS;
+
+/// See ServerOptions.
+void api_control(void *data, ControlToken token, const char *line);
+void api_reloaded(void *data, uint32_t asked, bool is_good, const char *report);
+
+/// Answers the request that waits for an order; false if there is none.
+bool api_result(perigee_server *self, uint32_t order, int code, uint32_t room);
+void api_deinit(Api *api);
 
 // --- run.c ---
 

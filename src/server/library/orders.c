@@ -96,6 +96,7 @@ void orders_announce(perigee_server *self) {
 // --- Results ---
 
 static void report(perigee_server *self, uint32_t request, int code, uint32_t room) {
+  if (self->orders.take_result(self, request, code, room)) return;
   const Room *known = relay_room(relay_of(self), room);
   perigee_server_event event = {
       .type = PERIGEE_SERVER_RESULT, .request = request, .code = code};

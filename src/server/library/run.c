@@ -145,6 +145,16 @@ static void on_closing(void *data) {
   bell_close(self->bell);
 }
 
+// Of `perigee` itself, which has no handlers: only the control API gives commands.
+static void program_event(void *data, const Event *event) {
+  perigee_server *self = data;
+  if (event->type == EVENT_ORDERS)
+    library_event(data, event);
+  else
+    script_handle(self->server->engine.script, event);
+  if (self->pending.size > 0) orders_settle(self);
+}
+
 static bool open_server(perigee_server *self, const perigee_server_config *config,
                         char *error, size_t error_size) {
   ServerOptions options = {.game = config->game,
@@ -154,10 +164,12 @@ static bool open_server(perigee_server *self, const perigee_server_config *confi
                            .is_program = config->is_program,
                            .config = &config->config,
                            .built = on_built,
-                           // `perigee` itself has no handlers and gives no commands.
-                           .event = config->is_program ? NULL : library_event,
+                           .event = config->is_program ? program_event : library_event,
                            .stopping = on_stopping,
                            .closing = on_closing,
+                           .api = &API_EVENTS,
+                           .request = api_control,
+                           .reloaded = api_reloaded,
                            .data = self};
   Inside inside = enter(self);
   if (self->log != NULL) log_set_sink(library_log, self);
@@ -180,6 +192,7 @@ static perigee_server *make(const perigee_server_config *config,
   pthread_mutex_init(&self->monitor.lock, NULL);
   pthread_cond_init(&self->monitor.changed, NULL);
   orders_init(&self->orders);
+  self->orders.take_result = api_result;
   inbox_init(&self->inbox);
   return self;
 }
@@ -205,6 +218,7 @@ static void unmake(perigee_server *self) {
   close_server(self);
   orders_deinit(&self->orders);
   inbox_deinit(&self->inbox);
+  api_deinit(&self->api);
   buf_deinit(&self->pending);
   buf_deinit(&self->name);
   pthread_mutex_destroy(&self->monitor.lock);

@@ -36,8 +36,8 @@ static void open_world(AdminWorld *world) {
   limits.handshake_timeout_ms = HANDSHAKE_MS;
   world_open(&world->world, limits, FRAMING_LINES);
   AdminOptions options = {.host = "127.0.0.1", .names = ""};
-  assert_int_equal(
-      net_admin_listen(world->world.net, &world->port, &options, &EVENTS, world), 0);
+  assert_int_equal(net_admin_listen(world->world.net, &world->port, &options), 0);
+  net_admin_serve(world->world.net, ADMIN_MCP, &EVENTS, world);
 }
 
 static uint32_t conn_count(const AdminWorld *world) {

@@ -19,13 +19,18 @@ typedef struct GateFailure {
   uint64_t last_ms;
 } GateFailure;
 
+typedef struct AdminServer {
+  const AdminEvents *events;  // NULL: nobody answers
+  void *data;
+} AdminServer;
+
 struct AdminPort {
   NetPart part;
   HttpServer server;
-  AdminEvents events;
-  void *data;
+  AdminServer servers[ADMIN_SERVICES];
   char *host, *token, *names;  // owned; token NULL: none
   uint32_t conn_count;
+  bool is_handing;  // a request is being handed up
   GateFailure failures[GATE_ADDRESSES_MAX];
 };
 
@@ -44,8 +49,10 @@ typedef struct Verdict {
 Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
                    uint64_t now_ms);
 
-// --- mcp.c ---
+// --- admin_requests.c ---
 
-/// Hands requests up; net_admin_answer has their answers.
+/// Hand requests up; net_admin_answer has their answers.
 void mcp_handle(Conn *conn, const HttpRequest *request);
 void mcp_gone(Conn *conn);
+void api_handle(Conn *conn, const HttpRequest *request);
+void api_gone(Conn *conn);

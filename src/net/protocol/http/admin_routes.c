@@ -1,5 +1,6 @@
 // The routes of the admin listener, and its refusals.
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "net/protocol/http/admin_port.h"
@@ -16,13 +17,34 @@ static bool check(Conn *conn, const HttpRequest *request, HttpPath *path) {
   return true;
 }
 
+// Also of a request whose head is not well-formed.
+static bool is_api(const Conn *conn) {
+  Text head = http_text(&conn->in.bytes);
+  const char *slash = memchr(head.bytes, '/', head.size < 16 ? head.size : 16);
+  size_t left = slash ? (size_t)(head.bytes + head.size - slash) : 0;
+  return left > 4 && memcmp(slash, "/api", 4) == 0;
+}
+
+static const char *code_of(int status) {
+  if (status == 401 || status == 403) return "Unauthorized";
+  if (status == 404) return "NotFound";
+  if (status == 405) return "MethodNotAllowed";
+  if (status == 413) return "PayloadTooLarge";
+  if (status == 429) return "RateLimited";
+  return status == 503 ? "Unavailable" : "BadRequest";
+}
+
 static bool refuse(Conn *conn, int status, const char *why, Buf *body) {
   log_info("admin: refused", log_str("address", conn->info->address),
            log_num("status", status), log_str("text", why));
-  buf_printf(body,
-             "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,"
-             "\"message\":\"%s\"}}",
-             why);
+  if (is_api(conn))
+    buf_printf(body, "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n",
+               code_of(status), why);
+  else
+    buf_printf(body,
+               "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,"
+               "\"message\":\"%s\"}}",
+               why);
   return true;
 }
 
@@ -36,13 +58,18 @@ static const HttpRoute ROUTES[] = {
      .flags = HTTP_TAKES_BODY | HTTP_WAITS,
      .handle = mcp_handle,
      .gone = mcp_gone},
+    {.path = "api/",
+     .methods = METHODS,
+     .flags = HTTP_TAKES_BODY | HTTP_WAITS,
+     .handle = api_handle,
+     .gone = api_gone},
     {0},
 };
 
 const HttpKind ADMIN = {
     .routes = ROUTES,
     .methods = METHODS,
-    .nothing = "there is nothing here but /mcp",
+    .nothing = "there is nothing here but /mcp and /api/",
     .no_method = "there is no such method",
     .refusal_type = "application/json",
     .head_ms = HTTP_BODY_MS,

@@ -1,5 +1,5 @@
-// /mcp: requests are handed up; their answers come down at once or later, whole or as
-// streams of events.
+// /mcp and /api: requests are handed up; their answers come down at once or later, whole or
+// as streams of events.
 #include "net/protocol/http/admin_port.h"
 
 // Appends what is handed up of the head.
@@ -18,20 +18,40 @@ static void put_head(Buf *text, const HttpRequest *request) {
   buf_u8(text, '\n');
 }
 
-void mcp_handle(Conn *conn, const HttpRequest *request) {
-  const AdminPort *port = conn->net->admin;
+static void hand_up(Conn *conn, AdminService service, const HttpRequest *request) {
+  AdminPort *port = conn->net->admin;
+  const AdminServer *server = &port->servers[service];
   Buf text = {0};
+  if (!server->events) {
+    http_refuse(conn, 404, "there is no game, which would answer here");
+    return;
+  }
   put_head(&text, request);
   buf_append(&text, http_of(conn)->text.data, http_of(conn)->text.size);
   buf_deinit(&http_of(conn)->text);
-  port->events.request(port->data, conn->self.id, http_text(&text));
+  port->is_handing = true;
+  server->events->request(server->data, conn->self.id, http_text(&text));
+  port->is_handing = false;
   buf_deinit(&text);
 }
 
-void mcp_gone(Conn *conn) {
-  const AdminPort *port = conn->net->admin;
-  port->events.gone(port->data, conn->self.id);
+static void gone(const Conn *conn, AdminService service) {
+  const AdminServer *server = &conn->net->admin->servers[service];
+  if (server->events && server->events->gone)
+    server->events->gone(server->data, conn->self.id);
 }
+
+void mcp_handle(Conn *conn, const HttpRequest *request) {
+  hand_up(conn, ADMIN_MCP, request);
+}
+
+void mcp_gone(Conn *conn) { gone(conn, ADMIN_MCP); }
+
+void api_handle(Conn *conn, const HttpRequest *request) {
+  hand_up(conn, ADMIN_API, request);
+}
+
+void api_gone(Conn *conn) { gone(conn, ADMIN_API); }
 
 void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
   Conn *conn = conn_find(net, id);
@@ -39,8 +59,7 @@ void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
   bool is_whole = answer->part == ANSWER_WHOLE;
   if (!conn || !http_is_open(conn)) return;
   const Http *http = http_of(conn);
-  if (http->state != (is_begin ? HTTP_HANDLED : HTTP_STREAMING) ||
-      http->route->handle != mcp_handle)
+  if (http->state != (is_begin ? HTTP_HANDLED : HTTP_STREAMING) || http->kind != &ADMIN)
     return;
   if (!is_begin)
     http_send(conn, answer->body, answer->part == ANSWER_LAST);
@@ -49,5 +68,6 @@ void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
                                     .rest = is_whole ? HTTP_NOTHING : HTTP_STREAM,
                                     .fields = answer->fields,
                                     .body = answer->body});
-  if (conn_speaks(conn, &HTTP)) HTTP.resume(conn);  // the next request may be here
+  // The next request may be here. While one is handed up, the connection's own loop takes it.
+  if (!net->admin->is_handing && conn_speaks(conn, &HTTP)) HTTP.resume(conn);
 }

@@ -1,0 +1,14 @@
+// Commands for operators: requests of the control API to a running server, whose answers are
+// printed as tables.
+#pragma once
+
+#include <stdint.h>
+
+/// Each asks the server on `port` (0: the only one that runs). Returns the exit code.
+int operate_status(uint16_t port);
+int operate_rooms(uint16_t port);
+int operate_peers(uint16_t port);
+
+/// `peer` is a number. `reason` may be NULL.
+int operate_kick(uint16_t port, const char *peer, const char *reason);
+int operate_stop(uint16_t port, const char *reason);

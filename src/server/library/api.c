@@ -1,0 +1,436 @@
+// Takes requests of the control API apart, finds their routes, and answers them.
+#define _GNU_SOURCE  // memmem
+#include "server/library/api.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "server/control_path.h"
+#include "wire/json.h"
+
+// --- Answers ---
+
+static void send_http(perigee_server *self, ApiAsker to, int status, const Buf *body,
+                      const char *more) {
+  Buf fields = {0};
+  buf_printf(&fields, "Content-Type: application/json\r\n%s", more);
+  net_admin_answer(
+      self->server->engine.net, to.id,
+      &(AdminAnswer){.part = ANSWER_WHOLE,
+                     .status = status,
+                     .fields = {(const char *)fields.data, (uint32_t)fields.size},
+                     .body = {(const char *)body->data, (uint32_t)body->size}});
+  buf_deinit(&fields);
+}
+
+static void send_line(perigee_server *self, ApiAsker to, const char *word,
+                      const char *text, size_t size) {
+  Buf line = {0};
+  if (self->server->control == NULL) return;
+  buf_printf(&line, "%s ", word);
+  buf_append(&line, text, size);
+  buf_u8(&line, '\n');
+  control_reply(self->server->control, to.id, (const char *)line.data, line.size);
+  buf_deinit(&line);
+}
+
+static void answer(perigee_server *self, ApiAsker to, int status, Buf *json) {
+  if (to.is_control) {
+    send_line(self, to, "ok", (const char *)json->data, json->size);
+  } else {
+    buf_u8(json, '\n');
+    send_http(self, to, status, json, "");
+  }
+  buf_deinit(json);
+}
+
+static void fail(perigee_server *self, ApiAsker to, int status, const char *code,
+                 const char *message, const char *fields) {
+  Buf json = {0};
+  if (to.is_control) {
+    send_line(self, to, "error", message, strlen(message));
+    return;
+  }
+  buf_printf(&json, "{\"error\":{\"code\":\"%s\",\"message\":", code);
+  json_put_text(&json, (Text){message, (uint32_t)strlen(message)});
+  buf_printf(&json, "}}\n");
+  send_http(self, to, status, &json, fields);
+  buf_deinit(&json);
+}
+
+void api_answer(const ApiRequest *request, int status, Buf *json) {
+  answer(request->self, request->from, status, json);
+}
+
+void api_fail(const ApiRequest *request, int status, const char *code,
+              const char *format, ...) {
+  char message[256];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  message[text_cut(message, strlen(message), sizeof message - 1)] = '\0';
+  fail(request->self, request->from, status, code, message, "");
+}
+
+// --- Outcomes ---
+
+static ApiAsk *add_ask(const ApiRequest *request) {
+  Api *api = &request->self->api;
+  if (api->count == API_ASKS_MAX) {
+    api_fail(request, 503, "Unavailable", "too many requests wait for their outcome");
+    return NULL;
+  }
+  ApiAsk *ask = mem_alloc(sizeof *ask);
+  if (++api->last_id == 0) api->last_id = 1;
+  *ask = (ApiAsk){.next = api->first, .from = request->from, .id = api->last_id};
+  api->first = ask;
+  api->count++;
+  return ask;
+}
+
+static void fail_order(perigee_server *self, const ApiAsk *ask, int code) {
+  static const struct {
+    int status;
+    const char *code;
+  } ERRORS[] = {
+      [-PERIGEE_SERVER_INVALID] = {400, "BadRequest"},
+      [-PERIGEE_SERVER_NOT_FOUND] = {404, NULL},
+      [-PERIGEE_SERVER_EXISTS] = {409, "AlreadyExists"},
+      [-PERIGEE_SERVER_LIMIT] = {503, "LimitReached"},
+      [-PERIGEE_SERVER_TOO_LARGE] = {413, "PayloadTooLarge"},
+      [-PERIGEE_SERVER_OVER] = {503, "Unavailable"},
+      [-PERIGEE_SERVER_REFUSED] = {409, "Refused"},
+  };
+  const char *name = ERRORS[-code].code;
+  fail(self, ask->from, ERRORS[-code].status, name != NULL ? name : ask->missing,
+       perigee_server_error(code), "");
+}
+
+void api_wait(const ApiRequest *request, int order, int status, const char *missing) {
+  ApiAsk made = {.from = request->from, .missing = missing};
+  if (order < 0) {
+    fail_order(request->self, &made, order);
+    return;
+  }
+  ApiAsk *ask = add_ask(request);
+  if (ask == NULL) return;
+  ask->order = (uint32_t)order;
+  ask->status = status;
+  ask->missing = missing;
+}
+
+uint32_t api_wait_for_reload(const ApiRequest *request) {
+  const ApiAsk *ask = add_ask(request);
+  return ask != NULL ? ask->id : 0;
+}
+
+// Takes an ask out of the list; NULL if there is none.
+static ApiAsk *take_ask(Api *api, uint32_t order, uint32_t id) {
+  ApiAsk **at = &api->first;
+  while (*at != NULL && !((*at)->order == order && (order != 0 || (*at)->id == id)))
+    at = &(*at)->next;
+  ApiAsk *ask = *at;
+  if (ask == NULL) return NULL;
+  *at = ask->next;
+  api->count--;
+  return ask;
+}
+
+static void put_result(Buf *json, const Room *room) {
+  if (room == NULL) {
+    buf_printf(json, "{}");
+    return;
+  }
+  buf_printf(json, "{\"id\":%u,\"name\":", room->id);
+  json_put_text(json, room_name(room));
+  buf_u8(json, '}');
+}
+
+bool api_result(perigee_server *self, uint32_t order, int code, uint32_t room) {
+  ApiAsk *ask = take_ask(&self->api, order, 0);
+  Buf json = {0};
+  if (ask == NULL) return false;
+  if (code < 0) {
+    fail_order(self, ask, code);
+  } else {
+    put_result(&json, relay_room(relay_of(self), room));
+    answer(self, ask->from, ask->status, &json);
+  }
+  mem_free(ask);
+  return true;
+}
+
+void api_reloaded(void *data, uint32_t asked, bool is_good, const char *report) {
+  perigee_server *self = data;
+  ApiAsk *ask = take_ask(&self->api, 0, asked);
+  Buf json = {0};
+  if (ask == NULL) return;
+  if (ask->from.is_control) {
+    send_line(self, ask->from, is_good ? "ok" : "error", report, strlen(report));
+  } else if (is_good) {
+    buf_printf(&json, "{\"report\":");
+    json_put_text(&json, (Text){report, (uint32_t)strlen(report)});
+    buf_u8(&json, '}');
+    answer(self, ask->from, 200, &json);
+  } else {
+    fail(self, ask->from, 409, "ReloadFailed", report, "");
+  }
+  mem_free(ask);
+}
+
+void api_deinit(Api *api) {
+  for (ApiAsk *ask = api->first, *next; ask != NULL; ask = next) {
+    next = ask->next;
+    mem_free(ask);
+  }
+}
+
+// --- Fields ---
+
+typedef struct FieldRule {
+  const char *name;
+  bool is_text;  // in a body a string; else any JSON, which the route looks at
+} FieldRule;
+
+static const FieldRule FIELDS[API_FIELDS] = {
+    [API_LIMIT] = {"limit", false},  [API_AFTER] = {"after", false},
+    [API_NAME] = {"name", true},     [API_META] = {"meta", false},
+    [API_DATA] = {"data", true},     [API_MESSAGE] = {"message", true},
+    [API_VALUE] = {"value", false},  [API_RELIABLE] = {"reliable", false},
+    [API_REASON] = {"reason", true}, [API_FORCE] = {"force", false},
+};
+
+static bool is_same(Text text, const char *other) {
+  return text.size == strlen(other) && memcmp(text.bytes, other, text.size) == 0;
+}
+
+// Decodes percent signs; false for bytes that are no text.
+static bool decode(Text text, Buf *out) {
+  for (uint32_t i = 0; i < text.size; i++) {
+    char c = text.bytes[i];
+    if (c == '%') {
+      int high = i + 2 < text.size ? text_hex_digit(text.bytes[i + 1]) : -1;
+      int low = i + 2 < text.size ? text_hex_digit(text.bytes[i + 2]) : -1;
+      if (i + 2 >= text.size || high < 0 || low < 0) return false;
+      c = (char)(high << 4 | low);
+      i += 2;
+    }
+    buf_u8(out, (uint8_t)c);
+  }
+  bool is_good = text_is_utf8((const char *)out->data, out->size) &&
+                 (out->size == 0 || memchr(out->data, '\0', out->size) == NULL);
+  buf_u8(out, '\0');
+  return is_good;
+}
+
+static Buf *find_field(ApiRequest *request, uint32_t fields, Text name, int *field) {
+  for (*field = 0; *field < API_FIELDS; ++*field)
+    if (fields >> *field & 1 && is_same(name, FIELDS[*field].name)) break;
+  if (*field == API_FIELDS)
+    api_fail(request, 400, "BadRequest", "there is no field \"%.*s\" here",
+             (int)(name.size < 64 ? name.size : 64), name.bytes);
+  else if (api_has(request, *field))
+    api_fail(request, 400, "BadRequest", "the field %s came twice",
+             FIELDS[*field].name);
+  else
+    return &request->fields[*field];
+  return NULL;
+}
+
+// name=value&name=value
+static bool read_query(ApiRequest *request, uint32_t fields, Text query) {
+  while (query.size > 0) {
+    const char *end = memchr(query.bytes, '&', query.size);
+    uint32_t size = end != NULL ? (uint32_t)(end - query.bytes) : query.size;
+    const char *equals = memchr(query.bytes, '=', size);
+    uint32_t name_size = equals != NULL ? (uint32_t)(equals - query.bytes) : size;
+    uint32_t skip = equals != NULL ? name_size + 1 : size;
+    int field;
+    Buf *to = find_field(request, fields, (Text){query.bytes, name_size}, &field);
+    if (to == NULL) return false;
+    bool is_good = decode((Text){query.bytes + skip, size - skip}, to);
+    if (!is_good || (!FIELDS[field].is_text && !json_is_value(api_text(to)))) {
+      api_fail(request, 400, "BadRequest", "%s is not well-formed", FIELDS[field].name);
+      return false;
+    }
+    size += end != NULL;
+    query = (Text){query.bytes + size, query.size - size};
+  }
+  return true;
+}
+
+static bool read_member(ApiRequest *request, uint32_t fields, Text key, Text value) {
+  int field;
+  Buf *to = find_field(request, fields, (Text){key.bytes + 1, key.size - 2}, &field);
+  if (to == NULL) return false;
+  if (!FIELDS[field].is_text) {
+    buf_append(to, value.bytes, value.size);
+  } else if (!json_read_text(value, to) ||
+             (field != API_DATA && to->size > 0 && memchr(to->data, '\0', to->size))) {
+    api_fail(request, 400, "BadRequest", "%s must be a text%s", FIELDS[field].name,
+             to->size > 0 ? " without NUL" : "");
+    return false;
+  }
+  buf_u8(to, '\0');
+  return true;
+}
+
+static bool read_body(ApiRequest *request, uint32_t fields, Text body) {
+  Text key, value;
+  body = json_trim(body);
+  if (body.size == 0) return true;
+  if (body.bytes[0] != '{' || !json_is_value(body)) {
+    api_fail(request, 400, "BadRequest", "the body must be a JSON object");
+    return false;
+  }
+  for (uint32_t at = 0; json_next(body, &at, &key, &value);)
+    if (!read_member(request, fields, key, value)) return false;
+  return true;
+}
+
+static bool has_needed(const ApiRequest *request, uint32_t needs) {
+  for (int field = 0; field < API_FIELDS; field++)
+    if (needs >> field & 1 && !api_has(request, field)) {
+      api_fail(request, 400, "BadRequest", "the field %s is missing",
+               FIELDS[field].name);
+      return false;
+    }
+  return true;
+}
+
+// --- Routes ---
+
+// Takes the text up to `c`, or all of it, off `rest`.
+static Text cut(Text *rest, char c) {
+  const char *end = rest->size > 0 ? memchr(rest->bytes, c, rest->size) : NULL;
+  uint32_t size = end != NULL ? (uint32_t)(end - rest->bytes) : rest->size;
+  Text part = {rest->bytes, size};
+  size += end != NULL;
+  *rest = (Text){rest->bytes + size, rest->size - size};
+  return part;
+}
+
+// Whether a path is that of the route; `name` is what stands for its "*".
+static bool fits(const ApiRoute *route, Text path, Text *name) {
+  Text pattern = {route->path, (uint32_t)strlen(route->path)};
+  *name = (Text){0};
+  while (pattern.size > 0 && path.size > 0) {
+    Text want = cut(&pattern, '/');
+    bool is_last = memchr(path.bytes, '/', path.size) == NULL;
+    Text part = cut(&path, '/');
+    if (!is_last && path.size == 0) return false;  // a slash at the end
+    if (want.bytes[0] == '*')
+      *name = part;
+    else if (want.size != part.size || memcmp(want.bytes, part.bytes, part.size) != 0)
+      return false;
+  }
+  return pattern.size == 0 && path.size == 0;
+}
+
+static const ApiRoute *find_route(const ApiRequest *request, Text path, Text *name) {
+  Buf methods = {0};
+  for (const ApiRoute *route = API_ROUTES; route->method != NULL; route++) {
+    if (!fits(route, path, name)) continue;
+    if (is_same(request->method, route->method)) {
+      buf_deinit(&methods);
+      return route;
+    }
+    buf_printf(&methods, "%s%s", methods.size > 0 ? ", " : "Allow: ", route->method);
+  }
+  if (methods.size == 0) {
+    api_fail(request, 404, "NotFound", "there is nothing at this address");
+  } else {
+    buf_append(&methods, "\r\n", 3);
+    fail(request->self, request->from, 405, "MethodNotAllowed",
+         "this address has no such method", (const char *)methods.data);
+  }
+  buf_deinit(&methods);
+  return NULL;
+}
+
+static bool may_write(const ApiRequest *request) {
+  const Engine *engine = &request->self->server->engine;
+  if (request->from.is_control || net_admin_has_token(engine->net) ||
+      config_is_on(&engine->config, KEY_ADMIN_WRITE))
+    return true;
+  api_fail(request, 403, "Unauthorized",
+           "changes are off: give the server an admin_token (PERIGEE_ADMIN_TOKEN), or "
+           "set admin_write = true");
+  return false;
+}
+
+static void run(ApiRequest *request, Text target, Text body) {
+  Text path = cut(&target, '?'), name;
+  path = (Text){path.bytes + strlen("/api/"), path.size - (uint32_t)strlen("/api/")};
+  const ApiRoute *route = find_route(request, path, &name);
+  if (route == NULL || (route->is_write && !may_write(request))) return;
+  if (!decode(name, &request->name))
+    api_fail(request, 400, "BadRequest", "the address is not well-formed");
+  else if (read_query(request, route->fields, target) &&
+           read_body(request, route->fields, body) && has_needed(request, route->needs))
+    route->run(request);
+}
+
+static void free_request(ApiRequest *request) {
+  buf_deinit(&request->name);
+  for (int i = 0; i < API_FIELDS; i++) buf_deinit(&request->fields[i]);
+}
+
+// --- Coming in ---
+
+static bool is_json(Text fields) {
+  static const char TYPE[] = "content-type: application/json";
+  while (fields.size > 0) {
+    Text line = cut(&fields, '\n');
+    size_t size = sizeof TYPE - 1;
+    bool fits = line.size >= size && strncasecmp(line.bytes, TYPE, size) == 0;
+    if (fits && (line.size == size || strchr("; \t", line.bytes[size]))) return true;
+  }
+  return false;
+}
+
+// See AdminEvents.
+static void on_request(void *data, ConnId conn, Text text) {
+  ApiRequest request = {.self = data, .from = {false, conn}};
+  const char *end = memmem(text.bytes, text.size, "\n\n", 2);
+  Text fields = {text.bytes, (uint32_t)(end - text.bytes)};
+  Text body = {end + 2, text.size - fields.size - 2};
+  request.method = cut(&fields, ' ');
+  Text target = cut(&fields, '\n');
+  if (body.size > 0 && !is_json(fields))
+    api_fail(&request, 415, "BadRequest", "Content-Type must be application/json");
+  else
+    run(&request, target, body);
+  free_request(&request);
+}
+
+const AdminEvents API_EVENTS = {.request = on_request};
+
+void api_control(void *data, ControlToken token, const char *line) {
+  ApiRequest request = {.self = data, .from = {true, token}};
+  Text target = {line, (uint32_t)strlen(line)};
+  bool is_forced = strcmp(line, CONTROL_RELOAD_FORCED) == 0;
+  if (strcmp(line, CONTROL_STOP) == 0) {
+    api_control(data, token, "POST /api/stop");
+    return;
+  }
+  request.method = cut(&target, ' ');
+  if (is_forced || strcmp(line, CONTROL_RELOAD) == 0) {
+    uint32_t asked = api_wait_for_reload(&request);
+    if (asked != 0) server_reload(request.self->server, asked, is_forced);
+  } else if (target.size > 5 && memcmp(target.bytes, "/api/", 5) == 0 &&
+             text_is_utf8(line, strlen(line))) {
+    run(&request, target, (Text){0});
+  } else {
+    api_fail(&request, 400, "BadRequest",
+             "unknown request; the requests are: " CONTROL_RELOAD
+             ", " CONTROL_RELOAD_FORCED ", " CONTROL_STOP
+             ", and those of the control API: GET /api/rooms");
+  }
+  free_request(&request);
+}

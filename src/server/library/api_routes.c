@@ -1,0 +1,383 @@
+// What the control API serves: each route and its function.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "server/game_path.h"
+#include "server/library/api.h"
+#include "wire/json.h"
+
+#define NO_ROOM "NoSuchRoom"
+#define NO_PEER "NoSuchPeer"
+
+enum { CURSOR_MAX = 1 << 20 };  // above the index of every peer and room
+
+// --- Fields ---
+
+// Reads a whole number from 1 to `most`, or `fallback` where it is not given; 0 after an answer.
+static uint32_t read_number(const ApiRequest *request, ApiField field, const char *name,
+                            uint32_t most, uint32_t fallback) {
+  if (!api_has(request, field)) return fallback;
+  const char *text = (const char *)request->fields[field].data;
+  size_t digits = strspn(text, "0123456789");
+  unsigned long number = strtoul(text, NULL, 10);
+  if (digits > 0 && text[digits] == '\0' && number >= 1 && number <= most)
+    return (uint32_t)number;
+  api_fail(request, 400, "BadRequest", "%s must be a whole number from 1 to %u", name,
+           most);
+  return 0;
+}
+
+static bool is_true(const ApiRequest *request, ApiField field) {
+  return api_has(request, field) &&
+         strcmp((const char *)request->fields[field].data, "true") == 0;
+}
+
+// The reason for people, or NULL after an answer.
+static const char *read_reason(const ApiRequest *request, const char *fallback) {
+  const Buf *reason = &request->fields[API_REASON];
+  if (!api_has(request, API_REASON)) return fallback;
+  if (reason->size - 1 <= API_REASON_MAX) return (const char *)reason->data;
+  api_fail(request, 400, "BadRequest", "reason has at most %d bytes", API_REASON_MAX);
+  return NULL;
+}
+
+static Session *session_of(const ApiRequest *request) {
+  return request->self->server->engine.session;
+}
+
+// The open room that the path names, or NULL after an answer.
+static const Room *find_room(const ApiRequest *request) {
+  const Relay *relay = relay_of(request->self);
+  Text name = api_text(&request->name);
+  const Room *room = relay_room(relay, relay_find_room(relay, name.bytes, name.size));
+  if (room != NULL && room->state == ROOM_OPEN) return room;
+  api_fail(request, 404, NO_ROOM, "there is no room \"%.*s\"", (int)name.size,
+           name.bytes);
+  return NULL;
+}
+
+// The same for the peer whose number is in the path.
+static const Peer *find_peer(const ApiRequest *request) {
+  const char *text = (const char *)request->name.data;
+  bool is_number = *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+  unsigned long id = is_number ? strtoul(text, NULL, 10) : 0;
+  const Peer *peer =
+      id <= UINT32_MAX ? session_find(session_of(request), (uint32_t)id) : NULL;
+  if (peer != NULL && peer_has_session(peer)) return peer;
+  api_fail(request, 404, NO_PEER, "there is no peer %.64s", text);
+  return NULL;
+}
+
+// --- Descriptions ---
+
+static void put_text(Buf *json, const char *key, Text text) {
+  buf_printf(json, ",\"%s\":", key);
+  json_put_text(json, text);
+}
+
+static void put_room(Buf *json, const Room *room) {
+  Text name = room_name(room), kind = name;
+  const char *colon = memchr(name.bytes, ':', name.size);
+  if (colon != NULL) kind.size = (uint32_t)(colon - name.bytes);
+  buf_printf(json, "\"id\":%u", room->id);
+  put_text(json, "name", name);
+  put_text(json, "kind", kind);
+  buf_printf(json, ",\"count\":%u,\"deleted\":%s", room->count,
+             room->state == ROOM_DELETED ? "true" : "false");
+}
+
+static void put_rooms_of(Buf *json, const Relay *relay, const Peer *peer) {
+  buf_printf(json, ",\"rooms\":[");
+  for (uint32_t i = 0; i < peer->room_count; i++) {
+    const Room *room = relay_room(relay, peer->rooms[i].room);
+    if (i > 0) buf_u8(json, ',');
+    json_put_text(json, room_name(room));
+  }
+  buf_u8(json, ']');
+}
+
+static void put_peer(Buf *json, const Relay *relay, const Peer *peer) {
+  buf_printf(json, "{\"id\":%u", peer->id);
+  put_text(json, "name", peer_name(peer));
+  put_text(json, "address", (Text){peer->address, (uint32_t)strlen(peer->address)});
+  put_text(json, "transport",
+           (Text){peer->transport, (uint32_t)strlen(peer->transport)});
+  buf_printf(json, ",\"connected\":%s",
+             peer->state == PEER_CONNECTED ? "true" : "false");
+  if (peer->latency_us > 0)
+    buf_printf(json, ",\"latency_ms\":%.3f", peer->latency_us / 1000.0);
+  put_rooms_of(json, relay, peer);
+  buf_u8(json, '}');
+}
+
+// --- Pages ---
+
+typedef struct Page {
+  uint32_t limit, after;
+  uint32_t count;  // entries so far
+  uint32_t next;   // where the next page begins; 0: this is the last
+} Page;
+
+static bool page_begin(const ApiRequest *request, Page *page) {
+  *page = (Page){.limit = read_number(request, API_LIMIT, "limit", API_LIMIT_MAX,
+                                      API_LIMIT_DEFAULT)};
+  if (page->limit == 0) return false;
+  bool has_after = api_has(request, API_AFTER);
+  if (has_after) page->after = read_number(request, API_AFTER, "after", CURSOR_MAX, 0);
+  return !has_after || page->after > 0;
+}
+
+// Whether an entry has its place; `cursor` is where it was looked for.
+static bool page_takes(Page *page, Buf *json, uint32_t cursor) {
+  bool is_full = page->count == page->limit || json->size >= API_PAGE_BYTES;
+  if (is_full && page->count > 0) {
+    page->next = cursor;
+    return false;
+  }
+  if (page->count++ > 0) buf_u8(json, ',');
+  return true;
+}
+
+static void page_end(const ApiRequest *request, const Page *page, Buf *json) {
+  buf_printf(json, "],\"next\":");
+  if (page->next > 0)
+    buf_printf(json, "%u}", page->next);
+  else
+    buf_printf(json, "null}");
+  api_answer(request, 200, json);
+}
+
+// The peers of a room, or (0) all.
+static void put_peers(const ApiRequest *request, Page *page, Buf *json, uint32_t room) {
+  uint32_t cursor = page->after, before = cursor;
+  const Peer *peer;
+  for (; (peer = session_next(session_of(request), &cursor)); before = cursor) {
+    bool is_wanted =
+        peer_has_session(peer) && (room == 0 || relay_is_member(peer, room));
+    if (!is_wanted) continue;
+    if (!page_takes(page, json, before)) break;
+    put_peer(json, relay_of(request->self), peer);
+  }
+}
+
+// --- Reads ---
+
+static void list_rooms(ApiRequest *request) {
+  Page page;
+  Buf json = {0};
+  if (!page_begin(request, &page)) return;
+  const Relay *relay = relay_of(request->self);
+  buf_printf(&json, "{\"count\":%u,\"rooms\":[", relay_stats(relay).rooms);
+  uint32_t cursor = page.after, before = cursor;
+  const Room *room;
+  for (; (room = relay_next_room(relay, &cursor)); before = cursor) {
+    if (room->state != ROOM_OPEN && room->state != ROOM_DELETED) continue;
+    if (!page_takes(&page, &json, before)) break;
+    buf_u8(&json, '{');
+    put_room(&json, room);
+    buf_u8(&json, '}');
+  }
+  page_end(request, &page, &json);
+}
+
+static void show_room(ApiRequest *request) {
+  Page page;
+  Buf json = {0};
+  Text key, value;
+  const Room *room = find_room(request);
+  if (room == NULL || !page_begin(request, &page)) return;
+  buf_u8(&json, '{');
+  put_room(&json, room);
+  buf_printf(&json, ",\"meta\":{");
+  for (size_t at = 0, first = 0; room_next_meta(room, &at, &key); first = at) {
+    room_next_meta(room, &at, &value);
+    if (first > 0) buf_u8(&json, ',');
+    json_put_text(&json, key);
+    buf_u8(&json, ':');
+    json_put_text(&json, value);
+  }
+  buf_printf(&json, "},\"members\":[");
+  put_peers(request, &page, &json, room->id);
+  page_end(request, &page, &json);
+}
+
+static void list_peers(ApiRequest *request) {
+  Page page;
+  Buf json = {0};
+  if (!page_begin(request, &page)) return;
+  const Session *session = session_of(request);
+  buf_printf(&json, "{\"count\":%u,\"peers\":[",
+             session_count(session) + session_stats(session).suspended_now);
+  put_peers(request, &page, &json, 0);
+  page_end(request, &page, &json);
+}
+
+static void show_peer(ApiRequest *request) {
+  Buf json = {0};
+  const Peer *peer = find_peer(request);
+  if (peer == NULL) return;
+  put_peer(&json, relay_of(request->self), peer);
+  api_answer(request, 200, &json);
+}
+
+static void show_stats(ApiRequest *request) {
+  Buf json = {0};
+  char name[GAME_NAME_SIZE];
+  const Server *server = request->self->server;
+  RelayStats relay = relay_stats(server->engine.relay);
+  SessionStats session = session_stats(server->engine.session);
+  game_name(name, server->options.game);
+  buf_printf(&json, "{\"version\":\"" PERIGEE_VERSION "\"");
+  put_text(&json, "game", (Text){name, (uint32_t)strlen(name)});
+  buf_printf(&json, ",\"port\":%u,\"pid\":%d,\"peers\":%u,\"suspended\":%u",
+             server->port, (int)getpid(), relay.peers, session.suspended_now);
+  buf_printf(&json, ",\"rooms\":%u", relay.rooms);
+  const struct {
+    const char *name;
+    uint64_t value;
+  } TOTALS[] = {{"connections", session.opened},  {"accepted", session.accepted},
+                {"resumed", session.resumed},     {"packets_in", session.packets_in},
+                {"bytes_in", session.bytes_in},   {"messages_in", relay.messages_in},
+                {"deliveries", relay.deliveries}, {"dropped", relay.dropped},
+                {"throttled", session.throttled}, {"errors", relay.errors}};
+  for (size_t i = 0; i < sizeof TOTALS / sizeof *TOTALS; i++)
+    buf_printf(&json, ",\"%s\":%llu", TOTALS[i].name,
+               (unsigned long long)TOTALS[i].value);
+  buf_u8(&json, '}');
+  api_answer(request, 200, &json);
+}
+
+// --- Writes: the orders that a host program makes, too ---
+
+static void create_room(ApiRequest *request) {
+  Text name = api_text(&request->fields[API_NAME]);
+  if (!text_is_name(name.bytes, name.size)) {
+    api_fail(request, 400, "BadRequest", "name must be " TEXT_NAME_RULE);
+    return;
+  }
+  api_wait(request,
+           perigee_server_room_create(request->self, NULL, name.bytes, name.size), 201,
+           NO_ROOM);
+}
+
+static void delete_room(ApiRequest *request) {
+  const Room *room = find_room(request);
+  if (room == NULL) return;
+  perigee_server_batch *batch = perigee_server_begin(request->self);
+  perigee_server_room_delete(request->self, batch, room->id);
+  api_wait(request, perigee_server_commit(batch), 200, NO_ROOM);
+}
+
+// Adds one member of `meta` to the batch; false after an answer.
+static bool set_meta(const ApiRequest *request, perigee_server_batch *batch,
+                     uint32_t room, Text key, Text value) {
+  Buf name = {0}, text = {0};
+  bool is_null = value.size == 4 && memcmp(value.bytes, "null", 4) == 0;
+  bool is_good = json_read_text(key, &name) && name.size > 0 &&
+                 name.size <= NAME_MAX_BYTES &&
+                 (is_null || json_read_text(value, &text)) &&
+                 memchr(name.data, '\0', name.size) == NULL &&
+                 (text.size == 0 || memchr(text.data, '\0', text.size) == NULL);
+  buf_u8(&name, '\0');
+  buf_u8(&text, '\0');
+  if (is_good)
+    perigee_server_room_meta(request->self, batch, room, (char *)name.data,
+                             is_null ? NULL : (char *)text.data);
+  else
+    api_fail(request, 400, "BadRequest",
+             "meta has texts, or null, under keys of 1 to %d bytes", NAME_MAX_BYTES);
+  buf_deinit(&name);
+  buf_deinit(&text);
+  return is_good;
+}
+
+static void change_room(ApiRequest *request) {
+  Text key, value, meta = api_text(&request->fields[API_META]);
+  const Room *room = find_room(request);
+  if (room == NULL) return;
+  bool is_good = meta.bytes[0] == '{';
+  if (!is_good) api_fail(request, 400, "BadRequest", "meta must be an object");
+  perigee_server_batch *batch = perigee_server_begin(request->self);
+  for (uint32_t at = 0; is_good && json_next(meta, &at, &key, &value);)
+    is_good = set_meta(request, batch, room->id, key, value);
+  if (is_good)
+    api_wait(request, perigee_server_commit(batch), 200, NO_ROOM);
+  else
+    perigee_server_cancel(batch);
+}
+
+static void broadcast(ApiRequest *request) {
+  Text data = api_text(&request->fields[API_DATA]);
+  const Room *room = find_room(request);
+  if (room == NULL) return;
+  if (api_has(request, API_DATA) == api_has(request, API_MESSAGE) ||
+      (api_has(request, API_DATA) && api_has(request, API_VALUE))) {
+    api_fail(request, 400, "BadRequest",
+             "a broadcast has either data, a text, or message, a name, and its value");
+    return;
+  }
+  perigee_server_target target = {.kind = PERIGEE_SERVER_TO_ROOM, .id = room->id};
+  unsigned flags = is_true(request, API_RELIABLE) ? PERIGEE_SERVER_RELIABLE : 0;
+  perigee_server_batch *batch = perigee_server_begin(request->self);
+  if (api_has(request, API_DATA))
+    perigee_server_relay(request->self, batch, &target, data.bytes, data.size, flags);
+  else
+    perigee_server_send(request->self, batch, &target,
+                        (const char *)request->fields[API_MESSAGE].data,
+                        (const char *)request->fields[API_VALUE].data, flags);
+  api_wait(request, perigee_server_commit(batch), 200, NO_ROOM);
+}
+
+static void kick(ApiRequest *request) {
+  const Peer *peer = find_peer(request);
+  const char *reason = peer != NULL ? read_reason(request, "") : NULL;
+  if (reason == NULL) return;
+  perigee_server_batch *batch = perigee_server_begin(request->self);
+  perigee_server_kick(request->self, batch, peer->id, reason);
+  api_wait(request, perigee_server_commit(batch), 200, NO_PEER);
+}
+
+static void reload(ApiRequest *request) {
+  uint32_t asked = api_wait_for_reload(request);
+  if (asked != 0)
+    server_reload(request->self->server, asked, is_true(request, API_FORCE));
+}
+
+static void stop(ApiRequest *request) {
+  Buf json = {0};
+  const char *reason =
+      read_reason(request, request->from.is_control ? "perigee stop" : "control API");
+  if (reason == NULL) return;
+  buf_printf(&json, "{}");
+  api_answer(request, 200, &json);
+  perigee_server_stop(request->self, reason);
+}
+
+// --- All of them ---
+
+enum {
+  PAGED = 1 << API_LIMIT | 1 << API_AFTER,
+  NAME = 1 << API_NAME,
+  META = 1 << API_META,
+  BROADCAST = 1 << API_DATA | 1 << API_MESSAGE | 1 << API_VALUE | 1 << API_RELIABLE,
+  REASON = 1 << API_REASON,
+  FORCE = 1 << API_FORCE,
+};
+
+const ApiRoute API_ROUTES[] = {
+    {"GET", "rooms", PAGED, 0, false, list_rooms},
+    {"POST", "rooms", NAME, NAME, true, create_room},
+    {"GET", "rooms/*", PAGED, 0, false, show_room},
+    {"POST", "rooms/*", META, META, true, change_room},
+    {"DELETE", "rooms/*", 0, 0, true, delete_room},
+    {"POST", "rooms/*/broadcast", BROADCAST, 0, true, broadcast},
+    {"GET", "peers", PAGED, 0, false, list_peers},
+    {"GET", "peers/*", 0, 0, false, show_peer},
+    {"DELETE", "peers/*", REASON, 0, true, kick},
+    {"GET", "stats", 0, 0, false, show_stats},
+    {"POST", "reload", FORCE, 0, true, reload},
+    {"POST", "stop", REASON, 0, true, stop},
+    {0},
+};
