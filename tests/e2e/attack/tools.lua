@@ -157,7 +157,7 @@ end
 function tools.asks_for_control(a)
   local sink = a:control_socket()
   a:send(sink, a.dice:pick {
-    "rel", "", "stop\n", "reload \n", "\0", "reload\0\n", ("x"):rep(300), a.dice:bytes(100) .. "\n",
+    "rel", "", "stop", "halt\n", "reload \n", "\0", "reload\0\n", ("x"):rep(300), a.dice:bytes(100) .. "\n",
   })
   a:pause(a.dice:pick { 0, 50, 500 })
   a:finish(sink)
