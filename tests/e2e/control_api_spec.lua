@@ -257,9 +257,11 @@ describe("a client of the control API that means harm", function()
     local _, api = start()
     for _, body in ipairs {
       "{", "[]", "7", "null", '"name"', "{}", '{"name":7}', '{"name":null}', '{"name":""}', '{"nmae":"x"}',
-      '{"name":"x",}', '{"name":"x"}}', '{"name":"x","name":"y"}', '{"name":"a\\u0000b"}', '{"name":"a\\ud800"}',
+      '{"name":"x",}', '{"name":"x"}}', '{"name":"x","name":"y"}',
+      '{"name":"a\\u0000b"}', '{"name":"a\\ud800"}',
       '{"name":"\255\254"}', '{"name":"a\nb"}', '{"name":"' .. ("x"):rep(65) .. '"}', "\0", "{'name':'x'}",
-      '{"name":' .. ("["):rep(10000) .. ("]"):rep(10000) .. "}", ("["):rep(500000), "{\"name\":\"x\" \"y\":1}",
+      '{"name":' .. ("["):rep(10000) .. ("]"):rep(10000) .. "}",
+      ("["):rep(500000), "{\"name\":\"x\" \"y\":1}",
     } do
       api:refused(400, "BadRequest", "POST", "/api/rooms", body)
     end
@@ -299,7 +301,8 @@ describe("a client of the control API that means harm", function()
     end
     for _, query in ipairs {
       "limit", "limit=", "limit=0", "limit=-1", "limit=1001", "limit=1e2", "limit=4294967297", "after=0",
-      "after=99999999999999999999", "after=x", "limit=1&limit=2", "other=1", "limit=%31%", "limit=%zz", "%00=1",
+      "after=99999999999999999999", "after=x", "limit=1&limit=2", "other=1", "limit=%31%", "limit=%zz",
+      "%00=1",
       "limit=%00",
     } do
       api:refused(400, "BadRequest", "GET", "/api/rooms?" .. query)
@@ -314,7 +317,8 @@ describe("a client of the control API that means harm", function()
   it("names rooms with any characters that names may have", function()
     local _, api = start()
     for _, name in ipairs {
-      "a/b", "../etc", "50%", "a b", "?x=1", "a&b=c", "\226\152\131", '"quoted"', "a\\b", "a+b", "#", "100%25",
+      "a/b", "../etc", "50%", "a b", "?x=1", "a&b=c", "\226\152\131", '"quoted"', "a\\b", "a+b", "#",
+      "100%25",
       ("x"):rep(64),
     } do
       assert.equal(name, api:done("POST", "/api/rooms", { name = name }).name)

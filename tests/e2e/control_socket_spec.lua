@@ -62,7 +62,9 @@ describe("the control socket", function()
 
   it("answers what is no request with an error", function()
     for _, line in ipairs {
-      "", " ", "reload ", "Reload", "Stop", "GET", "GET /api/", "GET /api/rooms?limit=x", "POST /api/rooms", "DELETE /api/peers/9", "reload\0more", "\0", ("x"):rep(250), "\255\254",
+      "", " ", "reload ", "Reload", "Stop", "GET", "GET /api/", "GET /api/rooms?limit=x",
+      "POST /api/rooms", "DELETE /api/peers/9", "POST /api/reload?force", "reload\0more", "\0",
+      ("x"):rep(250), "\255\254",
       "../../etc/passwd", "%s%n", "GET / HTTP/1.1\r",
     } do
       local asker = come(perigee)
