@@ -39,8 +39,10 @@ typedef struct perigee_server_config perigee_server_config;
 typedef struct perigee_server_batch perigee_server_batch;
 typedef struct perigee_server_snapshot perigee_server_snapshot;
 
+/// A NUL follows the bytes, except those of an event's `data` in a handler. `bytes` may be
+/// NULL where `size` is 0.
 typedef struct perigee_server_text {
-  const char *bytes;  // a NUL follows them
+  const char *bytes;
   size_t size;
 } perigee_server_text;
 
@@ -185,11 +187,11 @@ PERIGEE_SERVER_API int perigee_server_poll(perigee_server *server, int timeout_m
 PERIGEE_SERVER_API int perigee_server_fd(const perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_timeout_ms(const perigee_server *server);
 
-/// With "thread": waits at most `timeout_ms` (negative: for ever) for the next event, which is
-/// freed with perigee_server_event_free. For one thread at a time. Returns 1 with `*event`; 0
-/// when none came; PERIGEE_SERVER_OVER after the last one. Events that want a verdict wait
-/// for perigee_server_verdict. While many wait to be taken, the server reads no more from
-/// its clients.
+/// With "thread": take the next event, which is freed with perigee_server_event_free; `wait`
+/// waits for it at most `timeout_ms` (negative: for ever), `next` not at all. For one thread
+/// at a time. Return 1 with `*event`; 0 when none came; PERIGEE_SERVER_OVER after the last
+/// one. Events that want a verdict wait for perigee_server_verdict. While many wait to be
+/// taken, the server reads no more from its clients.
 PERIGEE_SERVER_API int perigee_server_next(perigee_server *server,
                                            perigee_server_event **event);
 PERIGEE_SERVER_API int perigee_server_wait(perigee_server *server,
@@ -284,8 +286,9 @@ PERIGEE_SERVER_API int perigee_server_room_delete(perigee_server *server,
                                                   perigee_server_batch *batch,
                                                   uint32_t room);
 
-/// Gives a room a value under a key of at most 64 bytes; NULL takes it away. The host reads it
-/// in snapshots; clients do not see it.
+/// Gives a room a value under a key of at most 64 bytes; NULL takes it away. All keys and
+/// values of a room may have 64 KiB together. The host reads them in snapshots; clients do not
+/// see them.
 PERIGEE_SERVER_API int perigee_server_room_meta(perigee_server *server,
                                                 perigee_server_batch *batch,
                                                 uint32_t room, const char *key,

@@ -59,7 +59,9 @@ static int check_meta(const Relay *relay, const Command *command) {
   if (!room) return ERR_NOT_FOUND;
   if (command->name.size == 0 || command->name.size > NAME_MAX_BYTES)
     return ERR_INVALID;
-  return room->meta.size + command->body.size > ROOM_META_BYTES ? ERR_FULL : 0;
+  if (!command->flags) return 0;
+  size_t size = room->meta.size + command->name.size + command->body.size;
+  return size > ROOM_META_BYTES ? ERR_FULL : 0;
 }
 
 // --- The limit of deliveries ---

@@ -31,7 +31,7 @@ typedef struct Ticker {
   bool is_queued;        // the last one's event waits
 } Ticker;
 
-enum { ROOM_META_BYTES = 64 << 10 };  // of keys and values of one room, about
+enum { ROOM_META_BYTES = 64 << 10 };  // of keys and values of one room
 
 struct Room {
   uint32_t id;

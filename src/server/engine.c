@@ -288,7 +288,7 @@ void engine_init(Engine *engine, const EngineOptions *options) {
   config_init(&engine->config);
   config_init(&engine->next);
   config_copy(&engine->config, options->config);
-  engine->options.config = NULL;  // it may be gone by and by
+  engine->options.config = NULL;  // the caller may free it
   engine_set_log(&engine->config);
   build(engine);
   engine->script =

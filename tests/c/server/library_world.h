@@ -41,11 +41,20 @@ static inline void copy_text(char out[TEXT_SIZE], perigee_server_text text) {
   snprintf(out, TEXT_SIZE, "%.*s", (int)text.size, text.bytes ? text.bytes : "");
 }
 
+static inline void assert_terminated(perigee_server_text text) {
+  if (text.bytes != NULL) assert_int_equal(text.bytes[text.size], '\0');
+}
+
 static inline void note(World *world, const perigee_server_event *event) {
   if (event->type == PERIGEE_SERVER_LOG) return;
   assert_true(world->count < TOLD_MAX);
   Told *told = &world->told[world->count++];
   told->event = *event;
+  assert_terminated(event->peer_name);
+  assert_terminated(event->room_name);
+  assert_terminated(event->name);
+  assert_terminated(event->text);
+  assert_terminated(event->auth);
   copy_text(told->peer_name, event->peer_name);
   copy_text(told->room_name, event->room_name);
   copy_text(told->name, event->name);

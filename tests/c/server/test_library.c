@@ -267,6 +267,31 @@ static void a_snapshot_has_rooms_members_and_meta(void **state) {
   world_deinit(&world);
 }
 
+static int set_meta(World *world, uint32_t room, const char *key, const char *value) {
+  int from = world->count;
+  perigee_server_batch *batch = perigee_server_begin(world->server);
+  assert_int_equal(perigee_server_room_meta(world->server, batch, room, key, value), 0);
+  perigee_server_commit(batch);
+  return expect_after(world, from, PERIGEE_SERVER_RESULT)->event.code;
+}
+
+static void meta_has_a_limit(void **state) {
+  (void)state;
+  World world;
+  world_init(&world, NULL);
+  uint32_t room = create_room(&world, "duel");
+  char *value = mem_zalloc((64 << 10) + 1);
+  memset(value, 'x', 64 << 10);
+  assert_int_equal(set_meta(&world, room, "a", value), PERIGEE_SERVER_LIMIT);
+  value[(64 << 10) - 1] = '\0';
+  assert_int_equal(set_meta(&world, room, "a", value), PERIGEE_SERVER_OK);
+  assert_int_equal(set_meta(&world, room, "b", ""), PERIGEE_SERVER_LIMIT);
+  assert_int_equal(set_meta(&world, room, "a", NULL), PERIGEE_SERVER_OK);
+  assert_int_equal(set_meta(&world, room, "b", ""), PERIGEE_SERVER_OK);
+  mem_free(value);
+  world_deinit(&world);
+}
+
 // --- Running ---
 
 static void a_stopped_server_says_so(void **state) {
@@ -377,6 +402,7 @@ int main(void) {
       cmocka_unit_test(a_batch_is_all_or_nothing),
       cmocka_unit_test(calls_that_cannot_succeed_fail_at_once),
       cmocka_unit_test(a_snapshot_has_rooms_members_and_meta),
+      cmocka_unit_test(meta_has_a_limit),
       cmocka_unit_test(a_stopped_server_says_so),
       cmocka_unit_test(it_runs_on_a_loop_of_the_host),
       cmocka_unit_test(two_servers_live_beside_each_other),
