@@ -46,16 +46,16 @@ typedef struct ScriptSchema {
   Text module;             // JavaScript that encodes and decodes them
 } ScriptSchema;
 
-/// What the script tells its owner. `data` is what script_new was given. Called from
+/// What the script reports to its owner. `data` is what script_new was given. Called from
 /// within script_load and script_handle.
 typedef struct ScriptEvents {
-  /// game.config is about to be told, all of it: what an earlier version set is to be
-  /// forgotten if this one is taken.
+  /// All entries of game.config follow. What an earlier version set is forgotten if this
+  /// version is taken.
   void (*config_begin)(void *data);
   /// One entry. Returns NULL, or one sentence on what is wrong, valid until the next
   /// call.
   const char *(*config_set)(void *data, const char *key, const ScriptValue *value);
-  /// What was told is to be applied. Not called for a version that is not taken.
+  /// Applies the entries. Not called for a version that is not taken.
   void (*config_take)(void *data);
   /// A reload has ended, well or not. script_files may have changed.
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
@@ -99,7 +99,7 @@ typedef struct ScriptOptions {
 } ScriptOptions;
 
 /// Relay and net are not owned and must outlive it. Never NULL; what could not be made
-/// is told by script_load.
+/// is reported by script_load.
 Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
                    const ScriptEvents *events, void *data);
 void script_free(Script *script);
@@ -110,11 +110,11 @@ void script_set_limits(Script *script, const ScriptLimits *limits);
 /// Logs the handlers with the worst calls.
 void script_log_costs(const Script *script);
 
-/// Whether there is so much of the Lua heap to collect that the next turn should come
-/// at once.
+/// Returns whether so much of the Lua heap can be collected that the next iteration should
+/// begin at once.
 bool script_has_work(const Script *script);
 
-/// The first load: runs the game's top level, tells its configuration, sets the relay's
+/// The first load: runs the game's top level, reports its configuration, sets the relay's
 /// kinds. Returns NULL, or what was wrong, with file and line; valid until script_free.
 const char *script_load(Script *script);
 

@@ -163,8 +163,8 @@ void engine_stop(Engine *engine, const char *signal) {
   script_stop(engine->script, signal);
 }
 
-// A frame is a turn from now on, so that what on_stop sent is out before CLOSING, which
-// would overtake it.
+// Flushes at the end of each iteration from now on, so that what on_stop sent is out before
+// CLOSING, which would overtake it.
 static void flush_at_once(Engine *engine) {
   NetLimits limits = config_net_limits(&engine->config);
   limits.batch_hz = 0;
@@ -296,7 +296,7 @@ void engine_init(Engine *engine, const EngineOptions *options) {
   set_script_limits(engine);
 }
 
-// What ends because of net_stop is still told to the session.
+// net_stop reports the connections that end because of it to the session.
 void engine_deinit(Engine *engine) {
   net_stop(engine->net);
   script_free(engine->script);

@@ -1,5 +1,5 @@
 // A server without its surroundings: the layers, wired, and the script on top of them;
-// configuration, the turn, reload, stop. What it is served with is the owner's:
+// configuration, iterations, reload, stop. What it is served with is the owner's:
 // sockets, signals and files that are watched in server.c, a test in sim_server.c.
 #pragma once
 
@@ -10,11 +10,11 @@ typedef enum EngineState {
   ENGINE_STARTING,
   ENGINE_LIVE,
   ENGINE_STOPPING,  // on_stop comes in the next drain
-  ENGINE_LEAVING,   // what it sent goes out, then everyone is told
+  ENGINE_LEAVING,   // what it sent goes out, then all peers get CLOSING
   ENGINE_STOPPED,
 } EngineState;
 
-/// What the engine tells its owner; any may be NULL. `data` is of the options.
+/// What the engine reports to its owner; any may be NULL. `data` is of the options.
 typedef struct EngineEvents {
   /// `config` is in effect from now on.
   void (*configured)(void *data, const Config *config);
@@ -24,7 +24,7 @@ typedef struct EngineEvents {
   void (*stop)(void *data, const char *reason);
   /// An event of the relay, instead of script_handle, which the owner may call.
   void (*event)(void *data, const Event *event);
-  /// Everyone has been told; net stops now.
+  /// All peers have been notified; net stops now.
   void (*leaving)(void *data);
 } EngineEvents;
 
@@ -40,7 +40,7 @@ typedef struct Engine {
   EngineState state;
   EngineOptions options;
   Config config;  // in effect
-  Config next;    // while a script tells its own
+  Config next;    // while a script reports its own
   ConfigError error;
   Net *net;
   Session *session;
@@ -76,7 +76,8 @@ const char *engine_reload(Engine *engine, uint32_t asked, bool is_forced);
 /// The same, if a file of the game is not what it was at the last one.
 void engine_refresh(Engine *engine);
 
-/// on_stop, then CLOSING to everyone, then net_stop; over the next turns.
+/// Begins to stop: on_stop, then CLOSING to all peers, then net_stop, over the next
+/// iterations.
 void engine_stop(Engine *engine, const char *signal);
 
 /// What the end of the last connections still has to tell the script, and the figures.

@@ -16,7 +16,7 @@ typedef enum PeerState {
   PEER_HANDSHAKE,   // no HELLO yet
   PEER_CONNECTING,  // HELLO is good; on_connect decides
   PEER_CONNECTED,
-  PEER_SUSPENDED,  // the line is lost, the session waits for a HELLO that resumes it
+  PEER_SUSPENDED,  // the connection is lost; a HELLO may resume the session
   PEER_CLOSED,     // the session is over; readable until session_forget
 } PeerState;
 
@@ -59,7 +59,7 @@ typedef struct Peer {
   bool is_resumable;
   bool has_last_token;  // the token that made this connection still counts, too
   bool is_overfull;     // more RELIABLE packets wait than may; about to end
-  uint8_t lost_code;    // Code: why the line was lost
+  uint8_t lost_code;    // Code: why the connection was lost
   uint8_t token_now[UUID_SIZE], token_last[UUID_SIZE];
   uint64_t lost_ms;     // when that was
   uint64_t ack_due_ms;  // 0: nothing to acknowledge

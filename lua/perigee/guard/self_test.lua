@@ -1,5 +1,5 @@
---- Sees at the start that a script cannot hold up the server: loops that are long, but not endless,
---- are run under a very small budget, compiled and caught as they are in games.
+--- Checks at the start that a script cannot hold up the server: runs long, but not endless, loops under a
+--- very short deadline, compiled and caught as they are in games.
 
 local core = require "perigee.core"
 
