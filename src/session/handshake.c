@@ -191,7 +191,7 @@ static void take_hello(Peer *peer, const Hello *hello) {
   memcpy(peer->name, hello->name.bytes, hello->name.size);
   peer->name_size = (uint8_t)hello->name.size;
   if (hello->token.size == 0) return;
-  peer->token = mem_alloc(hello->token.size);
+  peer->token = mem_zalloc(hello->token.size + 1);
   peer->token_size = (uint16_t)hello->token.size;
   memcpy(peer->token, hello->token.bytes, hello->token.size);
 }

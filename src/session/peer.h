@@ -53,7 +53,7 @@ typedef struct Peer {
   char address[ADDRESS_SIZE];
   uint8_t session[UUID_SIZE];
   uint16_t token_size;  // of HELLO's
-  char *token;          // owned; NULL when empty
+  char *token;          // owned, a NUL follows; NULL when empty
   uint32_t latency_us;  // of the last PING; 0: not known yet
   // Of a session that can be resumed.
   bool is_resumable;
