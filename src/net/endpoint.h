@@ -74,8 +74,9 @@ typedef struct RemoteOps {
   void (*group_write)(Remote *remote, const Group *group, const Out *out,
                       const ConnId *except, uint32_t except_count);
   void (*group_close)(Remote *remote, const Group *group);
-  /// Connections that it has, those on their way included; and counts one that is posted next.
+  /// Returns how many connections it has, those on their way included.
   uint64_t (*load)(Remote *remote);
+  /// Counts a connection that is posted next.
   void (*give)(Remote *remote);
   void (*add_counters)(Remote *remote, NetCounters *counters);
 } RemoteOps;

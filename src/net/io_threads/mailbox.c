@@ -40,7 +40,10 @@ static void await_room(Mailbox *box) {
 }
 
 void mailbox_post(Mailbox *box, bool is_awaited) {
-  if (box->written.size == 0) return;
+  if (box->written.size == 0) {
+    if (box->posted_size > 0) mailbox_takes(box);
+    return;
+  }
   await_room(box);
   uv_mutex_lock(&box->lock);
   bool was_empty = box->posted.size == 0;

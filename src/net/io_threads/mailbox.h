@@ -45,8 +45,8 @@ void *mailbox_add(Mailbox *box, const RemoteCall *call, size_t size);
 /// Writer: bytes that were added or posted and, as far as is known, not taken.
 size_t mailbox_pending(const Mailbox *box);
 
-/// Writer: hands over what was added, once there is room. With `is_awaited` its own bell rings when the reader
-/// next takes something.
+/// Writer: hands over what was added, once there is room. With `is_awaited` its own bell
+/// rings when the reader next takes something. With nothing added, notes what was taken.
 void mailbox_post(Mailbox *box, bool is_awaited);
 
 /// Writer: how often something was taken.

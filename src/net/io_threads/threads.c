@@ -202,10 +202,8 @@ static void end(NetPart *part) {
     IoThread *thread = &threads->items[i];
     pthread_join(thread->thread, NULL);
     mailbox_run(&thread->calls, NULL);
-    mailbox_run(&thread->events,
-                threads->main);  // its bell may ring, while there is one
-    net_free(thread->net);
     mailbox_run(&thread->events, threads->main);
+    net_free(thread->net);  // what it posts is never run: the owners free what is left
     proxies_free_all(thread);
   }
   uv_close((uv_handle_t *)&threads->bell, NULL);

@@ -26,8 +26,8 @@ enum {
 };
 
 typedef struct UdpPeer UdpPeer;
-typedef struct Egress Egress;    // see udp_send.c
-typedef struct Ingress Ingress;  // see udp.c
+typedef struct Egress Egress;    // see egress.c
+typedef struct Ingress Ingress;  // see ports.c
 
 /// The way of a datagram: where the other side is, and which of this host's addresses it
 /// knows; answers go out from that one.
@@ -143,7 +143,7 @@ struct UdpServer {
   Ingress *ingress;
 };
 
-// --- udp_table.c ---
+// --- table.c ---
 
 /// `from` in the form that the table goes by, one for both families.
 void origin_of(const SocketAddress *from, UdpOrigin *origin);
@@ -164,7 +164,7 @@ UdpPeer *table_any(const UdpTable *table);
 void table_visit(const UdpTable *table, void (*visit)(void *data, const UdpPeer *peer),
                  void *data);
 
-// --- udp_offer.c ---
+// --- offer.c ---
 
 /// As EndpointOps.udp_offer.
 uint16_t udp_offer(Conn *conn, uint32_t peer, uint64_t nonce);
@@ -176,8 +176,9 @@ void udp_free_offers(UdpServer *server);
 // --- stub.c ---
 
 void udp_free_stub(UdpPeer *stub);
-/// The Net that has the stub calls events.leave for it, and frees it.
+/// Has the home of `net` call events.leave for its stub.
 void udp_stub_leaves(const Net *net, UdpPeer *stub);
+/// Has the home of `net` free its stub.
 void udp_stub_is_over(const Net *net, UdpPeer *stub);
 
 // --- elsewhere.c ---
@@ -185,7 +186,7 @@ void udp_stub_is_over(const Net *net, UdpPeer *stub);
 /// Hands a connection that is alone to the remote of `stub`.
 void udp_hand_over(UdpPeer *stub, const UdpLinkParams *params, const ConnInfo *info);
 
-// --- udp_send.c ---
+// --- egress.c ---
 
 Egress *egress_new(void);
 /// Where the next datagram may be written, UDP_DATAGRAM_MAX bytes.
@@ -195,7 +196,7 @@ void egress_add(UdpServer *server, UdpSocket *socket, const UdpWay *to, size_t s
 /// Hands all to the kernel.
 void egress_send(UdpServer *server);
 
-// --- udp_local.c ---
+// --- local.c ---
 
 /// Has datagrams that come at a socket tell which address they came to.
 void local_ask(const UdpSocket *socket);
@@ -206,7 +207,7 @@ struct in6_addr local_of(struct msghdr *message);
 size_t local_put(const UdpSocket *socket, const struct in6_addr *local,
                  ControlRoom *control);
 
-// --- udp_handshake.c ---
+// --- handshake.c ---
 
 /// A datagram that begins with three zero bytes.
 void udp_handshake(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
@@ -217,7 +218,7 @@ void udp_handshake(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
 /// As NetPartOps.add_counters.
 void udp_add_counters(const NetPart *part, NetCounters *counters);
 
-// --- udp_peer.c ---
+// --- peer.c ---
 
 /// The peer of a conn, or NULL.
 static inline UdpPeer *udp_of(const Conn *conn) {

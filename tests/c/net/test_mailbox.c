@@ -115,6 +115,17 @@ static void test_awaited(void **state) {
   assert_int_equal(mailbox_pending(box), 0);
 }
 
+// A writer that adds nothing while too much is pending learns that there is room again.
+static void test_taken_meanwhile(void **state) {
+  Ends *ends = *state;
+  add(&ends->box, "a");
+  mailbox_post(&ends->box, false);
+  expect(ends, "a;");
+  assert_true(mailbox_pending(&ends->box) > 0);  // as far as is known
+  mailbox_post(&ends->box, false);
+  assert_int_equal(mailbox_pending(&ends->box), 0);
+}
+
 static void test_dropped(void **state) {
   Ends *ends = *state;
   dropped = 0;
@@ -171,6 +182,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_awaited, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_taken_meanwhile, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_dropped, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_closed, set_up, tear_down),
