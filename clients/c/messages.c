@@ -7,6 +7,11 @@
 
 // --- What arrives ---
 
+static void put_body(Buf *payload, const char *name, const char *json) {
+  message_body(payload, (Text){name, (uint32_t)strlen(name)},
+               (Text){json, json == NULL ? 0 : (uint32_t)strlen(json)});
+}
+
 static bool tell(PerigeeClient *client, const Packet *packet, PerigeeEvent *event,
                  Text body) {
   Buf name = {0};
@@ -76,7 +81,7 @@ int perigee_send(PerigeeClient *client, uint32_t room, const char *name,
   if (!is_name(name)) return PERIGEE_BAD_ARGUMENT;
   int code = begin(client, room, &payload);
   if (code != 0) return code;
-  message_body(payload, name, json);
+  put_body(payload, name, json);
   return packet_send(client, message(0), flags);
 }
 
@@ -96,7 +101,7 @@ int perigee_ask(PerigeeClient *client, uint32_t room, const char *name,
   if (!is_name(name)) return PERIGEE_BAD_ARGUMENT;
   int code = begin(client, room, &payload);
   if (code != 0) return code;
-  message_body(payload, name, json);
+  put_body(payload, name, json);
   return packet_ask(client, message(0), request_new(client, REQUEST_ASK, timeout_ms));
 }
 
@@ -138,7 +143,7 @@ int perigee_answer(PerigeeClient *client, const PerigeeQuestion *question,
     return PERIGEE_BAD_ARGUMENT;
   int code = begin_answer(client, question, &payload);
   if (code != 0) return code;
-  message_body(payload, name, json);
+  put_body(payload, name, json);
   return packet_send(client, answer_to(question), 0);
 }
 

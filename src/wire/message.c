@@ -6,13 +6,14 @@
 #include "base/text.h"
 #include "wire/json.h"
 
-uint32_t message_body(Buf *buf, const char *name, const char *json) {
+uint32_t message_body(Buf *buf, Text name, Text json) {
   size_t start = buf->size;
   buf_u8(buf, '[');
-  json_put_text(buf, (Text){name, (uint32_t)strlen(name)});
+  json_put_text(buf, name);
   buf_u8(buf, ',');
   size_t value_at = buf->size - start;
-  buf_append(buf, json ? json : "null", json ? strlen(json) : 4);
+  if (json.bytes == NULL) json = (Text){"null", 4};
+  buf_append(buf, json.bytes, json.size);
   buf_u8(buf, ']');
   return (uint32_t)value_at;
 }

@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "wire/reader.h"
 
-/// Appends the body; `json` NULL stands for null. Returns where in the body the value begins.
-uint32_t message_body(Buf *buf, const char *name, const char *json);
+/// Appends the body; a `json` without bytes stands for null. Returns where in the body the value begins.
+uint32_t message_body(Buf *buf, Text name, Text json);
 
 /// Reads a body: appends the name's bytes to `name`, and points `value` to the value's text.
 /// False for what is no message; the value itself is not checked.

@@ -106,7 +106,7 @@ int perigee_server_send(perigee_server *server, perigee_server_batch *batch,
   Command command = {
       .type = COMMAND_MESSAGE, .channel = CHANNEL_MESSAGE, .name = text_of(name)};
   set_flags(&command, flags);
-  command.value_at = message_body(&body, name, json);
+  command.value_at = message_body(&body, text_of(name), text_of(json));
   command.body = (Text){(const char *)body.data, (uint32_t)body.size};
   int code = body.size > ORDERS_BYTES ? PERIGEE_SERVER_TOO_LARGE
                                       : send_to(server, batch, &command, target);

@@ -10,10 +10,12 @@
 uint32_t library_hooks(const perigee_server *self) {
   const perigee_server_handlers *on = &self->handlers;
   if (self->has_thread)
-    return HOOK_CONNECT | HOOK_SUSPEND | HOOK_RESUME | HOOK_JOIN | HOOK_LEAVE |
-           HOOK_BROADCAST | HOOK_BACKPRESSURE | HOOK_MESSAGE | HOOK_PACKET |
-           HOOK_ROOM_CREATE;
+    return HOOK_CONNECT | HOOK_DISCONNECT | HOOK_SUSPEND | HOOK_RESUME | HOOK_JOIN |
+           HOOK_LEAVE | HOOK_BROADCAST | HOOK_BACKPRESSURE | HOOK_MESSAGE |
+           HOOK_PACKET | HOOK_ROOM_CREATE | HOOK_ROOM_DELETE;
   return (on->on_connect ? HOOK_CONNECT : 0) | (on->on_suspend ? HOOK_SUSPEND : 0) |
+         (on->on_disconnect ? HOOK_DISCONNECT : 0) |
+         (on->on_room_delete ? HOOK_ROOM_DELETE : 0) |
          (on->on_resume ? HOOK_RESUME : 0) | (on->on_join ? HOOK_JOIN : 0) |
          (on->on_leave ? HOOK_LEAVE : 0) | (on->on_broadcast ? HOOK_BROADCAST : 0) |
          (on->on_backpressure ? HOOK_BACKPRESSURE : 0) |
@@ -261,10 +263,8 @@ void library_event(void *data, const Event *event) {
     handle(self, event);
   else
     script_handle(self->server->engine.script, event);
-  if (relay_has_urgent(relay_of(self)))
-    orders_announce(self);
-  else
-    orders_run(self);
+  orders_run(self);
+  orders_announce(self);
   orders_settle(self);
   if (self->has_thread) engine_hold(&self->server->engine, inbox_is_full(self));
 }

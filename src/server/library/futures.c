@@ -19,6 +19,15 @@ static void set_timer(perigee_server *self) {
     timers_stop(timers, &self->future_timer);
 }
 
+// A NUL follows, as in all texts of the library; there may be others in it.
+static Text copy(Text text) {
+  if (text.size == 0) return (Text){0};
+  char *bytes = mem_alloc(text.size + 1u);
+  memcpy(bytes, text.bytes, text.size);
+  bytes[text.size] = '\0';
+  return (Text){bytes, text.size};
+}
+
 uint64_t future_new(perigee_server *self, const Event *event, Text name) {
   Future *future = mem_zalloc(sizeof *future);
   uint32_t slot = slots_add(&self->futures, future);
@@ -30,8 +39,8 @@ uint64_t future_new(perigee_server *self, const Event *event, Text name) {
   future->slot = slot;
   future->token = ++self->last_token << 32 | slot;
   future->event = *event;
-  future->event.data = future->name = (Text){0};
-  if (name.size > 0) future->name = (Text){mem_strdup(name.bytes), name.size};
+  future->event.data = (Text){0};
+  future->name = copy(name);
   future->due_ms =
       net_now_ms(engine->net) + config_ms(&engine->config, KEY_VERDICT_TIMEOUT);
   future->previous = self->newest;
@@ -43,10 +52,7 @@ uint64_t future_new(perigee_server *self, const Event *event, Text name) {
 
 void future_keep(perigee_server *self, uint64_t token, Text data) {
   Future *future = slots_find(&self->futures, (uint32_t)token);
-  if (data.size == 0) return;
-  char *bytes = mem_alloc(data.size);
-  memcpy(bytes, data.bytes, data.size);
-  future->event.data = (Text){bytes, data.size};
+  future->event.data = copy(data);
 }
 
 static void free_future(Future *future) {
@@ -106,7 +112,7 @@ static void answer(perigee_server *self, const Future *future, Text bytes) {
     command.packed = bytes;
   } else {
     command.name = future->name;
-    command.value_at = message_body(&body, future->name.bytes, bytes.bytes);
+    command.value_at = message_body(&body, future->name, bytes);
     command.body = (Text){(const char *)body.data, (uint32_t)body.size};
   }
   relay_command(relay_of(self), &command);

@@ -75,14 +75,14 @@ void orders_end(Orders *orders) {
   pthread_mutex_unlock(&orders->lock);
 }
 
-static Order *take_all(Orders *orders) {
+static Order *take_first(Orders *orders) {
   if (!atomic_load_explicit(&orders->is_any, memory_order_acquire)) return NULL;
   pthread_mutex_lock(&orders->lock);
   Order *first = orders->first;
-  orders->first = NULL;
-  orders->end = &orders->first;
-  orders->bytes = 0;
-  orders->is_any = false;
+  orders->first = first->next;
+  if (orders->first == NULL) orders->end = &orders->first;
+  orders->bytes -= first->commands.bytes.size;
+  orders->is_any = orders->first != NULL;
   pthread_mutex_unlock(&orders->lock);
   return first;
 }
@@ -170,9 +170,11 @@ static void carry_out(perigee_server *self, const Order *order) {
     report(self, order->request, library_code(err), 0);
 }
 
+// What an order leaves for the next slice, or for a handler that it asks, comes before the next
+// order.
 void orders_run(perigee_server *self) {
-  for (Order *order = take_all(&self->orders), *next; order != NULL; order = next) {
-    next = order->next;
+  Order *order;
+  while (!relay_has_urgent(relay_of(self)) && (order = take_first(&self->orders))) {
     carry_out(self, order);
     order_free(order);
   }

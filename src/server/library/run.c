@@ -285,6 +285,10 @@ perigee_server *perigee_server_start(const perigee_server_config *config,
     snprintf(error, error_size, "a server with a thread of its own takes no handlers");
     return NULL;
   }
+  if (handlers != NULL && handlers->size == 0) {
+    snprintf(error, error_size, "handlers have no size: set .size = sizeof handlers");
+    return NULL;
+  }
   perigee_server *self = make(config, handlers, user_data);
   bool is_open = config->has_thread ? start_thread(self, config, error, error_size)
                                     : open_server(self, config, error, error_size);

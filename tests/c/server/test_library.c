@@ -37,6 +37,10 @@ static void a_start_that_fails_says_why(void **state) {
   perigee_server_handlers handlers = all_handlers();
   assert_null(perigee_server_start(config, &handlers, NULL, error, sizeof error));
   assert_non_null(strstr(error, "handlers"));
+  handlers.size = 0;
+  perigee_server_config_set(config, "thread", "false");
+  assert_null(perigee_server_start(config, &handlers, NULL, error, sizeof error));
+  assert_non_null(strstr(error, "sizeof handlers"));
   perigee_server_config_free(config);
   perigee_server_free(first);
   assert_int_equal(mem_live(), 0);
@@ -70,6 +74,25 @@ static void the_host_hears_of_peers_and_judges_them(void **state) {
   expect_told(&world, PERIGEE_SERVER_LEAVE);
   perigee_close(world.client);
   expect_told(&world, PERIGEE_SERVER_DISCONNECT);
+  world_deinit(&world);
+}
+
+static void handlers_of_ends_need_no_others(void **state) {
+  (void)state;
+  World world = {.verdict = PERIGEE_ACCEPT};
+  perigee_server_handlers handlers = {.size = sizeof handlers,
+                                      .on_disconnect = on_tell,
+                                      .on_room_delete = on_tell,
+                                      .on_result = on_tell};
+  world.server = start(NULL, &handlers, &world);
+  world.client = new_client(perigee_server_port(world.server), "ada", "");
+  expect_client(&world, PERIGEE_CONNECTED);
+  uint32_t room = create_room(&world, "duel");
+  assert_int_equal(perigee_server_room_delete(world.server, NULL, room), 0);
+  assert_string_equal(expect_told(&world, PERIGEE_SERVER_ROOM_DELETE)->room_name,
+                      "duel");
+  assert_int_equal(perigee_server_kick(world.server, NULL, 1, "away"), 0);
+  assert_string_equal(expect_told(&world, PERIGEE_SERVER_DISCONNECT)->peer_name, "ada");
   world_deinit(&world);
 }
 
@@ -392,6 +415,7 @@ int main(void) {
       cmocka_unit_test(settings_are_checked_as_flags_are),
       cmocka_unit_test(a_start_that_fails_says_why),
       cmocka_unit_test(the_host_hears_of_peers_and_judges_them),
+      cmocka_unit_test(handlers_of_ends_need_no_others),
       cmocka_unit_test(a_rejected_peer_does_not_come_in),
       cmocka_unit_test(a_rejected_join_fails),
       cmocka_unit_test(a_verdict_may_come_later),

@@ -1,5 +1,6 @@
 // JSON text: what is a value, and the pieces of one.
 #include "wire/json.h"
+#include "wire/message.h"
 
 #include <string.h>
 
@@ -104,12 +105,29 @@ static void texts_are_written_so_that_they_can_be_read(void **state) {
   buf_deinit(&read);
 }
 
+// Names may have any character, U+0000 among them.
+static void a_message_keeps_its_name(void **state) {
+  (void)state;
+  Buf body = {0}, name = {0};
+  Text value;
+  uint32_t value_at = message_body(&body, (Text){"a\0b\"", 4}, (Text){"[1]", 3});
+  assert_true(
+      message_split((Text){(char *)body.data, (uint32_t)body.size}, &name, &value));
+  assert_int_equal(name.size, 4);
+  assert_memory_equal(name.data, "a\0b\"", 4);
+  assert_int_equal(value.size, 3);
+  assert_ptr_equal(value.bytes, (char *)body.data + value_at);
+  buf_deinit(&body);
+  buf_deinit(&name);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(values_are_told_from_other_text),
       TEST(values_nest_only_so_deep),
       TEST(members_and_elements_come_in_order),
       TEST(texts_are_written_so_that_they_can_be_read),
+      TEST(a_message_keeps_its_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
