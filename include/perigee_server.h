@@ -165,7 +165,7 @@ typedef struct perigee_server_handlers {
 // --- Running -------------------------------------------------------------------------------
 
 /// Starts a server: it listens when this returns. `config` and `handlers` (which may be NULL)
-/// are copied. Returns NULL with one sentence, or several lines, in `error`. With "thread"
+/// are copied. Handlers may be called before it returns. Returns NULL with one sentence, or several lines, in `error`. With "thread"
 /// `handlers` has to be NULL.
 PERIGEE_SERVER_API perigee_server *perigee_server_start(
     const perigee_server_config *config, const perigee_server_handlers *handlers,

@@ -151,9 +151,6 @@ struct perigee_server {
   bool has_thread;
   bool is_freed;  // its thread may end; under the lock of the monitor
   pthread_t thread;
-  const perigee_server_config *config;  // while it starts
-  char *problem;
-  size_t problem_size;
   atomic_bool is_stop_claimed, is_stop_asked;
   char stop_reason[STOP_REASON_MAX];
 };
@@ -237,7 +234,6 @@ void inbox_deinit(Inbox *inbox);
 /// Puts a copy in. Any thread.
 void inbox_push(perigee_server *self, const perigee_server_event *event);
 bool inbox_is_full(perigee_server *self);
-bool inbox_has_room(perigee_server *self);
 void inbox_end(perigee_server *self);
 
 // --- snapshot.c ---
