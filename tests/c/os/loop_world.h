@@ -60,7 +60,8 @@ static inline void loop_world_turn_once(LoopWorld *world) {
   uv_update_time(&loop->uv);
   loop_set_timer(loop, &wake, TURN_MS, loop_world_on_wake, NULL);
   uv_run(&loop->uv, UV_RUN_NOWAIT);  // arms the clock
-  uv_run(&loop->uv, UV_RUN_ONCE);
+  // On a busy machine it may have been due already, and nothing else might end the wait.
+  if (timers_is_set(&wake)) uv_run(&loop->uv, UV_RUN_ONCE);
   timers_stop(&loop->timers, &wake);
 }
 
