@@ -113,7 +113,8 @@ void client_close(Client *client) {
   bytes_deinit(&client->in);
   client->secure = NULL;
   client->fd = -1;
-  client->room = client->expected = 0;
+  client->room = 0;
+  memset(client->expected, 0, sizeof client->expected);
 }
 
 void client_join(const Load *load, Client *client, uint32_t room_number) {
@@ -146,12 +147,15 @@ void broadcast_put(Bytes *bytes, const Load *load, const Client *client,
 static void on_relayed(Load *load, Client *client, const WireHeader *header,
                        const uint8_t *payload) {
   uint32_t number = wire_u32(payload + 8);
+  if (number >> PUBLISHER_SHIFT >= PUBLISHERS_MAX)
+    fail("client %u got broadcast %u", client->index, number);
   if (header->length != 8 + load->payload || wire_u32(payload) != client->room)
     fail("client %u got a broadcast that nobody sent", client->index);
-  if (number != client->expected && !load->lossy)
-    fail("client %u got broadcast %u instead of %u", client->index, number,
-         client->expected);
-  client->expected = number + 1;
+  uint32_t *expected = &client->expected[number >> PUBLISHER_SHIFT];
+  number &= (1u << PUBLISHER_SHIFT) - 1;
+  if (number != *expected && !load->lossy)
+    fail("client %u got broadcast %u instead of %u", client->index, number, *expected);
+  *expected = number + 1;
   load->deliveries++;
 }
 
@@ -296,14 +300,20 @@ void load_join(Load *load) {
   load_await(load, &load->joined, load->count, "clients joined");
 }
 
-void load_burst(Load *load, uint32_t *number) {
+void client_burst(Load *load, uint32_t publisher, uint32_t number) {
   Bytes burst = {0};
   for (uint32_t i = 0; i < load->burst; i++)
-    broadcast_put(&burst, load, &load->clients[0], (*number)++, 0);
-  uint64_t goal = load->deliveries + (uint64_t)load->burst * (load->members - 1);
-  client_write(load, &load->clients[0], &burst);
-  load_await(load, &load->deliveries, goal, "deliveries");
+    broadcast_put(&burst, load, &load->clients[publisher],
+                  publisher << PUBLISHER_SHIFT | (number + i), 0);
+  client_write(load, &load->clients[publisher], &burst);
   bytes_deinit(&burst);
+}
+
+void load_burst(Load *load, uint32_t *number) {
+  uint64_t goal = load->deliveries + (uint64_t)load->burst * (load->members - 1);
+  client_burst(load, 0, *number);
+  *number += load->burst;
+  load_await(load, &load->deliveries, goal, "deliveries");
 }
 
 void load_finish(Load *load) {

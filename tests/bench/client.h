@@ -10,15 +10,21 @@
 
 typedef struct Load Load;
 
+enum {
+  PUBLISHERS_MAX = 4,  // members of a room that broadcast; the first ones
+  PUBLISHER_SHIFT =
+      28,  // of a broadcast's number; below it counts its publisher's broadcasts
+};
+
 typedef struct Client {
   int fd;  // -1: closed
   uint32_t id;
-  uint32_t room;      // 0: in none
-  uint32_t index;     // among the load's clients
-  uint32_t expected;  // the number that the next broadcast has to carry
-  bool is_asking;     // for a WebSocket: its answer has not come
-  Bytes in;           // the beginning of a packet
-  Secure *secure;     // NULL: without TLS
+  uint32_t room;                      // 0: in none
+  uint32_t index;                     // among the load's clients
+  uint32_t expected[PUBLISHERS_MAX];  // by publisher: the number of its next broadcast
+  bool is_asking;                     // for a WebSocket: its answer has not come
+  Bytes in;                           // the beginning of a packet
+  Secure *secure;                     // NULL: without TLS
 } Client;
 
 struct Load {
@@ -31,9 +37,11 @@ struct Load {
   double seconds;    // how long to measure
   uint32_t members;  // clients in a room; all clients where there are no rooms
   uint32_t rooms;
-  uint32_t burst;    // broadcasts in one write
-  uint32_t payload;  // bytes of data in one broadcast
-  uint32_t stalled;  // clients that never read
+  uint32_t burst;       // broadcasts in one write
+  uint32_t publishers;  // members that broadcast
+  uint32_t rate;        // broadcasts a second, where they are paced
+  uint32_t payload;     // bytes of data in one broadcast
+  uint32_t stalled;     // clients that never read
 
   int epoll;
   bool lossy;      // broadcasts may be missing
@@ -74,6 +82,9 @@ void client_open(Load *load, Client *client);
 
 void client_close(Client *client);
 
+/// Has a publisher write `load->burst` broadcasts at once, numbered from `number` on.
+void client_burst(Load *load, uint32_t publisher, uint32_t number);
+
 /// Writes all of it, waiting where the socket is full.
 void client_write(const Load *load, const Client *client, const Bytes *bytes);
 
@@ -87,7 +98,7 @@ void client_send(const Load *load, Client *client, enum WireType type,
 void client_watch(Load *load, Client *client);
 void client_ignore(Load *load, Client *client);
 
-/// Appends a broadcast whose data begins with `number` and `stamp`.
+/// Appends a broadcast whose data begins with `number` (see PUBLISHER_SHIFT) and `stamp`.
 void broadcast_put(Bytes *bytes, const Load *load, const Client *client,
                    uint32_t number, uint64_t stamp);
 

@@ -10,6 +10,7 @@ static const char USAGE[] =
     "usage: bench-load --port PORT --pid SERVER [options] SCENARIO\n"
     "scenarios:\n"
     "  fanout  one room of --members, bursts of --burst\n"
+    "  paced   one room of --members, --rate broadcasts a second\n"
     "  rooms   --rooms of --members with one broadcast in flight in each\n"
     "  echo    two clients, to and fro\n"
     "  churn   connect, join, leave and close, --members at a time\n"
@@ -17,6 +18,8 @@ static const char USAGE[] =
     "  idle    --members connected clients\n"
     "options:\n"
     "  --seconds S  how long to measure (default 1)\n"
+    "  --publishers N  members that broadcast (default 1, at most 4)\n"
+    "  --rate N     broadcasts a second (default 400)\n"
     "  --payload N  bytes in a broadcast (default 64)\n"
     "  --tls        through TLS; the certificate is not looked at\n"
     "  --ws         over WebSockets\n"
@@ -28,8 +31,9 @@ typedef struct Scenario {
 } Scenario;
 
 static const Scenario SCENARIOS[] = {
-    {"fanout", run_fanout}, {"rooms", run_rooms}, {"echo", run_echo},
-    {"churn", run_churn},   {"stall", run_stall}, {"idle", run_idle},
+    {"fanout", run_fanout}, {"paced", run_paced}, {"rooms", run_rooms},
+    {"echo", run_echo},     {"churn", run_churn}, {"stall", run_stall},
+    {"idle", run_idle},
 };
 
 static const struct option OPTIONS[] = {
@@ -39,6 +43,8 @@ static const struct option OPTIONS[] = {
     {"members", required_argument, NULL, 'm'},
     {"rooms", required_argument, NULL, 'r'},
     {"burst", required_argument, NULL, 'b'},
+    {"publishers", required_argument, NULL, 'u'},
+    {"rate", required_argument, NULL, 'a'},
     {"payload", required_argument, NULL, 'l'},
     {"stalled", required_argument, NULL, 't'},
     {"spin", no_argument, NULL, 'n'},
@@ -68,6 +74,12 @@ static bool set(Load *load, int option) {
     case 'b':
       load->burst = number;
       return number > 0;
+    case 'u':
+      load->publishers = number;
+      return number > 0 && number <= PUBLISHERS_MAX;
+    case 'a':
+      load->rate = number;
+      return number > 0;
     case 'l':
       load->payload = number;
       return number >= 12 && number <= WIRE_PAYLOAD_MAX - 8;
@@ -92,7 +104,13 @@ static const Scenario *scenario_find(const char *name) {
 }
 
 int main(int argc, char **argv) {
-  Load load = {.seconds = 1, .members = 50, .rooms = 1, .burst = 64, .payload = 64};
+  Load load = {.seconds = 1,
+               .members = 50,
+               .rooms = 1,
+               .burst = 64,
+               .payload = 64,
+               .publishers = 1,
+               .rate = 400};
   const Scenario *scenario = NULL;
   bool good = true;
   for (int option; (option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;)

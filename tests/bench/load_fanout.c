@@ -31,16 +31,68 @@ static void measure(Load *load, uint64_t (*work)(Load *load, uint64_t until_ns))
          (double)use.busiest_ns / 1e3 / count);
 }
 
+// What each publisher of a room has sent, and how much of that is on its way.
+typedef struct Publishers {
+  uint32_t numbers[PUBLISHERS_MAX];
+  uint64_t missing[PUBLISHERS_MAX];  // deliveries of the newest burst
+  uint64_t until_ns;
+} Publishers;
+
+static void publish(Load *load, uint32_t publisher) {
+  Publishers *all = load->data;
+  all->missing[publisher] = (uint64_t)load->burst * (load->members - 1);
+  client_burst(load, publisher, all->numbers[publisher]);
+  all->numbers[publisher] += load->burst;
+}
+
+static void on_published(Load *load, Client *client, uint16_t type,
+                         const uint8_t *payload) {
+  (void)client;
+  if (type != WIRE_RELAYED) return;
+  Publishers *all = load->data;
+  uint32_t publisher = wire_u32(payload + 8) >> PUBLISHER_SHIFT;
+  if (--all->missing[publisher] == 0 && clock_ns() < all->until_ns)
+    publish(load, publisher);
+}
+
 static uint64_t fanout(Load *load, uint64_t until_ns) {
-  uint32_t first = load->clients[1].expected, number = first;
-  while (clock_ns() < until_ns) load_burst(load, &number);
-  return number - first;
+  Publishers *all = load->data;
+  uint64_t goal = load->deliveries, sent = 0;
+  all->until_ns = until_ns;
+  for (uint32_t i = 0; i < load->publishers; i++) sent -= all->numbers[i];
+  for (uint32_t i = 0; i < load->publishers; i++) publish(load, i);
+  while (clock_ns() < until_ns) load_poll(load, 10);
+  for (uint32_t i = 0; i < load->publishers; i++) sent += all->numbers[i];
+  load_await(load, &load->deliveries, goal + sent * (load->members - 1), "deliveries");
+  return sent;
 }
 
 void run_fanout(Load *load) {
+  Publishers all = {0};
   load_connect(load, load->members);
   load_join(load);
+  load->data = &all;
+  load->on_packet = on_published;
   measure(load, fanout);
+  load_finish(load);
+}
+
+static uint64_t pace(Load *load, uint64_t until_ns) {
+  uint64_t goal = load->deliveries, sent = 0, next_ns = clock_ns();
+  uint32_t first = load->clients[1].expected[0];
+  for (; next_ns < until_ns; next_ns += 1000000000u / load->rate) {
+    while (clock_ns() < next_ns) load_poll(load, 1);
+    client_burst(load, 0, first + (uint32_t)sent++);
+  }
+  load_await(load, &load->deliveries, goal + sent * (load->members - 1), "deliveries");
+  return sent;
+}
+
+void run_paced(Load *load) {
+  load->burst = 1;
+  load_connect(load, load->members);
+  load_join(load);
+  measure(load, pace);
   load_finish(load);
 }
 
@@ -53,7 +105,7 @@ typedef struct Rooms {
 static void send_one(Load *load, Rooms *rooms, uint32_t room) {
   const Client *sender = &load->clients[(size_t)room * load->members];
   rooms->packet.size = 0;
-  broadcast_put(&rooms->packet, load, sender, sender[1].expected, 0);
+  broadcast_put(&rooms->packet, load, sender, sender[1].expected[0], 0);
   rooms->waiting[room] = load->members - 1;
   rooms->sent++;
   client_write(load, sender, &rooms->packet);

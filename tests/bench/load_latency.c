@@ -25,7 +25,7 @@ static Times times_new(size_t capacity) {
 
 static void throw(Load * load, uint32_t from) {
   Bytes packet = {0};
-  uint32_t number = load->clients[!from].expected;
+  uint32_t number = load->clients[!from].expected[0];
   broadcast_put(&packet, load, &load->clients[from], number, clock_ns());
   client_write(load, &load->clients[from], &packet);
   bytes_deinit(&packet);

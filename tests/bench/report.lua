@@ -2,7 +2,8 @@
 -- round. Reads lines of `scenario server key=value...`.
 local RATIOS = {
   fanout = { key = "us_per_delivery", unit = "µs/delivery", target = 1.2 },
-  ws = { key = "us_per_delivery", unit = "µs/delivery", target = 1.3 },
+  ws = { key = "us_per_delivery", unit = "µs/delivery", target = 1.2 },
+  paced = { key = "us_per_delivery", unit = "µs/delivery", target = 1.15 },
   rooms = { key = "us_per_delivery", unit = "µs/delivery", target = 1.15 },
   echo = { key = "p50_us", unit = "µs p50", target = 1.15 },
   churn = { key = "us_per_cycle", unit = "µs/cycle", target = 1.3 },

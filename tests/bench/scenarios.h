@@ -5,8 +5,11 @@
 
 #include "client.h"
 
-/// One room: a burst in one write, then the next when every member has all of it.
+/// One room: each publisher sends a burst in one write, and the next when every member has all of it.
 void run_fanout(Load *load);
+
+/// One room, single broadcasts at an even pace of `load->rate`: nothing to batch.
+void run_paced(Load *load);
 
 /// Many rooms with one broadcast in flight in each: nothing to batch.
 void run_rooms(Load *load);
