@@ -1,0 +1,94 @@
+# Handshakes, refusals, and what the server says of itself.
+
+= HELLO says who comes, and WELCOME who that is
+call  connect name=ann token=secret
+gets  HELLO version=1 hash=0 name=ann token=secret resume=0 received=0
+sends WELCOME id=42 session=17 max=1000 tick=30
+sees  connected id=42 name=ann session=11111111-1111-1111-1111-111111111111 max=1000 tick=30
+
+= A client without a name is a guest
+call  connect
+gets  HELLO name=guest token="" resume=0
+sends WELCOME
+sees  connected name=guest
+
+= Whom the server rejects, it tells why
+call  connect
+gets  HELLO
+sends REJECTED Rejected "not today"
+server ends
+sees  failed call=connect code=Rejected text="/not today/"
+
+= A full server is an error that may pass, and ends the first try all the same
+call  connect
+gets  HELLO
+sends REJECTED ServerFull
+server ends
+sees  failed call=connect code=ServerFull
+
+= Another version, another schema
+call  connect
+gets  HELLO
+sends REJECTED VersionMismatch
+server ends
+sees  failed call=connect code=VersionMismatch
+
+= A connection that is lost before WELCOME
+call  connect
+gets  HELLO
+server cuts
+sees  failed call=connect code=ConnectionReset
+
+= A connection that ends before WELCOME
+call  connect
+gets  HELLO
+server ends
+sees  failed call=connect code=ConnectionClosed
+
+= A server that never answers
+call  connect timeout=0.05
+gets  HELLO
+-lua: sees failed call=connect code=Timeout
+differs lua: has the server's name for it
+lua: sees failed call=connect code=HandshakeTimeout
+
+= Nobody listens
+server stops
+call  connect timeout=1
+sees  failed call=connect code=Unreachable
+
+= CLOSING in place of WELCOME
+call  connect
+gets  HELLO
+sends CLOSING HandshakeTimeout "no HELLO in time"
+server ends
+sees  failed call=connect code=HandshakeTimeout
+
+= A server that is not ready yet is tried again
+call  connect
+gets  HELLO
+sends REJECTED Unavailable "the game starts" seconds=0
+server ends
+sees  reconnecting attempt=1
+gets  HELLO resume=0 received=0
+sends WELCOME
+sees  connected
+
+= A server that is not ready yet ends a client that does not reconnect
+call  connect reconnect=false
+gets  HELLO
+sends REJECTED Unavailable "the game starts" seconds=3
+server ends
+sees  failed call=connect code=Unavailable
+
+= A client that waits for a server gives up at last
+call  connect for=0.02 first=0.01 max=0.01
+gets  HELLO
+sends REJECTED Unavailable "the game starts" seconds=1
+server ends
+sees  failed call=connect code=Unavailable
+
+= A name that is too long is not sent
+call  connect name=x*300
+c: sees failed call=connect code=BadArgument
+-c: sees failed call=connect code=Protocol

@@ -1,0 +1,133 @@
+# Messages in JSON, questions both ways, relay, packets and errors.
+
+= Messages to the game and about a room
+open_room
+call  send a {"x":1}
+gets  MESSAGE a {"x":1} room=0 request=false priority=2
+call  send a [1,2] room=arena priority=high
+gets  MESSAGE a [1,2] room=5 priority=1
+call  send a unreliable
+gets  MESSAGE a null reliable=false
+
+= Messages of the game
+open_room
+sends MESSAGE a {"x":1}
+sees  message name=a value={"x":1} room=null
+sends MESSAGE b room=5 reliable
+sees  message name=b value=null room=arena
+sends MESSAGE c 1 room=99
+differs lua: shows what is about rooms that it is not in
+lua: sees message name=c value=1 room=null
+sends MESSAGE c "hé"
+sees  message name=c value="hé"
+
+= A question, and its answer
+open_room
+call  ask a [1] room=arena
+gets  MESSAGE a [1] room=5 request
+sends MESSAGE a 12 room=5 answer
+sees  answer call=ask value=12
+call  ask b
+gets  MESSAGE b null room=0 request
+sends MESSAGE b null answer
+sees  answer call=ask value=null
+
+= Answers come in any order
+open
+call  ask a
+gets  MESSAGE a as=first
+call  ask b
+gets  MESSAGE b as=second
+sends MESSAGE b 2 answer=second
+sees  answer value=2
+sends MESSAGE a 1 answer=first
+sees  answer value=1
+
+= A question that fails, and one that takes too long
+open
+call  ask a
+gets  MESSAGE a
+sends ERROR Unsupported "no handler" answer
+sees  failed call=ask code=Unsupported text="no handler"
+call  ask b timeout=0.03
+gets  MESSAGE b
+sees  failed call=ask code=Timeout
+sends MESSAGE b 1 answer
+
+= Nobody else can answer a question
+open
+call  ask a
+gets  MESSAGE a as=asked
+sends PACKET 3000 4 forged answer=asked
+differs lua: shows it as a packet that nobody asked for
+lua: sees packet channel=3000 data=forged
+sends MESSAGE a 1 answer=asked
+sees  answer value=1
+
+= The game's questions are answered
+open_room
+sends MESSAGE sum [1,2] request ref=77
+sees  question name=sum value=[1,2] room=null
+sends MESSAGE sum [3] room=5 request ref=78 reliable
+sees  question name=sum value=[3] room=arena
+call  answer 3
+gets  MESSAGE sum 3 room=0 response ref=77
+call  answer {"n":3}
+gets  MESSAGE sum {"n":3} room=5 response ref=78 reliable
+
+= Bytes are relayed
+open_room
+call  relay arena 0x00ff
+gets  RELAY 5 0x00ff
+call  relay arena hi unreliable
+gets  RELAY 5 hi reliable=false
+sends RELAYED 5 9 hello
+sees  relay room=arena from=9 name=bob data=hello
+sends RELAYED 5 0 0x00
+sees  relay room=arena from=0 data=0x00
+sends RELAYED 99 9 hello
+differs lua: shows what is about rooms that it is not in
+lua: sees relay room=null data=hello
+
+= Packets of the game
+open
+call  packet 3000 4 hi priority=low
+gets  PACKET 3000 4 hi priority=3 request=false
+sends PACKET 3000 5 yo
+sees  packet channel=3000 number=5 data=yo request=false
+sends PACKET 3001 6 "how?" request ref=9
+sees  packet channel=3001 number=6 data="how?" request=true
+call  answer_packet so
+gets  PACKET 3001 6 so response ref=9
+call  ask_packet 3000 7 "who?"
+gets  PACKET 3000 7 "who?" request
+sends PACKET data=me answer
+sees  answer call=ask_packet data=me
+
+= What fails without having been asked
+open_room
+call  relay arena hi
+gets  RELAY
+sends ERROR NotInRoom "not in it"
+sees  error code=NotInRoom text="not in it"
+
+= More payload than the server takes is not sent
+open max=20
+call  send a "0123456789"
+sees  failed call=send code=PayloadTooLarge
+call  packet 3000 1 012345678901234567890
+sees  failed call=packet code=PayloadTooLarge
+call  packet 3000 1 01234567890123456789
+gets  PACKET 3000 1 01234567890123456789
+
+= The server's pings are answered
+open
+sends PING 4660
+gets  PONG 4660
+call  ping
+sees  pong call=ping
+
+= A redirect
+open
+sends REDIRECT other.example 7778
+sees  redirect host=other.example port=7778

@@ -1,0 +1,139 @@
+// The JavaScript client for stories: makes the calls of standard input, prints what the application sees.
+// A line of input is NUMBER OF THE APPLICATION, CALL, KEY=VALUE ..., with tabs between; a line of output is JSON.
+import { createInterface } from "node:readline";
+import { connect, PerigeeError } from "../../clients/js/perigee.js";
+import { WebSocket } from "../../clients/js/test/websocket.js";
+
+const IS_WEBSOCKET = process.argv.includes("--websocket");
+const NAMES = ["a", "b", "c", "sum"]; // of the messages that stories send
+const hex = (bytes) => Buffer.from(bytes).toString("hex");
+const bytes = (text = "") => Buffer.from(text, "hex");
+const namesOf = (members) => Object.fromEntries([...members.values()].map(({ id, name }) => [id, name]));
+
+class App {
+  constructor(number) {
+    this.number = number;
+    this.rooms = new Map();
+    this.channels = new Map();
+    this.heard = new WeakSet();
+    this.replies = [];
+  }
+
+  sees(event, fields = {}) { process.stdout.write(JSON.stringify({ app: this.number, event, ...fields }) + "\n"); }
+
+  fails(call, error) {
+    if (error instanceof PerigeeError) this.sees("failed", { call, code: error.codeName, text: error.message });
+    else this.sees("failed", { call, code: "BadArgument", text: error.message });
+  }
+
+  async connect({ port, name, token, timeout = 5, first = 0.001, max = 0.01, ...rest }) {
+    const reconnect = rest.reconnect === "false" ? false : { first: Number(first), max: Number(max), ...(rest.for && { for: Number(rest.for) }) };
+    const on = {
+      disconnected: ({ codeName: code, message }) => this.sees("disconnected", { code, text: message }),
+      reconnecting: ({ attempt, delay }) => this.sees("reconnecting", { attempt, delay }),
+      resumed: ({ resent }) => this.sees("resumed", { count: resent }),
+      lost: ({ dropped }) => this.sees("lost", { count: dropped, id: this.game.id }),
+      closed: ({ codeName: code, message }) => this.game && this.sees("closed", { code, text: message }),
+      joined: ({ room }) => this.entered(room),
+      left: ({ room, codeName: code }) => this.sees("left", { room: room.name, code }),
+      error: ({ codeName: code, message }) => this.sees("error", { code, text: message }),
+      redirect: ({ host, port: to }) => this.sees("redirect", { host, port: to }),
+      peer_renamed: ({ id, name: now, before }) => this.sees("peer_renamed", { id, name: now, before }),
+    };
+    const options = {
+      name, token, timeout: Number(timeout), reconnect, on, rejoin: rest.rejoin !== "false",
+      ...(IS_WEBSOCKET && { WebSocket }), ...(rest.queue && { queueLimit: Number(rest.queue) }),
+    };
+    this.game = await connect(`${IS_WEBSOCKET ? "ws" : "tcp"}://127.0.0.1:${port}`, options);
+    const { game } = this;
+    for (const word of NAMES) {
+      game.onMessage(word, (value, room) => this.sees("message", { name: word, value, room: room?.name }));
+      game.onAsk(word, (value, room) => {
+        this.sees("question", { name: word, value, room: room?.name });
+        return new Promise((resolve) => this.replies.push(resolve));
+      });
+    }
+    game.onPacket((packet) => {
+      const { channel, type: number, data, request, reliable } = packet;
+      if (request) this.replies.push((answer) => packet.answer(answer));
+      this.sees("packet", { channel, number, data: hex(data), request, reliable });
+    });
+    this.sees("connected", { id: game.id, name: game.name, session: game.session, max: game.maxPayload, tick: game.tickRate });
+  }
+
+  /** The room is joined: for the answer to `call`, or unasked. */
+  entered(room, call) {
+    this.rooms.set(room.name, room);
+    this.sees("joined", { call, room: room.name, members: namesOf(room.members) });
+    if (this.heard.has(room)) return;
+    this.heard.add(room);
+    for (const name of ["peer_joined", "peer_left", "peer_renamed"]) {
+      room.on(name, (event) => this.sees(name, { room: room.name, ...event }));
+    }
+    room.on("relay", ({ from, name, data }) => this.sees("relay", { room: room.name, from, name, data: hex(data) }));
+  }
+
+  /** What is sent, and to whom: a room, or the game. */
+  target({ room }) { return room ? this.rooms.get(room) : this.game; }
+
+  // Calls.
+
+  async join({ room, ...options }) { this.entered(await this.game.join(room, waiting(options)), "join"); }
+  async leave({ room, ...options }) {
+    await this.rooms.get(room).leave(waiting(options));
+    this.sees("left", { call: "leave", room, code: "ConnectionClosed" });
+  }
+  async send(fields) { this.target(fields).send(fields.name, parsed(fields.value), sending(fields)); }
+  async ask(fields) {
+    this.sees("answer", { call: "ask", value: await this.target(fields).ask(fields.name, parsed(fields.value), waiting(fields)) });
+  }
+  async answer({ value }) { this.replies.shift()(parsed(value)); }
+  async relay({ room, data, ...options }) { this.rooms.get(room).relay(bytes(data), sending(options)); }
+  async rooms_() { this.sees("rooms", { call: "rooms", rooms: (await this.game.listRooms()).map(({ name, members }) => ({ name, members })) }); }
+  async ping(fields) { this.sees("pong", { call: "ping", took: await this.game.ping(waiting(fields)) }); }
+  async sync() { await this.game.flush(); this.sees("synced", { call: "sync" }); }
+  async close() { await this.game.close(); }
+  async packet({ channel, number, data, ...options }) {
+    this.game.sendPacket({ channel: Number(channel), type: Number(number), data: bytes(data), ...sending(options) });
+  }
+  async ask_packet({ channel, number, data, ...options }) {
+    const answer = await this.game.askPacket({ channel: Number(channel), type: Number(number), data: bytes(data) }, waiting(options));
+    this.sees("answer", { call: "ask_packet", data: hex(answer) });
+  }
+  async answer_packet({ data }) { this.replies.shift()(bytes(data)); }
+  async serve({ name, ...options }) {
+    const channel = await this.game.channel(name, waiting(options));
+    this.channels.set(name, channel);
+    channel.on("packet", (from, number, data, reply) => {
+      if (reply) this.replies.push(reply);
+      this.sees("packet", { channel: channel.id, from, number, data: hex(data), request: reply !== null });
+    });
+    channel.on("closed", ({ codeName: code }) => this.sees("channel_closed", { name, code }));
+    this.sees("channel_opened", { call: "serve", channel: channel.id, name });
+  }
+  async unserve({ name }) { this.channels.get(name).close(); }
+  async send_to({ name, peer, number, data, ...options }) {
+    this.channels.get(name).send(Number(peer), Number(number), bytes(data), sending(options));
+  }
+  async state() {
+    const { id, name, state, rooms } = this.game;
+    this.sees("state", { call: "state", id, name, state, rooms: [...rooms.keys()] });
+  }
+  async members({ room }) { this.sees("members", { call: "members", members: namesOf(this.rooms.get(room).members) }); }
+  async free() { await this.game?.close(); }
+}
+
+const parsed = (text) => (text === undefined ? undefined : JSON.parse(text));
+const waiting = ({ timeout }) => (timeout ? { timeout: Number(timeout) } : {});
+const sending = ({ unreliable, priority }) => ({ ...(unreliable && { reliable: false }), ...(priority && { priority }) });
+
+const apps = new Map();
+createInterface({ input: process.stdin }).on("line", async (line) => {
+  const [number, call, ...words] = line.split("\t");
+  const fields = Object.fromEntries(words.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]));
+  if (!apps.has(number)) apps.set(number, new App(Number(number)));
+  const app = apps.get(number);
+  if (call === "free") apps.delete(number);
+  const { call: _, ...rest } = fields;
+  await app[call === "rooms" ? "rooms_" : call](rest).catch((error) => app.fails(call, error));
+}).on("close", () => process.exit(0));

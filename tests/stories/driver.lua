@@ -1,0 +1,336 @@
+--- The Lua client for stories: makes the calls of standard input, prints what the application sees.
+--- A line of input is NUMBER OF THE APPLICATION, CALL, KEY=VALUE ..., with tabs between; a line of output
+--- is JSON.
+
+package.path = "lua/?.lua;" .. package.path
+
+local cjson = require "cjson"
+local client = require "perigee.client"
+local ffi = require "ffi"
+
+ffi.cdef [[
+  struct story_pollfd { int fd; short events, revents; };
+  int poll(struct story_pollfd *fds, unsigned long count, int timeout);
+  long read(int fd, void *buffer, size_t size);
+]]
+
+local POLLIN, PAUSE = 1, 0.001
+
+local apps = {}
+local App = {}
+App.__index = App
+
+
+local function hex(data)
+  return (data:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
+end
+
+
+local function bytes(text)
+  return ((text or ""):gsub("%x%x", function(pair) return string.char(tonumber(pair, 16)) end))
+end
+
+
+local function parsed(text)
+  if text and text ~= "null" then return cjson.decode(text) end
+end
+
+
+--- Names by id, as JSON has them.
+local function names_of(members)
+  local names = setmetatable({}, { __index = nil })
+  for id, name in pairs(members) do names[tostring(id)] = name end
+  return names
+end
+
+
+function App:sees(event, fields)
+  fields = fields or {}
+  fields.app, fields.event = self.number, event
+  if fields.members then fields.members = names_of(fields.members) end
+  io.write(cjson.encode(fields), "\n")
+  io.flush()
+end
+
+
+--- The protocol's names of codes; the system's errors are those of a server that cannot be reached.
+local function code_of(code)
+  if code == "timeout" then return "Timeout" end
+  return code and code:find "^E%u+$" and "Unreachable" or code
+end
+
+
+function App:fails(call, message, code)
+  self:sees("failed", { call = call, text = message, code = code_of(code) })
+end
+
+
+-- Events ----------------------------------------------------------------------------------------
+
+local function value_of(value)
+  if value == nil then return cjson.null end
+  return value
+end
+
+
+local SEEN
+SEEN = {
+  disconnected = function(event) return { code = code_of(event.code), text = event.message } end,
+  reconnecting = function(event) return { attempt = event.attempt, delay = event.delay } end,
+  resumed = function(event) return { count = event.resent } end,
+  lost = function(event) return { count = event.dropped } end,
+  closed = function(event) return { code = code_of(event.code), text = event.message } end,
+  joined = function(event, app)
+    app.rooms[event.room.name] = event.room
+    return { room = event.room.name, members = event.room.members }
+  end,
+  left = function(event) return { room = event.room.name, code = event.code } end,
+  peer_joined = function(event) return { room = event.room.name, id = event.id, name = event.name } end,
+  peer_renamed = function(event)
+    return { room = event.room and event.room.name, id = event.id, name = event.name, before = event.before }
+  end,
+  broadcast = function(event)
+    local room = event.room and event.room.name
+    return { room = room, from = event.sender, name = event.name, data = hex(event.data) }, "relay"
+  end,
+  message = function(event)
+    return { room = event.room and event.room.name, name = event.name, value = value_of(event.value) }
+  end,
+  ask = function(event, app)
+    table.insert(app.questions, event)
+    return SEEN.message(event), "question"
+  end,
+  packet = function(event, app)
+    if event.request then table.insert(app.questions, event) end
+    return {
+      channel = event.channel, number = event.number, data = hex(event.payload), from = event.sender,
+      reliable = event.reliable, request = event.request or false,
+    }
+  end,
+  channel_closed = function(event) return { name = event.name, code = event.code } end,
+  error = function(event) return { code = event.code, text = event.message } end,
+  redirect = function(event) return { host = event.host, port = event.port } end,
+}
+SEEN.peer_left = SEEN.peer_joined
+
+
+--- What comes before `connect` has returned is shown behind its outcome.
+function App:take(event)
+  if event.type == "closing" then return end -- the event of the end follows
+  if not self.client and event.type ~= "reconnecting" then return table.insert(self.early, event) end
+  assert(SEEN[event.type], event.type)
+  local fields, name = SEEN[event.type](event, self)
+  self:sees(name or event.type, fields)
+end
+
+
+-- Calls -----------------------------------------------------------------------------------------
+
+local function number_of(text) return text and tonumber(text) end
+local function sending(fields) return { reliable = not fields.unreliable, priority = fields.priority } end
+
+
+function App:connect(fields)
+  local reconnect = {
+    first = number_of(fields.first) or 0.001, max = number_of(fields.max) or 0.01,
+    patience = number_of(fields["for"]),
+  }
+  local c, message, code = client.connect("127.0.0.1:" .. fields.port, {
+    name = fields.name, token = fields.token, timeout = number_of(fields.timeout) or 5,
+    rejoin = fields.rejoin ~= "false", reconnect = fields.reconnect ~= "false" and reconnect,
+    on = { ["*"] = function(event) self:take(event) end },
+  })
+  if not c then return nil, message, code end
+  self.client = c
+  self:sees("connected", {
+    id = c.id, name = c.name, session = c.session, max = c.max_payload, tick = c.tick_rate,
+  })
+  for _, event in ipairs(self.early) do self:take(event) end
+end
+
+
+--- Runs a call with a timeout of its own.
+function App:within(fields, call, ...)
+  local c = self.client
+  local before = c.timeout
+  c.timeout = number_of(fields.timeout) or before
+  local function restore(...)
+    c.timeout = before
+    return ...
+  end
+  return restore(call(...))
+end
+
+
+function App:target(fields) return fields.room and self.rooms[fields.room] or self.client end
+
+
+function App:join(fields)
+  local c = self.client
+  local room, message, code = self:within(fields, c.join, c, fields.room)
+  if not room then return nil, message, code end
+  self.rooms[room.name] = room
+  self:sees("joined", { call = "join", room = room.name, members = room.members })
+end
+
+
+function App:leave(fields)
+  local room = self.rooms[fields.room]
+  local left, message, code = self:within(fields, room.leave, room)
+  if not left then return nil, message, code end
+  self:sees("left", { call = "leave", room = fields.room, code = "ConnectionClosed" })
+end
+
+
+function App:send(fields)
+  return self:target(fields):send(fields.name, parsed(fields.value), sending(fields))
+end
+
+
+function App:ask(fields)
+  local timeout = number_of(fields.timeout)
+  local value, message, code = self:target(fields):ask(fields.name, parsed(fields.value), timeout)
+  if value == nil and code then return nil, message, code end
+  if value == nil and message == "timeout" then return nil, message, message end
+  self:sees("answer", { call = "ask", value = value_of(value) })
+end
+
+
+function App:answer(fields)
+  return self.client:answer(table.remove(self.questions, 1), parsed(fields.value))
+end
+
+
+function App:relay(fields)
+  return self.rooms[fields.room]:broadcast(bytes(fields.data), sending(fields))
+end
+
+
+function App:list_rooms()
+  local list, message, code = self.client:rooms()
+  if not list then return nil, message, code end
+  local rooms = {}
+  for i, room in ipairs(list) do rooms[i] = { name = room.name, members = room.members } end
+  self:sees("rooms", { call = "rooms", rooms = rooms })
+end
+
+
+function App:ping(fields)
+  local took, message, code = self.client:ping(number_of(fields.timeout))
+  if not took then return nil, message, code or message end
+  self:sees("pong", { call = "ping" })
+end
+
+
+function App:sync()
+  local done, message, code = self.client:flush()
+  if not done then return nil, message, code end
+  self:sees("synced", { call = "sync" })
+end
+
+
+function App:close() self.client:close() end
+
+
+function App:packet(fields)
+  local channel, number = tonumber(fields.channel), tonumber(fields.number)
+  return self.client:send_packet(channel, number, bytes(fields.data), sending(fields))
+end
+
+
+function App:ask_packet(fields)
+  local channel, number = tonumber(fields.channel), tonumber(fields.number)
+  local timeout = number_of(fields.timeout)
+  local answer, message, code = self.client:ask_packet(channel, number, bytes(fields.data), timeout)
+  if not answer then return nil, message, code or message end
+  self:sees("answer", { call = "ask_packet", data = hex(answer) })
+end
+
+
+function App:answer_packet(fields)
+  local event = table.remove(self.questions, 1)
+  local options = { answers = event, reliable = true }
+  return self.client:send_packet(event.channel, event.number, bytes(fields.data), options)
+end
+
+
+function App:serve(fields)
+  local c = self.client
+  local channel, message, code = self:within(fields, c.channel, c, fields.name)
+  if not channel then return nil, message, code end
+  self.channels[fields.name] = channel
+  self:sees("channel_opened", { call = "serve", channel = channel.id, name = channel.name })
+end
+
+
+function App:unserve(fields) return self.channels[fields.name]:close() end
+
+
+function App:send_to(fields)
+  local channel, peer, number = self.channels[fields.name], tonumber(fields.peer), tonumber(fields.number)
+  return channel:send(peer, number, bytes(fields.data), sending(fields))
+end
+
+
+function App:state()
+  local c = self.client
+  local state = c.connected and "open" or "reconnecting"
+  self:sees("state", { call = "state", id = c.id, name = c.name, state = state })
+end
+
+
+function App:members(fields)
+  self:sees("members", { call = "members", members = self.rooms[fields.room].members })
+end
+
+
+function App:free()
+  apps[self.number] = nil
+  if self.client then self.client:close() end
+end
+
+
+-- Input -----------------------------------------------------------------------------------------
+
+local function take_line(line)
+  local number, call, rest = line:match "^(%d+)\t([%w_]+)(.*)$"
+  local fields = {}
+  for key, value in rest:gmatch "\t([^\t=]+)=([^\t]*)" do fields[key] = value end
+  number = tonumber(number)
+  local app = apps[number]
+  if not app then
+    app = setmetatable({ number = number, rooms = {}, channels = {}, questions = {}, early = {} }, App)
+    apps[number] = app
+  end
+  client.spawn(function()
+    local ok, done, message, code = pcall(app[call == "rooms" and "list_rooms" or call], app, fields)
+    if not ok then return app:fails(call, done, "BadArgument") end
+    if done == nil and message then app:fails(call, message, code or message) end
+  end)
+end
+
+
+local unread = ""
+local buffer = ffi.new("uint8_t[65536]")
+local stdin = ffi.new("struct story_pollfd[1]", { { fd = 0, events = POLLIN } })
+
+
+--- Reads what there is; false at the end of the input.
+local function read_input()
+  while ffi.C.poll(stdin, 1, 0) > 0 do
+    local size = tonumber(ffi.C.read(0, buffer, 65536))
+    if size <= 0 then return false end
+    unread = unread .. ffi.string(buffer, size)
+    unread = unread:gsub("([^\n]*)\n", function(line)
+      take_line(line)
+      return ""
+    end)
+  end
+  return true
+end
+
+
+client.run(function()
+  while read_input() do client.sleep(PAUSE) end
+end)
+os.exit(0)

@@ -1,0 +1,231 @@
+// Tells all stories to the clients: node tests/stories/run.js [c|lua|js|ws ...] [--only=PART OF A TITLE].
+// Each client has a driver, a program that makes the calls which it reads and prints what the application
+// sees; the server is here. Prints the table: a row for each story, a column for each client.
+import { spawn } from "node:child_process";
+import { isDeepStrictEqual } from "node:util";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { CLIENTS, readStories } from "./table.js";
+import { Queue, Server } from "./server.js";
+import { encode, RELIABLE, REQUEST, RESPONSE } from "./wire.js";
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const DEADLINE = Number(process.env.PERIGEE_TEST_DEADLINE ?? 10); // seconds for what has to come
+const AT_ONCE = 8; // stories
+const DRIVERS = {
+  c: [process.env.PERIGEE_STORY_DRIVER ?? "build/dev/tests/story_driver"],
+  lua: ["luajit", path.join(HERE, "driver.lua")],
+  js: [process.execPath, path.join(HERE, "driver.js")],
+  ws: [process.execPath, path.join(HERE, "driver.js"), "--websocket"],
+};
+
+/** A client's driver: one process, for many applications at a time. */
+export class Driver {
+  #apps = new Map(); // number -> queue of what it sees
+  #count = 0;
+  errors = "";
+
+  constructor(client) {
+    const [program, ...args] = DRIVERS[client];
+    this.process = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
+    this.process.stdin.on("error", () => {});
+    this.process.stderr.on("data", (data) => { this.errors = (this.errors + data).slice(-4000); });
+    let unread = "";
+    this.process.stdout.setEncoding("utf8").on("data", (data) => {
+      const lines = (unread + data).split("\n");
+      unread = lines.pop();
+      for (const line of lines) this.#take(JSON.parse(line));
+    });
+    this.ended = new Promise((resolve) => this.process.on("close", (code, signal) => {
+      this.hasEnded = true;
+      for (const events of this.#apps.values()) events.push({ event: `end of the driver (${code ?? signal}): ${this.errors}` });
+      resolve(code);
+    }));
+  }
+
+  #take({ app, ...seen }) { this.#apps.get(app)?.push(seen); }
+
+  /** An application: { call(name, fields), events, free() }. */
+  app() {
+    const app = ++this.#count;
+    const events = new Queue();
+    this.#apps.set(app, events);
+    const call = (name, fields = {}) => {
+      const words = Object.entries(fields).map(([key, value]) => `\t${key}=${value}`);
+      this.process.stdin.write(`${app}\t${name}${words.join("")}\n`);
+    };
+    return { call, events, free: () => { call("free"); this.#apps.delete(app); } };
+  }
+
+  end() {
+    this.process.stdin.end();
+    return this.ended;
+  }
+}
+
+const hexOf = (data) => (/^0x/.test(data) ? data.slice(2) : Buffer.from(String(data)).toString("hex"));
+const DATA = new Set(["data", "state"]); // travel to and from drivers as hexadecimal digits
+
+/** One story, told to one client. */
+class Telling {
+  #requests = {};
+  #calls = 0;
+
+  constructor(driver, client) {
+    this.app = driver.app();
+    this.listener = new Server();
+    this.isWebSocket = client === "ws";
+  }
+
+  async tell(steps) {
+    await this.listener.open(this.isWebSocket);
+    let step;
+    try {
+      for (step of steps) await this[step.kind](step);
+      step = { where: "the end", line: "nothing more comes" };
+      await this.#expectQuiet();
+    } catch (error) {
+      throw new Error(`${step.where}: ${step.line}\n      ${error.message}`);
+    } finally {
+      this.app.free();
+      this.listener.close();
+    }
+  }
+
+  call({ name, fields }) {
+    const given = Object.entries(fields).map(([key, value]) => {
+      if (DATA.has(key)) return [key, hexOf(value)];
+      return [key, key === "value" || typeof value === "object" ? JSON.stringify(value) : value];
+    });
+    if (name === "connect") given.push(["port", this.listener.port]);
+    this.app.call(name, { call: name, ...Object.fromEntries(given) });
+  }
+
+  async sees({ name, fields }) {
+    const seen = await this.app.events.next(`event ${name}`, DEADLINE);
+    this.hasClosed = seen.event === "closed" || (seen.event === "failed" && seen.call === "connect");
+    const wanted = Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, DATA.has(key) ? hexOf(value) : value]));
+    compare({ event: name, ...wanted }, seen);
+  }
+
+  async gets({ name, fields: { as, ...fields } }) {
+    if (name === "HELLO" || name === "connection") {
+      this.connection = await this.listener.connections.next("a connection", DEADLINE);
+      if (name === "connection") return;
+    }
+    if (name === "ACK") {
+      let count;
+      do count = await this.connection.acks.next(`an ACK of ${fields.count}, not ${count},`, DEADLINE);
+      while (count !== fields.count);
+      return;
+    }
+    const got = await this.connection.packets.next(`packet ${name}`, DEADLINE);
+    const wanted = Object.fromEntries(Object.entries(fields)
+      .map(([key, value]) => (key === "data" ? [key, Buffer.from(hexOf(value), "hex").toString("latin1")] : [key, value])));
+    compare({ packet: name, ...wanted }, got);
+    if (got.request) this.#requests[as ?? ""] = this.#requests[""] = got;
+  }
+
+  sends({ name, fields }) {
+    if (name === "bytes") return this.connection.send(Buffer.from(fields.hex, "hex"));
+    const { reliable, request, response, answer, ref = 0, ...rest } = fields;
+    const to = answer ? this.#requests[answer === true ? "" : answer] : undefined;
+    if (answer && !to) throw new Error("no request to answer");
+    const flags = (reliable ? RELIABLE : 0) | (request ? REQUEST : 0) | (to || response ? RESPONSE : 0);
+    if (name === "WELCOME") this.connection.wasWelcomed = true;
+    if (to && name === "PACKET") Object.assign(rest, { channel: rest.channel ?? to.channel, number: rest.number ?? to.number });
+    for (let i = fields.times ?? 1; i > 0; i--) this.connection.send(encode(name, rest, { flags, ref: to?.ref ?? ref }));
+  }
+
+  async server({ name }) {
+    if (name === "cuts") this.connection.cut();
+    else if (name === "ends") this.connection.finish();
+    else if (name === "stops") this.listener.stop();
+    else if (name === "listens") await this.listener.listen();
+    else if (name === "falls-silent") this.connection.isDeaf = true;
+    else throw new Error(`a server does not do "${name}"`);
+  }
+
+  /** A ping and its answer: whatever was sent before has been taken by then. */
+  async quiet() {
+    this.app.call("ping", { call: "ping" });
+    compare({ event: "pong" }, await this.app.events.next("pong", DEADLINE));
+  }
+
+  async #expectQuiet() {
+    const { connection } = this;
+    if (connection?.wasWelcomed && !connection.isOver && !this.hasClosed) await this.quiet();
+    const unseen = [...this.app.events.values, ...(connection?.packets.values ?? []).filter(({ packet }) => packet !== "end")];
+    if (unseen.length > 0) throw new Error("more came: " + shown(unseen));
+  }
+}
+const shown = (value) => JSON.stringify(value, (key, inner) => (key === "payload" ? undefined : inner));
+
+/** The fields that are wanted are there. A text between slashes is a pattern; null is also a field that is not there. */
+function compare(wanted, got) {
+  for (const [key, value] of Object.entries(wanted)) {
+    const is = got[key] ?? null;
+    const isPattern = typeof value === "string" && /^\/.*\/$/s.test(value);
+    if (isPattern ? new RegExp(value.slice(1, -1)).test(is) : isDeepStrictEqual(is, value)) continue;
+    throw new Error(`${key}: ${shown(is)} instead of ${shown(value)}, in ${shown(got)}`);
+  }
+}
+
+/** Outcomes by story: "passes", "differs", or what is wrong. */
+async function tellAll(client, stories) {
+  let driver = new Driver(client);
+  const outcomes = new Map();
+  const waiting = [...stories];
+  const failures = [];
+  const worker = async () => {
+    for (let story = waiting.shift(); story; story = waiting.shift()) {
+      if (driver.hasEnded) driver = new Driver(client);
+      try {
+        await new Telling(driver, client).tell(story.steps(client));
+        outcomes.set(story, story.differs[client] ? "differs" : "passes");
+      } catch (error) {
+        outcomes.set(story, "FAILS");
+        failures.push(`${client}: ${story.title}\n    ${error.message}`);
+      }
+    }
+  };
+  const begun = performance.now();
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const code = await driver.end();
+  if (code !== 0 || driver.errors) failures.push(`${client}: the driver ended with ${code}: ${driver.errors}`);
+  return { client, outcomes, failures, seconds: (performance.now() - begun) / 1000 };
+}
+
+function printTable(stories, results) {
+  const column = (text) => text.padEnd(9);
+  let file;
+  for (const story of stories) {
+    if (story.file !== file) {
+      file = story.file;
+      console.log(`\n${file.replace(".story", "").padEnd(78)}${results.map(({ client }) => column(client)).join("")}`);
+    }
+    console.log(`  ${story.title.padEnd(75)} ${results.map(({ outcomes }) => column(outcomes.get(story))).join("")}`);
+    for (const reason of new Set(Object.values(story.differs))) {
+      const those = Object.keys(story.differs).filter((client) => story.differs[client] === reason);
+      console.log(`      ${those.join(", ")}: ${reason}`);
+    }
+  }
+  console.log();
+  for (const { client, outcomes, seconds } of results) {
+    const count = (outcome) => [...outcomes.values()].filter((one) => one === outcome).length;
+    console.log(`${client}: ${count("passes")} pass, ${count("differs")} differ, ${count("FAILS")} fail; ${seconds.toFixed(1)} s`);
+  }
+}
+
+async function main(args) {
+  const only = args.find((arg) => arg.startsWith("--only="))?.slice(7);
+  const named = args.filter((arg) => !arg.startsWith("--"));
+  const stories = readStories(HERE).filter(({ title, file }) => !only || title.includes(only) || file.includes(only));
+  const results = [];
+  for (const client of named.length > 0 ? named : CLIENTS) results.push(await tellAll(client, stories));
+  printTable(stories, results);
+  for (const failure of results.flatMap(({ failures }) => failures)) console.log("\n" + failure);
+  process.exitCode = results.some(({ failures }) => failures.length > 0) ? 1 : 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));
