@@ -23,6 +23,9 @@ static inline uint8_t *buf_reserve(Buf *buf, size_t extra) {
                                            : buf_grow(buf, extra);
 }
 
+/// Rounds the size of a record up, so that any type is aligned behind it.
+static inline size_t buf_padded(size_t size) { return (size + 7) & ~(size_t)7; }
+
 void buf_append(Buf *buf, const void *bytes, size_t size);
 void buf_u8(Buf *buf, uint8_t value);
 void buf_u16(Buf *buf, uint16_t value);

@@ -37,7 +37,7 @@ Batch *batch_push(Relay *relay, Commands *commands, uint32_t number) {
 }
 
 void batch_free(Batch *batch) {
-  commands_deinit(&batch->commands);
+  buf_deinit(&batch->commands);
   mem_free(batch);
 }
 

@@ -153,24 +153,22 @@ void channel_release_all(Relay *relay, const Peer *peer) {
 
 // --- Served by the script ---
 
-uint16_t relay_channel(Relay *relay, const char *name, size_t size, int *err) {
+uint16_t relay_channel(Relay *relay, Text name, int *err) {
   *err = ERR_INVALID;
-  if (!text_is_name(name, size)) return 0;
-  Text text = {name, (uint32_t)size};
-  uint16_t number = number_of(relay, text);
+  if (!text_is_name(name.bytes, name.size)) return 0;
+  uint16_t number = number_of(relay, name);
   *err = ERR_EXISTS;
   if (channel_server(relay, number)) return 0;
   *err = ERR_FULL;
   if (!number && relay->channels.count == CHANNEL_PLUGIN_COUNT) return 0;
-  if (!number) number = number_new(relay, text);
+  if (!number) number = number_new(relay, name);
   commands_push(&relay->handler.commands,
                 &(Command){.type = COMMAND_CHANNEL_OPEN, .id = number});
   return number;
 }
 
-uint16_t relay_find_channel(const Relay *relay, const char *name, size_t size,
-                            uint32_t *peer) {
-  uint16_t number = number_of(relay, (Text){name, (uint32_t)size});
+uint16_t relay_find_channel(const Relay *relay, Text name, uint32_t *peer) {
+  uint16_t number = number_of(relay, name);
   const PluginChannel *channel = find(relay, number);
   *peer = 0;
   if (!channel || !is_served(channel)) return 0;
@@ -201,21 +199,25 @@ void channel_unserve_by_script(Relay *relay, uint16_t number) {
 
 // --- Packets ---
 
-void channel_to_script(Relay *relay, Peer *peer, const Packet *packet) {
+static void refuse(Relay *relay, Peer *peer, const Packet *packet) {
+  session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
+                "nobody serves this channel");
+}
+
+// Passes a packet to the script as a message to the channel that it serves, or as the
+// response to its request.
+static void to_server(Relay *relay, Peer *peer, const Packet *packet) {
+  EventType type = packet->flags & PACKET_RESPONSE ? EVENT_RESPONSE : EVENT_CHANNEL;
+  Event event = relay_packet_event(type, peer, packet);
+  relay_emit(relay, &event);
+}
+
+static void to_on_packet(Relay *relay, Peer *peer, const Packet *packet) {
   Event event = relay_packet_event(EVENT_PACKET, peer, packet);
   if (relay->game_hooks & HOOK_PACKET)
     relay_emit(relay, &event);
   else
-    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
-                  "nobody serves this channel");
-}
-
-// Passes a packet to the script, which serves the channel or gets a request from its
-// server. The channels of LLMs' sessions are the host's.
-static void to_script(Relay *relay, Peer *peer, const Packet *packet) {
-  EventType type = packet->flags & PACKET_RESPONSE ? EVENT_RESPONSE : EVENT_CHANNEL;
-  Event event = relay_packet_event(type, peer, packet);
-  relay_emit(relay, &event);
+    refuse(relay, peer, packet);
 }
 
 // `sender` is the id of the client, which only the server of a channel gets.
@@ -243,9 +245,9 @@ static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
   bare.length = data.size;
   if (target == 0) {
     if (packet->flags & PACKET_RESPONSE && relay->is_scripted)
-      to_script(relay, plugin, &bare);
+      to_server(relay, plugin, &bare);
     else
-      channel_to_script(relay, plugin, &bare);
+      to_on_packet(relay, plugin, &bare);
     return;
   }
   Peer *peer = session_find(relay->session, target);
@@ -257,24 +259,19 @@ static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
   send_to(relay, peer, &bare, NULL);
 }
 
-void channel_llm_packet(Relay *relay, Peer *peer, const Packet *packet) {
-  if (relay->is_scripted)
-    to_script(relay, peer, packet);
-  else
-    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
-                  "nobody serves this channel");
-}
-
 void channel_packet(Relay *relay, Peer *peer, const Packet *packet) {
   const PluginChannel *channel = find(relay, packet->channel);
-  Peer *plugin = session_find(relay->session, channel->peer);
-  if (channel->is_scripts)
-    to_script(relay, peer, packet);
-  else if (plugin == peer)
+  Peer *plugin = channel ? session_find(relay->session, channel->peer) : NULL;
+  bool is_llm =
+      packet->channel >= CHANNEL_LLM_FIRST && packet->channel <= CHANNEL_LLM_LAST;
+  if (plugin == peer)
     from_plugin(relay, peer, packet);
   else if (plugin)
     send_to(relay, plugin, packet, &peer->id);
+  else if (channel ? channel->is_scripts : is_llm && relay->is_scripted)
+    to_server(relay, peer, packet);
+  else if (channel || is_llm || packet->channel == CHANNEL_RESERVED)
+    refuse(relay, peer, packet);
   else
-    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
-                  "nobody serves this channel");
+    to_on_packet(relay, peer, packet);
 }

@@ -22,14 +22,9 @@ typedef struct PluginChannels {
 void channel_open(Relay *relay, Peer *peer, const Packet *packet);
 void channel_close(Relay *relay, Peer *peer, const Packet *packet);
 
-/// Handles a packet on a plugin channel.
+/// Handles a packet that is neither control nor a message: passes it to the peer or script
+/// that serves the channel, or to on_packet; answers ERROR ChannelNotFound without either.
 void channel_packet(Relay *relay, Peer *peer, const Packet *packet);
-
-/// Handles a packet on the channel of an LLM's session.
-void channel_llm_packet(Relay *relay, Peer *peer, const Packet *packet);
-
-/// Passes a packet to the script, or answers ERROR ChannelNotFound.
-void channel_to_script(Relay *relay, Peer *peer, const Packet *packet);
 
 /// Ends what the peer serves.
 void channel_release_all(Relay *relay, const Peer *peer);

@@ -1,18 +1,11 @@
-// The commands of one handler, in one run of memory. A record is a Command, its
-// exceptions, its name, its body and what is packed, rounded up so that the next Command is aligned.
+// A record is a Command, its exceptions, its name, its body and its packed form, rounded up so
+// that the next Command is aligned.
 
 #include "relay/commands.h"
 
 #include <string.h>
 
-enum {
-  ALIGNMENT = 8,
-  KEEP_BYTES = 4 << 20,  // memory beyond this is given back when it is cleared
-};
-
-static size_t padded(size_t size) {
-  return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-}
+enum { KEEP_BYTES = 4 << 20 };  // memory that is not freed when all commands are cut
 
 static size_t except_bytes(const Command *command) {
   return command->except_count * sizeof *command->except;
@@ -20,8 +13,8 @@ static size_t except_bytes(const Command *command) {
 
 // With a NUL after each of the two texts.
 static size_t whole_size(const Command *command) {
-  return padded(sizeof *command + except_bytes(command) + command->name.size + 1 +
-                command->body.size + 1 + command->packed.size);
+  return buf_padded(sizeof *command + except_bytes(command) + command->name.size + 1 +
+                    command->body.size + 1 + command->packed.size);
 }
 
 static uint8_t *put(uint8_t *at, const void *bytes, size_t size) {
@@ -29,11 +22,9 @@ static uint8_t *put(uint8_t *at, const void *bytes, size_t size) {
   return at + size;
 }
 
-void commands_deinit(Commands *commands) { buf_deinit(&commands->bytes); }
-
 void commands_push(Commands *commands, const Command *command) {
   size_t whole = whole_size(command);
-  uint8_t *at = buf_reserve(&commands->bytes, whole);
+  uint8_t *at = buf_reserve(commands, whole);
   at = put(at, command, sizeof *command);
   at = put(at, command->except, except_bytes(command));
   at = put(at, command->name.bytes, command->name.size);
@@ -41,12 +32,12 @@ void commands_push(Commands *commands, const Command *command) {
   at = put(at, command->body.bytes, command->body.size);
   *at++ = '\0';
   put(at, command->packed.bytes, command->packed.size);
-  commands->bytes.size += whole;
+  commands->size += whole;
 }
 
 bool commands_next(const Commands *commands, size_t *at, Command *command) {
-  if (*at >= commands->bytes.size) return false;
-  const uint8_t *record = commands->bytes.data + *at;
+  if (*at >= commands->size) return false;
+  const uint8_t *record = commands->data + *at;
   memcpy(command, record, sizeof *command);
   record += sizeof *command;
   command->except = (const uint32_t *)(const void *)record;
@@ -61,6 +52,6 @@ bool commands_next(const Commands *commands, size_t *at, Command *command) {
 }
 
 void commands_cut(Commands *commands, size_t size) {
-  commands->bytes.size = size;
-  if (size == 0 && commands->bytes.capacity > KEEP_BYTES) buf_deinit(&commands->bytes);
+  commands->size = size;
+  if (size == 0 && commands->capacity > KEEP_BYTES) buf_deinit(commands);
 }

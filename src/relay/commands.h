@@ -52,11 +52,8 @@ typedef struct Command {
   uint32_t except_count;
 } Command;
 
-typedef struct Commands {
-  Buf bytes;
-} Commands;
-
-void commands_deinit(Commands *commands);
+/// Commands in one run of memory.
+typedef Buf Commands;
 
 /// Appends `command` with a copy of what it points to; a NUL follows the copies of name
 /// and body.

@@ -55,7 +55,7 @@ void batch_continue(Relay *relay) {
   uint64_t started_us = net_clock_us(relay->net);
   batch->at = carry_out(relay, &batch->commands, batch->at, batch->number, PACE_SLICE,
                         &batch->is_awaiting);
-  if (batch->at < batch->commands.bytes.size) {
+  if (batch->at < batch->commands.size) {
     batch_put(relay, batch);
   } else {
     batch_free(batch);
@@ -70,7 +70,7 @@ static void commit_commands(Relay *relay, Pace pace) {
   handler_claim_rooms(relay);
   bool is_awaiting;
   size_t at = carry_out(relay, &relay->handler.commands, 0, number, pace, &is_awaiting);
-  if (at < relay->handler.commands.bytes.size) {
+  if (at < relay->handler.commands.size) {
     Batch *batch = batch_push(relay, &relay->handler.commands, number);
     batch->at = at;
     batch->is_awaiting = is_awaiting;
@@ -80,7 +80,7 @@ static void commit_commands(Relay *relay, Pace pace) {
 
 // A join that was refused has set has_join, without a command.
 static void commit(Relay *relay, Pace pace) {
-  if (relay->handler.commands.bytes.size > 0 || relay->handler.has_join)
+  if (relay->handler.commands.size > 0 || relay->handler.has_join)
     commit_commands(relay, pace);
   room_free_failed(relay);
 }

@@ -92,28 +92,15 @@ static void on_message(Relay *relay, Peer *peer, const Packet *packet) {
                   "no handler for messages");
 }
 
-static bool is_in(uint16_t channel, int first, int last) {
-  return channel >= first && channel <= last;
-}
-
 void relay_packet(Relay *relay, Peer *peer, const Packet *packet) {
-  uint16_t channel = packet->channel;
-  if (channel == CHANNEL_CONTROL) {
+  if (packet->channel == CHANNEL_CONTROL) {
     on_control(relay, peer, packet);
     return;
   }
-  if (channel == CHANNEL_MESSAGE) {
+  if (packet->channel == CHANNEL_MESSAGE) {
     on_message(relay, peer, packet);
     return;
   }
   relay->stats.messages_in++;
-  if (is_in(channel, CHANNEL_PLUGIN_FIRST, CHANNEL_PLUGIN_LAST))
-    channel_packet(relay, peer, packet);
-  else if (is_in(channel, CHANNEL_LLM_FIRST, CHANNEL_LLM_LAST))
-    channel_llm_packet(relay, peer, packet);
-  else if (channel == 1)
-    session_error(relay->session, peer, packet, CODE_CHANNEL_NOT_FOUND,
-                  "nobody serves this channel");
-  else
-    channel_to_script(relay, peer, packet);
+  channel_packet(relay, peer, packet);
 }

@@ -8,28 +8,18 @@
 #include "relay/internal.h"
 
 bool event_is_counted(uint8_t type) {
-  switch (type) {
-    case EVENT_CONNECT:
-    case EVENT_JOIN:
-    case EVENT_LEAVE:
-    case EVENT_RENAME:
-    case EVENT_MESSAGE:
-    case EVENT_TEXT:
-    case EVENT_RESPONSE:
-    case EVENT_PACKET:
-    case EVENT_CHANNEL:
-    case EVENT_CHANNEL_OPEN:
-    case EVENT_CHANNEL_CLOSED:
-    case EVENT_BROADCAST:
-    case EVENT_DEFERRED:
-    case EVENT_DEFERRED_LINE:
-    case EVENT_GONE:
-    case EVENT_SUSPEND:
-    case EVENT_RESUME:
-      return true;
-    default:
-      return false;
-  }
+  static const bool IS_COUNTED[EVENT_TYPE_COUNT] = {
+      [EVENT_CONNECT] = true,        [EVENT_JOIN] = true,
+      [EVENT_LEAVE] = true,          [EVENT_RENAME] = true,
+      [EVENT_MESSAGE] = true,        [EVENT_TEXT] = true,
+      [EVENT_RESPONSE] = true,       [EVENT_PACKET] = true,
+      [EVENT_CHANNEL] = true,        [EVENT_CHANNEL_OPEN] = true,
+      [EVENT_CHANNEL_CLOSED] = true, [EVENT_BROADCAST] = true,
+      [EVENT_DEFERRED] = true,       [EVENT_DEFERRED_LINE] = true,
+      [EVENT_GONE] = true,           [EVENT_SUSPEND] = true,
+      [EVENT_RESUME] = true,
+  };
+  return type < EVENT_TYPE_COUNT && IS_COUNTED[type];
 }
 
 void event_queue(Relay *relay, Peer *peer, const Event *event) {
@@ -64,18 +54,16 @@ static void capture(Relay *relay, const Event *event) {
 
 // Events that commands cause are captured at any time.
 void relay_emit(Relay *relay, const Event *event) {
-  if (relay->captured
-          .receiver) {  // neither copied nor counted, because it does not wait
-    *relay->captured.receiver = *event;
-    relay->captured.receiver = NULL;
+  Event **receiver = &relay->captured.receiver;
+  if (*receiver) {  // neither copied nor counted, because it does not wait
+    **receiver = *event;
+    *receiver = NULL;
   } else if (relay->is_draining || relay->batches.current != 0) {
     capture(relay, event);
   } else {
     event_queue(relay, session_find(relay->session, event->peer), event);
   }
 }
-
-void relay_push(Relay *relay, const Event *event) { relay_emit(relay, event); }
 
 bool captured_concerns(const Relay *relay, const Event *event) {
   if (relay->captured.events.size == 0) return false;

@@ -16,10 +16,6 @@ typedef struct Captured {
   bool has_kept_waiting;  // queued events had to wait for remaining commands
 } Captured;
 
-/// Queues a copy of `event` for the script and counts it for its peer. During a drain
-/// the event is the next one.
-void relay_emit(Relay *relay, const Event *event);
-
 /// Queues an event of `peer` (NULL: of none) outside of drains.
 void event_queue(Relay *relay, Peer *peer, const Event *event);
 

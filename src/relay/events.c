@@ -6,30 +6,21 @@
 
 #include <string.h>
 
-enum {
-  ALIGNMENT = 8,
-  KEEP_BYTES = 4 << 20,  // of an empty queue; it gives back more than this
-};
-
-static size_t padded(size_t size) {
-  return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-}
+enum { KEEP_BYTES = 4 << 20 };  // memory of an empty queue that is not freed
 
 void events_deinit(Events *events) {
   buf_deinit(&events->bytes);
   events->at = 0;
 }
 
-// Gives up the room of events that were taken; each byte is moved once at most, on average.
-static void compact(Events *events) {
-  if (events->at < events->bytes.size / 2) return;
-  buf_consume(&events->bytes, events->at);
-  events->at = 0;
-}
-
+// The memory of taken events is reused only when they are half of the queue. Therefore each
+// byte is moved once at most, on average.
 void events_push(Events *events, const Event *event) {
-  if (events->at > 0) compact(events);
-  size_t whole = padded(sizeof *event + event->data.size);
+  if (events->at > 0 && events->at >= events->bytes.size / 2) {
+    buf_consume(&events->bytes, events->at);
+    events->at = 0;
+  }
+  size_t whole = buf_padded(sizeof *event + event->data.size);
   uint8_t *at = buf_reserve(&events->bytes, whole);
   memcpy(at, event, sizeof *event);
   if (event->data.size > 0)
@@ -47,7 +38,7 @@ bool events_peek(const Events *events, Event *event) {
 
 bool events_next(Events *events, Event *event) {
   if (!events_peek(events, event)) return false;
-  events->at += padded(sizeof *event + event->data.size);
+  events->at += buf_padded(sizeof *event + event->data.size);
   return true;
 }
 

@@ -98,7 +98,7 @@ void relay_begin_handler(Relay *relay) {
 }
 
 static int check(const Relay *relay, const Command *command) {
-  if (relay->handler.commands.bytes.size + command->body.size + command->packed.size >
+  if (relay->handler.commands.size + command->body.size + command->packed.size >
       RELAY_COMMANDS_BYTES)
     return ERR_FULL;
   if (command->type >= COMMAND_TYPE_COUNT) return 0;
@@ -169,12 +169,8 @@ bool relay_may_have(const Relay *relay, uint32_t room, uint32_t id, uint32_t joi
 
 // --- Reservations ---
 
-uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err) {
-  if (size > NAME_MAX_BYTES) {
-    *err = ERR_INVALID;
-    return 0;
-  }
-  Room *room = room_reserve(relay, (Text){name, (uint32_t)size}, err);
+uint32_t relay_create(Relay *relay, Text name, int *err) {
+  Room *room = room_reserve(relay, name, err);
   if (!room) return 0;
   relay->handler.has_new_room = true;
   relay->handler.has_join = true;  // its on_create may make peers join
@@ -198,7 +194,7 @@ void handler_clear(Handler *handler) {
 }
 
 RelayMark relay_mark(const Relay *relay) {
-  return (RelayMark){relay->handler.commands.bytes.size, relay->handler.names.size};
+  return (RelayMark){relay->handler.commands.size, relay->handler.names.size};
 }
 
 void relay_forget(Relay *relay, RelayMark mark) {

@@ -112,7 +112,7 @@ bool join_is_due(Relay *relay, const Event *join) {
 // an ERROR.
 static Room *find_or_create(Relay *relay, Peer *peer, Text name,
                             const Packet *request) {
-  uint32_t id = names_find(&relay->room_names, name.bytes, name.size);
+  uint32_t id = relay_find_room(relay, name);
   if (id) return slots_find(&relay->rooms, id);
   const RoomKind *kind = kind_find(relay, name);
   if (!kind || !kind->auto_create) {

@@ -27,7 +27,7 @@ const RoomKind *kind_find(const Relay *relay, Text name) {
 
 // The kind of a room without the hooks of the program.
 static RoomKind script_kind(const Relay *relay, const Room *room) {
-  const RoomKind *kind = kind_find(relay, (Text){room->name, room->name_size});
+  const RoomKind *kind = kind_find(relay, room_name(room));
   return kind ? *kind : (RoomKind){.hooks = relay->kinds.script_hooks & HOOKS_OF_ROOMS};
 }
 
@@ -38,36 +38,15 @@ void kind_apply(const Relay *relay, Room *room) {
       relay->program_hooks & HOOKS_OF_ROOMS & ~(uint32_t)HOOK_ROOM_CREATE;
 }
 
-// The hook for which an event comes; 0: it comes without one.
-static uint32_t hook_of(uint8_t type) {
-  switch (type) {
-    case EVENT_CONNECT:
-      return HOOK_CONNECT;
-    case EVENT_SUSPEND:
-      return HOOK_SUSPEND;
-    case EVENT_RESUME:
-      return HOOK_RESUME;
-    case EVENT_JOIN:
-      return HOOK_JOIN;
-    case EVENT_LEAVE:
-      return HOOK_LEAVE;
-    case EVENT_BROADCAST:
-      return HOOK_BROADCAST;
-    case EVENT_BACKPRESSURE:
-      return HOOK_BACKPRESSURE;
-    case EVENT_MESSAGE:
-      return HOOK_MESSAGE;
-    case EVENT_PACKET:
-      return HOOK_PACKET;
-    case EVENT_ROOM_CREATE:
-      return HOOK_ROOM_CREATE;
-    default:
-      return 0;
-  }
-}
-
 bool relay_script_wants(const Relay *relay, const Event *event) {
-  uint32_t hook = hook_of(event->type);
+  static const uint32_t HOOKS[EVENT_TYPE_COUNT] = {
+      [EVENT_CONNECT] = HOOK_CONNECT, [EVENT_SUSPEND] = HOOK_SUSPEND,
+      [EVENT_RESUME] = HOOK_RESUME,   [EVENT_JOIN] = HOOK_JOIN,
+      [EVENT_LEAVE] = HOOK_LEAVE,     [EVENT_BROADCAST] = HOOK_BROADCAST,
+      [EVENT_MESSAGE] = HOOK_MESSAGE, [EVENT_BACKPRESSURE] = HOOK_BACKPRESSURE,
+      [EVENT_PACKET] = HOOK_PACKET,   [EVENT_ROOM_CREATE] = HOOK_ROOM_CREATE,
+  };  // 0: the script gets the event without a handler, too
+  uint32_t hook = event->type < EVENT_TYPE_COUNT ? HOOKS[event->type] : 0;
   if (relay->program_hooks == 0 || hook == 0) return true;
   const Room *room = relay_room(relay, event->room);
   bool is_of_room = room && hook & HOOKS_OF_ROOMS && hook != HOOK_ROOM_CREATE;
@@ -82,18 +61,17 @@ void relay_kinds_begin(Relay *relay, uint32_t game_hooks) {
   relay->next_kinds.script_hooks = game_hooks;
 }
 
-void relay_kind_set(Relay *relay, const char *name, size_t size, const RoomKind *kind) {
+void relay_kind_set(Relay *relay, Text name, const RoomKind *kind) {
   Kinds *kinds = &relay->next_kinds;
   if (kinds->count == kinds->capacity)
     kinds->capacity = array_grow(&kinds->list, kinds->capacity, sizeof *kinds->list, 8);
   kinds->list[kinds->count++] = *kind;
-  names_set(&kinds->names, name, size, kinds->count);
+  names_set(&kinds->names, name.bytes, name.size, kinds->count);
 }
 
 void relay_kinds_end(Relay *relay) {
   kinds_deinit(&relay->kinds);
   relay->kinds = relay->next_kinds;
-  relay->kinds.script_hooks = relay->next_kinds.script_hooks;
   relay->game_hooks = relay->kinds.script_hooks | relay->program_hooks;
   kinds_init(&relay->next_kinds);
   ticker_refresh_game(relay);

@@ -11,8 +11,7 @@
 static void on_leave(Relay *relay, Peer *peer, Text name) {
   for (uint32_t i = peer->room_count; i-- > 0;) {
     Room *room = relay_room(relay, peer->rooms[i].room);
-    if (room->name_size != name.size || memcmp(room->name, name.bytes, name.size) != 0)
-      continue;
+    if (!text_equals(room_name(room), name)) continue;
     leave_room(relay, peer, room, &(Leave){.code = CODE_CLOSED});
     return;
   }

@@ -31,15 +31,11 @@ Text relay_peer_name(const Relay *relay, const Peer *peer) {
   return peer_name(peer);
 }
 
-static bool is_same(Text a, Text b) {
-  return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
-}
-
 static int check(const Relay *relay, const Peer *peer, Text name) {
   uint32_t reserved = 0;
   for (size_t at = 0; at < relay->handler.names.size; at += sizeof(Reserved)) {
     const Reserved *entry = reserved_at(relay, at);
-    reserved += entry->peer == peer->id && is_same(name_of(entry), name);
+    reserved += entry->peer == peer->id && text_equals(name_of(entry), name);
   }
   return session_check_name(relay->session, peer, name, reserved);
 }
@@ -51,7 +47,7 @@ int relay_rename(Relay *relay, uint32_t id, Text name) {
   if (!peer || (!peer_has_session(peer) && peer->state != PEER_CONNECTING))
     return ERR_NOT_FOUND;
   int err = check(relay, peer, name);
-  if (err != 0 || is_same(relay_peer_name(relay, peer), name)) return err;
+  if (err != 0 || text_equals(relay_peer_name(relay, peer), name)) return err;
   Reserved entry = {.peer = id, .size = (uint8_t)name.size};
   memcpy(entry.name, name.bytes, name.size);
   buf_append(&relay->handler.names, &entry, sizeof entry);

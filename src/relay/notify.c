@@ -132,8 +132,7 @@ void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave) {
   buf_u16(buf, (uint16_t)leave->code);
   Outgoing notice = notice_of(relay, CONTROL_LEFT);
   notice.name = room_name(room);
-  if (leave->reason)
-    notice.detail = (Text){leave->reason, (uint32_t)strlen(leave->reason)};
+  notice.detail = text_from(leave->reason);
   if (peer->state == PEER_CONNECTED) notify_peer(relay, peer, notice, leave->request);
   buf = fresh(relay);
   buf_u32(buf, room->id);

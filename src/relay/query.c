@@ -8,8 +8,8 @@ Room *relay_room(const Relay *relay, uint32_t room) {
   return slots_find(&relay->rooms, room);
 }
 
-uint32_t relay_find_room(const Relay *relay, const char *name, size_t size) {
-  return names_find(&relay->room_names, name, size);
+uint32_t relay_find_room(const Relay *relay, Text name) {
+  return names_find(&relay->room_names, name.bytes, name.size);
 }
 
 Room *relay_next_room(const Relay *relay, uint32_t *cursor) {

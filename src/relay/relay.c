@@ -53,7 +53,7 @@ void relay_free(Relay *relay) {
   names_deinit(&relay->channels.networks);
   kinds_deinit(&relay->kinds);
   kinds_deinit(&relay->next_kinds);
-  commands_deinit(&relay->handler.commands);
+  buf_deinit(&relay->handler.commands);
   batch_free_all(relay);
   buf_deinit(&relay->handler.names);
   buf_deinit(&relay->scratch);

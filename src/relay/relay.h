@@ -112,8 +112,9 @@ void relay_set_program_hooks(Relay *relay, uint32_t hooks);
 /// Returns whether the script has a handler for the event, or has to know of it.
 bool relay_script_wants(const Relay *relay, const Event *event);
 
-/// Pushes an event of the layer above. Its data is copied.
-void relay_push(Relay *relay, const Event *event);
+/// Queues a copy of an event for the script, and counts it for its peer. During a drain the
+/// event is the next one.
+void relay_emit(Relay *relay, const Event *event);
 
 /// Begins a drain, which takes a slice of the loop's iteration.
 void relay_begin_drain(Relay *relay);
@@ -205,7 +206,7 @@ bool relay_may_have(const Relay *relay, uint32_t room, uint32_t peer, uint32_t j
 
 /// Reserves a room for COMMAND_ROOM_CREATE, which is queued with it. Returns its id, or
 /// 0 with `err` set: ERR_EXISTS, ERR_FULL (max_rooms), ERR_INVALID (the name).
-uint32_t relay_create(Relay *relay, const char *name, size_t size, int *err);
+uint32_t relay_create(Relay *relay, Text name, int *err);
 
 /// Reserves a name for a peer and queues its COMMAND_RENAME; nothing for the name that the
 /// peer has. Returns 0 or a negative error: ERR_NOT_FOUND (the peer is gone), ERR_INVALID
@@ -223,7 +224,7 @@ Text relay_peer_name(const Relay *relay, const Peer *peer);
 /// The number of the plugin channel of that name, which the script will serve
 /// (COMMAND_CHANNEL_OPEN is queued) or serves already. 0 with `err` set: ERR_INVALID (the
 /// name), ERR_EXISTS (a client serves it), ERR_FULL (all numbers have names).
-uint16_t relay_channel(Relay *relay, const char *name, size_t size, int *err);
+uint16_t relay_channel(Relay *relay, Text name, int *err);
 
 /// Carries out the handler's commands, in order. Those that wait for the script to
 /// handle an event first follow in relay_next_event.
@@ -256,7 +257,7 @@ void relay_rollback(Relay *relay, RelayMark mark);
 /// Replaces all kinds: those set between begin and end. Rooms keep the kind of their
 /// name.
 void relay_kinds_begin(Relay *relay, uint32_t game_hooks);
-void relay_kind_set(Relay *relay, const char *name, size_t size, const RoomKind *kind);
+void relay_kind_set(Relay *relay, Text name, const RoomKind *kind);
 void relay_kinds_end(Relay *relay);
 
 // --- Queries ---
@@ -268,8 +269,7 @@ Room *relay_room(const Relay *relay, uint32_t room);
 
 /// Returns the number of the plugin channel of that name, 0 when it is not served. `peer`
 /// is the peer that serves it, 0: the script does.
-uint16_t relay_find_channel(const Relay *relay, const char *name, size_t size,
-                            uint32_t *peer);
+uint16_t relay_find_channel(const Relay *relay, Text name, uint32_t *peer);
 
 /// Returns the next plugin channel after `*cursor` (start at 0) that is served, or 0. Its
 /// name is valid until a channel gets a new one.
@@ -277,7 +277,7 @@ uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name);
 
 /// Returns the id of the room that has the name: reserved, being created or open; 0:
 /// none.
-uint32_t relay_find_room(const Relay *relay, const char *name, size_t size);
+uint32_t relay_find_room(const Relay *relay, Text name);
 
 /// Returns the next room after `*cursor` (start at 0) that is reserved, being created,
 /// open or soft-deleted, or NULL.

@@ -16,10 +16,10 @@ static void log_room(const char *message, const Room *room) {
 }
 
 Room *room_reserve(Relay *relay, Text name, int *err) {
-  *err = !text_is_name(name.bytes, name.size)                    ? ERR_INVALID
-         : names_find(&relay->room_names, name.bytes, name.size) ? ERR_EXISTS
-         : relay->rooms.count >= relay->limits.max_rooms         ? ERR_FULL
-                                                                 : 0;
+  *err = !text_is_name(name.bytes, name.size)            ? ERR_INVALID
+         : relay_find_room(relay, name)                  ? ERR_EXISTS
+         : relay->rooms.count >= relay->limits.max_rooms ? ERR_FULL
+                                                         : 0;
   if (*err < 0) return NULL;
   Room *room = mem_zalloc(sizeof *room);
   room->id = slots_add(&relay->rooms, room);
@@ -79,9 +79,9 @@ static void end(Relay *relay, Room *room) {
   timers_stop(net_timers(relay->net), &room->timer);
   ticker_set(relay, &room->ticker, room->id, 0);
   room->state = ROOM_GONE;
-  relay_emit(relay, &(Event){.type = EVENT_ROOM_DELETE,
-                             .room = room->id,
-                             .data = {room->name, room->name_size}});
+  relay_emit(
+      relay,
+      &(Event){.type = EVENT_ROOM_DELETE, .room = room->id, .data = room_name(room)});
 }
 
 void room_delete(Relay *relay, Room *room) {
@@ -167,8 +167,7 @@ void room_set_meta(Room *room, Text key, const Text *value) {
   Text old_key, old_value;
   for (size_t at = 0; room_next_meta(room, &at, &old_key);) {
     room_next_meta(room, &at, &old_value);
-    if (old_key.size == key.size && memcmp(old_key.bytes, key.bytes, key.size) == 0)
-      continue;
+    if (text_equals(old_key, key)) continue;
     append_meta(&meta, old_key);
     append_meta(&meta, old_value);
   }

@@ -146,19 +146,13 @@ void source_end(Relay *relay, Source *source) {
 
 // Returns whether the event is of the first class.
 static bool is_prompt(const Event *event) {
-  switch (event->type) {
-    case EVENT_MESSAGE:
-    case EVENT_TEXT:
-    case EVENT_PACKET:
-    case EVENT_CHANNEL:
-    case EVENT_BROADCAST:
-    case EVENT_DEFERRED:
-    case EVENT_DEFERRED_LINE:
-    case EVENT_GONE:
-      return false;
-    default:
-      return event->order != ORDER_BACKGROUND;
-  }
+  static const bool IS_SECOND[EVENT_TYPE_COUNT] = {
+      [EVENT_MESSAGE] = true, [EVENT_TEXT] = true,          [EVENT_PACKET] = true,
+      [EVENT_CHANNEL] = true, [EVENT_BROADCAST] = true,     [EVENT_DEFERRED] = true,
+      [EVENT_GONE] = true,    [EVENT_DEFERRED_LINE] = true,
+  };
+  return event->type < EVENT_TYPE_COUNT ? !IS_SECOND[event->type]
+                                        : event->order != ORDER_BACKGROUND;
 }
 
 static bool is_costly(const Relay *relay, const Source *source) {

@@ -10,13 +10,12 @@
 // `why` is NULL when the peer is in.
 static void report(Relay *relay, const Command *join, Code code, const char *why) {
   if (join->token == 0) return;
-  uint32_t size = why ? (uint32_t)strlen(why) : 0;
   relay_emit(relay, &(Event){.type = why ? EVENT_NOT_JOINED : EVENT_JOINED,
                              .peer = join->id,
                              .room = join->room,
                              .a = join->token,
                              .b = code,
-                             .data = {why, size}});
+                             .data = text_from(why)});
 }
 
 // --- Until the outcome is known ---
@@ -52,7 +51,7 @@ void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
 
 static void free_join(Relay *relay, ScriptJoin *join) {
   slots_remove(&relay->joins.slots, join->id);
-  commands_deinit(&join->held);
+  buf_deinit(&join->held);
   mem_free(join);
 }
 
@@ -63,7 +62,7 @@ void script_join_end(Relay *relay, uint32_t id, Code code, const char *why) {
   while (*at != join) at = &(*at)->next;
   *at = join->next;
   report(relay, &join->command, code, why);
-  if (join->held.bytes.size > 0) batch_push(relay, &join->held, batch_number(relay));
+  if (join->held.size > 0) batch_push(relay, &join->held, batch_number(relay));
   free_join(relay, join);
 }
 
@@ -79,7 +78,7 @@ void script_joins_end_all(Relay *relay, Peer *peer) {
 void script_joins_free(Relay *relay) {
   ScriptJoin *join;
   for (size_t at = 0; at < relay->joins.early.size; at += sizeof(EarlyJoins))
-    commands_deinit(&((EarlyJoins *)(void *)(relay->joins.early.data + at))->joins);
+    buf_deinit(&((EarlyJoins *)(void *)(relay->joins.early.data + at))->joins);
   buf_deinit(&relay->joins.early);
   for (uint32_t cursor = 0; (join = slots_next(&relay->joins.slots, &cursor));)
     free_join(relay, join);
@@ -143,10 +142,10 @@ static Commands take_early(Relay *relay, uint32_t peer) {
 
 void script_joins_welcome(Relay *relay, uint32_t peer) {
   Commands joins = take_early(relay, peer);
-  if (joins.bytes.size == 0) return;
-  Buf *behind = &relay->handler.commands.bytes;
-  if (behind->size > 0) buf_append(&joins.bytes, behind->data, behind->size);
-  commands_deinit(&relay->handler.commands);
+  if (joins.size == 0) return;
+  Buf *behind = &relay->handler.commands;
+  if (behind->size > 0) buf_append(&joins, behind->data, behind->size);
+  buf_deinit(&relay->handler.commands);
   relay->handler.commands = joins;
 }
 
@@ -155,5 +154,5 @@ void script_joins_forget(Relay *relay, uint32_t peer) {
   Command join;
   for (size_t at = 0; commands_next(&joins, &at, &join);)
     report(relay, &join, CODE_CLOSED, "the peer was not let in");
-  commands_deinit(&joins);
+  buf_deinit(&joins);
 }

@@ -84,6 +84,21 @@ uint32_t core_id(lua_State *L, int at) {
   return (uint32_t)id;
 }
 
+void core_set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+void core_set_text(lua_State *L, const char *name, const char *text) {
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, name);
+}
+
+void core_set_switch(lua_State *L, const char *name, bool is_on) {
+  lua_pushboolean(L, is_on);
+  lua_setfield(L, -2, name);
+}
+
 int core_fail(lua_State *L, const char *message, const char *code) {
   lua_pushnil(L);
   lua_pushstring(L, message);
@@ -144,10 +159,8 @@ static void set_functions(lua_State *L, Host *host, const luaL_Reg *functions) {
 
 static void set_constants(lua_State *L, const char *name, const Constant *constants) {
   lua_newtable(L);
-  for (; constants->name != NULL; constants++) {
-    lua_pushinteger(L, constants->value);
-    lua_setfield(L, -2, constants->name);
-  }
+  for (; constants->name != NULL; constants++)
+    core_set_number(L, constants->name, constants->value);
   lua_setfield(L, -2, name);
 }
 
@@ -158,11 +171,6 @@ static void set_names(lua_State *L, const char *name, const Constant *constants)
     lua_pushstring(L, constants->name);
     lua_rawseti(L, -2, constants->value);
   }
-  lua_setfield(L, -2, name);
-}
-
-static void set_switch(lua_State *L, const char *name, bool is_on) {
-  lua_pushboolean(L, is_on);
   lua_setfield(L, -2, name);
 }
 
@@ -191,10 +199,8 @@ void core_push(lua_State *L, Host *host) {
   set_constants(L, "levels", LEVELS);
   set_names(L, "code_names", CODES);
   set_names(L, "reload_inputs", RELOAD_INPUTS);
-  lua_pushliteral(L, TEXT_PEER_NAME_RULE);
-  lua_setfield(L, -2, "peer_name_rule");
-  lua_pushinteger(L, DEADLINE_TEXT_MAX);
-  lua_setfield(L, -2, "text_max");
-  set_switch(L, "is_simulated", net_is_simulated(host->net));
-  set_switch(L, "is_shuffled", host->options->is_shuffled);
+  core_set_text(L, "peer_name_rule", TEXT_PEER_NAME_RULE);
+  core_set_number(L, "text_max", DEADLINE_TEXT_MAX);
+  core_set_switch(L, "is_simulated", net_is_simulated(host->net));
+  core_set_switch(L, "is_shuffled", host->options.is_shuffled);
 }

@@ -18,6 +18,18 @@ Host *core_host(lua_State *L);
 /// The id at argument `at`.
 uint32_t core_id(lua_State *L, int at);
 
+/// The text at argument `at`.
+static inline Text core_text(lua_State *L, int at) {
+  size_t size;
+  const char *bytes = luaL_checklstring(L, at, &size);
+  return (Text){bytes, (uint32_t)size};
+}
+
+/// Set a field of the table on top. A text of NULL sets none.
+void core_set_number(lua_State *L, const char *name, double value);
+void core_set_text(lua_State *L, const char *name, const char *text);
+void core_set_switch(lua_State *L, const char *name, bool is_on);
+
 /// Pushes nil, message and the code's name; returns 3.
 int core_fail(lua_State *L, const char *message, const char *code);
 

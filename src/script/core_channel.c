@@ -8,10 +8,8 @@
 // script; or nil, message, code
 static int core_channel_open(lua_State *L) {
   const Host *host = core_host(L);
-  size_t size;
-  const char *name = luaL_checklstring(L, 1, &size);
   int err;
-  uint16_t channel = relay_channel(host->relay, name, size, &err);
+  uint16_t channel = relay_channel(host->relay, core_text(L, 1), &err);
   if (channel == 0 && err == ERR_INVALID)
     return core_fail(L, "channel names are " TEXT_NAME_RULE, "Invalid");
   if (channel == 0 && err == ERR_EXISTS)
@@ -34,10 +32,8 @@ static int core_channel_close(lua_State *L) {
 // channel_find(name): the number, and the peer that serves it (0: the script does); nil
 // when nobody does
 static int core_channel_find(lua_State *L) {
-  size_t size;
-  const char *name = luaL_checklstring(L, 1, &size);
   uint32_t peer;
-  uint16_t channel = relay_find_channel(core_host(L)->relay, name, size, &peer);
+  uint16_t channel = relay_find_channel(core_host(L)->relay, core_text(L, 1), &peer);
   if (channel == 0) return 0;
   lua_pushinteger(L, channel);
   lua_pushnumber(L, peer);

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "net/admin.h"
 #include "script/core.h"
 #include "script/guard/parse.h"
 
@@ -31,12 +32,10 @@ static const char *join_texts(lua_State *L, Buf *scratch, int at) {
   int count = (int)lua_objlen(L, at);
   for (int i = 1; i <= count; i++) {
     lua_rawgeti(L, at, i);
-    size_t size;
-    const char *text =
-        lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : NULL;
-    if (text == NULL) return NULL;
+    if (lua_type(L, -1) != LUA_TSTRING) return NULL;
+    Text text = core_text(L, -1);
     if (i > 1) buf_u8(scratch, ',');
-    buf_append(scratch, text, size);
+    buf_append(scratch, text.bytes, text.size);
     lua_pop(L, 1);
   }
   buf_u8(scratch, 0);
@@ -88,15 +87,13 @@ static int core_kinds_begin(lua_State *L) {
 // kind_set(name, hooks, capacity, auto_create, auto_delete, tick_rate): auto_delete in
 // seconds or nil, the rest with 0 and false for what is not said
 static int core_kind_set(lua_State *L) {
-  size_t size;
-  const char *name = luaL_checklstring(L, 1, &size);
   RoomKind kind = {.hooks = core_id(L, 2),
                    .capacity = core_id(L, 3),
                    .auto_create = lua_toboolean(L, 4),
                    .has_auto_delete = !lua_isnil(L, 5),
                    .auto_delete_ms = (uint64_t)(luaL_optnumber(L, 5, 0) * 1000),
                    .tick_rate = luaL_checknumber(L, 6)};
-  relay_kind_set(core_host(L)->relay, name, size, &kind);
+  relay_kind_set(core_host(L)->relay, core_text(L, 1), &kind);
   return 0;
 }
 
@@ -132,7 +129,7 @@ static const char *describe_read(int err) {
 static int core_read_file(lua_State *L) {
   Host *host = core_host(L);
   host->scratch.size = 0;
-  const ScriptOptions *options = host->options;
+  const ScriptOptions *options = &host->options;
   const char *path = luaL_checkstring(L, 1);
   int err = options->read == NULL ? file_read(path, &host->scratch)
                                   : options->read(options->data, path, &host->scratch);
@@ -149,7 +146,7 @@ static int core_read_file(lua_State *L) {
 
 // env(name): the value of an environment variable, or nil when it is not set
 static int core_env(lua_State *L) {
-  const ScriptOptions *options = core_host(L)->options;
+  const ScriptOptions *options = &core_host(L)->options;
   const char *name = luaL_checkstring(L, 1);
   const char *value =
       options->env == NULL ? getenv(name) : options->env(options->data, name);
@@ -164,15 +161,14 @@ static int core_env(lua_State *L) {
 static int core_file_stamp(lua_State *L) {
   char stamp[FILE_STAMP_SIZE] = "";
   const char *path = luaL_checkstring(L, 1);
-  if (core_host(L)->options->read == NULL) file_stamp(path, stamp);
+  if (core_host(L)->options.read == NULL) file_stamp(path, stamp);
   lua_pushstring(L, stamp);
   return 1;
 }
 
 static int core_file_is_being_written(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
-  lua_pushboolean(L,
-                  core_host(L)->options->read == NULL && file_is_being_written(path));
+  lua_pushboolean(L, core_host(L)->options.read == NULL && file_is_being_written(path));
   return 1;
 }
 
@@ -189,10 +185,9 @@ static int core_hash(lua_State *L) {
   uint64_t key[2] = {0};  // the hash of the texts so far, and 0
   int count = (int)lua_objlen(L, 1);
   for (int i = 1; i <= count; i++) {
-    size_t size;
     lua_rawgeti(L, 1, i);
-    const char *text = luaL_checklstring(L, -1, &size);
-    key[0] = hash_bytes(key, text, size);
+    Text text = core_text(L, -1);
+    key[0] = hash_bytes(key, text.bytes, text.size);
     lua_pop(L, 1);
   }
   char digits[17];
@@ -214,18 +209,29 @@ static int core_set_schema(lua_State *L) {
     hashes[i] = strtoull(luaL_checkstring(L, -1), NULL, 16);
     lua_pop(L, 1);
   }
-  size_t size;
-  const char *module = luaL_checklstring(L, 2, &size);
-  ScriptSchema schema = {hashes, (uint32_t)count, {module, (uint32_t)size}};
+  ScriptSchema schema = {hashes, (uint32_t)count, core_text(L, 2)};
   host->events->schema(host->events_data, &schema);
   return 0;
 }
 
-// invalid_closes(): whether a peer whose messages do not fit the schema is disconnected.
-// may_break_schema(): whether a reload may change messages that clients know.
-// is_watched(): whether somebody works on the game, so that it is loaded when it changes
-static int core_invalid_closes(lua_State *L) {
-  lua_pushboolean(L, !core_host(L)->deadline.limits.drops_invalid);
+// limits(): the settings that the Lua half applies. `drops_invalid`: a peer whose messages do
+// not fit the schema stays connected. `may_break_schema`: a reload may change messages that
+// clients know. `is_watched`: the game is loaded when a file changes. `rollback_errors`: errors
+// of a new version that end it; 0: any number is allowed. `may_write`: MCP tools of the host
+// may change the server. `shows_source`: MCP shows the game's files, to those who gave the
+// admin listener's token or to all. `mcp_tools`: names separated by commas; see permit.lua.
+static int core_limits(lua_State *L) {
+  const Host *host = core_host(L);
+  const ScriptLimits *limits = &host->deadline.limits;
+  lua_createtable(L, 0, 7);
+  core_set_switch(L, "drops_invalid", limits->drops_invalid);
+  core_set_switch(L, "may_break_schema", limits->may_break_schema);
+  core_set_switch(L, "is_watched", limits->is_watched);
+  core_set_number(L, "rollback_errors", limits->rollback_errors);
+  core_set_switch(L, "may_write", limits->may_write);
+  core_set_switch(L, "shows_source",
+                  limits->shows_source || net_admin_has_token(host->net));
+  core_set_text(L, "mcp_tools", limits->mcp_tools);
   return 1;
 }
 
@@ -233,22 +239,6 @@ static int core_invalid_closes(lua_State *L) {
 static int core_knows_schema(lua_State *L) {
   uint64_t hash = strtoull(luaL_checkstring(L, 1), NULL, 16);
   lua_pushboolean(L, relay_knows_schema(core_host(L)->relay, hash));
-  return 1;
-}
-
-static int core_may_break_schema(lua_State *L) {
-  lua_pushboolean(L, core_host(L)->deadline.limits.may_break_schema);
-  return 1;
-}
-
-static int core_is_watched(lua_State *L) {
-  lua_pushboolean(L, core_host(L)->deadline.limits.is_watched);
-  return 1;
-}
-
-// rollback_errors(): how many errors of a new version bring the old one back; 0: none do
-static int core_rollback_errors(lua_State *L) {
-  lua_pushnumber(L, core_host(L)->deadline.limits.rollback_errors);
   return 1;
 }
 
@@ -287,17 +277,15 @@ int core_list(lua_State *L) {
 }
 
 static int core_is_utf8(lua_State *L) {
-  size_t size;
-  const char *text = luaL_checklstring(L, 1, &size);
-  lua_pushboolean(L, text_is_utf8(text, size));
+  Text text = core_text(L, 1);
+  lua_pushboolean(L, text_is_utf8(text.bytes, text.size));
   return 1;
 }
 
 // json_count(text): how many values JSON has at the most
 static int core_json_count(lua_State *L) {
-  size_t size;
-  const char *text = luaL_checklstring(L, 1, &size);
-  lua_pushnumber(L, (lua_Number)text_json_count(text, size));
+  Text text = core_text(L, 1);
+  lua_pushnumber(L, (lua_Number)text_json_count(text.bytes, text.size));
   return 1;
 }
 
@@ -307,34 +295,29 @@ static int core_has_stack(lua_State *L) {
   return 1;
 }
 
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
 void core_push_stats(lua_State *L, const Host *host) {
   RelayStats stats = relay_stats(host->relay);
   SessionStats session = session_stats(relay_session(host->relay));
   NetSent sent = net_sent_in_all(host->net), queued = net_queued_in_all(host->net);
   lua_createtable(L, 0, 20);
-  set_number(L, "peers", stats.peers);
-  set_number(L, "rooms", stats.rooms);
-  set_number(L, "messages_in", (double)stats.messages_in);
-  set_number(L, "deliveries", (double)stats.deliveries);
-  set_number(L, "dropped", (double)stats.dropped);
-  set_number(L, "packets_in", (double)session.packets_in);
-  set_number(L, "bytes_in", (double)session.bytes_in);
-  set_number(L, "packets_out", (double)sent.packets);
-  set_number(L, "bytes_out", (double)sent.bytes);
-  set_number(L, "queued", (double)queued.packets);
-  set_number(L, "queued_bytes", (double)queued.bytes);
-  set_number(L, "resent", (double)session.resent);
-  set_number(L, "throttled", (double)session.throttled);
-  set_number(L, "latency_ms", session_latency_ms(relay_session(host->relay)));
-  set_number(L, "names_refused", (double)stats.names_refused);
-  set_number(L, "handlers", (double)host->handlers);
-  set_number(L, "errors", (double)stats.errors);
-  set_number(L, "memory", (double)host->memory.bytes);
+  core_set_number(L, "peers", stats.peers);
+  core_set_number(L, "rooms", stats.rooms);
+  core_set_number(L, "messages_in", (double)stats.messages_in);
+  core_set_number(L, "deliveries", (double)stats.deliveries);
+  core_set_number(L, "dropped", (double)stats.dropped);
+  core_set_number(L, "packets_in", (double)session.packets_in);
+  core_set_number(L, "bytes_in", (double)session.bytes_in);
+  core_set_number(L, "packets_out", (double)sent.packets);
+  core_set_number(L, "bytes_out", (double)sent.bytes);
+  core_set_number(L, "queued", (double)queued.packets);
+  core_set_number(L, "queued_bytes", (double)queued.bytes);
+  core_set_number(L, "resent", (double)session.resent);
+  core_set_number(L, "throttled", (double)session.throttled);
+  core_set_number(L, "latency_ms", session_latency_ms(relay_session(host->relay)));
+  core_set_number(L, "names_refused", (double)stats.names_refused);
+  core_set_number(L, "handlers", (double)host->handlers);
+  core_set_number(L, "errors", (double)stats.errors);
+  core_set_number(L, "memory", (double)host->memory.bytes);
   core_set_udp_totals(L, host->net);
 }
 
@@ -362,11 +345,8 @@ const luaL_Reg core_game_functions[] = {
     {"file_is_being_written", core_file_is_being_written},
     {"make_folder", core_make_folder},
     {"hash", core_hash},
-    {"rollback_errors", core_rollback_errors},
     {"set_schema", core_set_schema},
-    {"invalid_closes", core_invalid_closes},
-    {"may_break_schema", core_may_break_schema},
-    {"is_watched", core_is_watched},
+    {"limits", core_limits},
     {"knows_schema", core_knows_schema},
     {"stats", core_stats},
     {NULL, NULL}};

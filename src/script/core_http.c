@@ -12,42 +12,39 @@
 
 enum { TOKEN_BYTES = 24 };
 
-static Text check_text(lua_State *L, int at) {
-  size_t size;
-  const char *bytes = luaL_checklstring(L, at, &size);
-  return (Text){.bytes = bytes, .size = (uint32_t)size};
+static int queue(lua_State *L, const Command *command) {
+  lua_pushboolean(L, relay_command(core_host(L)->relay, command) == 0);
+  return 1;
 }
 
-static int queue(lua_State *L, AnswerPart part, int status, Text fields, Text body) {
+static int answer(lua_State *L, AnswerPart part, int status, Text fields, Text body) {
   Command command = {.type = COMMAND_ANSWER,
                      .id = core_id(L, 1),
                      .flags = (uint8_t)part,
                      .code = (uint32_t)status,
                      .name = fields,
                      .body = body};
-  lua_pushboolean(L, relay_command(core_host(L)->relay, &command) == 0);
-  return 1;
+  return queue(L, &command);
 }
 
 // answer(conn, status, fields, body): all of it; fields are "Name: value\r\n" each
 static int core_answer(lua_State *L) {
-  return queue(L, ANSWER_WHOLE, luaL_checkint(L, 2), check_text(L, 3),
-               check_text(L, 4));
+  return answer(L, ANSWER_WHOLE, luaL_checkint(L, 2), core_text(L, 3), core_text(L, 4));
 }
 
 // answer_open(conn, fields, body): a stream, and its beginning
 static int core_answer_open(lua_State *L) {
-  return queue(L, ANSWER_OPEN, 200, check_text(L, 2), check_text(L, 3));
+  return answer(L, ANSWER_OPEN, 200, core_text(L, 2), core_text(L, 3));
 }
 
 // answer_more(conn, body)
 static int core_answer_more(lua_State *L) {
-  return queue(L, ANSWER_MORE, 0, (Text){"", 0}, check_text(L, 2));
+  return answer(L, ANSWER_MORE, 0, (Text){"", 0}, core_text(L, 2));
 }
 
 // answer_last(conn, body)
 static int core_answer_last(lua_State *L) {
-  return queue(L, ANSWER_LAST, 0, (Text){"", 0}, check_text(L, 2));
+  return answer(L, ANSWER_LAST, 0, (Text){"", 0}, core_text(L, 2));
 }
 
 // token(): 48 hexadecimal digits that nobody can guess
@@ -65,37 +62,20 @@ static int core_token(lua_State *L) {
 static int core_child(lua_State *L) {
   Command command = {.type = COMMAND_CHILD,
                      .id = core_id(L, 1),
-                     .name = check_text(L, 2),
-                     .body = check_text(L, 3)};
-  lua_pushboolean(L, relay_command(core_host(L)->relay, &command) == 0);
-  return 1;
+                     .name = core_text(L, 2),
+                     .body = core_text(L, 3)};
+  return queue(L, &command);
 }
 
 // stop(reason): of the server, when the handler has ended
 static int core_stop(lua_State *L) {
-  Command command = {.type = COMMAND_STOP, .body = check_text(L, 1)};
-  lua_pushboolean(L, relay_command(core_host(L)->relay, &command) == 0);
-  return 1;
+  Command command = {.type = COMMAND_STOP, .body = core_text(L, 1)};
+  return queue(L, &command);
 }
 
 // product_version(): of the server
 static int core_product_version(lua_State *L) {
   lua_pushliteral(L, PERIGEE_VERSION);
-  return 1;
-}
-
-// may_write(): whether tools of the host's own may change something
-static int core_may_write(lua_State *L) {
-  lua_pushboolean(L, core_host(L)->deadline.limits.may_write);
-  return 1;
-}
-
-// may_show_source(): whether the game's files may be shown: to those who gave the admin
-// listener's token, or to all
-static int core_may_show_source(lua_State *L) {
-  const Host *host = core_host(L);
-  bool may_show = host->deadline.limits.shows_source || net_admin_has_token(host->net);
-  lua_pushboolean(L, may_show);
   return 1;
 }
 
@@ -123,12 +103,6 @@ static int core_hidden_files(lua_State *L) {
   return 1;
 }
 
-// mcp_tools(): which tools may be used: names separated by commas; see permit.lua
-static int core_mcp_tools(lua_State *L) {
-  lua_pushstring(L, core_host(L)->deadline.limits.mcp_tools);
-  return 1;
-}
-
 const luaL_Reg core_http_functions[] = {{"answer", core_answer},
                                         {"answer_open", core_answer_open},
                                         {"answer_more", core_answer_more},
@@ -136,9 +110,6 @@ const luaL_Reg core_http_functions[] = {{"answer", core_answer},
                                         {"token", core_token},
                                         {"child", core_child},
                                         {"stop", core_stop},
-                                        {"may_write", core_may_write},
-                                        {"may_show_source", core_may_show_source},
                                         {"hidden_files", core_hidden_files},
-                                        {"mcp_tools", core_mcp_tools},
                                         {"product_version", core_product_version},
                                         {NULL, NULL}};

@@ -21,11 +21,7 @@ static int core_peer_name(lua_State *L) {
 
 // set_name(peer, name)
 static int core_peer_set_name(lua_State *L) {
-  size_t size;
-  const char *bytes = luaL_checklstring(L, 2, &size);
-  if (size > NAME_MAX_BYTES) size = NAME_MAX_BYTES + 1;  // too long is too long
-  Text name = {bytes, (uint32_t)size};
-  int result = relay_rename(core_host(L)->relay, core_id(L, 1), name);
+  int result = relay_rename(core_host(L)->relay, core_id(L, 1), core_text(L, 2));
   switch (result) {
     case ERR_EXISTS:
       return core_fail(L, NAME_IN_USE_TEXT, "Exists");
@@ -39,9 +35,7 @@ static int core_peer_set_name(lua_State *L) {
 // name_problem(peer, name): why the peer cannot be let in under the name (nil: its own),
 // or nil
 static int core_peer_name_problem(lua_State *L) {
-  size_t size = 0;
-  const char *bytes = luaL_optlstring(L, 2, "", &size);
-  Text name = {bytes, (uint32_t)size};
+  Text name = lua_isnoneornil(L, 2) ? (Text){0} : core_text(L, 2);
   if (relay_name_is_free(core_host(L)->relay, core_id(L, 1), name)) return 0;
   lua_pushliteral(L, NAME_IN_USE_TEXT);
   return 1;
@@ -49,9 +43,8 @@ static int core_peer_name_problem(lua_State *L) {
 
 // is_name(text): whether a peer may be called so
 static int core_peer_is_name(lua_State *L) {
-  size_t size;
-  const char *text = luaL_checklstring(L, 1, &size);
-  lua_pushboolean(L, text_is_peer_name(text, size));
+  Text text = core_text(L, 1);
+  lua_pushboolean(L, text_is_peer_name(text.bytes, text.size));
   return 1;
 }
 
@@ -91,10 +84,9 @@ static int core_peer_token(lua_State *L) {
 // peer_token_is(id, text): takes as long wherever they differ
 static int core_peer_token_is(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
-  size_t size;
-  const char *text = luaL_checklstring(L, 2, &size);
-  lua_pushboolean(L, peer != NULL && peer->token_size == size &&
-                         sodium_memcmp(peer->token, text, size) == 0);
+  Text text = core_text(L, 2);
+  lua_pushboolean(L, peer != NULL && peer->token_size == text.size &&
+                         sodium_memcmp(peer->token, text.bytes, text.size) == 0);
   return 1;
 }
 
@@ -122,11 +114,6 @@ static int core_peer_rooms(lua_State *L) {
   return 1;
 }
 
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static int core_peer_stats(lua_State *L) {
   const Host *host = core_host(L);
   const Peer *peer = find_peer(L, 1);
@@ -134,17 +121,17 @@ static int core_peer_stats(lua_State *L) {
   NetSent sent = session_sent(relay_session(host->relay), peer);
   NetSent queued = net_queued(host->net, peer->conn);
   lua_createtable(L, 0, 12);
-  set_number(L, "latency_ms", peer->latency_us / 1000.0);
-  set_number(L, "packets_in", (double)peer->packets_in);
-  set_number(L, "packets_out", (double)sent.packets);
-  set_number(L, "bytes_in", (double)peer->bytes_in);
-  set_number(L, "bytes_out", (double)sent.bytes);
-  set_number(L, "dropped", (double)peer->dropped);
-  set_number(L, "resent", peer->stream.resent);
-  set_number(L, "queued", (double)queued.packets);
-  set_number(L, "queued_bytes", (double)queued.bytes);
+  core_set_number(L, "latency_ms", peer->latency_us / 1000.0);
+  core_set_number(L, "packets_in", (double)peer->packets_in);
+  core_set_number(L, "packets_out", (double)sent.packets);
+  core_set_number(L, "bytes_in", (double)peer->bytes_in);
+  core_set_number(L, "bytes_out", (double)sent.bytes);
+  core_set_number(L, "dropped", (double)peer->dropped);
+  core_set_number(L, "resent", peer->stream.resent);
+  core_set_number(L, "queued", (double)queued.packets);
+  core_set_number(L, "queued_bytes", (double)queued.bytes);
   uint64_t silent_ms = net_now_ms(host->net) - peer->last_packet_ms;
-  set_number(L, "last_activity", (double)silent_ms / 1000.0);
+  core_set_number(L, "last_activity", (double)silent_ms / 1000.0);
   core_set_udp_figures(L, host->net, peer->conn);
   return 1;
 }

@@ -14,10 +14,8 @@ static Room *find_room(lua_State *L, int at) {
 
 // create(name): the id
 static int core_room_create(lua_State *L) {
-  size_t size;
-  const char *name = luaL_checklstring(L, 1, &size);
   int err = 0;
-  uint32_t room = relay_create(core_host(L)->relay, name, size, &err);
+  uint32_t room = relay_create(core_host(L)->relay, core_text(L, 1), &err);
   switch (err) {
     case 0:
       lua_pushnumber(L, room);
@@ -67,16 +65,13 @@ static int core_join_never_ends(lua_State *L) {
 
 // leave(peer, room, code, text)
 static int core_leave(lua_State *L) {
-  size_t size;
-  const char *text = luaL_checklstring(L, 4, &size);
   Command command = {.type = COMMAND_LEAVE,
                      .id = core_id(L, 1),
                      .room = core_id(L, 2),
                      .code = core_id(L, 3),
-                     .body = {.bytes = text, .size = (uint32_t)size}};
-  if (relay_command(core_host(L)->relay, &command) != 0) {
+                     .body = core_text(L, 4)};
+  if (relay_command(core_host(L)->relay, &command) != 0)
     return core_fail(L, "not in the room", code_name(CODE_NOT_IN_ROOM));
-  }
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -85,9 +80,7 @@ static int core_leave(lua_State *L) {
 // whose on_create has not ended, if that is wanted
 static int core_room_find(lua_State *L) {
   const Relay *relay = core_host(L)->relay;
-  size_t size;
-  const char *name = luaL_checklstring(L, 1, &size);
-  uint32_t id = relay_find_room(relay, name, size);
+  uint32_t id = relay_find_room(relay, core_text(L, 1));
   if (id == 0) return 0;
   if (relay_room(relay, id)->state == ROOM_CREATING && !lua_toboolean(L, 2)) return 0;
   lua_pushnumber(L, id);
@@ -135,14 +128,9 @@ static int core_room_members(lua_State *L) {
 
 // has(room, peer)
 static int core_room_has(lua_State *L) {
-  const Host *host = core_host(L);
-  uint32_t room = core_id(L, 1);
-  const Peer *peer = session_find(relay_session(host->relay), core_id(L, 2));
-  int is_in = 0;
-  for (int i = 0; peer != NULL && i < peer->room_count; i++) {
-    is_in |= peer->rooms[i].room == room;
-  }
-  lua_pushboolean(L, is_in);
+  const Session *session = relay_session(core_host(L)->relay);
+  const Peer *peer = session_find(session, core_id(L, 2));
+  lua_pushboolean(L, peer != NULL && relay_is_member(peer, core_id(L, 1)));
   return 1;
 }
 

@@ -5,12 +5,6 @@
 #include "base/hash.h"
 #include "script/core.h"
 
-static Text check_text(lua_State *L, int at) {
-  size_t size;
-  const char *bytes = luaL_checklstring(L, at, &size);
-  return (Text){.bytes = bytes, .size = (uint32_t)size};
-}
-
 // The send option `key` as the number that net compares; 0 for none.
 static uint64_t read_key(lua_State *L, const Host *host, int at) {
   if (lua_isnoneornil(L, at)) return 0;
@@ -51,8 +45,8 @@ static int core_send(lua_State *L) {
                      .id = core_id(L, 2),
                      .room = core_id(L, 3),
                      .channel = CHANNEL_MESSAGE,
-                     .name = check_text(L, 4),
-                     .body = check_text(L, 5),
+                     .name = core_text(L, 4),
+                     .body = core_text(L, 5),
                      .value_at = (uint32_t)luaL_checkint(L, 6),
                      .priority = (uint8_t)luaL_checkint(L, 7),
                      .flags = (uint8_t)luaL_checkint(L, 8),
@@ -61,7 +55,7 @@ static int core_send(lua_State *L) {
   read_except(L, host, 11, &command);
   if (!lua_isnoneornil(L, 12)) {
     command.packet_type = (uint16_t)luaL_checkint(L, 12);
-    command.packed = check_text(L, 13);
+    command.packed = core_text(L, 13);
   }
   bool is_answer = command.flags & PACKET_RESPONSE;  // also to one who has left
   if (command.target == TARGET_PEER && command.room != 0 && !is_answer &&
@@ -87,7 +81,7 @@ static int core_relay(lua_State *L) {
   Host *host = core_host(L);
   Command command = {.type = COMMAND_RELAY,
                      .id = core_id(L, 1),
-                     .body = check_text(L, 2),
+                     .body = core_text(L, 2),
                      .priority = (uint8_t)luaL_checkint(L, 3),
                      .flags = (uint8_t)luaL_checkint(L, 4),
                      .key = read_key(L, host, 5)};
@@ -102,7 +96,7 @@ static int core_packet(lua_State *L) {
                      .id = core_id(L, 1),
                      .channel = (uint16_t)luaL_checkint(L, 2),
                      .packet_type = (uint16_t)luaL_checkint(L, 3),
-                     .body = check_text(L, 4),
+                     .body = core_text(L, 4),
                      .priority = (uint8_t)luaL_checkint(L, 5),
                      .flags = (uint8_t)luaL_checkint(L, 6),
                      .ref = (uint16_t)luaL_checkint(L, 7),
@@ -118,7 +112,7 @@ static int core_packet_to(lua_State *L) {
                      .id = core_id(L, 2),
                      .channel = (uint16_t)luaL_checkint(L, 3),
                      .packet_type = (uint16_t)luaL_checkint(L, 4),
-                     .body = check_text(L, 5),
+                     .body = core_text(L, 5),
                      .priority = (uint8_t)luaL_checkint(L, 6),
                      .flags = (uint8_t)luaL_checkint(L, 7),
                      .key = read_key(L, host, 8)};
@@ -136,7 +130,7 @@ static int core_error(lua_State *L) {
                      .code = core_id(L, 2),
                      .flags = (uint8_t)luaL_checkint(L, 3),
                      .ref = (uint16_t)luaL_checkint(L, 4),
-                     .body = check_text(L, 5)};
+                     .body = core_text(L, 5)};
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
@@ -145,7 +139,7 @@ static int core_close(lua_State *L) {
   Command command = {.type = COMMAND_CLOSE,
                      .id = core_id(L, 1),
                      .code = core_id(L, 2),
-                     .body = check_text(L, 3)};
+                     .body = core_text(L, 3)};
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 

@@ -140,10 +140,8 @@ static int core_log(lua_State *L) {
 static void push_line(lua_State *L, const LogLine *line) {
   static const char *const LEVELS[] = {"debug", "info", "warn", "error"};
   lua_createtable(L, 0, 4);
-  lua_pushnumber(L, (lua_Number)line->unix_s);
-  lua_setfield(L, -2, "time");
-  lua_pushstring(L, LEVELS[line->level]);
-  lua_setfield(L, -2, "level");
+  core_set_number(L, "time", (lua_Number)line->unix_s);
+  core_set_text(L, "level", LEVELS[line->level]);
   lua_pushlstring(L, line->text, line->size);
   lua_setfield(L, -2, "text");
   if (line->version == 0) return;

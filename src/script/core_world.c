@@ -33,28 +33,20 @@ static int core_peer_activity(lua_State *L) {
   return 3;
 }
 
-// network_activity(): packets and bytes sent to all peers, packets and bytes received
-static int core_network_activity(lua_State *L) {
+// network(): packets and bytes sent to all peers, packets and bytes received, the mean latency
+// of all peers in ms, and how many are connected
+static int core_network(lua_State *L) {
   const Host *host = core_host(L);
+  const Session *session = relay_session(host->relay);
   NetSent sent = net_sent_in_all(host->net);
-  SessionStats session = session_stats(relay_session(host->relay));
+  SessionStats received = session_stats(session);
   lua_pushnumber(L, (double)sent.packets);
   lua_pushnumber(L, (double)sent.bytes);
-  lua_pushnumber(L, (double)session.packets_in);
-  lua_pushnumber(L, (double)session.bytes_in);
-  return 4;
-}
-
-// network_latency_ms(): the mean of all peers
-static int core_network_latency_ms(lua_State *L) {
-  lua_pushnumber(L, session_latency_ms(relay_session(core_host(L)->relay)));
-  return 1;
-}
-
-// network_peers(): how many are connected
-static int core_network_peers(lua_State *L) {
-  lua_pushnumber(L, session_count(relay_session(core_host(L)->relay)));
-  return 1;
+  lua_pushnumber(L, (double)received.packets_in);
+  lua_pushnumber(L, (double)received.bytes_in);
+  lua_pushnumber(L, session_latency_ms(session));
+  lua_pushnumber(L, session_count(session));
+  return 6;
 }
 
 // A number that is another one when another set of channels is served: a name keeps its
@@ -99,11 +91,6 @@ static int core_systems(lua_State *L) {
 }
 
 const luaL_Reg core_world_functions[] = {
-    {"peers", core_peers},
-    {"peer_activity", core_peer_activity},
-    {"network_activity", core_network_activity},
-    {"network_latency_ms", core_network_latency_ms},
-    {"network_peers", core_network_peers},
-    {"channels_served", core_channels_served},
-    {"systems", core_systems},
-    {NULL, NULL}};
+    {"peers", core_peers},     {"peer_activity", core_peer_activity},
+    {"network", core_network}, {"channels_served", core_channels_served},
+    {"systems", core_systems}, {NULL, NULL}};

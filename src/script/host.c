@@ -95,7 +95,7 @@ static int require_host(lua_State *L) {
   lua_pushvalue(L, 1);
   lua_rawget(L, lua_upvalueindex(2));
   if (!lua_isnil(L, -1)) return 1;
-  if (!library_load(L, name, host->options->lua_path)) return lua_error(L);
+  if (!library_load(L, name, host->options.lua_path)) return lua_error(L);
   lua_call(L, 0, 1);
   lua_pushvalue(L, 1);
   lua_pushvalue(L, -2);
@@ -140,7 +140,7 @@ static void open_libraries(lua_State *L, Host *host) {
   if (!is_safe)
     log_warn("scripts are interpreted: compiled code is not safe with this LuaJIT",
              log_str("luajit", LUAJIT_VERSION));
-  if (host->options->has_no_jit || !is_safe)
+  if (host->options.has_no_jit || !is_safe)
     luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   else
     widen_jit(L);

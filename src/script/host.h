@@ -84,16 +84,14 @@ struct Host {
   Buf scratch;        // of one core function
   char **files;       // of the game; owned, ended by NULL
   size_t file_count;
-  const ScriptOptions *options;
-  int inspect;  // in a simulation: the module perigee.inspect; 0: none
+  ScriptOptions options;
+  bool is_loaded;  // the Lua half runs
+  int inspect;     // in a simulation: the module perigee.inspect; 0: none
   Relay *relay;
   Net *net;
   const ScriptEvents *events;
   void *events_data;
 };
-
-/// Has no state when there is no game.
-Host *script_host(Script *script);
 
 /// Makes the state and runs the Lua half of the host in it. False, with `fault` set,
 /// when that cannot be.

@@ -74,8 +74,8 @@ static void on_checked(void *data, uint32_t token, int status, const char *text,
 // when it cannot run
 static int core_check_game(lua_State *L) {
   Host *host = core_host(L);
-  if (!host->options->has_check) return 0;
-  const char *arguments[] = {"check", host->options->game, "--for-reload", NULL};
+  if (!host->options.has_check) return 0;
+  const char *arguments[] = {"check", host->options.game, "--for-reload", NULL};
   ChildStart start = {.arguments = arguments,
                       .timeout_ms = CHECK_MS,
                       .on_end = on_checked,
@@ -106,9 +106,7 @@ static Event failed_step(const Host *host, const Event *step) {
     log_error("a reload failed, and so did reporting it", log_str("error", fault));
     return (Event){0};
   }
-  return (Event){.type = EVENT_RELOAD,
-                 .b = RELOAD_FAILED,
-                 .data = {fault, (uint32_t)strlen(fault)}};
+  return (Event){.type = EVENT_RELOAD, .b = RELOAD_FAILED, .data = text_from(fault)};
 }
 
 void reload_handle(Host *host, const Event *event) {

@@ -12,56 +12,47 @@
 #include "script/reload.h"
 #include "script/timer.h"
 
-struct Script {
-  Host host;
-  ScriptOptions options;
-  bool has_host;  // there is a game, and the Lua half runs
-};
-
 Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
                    const ScriptEvents *events, void *data) {
   Script *script = mem_zalloc(sizeof *script);
-  script->options = *options;
-  script->host.relay = relay;
-  script->host.net = net;
-  script->host.events = events;
-  script->host.events_data = data;
-  script->host.options = &script->options;
-  seam_attach(&script->host);
-  reload_init(&script->host);
+  *script = (Script){.options = *options,
+                     .relay = relay,
+                     .net = net,
+                     .events = events,
+                     .events_data = data};
+  seam_attach(script);
+  reload_init(script);
   return script;
 }
 
-Host *script_host(Script *script) { return &script->host; }
-
 void script_set_limits(Script *script, const ScriptLimits *limits) {
-  script->host.deadline.limits = *limits;
+  script->deadline.limits = *limits;
 }
 
 void script_log_costs(const Script *script) {
-  if (script->has_host) account_log(&script->host);
+  if (script->is_loaded) account_log(script);
 }
 
-bool script_is_loaded(const Script *script) { return script->has_host; }
+bool script_is_loaded(const Script *script) { return script->is_loaded; }
 
 bool script_has_work(const Script *script) {
-  return script->has_host && memory_is_pressed(&script->host);
+  return script->is_loaded && memory_is_pressed(script);
 }
 
 void script_free(Script *script) {
   if (script == NULL) return;
-  reload_deinit(&script->host);
-  script_timers_end(&script->host);
-  slots_deinit(&script->host.timers);
-  host_deinit(&script->host);
+  reload_deinit(script);
+  script_timers_end(script);
+  slots_deinit(&script->timers);
+  host_deinit(script);
   mem_free(script);
 }
 
 const char *const *script_files(const Script *script, size_t *count) {
   static const char *const NONE[] = {NULL};
-  *count = script->host.file_count;
-  if (script->host.files == NULL) return NONE;
-  return (const char *const *)script->host.files;
+  *count = script->file_count;
+  if (script->files == NULL) return NONE;
+  return (const char *const *)script->files;
 }
 
 // --- Verdicts ---
@@ -239,81 +230,65 @@ static void look_at_states(Host *host) {
   if (host_call(host, &look) == HOST_ENDED) host_done(host);
 }
 
-static void handle_and_account(Host *host, const Event *event) {
-  handle(host, event);
-  account_end(host, event);
-  look_at_states(host);
-}
-
-// The systems of perigee.world, each a handler of its own.
-static void follow_with_systems(Host *host, const Event *tick) {
-  for (uint32_t number = 1; number <= host->systems; number++)
-    seam_push(host, (Event){.type = EVENT_SYSTEM, .a = tick->a, .b = number});
-}
-
 // --- Loading ---
 
 const char *script_load(Script *script) {
-  Host *host = &script->host;
   if (script->options.game == NULL) return NULL;
-  script->has_host = host_init(host);
-  if (!script->has_host) return (const char *)host->fault.data;
+  script->is_loaded = host_init(script);
+  if (!script->is_loaded) return (const char *)script->fault.data;
   const char *game = script->options.game;
-  Event event = {.type = ENTRY_LOAD, .data = {game, (uint32_t)strlen(game)}};
-  if (host_call(host, &event) != HOST_ENDED) return (const char *)host->fault.data;
-  relay_set_scripted(host->relay);
-  host_done(host);
-  host_commit(host);
+  Event event = {.type = ENTRY_LOAD, .data = text_from(game)};
+  if (host_call(script, &event) != HOST_ENDED) return (const char *)script->fault.data;
+  relay_set_scripted(script->relay);
+  host_done(script);
+  host_commit(script);
   log_info("loaded", log_str("game", game));
   return NULL;
 }
 
 void script_reload(Script *script, uint32_t asked, bool is_forced) {
-  reload_push(&script->host, is_forced ? RELOAD_FORCE : RELOAD_REQUEST, asked);
+  reload_push(script, is_forced ? RELOAD_FORCE : RELOAD_REQUEST, asked);
 }
 
-void script_refresh(Script *script) { reload_push(&script->host, RELOAD_CHANGE, 0); }
+void script_refresh(Script *script) { reload_push(script, RELOAD_CHANGE, 0); }
 
 // --- From start to stop ---
 
-void script_start(Script *script) {
-  seam_push(&script->host, (Event){.type = EVENT_START});
-}
+void script_start(Script *script) { seam_push(script, (Event){.type = EVENT_START}); }
 
 void script_stop(Script *script, const char *why) {
-  Text text = {why, (uint32_t)strlen(why)};
-  seam_push(&script->host, (Event){.type = EVENT_STOP, .data = text});
+  seam_push(script, (Event){.type = EVENT_STOP, .data = text_from(why)});
 }
-
-void script_serve_mcp(Script *script) { seam_serve_mcp(&script->host); }
 
 void script_set_over(Script *script) {
-  script_timers_end(&script->host);
-  relay_set_over(script->host.relay);
+  script_timers_end(script);
+  relay_set_over(script->relay);
 }
 
-uint64_t script_handlers(const Script *script) { return script->host.handlers; }
+uint64_t script_handlers(const Script *script) { return script->handlers; }
 
 // --- Draining ---
 
 void script_begin_drain(Script *script) {
-  if (script->has_host) deadline_tick(&script->host);
+  if (script->is_loaded) deadline_tick(script);
 }
 
 void script_handle(Script *script, const Event *event) {
-  Host *host = &script->host;
-  host->handlers += event->type != EVENT_SYSTEM;
-  if (!script->has_host) return;
+  script->handlers += event->type != EVENT_SYSTEM;
+  if (!script->is_loaded) return;
   if (event->type == EVENT_RELOAD) {
-    reload_handle(host, event);
-    deadline_tick(host);
+    reload_handle(script, event);
+    deadline_tick(script);
     return;
   }
-  if (event->type == EVENT_TICK && event->room == 0) follow_with_systems(host, event);
-  handle_and_account(host, event);
+  if (event->type == EVENT_TICK && event->room == 0)  // systems of perigee.world follow
+    for (uint32_t number = 1; number <= script->systems; number++)
+      seam_push(script, (Event){.type = EVENT_SYSTEM, .a = event->a, .b = number});
+  handle(script, event);
+  account_end(script, event);
+  look_at_states(script);
 }
 
 void script_end_drain(Script *script) {
-  Host *host = &script->host;
-  if (script->has_host) memory_settle(host, host->deadline.now_us);
+  if (script->is_loaded) memory_settle(script, script->deadline.now_us);
 }

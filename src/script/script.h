@@ -15,7 +15,7 @@
 #include "net/net.h"
 #include "relay/relay.h"
 
-typedef struct Script Script;
+typedef struct Host Script;
 
 typedef enum ScriptValueType {
   SCRIPT_TEXT,

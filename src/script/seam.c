@@ -26,7 +26,7 @@ EventOrder seam_order(uint8_t type) {
 
 void seam_push(const Host *host, Event event) {
   event.order = (uint8_t)seam_order(event.type);
-  relay_push(host->relay, &event);
+  relay_emit(host->relay, &event);
 }
 
 static void on_http(void *data, ConnId conn, Text text) {
@@ -37,7 +37,7 @@ static void on_http_gone(void *data, ConnId conn) {
   seam_push(data, (Event){.type = EVENT_HTTP_GONE, .a = conn});
 }
 
-void seam_serve_mcp(Host *host) {
+void script_serve_mcp(Script *host) {
   static const AdminEvents EVENTS = {.request = on_http, .gone = on_http_gone};
   net_admin_serve(host->net, ADMIN_MCP, &EVENTS, host);
 }

@@ -47,6 +47,3 @@ EventOrder seam_order(uint8_t type);
 
 /// Pushes an event of the script's own.
 void seam_push(const Host *host, Event event);
-
-/// See script_serve_mcp.
-void seam_serve_mcp(Host *host);

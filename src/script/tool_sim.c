@@ -61,12 +61,10 @@ static void push_lines(lua_State *L, const SimOps *ops, SimServer *server) {
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     lua_createtable(L, 0, 3);
-    lua_pushstring(L, LEVELS[lines[i].level]);
-    lua_setfield(L, -2, "level");
+    core_set_text(L, "level", LEVELS[lines[i].level]);
     lua_pushlstring(L, lines[i].text, lines[i].size);
     lua_setfield(L, -2, "text");
-    lua_pushnumber(L, (lua_Number)(lines[i].at_ms - SIM_START_MS));
-    lua_setfield(L, -2, "at");
+    core_set_number(L, "at", (lua_Number)(lines[i].at_ms - SIM_START_MS));
     lua_rawseti(L, -2, (int)i + 1);
   }
 }
@@ -147,7 +145,7 @@ static int sim_log(lua_State *L) {
 }
 
 static int sim_stats(lua_State *L) {
-  core_push_stats(L, script_host(world_of(L)->ops->script(read_server(L))));
+  core_push_stats(L, world_of(L)->ops->script(read_server(L)));
   return 1;
 }
 
@@ -281,7 +279,7 @@ static int sim_inspect(lua_State *L) {
   SimServer *server = read_server(L);
   const SimOps *ops = world_of(L)->ops;
   luaL_checkstring(L, 2);
-  Host *host = script_host(ops->script(server));
+  Host *host = ops->script(server);
   lua_State *G = host->L;
   if (G == NULL || host->inspect == 0) return luaL_error(L, "the server has no game");
   host->event = (Event){0};

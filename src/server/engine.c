@@ -311,7 +311,7 @@ const char *engine_load(Engine *engine) {
   if (engine->options.script.game != NULL) return script_load(engine->script);
   apply_config(engine);
   int err;
-  relay_create(engine->relay, "lobby", strlen("lobby"), &err);
+  relay_create(engine->relay, text_from("lobby"), &err);
   relay_commit(engine->relay);
   return NULL;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct Reader {
   const uint8_t *at;
@@ -17,6 +18,16 @@ typedef struct Text {
   const char *bytes;
   uint32_t size;
 } Text;
+
+/// Returns the text of a C string, which may be NULL.
+static inline Text text_from(const char *text) {
+  return (Text){text, text ? (uint32_t)strlen(text) : 0};
+}
+
+/// Returns whether two texts have the same bytes.
+static inline bool text_equals(Text a, Text b) {
+  return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
+}
 
 /// A cursor at the start of `bytes`, which may be NULL when `size` is 0. Not owned.
 Reader reader_of(const void *bytes, size_t size);

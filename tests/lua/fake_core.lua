@@ -141,14 +141,17 @@ local function queries(core)
   function core.file_stamp() return "" end
   function core.env() return nil end
   function core.file_is_being_written() return false end
-  function core.rollback_errors() return core.rollback_limit or 0 end
   -- Of the schema: what the host set, and what a test says of clients and settings.
   function core.set_schema(hashes, module) core.schema = { hashes = hashes, module = module } end
   function core.needs_json() return core.has_plain or false end
   function core.knows_schema(hash) return (core.schema_clients or {})[hash] or false end
-  function core.is_watched() return core.is_careful or false end
-  function core.may_break_schema() return core.breaks_schema or false end
-  function core.invalid_closes() return not core.drops_invalid end
+  function core.limits()
+    return {
+      rollback_errors = core.rollback_limit or 0, is_watched = core.is_careful or false,
+      may_break_schema = core.breaks_schema or false, drops_invalid = core.drops_invalid or false,
+      mcp_tools = "*", may_write = false, shows_source = false,
+    }
+  end
   function core.time() return 1700000000 end
   function core.seed() return 1 end
   function core.transaction() return core.transactions end
@@ -158,9 +161,6 @@ local function queries(core)
   end
   function core.has_stack() return true end
   function core.json_count() return 1 end
-  function core.mcp_tools() return "*" end
-  function core.may_write() return false end
-  function core.may_show_source() return false end
   function core.charge() end
   core.text_find, core.text_match = string.find, string.match
   core.text_gsub, core.table_sort = string.gsub, table.sort
@@ -249,9 +249,7 @@ local function queries(core)
     return ids
   end
   function core.peer_activity() return 0, 0, 0 end
-  function core.network_activity() return 0, 0, 0, 0 end
-  function core.network_latency_ms() return 0 end
-  function core.network_peers() return #core.peers() end
+  function core.network() return 0, 0, 0, 0, 0, #core.peers() end
   function core.channels_served() return 0, {}, {} end
   function core.stats() return {} end
 end

@@ -59,7 +59,7 @@ end
 
 -- Explains a refusal to the designer, in the log and in the error that the refused tool gets.
 local function refuse(text, ...)
-  if not core.is_watched() then
+  if not core.limits().is_watched then
     return false, REFUSED, UNAUTHORIZED
   end
   text = text:format(...)

@@ -36,7 +36,7 @@ end
 ---@return string? message
 ---@return string? code
 function joins.ask(peer, room)
-  return core.join(peer, room, core.is_watched() and expect(fault.where()) or 0)
+  return core.join(peer, room, core.limits().is_watched and expect(fault.where()) or 0)
 end
 
 

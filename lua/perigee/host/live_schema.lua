@@ -96,7 +96,7 @@ end
 ---@return string?
 function live_schema.conflict(new, config)
   local problem = new ~= current and find_conflict(new)
-  if problem and not (core.may_break_schema() or config.schema_change == "reconnect") then
+  if problem and not (core.limits().may_break_schema or config.schema_change == "reconnect") then
     return problem .. '; clients that are here know the old one (schema_change = "reconnect" has them '
       .. "connect again)"
   end
@@ -120,7 +120,7 @@ end
 --- Takes a schema into use: who knows another one, that it does not go with, is disconnected.
 ---@param new perigee.schema.Schema?
 function live_schema.take(new)
-  is_careful = core.is_simulated or core.is_watched()
+  is_careful = core.is_simulated or core.limits().is_watched
   if new == current then
     return
   end

@@ -120,7 +120,7 @@ local function refuse_message(peer, flags, ref, packet_type, problem)
       or 'a message is the JSON text ["name", value]')
   elseif not live_schema.knows(packet_type) then
     core.error(peer, CODES.Unsupported, flags, ref, problem)
-  elseif core.invalid_closes() then
+  elseif not core.limits().drops_invalid then
     core.close(peer, CODES.Protocol, problem)
   elseif is_request(flags) then
     core.error(peer, CODES.Protocol, flags, ref, problem)

@@ -26,7 +26,7 @@ end
 ---@param number integer
 ---@return boolean
 function rollback_window.is_exceeded(number)
-  local limit = core.rollback_errors()
+  local limit = core.limits().rollback_errors
   return number == rollback_window.number and limit > 0 and rollback_window.errors >= limit
 end
 

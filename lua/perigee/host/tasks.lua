@@ -352,7 +352,7 @@ function tasks.answer(peer, ref, body, channel, packet_type)
   if name then
     return wake(entry, value)
   end
-  if live_schema.knows(packet_type) and core.invalid_closes() then
+  if live_schema.knows(packet_type) and not core.limits().drops_invalid then
     core.close(peer, core.codes.Protocol, value)
     core.commit()
   end

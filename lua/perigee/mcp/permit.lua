@@ -25,7 +25,7 @@ end
 ---@param item table of the registry
 ---@return boolean
 function permit.is_on(name, item)
-  local text, is_on = core.mcp_tools(), false
+  local text, is_on = core.limits().mcp_tools, false
   if text ~= known then
     read(text)
   end
@@ -34,7 +34,7 @@ function permit.is_on(name, item)
       is_on = entry.is_on
     end
   end
-  return is_on and (not item.changes or core.may_write())
+  return is_on and (not item.changes or core.limits().may_write)
 end
 
 
@@ -43,7 +43,7 @@ end
 ---@return boolean
 ---@return string? problem
 function permit.is_shown(item)
-  if item.is_source and not core.may_show_source() then
+  if item.is_source and not core.limits().shows_source then
     return false, "the game's sources are not shown: give the server an admin_token (PERIGEE_ADMIN_TOKEN), "
       .. "or set mcp_source = true"
   end
@@ -56,9 +56,9 @@ end
 ---@return string
 function permit.state(kind)
   if kind == "tools" then
-    return core.mcp_tools() .. (core.may_write() and "+" or "-")
+    return core.limits().mcp_tools .. (core.limits().may_write and "+" or "-")
   end
-  return kind == "resources" and core.may_show_source() and "+" or "-"
+  return kind == "resources" and core.limits().shows_source and "+" or "-"
 end
 
 return permit

@@ -173,12 +173,12 @@ end
 
 
 local stats_class, STATS_FIELDS = define("network_stats", {
-  connections_active = core.network_peers,
-  average_latency_ms = core.network_latency_ms,
-  packets_sent = nth(core.network_activity, 1),
-  bytes_sent = nth(core.network_activity, 2),
-  packets_received = nth(core.network_activity, 3),
-  bytes_received = nth(core.network_activity, 4),
+  connections_active = nth(core.network, 6),
+  average_latency_ms = nth(core.network, 5),
+  packets_sent = nth(core.network, 1),
+  bytes_sent = nth(core.network, 2),
+  packets_received = nth(core.network, 3),
+  bytes_received = nth(core.network, 4),
 })
 
 --- The singleton.

@@ -106,21 +106,14 @@ static int core_weigh(lua_State *L) {
 
 static void push_cost(lua_State *L, const Cost *cost) {
   lua_createtable(L, 0, 7);
-  lua_pushstring(L, cost->name);
-  lua_setfield(L, -2, "handler");
-  lua_pushnumber(L, (double)cost->calls);
-  lua_setfield(L, -2, "calls");
-  lua_pushnumber(L, (double)cost->total_us / 1e6);
-  lua_setfield(L, -2, "total");
-  lua_pushnumber(L, (double)cost_p99(cost) / 1e6);
-  lua_setfield(L, -2, "p99");
-  lua_pushnumber(L, (double)cost->worst_us / 1e6);
-  lua_setfield(L, -2, "worst");
+  core_set_text(L, "handler", cost->name);
+  core_set_number(L, "calls", (double)cost->calls);
+  core_set_number(L, "total", (double)cost->total_us / 1e6);
+  core_set_number(L, "p99", (double)cost_p99(cost) / 1e6);
+  core_set_number(L, "worst", (double)cost->worst_us / 1e6);
   if (cost->file[0] == '\0') return;
-  lua_pushstring(L, cost->file);
-  lua_setfield(L, -2, "file");
-  lua_pushinteger(L, (lua_Integer)cost->line);
-  lua_setfield(L, -2, "line");
+  core_set_text(L, "file", cost->file);
+  core_set_number(L, "line", cost->line);
 }
 
 // slowest(): a list of the handlers with the worst calls
@@ -144,22 +137,17 @@ static int core_busiest(lua_State *L) {
   const Room *room = relay_room(host->relay, busiest->found.room);
   lua_createtable(L, 0, 6);
   if (busiest->found.peer != 0) {
-    lua_pushnumber(L, busiest->found.peer);
-    lua_setfield(L, -2, "peer");
+    core_set_number(L, "peer", busiest->found.peer);
   }
   if (room != NULL) {
     lua_pushlstring(L, room->name, room->name_size);
     lua_setfield(L, -2, "room");
   }
-  lua_pushnumber(L, busiest->share);
-  lua_setfield(L, -2, "share");
-  lua_pushstring(L, busiest->name);
-  lua_setfield(L, -2, "handler");
+  core_set_number(L, "share", busiest->share);
+  core_set_text(L, "handler", busiest->name);
   if (busiest->file[0] == '\0') return 1;
-  lua_pushstring(L, busiest->file);
-  lua_setfield(L, -2, "file");
-  lua_pushinteger(L, (lua_Integer)busiest->line);
-  lua_setfield(L, -2, "line");
+  core_set_text(L, "file", busiest->file);
+  core_set_number(L, "line", busiest->line);
   return 1;
 }
 

@@ -49,7 +49,7 @@ bool memory_grants(Host *host, size_t old_size, size_t size) {
   bool is_granted = memory->bytes + (size - old_size) <= hard_cap;
   bool is_string = is_text(old_size, size);
   if (size > MEMORY_TEXT_MAX && is_string) is_granted = false;
-  bool is_counted = is_string || host->options->has_no_jit;
+  bool is_counted = is_string || host->options.has_no_jit;
   if (is_counted && memory->refuse_in > 0 && --memory->refuse_in == 0)
     is_granted = false;
   if (!is_granted) memory->was_refused = true;

@@ -56,7 +56,7 @@ static void fail(perigee_server *self, ApiAsker to, int status, const char *code
     return;
   }
   buf_printf(&json, "{\"error\":{\"code\":\"%s\",\"message\":", code);
-  json_put_text(&json, (Text){message, (uint32_t)strlen(message)});
+  json_put_text(&json, text_from(message));
   buf_printf(&json, "}}\n");
   send_http(self, to, status, &json, fields);
   buf_deinit(&json);
@@ -174,7 +174,7 @@ void api_reloaded(void *data, uint32_t asked, bool is_good, const char *report) 
     send_line(self, ask->from, is_good ? "ok" : "error", report, strlen(report));
   } else if (is_good) {
     buf_printf(&json, "{\"report\":");
-    json_put_text(&json, (Text){report, (uint32_t)strlen(report)});
+    json_put_text(&json, text_from(report));
     buf_u8(&json, '}');
     answer(self, ask->from, 200, &json);
   } else {

@@ -51,7 +51,7 @@ static Session *session_of(const ApiRequest *request) {
 static const Room *find_room(const ApiRequest *request) {
   const Relay *relay = relay_of(request->self);
   Text name = api_text(&request->name);
-  const Room *room = relay_room(relay, relay_find_room(relay, name.bytes, name.size));
+  const Room *room = relay_room(relay, relay_find_room(relay, name));
   if (room != NULL && room->state == ROOM_OPEN) return room;
   api_fail(request, 404, NO_ROOM, "there is no room \"%.*s\"", (int)name.size,
            name.bytes);
@@ -101,9 +101,8 @@ static void put_rooms_of(Buf *json, const Relay *relay, const Peer *peer) {
 static void put_peer(Buf *json, const Relay *relay, const Peer *peer) {
   buf_printf(json, "{\"id\":%u", peer->id);
   put_text(json, "name", peer_name(peer));
-  put_text(json, "address", (Text){peer->address, (uint32_t)strlen(peer->address)});
-  put_text(json, "transport",
-           (Text){peer->transport, (uint32_t)strlen(peer->transport)});
+  put_text(json, "address", text_from(peer->address));
+  put_text(json, "transport", text_from(peer->transport));
   buf_printf(json, ",\"connected\":%s",
              peer->state == PEER_CONNECTED ? "true" : "false");
   if (peer->latency_us > 0)
@@ -230,7 +229,7 @@ static void show_stats(ApiRequest *request) {
   SessionStats session = session_stats(server->engine.session);
   game_name(name, server->options.game);
   buf_printf(&json, "{\"version\":\"" PERIGEE_VERSION "\"");
-  put_text(&json, "game", (Text){name, (uint32_t)strlen(name)});
+  put_text(&json, "game", text_from(name));
   buf_printf(&json, ",\"port\":%u,\"pid\":%d,\"peers\":%u,\"suspended\":%u",
              server->port, (int)getpid(), relay.peers, session.suspended_now);
   buf_printf(&json, ",\"rooms\":%u", relay.rooms);

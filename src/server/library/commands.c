@@ -34,10 +34,6 @@ static int put(perigee_server *self, perigee_server_batch *batch,
   return end(self, batch, order, false);
 }
 
-static Text text_of(const char *text) {
-  return (Text){text, text == NULL ? 0 : (uint32_t)strlen(text)};
-}
-
 // --- Batches ---
 
 perigee_server_batch *perigee_server_begin(perigee_server *server) {
@@ -104,9 +100,9 @@ int perigee_server_send(perigee_server *server, perigee_server_batch *batch,
     return PERIGEE_SERVER_INVALID;
   Buf body = {0};
   Command command = {
-      .type = COMMAND_MESSAGE, .channel = CHANNEL_MESSAGE, .name = text_of(name)};
+      .type = COMMAND_MESSAGE, .channel = CHANNEL_MESSAGE, .name = text_from(name)};
   set_flags(&command, flags);
-  command.value_at = message_body(&body, text_of(name), text_of(json));
+  command.value_at = message_body(&body, text_from(name), text_from(json));
   command.body = (Text){(const char *)body.data, (uint32_t)body.size};
   int code = body.size > ORDERS_BYTES ? PERIGEE_SERVER_TOO_LARGE
                                       : send_to(server, batch, &command, target);
@@ -161,8 +157,8 @@ int perigee_server_room_meta(perigee_server *server, perigee_server_batch *batch
                              uint32_t room, const char *key, const char *value) {
   Command command = {.type = COMMAND_ROOM_META,
                      .id = room,
-                     .name = text_of(key),
-                     .body = text_of(value),
+                     .name = text_from(key),
+                     .body = text_from(value),
                      .flags = value != NULL};
   if (command.name.size == 0 || command.name.size > NAME_MAX_BYTES)
     return PERIGEE_SERVER_INVALID;
@@ -187,7 +183,7 @@ int perigee_server_kick(perigee_server *server, perigee_server_batch *batch,
              &(Command){.type = COMMAND_CLOSE,
                         .id = peer,
                         .code = CODE_KICKED,
-                        .body = text_of(reason)});
+                        .body = text_from(reason)});
 }
 
 int perigee_server_reload(perigee_server *server) {
@@ -204,7 +200,7 @@ int perigee_server_verdict(perigee_server *server, uint64_t token, int verdict,
              &(Command){.type = ORDER_VERDICT,
                         .key = token,
                         .code = (uint32_t)verdict,
-                        .body = text_of(reason)});
+                        .body = text_from(reason)});
 }
 
 int perigee_server_answer(perigee_server *server, uint64_t token, const void *bytes,

@@ -13,7 +13,7 @@ void orders_init(Orders *orders) {
 }
 
 void order_free(Order *order) {
-  commands_deinit(&order->commands);
+  buf_deinit(&order->commands);
   mem_free(order);
 }
 
@@ -48,7 +48,7 @@ int library_code(int err) {
 
 int orders_push(perigee_server *self, Order *order, bool is_asked) {
   Orders *orders = &self->orders;
-  size_t bytes = order->commands.bytes.size;
+  size_t bytes = order->commands.size;
   pthread_mutex_lock(&orders->lock);
   int code = orders->is_over                        ? PERIGEE_SERVER_OVER
              : orders->bytes + bytes > ORDERS_BYTES ? PERIGEE_SERVER_LIMIT
@@ -81,7 +81,7 @@ static Order *take_first(Orders *orders) {
   Order *first = orders->first;
   orders->first = first->next;
   if (orders->first == NULL) orders->end = &orders->first;
-  orders->bytes -= first->commands.bytes.size;
+  orders->bytes -= first->commands.size;
   orders->is_any = orders->first != NULL;
   pthread_mutex_unlock(&orders->lock);
   return first;
@@ -90,7 +90,7 @@ static Order *take_first(Orders *orders) {
 void orders_announce(perigee_server *self) {
   if (!self->orders.is_any || self->has_order_event) return;
   self->has_order_event = true;
-  relay_push(relay_of(self), &(Event){.type = EVENT_ORDERS, .order = ORDER_FIRST});
+  relay_emit(relay_of(self), &(Event){.type = EVENT_ORDERS, .order = ORDER_FIRST});
 }
 
 // --- Results ---
@@ -131,8 +131,7 @@ static int queue(perigee_server *self, const Command *command, uint32_t *room) {
   int err = 0;
   switch (command->type) {
     case COMMAND_ROOM_CREATE:
-      *room =
-          relay_create(relay_of(self), command->name.bytes, command->name.size, &err);
+      *room = relay_create(relay_of(self), command->name, &err);
       break;
     case ORDER_VERDICT:
       future_verdict(self, command);

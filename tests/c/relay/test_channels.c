@@ -178,7 +178,7 @@ static void one_address_makes_so_many_names_at_most(void **state) {
 
 static uint16_t serve(World *world, const char *name) {
   int err;
-  uint16_t channel = relay_channel(world->relay, name, strlen(name), &err);
+  uint16_t channel = relay_channel(world->relay, text_from(name), &err);
   assert_int_not_equal(channel, 0);
   relay_commit(world->relay);
   return channel;
@@ -198,7 +198,7 @@ static void the_last_numbers_are_the_scripts(void **state) {
     assert_int_equal(serve(world, name), 1000 + i);
   }
   int err;
-  assert_int_equal(relay_channel(world->relay, "one more", 8, &err), 0);
+  assert_int_equal(relay_channel(world->relay, text_from("one more"), &err), 0);
   assert_int_equal(err, ERR_FULL);
 }
 
@@ -288,7 +288,7 @@ static Command packet_command(uint32_t peer, uint16_t channel) {
                    .channel = channel,
                    .packet_type = 2,
                    .priority = PRIORITY_NORMAL,
-                   .body = text_of("yo")};
+                   .body = text_from("yo")};
 }
 
 static void the_script_uses_a_channel_as_sender_0(void **state) {
@@ -370,9 +370,9 @@ static void a_name_of_the_script_is_taken(void **state) {
   expect_error(world, ann, CODE_CHANNEL_NOT_FOUND);
   assert_int_equal(open_channel(world, ann, "chat"), 1000);
   int err;
-  assert_int_equal(relay_channel(world->relay, "chat", 4, &err), 0);
+  assert_int_equal(relay_channel(world->relay, text_from("chat"), &err), 0);
   assert_int_equal(err, ERR_EXISTS);
-  assert_int_equal(relay_channel(world->relay, "a\x07", 2, &err), 0);
+  assert_int_equal(relay_channel(world->relay, text_from("a\x07"), &err), 0);
   assert_int_equal(err, ERR_INVALID);
 }
 
@@ -381,7 +381,7 @@ static void a_handler_that_fails_serves_nothing(void **state) {
   script(world, 0, NULL);
   Client ann = enter(world, "ann");
   int err;
-  assert_int_equal(relay_channel(world->relay, "chat", 4, &err), 1000);
+  assert_int_equal(relay_channel(world->relay, text_from("chat"), &err), 1000);
   relay_rollback(world->relay, (RelayMark){0});
   assert_int_equal(open_channel(world, ann, "chat"), 1000);
 }
@@ -393,13 +393,13 @@ static void who_serves_a_channel_is_found_by_its_name(void **state) {
   uint32_t peer;
   open_channel(world, ann, "hers");
   serve(world, "own");
-  assert_int_equal(relay_find_channel(world->relay, "hers", 4, &peer), 1000);
+  assert_int_equal(relay_find_channel(world->relay, text_from("hers"), &peer), 1000);
   assert_int_equal(peer, ann.id);
-  assert_int_equal(relay_find_channel(world->relay, "own", 3, &peer), 1001);
+  assert_int_equal(relay_find_channel(world->relay, text_from("own"), &peer), 1001);
   assert_int_equal(peer, 0);
-  assert_int_equal(relay_find_channel(world->relay, "none", 4, &peer), 0);
+  assert_int_equal(relay_find_channel(world->relay, text_from("none"), &peer), 0);
   fake_end(world->net, ann.conn, CODE_RESET);
-  assert_int_equal(relay_find_channel(world->relay, "hers", 4, &peer), 0);
+  assert_int_equal(relay_find_channel(world->relay, text_from("hers"), &peer), 0);
 }
 
 static void the_script_hears_that_a_client_serves_no_more(void **state) {

@@ -16,7 +16,7 @@ static void commands_are_kept_with_all_they_point_to(void **state) {
     for (uint32_t j = 0; j < 20; j++) except[j] = i + j;
     commands_push(&commands, &(Command){.type = COMMAND_MESSAGE,
                                         .id = i,
-                                        .name = text_of(name),
+                                        .name = text_from(name),
                                         .body = {"abcdefghijklmnopqrstuvw", i},
                                         .except = except,
                                         .except_count = i});
@@ -36,7 +36,7 @@ static void commands_are_kept_with_all_they_point_to(void **state) {
   commands_cut(&commands, 0);
   at = 0;
   assert_false(commands_next(&commands, &at, &command));
-  commands_deinit(&commands);
+  buf_deinit(&commands);
 }
 
 static void nothing_goes_out_before_the_commit(void **state) {
@@ -55,7 +55,7 @@ static void a_rollback_forgets_everything(void **state) {
   script(world, 0, NULL);
   Client ann = enter(world, "ann");
   int err;
-  uint32_t room = relay_create(world->relay, "lobby", 5, &err);
+  uint32_t room = relay_create(world->relay, text_from("lobby"), &err);
   command(world, (Command){.type = OWN_COMMAND, .id = 5});
   command(world, message(TARGET_PEER, ann.id));
   command(world, (Command){.type = COMMAND_CLOSE, .id = ann.id});
@@ -63,7 +63,7 @@ static void a_rollback_forgets_everything(void **state) {
   relay_commit(world->relay);
   expect_quiet(world, ann);
   assert_null(relay_room(world->relay, room));
-  assert_int_equal(relay_find_room(world->relay, "lobby", 5), 0);
+  assert_int_equal(relay_find_room(world->relay, text_from("lobby")), 0);
   assert_int_equal(world->discarded, 5);
   assert_int_equal(world->executed, 0);
   create(world, "lobby");
@@ -76,18 +76,18 @@ static void a_rollback_to_a_mark_leaves_what_was_before_it(void **state) {
   script(world, 0, NULL);
   Client ann = enter(world, "ann");
   int err;
-  uint32_t first = relay_create(world->relay, "first", 5, &err);
+  uint32_t first = relay_create(world->relay, text_from("first"), &err);
   command(world, (Command){.type = OWN_COMMAND, .id = 5});
   command(world, message(TARGET_PEER, ann.id));
   RelayMark mark = relay_mark(world->relay);
-  uint32_t second = relay_create(world->relay, "second", 6, &err);
+  uint32_t second = relay_create(world->relay, text_from("second"), &err);
   command(world, (Command){.type = OWN_COMMAND, .id = 6});
   command(world, message(TARGET_PEER, ann.id));
   relay_rollback(world->relay, mark);
   assert_null(relay_room(world->relay, second));
-  assert_int_equal(relay_find_room(world->relay, "second", 6), 0);
+  assert_int_equal(relay_find_room(world->relay, text_from("second")), 0);
   assert_int_equal(world->discarded, 6);
-  assert_int_equal(relay_find_room(world->relay, "first", 5), first);
+  assert_int_equal(relay_find_room(world->relay, text_from("first")), first);
   expect_quiet(world, ann);
   relay_commit(world->relay);
   expect_message(world, ann, 0, "[\"hi\",1]");
@@ -99,7 +99,7 @@ static void a_rollback_to_a_mark_leaves_what_was_before_it(void **state) {
 static void what_is_forgotten_for_another_reason_is_no_error(void **state) {
   World *world = *state;
   int err;
-  uint32_t room = relay_create(world->relay, "lobby", 5, &err);
+  uint32_t room = relay_create(world->relay, text_from("lobby"), &err);
   relay_forget(world->relay, (RelayMark){0});
   assert_null(relay_room(world->relay, room));
   assert_int_equal(relay_stats(world->relay).errors, 0);
@@ -177,7 +177,7 @@ static void text_peers_get_a_name_and_json(void **state) {
   World *world = *state;
   Client guest = enter_text(world);
   Command hi = message(TARGET_PEER, guest.id);
-  hi.body = text_of("[\"hi\",{\"a\":\"\x7f\x1b\"}]");
+  hi.body = text_from("[\"hi\",{\"a\":\"\x7f\x1b\"}]");
   command(world, hi);
   hi.value_at = 0;
   command(world, hi);
@@ -196,7 +196,7 @@ static void a_relay_goes_out_as_it_is_from_nobody(void **state) {
                            .id = lobby,
                            .priority = PRIORITY_HIGH,
                            .flags = PACKET_RELIABLE,
-                           .body = text_of("raw \x1b[1mbytes"),
+                           .body = text_from("raw \x1b[1mbytes"),
                            .except = (const uint32_t[]){bob.id},
                            .except_count = 1});
   relay_commit(world->relay);
@@ -216,7 +216,7 @@ static void a_packet_goes_to_one_peer(void **state) {
                     .channel = 3000,
                     .packet_type = 8,
                     .priority = PRIORITY_NORMAL,
-                    .body = text_of("bytes")};
+                    .body = text_from("bytes")};
   command(world, packet);
   packet.id = guest.id;
   command(world, packet);
@@ -354,9 +354,9 @@ static void a_room_is_reserved_at_once_and_opened_at_the_end(void **state) {
   script(world, HOOK_ROOM_CREATE, NULL);
   Client ann = enter(world, "ann");
   int err = 0;
-  uint32_t room = relay_create(world->relay, "lobby", 5, &err);
-  assert_int_equal(relay_find_room(world->relay, "lobby", 5), room);
-  assert_int_equal(relay_create(world->relay, "lobby", 5, &err), 0);
+  uint32_t room = relay_create(world->relay, text_from("lobby"), &err);
+  assert_int_equal(relay_find_room(world->relay, text_from("lobby")), room);
+  assert_int_equal(relay_create(world->relay, text_from("lobby"), &err), 0);
   assert_int_equal(err, ERR_EXISTS);
   uint32_t cursor = 0;
   assert_int_equal(relay_next_room(world->relay, &cursor)->state, ROOM_RESERVED);
@@ -377,7 +377,7 @@ static void a_room_made_and_deleted_by_one_handler_comes_and_goes(void **state) 
   World *world = *state;
   script(world, HOOK_ROOM_CREATE, NULL);
   int err;
-  uint32_t room = relay_create(world->relay, "lobby", 5, &err);
+  uint32_t room = relay_create(world->relay, text_from("lobby"), &err);
   command(world, (Command){.type = COMMAND_ROOM_DELETE, .id = room});
   command(world, (Command){.type = COMMAND_ROOM_DELETE, .id = room});
   relay_commit(world->relay);
@@ -396,8 +396,7 @@ static void bad_room_names_are_invalid(void **state) {
   const Text names[] = {{"", 0}, {"a\n", 2}, {long_name, 65}};
   for (int i = 0; i < 3; i++) {
     int err = 0;
-    assert_int_equal(relay_create(world->relay, names[i].bytes, names[i].size, &err),
-                     0);
+    assert_int_equal(relay_create(world->relay, names[i], &err), 0);
     assert_int_equal(err, ERR_INVALID);
   }
 }
@@ -422,7 +421,7 @@ static void what_follows_a_close_in_one_handler_is_left_out(void **state) {
   command(world, (Command){.type = COMMAND_CLOSE,
                            .id = ann.id,
                            .code = CODE_KICKED,
-                           .body = text_of("bye")});
+                           .body = text_from("bye")});
   command(world, message(TARGET_PEER, ann.id));
   command(world, (Command){.type = COMMAND_LEAVE, .id = ann.id, .room = lobby});
   command(world, (Command){.type = COMMAND_CLOSE, .id = ann.id, .code = CODE_KICKED});

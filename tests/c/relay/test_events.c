@@ -403,7 +403,7 @@ static void what_waits_is_freed_with_the_relay(void **state) {
   type_line(world, guest, "a");
   type_line(world, guest, "/send b");
   int err;
-  relay_create(world->relay, "reserved", 8, &err);
+  relay_create(world->relay, text_from("reserved"), &err);
   command(world, (Command){.type = OWN_COMMAND});
   begin(world);
   next_of(world, EVENT_MESSAGE, ann);

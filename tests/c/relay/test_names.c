@@ -18,7 +18,7 @@ static void expect_renamed(World *world, Client client, uint32_t room, uint32_t 
 }
 
 static int rename_to(World *world, Client client, const char *name) {
-  return relay_rename(world->relay, client.id, text_of(name));
+  return relay_rename(world->relay, client.id, text_from(name));
 }
 
 static void expect_name(World *world, Client client, const char *name) {
@@ -68,7 +68,7 @@ static void the_script_is_asked_for_a_new_name(void **state) {
   char line[100];
   snprintf(line, sizeof line, "* guest-%u is now zoe", guest.id);
   expect_line(world->net, other.conn, line);
-  uint32_t lobby = relay_find_room(world->relay, "lobby", 5);
+  uint32_t lobby = relay_find_room(world->relay, text_from("lobby"));
   expect_renamed(world, ann, lobby, guest.id, "zoe");
   expect_quiet(world, ann);
   type_line(world, guest, "/name mallory");
@@ -235,7 +235,7 @@ static void a_peer_that_is_let_in_under_a_name_hears_of_it_after_welcome(void **
   say_hello(world->net, ann.conn, "ann");
   begin(world);
   Event event = next(world, EVENT_CONNECT);
-  assert_true(relay_accept(world->relay, event.peer, text_of("zoe")));
+  assert_true(relay_accept(world->relay, event.peer, text_from("zoe")));
   end(world);
   ann.id = event.peer;
   expect_control(world->net, ann.conn, CONTROL_WELCOME);
@@ -252,7 +252,7 @@ static void a_name_in_use_given_by_on_connect_is_refused(void **state) {
   say_hello(world->net, ann.conn, "ann");
   begin(world);
   Event event = next(world, EVENT_CONNECT);
-  assert_false(relay_accept(world->relay, event.peer, text_of("zoe")));
+  assert_false(relay_accept(world->relay, event.peer, text_from("zoe")));
   end(world);
   expect_code(world->net, ann.conn, CONTROL_REJECTED, CODE_REJECTED);
 }
@@ -268,7 +268,7 @@ static void on_connect_may_give_a_free_name_to_one_that_came_with_a_used_one(
   say_hello(world->net, ann.conn, "ann");
   begin(world);
   Event event = next(world, EVENT_CONNECT);
-  assert_true(relay_accept(world->relay, event.peer, text_of("ann 2")));
+  assert_true(relay_accept(world->relay, event.peer, text_from("ann 2")));
   end(world);
 }
 
@@ -284,7 +284,7 @@ static void a_name_set_in_on_connect_is_that_under_which_the_peer_is_let_in(
   Event event = next(world, EVENT_CONNECT);
   ann.id = event.peer;
   assert_int_equal(rename_to(world, ann, "zoe"), 0);
-  assert_true(relay_accept(world->relay, event.peer, text_of("")));
+  assert_true(relay_accept(world->relay, event.peer, text_from("")));
   relay_commit(world->relay);
   end(world);
   expect_control(world->net, ann.conn, CONTROL_WELCOME);

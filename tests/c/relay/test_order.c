@@ -15,7 +15,7 @@ static void expect_joined(World *world, Client client) {
 
 static uint32_t reserve(World *world, const char *name) {
   int err;
-  uint32_t room = relay_create(world->relay, name, strlen(name), &err);
+  uint32_t room = relay_create(world->relay, text_from(name), &err);
   assert_int_not_equal(room, 0);
   return room;
 }
@@ -366,7 +366,7 @@ static void a_room_whose_on_create_fails_has_never_existed(void **state) {
   expect_error(world, bob, CODE_INTERNAL);
   assert_null(relay_room(world->relay, room));
   assert_null(relay_room(world->relay, made));
-  assert_int_equal(relay_find_room(world->relay, "duel:1", 6), 0);
+  assert_int_equal(relay_find_room(world->relay, text_from("duel:1")), 0);
   assert_int_equal(relay_stats(world->relay).rooms, 0);
   create(world, "duel:2");
 }

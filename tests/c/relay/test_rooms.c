@@ -149,7 +149,7 @@ static void too_many_rooms_is_server_full(void **state) {
   ask_join(world, ann, "duel:x");
   expect_error(world, ann, CODE_SERVER_FULL);
   int err;
-  assert_int_equal(relay_create(world->relay, "y", 1, &err), 0);
+  assert_int_equal(relay_create(world->relay, text_from("y"), &err), 0);
   assert_int_equal(err, ERR_FULL);
 }
 
@@ -266,7 +266,7 @@ static void deletion_is_soft(void **state) {
   command(world, (Command){.type = COMMAND_ROOM_DELETE, .id = lobby});
   relay_commit(world->relay);
   expect_quiet(world, ann);
-  assert_int_equal(relay_find_room(world->relay, "lobby", 5), 0);
+  assert_int_equal(relay_find_room(world->relay, text_from("lobby")), 0);
   broadcast(world, ann, lobby, "x");
   expect_error(world, ann, CODE_NO_SUCH_ROOM);
   ask_join(world, bob, "lobby");

@@ -21,7 +21,7 @@ static Client enter_with(World *world, const char *name, uint64_t hash) {
 static Command packed(Target target, uint32_t id) {
   Command command = message(target, id);
   command.packet_type = NUMBER;
-  command.packed = text_of("packed");
+  command.packed = text_from("packed");
   return command;
 }
 
@@ -73,7 +73,7 @@ static void one_kind_is_one_write(void **state) {
   overlook(world, ann);
   uint64_t writes = fake_group_writes(world->net);
   Command hi = packed(TARGET_ROOM, lobby);
-  hi.body = text_of("");
+  hi.body = text_from("");
   hi.value_at = 0;
   command(world, hi);
   relay_commit(world->relay);

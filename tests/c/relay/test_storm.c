@@ -29,7 +29,7 @@ static const char *choose_name(Storm *storm) {
 static uint32_t choose_room(Storm *storm) {
   const char *name = choose_name(storm);
   if (choose(storm, 10) == 0) return choose(storm, 50);
-  return relay_find_room(storm->world->relay, name, strlen(name));
+  return relay_find_room(storm->world->relay, text_from(name));
 }
 
 static bool is_connected(Storm *storm, uint32_t i) {
@@ -127,7 +127,7 @@ static void answer(Storm *storm, const Event *event) {
   else if (event->type == EVENT_CREATE)
     relay_not_created(relay, event->room);
   else if (is_good)
-    relay_pass(relay, event, text_of("passed"));
+    relay_pass(relay, event, text_from("passed"));
   else
     relay_fail(relay, event);
 }
@@ -177,7 +177,7 @@ static void handle(Storm *storm, const Event *event) {
   for (uint32_t i = choose(storm, 4); i > 0; i--) queue_command(storm, event->peer);
   int err;
   const char *name = choose_name(storm);
-  if (choose(storm, 4) == 0) relay_create(relay, name, strlen(name), &err);
+  if (choose(storm, 4) == 0) relay_create(relay, text_from(name), &err);
   if (choose(storm, 6) == 0) push_own(storm->world, OWN_EVENT, event->peer, 0);
   if (choose(storm, 4) == 0)
     relay_rollback(relay, (RelayMark){0});

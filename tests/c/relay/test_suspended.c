@@ -193,7 +193,7 @@ static void rooms_change_meanwhile(void **state) {
                            .id = bob.client.id,
                            .room = gone,
                            .code = CODE_KICKED,
-                           .body = text_of("")});
+                           .body = text_from("")});
   command(world, (Command){.type = COMMAND_ROOM_DELETE, .id = doomed});
   relay_commit(world->relay);
   say_room(world, arena, PACKET_RELIABLE);
@@ -271,7 +271,7 @@ static void a_kick_meanwhile_is_the_end(void **state) {
   command(world, (Command){.type = COMMAND_CLOSE,
                            .id = bob.client.id,
                            .code = CODE_KICKED,
-                           .body = text_of("out")});
+                           .body = text_from("out")});
   relay_commit(world->relay);
   expect_control(world->net, ann.client.conn, CONTROL_PEER_LEFT);
   begin(world);

@@ -59,7 +59,7 @@ static void toggle_room(Storm *storm, Stormed *at, uint32_t room) {
   command(storm->world, (Command){.type = type,
                                   .id = at->player.client.id,
                                   .room = storm->rooms[room],
-                                  .body = text_of("")});
+                                  .body = text_from("")});
   relay_commit(storm->world->relay);
   at->is_in[room] = !at->is_in[room];
 }

@@ -218,7 +218,7 @@ static void a_watched_broadcast_waits_for_the_verdict(void **state) {
   Duel duel = set_duel(world);
   Event event = ask_to_broadcast(world, &duel, PACKET_RELIABLE | PACKET_REQUEST);
   expect_quiet(world, duel.bob);
-  relay_pass(world->relay, &event, text_of("changed"));
+  relay_pass(world->relay, &event, text_from("changed"));
   const Sent *sent = expect_relayed(world, duel.bob, duel.room, duel.ann.id, "changed");
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE);
   assert_int_equal(sent->packet.ref, 0);
@@ -256,11 +256,11 @@ static void a_late_broadcast_of_one_who_left_reaches_nobody(void **state) {
   Event second = ask_to_broadcast(world, &duel, 0);
   leave(world, duel.ann, duel.room);
   expect_control(world->net, duel.bob.conn, CONTROL_PEER_LEFT);
-  relay_pass(world->relay, &first, text_of("late"));
+  relay_pass(world->relay, &first, text_from("late"));
   expect_quiet(world, duel.bob);
   fake_end(world->net, duel.ann.conn, CODE_RESET);
   drain(world);
-  relay_pass(world->relay, &second, text_of("later"));
+  relay_pass(world->relay, &second, text_from("later"));
   relay_fail(world->relay, &second);
   expect_quiet(world, duel.bob);
 }
@@ -271,7 +271,7 @@ static void a_late_broadcast_to_a_deleted_room_reaches_nobody(void **state) {
   Event event = ask_to_broadcast(world, &duel, 0);
   command(world, (Command){.type = COMMAND_ROOM_DELETE, .id = duel.room});
   relay_commit(world->relay);
-  relay_pass(world->relay, &event, text_of("late"));
+  relay_pass(world->relay, &event, text_from("late"));
   expect_quiet(world, duel.bob);
 }
 

@@ -51,7 +51,7 @@ static inline void push_own(World *world, int type, uint32_t peer, uint32_t a) {
   EventOrder order = type == OWN_URGENT       ? ORDER_URGENT
                      : type == OWN_BACKGROUND ? ORDER_BACKGROUND
                                               : ORDER_FIRST;
-  relay_push(world->relay, &(Event){.type = (uint8_t)type,
+  relay_emit(world->relay, &(Event){.type = (uint8_t)type,
                                     .order = (uint8_t)order,
                                     .peer = peer,
                                     .a = a,
@@ -97,7 +97,7 @@ static inline int tear_down(void **state) {
 static inline void script(World *world, uint32_t game_hooks, const RoomKind *duel) {
   relay_set_scripted(world->relay);
   relay_kinds_begin(world->relay, game_hooks);
-  if (duel) relay_kind_set(world->relay, "duel", 4, duel);
+  if (duel) relay_kind_set(world->relay, text_from("duel"), duel);
   relay_kinds_end(world->relay);
 }
 
@@ -141,10 +141,6 @@ static inline void expect_text(Text text, const char *expected) {
   assert_memory_equal(text.bytes, expected, text.size);
 }
 
-static inline Text text_of(const char *text) {
-  return (Text){text, (uint32_t)strlen(text)};
-}
-
 /// Queues a command that has to be good.
 static inline void command(World *world, Command command) {
   assert_int_equal(relay_command(world->relay, &command), 0);
@@ -156,14 +152,14 @@ static inline Command message(Target target, uint32_t id) {
                    .target = (uint8_t)target,
                    .id = id,
                    .priority = PRIORITY_NORMAL,
-                   .name = text_of("hi"),
-                   .body = text_of("[\"hi\",1]"),
+                   .name = text_from("hi"),
+                   .body = text_from("[\"hi\",1]"),
                    .value_at = 6};
 }
 
 static inline uint32_t create(World *world, const char *name) {
   int err;
-  uint32_t room = relay_create(world->relay, name, strlen(name), &err);
+  uint32_t room = relay_create(world->relay, text_from(name), &err);
   assert_int_not_equal(room, 0);
   relay_commit(world->relay);
   return room;

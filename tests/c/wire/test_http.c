@@ -256,8 +256,6 @@ static void tokens_in_lists(void **state) {
   assert_false(http_has_token(&request, "accept", "x"));
 }
 
-static Text text_of(const char *text) { return (Text){text, (uint32_t)strlen(text)}; }
-
 static void origins(void **state) {
   (void)state;
   static const struct {
@@ -286,13 +284,13 @@ static void origins(void **state) {
   };
   for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
     assert_int_equal(
-        http_is_same_origin(text_of(CASES[i].origin), text_of(CASES[i].host)),
+        http_is_same_origin(text_from(CASES[i].origin), text_from(CASES[i].host)),
         CASES[i].is_same);
-  assert_true(http_is_listed_origin(text_of("https://a"), "https://b, https://a"));
-  assert_true(http_is_listed_origin(text_of("null"), "*"));
-  assert_false(http_is_listed_origin(text_of("https://a.c"), "https://a"));
-  assert_false(http_is_listed_origin(text_of("https://a"), ""));
-  assert_false(http_is_listed_origin(text_of(""), "https://a,"));
+  assert_true(http_is_listed_origin(text_from("https://a"), "https://b, https://a"));
+  assert_true(http_is_listed_origin(text_from("null"), "*"));
+  assert_false(http_is_listed_origin(text_from("https://a.c"), "https://a"));
+  assert_false(http_is_listed_origin(text_from("https://a"), ""));
+  assert_false(http_is_listed_origin(text_from(""), "https://a,"));
 }
 
 static void origins_that_no_page_has(void **state) {

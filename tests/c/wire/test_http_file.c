@@ -10,8 +10,6 @@
 
 #include <cmocka.h>
 
-static Text text_of(const char *text) { return (Text){text, (uint32_t)strlen(text)}; }
-
 static void paths(void **state) {
   (void)state;
   static const struct {
@@ -32,7 +30,7 @@ static void paths(void **state) {
   };
   for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
     HttpPath path;
-    assert_int_equal(http_read_path(text_of(CASES[i].target), &path), 0);
+    assert_int_equal(http_read_path(text_from(CASES[i].target), &path), 0);
     assert_string_equal(path.text, CASES[i].path);
     assert_int_equal(path.is_folder, CASES[i].is_folder);
   }
@@ -61,13 +59,13 @@ static void paths_with_a_way_out(void **state) {
   };
   for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
     HttpPath path;
-    int status = http_read_path(text_of(CASES[i].target), &path);
+    int status = http_read_path(text_from(CASES[i].target), &path);
     if (status != CASES[i].status) fail_msg("%s gives %d", CASES[i].target, status);
   }
   char long_one[HTTP_PATH_MAX + 2] = "/";
   memset(long_one + 1, 'a', HTTP_PATH_MAX);
   HttpPath path;
-  assert_int_equal(http_read_path(text_of(long_one), &path), -414);
+  assert_int_equal(http_read_path(text_from(long_one), &path), -414);
 }
 
 static void types(void **state) {
@@ -90,7 +88,7 @@ static void dates(void **state) {
   for (int64_t at = 0; at < 4000000000; at += 98765431) {
     int64_t read;
     http_date(date, at);
-    assert_true(http_read_date(text_of(date), &read));
+    assert_true(http_read_date(text_from(date), &read));
     assert_int_equal(read, at);
   }
   static const char *const BAD[] = {"",
@@ -103,14 +101,14 @@ static void dates(void **state) {
                                     "Sun, 06 Nov 1994 08:49:37 GMT "};
   int64_t read;
   for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++)
-    assert_false(http_read_date(text_of(BAD[i]), &read));
+    assert_false(http_read_date(text_from(BAD[i]), &read));
 }
 
 static const HttpVersion VERSION = {.tag = "\"ab-1\"", .changed_s = 784111777};
 
 static HttpRequest request_with(const char *name, const char *value) {
   HttpRequest request = {.method = METHOD_GET, .field_count = 1};
-  request.fields[0] = (HttpField){text_of(name), text_of(value)};
+  request.fields[0] = (HttpField){text_from(name), text_from(value)};
   return request;
 }
 
@@ -141,7 +139,7 @@ static void what_the_client_has_already(void **state) {
   // The tag decides where there are both.
   HttpRequest request = request_with("If-None-Match", "\"other\"");
   request.fields[request.field_count++] = (HttpField){
-      text_of("If-Modified-Since"), text_of("Sun, 06 Nov 1994 08:49:37 GMT")};
+      text_from("If-Modified-Since"), text_from("Sun, 06 Nov 1994 08:49:37 GMT")};
   assert_false(http_is_known(&request, &VERSION));
 }
 
@@ -201,7 +199,7 @@ static void ranges_of_one_version(void **state) {
   for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
     HttpRequest request = request_with("Range", "bytes=0-1");
     request.fields[request.field_count++] =
-        (HttpField){text_of("If-Range"), text_of(CASES[i].condition)};
+        (HttpField){text_from("If-Range"), text_from(CASES[i].condition)};
     uint64_t first, count;
     assert_int_equal(http_read_part(&request, &VERSION, 100, &first, &count),
                      CASES[i].part);

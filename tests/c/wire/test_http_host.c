@@ -11,8 +11,6 @@
 
 #include <cmocka.h>
 
-static Text text_of(const char *text) { return (Text){text, (uint32_t)strlen(text)}; }
-
 static void a_name_is_read_without_port_and_brackets(void **state) {
   (void)state;
   static const char *const CASES[][2] = {
@@ -30,14 +28,14 @@ static void a_name_is_read_without_port_and_brackets(void **state) {
       {"", ""},
   };
   for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-    Text name = http_host_name(text_of(CASES[i][0]));
+    Text name = http_host_name(text_from(CASES[i][0]));
     assert_int_equal(name.size, strlen(CASES[i][1]));
     assert_memory_equal(name.bytes, CASES[i][1], name.size);
   }
 }
 
 static bool is_listed(const char *name, const char *list) {
-  return http_is_listed_name(text_of(name), list);
+  return http_is_listed_name(text_from(name), list);
 }
 
 static void a_list_is_of_names_and_of_all_names_one_label_below(void **state) {
@@ -76,9 +74,9 @@ static void nobody_can_make_an_address_or_localhost_point_elsewhere(void **state
       "localhost.",
       "::1::ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"};
   for (size_t i = 0; i < sizeof FIXED / sizeof *FIXED; i++)
-    assert_true(http_is_fixed_name(text_of(FIXED[i])));
+    assert_true(http_is_fixed_name(text_from(FIXED[i])));
   for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
-    assert_false(http_is_fixed_name(text_of(OTHERS[i])));
+    assert_false(http_is_fixed_name(text_from(OTHERS[i])));
 }
 
 static void an_entry_that_no_host_matches_is_found(void **state) {

@@ -398,19 +398,17 @@ static void close_frames_and_text(void **state) {
   buf_deinit(&buf);
 }
 
-static Text text_of(const char *text) { return (Text){text, (uint32_t)strlen(text)}; }
-
 static void the_opening_handshake(void **state) {
   (void)state;
   char accept[WS_ACCEPT_SIZE];
-  ws_accept(text_of("dGhlIHNhbXBsZSBub25jZQ=="), accept);
+  ws_accept(text_from("dGhlIHNhbXBsZSBub25jZQ=="), accept);
   assert_string_equal(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-  assert_true(ws_is_key(text_of("dGhlIHNhbXBsZSBub25jZQ==")));
-  assert_false(ws_is_key(text_of("dGhlIHNhbXBsZSBub25jZQ=")));
-  assert_false(ws_is_key(text_of("dGhlIHNhbXBsZSBub25jZQAA")));
-  assert_false(ws_is_key(text_of("dGhlIHNhbXBsZSBub25j====")));
-  assert_false(ws_is_key(text_of("dGhlIHNhbXBsZSBub25j!Q==")));
-  assert_false(ws_is_key(text_of("")));
+  assert_true(ws_is_key(text_from("dGhlIHNhbXBsZSBub25jZQ==")));
+  assert_false(ws_is_key(text_from("dGhlIHNhbXBsZSBub25jZQ=")));
+  assert_false(ws_is_key(text_from("dGhlIHNhbXBsZSBub25jZQAA")));
+  assert_false(ws_is_key(text_from("dGhlIHNhbXBsZSBub25j====")));
+  assert_false(ws_is_key(text_from("dGhlIHNhbXBsZSBub25j!Q==")));
+  assert_false(ws_is_key(text_from("")));
 }
 
 static void codes_of_the_end(void **state) {

@@ -170,7 +170,7 @@ static size_t live_bytes(Host *host) {
 static void each_allocation_may_be_refused(void **state) {
   World *world = *state;
   Engine *engine = &world->engine;
-  Host *host = script_host(engine->script);
+  Host *host = engine->script;
   uint32_t failed = 0;
   for (uint32_t n = 1; n <= REFUSALS_MAX; n++) {
     lua_gc(host->L, LUA_GCCOLLECT, 0);  // strings that are still there take no memory
@@ -190,7 +190,7 @@ static void each_allocation_may_be_refused(void **state) {
 static void nothing_is_left_of_those_that_failed(void **state) {
   World *world = *state;
   Engine *engine = &world->engine;
-  Host *host = script_host(engine->script);
+  Host *host = engine->script;
   for (int i = 0; i < 20; i++) run(engine, host, 0);
   size_t before = live_bytes(host);
   for (uint32_t n = 1; n <= 20; n++) run(engine, host, n);
@@ -201,7 +201,7 @@ static void nothing_is_left_of_those_that_failed(void **state) {
 static void over_the_limit_a_handler_fails_and_the_next_runs(void **state) {
   World *world = *state;
   Engine *engine = &world->engine;
-  Host *host = script_host(engine->script);
+  Host *host = engine->script;
   ScriptLimits limits = host->deadline.limits, low = limits;
   low.memory = 1 << 16;  // less than there is, and nothing to collect
   host->memory.live_bytes = host->memory.bytes;
@@ -213,13 +213,13 @@ static void over_the_limit_a_handler_fails_and_the_next_runs(void **state) {
 
 static void compiled_code_survives_nan_as_a_key(void **state) {
   World *world = *state;
-  assert_true(run(&world->engine, script_host(world->engine.script), 0));
+  assert_true(run(&world->engine, world->engine.script, 0));
 }
 
 // The collector is stopped, as where it has just run: one that steps hides the fault.
 static void compiled_code_survives_a_refusal(void **state) {
   World *world = *state;
-  Host *host = script_host(world->engine.script);
+  Host *host = world->engine.script;
   lua_gc(host->L, LUA_GCSTOP, 0);
   assert_false(run(&world->engine, host, 1));
   assert_int_equal(host->memory.refuse_in, 0);
@@ -228,19 +228,19 @@ static void compiled_code_survives_a_refusal(void **state) {
 }
 
 static void expect_good(World *world) {
-  Host *host = script_host(world->engine.script);
+  Host *host = world->engine.script;
   if (!run(&world->engine, host, 0)) fail_msg("%s", (const char *)host->fault.data);
 }
 
 static void expect_failure(World *world, const char *text) {
-  Host *host = script_host(world->engine.script);
+  Host *host = world->engine.script;
   assert_false(run(&world->engine, host, 0));
   if (strstr((const char *)host->fault.data, text) == NULL)
     fail_msg("%s", (const char *)host->fault.data);
 }
 
 static void set_limit(World *world, size_t mib) {
-  ScriptLimits limits = script_host(world->engine.script)->deadline.limits;
+  ScriptLimits limits = world->engine.script->deadline.limits;
   limits.memory = mib << 20;
   script_set_limits(world->engine.script, &limits);
 }
@@ -252,7 +252,7 @@ static void a_handler_ends_where_it_passes_the_limit(void **state) {
 
 static void what_a_failed_handler_leaves_is_collected_without_events(void **state) {
   World *world = *state;
-  const Host *host = script_host(world->engine.script);
+  const Host *host = world->engine.script;
   assert_true(memory_is_pressed(host));
   while (memory_is_pressed(host)) engine_drain(&world->engine);
   assert_true(host->memory.bytes < 48 << 20);
@@ -277,7 +277,7 @@ static void concatenation_makes_no_string_of_more_than_32_mib(void **state) {
 
 static void the_table_of_all_strings_is_no_string(void **state) {
   World *world = *state;
-  Host *host = script_host(world->engine.script);
+  Host *host = world->engine.script;
   host->running = host->L;
   assert_false(memory_grants(host, 0, (MEMORY_TEXT_MAX / 24 + 2) * 24));
   assert_true(memory_grants(host, 0, 64 << 20));

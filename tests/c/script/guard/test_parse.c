@@ -17,8 +17,6 @@
 #include "net/net.h"
 #include "slowness.h"
 
-static Text text_of(const char *text) { return (Text){text, (uint32_t)strlen(text)}; }
-
 static void fails(const char *want, Text text) {
   lua_State *L = luaL_newstate();
   Buf code = {0};
@@ -41,8 +39,8 @@ static Text repeat(Buf *buf, const char *unit, size_t size) {
 static void test_refused(void **state) {
   (void)state;
   Buf large = {0};
-  fails("game.lua:2: '=' expected near 'is'", text_of("local x\nthis is no lua"));
-  fails("game.lua: this is bytecode", text_of("\033LJ\002"));
+  fails("game.lua:2: '=' expected near 'is'", text_from("local x\nthis is no lua"));
+  fails("game.lua: this is bytecode", text_from("\033LJ\002"));
   fails("game.lua: the file has more than 2 MiB",
         repeat(&large, " ", PARSE_SIZE_MAX + 1));
   large.size--;
@@ -91,7 +89,7 @@ static void test_code(void **state) {
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
   Buf code = {0};
-  assert_true(parse_to_code("rooms/duel.lua", text_of(GAME), NULL, &code));
+  assert_true(parse_to_code("rooms/duel.lua", text_from(GAME), NULL, &code));
   assert_true(parse_load(L, "rooms/duel.lua", &code));
   buf_deinit(&code);
   lua_call(L, 0, 1);
