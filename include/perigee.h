@@ -179,6 +179,90 @@ PERIGEE_API int perigee_fds(PerigeeClient *client, PerigeeFd fds[2]);
 /// up, 0 while events wait to be taken; -1: there is nothing to wait for.
 PERIGEE_API int perigee_wait_ms(PerigeeClient *client);
 
+/// Drives many clients with one wait: does for each what perigee_poll does, and waits up to
+/// `timeout_ms` milliseconds until at least one has events or one of the `fd_count` descriptors in
+/// `fds` is ready; `fds` may be NULL with a count of 0. Sets wants_read and wants_write of each of
+/// these to whether the descriptor is ready. Moves the clients that have events to the front of
+/// `clients`, and returns their number. A signal, or the end of all clients, ends the wait.
+PERIGEE_API size_t perigee_poll_all(PerigeeClient **clients, size_t client_count,
+                                    PerigeeFd *fds, size_t fd_count, int timeout_ms);
+
+// --- Without sockets -----------------------------------------------------------------------
+// A client of perigee_new is a state machine without sockets and without a clock: the program
+// carries its bytes and datagrams, and brings the time. perigee_connect gives the same client with
+// a driver for sockets; the functions of this section are not for such a client, and perigee_poll,
+// perigee_fds and perigee_wait_ms are not for one of perigee_new. All other functions are for both.
+//
+// `now_us` is the time in microseconds of any clock that never goes back. Calls without it, such as
+// perigee_join, take effect at the time that the next call with `now_us` brings. After any call the
+// program does the following, in this order:
+//   - compares perigee_connection with the number before: closes the old connection and opens a new
+//     one where the number differs;
+//   - sends what perigee_output and perigee_next_datagram return;
+//   - takes the events;
+//   - calls perigee_advance no later than at perigee_due_us.
+
+/// Bytes of the largest datagram.
+#define PERIGEE_DATAGRAM_MAX 1200
+
+/// Creates a client that wants a connection to a server. `options` may be NULL and need not outlive
+/// the call. Returns NULL for a name or token that cannot be, with PERIGEE_BAD_ARGUMENT in `*code`
+/// (which may be NULL). Freed with perigee_free.
+PERIGEE_API PerigeeClient *perigee_new(const PerigeeOptions *options, uint64_t now_us,
+                                       int *code);
+
+/// Returns the number of the connection that the client wants or has: 1, then a higher one each
+/// time; 0 while it wants none.
+PERIGEE_API uint32_t perigee_connection(const PerigeeClient *client);
+
+/// Reports that the connection is open. With PERIGEE_UDP there is nothing to open: the program
+/// calls this as soon as it can send datagrams to the server, and again where it tries another of
+/// the server's addresses because the first does not answer.
+PERIGEE_API void perigee_connection_opened(PerigeeClient *client, uint64_t now_us);
+
+/// Reports that the connection has ended, or cannot be opened: PERIGEE_CONNECTION_CLOSED,
+/// PERIGEE_CONNECTION_RESET, PERIGEE_UNREACHABLE or another PerigeeCode, and a sentence for people.
+PERIGEE_API void perigee_connection_ended(PerigeeClient *client, int code,
+                                          const char *text, uint64_t now_us);
+
+/// Returns 1 where the client wants bytes and datagrams; 0 while too many events wait to be taken
+/// (see perigee_poll). Input that comes nevertheless is kept, which costs memory.
+PERIGEE_API int perigee_wants_input(const PerigeeClient *client);
+
+/// Takes bytes that came through the connection. Ignored where there is no connection.
+PERIGEE_API void perigee_receive(PerigeeClient *client, const void *bytes, size_t size,
+                                 uint64_t now_us);
+
+/// Returns the bytes to send through the connection, and their number in `*size`. They stay valid
+/// until the next call of another function of the library.
+PERIGEE_API const uint8_t *perigee_output(PerigeeClient *client, size_t *size,
+                                          uint64_t now_us);
+
+/// Reports that the first `size` bytes of perigee_output have been sent.
+PERIGEE_API void perigee_sent(PerigeeClient *client, size_t size);
+
+/// Returns 1 while the client uses datagrams: with PERIGEE_UDP from perigee_connection_opened to the
+/// end of the connection, with PERIGEE_TCP_AND_UDP for some or all of the time. All of one
+/// connection have to leave from the same address and port.
+PERIGEE_API int perigee_uses_datagrams(const PerigeeClient *client);
+
+/// Takes a datagram that came from the server.
+PERIGEE_API void perigee_receive_datagram(PerigeeClient *client, const void *bytes,
+                                          size_t size, uint64_t now_us);
+
+/// Writes the next datagram to `bytes`, which has PERIGEE_DATAGRAM_MAX bytes, and its port at the
+/// server to `*port`; 0: the port of the server's address. Returns its size; 0: there is none. To be
+/// called until it returns 0, also after each perigee_receive_datagram.
+PERIGEE_API size_t perigee_next_datagram(PerigeeClient *client, void *bytes,
+                                         uint16_t *port, uint64_t now_us);
+
+/// Brings the time: runs timers, and takes input that was kept while too many events waited.
+PERIGEE_API void perigee_advance(PerigeeClient *client, uint64_t now_us);
+
+/// Returns when perigee_advance has to be called and perigee_next_datagram to be asked, though
+/// nothing comes: in the past for at once, UINT64_MAX for never.
+PERIGEE_API uint64_t perigee_due_us(const PerigeeClient *client);
+
 // --- Events --------------------------------------------------------------------------------
 
 /// In brackets: the fields of PerigeeEvent that are set beside `type`. `request` is that of the

@@ -1,8 +1,6 @@
-// A client as a whole: how it begins and ends, and its turn of the loop.
-#include <errno.h>
-#include <poll.h>
+// A client as a whole: how it begins and ends, and the functions by which the time, bytes and
+// datagrams come in and go out. No I/O and no clock.
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -10,14 +8,6 @@
 
 enum { TIMEOUT_MS = 10000, FIRST_MS = 250, MAX_MS = 8000 };
 enum { END_MS = 1000 };  // for the server to answer BYE
-
-uint64_t clock_us(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-uint64_t clock_ms(void) { return clock_us() / 1000; }
 
 // --- Beginning and end ---
 
@@ -52,30 +42,20 @@ static bool are_possible(const PerigeeOptions *options) {
          options->transport >= PERIGEE_TCP && options->transport <= PERIGEE_UDP;
 }
 
-PerigeeClient *perigee_connect(const char *address, const PerigeeOptions *options,
-                               int *code) {
+PerigeeClient *perigee_new(const PerigeeOptions *options, uint64_t now_us, int *code) {
   PerigeeOptions defaults;
   perigee_options_init(&defaults);
   if (!options) options = &defaults;
-  Target target;
-  bool is_good = address && are_possible(options) && target_parse(&target, address);
+  bool is_good = are_possible(options);
   if (code) *code = is_good ? 0 : PERIGEE_BAD_ARGUMENT;
   if (!is_good) return NULL;
   PerigeeClient *client = mem_zalloc(sizeof *client);
   client->options = copy_options(options);
-  client->target = target;
+  client->now_us = now_us;
   client->latency_us = -1;
-  client->link.socket.fd = -1;
-  client->datagrams.fd = -1;
   client->session.count = 1;
   link_open(client);
-  link_settle(client);
   return client;
-}
-
-static void on_end(void *data, uint64_t now_ms) {
-  (void)now_ms;
-  client_finish(data, PERIGEE_CONNECTION_CLOSED, "closed");
 }
 
 void perigee_close(PerigeeClient *client) {
@@ -89,7 +69,7 @@ void perigee_close(PerigeeClient *client) {
   control_send(client, CONTROL_BYE);
   client->state = PERIGEE_STATE_CLOSING;
   requests_fail_all(client, PERIGEE_CONNECTION_CLOSED, TEXT);
-  timers_set(&client->timers, &client->end_timer, clock_ms() + END_MS, on_end, client);
+  client->has_calls = true;
 }
 
 void client_finish(PerigeeClient *client, int code, const char *text) {
@@ -103,7 +83,7 @@ void client_finish(PerigeeClient *client, int code, const char *text) {
   channels_end(client, code);
   rooms_deinit(&client->rooms);
   PerigeeEvent event = {.type = PERIGEE_CLOSED, .code = code};
-  client_tell_text(client, &event, kept, strlen(kept));
+  client_push_text(client, &event, kept, strlen(kept));
   mem_free(kept);
 }
 
@@ -115,9 +95,9 @@ static void channels_free(PerigeeClient *client) {
   }
 }
 
-void perigee_free(PerigeeClient *client) {
-  if (!client) return;
+void client_free(PerigeeClient *client) {
   link_deinit(client);
+  datagrams_free(client->datagrams);
   while (client->requests.first) request_free(client->requests.first);
   channels_free(client);
   rooms_deinit(&client->rooms);
@@ -128,7 +108,6 @@ void perigee_free(PerigeeClient *client) {
   mem_free(client->lost_text);
   mem_free(client->options.name);
   mem_free(client->options.token);
-  target_deinit(&client->target);
   mem_free(client);
 }
 
@@ -144,11 +123,11 @@ bool session_is_resumable(const Session *session) {
   return memcmp(session->token, NONE, UUID_SIZE) != 0;
 }
 
-void client_tell(PerigeeClient *client, const PerigeeEvent *event) {
+void client_push(PerigeeClient *client, const PerigeeEvent *event) {
   events_push(&client->events, event, NULL);
 }
 
-void client_tell_text(PerigeeClient *client, const PerigeeEvent *event,
+void client_push_text(PerigeeClient *client, const PerigeeEvent *event,
                       const char *text, size_t size) {
   events_push(&client->events, event, &(EventParts){.text = {text, size}});
 }
@@ -185,74 +164,112 @@ void client_lose_session(PerigeeClient *client) {
   session->count++;
   channels_end(client, PERIGEE_CONNECTION_RESET);
   change_rooms(client);
-  client_tell(client, &event);
+  client_push(client, &event);
 }
 
-// --- The loop ---
+// --- Time, and what comes and goes ---
 
-static void run(PerigeeClient *client) {
-  link_receive(client);
+static void on_end(void *data, uint64_t now_ms) {
+  (void)now_ms;
+  client_finish(data, PERIGEE_CONNECTION_CLOSED, "closed");
+}
+
+// The calls since the last one that brought the time begin now.
+static void begin_calls(PerigeeClient *client) {
+  if (!client->has_calls) return;
+  client->has_calls = false;
+  requests_begin(client);
+  if (client->state == PERIGEE_STATE_CLOSING && !timers_is_set(&client->end_timer))
+    timers_set(&client->timers, &client->end_timer, client_now_ms(client) + END_MS,
+               on_end, client);
+}
+
+static void enter(PerigeeClient *client, uint64_t now_us) {
+  if (now_us > client->now_us) client->now_us = now_us;
+  begin_calls(client);
+}
+
+static void leave(PerigeeClient *client) {
   link_settle(client);
-  timers_run(&client->timers, clock_ms());
+  link_udp_settle(client);
+  begin_calls(client);
+}
+
+uint32_t perigee_connection(const PerigeeClient *client) {
+  return client->link.is_open ? client->connection_count : 0;
+}
+
+void perigee_connection_opened(PerigeeClient *client, uint64_t now_us) {
+  enter(client, now_us);
+  link_opened(client);
+  leave(client);
+}
+
+void perigee_connection_ended(PerigeeClient *client, int code, const char *text,
+                              uint64_t now_us) {
+  enter(client, now_us);
+  link_end(client, code, text);
+  leave(client);
+}
+
+int perigee_wants_input(const PerigeeClient *client) {
+  return !events_are_full(&client->events) && !client->link.has_more;
+}
+
+void perigee_receive(PerigeeClient *client, const void *bytes, size_t size,
+                     uint64_t now_us) {
+  enter(client, now_us);
+  link_receive(client, bytes, size);
+  leave(client);
+}
+
+const uint8_t *perigee_output(PerigeeClient *client, size_t *size, uint64_t now_us) {
+  const Link *link = &client->link;
+  enter(client, now_us);
+  bool has_output = link->is_connected && !link_is_alone(client);
+  *size = has_output ? link_unsent(link) : 0;
+  return *size > 0 ? link_output(link) : NULL;
+}
+
+void perigee_sent(PerigeeClient *client, size_t size) {
+  if (size <= link_unsent(&client->link)) link_sent(&client->link, size);
+}
+
+int perigee_uses_datagrams(const PerigeeClient *client) {
+  return client->datagrams != NULL;
+}
+
+void perigee_receive_datagram(PerigeeClient *client, const void *bytes, size_t size,
+                              uint64_t now_us) {
+  enter(client, now_us);
+  link_udp_receive(client, bytes, size);
+  leave(client);
+}
+
+size_t perigee_next_datagram(PerigeeClient *client, void *bytes, uint16_t *port,
+                             uint64_t now_us) {
+  enter(client, now_us);
+  size_t size = link_udp_produce(client, bytes, port);
+  leave(client);
+  return size;
+}
+
+void perigee_advance(PerigeeClient *client, uint64_t now_us) {
+  enter(client, now_us);
+  link_advance(client);
   link_settle(client);
-  link_send(client);
-  link_settle(client);
+  timers_run(&client->timers, client_now_ms(client));
+  leave(client);
 }
 
-int perigee_fds(PerigeeClient *client, PerigeeFd fds[2]) {
-  int count = 0;
-  if (client->link.socket.fd >= 0)
-    fds[count++] = (PerigeeFd){.fd = client->link.socket.fd,
-                               .wants_read = link_wants_read(client),
-                               .wants_write = link_wants_write(client)};
-  if (client->datagrams.fd >= 0) {
-    bool has_stream = link_is_alone(client) && link_unsent(&client->link) > 0;
-    fds[count++] =
-        (PerigeeFd){.fd = client->datagrams.fd,
-                    .wants_read = !events_are_full(&client->events),
-                    .wants_write = has_stream && link_udp_stream_room(client) > 0};
-  }
-  return count;
-}
-
-int perigee_wait_ms(PerigeeClient *client) {
-  if (client->events.count > 0 || client->link.has_more) return 0;
-  uint64_t next_ms = timers_next_ms(&client->timers);
-  uint64_t next_us = next_ms < UINT64_MAX / 1000 ? next_ms * 1000 : UINT64_MAX;
-  uint64_t datagrams_us = datagrams_due_us(&client->datagrams);
-  if (datagrams_us < next_us) next_us = datagrams_us;
-  if (next_us == UINT64_MAX) return -1;
-  uint64_t now_us = clock_us();
-  if (next_us <= now_us) return 0;
-  uint64_t wait_ms = (next_us - now_us + 999) / 1000;
-  return wait_ms < INT32_MAX ? (int)wait_ms : INT32_MAX;
-}
-
-// Waits for a descriptor, or for `timeout_ms` (negative: for ever); false when a signal came first.
-static bool wait_for(PerigeeClient *client, int timeout_ms) {
-  PerigeeFd fds[2];
-  struct pollfd polled[2];
-  int count = perigee_fds(client, fds);
-  for (int i = 0; i < count; i++) {
-    int events = (fds[i].wants_read ? POLLIN : 0) | (fds[i].wants_write ? POLLOUT : 0);
-    polled[i] = (struct pollfd){.fd = fds[i].fd, .events = (short)events};
-  }
-  int due_ms = perigee_wait_ms(client);
-  if (timeout_ms < 0 || (due_ms >= 0 && due_ms < timeout_ms)) timeout_ms = due_ms;
-  return poll(polled, (nfds_t)count, timeout_ms) >= 0 || errno != EINTR;
-}
-
-int perigee_poll(PerigeeClient *client, int timeout_ms) {
-  uint64_t start = clock_ms();
-  run(client);
-  while (client->events.count == 0 && client->state != PERIGEE_STATE_CLOSED) {
-    uint64_t waited = clock_ms() - start;
-    if (timeout_ms >= 0 && waited >= (uint64_t)timeout_ms) break;
-    bool is_over = !wait_for(client, timeout_ms < 0 ? -1 : timeout_ms - (int)waited);
-    run(client);
-    if (is_over) break;
-  }
-  return client->events.count > 0;
+uint64_t perigee_due_us(const PerigeeClient *client) {
+  bool has_kept = client->link.has_more && !events_are_full(&client->events);
+  if (client->has_calls || has_kept || link_udp_has_stream(client)) return 0;
+  uint64_t due_ms = timers_next_ms(&client->timers);
+  uint64_t due_us = due_ms < UINT64_MAX / 1000 ? due_ms * 1000 : UINT64_MAX;
+  uint64_t datagrams_us =
+      client->datagrams ? datagrams_due_us(client->datagrams) : UINT64_MAX;
+  return datagrams_us < due_us ? datagrams_us : due_us;
 }
 
 const PerigeeEvent *perigee_next_event(PerigeeClient *client) {

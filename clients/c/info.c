@@ -31,8 +31,6 @@ uint32_t perigee_unconfirmed(const PerigeeClient *client) {
   return reliable_waiting(&client->session.stream);
 }
 
-uint64_t perigee_clock_us(void) { return clock_us(); }
-
 uint32_t perigee_version(void) {
   return PERIGEE_VERSION_MAJOR << 16 | PERIGEE_VERSION_MINOR << 8 |
          PERIGEE_VERSION_PATCH;

@@ -3,7 +3,6 @@
 // here and is the only one that changes it, but for what its functions offer.
 #pragma once
 
-#include <netdb.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -164,8 +163,9 @@ typedef struct Request {
   uint32_t room;      // JOIN of a room that is there, LEAVE, ENTER: its number
   char *name;         // JOIN, CHANNEL
   uint64_t value;     // PING: its value; SYNC: packets to be acknowledged before
-  uint64_t start_us;  // PING
-  bool is_sync;       // PING in place of a SYNC
+  uint64_t start_us;  // when its time began
+  uint32_t timeout_ms;
+  bool is_sync;  // PING in place of a SYNC
 } Request;
 
 typedef struct Requests {
@@ -174,6 +174,9 @@ typedef struct Requests {
   uint32_t last_number;
   uint16_t last_ref;
 } Requests;
+
+/// Begins the time of new requests.
+void requests_begin(PerigeeClient *client);
 
 /// Whether so many wait that no more may be made.
 bool requests_are_full(const PerigeeClient *client);
@@ -203,78 +206,22 @@ void requests_fail_pings(PerigeeClient *client, int code, const char *text);
 /// Packets were acknowledged: those that waited for that are answered.
 void requests_synced(PerigeeClient *client, uint32_t news);
 
-// --- target.c ---
-
-/// Where a client connects to.
-typedef struct Target {
-  char *host;
-  char port[6];
-  struct addrinfo *addresses;  // what the host stands for; NULL: to be resolved
-} Target;
-
-/// False for what is no address.
-bool target_parse(Target *target, const char *address);
-
-/// What the host stands for; asks the network's name servers (which may wait) only where that is not
-/// known. NULL, and why.
-const struct addrinfo *target_resolve(Target *target, const char **problem);
-
-/// It is asked anew the next time: nobody could be reached.
-void target_forget(Target *target);
-
-void target_deinit(Target *target);
-
-// --- socket.c ---
-
-typedef enum SocketResult { SOCKET_OK, SOCKET_AGAIN, SOCKET_END } SocketResult;
-
-/// A TCP connection that comes about or is there. No clock, no client.
-typedef struct Socket {
-  int fd;  // -1: none
-  bool is_connected;
-  int error;                    // errno of what went wrong last, 0: an orderly end
-  const struct addrinfo *next;  // to try, should this one not be reached
-} Socket;
-
-/// Begins to connect to the first of the addresses that can be tried, which stay the caller's;
-/// SOCKET_END when nothing can be reached.
-SocketResult socket_open(Socket *s, const struct addrinfo *addresses);
-
-/// Gives the address up that is being tried, for the next; SOCKET_END when there is none.
-SocketResult socket_skip(Socket *s);
-
-/// Looks whether it is connected by now; tries the next address when not.
-SocketResult socket_finish(Socket *s);
-
-SocketResult socket_receive(Socket *s, Buf *in);
-
-/// Sends what it can of `size` bytes, and says how many.
-SocketResult socket_send(Socket *s, const uint8_t *bytes, size_t size, size_t *sent);
-
-void socket_close(Socket *s);
-
-/// What went wrong, in words.
-const char *socket_problem(const Socket *s);
-
 // --- link.c ---
 
 /// One connection, from the first byte to the last.
 typedef struct Link {
-  Socket socket;
-  bool is_open;       // comes about, or is there
-  uint64_t until_ms;  // when WELCOME has to be there
+  bool is_open;       // wanted, or there
+  bool is_connected;  // there
   bool is_welcome;    // WELCOME has come
-  bool has_ended;     // nothing more arrives; what has is still taken
-  bool has_more;      // so much has arrived that some of it waits for the next poll
+  bool has_more;      // packets in `in` wait until events have been taken
   bool is_dead;       // it is over: link_settle does the rest
-  Buf in;
-  size_t in_at;
+  Buf in;             // received, and not taken: a part of a packet, or `has_more`
   Buf out;
   size_t out_at;
-  uint64_t heard_ms;
-  int code;  // why it is over
-  char *text;
-  uint16_t retry_s;  // with PERIGEE_UNAVAILABLE: until the next try, at least
+  uint64_t heard_ms;  // when something came last
+  int code;           // why it is over, or will be after the packets in `in`
+  char *text;         // the same for people; owned
+  uint16_t retry_s;   // with PERIGEE_UNAVAILABLE: until the next try, at least
 } Link;
 
 // --- client.c ---
@@ -305,12 +252,15 @@ typedef struct Session {
 
 struct PerigeeClient {
   Options options;
-  Target target;
+  struct Driver *driver;  // its sockets; NULL: the program carries bytes and datagrams
+  uint64_t now_us;        // the newest time that a call has brought
+  bool has_calls;         // requests or perigee_close wait for the time
+  uint32_t connection_count;
   PerigeeState state;
   Session session;
   Link link;
-  Datagrams datagrams;
-  bool has_udp;  // attached, and PERIGEE_UDP_UP was told
+  Datagrams *datagrams;  // NULL: none
+  bool has_udp;          // attached, and PERIGEE_UDP_UP was the last event about it
   Events events;
   Rooms rooms;
   Requests requests;
@@ -333,9 +283,10 @@ struct PerigeeClient {
   Buf scratch;        // a packet that is being put together
 };
 
-/// Microseconds and milliseconds of a clock that never goes back.
-uint64_t clock_us(void);
-uint64_t clock_ms(void);
+/// Milliseconds of the time that calls bring.
+static inline uint64_t client_now_ms(const PerigeeClient *client) {
+  return client->now_us / 1000;
+}
 
 /// Sets the client's own name, of at most 255 bytes.
 void session_set_name(Session *session, const char *name, size_t size);
@@ -344,39 +295,48 @@ void session_set_name(Session *session, const char *name, size_t size);
 bool session_is_resumable(const Session *session);
 
 /// Adds an event without texts, or with one.
-void client_tell(PerigeeClient *client, const PerigeeEvent *event);
-void client_tell_text(PerigeeClient *client, const PerigeeEvent *event,
+void client_push(PerigeeClient *client, const PerigeeEvent *event);
+void client_push_text(PerigeeClient *client, const PerigeeEvent *event,
                       const char *text, size_t size);
 
-/// The end of the client, or of its session: everybody is told.
+/// The end of the client, or of its session, with all events about it.
 void client_finish(PerigeeClient *client, int code, const char *text);
 void client_lose_session(PerigeeClient *client);
 
+/// Frees a client that has no driver.
+void client_free(PerigeeClient *client);
+
 // --- link.c ---
 
+/// Wants a connection.
 void link_open(PerigeeClient *client);
 
-/// The connection is gone, and all that was known of it.
+/// It is open; or, with PERIGEE_UDP, another address is tried.
+void link_opened(PerigeeClient *client);
+
+/// It has ended, for a reason outside of the protocol.
+void link_end(PerigeeClient *client, int code, const char *text);
+
+/// Forgets the connection.
 void link_deinit(PerigeeClient *client);
 
-/// Receives, and takes, what there is; connects first.
-void link_receive(PerigeeClient *client);
+/// Takes bytes of a TCP connection; or of the stream of either kind.
+void link_receive(PerigeeClient *client, const uint8_t *bytes, size_t size);
+void link_take(PerigeeClient *client, const uint8_t *bytes, size_t size);
 
-/// Sends what the system takes.
-void link_send(PerigeeClient *client);
+/// Takes packets that were kept while too many events waited.
+void link_advance(PerigeeClient *client);
 
 /// Ends a connection that is over, and sees to the next one.
 void link_settle(PerigeeClient *client);
 
-/// Whether the descriptor is to be waited for.
-bool link_wants_read(const PerigeeClient *client);
-bool link_wants_write(const PerigeeClient *client);
-
 /// Appends to what is to be sent.
 void link_write(PerigeeClient *client, const void *bytes, size_t size);
 
-/// Bytes that the system has not taken.
+/// Bytes that are to be sent, their number, and how many of them have been.
+const uint8_t *link_output(const Link *link);
 size_t link_unsent(const Link *link);
+void link_sent(Link *link, size_t size);
 
 /// Whether they are so many that nothing more should be sent: the server does not read.
 bool link_is_clogged(const Link *link);
@@ -390,29 +350,33 @@ void link_welcomed(PerigeeClient *client);
 /// Something RELIABLE has come, of so many bytes: it is acknowledged, now or a little later.
 void link_acknowledge(PerigeeClient *client, uint32_t bytes);
 
-/// Takes the packets of the stream that are there, as far as there is room for their events.
-void link_take_packets(PerigeeClient *client);
-
 // --- link_udp.c ---
 
 /// Whether datagrams are all there is.
 bool link_is_alone(const PerigeeClient *client);
 
-/// Begins to connect; false when nothing can be reached.
-bool link_udp_open(PerigeeClient *client, const struct addrinfo *addresses);
+/// Whether the server has accepted the request for datagrams.
+bool link_udp_is_on(const PerigeeClient *client);
+
+/// Begins to ask for a connection by datagrams alone; false where that is impossible.
+bool link_udp_open(PerigeeClient *client);
 
 /// Begins to attach to the session, where the options want that and the server has it.
 void link_udp_attach(PerigeeClient *client, uint16_t port, const uint8_t *key);
 void link_udp_deinit(PerigeeClient *client);
-void link_udp_receive(PerigeeClient *client);
-void link_udp_send(PerigeeClient *client);
+void link_udp_receive(PerigeeClient *client, const uint8_t *datagram, size_t size);
 
-/// Bytes that the stream takes now; and gives it some, of which it takes so many.
-size_t link_udp_stream_room(const PerigeeClient *client);
-size_t link_udp_stream_write(PerigeeClient *client, const uint8_t *bytes, size_t size);
+/// Gives datagrams beside TCP up where they are useless, and reports whether they pass.
+void link_udp_settle(PerigeeClient *client);
 
-/// Takes the packet that was put together; false where it has to go by the stream.
+/// Whether the stream of datagrams takes bytes that wait to be sent.
+bool link_udp_has_stream(const PerigeeClient *client);
+
+/// Sends the packet in `scratch` by a datagram; false where it has to go by the stream.
 bool link_udp_take(PerigeeClient *client, const Packet *header);
+
+/// Writes the next datagram and its port; returns its size, 0: none.
+size_t link_udp_produce(PerigeeClient *client, uint8_t *out, uint16_t *port);
 
 // --- send.c ---
 

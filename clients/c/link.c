@@ -1,5 +1,5 @@
-// Connections, one after the other: HELLO, pings and ACKs while one is there, and pauses that
-// grow from try to try when it is lost.
+// Connections, one after the other: HELLO, pings and ACKs while one exists, and pauses that grow
+// from try to try when it is lost.
 #include <sodium.h>
 #include <string.h>
 
@@ -8,10 +8,9 @@
 
 enum {
   PACKET_MAX = 64 << 20,  // bytes; a length over this is garbage
-  READ_MAX = 1 << 20,     // bytes taken in one turn, so that a turn ends
   PING_EVERY_MS = 5000,   // at most; a server that pings more often is pinged as often
   DEAD_AFTER_MS = 8000,   // of silence after a ping
-  KEEP_CAPACITY = 64 << 10,  // of a buffer that has been emptied
+  KEEP_CAPACITY = 256,    // bytes of a buffer that has been emptied
 };
 
 void link_fail(PerigeeClient *client, int code, const char *text, size_t size) {
@@ -19,8 +18,9 @@ void link_fail(PerigeeClient *client, int code, const char *text, size_t size) {
   if (!link->is_open || link->is_dead) return;
   link->is_dead = true;
   link->code = code;
+  mem_free(link->text);
   link->text = mem_alloc(size + 1);
-  memcpy(link->text, text, size);
+  if (size > 0) memcpy(link->text, text, size);
   link->text[size] = '\0';
 }
 
@@ -30,93 +30,29 @@ static void fail(PerigeeClient *client, int code, const char *text) {
 
 // --- Opening ---
 
-// To which host, as people write it.
-static void append_target(Buf *text, const Target *target) {
-  bool is_v6 = strchr(target->host, ':') != NULL;
-  buf_printf(text, is_v6 ? "[%s]:%s" : "%s:%s", target->host, target->port);
-}
-
-static void fail_to_connect(PerigeeClient *client, int code, const char *why) {
-  Buf text = {0};
-  buf_printf(&text, "cannot connect to ");
-  append_target(&text, &client->target);
-  buf_printf(&text, ": %s; is the server running there?", why);
-  link_fail(client, code, (const char *)text.data, text.size);
-  buf_deinit(&text);
-}
-
-static void fail_to_resolve(PerigeeClient *client, const char *problem) {
-  Buf text = {0};
-  buf_printf(&text,
-             "cannot find the host %s: %s; is the name right, and the network there?",
-             client->target.host, problem);
-  link_fail(client, PERIGEE_UNREACHABLE, (const char *)text.data, text.size);
-  buf_deinit(&text);
-}
-
-// Nothing is to be reached at any address.
-static void fail_to_reach(PerigeeClient *client) {
-  const char *why = link_is_alone(client) ? "the address cannot be reached by UDP"
-                                          : socket_problem(&client->link.socket);
-  fail_to_connect(client, PERIGEE_UNREACHABLE, why);
-}
-
-static void watch_opening(PerigeeClient *client, uint64_t now_ms);
-
-// What else can be tried, should the address that is tried now not be reached; NULL: nothing.
-static const struct addrinfo *next_address(const PerigeeClient *client) {
-  return link_is_alone(client) ? client->datagrams.next : client->link.socket.next;
-}
-
-// What is tried is given up for the next address, where there is one; false when nothing is left.
-static bool skip(PerigeeClient *client) {
-  if (link_is_alone(client)) return datagrams_skip(&client->datagrams, clock_us());
-  return socket_skip(&client->link.socket) != SOCKET_END;
-}
-
 static void on_slow(void *data, uint64_t now_ms) {
-  PerigeeClient *client = data;
-  const Link *link = &client->link;
-  bool has_begun = link->socket.is_connected || client->datagrams.phase == DATAGRAMS_ON;
-  if (now_ms < link->until_ms) {
-    if (has_begun || !next_address(client) || skip(client))
-      watch_opening(client, now_ms);
-    else
-      fail_to_reach(client);
-  } else if (has_begun) {
-    fail(client, PERIGEE_TIMEOUT, "the server did not answer; is it a Perigee server?");
-  } else {
-    fail_to_connect(client, PERIGEE_TIMEOUT, "no answer");
-  }
-}
-
-// The addresses of a host share the time.
-static void watch_opening(PerigeeClient *client, uint64_t now_ms) {
-  uint64_t left_ms = client->link.until_ms - now_ms, ways = 1;
-  const struct addrinfo *next = next_address(client);
-  for (; next; next = next->ai_next) ways++;
-  timers_set(&client->timers, &client->open_timer, now_ms + (left_ms + ways - 1) / ways,
-             on_slow, client);
+  (void)now_ms;
+  fail(data, PERIGEE_TIMEOUT, "the server did not answer; is it a Perigee server?");
 }
 
 void link_open(PerigeeClient *client) {
   Link *link = &client->link;
-  *link = (Link){.is_open = true, .socket.fd = -1};
-  const char *problem;
-  const struct addrinfo *addresses = target_resolve(&client->target, &problem);
-  if (!addresses) {
-    fail_to_resolve(client, problem);
-    return;
+  *link = (Link){.is_open = true};
+  client->connection_count++;
+  timers_set(&client->timers, &client->open_timer,
+             client_now_ms(client) + client->options.timeout_ms, on_slow, client);
+}
+
+void link_opened(PerigeeClient *client) {
+  Link *link = &client->link;
+  if (!link->is_open || link->is_dead) return;
+  link->heard_ms = client_now_ms(client);
+  if (!link_is_alone(client)) {
+    if (!link->is_connected) hello_send(client);
+  } else if (!link_udp_open(client)) {
+    fail(client, PERIGEE_UNREACHABLE, "libsodium does not work here");
   }
-  bool has_begun = link_is_alone(client)
-                       ? link_udp_open(client, addresses)
-                       : socket_open(&link->socket, addresses) != SOCKET_END;
-  uint64_t now_ms = clock_ms();
-  link->until_ms = now_ms + client->options.timeout_ms;
-  if (has_begun)
-    watch_opening(client, now_ms);
-  else
-    fail_to_reach(client);
+  link->is_connected = true;
 }
 
 void link_deinit(PerigeeClient *client) {
@@ -125,97 +61,77 @@ void link_deinit(PerigeeClient *client) {
   timers_stop(&client->timers, &client->ack_timer);
   timers_stop(&client->timers, &client->beat_timer);
   link_udp_deinit(client);
-  socket_close(&link->socket);
   buf_deinit(&link->in);
   buf_deinit(&link->out);
   mem_free(link->text);
-  *link = (Link){.socket.fd = -1};
+  *link = (Link){0};
+}
+
+void link_end(PerigeeClient *client, int code, const char *text) {
+  Link *link = &client->link;
+  if (link->text) return;
+  fail(client, code, text);
+  if (link->has_more) link->is_dead = false;  // until the packets before are taken
 }
 
 // --- Receiving ---
 
-static void shrink(Buf *buf, size_t *at) {
-  buf_consume(buf, *at);
-  *at = 0;
+// Frees the memory of an empty buffer, unless it is small.
+static void give_back(Buf *buf) {
   if (buf->size == 0 && buf->capacity > KEEP_CAPACITY) buf_deinit(buf);
 }
 
-void link_take_packets(PerigeeClient *client) {
+// Takes the packets in these bytes as far as there is room for their events; returns the bytes
+// taken.
+static size_t take_packets(PerigeeClient *client, const uint8_t *bytes, size_t size) {
   Link *link = &client->link;
-  while (!link->is_dead && link->in_at < link->in.size &&
-         !events_are_full(&client->events)) {
+  size_t at = 0;
+  link->has_more = false;
+  while (!link->is_dead && at < size) {
     Packet packet;
-    int64_t size = packet_read(link->in.data + link->in_at, link->in.size - link->in_at,
-                               PACKET_MAX, &packet);
-    if (size == 0) break;
-    if (size < 0) {
+    int64_t taken = packet_read(bytes + at, size - at, PACKET_MAX, &packet);
+    if (taken == 0) break;
+    if (taken < 0) {
       take_malformed(client, "what is no packet");
       break;
     }
-    link->in_at += (size_t)size;
-    // Who has said goodbye hears no more.
+    if (events_are_full(&client->events)) {
+      link->has_more = true;
+      break;
+    }
+    at += (size_t)taken;
+    // After perigee_close nothing more is reported.
     if (client->state != PERIGEE_STATE_CLOSING) packet_take(client, &packet);
   }
-  shrink(&link->in, &link->in_at);
+  return at;
 }
 
-static void end(PerigeeClient *client) {
-  if (client->link.socket.error != 0)
-    fail(client, PERIGEE_CONNECTION_RESET, socket_problem(&client->link.socket));
+void link_take(PerigeeClient *client, const uint8_t *bytes, size_t size) {
+  Buf *in = &client->link.in;
+  bool is_kept = in->size > 0;
+  if (is_kept) buf_append(in, bytes, size);
+  size_t taken = is_kept ? take_packets(client, in->data, in->size)
+                         : take_packets(client, bytes, size);
+  if (!is_kept)
+    buf_append(in, bytes + taken, size - taken);
   else
-    fail(client, PERIGEE_CONNECTION_CLOSED, "the server closed the connection");
+    buf_consume(in, taken);
+  give_back(in);
 }
 
-static void receive(PerigeeClient *client) {
+void link_receive(PerigeeClient *client, const uint8_t *bytes, size_t size) {
   Link *link = &client->link;
-  link->has_more = false;
-  for (size_t taken = 0;;) {
-    link_take_packets(client);
-    if (link->is_dead) return;
-    link->has_more = events_are_full(&client->events) || taken >= READ_MAX;
-    if (link->has_more) return;
-    if (link->has_ended) {
-      end(client);
-      return;
-    }
-    size_t before = link->in.size;
-    SocketResult result = socket_receive(&link->socket, &link->in);
-    if (result == SOCKET_AGAIN) return;
-    if (result == SOCKET_END) link->has_ended = true;
-    if (result == SOCKET_OK) link->heard_ms = clock_ms();
-    taken += link->in.size - before;
-  }
+  if (!link->is_connected || link->text || link_is_alone(client)) return;
+  link->heard_ms = client_now_ms(client);
+  link_take(client, bytes, size);
 }
 
-static void receive_stream(PerigeeClient *client) {
+void link_advance(PerigeeClient *client) {
   Link *link = &client->link;
-  if (!link->socket.is_connected) {
-    SocketResult result = socket_finish(&link->socket);
-    if (result == SOCKET_END) fail_to_reach(client);
-    if (result != SOCKET_OK) return;
-    link->heard_ms = clock_ms();
-    hello_send(client);
-  }
-  receive(client);
-}
-
-void link_receive(PerigeeClient *client) {
-  Link *link = &client->link;
-  if (!link->is_open || link->is_dead) return;
-  // Who does not listen cannot say that the server is silent.
-  if (events_are_full(&client->events)) link->heard_ms = clock_ms();
-  if (!link_is_alone(client)) {
-    receive_stream(client);
-  } else {
-    link_take_packets(client);
-    link->has_more = events_are_full(&client->events);
-  }
-  if (!link->is_dead) link_udp_receive(client);
-}
-
-bool link_wants_read(const PerigeeClient *client) {
-  return client->link.socket.is_connected && !client->link.has_ended &&
-         !events_are_full(&client->events);
+  if (link->has_more) link_take(client, NULL, 0);
+  if (link->text && !link->has_more) link->is_dead = true;
+  // A client whose program takes no events cannot know whether the server is silent.
+  if (events_are_full(&client->events)) link->heard_ms = client_now_ms(client);
 }
 
 // --- Sending ---
@@ -226,48 +142,18 @@ void link_write(PerigeeClient *client, const void *bytes, size_t size) {
 
 size_t link_unsent(const Link *link) { return link->out.size - link->out_at; }
 
+const uint8_t *link_output(const Link *link) { return link->out.data + link->out_at; }
+
+void link_sent(Link *link, size_t size) {
+  link->out_at += size;
+  if (link->out_at <= link->out.size / 2) return;
+  buf_consume(&link->out, link->out_at);
+  link->out_at = 0;
+  give_back(&link->out);
+}
+
 bool link_is_clogged(const Link *link) { return link_unsent(link) > UNSENT_MAX_BYTES; }
-
-static void send_by_tcp(PerigeeClient *client) {
-  Link *link = &client->link;
-  if (!link->socket.is_connected || link_unsent(link) == 0) return;
-  size_t sent;
-  SocketResult result = socket_send(&link->socket, link->out.data + link->out_at,
-                                    link_unsent(link), &sent);
-  link->out_at += sent;
-  if (result == SOCKET_END) {
-    // Reading tells of the end, after all that the server has said before.
-    link->out_at = link->out.size;
-    link->has_more = true;
-  }
-  if (result != SOCKET_AGAIN || link->out_at > link->out.size / 2)
-    shrink(&link->out, &link->out_at);
-}
-
-static void send_by_udp(PerigeeClient *client) {
-  Link *link = &client->link;
-  if (link_unsent(link) == 0) return;
-  link->out_at +=
-      link_udp_stream_write(client, link->out.data + link->out_at, link_unsent(link));
-  if (link->out_at > link->out.size / 2) shrink(&link->out, &link->out_at);
-}
-
-void link_send(PerigeeClient *client) {
-  const Link *link = &client->link;
-  if (!link->is_open || link->is_dead) return;
-  if (link_is_alone(client))
-    send_by_udp(client);
-  else
-    send_by_tcp(client);
-  link_udp_send(client);
-}
-
-bool link_wants_write(const PerigeeClient *client) {
-  const Link *link = &client->link;
-  return !link->socket.is_connected || link_unsent(link) > 0;
-}
-
-// --- While it is there ---
+// --- While it exists ---
 
 static uint32_t beat_ms(const PerigeeClient *client) {
   uint32_t interval = client->session.ping_interval_ms;
@@ -276,7 +162,7 @@ static uint32_t beat_ms(const PerigeeClient *client) {
 
 static void beat(PerigeeClient *client) {
   client->beat_ping = ping_send(client);
-  client->beat_ping_us = clock_us();
+  client->beat_ping_us = client->now_us;
 }
 
 static void on_beat(void *data, uint64_t now_ms) {
@@ -295,16 +181,16 @@ void link_welcomed(PerigeeClient *client) {
   client->link.is_welcome = true;
   timers_stop(&client->timers, &client->open_timer);
   beat(client);
-  timers_set(&client->timers, &client->beat_timer, clock_ms() + beat_ms(client),
-             on_beat, client);
+  timers_set(&client->timers, &client->beat_timer,
+             client_now_ms(client) + beat_ms(client), on_beat, client);
 }
 
 static void on_ack(void *data, uint64_t now_ms);
 
 static void acknowledge_later(PerigeeClient *client) {
   if (timers_is_set(&client->ack_timer)) return;
-  timers_set(&client->timers, &client->ack_timer, clock_ms() + RELIABLE_ACK_MS, on_ack,
-             client);
+  timers_set(&client->timers, &client->ack_timer,
+             client_now_ms(client) + RELIABLE_ACK_MS, on_ack, client);
 }
 
 static void on_ack(void *data, uint64_t now_ms) {
@@ -373,13 +259,13 @@ static uint64_t choose_pause_us(const PerigeeClient *client, uint16_t retry_s) {
 static void try_again(PerigeeClient *client, uint16_t retry_s) {
   const Options *options = &client->options;
   uint64_t pause_us = choose_pause_us(client, retry_s);
-  uint64_t due_ms = clock_ms() + (pause_us + 999) / 1000;
+  uint64_t due_ms = client_now_ms(client) + (pause_us + 999) / 1000;
   if (options->for_ms > 0 && due_ms - client->lost_ms > options->for_ms) {
     client_finish(client, client->lost_code, client->lost_text);
     return;
   }
   client->attempt++;
-  client_tell(client, &(PerigeeEvent){.type = PERIGEE_RECONNECTING,
+  client_push(client, &(PerigeeEvent){.type = PERIGEE_RECONNECTING,
                                       .count = client->attempt,
                                       .time_us = pause_us});
   timers_set(&client->timers, &client->pause_timer, due_ms, on_pause_over, client);
@@ -387,7 +273,7 @@ static void try_again(PerigeeClient *client, uint16_t retry_s) {
 
 // Begins the time without a connection, in which the client tries again.
 static void lose(PerigeeClient *client, int code, const char *text) {
-  client->lost_ms = clock_ms();
+  client->lost_ms = client_now_ms(client);
   client->lost_code = code;
   mem_free(client->lost_text);
   client->lost_text = mem_strdup(text);
@@ -395,7 +281,7 @@ static void lose(PerigeeClient *client, int code, const char *text) {
   if (client->state != PERIGEE_STATE_OPEN) return;
   client->state = PERIGEE_STATE_RECONNECTING;
   PerigeeEvent event = {.type = PERIGEE_DISCONNECTED, .code = code};
-  client_tell_text(client, &event, text, strlen(text));
+  client_push_text(client, &event, text, strlen(text));
 }
 
 // Returns whether a connection that ended so is the last one. The first connection is
@@ -413,9 +299,7 @@ void link_settle(PerigeeClient *client) {
   uint16_t retry_s = link->retry_s;
   char *text = link->text;
   link->text = NULL;
-  bool was_welcome = link->is_welcome;
   link_deinit(client);
-  if (!was_welcome) target_forget(&client->target);
   client->beat_ping = 0;
   if (client->state == PERIGEE_STATE_CLOSING) {
     client_finish(client, PERIGEE_CONNECTION_CLOSED, "closed");

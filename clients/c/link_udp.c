@@ -1,22 +1,23 @@
-// What a client does with its datagrams: alone they are its connection, beside a stream they carry
-// what may be lost.
+// A client's use of its datagrams: with PERIGEE_UDP they are its connection, beside TCP they carry
+// unreliable packets.
 #include <string.h>
 
+#include "base/text.h"
 #include "internal.h"
-
-enum { TURN_MAX = 256 };  // datagrams taken in one turn, so that a turn ends
 
 bool link_is_alone(const PerigeeClient *client) {
   return client->options.transport == PERIGEE_UDP;
 }
 
-static void fail(PerigeeClient *client, int code, const char *text) {
-  link_fail(client, code, text, strlen(text));
+bool link_udp_is_on(const PerigeeClient *client) {
+  return client->datagrams && client->datagrams->phase == DATAGRAMS_ON;
 }
 
-bool link_udp_open(PerigeeClient *client, const struct addrinfo *addresses) {
-  return datagrams_open(&client->datagrams, addresses, client->options.protocol_hash,
-                        clock_us());
+bool link_udp_open(PerigeeClient *client) {
+  datagrams_free(client->datagrams);
+  client->datagrams =
+      datagrams_new(NULL, client->options.protocol_hash, client->now_us);
+  return client->datagrams != NULL;
 }
 
 void link_udp_attach(PerigeeClient *client, uint16_t port, const uint8_t *key) {
@@ -28,151 +29,135 @@ void link_udp_attach(PerigeeClient *client, uint16_t port, const uint8_t *key) {
                            .peer = client->session.peer,
                            .port = port,
                            .key = key};
-  datagrams_attach(&client->datagrams, client->link.socket.fd, &attachment, clock_us());
+  datagrams_free(client->datagrams);
+  client->datagrams = datagrams_new(&attachment, attachment.hash, client->now_us);
 }
 
-// Tells when datagrams begin to pass, and when they do no more.
-static void watch(PerigeeClient *client) {
-  bool passes =
-      client->datagrams.is_attached && datagrams_pass(&client->datagrams, clock_us());
-  if (passes == client->has_udp) return;
-  client->has_udp = passes;
-  PerigeeEvent event = {.type = passes ? PERIGEE_UDP_UP : PERIGEE_UDP_DOWN};
-  client_tell(client, &event);
-}
-
-static void give_up(PerigeeClient *client) {
-  datagrams_close(&client->datagrams, PERIGEE_CONNECTION_CLOSED, clock_us());
-  watch(client);
+// Ends the datagrams; their last one may wait to be sent.
+static void end(PerigeeClient *client, int code) {
+  if (!client->datagrams || datagrams_end(client->datagrams, code)) return;
+  datagrams_free(client->datagrams);
+  client->datagrams = NULL;
 }
 
 void link_udp_deinit(PerigeeClient *client) {
   const Link *link = &client->link;
   bool is_over = client->state >= PERIGEE_STATE_CLOSING;
-  // Anything else is a line that was lost: the session waits for its next connection.
-  int code = is_over || client->datagrams.is_attached ? PERIGEE_CONNECTION_CLOSED
-                                                      : PERIGEE_CONNECTION_RESET;
+  // For the server any other code is a lost line: it keeps the session for the next connection.
+  int code = is_over || !link_is_alone(client) ? PERIGEE_CONNECTION_CLOSED
+                                               : PERIGEE_CONNECTION_RESET;
   if (link->is_dead && link->code == PERIGEE_PROTOCOL) code = PERIGEE_PROTOCOL;
-  datagrams_close(&client->datagrams, code, clock_us());
+  end(client, code);
   client->has_udp = false;
+}
+
+void link_udp_settle(PerigeeClient *client) {
+  const Datagrams *datagrams = client->datagrams;
+  if (link_is_alone(client)) return;
+  if (datagrams && datagrams_are_useless(datagrams, client->now_us))
+    end(client, PERIGEE_CONNECTION_CLOSED);
+  bool passes = client->datagrams && datagrams_pass(client->datagrams, client->now_us);
+  if (passes == client->has_udp) return;
+  client->has_udp = passes;
+  client_push(client,
+              &(PerigeeEvent){.type = passes ? PERIGEE_UDP_UP : PERIGEE_UDP_DOWN});
 }
 
 // --- Receiving ---
 
-// The server has ended it; alone, what it said before has been taken.
-static void end(PerigeeClient *client, int code) {
+// Gives the datagrams up; alone, the connection with them.
+static void fail(PerigeeClient *client, int code, const char *text, size_t size) {
   if (link_is_alone(client))
-    fail(client, code, "the server closed the connection");
+    link_fail(client, code, text, size);
   else
-    give_up(client);
+    end(client, PERIGEE_CONNECTION_CLOSED);
 }
 
 static void take_arrivals(PerigeeClient *client) {
-  Link *link = &client->link;
+  static const char CLOSED[] = "the server closed the connection";
+  const Link *link = &client->link;
   UdpArrival arrival;
-  while (!link->is_dead && client->datagrams.phase == DATAGRAMS_ON &&
-         udp_link_next(client->datagrams.link, &arrival)) {
+  while (!link->is_dead && link_udp_is_on(client) &&
+         udp_link_next(client->datagrams->link, &arrival)) {
     switch (arrival.kind) {
       case UDP_ARRIVAL_PACKET:
-        // It may be faster than what it is about.
+        // It may come before WELCOME, or before the JOINED that it needs.
         if (link->is_welcome && client->state != PERIGEE_STATE_CLOSING)
           packet_take(client, &arrival.packet);
         break;
       case UDP_ARRIVAL_STREAM:
-        buf_append(&link->in, arrival.bytes, arrival.size);
-        link_take_packets(client);
+        link_take(client, arrival.bytes, arrival.size);
         break;
       case UDP_ARRIVAL_CLOSE:
-        end(client, arrival.code);
+        fail(client, arrival.code, CLOSED, sizeof CLOSED - 1);
         break;
       case UDP_ARRIVAL_PATH_RESPONSE:
-        break;  // clients ask for none
+        break;  // clients send no challenge
     }
   }
 }
 
-static void take_refusal(PerigeeClient *client) {
-  const Datagrams *datagrams = &client->datagrams;
-  if (!link_is_alone(client)) {
-    give_up(client);
-    return;
-  }
-  client->link.retry_s = datagrams->retry_s;
-  link_fail(client, (int)datagrams->code, datagrams->text, datagrams->text_size);
+static void take_refusal(PerigeeClient *client, const UdpAnswer *refusal) {
+  client->link.retry_s = link_is_alone(client) ? refusal->retry_s : 0;
+  size_t size =
+      text_is_utf8(refusal->text, refusal->text_size) ? refusal->text_size : 0;
+  fail(client, (int)refusal->code, refusal->text, size);
 }
 
-static void take_news(PerigeeClient *client, DatagramsNews news) {
-  bool is_alone = link_is_alone(client);
-  switch (news) {
+void link_udp_receive(PerigeeClient *client, const uint8_t *datagram, size_t size) {
+  uint8_t bytes[UDP_DATAGRAM_MAX + 1];
+  UdpAnswer refusal;
+  static const char BROKEN[] = "the server sent a datagram that breaks the protocol";
+  if (!client->datagrams || size > sizeof bytes) return;
+  memcpy(bytes, datagram, size);
+  switch (datagrams_receive(client->datagrams, bytes, size, &refusal, client->now_us)) {
     case DATAGRAMS_TAKEN:
-      if (is_alone) client->link.heard_ms = clock_ms();
+      if (link_is_alone(client)) client->link.heard_ms = client_now_ms(client);
       take_arrivals(client);
       break;
     case DATAGRAMS_BEGUN:
-      if (is_alone) hello_send(client);
+      if (link_is_alone(client)) hello_send(client);
       break;
     case DATAGRAMS_REFUSED:
-      take_refusal(client);
-      break;
-    case DATAGRAMS_UNREACHABLE:
-      if (is_alone)
-        fail(client, PERIGEE_UNREACHABLE,
-             "nobody listens there for UDP; is the server running there?");
-      else
-        give_up(client);
+      take_refusal(client, &refusal);
       break;
     case DATAGRAMS_BROKEN:
-      if (is_alone)
-        take_malformed(client, "a datagram that breaks the protocol");
-      else
-        give_up(client);
+      fail(client, PERIGEE_PROTOCOL, BROKEN, sizeof BROKEN - 1);
       break;
-    case DATAGRAMS_NOTHING:
     case DATAGRAMS_IGNORED:
       break;
   }
 }
 
-void link_udp_receive(PerigeeClient *client) {
-  Datagrams *datagrams = &client->datagrams;
-  Link *link = &client->link;
-  for (int i = 0; i < TURN_MAX; i++) {
-    if (link->is_dead || datagrams->phase == DATAGRAMS_OFF) return;
-    if (events_are_full(&client->events)) break;
-    uint64_t now_us = clock_us();
-    DatagramsNews news = datagrams_receive(datagrams, now_us);
-    if (news == DATAGRAMS_NOTHING) return;
-    take_news(client, news);
-    // An acknowledgement tells of so many datagrams only.
-    if (datagrams->phase == DATAGRAMS_ON && datagrams_due_us(datagrams) <= now_us)
-      datagrams_send(datagrams, now_us);
-  }
-  link->has_more = true;
-}
-
 // --- Sending ---
 
-size_t link_udp_stream_room(const PerigeeClient *client) {
-  const Datagrams *datagrams = &client->datagrams;
-  return datagrams->phase == DATAGRAMS_ON ? udp_link_stream_room(datagrams->link) : 0;
-}
-
-size_t link_udp_stream_write(PerigeeClient *client, const uint8_t *bytes, size_t size) {
-  if (client->datagrams.phase != DATAGRAMS_ON) return 0;
-  return udp_link_stream_write(client->datagrams.link, bytes, size);
+bool link_udp_has_stream(const PerigeeClient *client) {
+  return link_is_alone(client) && link_udp_is_on(client) &&
+         link_unsent(&client->link) > 0 &&
+         udp_link_stream_room(client->datagrams->link) > 0;
 }
 
 bool link_udp_take(PerigeeClient *client, const Packet *header) {
-  Datagrams *datagrams = &client->datagrams;
-  // Alone there is no other way than to wait until it passes.
-  bool passes = datagrams->phase == DATAGRAMS_ON &&
-                (link_is_alone(client) || datagrams_pass(datagrams, clock_us()));
+  Datagrams *datagrams = client->datagrams;
+  // Without TCP there is no other way than to wait until datagrams pass.
+  bool passes = link_udp_is_on(client) &&
+                (link_is_alone(client) || datagrams_pass(datagrams, client->now_us));
   return passes &&
-         datagrams_take(datagrams, header, client->scratch.data, client->scratch.size);
+         datagrams_send(datagrams, header, client->scratch.data, client->scratch.size);
 }
 
-void link_udp_send(PerigeeClient *client) {
-  bool goes_on = datagrams_send(&client->datagrams, clock_us());
-  if (!goes_on && !link_is_alone(client)) give_up(client);
-  watch(client);
+size_t link_udp_produce(PerigeeClient *client, uint8_t *out, uint16_t *port) {
+  Datagrams *datagrams = client->datagrams;
+  if (!datagrams) return 0;
+  *port = datagrams->port;
+  if (link_udp_has_stream(client))
+    link_sent(&client->link,
+              udp_link_stream_write(datagrams->link, link_output(&client->link),
+                                    link_unsent(&client->link)));
+  size_t size = datagrams_produce(datagrams, client->now_us, out);
+  if (datagrams->phase == DATAGRAMS_ENDING) {
+    datagrams_free(datagrams);
+    client->datagrams = NULL;
+  }
+  return size;
 }

@@ -38,7 +38,7 @@ int match_send(const Match *match, LockstepType type, uint32_t flags) {
 
 static void tell(const Match *match, PerigeeEvent event) {
   event.room = match->room;
-  client_tell(match->client, &event);
+  client_push(match->client, &event);
 }
 
 // --- Beginning and end ---
@@ -63,7 +63,7 @@ static void end(Match *match, int code, const char *text, size_t size) {
   match->is_ready = false;
   match->is_over = true;
   PerigeeEvent event = {.type = PERIGEE_MATCH_ENDED, .room = match->room, .code = code};
-  client_tell_text(match->client, &event, text, size);
+  client_push_text(match->client, &event, text, size);
 }
 
 void match_free(Match *match) {
@@ -105,8 +105,8 @@ static void on_again(void *data, uint64_t now_ms) {
 void match_refused(Match *match, int code, const char *text, size_t size) {
   if (match->is_over) return;
   if (code == PERIGEE_RATE_LIMITED) {
-    timers_set(&match->client->timers, &match->again, clock_ms() + ENTER_AGAIN_MS,
-               on_again, match);
+    timers_set(&match->client->timers, &match->again,
+               client_now_ms(match->client) + ENTER_AGAIN_MS, on_again, match);
     return;
   }
   // Once there is a START the server says how it goes on, however long the others take.
@@ -186,12 +186,12 @@ void match_speak(Match *match) {
     send_input(match, first);
     first += INPUTS_TOLD;
   } while (first <= match->submitted);
-  timers_set(&match->client->timers, &match->late, clock_ms() + interval_ms(match, 3),
-             on_late, match);
+  timers_set(&match->client->timers, &match->late,
+             client_now_ms(match->client) + interval_ms(match, 3), on_late, match);
 }
 
 void match_resume(Match *match) {
-  if (match->is_ready) on_late(match, clock_ms());
+  if (match->is_ready) on_late(match, client_now_ms(match->client));
 }
 
 // --- Turns ---
@@ -261,7 +261,8 @@ static void advance(Match *match) {
     timers_stop(&match->client->timers, &match->need);
   else if (!timers_is_set(&match->need))
     timers_set(&match->client->timers, &match->need,
-               clock_ms() + match->turn_us / 2000 + 1, on_need, match);
+               client_now_ms(match->client) + match->turn_us / 2000 + 1, on_need,
+               match);
 }
 
 // Passes over the entries of a turn; their bytes, NULL where they are cut off.

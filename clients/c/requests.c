@@ -34,10 +34,18 @@ Request *request_new(PerigeeClient *client, RequestKind kind, uint32_t timeout_m
   while (*end) end = &(*end)->next;
   *end = request;
   requests->count++;
-  uint64_t wait_ms = timeout_ms ? timeout_ms : client->options.timeout_ms;
-  timers_set(&client->timers, &request->timer, clock_ms() + wait_ms, on_timeout,
-             request);
+  request->timeout_ms = timeout_ms ? timeout_ms : client->options.timeout_ms;
+  client->has_calls = true;
   return request;
+}
+
+void requests_begin(PerigeeClient *client) {
+  for (Request *request = client->requests.first; request; request = request->next) {
+    if (timers_is_set(&request->timer)) continue;
+    request->start_us = client->now_us;
+    timers_set(&client->timers, &request->timer,
+               client_now_ms(client) + request->timeout_ms, on_timeout, request);
+  }
 }
 
 Request *request_find(const PerigeeClient *client, uint16_t ref) {

@@ -172,7 +172,6 @@ int perigee_ping(PerigeeClient *client, uint32_t timeout_ms) {
   if (client->state != PERIGEE_STATE_OPEN) return PERIGEE_OFFLINE;
   if (requests_are_full(client)) return PERIGEE_QUEUE_FULL;
   Request *request = request_new(client, REQUEST_PING, timeout_ms);
-  request->start_us = clock_us();
   request->value = ping_send(client);
   return (int)request->number;
 }

@@ -78,7 +78,7 @@ static void keep_welcome(PerigeeClient *client, const Greeting *greeting) {
 }
 
 static void begin_session(PerigeeClient *client) {
-  client_tell(client, &(PerigeeEvent){.type = PERIGEE_CONNECTED});
+  client_push(client, &(PerigeeEvent){.type = PERIGEE_CONNECTED});
   kept_send(client);  // what was called for before
   if (!session_is_resumable(&client->session)) reliable_deinit(&client->session.stream);
 }
@@ -90,8 +90,8 @@ static void resume_session(PerigeeClient *client) {
   ack_send(client);
   PerigeeEvent event = {.type = PERIGEE_RESUMED,
                         .count = kept_send(client),
-                        .time_us = (clock_ms() - client->lost_ms) * 1000};
-  client_tell(client, &event);
+                        .time_us = (client_now_ms(client) - client->lost_ms) * 1000};
+  client_push(client, &event);
   for (uint32_t i = 0; i < rooms->count; i++) {
     if (rooms->list[i]->match) match_resume(rooms->list[i]->match);
   }
@@ -143,16 +143,16 @@ static bool take_pong(PerigeeClient *client, const Packet *packet) {
   uint64_t value;
   if (control_read_u64(packet, &value) != 0) return take_short(client);
   if (value == client->beat_ping && value != 0) {
-    client->latency_us = (int64_t)(clock_us() - client->beat_ping_us);
+    client->latency_us = (int64_t)(client->now_us - client->beat_ping_us);
     client->beat_ping = 0;
   }
   Request *request = request_find_ping(client, value);
   if (!request) return true;
-  client->latency_us = (int64_t)(clock_us() - request->start_us);
+  client->latency_us = (int64_t)(client->now_us - request->start_us);
   PerigeeEvent event = {.type = request->is_sync ? PERIGEE_SYNCED : PERIGEE_PONG,
                         .request = request->number};
   if (!request->is_sync) event.time_us = (uint64_t)client->latency_us;
-  client_tell(client, &event);
+  client_push(client, &event);
   request_free(request);
   return true;
 }
@@ -200,7 +200,7 @@ static bool take_error(PerigeeClient *client, const Packet *packet) {
     return true;
   }
   PerigeeEvent event = {.type = PERIGEE_ERROR, .code = reason.code};
-  client_tell_text(client, &event, text.bytes, text.size);
+  client_push_text(client, &event, text.bytes, text.size);
   return true;
 }
 

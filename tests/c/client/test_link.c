@@ -1,9 +1,8 @@
-// How a client comes to a connection and finds that it is dead, with the client's clock and addresses
-// in the test's hands: the library's parts instead of its archive.
+// How a client's driver comes to a connection, with its addresses in the test's hands, and how it
+// drives many clients: the library's parts instead of its archive.
 #include <arpa/inet.h>
-#include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <cmocka.h>
 
 #include "client/fake_server.h"
+#include "driver.h"
 #include "internal.h"
 
 static FakeServer server;
@@ -34,18 +34,18 @@ static void a_name_is_resolved_once_while_its_addresses_are_good(void **state) {
   (void)state;
   PerigeeOptions options = fake_options();
   FakePeer *peer = fake_connect(&server, &options, 3);
-  const struct addrinfo *addresses = server.client->target.addresses;
+  const struct addrinfo *addresses = server.client->driver->addresses;
   assert_non_null(addresses);
   FakePeer *again = fake_resume(&server, peer, 4, 0);
   fake_event(&server, PERIGEE_RESUMED);
-  assert_ptr_equal(addresses, server.client->target.addresses);
+  assert_ptr_equal(addresses, server.client->driver->addresses);
   // Somebody else has the port now.
   fake_cut(again);
   fake_event(&server, PERIGEE_DISCONNECTED);
   fake_event(&server, PERIGEE_RECONNECTING);
   fake_cut(fake_accept(&server));
   fake_event(&server, PERIGEE_RECONNECTING);
-  assert_null(server.client->target.addresses);
+  assert_null(server.client->driver->addresses);
 }
 
 // A port where nobody is let in, nor refused: its queue is full.
@@ -77,55 +77,26 @@ static void an_address_that_does_not_answer_leaves_time_for_the_next(void **stat
   FakePeer *peer = fake_connect(&server, &options, 3);
   Deaf deaf;
   deaf_open(&deaf);
-  struct addrinfo *good = server.client->target.addresses, first = *good;
+  struct addrinfo *good = server.client->driver->addresses, first = *good;
   first.ai_addr = (struct sockaddr *)&deaf.address;
   first.ai_next = good;
-  server.client->target.addresses = &first;
+  server.client->driver->addresses = &first;
   FakePeer *again = fake_resume(&server, peer, 4, 0);
   fake_event(&server, PERIGEE_RESUMED);
   assert_int_equal(again - server.peers, 1);
-  server.client->target.addresses = good;
+  server.client->driver->addresses = good;
   deaf_close(&deaf);
 }
 
 // Where nobody listens the system may give a socket the very port that it connects to.
 static void a_socket_that_hears_itself_is_not_connected(void **state) {
   (void)state;
-  Socket s = {.fd = socket(AF_INET, SOCK_STREAM, 0)};
-  struct sockaddr_in own = bind_to_loopback(s.fd);
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  struct sockaddr_in own = bind_to_loopback(fd);
   fake_open(&server);
-  assert_int_equal(0, connect(s.fd, (struct sockaddr *)&own, sizeof own));
-  assert_int_equal(SOCKET_END, socket_finish(&s));
-  assert_int_equal(ECONNREFUSED, s.error);
-  assert_int_equal(-1, s.fd);
-}
-
-// So many are taken in one turn, whatever they are.
-static void datagrams_are_taken_one_by_one(void **state) {
-  (void)state;
-  enum { COUNT = 3 };
-  int fd = socket(AF_INET, SOCK_DGRAM, 0);
-  struct sockaddr_in address = bind_to_loopback(fd), from;
-  socklen_t size = sizeof from;
-  struct addrinfo there = {.ai_family = AF_INET,
-                           .ai_addr = (struct sockaddr *)&address,
-                           .ai_addrlen = sizeof address};
-  fake_open(&server);
-  static Datagrams datagrams;
-  uint8_t bytes[UDP_REQUEST_MAX];
-  assert_true(datagrams_open(&datagrams, &there, 0, clock_us()));
-  assert_true(recvfrom(fd, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &size) >=
-              64);
-  for (int i = 0; i < COUNT; i++)
-    sendto(fd, "nonsense", 8, 0, (struct sockaddr *)&from, size);
-  for (int i = 0; i < COUNT; i++) {
-    struct pollfd polled = {.fd = datagrams.fd, .events = POLLIN};
-    assert_int_equal(1, poll(&polled, 1, 15000));
-    assert_int_equal(DATAGRAMS_IGNORED, datagrams_receive(&datagrams, clock_us()));
-  }
-  assert_int_equal(DATAGRAMS_NOTHING, datagrams_receive(&datagrams, clock_us()));
-  datagrams_close(&datagrams, PERIGEE_CONNECTION_CLOSED, clock_us());
-  close(fd);
+  assert_int_equal(0, connect(fd, (struct sockaddr *)&own, sizeof own));
+  assert_true(os_is_refused(os_finish_tcp(fd)));
+  os_close(fd);
 }
 
 // --- Counts ---
@@ -152,54 +123,48 @@ static void counts_go_round(void **state) {
   fake_expect_message(&server, again, 0, "[\"n\",2]");
 }
 
-// --- Silence ---
+// --- Many clients ---
 
-// As if a ping had waited for its answer for a minute, when it is time for the next.
-static void look_back_on_silence(void) {
-  PerigeeClient *client = server.client;
-  client->link.heard_ms -= 60000;
-  client->beat_ping = 1;
-  timers_set(&client->timers, &client->beat_timer, clock_ms(),
-             client->beat_timer.callback, client);
-  perigee_poll(client, 0);
-}
-
-static void a_server_that_is_silent_is_left(void **state) {
-  (void)state;
-  PerigeeOptions options = fake_options();
-  fake_connect(&server, &options, 3);
-  fake_expect_silence(&server);  // everything has been read
-  look_back_on_silence();
-  assert_int_equal(PERIGEE_PING_TIMEOUT,
-                   fake_event(&server, PERIGEE_DISCONNECTED)->code);
-  fake_event(&server, PERIGEE_RECONNECTING);
-  FakePeer *again = fake_accept(&server);
-  fake_hello(&server, again);
-  fake_welcome(again, &(FakeWelcome){.token = 4, .is_resumed = 1});
-  fake_event(&server, PERIGEE_RESUMED);
-}
-
-static void what_lies_unread_is_no_silence(void **state) {
+static void many_clients_and_descriptors_share_one_wait(void **state) {
   (void)state;
   FakePeer *peer = fake_connect(&server, NULL, 3);
-  fake_expect_silence(&server);
-  fake_packet(peer, fake_control(CONTROL_PING), "q", (uint64_t)1);
-  struct pollfd polled = {.fd = server.client->link.socket.fd, .events = POLLIN};
-  assert_int_equal(1, poll(&polled, 1, 15000));
-  look_back_on_silence();
-  assert_int_equal(PERIGEE_STATE_OPEN, perigee_state(server.client));
+  PerigeeClient *first = server.client;
+  server.client = perigee_connect(server.address, NULL, NULL);
+  FakePeer *other = fake_accept(&server);
+  fake_welcome(other, &(FakeWelcome){.token = 4});
+  fake_event(&server, PERIGEE_CONNECTED);
+  int ends[2];
+  assert_int_equal(0, pipe(ends));
+  PerigeeClient *clients[] = {first, server.client};
+  PerigeeFd input = {.fd = ends[0], .wants_read = 1};
+  assert_int_equal(0, perigee_poll_all(clients, 2, &input, 1, 0));
+  assert_false(input.wants_read);
+  fake_packet(other, (Packet){.channel = 3000}, "");
+  input.wants_read = 1;
+  assert_int_equal(1, perigee_poll_all(clients, 2, &input, 1, -1));
+  assert_ptr_equal(server.client, clients[0]);
+  assert_ptr_equal(first, clients[1]);
+  assert_int_equal(PERIGEE_PACKET, perigee_next_event(clients[0])->type);
+  assert_int_equal(1, write(ends[1], "x", 1));
+  input.wants_read = 1;
+  assert_int_equal(0, perigee_poll_all(clients, 2, &input, 1, -1));
+  assert_true(input.wants_read);
+  fake_packet(peer, (Packet){.channel = 3000}, "");
+  assert_int_equal(1, perigee_poll_all(clients, 2, NULL, 0, -1));
+  assert_ptr_equal(first, clients[0]);
+  perigee_free(first);
+  close(ends[0]);
+  close(ends[1]);
 }
 
-static void who_does_not_listen_does_not_call_it_silence(void **state) {
+static void clients_that_are_closed_are_not_waited_for(void **state) {
   (void)state;
-  FakePeer *peer = fake_connect(&server, NULL, 3);
-  for (int i = 0; i < 2 * EVENTS_MAX; i++)
-    fake_packet(peer, (Packet){.channel = 3000}, "");
-  while (!events_are_full(&server.client->events)) perigee_poll(server.client, 10);
-  perigee_poll(server.client, 0);
-  look_back_on_silence();
-  assert_int_equal(PERIGEE_STATE_OPEN, perigee_state(server.client));
-  for (int i = 0; i < 2 * EVENTS_MAX; i++) fake_event(&server, PERIGEE_PACKET);
+  fake_open(&server);
+  server.client = perigee_connect(server.address, NULL, NULL);
+  perigee_close(server.client);
+  assert_int_equal(1, perigee_poll_all(&server.client, 1, NULL, 0, -1));
+  fake_event(&server, PERIGEE_CLOSED);
+  assert_int_equal(0, perigee_poll_all(&server.client, 1, NULL, 0, -1));
 }
 
 #define TEST(name) \
@@ -210,11 +175,9 @@ int main(void) {
       TEST(a_name_is_resolved_once_while_its_addresses_are_good),
       TEST(an_address_that_does_not_answer_leaves_time_for_the_next),
       TEST(a_socket_that_hears_itself_is_not_connected),
-      TEST(datagrams_are_taken_one_by_one),
       TEST(counts_go_round),
-      TEST(a_server_that_is_silent_is_left),
-      TEST(what_lies_unread_is_no_silence),
-      TEST(who_does_not_listen_does_not_call_it_silence),
+      TEST(many_clients_and_descriptors_share_one_wait),
+      TEST(clients_that_are_closed_are_not_waited_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,396 @@
+#include "driver.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "internal.h"
+
+enum {
+  DEFAULT_PORT = 7777,
+  PORT_DIGITS = 5,
+  READ_SIZE = 16 << 10,
+  READ_MAX = 1 << 20,   // bytes read in a row, so that a poll ends
+  DATAGRAMS_MAX = 256,  // the same of datagrams
+};
+
+// --- The server's address ---
+
+static bool parse_port(Driver *d, const char *text) {
+  size_t size = strlen(text);
+  if (size < 1 || size > PORT_DIGITS || strspn(text, "0123456789") != size)
+    return false;
+  long port = strtol(text, NULL, 10);
+  snprintf(d->port, sizeof d->port, "%u", (unsigned)port & 0xffff);
+  return port >= 1 && port <= UINT16_MAX;
+}
+
+static bool set_host(Driver *d, const char *host, size_t size) {
+  if (size == 0) return false;
+  d->host = mem_zalloc(size + 1);
+  memcpy(d->host, host, size);
+  return true;
+}
+
+// Reads "host", "host:port" or "[v6]:port"; false for anything else.
+static bool parse_address(Driver *d, const char *address) {
+  snprintf(d->port, sizeof d->port, "%d", DEFAULT_PORT);
+  if (address[0] == '[') {
+    const char *end = strchr(address, ']');
+    if (!end || (end[1] != '\0' && (end[1] != ':' || !parse_port(d, end + 2))))
+      return false;
+    return set_host(d, address + 1, (size_t)(end - address) - 1);
+  }
+  if (strpbrk(address, " /[]")) return false;
+  const char *colon = strchr(address, ':');
+  if (colon && strchr(colon + 1, ':')) colon = NULL;  // an IPv6 address by itself
+  if (colon && !parse_port(d, colon + 1)) return false;
+  return set_host(d, address, colon ? (size_t)(colon - address) : strlen(address));
+}
+
+// --- Opening ---
+
+static void close_socket(int *fd) {
+  if (*fd >= 0) os_close(*fd);
+  *fd = -1;
+}
+
+__attribute__((format(printf, 4, 5))) static void fail(PerigeeClient *client, int code,
+                                                       uint64_t now_us,
+                                                       const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  perigee_connection_ended(client, code, text, now_us);
+}
+
+static void fail_to_connect(PerigeeClient *client, int code, const char *why,
+                            uint64_t now_us) {
+  const Driver *d = client->driver;
+  bool is_v6 = strchr(d->host, ':') != NULL;
+  fail(client, code, now_us,
+       "cannot connect to %s%.255s%s:%s: %s; is the server running there?",
+       is_v6 ? "[" : "", d->host, is_v6 ? "]" : "", d->port, why);
+}
+
+// Begins with the next address that can be tried; the addresses share the time. Fails the
+// connection where there is none.
+static void try_next(PerigeeClient *client, uint64_t now_us) {
+  Driver *d = client->driver;
+  while (d->next) {
+    d->address = d->next;
+    d->next = os_next_address(d->next);
+    close_socket(&d->tcp);
+    close_socket(&d->udp);
+    bool is_udp = link_is_alone(client);
+    int fd = is_udp ? os_open_udp(d->address) : os_open_tcp(d->address);
+    if (fd < 0) {
+      d->error = fd;
+      continue;
+    }
+    *(is_udp ? &d->udp : &d->tcp) = fd;
+    uint64_t ways = 1;
+    for (const OsAddress *a = d->next; a; a = os_next_address(a)) ways++;
+    d->skip_us = now_us + (d->until_us - now_us + ways - 1) / ways;
+    if (is_udp) perigee_connection_opened(client, now_us);
+    return;
+  }
+  const char *why = link_is_alone(client) ? "the address cannot be reached by UDP"
+                                          : os_problem(d->error);
+  fail_to_connect(client, PERIGEE_UNREACHABLE, why, now_us);
+}
+
+static void open_connection(PerigeeClient *client, uint64_t now_us) {
+  Driver *d = client->driver;
+  const char *problem = "";
+  d->connection = perigee_connection(client);
+  d->is_connected = d->was_open = false;
+  d->udp_port = 0;
+  d->until_us = now_us / 1000 * 1000 + d->timeout_us;
+  if (!d->addresses) d->addresses = os_resolve(d->host, d->port, &problem);
+  d->next = d->addresses;
+  if (d->addresses)
+    try_next(client, now_us);
+  else
+    fail(client, PERIGEE_UNREACHABLE, now_us,
+         "cannot find the host %.255s: %s; is the name right, and the network there?",
+         d->host, problem);
+}
+
+// Looks whether somebody is at the address that is tried, and how long that has taken.
+static void go_on_opening(PerigeeClient *client, uint64_t now_us) {
+  Driver *d = client->driver;
+  int code = d->tcp >= 0 ? os_finish_tcp(d->tcp) : OS_AGAIN;
+  if (code == 0) {
+    d->is_connected = true;
+    perigee_connection_opened(client, now_us);
+  } else if (code != OS_AGAIN) {
+    d->error = code;
+    try_next(client, now_us);
+  } else if (now_us >= d->until_us) {
+    fail_to_connect(client, PERIGEE_TIMEOUT, "no answer", now_us);
+  } else if (now_us >= d->skip_us) {
+    try_next(client, now_us);
+  }
+}
+
+// --- Sending ---
+
+static void send_stream(PerigeeClient *client, uint64_t now_us) {
+  size_t size;
+  const uint8_t *bytes = perigee_output(client, &size, now_us);
+  if (size == 0) return;
+  int sent = os_send(client->driver->tcp, bytes, size);
+  // After an error, receiving reports the end, behind all that the server has sent before.
+  if (sent != OS_AGAIN) perigee_sent(client, sent >= 0 ? (size_t)sent : size);
+}
+
+// A datagram that cannot be sent is as good as one that is lost.
+static void send_datagrams(PerigeeClient *client, uint64_t now_us) {
+  Driver *d = client->driver;
+  uint8_t bytes[PERIGEE_DATAGRAM_MAX];
+  uint16_t port;
+  size_t size;
+  while ((size = perigee_next_datagram(client, bytes, &port, now_us)) > 0) {
+    if (d->udp < 0 && d->address) d->udp = os_open_udp(d->address);
+    if (d->udp < 0) continue;
+    if (port != d->udp_port && os_set_port(d->udp, port) == 0) d->udp_port = port;
+    (void)os_send(d->udp, bytes, size);
+  }
+}
+
+// --- Receiving ---
+
+static bool is_current(const PerigeeClient *client) {
+  return client->driver->connection == perigee_connection(client);
+}
+
+static void receive_stream(PerigeeClient *client) {
+  uint8_t bytes[READ_SIZE];
+  for (size_t taken = 0; taken < READ_MAX;) {
+    if (!is_current(client) || !perigee_wants_input(client)) return;
+    int got = os_receive(client->driver->tcp, bytes, sizeof bytes);
+    if (got == OS_AGAIN) return;
+    if (got == 0) {
+      perigee_connection_ended(client, PERIGEE_CONNECTION_CLOSED,
+                               "the server closed the connection", os_clock_us());
+    } else if (got < 0) {
+      perigee_connection_ended(client, PERIGEE_CONNECTION_RESET, os_problem(got),
+                               os_clock_us());
+    } else {
+      perigee_receive(client, bytes, (size_t)got, os_clock_us());
+      if ((size_t)got < sizeof bytes) return;
+      taken += (size_t)got;
+    }
+  }
+}
+
+static void receive_datagrams(PerigeeClient *client) {
+  Driver *d = client->driver;
+  uint8_t bytes[PERIGEE_DATAGRAM_MAX + 1];
+  for (int i = 0; i < DATAGRAMS_MAX && d->udp >= 0; i++) {
+    if (!is_current(client) || !perigee_wants_input(client)) return;
+    int got = os_receive(d->udp, bytes, sizeof bytes);
+    uint64_t now_us = os_clock_us();
+    if (got >= 0) {
+      d->is_connected = true;
+      perigee_receive_datagram(client, bytes, (size_t)got, now_us);
+      send_datagrams(client, now_us);  // an acknowledgement covers few datagrams
+    } else if (!os_is_refused(got) || d->is_connected) {
+      return;
+    } else if (d->next) {
+      try_next(client, now_us);
+    } else {
+      perigee_connection_ended(
+          client, PERIGEE_UNREACHABLE,
+          "nobody listens there for UDP; is the server running there?", now_us);
+    }
+  }
+}
+
+// --- One client ---
+
+// Closes sockets that the client needs no longer, after their last datagram.
+static void close_unneeded(PerigeeClient *client) {
+  Driver *d = client->driver;
+  bool is_over = !is_current(client);
+  if (!is_over && (d->udp < 0 || link_is_alone(client) || client->datagrams)) return;
+  send_datagrams(client, client->now_us);
+  close_socket(&d->udp);
+  if (!is_over) return;
+  close_socket(&d->tcp);
+  d->connection = 0;
+  if (d->was_open) return;
+  os_free_addresses(d->addresses);
+  d->addresses = NULL;
+  d->address = NULL;
+}
+
+static bool is_opening(const Driver *d) {
+  return d->connection != 0 && !d->is_connected;
+}
+
+static void drive(PerigeeClient *client, bool has_stream, bool has_datagrams) {
+  Driver *d = client->driver;
+  if (is_opening(d)) go_on_opening(client, os_clock_us());
+  if (has_stream && d->tcp >= 0 && d->is_connected) receive_stream(client);
+  if (has_datagrams) receive_datagrams(client);
+  uint64_t now_us = os_clock_us();
+  perigee_advance(client, now_us);
+  if (perigee_state(client) == PERIGEE_STATE_OPEN) d->was_open = true;
+  close_unneeded(client);
+  if (perigee_connection(client) != d->connection) open_connection(client, now_us);
+  if (d->tcp >= 0) send_stream(client, now_us);
+  send_datagrams(client, now_us);
+  close_unneeded(client);
+}
+
+static uint64_t due_us(const PerigeeClient *client) {
+  const Driver *d = client->driver;
+  uint64_t at_us = perigee_due_us(client);
+  if (client->events.count > 0 || !is_current(client)) return 0;
+  return is_opening(d) && d->skip_us < at_us ? d->skip_us : at_us;
+}
+
+PerigeeClient *perigee_connect(const char *address, const PerigeeOptions *options,
+                               int *code) {
+  Driver driver = {.tcp = -1, .udp = -1};
+  uint64_t now_us = os_clock_us();
+  PerigeeClient *client = NULL;
+  if (code) *code = PERIGEE_BAD_ARGUMENT;
+  if (address && parse_address(&driver, address))
+    client = perigee_new(options, now_us, code);
+  if (!client) {
+    mem_free(driver.host);
+    return NULL;
+  }
+  driver.timeout_us = client->options.timeout_ms * (uint64_t)1000;
+  client->driver = mem_alloc(sizeof driver);
+  *client->driver = driver;
+  open_connection(client, now_us);
+  return client;
+}
+
+void perigee_free(PerigeeClient *client) {
+  Driver *d = client ? client->driver : NULL;
+  if (d) {
+    link_deinit(client);
+    close_unneeded(client);
+    os_free_addresses(d->addresses);
+    mem_free(d->host);
+    mem_free(d);
+  }
+  if (client) client_free(client);
+}
+
+// --- Waiting ---
+
+int perigee_fds(PerigeeClient *client, PerigeeFd fds[2]) {
+  Driver *d = client->driver;
+  int count = 0, wants_input = perigee_wants_input(client);
+  close_unneeded(client);
+  if (d->tcp >= 0)
+    fds[count++] =
+        (PerigeeFd){.fd = d->tcp,
+                    .wants_read = d->is_connected && wants_input,
+                    .wants_write = !d->is_connected || link_unsent(&client->link) > 0};
+  if (d->udp >= 0) fds[count++] = (PerigeeFd){.fd = d->udp, .wants_read = wants_input};
+  d->polled = count;
+  return count;
+}
+
+// Milliseconds until a time; -1: for ever.
+static int ms_until(uint64_t at_us) {
+  if (at_us == UINT64_MAX) return -1;
+  uint64_t now_us = os_clock_us();
+  uint64_t wait_ms = at_us > now_us ? (at_us - now_us + 999) / 1000 : 0;
+  return wait_ms < INT32_MAX ? (int)wait_ms : INT32_MAX;
+}
+
+int perigee_wait_ms(PerigeeClient *client) { return ms_until(due_us(client)); }
+
+// The descriptors of a wait: those of all clients, then others.
+typedef struct Wait {
+  PerigeeClient **clients;
+  size_t client_count;
+  PerigeeFd *others;
+  size_t other_count;
+  PerigeeFd *fds;  // has room for all
+} Wait;
+
+// Waits until something is ready or due, at most until `until_us`. False when a signal was handled,
+// or nothing can happen any more.
+static bool wait_for(const Wait *wait, uint64_t until_us) {
+  size_t count = 0, others_size = wait->other_count * sizeof *wait->fds;
+  bool is_live = others_size > 0;
+  for (size_t i = 0; i < wait->client_count; i++) {
+    PerigeeClient *client = wait->clients[i];
+    uint64_t at_us = due_us(client);
+    is_live = is_live || client->state != PERIGEE_STATE_CLOSED;
+    if (at_us < until_us) until_us = at_us;
+    count += (size_t)perigee_fds(client, wait->fds + count);
+  }
+  if (others_size > 0) memcpy(wait->fds + count, wait->others, others_size);
+  int timeout_ms = is_live ? ms_until(until_us) : 0;
+  return os_poll(wait->fds, count + wait->other_count, timeout_ms) && is_live;
+}
+
+static bool is_ready(const PerigeeFd *fd) { return fd->wants_read || fd->wants_write; }
+
+// Drives the clients that are ready or due after the wait; returns the descriptors behind theirs.
+static const PerigeeFd *drive_all(const Wait *wait) {
+  const PerigeeFd *fd = wait->fds;
+  uint64_t now_us = os_clock_us();
+  for (size_t i = 0; i < wait->client_count; i++) {
+    PerigeeClient *client = wait->clients[i];
+    const Driver *d = client->driver;
+    const PerigeeFd *end = fd + d->polled;
+    bool has_stream = fd < end && d->tcp >= 0 && is_ready(fd++);
+    bool has_datagrams = fd < end && is_ready(fd);
+    if (has_stream || has_datagrams || due_us(client) <= now_us)
+      drive(client, has_stream, has_datagrams);
+    fd = end;
+  }
+  return fd;
+}
+
+// Moves clients with events to the front, and returns their number.
+static size_t find_ready(const Wait *wait) {
+  size_t ready = 0;
+  for (size_t i = 0; i < wait->client_count; i++) {
+    PerigeeClient *client = wait->clients[i];
+    if (client->events.count == 0) continue;
+    wait->clients[i] = wait->clients[ready];
+    wait->clients[ready++] = client;
+  }
+  return ready;
+}
+
+size_t perigee_poll_all(PerigeeClient **clients, size_t client_count, PerigeeFd *fds,
+                        size_t fd_count, int timeout_ms) {
+  Wait wait = {clients, client_count, fds, fd_count, NULL};
+  wait.fds = mem_alloc((2 * client_count + fd_count + 1) * sizeof *fds);
+  uint64_t end_us =
+      timeout_ms < 0 ? UINT64_MAX : os_clock_us() + (uint64_t)timeout_ms * 1000;
+  size_t ready = 0;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = wait_for(&wait, end_us);
+    const PerigeeFd *others = drive_all(&wait);
+    ready = find_ready(&wait);
+    goes_on = goes_on && ready == 0 && os_clock_us() < end_us;
+    for (size_t i = 0; i < fd_count; i++) goes_on = goes_on && !is_ready(&others[i]);
+    if (!goes_on && fd_count > 0) memcpy(fds, others, fd_count * sizeof *fds);
+  }
+  mem_free(wait.fds);
+  return ready;
+}
+
+int perigee_poll(PerigeeClient *client, int timeout_ms) {
+  return perigee_poll_all(&client, 1, NULL, 0, timeout_ms) > 0;
+}
+
+uint64_t perigee_clock_us(void) { return os_clock_us(); }
