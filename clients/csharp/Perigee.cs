@@ -1,0 +1,455 @@
+// A client of a Perigee server for C#: Unity, Godot, Mono and .NET. One file over libperigee, which
+// has to be where the runtime looks for native libraries (libperigee.so, perigee.dll).
+//
+//   using (var client = new Perigee.Client("localhost:7777", new Perigee.Options { Name = "ann" })) {
+//     while (client.State != Perigee.State.Closed) {
+//       foreach (var e in client.Poll(100)) {
+//         if (e.Type == Perigee.EventType.Connected) client.Join("lobby");
+//         if (e.Type == Perigee.EventType.Joined) client.Send(e.Room, "hello", "{\"x\":1}");
+//       }
+//     }
+//   }
+//
+// include/perigee.h documents what each call and each event means; names and order are the same. A
+// client belongs to one thread at a time. Calls that return a request end in one event that carries
+// its number. Calls that cannot succeed raise a Perigee.Error, whose code says why.
+using System;
+using System.Collections.Generic;
+using System.Runtime.InteropServices;
+using System.Text;
+
+namespace Perigee {
+
+/// <summary>PerigeeCode: the protocol's codes from 0 on, the library's own below 0.</summary>
+public enum Code {
+  NotJoined = -8, BadArgument = -7, TooLarge = -6, Offline = -5, Over = -4, QueueFull = -3,
+  Unreachable = -2, Timeout = -1, ConnectionClosed = 0, ConnectionReset, IdleTimeout, PingTimeout,
+  PayloadTooLarge, Protocol, Kicked, Rejected, ServerFull, VersionMismatch, ProtocolHashMismatch,
+  NoSuchRoom, NotInRoom, AlreadyInRoom, ChannelNotFound, ChannelTaken, RateLimited, HandshakeTimeout,
+  Unsupported, Internal, Unauthorized, SlowConsumer, Replaced, RoomFull, Unavailable
+}
+
+/// <summary>PerigeeState.</summary>
+public enum State { Connecting, Open, Reconnecting, Closing, Closed }
+
+/// <summary>PerigeeTransport.</summary>
+public enum Transport { Tcp, TcpAndUdp, Udp }
+
+/// <summary>PerigeeSendFlags.</summary>
+[Flags]
+public enum SendFlags : uint { None = 0, Unreliable = 1, Critical = 2, High = 4, Low = 8 }
+
+/// <summary>PerigeeLockstepFlags.</summary>
+[Flags]
+public enum LockstepFlags : uint { None = 0, Watches = 1, GivesSnapshots = 2 }
+
+/// <summary>PerigeeEventType.</summary>
+public enum EventType {
+  Connected, Disconnected, Reconnecting, Resumed, Lost, Closed, Joined, Left, PeerJoined, PeerLeft,
+  Relay, Message, Question, Answer, Packet, Failed, Error, Rooms, Pong, Synced, ChannelOpened,
+  ChannelClosed, Redirect, UdpUp, UdpDown, Match, Turn, Pace, SnapshotWanted, TreeWanted, Desync,
+  Waiting, MatchEnded, PeerRenamed
+}
+
+/// <summary>PerigeeEntryKind.</summary>
+public enum EntryKind { Input, InputMissing, InputRepeated, PlayerJoined, PlayerLeft }
+
+/// <summary>PerigeeOptions; a field that is left alone has the library's default.</summary>
+public sealed class Options {
+  public string Name, Token;
+  public ulong ProtocolHash;
+  public Transport Transport;
+  public uint? TimeoutMs, ReconnectFirstMs, ReconnectMaxMs, ReconnectForMs;
+  public bool Reconnect = true, Rejoin = true;
+}
+
+/// <summary>PerigeeQuestion: the address of an answer. May be kept to answer later.</summary>
+[StructLayout(LayoutKind.Sequential)]
+public struct Question {
+  internal uint session, room, peer;
+  internal ushort channel, number, reference;
+}
+
+/// <summary>PerigeeEntry: one of the things to do in a turn.</summary>
+public struct Entry {
+  public EntryKind Kind;
+  public byte Slot;
+  public byte[] Data;
+}
+
+/// <summary>PerigeeRoomInfo.</summary>
+public struct RoomInfo {
+  public string Name;
+  public uint Members;
+}
+
+/// <summary>PerigeeMatch: the facts about a match.</summary>
+[StructLayout(LayoutKind.Sequential)]
+public struct Match {
+  public uint Id, Seed, Turn, TurnUs;
+  public ushort SpeedPercent, MaxInput;
+  public byte Slot, InputDelay, HashInterval;
+  [MarshalAs(UnmanagedType.ByValArray, SizeConst = Client.SeatSize)] public byte[] Seat;
+}
+
+/// <summary>PerigeeEvent, as a copy that lives as long as it is wanted.</summary>
+public sealed class Event {
+  public EventType Type;
+  public Code Code;
+  public uint Request, Room, Peer, Count;
+  public ulong TimeUs;
+  public ushort Channel, Number;
+  public bool IsQuestion, IsOdd;
+  public Question Question;
+  public string Name, Text;
+  public byte[] Data;
+  public RoomInfo[] Rooms;
+  public Entry[] Entries;
+  /// <summary>Data as UTF-8: the JSON text of a message with Number 0.</summary>
+  public string Json { get { return Encoding.UTF8.GetString(Data); } }
+}
+
+/// <summary>A call that cannot succeed.</summary>
+public sealed class Error : Exception {
+  public readonly Code Code;
+  internal Error(Code code, string call) : base(call + ": " + Client.CodeName(code)) { Code = code; }
+}
+
+/// <summary>A PerigeeClient. Dispose frees it; Close says goodbye first.</summary>
+public sealed class Client : IDisposable {
+  public const byte Spectator = 255;
+  public const int SeatSize = 16;
+
+  IntPtr handle;
+
+  /// <summary>Begins to connect; Connected or Closed is the outcome.</summary>
+  public Client(string address, Options options = null) {
+    options = options ?? new Options();
+    NativeOptions native;
+    perigee_options_init(out native);
+    IntPtr name = Utf8(options.Name), token = Utf8(options.Token);
+    native.name = name;
+    native.token = token;
+    native.protocolHash = options.ProtocolHash;
+    native.transport = options.Transport;
+    native.timeoutMs = options.TimeoutMs ?? native.timeoutMs;
+    native.reconnectFirstMs = options.ReconnectFirstMs ?? native.reconnectFirstMs;
+    native.reconnectMaxMs = options.ReconnectMaxMs ?? native.reconnectMaxMs;
+    native.reconnectForMs = options.ReconnectForMs ?? native.reconnectForMs;
+    native.reconnect = options.Reconnect ? 1 : 0;
+    native.rejoin = options.Rejoin ? 1 : 0;
+    int code;
+    handle = perigee_connect(Bytes(address), ref native, out code);
+    Marshal.FreeHGlobal(name);
+    Marshal.FreeHGlobal(token);
+    if (handle == IntPtr.Zero) throw new Error((Code)code, "Client(\"" + address + "\")");
+  }
+
+  ~Client() { Dispose(); }
+
+  public void Dispose() {
+    perigee_free(handle);
+    handle = IntPtr.Zero;
+    GC.SuppressFinalize(this);
+  }
+
+  public void Close() { perigee_close(Handle); }
+
+  // --- The loop ---
+
+  /// <summary>Does what is due, waits up to `timeoutMs` for events (0: not at all), and yields them.</summary>
+  public IEnumerable<Event> Poll(int timeoutMs = 0) {
+    perigee_poll(Handle, timeoutMs);
+    for (Event next = NextEvent(); next != null; next = handle == IntPtr.Zero ? null : NextEvent())
+      yield return next;
+  }
+
+  /// <summary>The next event that waits, or null.</summary>
+  public Event NextEvent() {
+    IntPtr at = perigee_next_event(Handle);
+    if (at == IntPtr.Zero) return null;
+    var native = (NativeEvent)Marshal.PtrToStructure(at, typeof(NativeEvent));
+    return new Event {
+      Type = native.type, Code = (Code)native.code, Request = native.request, Room = native.room,
+      Peer = native.peer, Count = native.count, TimeUs = native.timeUs, Channel = native.channel,
+      Number = native.number, IsQuestion = native.isQuestion != 0, IsOdd = native.isOdd != 0,
+      Question = native.question, Name = Text(native.name), Text = Text(native.text),
+      Data = Copy(native.data, native.size),
+      Rooms = Rooms(native), Entries = Entries(native),
+    };
+  }
+
+  static RoomInfo[] Rooms(NativeEvent e) {
+    if (e.rooms == IntPtr.Zero) return new RoomInfo[0];
+    var list = new RoomInfo[e.count];
+    for (int i = 0; i < list.Length; i++) {
+      var native = At<NativeRoomInfo>(e.rooms, i);
+      list[i] = new RoomInfo { Name = Text(native.name), Members = native.members };
+    }
+    return list;
+  }
+
+  static Entry[] Entries(NativeEvent e) {
+    if (e.entries == IntPtr.Zero) return new Entry[0];
+    var list = new Entry[e.entryCount];
+    for (int i = 0; i < list.Length; i++) {
+      var native = At<NativeEntry>(e.entries, i);
+      list[i] = new Entry { Kind = native.kind, Slot = native.slot, Data = Copy(native.data, native.size) };
+    }
+    return list;
+  }
+
+  // --- Rooms ---
+
+  public uint Join(string name, uint timeoutMs = 0) {
+    return Request(perigee_join(Handle, Bytes(name), timeoutMs), "Join");
+  }
+  public uint Leave(uint room) { return Request(perigee_leave(Handle, room), "Leave"); }
+  public uint ListRooms(uint timeoutMs = 0) {
+    return Request(perigee_list_rooms(Handle, timeoutMs), "ListRooms");
+  }
+  public uint FindRoom(string name) { return perigee_find_room(Handle, Bytes(name)); }
+  public string RoomName(uint room) { return Text(perigee_room_name(Handle, room)); }
+  public string MemberName(uint room, uint peer) {
+    return Text(perigee_member_name(Handle, room, peer));
+  }
+  /// <summary>The peer ids of the others in a room, by no particular order.</summary>
+  public uint[] Members(uint room) {
+    var list = new uint[perigee_member_count(Handle, room)];
+    for (uint i = 0; i < list.Length; i++) list[i] = perigee_member(Handle, room, i);
+    return list;
+  }
+
+  // --- Messages ---
+
+  public void Send(uint room, string name, string json = null, SendFlags flags = SendFlags.None) {
+    Check(perigee_send(Handle, room, Bytes(name), Bytes(json), flags), "Send");
+  }
+  public void Send(uint room, ushort number, byte[] data, SendFlags flags = SendFlags.None) {
+    Check(perigee_send_bytes(Handle, room, number, data, Size(data), flags), "Send");
+  }
+  public uint Ask(uint room, string name, string json = null, uint timeoutMs = 0) {
+    return Request(perigee_ask(Handle, room, Bytes(name), Bytes(json), timeoutMs), "Ask");
+  }
+  public uint Ask(uint room, ushort number, byte[] data, uint timeoutMs = 0) {
+    return Request(perigee_ask_bytes(Handle, room, number, data, Size(data), timeoutMs), "Ask");
+  }
+  public void Answer(Question question, string name, string json = null) {
+    Check(perigee_answer(Handle, ref question, Bytes(name), Bytes(json)), "Answer");
+  }
+  public void Answer(Question question, byte[] data) {
+    Check(perigee_answer_bytes(Handle, ref question, data, Size(data)), "Answer");
+  }
+  public void Relay(uint room, byte[] data, SendFlags flags = SendFlags.None) {
+    Check(perigee_relay(Handle, room, data, Size(data), flags), "Relay");
+  }
+  public void SendPacket(ushort channel, ushort number, byte[] data, SendFlags flags = SendFlags.None) {
+    Check(perigee_send_packet(Handle, channel, number, data, Size(data), flags), "SendPacket");
+  }
+  public uint AskPacket(ushort channel, ushort number, byte[] data, uint timeoutMs = 0) {
+    return Request(perigee_ask_packet(Handle, channel, number, data, Size(data), timeoutMs), "AskPacket");
+  }
+  public uint OpenChannel(string name, uint timeoutMs = 0) {
+    return Request(perigee_open_channel(Handle, Bytes(name), timeoutMs), "OpenChannel");
+  }
+  public void SendTo(ushort channel, uint peer, ushort number, byte[] data,
+                     SendFlags flags = SendFlags.None) {
+    Check(perigee_send_to(Handle, channel, peer, number, data, Size(data), flags), "SendTo");
+  }
+  public void CloseChannel(ushort channel) { Check(perigee_close_channel(Handle, channel), "CloseChannel"); }
+  public uint Ping(uint timeoutMs = 0) { return Request(perigee_ping(Handle, timeoutMs), "Ping"); }
+  public uint Sync(uint timeoutMs = 0) { return Request(perigee_sync(Handle, timeoutMs), "Sync"); }
+
+  // --- Lockstep ---
+
+  /// <summary>Takes part in the match of a room; `seat` is that of a Match before, or null.</summary>
+  public void LockstepEnter(uint room, LockstepFlags flags = LockstepFlags.None, byte[] seat = null) {
+    if (seat != null && seat.Length != SeatSize) throw new Error(Code.BadArgument, "LockstepEnter");
+    Check(perigee_lockstep_enter(Handle, room, flags, seat), "LockstepEnter");
+  }
+  public void LockstepExit(uint room) { Check(perigee_lockstep_exit(Handle, room), "LockstepExit"); }
+  public Match LockstepMatch(uint room) {
+    Match match;
+    Check(perigee_lockstep_match(Handle, room, out match), "LockstepMatch");
+    return match;
+  }
+  public void LockstepInput(uint room, byte[] data) {
+    Check(perigee_lockstep_input(Handle, room, data, Size(data)), "LockstepInput");
+  }
+  /// <summary>False for another turn than the next, of a match that has ended for instance.</summary>
+  public bool LockstepDone(uint room, uint turn, uint hash) {
+    int code = perigee_lockstep_done(Handle, room, turn, hash);
+    if (code != (int)Code.Over) Check(code, "LockstepDone");
+    return code == 0;
+  }
+  public void LockstepSnapshot(uint room, uint request, byte[] data) {
+    Check(perigee_lockstep_snapshot(Handle, room, request, data, Size(data)), "LockstepSnapshot");
+  }
+  public void LockstepTree(uint room, uint turn, string json) {
+    Check(perigee_lockstep_tree(Handle, room, turn, Bytes(json)), "LockstepTree");
+  }
+
+  // --- Queries ---
+
+  public State State { get { return perigee_state(handle); } }
+  public uint PeerId { get { return perigee_peer_id(Handle); } }
+  public string Name { get { return Text(perigee_name(Handle)); } }
+  public string Session { get { return Text(perigee_session(Handle)); } }
+  /// <summary>Microseconds to the server and back; -1 while not known.</summary>
+  public long LatencyUs { get { return perigee_latency_us(Handle); } }
+  public uint MaxPayload { get { return perigee_max_payload(Handle); } }
+  public uint TickRate { get { return perigee_tick_rate(Handle); } }
+  public ulong ServerTimeUs { get { return perigee_server_time_us(Handle); } }
+  public uint Unconfirmed { get { return perigee_unconfirmed(Handle); } }
+  public static ulong ClockUs { get { return perigee_clock_us(); } }
+  public static uint Version { get { return perigee_version(); } }
+  public static string CodeName(Code code) { return Text(perigee_code_name((int)code)); }
+
+  // --- Conversions ---
+
+  IntPtr Handle {
+    get {
+      if (handle == IntPtr.Zero) throw new ObjectDisposedException("Perigee.Client");
+      return handle;
+    }
+  }
+
+  static void Check(int code, string call) {
+    if (code < 0) throw new Error((Code)code, call);
+  }
+
+  static uint Request(int code, string call) {
+    Check(code, call);
+    return (uint)code;
+  }
+
+  // As a C string. One with a NUL inside would arrive cut off.
+  static byte[] Bytes(string text) {
+    if (text == null) return null;
+    if (text.IndexOf('\0') >= 0) throw new ArgumentException("a text with U+0000 cannot be sent");
+    return Encoding.UTF8.GetBytes(text + "\0");
+  }
+
+  // The same in memory that the garbage collector does not move; FreeHGlobal frees it.
+  static IntPtr Utf8(string text) {
+    if (text == null) return IntPtr.Zero;
+    byte[] bytes = Bytes(text);
+    IntPtr copy = Marshal.AllocHGlobal(bytes.Length);
+    Marshal.Copy(bytes, 0, copy, bytes.Length);
+    return copy;
+  }
+
+  static UIntPtr Size(byte[] data) { return (UIntPtr)(data == null ? 0 : data.Length); }
+
+  static string Text(IntPtr text) {
+    if (text == IntPtr.Zero) return null;
+    int size = 0;
+    while (Marshal.ReadByte(text, size) != 0) size++;
+    return Encoding.UTF8.GetString(Copy(text, (UIntPtr)size));
+  }
+
+  static byte[] Copy(IntPtr data, UIntPtr size) {
+    var copy = new byte[(int)size];
+    if (copy.Length > 0) Marshal.Copy(data, copy, 0, copy.Length);
+    return copy;
+  }
+
+  static T At<T>(IntPtr list, int index) {
+    return (T)Marshal.PtrToStructure(
+      new IntPtr(list.ToInt64() + (long)index * Marshal.SizeOf(typeof(T))), typeof(T));
+  }
+
+  // --- The library, as include/perigee.h declares it ---
+
+  [StructLayout(LayoutKind.Sequential)]
+  struct NativeOptions {
+    public IntPtr name, token;
+    public ulong protocolHash;
+    public Transport transport;
+    public uint timeoutMs, reconnectFirstMs, reconnectMaxMs, reconnectForMs;
+    public int reconnect, rejoin;
+  }
+
+  [StructLayout(LayoutKind.Sequential)]
+  struct NativeEvent {
+    public EventType type;
+    public int code;
+    public uint request, room, peer, count;
+    public ulong timeUs;
+    public ushort channel, number;
+    public int isQuestion;
+    public Question question;
+    public IntPtr name, text, data;
+    public UIntPtr size;
+    public IntPtr rooms, entries;
+    public uint entryCount;
+    public int isOdd;
+  }
+
+  [StructLayout(LayoutKind.Sequential)]
+  struct NativeRoomInfo {
+    public IntPtr name;
+    public uint members;
+  }
+
+  [StructLayout(LayoutKind.Sequential)]
+  struct NativeEntry {
+    public EntryKind kind;
+    public byte slot;
+    public IntPtr data;
+    public UIntPtr size;
+  }
+
+  const string Library = "perigee";
+  const CallingConvention C = CallingConvention.Cdecl;
+
+  [DllImport(Library, CallingConvention = C)] static extern void perigee_options_init(out NativeOptions options);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_connect(byte[] address, ref NativeOptions options, out int code);
+  [DllImport(Library, CallingConvention = C)] static extern void perigee_close(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern void perigee_free(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_poll(IntPtr client, int timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_next_event(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_join(IntPtr client, byte[] name, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_leave(IntPtr client, uint room);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_list_rooms(IntPtr client, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_find_room(IntPtr client, byte[] name);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_room_name(IntPtr client, uint room);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_member_count(IntPtr client, uint room);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_member(IntPtr client, uint room, uint index);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_member_name(IntPtr client, uint room, uint peer);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_send(IntPtr client, uint room, byte[] name, byte[] json, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_send_bytes(IntPtr client, uint room, ushort number, byte[] data, UIntPtr size, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask(IntPtr client, uint room, byte[] name, byte[] json, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_bytes(IntPtr client, uint room, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_answer(IntPtr client, ref Question question, byte[] name, byte[] json);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_answer_bytes(IntPtr client, ref Question question, byte[] data, UIntPtr size);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_relay(IntPtr client, uint room, byte[] data, UIntPtr size, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_send_packet(IntPtr client, ushort channel, ushort number, byte[] data, UIntPtr size, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_packet(IntPtr client, ushort channel, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_open_channel(IntPtr client, byte[] name, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_send_to(IntPtr client, ushort channel, uint peer, ushort number, byte[] data, UIntPtr size, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_close_channel(IntPtr client, ushort channel);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_ping(IntPtr client, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_sync(IntPtr client, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_enter(IntPtr client, uint room, LockstepFlags flags, byte[] seat);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_exit(IntPtr client, uint room);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_match(IntPtr client, uint room, out Match match);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_input(IntPtr client, uint room, byte[] data, UIntPtr size);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_done(IntPtr client, uint room, uint turn, uint hash);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_snapshot(IntPtr client, uint room, uint request, byte[] data, UIntPtr size);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_tree(IntPtr client, uint room, uint turn, byte[] json);
+  [DllImport(Library, CallingConvention = C)] static extern State perigee_state(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_peer_id(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_name(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_session(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern long perigee_latency_us(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_max_payload(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_tick_rate(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern ulong perigee_server_time_us(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_unconfirmed(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern ulong perigee_clock_us();
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_version();
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_code_name(int code);
+}
+
+}
