@@ -46,7 +46,8 @@ static void on_silence(void *data, uint64_t now_ms) {
 }
 
 void sniff_await(Conn *conn) {
-  uint32_t timeout_ms = conn->net->limits.handshake_timeout_ms;
+  uint32_t timeout_ms =
+      conn->is_refused ? SNIFF_REFUSED_MS : conn->net->limits.handshake_timeout_ms;
   set_timer(conn, timeout_ms > 0 ? conn->info->since_ms + timeout_ms : 0, on_silence);
 }
 
@@ -57,17 +58,8 @@ static void open_game(Conn *conn) {
   if (!refusal) refusal = net->events.enter(net->data, conn->info->address);
   conn->is_refused = refusal != NULL;
   conn->is_entered = !conn->is_refused;
-  if (!conn->is_refused)
-    sniff_await(conn);
-  else if (++net->totals->refused > REFUSED_MAX)
+  if (conn->is_refused && ++net->totals->refused > REFUSED_MAX)
     become_packets(conn);
-  else
-    set_timer(conn, net_now_ms(net) + SNIFF_REFUSED_MS, on_silence);
-}
-
-static void ready_game(Conn *conn) {
-  if (conn->is_refused)
-    set_timer(conn, conn->timer.due_ms, on_silence);
   else
     sniff_await(conn);
 }
@@ -84,7 +76,7 @@ static void input_game(Conn *conn, const uint8_t *bytes, size_t size) {
   if (conn->state == CONN_OPEN) conn->protocol->input(conn, bytes, size);
 }
 
-const Protocol SNIFF = {.open = open_game, .ready = ready_game, .input = input_game};
+const Protocol SNIFF = {.open = open_game, .ready = sniff_await, .input = input_game};
 
 // --- The admin listener ---
 
@@ -100,10 +92,12 @@ static void await_request(Conn *conn) {
 static void open_admin(Conn *conn) {
   NetTotals *totals = conn->net->totals;
   conn->is_refused = ++conn->net->admin->conn_count > ADMIN_CONNS_MAX;
-  if (conn->is_refused && ++totals->refused > REFUSED_MAX)
-    conn_close(conn);
-  else
+  if (!conn->is_refused || ++totals->refused <= REFUSED_MAX) {
     await_request(conn);
+    return;
+  }
+  conn_close(conn);
+  conn_destroy(conn);
 }
 
 static void input_admin(Conn *conn, const uint8_t *bytes, size_t size) {

@@ -242,6 +242,20 @@ static void requests_that_wait_are_not_hoarded(void **state) {
   close_world(&world);
 }
 
+static void connections_past_those_that_are_refused_are_gone_at_once(void **state) {
+  enum { KNOWN = ADMIN_CONNS_MAX + REFUSED_MAX, MORE = 10 };
+  (void)state;
+  AdminWorld world;
+  open_world(&world);
+  int fds[KNOWN + MORE];
+  for (int i = 0; i < KNOWN + MORE; i++)
+    fds[i] = i < KNOWN ? come(&world) : connect_to(world.port);
+  expect_closed(&world, fds[KNOWN + MORE - 1]);
+  assert_int_equal(world.world.net->totals->refused, REFUSED_MAX);
+  for (int i = 0; i < KNOWN + MORE; i++) close(fds[i]);
+  close_world(&world);
+}
+
 // --- Tokens ---
 
 static int ask(AdminPort *port, const char *address, const char *token,
@@ -330,6 +344,7 @@ int main(void) {
       cmocka_unit_test(what_nobody_reads_is_given_up),
       cmocka_unit_test(bodies_have_room_together),
       cmocka_unit_test(requests_that_wait_are_not_hoarded),
+      cmocka_unit_test(connections_past_those_that_are_refused_are_gone_at_once),
       cmocka_unit_test(guesses_are_few),
       cmocka_unit_test(a_wrong_token_is_answered_late_and_the_right_one_at_once),
       cmocka_unit_test(guesses_of_many_are_remembered_for_the_newest),
