@@ -48,7 +48,9 @@ bool net_udp_figures(const Net *net, ConnId id, UdpFigures *figures) {
   return endpoint && endpoint->ops->udp_figures(endpoint, figures);
 }
 
-// Released connections that stop again meanwhile wait for the next call.
+// Endpoints that stop again meanwhile wait for the next call, in a list of their own. Those that
+// end meanwhile stay valid: they are freed by the loop, or when the iteration ends, and an
+// endpoint that has ended does not resume.
 bool net_resume(Net *net) {
   List list = net->resumed;
   net->resumed = (List){0};

@@ -380,8 +380,9 @@ static void on_frame_due(void *data, uint64_t now_ms) {
   (void)now_ms;
 }
 
-// One source of each connection a frame; what is left waits for the next. The callee
-// may close any connection, this one included.
+// Reports one source of each connection; the rest waits for the next frame, in a list of its own.
+// The callee may close any connection, this one included: a Conn is freed by the loop, never in
+// a call, and only an open one is looked at.
 static bool report_drops(Net *net) {
   List list = net->dropping;
   net->dropping = (List){0};
