@@ -24,6 +24,8 @@ local goals = {
   byte_entries = {
     what = "places where a received byte enters the core", before = 4, goal = 1,
   },
+  close_steps = { what = "functions from conn_close to the end of a connection", goal = 40 },
+  close_files = { what = "files that have them", goal = 8 },
   -- scripts/sizes.lua
   http_machines = { what = "state machines of HTTP connections", before = 2, goal = 1 },
   short_statics = {

@@ -257,5 +257,26 @@ for _, core in ipairs(files) do
 end
 ledger.note("byte_entries", #places, places)
 
+-- The end of a connection ---------------------------------------------------------------------------
+-- ARCHITECTURE.md follows conn_close: `file function ...; file function ...`, where # begins a remark.
+
+local defined = {}
+for _, file in ipairs(files) do
+  for _, fn in ipairs(file.functions) do defined[file.path .. " " .. fn.name] = true end
+end
+local steps, step_files = {}, {}
+for line in read("ARCHITECTURE.md"):match("```close\n(.-)```"):gmatch "[^\n]+" do
+  for path, names in (line:find "^%s*#" and "" or line):gmatch "([%w_/]+%.c)([^;]*)" do
+    step_files["src/net/" .. path] = true
+    for name in names:gmatch "[%w_]+" do
+      local step = "src/net/" .. path .. " " .. name
+      steps[#steps + 1] = step
+      if not defined[step] then fault("ARCHITECTURE.md: there is no %s", step) end
+    end
+  end
+end
+ledger.note("close_steps", #steps, steps)
+ledger.note("close_files", #keys(step_files), keys(step_files))
+
 faults = faults + ledger.finish()
 os.exit(faults == 0 and 0 or 1)

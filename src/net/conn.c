@@ -38,32 +38,33 @@ void endpoint_end_later(Net *net, Endpoint *endpoint) {
   list_add(&net->ended, endpoint);
 }
 
-// An endpoint is in the list of its account until nothing more of it can be counted there.
-void account_leave(Endpoint *endpoint) {
-  if (!endpoint->account) return;
-  Endpoint **at = &endpoint->account->endpoints;
-  while (*at != endpoint) at = &(*at)->account_next;
-  *at = endpoint->account_next;
-  endpoint->account = NULL;
-}
-
 void account_add(Endpoint *endpoint, NetSent sent) {
   if (!endpoint->account) return;
   endpoint->account->sent.packets += sent.packets;
   endpoint->account->sent.bytes += sent.bytes;
 }
 
+// An endpoint is in the list of its account until nothing more of it can be counted there.
+void account_leave(Endpoint *endpoint, NetSent last) {
+  if (!endpoint->account) return;
+  account_add(endpoint, last);
+  Endpoint **at = &endpoint->account->endpoints;
+  while (*at != endpoint) at = &(*at)->account_next;
+  *at = endpoint->account_next;
+  endpoint->account = NULL;
+}
+
 void net_set_account(Net *net, ConnId id, NetAccount *account) {
   Endpoint *endpoint = endpoint_find(net, id);
   if (!endpoint) return;
-  account_leave(endpoint);
+  account_leave(endpoint, (NetSent){0});
   endpoint->account = account;
   endpoint->account_next = account->endpoints;
   account->endpoints = endpoint;
 }
 
 void net_close_account(NetAccount *account) {
-  while (account->endpoints) account_leave(account->endpoints);
+  while (account->endpoints) account_leave(account->endpoints, (NetSent){0});
 }
 
 Conn *conn_find(const Net *net, ConnId id) {

@@ -136,5 +136,5 @@ void endpoint_end_later(Net *net, Endpoint *endpoint);
 
 /// Adds to the endpoint's account, if it has one.
 void account_add(Endpoint *endpoint, NetSent sent);
-/// Nothing more of the endpoint is to be counted.
-void account_leave(Endpoint *endpoint);
+/// Adds `last`, after which nothing more of the endpoint is counted.
+void account_leave(Endpoint *endpoint, NetSent last);

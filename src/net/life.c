@@ -1,7 +1,6 @@
 // The life of a connection: its birth, what its transport reports, and its end. See
 // ARCHITECTURE.md, "The life of a connection".
-#include <stdlib.h>
-#include <string.h>
+#include <assert.h>
 
 #include "base/mem.h"
 #include "net/conn.h"
@@ -76,13 +75,16 @@ static void on_used_share(void *user) { conn_stop(user, STOP_SHARE); }
 static void on_read_end(void *user, int status) {
   Conn *conn = user;
   bool is_orderly = status == UV_EOF;
-  transport_read_stop(conn->transport);
   conn->is_eof = true;
   if (conn->state == CONN_OPEN) {
     InputEnd end = INPUT_ENDS;
     if (is_orderly && conn->protocol->input_end) end = conn->protocol->input_end(conn);
-    if (end == INPUT_STAYS) return;
-    conn_end(conn, !is_orderly ? END_BROKEN : end == INPUT_CUT ? END_CUT : END_ORDERLY);
+    if (end == INPUT_STAYS)
+      transport_read_stop(conn->transport);
+    else
+      conn_end(conn, !is_orderly        ? END_BROKEN
+                     : end == INPUT_CUT ? END_CUT
+                                        : END_ORDERLY);
   } else if (!conn->out.backlog || (!is_orderly && status != UV_ECONNABORTED)) {
     conn_destroy(conn);
   }
@@ -90,18 +92,16 @@ static void on_read_end(void *user, int status) {
 
 static void on_written(void *user, int status) {
   Conn *conn = user;
-  if (backlog_is_writing(conn))
-    backlog_written(conn, status);
-  else if (conn->state == CONN_CLOSING)
-    conn_drained(conn);
+  if (!backlog_written(conn, status) && conn->state == CONN_CLOSING) conn_drained(conn);
   conn_publish(conn);
 }
 
 static void on_closed(void *user) {
   Conn *conn = user;
+  assert(!conn->out.direct.pending && "conn_close flushes before conn_destroy");
   if (conn->is_refused) conn->net->totals->refused--;
   if (conn->protocol->free) conn->protocol->free(conn);
-  outbox_free(conn);
+  backlog_free(conn);
   buf_deinit(&conn->in.bytes);
   mem_free(conn->info);
   mem_free(conn->close_text);
@@ -140,8 +140,7 @@ static void on_linger_over(void *data, uint64_t now_ms) {
 void conn_close(Conn *conn) {
   Net *net = conn->net;
   flush_conn(conn, PRIORITIES_ALL);
-  account_add(&conn->self, conn->out.sent);
-  account_leave(&conn->self);
+  account_leave(&conn->self, conn->out.sent);
   conn->counters = NULL;
   if (conn->info) take_info(conn, NULL);
   if (conn->protocol->leave) conn->protocol->leave(conn);

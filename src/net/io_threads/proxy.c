@@ -164,7 +164,7 @@ static void retire(Proxy *proxy, const UpEvent *event) {
 static void free_list(Proxy *proxy) {
   while (proxy) {
     Proxy *next = proxy->next;
-    account_leave(&proxy->self);
+    account_leave(&proxy->self, (NetSent){0});
     buf_deinit(&proxy->kept);
     mem_free(proxy->groups);
     mem_free(proxy);

@@ -41,7 +41,7 @@ static void count_none(Backlog *backlog) {
   count(backlog);
 }
 
-static void backlog_free(Conn *conn) {
+void backlog_free(Conn *conn) {
   Backlog *backlog = conn->out.backlog;
   if (!backlog) return;
   count_none(backlog);
@@ -327,9 +327,10 @@ void backlog_pump(Conn *conn) {
   if (backlog->is_writing || conn->state == CONN_CLOSED) return;
   fill_chunk(conn);
   if (backlog->writing.size == 0) {
-    bool has_more = conn->state == CONN_OPEN && backlog_has_loose(conn);
-    if (backlog->drop_count == 0 && !has_more) backlog_free(conn);
-    if (conn->state == CONN_CLOSING)
+    bool is_closing = conn->state == CONN_CLOSING;  // nobody is told of drops any more
+    if (is_closing || (backlog->drop_count == 0 && !backlog_has_loose(conn)))
+      backlog_free(conn);
+    if (is_closing)
       conn_drained(conn);
     else if (conn->protocol->drained)
       conn->protocol->drained(conn);
@@ -344,17 +345,16 @@ void backlog_pump(Conn *conn) {
   }
 }
 
-bool backlog_is_writing(const Conn *conn) {
-  return conn->out.backlog && conn->out.backlog->is_writing;
-}
-
-void backlog_written(Conn *conn, int status) {
-  conn->out.backlog->is_writing = false;
-  conn->out.backlog->writing.size = 0;
+bool backlog_written(Conn *conn, int status) {
+  Backlog *backlog = conn->out.backlog;
+  if (!backlog || !backlog->is_writing) return false;
+  backlog->is_writing = false;
+  backlog->writing.size = 0;
   if (status == 0)
     backlog_pump(conn);
   else
     conn_end(conn, END_BROKEN);
+  return true;
 }
 
 void backlog_write_now(Conn *conn, const uint8_t *bytes, size_t size) {
@@ -369,10 +369,4 @@ void backlog_write_now(Conn *conn, const uint8_t *bytes, size_t size) {
   if (done == size) return;
   backlog_take_rest(conn, bytes + done, size - done);
   backlog_pump(conn);
-}
-
-void outbox_free(Conn *conn) {
-  for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
-    frame_release(conn->net, &conn->out.direct, i);
-  backlog_free(conn);
 }

@@ -160,10 +160,8 @@ void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size);
 void backlog_pump(Conn *conn);
 /// Tells upwards of one source's drops; returns whether there are more to tell of.
 bool backlog_report(Conn *conn);
-/// Whether the transport has a chunk of it; and it is written, or (an error) never will be.
-bool backlog_is_writing(const Conn *conn);
-void backlog_written(Conn *conn, int status);
+/// The transport has written its chunk, or (an error) never will. Returns false when it had none.
+bool backlog_written(Conn *conn, int status);
 /// Writes what is no message and cannot be dropped: at once, or when the rest is out.
 void backlog_write_now(Conn *conn, const uint8_t *bytes, size_t size);
-/// Frees all that the conn was to be sent.
-void outbox_free(Conn *conn);
+void backlog_free(Conn *conn);

@@ -94,29 +94,20 @@ static void on_close(Conn *conn, uint16_t code) {
   conn_end(conn, END_ORDERLY);
 }
 
-static uint16_t close_code(const Conn *conn) {
-  if (socket_of(conn)->code) return socket_of(conn)->code;
-  if (conn->close_code < 0) return WS_CODE_GOING_AWAY;
-  return ws_close_code((Code)conn->close_code, conn->close_text != NULL);
-}
-
 static bool finish(Conn *conn) {
   Socket *socket = socket_of(conn);
   if (socket->is_finished) return false;
   socket->is_finished = true;
+  uint16_t code = socket->code;
+  if (code == 0 && conn->close_code < 0)
+    code = WS_CODE_GOING_AWAY;
+  else if (code == 0)
+    code = ws_close_code((Code)conn->close_code, conn->close_text != NULL);
   Buf frame = {0};
-  ws_put_close(&frame, close_code(conn), conn->close_text);
-  uv_buf_t buf = uv_buf_init((char *)frame.data, (unsigned)frame.size);
-  int written =
-      conn->out.backlog ? UV_EAGAIN : transport_try_write(conn->transport, &buf, 1);
-  size_t done = written > 0 ? (size_t)written : 0;
-  bool is_waiting = (written >= 0 || written == UV_EAGAIN) && done < frame.size;
-  if (is_waiting) {
-    backlog_take_rest(conn, frame.data + done, frame.size - done);
-    backlog_pump(conn);
-  }
+  ws_put_close(&frame, code, conn->close_text);
+  backlog_write_now(conn, frame.data, frame.size);
   buf_deinit(&frame);
-  return is_waiting;
+  return conn->out.backlog || conn->state == CONN_CLOSED;
 }
 
 static void free_socket(Conn *conn) {

@@ -198,7 +198,7 @@ static bool adopt(Net *net, const Adopt *given) {
   TcpConn *tcp = make_conn(net, given->info.framing);
   int err = uv_tcp_open(&tcp->handle, given->fd);
   if (err) close(given->fd);
-  if (err || !conn_add(&tcp->conn)) {
+  if (err || net->is_stopping || !conn_add(&tcp->conn)) {
     conn_destroy(&tcp->conn);
     return false;
   }

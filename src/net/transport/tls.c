@@ -90,62 +90,6 @@ static BIO_METHOD *make_method(void) {
   return method;
 }
 
-// --- Down: bytes that are encrypted ---
-
-// Hands down what waits, if nothing is under way.
-static int write_queued(Tls *tls) {
-  if (tls->is_writing || tls->queued.size == 0) return 0;
-  Buf emptied = tls->writing;
-  tls->writing = tls->queued;
-  tls->queued = emptied;
-  int err = transport_write(tls->below, tls->writing.data, tls->writing.size);
-  tls->is_writing = err == 0;
-  return err;
-}
-
-// Hands down what OpenSSL wrote. Returns 0 or an error.
-static int emit(Tls *tls) {
-  Buf *out = &server_of(tls)->out;
-  size_t done = 0;
-  int err = 0;
-  if (out->size == 0) return 0;
-  if (!tls->is_writing && tls->queued.size == 0) {
-    uv_buf_t buf = uv_buf_init((char *)out->data, (unsigned)out->size);
-    int written = transport_try_write(tls->below, &buf, 1);
-    if (written > 0) done = (size_t)written;
-    if (written < 0 && written != UV_EAGAIN) err = written;
-  }
-  if (!err && done < out->size) {
-    buf_append(&tls->queued, out->data + done, out->size - done);
-    err = tls->queued.size > QUEUED_MAX ? UV_ENOBUFS : write_queued(tls);
-  }
-  out->size = 0;
-  return err;
-}
-
-// Reports that nothing more arrives. While the last bytes of a user that has finished are
-// on their way, an end of the other side waits.
-static void end(Tls *tls, int status) {
-  bool is_orderly = status == UV_EOF || status == UV_ECONNABORTED;
-  if (tls->is_closed || (tls->is_ended && is_orderly)) return;
-  if (is_orderly && tls->is_finishing && tls->is_writing) {
-    tls->end_status = status;
-    return;
-  }
-  tls->is_ended = true;
-  tls->transport.user->read_end(tls->transport.user_data, status);
-}
-
-// Ends the connection for a fault, which is logged here and nowhere else.
-static void fail(Tls *tls, const char *text) {
-  if (!tls->is_ready) server_of(tls)->stats.failed++;
-  tls->is_over = tls->is_failed = true;
-  emit(tls);  // the alert, which says why
-  log_info(tls->is_ready ? "TLS failed" : "TLS handshake failed",
-           log_str("address", tls->address), log_str("error", text));
-  end(tls, UV_EPROTO);
-}
-
 // --- Encrypting ---
 
 // What is left to encrypt of an array of buffers.
@@ -178,6 +122,11 @@ static size_t gather_next(Gather *gather, uint8_t *room, const uint8_t **bytes) 
   return size;
 }
 
+static bool can_encrypt(const Tls *tls) {
+  return tls->is_ready && !tls->is_failed && !tls->is_finishing && !tls->is_writing &&
+         tls->queued.size == 0;
+}
+
 // Encrypts about WRITE_CHUNK_BYTES. Returns how many bytes that were, 0 at the end, or
 // an error.
 static int encrypt(Tls *tls, Gather *gather) {
@@ -189,12 +138,80 @@ static int encrypt(Tls *tls, Gather *gather) {
     ERR_clear_error();
     if (SSL_write_ex(tls->ssl, bytes, size, &written) != 1) {
       server_of(tls)->out.size = 0;
-      tls_take_error();
       return UV_EPROTO;
     }
     done += size;
   }
   return (int)done;
+}
+
+// --- Down: bytes that are encrypted ---
+
+// Hands down the next piece, if nothing is under way: what waits, or the next part, encrypted, of
+// what `write` was given. Returns 0 or an error.
+static int write_next(Tls *tls) {
+  if (tls->is_writing) return 0;
+  if (tls->left > 0 && can_encrypt(tls)) {
+    uv_buf_t buf = uv_buf_init((char *)tls->rest, (unsigned)tls->left);
+    Gather gather = {.bufs = &buf, .count = 1};
+    int done = encrypt(tls, &gather);
+    if (done < 0) return done;
+    tls->rest += done;
+    tls->left -= (size_t)done;
+    Buf *out = &server_of(tls)->out;
+    buf_append(&tls->queued, out->data, out->size);
+    out->size = 0;
+  }
+  if (tls->queued.size == 0) return 0;
+  Buf emptied = tls->writing;
+  tls->writing = tls->queued;
+  tls->queued = emptied;
+  int err = transport_write(tls->below, tls->writing.data, tls->writing.size);
+  tls->is_writing = err == 0;
+  return err;
+}
+
+// Hands down what OpenSSL wrote. Returns 0 or an error.
+static int emit(Tls *tls) {
+  Buf *out = &server_of(tls)->out;
+  size_t done = 0;
+  int err = 0;
+  if (out->size == 0) return 0;
+  if (!tls->is_writing && tls->queued.size == 0) {
+    uv_buf_t buf = uv_buf_init((char *)out->data, (unsigned)out->size);
+    int written = transport_try_write(tls->below, &buf, 1);
+    if (written > 0) done = (size_t)written;
+    if (written < 0 && written != UV_EAGAIN) err = written;
+  }
+  if (!err && done < out->size) {
+    buf_append(&tls->queued, out->data + done, out->size - done);
+    err = tls->queued.size > QUEUED_MAX ? UV_ENOBUFS : write_next(tls);
+  }
+  out->size = 0;
+  return err;
+}
+
+// Reports that nothing more arrives. While the last bytes of a user that has finished are
+// on their way, an end of the other side waits.
+static void end(Tls *tls, int status) {
+  bool is_orderly = status == UV_EOF || status == UV_ECONNABORTED;
+  if (tls->is_closed || (tls->is_ended && is_orderly)) return;
+  if (is_orderly && tls->is_finishing && tls->is_writing) {
+    tls->end_status = status;
+    return;
+  }
+  tls->is_ended = true;
+  tls->transport.user->read_end(tls->transport.user_data, status);
+}
+
+// Ends the connection for a fault, which is logged here and nowhere else.
+static void fail(Tls *tls, const char *text) {
+  if (!tls->is_ready) server_of(tls)->stats.failed++;
+  tls->is_over = tls->is_failed = true;
+  emit(tls);  // the alert, which says why
+  log_info(tls->is_ready ? "TLS failed" : "TLS handshake failed",
+           log_str("address", tls->address), log_str("error", text));
+  end(tls, UV_EPROTO);
 }
 
 // --- Down: the calls of the user ---
@@ -218,11 +235,6 @@ static void tls_read_stop(Transport *transport) {
   transport_read_stop(tls_of(transport)->below);
 }
 
-static bool can_encrypt(const Tls *tls) {
-  return tls->is_ready && !tls->is_failed && !tls->is_finishing && !tls->is_writing &&
-         tls->queued.size == 0;
-}
-
 static int tls_try_write(Transport *transport, const uv_buf_t *bufs, unsigned count) {
   Tls *tls = tls_of(transport);
   Gather gather = {.bufs = bufs, .count = count};
@@ -237,27 +249,12 @@ static int tls_try_write(Transport *transport, const uv_buf_t *bufs, unsigned co
   return total > 0 ? total : UV_EAGAIN;
 }
 
-// Encrypts and hands down the next part of what `write` was given.
-static int write_rest(Tls *tls) {
-  if (tls->left == 0 || !can_encrypt(tls)) return 0;
-  uv_buf_t buf = uv_buf_init((char *)tls->rest, (unsigned)tls->left);
-  Gather gather = {.bufs = &buf, .count = 1};
-  int done = encrypt(tls, &gather);
-  if (done < 0) return done;
-  tls->rest += done;
-  tls->left -= (size_t)done;
-  Buf *out = &server_of(tls)->out;
-  buf_append(&tls->queued, out->data, out->size);
-  out->size = 0;
-  return write_queued(tls);
-}
-
 static int tls_write(Transport *transport, uint8_t *bytes, size_t size) {
   Tls *tls = tls_of(transport);
   tls->rest = bytes;
   tls->left = size;
   tls->is_busy = true;
-  int err = write_rest(tls);
+  int err = write_next(tls);
   if (err) tls->is_busy = false;
   return err;
 }
@@ -268,7 +265,6 @@ static bool tls_shutdown(Transport *transport) {
     ERR_clear_error();
     SSL_shutdown(tls->ssl);
     emit(tls);  // where it fails, there is nobody to tell
-    tls_take_error();
   }
   tls->is_finishing = true;
   return !tls->is_writing && transport_shutdown(tls->below);
@@ -301,54 +297,38 @@ static void begin_serving(Tls *tls) {
   if (SSL_session_reused(tls->ssl)) stats->resumed++;
   timers_stop(tls->net->timers, &tls->timer);
   tls->transport.user->ready(tls->transport.user_data);
-  int err = write_rest(tls);
+  int err = write_next(tls);
   if (err) end(tls, err);
 }
 
-// A user that takes no input is told of the end when it does again.
-static void end_input(Tls *tls, int status) {
-  if (tls->is_reading)
-    end(tls, status);
-  else
-    tls->end_status = status;
-}
-
-static void stop_reading(Tls *tls, int error) {
-  switch (error) {
-    case SSL_ERROR_WANT_READ:
-      break;
-    case SSL_ERROR_ZERO_RETURN:
-      tls->is_over = true;
-      end_input(tls, UV_EOF);
-      break;
-    default:
-      fail(tls, tls_take_error());
-  }
-}
-
-// One record at most. Returns whether there may be more.
+// Reads one record at most; returns whether there may be more. The other side's close_notify
+// is reported once the user reads.
 static bool read_record(Tls *tls) {
   TlsServer *server = server_of(tls);
   size_t size = 0;
   ERR_clear_error();
   int result = SSL_read_ex(tls->ssl, server->received, sizeof server->received, &size);
   int error = result == 1 ? SSL_ERROR_NONE : SSL_get_error(tls->ssl, result);
-  // Its answers go out first: the layers above write as well.
-  if (result == 1 || error == SSL_ERROR_WANT_READ || error == SSL_ERROR_ZERO_RETURN) {
-    int err = emit(tls);
-    if (err) {
-      end(tls, err);
-      return false;
-    }
-    if (!tls->is_ready && SSL_is_init_finished(tls->ssl)) begin_serving(tls);
-  }
-  if (tls->is_closed) return false;
-  if (result != 1) {
-    stop_reading(tls, error);
+  bool is_over = error == SSL_ERROR_ZERO_RETURN;
+  if (error != SSL_ERROR_NONE && error != SSL_ERROR_WANT_READ && !is_over) {
+    fail(tls, tls_take_error());
     return false;
   }
-  tls->transport.user->read(tls->transport.user_data, server->received, size);
-  return !tls->is_closed && !tls->is_over;
+  int err = emit(tls);  // its answers go out first: the layers above write as well
+  if (err) {
+    end(tls, err);
+    return false;
+  }
+  if (!tls->is_ready && SSL_is_init_finished(tls->ssl)) begin_serving(tls);
+  if (tls->is_closed) return false;
+  tls->is_over |= is_over;
+  if (error == SSL_ERROR_NONE)
+    tls->transport.user->read(tls->transport.user_data, server->received, size);
+  else if (is_over && tls->is_reading)
+    end(tls, UV_EOF);
+  else if (is_over)
+    tls->end_status = UV_EOF;
+  return error == SSL_ERROR_NONE && !tls->is_closed && !tls->is_over;
 }
 
 static void on_read(void *user, const uint8_t *bytes, size_t size) {
@@ -372,26 +352,21 @@ static void on_read_end(void *user, int status) {
   end(tls, status == UV_EOF && !tls->is_over ? UV_ECONNABORTED : status);
 }
 
-static void end_write(Tls *tls, int status) {
-  if (!tls->is_busy && status != 0) {
-    end(tls, status);
-    return;
-  }
-  tls->is_busy = false;
-  tls->transport.user->written(tls->transport.user_data, status);
-  if (!tls->is_closed && tls->is_finishing && tls->end_status)
-    end(tls, tls->end_status);
-}
-
 static void on_written(void *user, int status) {
   Tls *tls = user;
   tls->is_writing = false;
   buf_deinit(&tls->writing);
   if (tls->is_closed) return;
-  if (status == 0) status = write_queued(tls);
-  if (status == 0) status = write_rest(tls);
-  bool is_done = !tls->is_writing && (tls->is_busy || tls->is_finishing);
-  if (status != 0 || is_done) end_write(tls, status);
+  if (status == 0) status = write_next(tls);
+  if (status != 0 && !tls->is_busy) {
+    end(tls, status);
+    return;
+  }
+  if (status == 0 && (tls->is_writing || (!tls->is_busy && !tls->is_finishing))) return;
+  tls->is_busy = false;
+  tls->transport.user->written(tls->transport.user_data, status);
+  if (!tls->is_closed && tls->is_finishing && tls->end_status)
+    end(tls, tls->end_status);
 }
 
 static void on_closed(void *user) {
@@ -419,7 +394,6 @@ static SSL *make_ssl(TlsServer *server, Tls *tls) {
   if (!ssl || !bio) {
     SSL_free(ssl);
     BIO_free(bio);
-    tls_take_error();
     return NULL;
   }
   BIO_set_data(bio, tls);

@@ -91,6 +91,38 @@ static void slow_consumer_is_not_heard_any_more(void **state) {
   world_close(&world);
 }
 
+static void count_socket(uv_handle_t *handle, void *count) {
+  if (handle->type == UV_TCP) ++*(uint32_t *)count;
+}
+
+// The listener's among them.
+static uint32_t sockets(const World *world) {
+  uint32_t count = 0;
+  uv_walk(&net_loop(world->net)->uv, count_socket, &count);
+  return count;
+}
+
+static void slow_client_that_is_closed_is_gone_when_it_has_read_all(void **state) {
+  (void)state;
+  World world;
+  NetLimits limits = DEFAULTS;
+  limits.channel_capacity = 1;
+  world_open(&world, limits, FRAMING_LINES);
+  uint32_t index = join(&world);
+  char *bytes = mem_zalloc(NET_FRAME_BYTES);
+  Out out = {.parts = {bytes}, .sizes = {NET_FRAME_BYTES}};
+  for (int i = 0; i < 64; i++) net_write(world.net, world.ids[index], &out);
+  net_close(world.net, world.ids[index]);
+  assert_int_equal(world.dropped, 0);  // and never will be reported
+  while (hear(&world, world.sockets[index], bytes, NET_FRAME_BYTES) > 0) continue;
+  close(world.sockets[index]);
+  world.sockets[index] = -1;
+  for (int i = 0; i < 100 && sockets(&world) > 1; i++) turn(&world);
+  assert_int_equal(sockets(&world), 1);
+  mem_free(bytes);
+  world_close(&world);
+}
+
 static void orderly_end_hears_the_last_answer(void **state) {
   (void)state;
   World world;
@@ -170,6 +202,7 @@ int main(void) {
       cmocka_unit_test(deadline_holds_after_the_connection_was_held),
       cmocka_unit_test(header_over_the_limit_is_a_fault_before_its_payload),
       cmocka_unit_test(slow_consumer_is_not_heard_any_more),
+      cmocka_unit_test(slow_client_that_is_closed_is_gone_when_it_has_read_all),
       cmocka_unit_test(orderly_end_hears_the_last_answer),
       cmocka_unit_test(reset_is_told_as_such),
       cmocka_unit_test(held_connection_hands_up_nothing_until_released),
