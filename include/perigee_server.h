@@ -56,7 +56,8 @@ typedef enum perigee_server_code {
   PERIGEE_SERVER_LIMIT = -4,      // a limit is reached
   PERIGEE_SERVER_TOO_LARGE = -5,  // more than max_payload
   PERIGEE_SERVER_OVER = -6,       // the server is stopping
-  PERIGEE_SERVER_REFUSED = -7     // a handler of the game refused it, or failed
+  PERIGEE_SERVER_REFUSED = -7,    // a handler of the game refused it, or failed
+  PERIGEE_SERVER_HAS_THREAD = -8  // the server has a thread of its own, which runs it
 } perigee_server_code;
 
 /// The sentence for a perigee_server_code. Static.
@@ -135,31 +136,33 @@ typedef enum perigee_server_verdict_value {
   PERIGEE_LATER = 2  // perigee_server_verdict follows
 } perigee_server_verdict_value;
 
-typedef int perigee_server_ask(perigee_server *server,
-                               const perigee_server_event *event, void *user_data);
-typedef void perigee_server_tell(perigee_server *server,
-                                 const perigee_server_event *event, void *user_data);
+typedef int perigee_server_verdict_handler(perigee_server *server,
+                                           const perigee_server_event *event,
+                                           void *user_data);
+typedef void perigee_server_event_handler(perigee_server *server,
+                                          const perigee_server_event *event,
+                                          void *user_data);
 
 /// Handlers; each may be NULL. Where there is a Lua game, too, it is asked after these, and
 /// only about what they accept. They are called by the thread that runs the server and should
 /// return soon; they may call every function here but those that run or free the server.
 typedef struct perigee_server_handlers {
   size_t size;  // sizeof (perigee_server_handlers)
-  perigee_server_ask *on_connect;
-  perigee_server_tell *on_disconnect;
-  perigee_server_tell *on_suspend;
-  perigee_server_tell *on_resume;
-  perigee_server_ask *on_join;
-  perigee_server_tell *on_leave;
-  perigee_server_ask *on_broadcast;
-  perigee_server_tell *on_backpressure;
-  perigee_server_tell *on_message;
-  perigee_server_tell *on_packet;
-  perigee_server_tell *on_room_create;
-  perigee_server_tell *on_room_delete;
-  perigee_server_tell *on_log;      // may be called by any thread of the library
-  perigee_server_tell *on_stopped;  // the last call
-  perigee_server_tell *on_result;
+  perigee_server_verdict_handler *on_connect;
+  perigee_server_event_handler *on_disconnect;
+  perigee_server_event_handler *on_suspend;
+  perigee_server_event_handler *on_resume;
+  perigee_server_verdict_handler *on_join;
+  perigee_server_event_handler *on_leave;
+  perigee_server_verdict_handler *on_broadcast;
+  perigee_server_event_handler *on_backpressure;
+  perigee_server_event_handler *on_message;
+  perigee_server_event_handler *on_packet;
+  perigee_server_event_handler *on_room_create;
+  perigee_server_event_handler *on_room_delete;
+  perigee_server_event_handler *on_log;  // may be called by any thread of the library
+  perigee_server_event_handler *on_stopped;  // the last call
+  perigee_server_event_handler *on_result;
 } perigee_server_handlers;
 
 // --- Running -------------------------------------------------------------------------------
@@ -174,11 +177,12 @@ PERIGEE_SERVER_API perigee_server *perigee_server_start(
 /// The TCP port that it listens on.
 PERIGEE_SERVER_API uint16_t perigee_server_port(const perigee_server *server);
 
-/// Serves until the server has stopped.
-PERIGEE_SERVER_API void perigee_server_run(perigee_server *server);
+/// Serves until the server has stopped. Returns 0, or at once PERIGEE_SERVER_HAS_THREAD or, in a
+/// handler, PERIGEE_SERVER_INVALID.
+PERIGEE_SERVER_API int perigee_server_run(perigee_server *server);
 
-/// One iteration; waits for something to do for at most `timeout_ms` (negative: for ever).
-/// Returns 1, or 0 when the server has stopped.
+/// Runs one iteration, which waits for work for at most `timeout_ms` (negative: without end).
+/// Returns 1, 0 when the server has stopped, or an error of perigee_server_run.
 PERIGEE_SERVER_API int perigee_server_poll(perigee_server *server, int timeout_ms);
 
 /// For a loop of the host's: a descriptor that becomes readable when there is something to
@@ -209,7 +213,9 @@ PERIGEE_SERVER_API void perigee_server_free(perigee_server *server);
 // --- Answers: from any thread --------------------------------------------------------------
 
 /// Answers an event that wants a verdict. A peer that is not accepted gets `reason` (may be
-/// NULL). After verdict_timeout the server has refused it by itself, with Internal.
+/// NULL). After verdict_timeout the server refuses it by itself, with Internal. A message or
+/// packet whose sender waits for an answer may get a verdict instead: PERIGEE_ACCEPT passes it
+/// on to the Lua game, PERIGEE_REJECT answers it with Rejected.
 PERIGEE_SERVER_API int perigee_server_verdict(perigee_server *server, uint64_t token,
                                               int verdict, const char *reason);
 
@@ -222,7 +228,7 @@ PERIGEE_SERVER_API int perigee_server_answer(perigee_server *server, uint64_t to
 // for perigee_server_commit. They return 0 or a negative perigee_server_code; what can only be
 // seen later (a peer that has gone) makes a command do nothing, and a batch fail.
 
-/// Receivers of a message.
+/// Receivers of a message. Without a batch, peers that have gone are left out.
 typedef enum perigee_server_target_kind {
   PERIGEE_SERVER_TO_PEER,   // peer `id`
   PERIGEE_SERVER_TO_PEERS,  // those in `peers`
@@ -245,9 +251,11 @@ typedef enum perigee_server_flags {
   PERIGEE_SERVER_LOW = 8
 } perigee_server_flags;
 
-/// Begins a batch, which belongs to one thread; it ends with one of the two other functions.
-/// commit carries out all of its commands, or none. It returns a request, whose outcome is a
-/// PERIGEE_SERVER_RESULT.
+/// Begins a batch, which belongs to one thread; one of the two other functions ends it.
+/// commit carries out all of its commands, or none, and returns a request, whose outcome is a
+/// PERIGEE_SERVER_RESULT. Its rooms stay hidden until the game's on_create has accepted all of
+/// them; when it refuses one, the others are deleted and nothing else is carried out. A peer that
+/// on_join refuses later does not make a batch fail.
 PERIGEE_SERVER_API perigee_server_batch *perigee_server_begin(perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_commit(perigee_server_batch *batch);
 PERIGEE_SERVER_API void perigee_server_cancel(perigee_server_batch *batch);
@@ -306,7 +314,8 @@ PERIGEE_SERVER_API int perigee_server_kick(perigee_server *server,
                                            perigee_server_batch *batch, uint32_t peer,
                                            const char *reason);
 
-/// Reloads the game. Its outcome is in the log.
+/// Reloads the game. Returns a request, whose PERIGEE_SERVER_RESULT has a report in `text`;
+/// where the game goes on as it was, the code is PERIGEE_SERVER_REFUSED.
 PERIGEE_SERVER_API int perigee_server_reload(perigee_server *server);
 
 // --- Snapshots: from any thread ------------------------------------------------------------

@@ -58,7 +58,7 @@ static void loop(Program *program) {
       is_reading = 0;
       perigee_server_stop(program->server, "the input has ended");
     }
-  } while (perigee_server_poll(program->server, 0));
+  } while (perigee_server_poll(program->server, 0) > 0);
 }
 
 int main(int argc, char **argv) {

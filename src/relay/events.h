@@ -45,12 +45,14 @@
                                            wanted */                   \
   X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel: it serves it no more */
 
-/// Types from EVENT_TYPE_COUNT on belong to the layer above (see RelayHost).
+/// Types from EVENT_TYPE_COUNT on belong to the layer above (see RelayHost), but for the last
+/// one.
 typedef enum EventType {
 #define X(constant, name) constant,
   EVENT_MAP(X)
 #undef X
-      EVENT_TYPE_COUNT
+      EVENT_TYPE_COUNT,
+  EVENT_PROGRAM = UINT8_MAX,  // the program that embeds the server has commands to give
 } EventType;
 
 /// When an event of the layer above is handled.

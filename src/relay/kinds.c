@@ -38,15 +38,32 @@ void kind_apply(const Relay *relay, Room *room) {
       relay->program_hooks & HOOKS_OF_ROOMS & ~(uint32_t)HOOK_ROOM_CREATE;
 }
 
-bool relay_script_wants(const Relay *relay, const Event *event) {
+uint32_t relay_hook(uint8_t type) {
   static const uint32_t HOOKS[EVENT_TYPE_COUNT] = {
-      [EVENT_CONNECT] = HOOK_CONNECT, [EVENT_SUSPEND] = HOOK_SUSPEND,
-      [EVENT_RESUME] = HOOK_RESUME,   [EVENT_JOIN] = HOOK_JOIN,
-      [EVENT_LEAVE] = HOOK_LEAVE,     [EVENT_BROADCAST] = HOOK_BROADCAST,
-      [EVENT_MESSAGE] = HOOK_MESSAGE, [EVENT_BACKPRESSURE] = HOOK_BACKPRESSURE,
-      [EVENT_PACKET] = HOOK_PACKET,   [EVENT_ROOM_CREATE] = HOOK_ROOM_CREATE,
-  };  // 0: the script gets the event without a handler, too
-  uint32_t hook = event->type < EVENT_TYPE_COUNT ? HOOKS[event->type] : 0;
+      [EVENT_CONNECT] = HOOK_CONNECT,
+      [EVENT_DISCONNECT] = HOOK_DISCONNECT,
+      [EVENT_SUSPEND] = HOOK_SUSPEND,
+      [EVENT_RESUME] = HOOK_RESUME,
+      [EVENT_JOIN] = HOOK_JOIN,
+      [EVENT_LEAVE] = HOOK_LEAVE,
+      [EVENT_BROADCAST] = HOOK_BROADCAST,
+      [EVENT_BACKPRESSURE] = HOOK_BACKPRESSURE,
+      [EVENT_MESSAGE] = HOOK_MESSAGE,
+      [EVENT_PACKET] = HOOK_PACKET,
+      [EVENT_ROOM_CREATE] = HOOK_ROOM_CREATE,
+      [EVENT_ROOM_DELETE] = HOOK_ROOM_DELETE,
+  };
+  return type < EVENT_TYPE_COUNT ? HOOKS[type] : 0;
+}
+
+bool relay_program_wants(const Relay *relay, const Event *event) {
+  return event->type == EVENT_PROGRAM || relay->program_hooks & relay_hook(event->type);
+}
+
+// A script gets the ends of all peers and rooms, and events without a hook, in any case.
+bool relay_script_wants(const Relay *relay, const Event *event) {
+  uint32_t hook =
+      relay_hook(event->type) & ~(uint32_t)(HOOK_DISCONNECT | HOOK_ROOM_DELETE);
   if (relay->program_hooks == 0 || hook == 0) return true;
   const Room *room = relay_room(relay, event->room);
   bool is_of_room = room && hook & HOOKS_OF_ROOMS && hook != HOOK_ROOM_CREATE;

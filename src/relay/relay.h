@@ -109,6 +109,12 @@ void relay_set_scripted(Relay *relay);
 /// for all rooms. They get the events that scripts get. Must be called before all others.
 void relay_set_program_hooks(Relay *relay, uint32_t hooks);
 
+/// Returns the hook for which events of a type come; 0: they come without one.
+uint32_t relay_hook(uint8_t type);
+
+/// Returns whether the event is one that the program handles, alone or before the script.
+bool relay_program_wants(const Relay *relay, const Event *event);
+
 /// Returns whether the script has a handler for the event, or has to know of it.
 bool relay_script_wants(const Relay *relay, const Event *event);
 
@@ -207,6 +213,14 @@ bool relay_may_have(const Relay *relay, uint32_t room, uint32_t peer, uint32_t j
 /// Reserves a room for COMMAND_ROOM_CREATE, which is queued with it. Returns its id, or
 /// 0 with `err` set: ERR_EXISTS, ERR_FULL (max_rooms), ERR_INVALID (the name).
 uint32_t relay_create(Relay *relay, Text name, int *err);
+
+/// Keeps a room that relay_create has just reserved from appearing. When its on_create has
+/// ended, well or not, EVENT_PROGRAM comes; see Room.hold.
+void relay_hold_room(Relay *relay, uint32_t room);
+
+/// Ends that after on_create has ended well: the room appears, or (drop) goes at once.
+void relay_release_room(Relay *relay, uint32_t room);
+void relay_drop_room(Relay *relay, uint32_t room);
 
 /// Reserves a name for a peer and queues its COMMAND_RENAME; nothing for the name that the
 /// peer has. Returns 0 or a negative error: ERR_NOT_FOUND (the peer is gone), ERR_INVALID

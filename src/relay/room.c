@@ -112,6 +112,31 @@ static void appear(Relay *relay, Room *room) {
   room_check_empty(relay, room);
 }
 
+static void appear_or_wait(Relay *relay, Room *room) {
+  if (room->hold == ROOM_FREE) {
+    appear(relay, room);
+    return;
+  }
+  room->hold = ROOM_READY;
+  relay_emit(relay, &(Event){.type = EVENT_PROGRAM});
+}
+
+void relay_hold_room(Relay *relay, uint32_t id) {
+  relay_room(relay, id)->hold = ROOM_HELD;
+}
+
+void relay_release_room(Relay *relay, uint32_t id) {
+  Room *room = relay_room(relay, id);
+  room->hold = ROOM_FREE;
+  appear(relay, room);
+}
+
+void relay_drop_room(Relay *relay, uint32_t id) {
+  Room *room = relay_room(relay, id);
+  if (room->state == ROOM_CREATING) room_delete(relay, room);
+  relay_release_room(relay, id);
+}
+
 // A handler that ran between the commands of the room's creator may have deleted it.
 void room_begin(Relay *relay, Room *room) {
   assert(room->state <= ROOM_CREATING || room->state == ROOM_DROPPED);
@@ -120,10 +145,12 @@ void room_begin(Relay *relay, Room *room) {
   if (room->kind.hooks & HOOK_ROOM_CREATE)
     batch_await(relay, &(Event){.type = EVENT_CREATE, .room = room->id});
   else
-    appear(relay, room);
+    appear_or_wait(relay, room);
 }
 
-void relay_created(Relay *relay, uint32_t id) { appear(relay, relay_room(relay, id)); }
+void relay_created(Relay *relay, uint32_t id) {
+  appear_or_wait(relay, relay_room(relay, id));
+}
 
 void relay_not_created(Relay *relay, uint32_t id) {
   Room *room = relay_room(relay, id);
@@ -132,6 +159,7 @@ void relay_not_created(Relay *relay, uint32_t id) {
     names_remove(&relay->room_names, room->name, room->name_size);
   room->state = ROOM_FAILED;
   relay->failed_rooms++;
+  if (room->hold == ROOM_HELD) relay_emit(relay, &(Event){.type = EVENT_PROGRAM});
   requeue_joins(relay, room);
   room_free_failed(relay);
 }

@@ -19,6 +19,13 @@ typedef enum RoomState {
   ROOM_GONE,     // empty and deleted; readable until ROOM_DELETE has been handled
 } RoomState;
 
+/// Whether somebody else decides when a room appears.
+typedef enum RoomHold {
+  ROOM_FREE,
+  ROOM_HELD,   // its on_create has not ended
+  ROOM_READY,  // it has ended well
+} RoomHold;
+
 /// A tick that repeats, of a room or of the game.
 typedef struct Ticker {
   Timer timer;
@@ -36,6 +43,7 @@ enum { ROOM_META_BYTES = 64 << 10 };  // of keys and values of one room
 struct Room {
   uint32_t id;
   uint8_t state;  // RoomState
+  uint8_t hold;   // RoomHold
   uint8_t name_size;
   char name[NAME_MAX_BYTES + 1];
   RoomKind

@@ -144,7 +144,7 @@ void engine_drain(Engine *engine) {
   relay_begin_drain(engine->relay);
   script_begin_drain(engine->script);
   while (!is_held(engine) && relay_next_event(engine->relay, &event)) {
-    if (events->event != NULL)
+    if (events->event != NULL && relay_program_wants(engine->relay, &event))
       events->event(data, &event);
     else
       script_handle(engine->script, &event);

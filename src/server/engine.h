@@ -22,7 +22,8 @@ typedef struct EngineEvents {
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
   void (*failed)(void *data, const char *text);
   void (*stop)(void *data, const char *reason);
-  /// An event of the relay, instead of script_handle, which the owner may call.
+  /// An event of the relay that the program wants, instead of script_handle, which the
+  /// owner may call.
   void (*event)(void *data, const Event *event);
   /// All peers have been notified; net stops now.
   void (*leaving)(void *data);

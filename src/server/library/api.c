@@ -14,7 +14,7 @@
 
 // --- Answers ---
 
-static void send_http(perigee_server *self, ApiAsker to, int status, const Buf *body,
+static void send_http(perigee_server *self, ApiClient to, int status, const Buf *body,
                       const char *more) {
   Buf fields = {0};
   buf_printf(&fields, "Content-Type: application/json\r\n%s", more);
@@ -27,7 +27,7 @@ static void send_http(perigee_server *self, ApiAsker to, int status, const Buf *
   buf_deinit(&fields);
 }
 
-static void send_line(perigee_server *self, ApiAsker to, const char *word,
+static void send_line(perigee_server *self, ApiClient to, const char *word,
                       const char *text, size_t size) {
   Buf line = {0};
   if (self->server->control == NULL) return;
@@ -38,7 +38,7 @@ static void send_line(perigee_server *self, ApiAsker to, const char *word,
   buf_deinit(&line);
 }
 
-static void answer(perigee_server *self, ApiAsker to, int status, Buf *json) {
+static void answer(perigee_server *self, ApiClient to, int status, Buf *json) {
   if (to.is_control) {
     send_line(self, to, "ok", (const char *)json->data, json->size);
   } else {
@@ -48,7 +48,7 @@ static void answer(perigee_server *self, ApiAsker to, int status, Buf *json) {
   buf_deinit(json);
 }
 
-static void fail(perigee_server *self, ApiAsker to, int status, const char *code,
+static void fail(perigee_server *self, ApiClient to, int status, const char *code,
                  const char *message, const char *fields) {
   Buf json = {0};
   if (to.is_control) {
@@ -63,7 +63,7 @@ static void fail(perigee_server *self, ApiAsker to, int status, const char *code
 }
 
 void api_answer(const ApiRequest *request, int status, Buf *json) {
-  answer(request->self, request->from, status, json);
+  answer(request->self, request->client, status, json);
 }
 
 void api_fail(const ApiRequest *request, int status, const char *code,
@@ -74,26 +74,14 @@ void api_fail(const ApiRequest *request, int status, const char *code,
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
   message[text_cut(message, strlen(message), sizeof message - 1)] = '\0';
-  fail(request->self, request->from, status, code, message, "");
+  fail(request->self, request->client, status, code, message, "");
 }
 
 // --- Outcomes ---
 
-static ApiAsk *add_ask(const ApiRequest *request) {
-  Api *api = &request->self->api;
-  if (api->count == API_ASKS_MAX) {
-    api_fail(request, 503, "Unavailable", "too many requests wait for their outcome");
-    return NULL;
-  }
-  ApiAsk *ask = mem_alloc(sizeof *ask);
-  if (++api->last_id == 0) api->last_id = 1;
-  *ask = (ApiAsk){.next = api->first, .from = request->from, .id = api->last_id};
-  api->first = ask;
-  api->count++;
-  return ask;
-}
-
-static void fail_order(perigee_server *self, const ApiAsk *ask, int code) {
+// `result` of an order that has failed; its text, where it has one, is the report of a reload.
+static void fail_order(perigee_server *self, ApiClient to, const char *missing,
+                       const perigee_server_event *result) {
   static const struct {
     int status;
     const char *code;
@@ -106,87 +94,81 @@ static void fail_order(perigee_server *self, const ApiAsk *ask, int code) {
       [-PERIGEE_SERVER_OVER] = {503, "Unavailable"},
       [-PERIGEE_SERVER_REFUSED] = {409, "Refused"},
   };
-  const char *name = ERRORS[-code].code;
-  fail(self, ask->from, ERRORS[-code].status, name != NULL ? name : ask->missing,
-       perigee_server_error(code), "");
+  const char *name = ERRORS[-result->code].code;
+  if (name == NULL) name = missing;
+  if (result->text.size > 0)
+    fail(self, to, 409, "ReloadFailed", result->text.bytes, "");
+  else
+    fail(self, to, ERRORS[-result->code].status, name,
+         perigee_server_error(result->code), "");
 }
 
 void api_wait(const ApiRequest *request, int order, int status, const char *missing) {
-  ApiAsk made = {.from = request->from, .missing = missing};
+  perigee_server *self = request->self;
+  Api *api = &self->api;
   if (order < 0) {
-    fail_order(request->self, &made, order);
+    fail_order(self, request->client, missing, &(perigee_server_event){.code = order});
     return;
   }
-  ApiAsk *ask = add_ask(request);
-  if (ask == NULL) return;
-  ask->order = (uint32_t)order;
-  ask->status = status;
-  ask->missing = missing;
+  if (api->count == API_PENDING_MAX) {
+    api_fail(request, 503, "Unavailable", "too many requests wait for their outcome");
+    return;
+  }
+  ApiPending *pending = mem_alloc(sizeof *pending);
+  *pending = (ApiPending){.next = api->first,
+                          .client = request->client,
+                          .order = (uint32_t)order,
+                          .status = status,
+                          .missing = missing};
+  api->first = pending;
+  api->count++;
 }
 
-uint32_t api_wait_for_reload(const ApiRequest *request) {
-  const ApiAsk *ask = add_ask(request);
-  return ask != NULL ? ask->id : 0;
-}
-
-// Takes an ask out of the list; NULL if there is none.
-static ApiAsk *take_ask(Api *api, uint32_t order, uint32_t id) {
-  ApiAsk **at = &api->first;
-  while (*at != NULL && !((*at)->order == order && (order != 0 || (*at)->id == id)))
-    at = &(*at)->next;
-  ApiAsk *ask = *at;
-  if (ask == NULL) return NULL;
-  *at = ask->next;
+static ApiPending *take_pending(Api *api, uint32_t order) {
+  ApiPending **at = &api->first;
+  while (*at != NULL && (*at)->order != order) at = &(*at)->next;
+  ApiPending *pending = *at;
+  if (pending == NULL) return NULL;
+  *at = pending->next;
   api->count--;
-  return ask;
+  return pending;
 }
 
-static void put_result(Buf *json, const Room *room) {
-  if (room == NULL) {
-    buf_printf(json, "{}");
-    return;
-  }
-  buf_printf(json, "{\"id\":%u,\"name\":", room->id);
-  json_put_text(json, room_name(room));
-  buf_u8(json, '}');
-}
-
-bool api_result(perigee_server *self, uint32_t order, int code, uint32_t room) {
-  ApiAsk *ask = take_ask(&self->api, order, 0);
-  Buf json = {0};
-  if (ask == NULL) return false;
-  if (code < 0) {
-    fail_order(self, ask, code);
+static void put_result(Buf *json, const perigee_server_event *result) {
+  if (result->room != 0) {
+    buf_printf(json, "{\"id\":%u,\"name\":", result->room);
+    json_put_text(json,
+                  (Text){result->room_name.bytes, (uint32_t)result->room_name.size});
+    buf_u8(json, '}');
+  } else if (result->text.size > 0) {
+    buf_printf(json, "{\"report\":");
+    json_put_text(json, (Text){result->text.bytes, (uint32_t)result->text.size});
+    buf_u8(json, '}');
   } else {
-    put_result(&json, relay_room(relay_of(self), room));
-    answer(self, ask->from, ask->status, &json);
+    buf_printf(json, "{}");
   }
-  mem_free(ask);
+}
+
+bool api_result(perigee_server *self, const perigee_server_event *result) {
+  ApiPending *pending = take_pending(&self->api, result->request);
+  Buf json = {0};
+  if (pending == NULL) return false;
+  if (result->code < 0) {
+    fail_order(self, pending->client, pending->missing, result);
+  } else if (pending->client.is_control && result->text.size > 0) {
+    send_line(self, pending->client, "ok", result->text.bytes, result->text.size);
+  } else {
+    put_result(&json, result);
+    answer(self, pending->client, pending->status, &json);
+  }
+  mem_free(pending);
   return true;
 }
 
-void api_reloaded(void *data, uint32_t asked, bool is_good, const char *report) {
-  perigee_server *self = data;
-  ApiAsk *ask = take_ask(&self->api, 0, asked);
-  Buf json = {0};
-  if (ask == NULL) return;
-  if (ask->from.is_control) {
-    send_line(self, ask->from, is_good ? "ok" : "error", report, strlen(report));
-  } else if (is_good) {
-    buf_printf(&json, "{\"report\":");
-    json_put_text(&json, text_from(report));
-    buf_u8(&json, '}');
-    answer(self, ask->from, 200, &json);
-  } else {
-    fail(self, ask->from, 409, "ReloadFailed", report, "");
-  }
-  mem_free(ask);
-}
-
 void api_deinit(Api *api) {
-  for (ApiAsk *ask = api->first, *next; ask != NULL; ask = next) {
-    next = ask->next;
-    mem_free(ask);
+  for (ApiPending *pending = api->first, *next; pending != NULL; pending = next) {
+    next = pending->next;
+    mem_free(pending);
   }
 }
 
@@ -346,7 +328,7 @@ static const ApiRoute *find_route(const ApiRequest *request, Text path, Text *na
     api_fail(request, 404, "NotFound", "there is nothing at this address");
   } else {
     buf_append(&methods, "\r\n", 3);
-    fail(request->self, request->from, 405, "MethodNotAllowed",
+    fail(request->self, request->client, 405, "MethodNotAllowed",
          "this address has no such method", (const char *)methods.data);
   }
   buf_deinit(&methods);
@@ -355,7 +337,7 @@ static const ApiRoute *find_route(const ApiRequest *request, Text path, Text *na
 
 static bool may_write(const ApiRequest *request) {
   const Engine *engine = &request->self->server->engine;
-  if (request->from.is_control || net_admin_has_token(engine->net) ||
+  if (request->client.is_control || net_admin_has_token(engine->net) ||
       config_is_on(&engine->config, KEY_ADMIN_WRITE))
     return true;
   api_fail(request, 403, "Unauthorized",
@@ -396,7 +378,7 @@ static bool is_json(Text fields) {
 
 // See AdminEvents.
 static void on_request(void *data, ConnId conn, Text text) {
-  ApiRequest request = {.self = data, .from = {false, conn}};
+  ApiRequest request = {.self = data, .client = {false, conn}};
   const char *end = memmem(text.bytes, text.size, "\n\n", 2);
   Text fields = {text.bytes, (uint32_t)(end - text.bytes)};
   Text body = {end + 2, text.size - fields.size - 2};
@@ -412,7 +394,7 @@ static void on_request(void *data, ConnId conn, Text text) {
 const AdminEvents API_EVENTS = {.request = on_request};
 
 void api_control(void *data, ControlToken token, const char *line) {
-  ApiRequest request = {.self = data, .from = {true, token}};
+  ApiRequest request = {.self = data, .client = {true, token}};
   Text target = {line, (uint32_t)strlen(line)};
   bool is_forced = strcmp(line, CONTROL_RELOAD_FORCED) == 0;
   if (strcmp(line, CONTROL_STOP) == 0) {
@@ -421,8 +403,7 @@ void api_control(void *data, ControlToken token, const char *line) {
   }
   request.method = cut(&target, ' ');
   if (is_forced || strcmp(line, CONTROL_RELOAD) == 0) {
-    uint32_t asked = api_wait_for_reload(&request);
-    if (asked != 0) server_reload(request.self->server, asked, is_forced);
+    api_wait(&request, library_reload(request.self, is_forced), 200, "");
   } else if (target.size > 5 && memcmp(target.bytes, "/api/", 5) == 0 &&
              text_is_utf8(line, strlen(line))) {
     run(&request, target, (Text){0});

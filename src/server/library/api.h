@@ -8,7 +8,7 @@
 #include "server/library/library.h"
 
 enum {
-  API_ASKS_MAX = 256,          // requests that wait for their outcome
+  API_PENDING_MAX = 256,       // requests that wait for their outcome
   API_LIMIT_DEFAULT = 100,     // entries of a page
   API_LIMIT_MAX = 1000,        // the same
   API_PAGE_BYTES = 256 << 10,  // from which on a page ends before its limit
@@ -32,7 +32,7 @@ typedef enum ApiField {
 
 typedef struct ApiRequest {
   perigee_server *self;
-  ApiAsker from;
+  ApiClient client;
   Text method;
   Buf name;                // in the path, decoded, with a NUL behind it; owned
   Buf fields[API_FIELDS];  // a text's bytes or a value's JSON, with a NUL; owned. No
@@ -67,10 +67,6 @@ __attribute__((format(printf, 4, 5))) void api_fail(const ApiRequest *request,
                                                     int status, const char *code,
                                                     const char *format, ...);
 
-/// Has the outcome of an order answer the request: `order` is what orders_push returned,
-/// `status` the one of a success, `missing` the code where what it names does not exist.
+/// Makes the outcome of an order answer the request: `order` is what orders_push returned,
+/// `status` the one of a success, `missing` the code where what the request names is gone.
 void api_wait(const ApiRequest *request, int order, int status, const char *missing);
-
-/// Has the outcome of a reload answer it; returns the number by which it is known, 0 after an
-/// answer.
-uint32_t api_wait_for_reload(const ApiRequest *request);

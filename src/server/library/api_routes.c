@@ -339,15 +339,14 @@ static void kick(ApiRequest *request) {
 }
 
 static void reload(ApiRequest *request) {
-  uint32_t asked = api_wait_for_reload(request);
-  if (asked != 0)
-    server_reload(request->self->server, asked, is_true(request, API_FORCE));
+  api_wait(request, library_reload(request->self, is_true(request, API_FORCE)), 200,
+           "");
 }
 
 static void stop(ApiRequest *request) {
   Buf json = {0};
   const char *reason =
-      read_reason(request, request->from.is_control ? "perigee stop" : "control API");
+      read_reason(request, request->client.is_control ? "perigee stop" : "control API");
   if (reason == NULL) return;
   buf_printf(&json, "{}");
   api_answer(request, 200, &json);

@@ -17,21 +17,32 @@ enum {
 
 static Order *order_new(void) { return mem_zalloc(sizeof(Order)); }
 
-// What `add` puts into an order goes into the batch, or out at once.
+// A command goes into the batch, or into an order of its own, which `end` pushes.
 static Order *begin(perigee_server_batch *batch) {
   return batch != NULL ? batch->order : order_new();
 }
 
+// Appends a command; false, and nothing, where the order would be too large.
+static bool add(Order *order, const Command *command) {
+  size_t size = order->commands.size + sizeof *command + command->name.size +
+                command->body.size + command->except_count * sizeof(uint32_t);
+  if (size <= ORDERS_BYTES) commands_push(&order->commands, command);
+  return size <= ORDERS_BYTES;
+}
+
 static int end(perigee_server *self, perigee_server_batch *batch, Order *order,
-               bool is_asked) {
-  return batch != NULL ? PERIGEE_SERVER_OK : orders_push(self, order, is_asked);
+               bool is_reported) {
+  return batch != NULL ? PERIGEE_SERVER_OK : orders_push(self, order, is_reported);
 }
 
 static int put(perigee_server *self, perigee_server_batch *batch,
                const Command *command) {
+  bool is_reported =
+      command->type == COMMAND_ROOM_CREATE || command->type == ORDER_RELOAD;
   Order *order = begin(batch);
-  commands_push(&order->commands, command);
-  return end(self, batch, order, false);
+  if (add(order, command)) return end(self, batch, order, is_reported);
+  if (batch == NULL) order_free(order);
+  return PERIGEE_SERVER_LIMIT;
 }
 
 // --- Batches ---
@@ -65,12 +76,33 @@ static void set_flags(Command *command, unsigned flags) {
   command->flags = flags & PERIGEE_SERVER_RELIABLE ? PACKET_RELIABLE : 0;
 }
 
+// Peer 0 and room 0 do not exist.
 static bool is_target(const perigee_server_target *target) {
-  return target->kind >= PERIGEE_SERVER_TO_PEER &&
-         target->kind <= PERIGEE_SERVER_TO_ALL && target->count <= UINT16_MAX;
+  if (target->kind < PERIGEE_SERVER_TO_PEER || target->kind > PERIGEE_SERVER_TO_ALL ||
+      target->count > UINT16_MAX)
+    return false;
+  for (size_t i = 0; target->kind == PERIGEE_SERVER_TO_PEERS && i < target->count; i++)
+    if (target->peers[i] == 0) return false;
+  bool has_id =
+      target->kind == PERIGEE_SERVER_TO_PEER || target->kind == PERIGEE_SERVER_TO_ROOM;
+  return !has_id || target->id != 0;
 }
 
-// To several peers it is a command for each.
+// A command for each of the peers: all of them, or none.
+static int send_to_peers(perigee_server *self, perigee_server_batch *batch,
+                         Command *command, const perigee_server_target *target) {
+  Order *order = begin(batch);
+  size_t before = order->commands.size, added = 0;
+  for (; added < target->count; added++) {
+    command->id = target->peers[added];
+    if (!add(order, command)) break;
+  }
+  if (added == target->count && added > 0) return end(self, batch, order, false);
+  commands_cut(&order->commands, before);
+  if (batch == NULL) order_free(order);
+  return added == target->count ? PERIGEE_SERVER_OK : PERIGEE_SERVER_LIMIT;
+}
+
 static int send_to(perigee_server *self, perigee_server_batch *batch, Command *command,
                    const perigee_server_target *target) {
   static const uint8_t TARGETS[] = {[PERIGEE_SERVER_TO_PEER] = TARGET_PEER,
@@ -79,18 +111,13 @@ static int send_to(perigee_server *self, perigee_server_batch *batch, Command *c
                                     [PERIGEE_SERVER_TO_ALL] = TARGET_ALL};
   command->target = TARGETS[target->kind];
   command->id = target->id;
-  if (target->kind != PERIGEE_SERVER_TO_PEERS) {
-    bool has_except = target->kind != PERIGEE_SERVER_TO_PEER;
-    command->except = has_except ? target->peers : NULL;
-    command->except_count = has_except ? (uint32_t)target->count : 0;
-    return put(self, batch, command);
+  if (target->kind == PERIGEE_SERVER_TO_PEERS)
+    return send_to_peers(self, batch, command, target);
+  if (target->kind != PERIGEE_SERVER_TO_PEER) {
+    command->except = target->peers;
+    command->except_count = (uint32_t)target->count;
   }
-  int code = PERIGEE_SERVER_OK;
-  for (size_t i = 0; i < target->count && code == PERIGEE_SERVER_OK; i++) {
-    command->id = target->peers[i];
-    code = put(self, batch, command);
-  }
-  return code;
+  return put(self, batch, command);
 }
 
 int perigee_server_send(perigee_server *server, perigee_server_batch *batch,
@@ -142,10 +169,8 @@ int perigee_server_relay(perigee_server *server, perigee_server_batch *batch,
 int perigee_server_room_create(perigee_server *server, perigee_server_batch *batch,
                                const char *name, size_t size) {
   if (size > NAME_MAX_BYTES) return PERIGEE_SERVER_INVALID;
-  Order *order = begin(batch);
-  commands_push(&order->commands, &(Command){.type = COMMAND_ROOM_CREATE,
-                                             .name = {name, (uint32_t)size}});
-  return end(server, batch, order, true);
+  return put(server, batch,
+             &(Command){.type = COMMAND_ROOM_CREATE, .name = {name, (uint32_t)size}});
 }
 
 int perigee_server_room_delete(perigee_server *server, perigee_server_batch *batch,
@@ -186,8 +211,12 @@ int perigee_server_kick(perigee_server *server, perigee_server_batch *batch,
                         .body = text_from(reason)});
 }
 
+int library_reload(perigee_server *self, bool is_forced) {
+  return put(self, NULL, &(Command){.type = ORDER_RELOAD, .flags = is_forced});
+}
+
 int perigee_server_reload(perigee_server *server) {
-  return put(server, NULL, &(Command){.type = ORDER_RELOAD});
+  return library_reload(server, false);
 }
 
 // --- Answers ---
@@ -230,6 +259,8 @@ const char *perigee_server_error(int code) {
       return "the server is stopping";
     case PERIGEE_SERVER_REFUSED:
       return "a handler of the game refused it, or failed";
+    case PERIGEE_SERVER_HAS_THREAD:
+      return "the server has a thread of its own, which runs it";
     default:
       return "unknown code";
   }

@@ -5,74 +5,72 @@
 #include "server/library/library.h"
 #include "wire/message.h"
 
-// --- Which handlers there are ---
+// --- Handlers ---
+
+// An event of the host, the relay's event that it is made of, and its handler.
+typedef struct Row {
+  uint8_t type;  // perigee_server_event_type
+  uint8_t
+      source;  // EventType; of the last ones, which are the library's own, EVENT_PROGRAM
+  bool has_verdict;
+  size_t handler;  // offset in perigee_server_handlers
+} Row;
+
+#define ON(name) offsetof(perigee_server_handlers, on_##name)
+
+static const Row ROWS[] = {
+    {PERIGEE_SERVER_CONNECT, EVENT_CONNECT, true, ON(connect)},
+    {PERIGEE_SERVER_DISCONNECT, EVENT_DISCONNECT, false, ON(disconnect)},
+    {PERIGEE_SERVER_SUSPEND, EVENT_SUSPEND, false, ON(suspend)},
+    {PERIGEE_SERVER_RESUME, EVENT_RESUME, false, ON(resume)},
+    {PERIGEE_SERVER_JOIN, EVENT_JOIN, true, ON(join)},
+    {PERIGEE_SERVER_LEAVE, EVENT_LEAVE, false, ON(leave)},
+    {PERIGEE_SERVER_BROADCAST, EVENT_BROADCAST, true, ON(broadcast)},
+    {PERIGEE_SERVER_BACKPRESSURE, EVENT_BACKPRESSURE, false, ON(backpressure)},
+    {PERIGEE_SERVER_MESSAGE, EVENT_MESSAGE, false, ON(message)},
+    {PERIGEE_SERVER_PACKET, EVENT_PACKET, false, ON(packet)},
+    {PERIGEE_SERVER_ROOM_CREATE, EVENT_ROOM_CREATE, false, ON(room_create)},
+    {PERIGEE_SERVER_ROOM_DELETE, EVENT_ROOM_DELETE, false, ON(room_delete)},
+    {PERIGEE_SERVER_LOG, EVENT_PROGRAM, false, ON(log)},
+    {PERIGEE_SERVER_RESULT, EVENT_PROGRAM, false, ON(result)},
+    {PERIGEE_SERVER_STOPPED, EVENT_PROGRAM, false, ON(stopped)},
+};
+enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS };
+
+// A handler of either type, or NULL.
+typedef union Handler {
+  perigee_server_verdict_handler *decide;
+  perigee_server_event_handler *notify;
+} Handler;
+
+static Handler handler_of(const perigee_server *self, const Row *row) {
+  Handler handler;
+  memcpy(&handler, (const char *)&self->handlers + row->handler, sizeof handler);
+  return handler;
+}
 
 uint32_t library_hooks(const perigee_server *self) {
-  const perigee_server_handlers *on = &self->handlers;
-  if (self->has_thread)
-    return HOOK_CONNECT | HOOK_DISCONNECT | HOOK_SUSPEND | HOOK_RESUME | HOOK_JOIN |
-           HOOK_LEAVE | HOOK_BROADCAST | HOOK_BACKPRESSURE | HOOK_MESSAGE |
-           HOOK_PACKET | HOOK_ROOM_CREATE | HOOK_ROOM_DELETE;
-  return (on->on_connect ? HOOK_CONNECT : 0) | (on->on_suspend ? HOOK_SUSPEND : 0) |
-         (on->on_disconnect ? HOOK_DISCONNECT : 0) |
-         (on->on_room_delete ? HOOK_ROOM_DELETE : 0) |
-         (on->on_resume ? HOOK_RESUME : 0) | (on->on_join ? HOOK_JOIN : 0) |
-         (on->on_leave ? HOOK_LEAVE : 0) | (on->on_broadcast ? HOOK_BROADCAST : 0) |
-         (on->on_backpressure ? HOOK_BACKPRESSURE : 0) |
-         (on->on_message ? HOOK_MESSAGE : 0) | (on->on_packet ? HOOK_PACKET : 0) |
-         (on->on_room_create ? HOOK_ROOM_CREATE : 0);
+  uint32_t hooks = 0;
+  for (const Row *row = ROWS; row < ROWS + ROW_COUNT; row++)
+    if (self->has_thread || handler_of(self, row).notify != NULL)
+      hooks |= relay_hook(row->source);
+  return hooks;
 }
 
-static perigee_server_ask *find_ask(const perigee_server_handlers *on, int type) {
-  switch (type) {
-    case PERIGEE_SERVER_CONNECT:
-      return on->on_connect;
-    case PERIGEE_SERVER_JOIN:
-      return on->on_join;
-    case PERIGEE_SERVER_BROADCAST:
-      return on->on_broadcast;
-    default:
-      return NULL;
-  }
-}
-
-static perigee_server_tell *find_tell(const perigee_server_handlers *on, int type) {
-  switch (type) {
-    case PERIGEE_SERVER_DISCONNECT:
-      return on->on_disconnect;
-    case PERIGEE_SERVER_SUSPEND:
-      return on->on_suspend;
-    case PERIGEE_SERVER_RESUME:
-      return on->on_resume;
-    case PERIGEE_SERVER_LEAVE:
-      return on->on_leave;
-    case PERIGEE_SERVER_BACKPRESSURE:
-      return on->on_backpressure;
-    case PERIGEE_SERVER_MESSAGE:
-      return on->on_message;
-    case PERIGEE_SERVER_PACKET:
-      return on->on_packet;
-    case PERIGEE_SERVER_ROOM_CREATE:
-      return on->on_room_create;
-    case PERIGEE_SERVER_ROOM_DELETE:
-      return on->on_room_delete;
-    case PERIGEE_SERVER_LOG:
-      return on->on_log;
-    case PERIGEE_SERVER_STOPPED:
-      return on->on_stopped;
-    case PERIGEE_SERVER_RESULT:
-      return on->on_result;
-    default:
-      return NULL;
-  }
+static const Row *find_row(uint8_t source) {
+  const Row *row = ROWS;
+  while (row->source != source) row++;
+  return row;
 }
 
 void library_report(perigee_server *self, const perigee_server_event *event) {
-  perigee_server_tell *tell = find_tell(&self->handlers, event->type);
+  const Row *row = ROWS;
+  while (row->type != event->type) row++;
+  Handler handler = handler_of(self, row);
   if (self->has_thread)
     inbox_push(self, event);
-  else if (tell != NULL)
-    tell(self, event, self->user_data);
+  else if (handler.notify != NULL)
+    handler.notify(self, event, self->user_data);
 }
 
 void library_log(void *data, LogLevel level, const char *text, size_t size) {
@@ -82,37 +80,6 @@ void library_log(void *data, LogLevel level, const char *text, size_t size) {
 }
 
 // --- What an event says ---
-
-static int type_of(const Event *event) {
-  switch (event->type) {
-    case EVENT_CONNECT:
-      return PERIGEE_SERVER_CONNECT;
-    case EVENT_DISCONNECT:
-      return PERIGEE_SERVER_DISCONNECT;
-    case EVENT_SUSPEND:
-      return PERIGEE_SERVER_SUSPEND;
-    case EVENT_RESUME:
-      return PERIGEE_SERVER_RESUME;
-    case EVENT_JOIN:
-      return PERIGEE_SERVER_JOIN;
-    case EVENT_LEAVE:
-      return PERIGEE_SERVER_LEAVE;
-    case EVENT_BROADCAST:
-      return PERIGEE_SERVER_BROADCAST;
-    case EVENT_BACKPRESSURE:
-      return PERIGEE_SERVER_BACKPRESSURE;
-    case EVENT_MESSAGE:
-      return PERIGEE_SERVER_MESSAGE;
-    case EVENT_PACKET:
-      return PERIGEE_SERVER_PACKET;
-    case EVENT_ROOM_CREATE:
-      return PERIGEE_SERVER_ROOM_CREATE;
-    case EVENT_ROOM_DELETE:
-      return PERIGEE_SERVER_ROOM_DELETE;
-    default:
-      return 0;
-  }
-}
 
 static perigee_server_text text_of(const char *text) {
   return (perigee_server_text){text, strlen(text)};
@@ -167,10 +134,10 @@ static void put_numbers(const Event *event, perigee_server_event *out) {
   }
 }
 
-static bool describe(perigee_server *self, const Event *event,
+static bool describe(perigee_server *self, const Event *event, const Row *row,
                      perigee_server_event *out) {
   *out = (perigee_server_event){
-      .type = type_of(event),
+      .type = row->type,
       .peer = event->peer,
       .room = event->room,
       .data = {event->data.bytes, event->data.size},
@@ -184,17 +151,34 @@ static bool describe(perigee_server *self, const Event *event,
 
 // --- Verdicts ---
 
+static bool script_wants(const perigee_server *self, const Event *event) {
+  return script_is_loaded(self->server->engine.script) &&
+         relay_script_wants(relay_of(self), event);
+}
+
+// The peer and the room of an event that waited may have gone: then the relay refuses it.
+static bool is_still_there(const perigee_server *self, const Event *event) {
+  const Peer *peer = session_find(self->server->engine.session, event->peer);
+  const Room *room = relay_room(relay_of(self), event->room);
+  if (event->type == EVENT_JOIN) return room != NULL && room->state == ROOM_OPEN;
+  return event->room == 0 || (peer != NULL && relay_is_member(peer, event->room));
+}
+
 static void accept(perigee_server *self, const Event *event) {
   Relay *relay = relay_of(self);
-  Script *script = self->server->engine.script;
-  if (script_is_loaded(script) && relay_script_wants(relay, event))
-    script_handle(script, event);
+  bool is_there = is_still_there(self, event);
+  if (is_there && script_wants(self, event))
+    script_handle(self->server->engine.script, event);
   else if (event->type == EVENT_CONNECT)
     relay_accept(relay, event->peer, (Text){0});
   else if (event->type == EVENT_JOIN)
     relay_admit(relay, event);
-  else
+  else if (event->type == EVENT_BROADCAST)
     relay_pass(relay, event, event->data);
+  else if (is_there)
+    library_fail(self, event, CODE_UNSUPPORTED, "no handler for messages");
+  else
+    library_fail(self, event, CODE_NOT_IN_ROOM, "you are not in this room");
 }
 
 void library_decide(perigee_server *self, const Event *event, int verdict, Code code,
@@ -206,17 +190,20 @@ void library_decide(perigee_server *self, const Event *event, int verdict, Code 
     relay_reject(relay, event->peer, code, reason);
   else if (event->type == EVENT_JOIN)
     relay_refuse(relay, event, code, reason);
+  else if (event->type != EVENT_BROADCAST)
+    library_fail(self, event, code, reason != NULL ? reason : "");
   else if (code == CODE_INTERNAL)
     relay_fail(relay, event);
 }
 
-static void ask(perigee_server *self, const Event *event, perigee_server_event *out) {
+static void decide(perigee_server *self, const Event *event, Handler handler,
+                   perigee_server_event *out) {
   int verdict = PERIGEE_LATER;
   out->token = future_new(self, event, (Text){0});
   if (self->has_thread)
     inbox_push(self, out);
   else
-    verdict = find_ask(&self->handlers, out->type)(self, out, self->user_data);
+    verdict = handler.decide(self, out, self->user_data);
   if (verdict == PERIGEE_LATER && out->token != 0) {
     future_keep(self, out->token, event->data);
     return;
@@ -228,43 +215,38 @@ static void ask(perigee_server *self, const Event *event, perigee_server_event *
 
 // --- The rest ---
 
-// The host answers a question where it has a handler; the script is not asked then.
-static void tell(perigee_server *self, const Event *event, perigee_server_event *out) {
-  Script *script = self->server->engine.script;
-  bool is_question = (event->type == EVENT_MESSAGE || event->type == EVENT_PACKET) &&
-                     event->flags & PACKET_REQUEST;
-  if (is_question)
+// The host answers a request where it has a handler, or passes it on to the script.
+static void notify(perigee_server *self, const Event *event,
+                   perigee_server_event *out) {
+  bool is_request = (event->type == EVENT_MESSAGE || event->type == EVENT_PACKET) &&
+                    event->flags & PACKET_REQUEST;
+  if (is_request) {
     out->token =
         future_new(self, event, (Text){out->name.bytes, (uint32_t)out->name.size});
+    if (script_wants(self, event)) future_keep(self, out->token, event->data);
+  }
   library_report(self, out);
-  if (script_is_loaded(script) && !is_question &&
-      relay_script_wants(relay_of(self), event))
-    script_handle(script, event);
+  if (!is_request && script_wants(self, event))
+    script_handle(self->server->engine.script, event);
 }
 
 static void handle(perigee_server *self, const Event *event) {
   perigee_server_event out;
-  if (!describe(self, event, &out))
+  const Row *row = find_row(event->type);
+  if (!describe(self, event, row, &out))
     library_fail(self, event, CODE_PROTOCOL, "malformed message");
-  else if (out.type == PERIGEE_SERVER_CONNECT || out.type == PERIGEE_SERVER_JOIN ||
-           out.type == PERIGEE_SERVER_BROADCAST)
-    ask(self, event, &out);
+  else if (row->has_verdict)
+    decide(self, event, handler_of(self, row), &out);
   else
-    tell(self, event, &out);
+    notify(self, event, &out);
 }
 
 void library_event(void *data, const Event *event) {
   perigee_server *self = data;
-  int type = type_of(event);
-  if (event->type == EVENT_ORDERS)
+  if (event->type == EVENT_PROGRAM)
     self->has_order_event = false;
-  else if (self->has_thread || find_ask(&self->handlers, type) != NULL ||
-           find_tell(&self->handlers, type) != NULL)
-    handle(self, event);
   else
-    script_handle(self->server->engine.script, event);
+    handle(self, event);
   orders_run(self);
-  orders_announce(self);
-  orders_settle(self);
   if (self->has_thread) engine_hold(&self->server->engine, inbox_is_full(self));
 }

@@ -1,6 +1,6 @@
-// A verdict that comes later is a copy of its event with a number. It is carried out as if the
-// event had been handled only now, if that still matters. All wait equally long, so the oldest
-// one is the first whose time is up.
+// A future is a copy of an event, under a token, whose verdict or answer comes later. It is
+// carried out as if the event were handled only then, if that still matters. All futures wait
+// equally long, so the oldest one is the first whose time is up.
 #include <string.h>
 
 #include "base/mem.h"
@@ -52,7 +52,7 @@ uint64_t future_new(perigee_server *self, const Event *event, Text name) {
 
 void future_keep(perigee_server *self, uint64_t token, Text data) {
   Future *future = slots_find(&self->futures, (uint32_t)token);
-  future->event.data = copy(data);
+  if (future != NULL) future->event.data = copy(data);
 }
 
 static void free_future(Future *future) {
@@ -133,9 +133,7 @@ static void on_timer(void *data, uint64_t now_ms) {
     Future *future = take(self, self->oldest->token);
     const Event *event = &future->event;
     log_warn("the program gave no answer in time", log_num("peer", event->peer));
-    if (is_request(event))
-      library_fail(self, event, CODE_INTERNAL, RELAY_FAILED_TEXT);
-    else if (still_matters(self, event))
+    if (still_matters(self, event))
       library_decide(self, event, PERIGEE_REJECT, CODE_INTERNAL, RELAY_FAILED_TEXT);
     free_future(future);
   }
@@ -145,7 +143,7 @@ static void on_timer(void *data, uint64_t now_ms) {
 void future_verdict(perigee_server *self, const Command *command) {
   Future *future = take(self, command->key);
   if (future == NULL) return;
-  if (!is_request(&future->event) && still_matters(self, &future->event))
+  if (still_matters(self, &future->event))
     library_decide(self, &future->event, (int)command->code, CODE_REJECTED,
                    command->body.bytes);
   free_future(future);

@@ -118,6 +118,8 @@ static void wait_for_event(Inbox *inbox, int timeout_ms) {
 int perigee_server_wait(perigee_server *server, perigee_server_event **event,
                         int timeout_ms) {
   Inbox *inbox = &server->inbox;
+  *event = NULL;
+  if (!server->has_thread) return PERIGEE_SERVER_INVALID;
   pthread_mutex_lock(&inbox->lock);
   if (timeout_ms != 0) wait_for_event(inbox, timeout_ms);
   InboxEvent *first = inbox->first;
@@ -130,8 +132,10 @@ int perigee_server_wait(perigee_server *server, perigee_server_event **event,
   }
   if (was_full && !is_full(inbox) && !is_over) bell_ring(server->bell);
   pthread_mutex_unlock(&inbox->lock);
-  *event = first != NULL ? &first->event : NULL;
-  if (first != NULL) return 1;
+  if (first != NULL) {
+    *event = &first->event;
+    return 1;
+  }
   return is_over ? PERIGEE_SERVER_OVER : 0;
 }
 

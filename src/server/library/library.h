@@ -5,7 +5,8 @@
 //   settings.c   perigee_server_config
 //   events.c     gives the relay's events to handlers, or to the inbox
 //   futures.c    verdicts and answers that come later
-//   orders.c     commands of all threads, carried out in order between two events
+//   orders.c     the list of commands of all threads
+//   execute.c    carries them out in order, between two events
 //   commands.c   the functions that make them
 //   inbox.c      events of a server with a thread of its own
 //   snapshot.c   the server at one moment
@@ -45,15 +46,16 @@ struct perigee_server_config {
 typedef struct Order Order;
 struct Order {
   Order *next;
-  uint32_t request;  // 0: nobody asks how it went
-  Commands commands;
+  uint32_t request;  // 0: its outcome is not reported
+  Buf commands;
+  Buf rooms;  // numbers of those that it creates
 };
 
 /// Commands that the relay does not know. `key` is the token of a future.
 enum OrderCommand {
   ORDER_VERDICT = 200,  // code: the verdict, body: the reason
   ORDER_ANSWER,         // body
-  ORDER_RELOAD,
+  ORDER_RELOAD,         // flags: 1 ignores the findings of a check
 };
 
 /// Commands on their way. Under the lock.
@@ -62,16 +64,10 @@ typedef struct Orders {
   Order *first, **end;
   size_t bytes;
   uint32_t last_request;
-  bool is_over;  // the server is stopping: no more are taken
-  /// Takes the result of a request; false if it is for the host.
-  bool (*take_result)(perigee_server *self, uint32_t request, int code, uint32_t room);
+  bool is_over;        // the server is stopping: no more are taken
   atomic_bool is_any;  // the list is not empty; read without the lock
+  Order *creating;     // those whose on_creates run; the loop's, without the lock
 } Orders;
-
-/// A room that was asked for and whose on_create has not ended.
-typedef struct PendingRoom {
-  uint32_t request, room;
-} PendingRoom;
 
 /// An event whose verdict or answer comes later.
 typedef struct Future Future;
@@ -94,41 +90,40 @@ typedef struct Inbox {
   bool is_over;  // no more will come
 } Inbox;
 
-/// Somebody who waits for a snapshot.
-typedef struct Wish {
-  struct Wish *next;
+/// Another thread's request for a snapshot.
+typedef struct SnapshotRequest {
+  struct SnapshotRequest *next;
   perigee_server_snapshot *snapshot;  // NULL: not taken yet
-} Wish;
+} SnapshotRequest;
 
-/// Who is answered: a connection of the admin listener or of the control socket.
-typedef struct ApiAsker {
+/// A client of the control API: a connection of the admin listener or of the control socket.
+typedef struct ApiClient {
   bool is_control;
   uint32_t id;  // ConnId or ControlToken
-} ApiAsker;
+} ApiClient;
 
 /// A request of the control API that waits for its outcome.
-typedef struct ApiAsk {
-  struct ApiAsk *next;
-  ApiAsker from;
-  uint32_t id;          // of a reload
-  uint32_t order;       // 0: a reload
-  int status;           // of a success
+typedef struct ApiPending {
+  struct ApiPending *next;
+  ApiClient client;
+  uint32_t order;
+  int status;           // HTTP status of a success
   const char *missing;  // code of NOT_FOUND
-} ApiAsk;
+} ApiPending;
 
 typedef struct Api {
-  ApiAsk *first;
-  uint32_t count, last_id;
+  ApiPending *first;
+  uint32_t count;
 } Api;
 
-/// The thread that is inside: it runs the loop, or takes a snapshot while nobody does.
-typedef struct Monitor {
+/// Which thread uses the loop: it runs it, or takes a snapshot while no thread does.
+typedef struct LoopLock {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   bool is_taken;
   pthread_t owner;
-  Wish *wishes;  // of other threads
-} Monitor;
+  SnapshotRequest *requests;
+} LoopLock;
 
 struct perigee_server {
   Server *server;  // NULL: not started
@@ -136,10 +131,9 @@ struct perigee_server {
   perigee_server_handlers handlers;
   void *user_data;
   Bell *bell;
-  Monitor monitor;
+  LoopLock loop;
   Orders orders;
-  bool has_order_event;  // EVENT_ORDERS waits in the relay
-  Buf pending;           // PendingRooms
+  bool has_order_event;  // an EVENT_PROGRAM waits in the relay
   Slots futures;
   Future *oldest, *newest;
   uint64_t last_token;
@@ -149,7 +143,7 @@ struct perigee_server {
   Inbox inbox;
   Api api;
   bool has_thread;
-  bool is_freed;  // its thread may end; under the lock of the monitor
+  bool is_freed;  // its thread may end; under the lock of the loop
   pthread_t thread;
   atomic_bool is_stop_claimed, is_stop_asked;
   char stop_reason[STOP_REASON_MAX];
@@ -200,31 +194,30 @@ void futures_free(perigee_server *self);
 
 // --- orders.c ---
 
-/// EventType of the event that has orders carried out in their turn.
-enum { EVENT_ORDERS = UINT8_MAX };
-
 void orders_init(Orders *orders);
 void orders_deinit(Orders *orders);
 
 /// Appends an order, which is owned from then on. Any thread. Returns its request (0 when
-/// `is_asked` is false), or a negative perigee_server_code and then it is freed.
-int orders_push(perigee_server *self, Order *order, bool is_asked);
+/// `is_reported` is false), or a negative perigee_server_code and then it is freed.
+int orders_push(perigee_server *self, Order *order, bool is_reported);
 void order_free(Order *order);
 
-/// Carries out what waits.
-void orders_run(perigee_server *self);
+/// Takes the first order, or returns NULL.
+Order *orders_take(Orders *orders);
 
-/// Has them carried out in their turn, if any wait.
-void orders_announce(perigee_server *self);
-
-/// Reports rooms whose creation has ended.
-void orders_settle(perigee_server *self);
-
-/// No more are taken.
+/// Refuses further orders.
 void orders_end(Orders *orders);
 
-/// The perigee_server_code of an error.
-int library_code(int err);
+// --- execute.c ---
+
+/// Carries out the orders that can be carried out.
+void orders_run(perigee_server *self);
+
+/// Schedules an event in which the orders are carried out, if any wait.
+void orders_schedule(perigee_server *self);
+
+/// See ServerOptions: reports the outcome of an ORDER_RELOAD.
+void orders_reloaded(void *data, uint32_t request, bool is_good, const char *text);
 
 // --- inbox.c ---
 
@@ -246,11 +239,15 @@ extern const AdminEvents API_EVENTS;
 
 /// See ServerOptions.
 void api_control(void *data, ControlToken token, const char *line);
-void api_reloaded(void *data, uint32_t asked, bool is_good, const char *report);
 
-/// Answers the request that waits for an order; false if there is none.
-bool api_result(perigee_server *self, uint32_t order, int code, uint32_t room);
+/// Answers the request that waits for the event's order; returns false if there is none.
+bool api_result(perigee_server *self, const perigee_server_event *result);
 void api_deinit(Api *api);
+
+// --- commands.c ---
+
+/// perigee_server_reload; a forced reload ignores the findings of a check of the game.
+int library_reload(perigee_server *self, bool is_forced);
 
 // --- run.c ---
 

@@ -1,6 +1,6 @@
-// A server's life. One thread at a time is inside: it runs the loop, or looks at the server
-// while nobody runs it. Whoever wants to look while the loop runs leaves a wish, which the loop
-// grants in its next iteration.
+// A server's life. One thread at a time uses the loop: it runs it, or takes a snapshot while no
+// thread runs it. While one does, other threads request snapshots, which the loop takes in its
+// next iteration.
 #define _GNU_SOURCE  // sigtimedwait
 #include <signal.h>
 #include <stdio.h>
@@ -21,10 +21,10 @@ typedef struct Inside {
 } Inside;
 
 bool library_is_inside(perigee_server *self) {
-  Monitor *monitor = &self->monitor;
-  pthread_mutex_lock(&monitor->lock);
-  bool is = monitor->is_taken && pthread_equal(monitor->owner, pthread_self());
-  pthread_mutex_unlock(&monitor->lock);
+  LoopLock *loop = &self->loop;
+  pthread_mutex_lock(&loop->lock);
+  bool is = loop->is_taken && pthread_equal(loop->owner, pthread_self());
+  pthread_mutex_unlock(&loop->lock);
   return is;
 }
 
@@ -49,67 +49,67 @@ static void unblock_pipe(const Inside *inside) {
 }
 
 static Inside enter(perigee_server *self) {
-  Monitor *monitor = &self->monitor;
-  pthread_mutex_lock(&monitor->lock);
-  while (monitor->is_taken) pthread_cond_wait(&monitor->changed, &monitor->lock);
-  monitor->is_taken = true;
-  monitor->owner = pthread_self();
-  pthread_mutex_unlock(&monitor->lock);
+  LoopLock *loop = &self->loop;
+  pthread_mutex_lock(&loop->lock);
+  while (loop->is_taken) pthread_cond_wait(&loop->changed, &loop->lock);
+  loop->is_taken = true;
+  loop->owner = pthread_self();
+  pthread_mutex_unlock(&loop->lock);
   Inside inside = {.log = log_use(self->log)};
   block_pipe(&inside);
   return inside;
 }
 
 static void leave(perigee_server *self, const Inside *inside) {
-  Monitor *monitor = &self->monitor;
+  LoopLock *loop = &self->loop;
   unblock_pipe(inside);
   log_use(inside->log);
-  pthread_mutex_lock(&monitor->lock);
-  monitor->is_taken = false;
-  pthread_cond_broadcast(&monitor->changed);
-  pthread_mutex_unlock(&monitor->lock);
+  pthread_mutex_lock(&loop->lock);
+  loop->is_taken = false;
+  pthread_cond_broadcast(&loop->changed);
+  pthread_mutex_unlock(&loop->lock);
 }
 
 // --- What other threads want ---
 
-static void grant_wishes(perigee_server *self) {
-  Monitor *monitor = &self->monitor;
-  pthread_mutex_lock(&monitor->lock);
-  bool is_any = monitor->wishes != NULL;
-  for (; monitor->wishes != NULL; monitor->wishes = monitor->wishes->next)
-    monitor->wishes->snapshot = snapshot_take(self);
-  if (is_any) pthread_cond_broadcast(&monitor->changed);
-  pthread_mutex_unlock(&monitor->lock);
+static void take_snapshots(perigee_server *self) {
+  LoopLock *loop = &self->loop;
+  pthread_mutex_lock(&loop->lock);
+  bool is_any = loop->requests != NULL;
+  for (; loop->requests != NULL; loop->requests = loop->requests->next)
+    loop->requests->snapshot = snapshot_take(self);
+  if (is_any) pthread_cond_broadcast(&loop->changed);
+  pthread_mutex_unlock(&loop->lock);
 }
 
 static void on_bell(void *data) {
   perigee_server *self = data;
-  grant_wishes(self);
+  take_snapshots(self);
   if (atomic_load(&self->is_stop_asked)) server_stop(self->server, self->stop_reason);
   if (self->has_thread) engine_hold(&self->server->engine, inbox_is_full(self));
-  orders_announce(self);
+  orders_schedule(self);
 }
 
 perigee_server_snapshot *perigee_server_take_snapshot(perigee_server *server) {
-  Monitor *monitor = &server->monitor;
-  Wish wish = {.snapshot = NULL};
+  LoopLock *loop = &server->loop;
+  SnapshotRequest request = {.snapshot = NULL};
   if (library_is_inside(server)) return snapshot_take(server);
-  pthread_mutex_lock(&monitor->lock);
-  if (monitor->is_taken) {
-    wish.next = monitor->wishes;
-    monitor->wishes = &wish;
+  pthread_mutex_lock(&loop->lock);
+  if (loop->is_taken) {
+    request.next = loop->requests;
+    loop->requests = &request;
     bell_ring(server->bell);
   }
-  while (monitor->is_taken && wish.snapshot == NULL)
-    pthread_cond_wait(&monitor->changed, &monitor->lock);
-  if (wish.snapshot == NULL) {
-    Wish **at = &monitor->wishes;
-    while (*at != NULL && *at != &wish) at = &(*at)->next;
-    if (*at != NULL) *at = wish.next;
-    wish.snapshot = snapshot_take(server);
+  while (loop->is_taken && request.snapshot == NULL)
+    pthread_cond_wait(&loop->changed, &loop->lock);
+  if (request.snapshot == NULL) {
+    SnapshotRequest **at = &loop->requests;
+    while (*at != NULL && *at != &request) at = &(*at)->next;
+    if (*at != NULL) *at = request.next;
+    request.snapshot = snapshot_take(server);
   }
-  pthread_mutex_unlock(&monitor->lock);
-  return wish.snapshot;
+  pthread_mutex_unlock(&loop->lock);
+  return request.snapshot;
 }
 
 void perigee_server_stop(perigee_server *server, const char *reason) {
@@ -145,16 +145,6 @@ static void on_closing(void *data) {
   bell_close(self->bell);
 }
 
-// Of `perigee` itself, which has no handlers: only the control API gives commands.
-static void program_event(void *data, const Event *event) {
-  perigee_server *self = data;
-  if (event->type == EVENT_ORDERS)
-    library_event(data, event);
-  else
-    script_handle(self->server->engine.script, event);
-  if (self->pending.size > 0) orders_settle(self);
-}
-
 static bool open_server(perigee_server *self, const perigee_server_config *config,
                         char *error, size_t error_size) {
   ServerOptions options = {.game = config->game,
@@ -164,12 +154,12 @@ static bool open_server(perigee_server *self, const perigee_server_config *confi
                            .is_program = config->is_program,
                            .config = &config->config,
                            .built = on_built,
-                           .event = config->is_program ? program_event : library_event,
+                           .event = library_event,
                            .stopping = on_stopping,
                            .closing = on_closing,
                            .api = &API_EVENTS,
                            .request = api_control,
-                           .reloaded = api_reloaded,
+                           .reloaded = orders_reloaded,
                            .data = self};
   Inside inside = enter(self);
   if (self->log != NULL) log_set_sink(library_log, self);
@@ -189,10 +179,9 @@ static perigee_server *make(const perigee_server_config *config,
     memcpy(&self->handlers, handlers,
            handlers->size < sizeof self->handlers ? handlers->size
                                                   : sizeof self->handlers);
-  pthread_mutex_init(&self->monitor.lock, NULL);
-  pthread_cond_init(&self->monitor.changed, NULL);
+  pthread_mutex_init(&self->loop.lock, NULL);
+  pthread_cond_init(&self->loop.changed, NULL);
   orders_init(&self->orders);
-  self->orders.take_result = api_result;
   inbox_init(&self->inbox);
   return self;
 }
@@ -204,6 +193,13 @@ static void finish(perigee_server *self) {
   library_report(self, &(perigee_server_event){
                            .type = PERIGEE_SERVER_STOPPED,
                            .text = {self->stop_reason, strlen(self->stop_reason)}});
+}
+
+static void run(perigee_server *self) {
+  Inside inside = enter(self);
+  net_run(self->server->engine.net);
+  finish(self);
+  leave(self, &inside);
 }
 
 // A script is closed by the thread that has loaded it.
@@ -219,10 +215,9 @@ static void unmake(perigee_server *self) {
   orders_deinit(&self->orders);
   inbox_deinit(&self->inbox);
   api_deinit(&self->api);
-  buf_deinit(&self->pending);
   buf_deinit(&self->name);
-  pthread_mutex_destroy(&self->monitor.lock);
-  pthread_cond_destroy(&self->monitor.changed);
+  pthread_mutex_destroy(&self->loop.lock);
+  pthread_cond_destroy(&self->loop.changed);
   if (self->log != NULL) log_free(self->log);
   mem_free(self);
 }
@@ -249,12 +244,11 @@ static void run_thread(void *data) {
   pthread_mutex_unlock(
       &start->lock);  // from here on `start` belongs to the other thread
   if (!is_open) return;
-  perigee_server_run(self);
+  run(self);
   inbox_end(self);
-  pthread_mutex_lock(&self->monitor.lock);
-  while (!self->is_freed)
-    pthread_cond_wait(&self->monitor.changed, &self->monitor.lock);
-  pthread_mutex_unlock(&self->monitor.lock);
+  pthread_mutex_lock(&self->loop.lock);
+  while (!self->is_freed) pthread_cond_wait(&self->loop.changed, &self->loop.lock);
+  pthread_mutex_unlock(&self->loop.lock);
   close_server(self);
 }
 
@@ -303,14 +297,21 @@ uint16_t perigee_server_port(const perigee_server *server) {
   return server->server->port;
 }
 
-void perigee_server_run(perigee_server *server) {
-  Inside inside = enter(server);
-  net_run(server->server->engine.net);
-  finish(server);
-  leave(server, &inside);
+// Whether the host may run the loop here and now.
+static int check_loop(perigee_server *self) {
+  if (self->has_thread) return PERIGEE_SERVER_HAS_THREAD;
+  return library_is_inside(self) ? PERIGEE_SERVER_INVALID : PERIGEE_SERVER_OK;
+}
+
+int perigee_server_run(perigee_server *server) {
+  int code = check_loop(server);
+  if (code == PERIGEE_SERVER_OK) run(server);
+  return code;
 }
 
 int perigee_server_poll(perigee_server *server, int timeout_ms) {
+  int code = check_loop(server);
+  if (code != PERIGEE_SERVER_OK) return code;
   Inside inside = enter(server);
   bool is_alive = net_poll(server->server->engine.net, timeout_ms);
   if (!is_alive) finish(server);
@@ -330,10 +331,10 @@ void perigee_server_free(perigee_server *server) {
   if (server == NULL) return;
   if (server->has_thread) {
     perigee_server_stop(server, "the program ends");
-    pthread_mutex_lock(&server->monitor.lock);
+    pthread_mutex_lock(&server->loop.lock);
     server->is_freed = true;
-    pthread_cond_broadcast(&server->monitor.changed);
-    pthread_mutex_unlock(&server->monitor.lock);
+    pthread_cond_broadcast(&server->loop.changed);
+    pthread_mutex_unlock(&server->loop.lock);
     pthread_join(server->thread, NULL);
   }
   unmake(server);

@@ -246,6 +246,35 @@ static void a_batch_is_all_or_nothing(void **state) {
   world_deinit(&world);
 }
 
+// Peers that have gone are left out; of a message that is too much for the queue nothing is
+// sent.
+static void a_message_reaches_all_of_several_peers_or_none(void **state) {
+  (void)state;
+  World world;
+  world_init(&world, NULL);
+  expect_client(&world, PERIGEE_CONNECTED);
+  uint32_t peer = expect_told(&world, PERIGEE_SERVER_CONNECT)->event.peer;
+  uint32_t peers[] = {4711, peer, 4712};
+  perigee_server_target several = {
+      .kind = PERIGEE_SERVER_TO_PEERS, .peers = peers, .count = 3};
+  uint32_t *many = mem_zalloc(2000 * sizeof *many);
+  char *json = mem_zalloc(60 << 10);
+  memset(json, ' ', (60 << 10) - 1);
+  *json = '1';
+  for (int i = 0; i < 2000; i++) many[i] = peer;
+  perigee_server_target too_many = {
+      .kind = PERIGEE_SERVER_TO_PEERS, .peers = many, .count = 2000};
+  assert_int_equal(perigee_server_send(world.server, NULL, &too_many, "big", json, 0),
+                   PERIGEE_SERVER_LIMIT);
+  assert_int_equal(perigee_server_send(world.server, NULL, &several, "small", "2", 0),
+                   0);
+  expect_client(&world, PERIGEE_MESSAGE);
+  assert_string_equal(world.client_data, "2");
+  mem_free(json);
+  mem_free(many);
+  world_deinit(&world);
+}
+
 static void calls_that_cannot_succeed_fail_at_once(void **state) {
   (void)state;
   World world;
@@ -255,11 +284,23 @@ static void calls_that_cannot_succeed_fail_at_once(void **state) {
                    PERIGEE_SERVER_INVALID);
   assert_int_equal(perigee_server_verdict(world.server, 0, PERIGEE_ACCEPT, NULL),
                    PERIGEE_SERVER_INVALID);
+  uint32_t peers[] = {1, 0};
+  perigee_server_target none[] = {
+      {.kind = PERIGEE_SERVER_TO_PEER},
+      {.kind = PERIGEE_SERVER_TO_ROOM},
+      {.kind = PERIGEE_SERVER_TO_PEERS, .peers = peers, .count = 2}};
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(
+        perigee_server_send_packet(world.server, NULL, &none[i], 300, 1, "a", 1, 0),
+        PERIGEE_SERVER_INVALID);
+  perigee_server_event *event;
+  assert_int_equal(perigee_server_wait(world.server, &event, -1),
+                   PERIGEE_SERVER_INVALID);
   int request = perigee_server_room_create(world.server, NULL, "\n", 1);
   const Told *told = expect_told(&world, PERIGEE_SERVER_RESULT);
   assert_int_equal(told->event.request, request);
   assert_int_equal(told->event.code, PERIGEE_SERVER_INVALID);
-  for (int code = 0; code >= PERIGEE_SERVER_REFUSED; code--)
+  for (int code = 0; code >= PERIGEE_SERVER_HAS_THREAD; code--)
     assert_string_not_equal(perigee_server_error(code), "unknown code");
   world_deinit(&world);
 }
@@ -317,6 +358,29 @@ static void meta_has_a_limit(void **state) {
 
 // --- Running ---
 
+static int poll_again(perigee_server *server, const perigee_server_event *event,
+                      void *data) {
+  (void)event;
+  int *codes = data;
+  codes[0] = perigee_server_run(server);
+  codes[1] = perigee_server_poll(server, -1);
+  return PERIGEE_ACCEPT;
+}
+
+static void a_handler_cannot_run_the_server(void **state) {
+  (void)state;
+  int codes[2] = {0, 0};
+  World world = {0};
+  perigee_server_handlers handlers = {.size = sizeof handlers,
+                                      .on_connect = poll_again};
+  world.server = start(NULL, &handlers, codes);
+  world.client = new_client(perigee_server_port(world.server), "ada", NULL);
+  expect_client(&world, PERIGEE_CONNECTED);
+  assert_int_equal(codes[0], PERIGEE_SERVER_INVALID);
+  assert_int_equal(codes[1], PERIGEE_SERVER_INVALID);
+  world_deinit(&world);
+}
+
 static void a_stopped_server_says_so(void **state) {
   (void)state;
   World world;
@@ -325,7 +389,7 @@ static void a_stopped_server_says_so(void **state) {
   perigee_server_stop(world.server, "the night falls");
   perigee_server_stop(world.server, "a second one");
   uint64_t until = deadline();
-  while (perigee_server_poll(world.server, 1) && now_ms() < until)
+  while (perigee_server_poll(world.server, 1) > 0 && now_ms() < until)
     perigee_poll(world.client, 0);
   assert_int_equal(world.told[world.count - 1].event.type, PERIGEE_SERVER_STOPPED);
   assert_string_equal(world.told[world.count - 1].text, "the night falls");
@@ -383,19 +447,39 @@ static void two_servers_live_beside_each_other(void **state) {
 
 // --- With a game ---
 
+typedef struct GameFolder {
+  char path[32], file[48];
+} GameFolder;
+
+static void write_game(const GameFolder *game, const char *text) {
+  FILE *file = fopen(game->file, "w");
+  fputs(text, file);
+  fclose(file);
+}
+
+static void world_init_game(World *world, GameFolder *game, const char *text) {
+  strcpy(game->path, "/tmp/perigee-library-XXXXXX");
+  assert_non_null(mkdtemp(game->path));
+  snprintf(game->file, sizeof game->file, "%s/game.lua", game->path);
+  write_game(game, text);
+  world_init(world, (const char *[]){"game", game->path, "watch", "false", NULL});
+}
+
+static void world_deinit_game(World *world, const GameFolder *game) {
+  char command[80];
+  world_deinit(world);
+  snprintf(command, sizeof command, "rm -r %s", game->path);
+  assert_int_equal(system(command), 0);
+}
+
 static void a_game_is_asked_after_the_host(void **state) {
   (void)state;
   World world;
-  char folder[] = "/tmp/perigee-library-XXXXXX", path[64], command[80];
-  assert_non_null(mkdtemp(folder));
-  snprintf(path, sizeof path, "%s/game.lua", folder);
-  FILE *file = fopen(path, "w");
-  fputs(
+  GameFolder game;
+  world_init_game(
+      &world, &game,
       "return { on_connect = function(peer) return peer.name ~= 'ada', 'no ada' end,\n"
-      "  on_message = { ping = function(peer) peer:send('pong', 1) end } }\n",
-      file);
-  fclose(file);
-  world_init(&world, (const char *[]){"game", folder, "watch", "false", NULL});
+      "  on_message = { ping = function(peer) peer:send('pong', 1) end } }\n");
   expect_client(&world, PERIGEE_CLOSED);
   assert_true(was_told(&world, PERIGEE_SERVER_CONNECT));
   assert_string_equal(world.client_text, "no ada");
@@ -405,9 +489,109 @@ static void a_game_is_asked_after_the_host(void **state) {
   perigee_send(world.client, 0, "ping", NULL, 0);
   expect_client(&world, PERIGEE_MESSAGE);
   assert_string_equal(expect_told(&world, PERIGEE_SERVER_MESSAGE)->name, "ping");
+  world_deinit_game(&world, &game);
+}
+
+// A request that the host accepts goes on to the game; one that it rejects is refused.
+static void a_game_answers_what_the_host_passes_on(void **state) {
+  (void)state;
+  World world;
+  GameFolder game;
+  world_init_game(
+      &world, &game,
+      "return { on_message = { double = function(_, n) return 2 * n end } }\n");
+  expect_client(&world, PERIGEE_CONNECTED);
+  perigee_ask(world.client, 0, "double", "21", 0);
+  uint64_t token = expect_told(&world, PERIGEE_SERVER_MESSAGE)->event.token;
+  assert_int_equal(perigee_server_verdict(world.server, token, PERIGEE_ACCEPT, NULL),
+                   0);
+  expect_client(&world, PERIGEE_ANSWER);
+  assert_string_equal(world.client_data, "42");
+  int from = world.count;
+  perigee_ask(world.client, 0, "double", "21", 0);
+  token = expect_after(&world, from, PERIGEE_SERVER_MESSAGE)->event.token;
+  perigee_server_verdict(world.server, token, PERIGEE_REJECT, "not now");
+  expect_client(&world, PERIGEE_FAILED);
+  assert_int_equal(world.client_event.code, PERIGEE_REJECTED);
+  assert_string_equal(world.client_text, "not now");
+  world_deinit_game(&world, &game);
+}
+
+static bool has_room(const World *world, const char *name) {
+  perigee_server_snapshot *seen = perigee_server_take_snapshot(world->server);
+  bool has = false;
+  for (size_t i = 0; i < seen->room_count; i++)
+    has |= strcmp(seen->rooms[i].name.bytes, name) == 0;
+  perigee_server_snapshot_free(seen);
+  return has;
+}
+
+static int commit_rooms(World *world, const char *const names[2]) {
+  perigee_server_target all = {.kind = PERIGEE_SERVER_TO_ALL};
+  perigee_server_batch *batch = perigee_server_begin(world->server);
+  for (int i = 0; i < 2; i++)
+    perigee_server_room_create(world->server, batch, names[i], strlen(names[i]));
+  perigee_server_send(world->server, batch, &all, "news", "1", 0);
+  int from = world->count;
+  int request = perigee_server_commit(batch);
+  const Told *told = expect_after(world, from, PERIGEE_SERVER_RESULT);
+  assert_int_equal(told->event.request, request);
+  return told->event.code;
+}
+
+static void a_batch_waits_for_the_verdicts_on_its_rooms(void **state) {
+  (void)state;
+  World world;
+  GameFolder game;
+  world_init_game(&world, &game,
+                  "local duel = {}\n"
+                  "function duel.on_create(room)\n"
+                  "  require('perigee').sleep(0.02)\n"
+                  "  if room.name == 'duel:bad' then error 'not this one' end\n"
+                  "end\n"
+                  "return { rooms = { duel = duel, free = {} } }\n");
+  expect_client(&world, PERIGEE_CONNECTED);
+  const char *const bad[2][2] = {{"duel:1", "duel:bad"}, {"free", "duel:bad"}};
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(commit_rooms(&world, bad[i]), PERIGEE_SERVER_REFUSED);
+    turn(&world);
+    assert_false(has_room(&world, bad[i][0]));
+    assert_false(has_room(&world, bad[i][1]));
+  }
+  assert_int_equal(commit_rooms(&world, (const char *[]){"duel:1", "free"}), 0);
+  assert_true(has_room(&world, "duel:1"));
+  assert_true(has_room(&world, "free"));
+  expect_client(&world,
+                PERIGEE_MESSAGE);  // the first, of the batch that was carried out
+  turn(&world);
+  assert_null(perigee_next_event(world.client));
+  world_deinit_game(&world, &game);
+}
+
+static void a_reload_reports_what_became_of_it(void **state) {
+  (void)state;
+  World world;
+  GameFolder game;
+  world_init_game(&world, &game, "return {}\n");
+  int request = perigee_server_reload(world.server);
+  const Told *told = expect_told(&world, PERIGEE_SERVER_RESULT);
+  assert_true(request > 0);
+  assert_int_equal(told->event.request, request);
+  assert_int_equal(told->event.code, PERIGEE_SERVER_OK);
+  assert_true(told->event.text.size > 0);
+  write_game(&game, "return {\n");
+  int from = world.count;
+  perigee_server_reload(world.server);
+  told = expect_after(&world, from, PERIGEE_SERVER_RESULT);
+  assert_int_equal(told->event.code, PERIGEE_SERVER_REFUSED);
+  assert_non_null(strstr(told->text, "game.lua"));
+  world_deinit_game(&world, &game);
+  world_init(&world, NULL);
+  perigee_server_reload(world.server);
+  told = expect_told(&world, PERIGEE_SERVER_RESULT);
+  assert_int_equal(told->event.code, PERIGEE_SERVER_REFUSED);
+  assert_non_null(strstr(told->text, "no game to reload"));
   world_deinit(&world);
-  snprintf(command, sizeof command, "rm -r %s", folder);
-  assert_int_equal(system(command), 0);
 }
 
 int main(void) {
@@ -424,13 +608,18 @@ int main(void) {
       cmocka_unit_test(no_answer_in_time_is_an_error),
       cmocka_unit_test(commands_reach_clients),
       cmocka_unit_test(a_batch_is_all_or_nothing),
+      cmocka_unit_test(a_message_reaches_all_of_several_peers_or_none),
       cmocka_unit_test(calls_that_cannot_succeed_fail_at_once),
       cmocka_unit_test(a_snapshot_has_rooms_members_and_meta),
       cmocka_unit_test(meta_has_a_limit),
+      cmocka_unit_test(a_handler_cannot_run_the_server),
       cmocka_unit_test(a_stopped_server_says_so),
       cmocka_unit_test(it_runs_on_a_loop_of_the_host),
       cmocka_unit_test(two_servers_live_beside_each_other),
       cmocka_unit_test(a_game_is_asked_after_the_host),
+      cmocka_unit_test(a_game_answers_what_the_host_passes_on),
+      cmocka_unit_test(a_batch_waits_for_the_verdicts_on_its_rooms),
+      cmocka_unit_test(a_reload_reports_what_became_of_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

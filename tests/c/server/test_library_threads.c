@@ -50,6 +50,8 @@ static void events_come_to_the_host(void **state) {
   perigee_server_snapshot *seen = perigee_server_take_snapshot(world.server);
   assert_int_equal(seen->room_count, 2);
   perigee_server_snapshot_free(seen);
+  assert_int_equal(perigee_server_run(world.server), PERIGEE_SERVER_HAS_THREAD);
+  assert_int_equal(perigee_server_poll(world.server, -1), PERIGEE_SERVER_HAS_THREAD);
   perigee_server_stop(world.server, "enough");
   expect_event(&world, PERIGEE_SERVER_STOPPED);
   perigee_server_event *event;
