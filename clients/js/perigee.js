@@ -790,8 +790,10 @@ class Channel {
       if (request?.channel === this.id && request.peer === peer) this.game._settle(ref).resolve(data);
       return;
     }
+    const stream = this.game._stream;
     const reply = (answer, options = {}) => {
       checkOptions("reply", options, SEND_OPTIONS);
+      if (stream !== this.game._stream) return; // of a session that is over
       this._send({ ...this._header(type, options), flags: RESPONSE, ref }, peer, answer, options);
     };
     callHandlers(this._handlers.get("packet"), [peer, type, data, flags & REQUEST ? reply : null]);
@@ -807,14 +809,15 @@ class Packet {
     this.reliable = (packet.flags & RELIABLE) !== 0;
     this.request = (packet.flags & REQUEST) !== 0; // it waits for an answer
     this.data = packet.payload;
-    Object.defineProperty(this, "_origin", { value: { game, ref: packet.ref } });
+    Object.defineProperty(this, "_origin", { value: { game, ref: packet.ref, stream: game._stream } });
   }
 
   /** Sends the answer to a packet that waits for one. */
   answer(data, options = {}) {
     checkOptions("answer", options, SEND_OPTIONS);
-    const { game, ref } = this._origin;
+    const { game, ref, stream } = this._origin;
     if (!this.request) throw new TypeError("this packet does not wait for an answer");
+    if (stream !== game._stream) return; // of a session that is over
     const { channel, type } = this;
     const header = { channel, type, flags: RESPONSE, ref, priority: priorityOf(options) };
     game._send(header, [toBytes(data)], options);
@@ -1182,6 +1185,7 @@ class Game extends Emitter {
 
   async _answer(ref, room, name, value) {
     const fn = this._asks.get(name);
+    const stream = this._stream;
     if (!fn) return console.warn(`perigee: the game asks "${name}", and nothing answers (onAsk)`);
     let answer;
     try {
@@ -1189,7 +1193,7 @@ class Game extends Emitter {
     } catch (error) {
       return queueMicrotask(() => { throw error; });
     }
-    if (this.state === "closed") return;
+    if (this.state === "closed" || stream !== this._stream) return; // of a session that is over
     call(() => this._sendMessage(room ?? null, name, answer, {}, { flags: RESPONSE, ref }));
   }
 
@@ -1312,7 +1316,7 @@ class Game extends Emitter {
   _openOnce() {
     return new Promise((resolve, reject) => {
       const connection = {
-        transport: null, reader: null, isWelcome: false, isPaused: false, end: null, reason: null,
+        transport: null, reader: null, isWelcome: false, isPaused: false, end: null,
         resolve, reject, heard: now(), ackedAt: now(), onEnded: null, timers: [],
         unconfirmed: new Set(), // rooms, after a resume
       };
@@ -1510,9 +1514,8 @@ class Game extends Emitter {
   }
 
   /** A connection is over. */
-  _drop(connection, error) {
+  _drop(connection, reason) {
     if (connection !== this._connection) return;
-    const reason = connection.reason ?? error;
     this._connection = null;
     for (const timer of connection.timers) clearTimeout(timer);
     clearTimeout(connection.ackTimer);
@@ -1751,7 +1754,7 @@ const CONTROLS = {
   [REJECTED]: (game, reader) => {
     const error = new PerigeeError(reader.u16(), reader.str16());
     if (error.code === Code.Unavailable) error.retry = reader.u16();
-    return () => { game._connection.reason = error; };
+    return () => game._drop(game._connection, error);
   },
   [CHANNEL_OPENED]: (game, reader, packet) => {
     const id = reader.u16();

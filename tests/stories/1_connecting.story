@@ -46,7 +46,7 @@ server ends
 sees  failed call=connect code=ConnectionClosed
 
 = A server that never answers
-call  connect timeout=0.05
+call  connect timeout=0.3
 gets  HELLO
 -lua: sees failed call=connect code=Timeout
 differs lua: has the server's name for it

@@ -455,10 +455,13 @@ static void take_line(char *line) {
     snprintf(app->requests[i].call, sizeof app->requests[i].call, "%s", call);
     break;
   }
-  if (request >= 0) return;
-  begin(app, "failed");
-  print_text("call", call);
-  print_code(request);
+  if (request < 0) {
+    begin(app, "failed");
+    print_text("call", call);
+    print_code(request);
+    end();
+  }
+  begin(app, "made");
   end();
 }
 

@@ -134,6 +134,7 @@ createInterface({ input: process.stdin }).on("line", async (line) => {
   if (!apps.has(number)) apps.set(number, new App(Number(number)));
   const app = apps.get(number);
   if (call === "free") apps.delete(number);
-  const { call: _, ...rest } = fields;
-  await app[call === "rooms" ? "rooms_" : call](rest).catch((error) => app.fails(call, error));
+  const made = app[call === "rooms" ? "rooms_" : call](fields).catch((error) => app.fails(call, error));
+  if (call !== "free") app.sees("made");
+  await made;
 }).on("close", () => process.exit(0));

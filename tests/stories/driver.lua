@@ -116,7 +116,7 @@ SEEN.peer_left = SEEN.peer_joined
 
 --- What comes before `connect` has returned is shown behind its outcome.
 function App:take(event)
-  if event.type == "closing" then return end -- the event of the end follows
+  if event.type == "closing" or event.type == "rejected" then return end -- the event of the end follows
   if not self.client and event.type ~= "reconnecting" then return table.insert(self.early, event) end
   assert(SEEN[event.type], event.type)
   local fields, name = SEEN[event.type](event, self)
@@ -209,7 +209,7 @@ end
 function App:list_rooms()
   local list, message, code = self.client:rooms()
   if not list then return nil, message, code end
-  local rooms = {}
+  local rooms = setmetatable({}, cjson.empty_array_mt)
   for i, room in ipairs(list) do rooms[i] = { name = room.name, members = room.members } end
   self:sees("rooms", { call = "rooms", rooms = rooms })
 end
@@ -307,6 +307,7 @@ local function take_line(line)
     if not ok then return app:fails(call, done, "BadArgument") end
     if done == nil and message then app:fails(call, message, code or message) end
   end)
+  client.spawn(function() app:sees "made" end)
 end
 
 

@@ -38,23 +38,31 @@ export class Driver {
     });
     this.ended = new Promise((resolve) => this.process.on("close", (code, signal) => {
       this.hasEnded = true;
-      for (const events of this.#apps.values()) events.push({ event: `end of the driver (${code ?? signal}): ${this.errors}` });
+      const end = { event: `end of the driver (${code ?? signal}): ${this.errors}` };
+      for (const { events, made } of this.#apps.values()) for (const queue of [events, made]) queue.push(end);
       resolve(code);
     }));
   }
 
-  #take({ app, ...seen }) { this.#apps.get(app)?.push(seen); }
+  #take({ app, ...seen }) {
+    const { events, made } = this.#apps.get(app) ?? {};
+    (seen.event === "made" ? made : events)?.push(seen);
+  }
 
-  /** An application: { call(name, fields), events, free() }. */
+  /** An application: { call(name, fields), events, free() }; `call` waits until the call has been made. */
   app() {
     const app = ++this.#count;
-    const events = new Queue();
-    this.#apps.set(app, events);
-    const call = (name, fields = {}) => {
+    const events = new Queue(), made = new Queue();
+    this.#apps.set(app, { events, made });
+    const write = (name, fields = {}) => {
       const words = Object.entries(fields).map(([key, value]) => `\t${key}=${value}`);
       this.process.stdin.write(`${app}\t${name}${words.join("")}\n`);
     };
-    return { call, events, free: () => { call("free"); this.#apps.delete(app); } };
+    const call = (name, fields) => {
+      write(name, fields);
+      return made.next(`the end of call ${name}`, DEADLINE);
+    };
+    return { call, events, free: () => { write("free"); this.#apps.delete(app); } };
   }
 
   end() {
@@ -81,7 +89,7 @@ class Telling {
     await this.listener.open(this.isWebSocket);
     let step;
     try {
-      for (step of steps) await this[step.kind](step);
+      for (step of steps) for (let i = 0; i < step.times; i++) await this[step.kind](step);
       step = { where: "the end", line: "nothing more comes" };
       await this.#expectQuiet();
     } catch (error) {
@@ -92,20 +100,26 @@ class Telling {
     }
   }
 
-  call({ name, fields }) {
+  async call({ name, fields }) {
     const given = Object.entries(fields).map(([key, value]) => {
       if (DATA.has(key)) return [key, hexOf(value)];
       return [key, key === "value" || typeof value === "object" ? JSON.stringify(value) : value];
     });
     if (name === "connect") given.push(["port", this.listener.port]);
-    this.app.call(name, { call: name, ...Object.fromEntries(given) });
+    await this.app.call(name, Object.fromEntries(given));
   }
 
-  async sees({ name, fields }) {
-    const seen = await this.app.events.next(`event ${name}`, DEADLINE);
-    this.hasClosed = seen.event === "closed" || (seen.event === "failed" && seen.call === "connect");
-    const wanted = Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, DATA.has(key) ? hexOf(value) : value]));
-    compare({ event: name, ...wanted }, seen);
+  async sees({ group }) {
+    const wanted = group.map(({ name, fields }) => ({ event: name, ...Object.fromEntries(Object.entries(fields)
+      .map(([key, value]) => [key, DATA.has(key) ? hexOf(value) : value])) }));
+    while (wanted.length > 0) {
+      const seen = await this.app.events.next(`event ${shown(wanted)}`, DEADLINE);
+      if (["connected", "resumed", "lost"].includes(seen.event)) this.isUp = true;
+      if (["disconnected", "closed"].includes(seen.event)) this.isUp = false;
+      const problems = wanted.map((one) => difference(one, seen));
+      if (!problems.includes(null)) throw new Error(problems[0]);
+      wanted.splice(problems.indexOf(null), 1);
+    }
   }
 
   async gets({ name, fields: { as, ...fields } }) {
@@ -132,9 +146,8 @@ class Telling {
     const to = answer ? this.#requests[answer === true ? "" : answer] : undefined;
     if (answer && !to) throw new Error("no request to answer");
     const flags = (reliable ? RELIABLE : 0) | (request ? REQUEST : 0) | (to || response ? RESPONSE : 0);
-    if (name === "WELCOME") this.connection.wasWelcomed = true;
     if (to && name === "PACKET") Object.assign(rest, { channel: rest.channel ?? to.channel, number: rest.number ?? to.number });
-    for (let i = fields.times ?? 1; i > 0; i--) this.connection.send(encode(name, rest, { flags, ref: to?.ref ?? ref }));
+    this.connection.send(encode(name, rest, { flags, ref: to?.ref ?? ref }));
   }
 
   async server({ name }) {
@@ -148,30 +161,41 @@ class Telling {
 
   /** A ping and its answer: whatever was sent before has been taken by then. */
   async quiet() {
-    this.app.call("ping", { call: "ping" });
+    await this.app.call("ping");
     compare({ event: "pong" }, await this.app.events.next("pong", DEADLINE));
   }
 
   async #expectQuiet() {
     const { connection } = this;
-    if (connection?.wasWelcomed && !connection.isOver && !this.hasClosed) await this.quiet();
+    if (this.isUp) await this.quiet();
     const unseen = [...this.app.events.values, ...(connection?.packets.values ?? []).filter(({ packet }) => packet !== "end")];
     if (unseen.length > 0) throw new Error("more came: " + shown(unseen));
   }
 }
 const shown = (value) => JSON.stringify(value, (key, inner) => (key === "payload" ? undefined : inner));
 
-/** The fields that are wanted are there. A text between slashes is a pattern; null is also a field that is not there. */
-function compare(wanted, got) {
+/** What a packet or an event lacks of what is wanted; null also stands for a field that is not there. */
+function difference(wanted, got) {
   for (const [key, value] of Object.entries(wanted)) {
-    const is = got[key] ?? null;
-    const isPattern = typeof value === "string" && /^\/.*\/$/s.test(value);
-    if (isPattern ? new RegExp(value.slice(1, -1)).test(is) : isDeepStrictEqual(is, value)) continue;
-    throw new Error(`${key}: ${shown(is)} instead of ${shown(value)}, in ${shown(got)}`);
+    if (!fits(value, got[key] ?? null)) return `${key}: ${shown(got[key])} instead of ${shown(value)}, in ${shown(got)}`;
   }
+  return null;
 }
 
-/** Outcomes by story: "passes", "differs", or what is wrong. */
+function fits(wanted, is) {
+  if (isDeepStrictEqual(is, wanted)) return true;
+  if (typeof wanted !== "string") return false;
+  const [, least, most] = /^([\d.]+)\.\.([\d.]+)$/.exec(wanted) ?? [];
+  if (least) return typeof is === "number" && is >= Number(least) && is <= Number(most);
+  return /^\/.*\/$/s.test(wanted) && new RegExp(wanted.slice(1, -1)).test(is);
+}
+
+function compare(wanted, got) {
+  const problem = difference(wanted, got);
+  if (problem) throw new Error(problem);
+}
+
+/** Outcomes by story: { result: "passes", "differs" or "FAILS", differs: why }. */
 async function tellAll(client, stories) {
   let driver = new Driver(client);
   const outcomes = new Map();
@@ -180,11 +204,12 @@ async function tellAll(client, stories) {
   const worker = async () => {
     for (let story = waiting.shift(); story; story = waiting.shift()) {
       if (driver.hasEnded) driver = new Driver(client);
+      const { steps, differs } = story.steps(client);
       try {
-        await new Telling(driver, client).tell(story.steps(client));
-        outcomes.set(story, story.differs[client] ? "differs" : "passes");
+        await new Telling(driver, client).tell(steps);
+        outcomes.set(story, { result: differs ? "differs" : "passes", differs });
       } catch (error) {
-        outcomes.set(story, "FAILS");
+        outcomes.set(story, { result: "FAILS" });
         failures.push(`${client}: ${story.title}\n    ${error.message}`);
       }
     }
@@ -204,15 +229,15 @@ function printTable(stories, results) {
       file = story.file;
       console.log(`\n${file.replace(".story", "").padEnd(78)}${results.map(({ client }) => column(client)).join("")}`);
     }
-    console.log(`  ${story.title.padEnd(75)} ${results.map(({ outcomes }) => column(outcomes.get(story))).join("")}`);
-    for (const reason of new Set(Object.values(story.differs))) {
-      const those = Object.keys(story.differs).filter((client) => story.differs[client] === reason);
-      console.log(`      ${those.join(", ")}: ${reason}`);
+    console.log(`  ${story.title.padEnd(75)} ${results.map(({ outcomes }) => column(outcomes.get(story).result)).join("")}`);
+    for (const { client, outcomes } of results) {
+      const { differs } = outcomes.get(story);
+      if (differs) console.log(`      ${client}: ${differs}`);
     }
   }
   console.log();
   for (const { client, outcomes, seconds } of results) {
-    const count = (outcome) => [...outcomes.values()].filter((one) => one === outcome).length;
+    const count = (outcome) => [...outcomes.values()].filter(({ result }) => result === outcome).length;
     console.log(`${client}: ${count("passes")} pass, ${count("differs")} differ, ${count("FAILS")} fail; ${seconds.toFixed(1)} s`);
   }
 }

@@ -42,7 +42,6 @@ export class Connection {
   acks = new Queue();
   isDeaf = false; // pings get no answers
   isOver = false;
-  wasWelcomed = false;
   #unread = Buffer.alloc(0);
   #isWebSocket;
   #isOpen;

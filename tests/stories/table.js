@@ -6,6 +6,8 @@
 //   gets  JOIN name=arena                  the server gets this packet next (not counting pings and ACKs)
 //   sends JOINED room=5 answer             the server sends it: the answer to the last request that it got
 //   sees  joined call=join room=arena      the application sees this next: the outcome of the call, or an event
+//   also  resumed                          the same, before or after the `sees` above it
+//   quiet                                  a ping and its answer, and nothing else
 //   server cuts                            what the server does besides: see run.js
 //   differs js: the reason                 this client does something else; its own steps begin with its name:
 //   js: sees left room=arena               a step for these clients alone ("c lua: ..."; "-js: ...": for all others)
@@ -63,13 +65,14 @@ function stepOf(line, where) {
     else if (next < order.length) fields[order[next++]] = valueOf(word);
     else throw new Error(`${where}: "${word}" stands for no field`);
   }
-  return { kind, name, fields, where, line };
+  const { times = 1, ...rest } = fields;
+  return { kind, name, fields: rest, times, where, line };
 }
 
 /** Whether "c lua:" or "-js:" in front of a step names the client. */
 const isFor = (prefix, client) => (prefix[0] === "-" ? !prefix.slice(1).split(" ").includes(client) : prefix.split(" ").includes(client));
 
-/** All stories: { title, file, differs: { client: reason }, steps(client) }. */
+/** All stories: { title, file, steps(client) }. */
 export function readStories(folder) {
   const macros = new Map(), stories = [];
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".story")).sort()) {
@@ -78,27 +81,38 @@ export function readStories(folder) {
       const where = `${file}:${i + 1}`;
       const text = line.trim();
       if (text === "" || text[0] === "#") return;
-      const differs = /^differs ([\w ]+): (.*)/.exec(text);
       if (text.startsWith("define ")) macros.set(text.slice(7), lines = []);
       else if (text.startsWith("= ")) {
-        const story = { title: text.slice(2), file, where, lines: lines = [], differs: {} };
-        story.steps = (client) => expand(story.lines, client, macros);
-        stories.push(story);
-      } else if (differs) for (const client of differs[1].split(" ")) stories.at(-1).differs[client] = differs[2];
-      else lines.push({ text, where });
+        stories.push({ title: text.slice(2), file, lines: lines = [] });
+      } else lines.push({ text, where });
     });
   }
-  return stories;
+  return stories.map(({ lines, ...story }) => ({ ...story, steps: (client) => stepsOf(lines, client, macros) }));
 }
 
 function expand(lines, client, macros, given = "") {
   return lines.flatMap(({ text, where }) => {
     const [, prefix, own] = /^(-?(?:(?:c|lua|js|ws) ?)+): +(.*)/.exec(text) ?? [null, null, text];
     if (prefix && !isFor(prefix, client)) return [];
-    const rest = own.replace("$", given);
+    const rest = own.replaceAll("$", given.trim());
     const [word] = rest.split(" ", 1);
     const macro = macros.get(word);
     if (macro) return expand(macro, client, macros, rest.slice(word.length));
-    return [stepOf(rest, where)];
+    return [{ text: rest, where }];
   });
+}
+
+/** What is told to a client, and how that differs from what is told to others: { steps, differs }. */
+function stepsOf(lines, client, macros) {
+  const steps = [];
+  let differs;
+  for (const { text, where } of expand(lines, client, macros)) {
+    const [, clients, reason] = /^differs ([\w ]+): (.*)/.exec(text) ?? [];
+    if (clients && isFor(clients, client)) differs = reason;
+    if (clients) continue;
+    const step = stepOf(text, where);
+    if (step.kind === "also") steps.at(-1).group.push(step);
+    else steps.push({ ...step, group: [step] });
+  }
+  return { steps, differs };
 }

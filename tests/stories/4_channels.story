@@ -1,0 +1,72 @@
+# Plugin channels that a client serves.
+
+# A client that serves channel 1000, "ai".
+define serving
+  open  $
+  call  serve ai
+  gets  CHANNEL_OPEN ai request
+  sends CHANNEL_OPENED 1000 ai answer
+  sees  channel_opened call=serve channel=1000 name=ai
+
+= A channel is served: packets of peers come, and answers go to them
+serving
+sends PACKET 1000 3 "how?" peer=9 request ref=4
+sees  packet channel=1000 from=9 number=3 data="how?" request=true
+sends PACKET 1000 5 note peer=0
+sees  packet channel=1000 from=0 number=5 data=note request=false
+call  answer_packet so
+gets  PACKET 1000 3 0x09000000736f response ref=4
+call  send_to ai 9 6 0x78 priority=high
+gets  PACKET 1000 6 0x0900000078 priority=1
+call  send_to ai 0 6 0x78 unreliable
+gets  PACKET 1000 6 0x0000000078 reliable=false
+
+= A channel that may not be served
+open
+call  serve ai
+gets  CHANNEL_OPEN ai
+sends ERROR Unauthorized "not you" answer
+sees  failed call=serve code=Unauthorized text="not you"
+
+= A channel is closed
+serving
+call  unserve ai
+gets  CHANNEL_CLOSE 1000
+
+= A channel that comes too late is closed
+open
+call  serve ai timeout=0.03
+gets  CHANNEL_OPEN as=late
+sees  failed call=serve code=Timeout
+sends CHANNEL_OPENED 1000 ai answer=late
+gets  CHANNEL_CLOSE 1000
+
+= A channel goes on after a resume
+serving token=3
+resumed received=1
+sends PACKET 1000 7 hi peer=9
+sees  packet channel=1000 from=9 data=hi
+
+= In a new session the channel is another one
+serving token=3
+lost
+c:    sees channel_closed name=ai
+c:    also lost
+differs c: leaves it to the application to serve it again
+-c:   gets CHANNEL_OPEN ai
+-c:   sees lost
+-c:   sends CHANNEL_OPENED 1004 ai answer
+-c:   quiet
+-c:   call send_to ai 9 6 hi
+-c:   gets PACKET 1004 6 0x090000006869
+
+= A channel that somebody else serves by then
+serving token=3
+lost
+c:    sees channel_closed name=ai
+c:    also lost
+differs c: leaves it to the application to serve it again
+-c:   gets CHANNEL_OPEN ai
+-c:   sees lost
+-c:   sends ERROR ChannelTaken answer
+-c:   sees channel_closed name=ai code=ChannelTaken
