@@ -1,6 +1,9 @@
 -- Makes of the rows of src/server/settings.h the table of docs/settings.md and the annotations of
 -- `config` in lua/perigee/meta/game.lua.
 --   luajit scripts/settings.lua [--check]     --check fails where one is stale, and writes nothing
+package.path = "scripts/?.lua;" .. package.path
+local generated = require "generated"
+
 local TYPES = {
   TEXT = "string", TEXTS = "string|string[]", WHOLE = "integer", NUMBER = "number", SECONDS = "number",
   BYTES = "integer|string", SWITCH = "boolean", PORT = "integer|false", ADDRESS = "string|false",
@@ -11,24 +14,18 @@ local OLDER_NAMES = { admin_write = "mcp_write" } -- by which config_set_game an
 local LINE_MAX = 110
 local SIZES = { { 2 ^ 40, "TiB" }, { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" }, { 0, "bytes" } }
 
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
-
 -- A number as C has it: "31", "4 << 20", "1ull << 40", or a constant of net/io_threads.h.
 local function number(text)
   local base, shift = text:match "^(%d+)u?l*%s*<<%s*(%d+)$"
   if base then return base * 2 ^ shift end
-  return tonumber(text) or tonumber(read("src/net/io_threads.h"):match("%f[%w_]" .. text .. " = (%d+)"))
+  local header = generated.read "src/net/io_threads.h"
+  return tonumber(text) or tonumber(header:match("%f[%w_]" .. text .. " = (%d+)"))
 end
 
 -- Strings make way for numbers, so that commas and brackets in them do not count.
 local function read_rows()
   local rows, strings = {}, {}
-  local text = read("src/server/settings.h"):match("#define SETTINGS%(X%)(.*)"):gsub("\\\n%s*", " ")
+  local text = generated.read("src/server/settings.h"):match("#define SETTINGS%(X%)(.*)"):gsub("\\\n%s*", " ")
   text = text:gsub('\\"', "\1"):gsub('"%s+"', ""):gsub('"([^"]*)"', function(string)
     strings[#strings + 1] = string:gsub("\1", '"')
     return "$" .. #strings
@@ -89,21 +86,14 @@ end
 
 -- Puts what `format` makes of the rows between the line with `first` and the next empty one.
 local function replace(path, first, format)
-  local before, after = read(path), {}
+  local before, after = generated.read(path), {}
   for _, row in ipairs(read_rows()) do
     after[#after + 1] = format(row)
   end
   local _, start = before:find(first, 1, true)
   local stop = before:find("\n\n", start, true)
-  local text = before:sub(1, start) .. table.concat(after) .. before:sub(stop + 1)
-  if text == before then return end
-  if arg[1] == "--check" then
-    io.stderr:write(path, " is not what src/server/settings.h says: run luajit scripts/settings.lua\n")
-    os.exit(1)
-  end
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
+  generated.write(path, before:sub(1, start) .. table.concat(after) .. before:sub(stop + 1),
+    "src/server/settings.h")
 end
 
 replace("docs/settings.md", "|---|---|---|---|---|\n", to_markdown)

@@ -64,7 +64,7 @@ function perigee.spawn(fn, ...)
 end
 
 
---- Figures of the server; docs/scripting.md has them all. Among them `slowest`, a list of the
+--- Figures of the server; docs/api.md has them all. Among them `slowest`, a list of the
 --- handlers with the worst single calls, the worst first, since the version went live: handler,
 --- calls, and in seconds total, p99 and worst; file and line where it begins; and `busiest`, who alone
 --- took more than half of the scripts' time in the last second.

@@ -1,5 +1,5 @@
 --- A new start of the server loses no player, also where the program that knows the players comes back
---- after them: the recipe of docs/scripting.md, as the page has it.
+--- after them: the recipe of docs/recipes.md, as the page has it.
 local client = require "perigee.client"
 local pages = require "tests.pages"
 local Process = require "tests.e2e.process"
@@ -31,10 +31,10 @@ end
 
 -- The block of the page that has this text, with waits that do not hold the test up.
 local function recipe(language, text)
-  for _, block in ipairs(pages.blocks(pages.read "docs/scripting.md", language)) do
+  for _, block in ipairs(pages.blocks(pages.read "docs/recipes.md", language)) do
     if block:find(text, 1, true) then return (block:gsub("retry = %d+", "retry = 1")) end
   end
-  error("docs/scripting.md has no " .. text)
+  error("docs/recipes.md has no " .. text)
 end
 
 local function is_player(message, reason)

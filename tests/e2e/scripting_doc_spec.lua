@@ -1,4 +1,4 @@
---- The games of docs/scripting.md, played: every handler in them runs, in the real host, and none
+--- The games of the guides for scripts, played: every handler in them runs, in the real host, and none
 --- of them fails.
 local pages = require "tests.pages"
 local server = require "tests.e2e.server"
@@ -40,46 +40,22 @@ local function run(folder, ...)
   return code, table.concat(process.out, "\n") .. table.concat(process.err, "\n")
 end
 
-describe("docs/scripting.md", function()
+describe("the guides for scripts", function()
   after_each(server.stop_all)
 
-  for i, files in ipairs(pages.games(pages.read "docs/scripting.md")) do
-    it("has a game, its number " .. i .. ", that passes the check and can be played", function()
-      files["spec/doc_spec.lua"] = SPEC
-      local folder = server.folder(files)
-      local code, said = run(folder, "check")
-      assert.equal(0, code, said)
-      assert.truthy(said:find("nothing to complain about", 1, true), said)
-      code, said = run(folder, "test")
-      assert.equal(0, code, said)
-    end)
-  end
-
-  it("has a program beside the server that knows who somebody is", function()
-    local game
-    for _, files in ipairs(pages.games(pages.read "docs/scripting.md")) do
-      game = files["game.lua"]:find("GAME_STORE_TOKEN", 1, true) and files or game
-    end
-    game["spec/doc_spec.lua"] = [[
-      local testing = require "perigee.testing"
-
-      it("lets in whom it knows", function()
-        local server = testing.server { env = { GAME_STORE_TOKEN = "the store's" } }
-        local function let_in(token) return server:try_client { name = "ann", token = token } end
-        assert.equal("Unavailable", (select(3, let_in "hers")))
-        local store = server:client { name = "store", token = "the store's" }
-        store:on_ask("account", function(who) return who.token == "hers" and { wins = 3 } or nil end)
-        local ann = assert(let_in "hers")
-        assert.equal(3, server:peer(ann).state.wins)
-        assert.equal("Rejected", (select(3, let_in "stolen")))
-        assert.equal(0, server:peer(let_in "").state.wins)
-        ann:close()
-        store:expect("save", { token = "hers", wins = 3 })
+  for _, page in ipairs { "docs/scripting.md", "docs/reload.md", "docs/world.md", "docs/channels.md" } do
+    for i, files in ipairs(pages.games(pages.read(page))) do
+      it(("have a game, number %d of %s, that passes the check and can be played"):format(i, page), function()
+        files["spec/doc_spec.lua"] = SPEC
+        local folder = server.folder(files)
+        local code, said = run(folder, "check")
+        assert.equal(0, code, said)
+        assert.truthy(said:find("nothing to complain about", 1, true), said)
+        code, said = run(folder, "test")
+        assert.equal(0, code, said)
       end)
-    ]]
-    local code, said = run(server.folder(game), "test")
-    assert.equal(0, code, said)
-  end)
+    end
+  end
 
   it("would be found out", function()
     local folder = server.folder {

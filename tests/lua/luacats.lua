@@ -257,7 +257,7 @@ local function read_line(self, line)
       self:fail "a choice without @alias"
     end
     self:add(self.alias.words, word_of_alias, { doc = word_doc })
-  elseif line:find "^%-%-%- " then
+  elseif line:find "^%-%-%- " or line == "---" then
     table.insert(self.block.doc, (line:gsub("^%-%-%-%s*", "")))
   elseif line == "" or line:find "^%-%- " then
     self:take_block()

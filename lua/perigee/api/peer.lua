@@ -227,7 +227,7 @@ function Peer:kick(reason)
 end
 
 
---- Figures of this peer's connections; docs/scripting.md has them all.
+--- Figures of this peer's connections; docs/api.md has them all.
 ---@return table? stats
 ---@return string? message
 ---@return string? code

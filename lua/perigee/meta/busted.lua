@@ -1,7 +1,9 @@
 ---@meta
---- Globals of specs, which `perigee test` runs with busted.
+-- Globals of specs --------------------------------------------------------------------------
 
---- A group of tests; what is in `fn` is shown with `name` before it.
+--- `perigee test` runs specs with busted, which has these functions.
+
+--- Groups the tests in `fn`; their names are shown behind `name`.
 ---@param name string
 ---@param fn fun()
 function describe(name, fn) end
@@ -11,12 +13,12 @@ function describe(name, fn) end
 ---@param fn fun()
 function context(name, fn) end
 
---- A test.
+--- Declares a test.
 ---@param name string
 ---@param fn fun()
 function it(name, fn) end
 
---- A test that is not written yet, or not run.
+--- Declares a test that does not run yet.
 ---@param name string
 ---@param fn? fun()
 function pending(name, fn) end
@@ -37,7 +39,7 @@ function setup(fn) end
 ---@param fn fun()
 function teardown(fn) end
 
---- What a test says must hold. Called as a function it raises an error unless `value` is true.
+--- Assertions. `assert(value, message)` raises an error unless `value` is true.
 ---@class perigee.testing.Assert
 ---@overload fun(value: any, message: any, ...: any): any
 assert = {}
@@ -54,13 +56,13 @@ function assert.equal(expected, actual, message) end
 ---@param message? string
 function assert.not_equal(expected, actual, message) end
 
---- Equal all through: tables are compared by what they hold.
+--- The values are equal; tables are compared by their content.
 ---@param expected any
 ---@param actual any
 ---@param message? string
 function assert.same(expected, actual, message) end
 
---- Not equal all through.
+--- The values are not equal; tables are compared by their content.
 ---@param expected any
 ---@param actual any
 ---@param message? string

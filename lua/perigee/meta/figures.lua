@@ -1,106 +1,105 @@
 ---@meta
---- Figures, for editors: what `perigee.stats` and `peer:stats` return.
+-- Counters ----------------------------------------------------------------------------------
 
--- Of a peer ---------------------------------------------------------------------------------
+--- The results of `perigee.stats` and `peer:stats`. They count from the start of the server, and from the first
+--- connection of the peer. Reading them costs about a microsecond a peer, so a game can read them in each tick.
 
---- Figures of a peer's connections, since its first.
+--- Counters of a peer's connections, since its first.
 ---@class perigee.PeerStats
----@field latency_ms number Milliseconds of the last ping; 0 while there was none.
----@field packets_in integer Packets, or a text peer's lines.
----@field packets_out integer What its rooms are sent included.
----@field bytes_in integer
----@field bytes_out integer As packets, without what TLS, WebSockets and IP add.
----@field queued integer Messages that wait because it reads too slowly.
----@field queued_bytes integer Their bytes.
----@field dropped integer Messages that were dropped for that.
+---@field latency_ms number Round trip of the last ping, in milliseconds; 0 before the first.
+---@field packets_in integer Packets that it sent, or a text peer's lines.
+---@field packets_out integer Packets to it, with those to its rooms and those resent. A resent run counts as one.
+---@field bytes_in integer Bytes of these packets.
+---@field bytes_out integer Bytes of these packets, without the overhead of TLS, WebSockets and IP.
+---@field queued integer Messages that wait now because it reads too slowly.
+---@field queued_bytes integer Bytes of these messages.
+---@field dropped integer Messages that were dropped because it read too slowly.
 ---@field resent integer Reliable packets that were sent again after a lost connection.
----@field late_answers integer Answers to questions that nobody waited for any more.
----@field last_activity number Seconds since it was last heard of.
----@field udp? perigee.PeerUdp Where it has a connection by UDP.
+---@field late_answers integer Answers that came after their request's timeout.
+---@field last_activity number Seconds since its last packet.
+---@field udp? perigee.PeerUdp Its connection by UDP, if it has one.
 
---- A peer's connection by UDP, the one that it has now.
+--- Counters of the UDP connection that a peer has now.
 ---@class perigee.PeerUdp
----@field rtt_ms number To the peer and back, smoothed; 0 while it is not known.
----@field passes boolean Datagrams get through; while they do not, an attached peer is sent everything by its stream.
+---@field rtt_ms number Smoothed round trip, in milliseconds; 0 while it is not known.
+---@field passes boolean Whether datagrams get through. If not, an attached peer gets everything by its stream.
 ---@field datagrams_in integer
----@field bytes_in integer With all that UDP carries, as are those that were sent.
+---@field bytes_in integer Bytes with the overhead of UDP.
 ---@field datagrams_out integer
----@field bytes_out integer
+---@field bytes_out integer Bytes with the overhead of UDP.
 ---@field lost integer Datagrams that were sent and not acknowledged.
----@field resent_bytes integer Of the stream of a peer that is alone.
+---@field resent_bytes integer Bytes sent again of the stream of a peer that has UDP alone.
 
--- Of the server -----------------------------------------------------------------------------
-
---- What calls of one handler have cost.
+--- The cost of one handler.
 ---@class perigee.HandlerCost
----@field handler string Such as "on_join", "duel.on_message.move".
+---@field handler string The handler, such as "on_join", "duel.on_message.move".
 ---@field calls integer
 ---@field total number Seconds of all calls.
----@field p99 number Seconds; of a hundred calls one took longer.
----@field worst number Seconds of the worst call.
----@field file? string Where the handler begins.
----@field line? integer
+---@field p99 number Seconds; one call in a hundred took longer.
+---@field worst number Seconds of the slowest call.
+---@field file? string File in which the handler begins.
+---@field line? integer Line in which the handler begins.
 
---- What a system of `perigee.world` has taken since this version went live.
+--- The cost of a system of `perigee.world` since this version went live.
 ---@class perigee.SystemCost
 ---@field name string
 ---@field calls integer
 ---@field total number Seconds of all calls.
 ---@field last number Seconds of the last call.
----@field worst number Seconds of the worst call.
+---@field worst number Seconds of the slowest call.
 
---- Figures of the server since its start.
+--- Counters of the server since its start.
 ---@class perigee.Stats
----@field peers integer Peers that are connected.
----@field rooms integer Rooms that are there.
----@field timers integer Timers that are set, and tasks that have not begun yet.
+---@field peers integer Connected peers.
+---@field rooms integer Existing rooms.
+---@field timers integer Set timers, and tasks that have not begun yet.
 ---@field waiting integer Handlers and tasks that wait.
----@field messages_in integer Messages and broadcasts that came in.
----@field deliveries integer Messages that went out, counted per receiver.
----@field dropped integer Messages that were dropped because a peer reads too slowly.
----@field packets_in integer Of all peers, as are the next ones.
+---@field messages_in integer Broadcasts, messages and packets of clients.
+---@field deliveries integer Messages that went out, counted once per receiver.
+---@field dropped integer Messages that were dropped because a peer read too slowly.
+---@field packets_in integer Packets of all peers, as in `perigee.PeerStats`; likewise the next fields.
 ---@field packets_out integer
 ---@field bytes_in integer
----@field bytes_out integer As packets, without what TLS, WebSockets and IP add.
----@field queued integer Messages that wait because peers read too slowly.
----@field queued_bytes integer Their bytes.
----@field resent integer Reliable packets that were sent again after lost connections.
----@field late_answers integer Answers to questions that nobody waited for any more.
----@field latency_ms number The mean of the peers that are connected and have answered a ping; 0 when there are none.
+---@field bytes_out integer
+---@field queued integer Messages that wait now because peers read too slowly.
+---@field queued_bytes integer
+---@field resent integer
+---@field late_answers integer
+---@field latency_ms number Mean of the connected peers that have answered a ping; 0 if none has.
 ---@field names_refused integer New channel names that clients were refused.
----@field handlers integer Handlers that were run.
+---@field handlers integer Handlers that ran.
 ---@field errors integer Handlers that failed.
----@field invalid_messages integer Messages of clients that did not fit the schema.
+---@field invalid_messages integer Messages of clients that did not fit the schema (docs/schema.md).
 ---@field memory integer Bytes of the Lua heap.
 ---@field systems perigee.SystemCost[] The systems of `perigee.world`, in the order in which they run.
----@field slowest perigee.HandlerCost[] The handlers with the worst single calls since this version went live.
----@field throttled integer Times that the server began to read from a peer more slowly.
----@field busiest? perigee.Busiest Who alone took more than half of the scripts' time in the last second.
----@field udp perigee.ServerUdp What came of all datagrams.
+---@field slowest perigee.HandlerCost[] The handlers with the slowest single calls of this version, slowest first.
+---@field throttled integer Times that the server began to read from a peer more slowly (docs/operating.md).
+---@field busiest? perigee.Busiest The source that took more than half of the scripts' time in the last second.
+---@field udp perigee.ServerUdp Counters of all datagrams (docs/operating.md).
 
---- The source that takes most of the scripts' time. Without peer and room: the game's own timers, or peers
---- that come and go.
+--- The source that takes most of the scripts' time: a peer, a room, or (without both) the game's timers and
+--- peers that connect and disconnect.
 ---@class perigee.Busiest
----@field peer? integer Its id.
----@field room? string Its name.
----@field share number Of the time of all handlers; 1 is all of it.
----@field handler string Of the longest call.
+---@field peer? integer The peer's id.
+---@field room? string The room's name.
+---@field share number Part of the time of all handlers; 1 is all of it.
+---@field handler string Handler of the longest call.
 ---@field file? string
 ---@field line? integer
 
---- What came of all datagrams, those of strangers included.
+--- Counters of all datagrams, also of those of unknown senders.
 ---@class perigee.ServerUdp
----@field links integer Connections by UDP that are there.
----@field accepted integer Connections so far,
----@field attached integer of these, beside a stream.
----@field challenged integer Requests that were sent a cookie,
----@field rejected integer or a rejection.
+---@field links integer Connections by UDP that exist.
+---@field accepted integer Connections so far.
+---@field attached integer Connections so far beside a stream.
+---@field challenged integer Requests that were answered with a cookie.
+---@field rejected integer Requests that were rejected.
 ---@field datagrams_in integer
 ---@field bytes_in integer
----@field refused integer Of those that came, what was of no connection, not authentic, or there before.
+---@field refused integer Received datagrams without a connection, not authentic, or repeated.
 ---@field datagrams_out integer
 ---@field bytes_out integer
----@field unsent integer Of those that went, what the system did not take,
----@field lost integer and what was not acknowledged.
----@field resent_bytes integer Of the streams of peers that are alone.
+---@field unsent integer Datagrams that the system did not take.
+---@field lost integer Sent datagrams that were not acknowledged.
+---@field resent_bytes integer Bytes sent again of the streams of peers that have UDP alone.
 ---@field moved integer Connections that changed their address.

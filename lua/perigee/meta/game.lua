@@ -1,134 +1,159 @@
 ---@meta
---- What a game gives: the tables that game.lua and the files of room kinds return, for editors.
---- Write `---@class Game: perigee.Game` above `local game = {}`, and `---@class Duel: perigee.RoomKind`
---- above that of a kind; what handlers are called with is known from then on.
+-- The game's tables -------------------------------------------------------------------------
 
--- Messages by name --------------------------------------------------------------------------
+--- The tables that game.lua and the files of room kinds return. Write `---@class Game: perigee.Game` above
+--- `local game = {}`, and `---@class Duel: perigee.RoomKind` above a kind's table: editors then know the parameters of
+--- handlers.
+---
+--- Three handlers return a *verdict*: `on_connect`, `on_join`, `on_rename`; and so does `on_channel_open`:
+---
+--- - nothing, `nil` alone or `true` accepts;
+--- - `false`, `false, "reason"` or `nil, "reason"` refuses: the peer gets Rejected with the reason;
+--- - any other first value is an error of the handler, and an error refuses: the peer gets Internal.
+---
+--- A verdict takes effect before the messages of its handler. The server warns about unknown names that begin with
+--- `on_`, and about unknown settings. Other functions and tables, and all names in capitals, belong to the game.
 
---- A message for the game. What it returns answers the client that asked.
----@alias perigee.AnyMessageHandler fun(peer: perigee.Peer, name: string, value: any, room: perigee.Room?): any
-
---- One message of the game, in `game.on_message`. What it returns answers the client that asked.
----@alias perigee.MessageHandler fun(peer: perigee.Peer, value: any, room: perigee.Room?): any
-
---- A message for a room. What it returns answers the client that asked.
----@alias perigee.AnyRoomMessageHandler fun(room: perigee.Room, peer: perigee.Peer, name: string, value: any): any
-
---- One message for rooms of a kind, in `kind.on_message`. What it returns answers the client that asked.
----@alias perigee.RoomMessageHandler fun(room: perigee.Room, peer: perigee.Peer, value: any): any
-
--- What a game returns -----------------------------------------------------------------------
-
---- When a client that was refused may try again, with the code Unavailable.
----@class perigee.Retry
----@field retry number Seconds, from 0 to 65535.
-
---- Which peers may serve a plugin channel.
----@class perigee.ChannelRule
----@field token string The name of an environment variable, which begins with GAME_; the peer's token must be its value.
-
---- The table that game.lua returns. All of it is optional.
+--- The table that game.lua returns. All of it is optional. `on_create`, `on_delete`, `on_join`, `on_leave`,
+--- `on_broadcast`, `on_resume` and `on_upgrade` of the game are for rooms whose kind `rooms` does not name.
 ---@class perigee.Game
---- Settings of the server; flags and environment variables are stronger.
+--- Settings of the server. Flags and environment variables override them (docs/settings.md).
 ---@field config? perigee.Config
---- Room kinds by name: a room's kind is its name up to the first `:`.
+--- Room kinds by name. A room's kind is its name up to the first `:`.
 ---@field rooms? table<string, perigee.RoomKind>
---- The plugin channels that peers may serve, by name, in a game without `on_channel_open`. true: every peer
---- may.
+--- The plugin channels that clients may serve, by name, in a game without `on_channel_open`. `true` allows all
+--- clients, a rule those with the right token.
 ---@field channels? table<string, true|perigee.ChannelRule>
---- Called once, when the server listens.
+--- Runs once, when the server listens.
 ---@field on_start? fun()
---- Called at the end. What it sends still goes out.
+--- Runs at the end. What it sends still goes out. `reason` is "SIGINT", "SIGTERM", "perigee stop", or the argument of
+--- `perigee.stop`.
 ---@field on_stop? fun(reason: string)
---- A peer wants to connect. nil or true accepts, `true, "name"` under that name, `false, "reason"` or `nil,
---- "reason"` refuses; anything else is an error. With `{ retry = seconds }` behind the reason clients try
---- again by themselves.
+--- Decides whether a peer may connect; see verdicts above. `true, "name"` accepts it under that name; an invalid name is
+--- an error. `false, "reason", { retry = 5 }` refuses for now: the peer gets Unavailable, and its client tries again by
+--- itself after 5 seconds or up to a half more. The commands of this handler take effect after WELCOME, so what
+--- it sends before a wait is lost.
 ---@field on_connect? fun(peer: perigee.Peer): boolean?, string?, perigee.Retry?
---- A text peer wants another name, with `/name`. nil or true allows it, `false, "reason"` or `nil, "reason"` refuses.
---- Without this handler it is allowed before the peer's first join.
+--- Decides whether a text peer gets the name that it asked for with `/name`; see verdicts above. Without this handler, a
+--- text peer may take a name until it joins its first room.
 ---@field on_rename? fun(peer: perigee.Peer, name: string): boolean?, string?
---- A session is over; the peer's fields can still be read.
+--- Runs when a session is over. The peer's fields can still be read.
 ---@field on_disconnect? fun(peer: perigee.Peer, reason: perigee.Code)
---- A connection is lost and its session waits.
+--- Runs when a connection is lost and its session waits for `resume_timeout` seconds. `reason` is ConnectionClosed,
+--- ConnectionReset, PingTimeout or IdleTimeout; Replaced if the player is back on another connection already.
 ---@field on_suspend? fun(peer: perigee.Peer, reason: perigee.Code)
---- Messages: one function for all of them, or a table of functions by name.
+--- Handles messages: one function for all of them, or a table of functions by name. A message for a room goes to the
+--- room's kind first, and comes here if the kind has no handler for it. A line of a text peer that is not a command is
+--- the message `text`, if a handler exists for that; else it is broadcast in the room that the peer joined last.
 ---@field on_message? perigee.AnyMessageHandler|table<string, perigee.MessageHandler>
---- A packet on a channel of the game's own. A string that it returns answers one that asks.
+--- Handles packets on channels 3 to 999 (not on 3 in a kind with `lockstep`) and 3000 to 65535, and packets of plugins
+--- to the server. A string that it returns answers a request.
 ---@field on_packet? fun(peer: perigee.Peer, packet: perigee.Packet): string?
---- A peer wants to serve the plugin channel of that name. nil or true accepts, `false, "reason"` refuses. Without
---- this handler no peer may, but for those that `channels` names.
+--- Decides whether a client may serve the plugin channel of that name; see verdicts above. `channels` does not count
+--- then. It runs again in each new session, and may wait.
 ---@field on_channel_open? fun(peer: perigee.Peer, name: string): boolean?, string?
---- Called `tick_rate` times a second; `dt` is the seconds since the last call.
+--- Runs `tick_rate` times a second; `dt` is the seconds since the last call. It never overlaps itself: a tick that is due
+--- while the last one waits, or that is late, is left out, and the log reports it.
 ---@field on_tick? fun(dt: number)
---- This version of the game has replaced version `from`.
+--- Runs when this version of the game has replaced version `from`. It may wait, as other handlers.
 ---@field on_reload? fun(from: integer, to: integer)
---- A handler failed, and the room's kind has no `on_error` of its own.
+--- Runs after a handler failed, if the room's kind has no `on_error`. At most 100 reports wait. An error in `on_error`
+--- is only logged.
 ---@field on_error? fun(report: perigee.ErrorReport)
---- A room of any kind was made; called after the kind's `on_create`.
+--- Runs for rooms of all kinds when a room has appeared, after the kind's `on_create`.
 ---@field on_room_create? fun(room: perigee.Room)
---- A room of any kind is gone; called after the kind's `on_delete`.
+--- Runs for rooms of all kinds when a room is gone, after the kind's `on_delete`.
 ---@field on_room_delete? fun(room: perigee.Room)
---- For rooms whose kind the game does not name: the room is there.
+--- As `on_create` of a kind.
 ---@field on_create? fun(room: perigee.Room, options: any)
---- For rooms whose kind the game does not name: the room is gone.
+--- As `on_delete` of a kind.
 ---@field on_delete? fun(room: perigee.Room)
---- For rooms whose kind the game does not name: a peer wants to join. nil or true accepts, `false, "reason"`
---- or `nil, "reason"` refuses.
+--- As `on_join` of a kind.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
---- For rooms whose kind the game does not name: somebody has left or was disconnected.
+--- As `on_leave` of a kind.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
---- For rooms whose kind the game does not name: nil or true relays `data`, false drops it, a string replaces it.
+--- As `on_broadcast` of a kind.
 ---@field on_broadcast? fun(room: perigee.Room, peer: perigee.Peer, data: string): boolean|string|nil
---- Messages for a peer were dropped because it reads too slowly. `room` is nil for what was sent to it alone.
+--- As `on_backpressure` of a kind; also for messages to a peer alone, then without a room.
 ---@field on_backpressure? fun(room: perigee.Room?, peer: perigee.Peer, info: perigee.Backpressure)
---- For rooms whose kind the game does not name: a suspended session is back.
+--- As `on_resume` of a kind.
 ---@field on_resume? fun(room: perigee.Room, peer: perigee.Peer, gap: perigee.Gap)
---- For rooms whose kind the game does not name: called for each room after a reload.
+--- As `on_upgrade` of a kind.
 ---@field on_upgrade? fun(room: perigee.Room, from: integer, to: integer)
 
---- A kind of room: its settings and handlers, all optional. The room is every handler's first argument.
+--- A kind of room: its settings and handlers, all optional. The room is the first argument of every handler, so
+--- `function duel.on_join(room, peer)` and `function duel:on_join(peer)` are the same. Handlers are read when the game
+--- is loaded. Metatables are not followed: a kind that shares handlers with another copies them.
 ---@class perigee.RoomKind
---- Members at a time; one more is refused with RoomFull. Default: no limit.
+--- Members at a time. One more is refused with RoomFull, before `on_join` runs. Default: no limit.
 ---@field capacity? integer
---- Whether joining a room that is not there makes it. Default: false, joining fails with NoSuchRoom.
+--- Whether a join makes a room that does not exist; else the join fails with NoSuchRoom. Set `auto_delete` too, because
+--- otherwise clients can fill `max_rooms`; a warning says so. Default: false.
 ---@field auto_create? boolean
---- Seconds that an empty room lives on. Default: for ever.
+--- Seconds that an empty room lives on, also after its creation. Default: for ever.
 ---@field auto_delete? number
 --- Calls of `on_tick` a second, for each room. Default: `tick_rate` of the game.
 ---@field tick_rate? number
---- The room is there; `options` is what `perigee.rooms.create` was given, or an empty table.
+--- Runs when a room is made. `options` is what `perigee.rooms.create` or `peer:join` got, or an empty table. It may
+--- wait; peers that want to join wait for it. If it fails, the room has never existed.
 ---@field on_create? fun(room: perigee.Room, options: any)
---- The room was deleted and has no members any more.
+--- Runs when the room was deleted and its last member has left.
 ---@field on_delete? fun(room: perigee.Room)
---- A peer wants to join. nil or true accepts, `false, "reason"` or `nil, "reason"` refuses. The peer is not
---- yet counted in `room.count`.
+--- Decides whether a peer may join; see verdicts above. `room.count` does not count the peer yet. What the handler
+--- broadcasts reaches the peer too, after its JOINED.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
---- Somebody has left or was disconnected.
+--- Runs when a member has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
---- Messages for a room: one function for all of them, or a table of functions by name.
+--- Handles messages for a room: one function for all of them, or a table of functions by name. The result answers a
+--- client that asked; nothing is `null`. If the handler fails, the client gets Internal; a message without a handler
+--- is Unsupported.
 ---@field on_message? perigee.AnyRoomMessageHandler|table<string, perigee.RoomMessageHandler>
---- Before a member's broadcast is relayed: nil or true relays `data`, false drops it, a string replaces it.
+--- Runs before a member's broadcast is relayed: nil or true relays `data`, `false` or `nil, "reason"` drops it, and a
+--- string replaces it. An error drops it. Without this handler, relaying does not enter Lua.
 ---@field on_broadcast? fun(room: perigee.Room, peer: perigee.Peer, data: string): boolean|string|nil
---- Messages for a member were dropped because it reads too slowly.
+--- Runs after messages for a member were dropped because it reads too slowly, at most once per flush and peer.
 ---@field on_backpressure? fun(room: perigee.Room, peer: perigee.Peer, info: perigee.Backpressure)
---- A suspended session is back.
+--- Runs when a member is back whose connection was lost.
 ---@field on_resume? fun(room: perigee.Room, peer: perigee.Peer, gap: perigee.Gap)
---- Called `tick_rate` times a second for each room; `dt` is the seconds since the last call.
+--- Runs `tick_rate` times a second for each room, as `on_tick` of the game does.
 ---@field on_tick? fun(room: perigee.Room, dt: number)
---- Called for each room after a reload, to bring `room.state` up to date.
+--- Runs for each room at a reload, to bring `room.state` into the form that the new code needs, before the other
+--- handlers of the new version. It cannot wait. If it fails, the room keeps its old state; if it fails for more than
+--- a tenth of the rooms, the reload is undone. docs/reload.md has the details.
 ---@field on_upgrade? fun(room: perigee.Room, from: integer, to: integer)
---- How its matches go, where the clients simulate the game turn by turn (docs/lockstep.md). Default: no lockstep.
+--- Settings of its matches, if clients simulate the game turn by turn (docs/lockstep.md). Default: no lockstep.
 ---@field lockstep? perigee.LockstepSettings
---- A turn is closed: what everybody does in it. A script that simulates as well returns the hash of its state.
+--- Runs when a turn of a match is closed. A script that simulates too returns the hash of its state.
 ---@field on_turn? fun(room: perigee.Room, turn: integer, entries: perigee.LockstepEntry[]): integer?
---- Somebody has another state than most.
+--- Runs when a player's state differs from that of most others.
 ---@field on_desync? fun(room: perigee.Room, report: perigee.DesyncReport)
---- Somebody needs the state: as bytes, after the turn that `on_turn` had last. For scripts that simulate.
+--- Returns the state as bytes, after the last turn that `on_turn` had. For scripts that simulate.
 ---@field on_snapshot? fun(room: perigee.Room): string?
---- A handler failed in a room of this kind.
+--- Runs after a handler failed in a room of this kind, in place of the game's `on_error`.
 ---@field on_error? fun(room: perigee.Room, report: perigee.ErrorReport)
 
---- `game.config`. Flags (`--max-clients 9`) and environment variables (`PERIGEE_MAX_CLIENTS=9`) are stronger.
+--- The third value of a refusal in `on_connect`: when the client may try again, with the code Unavailable.
+---@class perigee.Retry
+---@field retry number Seconds, from 0 to 65535; fractions are rounded up.
+
+--- A rule of `channels`: the clients that may serve a plugin channel.
+---@class perigee.ChannelRule
+---@field token string An environment variable's name that begins with GAME_. Its value must be the peer's token.
+
+--- A handler of messages for the game. Its result answers the client that asked.
+---@alias perigee.AnyMessageHandler fun(peer: perigee.Peer, name: string, value: any, room: perigee.Room?): any
+
+--- A handler of one message, in `game.on_message`. `room` is nil for a message about no room. Its result answers the
+--- client that asked.
+---@alias perigee.MessageHandler fun(peer: perigee.Peer, value: any, room: perigee.Room?): any
+
+--- A handler of messages for a room. Its result answers the client that asked.
+---@alias perigee.AnyRoomMessageHandler fun(room: perigee.Room, peer: perigee.Peer, name: string, value: any): any
+
+--- A handler of one message, in `kind.on_message`. Its result answers the client that asked.
+---@alias perigee.RoomMessageHandler fun(room: perigee.Room, peer: perigee.Peer, value: any): any
+
+--- `game.config`. Flags (`--max-clients 9`) and environment variables (`PERIGEE_MAX_CLIENTS=9`) override it.
 ---@class perigee.Config
 ---@field host? string Address to listen on. Default: "0.0.0.0".
 ---@field port? integer TCP port; 0 takes any free one and prints it. Default: 7777.
@@ -194,19 +219,19 @@
 
 -- What handlers get -------------------------------------------------------------------------
 
---- What went wrong, for `on_error`.
+--- An error of a handler, for `on_error`.
 ---@class perigee.ErrorReport
----@field version integer Number of the version of the game that failed.
+---@field version integer Number of the game's version whose code failed.
 ---@field hash string Hash of that version's files.
----@field handler string Such as "on_join", "duel.on_message.move", "timer announce", "task".
----@field file? string Where it failed, as far as is known.
----@field line? integer
+---@field handler string The handler, such as "on_join", "duel.on_message.move", "timer announce", "task".
+---@field file? string File of the error, if known. Behind `return f()`, Lua knows only where the handler begins.
+---@field line? integer Line of the error, if known.
 ---@field message string
 ---@field traceback string
----@field peer? perigee.Peer For whom the handler ran.
----@field room? perigee.Room For which room the handler ran.
+---@field peer? perigee.Peer The peer for which the handler ran.
+---@field room? perigee.Room The room for which the handler ran.
 
---- A packet on a channel of the game's own.
+--- A packet, for `on_packet`.
 ---@class perigee.Packet
 ---@field channel integer
 ---@field type integer
@@ -215,23 +240,22 @@
 ---@field reliable boolean
 ---@field request boolean Whether the client waits for an answer: the string that `on_packet` returns.
 
---- How far a peer is behind.
+--- How far a peer is behind, for `on_backpressure`.
 ---@class perigee.Backpressure
 ---@field dropped integer Messages for this peer that were dropped since the last call.
----@field queued integer Messages that wait for it.
+---@field queued integer Messages that wait for this peer.
 
---- What a session missed while it was suspended.
+--- What a session missed while it was suspended, for `on_resume`.
 ---@class perigee.Gap
----@field seconds number Since the line was found lost.
----@field lost integer Messages of this room that were not reliable and went by meanwhile.
+---@field seconds number Time since the server found the connection lost.
+---@field lost integer Messages of this room that were not reliable and were sent meanwhile.
 ---@field resent integer Reliable packets, of all rooms, that are sent again.
 
---- What has happened, in the poll style.
+--- An event, in the poll style.
 ---@class perigee.Event
 ---@field type "Connected"|"Disconnected"|"Message"
 ---@field peer perigee.Peer
 ---@field reason? perigee.Code Of Disconnected: why.
 ---@field name? string Of Message: its name.
 ---@field value? any Of Message: its value.
----@field room? perigee.Room Of Message: the room that it is for, if any.
-
+---@field room? perigee.Room Of Message: its room, if it is about one.

@@ -1,28 +1,32 @@
 ---@meta
---- What a game offers to LLMs, for editors: `perigee.mcp`. The whole story is in docs/mcp.md.
+-- LLMs --------------------------------------------------------------------------------------
+
+--- Tools, resources and prompts that a game offers to LLMs by the Model Context Protocol: `perigee.mcp`. A
+--- declaration at the top level belongs to its version: a reload that leaves it out removes it. One in a handler lasts
+--- until the next reload. docs/mcp.md is the guide.
 
 --- A tool that an LLM can call: with a handler, or served by a plugin channel.
 ---@class perigee.McpTool
----@field name string 1 to 128 letters, digits, `_`, `-` and `.`.
----@field description? string What it does, for the LLM.
----@field title? string What people see it called.
----@field input? table JSON Schema of its arguments, an object's.
----@field output? table JSON Schema of its result, an object's: one that does not fit is an error.
----@field annotations? table Hints of the protocol's, such as `{ readOnlyHint = true }`.
---- Returns text, a table, `{ content = ... }` as the protocol has it, or nil and what went wrong.
+---@field name string 1 to 128 letters, digits, `_`, `-` and `.`; not the name of one of the server's own tools.
+---@field description? string Its purpose, for the LLM.
+---@field title? string Its name for people.
+---@field input? table JSON Schema of its arguments, which are an object. Arguments are checked before the handler runs.
+---@field output? table JSON Schema of its result, which is an object. A result that does not fit is an error.
+---@field annotations? table Hints of the protocol, such as `{ readOnlyHint = true }`.
+--- Returns text, a table, `{ content = ... }` as the protocol has it, or nil and a text for the LLM: the tool failed.
 ---@field handler? fun(arguments: table, session: perigee.McpSession): any, string?
----@field channel? string The plugin channel whose server answers in the handler's place.
----@field notifications? string[] What that server may send to sessions besides log lines and progress.
----@field timeout? number Seconds until the LLM is told that it did not answer. Default: 30.
+---@field channel? string The plugin channel whose client answers, in place of a handler.
+---@field notifications? string[] Notifications that this client may send to sessions, besides log lines and progress.
+---@field timeout? number Seconds until a call fails without an answer. Default: 30.
 
---- Something that an LLM can read.
+--- A resource: a text or bytes that an LLM can read.
 ---@class perigee.McpResource
 ---@field uri string Such as "game://map"; with {names} in it a template.
 ---@field name string
----@field title? string What people see it called.
----@field description? string What it is, for the LLM.
+---@field title? string Its name for people.
+---@field description? string Its content, for the LLM.
 ---@field mime? string Its media type.
----@field text? string What it is, where it does not change.
+---@field text? string Its text, if that does not change.
 --- Returns text, or `{ bytes = ... }`. The parameters are those of the template.
 ---@field handler? fun(uri: string, session: perigee.McpSession, parameters: table<string, string>): string|table
 
@@ -31,12 +35,12 @@
 ---@field name string
 ---@field description? string
 ---@field required? boolean
----@field values? string[] Such as are proposed.
+---@field values? string[] Values that are proposed.
 
 --- A prompt that people can choose.
 ---@class perigee.McpPrompt
 ---@field name string
----@field title? string What people see it called.
+---@field title? string Its name for people.
 ---@field description? string
 ---@field arguments? perigee.McpArgument[]
 --- Returns text, or a list of texts and of messages as the protocol has them.
@@ -44,58 +48,58 @@
 
 --- The session of an MCP client, in the handler of one of its calls.
 ---@class perigee.McpSession
----@field channel integer 2000 to 2999: its own, while it lasts.
----@field client table What the client said of itself: `name`, `version`.
----@field version string Of the protocol.
----@field state perigee.State Free for the game, as long as the session lasts.
+---@field channel integer Its own channel, 2000 to 2999.
+---@field client table Name and version of the client, as it gave them: `name`, `version`.
+---@field version string Version of the protocol.
+---@field state perigee.State Data of the game, as long as the session lasts.
 local McpSession = {}
 
 --- Sends the client a line for its log.
 ---@param level "debug"|"info"|"notice"|"warning"|"error"|"critical"|"alert"|"emergency"
----@param data any What JSON can say.
+---@param data any A value that JSON can express.
 function McpSession:log(level, data) end
 
---- Tells the client how far the call is, if it wants to know.
+--- Reports the progress of the call to the client, if it asked for that.
 ---@param done number
 ---@param total? number
 ---@param message? string
 function McpSession:progress(done, total, message) end
 
---- Asks the client: "sampling/createMessage", "elicitation/create" or "roots/list". Waits for the answer.
+--- Asks the client and waits for the answer: "sampling/createMessage", "elicitation/create" or "roots/list".
 ---@param method string
----@param params table As the protocol has them.
+---@param params table The protocol's parameters.
 ---@param timeout? number Seconds. Default: 60.
 ---@return table? result
----@return string? message Why there is none.
+---@return string? message Why not, such as that the client does not offer it.
 function McpSession:ask(method, params, timeout) end
 
---- Ends the connection on which the client waits for this call; it comes back for the answer.
+--- Ends the connection on which the client waits for this call. The client connects again for the answer.
 function McpSession:hang_up() end
 
---- An MCP client that is there.
+--- A connected MCP client.
 ---@class perigee.McpClient
----@field channel integer
----@field client table
----@field version string
+---@field channel integer The channel of its session.
+---@field client table Its `name` and `version`.
+---@field version string Version of the protocol.
 
---- What a game offers to LLMs by way of the Model Context Protocol.
+--- Declarations for LLMs.
 ---@class perigee.Mcp
 local mcp = {}
 
---- Offers a tool, in the place of one of that name.
+--- Offers a tool, in place of one of the same name. A game has at most 256.
 ---@param given perigee.McpTool
 function mcp.tool(given) end
 
---- Takes a tool back. Returns whether there was one.
+--- Removes a tool. Returns whether it existed.
 ---@param name string
 ---@return boolean
 function mcp.remove(name) end
 
---- Offers something to read.
+--- Offers a resource.
 ---@param given perigee.McpResource
 function mcp.resource(given) end
 
---- Tells the clients that subscribed to a resource that it is another now.
+--- Notifies the clients that subscribed to a resource that it has changed.
 ---@param uri string
 function mcp.updated(uri) end
 
@@ -103,16 +107,15 @@ function mcp.updated(uri) end
 ---@param given perigee.McpPrompt
 function mcp.prompt(given) end
 
---- Tells an MCP client something. nil, a message and a code when there is no such session, or no call
---- with the progressToken.
----@param channel integer The session's, such as session.channel.
+--- Sends a notification to an MCP client. It fails if no such session, or no call with that progressToken, exists.
+---@param channel integer The channel of the session: `session.channel`.
 ---@param method string Such as "notifications/message".
----@param params? table As the protocol has them.
+---@param params? table The protocol's parameters.
 ---@return boolean? ok
 ---@return string? message
 ---@return string? code
 function mcp.notify(channel, method, params) end
 
---- The MCP clients that are there.
+--- Returns the connected MCP clients.
 ---@return perigee.McpClient[]
 function mcp.sessions() end

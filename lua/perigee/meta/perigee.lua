@@ -1,108 +1,199 @@
 ---@meta perigee
---- What a game gets from `require "perigee"`, for editors: names, types and a sentence each. What
---- a game gives is in game.lua beside this file; the whole story is in docs/scripting.md.
+--- Everything that `require "perigee"` gives a game. The section about the game's tables lists what a game
+--- gives in return. docs/scripting.md is the guide.
 
--- Words -------------------------------------------------------------------------------------
+-- The library -------------------------------------------------------------------------------
 
---- Why something was refused, failed or ended.
----@alias perigee.Code
----| "ConnectionClosed" # it left or said goodbye of its own accord; as an answer: the peer is gone
----| "ConnectionReset" # the network ended the connection
----| "IdleTimeout" # nothing came from it for `idle_timeout` seconds
----| "PingTimeout" # it did not answer a ping
----| "PayloadTooLarge" # larger than `max_payload`
----| "Protocol" # it sent what is no packet
----| "Kicked" # the game removed it
----| "Rejected" # the game said no
----| "ServerFull" # `max_clients` or `max_rooms` is reached
----| "VersionMismatch" # it speaks another version of the protocol
----| "ProtocolHashMismatch" # it was built for other messages
----| "NoSuchRoom" # there is no room of that name, or it was deleted
----| "NotInRoom" # the peer is no member
----| "AlreadyInRoom" # the peer is a member already
----| "ChannelNotFound" # nobody serves that channel
----| "ChannelTaken" # another plugin serves that channel
----| "RateLimited" # it sent more than `rate_limit` allows
----| "HandshakeTimeout" # it did not say HELLO in time
----| "Unsupported" # not something that this server, or this peer, can do
----| "Internal" # a handler failed
----| "Unauthorized" # it may not do that
----| "SlowConsumer" # it did not read, and `overflow` is "disconnect"
----| "Replaced" # its session goes on in another connection
----| "RoomFull" # the room's `capacity` is reached
----| "Unavailable" # not now: clients try again by themselves; the server stops, or the game says when
----| "Exists" # a room of that name is there already, or a peer of that name
----| "Invalid" # no good name for a room or a peer
+--- The library of a game. Its commands (sends, joins, kicks, timers, ...) take effect when the handler ends or
+--- waits, and not at all when the handler fails.
+---
+--- A call that can fail in a live game returns nil, a message and a code (`perigee.Code`) in place of an error:
+--- `nil, "the peer is gone", "ConnectionClosed"`. So `assert(peer:send(...))` makes an error of a failure. A mistake in
+--- the script, such as a wrong type or an unknown option, is an error that names file and line.
+---@class perigee
+---@field state perigee.State Data of the whole game, which survives reloads.
+---@field rooms perigee.Rooms Rooms by name.
+---@field to perigee.To Receivers for `perigee.send`.
+---@field world perigee.World Entities, components and systems.
+---@field mcp perigee.Mcp Tools, resources and prompts for LLMs.
+---@field fixed perigee.Fixed Arithmetic with the same results on all machines, for games in lockstep.
+local perigee = {}
 
---- When a message goes out: "critical" at once; "high", then "normal" (the default), then "low" in each frame.
----@alias perigee.Priority "critical"|"high"|"normal"|"low"
+--- Sends a message to a peer, a room, or a receiver of `perigee.to`.
+---
+--- A message has a name (1 to 255 bytes of UTF-8 without control characters) and a value. Messages that the game's
+--- schema describes go out in its compact form (docs/schema.md); all others are JSON:
+---
+--- - Numbers up to 1e14 carry 14 significant digits, larger ones all digits of a Lua number.
+--- - NaN, infinity, functions, peers, rooms, strings that are not UTF-8, and tables nested deeper than 64 are errors.
+---   Messages of clients contain none of them either, so a number is never NaN or infinite.
+--- - A table is a list if its keys are 1 to n; an empty table is the object `{}`. A list with large holes becomes an
+---   object with strings as keys, so use `tostring(id)` where ids are keys.
+--- - JSON's `null` arrives as nil: an absent field, or a hole in a list. nil goes out as `null`, and to a text peer as
+---   no value.
+---
+--- A text peer gets the line `name` or `name JSON`.
+---@param whom perigee.Receiver
+---@param name string
+---@param value? any What JSON, or the schema, can express.
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function perigee.send(whom, name, value, opts) end
 
---- Whom `perigee.send` sends to: a peer, a room, or what a function of `perigee.to` returned.
----@alias perigee.Receiver perigee.Peer|perigee.Room|perigee.Target
+--- Waits, while everything else goes on. What the handler did before takes effect first. Handlers, timers and
+--- tasks may wait, and so may the functions that they call. It is an error to wait inside your own coroutine, in a
+--- function that `table.sort` or `string.gsub` calls, and in `on_upgrade` and systems.
+---@async
+---@param seconds number
+function perigee.sleep(seconds) end
 
---- The name of a function in the table of the game or of a room kind.
+--- Returns the seconds of a clock that never goes back. It stands still during a handler.
+---@return number
+function perigee.now() end
+
+--- Calls `fn()` once, after a time.
+---
+--- A timer that the top level, `on_start` or `on_reload` made, or a task that one of them started, is *owned* by the
+--- version: it ends at the next reload, and the new version makes its own. All other timers outlive reloads: with the
+--- old code where they have a function, with the new code where they have a name.
+---@param seconds number
+---@param fn perigee.FunctionName|fun() A function, or the name of one in the game's table.
+---@return perigee.Timer
+function perigee.after(seconds, fn) end
+
+--- Calls `fn()` again and again. A call that waits does not delay the next one. Ownership is as with `perigee.after`.
+---@param seconds number The interval, at least 0.001.
+---@param fn perigee.FunctionName|fun() A function, or the name of one in the game's table.
+---@return perigee.Timer
+function perigee.every(seconds, fn) end
+
+--- Runs `fn(...)` as a task of its own when the handler has ended. A task may wait.
+---@param fn async fun(...: any)
+---@param ... any
+function perigee.spawn(fn, ...) end
+
+--- Iterates over the events since the last call, in `on_tick` or a system: the poll style of docs/scripting.md.
+---
+--- Handlers run too, before the loop sees the event. The server records events from a load until the first `on_tick`
+--- has ended, and later only if that called `perigee.events`. It keeps 10,000 and drops the oldest with a warning. Each
+--- event comes once, also when `on_tick` fails. A polled message cannot be answered: its sender gets Unsupported if it
+--- asked and no handler exists.
+---@return fun(): perigee.Event?
+function perigee.events() end
+
+--- Serves the plugin channel of a name, or finds it if the script serves it already. Like a timer, it opens when the
+--- handler has ended.
+---
+--- A channel that the top level, `on_start` or `on_reload` opened is owned by the version. At a reload, a channel that
+--- the new version opens too passes over with its waiting packets and requests; one that it does not open closes.
+--- Channels of other handlers keep running with their code.
+---@param name string A name as rooms have it.
+---@return perigee.Channel? channel
+---@return string? message Why not.
+---@return perigee.Code? code ChannelTaken (a client serves it), Invalid, ServerFull (1,000 names have numbers).
+function perigee.channel(name) end
+
+--- Returns an environment variable of the server, or nil if it is not set. Secrets belong there, not into files.
+---@param name string Begins with `GAME_`; any other name is an error.
+---@return string?
+function perigee.env(name) end
+
+--- Returns the counters of the server since its start.
+---@return perigee.Stats
+function perigee.stats() end
+
+--- Stops the server when the running handler has ended, as SIGTERM does.
+---@param reason? string For `on_stop` and the log. Default: "perigee.stop".
+function perigee.stop(reason) end
+
+--- Plain data of the game, which survives reloads: strings, numbers, booleans, peers, rooms, and tables of these.
+---
+--- A function, a coroutine or a table with a metatable would keep old code alive. While files are watched, the log
+--- names such a value when the handler that stored it ends; a reload is refused as long as one exists.
+---@class perigee.State
+---@field [any] any
+
+--- The name of a function in the table of the game or of a room kind. A timer looks the name up each time it fires,
+--- so it calls the new code after a reload. An unknown name is an error when the timer is set.
 ---@alias perigee.FunctionName string
+
+--- The timer that `perigee.after` or `perigee.every` made.
+---@class perigee.Timer
+local Timer = {}
+
+--- Stops the timer.
+---@return boolean was_set Whether it would have fired again.
+function Timer:cancel() end
 
 -- Peers -------------------------------------------------------------------------------------
 
---- Free for the game; survives reloads. Plain data only: no functions, no metatables.
+--- Plain data about a peer, which survives reloads. `perigee.State` says what is allowed.
 ---@class perigee.PeerState
 ---@field [any] any
 
---- A client of the server. Keep what is yours in `peer.state`.
+--- A client of the server. The same object stands for it from `on_connect` to `on_disconnect`, so `==` and use as a
+--- key work. Afterwards its fields can still be read and its methods fail. Its fields cannot be set: keep your own data
+--- in `peer.state`.
 ---@class perigee.Peer
----@field id integer Ids are not used again soon.
----@field name string May change: with `set_name`, and with `/name` where `on_rename` allows it.
----@field session string The session's UUID as text.
----@field address string Without the port.
----@field transport "tcp"|"ws"|"udp"|"text" How it is connected; "text" takes messages, but no packets and questions.
----@field token string What it said when it connected, or "".
----@field latency_ms number Milliseconds of the last ping; 0 while there was none.
----@field connected boolean False in `on_connect`, and after the end.
----@field entity? integer What it is in `perigee.world`; nil some time after the end.
----@field state perigee.PeerState Free for the game; survives reloads.
+---@field id integer A number that is not used again soon.
+---@field name string The name it came with, or the one that `on_connect` or `set_name` gave it.
+---@field session string UUID of the session, as text.
+---@field address string IP address, without the port.
+---@field transport "tcp"|"ws"|"udp"|"text" "udp" for UDP alone. A text peer takes messages, but no packets or requests.
+---@field token string The token of its HELLO, or "".
+---@field latency_ms number Round trip of the last ping, in milliseconds; 0 before the first.
+---@field connected boolean False in `on_connect`, while its connection is lost, and after the end.
+---@field entity? integer Its entity in `perigee.world`; nil after the tick that follows the end.
+---@field state perigee.PeerState Data of the game, which survives reloads.
 local Peer = {}
 
---- Sends a message to this peer, when the handler has ended.
+--- Sends a message to this peer, about no room. `perigee.send` describes messages. While the peer's connection is
+--- lost, reliable messages wait for it and others are dropped; the call returns true for both.
 ---@param name string
----@param value? any What JSON can say.
+---@param value? any
 ---@param opts? perigee.SendOptions
 ---@return true? ok
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Peer:send(name, value, opts) end
 
---- Sends a packet as it is, on a channel from 3 up. Unsupported for a text peer.
----@param channel integer
+--- Sends a packet with raw bytes.
+---@param channel integer From 3 up. On a plugin channel, the packet goes to the client that serves it.
 ---@param packet_type integer From 0 to 65535.
 ---@param bytes string
 ---@param opts? perigee.SendOptions
 ---@return true? ok
 ---@return string? message Why not.
----@return perigee.Code? code
+---@return perigee.Code? code Unsupported for a text peer.
 function Peer:send_packet(channel, packet_type, bytes, opts) end
 
---- Sends a question, waits for the answer and returns it. What the handler did before is carried out first.
+--- Asks this peer, waits for the answer and returns it. What the handler did before takes effect first. The peer
+--- cannot be asked in `on_connect`, because it gets nothing before it is accepted.
 ---@async
 ---@param name string
----@param value? any What JSON can say.
+---@param value? any
 ---@param timeout? number Seconds to wait. Default: 5.
 ---@return any answer Nil when there is none.
 ---@return string? message "timeout" when none came in time.
----@return perigee.Code? code
+---@return perigee.Code? code ConnectionClosed while its connection is lost, Unsupported for a text peer.
 function Peer:ask(name, value, timeout) end
 
---- The options of `peer:join`.
----@class perigee.JoinOptions
----@field wait? boolean Waits until the peer is in, or is not let in. Default: false.
-
---- Has this peer join a room as if it had asked to: `on_join` is asked, and `auto_create` makes the room. The
---- peer joins when the handler ends or waits; with `wait` the results are the outcome.
+--- Has this peer join a room as if it had asked to: `on_join` decides, and a kind with `auto_create` makes the room.
+--- The join takes effect when the handler ends or waits. The result is what is known at once: true, or NoSuchRoom,
+--- AlreadyInRoom, RoomFull. If `on_join` refuses later, the peer gets ERROR, and while files are watched the log
+--- names the line of this call.
+---
+--- With `{ wait = true }` the handler waits, and the result is the outcome: true, or Rejected with the reason of
+--- `on_join`, Internal when `on_join` or `on_create` failed, ConnectionClosed, or ServerFull while 256 joins of the peer
+--- wait. It is an error to wait in `on_connect`, whose commands take effect after it, and in the room's own
+--- `on_create`.
 ---@param room perigee.Room|string The room or its name.
----@param options? any For `on_create`, where joining makes the room.
+---@param options? any For `on_create`, where the join makes the room.
 ---@param how? perigee.JoinOptions
 ---@return true? ok
----@return string? message Why not; with `wait` also the reason that `on_join` gave.
+---@return string? message Why not.
 ---@return perigee.Code? code
 function Peer:join(room, options, how) end
 
@@ -113,68 +204,82 @@ function Peer:join(room, options, how) end
 ---@return perigee.Code? code
 function Peer:leave(room) end
 
---- Gives this peer another name. `peer.name` is the new one at once. The peer and the members of its rooms
---- learn of it when the handler has ended; if it fails, the name is as before. "Invalid" for a name that cannot be,
---- "Exists" for one that is in use (`unique_names`).
+--- Gives this peer another name. `peer.name` is the new name at once. The peer and the members of its rooms learn it
+--- when the handler has ended; if the handler fails, the peer keeps its old name.
+---
+--- A name has 1 to 64 bytes of UTF-8, without characters of Unicode's categories Cc, Cf, Zl and Zp, without spaces (Zs)
+--- at its ends, and does not begin with `!`, `*` or `/`. The setting `unique_names` says among whom a name may be in
+--- use only once; names are compared byte by byte.
 ---@param name string
 ---@return true? ok
 ---@return string? message Why not.
----@return perigee.Code? code
+---@return perigee.Code? code Invalid, or Exists for a name that is in use.
 function Peer:set_name(name) end
 
---- The rooms that this peer is in.
+--- Returns the rooms that this peer is in.
 ---@return perigee.Room[]
 function Peer:rooms() end
 
---- Disconnects this peer with Kicked.
----@param reason? string Told to it, and logged.
+--- Disconnects this peer with Kicked, and ends its session.
+---@param reason? string The peer gets it, and the log.
 ---@return true? ok
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Peer:kick(reason) end
 
---- Figures of this peer's connection.
+--- Returns the counters of this peer since its first connection.
 ---@return perigee.PeerStats? stats
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Peer:stats() end
 
+--- The options of `peer:join`.
+---@class perigee.JoinOptions
+---@field wait? boolean Waits for the outcome of the join. Default: false.
+
 -- Rooms -------------------------------------------------------------------------------------
 
---- Free for the game; survives reloads. Plain data only: no functions, no metatables.
+--- Plain data about a room, which survives reloads. `perigee.State` says what is allowed.
 ---@class perigee.RoomState
 ---@field [any] any
 
---- Peers that get each other's broadcasts. Keep what is yours in `room.state`.
+--- A set of peers that get each other's broadcasts. Its *kind* is its name up to the first `:`; the game's `rooms` has
+--- the handlers of that kind. Its fields cannot be set: keep your own data in `room.state`.
+---
+--- A room appears when its `on_create` has ended without an error. Until then only the handler that made it and
+--- `on_create` itself can use the room; its name is taken, and peers that want to join wait. If `on_create` fails, the
+--- room has never existed: everything that was done with it vanishes, `on_delete` does not run, and waiting peers
+--- get Internal.
 ---@class perigee.Room
 ---@field id integer
 ---@field name string
 ---@field kind string The name up to its first `:`.
----@field count integer Members, as they were before the handler.
----@field state perigee.RoomState Free for the game; survives reloads.
----@field lockstep perigee.Lockstep Its match, where its kind has `lockstep`; elsewhere an error.
+---@field count integer Members, as they were before the handler. Suspended sessions count.
+---@field state perigee.RoomState Data of the game, which survives reloads.
+---@field lockstep perigee.Lockstep Its match, if its kind has `lockstep`; else reading it is an error.
 local Room = {}
 
---- Sends a message to every member, when the handler has ended.
+--- Sends a message to every member.
 ---@param name string
----@param value? any What JSON can say.
+---@param value? any
 ---@param opts? perigee.SendOptions
 ---@return true? ok
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Room:broadcast(name, value, opts) end
 
---- Sends a message about this room to one member, when the handler has ended: its client hears it as the room's.
+--- Sends a message about this room to one member. Its client gets it as a message of the room, whereas messages of
+--- `peer:send` are about no room.
 ---@param peer perigee.Peer
 ---@param name string
----@param value? any What JSON can say.
+---@param value? any
 ---@param opts? perigee.SendOptions
 ---@return true? ok
 ---@return string? message Why not.
----@return perigee.Code? code
+---@return perigee.Code? code NotInRoom if the peer is not a member.
 function Room:send(peer, name, value, opts) end
 
---- Sends bytes to every member, as a broadcast of the server's; to text peers as they are.
+--- Sends raw bytes to every member, as a BROADCAST of the server. Text peers get the bytes as they are.
 ---@param bytes string
 ---@param opts? perigee.SendOptions
 ---@return true? ok
@@ -182,56 +287,60 @@ function Room:send(peer, name, value, opts) end
 ---@return perigee.Code? code
 function Room:relay(bytes, opts) end
 
---- The members, as they were before the handler.
+--- Returns the members, as they were before the handler.
 ---@return perigee.Peer[]
 function Room:peers() end
 
---- Whether a peer is a member.
+--- Returns whether a peer is a member.
 ---@param peer perigee.Peer
 ---@return boolean
 function Room:has(peer) end
 
---- Removes a member, which stays connected; it and `on_leave` are told Kicked.
+--- Removes a member with Kicked. It stays connected. The LEFT packet has the code alone, so send a message first to
+--- tell a binary client more.
 ---@param peer perigee.Peer
----@param reason? string For the log, and for a text peer.
+---@param reason? string For the log, and for a text peer: `* left lobby (Kicked: reason)`.
 ---@return true? ok
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Room:kick(peer, reason) end
 
---- Stores a fact about this room for others to look at; nil removes it.
+--- Stores a fact about this room for tools to look at; nil removes it.
 ---@param key string
 ---@param value any Plain data.
 function Room:set_meta(key, value) end
 
---- What `set_meta` stored.
+--- Returns what `set_meta` stored.
 ---@param key string
 ---@return any
 function Room:get_meta(key) end
 
---- Deletes this room softly: nobody can join any more, and it goes with its last member.
+--- Deletes this room softly. Its name is free at once, and joins and sends to it fail with NoSuchRoom. Its members stay
+--- until they leave; `on_delete` runs when the last one has left. A lockstep match ends at once. A room whose
+--- `on_create` still runs is deleted when that ends.
 ---@return true? ok
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Room:delete() end
 
---- Calls `fn(room)` once, in so many seconds. The timer dies with the room.
+--- Calls `fn(room)` once, after a time. The timer ends with the room. A name is that of a function in the table of
+--- the room's kind, or in the game's if the game does not name the kind.
 ---@param seconds number
----@param fn perigee.FunctionName|fun(room: perigee.Room) A function, or the name of one in the kind's table, to survive reloads.
+---@param fn perigee.FunctionName|fun(room: perigee.Room) A function, or the name of one in the kind's table.
 ---@return perigee.Timer? timer
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Room:after(seconds, fn) end
 
---- Calls `fn(room)` every so many seconds (at least 0.001). The timer dies with the room.
----@param seconds number
----@param fn perigee.FunctionName|fun(room: perigee.Room) A function, or the name of one in the kind's table, to survive reloads.
+--- Calls `fn(room)` again and again. The timer ends with the room.
+---@param seconds number The interval, at least 0.001.
+---@param fn perigee.FunctionName|fun(room: perigee.Room) A function, or the name of one in the kind's table.
 ---@return perigee.Timer? timer
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Room:every(seconds, fn) end
 
---- Runs `fn(...)` as a task of its own when the handler has ended. It may wait, and dies with the room.
+--- Runs `fn(...)` as a task of its own when the handler has ended. It may wait, and ends with the room.
 ---@param fn async fun(...: any)
 ---@param ... any
 ---@return true? ok
@@ -239,19 +348,115 @@ function Room:every(seconds, fn) end
 ---@return perigee.Code? code
 function Room:spawn(fn, ...) end
 
--- The library -------------------------------------------------------------------------------
+--- Rooms by name.
+---@class perigee.Rooms
+local rooms = {}
 
---- Options of everything that sends.
+--- Makes a room. `on_create` runs when the handler has ended; the room's class says when others can see it. A name is
+--- as peers have it (`peer:set_name`), but may begin with `!`, `*` or `/`.
+---@param name string
+---@param options? any For `on_create`.
+---@return perigee.Room? room
+---@return string? message Why not.
+---@return perigee.Code? code Exists, Invalid or ServerFull (`max_rooms`).
+function rooms.create(name, options) end
+
+--- Returns the room of that name; nil if none exists or its `on_create` has not ended.
+---@param name string
+---@return perigee.Room?
+function rooms.get(name) end
+
+--- Deletes the room of that name, as `room:delete` does.
+---@param name string
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function rooms.delete(name) end
+
+--- Returns all rooms that can be joined.
+---@return perigee.Room[]
+function rooms.all() end
+
+-- Sending -----------------------------------------------------------------------------------
+
+--- The options of everything that sends.
 ---@class perigee.SendOptions
----@field priority? perigee.Priority When it goes out. Default: "normal".
----@field reliable? boolean True: not dropped by a full queue. Default: false.
----@field except? perigee.Peer|table<any, perigee.Peer> Who does not get it.
----@field key? string|number A newer message with the same key replaces an older one that still waits.
+--- When it goes out. Default: "normal".
+---@field priority? perigee.Priority
+--- True: it arrives once and in order, also after a lost connection, and is never dropped. All reliable messages to
+--- a peer keep one order, whatever their priorities. At most 1024 of them (and 8 MiB) may wait for the peer's
+--- acknowledgement; one more disconnects it with SlowConsumer. Default: false.
+---@field reliable? boolean
+--- A peer, or a table of peers, that does not get it.
+---@field except? perigee.Peer|table<any, perigee.Peer>
+--- A newer message with the same key replaces an older one that still waits for the same receiver or room. By UDP, a
+--- client ignores an older one that arrives later. Use it for facts of the moment, such as positions. It never
+--- replaces a reliable message.
+---@field key? string|number
+
+--- The order in which waiting messages go out: "critical" at once; "high" before "normal" (the default) before "low"
+--- at each flush.
+---@alias perigee.Priority "critical"|"high"|"normal"|"low"
+
+--- A receiver for `perigee.send`: a peer, a room, or the result of a function of `perigee.to`.
+---@alias perigee.Receiver perigee.Peer|perigee.Room|perigee.Target
 
 --- Several receivers at once, as the functions of `perigee.to` return them.
 ---@class perigee.Target
 
---- A packet on a channel that the script polls.
+--- Receivers for `perigee.send`.
+---@class perigee.To
+---@field all perigee.Target All connected peers.
+local to = {}
+
+--- Returns the peer itself.
+---@param peer perigee.Peer
+---@return perigee.Peer
+function to.one(peer) end
+
+--- Returns a receiver: all peers but these.
+---@param ... perigee.Peer|table<any, perigee.Peer> Peers, or tables of peers.
+---@return perigee.Target
+function to.all_except(...) end
+
+--- Returns a receiver: these peers, each of them once. Peers that are gone are left out.
+---@param peers table<any, perigee.Peer> Any table of peers, whatever its keys.
+---@return perigee.Target
+function to.group(peers) end
+
+--- Why something was refused, failed or ended.
+---@alias perigee.Code
+---| "ConnectionClosed" # the peer left of its own accord; as an answer: the peer is gone
+---| "ConnectionReset" # the network ended the connection
+---| "IdleTimeout" # the peer sent nothing for `idle_timeout` seconds
+---| "PingTimeout" # the peer did not answer a ping
+---| "PayloadTooLarge" # it is larger than `max_payload`
+---| "Protocol" # the peer sent something that is not a packet
+---| "Kicked" # the game removed the peer
+---| "Rejected" # the game refused
+---| "ServerFull" # `max_clients` or `max_rooms` is reached
+---| "VersionMismatch" # the peer speaks another version of the protocol
+---| "ProtocolHashMismatch" # the peer was built for another schema
+---| "NoSuchRoom" # no room has that name, or it was deleted
+---| "NotInRoom" # the peer is not a member
+---| "AlreadyInRoom" # the peer is a member already
+---| "ChannelNotFound" # nothing serves that channel
+---| "ChannelTaken" # another plugin serves that channel
+---| "RateLimited" # the peer sent more than `rate_limit` allows
+---| "HandshakeTimeout" # the peer sent no HELLO in time
+---| "Unsupported" # this server, or this peer, cannot do it
+---| "Internal" # a handler failed
+---| "Unauthorized" # the peer may not do that
+---| "SlowConsumer" # the peer read too slowly
+---| "Replaced" # the session continues on another connection
+---| "RoomFull" # the room's `capacity` is reached
+---| "Unavailable" # not now: clients try again by themselves
+---| "Exists" # a room, or a peer, of that name exists already
+---| "Invalid" # the name breaks the rule for names
+
+-- Channels ----------------------------------------------------------------------------------
+
+--- A packet that `channel:receive` returns.
 ---@class perigee.ChannelPacket
 ---@field peer perigee.Peer
 ---@field type integer
@@ -259,174 +464,48 @@ function Room:spawn(fn, ...) end
 ---@field priority perigee.Priority
 ---@field reliable boolean
 
---- A plugin channel that the script serves: what `perigee.channel` returns.
+--- A plugin channel that the script serves: a stream of packets for tools beside the game. After `close`, `send` and
+--- `ask` return nil, a message and ChannelNotFound.
 ---@class perigee.Channel
----@field id integer
+---@field id integer Its number, from 1000 up: the same for a name as long as the server runs.
 ---@field name string
 local Channel = {}
 
---- Sends a packet on this channel, when the handler has ended.
+--- Sends a packet on this channel. Text peers get no packets.
 ---@param whom perigee.Peer|perigee.Room|perigee.Target
----@param packet_type integer 0 to 65535.
----@param bytes string
+---@param packet_type integer From 0 to 65535.
+---@param bytes string At most `max_payload`.
 ---@param opts? perigee.SendOptions
 ---@return true? ok
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Channel:send(whom, packet_type, bytes, opts) end
 
---- Sends a question on this channel and waits for the answer.
+--- Asks a peer on this channel and waits for the bytes of its answer. An answer that comes after the timeout is dropped,
+--- and counted in `late_answers`.
 ---@param peer perigee.Peer
----@param packet_type integer 0 to 65535.
+---@param packet_type integer From 0 to 65535.
 ---@param bytes string
----@param timeout? number Seconds; 5 if not given.
+---@param timeout? number Seconds to wait. Default: 5.
 ---@return string? answer
 ---@return string? message "timeout" when none came in time.
----@return perigee.Code? code
+---@return perigee.Code? code ConnectionClosed, Unsupported, or ChannelNotFound when the channel closes meanwhile.
 function Channel:ask(peer, packet_type, bytes, timeout) end
 
---- Has a function called for each packet on this channel. A string that it returns answers a question.
+--- Has `fn` called for each packet on this channel. A string that it returns answers a request; nothing is an empty
+--- answer. Like every handler it may wait; if it fails, the sender of a request gets Internal.
 ---@param fn fun(peer: perigee.Peer, packet_type: integer, bytes: string): string?
 ---@return perigee.Channel self
 function Channel:on_packet(fn) end
 
---- The packets since the last call, the oldest first, where there is no `on_packet`.
+--- Returns the packets since the last call, the oldest first, for a channel without `on_packet`. At most 1,024 packets
+--- and 4 MiB wait; then the oldest are dropped. The sender of a request gets Unsupported.
 ---@return perigee.ChannelPacket[] packets
----@return integer dropped How many were, because too many waited.
+---@return integer dropped Packets that were dropped since the last call.
 function Channel:receive() end
 
---- Serves this channel no longer.
+--- Stops serving this channel: packets on it fail with ChannelNotFound, and others may serve the name.
 ---@return boolean was_open
 function Channel:close() end
-
---- What `perigee.after` and `perigee.every` return.
----@class perigee.Timer
-local Timer = {}
-
---- Stops the timer.
----@return boolean was_set Whether it would have fired again.
-function Timer:cancel() end
-
---- Free for the game; survives reloads. Plain data only: no functions, no metatables.
----@class perigee.State
----@field [any] any
-
---- What a game can do besides what peers and rooms can.
----@class perigee
----@field state perigee.State Free for the game; survives reloads.
----@field rooms perigee.Rooms Rooms by name.
----@field to perigee.To Whom `perigee.send` sends to.
----@field world perigee.World Entities, components and systems.
----@field mcp perigee.Mcp What the game offers to LLMs.
----@field fixed perigee.Fixed Arithmetic that is the same everywhere, for games in lockstep.
-local perigee = {}
-
---- Rooms by name.
----@class perigee.Rooms
-local rooms = {}
-
---- Makes a room. Names are 1 to 64 bytes of UTF-8; `on_create` is called when the handler has ended.
----@param name string
----@param options? any For `on_create`.
----@return perigee.Room? room
----@return string? message Why not.
----@return perigee.Code? code Exists, Invalid or ServerFull.
-function rooms.create(name, options) end
-
---- The room of that name, or nil.
----@param name string
----@return perigee.Room?
-function rooms.get(name) end
-
---- Deletes the room of that name softly: nobody can join any more, and it goes with its last member.
----@param name string
----@return true? ok
----@return string? message Why not.
----@return perigee.Code? code
-function rooms.delete(name) end
-
---- All rooms that can be joined.
----@return perigee.Room[]
-function rooms.all() end
-
---- Whom `perigee.send` sends to.
----@class perigee.To
----@field all perigee.Target Everybody who is connected.
-local to = {}
-
---- One peer: the same as the peer.
----@param peer perigee.Peer
----@return perigee.Peer
-function to.one(peer) end
-
---- Everybody but these peers.
----@param ... perigee.Peer|table<any, perigee.Peer> Peers, or tables of peers.
----@return perigee.Target
-function to.all_except(...) end
-
---- These peers, each once; those who are gone are passed over.
----@param peers table<any, perigee.Peer> Any table of peers, whatever its keys.
----@return perigee.Target
-function to.group(peers) end
-
---- Serves the plugin channel of a name; one that is open is found.
----@param name string 1 to 64 bytes of UTF-8 without control and invisible characters, and spaces at the ends.
----@return perigee.Channel? channel
----@return string? message Why not.
----@return perigee.Code? code "ChannelTaken" when a client serves it.
-function perigee.channel(name) end
-
---- Sends a message to a peer, a room, or one of `perigee.to`, when the handler has ended.
----@param whom perigee.Receiver
----@param name string
----@param value? any What JSON can say.
----@param opts? perigee.SendOptions
----@return true? ok
----@return string? message Why not.
----@return perigee.Code? code
-function perigee.send(whom, name, value, opts) end
-
---- Returns an environment variable of the server, or nil when it is not set. Keep secrets there.
----@param name string Begins with `GAME_`; others cannot be read.
----@return string?
-function perigee.env(name) end
-
---- Iterates over what has happened since it was last asked, in `on_tick`.
----@return fun(): perigee.Event?
-function perigee.events() end
-
---- Waits, and lets everything else go on. What the handler did before is carried out first.
----@async
----@param seconds number
-function perigee.sleep(seconds) end
-
---- Seconds on a clock that never goes back; the same all through one handler.
----@return number
-function perigee.now() end
-
---- Calls `fn()` once, in so many seconds.
----@param seconds number
----@param fn perigee.FunctionName|fun() A function, or the name of one in the game's table, which survives reloads.
----@return perigee.Timer
-function perigee.after(seconds, fn) end
-
---- Calls `fn()` every so many seconds (at least 0.001).
----@param seconds number
----@param fn perigee.FunctionName|fun() A function, or the name of one in the game's table, which survives reloads.
----@return perigee.Timer
-function perigee.every(seconds, fn) end
-
---- Runs `fn(...)` as a task of its own when the handler has ended. It may wait.
----@param fn async fun(...: any)
----@param ... any
-function perigee.spawn(fn, ...) end
-
---- Figures of the server since its start.
----@return perigee.Stats
-function perigee.stats() end
-
---- Stops the server when the running handler has ended, as SIGTERM does.
----@param reason? string For `on_stop` and the log. Default: "perigee.stop".
-function perigee.stop(reason) end
 
 return perigee

@@ -1,10 +1,28 @@
 ---@meta
---- Lua as scripts have it: what is left of the basic functions, `os` and `debug`. The libraries
---- bit, coroutine, math, string and table are as an editor knows them, but for string.dump and the
---- old table.foreach, table.foreachi and table.getn.
---- There is no io, ffi, load, package, and no other way to files, processes or bytecode.
+-- Lua in scripts ----------------------------------------------------------------------------
 
---- All of this; there are no globals besides it.
+--- Scripts have these basic functions, parts of `os` and `debug`, and the libraries bit, coroutine, math, string and
+--- table, without string.dump and the old table.foreach, table.foreachi and table.getn. They have no io, ffi, load and
+--- package, and no other way to files, processes or bytecode. `math.random` is seeded by the server.
+---
+--- - Globals are declared with `local`: to read or set another name is an error with file and line.
+--- - Libraries cannot be changed, and are empty for `pairs`. `getmetatable` of a string, a peer or a library is a word.
+--- - Coroutines within coroutines, and functions that `string.gsub` calls, nest at least a hundred deep; then comes
+---   "stack overflow". `coroutine.running` is nil in a handler.
+---
+--- | what | at most |
+--- |---|---|
+--- | time of a handler, timer or task, anew after each wait | `handler_budget`, 50 ms |
+--- | time of loading the game | 1 s, or `handler_budget` if that is more |
+--- | memory of the Lua heap | `memory_limit`, 256 MiB: a handler that allocates beyond it fails |
+--- | one string of `string.rep`, `format`, `gsub`, `table.concat` and the like | 16 MiB |
+--- | one string of `..` | 32 MiB; then "not enough memory" |
+--- | the heap in any case | four times `memory_limit`; then "not enough memory" |
+--- | JSON of one message | 4 MiB, or `max_payload` if that is less |
+--- | the format of `os.date` | 200 bytes |
+--- | a text for `print` | 16 KiB; the rest is cut off |
+
+--- All of these globals; scripts have no others.
 ---@type table<string, any>
 _G = {}
 
@@ -25,7 +43,7 @@ function assert(value, message, ...) end
 ---@param level? integer
 function error(message, level) end
 
---- The metatable of a value; what its `__metatable` says if it has one.
+--- Returns the metatable of a value, or the value of its field `__metatable`.
 ---@param object any
 ---@return any
 function getmetatable(object) end
@@ -38,7 +56,7 @@ function getmetatable(object) end
 ---@return integer
 function ipairs(list) end
 
---- The entry after `key` in no particular order; the first one without `key`; nil after the last.
+--- Returns the entry after `key` in no particular order: without `key` the first one, after the last one nil.
 ---@generic K, V
 ---@param table table<K, V>
 ---@param key? K
@@ -53,7 +71,7 @@ function next(table, key) end
 ---@return T
 function pairs(table) end
 
---- Calls `fn(...)`. Returns true and its results, or false and the error.
+--- Calls `fn(...)`. Returns true and its results, or false and the error. Errors of the budgets pass through it.
 ---@param fn function
 ---@param ... any
 ---@return boolean ok
@@ -61,35 +79,36 @@ function pairs(table) end
 ---@return any ...
 function pcall(fn, ...) end
 
---- Writes a line to the server's log, at level info.
+--- Writes a line to the server's log, at level info, with the peer and room of the handler.
 ---@param ... any
 function print(...) end
 
---- Whether two values are the same, without metamethods.
+--- Returns whether two values are the same, without metamethods.
 ---@param a any
 ---@param b any
 ---@return boolean
 function rawequal(a, b) end
 
---- `table[key]`, without metamethods.
+--- Returns `table[key]`, without metamethods.
 ---@param table table
 ---@param key any
 ---@return any
 function rawget(table, key) end
 
---- `table[key] = value`, without metamethods.
+--- Sets `table[key] = value`, without metamethods.
 ---@param table table
 ---@param key any
 ---@param value any
 ---@return table
 function rawset(table, key, value) end
 
---- The module of that name from the game's folder: "rooms.duel" is rooms/duel.lua or rooms/duel/init.lua.
+--- Returns the module of that name in the game's folder: "rooms.duel" is rooms/duel.lua or rooms/duel/init.lua. Call it at
+--- the top of files, where the server parses modules beside its work; in a handler it takes the handler's time.
 ---@param name string
 ---@return unknown
 function require(name) end
 
---- All arguments from number `from` on; with "#" how many there are.
+--- Returns all arguments from number `from` on; with "#" their count.
 ---@param from integer|"#"
 ---@param ... any
 ---@return any ...
@@ -102,23 +121,23 @@ function select(from, ...) end
 ---@return T
 function setmetatable(table, meta) end
 
---- A number from a text or a number; nil when it is none.
+--- Returns the number that a text or a number stands for, or nil.
 ---@param value any
 ---@param base? integer From 2 to 36. Default: 10.
 ---@return number?
 function tonumber(value, base) end
 
---- Any value as text.
+--- Returns any value as text.
 ---@param value any
 ---@return string
 function tostring(value) end
 
---- What a value is.
+--- Returns the type of a value.
 ---@param value any
 ---@return "nil"|"number"|"string"|"boolean"|"table"|"function"|"thread"|"userdata"|"cdata"
 function type(value) end
 
---- `list[from]`, ..., `list[to]`. Default: from 1 to the length of the list.
+--- Returns `list[from]`, ..., `list[to]`. Default: from 1 to the length of the list.
 ---@generic T
 ---@param list T[]
 ---@param from? integer
@@ -126,7 +145,7 @@ function type(value) end
 ---@return T ...
 function unpack(list, from, to) end
 
---- Calls `fn(...)`. Returns true and its results, or false and what `handler` made of the error.
+--- Calls `fn(...)`. Returns true and its results, or false and the result of `handler(error)`.
 ---@param fn function
 ---@param handler fun(problem: any): any
 ---@param ... any
@@ -135,36 +154,36 @@ function unpack(list, from, to) end
 ---@return any ...
 function xpcall(fn, handler, ...) end
 
---- What is left of os: time.
+--- The part of `os` that scripts have.
 ---@class perigee.sandbox.os
 os = {}
 
---- Seconds of processor time that the server has used.
+--- Returns the seconds of processor time that the server has used.
 ---@return number
 function os.clock() end
 
---- A date as text or, for "*t", as a table. Default: now.
+--- Returns a date as text or, for "*t", as a table. Default: now.
 ---@param format? string As C's strftime takes it.
 ---@param when? integer Seconds since 1970.
 ---@return string|table
 function os.date(format, when) end
 
---- Seconds from `before` to `after`.
+--- Returns the seconds from `before` to `after`.
 ---@param after integer
 ---@param before integer
 ---@return number
 function os.difftime(after, before) end
 
---- Seconds since 1970: now, or of a date.
+--- Returns the seconds since 1970: now, or of a date.
 ---@param when? { year: integer, month: integer, day: integer, hour?: integer, min?: integer, sec?: integer, isdst?: boolean }
 ---@return integer
 function os.time(when) end
 
---- What is left of debug.
+--- The part of `debug` that scripts have.
 ---@class perigee.sandbox.debug
 debug = {}
 
---- `message` and the functions that are being called.
+--- Returns `message` and the stack of calls.
 ---@param message? any
 ---@param level? integer
 ---@return string

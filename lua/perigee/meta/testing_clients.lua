@@ -1,36 +1,36 @@
 ---@meta
---- Simulated clients, for editors: what `server:client` in a spec returns. docs/testing.md is the
---- guide.
+-- Clients -----------------------------------------------------------------------------------
 
---- A simulated client. What it waits for, it waits for in virtual time.
+--- A simulated client, the result of `server:client`. Its calls wait in virtual time. It has the calls of the Lua client
+--- (docs/lua-client.md), with the same names, arguments and results.
 ---@class perigee.testing.Client
 ---@field id integer Its peer id.
 ---@field name string
 ---@field text boolean Whether it is a text peer.
----@field connected boolean As far as the client knows.
----@field reason? perigee.testing.Reason Why the connection ended.
----@field timeout number Seconds that a call waits when it names no timeout. Default: 10.
+---@field connected boolean Whether it is connected, as far as the client knows.
+---@field reason? perigee.testing.Reason The reason for the end of its connection.
+---@field timeout number Seconds that a call waits without a timeout of its own. Default: 10.
 ---@field server perigee.testing.Server
 local Client = {}
 
---- Joins a room. The spec fails when it may not.
+--- Joins a room. The spec fails if the server refuses it.
 ---@param name string
 ---@return perigee.testing.Room
 function Client:join(name) end
 
---- Joins a room, or tells why it may not.
+--- Joins a room, or returns why the server refuses it.
 ---@param name string
 ---@return perigee.testing.Room? room
 ---@return string? message
 ---@return perigee.Code? code
 function Client:try_join(name) end
 
---- The room of that name that this client is in, or nil.
+--- Returns the room of that name that this client is in, or nil.
 ---@param name string
 ---@return perigee.testing.Room
 function Client:room(name) end
 
---- The rooms that the server lists.
+--- Returns the rooms that the server lists.
 ---@return { id: integer, name: string, members: integer }[]? rooms
 ---@return string? message
 ---@return perigee.Code? code
@@ -38,7 +38,7 @@ function Client:rooms() end
 
 --- Sends a message to the game.
 ---@param name string
----@param value? any What JSON can say.
+---@param value? any
 ---@param options? table `room`, `priority`, `reliable`.
 ---@return true? sent
 ---@return string? message
@@ -47,9 +47,9 @@ function Client:send(name, value, options) end
 
 --- Asks the game and waits for the answer.
 ---@param name string
----@param value? any What JSON can say.
+---@param value? any
 ---@param timeout? number Seconds.
----@param room? perigee.testing.Room About which it asks.
+---@param room? perigee.testing.Room The room that the request is about.
 ---@return any answer
 ---@return string? message "timeout" when none came in time.
 ---@return perigee.Code? code
@@ -63,22 +63,22 @@ function Client:ask(name, value, timeout, room) end
 ---@return perigee.Code? code
 function Client:answer(event, value) end
 
---- Answers the game's questions of that name with what `fn` returns.
+--- Answers the game's requests of that name with the result of `fn`.
 ---@param name string
 ---@param fn? fun(value: any, room: perigee.testing.Room?): any
 function Client:on_ask(name, fn) end
 
---- Waits for a message of that name and value, and returns the value. Earlier ones of the name are passed over.
+--- Waits for a message of that name and value, and returns the value. Earlier messages of the name are skipped.
 ---@param name string
----@param value? any Tables are compared by the fields that are named, functions are asked. Default: any value.
+---@param value? any A table names the fields that must be equal; a function decides itself. Default: any value.
 ---@param seconds? number Virtual seconds to wait. Default: 5.
 ---@return any value
 ---@return perigee.testing.Event event
 function Client:expect(name, value, seconds) end
 
---- Fails the spec when such a message waits to be looked at, or comes within the time.
+--- Fails the spec if such a message has come and was not expected yet, or comes within the time.
 ---@param name string
----@param value? any The seconds may stand in its place.
+---@param value? any A number alone is the seconds.
 ---@param seconds? number Virtual seconds. Default: 1.
 function Client:expect_nothing(name, value, seconds) end
 
@@ -102,29 +102,29 @@ function Client:expect_event(kind, fields, seconds) end
 ---@return perigee.testing.Event event
 function Client:expect_closed(code, seconds) end
 
---- Of text peers: waits for a line.
+--- Waits for a line. For text peers.
 ---@param line? string|fun(line: string): boolean
 ---@param seconds? number Virtual seconds to wait. Default: 5.
 ---@return string line
 function Client:expect_line(line, seconds) end
 
---- Of text peers: sends a line, which is said in the room joined last, or a command.
+--- Sends a line, as typed: a command, or a text for the room joined last. For text peers.
 ---@param line string
 ---@return true? sent
 ---@return string? message
 ---@return perigee.Code? code
 function Client:line(line) end
 
---- The values of all messages of that name that have come since `clear`, looked at or not; false for one without
---- a value.
+--- Returns the values of all messages of that name since `clear`, expected or not; false stands for a message without a
+--- value.
 ---@param name string
 ---@return any[]
 function Client:received(name) end
 
---- Forgets all that has come so far.
+--- Forgets all messages and events that have come so far.
 function Client:clear() end
 
---- The next event that no handler takes, or nil and why there is none.
+--- Returns the next event that no handler takes, or nil and the reason.
 ---@param timeout? number Virtual seconds. Default: for ever.
 ---@return perigee.testing.Event? event
 ---@return string? reason "timeout" or "closed".
@@ -135,14 +135,14 @@ function Client:recv(timeout) end
 ---@param fn? fun(event: perigee.testing.Event)
 function Client:on(kind, fn) end
 
---- The time to the server and back, in seconds.
+--- Returns the round trip to the server, in seconds.
 ---@param timeout? number Seconds.
 ---@return number? latency
 ---@return string? message
 ---@return perigee.Code? code
 function Client:ping(timeout) end
 
---- Serves a plugin channel; one that is served already is found.
+--- Serves a plugin channel, or finds it if this client serves it already.
 ---@param name string
 ---@return perigee.testing.Channel? channel
 ---@return string? message
@@ -159,7 +159,7 @@ function Client:channel(name) end
 ---@return perigee.Code? code
 function Client:send_packet(channel, number, data, options) end
 
---- Sends a packet that is a question and waits for the bytes of the answer.
+--- Sends a request on a channel and waits for the bytes of the answer.
 ---@param channel integer
 ---@param number integer The packet's type.
 ---@param data? string
@@ -169,7 +169,7 @@ function Client:send_packet(channel, number, data, options) end
 ---@return perigee.Code? code
 function Client:ask_packet(channel, number, data, timeout) end
 
---- Sends bytes as they are, for clients that do not keep to the protocol.
+--- Sends raw bytes, as a client that breaks the protocol.
 ---@param data string
 function Client:write(data) end
 
@@ -182,86 +182,85 @@ function Client:spawn(fn, ...) end
 ---@param seconds number
 function Client:sleep(seconds) end
 
---- Changes the conditions of this client's network from now on.
+--- Changes the conditions of this client's network.
 ---@param conditions perigee.testing.Conditions
 function Client:network(conditions) end
 
---- Stands still: neither reads nor sends, until `resume`.
+--- Stops reading and sending until `resume`, as a program that hangs.
 function Client:stall() end
 
---- Goes on after `stall`.
+--- Continues after `stall`.
 function Client:resume() end
 
---- Its cable is pulled: bytes go nowhere, and neither side is told.
+--- Pulls the cable: bytes go nowhere and neither side notices at first. The server finds PingTimeout.
 function Client:vanish() end
 
---- Its connection is reset.
+--- Resets the connection: ConnectionReset.
 function Client:cut() end
 
---- Its program dies: the connection ends, and nothing says goodbye.
+--- Ends the program: the system closes the connection, without a BYE. ConnectionClosed.
 function Client:kill() end
 
---- Connects again after `cut`, `kill` or `vanish`, as real clients do by themselves: true when the
---- session goes on, false when it was over and another one has begun; nil, message, code when the
---- server refused. Not for text peers.
+--- Connects again after `cut`, `kill` or `vanish`, as real clients do by themselves. Returns true if the session
+--- continues, false if another one has begun, and nil, message, code if the server refused. Not for text peers.
 ---@return boolean? resumed
 ---@return string? message
 ---@return string? code
 ---@return integer? retry
 function Client:reconnect() end
 
---- Says goodbye and waits until the server has heard it.
+--- Says BYE and waits until the server has read it.
 function Client:close() end
 
---- What a player does in lockstep; all but `step` may be left out. docs/lockstep.md is the guide.
+--- The functions of a player in lockstep; only `step` is required. docs/lockstep.md is the guide.
 ---@class perigee.testing.LockstepGame
 ---@field step fun(turn: integer, entries: perigee.LockstepEntry[]) Simulates one turn.
 ---@field start? fun(match: perigee.testing.Lockstep) Makes the state before turn 1, from `match.seed`.
 ---@field hash? fun(): integer|table A number of 32 bits, or a tree of them.
----@field snapshot? fun(): string The state as bytes.
----@field restore? fun(bytes: string, match: perigee.testing.Lockstep) The other way round.
----@field input? fun(turn: integer): string? What the player does in a turn; left out: what `send` was given.
----@field on_missed? fun(missed: table) `turn`, `data`: what `input` gave came too late, the turn went on without it.
+---@field snapshot? fun(): string Returns the state as bytes.
+---@field restore? fun(bytes: string, match: perigee.testing.Lockstep) Makes the state of such bytes.
+---@field input? fun(turn: integer): string? Returns the player's input of a turn. Without it, `send` gives inputs.
+---@field on_missed? fun(missed: table) `turn`, `data`: the input came too late, and the turn continued without it.
 ---@field on_desync? fun(report: table) `turn`, `is_odd`, `slots`.
 ---@field on_waiting? fun(report: table) `turn`, `slots`.
 ---@field on_pace? fun(match: perigee.testing.Lockstep)
----@field on_end? fun(message: string?, code: string?) And why, where the server has not ended it.
+---@field on_end? fun(message: string?, code: string?) The match is over, or this client out of it: then with the reason.
 ---@field watches? boolean True: takes no slot.
----@field seat? string That of an earlier match: the same slot again.
+---@field seat? string `seat` of an earlier match, to get the same slot again.
 
---- A match that a client takes part in.
+--- A match in which a client takes part.
 ---@class perigee.testing.Lockstep
----@field id integer Another number for each match; 0 before it has begun.
----@field slot? integer nil: only watches.
+---@field id integer Number of the match, different for each; 0 before it has begun.
+---@field slot? integer Nil for a watcher.
 ---@field seat string
 ---@field seed integer
----@field turn integer The newest that was simulated.
+---@field turn integer The newest simulated turn.
 ---@field delay integer Turns from an input to its turn.
----@field speed number 0: paused.
+---@field speed number Factor of the turn rate; 0 while paused.
 ---@field interval number Seconds from turn to turn at speed 1.
----@field is_ready boolean Whether there is a state.
+---@field is_ready boolean Whether it has a state.
 local Lockstep = {}
 
---- An input, which goes into the next turn that has none, and into another if it comes too late for that.
---- Several wait for as many turns.
+--- Sends an input for the next turn without one. If it comes too late, it goes into a later turn. Several inputs wait for
+--- as many turns.
 ---@param data string
 function Lockstep:send(data) end
 
---- Takes part, or once more: what happens by itself in a new session of `perigee.client`.
+--- Takes part in the match, or does so again. In a new session of `perigee.client` it happens by itself.
 function Lockstep:enter() end
 
---- Takes part no longer.
+--- Leaves the match.
 function Lockstep:exit() end
 
---- A room that a client is in.
+--- A room of which a client is a member.
 ---@class perigee.testing.Room
 ---@field id integer
 ---@field name string
 ---@field joined boolean
----@field members table<integer, string> The others in the room: names by peer id.
+---@field members table<integer, string> Names of the other members, by peer id.
 local Room = {}
 
---- Takes part in the room's lockstep match. Its state is there once `is_ready` says so.
+--- Takes part in the room's lockstep match. `is_ready` says when it has a state.
 ---@param game perigee.testing.LockstepGame
 ---@return perigee.testing.Lockstep
 function Room:lockstep(game) end
@@ -276,23 +275,23 @@ function Room:broadcast(data, options) end
 
 --- Sends a message about this room to the game.
 ---@param name string
----@param value? any What JSON can say.
+---@param value? any
 ---@param options? table `priority`, `reliable`.
 ---@return true? sent
 ---@return string? message
 ---@return perigee.Code? code
 function Room:send(name, value, options) end
 
---- Asks the game something about this room and waits for the answer.
+--- Asks the game about this room and waits for the answer.
 ---@param name string
----@param value? any What JSON can say.
+---@param value? any
 ---@param timeout? number Seconds.
 ---@return any answer
 ---@return string? message "timeout" when none came in time.
 ---@return perigee.Code? code
 function Room:ask(name, value, timeout) end
 
---- Leaves the room and waits until the server says so.
+--- Leaves the room and waits for the server's LEFT.
 ---@return true? left
 ---@return string? message
 ---@return perigee.Code? code
@@ -305,8 +304,8 @@ function Room:leave() end
 ---@field open boolean
 local Channel = {}
 
---- Has `fn(peer, number, bytes)` called for each packet; `peer` is an id, 0 the game. What it returns answers a
---- question. Without it packets are events of type "packet".
+--- Has `fn(peer, number, bytes)` called for each packet; `peer` is an id, 0 the game. Its result answers a request.
+--- Without `fn`, packets are events of type "packet".
 ---@param fn? fun(peer: integer, number: integer, bytes: string): string?
 ---@return perigee.testing.Channel self
 function Channel:on_packet(fn) end
@@ -331,7 +330,7 @@ function Channel:send(peer, number, data, options) end
 ---@return perigee.Code? code
 function Channel:ask(peer, number, data, timeout) end
 
---- Serves it no longer.
+--- Stops serving it.
 ---@return true? sent
 ---@return string? message
 ---@return perigee.Code? code

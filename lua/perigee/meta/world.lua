@@ -1,113 +1,125 @@
 ---@meta
---- Entities, components and systems, for editors: `perigee.world`, and the components that the
---- server keeps itself. docs/scripting.md is the guide.
+-- The world ---------------------------------------------------------------------------------
+
+--- Entities, components and systems: `perigee.world`. docs/world.md is the guide.
 
 --- A component's value: a plain table of data.
 ---@class perigee.Component
 ---@field [any] any
 
---- Of the entity of a peer, kept by the server; it can be read only.
----@class perigee.Connection
----@field peer_id integer
----@field peer perigee.Peer
----@field connected boolean
----@field latency_ms? number Milliseconds of the last ping; this and the next are nil when the peer is gone.
----@field packets_sent? integer
----@field packets_received? integer
----@field last_activity? number Seconds since it was last heard of.
-
---- Of the entity of a channel that is served, kept by the server; it can be read only.
----@class perigee.ChannelComponent
----@field channel_id integer
----@field name string
----@field is_system boolean False of those of plugins.
-
---- The singleton `network_stats`, kept by the server; it can be read only.
----@class perigee.NetworkStats
----@field connections_active integer
----@field average_latency_ms number Of the peers that have answered a ping.
----@field packets_sent integer
----@field packets_received integer
----@field bytes_sent integer
----@field bytes_received integer
-
---- When a system runs, among the others of its tick. Else they run as they are declared.
----@class perigee.SystemOptions
----@field after? string|string[] Systems that run before it.
----@field before? string|string[] Systems that run after it.
-
---- Entities, components and systems. An entity is a number, a component of it a plain table.
+--- Entities, components and systems. An entity is a number, a component of it a plain table. Entities are made and
+--- changed in handlers and systems; it is an error at the top level, which runs again at each reload.
 ---@class perigee.World
 local World = {}
 
---- Declares a component, at the top level; a game that declares one declares all of them. Values get from
---- the default what they leave out.
+--- Declares a component, at the top level. Values get from the default the fields that they leave out. A game that
+--- declares one component declares all of them, and a misspelt name is an error then. A game that declares none may use
+--- any name.
 ---@param name string
 ---@param default? table
 function World:component(name, default) end
 
---- Declares a system, at the top level. In each tick `fn(entity, values ..., dt)` is called for each entity
---- with these components; `fn(dt)`, once, where there are none.
+--- Declares a system, at the top level. In each tick, after `on_tick`, `fn(entity, values ..., dt)` runs for each entity
+--- that has these components; without components, `fn(dt)` runs once. `dt` is the seconds since the last tick.
+---
+--- Each system is a handler of its own, with its own `handler_budget`: its commands take effect when it ends, and if it
+--- fails, the next system runs all the same. It cannot wait; use `perigee.spawn`.
 ---@param name string
----@param components string[] 6 at most.
+---@param components string[] At most 6.
 ---@param fn fun(...: any)
 ---@param options? perigee.SystemOptions
 function World:system(name, components, fn, options) end
 
 --- Makes an entity that has these components.
 ---@param components? table<string, perigee.Component> By name.
----@return integer? entity
+---@return integer? entity Nil when a million exist.
 ---@return string? message Why not.
 function World:spawn(components) end
 
---- Ends an entity with all its components. One of a peer or a channel ends with that.
+--- Ends an entity with all its components. Its number is never used again. The entity of a peer or a channel ends by
+--- itself.
 ---@param entity integer
----@return boolean was_there
+---@return boolean existed
 function World:despawn(entity) end
 
---- Whether an entity is there.
+--- Returns whether an entity exists.
 ---@param entity integer
 ---@return boolean
 function World:exists(entity) end
 
---- Gives an entity a component, or another value of it.
+--- Gives an entity a component, or another value of it, and returns the value.
 ---@param entity integer
 ---@param name string
 ---@param value? perigee.Component Default: the component's default, or {}.
 ---@return perigee.Component? value Nil when the entity is gone.
----@return string? message
+---@return string? message Why not.
 function World:set(entity, name, value) end
 
---- The value of an entity's component, or nil.
+--- Returns the value of an entity's component, or nil. It is the table itself, to be changed in place.
 ---@param entity integer
 ---@param name string
 ---@return any value
 function World:get(entity, name) end
 
---- Whether an entity has a component.
+--- Returns whether an entity has a component.
 ---@param entity integer
 ---@param name string
 ---@return boolean
 function World:has(entity, name) end
 
---- Takes a component from an entity.
+--- Removes a component from an entity.
 ---@param entity integer
 ---@param name string
 ---@return boolean had_it
 function World:remove(entity, name) end
 
---- A component that is there once and belongs to no entity; made when first asked for.
+--- Returns the one value of a component that belongs to no entity, such as the score. The first call makes it.
 ---@param name string
 ---@return any value
 function World:singleton(name) end
 
 --- Iterates over the entities that have all of these components: `for entity, position, health in ...`.
+---
+--- The world may change during the loop. No entity comes twice. An entity that lost a component, or was despawned, before
+--- its turn does not come; nor does one that was spawned meanwhile. An existing one that gets the missing component may
+--- come or not. A handler that waits in the loop loses these promises: collect the entities first.
 ---@param ... string 1 to 16 names.
 ---@return fun(walk: any, entity?: integer): integer?, any, any, any, any, any
 ---@return any walk
 function World:query(...) end
 
---- How many entities have all of these components.
+--- Returns how many entities have all of these components.
 ---@param ... string 1 to 16 names.
 ---@return integer
 function World:count(...) end
+
+--- The place of a system among the others of its tick. Without options, systems run in the order of their
+--- declarations.
+---@class perigee.SystemOptions
+---@field after? string|string[] Systems that run before it. An unknown name, or a cycle, is an error at load.
+---@field before? string|string[] Systems that run after it.
+
+--- The component `connection` of a peer's entity. The server keeps it; it can only be read.
+---@class perigee.Connection
+---@field peer_id integer
+---@field peer perigee.Peer
+---@field connected boolean
+---@field latency_ms? number Round trip of the last ping, in milliseconds. This and the next three are nil once the peer is gone.
+---@field packets_sent? integer
+---@field packets_received? integer
+---@field last_activity? number Seconds since its last packet.
+
+--- The component `channel` of the entity of a served channel, as of the last tick. It can only be read.
+---@class perigee.ChannelComponent
+---@field channel_id integer
+---@field name string
+---@field is_system boolean False for the channels of plugins.
+
+--- The singleton `network_stats`: counters of all connections since the start. It can only be read.
+---@class perigee.NetworkStats
+---@field connections_active integer
+---@field average_latency_ms number Mean of the peers that have answered a ping.
+---@field packets_sent integer
+---@field packets_received integer
+---@field bytes_sent integer
+---@field bytes_received integer

@@ -1,0 +1,81 @@
+--- The recipes of docs/recipes.md: each one passes the check without a finding, and its own spec.
+local pages = require "tests.pages"
+local server = require "tests.e2e.server"
+local wait = require "tests.e2e.wait"
+
+local PAGE = pages.read "docs/recipes.md"
+
+-- The sections by title.
+local function sections()
+  local texts, title = {}, nil
+  for line in PAGE:gmatch "([^\n]*)\n" do
+    title = line:match "^## (.*)" or title
+    if title then texts[title] = (texts[title] or "") .. line .. "\n" end
+  end
+  return texts
+end
+
+-- The files of a recipe by name.
+local function files_of(text)
+  local files = {}
+  for _, block in ipairs(pages.blocks(text, "lua")) do
+    files[assert(block:match "^%-%- (%S+%.lua)\n", block)] = block
+  end
+  return files
+end
+
+local function run(folder, command)
+  local process = server.perigee({ command }, { cwd = folder })
+  local code = process:wait_exit(30)
+  return code, table.concat(process.out, "\n") .. table.concat(process.err, "\n")
+end
+
+describe("docs/recipes.md", function()
+  after_each(server.stop_all)
+
+  for title, text in pairs(sections()) do
+    local files = files_of(text)
+    if next(files) then
+      it("has a recipe that works: " .. title, function()
+        local folder = server.folder(files)
+        local code, said = run(folder, "check")
+        assert.equal(0, code, said)
+        assert.truthy(said:find("nothing to complain about", 1, true), said)
+        code, said = run(folder, "test")
+        assert.equal(0, code, said)
+        assert.truthy(said:find("1 success", 1, true), said)
+      end)
+    end
+  end
+
+  it("has a recipe for each promise of its list, and code in each", function()
+    local texts = sections()
+    for title in PAGE:gmatch "\n%- %[([^%]]+)%]" do
+      assert.truthy(texts[title]:find("\n```", 1, true), title)
+      texts[title] = nil
+    end
+    assert.is_nil((next(texts)))
+  end)
+
+  it("has a unit for systemd whose settings the server knows, with TLS and under reload", function()
+    local unit = pages.blocks(PAGE, "ini")[1]
+    local folder = server.folder { ["game.lua"] = "return {}" }
+    os.execute(("cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
+      .. "-subj /CN=game.example -keyout privkey.pem -out fullchain.pem 2>/dev/null"):format(folder))
+    local env = {}
+    for name, value in unit:gmatch "(PERIGEE_[%w_]+)=(%S+)" do
+      env[name] = value:gsub("/etc/mygame", folder):gsub("^443$", "0")
+    end
+    env.PERIGEE_ADMIN, env.PERIGEE_LOG_FORMAT = "false", "json"
+    local words = {}
+    for word in unit:match("ExecStart=%S+/perigee ([^\n]*)"):gmatch "%S+" do words[#words + 1] = word end
+    local process = server.perigee(words, { cwd = folder, env = env })
+    process:wait_out "^perigee: ready()$"
+    local function logs(text)
+      return function() return table.concat(process.err, "\n"):find(text, 1, true) end
+    end
+    wait.for_true(logs "TLS certificate read")
+    process:kill "sighup"
+    wait.for_true(logs "reloaded")
+  end)
+end)
