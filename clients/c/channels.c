@@ -46,7 +46,7 @@ bool take_channel_opened(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
   uint16_t id = reader_u16(&reader);
   Text name = reader_str8(&reader);
-  if (!reader_is_done(&reader) || !text_is_utf8(name.bytes, name.size))
+  if (reader.failed || !text_is_utf8(name.bytes, name.size))
     return take_malformed(client, "a channel that cannot be read");
   Request *request =
       packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;

@@ -1,4 +1,5 @@
-// What the server says on the control channel, field by field in the order of docs/protocol.md.
+// The server's control packets, field by field in the order of docs/protocol.md. Bytes behind the
+// known fields are ignored, because a later version of the protocol may have more fields.
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ bool take_malformed(PerigeeClient *client, const char *what) {
 }
 
 static bool take_short(PerigeeClient *client) {
-  return take_malformed(client, "a packet that is too short or too long");
+  return take_malformed(client, "a packet that is too short");
 }
 
 static Reader payload_of(const Packet *packet) {
@@ -33,7 +34,7 @@ typedef struct Greeting {
   uint32_t max_payload;
   uint32_t ping_interval_ms;
   uint16_t tick_rate;
-  uint8_t is_resumed;
+  bool is_resumed;
   uint32_t received;
   uint16_t udp_port;
   const uint8_t *udp_key;
@@ -49,11 +50,11 @@ static bool read_welcome(const Packet *packet, Greeting *greeting) {
   greeting->max_payload = reader_u32(&reader);
   greeting->ping_interval_ms = reader_u32(&reader);
   greeting->tick_rate = reader_u16(&reader);
-  greeting->is_resumed = reader_u8(&reader);
+  greeting->is_resumed = reader_u8(&reader) == 1;  // unknown values: no
   greeting->received = reader_u32(&reader);
   greeting->udp_port = reader_u16(&reader);
   greeting->udp_key = reader_bytes(&reader, UDP_KEY_SIZE);
-  return reader_is_done(&reader);
+  return !reader.failed;
 }
 
 static void write_uuid(char *out, const uint8_t *bytes) {
@@ -104,8 +105,6 @@ static bool take_welcome(PerigeeClient *client, const Packet *packet) {
   if (client->link.is_welcome) return take_malformed(client, "a second welcome");
   if (greeting.version != PROTOCOL_VERSION)
     return take_malformed(client, "another version of the protocol");
-  if (greeting.is_resumed > 1)
-    return take_malformed(client, "a boolean that is neither 0 nor 1");
   if (greeting.is_resumed && !was_resumable)
     return take_malformed(client, "a session that was never begun");
   uint32_t acked = client->session.stream.acked;
@@ -130,8 +129,9 @@ static bool take_welcome(PerigeeClient *client, const Packet *packet) {
 // --- Keepalive and counts ---
 
 static bool take_ping(PerigeeClient *client, const Packet *packet) {
-  uint64_t value;
-  if (control_read_u64(packet, &value) != 0) return take_short(client);
+  Reader reader = payload_of(packet);
+  uint64_t value = reader_u64(&reader);
+  if (reader.failed) return take_short(client);
   // Who does not read the answers need not get any more of them.
   if (link_is_clogged(&client->link)) return true;
   buf_u64(packet_begin(client), value);
@@ -140,8 +140,9 @@ static bool take_ping(PerigeeClient *client, const Packet *packet) {
 }
 
 static bool take_pong(PerigeeClient *client, const Packet *packet) {
-  uint64_t value;
-  if (control_read_u64(packet, &value) != 0) return take_short(client);
+  Reader reader = payload_of(packet);
+  uint64_t value = reader_u64(&reader);
+  if (reader.failed) return take_short(client);
   if (value == client->beat_ping && value != 0) {
     client->latency_us = (int64_t)(client->now_us - client->beat_ping_us);
     client->beat_ping = 0;
@@ -158,8 +159,9 @@ static bool take_pong(PerigeeClient *client, const Packet *packet) {
 }
 
 static bool take_ack(PerigeeClient *client, const Packet *packet) {
-  uint32_t count;
-  if (control_read_u32(packet, &count) != 0) return take_short(client);
+  Reader reader = payload_of(packet);
+  uint32_t count = reader_u32(&reader);
+  if (reader.failed) return take_short(client);
   Reliable *stream = &client->session.stream;
   if (session_is_resumable(&client->session)) {
     uint32_t news = count - stream->acked;
@@ -185,7 +187,7 @@ static bool read_reason(const Packet *packet, Reason *reason) {
   reason->text = reader_str16(&reader);
   if (reason->code == PERIGEE_UNAVAILABLE && packet->type != CONTROL_ERROR)
     reason->retry_s = reader_u16(&reader);
-  return reader_is_done(&reader) && text_is_utf8(reason->text.bytes, reason->text.size);
+  return !reader.failed && text_is_utf8(reason->text.bytes, reason->text.size);
 }
 
 static bool take_error(PerigeeClient *client, const Packet *packet) {
@@ -218,8 +220,7 @@ static bool take_redirect(PerigeeClient *client, const Packet *packet) {
   Reader reader = payload_of(packet);
   Text host = reader_str8(&reader);
   uint16_t port = reader_u16(&reader);
-  if (!reader_is_done(&reader) || !text_is_utf8(host.bytes, host.size))
-    return take_short(client);
+  if (reader.failed || !text_is_utf8(host.bytes, host.size)) return take_short(client);
   PerigeeEvent event = {.type = PERIGEE_REDIRECT, .number = port};
   events_push(&client->events, &event, &(EventParts){.name = {host.bytes, host.size}});
   return true;

@@ -77,7 +77,7 @@ static bool read_joined(const Packet *packet, Joined *joined) {
     Text name = reader_str8(&reader);
     are_names = are_names && !reader.failed && is_text(name);
   }
-  return reader_is_done(&reader) && are_names;
+  return !reader.failed && are_names;
 }
 
 // Marks the members that are still there: those of the same session, or at least the same
@@ -176,7 +176,7 @@ bool take_left(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
   uint32_t id = reader_u32(&reader);
   uint16_t code = reader_u16(&reader);
-  if (!reader_is_done(&reader)) return malformed(client);
+  if (reader.failed) return malformed(client);
   Room *room = rooms_find_id(&client->rooms, id);
   Request *request =
       packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
@@ -206,7 +206,7 @@ bool take_peer_joined(PerigeeClient *client, const Packet *packet) {
   Room *room = rooms_find_id(&client->rooms, reader_u32(&reader));
   uint32_t peer = reader_u32(&reader);
   Text name = reader_str8(&reader);
-  if (!reader_is_done(&reader) || !is_text(name)) return malformed(client);
+  if (reader.failed || !is_text(name)) return malformed(client);
   if (!room) return true;
   if (!rooms_take_members(&client->rooms, 1)) return take_crowd(client);
   add_member(client, room, peer, name);
@@ -218,7 +218,7 @@ bool take_peer_renamed(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
   uint32_t id = reader_u32(&reader), peer = reader_u32(&reader);
   Text name = reader_str8(&reader);
-  if (!reader_is_done(&reader) || !is_text(name)) return malformed(client);
+  if (reader.failed || !is_text(name)) return malformed(client);
   Session *session = &client->session;
   if (id == 0 && peer == session->peer && !is_called(session->name, name)) {
     tell_renamed(client, 0, peer, name, session->name);
@@ -234,7 +234,7 @@ bool take_peer_left(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
   Room *room = rooms_find_id(&client->rooms, reader_u32(&reader));
   uint32_t peer = reader_u32(&reader);
-  if (!reader_is_done(&reader)) return malformed(client);
+  if (reader.failed) return malformed(client);
   const Member *member = room ? room_find_member(room, peer) : NULL;
   if (member) remove_member(client, room, member);
   return true;
@@ -277,7 +277,7 @@ bool take_rooms(PerigeeClient *client, const Packet *packet) {
     rooms[read].name = copy_name(name);
     rooms[read].members = reader_u32(&reader);
   }
-  is_good = is_good && reader_is_done(&reader);
+  is_good = is_good && !reader.failed;
   Request *request =
       packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
   if (is_good && request && request->kind == REQUEST_LIST) {

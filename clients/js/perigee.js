@@ -258,7 +258,7 @@ function textOf(bytes) {
   }
 }
 
-/** Reads the fields of one payload in order. `end` makes sure that nothing is left. */
+/** Reads the fields of one payload in order. Bytes behind them belong to later versions of the protocol. */
 class Reader {
   constructor(bytes) {
     this._bytes = bytes;
@@ -283,18 +283,8 @@ class Reader {
   str16() { return textOf(this.raw(this.u16())); }
   rest() { return this.raw(this._bytes.length - this._at); }
 
-  flag() {
-    const value = this.u8();
-    if (value > 1) throw malformed("a boolean of " + value);
-    return value === 1;
-  }
-
   list(read) {
     return Array.from({ length: this.u16() }, () => read(this));
-  }
-
-  end() {
-    if (this._at !== this._bytes.length) throw malformed("a packet that is too long");
   }
 }
 
@@ -1198,11 +1188,8 @@ class Game extends Emitter {
   }
 
   _takeControl(packet) {
-    const reader = new Reader(packet.payload);
-    const take = CONTROLS[packet.type];
-    const answered = take?.(this, reader, packet);
-    if (take) reader.end();
-    answered?.();
+    const take = CONTROLS[packet.type]?.(this, new Reader(packet.payload), packet);
+    take?.();
   }
 
   /** Resolves the request that a control packet answers; false when there is none. */
@@ -1670,8 +1657,8 @@ async function importSchema(url) {
 }
 
 /**
- * What each control packet does: reads its fields, and returns what is to be done once the whole
- * payload has been found to be right.
+ * What each control packet does: reads its fields, and returns what is to be done once all of them
+ * have been found to be right.
  */
 const CONTROLS = {
   [PING]: (game, reader) => {
@@ -1702,7 +1689,7 @@ const CONTROLS = {
     const welcome = {
       id: reader.u32(), session: uuidText(reader.raw(16)), resumeToken: reader.raw(16).slice(),
       serverTime: reader.u64() / 1e6, maxPayload: reader.u32(), pingInterval: reader.u32() / 1e3,
-      tickRate: reader.u16(), isResumed: reader.flag(), received: reader.u32(),
+      tickRate: reader.u16(), isResumed: reader.u8() === 1, received: reader.u32(),
     };
     reader.raw(2 + 32); // of UDP
     return () => game._takeWelcome(welcome);
