@@ -132,7 +132,7 @@ return function(text, bytes)
   to_c.header(found, "game")
   to_js.module(found)
   to_ts.declarations(found)
-  local random = random_schema.random(types.hash(bytes)[1])
+  local random = random_schema.random(tonumber(types.hash(bytes) % 65536))
   for i = 1, math.min(#found.messages, MESSAGES_MAX) do
     local message = found.messages[i]
     check_bytes(message.encode, message.decode, bytes)

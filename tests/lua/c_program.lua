@@ -1,7 +1,7 @@
 --- A program in C for the messages of schemas, out of their headers: it decodes what it is given and encodes
 --- it again, and encodes values that are written into it.
 
-local c_code = require "perigee.schema.c_code"
+local c_dialect = require "perigee.schema.c_dialect"
 local c_names = require "perigee.schema.c_names"
 local c_types = require "perigee.schema.c_types"
 local to_c = require "perigee.schema.to_c"
@@ -24,18 +24,18 @@ end
 LITERAL.varint = LITERAL.int
 
 function LITERAL.float(_, of, value)
-  return (of.bytes == 4 and "(float)" or "") .. c_code.double(value)
+  return (of.bytes == 4 and "(float)" or "") .. c_dialect.number(value)
 end
 
 
-function LITERAL.steps(_, _, value) return c_code.double(value) end
+function LITERAL.steps(_, _, value) return c_dialect.number(value) end
 
 
-function LITERAL.string(_, _, value) return ("{%s, %d}"):format(c_code.quote(value), #value) end
+function LITERAL.string(_, _, value) return ("{%s, %d}"):format(c_dialect.quote(value), #value) end
 
 
 function LITERAL.bytes(_, _, value)
-  return ("{(const uint8_t *)%s, %d}"):format(c_code.quote(value), #value)
+  return ("{(const uint8_t *)%s, %d}"):format(c_dialect.quote(value), #value)
 end
 
 

@@ -2,6 +2,7 @@
 --- and enums written out. What two schemas with the same form put on the wire is the same; comments,
 --- the order of declarations and the names of structs are not in it. Its hash is the protocol hash.
 
+local bit = require "bit"
 local sorted_keys = require "perigee.util.sorted_keys"
 local types = require "perigee.schema.types"
 
@@ -80,8 +81,7 @@ end
 ---@param text string
 ---@return string
 function canonical.hash(text)
-  local parts = types.hash(text)
-  local digits = ("%04x%04x%04x%04x"):format(parts[4], parts[3], parts[2], parts[1])
+  local digits = bit.tohex(types.hash(text), 16)
   return digits == "0000000000000000" and "0000000000000001" or digits
 end
 

@@ -6,7 +6,6 @@ local decoder = require "perigee.schema.decoder"
 local encoder = require "perigee.schema.encoder"
 local ffi = require "ffi"
 local generator = require "perigee.schema.generator"
-local layout = require "perigee.schema.layout"
 local lua_dialect = require "perigee.schema.lua_dialect"
 local new_list = require "table.new"
 
@@ -281,8 +280,7 @@ function codec.make(of, name)
   end
   local tables = generator.tables()
   local path = name:gsub("%%", "%%%%")
-  local write = encoder(lua_dialect, layout.scope(of, path, 1), tables)
-  local read = decoder(lua_dialect, layout.scope(of, path, 1), tables)
+  local write, read = encoder(lua_dialect, of, path, tables), decoder(lua_dialect, of, path, tables)
   return make(write, ENCODER, tables), make(read, DECODER, tables)
 end
 

@@ -1,7 +1,16 @@
---- What the writers of encoders and decoders (encoder.lua, decoder.lua) have in common. They write straight
---- code, one statement after the other, with a loop for each list and nothing that depends on the
---- type left to be looked up. What the statements look like is a dialect's (lua_dialect, js_dialect);
---- the order, the places and the checks are decided once for all languages.
+--- Writes encoders and decoders in any language. The order, the places and the checks are decided once, here
+--- and in encoder.lua and decoder.lua; a dialect (lua_dialect, js_dialect, c_dialect) has the statements. The
+--- code is straight: one statement after the other, with a loop for each list, and it looks up nothing that
+--- depends on the type. docs/schema.md, "The encoding", describes the bytes; layout.lua has their places.
+---
+--- The templates of a dialect are in `write` and `read`, by step and by kind of type. A template is a text
+--- in which `@x` stands for a value of the leaf that is written or read (see DERIVED), a function that gets
+--- the generator and the leaf, a list of templates, or nil where a language needs nothing.
+
+local layout = require "perigee.schema.layout"
+
+-- Interpreted: each message takes other ways through this code, so compiling it takes longer than running it.
+jit.off(true, true)
 
 local Generator = {}
 Generator.__index = Generator
@@ -21,29 +30,67 @@ function generator.tables()
   return { places = {}, enums = {}, records = {}, numbers = {} }
 end
 
+-- The number of what a type has in one of the tables, where it is once.
+local function number_in(self, list, of, items)
+  local numbers = self.tables.numbers
+  if not numbers[of] then
+    list[#list + 1] = items
+    numbers[of] = #list
+  end
+  return numbers[of]
+end
 
---- Writes one function.
----@param dialect table
----@param tables perigee.schema.Tables
----@return table
-function generator.new(dialect, tables)
-  return setmetatable({
-    dialect = dialect, lines = {}, count = 0, offset = 0, indexes = {}, tables = tables,
-  }, Generator)
+-- Values of a leaf that templates name, where the leaf and its type have none of that name. Letters are names
+-- that are used nowhere else: each is made when a template first has it.
+local DERIVED = {
+  expected = function(_, leaf) return leaf.type and layout.expected(leaf.type) end,
+  least = function(_, leaf) return (layout.limits(leaf.type)) end,
+  greatest = function(_, leaf) return select(2, layout.limits(leaf.type)) end,
+  here = function(self) return self.offset == 0 and "at" or "at + " .. self.offset end,
+  offset = function(self) return self.offset end,
+  space = function(_, leaf) return leaf.room + 12 end, -- that a varint and what follows it may take
+  e = function(self) return self:fresh "x" end, -- an element
+  upper = function(self) return self.offset + 4 end, -- where the upper half of a number of 8 bytes is
+  minimum = function(self, leaf) return self.dialect.number(leaf.type.min) end,
+  maximum = function(self, leaf) return self.dialect.number(leaf.type.max) end,
+  lowest = function(_, leaf) return ("%.0f"):format(leaf.type.low) end,
+  raise = function(_, leaf) return ("%.0f"):format(-leaf.type.low) end,
+  scale = function(self, leaf) -- from a value to steps
+    local type = leaf.type
+    return (type.per and "* " or "/ ") .. self.dialect.number(type.per or type.by)
+  end,
+  unscale = function(self, leaf)
+    local type = leaf.type
+    return (type.per and "/ " or "* ") .. self.dialect.number(type.per or type.by)
+  end,
+  enum = function(self, leaf) return number_in(self, self.tables.enums, leaf.type, leaf.type.values) end,
+}
+
+-- The number of a place that errors name, and the indexes of the elements it is in.
+function DERIVED.place(self, leaf)
+  local places = self.tables.places
+  places[#places + 1] = { path = leaf.path, expected = self:value(leaf, "expected") }
+  return table.concat({ #places, unpack(self.indexes) }, ", ")
 end
 
 
--- Adds a statement: `@1`, `@2` in its template stand for what follows.
-function Generator:emit(template, ...)
-  local values = { ... }
-  self.lines[#self.lines + 1] = template:gsub("@(%d)", function(digit)
-    return tostring(values[tonumber(digit)])
-  end)
+function DERIVED.record(self, leaf)
+  local names = {}
+  for i, field in ipairs(leaf.type.fields) do
+    names[i] = field.name
+  end
+  return number_in(self, self.tables.records, leaf.type, names)
 end
 
 
-function Generator:text()
-  return table.concat(self.lines, "\n")
+function Generator:value(leaf, key)
+  local value = leaf[key] or leaf.type and leaf.type[key]
+  if not value then
+    local derive = self.dialect.derived[key] or DERIVED[key]
+    value = derive and derive(self, leaf) or self:fresh(key)
+    leaf[key] = #key == 1 and value or leaf[key]
+  end
+  return value
 end
 
 
@@ -53,71 +100,138 @@ function Generator:fresh(letter)
 end
 
 
--- The number of a place that errors name, and the indexes of the elements it is in.
-function Generator:place(path, expected)
-  local places = self.tables.places
-  places[#places + 1] = { path = path, expected = expected }
-  return #places .. (#self.indexes > 0 and ", " .. table.concat(self.indexes, ", ") or "")
-end
-
--- The number of what a type has in one of the tables, where it is once.
-local function number_in(self, list, of, make)
-  local numbers = self.tables.numbers
-  if not numbers[of] then
-    list[#list + 1] = make(of)
-    numbers[of] = #list
-  end
-  return numbers[of]
-end
-
-
-function Generator:enum(of)
-  return number_in(self, self.tables.enums, of, function() return of.values end)
-end
-
-
-function Generator:record(of)
-  return number_in(self, self.tables.records, of, function()
-    local names = {}
-    for i, field in ipairs(of.fields) do
-      names[i] = field.name
+-- A template as a list: a text, a key, a text and so on.
+local pieces_of = setmetatable({}, {
+  __index = function(self, template)
+    local pieces, last = {}, 1
+    for first, key, stop in template:gmatch "()@(%l+)()" do
+      pieces[#pieces + 1], pieces[#pieces + 2], last = template:sub(last, first - 1), key, stop
     end
-    return names
-  end)
+    pieces[#pieces + 1] = template:sub(last)
+    self[template] = pieces
+    return pieces
+  end,
+})
+
+
+--- The text of a template, with the values of a leaf.
+function Generator:fill(template, leaf)
+  local pieces, place = pieces_of[template], nil -- the same place in all of it
+  local texts = { pieces[1] }
+  for i = 2, #pieces, 2 do
+    local key = pieces[i]
+    if key == "place" then
+      place = place or self:value(leaf, key)
+    end
+    texts[i], texts[i + 1] = key == "place" and place or self:value(leaf, key), pieces[i + 1]
+  end
+  return table.concat(texts)
+end
+
+
+--- Adds a text. Where lines are indented, braces say how far.
+function Generator:add(text)
+  local lines = self.lines
+  if not self.dialect.is_indented then
+    lines[#lines + 1] = text
+    return
+  end
+  for line in text:gmatch "[^\n]+" do
+    if line:find "^}" then
+      self.indent = self.indent:sub(3)
+    end
+    lines[#lines + 1] = self.indent .. line
+    if line:find "{$" then
+      self.indent = self.indent .. "  "
+    end
+  end
+end
+
+
+--- Adds the statements of a template. `expected` is what errors say instead of what the type does.
+function Generator:emit(template, leaf, expected)
+  if leaf then
+    leaf.expected = expected
+  end
+  if type(template) == "string" then
+    self:add(self:fill(template, leaf))
+  elseif type(template) == "function" then
+    template(self, leaf)
+  else
+    for _, part in ipairs(template or {}) do
+      self:emit(part, leaf, expected)
+    end
+  end
 end
 
 
 function Generator:settle()
   if self.offset > 0 then
-    self:emit(self.dialect.advance, self.offset)
+    self:emit(self.dialect.advance, { offset = self.offset })
     self.offset = 0
   end
 end
 
 
-function Generator:here()
-  return self.offset == 0 and "at" or "at + " .. self.offset
-end
-
-
---- Whether a shape has leaves in the bits, or in the bytes.
-function generator.has(shape, part)
+--- Visits the leaves of a shape that have something in a part of the scope, "bits" or "bytes".
+function Generator:visit(shape, x, part)
+  if not shape.has[part] then
+    return
+  end
+  shape.x = x
   if not shape.fields then
-    return part == "bits" and shape.bits ~= nil or part == "bytes" and (shape.type.of or not shape.bits)
-  elseif shape[part] == nil then
-    shape[part] = false
-    for _, field in ipairs(shape.fields) do
-      shape[part] = shape[part] or generator.has(field.shape, part)
+    return self[part](self, shape)
+  end
+  if part == "bits" or not shape.has.bits then
+    self:emit(self.steps.check and self.steps.check[shape.type.kind], shape)
+  end
+  for i, field in ipairs(shape.fields) do
+    if field.shape.has[part] then
+      self:emit(self.dialect.open)
+      self:visit(field.shape, self.steps.field(self, shape, i), part)
+      self:emit(self.dialect.close)
     end
   end
-  return shape[part]
 end
 
 
---- How many bytes a number takes; nil for what has no fixed size.
-function generator.fixed_size(leaf)
-  local kind = leaf.type.kind
-  return (kind == "int" or kind == "float") and leaf.type.bytes or nil
+--- Writes a loop for the elements of a leaf, which a template begins.
+function Generator:loop(leaf)
+  self:emit(self.steps[leaf.type.kind], leaf)
+  local element = self:fill(self.steps.element, leaf)
+  self.indexes[#self.indexes + 1] = leaf.k
+  if leaf.element then
+    self:visit(leaf.element, element, "bits")
+  else
+    self:scope(leaf.inner, element)
+  end
+  table.remove(self.indexes)
+  self:emit(self.dialect.done)
+end
+
+
+--- What encoders or decoders are written with: `scope(scope, x)`, and `bits(leaf)` and `bytes(leaf)` for what
+--- a leaf has in either part of its scope.
+---@param direction string "write" or "read", which templates of a dialect are for
+---@return table class
+function generator.class(direction)
+  local class = setmetatable({ direction = direction }, { __index = Generator })
+  class.__index = class
+  return class
+end
+
+
+---@param class table
+---@param dialect table
+---@param tables perigee.schema.Tables, or in C the types (see c_types)
+---@return table
+function generator.new(class, dialect, tables)
+  return setmetatable({
+    dialect = dialect, steps = dialect[class.direction], tables = tables,
+    lines = {}, indent = "  ", count = 0, -- of names
+    offset = 0, -- of the next byte from `at`
+    indexes = {}, -- of the elements that the leaf is in
+  }, class)
 end
 
 return generator

@@ -3,11 +3,15 @@
 --- first, in the order of declaration, filled up with zeros to whole bytes; then all that consists of
 --- bytes, in the same order.
 ---
----   scope = { bits = { leaf }, bit_count, bytes = { leaf }, shape, room }
----   leaf = { type, path, name, at (first bit), bits, inner (scope) }
+---   scope = { path, bits = { leaf }, bit_count, bit_bytes, bytes = { leaf }, shape, room }
+---   leaf = { type, path, scope, has, at (first bit), bits, size (bytes, if fixed),
+---            position (in scope.bytes), inner (scope), element (shape, of an array in the bits) }
 ---
---- `shape` tells how the parts make one value: a leaf, or { fields = { { key, shape } } }. `room` is the
---- most bytes that its own parts take, without what is in strings and inner scopes.
+--- `shape` is how the parts make one value: a leaf, or { type, path, has, fields = { { key, shape } } }.
+--- `has` says which of `bits` and `bytes` it has. `room` is the most bytes that the scope's own parts take,
+--- without the contents of strings and inner scopes.
+
+jit.off(true, true) -- as generator.lua
 
 local layout = {}
 
@@ -38,55 +42,70 @@ function layout.is_bits(type)
     or type.kind ~= "optional" and type.kind ~= "array" and bits_of(type) ~= nil
 end
 
--- A short array of numbers and the like is written out too: no loop, no inner scopes. It makes no
--- difference on the wire.
+-- A short array of numbers or of bits is written out, as a record is, unless the dialect prefers loops. It
+-- makes no difference on the wire.
 local WRITTEN_OUT = { int = 8, varint = 4, float = 8 }
 
-local function is_written_out(type)
-  return layout.is_bits(type.of) or type.count <= (WRITTEN_OUT[type.of.kind] or 0)
+local function is_written_out(scope, type)
+  return type.kind == "record" or type.kind == "array" and not scope.dialect.has_loops
+    and (layout.is_bits(type.of) or type.count <= (WRITTEN_OUT[type.of.kind] or 0))
+end
+
+local function size_of(type)
+  return (type.kind == "int" or type.kind == "float") and type.bytes or nil
 end
 
 local function room_of(type)
-  if type.kind == "int" or type.kind == "float" then
-    return type.bytes
-  end
-  return type.kind == "varint" and VARINT_MAX or type.kind ~= "array" and LENGTH_MAX or 0
+  return size_of(type) or type.kind == "varint" and VARINT_MAX
+    or (type.kind == "array" or type.kind == "optional") and 0 or LENGTH_MAX
 end
 
 local add
 
 local function add_parts(scope, type, path)
-  local shape = { fields = {}, is_list = type.kind == "array", path = path, type = type }
-  if shape.is_list then
-    for i = 1, type.count do
-      local inner = ("%s[%d]"):format(path, scope.first + i - 1)
-      shape.fields[i] = { key = i, shape = add(scope, type.of, inner) }
-    end
-    return shape
-  end
-  for i, field in ipairs(type.fields) do
-    shape.fields[i] = { key = field.name, shape = add(scope, field.type, path .. "." .. field.name) }
+  local shape = { fields = {}, has = {}, path = path, type = type }
+  for i = 1, type.count or #type.fields do
+    local field = type.fields and type.fields[i]
+    local inner = add(scope, field and field.type or type.of,
+      field and path .. "." .. field.name or ("%s[%d]"):format(path, scope.dialect.first + i - 1))
+    shape.fields[i] = { key = field and field.name or i, shape = inner }
+    shape.has.bits = shape.has.bits or inner.has.bits
+    shape.has.bytes = shape.has.bytes or inner.has.bytes
   end
   return shape
 end
 
+local function add_bits(scope, leaf, bits)
+  leaf.at, leaf.bits, leaf.has.bits = scope.bit_count, bits, true
+  scope.bits[#scope.bits + 1], scope.bit_count = leaf, scope.bit_count + bits
+end
+
+local function add_bytes(scope, leaf)
+  leaf.has.bytes, leaf.size, leaf.position = true, size_of(leaf.type), #scope.bytes + 1
+  scope.bytes[leaf.position], scope.room = leaf, scope.room + room_of(leaf.type)
+end
+
 function add(scope, type, path)
-  if type.kind == "record" or type.kind == "array" and is_written_out(type) then
+  if is_written_out(scope, type) then
     return add_parts(scope, type, path)
   end
-  local leaf = { type = type, path = path }
+  local leaf = { type = type, path = path, scope = scope, has = {} }
   local bits = bits_of(type)
   if bits then
-    leaf.at, leaf.bits = scope.bit_count, bits
-    scope.bits[#scope.bits + 1], scope.bit_count = leaf, scope.bit_count + bits
+    add_bits(scope, leaf, bits)
   end
   if type.of then
-    local is_element = type.kind ~= "optional"
-    leaf.inner = layout.scope(type.of, is_element and path .. "[%d]" or path, scope.first)
+    local inner = layout.scope(type.of, type.kind == "optional" and path or path .. scope.dialect.index,
+      scope.dialect)
+    if type.kind == "array" and layout.is_bits(type) then
+      leaf.element = inner.shape
+      add_bits(scope, leaf, type.count * inner.bit_count)
+      return leaf
+    end
+    leaf.inner = inner
   end
   if type.of or not bits then
-    scope.bytes[#scope.bytes + 1] = leaf
-    scope.room = scope.room + (type.kind == "optional" and 0 or room_of(type))
+    add_bytes(scope, leaf)
   end
   return leaf
 end
@@ -94,15 +113,37 @@ end
 
 --- The scope of a type.
 ---@param type table as schema.types makes it
----@param path string of its value, for messages; "%d" stands for the index of an element
----@param first integer the index of a list's first element, for messages
+---@param path string of its value, for messages; `index` in it stands for the index of an element
+---@param dialect { first: integer, index: string, has_loops: boolean? } `first`: a list's first index
 ---@return table
-function layout.scope(type, path, first)
-  local scope = { bits = {}, bit_count = 0, bytes = {}, room = 0, first = first }
+function layout.scope(type, path, dialect)
+  local scope = { path = path, bits = {}, bit_count = 0, bytes = {}, room = 0, dialect = dialect }
   scope.shape = add(scope, type, path)
   scope.bit_bytes = math.ceil(scope.bit_count / 8)
   scope.room = scope.room + 4 * math.ceil(scope.bit_count / 32)
   return scope
+end
+
+local function varint_size(most)
+  local size = 1
+  while most >= 128 do
+    size, most = size + 1, math.floor(most / 128)
+  end
+  return size
+end
+
+
+--- The most bytes that a scope takes, with all that is in it.
+---@param scope table
+---@return integer
+function layout.size(scope)
+  local total = scope.bit_bytes
+  for _, leaf in ipairs(scope.bytes) do
+    local type, inner = leaf.type, leaf.inner and layout.size(leaf.inner) or 1
+    total = total + (leaf.size or type.kind == "varint" and VARINT_MAX or type.kind == "optional" and inner
+      or type.count and type.count * inner or varint_size(type.most) + type.most * inner)
+  end
+  return total
 end
 
 

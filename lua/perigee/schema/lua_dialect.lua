@@ -1,124 +1,143 @@
 --- The statements of generated Lua, as LuaJIT compiles them best: no closures, no calls but of
---- functions that it knows, stores through pointers. A `bad(place, value, ...)` raises; a decoder
+--- functions that it knows, stores through pointers. A `bad(value, place, ...)` raises; a decoder
 --- returns false and what is wrong.
 
-local dialect = {
-  open = "do",
-  close = "end",
-  none = "nil",
-  advance = "at = at + @1",
+local words = require "perigee.schema.words"
 
-  -- Encoding. `p` is the buffer, of `cap` bytes.
-  reserve = "if at + @1 > cap then p, cap = grow(at, @1) end",
+local CHECK_WHOLE = "if type(@x) ~= 'number' or not (@x >= @least and @x <= @greatest and floor(@x) == @x) "
+  .. "then bad(@x, @place) end\n"
+local CHECK_ARRAY = "if type(@x) ~= 'table' or #@x ~= @count then bad(@x, @place) end"
+local STORE_VARINT = "if @x < 128 then p[at] = @x; at = at + 1 else at = put_varint(p, at, @x) end"
+local STORE_SIZED = "if at + #@x + @space > cap then p, cap = grow(at, #@x + @space) end\n"
+  .. "if #@x < 128 then p[at] = #@x; at = at + 1 else at = put_varint(p, at, #@x) end\n"
+  .. "copy(p + at, @x, #@x); at = at + #@x"
+local LOAD_SIZED = "if @n > @most or @n > size - at then return wrong(@place) end\n"
+  .. "local @n = sub(body, at + 1, at + @n)\nat = at + #@n\n"
+
+-- `p` is the buffer, of `cap` bytes; `at` is where the next byte goes.
+local write = {
+  reserve = "if at + @need > cap then p, cap = grow(at, @need) end",
   begin_bits = "do local w",
-  begin_word = "w = @1",
-  fill_word = "w = bor(w, @1)",
-  store_word = "cast(i32, p + at + @1)[0] = w",
+  begin_word = "w = @value",
+  fill_word = "w = bor(w, @value)",
+  store_word = "cast(i32, p + at + @offset)[0] = w",
+  put_bits = words.put,
+  end_bits = { words.finish, "end" },
 
-  check_bool = "if type(@1) ~= 'boolean' then bad(@1, @2) end",
-  index_of = "local @1 = INDEXES[@2][@3]",
-  check_index = "if not @1 then bad(@3, @2) end",
-  check_range = "if type(@1) ~= 'number' or not (@1 >= @2 and @1 <= @3) then bad(@1, @4) end",
-  to_steps = "local @1 = floor(@2 @3 @4 + 0.5) + @5",
-  check_whole = "if type(@1) ~= 'number' or not (@1 >= @2 and @1 <= @3 and floor(@1) == @1) "
-    .. "then bad(@1, @4) end",
-  check_float = {
-    [4] = "if type(@1) ~= 'number' or not (@1 >= -F32_MAX and @1 <= F32_MAX) then bad(@1, @2) end",
-    [8] = "if type(@1) ~= 'number' or @1 - @1 ~= 0 then bad(@1, @2) end",
+  check = {
+    bool = "if type(@x) ~= 'boolean' then bad(@x, @place) end",
+    enum = "local @n = INDEXES[@enum][@x]\nif not @n then bad(@x, @place) end",
+    steps = "if type(@x) ~= 'number' or not (@x >= @minimum and @x <= @maximum) then bad(@x, @place) end\n"
+      .. "local @n = floor(@x @scale + 0.5) + @raise",
+    record = "if type(@x) ~= 'table' then bad(@x, @place) end",
+    array = CHECK_ARRAY,
   },
-  check_record = "if type(@1) ~= 'table' then bad(@1, @2) end",
-  check_list = "if type(@1) ~= 'table' or #@1 ~= @2 then bad(@1, @3) end",
-  if_present = "if @1 ~= nil then",
-  zigzag = "if @1 >= 0 then @1 = 2 * @1 else @1 = -2 * @1 - 1 end",
-  store_varint = "if @1 < 128 then p[at] = @1; at = at + 1 else at = put_varint(p, at, @1) end",
-  store_string = "if type(@x) ~= 'string' or #@x > @most or not is_utf8(@x) then bad(@x, @place) end\n"
-    .. "if at + #@x + @room > cap then p, cap = grow(at, #@x + @room) end\n"
-    .. "if #@x < 128 then p[at] = #@x; at = at + 1 else at = put_varint(p, at, #@x) end\n"
-    .. "copy(p + at, @x, #@x); at = at + #@x",
-  list_size = "if type(@x) ~= 'table' then bad(@x, @place) end\nlocal @n = #@x\n"
-    .. "if @n > @most or @n == 0 and next(@x) ~= nil then bad(@x, @place) end",
-  each = "for @1 = 1, @2 do",
-  element = "local @1 = rawget(@2, @3)",
-  store_int = {
-    u8 = "p[@1] = @2", i8 = "cast(i8, p + @1)[0] = @2",
-    u16 = "cast(u16, p + @1)[0] = @2", i16 = "cast(i16, p + @1)[0] = @2",
-    u32 = "cast(u32, p + @1)[0] = @2", i32 = "cast(i32, p + @1)[0] = @2",
-    u64 = "put_long(p + @1, @2)", i64 = "put_long(p + @1, @2)",
-  },
-  store_float = { [4] = "cast(f32, p + @1)[0] = @2", [8] = "cast(f64, p + @1)[0] = @2" },
+  bits = { bool = "@x and 1 or 0", optional = "@x ~= nil and 1 or 0", enum = "@n", steps = "@n" },
 
-  -- Decoding. `p` is the body, of `size` bytes.
-  refuse_short = "if at + @1 > size then return short(@2) end",
-  refuse_over = "if @1 > @2 then return wrong(@3) end",
-  refuse_count = "if @1 > @2 or @1 > size - at then return wrong(@3) end",
-  refuse_rest = "if rshift(w, @1) ~= 0 then return wrong(@2) end",
-  is_one = "@1 ~= 0",
-  keep_bits = "local @1 = rshift(w, @2)",
-  load_long = "local @1 = cast(i32, p + at + @2)[0] * 4294967296 + cast(u32, p + at + @3)[0]",
-  check_long = {
-    u = "if not (@1 >= 0 and @1 <= 9007199254740991) then return wrong(@2) end",
-    i = "if not (@1 >= -9007199254740991 and @1 <= 9007199254740991) then return wrong(@2) end",
-  },
-  load_int = {
-    u8 = "p[@1]", i8 = "cast(i8, p + @1)[0]",
-    u16 = "cast(u16, p + @1)[0]", i16 = "cast(i16, p + @1)[0]",
-    u32 = "cast(u32, p + @1)[0]", i32 = "cast(i32, p + @1)[0]",
-  },
-  -- Looked at before they are numbers: LuaJIT keeps other types in NaNs, and would take one that a
-  -- stranger has made for a value of such a type, with an address of the stranger's choice.
-  load_float = {
-    [4] = "if band(cast(i32, p + @2)[0], 0x7f800000) == 0x7f800000 then return wrong(@3) end\n"
-      .. "local @1 = cast(f32, p + @2)[0]",
-    [8] = "if band(cast(i32, p + @2 + 4)[0], 0x7ff00000) == 0x7ff00000 then return wrong(@3) end\n"
-      .. "local @1 = cast(f64, p + @2)[0]",
-  },
-  load_varint = "if at >= size then return short(@place) end\nlocal @x = p[at]\n"
-    .. "if @x < 128 then at = at + 1 else @x, at = get_varint(p, at, size)\n"
-    .. "if not @x then return wrong(@place) end end",
-  load_string = "if @x > @most or @x > size - at then return wrong(@place) end\n"
-    .. "local @x = sub(body, at + 1, at + @x)\nat = at + #@x\n"
-    .. "if not is_utf8(@x) then return wrong(@place) end",
-  load_bytes = "if @x > @most or @x > size - at then return wrong(@place) end\n"
-    .. "local @x = sub(body, at + 1, at + @x)\nat = at + #@x",
-  new_list = "local @1 = new_list(@2, 0)",
-  new_value = "local @1 = @2",
+  f32 = "if type(@x) ~= 'number' or not (@x >= -F32_MAX and @x <= F32_MAX) then bad(@x, @place) end\n"
+    .. "cast(f32, p + @here)[0] = @x",
+  f64 = "if type(@x) ~= 'number' or @x - @x ~= 0 then bad(@x, @place) end\ncast(f64, p + @here)[0] = @x",
+  u64 = CHECK_WHOLE .. "put_long(p + @here, @x)",
+  i64 = CHECK_WHOLE .. "put_long(p + @here, @x)",
+  uvarint = CHECK_WHOLE .. STORE_VARINT,
+  varint = CHECK_WHOLE .. "if @x >= 0 then @x = 2 * @x else @x = -2 * @x - 1 end\n" .. STORE_VARINT,
+  string = "if type(@x) ~= 'string' or #@x > @most or not is_utf8(@x) then bad(@x, @place) end\n"
+    .. STORE_SIZED,
+  bytes = "if type(@x) ~= 'string' or #@x > @most then bad(@x, @place) end\n" .. STORE_SIZED,
+  optional = "if @x ~= nil then",
+  list = "if type(@x) ~= 'table' then bad(@x, @place) end\nlocal @n = #@x\n"
+    .. "if @n > @most or @n == 0 and next(@x) ~= nil then bad(@x, @place) end\n"
+    .. STORE_VARINT:gsub("@x", "@n") .. "\nfor @k = 1, @n do\nlocal @e = rawget(@x, @k)",
+  array = CHECK_ARRAY .. "\nfor @k = 1, @count do\nlocal @e = rawget(@x, @k)",
+  element = "@e",
 }
 
-dialect.store_bytes = dialect.store_string:gsub(" or not is_utf8%(@x%)", "")
+-- `p` is the body, of `size` bytes; `at` is where the next byte is.
+local read = {
+  new = "local @x = @value",
+  none = "nil",
+  need = "if at + @run > size then return short(@place) end",
+  begin_bits = "do local w",
+  keep_bits = "local @n = rshift(w, @shift)",
+  take_bits = words.take,
+  end_bits = "end",
 
+  mark = "@x = @n ~= 0 or nil",
+  refuse_over = "if @n > @most then return wrong(@place) end",
+  refuse_rest = "if rshift(w, @count) ~= 0 then return wrong(@place) end",
+  value = { bool = "@n ~= 0", enum = "ENUMS[@enum][@n + 1]", steps = "(@n + @lowest) @unscale" },
 
-function dialect.index(name)
-  return name
+  -- Floats are looked at before they are numbers: LuaJIT keeps other types in NaNs, and would take one that a
+  -- stranger has made for a value of such a type, with an address of the stranger's choice.
+  f32 = "if band(cast(i32, p + @here)[0], 0x7f800000) == 0x7f800000 then return wrong(@place) end\n"
+    .. "local @n = cast(f32, p + @here)[0]\n@x = @n",
+  f64 = "if band(cast(i32, p + @here + 4)[0], 0x7ff00000) == 0x7ff00000 then return wrong(@place) end\n"
+    .. "local @n = cast(f64, p + @here)[0]\n@x = @n",
+  load_varint = "if at >= size then return short(@place) end\nlocal @n = p[at]\n"
+    .. "if @n < 128 then at = at + 1 else @n, at = get_varint(p, at, size)\n"
+    .. "if not @n then return wrong(@place) end end",
+  uvarint = "@x = @n",
+  varint = "@x = (@n % 2 == 0 and @n / 2 or -(@n + 1) / 2)",
+  string = LOAD_SIZED .. "if not is_utf8(@n) then return wrong(@place) end\n@x = @n",
+  bytes = LOAD_SIZED .. "@x = @n",
+  optional = "if @x then",
+  list = "if @n > @most or @n > size - at then return wrong(@place) end\n"
+    .. "local @t = new_list(@n, 0)\nfor @k = 1, @n do",
+  array = "if at + @count > size then return short(@place) end\n"
+    .. "local @t = new_list(@count, 0)\nfor @k = 1, @count do",
+  element = "@t[@k]",
+  after = { list = "@x = @t", array = "@x = @t" },
+  finish = "if at ~= size then return more() end\ndo return true, @value end",
+}
+read.need_bits = read.need
+
+for name, place in pairs {
+  u8 = "p[@here]", i8 = "cast(i8, p + @here)[0]",
+  u16 = "cast(u16, p + @here)[0]", i16 = "cast(i16, p + @here)[0]",
+  u32 = "cast(u32, p + @here)[0]", i32 = "cast(i32, p + @here)[0]",
+} do
+  write[name], read[name] = CHECK_WHOLE .. place .. " = @x", "@x = " .. place
+end
+
+for name, least in pairs { u64 = "0", i64 = "-9007199254740991" } do
+  read[name] = "local @n = cast(i32, p + at + @upper)[0] * 4294967296 + cast(u32, p + at + @offset)[0]\n"
+    .. "if not (@n >= " .. least .. " and @n <= 9007199254740991) then return wrong(@place) end\n@x = @n"
 end
 
 
-function dialect.shift_left(value, shift)
+function write.shift_left(value, shift)
   return shift == 0 and ("tobit(%s)"):format(value) or ("lshift(%s, %d)"):format(value, shift)
 end
 
 
-function dialect.shift_right(value, shift)
+function write.shift_right(value, shift)
   return ("rshift(%s, %d)"):format(value, shift)
 end
 
-
-function dialect.bit_of(value)
-  return ("%s and 1 or 0"):format(value)
+local function key_of(shape, i)
+  return ((type(shape.fields[i].key) == "number" and "%d" or "%q"):format(shape.fields[i].key))
 end
 
 
-function dialect.presence_of(value)
-  return ("%s ~= nil and 1 or 0"):format(value)
+function write.field(self, shape, i)
+  local inner = self:fresh "x"
+  self:add(("local %s = rawget(%s, %s)"):format(inner, shape.x, key_of(shape, i)))
+  return inner
 end
 
 
-function dialect.field(name, of, key)
-  return (type(key) == "number" and "local %s = rawget(%s, %d)" or "local %s = rawget(%s, %q)")
-    :format(name, of, key)
+function read.field(self, shape, i)
+  local place = ("%s[%s]"):format(shape.x, key_of(shape, i))
+  if not shape.fields[i].shape.fields then
+    return place
+  end
+  local inner = self:fresh "t"
+  self:add(("local %s = %s"):format(inner, place))
+  return inner
 end
 
 
-function dialect.load_word(at, size)
+function read.load_word(at, size)
   if size == 4 then
     return ("w = cast(i32, p + at + %d)[0]"):format(at)
   end
@@ -135,81 +154,35 @@ local function low_bits(value, bits)
 end
 
 
-function dialect.take_bits(name, shift, bits)
+function read.low_bits(name, shift, bits)
   return ("local %s = %s"):format(name, low_bits(shift == 0 and "w" or ("rshift(w, %d)"):format(shift), bits))
 end
 
 
-function dialect.add_bits(name, shift, bits)
+function read.add_bits(name, shift, bits)
   return ("%s = %s"):format(name, low_bits(("bor(%s, lshift(w, %d))"):format(name, shift), bits))
 end
 
 
-function dialect.value_of(enum, value)
-  return ("ENUMS[%d][%s + 1]"):format(enum, value)
-end
-
-
-function dialect.mark(_, value, set)
-  return set(value .. " ~= 0 or nil")
-end
-
-
-function dialect.if_marked(_, value)
-  return ("if %s then"):format(value)
-end
-
--- A key as it is written behind its table.
-local function at_key(target, key)
-  return type(key) == "number" and ("%s[%d]"):format(target, key) or ("%s[%q]"):format(target, key)
-end
-
-
 --- The constructor of a record, with room for all its fields.
-function dialect.template(shape)
+function read.template(shape)
   local fields = {}
   for i, field in ipairs(shape.fields) do
     local inner = field.shape
-    local value = inner.fields and dialect.template(inner)
-      or inner.type.kind == "optional" and "nil" or "0"
-    fields[i] = shape.is_list and value or ("[%q] = %s"):format(field.key, value)
+    local value = inner.fields and read.template(inner) or inner.type.kind == "optional" and "nil" or "0"
+    fields[i] = shape.type.count and value or ("[%q] = %s"):format(field.key, value)
   end
   return "{ " .. table.concat(fields, ", ") .. " }"
 end
 
-
-function dialect.part(name, target, key)
-  return ("local %s = %s"):format(name, at_key(target, key))
-end
-
-
-function dialect.get_part(target, key)
-  return at_key(target, key)
-end
-
-
-function dialect.set_part(target, key, value)
-  return ("%s = %s"):format(at_key(target, key), value)
-end
-
-
-function dialect.set_element(list, index, value)
-  return ("%s[%s] = %s"):format(list, index, value)
-end
-
-
-function dialect.set(name, value)
-  return ("%s = %s"):format(name, value)
-end
-
-
-function dialect.unzigzag(value)
-  return ("(%s %% 2 == 0 and %s / 2 or -(%s + 1) / 2)"):format(value, value, value)
-end
-
-
-function dialect.finish(value)
-  return ("if at ~= size then return more() end\ndo return true, %s end"):format(value)
-end
-
-return dialect
+return {
+  write = write, read = read,
+  first = 1, -- index of a list's first element, as errors name it
+  index = "[%d]",
+  open = "do", close = "end", -- around a field
+  done = "end", -- of a loop and a condition
+  advance = "at = at + @offset",
+  set = "@x = @value",
+  number = function(value) return ("%.17g"):format(value) end,
+  derived = {},
+}

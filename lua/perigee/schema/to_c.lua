@@ -1,11 +1,12 @@
 --- A schema as a header in C11 and C++17: a struct for each message, and functions that encode and decode it.
 
-local c_code = require "perigee.schema.c_code"
 local c_names = require "perigee.schema.c_names"
 local c_types = require "perigee.schema.c_types"
-local decoder = require "perigee.schema.c_decoder"
-local encoder = require "perigee.schema.c_encoder"
+local decoder = require "perigee.schema.decoder"
+local dialect = require "perigee.schema.c_dialect"
+local encoder = require "perigee.schema.encoder"
 local head = require "perigee.schema.c_head"
+local layout = require "perigee.schema.layout"
 
 local to_c = {}
 
@@ -89,16 +90,16 @@ local function functions(types, of, names, name)
   end
   local path, memory, about = name:gsub("%%", "%%%%"), memory_of(types, of)
   local values = {
-    type = type, encode = names.encode, decode = names.decode, most = names.most, name = c_code.quote(name),
-    bytes = ("%.0f"):format(math.min(c_code.size(of), SIZE_MAX)),
+    type = type, encode = names.encode, decode = names.decode, most = names.most, name = dialect.quote(name),
+    bytes = ("%.0f"):format(math.min(layout.size(layout.scope(of, path, dialect)), SIZE_MAX)),
     memory = memory and about <= MEMORY_MAX and ("\n#define %s (%s)"):format(names.memory, memory) or "",
-    writes = encoder(types, of, x, path, has), reads = decoder(types, of, x, path, has),
+    writes = encoder(dialect, of, path, types, x, has), reads = decoder(dialect, of, path, types, x, has),
   }
   return (FUNCTIONS:gsub("@(%l+)", values))
 end
 
 local function message_part(types, message, names)
-  local parts = { ("\n// --- %s ---\n"):format(c_code.quote(message.name)) }
+  local parts = { ("\n// --- %s ---\n"):format(dialect.quote(message.name)) }
   for _, part in ipairs { "value", "answer" } do
     if message[part] then
       local name = part == "answer" and "the answer to " .. message.name or message.name

@@ -6,7 +6,6 @@ local decoder = require "perigee.schema.decoder"
 local dialect = require "perigee.schema.js_dialect"
 local encoder = require "perigee.schema.encoder"
 local generator = require "perigee.schema.generator"
-local layout = require "perigee.schema.layout"
 
 local to_js = {}
 
@@ -132,10 +131,7 @@ local function functions(of, name, tables)
     return NOTHING.encode:format(quote(name)), NOTHING.decode
   end
   local path = name:gsub("%%", "%%%%")
-  local function scope()
-    return layout.scope(of, path, dialect.first)
-  end
-  local write, read = encoder(dialect, scope(), tables), decoder(dialect, scope(), tables)
+  local write, read = encoder(dialect, of, path, tables), decoder(dialect, of, path, tables)
   return (ENCODER:gsub("%%s", function() return write end)),
     (DECODER:gsub("%%s", function() return read end))
 end

@@ -271,30 +271,20 @@ end
 local GIVEN_MAX = 1023 -- numbers from here on are made of names
 
 
---- The 64-bit FNV-1a of a text, in four parts of 16 bits, the lowest first: exact everywhere.
+--- The 64-bit FNV-1a of a text.
 ---@param text string
----@return integer[]
+---@return integer uint64_t
 function types.hash(text)
-  local a, b, c, d = 0x2325, 0x8422, 0x9ce4, 0xcbf2
+  local hash = 0xcbf29ce484222325ULL
   for i = 1, #text do
-    a = bit.bxor(a, text:byte(i))
-    -- Times 0x100000001b3.
-    local e = a * 0x1b3
-    local f = b * 0x1b3 + math.floor(e / 0x10000)
-    local g = c * 0x1b3 + a * 0x100 + math.floor(f / 0x10000)
-    local h = d * 0x1b3 + b * 0x100 + math.floor(g / 0x10000)
-    a, b, c, d = e % 0x10000, f % 0x10000, g % 0x10000, h % 0x10000
+    hash = bit.bxor(hash, text:byte(i)) * 0x100000001b3ULL
   end
-  return { a, b, c, d }
+  return hash
 end
 
--- The hash modulo what there are numbers for.
+-- A number from the hash of a name.
 local function number_of(name)
-  local parts, rest = types.hash(name), 0
-  for i = 4, 1, -1 do
-    rest = (rest * 0x10000 + parts[i]) % (65535 - GIVEN_MAX)
-  end
-  return GIVEN_MAX + 1 + rest
+  return GIVEN_MAX + 1 + tonumber(types.hash(name) % (65535 - GIVEN_MAX))
 end
 
 local function assign_numbers(context, messages)
