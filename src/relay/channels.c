@@ -88,6 +88,7 @@ static void serve(Relay *relay, Peer *peer, Text name, const Packet *request) {
     number = number_new(relay, name);
   }
   find(relay, number)->peer = peer->id;
+  relay->channels.changes++;
   Buf *buf = &relay->scratch;
   buf->size = 0;
   buf_u16(buf, number);
@@ -139,6 +140,7 @@ void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
     return;
   }
   channel->peer = 0;
+  relay->channels.changes++;
   // The script may wait for an answer that will not come.
   if (relay->is_scripted)
     relay_emit(
@@ -148,7 +150,10 @@ void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
 
 void channel_release_all(Relay *relay, const Peer *peer) {
   for (uint32_t i = 0; i < relay->channels.count; i++)
-    if (relay->channels.list[i].peer == peer->id) relay->channels.list[i].peer = 0;
+    if (relay->channels.list[i].peer == peer->id) {
+      relay->channels.list[i].peer = 0;
+      relay->channels.changes++;
+    }
 }
 
 // --- Served by the script ---
@@ -187,14 +192,18 @@ uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name) {
   return 0;
 }
 
+uint32_t relay_channel_changes(const Relay *relay) { return relay->channels.changes; }
+
 void channel_serve_by_script(Relay *relay, uint16_t number) {
   PluginChannel *channel = find(relay, number);
   if (!channel->peer) channel->is_scripts = true;
+  relay->channels.changes++;
 }
 
 void channel_unserve_by_script(Relay *relay, uint16_t number) {
   PluginChannel *channel = find(relay, number);
   if (channel) channel->is_scripts = false;
+  relay->channels.changes++;
 }
 
 // --- Packets ---

@@ -16,6 +16,7 @@ typedef struct PluginChannels {
   Names networks;  // how many names were new, by the network that they came from
   PluginChannel list[CHANNEL_PLUGIN_COUNT];  // by number, from CHANNEL_PLUGIN_FIRST on
   uint32_t count;                            // names
+  uint32_t changes;  // of the set of served channels, modulo 2^32
 } PluginChannels;
 
 /// CHANNEL_OPEN and CHANNEL_CLOSE.

@@ -142,10 +142,6 @@ int relay_command(Relay *relay, const Command *command) {
   return err;
 }
 
-bool relay_knows_schema(const Relay *relay, uint64_t hash) {
-  return session_knows_schema(relay->session, hash);
-}
-
 // A peer that is in the room when the command is carried out is in it now, is about to be
 // let in, or joins by an earlier command.
 bool relay_needs_json(const Relay *relay, Target target, uint32_t id,
@@ -200,14 +196,13 @@ RelayMark relay_mark(const Relay *relay) {
 void relay_forget(Relay *relay, RelayMark mark) {
   Command command;
   for (size_t at = mark.commands;
-       commands_next(&relay->handler.commands, &at, &command);) {
+       commands_next(&relay->handler.commands, &at, &command);)
     if (command.type >= COMMAND_TYPE_COUNT)
       relay->host->discard(relay->host_data, &command);
     else if (command.type == COMMAND_ROOM_CREATE)
       room_unreserve(relay, relay_room(relay, command.id));
     else if (command.type == COMMAND_RENAME)
       name_release(relay, &command);
-  }
   relay->handler.names.size = mark.names;
   commands_cut(&relay->handler.commands, mark.commands);
 }

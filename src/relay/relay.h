@@ -17,23 +17,29 @@
 typedef struct Relay Relay;
 typedef struct Room Room;
 
+// X(constant, bit, name): the names are those that the Lua half sees in core.hooks.
+#define HOOK_MAP(X)                                                                    \
+  X(HOOK_CONNECT, 0, "connect")                                                        \
+  X(HOOK_DISCONNECT, 1, "disconnect")                                                  \
+  X(HOOK_MESSAGE, 2, "message") /* any message; without it a message is Unsupported */ \
+  X(HOOK_TEXT, 3, "text")       /* the message `text` */                               \
+  X(HOOK_PACKET, 4, "packet")                                                          \
+  X(HOOK_TICK, 5, "tick")                                                              \
+  X(HOOK_ROOM_CREATE, 6, "room_create")                                                \
+  X(HOOK_ROOM_DELETE, 7, "room_delete")                                                \
+  X(HOOK_JOIN, 8, "join")                                                              \
+  X(HOOK_LEAVE, 9, "leave")                                                            \
+  X(HOOK_BROADCAST, 10, "broadcast")                                                   \
+  X(HOOK_BACKPRESSURE, 11, "backpressure")                                             \
+  X(HOOK_SUSPEND, 12, "suspend")                                                       \
+  X(HOOK_RESUME, 13, "resume")                                                         \
+  X(HOOK_RENAME, 14, "rename")
+
 /// Handlers that exist. For the game: all of them; for a room kind: those of rooms.
 enum Hooks {
-  HOOK_CONNECT = 1 << 0,
-  HOOK_DISCONNECT = 1 << 1,
-  HOOK_MESSAGE = 1 << 2,  // some message handler; without it a message is Unsupported
-  HOOK_TEXT = 1 << 3,     // handles the message `text`
-  HOOK_PACKET = 1 << 4,
-  HOOK_TICK = 1 << 5,
-  HOOK_ROOM_CREATE = 1 << 6,
-  HOOK_ROOM_DELETE = 1 << 7,
-  HOOK_JOIN = 1 << 8,
-  HOOK_LEAVE = 1 << 9,
-  HOOK_BROADCAST = 1 << 10,
-  HOOK_BACKPRESSURE = 1 << 11,
-  HOOK_SUSPEND = 1 << 12,
-  HOOK_RESUME = 1 << 13,
-  HOOK_RENAME = 1 << 14,
+#define X(constant, bit, name) constant = 1 << bit,
+  HOOK_MAP(X)
+#undef X
 };
 
 enum {
@@ -198,9 +204,6 @@ void relay_fail(Relay *relay, const Event *event);
 /// (the one that serves it), arrives as sent by the server.
 int relay_command(Relay *relay, const Command *command);
 
-/// Returns whether a peer knows the schema of a protocol hash.
-bool relay_knows_schema(const Relay *relay, uint64_t hash);
-
 /// Returns whether a packed message to a peer, a room (`id`) or all needs its JSON form as
 /// well, because a peer that gets it may not know the schema. `joining` is the peer that
 /// the running handler is about to let in, or 0.
@@ -288,6 +291,9 @@ uint16_t relay_find_channel(const Relay *relay, Text name, uint32_t *peer);
 /// Returns the next plugin channel after `*cursor` (start at 0) that is served, or 0. Its
 /// name is valid until a channel gets a new one.
 uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name);
+
+/// Returns a number that differs after the set of served channels has changed.
+uint32_t relay_channel_changes(const Relay *relay);
 
 /// Returns the id of the room that has the name: reserved, being created or open; 0:
 /// none.

@@ -178,11 +178,9 @@ const Source *schedule_push(Relay *relay, const Event *event, Peer *peer) {
 
 // --- Taking ---
 
-static bool is_over(const Schedule *schedule) {
-  return schedule->slice_us > 0 && schedule->left_us <= 0;
+bool schedule_is_over(const Relay *relay) {
+  return relay->schedule.slice_us > 0 && relay->schedule.left_us <= 0;
 }
-
-bool schedule_is_over(const Relay *relay) { return is_over(&relay->schedule); }
 
 // Returns whether an event of the first class, or a captured one, comes before the next
 // one of this source.
@@ -220,7 +218,7 @@ static void demote(Relay *relay, Source *source) {
 // a simulation all events keep their order.
 static bool take_first(Relay *relay, Event *event) {
   Schedule *schedule = &relay->schedule;
-  if (is_over(schedule) && schedule->has_first) return false;
+  if (schedule_is_over(relay) && schedule->has_first) return false;
   for (int i = 0; i < LOOK_SOURCES && events_peek(&schedule->first, event); i++) {
     if (!captured_concerns(relay, event)) {
       schedule->has_first = true;
@@ -234,7 +232,7 @@ static bool take_first(Relay *relay, Event *event) {
 
 static bool take_second(Relay *relay, Event *event) {
   Schedule *schedule = &relay->schedule;
-  if (schedule->is_skipping || (is_over(schedule) && schedule->has_second))
+  if (schedule->is_skipping || (schedule_is_over(relay) && schedule->has_second))
     return false;
   for (int i = 0; schedule->ring && i < LOOK_SOURCES; i++) {
     Source *source = schedule->ring;
@@ -285,7 +283,7 @@ void schedule_end(Relay *relay) {
   Schedule *schedule = &relay->schedule;
   let_go(schedule);
   events_trim(&schedule->first);
-  if (!is_over(schedule) || schedule->is_skipping) return;
+  if (!schedule_is_over(relay) || schedule->is_skipping) return;
   uint64_t slices = (uint64_t)-schedule->left_us / schedule->slice_us;
   schedule->skips = slices < SKIPS_MAX ? (uint32_t)slices : SKIPS_MAX;
 }
@@ -295,7 +293,7 @@ bool schedule_work(Relay *relay, uint64_t pieces) {
   schedule->unclocked += pieces;
   if (schedule->slice_us > 0 && schedule->unclocked >= SCHEDULE_LOOK)
     set_clock(schedule, net_clock_us(relay->net));
-  return !is_over(schedule);
+  return !schedule_is_over(relay);
 }
 
 static void charge(Relay *relay, Source *source, uint64_t us) {

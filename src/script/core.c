@@ -16,22 +16,11 @@ typedef struct Constant {
   int value;
 } Constant;
 
-static const Constant HOOKS[] = {{"connect", HOOK_CONNECT},
-                                 {"disconnect", HOOK_DISCONNECT},
-                                 {"message", HOOK_MESSAGE},
-                                 {"text", HOOK_TEXT},
-                                 {"packet", HOOK_PACKET},
-                                 {"tick", HOOK_TICK},
-                                 {"room_create", HOOK_ROOM_CREATE},
-                                 {"room_delete", HOOK_ROOM_DELETE},
-                                 {"join", HOOK_JOIN},
-                                 {"leave", HOOK_LEAVE},
-                                 {"broadcast", HOOK_BROADCAST},
-                                 {"backpressure", HOOK_BACKPRESSURE},
-                                 {"suspend", HOOK_SUSPEND},
-                                 {"resume", HOOK_RESUME},
-                                 {"rename", HOOK_RENAME},
-                                 {NULL, 0}};
+static const Constant HOOKS[] = {
+#define X(constant, bit, name) {name, constant},
+    HOOK_MAP(X)
+#undef X
+        {NULL, 0}};
 
 static const Constant EVENTS[] = {
 #define X(constant, name) {name, constant},

@@ -238,7 +238,7 @@ static int core_limits(lua_State *L) {
 // knows_schema(hash): whether somebody is there who has the schema of a protocol hash
 static int core_knows_schema(lua_State *L) {
   uint64_t hash = strtoull(luaL_checkstring(L, 1), NULL, 16);
-  lua_pushboolean(L, relay_knows_schema(core_host(L)->relay, hash));
+  lua_pushboolean(L, session_knows_schema(relay_session(core_host(L)->relay), hash));
   return 1;
 }
 

@@ -49,26 +49,13 @@ static int core_network(lua_State *L) {
   return 6;
 }
 
-// A number that is another one when another set of channels is served: a name keeps its
-// number, so the numbers are enough.
-static double sign_channels(const Relay *relay) {
-  uint64_t sum = 0;
-  uint16_t channel;
-  Text name;
-  for (uint32_t cursor = 0; (channel = relay_next_channel(relay, &cursor, &name));) {
-    uint64_t mixed = channel * 0x9E3779B97F4A7C15u;  // the golden ratio's, as usual
-    sum += (mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B9u;
-  }
-  return (double)(sum >> 11);
-}
-
-// channels_served(signature): the signature of what is served now; and where that is
-// another, lists of the channels' numbers and names
+// channels_served(changes): a number that counts changes of the served channels; and where it is
+// not `changes`, lists of the channels' numbers and names
 static int core_channels_served(lua_State *L) {
   const Relay *relay = core_host(L)->relay;
-  lua_Number before = luaL_optnumber(L, 1, -1), now = sign_channels(relay);
-  lua_pushnumber(L, now);
-  if (now == before) return 1;
+  uint32_t changes = relay_channel_changes(relay);
+  lua_pushnumber(L, changes);
+  if (changes == luaL_optnumber(L, 1, -1)) return 1;
   uint16_t channel;
   Text name;
   int count = 0;

@@ -24,18 +24,16 @@ static bool is_same(const CostKey *a, const CostKey *b) {
 // handlers.
 static CostKey overflow_key(const Costs *costs, const CostKey *key) {
   uint32_t names = 0;
-  for (uint32_t i = 0; i < costs->count && key->message != NULL; i++) {
+  for (uint32_t i = 0; i < costs->count && key->message != NULL; i++)
     if (costs->slots[i]->key.function == key->function) names++;
-  }
   if (costs->count >= COST_HANDLERS - 1) return (CostKey){0};
   if (names >= COST_NAMES) return (CostKey){.function = key->function};
   return *key;
 }
 
 static Cost *search(const Costs *costs, const CostKey *key) {
-  for (uint32_t i = 0; i < costs->count; i++) {
+  for (uint32_t i = 0; i < costs->count; i++)
     if (is_same(&costs->slots[i]->key, key)) return costs->slots[i];
-  }
   return NULL;
 }
 

@@ -73,13 +73,6 @@ static lua_State *new_state(Host *host) {
   return L;
 }
 
-// It gives all of its arena back at once, if its allocator is LuaJIT's own again.
-static void close_state(Host *host) {
-  pages_stop(&host->memory.pages, host->memory.allocate, host->memory.arena);
-  lua_setallocf(host->L, host->memory.allocate, host->memory.arena);
-  lua_close(host->L);
-}
-
 static int on_panic(lua_State *L) {
   const char *text = lua_tostring(L, -1);
   log_error("error outside a protected call", log_str("error", text ? text : "?"));
@@ -166,14 +159,6 @@ static void take_library(lua_State *L, const char *name, const char *package) {
   lua_setfield(L, -2, name);
 }
 
-// The same for one that is part of LuaJIT.
-static void take_preloaded(lua_State *L, const char *name) {
-  lua_getglobal(L, "require");
-  lua_pushstring(L, name);
-  lua_call(L, 1, 1);
-  lua_setfield(L, -2, name);
-}
-
 // Leaves the table of modules that are there already.
 static void push_loaded(lua_State *L, Host *host) {
   lua_newtable(L);
@@ -184,7 +169,7 @@ static void push_loaded(lua_State *L, Host *host) {
   take_library(L, "lpeg", "lua-lpeg");
   lua_getglobal(L, "bit");
   lua_setfield(L, -2, "bit");
-  take_preloaded(L, "table.new");
+  take_library(L, "table.new", "luajit");
   lua_pushcfunction(L, luaopen_ffi);
   lua_call(L, 0, 1);
   lua_setfield(L, -2, "ffi");
@@ -194,11 +179,10 @@ static void take_entries(lua_State *L, Host *host) {
   for (int i = 0; i < ENTRY_COUNT; i++) {
     host->entries[i] = LUA_NOREF;
     lua_getfield(L, -1, ENTRY_NAMES[i]);
-    if (lua_isfunction(L, -1)) {
+    if (lua_isfunction(L, -1))
       host->entries[i] = luaL_ref(L, LUA_REGISTRYINDEX);
-    } else {
+    else
       lua_pop(L, 1);
-    }
   }
   lua_getfield(L, -1, "failed");
   host->failed = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -213,12 +197,6 @@ static void push_module(lua_State *L, const char *name) {
   lua_call(L, 1, 1);
 }
 
-// Before perigee.host, which takes away what it needs.
-static void take_inspect(lua_State *L, Host *host) {
-  push_module(L, "perigee.host.inspect");
-  host->inspect = luaL_ref(L, LUA_REGISTRYINDEX);
-}
-
 static int start(lua_State *L) {
   Host *host = lua_touserdata(L, 1);
   open_libraries(L, host);
@@ -231,7 +209,10 @@ static int start(lua_State *L) {
   lua_setglobal(L, "require");
   push_module(L, "perigee.guard.next_workaround");
   lua_pop(L, 1);
-  if (net_is_simulated(host->net)) take_inspect(L, host);
+  if (net_is_simulated(host->net)) {  // before perigee.host removes what it needs
+    push_module(L, "perigee.host.inspect");
+    host->inspect = luaL_ref(L, LUA_REGISTRYINDEX);
+  }
   push_module(L, "perigee.host");
   take_entries(L, host);
   return 0;
@@ -272,7 +253,10 @@ bool host_init(Host *host) {
 void host_deinit(Host *host) {
   if (host->L != NULL) {
     deadline_deinit(host);
-    close_state(host);
+    pages_stop(&host->memory.pages, host->memory.allocate, host->memory.arena);
+    // LuaJIT's allocator frees its arena as a whole only when it is the state's own.
+    lua_setallocf(host->L, host->memory.allocate, host->memory.arena);
+    lua_close(host->L);
   }
   for (size_t i = 0; i < host->file_count; i++) mem_free(host->files[i]);
   mem_free(host->files);
@@ -318,11 +302,10 @@ static int tell_failed(lua_State *L) {
   lua_pushinteger(L, host->event.type);
   lua_pushinteger(L, host->event.peer);
   lua_pushinteger(L, host->event.room);
-  if (failure->text != NULL) {
+  if (failure->text != NULL)
     lua_pushstring(L, failure->text);
-  } else {
+  else
     lua_xmove(failure->co, L, 1);
-  }
   push_traceback(L, failure);
   lua_pushboolean(L, failure->kind != FAILED_PLAIN);
   lua_call(L, 6, 1);
@@ -357,12 +340,6 @@ static lua_State *take_idle(Host *host) {
     host->idle_ref = luaL_ref(host->L, LUA_REGISTRYINDEX);
   }
   return host->idle;
-}
-
-// The idle coroutine is somebody's now, or dead.
-static void give_up_idle(Host *host) {
-  luaL_unref(host->L, LUA_REGISTRYINDEX, host->idle_ref);
-  host->idle = NULL;
 }
 
 // The arguments are the same for all entries; each takes the first few it needs. Those
@@ -445,8 +422,9 @@ HostOutcome host_call(Host *host, const Event *event) {
   relay_begin_handler(host->relay);
   lua_rawgeti(co, LUA_REGISTRYINDEX, host->entries[event->type]);
   HostOutcome outcome = resume(host, co, push_event(co, event));
-  if (outcome != HOST_ENDED) {
-    give_up_idle(host);
+  if (outcome != HOST_ENDED) {  // the coroutine waits, or is dead
+    luaL_unref(host->L, LUA_REGISTRYINDEX, host->idle_ref);
+    host->idle = NULL;
   } else if (lua_isthread(co, 1)) {
     outcome = wake(host, co);
     if (outcome != HOST_ENDED) host_done(host);

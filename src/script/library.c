@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/file.h"
 #include "script/bundle.h"
 
-enum { FILE_NAME_SIZE = 128, PATH_SIZE = 4096, READ_SIZE = 16384 };
+enum { FILE_NAME_SIZE = 128, PATH_SIZE = 4096 };
 
 // A module's text; `owned` holds it when it does not lie in the bundle.
 typedef struct Source {
@@ -22,13 +22,7 @@ typedef struct Source {
 static bool read_file(const char *folder, const char *file, Source *source) {
   char path[PATH_SIZE];
   snprintf(path, sizeof path, "%s/%s", folder, file);
-  FILE *handle = fopen(path, "rb");
-  if (handle == NULL) return false;
-  for (size_t got = 1; got > 0;) {
-    got = fread(buf_reserve(&source->owned, READ_SIZE), 1, READ_SIZE, handle);
-    source->owned.size += got;
-  }
-  fclose(handle);
+  if (file_read(path, &source->owned) != 0) return false;
   source->text = (const char *)source->owned.data;
   source->size = source->owned.size;
   return true;
@@ -48,9 +42,8 @@ static bool read_bundle(const char *file, Source *source) {
 static void to_file(char file[FILE_NAME_SIZE], const char *name, const char *ending) {
   snprintf(file, FILE_NAME_SIZE, "%s%s", name, ending);
   size_t size = strlen(name);
-  for (size_t i = 0; i < size && file[i] != '\0'; i++) {
+  for (size_t i = 0; i < size && file[i] != '\0'; i++)
     if (file[i] == '.') file[i] = '/';
-  }
 }
 
 int library_load(lua_State *L, const char *name, const char *lua_path) {

@@ -132,9 +132,8 @@ void parser_drop(Parser *parser) {
 
 static bool is_wanted(const ParseSet *set, const ParseFile *files, size_t count) {
   if (set == NULL || set->count != count) return false;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     if (set_find(set, &files[i]) == NULL) return false;
-  }
   return true;
 }
 

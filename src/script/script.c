@@ -75,13 +75,12 @@ static void judge_connect(Host *host) {
   uint32_t peer = host->event.peer;
   bool is_in = lua_toboolean(results, 1);
   const char *reason = lua_tostring(results, 2);
-  if (is_in) {
+  if (is_in)
     is_in = relay_accept(host->relay, peer, text_result(results, 2));
-  } else if (lua_isnumber(results, 3)) {
+  else if (lua_isnumber(results, 3))
     relay_postpone(host->relay, peer, reason, (uint16_t)lua_tointeger(results, 3));
-  } else {
+  else
     relay_reject(host->relay, peer, CODE_REJECTED, reason);
-  }
   host_done(host);
   if (is_in) {
     host_begin_commit(host);

@@ -8,10 +8,7 @@
 #include <stdio.h>
 
 #include "script/library.h"
-#include "script/tool_limit.h"
-#include "script/tool_module.h"
-#include "script/tool_sim_lua.h"
-#include "script/tool_udp.h"
+#include "script/tool_modules.h"
 
 typedef struct Tool {
   const char *module;
@@ -25,9 +22,8 @@ typedef struct Tool {
 // A package.loaders entry; its upvalue is the Tool.
 static int search(lua_State *L) {
   const Tool *tool = lua_touserdata(L, lua_upvalueindex(1));
-  if (!library_load(L, luaL_checkstring(L, 1), tool->lua_path)) {
+  if (!library_load(L, luaL_checkstring(L, 1), tool->lua_path))
     lua_pushfstring(L, "\n\t%s", lua_tostring(L, -1));
-  }
   return 1;
 }
 

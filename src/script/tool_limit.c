@@ -2,7 +2,7 @@
 // do. Only interpreted code looks for hooks: who limits a function has its loops
 // interpreted (jit.off). What does not look, as C code does not, is ended with the process.
 #define _GNU_SOURCE  // gettid
-#include "script/tool_limit.h"
+#include "script/tool_modules.h"
 
 #include <lauxlib.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // The module perigee.tool: what tools need besides Lua's own libraries, such as folders
 // and the texts in the bundle.
 #define _GNU_SOURCE  // program_invocation_name
-#include "script/tool_module.h"
+#include "script/tool_modules.h"
 
 #include <errno.h>
 #include <lauxlib.h>

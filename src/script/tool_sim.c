@@ -10,7 +10,7 @@
 #include "script/copy.h"
 #include "script/core.h"
 #include "script/host.h"
-#include "script/tool_sim_lua.h"
+#include "script/tool_modules.h"
 
 typedef struct World {
   const SimOps *ops;

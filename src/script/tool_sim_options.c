@@ -1,6 +1,6 @@
 // Options as tables. What is made of them is kept alive by the stack, so that an error
 // on the way leaves nothing behind.
-#include "script/tool_sim_lua.h"
+#include "script/tool_modules.h"
 
 #include <lauxlib.h>
 #include <string.h>

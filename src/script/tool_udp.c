@@ -1,6 +1,6 @@
 // Binds the connection protocol and the link of UDP (wire/udp/handshake.h, wire/udp/link.h) to Lua. A link is
 // a userdata, so that a tool which forgets one leaks nothing; times are microseconds.
-#include "script/tool_udp.h"
+#include "script/tool_modules.h"
 
 #include <lauxlib.h>
 #include <sodium.h>

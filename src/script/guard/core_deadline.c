@@ -136,9 +136,7 @@ static int core_busiest(lua_State *L) {
   if (busiest == NULL) return 0;
   const Room *room = relay_room(host->relay, busiest->found.room);
   lua_createtable(L, 0, 6);
-  if (busiest->found.peer != 0) {
-    core_set_number(L, "peer", busiest->found.peer);
-  }
+  if (busiest->found.peer != 0) core_set_number(L, "peer", busiest->found.peer);
   if (room != NULL) {
     lua_pushlstring(L, room->name, room->name_size);
     lua_setfield(L, -2, "room");

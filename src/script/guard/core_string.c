@@ -60,11 +60,10 @@ static bool is_found(lua_State *L, const Pattern *pattern, PatternResult result)
 static void push_capture(lua_State *L, const Pattern *pattern, uint32_t index) {
   const PatternCapture *capture = &pattern->captures[index];
   if ((pattern->closed >> index & 1) == 0) luaL_error(L, "unfinished capture");
-  if (capture->is_position) {
+  if (capture->is_position)
     lua_pushinteger(L, capture->from - pattern->subject + 1);
-  } else {
+  else
     lua_pushlstring(L, capture->from, (size_t)(capture->to - capture->from));
-  }
 }
 
 static void push_whole(lua_State *L, const Pattern *pattern) {
@@ -278,11 +277,10 @@ static void add_template(Substitution *sub) {
     add(sub, at, (size_t)(escape - at));
     if (escape == end) return;
     char letter = escape + 1 < end ? escape[1] : '\0';
-    if (letter >= '0' && letter <= '9') {
+    if (letter >= '0' && letter <= '9')
       add_reference(sub, letter);
-    } else {
+    else
       add(sub, &letter, 1);
-    }
     at = escape + 2;
   }
 }
@@ -291,11 +289,10 @@ static void add_template(Substitution *sub) {
 static void push_replacement(Substitution *sub) {
   lua_State *L = sub->L;
   if (lua_istable(L, GSUB_VALUE)) {
-    if (sub->pattern.capture_count > 0) {
+    if (sub->pattern.capture_count > 0)
       push_capture(L, &sub->pattern, 0);
-    } else {
+    else
       push_whole(L, &sub->pattern);
-    }
     lua_gettable(L, GSUB_VALUE);
     sub->pattern.steps += CALL_STEPS;
     return;

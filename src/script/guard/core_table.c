@@ -98,13 +98,11 @@ static void insertion_sort(Sort *sort, Item *items, size_t count) {
 static void merge(Sort *sort, Item *items, size_t half, size_t count, Item *spare) {
   memcpy(spare, items, half * sizeof *items);
   size_t left = 0, right = half, at = 0;
-  while (left < half && right < count) {
-    if (sort->is_less(sort, &items[right], &spare[left])) {
+  while (left < half && right < count)
+    if (sort->is_less(sort, &items[right], &spare[left]))
       items[at++] = items[right++];
-    } else {
+    else
       items[at++] = spare[left++];
-    }
-  }
   memcpy(&items[at], &spare[left], (half - left) * sizeof *items);
 }
 
@@ -156,25 +154,23 @@ static void copy_list(Sort *sort, size_t count) {
 }
 
 static void choose_order(Sort *sort, int common) {
-  if (!lua_isnil(sort->L, SORT_COMPARATOR)) {
+  if (!lua_isnil(sort->L, SORT_COMPARATOR))
     sort->is_less = is_less_called;
-  } else if (common == LUA_TNUMBER) {
+  else if (common == LUA_TNUMBER)
     sort->is_less = is_less_number;
-  } else if (common == LUA_TSTRING) {
+  else if (common == LUA_TSTRING)
     sort->is_less = is_less_text;
-  } else {
+  else
     sort->is_less = is_less_value;
-  }
 }
 
 static void write_list(Sort *sort, const Item *items, size_t count) {
   lua_State *L = sort->L;
   for (size_t i = 0; i < count; i++) {
-    if (sort->is_less == is_less_number) {
+    if (sort->is_less == is_less_number)
       lua_pushnumber(L, items[i].value.number);
-    } else {
+    else
       lua_rawgeti(L, SORT_COPY, (int)items[i].index);
-    }
     lua_rawseti(L, SORT_LIST, (int)i + 1);
     charge(sort, 2);
   }

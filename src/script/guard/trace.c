@@ -25,11 +25,10 @@ static int depth_of(lua_State *of) {
   }
   while (high - low > 1) {
     int middle = low + (high - low) / 2;
-    if (has_level(of, middle)) {
+    if (has_level(of, middle))
       low = middle;
-    } else {
+    else
       high = middle;
-    }
   }
   return low + 1;
 }
@@ -63,11 +62,10 @@ static void push_deep(lua_State *L, lua_State *of, const char *message, int leve
 void trace_push(lua_State *L, lua_State *of, const char *message, int level) {
   int depth = depth_of(of);
   if (level < 0) level = 0;
-  if (depth - level <= DEPTH_PLAIN) {
+  if (depth - level <= DEPTH_PLAIN)
     luaL_traceback(L, of, message, level);
-  } else {
+  else
     push_deep(L, of, message, level, depth);
-  }
 }
 
 // traceback([thread,] [message [, level]])

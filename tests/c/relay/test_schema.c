@@ -106,8 +106,8 @@ static void json_is_needed_where_somebody_may_be_plain(void **state) {
   session_set_hashes(world->session, HASHES, 1);
   Client ann = enter_with(world, "ann", HASHES[0]);
   join(world, ann, "lobby");
-  assert_true(relay_knows_schema(relay, HASHES[0]));
-  assert_false(relay_knows_schema(relay, HASHES[1]));
+  assert_true(session_knows_schema(relay_session(relay), HASHES[0]));
+  assert_false(session_knows_schema(relay_session(relay), HASHES[1]));
   assert_false(relay_needs_json(relay, TARGET_ALL, 0, 0));
   assert_false(relay_needs_json(relay, TARGET_ROOM, lobby, 0));
   Client bob = enter(world, "bob");
@@ -133,7 +133,7 @@ static void a_new_schema_ends_those_who_know_another(void **state) {
   session_set_hashes(world->session, HASHES + 1, 1);
   expect_code(world->net, ann.conn, CONTROL_CLOSING, CODE_CLOSED);
   expect_quiet(world, bob);
-  assert_false(relay_knows_schema(world->relay, HASHES[0]));
+  assert_false(session_knows_schema(relay_session(world->relay), HASHES[0]));
 }
 
 static void another_hash_is_refused_with_both(void **state) {

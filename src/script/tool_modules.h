@@ -1,0 +1,29 @@
+// The modules in C of the tool interpreter, which knows them by `require`. Private to
+// src/script.
+#pragma once
+
+#include <lua.h>
+
+#include "script/tool_sim.h"
+
+/// A lua_CFunction that pushes perigee.tool: folders, the texts of the bundle, and `program`,
+/// the name by which this program was called.
+int tool_module_open(lua_State *L);
+
+/// A lua_CFunction that pushes perigee.limit, which calls a function with a limit of processor
+/// time, for example a test that may not end.
+int tool_limit_open(lua_State *L);
+
+/// A lua_CFunction that pushes perigee.udp: a UDP client's protocol (wire/udp) without its
+/// socket and clock, which the tool has.
+int tool_udp_open(lua_State *L);
+
+/// Pushes perigee.sim: simulated servers, which `ops` creates.
+void tool_sim_push(lua_State *L, const SimOps *ops);
+
+/// Reads the options at argument 1. They are valid while the stack keeps the values that this
+/// pushes.
+SimOptions tool_sim_options(lua_State *L);
+
+/// Reads the files at argument `at`, a table of path -> text or nil; valid likewise.
+const SimFile *tool_sim_files(lua_State *L, int at, size_t *count);
