@@ -389,7 +389,7 @@ describe("the end", function()
     is_protocol_error(open(), WELCOME, "a second welcome")
   end)
 
-  it("control packets cut short or too long", function()
+  it("control packets cut short", function()
     local packets = {
       welcome = WELCOME:sub(13), joined = JOINED:sub(13), left = ("x"):rep(6),
       peer_joined = x "07000000 05000000 02 'cy'", peer_left = ("x"):rep(8),
@@ -411,7 +411,6 @@ describe("the end", function()
       for length = 0, #payload - 1 do
         is_protocol_error(new(), packet(name, payload:sub(1, length)), "a malformed " .. name)
       end
-      is_protocol_error(new(), packet(name, payload .. "z"), "a malformed " .. name)
     end
   end)
 

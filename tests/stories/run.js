@@ -155,7 +155,7 @@ class Telling {
     else if (name === "ends") this.connection.finish();
     else if (name === "stops") this.listener.stop();
     else if (name === "listens") await this.listener.listen();
-    else if (name === "falls-silent") this.connection.isDeaf = true;
+    else if (name === "lengthens-pongs") this.connection.pongExtra = "0x0102";
     else throw new Error(`a server does not do "${name}"`);
   }
 

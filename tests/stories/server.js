@@ -40,7 +40,7 @@ function messageOf(bytes) {
 export class Connection {
   packets = new Queue(); // all but pings and ACKs; { packet: "end" } is the last
   acks = new Queue();
-  isDeaf = false; // pings get no answers
+  pongExtra; // bytes behind the fields of PONG
   isOver = false;
   #unread = Buffer.alloc(0);
   #isWebSocket;
@@ -110,7 +110,7 @@ export class Connection {
   #take(packet) {
     if (packet.packet === "ACK") return this.acks.push(packet.count);
     if (packet.packet !== "PING") return this.packets.push(packet);
-    if (!this.isDeaf) this.send(encode("PONG", { value: packet.value, priority: 0 }));
+    this.send(encode("PONG", { value: packet.value, priority: 0, extra: this.pongExtra }));
   }
 
   /** Sends bytes: a message of their own where that is how bytes travel. */

@@ -46,9 +46,9 @@ const PACKETS = {
   TREE: [3, 5, "room:u32 turn:u32 json:rest_json"],
   EXIT: [3, 6, "room:u32"],
   START: [3, 129, "room:u32=5 start:u32=1 match:u32=77 slot:u8=0 seat:uuid=4 seed:u32=99 how:u8=0 turn:u32=0 hash_every:u8=1 "
-    + "max_input:u16=16 interval:u32=50000 speed:u16=100 delay:u8=2"],
+    + "max_input:u16=16 interval:u32=50000000 speed:u16=100 delay:u8=2"],
   TURNS: [3, 130, "room:u32=5 match:u32=77 first:u32=1 turns:turns=[]"],
-  PACE: [3, 131, "room:u32=5 interval:u32=50000 speed:u16=100 delay:u8=2"],
+  PACE: [3, 131, "room:u32=5 interval:u32=50000000 speed:u16=100 delay:u8=2"],
   SNAPSHOT_ASK: [3, 132, "room:u32=5 request:u32=1"],
   GIVEN: [3, 133, "room:u32=5 match:u32=77 turn:u32=0 size:u32=0 offset:u32=0 data:rest"],
   TREE_ASK: [3, 134, "room:u32=5 turn:u32=1"],

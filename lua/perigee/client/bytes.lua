@@ -73,10 +73,10 @@ function bytes.reader(data)
 end
 
 
---- Whether all was there and nothing is left.
+--- Whether all was there. More may follow, of a later version.
 ---@return boolean
 function Reader:is_complete()
-  return not self.failed and self._at == #self._data + 1
+  return not self.failed
 end
 
 
@@ -104,9 +104,7 @@ end
 
 ---@return boolean
 function Reader:flag()
-  local value = self:integer(1)
-  if value > 1 then self.failed = true end
-  return value == 1
+  return self:integer(1) == 1
 end
 
 
