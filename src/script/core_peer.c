@@ -35,7 +35,8 @@ static int core_peer_set_name(lua_State *L) {
 // name_problem(peer, name): why the peer cannot be let in under the name (nil: its own),
 // or nil
 static int core_peer_name_problem(lua_State *L) {
-  Text name = lua_isnoneornil(L, 2) ? (Text){0} : core_text(L, 2);
+  Text name = {0};
+  if (!lua_isnoneornil(L, 2)) name = core_text(L, 2);
   if (relay_name_is_free(core_host(L)->relay, core_id(L, 1), name)) return 0;
   lua_pushliteral(L, NAME_IN_USE_TEXT);
   return 1;
