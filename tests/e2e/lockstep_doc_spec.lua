@@ -2,6 +2,7 @@
 local luacats = require "tests.lua.luacats"
 local pages = require "tests.pages"
 local server = require "tests.e2e.server"
+local wait = require "tests.e2e.wait"
 
 local DOC = pages.read "docs/lockstep.md"
 
@@ -12,8 +13,8 @@ describe("docs/lockstep.md", function()
     assert.equal(2, #blocks)
     local game = blocks[1]:gsub("start = 2", "start = 2, players = 8"):gsub("players = 4, ", "")
     local folder = server.folder { ["game.lua"] = game, ["spec/match_spec.lua"] = blocks[2] }
-    local process = server.perigee({ "test" }, { cwd = folder })
-    local code = process:wait_exit(60)
+    local process = server.perigee({ "test", "--timeout", tostring(10 * wait.SLOWNESS) }, { cwd = folder })
+    local code = process:wait_exit(60 * wait.SLOWNESS)
     assert.equal(0, code, table.concat(process.out, "\n") .. table.concat(process.err, "\n"))
   end)
 

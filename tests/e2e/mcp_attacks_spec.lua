@@ -4,6 +4,7 @@ local cjson = require "cjson"
 local packet = require "tests.e2e.packet"
 local shell = require "tests.e2e.shell"
 local server = require "tests.e2e.server"
+local wait = require "tests.e2e.wait"
 local McpClient = require "tests.e2e.mcp_client"
 
 local text_of = McpClient.text_of
@@ -47,7 +48,7 @@ local GAME = [[
   mcp.tool { name = "unfit", handler = function(_, session) session:log("info", { print }) end }
   mcp.tool { name = "name", handler = function(_, session) return session.client.name end }
   mcp.tool { name = "big", handler = function() return ("x"):rep(1000000) end }
-  mcp.tool { name = "served", channel = "ide", timeout = 1.3 }
+  mcp.tool { name = "served", channel = "ide", timeout = ]] .. 1 + 0.3 * wait.SLOWNESS .. [[ }
   mcp.resource { uri = "game://hero/{name}", name = "hero",
     handler = function(uri) return uri end }
   local game = { channels = { ide = true } }

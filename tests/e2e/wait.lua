@@ -7,6 +7,9 @@ local wait = {}
 --- Seconds before a wait fails; far above anything a healthy server needs.
 wait.DEADLINE = tonumber(os.getenv "PERIGEE_TEST_DEADLINE") or 15
 
+--- How much more time and memory this build may take than one without sanitizers.
+wait.SLOWNESS = wait.DEADLINE / 15
+
 -- Things outside the loop (files, /proc) are looked at this often.
 local LOOK_AGAIN_MS = 10
 local heartbeat = uv.new_timer()
