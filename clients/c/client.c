@@ -105,6 +105,7 @@ void client_free(PerigeeClient *client) {
   events_deinit(&client->events);
   buf_deinit(&client->scratch);
   timers_deinit(&client->timers);
+  mem_free(client->session.name);
   mem_free(client->lost_text);
   mem_free(client->options.name);
   mem_free(client->options.token);
@@ -114,8 +115,9 @@ void client_free(PerigeeClient *client) {
 // --- The session ---
 
 void session_set_name(Session *session, const char *name, size_t size) {
-  memcpy(session->name, name, size);
-  session->name[size] = '\0';
+  mem_free(session->name);
+  session->name = mem_zalloc(size + 1);
+  if (size > 0) memcpy(session->name, name, size);
 }
 
 bool session_is_resumable(const Session *session) {
@@ -190,6 +192,8 @@ static void enter(PerigeeClient *client, uint64_t now_us) {
 }
 
 static void leave(PerigeeClient *client) {
+  client->scratch.size = 0;
+  link_give_back(&client->scratch);
   link_settle(client);
   link_udp_settle(client);
   begin_calls(client);

@@ -7,7 +7,9 @@ PerigeeState perigee_state(const PerigeeClient *client) {
 
 uint32_t perigee_peer_id(const PerigeeClient *client) { return client->session.peer; }
 
-const char *perigee_name(const PerigeeClient *client) { return client->session.name; }
+const char *perigee_name(const PerigeeClient *client) {
+  return client->session.name ? client->session.name : "";
+}
 
 const char *perigee_session(const PerigeeClient *client) {
   return client->session.text;

@@ -241,7 +241,7 @@ typedef struct Session {
   uint32_t count;  // how many so far
   uint32_t peer;
   char text[37];  // its UUID
-  char name[256];
+  char *name;     // owned; NULL before WELCOME
   uint8_t token[UUID_SIZE];
   uint64_t server_time_us;
   uint32_t max_payload;
@@ -288,7 +288,7 @@ static inline uint64_t client_now_ms(const PerigeeClient *client) {
   return client->now_us / 1000;
 }
 
-/// Sets the client's own name, of at most 255 bytes.
+/// Sets the client's own name.
 void session_set_name(Session *session, const char *name, size_t size);
 
 /// Whether the session outlives its connection.
@@ -332,6 +332,9 @@ void link_settle(PerigeeClient *client);
 
 /// Appends to what is to be sent.
 void link_write(PerigeeClient *client, const void *bytes, size_t size);
+
+/// Frees the memory of an empty buffer, unless it is small.
+void link_give_back(Buf *buf);
 
 /// Bytes that are to be sent, their number, and how many of them have been.
 const uint8_t *link_output(const Link *link);

@@ -10,7 +10,7 @@ enum {
   PACKET_MAX = 64 << 20,  // bytes; a length over this is garbage
   PING_EVERY_MS = 5000,   // at most; a server that pings more often is pinged as often
   DEAD_AFTER_MS = 8000,   // of silence after a ping
-  KEEP_CAPACITY = 256,    // bytes of a buffer that has been emptied
+  KEEP_CAPACITY = 256,    // bytes of an empty buffer
 };
 
 void link_fail(PerigeeClient *client, int code, const char *text, size_t size) {
@@ -76,8 +76,7 @@ void link_end(PerigeeClient *client, int code, const char *text) {
 
 // --- Receiving ---
 
-// Frees the memory of an empty buffer, unless it is small.
-static void give_back(Buf *buf) {
+void link_give_back(Buf *buf) {
   if (buf->size == 0 && buf->capacity > KEEP_CAPACITY) buf_deinit(buf);
 }
 
@@ -116,7 +115,7 @@ void link_take(PerigeeClient *client, const uint8_t *bytes, size_t size) {
     buf_append(in, bytes + taken, size - taken);
   else
     buf_consume(in, taken);
-  give_back(in);
+  link_give_back(in);
 }
 
 void link_receive(PerigeeClient *client, const uint8_t *bytes, size_t size) {
@@ -149,7 +148,7 @@ void link_sent(Link *link, size_t size) {
   if (link->out_at <= link->out.size / 2) return;
   buf_consume(&link->out, link->out_at);
   link->out_at = 0;
-  give_back(&link->out);
+  link_give_back(&link->out);
 }
 
 bool link_is_clogged(const Link *link) { return link_unsent(link) > UNSENT_MAX_BYTES; }

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { FIRST_CAPACITY = 16 };
+enum { FIRST_CAPACITY = 8 };
 
 void names_init(Names *names) {
   *names = (Names){0};

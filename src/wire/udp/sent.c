@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-enum { FIRST_CAPACITY = 8 };
+enum { FIRST_CAPACITY = 4 };
 
 void udp_sent_deinit(UdpSentRing *ring) {
   mem_free(ring->items);

@@ -8,7 +8,7 @@
 #include "wire/udp/link.h"
 
 enum {
-  FIRST_CAPACITY = 2048,
+  FIRST_CAPACITY = 256,
   GAPS_MAX = 1024,  // about as many as there can be datagrams in flight in a window
 };
 

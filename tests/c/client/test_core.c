@@ -325,6 +325,50 @@ static void an_unknown_value_of_resumed_is_a_new_session(void **state) {
   expect_event(PERIGEE_LOST);
 }
 
+// --- Memory ---
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#include <malloc.h>
+
+static size_t allocated(void) { return mallinfo2().uordblks; }
+
+// A client in a room with three others.
+static void idle_clients_are_small(void **state) {
+  (void)state;
+  enum { COUNT = 1000, MOST = 4096 };
+  static PerigeeClient *clients[COUNT];
+  size_t before = allocated();
+  for (int i = 0; i < COUNT; i++) {
+    connect_client(PERIGEE_TCP);
+    clients[i] = core.client;
+    perigee_join(core.client, "arena", 0);
+    expect_packet();
+    LONGER(fake_answer(CONTROL_JOINED, &(Packet){.ref = 1}),
+           "\5\0\0\0\5arena\7\0\0\0\3\0\11\0\0\0\3bob\12\0\0\0\4cleo\13\0\0\0\4dora");
+    expect_event(PERIGEE_JOINED);
+    receive_packet((Packet){
+        .type = CONTROL_ACK, .length = 4, .payload = (const uint8_t *)"\1\0\0\0"});
+    // Whatever passed before, the memory for it has been given back.
+    perigee_send(core.client, 0, "big", NULL, PERIGEE_UNRELIABLE);
+    static const uint8_t MUCH[100000];
+    perigee_send_packet(core.client, 3000, 1, MUCH, sizeof MUCH, PERIGEE_UNRELIABLE);
+    expect_packet();
+    receive_packet((Packet){.channel = 3000, .length = sizeof MUCH, .payload = MUCH});
+    expect_event(PERIGEE_PACKET);
+    advance_to(core.now_us);
+    expect_no_event();
+  }
+  size_t each = (allocated() - before) / COUNT;
+  for (int i = 0; i < COUNT; i++) perigee_free(clients[i]);
+  core.client = NULL;
+  print_message("%zu bytes for each client\n", each);
+  assert_in_range(each, 1, MOST);
+}
+#else
+static void idle_clients_are_small(void **state) { (void)state; }
+#endif
+
 // --- Datagrams ---
 
 static void datagrams_beside_tcp_are_asked_for_at_the_port_of_welcome(void **state) {
@@ -383,6 +427,7 @@ int main(void) {
       TEST(control_packets_may_grow),
       TEST(answers_may_grow),
       TEST(an_unknown_value_of_resumed_is_a_new_session),
+      TEST(idle_clients_are_small),
       TEST(datagrams_beside_tcp_are_asked_for_at_the_port_of_welcome),
       TEST(datagrams_alone_begin_again_at_another_address),
   };
