@@ -355,11 +355,15 @@ class Match {
     this._end();
   }
 
-  /** It is over, and not because the game said so: who waits for its beginning is told, or else the game. */
+  /**
+   * Ends the match for another reason than `exit`, and reports that to whoever waits for its beginning, or to the
+   * game. Without an error the server has ended it.
+   */
   _lose(error) {
     if (this._isOver) return;
     this._rejectBegun(error ?? new Error("the match is over"));
-    this.exit();
+    if (error) this.exit();
+    else this._end();
     if (this._hasBegun) this._game.onEnd?.(error);
   }
 

@@ -76,7 +76,8 @@ sees  left call=null room=duel code=Kicked
 
 = An answer of another kind is no answer
 open
-call  join arena timeout=0.05
+c: call join arena timeout=0.2
+-c: call join arena
 gets  JOIN arena
 sends LEFT 5 answer
 -c: sees failed call=join code=Protocol

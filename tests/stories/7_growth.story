@@ -94,5 +94,5 @@ sees  state id=8
 
 = A control payload that is too short breaks the protocol
 open
-sends ERROR Internal size=3
+sends ERROR Internal cut=3
 sees  closed code=Protocol

@@ -1,46 +1,14 @@
 // libperigee for stories: makes the calls of standard input, prints what the application sees.
 // A line of input is NUMBER OF THE APPLICATION, CALL, KEY=VALUE ..., with tabs between; a line of output is JSON.
-#include <perigee.h>
+#include "driver.h"
+
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum {
-  APPS_MAX = 4096,
-  REQUESTS_MAX = 64,
-  NAMES_MAX = 16,
-  INPUT_MAX = 1 << 20,
-  FDS_MAX = 256
-};
-
-/// What a request was called, until its outcome is seen.
-typedef struct Request {
-  int number;
-  char call[16];
-} Request;
-
-/// A name, and the library's number for it.
-typedef struct Name {
-  char name[80];
-  uint32_t number;
-} Name;
-
-typedef struct Question {
-  PerigeeQuestion question;
-  char name[80];
-} Question;
-
-typedef struct App {
-  int number;
-  PerigeeClient *client;
-  Request requests[REQUESTS_MAX];
-  Name rooms[NAMES_MAX], channels[NAMES_MAX];
-  Question questions[NAMES_MAX];
-  int question_count;
-} App;
+enum { APPS_MAX = 4096, INPUT_MAX = 1 << 20, FDS_MAX = 256 };
 
 /// The fields of a call: KEY=VALUE with NUL between them.
 typedef struct Fields {
@@ -51,247 +19,11 @@ typedef struct Fields {
 static App *apps[APPS_MAX];
 static int app_count;
 
-// --- What is printed ---
-
-static void print_text(const char *key, const char *text) {
-  printf(",\"%s\":\"", key);
-  for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-    if (*at == '"' || *at == '\\' || *at < 32)
-      printf("\\u%04x", *at);
-    else
-      putchar(*at);
-  }
-  putchar('"');
-}
-
-static void print_data(const PerigeeEvent *event) {
-  printf(",\"data\":\"");
-  for (size_t i = 0; i < event->size; i++) printf("%02x", event->data[i]);
-  putchar('"');
-}
-
-static void begin(const App *app, const char *event) {
-  printf("{\"app\":%d,\"event\":\"%s\"", app->number, event);
-}
-
-static void end(void) {
-  printf("}\n");
-  fflush(stdout);
-}
-
-// The library's own codes for what the server would say, too.
-static void print_code(int code) {
-  if (code == PERIGEE_NOT_JOINED) code = PERIGEE_NOT_IN_ROOM;
-  if (code == PERIGEE_TOO_LARGE) code = PERIGEE_PAYLOAD_TOO_LARGE;
-  print_text("code", perigee_code_name(code));
-}
-
-static void print_members(const App *app, uint32_t room) {
-  printf(",\"members\":{");
-  for (uint32_t i = 0; i < perigee_member_count(app->client, room); i++) {
-    uint32_t peer = perigee_member(app->client, room, i);
-    printf("%s\"%u\":\"%s\"", i ? "," : "", peer,
-           perigee_member_name(app->client, room, peer));
-  }
-  putchar('}');
-}
-
-// --- Names ---
-
-static void remember(Name *names, const char *name, uint32_t number) {
-  int i = 0;
-  while (i < NAMES_MAX - 1 && names[i].name[0] && strcmp(names[i].name, name) != 0) i++;
-  snprintf(names[i].name, sizeof names[i].name, "%s", name);
-  names[i].number = number;
-}
-
-static uint32_t number_of(const Name *names, const char *name) {
-  for (int i = 0; i < NAMES_MAX && names[i].name[0]; i++) {
-    if (strcmp(names[i].name, name) == 0) return names[i].number;
-  }
-  return 0;
-}
-
-static const char *name_of(const Name *names, uint32_t number) {
-  for (int i = 0; i < NAMES_MAX && names[i].name[0]; i++) {
-    if (names[i].number == number) return names[i].name;
-  }
-  return "";
-}
-
-static void keep_question(App *app, const PerigeeEvent *event) {
-  if (app->question_count == NAMES_MAX) return;
-  Question *question = &app->questions[app->question_count++];
-  question->question = event->question;
-  snprintf(question->name, sizeof question->name, "%s", event->name);
-}
-
 static Question take_question(App *app) {
   Question first = app->questions[0];
   if (app->question_count > 0) app->question_count--;
   memmove(app->questions, app->questions + 1, sizeof first * (NAMES_MAX - 1));
   return first;
-}
-
-// --- Events ---
-
-static const char *const EVENTS[] = {
-    [PERIGEE_CONNECTED] = "connected",
-    [PERIGEE_DISCONNECTED] = "disconnected",
-    [PERIGEE_RECONNECTING] = "reconnecting",
-    [PERIGEE_RESUMED] = "resumed",
-    [PERIGEE_LOST] = "lost",
-    [PERIGEE_CLOSED] = "closed",
-    [PERIGEE_JOINED] = "joined",
-    [PERIGEE_LEFT] = "left",
-    [PERIGEE_PEER_JOINED] = "peer_joined",
-    [PERIGEE_PEER_LEFT] = "peer_left",
-    [PERIGEE_RELAY] = "relay",
-    [PERIGEE_MESSAGE] = "message",
-    [PERIGEE_QUESTION] = "question",
-    [PERIGEE_ANSWER] = "answer",
-    [PERIGEE_PACKET] = "packet",
-    [PERIGEE_FAILED] = "failed",
-    [PERIGEE_ERROR] = "error",
-    [PERIGEE_ROOMS] = "rooms",
-    [PERIGEE_PONG] = "pong",
-    [PERIGEE_SYNCED] = "synced",
-    [PERIGEE_CHANNEL_OPENED] = "channel_opened",
-    [PERIGEE_CHANNEL_CLOSED] = "channel_closed",
-    [PERIGEE_REDIRECT] = "redirect",
-    [PERIGEE_UDP_UP] = "udp_up",
-    [PERIGEE_UDP_DOWN] = "udp_down",
-    [PERIGEE_MATCH] = "match",
-    [PERIGEE_TURN] = "turn",
-    [PERIGEE_PACE] = "pace",
-    [PERIGEE_SNAPSHOT_WANTED] = "snapshot_wanted",
-    [PERIGEE_TREE_WANTED] = "tree_wanted",
-    [PERIGEE_DESYNC] = "desync",
-    [PERIGEE_WAITING] = "waiting",
-    [PERIGEE_MATCH_ENDED] = "match_ended",
-    [PERIGEE_PEER_RENAMED] = "peer_renamed",
-};
-
-// A client that has never been let in has not connected; the others tell an error of it.
-static bool is_refusal(const App *app, const PerigeeEvent *event) {
-  return event->type == PERIGEE_CLOSED && perigee_peer_id(app->client) == 0;
-}
-
-static void print_value(const PerigeeEvent *event) {
-  if (event->type == PERIGEE_ANSWER && event->name[0] == '\0')
-    print_data(event);
-  else
-    printf(",\"value\":%s", event->size ? (const char *)event->data : "null");
-}
-
-static void print_request(App *app, const PerigeeEvent *event) {
-  for (int i = 0; i < REQUESTS_MAX; i++) {
-    if (event->request == 0 || app->requests[i].number != (int)event->request) continue;
-    print_text("call", app->requests[i].call);
-    app->requests[i].number = 0;
-  }
-}
-
-static void print_rooms(const PerigeeEvent *event) {
-  printf(",\"rooms\":[");
-  for (uint32_t i = 0; i < event->count; i++) {
-    printf("%s{\"name\":\"%s\",\"members\":%u}", i ? "," : "", event->rooms[i].name,
-           event->rooms[i].members);
-  }
-  putchar(']');
-}
-
-static void print_fields(App *app, const PerigeeEvent *event) {
-  switch (event->type) {
-    case PERIGEE_CONNECTED:
-      printf(",\"id\":%u,\"max\":%u,\"tick\":%u", perigee_peer_id(app->client),
-             perigee_max_payload(app->client), perigee_tick_rate(app->client));
-      print_text("name", perigee_name(app->client));
-      print_text("session", perigee_session(app->client));
-      break;
-    case PERIGEE_DISCONNECTED:
-    case PERIGEE_CLOSED:
-    case PERIGEE_FAILED:
-    case PERIGEE_ERROR:
-    case PERIGEE_CHANNEL_CLOSED:
-    case PERIGEE_LEFT:
-      print_code(event->code);
-      break;
-    case PERIGEE_RECONNECTING:
-      printf(",\"attempt\":%u,\"delay\":%f", event->count,
-             (double)event->time_us / 1e6);
-      break;
-    case PERIGEE_RESUMED:
-    case PERIGEE_LOST:
-      printf(",\"count\":%u", event->count);
-      break;
-    case PERIGEE_JOINED:
-      remember(app->rooms, event->name, event->room);
-      print_members(app, event->room);
-      break;
-    case PERIGEE_PEER_JOINED:
-    case PERIGEE_PEER_LEFT:
-    case PERIGEE_PEER_RENAMED:
-      printf(",\"id\":%u", event->peer);
-      break;
-    case PERIGEE_RELAY:
-      printf(",\"from\":%u", event->peer);
-      print_data(event);
-      break;
-    case PERIGEE_MESSAGE:
-    case PERIGEE_ANSWER:
-      print_value(event);
-      break;
-    case PERIGEE_QUESTION:
-      keep_question(app, event);
-      print_value(event);
-      break;
-    case PERIGEE_PACKET:
-      if (event->is_question) keep_question(app, event);
-      printf(",\"channel\":%u,\"number\":%u,\"from\":%u,\"request\":%s", event->channel,
-             event->number, event->peer, event->is_question ? "true" : "false");
-      print_data(event);
-      break;
-    case PERIGEE_ROOMS:
-      print_rooms(event);
-      break;
-    case PERIGEE_CHANNEL_OPENED:
-      remember(app->channels, event->name, event->channel);
-      printf(",\"channel\":%u", event->channel);
-      break;
-    case PERIGEE_REDIRECT:
-      print_text("host", event->name);
-      printf(",\"port\":%u", event->number);
-      break;
-    default:
-      break;
-  }
-}
-
-static void print_event(App *app, const PerigeeEvent *event) {
-  if (is_refusal(app, event)) {
-    begin(app, "failed");
-    print_text("call", "connect");
-    print_code(event->code);
-    print_text("text", event->text);
-    end();
-    return;
-  }
-  begin(app, EVENTS[event->type]);
-  print_request(app, event);
-  print_fields(app, event);
-  bool is_room = event->type == PERIGEE_JOINED || event->type == PERIGEE_LEFT;
-  if (is_room)
-    print_text("room", event->name);
-  else if (event->room)
-    print_text("room", name_of(app->rooms, event->room));
-  if (!is_room && event->type != PERIGEE_CONNECTED && event->name[0])
-    print_text("name", event->name);
-  if (event->type == PERIGEE_PEER_RENAMED)
-    print_text("before", event->text);
-  else if (event->text[0])
-    print_text("text", event->text);
-  end();
 }
 
 // --- Calls ---
@@ -355,19 +87,19 @@ static int call_connect(App *app, const Fields *fields) {
 static int call_state(const App *app) {
   static const char *const STATES[] = {"connecting", "open", "reconnecting", "closing",
                                        "closed"};
-  begin(app, "state");
+  print_begin(app, "state");
   printf(",\"call\":\"state\",\"id\":%u", perigee_peer_id(app->client));
   print_text("name", perigee_name(app->client));
   print_text("state", STATES[perigee_state(app->client)]);
-  end();
+  print_end();
   return 0;
 }
 
 static int call_members(const App *app, uint32_t room) {
-  begin(app, "members");
+  print_begin(app, "members");
   printf(",\"call\":\"members\"");
   print_members(app, room);
-  end();
+  print_end();
   return 0;
 }
 
@@ -413,6 +145,15 @@ static int make_call(App *app, const char *call, const Fields *fields) {
     return perigee_send_to(client, served, (uint32_t)number_in(fields, "peer", 0),
                            number, data, size, flags_in(fields));
   }
+  if (strcmp(call, "enter") == 0) {
+    uint32_t flags =
+        PERIGEE_GIVES_SNAPSHOTS | (field(fields, "watches") ? PERIGEE_WATCHES : 0);
+    return perigee_lockstep_enter(client, room, flags,
+                                  size == PERIGEE_SEAT_SIZE ? data : NULL);
+  }
+  if (strcmp(call, "exit") == 0) return perigee_lockstep_exit(client, room);
+  if (strcmp(call, "input") == 0)
+    return perigee_lockstep_input(client, room, data, size);
   if (strcmp(call, "answer") == 0) {
     Question question = take_question(app);
     return perigee_answer(client, &question.question, question.name, value);
@@ -456,13 +197,13 @@ static void take_line(char *line) {
     break;
   }
   if (request < 0) {
-    begin(app, "failed");
+    print_begin(app, "failed");
     print_text("call", call);
     print_code(request);
-    end();
+    print_end();
   }
-  begin(app, "made");
-  end();
+  print_begin(app, "made");
+  print_end();
 }
 
 // --- The loop ---

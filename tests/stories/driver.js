@@ -55,6 +55,7 @@ class App {
     }
     game.onPacket((packet) => {
       const { channel, type: number, data, request, reliable } = packet;
+      if (channel === 3) return; // of lockstep
       if (request) this.replies.push((answer) => packet.answer(answer));
       this.sees("packet", { channel, number, data: hex(data), request, reliable });
     });
@@ -120,6 +121,38 @@ class App {
     this.sees("state", { call: "state", id, name, state, rooms: [...rooms.keys()] });
   }
   async members({ room }) { this.sees("members", { call: "members", members: namesOf(this.rooms.get(room).members) }); }
+  async enter({ room, data, watches, trees }) {
+    const hash = () => this.turn * 1000;
+    const begins = (how, match) => this.sees("match", {
+      room, how, turn: match.turn, seed: match.seed, slot: match.slot, data: how === "snapshot" ? hex(this.state) : "",
+    });
+    const over = (error) => this.sees("match_ended", { room, code: error?.codeName ?? "ConnectionClosed", text: error?.message });
+    this.turn = 0;
+    const match = await this.rooms.get(room).lockstep({
+      start: (started) => { this.match = started; this.turn = 0; begins("fresh", started); },
+      step: (turn, entries) => {
+        this.turn = turn;
+        this.sees("turn", { room, turn, entries: entries.map(({ slot, kind, id, name, data: bytesOfIt }) => [
+          slot, kind, kind === "joined" ? hex(Buffer.concat([Buffer.from(Uint32Array.of(id).buffer), Buffer.from(name)])) : hex(bytesOfIt),
+        ]) });
+      },
+      hash: () => (trees ? { part: hash() } : hash()),
+      snapshot: () => Buffer.from(`state ${this.turn}`),
+      restore: (state, restored) => {
+        this.turn = restored.turn;
+        this.state = state;
+        begins("snapshot", restored);
+      },
+      onDesync: (report) => this.sees("desync", { room, ...report }),
+      onWaiting: (report) => this.sees("waiting", { room, ...report }),
+      onPace: ({ speed, delay }) => this.sees("pace", { room, speed, delay }),
+      onEnd: over, remember: false,
+      ...(data && { seat: new Uint8Array(bytes(data)) }), ...(watches && { watches: true }),
+    }).catch((error) => this.exited || over(error));
+    this.match = match;
+  }
+  async exit() { this.exited = true; this.match.exit(); }
+  async input({ data }) { this.match.send(bytes(data)); }
   async free() { await this.game?.close(); }
 }
 

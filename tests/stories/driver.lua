@@ -48,7 +48,7 @@ function App:sees(event, fields)
   fields = fields or {}
   fields.app, fields.event = self.number, event
   if fields.members then fields.members = names_of(fields.members) end
-  io.write(cjson.encode(fields), "\n")
+  io.write((cjson.encode(fields):gsub('"entries":{}', '"entries":[]')), "\n")
   io.flush()
 end
 
@@ -270,6 +270,58 @@ function App:send_to(fields)
   local channel, peer, number = self.channels[fields.name], tonumber(fields.peer), tonumber(fields.number)
   return channel:send(peer, number, bytes(fields.data), sending(fields))
 end
+
+
+--- The state after a turn is "state N", its hash a thousand times N, and it has one part.
+function App:enter(fields)
+  local room, turn = fields.room, 0
+  local function begins(how, match, state)
+    local slot = match.slot or cjson.null
+    local seen = { room = room, how = how, turn = turn, seed = match.seed, slot = slot, data = hex(state) }
+    self:sees("match", seen)
+  end
+  self.match = self.rooms[room]:lockstep {
+    start = function(match)
+      turn = 0
+      begins("fresh", match, "")
+    end,
+    step = function(number, entries)
+      turn = number
+      local list = {}
+      for i, entry in ipairs(entries) do
+        local data = entry.data or ""
+        if entry.kind == "joined" then
+          data = ffi.string(ffi.new("uint32_t[1]", entry.id), 4) .. entry.name
+        end
+        list[i] = { entry.slot, entry.kind, hex(data) }
+      end
+      self:sees("turn", { room = room, turn = number, entries = list })
+    end,
+    hash = function() return fields.trees and { part = turn * 1000 } or turn * 1000 end,
+    snapshot = function() return "state " .. turn end,
+    restore = function(state, match)
+      turn = match.turn
+      begins("snapshot", match, state)
+    end,
+    on_desync = function(report)
+      self:sees("desync", { room = room, turn = report.turn, odd = report.is_odd, slots = report.slots })
+    end,
+    on_waiting = function(report)
+      self:sees("waiting", { room = room, turn = report.turn, slots = report.slots })
+    end,
+    on_pace = function(match)
+      self:sees("pace", { room = room, speed = match.speed, delay = match.delay })
+    end,
+    on_end = function(message, code)
+      self:sees("match_ended", { room = room, text = message, code = code_of(code) or "ConnectionClosed" })
+    end,
+    watches = fields.watches and true, seat = fields.data and bytes(fields.data),
+  }
+end
+
+
+function App:exit() self.match:exit() end
+function App:input(fields) self.match:send(bytes(fields.data)) end
 
 
 function App:state()

@@ -72,7 +72,8 @@ export class Driver {
 }
 
 const hexOf = (data) => (/^0x/.test(data) ? data.slice(2) : Buffer.from(String(data)).toString("hex"));
-const DATA = new Set(["data", "state"]); // travel to and from drivers as hexadecimal digits
+const DATA = new Set(["data"]); // travels to and from drivers as hexadecimal digits
+const readable = { entries: (entries) => entries.map(([slot, kind, data]) => [slot, kind, hexOf(data ?? "")]) };
 
 /** One story, told to one client. */
 class Telling {
@@ -111,7 +112,7 @@ class Telling {
 
   async sees({ group }) {
     const wanted = group.map(({ name, fields }) => ({ event: name, ...Object.fromEntries(Object.entries(fields)
-      .map(([key, value]) => [key, DATA.has(key) ? hexOf(value) : value])) }));
+      .map(([key, value]) => [key, DATA.has(key) ? hexOf(value) : readable[key]?.(value) ?? value])) }));
     while (wanted.length > 0) {
       const seen = await this.app.events.next(`event ${shown(wanted)}`, DEADLINE);
       if (["connected", "resumed", "lost"].includes(seen.event)) this.isUp = true;
@@ -122,7 +123,7 @@ class Telling {
     }
   }
 
-  async gets({ name, fields: { as, ...fields } }) {
+  async gets({ name, fields: { as, eventually, ...fields } }) {
     if (name === "HELLO" || name === "connection") {
       this.connection = await this.listener.connections.next("a connection", DEADLINE);
       if (name === "connection") return;
@@ -133,9 +134,12 @@ class Telling {
       while (count !== fields.count);
       return;
     }
-    const got = await this.connection.packets.next(`packet ${name}`, DEADLINE);
+    let got = await this.connection.packets.next(`packet ${name}`, DEADLINE);
     const wanted = Object.fromEntries(Object.entries(fields)
       .map(([key, value]) => (key === "data" ? [key, Buffer.from(hexOf(value), "hex").toString("latin1")] : [key, value])));
+    while (eventually && got.packet === name && difference(wanted, got)) {
+      got = await this.connection.packets.next(`packet ${name}`, DEADLINE);
+    }
     compare({ packet: name, ...wanted }, got);
     if (got.request) this.#requests[as ?? ""] = this.#requests[""] = got;
   }
@@ -155,6 +159,7 @@ class Telling {
     else if (name === "ends") this.connection.finish();
     else if (name === "stops") this.listener.stop();
     else if (name === "listens") await this.listener.listen();
+    else if (name === "ignores-inputs") this.connection.ignore("INPUT");
     else if (name === "lengthens-pongs") this.connection.pongExtra = "0x0102";
     else throw new Error(`a server does not do "${name}"`);
   }

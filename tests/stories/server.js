@@ -45,6 +45,7 @@ export class Connection {
   #unread = Buffer.alloc(0);
   #isWebSocket;
   #isOpen;
+  #ignored;
 
   constructor(socket, isWebSocket) {
     this.socket = socket;
@@ -109,6 +110,7 @@ export class Connection {
 
   #take(packet) {
     if (packet.packet === "ACK") return this.acks.push(packet.count);
+    if (packet.packet === this.#ignored) return;
     if (packet.packet !== "PING") return this.packets.push(packet);
     this.send(encode("PONG", { value: packet.value, priority: 0, extra: this.pongExtra }));
   }
@@ -116,6 +118,12 @@ export class Connection {
   /** Sends bytes: a message of their own where that is how bytes travel. */
   send(bytes) {
     if (!this.socket.destroyed) this.socket.write(this.#isWebSocket ? messageOf(bytes) : bytes);
+  }
+
+  /** Drops packets of this name, those that have come among them. */
+  ignore(name) {
+    this.#ignored = name;
+    this.packets.values = this.packets.values.filter(({ packet }) => packet !== name);
   }
 
   cut() {

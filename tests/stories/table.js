@@ -25,9 +25,9 @@ const CALLS = {
   relay: ["room", "data"], rooms: [], ping: [], sync: [], close: [],
   packet: ["channel", "number", "data"], ask_packet: ["channel", "number", "data"], answer_packet: ["data"],
   serve: ["name"], unserve: ["name"], send_to: ["name", "peer", "number", "data"], state: [], members: ["room"],
-  enter: ["room"], exit: ["room"], input: ["room", "data"], match: ["room"],
+  enter: ["room", "data"], exit: ["room"], input: ["room", "data"], match: ["room"],
 };
-const FLAGS = new Set(["reliable", "unreliable", "request", "response", "answer"]);
+const FLAGS = new Set(["reliable", "unreliable", "request", "response", "answer", "eventually"]);
 
 /** The words of a line: `[null, value]`, or `[key, value]`. */
 function wordsOf(line) {

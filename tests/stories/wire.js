@@ -42,14 +42,14 @@ const PACKETS = {
   ENTER: [3, 1, "room:u32 version:u8 flags_:u8 seat:uuid match:u32 turn:u32"],
   INPUT: [3, 2, "room:u32 start:u32 turn:u32 hash_turn:u32 hashes:hashes first:u32 inputs:inputs"],
   NEED: [3, 3, "room:u32 turn:u32"],
-  SNAPSHOT: [3, 4, "room:u32 request:u32 turn:u32 size:u32 offset:u32 data:rest"],
+  SNAPSHOT: [3, 4, "room:u32 asked:u32 turn:u32 size:u32 offset:u32 data:rest"],
   TREE: [3, 5, "room:u32 turn:u32 json:rest_json"],
   EXIT: [3, 6, "room:u32"],
   START: [3, 129, "room:u32=5 start:u32=1 match:u32=77 slot:u8=0 seat:uuid=4 seed:u32=99 how:u8=0 turn:u32=0 hash_every:u8=1 "
     + "max_input:u16=16 interval:u32=50000000 speed:u16=100 delay:u8=2"],
   TURNS: [3, 130, "room:u32=5 match:u32=77 first:u32=1 turns:turns=[]"],
   PACE: [3, 131, "room:u32=5 interval:u32=50000000 speed:u16=100 delay:u8=2"],
-  SNAPSHOT_ASK: [3, 132, "room:u32=5 request:u32=1"],
+  SNAPSHOT_ASK: [3, 132, "room:u32=5 asked:u32=1"],
   GIVEN: [3, 133, "room:u32=5 match:u32=77 turn:u32=0 size:u32=0 offset:u32=0 data:rest"],
   TREE_ASK: [3, 134, "room:u32=5 turn:u32=1"],
   DESYNC: [3, 135, "room:u32=5 turn:u32=1 odd:u8=0 slots:slots=[]"],
@@ -126,7 +126,7 @@ export function header({ channel = 0, type, priority = 2, flags = 0, ref = 0, le
   return Buffer.concat([u16.write(channel), u16.write(type), u8.write(priority), u8.write(flags), u16.write(ref), u32.write(length)]);
 }
 
-/** The bytes of a packet. `extra` follows the fields, `size` cuts or falsifies the length of the payload. */
+/** The bytes of a packet. `extra` follows the fields, `cut` is the length of what is left of the payload. */
 export function encode(name, given, { flags = 0, ref = 0 } = {}) {
   let channel, type, payload;
   if (name === "PACKET") {
@@ -147,7 +147,7 @@ export function encode(name, given, { flags = 0, ref = 0 } = {}) {
     }));
   }
   if (given.extra !== undefined) payload = Buffer.concat([payload, bytesOf(given.extra)]);
-  if (given.size !== undefined) payload = payload.subarray(0, given.size);
+  if (given.cut !== undefined) payload = payload.subarray(0, given.cut);
   const { priority = 2 } = given;
   return Buffer.concat([header({ channel, type, priority, flags, ref, length: payload.length }), payload]);
 }
