@@ -294,9 +294,9 @@ PERIGEE_SERVER_API int perigee_server_room_delete(perigee_server *server,
                                                   perigee_server_batch *batch,
                                                   uint32_t room);
 
-/// Gives a room a value under a key of at most 64 bytes; NULL takes it away. All keys and
-/// values of a room may have 64 KiB together. The host reads them in snapshots; clients do not
-/// see them.
+/// Stores a text under a key of a room's meta, which is that of room:set_meta in Lua; NULL
+/// removes it. Keys have at most 64 bytes, all keys and values of a room 64 KiB together, as
+/// JSON. Clients do not see them.
 PERIGEE_SERVER_API int perigee_server_room_meta(perigee_server *server,
                                                 perigee_server_batch *batch,
                                                 uint32_t room, const char *key,
@@ -325,7 +325,9 @@ typedef struct perigee_server_room_info {
   perigee_server_text name;
   const uint32_t *members;  // `member_count` peers
   size_t member_count;
-  const perigee_server_text *meta;  // keys and values in turns, 2 * `meta_count` texts
+  const perigee_server_text
+      *meta;  // keys and values in turns, 2 * `meta_count` texts; of a
+              // value that is no text, its JSON
   size_t meta_count;
 } perigee_server_room_info;
 

@@ -20,7 +20,7 @@ typedef enum CommandType {
   COMMAND_LEAVE,    // peer `id`, room, code, body: text
   COMMAND_ROOM_CREATE,    // room `id`, reserved before
   COMMAND_ROOM_DELETE,    // room `id`
-  COMMAND_ROOM_META,      // room `id`, name: key, body: value, flags: 1 sets it, 0
+  COMMAND_ROOM_META,      // room `id`, name: key, body: its JSON, flags: 1 sets, 0
                           // removes it
   COMMAND_CHANNEL_OPEN,   // plugin channel `id`, of relay_channel
   COMMAND_CHANNEL_CLOSE,  // plugin channel `id`

@@ -207,6 +207,7 @@ static void do_room_create(Relay *relay, const Command *command) {
 
 static void do_room_meta(Relay *relay, const Command *command) {
   Room *room = relay_room(relay, command->id);
+  handler_unqueue_meta(relay, command);
   if (room) room_set_meta(room, command->name, command->flags ? &command->body : NULL);
 }
 

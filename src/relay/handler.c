@@ -54,14 +54,46 @@ static int check_join(const Relay *relay, const Command *command) {
   }
 }
 
+static size_t meta_size(const Command *command) {
+  return command->flags ? command->name.size + command->body.size : 0;
+}
+
 static int check_meta(const Relay *relay, const Command *command) {
-  const Room *room = find_room(relay, command->id);
+  const Room *room = relay_room(relay, command->id);
+  Text old;
   if (!room) return ERR_NOT_FOUND;
   if (command->name.size == 0 || command->name.size > NAME_MAX_BYTES)
     return ERR_INVALID;
-  if (!command->flags) return 0;
-  size_t size = room->meta.size + command->name.size + command->body.size;
-  return size > ROOM_META_BYTES ? ERR_FULL : 0;
+  size_t size = room->meta.size + room->queued_meta + meta_size(command);
+  if (room_get_meta(room, command->name, &old))
+    size -= command->name.size + old.size + ROOM_META_EXTRA;
+  return command->flags && size > ROOM_META_BYTES ? ERR_FULL : 0;
+}
+
+// Counts what a COMMAND_ROOM_META that is queued adds to its room.
+static void queue_meta(Relay *relay, const Command *command) {
+  Room *room = relay_room(relay, command->id);
+  room->queued_meta += meta_size(command);
+  relay->handler.has_meta = true;
+}
+
+void handler_unqueue_meta(Relay *relay, const Command *command) {
+  Room *room = relay_room(relay, command->id);
+  if (room) room->queued_meta -= meta_size(command);
+}
+
+bool relay_room_meta(const Relay *relay, uint32_t id, Text key, Text *json) {
+  const Room *room = relay_room(relay, id);
+  bool has = room && room_get_meta(room, key, json);
+  Command command;
+  if (!room || !relay->handler.has_meta) return has;
+  for (size_t at = 0; commands_next(&relay->handler.commands, &at, &command);) {
+    if (command.type != COMMAND_ROOM_META || command.id != id) continue;
+    if (!text_equals(command.name, key)) continue;
+    has = command.flags;
+    *json = command.body;
+  }
+  return has;
 }
 
 // --- The limit of deliveries ---
@@ -139,6 +171,7 @@ int relay_command(Relay *relay, const Command *command) {
   if (err == 0) err = count_delivery(relay, command);
   if (err == 0) commands_push(&relay->handler.commands, command);
   if (command->type == COMMAND_JOIN) relay->handler.has_join = true;
+  if (err == 0 && command->type == COMMAND_ROOM_META) queue_meta(relay, command);
   return err;
 }
 
@@ -184,7 +217,7 @@ void handler_claim_rooms(Relay *relay) {
 }
 
 void handler_clear(Handler *handler) {
-  handler->has_join = handler->has_new_room = false;
+  handler->has_join = handler->has_new_room = handler->has_meta = false;
   handler->names.size = 0;
   commands_cut(&handler->commands, 0);
 }
@@ -203,6 +236,8 @@ void relay_forget(Relay *relay, RelayMark mark) {
       room_unreserve(relay, relay_room(relay, command.id));
     else if (command.type == COMMAND_RENAME)
       name_release(relay, &command);
+    else if (command.type == COMMAND_ROOM_META)
+      handler_unqueue_meta(relay, &command);
   relay->handler.names.size = mark.names;
   commands_cut(&relay->handler.commands, mark.commands);
 }

@@ -7,6 +7,7 @@ typedef struct Handler {
   Commands commands;
   bool has_join;          // peers may join rooms before one of them
   bool has_new_room;      // COMMAND_ROOM_CREATE is among them
+  bool has_meta;          // COMMAND_ROOM_META is among them
   bool has_room_message;  // a message to a room is among them
   Buf names;              // names that it has given (names.c)
   uint64_t delivery;      // bytes that they deliver, counted once per receiver
@@ -17,6 +18,9 @@ void handler_clear(Handler *handler);
 
 /// Makes the rooms that the commands create invisible to other handlers (ROOM_CREATING).
 void handler_claim_rooms(Relay *relay);
+
+/// Reports that a COMMAND_ROOM_META is carried out or forgotten.
+void handler_unqueue_meta(Relay *relay, const Command *command);
 
 /// Carries out a command.
 void command_execute(Relay *relay, const Command *command);

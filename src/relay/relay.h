@@ -303,6 +303,10 @@ uint32_t relay_find_room(const Relay *relay, Text name);
 /// open or soft-deleted, or NULL.
 Room *relay_next_room(const Relay *relay, uint32_t *cursor);
 
+/// Reads the JSON of what a room's meta has under a key, as the running handler sees it;
+/// returns false if there is none.
+bool relay_room_meta(const Relay *relay, uint32_t room, Text key, Text *json);
+
 /// Returns whether a peer is in a room.
 bool relay_is_member(const Peer *peer, uint32_t room);
 RelayStats relay_stats(const Relay *relay);

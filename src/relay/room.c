@@ -190,6 +190,16 @@ bool room_next_meta(const Room *room, size_t *at, Text *text) {
   return true;
 }
 
+bool room_get_meta(const Room *room, Text key, Text *json) {
+  Text text;
+  for (size_t at = 0; room_next_meta(room, &at, &text);) {
+    bool is_it = text_equals(text, key);
+    room_next_meta(room, &at, json);
+    if (is_it) return true;
+  }
+  return false;
+}
+
 void room_set_meta(Room *room, Text key, const Text *value) {
   Buf meta = {0};
   Text old_key, old_value;

@@ -38,7 +38,10 @@ typedef struct Ticker {
   bool is_queued;        // the last one's event waits
 } Ticker;
 
-enum { ROOM_META_BYTES = 64 << 10 };  // of keys and values of one room
+enum {
+  ROOM_META_BYTES = 64 << 10,  // of keys and values of one room
+  ROOM_META_EXTRA = 6,  // bytes of Room.meta for each key besides it and its value
+};
 
 struct Room {
   uint32_t id;
@@ -55,8 +58,8 @@ struct Room {
   uint32_t capacity;   // allocated
   uint32_t suspended;  // members that are suspended
   Buf waiting_joins;   // Event structs: joins that wait for the end of on_create
-  Buf meta;  // what the program has noted: keys and values in turn, each a u16 of its size,
-             // its bytes and a NUL
+  Buf meta;  // keys and the JSON of their values in turns, each with a u16 size and a NUL
+  size_t queued_meta;     // bytes of what queued commands add to it
   uint32_t captured;      // events of it that handlers have caused and that come next
   uint32_t queued_joins;  // joins that are on their way to here as EVENT_JOIN
   uint32_t batch;         // the commands that create it, where a script does
@@ -71,7 +74,10 @@ static inline Text room_name(const Room *room) {
   return (Text){room->name, room->name_size};
 }
 
-/// Stores a value under a key; NULL removes it.
+/// Reads the JSON of the value under a key; returns false if there is none.
+bool room_get_meta(const Room *room, Text key, Text *json);
+
+/// Stores the JSON of a value under a key; NULL removes it.
 void room_set_meta(Room *room, Text key, const Text *value);
 
 /// Reads the next text of room->meta at `*at` (start at 0); false at the end.

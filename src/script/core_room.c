@@ -134,6 +134,45 @@ static int core_room_has(lua_State *L) {
   return 1;
 }
 
+// set_room_meta(room, key, json): nil removes it
+static int core_set_room_meta(lua_State *L) {
+  Command command = {.type = COMMAND_ROOM_META,
+                     .id = core_id(L, 1),
+                     .name = core_text(L, 2),
+                     .flags = !lua_isnoneornil(L, 3)};
+  if (command.flags) command.body = core_text(L, 3);
+  int result = relay_command(core_host(L)->relay, &command);
+  if (result == ERR_INVALID)
+    return core_fail(L, "a meta key has 1 to 64 bytes", "Invalid");
+  if (result == ERR_FULL)
+    return core_fail(L, "the meta of a room has 64 KiB of JSON at most",
+                     code_name(CODE_PAYLOAD_TOO_LARGE));
+  return core_room_result(L, result);
+}
+
+// room_meta(room, key): JSON, or nil
+static int core_room_meta(lua_State *L) {
+  Text json;
+  if (!relay_room_meta(core_host(L)->relay, core_id(L, 1), core_text(L, 2), &json))
+    return 0;
+  lua_pushlstring(L, json.bytes, json.size);
+  return 1;
+}
+
+// room_metas(room): JSON by key, as it was before the handler
+static int core_room_metas(lua_State *L) {
+  const Room *room = find_room(L, 1);
+  Text key, json;
+  lua_newtable(L);
+  for (size_t at = 0; room != NULL && room_next_meta(room, &at, &key);) {
+    room_next_meta(room, &at, &json);
+    lua_pushlstring(L, key.bytes, key.size);
+    lua_pushlstring(L, json.bytes, json.size);
+    lua_rawset(L, -3);
+  }
+  return 1;
+}
+
 const luaL_Reg core_room_functions[] = {{"room_create", core_room_create},
                                         {"room_delete", core_room_delete},
                                         {"join", core_join},
@@ -145,4 +184,7 @@ const luaL_Reg core_room_functions[] = {{"room_create", core_room_create},
                                         {"room_count", core_room_count},
                                         {"room_members", core_room_members},
                                         {"room_has", core_room_has},
+                                        {"set_room_meta", core_set_room_meta},
+                                        {"room_meta", core_room_meta},
+                                        {"room_metas", core_room_metas},
                                         {NULL, NULL}};

@@ -214,6 +214,16 @@ local function queries(core)
   function core.room_count() return 0 end
   function core.room_members() return {} end
   function core.room_has() return false end
+  function core.room_metas(room)
+    local metas = {}
+    for _, list in ipairs { core.done, core.pending } do
+      for _, entry in ipairs(list) do
+        if entry[1] == "set_room_meta" and entry[2] == room then metas[entry[3]] = entry[4] end
+      end
+    end
+    return metas
+  end
+  function core.room_meta(room, key) return core.room_metas(room)[key] end
   function core.room_find(name)
     for id, known in pairs(core.rooms_by_id) do
       if known == name then
@@ -289,7 +299,7 @@ local function calls(core)
   function core.reloaded(is_good, text) core.outcome = { is_good = is_good, text = text } end
   function core.set_version(number, hash) core.version, core.version_hash = number, hash end
   for _, name in ipairs { "send", "relay", "packet", "error", "close", "join", "leave",
-    "room_delete", "timer_cancel", "packet_to", "channel_close" } do
+    "room_delete", "timer_cancel", "packet_to", "channel_close", "set_room_meta" } do
     command(core, name)
   end
 end

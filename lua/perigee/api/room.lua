@@ -10,7 +10,6 @@ local messages = require "perigee.host.messages"
 local options = require "perigee.api.options"
 local registry = require "perigee.host.registry"
 local tasks = require "perigee.host.tasks"
-local journal = require "perigee.host.journal"
 
 local TO_ROOM, TO_PEER = core.targets.room, core.targets.peer
 local KICKED = core.codes.Kicked
@@ -26,9 +25,6 @@ local KICKED = core.codes.Kicked
 local Room = {}
 
 local getters = { state = class.state }
-
--- Values that set_meta stored, by room object.
-local metas = setmetatable({}, { __mode = "k" })
 
 function getters.id(self)
   return self._id
@@ -137,27 +133,27 @@ function Room:kick(peer, reason)
 end
 
 
-local function put_meta(meta, key, value)
-  meta[key] = value
-end
-
 --- Stores a value about this room, for whoever looks at it; nil removes it.
 ---@param key string
----@param value any plain data
+---@param value any what JSON can say
+---@return boolean? ok
+---@return string? message
+---@return string? code
 function Room:set_meta(key, value)
   fault.check("a meta key", key, "string")
-  local meta = metas[self] or {}
-  metas[self] = meta
-  journal.push(put_meta, meta, key, meta[key])
-  meta[key] = value
+  return core.set_room_meta(self._id, key, messages.to_json(key, value))
 end
 
 
 ---@param key string
 ---@return any
 function Room:get_meta(key)
-  local meta = metas[self]
-  return meta and meta[key]
+  fault.check("a meta key", key, "string")
+  local gone = rawget(self, "_meta")
+  if gone then
+    return gone[key]
+  end
+  return messages.from_json(core.room_meta(self._id, key))
 end
 
 
@@ -232,18 +228,23 @@ class.define(registry.room_class, Room, getters, replacements.room)
 local room = {}
 
 
+--- The meta of a room, by key.
+---@param object perigee.Room
+---@return table<string, any>
+function room.meta(object)
+  local meta = core.room_metas(object._id)
+  for key, json in pairs(meta) do
+    meta[key] = messages.from_json(json)
+  end
+  return meta
+end
+
+
 --- Makes what is known of a room that goes part of its object.
 ---@param object perigee.Room
 function room.keep(object)
   rawset(object, "_is_gone", true)
-end
-
-
---- Returns what set_meta stored for a room, or nil.
----@param object perigee.Room
----@return table?
-function room.meta(object)
-  return metas[object]
+  rawset(object, "_meta", room.meta(object))
 end
 
 return room

@@ -26,7 +26,7 @@ end
 local function describe_room(room)
   return {
     id = room.id, name = room.name, kind = room.kind, count = room.count, state = room.state,
-    meta = room_host.meta(room) or {}, peers = describe_peers(room:peers()),
+    meta = room_host.meta(room), peers = describe_peers(room:peers()),
   }
 end
 

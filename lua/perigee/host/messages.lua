@@ -223,4 +223,23 @@ function messages.decode(body, number, is_answer)
   return nil, checked
 end
 
+--- The JSON of a value of a room's meta; nil for nil.
+---@param key string
+---@param value any
+---@return string?
+function messages.to_json(key, value)
+  local text, problem = encode_value(value)
+  if not text or not is_utf8(text) then
+    fault.raise("meta %s: %s", key, unsendable(value, CHECKS) or problem)
+  end
+  return value ~= nil and text or nil
+end
+
+
+---@param text string?
+---@return any
+function messages.from_json(text)
+  return text and without_null(decode_json(text))
+end
+
 return messages

@@ -5,7 +5,6 @@ local core = require "perigee.core"
 local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
 local registry = require "perigee.host.registry"
-local room = require "perigee.api.room"
 
 local getmetatable, setmetatable = debug.getmetatable, debug.setmetatable
 
@@ -120,7 +119,6 @@ function state.check(shared)
   check("perigee.state", shared)
   for _, object in next, registry.rooms do
     check(("room.state of room %q"):format(object.name), rawget(object, "state"))
-    check(("the meta of room %q"):format(object.name), room.meta(object))
   end
   for id, object in next, registry.peers do
     check(("peer.state of peer %d (%s)"):format(id, core.peer_name(id) or "?"),

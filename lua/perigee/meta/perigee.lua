@@ -305,12 +305,16 @@ function Room:has(peer) end
 ---@return perigee.Code? code
 function Room:kick(peer, reason) end
 
---- Stores a fact about this room for tools to look at; nil removes it.
----@param key string
----@param value any Plain data.
+--- Stores a fact about this room for tools, operators ([control API](operating.md#the-control-api)) and a host program
+--- to look at; nil removes it. A room may have 64 KiB of facts, as JSON.
+---@param key string 64 bytes at most.
+---@param value any What JSON can say.
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
 function Room:set_meta(key, value) end
 
---- Returns what `set_meta` stored.
+--- Returns a copy of what `set_meta`, an operator or a host program stored.
 ---@param key string
 ---@return any
 function Room:get_meta(key) end

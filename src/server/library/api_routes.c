@@ -195,7 +195,7 @@ static void show_room(ApiRequest *request) {
     if (first > 0) buf_u8(&json, ',');
     json_put_text(&json, key);
     buf_u8(&json, ':');
-    json_put_text(&json, value);
+    buf_append(&json, value.bytes, value.size);
   }
   buf_printf(&json, "},\"members\":[");
   put_peers(request, &page, &json, room->id);

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "server/library/library.h"
+#include "wire/json.h"
 #include "wire/message.h"
 
 struct perigee_server_batch {
@@ -180,14 +182,20 @@ int perigee_server_room_delete(perigee_server *server, perigee_server_batch *bat
 
 int perigee_server_room_meta(perigee_server *server, perigee_server_batch *batch,
                              uint32_t room, const char *key, const char *value) {
-  Command command = {.type = COMMAND_ROOM_META,
-                     .id = room,
-                     .name = text_from(key),
-                     .body = text_from(value),
-                     .flags = value != NULL};
-  if (command.name.size == 0 || command.name.size > NAME_MAX_BYTES)
+  Text name = text_from(key), text = text_from(value);
+  if (name.size == 0 || name.size > NAME_MAX_BYTES ||
+      !text_is_utf8(name.bytes, name.size) || !text_is_utf8(text.bytes, text.size))
     return PERIGEE_SERVER_INVALID;
-  return put(server, batch, &command);
+  Buf json = {0};
+  json_put_text(&json, text);
+  int code = put(server, batch,
+                 &(Command){.type = COMMAND_ROOM_META,
+                            .id = room,
+                            .name = name,
+                            .body = {(const char *)json.data, (uint32_t)json.size},
+                            .flags = value != NULL});
+  buf_deinit(&json);
+  return code;
 }
 
 int perigee_server_join(perigee_server *server, perigee_server_batch *batch,

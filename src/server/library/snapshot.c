@@ -1,6 +1,7 @@
 // A snapshot is a copy: whoever has it needs no lock.
 #include "base/mem.h"
 #include "server/library/library.h"
+#include "wire/json.h"
 
 typedef struct Snapshot {
   perigee_server_snapshot seen;  // first: its address is what the host has
@@ -15,15 +16,26 @@ static perigee_server_text copy(const char *bytes, size_t size) {
   return (perigee_server_text){text, size};
 }
 
+// Of a value that is a text, the text; else its JSON.
+static perigee_server_text copy_value(Text json) {
+  Buf text = {0};
+  if (!json_read_text(json, &text)) return copy(json.bytes, json.size);
+  perigee_server_text value = copy((const char *)text.data, text.size);
+  buf_deinit(&text);
+  return value;
+}
+
 static void take_meta(const Room *room, perigee_server_room_info *info) {
-  Text text;
-  size_t count = 0;
-  for (size_t at = 0; room_next_meta(room, &at, &text);) count++;
-  perigee_server_text *texts = mem_alloc((count + 1) * sizeof *texts);
+  Text key, json;
+  for (size_t at = 0; room_next_meta(room, &at, &key); info->meta_count++)
+    room_next_meta(room, &at, &json);
+  perigee_server_text *texts = mem_alloc((2 * info->meta_count + 1) * sizeof *texts);
   info->meta = texts;
-  info->meta_count = count / 2;
-  for (size_t at = 0; room_next_meta(room, &at, &text); texts++)
-    *texts = copy(text.bytes, text.size);
+  for (size_t at = 0; room_next_meta(room, &at, &key);) {
+    room_next_meta(room, &at, &json);
+    *texts++ = copy(key.bytes, key.size);
+    *texts++ = copy_value(json);
+  }
 }
 
 static void take_room(const Room *room, perigee_server_room_info *info) {

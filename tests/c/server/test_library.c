@@ -347,11 +347,23 @@ static void meta_has_a_limit(void **state) {
   char *value = mem_zalloc((64 << 10) + 1);
   memset(value, 'x', 64 << 10);
   assert_int_equal(set_meta(&world, room, "a", value), PERIGEE_SERVER_LIMIT);
-  value[(64 << 10) - 1] = '\0';
+  value[(64 << 10) - 3] = '\0';  // quotes and the key count, too
+  assert_int_equal(set_meta(&world, room, "a", value), PERIGEE_SERVER_OK);
   assert_int_equal(set_meta(&world, room, "a", value), PERIGEE_SERVER_OK);
   assert_int_equal(set_meta(&world, room, "b", ""), PERIGEE_SERVER_LIMIT);
   assert_int_equal(set_meta(&world, room, "a", NULL), PERIGEE_SERVER_OK);
   assert_int_equal(set_meta(&world, room, "b", ""), PERIGEE_SERVER_OK);
+  value[40 << 10] = '\0';
+  int from = world.count;
+  perigee_server_batch *batch = perigee_server_begin(world.server);
+  perigee_server_room_meta(world.server, batch, room, "c", value);
+  perigee_server_room_meta(world.server, batch, room, "d", value);
+  perigee_server_commit(batch);
+  assert_int_equal(expect_after(&world, from, PERIGEE_SERVER_RESULT)->event.code,
+                   PERIGEE_SERVER_LIMIT);
+  assert_int_equal(set_meta(&world, room, "d", value), PERIGEE_SERVER_OK);
+  assert_int_equal(perigee_server_room_meta(world.server, NULL, room, "e", "\xff"),
+                   PERIGEE_SERVER_INVALID);
   mem_free(value);
   world_deinit(&world);
 }
@@ -568,6 +580,37 @@ static void a_batch_waits_for_the_verdicts_on_its_rooms(void **state) {
   world_deinit_game(&world, &game);
 }
 
+// The meta of a room is one, whoever sets it.
+static void a_game_and_the_host_share_the_meta_of_rooms(void **state) {
+  (void)state;
+  World world;
+  GameFolder game;
+  world_init_game(
+      &world, &game,
+      "return { on_start = function() require('perigee').rooms.create 'duel' end,\n"
+      "  on_create = function(room)\n"
+      "    room:set_meta('map', 'ice')\n"
+      "    room:set_meta('sizes', { 1, 2.5 })\n"
+      "  end,\n"
+      "  on_message = { map = function(_, _, room) return room:get_meta 'map' end } "
+      "}\n");
+  join(&world, "duel");
+  uint32_t room = expect_told(&world, PERIGEE_SERVER_JOIN)->event.room;
+  perigee_server_snapshot *seen = perigee_server_take_snapshot(world.server);
+  const perigee_server_room_info *info = &seen->rooms[0];
+  assert_int_equal(info->meta_count, 2);
+  assert_string_equal(info->meta[1].bytes, "ice");
+  assert_string_equal(info->meta[3].bytes, "[1,2.5]");
+  perigee_server_snapshot_free(seen);
+  assert_int_equal(set_meta(&world, room, "map", "a \"fire\""), PERIGEE_SERVER_OK);
+  perigee_ask(world.client, world.client_event.room, "map", NULL, 0);
+  uint64_t token = expect_told(&world, PERIGEE_SERVER_MESSAGE)->event.token;
+  perigee_server_verdict(world.server, token, PERIGEE_ACCEPT, NULL);
+  expect_client(&world, PERIGEE_ANSWER);
+  assert_string_equal(world.client_data, "\"a \\\"fire\\\"\"");
+  world_deinit_game(&world, &game);
+}
+
 static void a_reload_reports_what_became_of_it(void **state) {
   (void)state;
   World world;
@@ -619,6 +662,7 @@ int main(void) {
       cmocka_unit_test(a_game_is_asked_after_the_host),
       cmocka_unit_test(a_game_answers_what_the_host_passes_on),
       cmocka_unit_test(a_batch_waits_for_the_verdicts_on_its_rooms),
+      cmocka_unit_test(a_game_and_the_host_share_the_meta_of_rooms),
       cmocka_unit_test(a_reload_reports_what_became_of_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
