@@ -16,7 +16,7 @@
 /// UTF-8. Of a decoded one `data` is never NULL, and a NUL follows.
 typedef struct PerigeeText {
   const char *data;
-  size_t size;  // bytes
+  size_t size; // bytes
 } PerigeeText;
 
 /// Any bytes.
@@ -29,7 +29,7 @@ typedef struct PerigeeBytes {
 /// is used. Set `used` to 0 to use it anew.
 typedef struct PerigeeMemory {
   void *data;
-  size_t size;  // bytes
+  size_t size; // bytes
   size_t used;
 } PerigeeMemory;
 
@@ -52,8 +52,7 @@ static inline PerigeeText perigee_text(const char *text) {
 #define PERIGEE_FORMAT
 #endif
 
-PERIGEE_FORMAT static inline int perigee_fail(PerigeeFault *fault, const char *format,
-                                              ...) {
+PERIGEE_FORMAT static inline int perigee_fail(PerigeeFault *fault, const char *format, ...) {
   if (fault != NULL) {
     va_list arguments;
     va_start(arguments, format);
@@ -90,15 +89,12 @@ static inline bool perigee_is_text(PerigeeText text, size_t most) {
 }
 
 // Of enums: C++ compilers warn of a comparison with what is none of the values, and this is one.
-static inline bool perigee_is_below(size_t value, size_t count) {
-  return value < count;
-}
+static inline bool perigee_is_below(size_t value, size_t count) { return value < count; }
 
 static inline bool perigee_is_f32(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
-  return (bits & 0x7f800000) !=
-         0x7f800000;  // neither NaN nor infinite, whatever -ffast-math assumes
+  return (bits & 0x7f800000) != 0x7f800000; // neither NaN nor infinite, whatever -ffast-math assumes
 }
 
 static inline bool perigee_is_f64(double value) {
@@ -120,7 +116,7 @@ static inline int64_t perigee_round(double value) {
 typedef struct PerigeeWriter {
   uint8_t *data;
   size_t size, room;
-  uint64_t bits;  // that are no whole byte yet
+  uint64_t bits; // that are no whole byte yet
   unsigned bit_count;
   PerigeeFault *fault;
 } PerigeeWriter;
@@ -167,8 +163,7 @@ static inline void perigee_put_sized(PerigeeWriter *w, const void *data, size_t 
 static inline void perigee_put_bits(PerigeeWriter *w, uint64_t value, unsigned count) {
   w->bits |= value << w->bit_count;
   w->bit_count += count;
-  for (; w->bit_count >= 8; w->bit_count -= 8, w->bits >>= 8)
-    perigee_put_int(w, w->bits, 1);
+  for (; w->bit_count >= 8; w->bit_count -= 8, w->bits >>= 8) perigee_put_int(w, w->bits, 1);
 }
 
 static inline void perigee_end_bits(PerigeeWriter *w) {
@@ -179,30 +174,26 @@ static inline void perigee_end_bits(PerigeeWriter *w) {
 
 static inline int perigee_end_writer(const PerigeeWriter *w, const char *name) {
   if (w->size > 8 * 1024 * 1024) {
-    return perigee_fail(w->fault, "%s: the message would be larger than any can be",
-                        name);
+    return perigee_fail(w->fault, "%s: the message would be larger than any can be", name);
   }
   if (w->size > w->room) {
-    return perigee_fail(w->fault, "%s: takes %zu bytes, and there is room for %zu",
-                        name, w->size, w->room);
+    return perigee_fail(w->fault, "%s: takes %zu bytes, and there is room for %zu", name, w->size, w->room);
   }
   return (int)w->size;
 }
 
-enum { PERIGEE_ALIGNED = 8 };  // as any member of a value has to be
+enum { PERIGEE_ALIGNED = 8 }; // as any member of a value has to be
 
 typedef struct PerigeeReader {
   const uint8_t *data;
   size_t at, size;
-  uint64_t bits;  // of the last byte that was taken, and have not been
+  uint64_t bits; // of the last byte that was taken, and have not been
   unsigned bit_count;
   PerigeeMemory *memory;
   PerigeeFault *fault;
 } PerigeeReader;
 
-static inline bool perigee_has(const PerigeeReader *r, size_t size) {
-  return size <= r->size - r->at;
-}
+static inline bool perigee_has(const PerigeeReader *r, size_t size) { return size <= r->size - r->at; }
 
 // The following take what perigee_has has found.
 static inline uint64_t perigee_get_int(PerigeeReader *r, unsigned size) {
@@ -227,8 +218,7 @@ static inline double perigee_get_f64(PerigeeReader *r) {
 }
 
 static inline uint64_t perigee_get_bits(PerigeeReader *r, unsigned count) {
-  for (; r->bit_count < count; r->bit_count += 8)
-    r->bits |= perigee_get_int(r, 1) << r->bit_count;
+  for (; r->bit_count < count; r->bit_count += 8) r->bits |= perigee_get_int(r, 1) << r->bit_count;
   uint64_t value = r->bits & ((UINT64_C(1) << count) - 1);
   r->bits >>= count;
   r->bit_count -= count;
@@ -276,20 +266,27 @@ static inline const uint8_t *perigee_copy(PerigeeReader *r, size_t size) {
   return copy;
 }
 
-#endif  // PERIGEE_CODERS
+#endif // PERIGEE_CODERS
 
 /// For PerigeeOptions.
 #define GAME_PROTOCOL_HASH UINT64_C(0xf0e699311b727a92)
 
 // The numbers of the messages.
-enum { GAME_MOVE = 1, GAME_SAY = 2 };
+enum {
+  GAME_MOVE = 1,
+  GAME_SAY = 2
+};
 
 typedef struct GamePoint {
   double x;  // a number from 0 to 100
   double y;  // a number from 0 to 100
 } GamePoint;
 
-typedef enum GameMode { GAME_MODE_IDLE, GAME_MODE_WALK, GAME_MODE_RUN } GameMode;
+typedef enum GameMode {
+  GAME_MODE_IDLE,
+  GAME_MODE_WALK,
+  GAME_MODE_RUN
+} GameMode;
 
 /// The word of a value; "" for what is none.
 static inline const char *game_mode_name(GameMode value) {
@@ -325,25 +322,21 @@ typedef struct GameSayAnswer {
 
 // --- "move" ---
 
-#define GAME_MOVE_MAX 41  // bytes, at most
+#define GAME_MOVE_MAX 41 // bytes, at most
 
-static inline int game_move_encode(const GameMove *value, void *data, size_t room,
-                                   PerigeeFault *fault) {
+static inline int game_move_encode(const GameMove *value, void *data, size_t room, PerigeeFault *fault) {
   PerigeeWriter writer = {(uint8_t *)data, 0, room, 0, 0, fault};
   PerigeeWriter *w = &writer;
   if (!(value->at.x >= 0.0 && value->at.x <= 100.0)) {
-    return perigee_fail(w->fault, "move.at.x: expected a number from 0 to 100, got %g",
-                        value->at.x);
+    return perigee_fail(w->fault, "move.at.x: expected a number from 0 to 100, got %g", value->at.x);
   }
   perigee_put_bits(w, (uint64_t)(perigee_round(value->at.x * 4.0) - INT64_C(0)), 9);
   if (!(value->at.y >= 0.0 && value->at.y <= 100.0)) {
-    return perigee_fail(w->fault, "move.at.y: expected a number from 0 to 100, got %g",
-                        value->at.y);
+    return perigee_fail(w->fault, "move.at.y: expected a number from 0 to 100, got %g", value->at.y);
   }
   perigee_put_bits(w, (uint64_t)(perigee_round(value->at.y * 4.0) - INT64_C(0)), 9);
   if (!perigee_is_below((size_t)value->mode, 3)) {
-    return perigee_fail(w->fault, "move.mode: expected one of idle, walk, run, got %d",
-                        (int)value->mode);
+    return perigee_fail(w->fault, "move.mode: expected one of idle, walk, run, got %d", (int)value->mode);
   }
   perigee_put_bits(w, (uint64_t)value->mode, 2);
   perigee_put_bits(w, value->has_fast ? 1u : 0u, 1);
@@ -352,25 +345,16 @@ static inline int game_move_encode(const GameMove *value, void *data, size_t roo
   }
   perigee_end_bits(w);
   if (value->id > UINT64_C(9007199254740991)) {
-    return perigee_fail(
-        w->fault,
-        "move.id: expected a whole number from 0 to 9007199254740991, got %llu",
-        (unsigned long long)value->id);
+    return perigee_fail(w->fault, "move.id: expected a whole number from 0 to 9007199254740991, got %llu", (unsigned long long)value->id);
   }
   perigee_put_uvarint(w, value->id);
-  if (value->wide < INT64_C(-9007199254740991) ||
-      value->wide > INT64_C(9007199254740991)) {
-    return perigee_fail(w->fault,
-                        "move.wide: expected a whole number from -9007199254740991 to "
-                        "9007199254740991, got %lld",
-                        (signed long long)value->wide);
+  if (value->wide < INT64_C(-9007199254740991) || value->wide > INT64_C(9007199254740991)) {
+    return perigee_fail(w->fault, "move.wide: expected a whole number from -9007199254740991 to 9007199254740991, got %lld", (signed long long)value->wide);
   }
   perigee_put_int(w, (uint64_t)value->wide, 8);
   if (value->has_fast) {
     if (!perigee_is_f32(value->fast)) {
-      return perigee_fail(w->fault,
-                          "move.fast: expected a number that f32 holds, got %g",
-                          (double)value->fast);
+      return perigee_fail(w->fault, "move.fast: expected a number that f32 holds, got %g", (double)value->fast);
     }
     perigee_put_f32(w, value->fast);
   }
@@ -380,8 +364,8 @@ static inline int game_move_encode(const GameMove *value, void *data, size_t roo
   return perigee_end_writer(w, "move");
 }
 
-static inline int game_move_decode(GameMove *value, const void *data, size_t size,
-                                   PerigeeMemory *memory, PerigeeFault *fault) {
+static inline int game_move_decode(GameMove *value, const void *data, size_t size, PerigeeMemory *memory,
+                          PerigeeFault *fault) {
   PerigeeReader reader = {(const uint8_t *)data, 0, size, 0, 0, memory, fault};
   PerigeeReader *r = &reader;
   memset(value, 0, sizeof *value);
@@ -419,11 +403,8 @@ static inline int game_move_decode(GameMove *value, const void *data, size_t siz
     return perigee_fail(r->fault, "the bytes end at move.wide");
   }
   value->wide = (int64_t)perigee_get_int(r, 8);
-  if (value->wide < INT64_C(-9007199254740991) ||
-      value->wide > INT64_C(9007199254740991)) {
-    return perigee_fail(
-        r->fault,
-        "move.wide is not a whole number from -9007199254740991 to 9007199254740991");
+  if (value->wide < INT64_C(-9007199254740991) || value->wide > INT64_C(9007199254740991)) {
+    return perigee_fail(r->fault, "move.wide is not a whole number from -9007199254740991 to 9007199254740991");
   }
   if (value->has_fast) {
     if (!perigee_has(r, 4)) {
@@ -441,24 +422,21 @@ static inline int game_move_decode(GameMove *value, const void *data, size_t siz
     value->path[i6] = (uint16_t)perigee_get_int(r, 2);
   }
   if (r->at != r->size) {
-    return perigee_fail(r->fault,
-                        "move: there are bytes behind the end of the message");
+    return perigee_fail(r->fault, "move: there are bytes behind the end of the message");
   }
   return 0;
 }
 
 // --- "say" ---
 
-#define GAME_SAY_MAX 65753  // bytes, at most
+#define GAME_SAY_MAX 65753 // bytes, at most
 #define GAME_SAY_MEMORY (201 + 65536 + PERIGEE_ALIGNED + 4 * (sizeof(GamePoint)))
 
-static inline int game_say_encode(const GameSay *value, void *data, size_t room,
-                                  PerigeeFault *fault) {
+static inline int game_say_encode(const GameSay *value, void *data, size_t room, PerigeeFault *fault) {
   PerigeeWriter writer = {(uint8_t *)data, 0, room, 0, 0, fault};
   PerigeeWriter *w = &writer;
   if (!perigee_is_text(value->text, 200)) {
-    return perigee_fail(w->fault,
-                        "say.text: expected a string of at most 200 bytes of UTF-8");
+    return perigee_fail(w->fault, "say.text: expected a string of at most 200 bytes of UTF-8");
   }
   perigee_put_sized(w, value->text.data, value->text.size);
   if (value->raw.size > 65535 || (value->raw.data == NULL && value->raw.size > 0)) {
@@ -471,26 +449,20 @@ static inline int game_say_encode(const GameSay *value, void *data, size_t room,
   perigee_put_uvarint(w, value->to.count);
   for (size_t i1 = 0; i1 < value->to.count; i1++) {
     if (!(value->to.items[i1].x >= 0.0 && value->to.items[i1].x <= 100.0)) {
-      return perigee_fail(w->fault,
-                          "say.to[%zu].x: expected a number from 0 to 100, got %g", i1,
-                          value->to.items[i1].x);
+      return perigee_fail(w->fault, "say.to[%zu].x: expected a number from 0 to 100, got %g", i1, value->to.items[i1].x);
     }
-    perigee_put_bits(
-        w, (uint64_t)(perigee_round(value->to.items[i1].x * 4.0) - INT64_C(0)), 9);
+    perigee_put_bits(w, (uint64_t)(perigee_round(value->to.items[i1].x * 4.0) - INT64_C(0)), 9);
     if (!(value->to.items[i1].y >= 0.0 && value->to.items[i1].y <= 100.0)) {
-      return perigee_fail(w->fault,
-                          "say.to[%zu].y: expected a number from 0 to 100, got %g", i1,
-                          value->to.items[i1].y);
+      return perigee_fail(w->fault, "say.to[%zu].y: expected a number from 0 to 100, got %g", i1, value->to.items[i1].y);
     }
-    perigee_put_bits(
-        w, (uint64_t)(perigee_round(value->to.items[i1].y * 4.0) - INT64_C(0)), 9);
+    perigee_put_bits(w, (uint64_t)(perigee_round(value->to.items[i1].y * 4.0) - INT64_C(0)), 9);
     perigee_end_bits(w);
   }
   return perigee_end_writer(w, "say");
 }
 
-static inline int game_say_decode(GameSay *value, const void *data, size_t size,
-                                  PerigeeMemory *memory, PerigeeFault *fault) {
+static inline int game_say_decode(GameSay *value, const void *data, size_t size, PerigeeMemory *memory,
+                          PerigeeFault *fault) {
   PerigeeReader reader = {(const uint8_t *)data, 0, size, 0, 0, memory, fault};
   PerigeeReader *r = &reader;
   memset(value, 0, sizeof *value);
@@ -502,12 +474,10 @@ static inline int game_say_decode(GameSay *value, const void *data, size_t size,
     return perigee_fail(r->fault, "say.text is not a number");
   }
   if (n1 > 200 || !perigee_has(r, (size_t)n1)) {
-    return perigee_fail(r->fault,
-                        "say.text is not a string of at most 200 bytes of UTF-8");
+    return perigee_fail(r->fault, "say.text is not a string of at most 200 bytes of UTF-8");
   }
   if (!perigee_is_utf8(r->data + r->at, (size_t)n1)) {
-    return perigee_fail(r->fault,
-                        "say.text is not a string of at most 200 bytes of UTF-8");
+    return perigee_fail(r->fault, "say.text is not a string of at most 200 bytes of UTF-8");
   }
   value->text.size = (size_t)n1;
   value->text.data = (const char *)perigee_copy(r, (size_t)n1);
@@ -539,8 +509,7 @@ static inline int game_say_decode(GameSay *value, const void *data, size_t size,
   if (n3 > 4 || !perigee_has(r, (size_t)n3)) {
     return perigee_fail(r->fault, "say.to is not a list of at most 4");
   }
-  GamePoint *t4 = (GamePoint *)perigee_take(r->memory, (size_t)n3, sizeof(GamePoint),
-                                            PERIGEE_ALIGNED);
+  GamePoint *t4 = (GamePoint *)perigee_take(r->memory, (size_t)n3, sizeof(GamePoint), PERIGEE_ALIGNED);
   if (t4 == NULL && (size_t)n3 > 0) {
     return perigee_fail(r->fault, "say.to takes more memory than there is");
   }
@@ -559,8 +528,7 @@ static inline int game_say_decode(GameSay *value, const void *data, size_t size,
     }
     t4[i5].y = (double)((int64_t)n7 + INT64_C(0)) / 4.0;
     if (!perigee_no_bits(r)) {
-      return perigee_fail(
-          r->fault, "say.to[%zu] is not zeros in the bits that fill up its byte", i5);
+      return perigee_fail(r->fault, "say.to[%zu] is not zeros in the bits that fill up its byte", i5);
     }
   }
   value->to.items = t4;
@@ -571,10 +539,9 @@ static inline int game_say_decode(GameSay *value, const void *data, size_t size,
   return 0;
 }
 
-#define GAME_SAY_ANSWER_MAX 1  // bytes, at most
+#define GAME_SAY_ANSWER_MAX 1 // bytes, at most
 
-static inline int game_say_answer_encode(const GameSayAnswer *value, void *data,
-                                         size_t room, PerigeeFault *fault) {
+static inline int game_say_answer_encode(const GameSayAnswer *value, void *data, size_t room, PerigeeFault *fault) {
   PerigeeWriter writer = {(uint8_t *)data, 0, room, 0, 0, fault};
   PerigeeWriter *w = &writer;
   perigee_put_bits(w, value->value ? 1u : 0u, 1);
@@ -582,9 +549,8 @@ static inline int game_say_answer_encode(const GameSayAnswer *value, void *data,
   return perigee_end_writer(w, "the answer to say");
 }
 
-static inline int game_say_answer_decode(GameSayAnswer *value, const void *data,
-                                         size_t size, PerigeeMemory *memory,
-                                         PerigeeFault *fault) {
+static inline int game_say_answer_decode(GameSayAnswer *value, const void *data, size_t size, PerigeeMemory *memory,
+                          PerigeeFault *fault) {
   PerigeeReader reader = {(const uint8_t *)data, 0, size, 0, 0, memory, fault};
   PerigeeReader *r = &reader;
   memset(value, 0, sizeof *value);
@@ -593,14 +559,12 @@ static inline int game_say_answer_decode(GameSayAnswer *value, const void *data,
   }
   value->value = perigee_get_bits(r, 1) != 0;
   if (!perigee_no_bits(r)) {
-    return perigee_fail(
-        r->fault, "the answer to say is not zeros in the bits that fill up its byte");
+    return perigee_fail(r->fault, "the answer to say is not zeros in the bits that fill up its byte");
   }
   if (r->at != r->size) {
-    return perigee_fail(
-        r->fault, "the answer to say: there are bytes behind the end of the message");
+    return perigee_fail(r->fault, "the answer to say: there are bytes behind the end of the message");
   }
   return 0;
 }
 
-#endif  // GAME_MESSAGES
+#endif // GAME_MESSAGES
