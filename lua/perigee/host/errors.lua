@@ -1,6 +1,7 @@
 --- What becomes of a handler's error: a line in the log, and a report for on_error.
 
 local core = require "perigee.core"
+local fault = require "perigee.util.fault"
 local live = require "perigee.host.live"
 local registry = require "perigee.host.registry"
 local backoff = require "perigee.host.backoff"
@@ -190,16 +191,6 @@ local function called(event, room)
   return of_kind and find_handler(of_kind, label) or find_handler(live.game, label)
 end
 
--- Where the handler begins: what there is to say when it ended with `return f()`, after which
--- Lua does not know any more who called f.
-local function beginning(event, room)
-  local fn = called(event, room)
-  local info = fn and getinfo(fn, "S")
-  if info and info.what ~= "C" and info.source:sub(1, 13) ~= "@lua/perigee/" then
-    return info.source:gsub("^@", ""), info.linedefined
-  end
-end
-
 -- The log ----------------------------------------------------------------------------------
 
 local function know(key)
@@ -317,11 +308,11 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
     message = text
     text = file and ("%s:%s: %s"):format(file, line, text) or text
   end
-  if not file then
-    file, line = beginning(event, room)
-    message = text
-    text = file and ("%s:%d: %s (in or below the function that begins there)"):format(file, line,
-      text) or text
+  if not file then -- the handler ended with `return f()`, after which Lua does not know who called f
+    local fn = called(event, room)
+    message, text = text, (fn and fault.place(fn) or "") .. ": " .. text
+    file, line = split(text)
+    text = file and text .. " (in or below the function that begins there)" or message
   end
   local handler = label_of(event, room)
   local version = type(task) == "table" and task.version or live.number

@@ -8,7 +8,7 @@ local declared = require "perigee.world.declared"
 local fault = require "perigee.util.fault"
 local lockstep_settings = require "perigee.lockstep.settings"
 
-local getlocal, getinfo, getmetatable = debug.getlocal, debug.getinfo, debug.getmetatable
+local getlocal, getmetatable = debug.getlocal, debug.getmetatable
 
 local HOOKS = core.hooks
 
@@ -71,9 +71,7 @@ end
 
 -- File and line of a function, or the file.
 local function place(where, value)
-  local info = type(value) == "function" and getinfo(value, "S")
-  local is_game = info and info.what ~= "C" and info.source:sub(1, 13) ~= "@lua/perigee/"
-  return is_game and ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined) or where
+  return type(value) == "function" and fault.place(value) or where
 end
 
 -- Handlers ---------------------------------------------------------------------------------

@@ -10,13 +10,13 @@ local live_schema = require "perigee.host.live_schema"
 local unsendable = require "perigee.util.unsendable"
 
 local find, format = string.find, string.format
+local is_finite, without_null = json_text.is_finite, json_text.without_null
 local is_utf8, weigh, charge = core.is_utf8, core.weigh, core.charge
 
 local messages = {}
 
 local NAMES_MAX = 1000 -- quoted names that are kept
 local DEPTH_MAX = 64 -- of tables within tables
-local HUGE = math.huge
 local SHORT = 4096 -- bytes that need no charge
 local ALL = core.targets.all
 local CHECKS = { pairs = iterate, is_utf8 = is_utf8 } -- of what could not be sent
@@ -154,33 +154,6 @@ function messages.encode_answer(name, value, target, id)
 end
 
 
--- JSON's null is no value at all.
-local function without_null(value)
-  if value == NULL then
-    return nil
-  end
-  if type(value) == "table" then
-    for key, entry in next, value do
-      value[key] = without_null(entry)
-    end
-  end
-  return value
-end
-
-
--- What cjson makes of a number that is too large for one of Lua's.
-local function has_infinity(value)
-  if type(value) == "table" then
-    for _, entry in next, value do
-      if has_infinity(entry) then
-        return true
-      end
-    end
-  end
-  return value == HUGE or value == -HUGE
-end
-
-
 local function decode_plain(body)
   local message = is_utf8(body) and decode_json(body)
   if type(message) ~= "table" then
@@ -191,11 +164,11 @@ local function decode_plain(body)
     return nil
   elseif not quoted[name] and not is_name(name) then
     return nil
-  elseif has_infinity(value) then
+  elseif not is_finite(value) then
     return nil
   end
   if find(body, "null", 1, true) then
-    value = without_null(value)
+    value = without_null(value, NULL)
   end
   return name, value
 end

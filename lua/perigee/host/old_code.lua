@@ -1,43 +1,35 @@
 --- Which timers, tasks, waiting handlers and channels still hold code of versions that are not live any more.
 
 local channels = require "perigee.api.channels"
+local fault = require "perigee.util.fault"
 local live = require "perigee.host.live"
 local pending = require "perigee.host.pending"
 
 local getinfo = debug.getinfo
 
+local BUILT_IN = "a built-in function"
+
 local old_code = {}
 
--- The outermost function of the game in a coroutine that waits: the handler or task.
+-- Where the outermost function of the game in a coroutine that waits begins: the handler or task.
 local function waiting_in(co)
   local found
   for level = 0, 250 do
-    local info = getinfo(co, level, "S")
+    local info = getinfo(co, level, "f")
     if not info then
       return found
     end
-    if info.what ~= "C" and info.source:sub(1, 13) ~= "@lua/perigee/" then
-      found = info
-    end
+    found = fault.place(info.func) or found
   end
   return found
 end
 
-local function place_of(info)
-  if not info or info.what == "C" or info.source:sub(1, 13) == "@lua/perigee/" then
-    return "a built-in function"
-  end
-  return ("%s:%d"):format(info.source:gsub("^@", ""), info.linedefined)
-end
-
 -- Returns what an entry is in words, and where its function begins.
 local function describe_code(entry)
-  local info = entry.co and waiting_in(entry.co) or not entry.co and getinfo(entry.fn, "S")
-  local what = entry.args and "task" or "timer"
   if entry.co then
-    what = "waiting " .. (entry.task.label or "handler")
+    return "waiting " .. (entry.task.label or "handler"), waiting_in(entry.co) or BUILT_IN
   end
-  return what, place_of(info)
+  return entry.args and "task" or "timer", fault.place(entry.fn) or BUILT_IN
 end
 
 
@@ -53,7 +45,7 @@ local function each_place(fn)
   for name, entry in next, channels.entries() do
     local handler = entry.handler
     if handler and handler.version ~= live.number then
-      fn("channel " .. name, place_of(getinfo(handler.fn, "S")), handler.version)
+      fn("channel " .. name, fault.place(handler.fn) or BUILT_IN, handler.version)
     end
   end
 end

@@ -3,11 +3,13 @@
 local core = require "perigee.core"
 local json = require("cjson.safe").new()
 local json_text = require "perigee.util.json_text"
+local plain = require "perigee.schema.plain"
 
 local DEPTH_MAX = 64
 local VALUES_MAX = 32768 -- of a text; tables take many times the bytes that they have in JSON
 local WEIGHT_MAX = 2 ^ 20 -- bytes of JSON at the least that are written
 local WIDE = 1e14
+local TRIPLE_STEPS = 60 -- that three bytes in base64 are charged as
 
 json.decode_max_depth(DEPTH_MAX)
 json.decode_invalid_numbers(false)
@@ -28,21 +30,6 @@ local encode = json_text.encoder(json.encode, function(value)
 end)
 
 
--- Numbers that are none, such as those that 1e999 becomes.
-local function is_finite(value)
-  if type(value) == "number" then
-    return value == value and value ~= math.huge and value ~= -math.huge
-  elseif type(value) == "table" then
-    for _, entry in next, value do
-      if not is_finite(entry) then
-        return false
-      end
-    end
-  end
-  return true
-end
-
-
 --- The value of a text; nil for what is no JSON, is nested deeper than 64, is not UTF-8, has
 --- numbers out of range or more than 32768 values. Of a key that comes twice the last one counts. null
 --- is json.null.
@@ -58,7 +45,7 @@ function mcp_json.decode(text)
   local value, problem = json.decode(text)
   if value == nil then
     return nil, problem
-  elseif not is_finite(value) then
+  elseif not json_text.is_finite(value) then
     return nil, "a number is out of range"
   end
   return value
@@ -112,37 +99,16 @@ end
 ---@param value any
 ---@return any
 function mcp_json.without_null(value)
-  if value == NULL then
-    return nil
-  elseif type(value) == "table" then
-    for key, entry in next, value do
-      value[key] = mcp_json.without_null(entry)
-    end
-  end
-  return value
+  return json_text.without_null(value, NULL)
 end
 
 
-local TRIPLE_STEPS = 60 -- that three bytes in Base64 are charged as
-local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-
---- Base64 (RFC 4648) of bytes.
+--- Base64 of bytes.
 ---@param bytes string
 ---@return string
 function mcp_json.base64(bytes)
-  local out = {}
-  for at = 1, #bytes, 3 do
-    core.charge(TRIPLE_STEPS)
-    local a, b, c = bytes:byte(at, at + 2)
-    local word = a * 65536 + (b or 0) * 256 + (c or 0)
-    for place = 1, 4 do
-      local digit = math.floor(word / 64 ^ (4 - place)) % 64
-      out[#out + 1] = place <= 2 and DIGITS:sub(digit + 1, digit + 1)
-        or place == 3 and (b and DIGITS:sub(digit + 1, digit + 1) or "=")
-        or (c and DIGITS:sub(digit + 1, digit + 1) or "=")
-    end
-  end
-  return table.concat(out)
+  core.charge(TRIPLE_STEPS * #bytes / 3)
+  return plain.to_base64(bytes)
 end
 
 return mcp_json

@@ -2,10 +2,9 @@
 --- is found out here, where it can be told which tool it is and what of it is wrong.
 
 local core = require "perigee.core"
+local fault = require "perigee.util.fault"
 local json = require "perigee.mcp.json"
 local json_schema = require "perigee.mcp.json_schema"
-
-local getinfo = debug.getinfo
 
 local output = {}
 
@@ -27,12 +26,6 @@ local function with_lists(value, schema)
   return copy
 end
 
--- "game.lua:12: ", or nothing.
-local function place_of(fn)
-  local info = fn and getinfo(fn, "S")
-  return info and info.what ~= "C" and ("%s:%d: "):format(info.source:gsub("^@", ""), info.linedefined) or ""
-end
-
 
 --- Reads the schema. Raises what is wrong with it, without a position.
 ---@param tool { name: string, output: table, handler: function?, channel: string? }
@@ -44,12 +37,14 @@ function output.compile(tool)
     error(('perigee.mcp.tool %s: output.type must be "object"'):format(tool.name), 0)
   end
   local check, shown = json_schema.compile(schema, "output", "result")
+  local place = tool.handler and fault.place(tool.handler)
+  place = place and place .. ": " or ""
   local from = tool.channel and (", as whoever serves the channel %q gave it,"):format(tool.channel) or ""
   return function(value)
     local problem = check(value)
     if problem then
-      error(("%sthe result of the tool %s%s does not fit its output: %s"):format(place_of(tool.handler),
-        tool.name, from, problem), 0)
+      error(("%sthe result of the tool %s%s does not fit its output: %s"):format(place, tool.name, from,
+        problem), 0)
     end
     return with_lists(value, schema)
   end, shown

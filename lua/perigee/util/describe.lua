@@ -11,6 +11,17 @@ local function is_own(source)
 end
 
 
+--- "file:line" where a function begins; nil of one in C or of Perigee's own.
+---@param fn function
+---@return string?
+function describe.place(fn)
+  local info = getinfo(fn, "S")
+  if info.what ~= "C" and not is_own(info.source) then
+    return format("%s:%d", (info.source:gsub("^@", "")), info.linedefined)
+  end
+end
+
+
 --- "file:line: " of the innermost function that is not Perigee's own, or "".
 ---@return string
 function describe.where()

@@ -5,7 +5,7 @@ local describe = require "perigee.util.describe"
 
 local error, format = error, string.format
 
-local fault = { where = describe.where, kind = describe.kind, step = describe.step }
+local fault = { where = describe.where, kind = describe.kind, step = describe.step, place = describe.place }
 
 
 --- Raises an error at the script's line.

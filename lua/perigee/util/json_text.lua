@@ -23,6 +23,37 @@ function json_text.number(value)
 end
 
 
+--- Whether all numbers in a decoded value are finite: cjson makes infinities of 1e999 and the like.
+---@param value any
+---@return boolean
+function json_text.is_finite(value)
+  if type(value) == "table" then
+    for _, entry in next, value do
+      if not json_text.is_finite(entry) then
+        return false
+      end
+    end
+  end
+  return type(value) ~= "number" or value - value == 0
+end
+
+
+--- A decoded value with JSON's null left out, as scripts get it. Changes tables in place.
+---@param value any
+---@param null userdata
+---@return any
+function json_text.without_null(value, null)
+  if type(value) == "table" then
+    for key, entry in next, value do
+      value[key] = json_text.without_null(entry, null)
+    end
+  end
+  if value ~= null then
+    return value
+  end
+end
+
+
 -- The length of a table that is to be an array: keys 1 to n, at most every second one missing.
 local function array_length(value)
   local count, last = 0, 0
