@@ -17,7 +17,7 @@ end
 ---@return table<string, string>
 function pages.all()
   local texts = {}
-  for path in assert(io.popen "ls *.md docs/*.md examples/*/*.md"):lines() do
+  for path in assert(io.popen "ls *.md docs/*.md examples/*.md examples/*/*.md"):lines() do
     texts[path] = pages.read(path)
   end
   return texts

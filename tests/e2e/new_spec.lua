@@ -102,57 +102,6 @@ describe("perigee new", function()
   end)
 end)
 
-describe("README.md", function()
-  after_each(server.stop_all)
-
-  -- Commands and what they print, by their first words; "..." stands for lines that are left out.
-  local function sessions()
-    local printed, command = {}, nil
-    for block in read("README.md"):gmatch "\n```console\n(.-)```" do
-      for line in block:gmatch "[^\n]+" do
-        command = line:match "^%$ perigee (.*)" or not line:find "^%$" and command or nil
-        if command and line:find "^%$" then
-          printed[command] = {}
-        elseif command and line ~= "..." then
-          table.insert(printed[command], line)
-        end
-      end
-    end
-    return printed
-  end
-
-  local function edit(path, from, to)
-    local text, count = read(path):gsub(from, to)
-    assert.is_true(count > 0, from)
-    local file = assert(io.open(path, "w"))
-    file:write(text)
-    file:close()
-  end
-
-  it("tells what happens in the first ten minutes", function()
-    local folder, printed = server.folder {}, sessions()
-    local function prints(code, command)
-      local words = {}
-      for word in command:gmatch "%S+" do
-        words[#words + 1] = word
-      end
-      local ended, out, err = run(folder, unpack(words))
-      assert.equal(code, ended, out .. err)
-      for _, line in ipairs(printed[command]) do
-        assert.truthy(out:find(line, 1, true), line .. " is not in:\n" .. out .. err)
-      end
-    end
-    local kind, spec = folder .. "/duel/rooms/guess.lua", folder .. "/duel/spec/game_spec.lua"
-    prints(0, "new duel")
-    edit(kind, "HIGHEST = 100", "HIGHEST = 10")
-    prints(1, "test duel")
-    edit(spec, "highest = 100", "highest = 10")
-    assert.equal(0, (run(folder, "test", "duel")))
-    edit(kind, '("begin", { highest = )HIGHEST', "%1HIGHST")
-    prints(1, "check duel")
-  end)
-end)
-
 describe("what perigee new writes for editors", function()
   after_each(server.stop_all)
 

@@ -11,6 +11,8 @@ local RUN_BY = {
   ["README.md"] = "this", ["docs/scripting.md"] = "this", ["docs/reload.md"] = "this",
   ["docs/world.md"] = "this", ["docs/channels.md"] = "this",
   ["docs/recipes.md"] = "tests/e2e/recipes_doc_spec.lua",
+  ["docs/tutorial.md"] = "tests/e2e/tutorial_doc_spec.lua",
+  ["examples/chat/README.md"] = "this",
   ["docs/bots.md"] = "tests/e2e/bots_spec.lua", ["docs/c-client.md"] = "tests/e2e/c_package_spec.lua",
   ["docs/lua-client.md"] = "tests/e2e/lua_client_spec.lua",
   ["docs/javascript.md"] = "clients/js/test/docs.test.js",
@@ -106,13 +108,18 @@ describe("the pages", function()
 end)
 
 describe("README.md", function()
-  it("shows what is in the examples", function()
-    local blocks = pages.blocks(pages.read "README.md", "lua")
-    assert.is_true(#blocks > 0)
-    local games = pages.read "examples/arena/game.lua" .. pages.read "examples/chat/game.lua"
-    for _, block in ipairs(blocks) do
-      assert.truthy(games:find(block, 1, true), block)
+  it("shows what is in the examples, as that of the chat", function()
+    for page, game in pairs { ["README.md"] = "arena", ["examples/chat/README.md"] = "chat" } do
+      local blocks = pages.blocks(pages.read(page), "lua")
+      assert.is_true(#blocks > 0)
+      for _, block in ipairs(blocks) do
+        assert.truthy(pages.read(("examples/%s/game.lua"):format(game)):find(block, 1, true), block)
+      end
     end
+  end)
+
+  it("has 60 lines at most", function()
+    assert.is_true(select(2, pages.read("README.md"):gsub("\n", "")) <= 60)
   end)
 end)
 
