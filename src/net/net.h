@@ -78,7 +78,7 @@ typedef struct NetEvents {
   void (*line)(void *data, void *conn_data, const char *text, size_t size);
   /// A packet that came by itself and might have been lost: before or after others that were
   /// sent earlier, and before the connection has said what it has to say first, too.
-  void (*loose_packet)(void *data, void *conn_data, const Packet *packet);
+  void (*unreliable_packet)(void *data, void *conn_data, const Packet *packet);
   /// Why nobody may come from `address` now (static), or NULL; asked before there is a
   /// connection, of those who come by UDP.
   const char *(*refuse)(void *data, const char *address);

@@ -7,7 +7,8 @@
 enum OutFlags {
   OUT_KEEP = 1,    // overflow does not drop it; too many waiting end in SlowConsumer
   OUT_URGENT = 2,  // keeps its place, but the whole stream is flushed this loop turn
-  OUT_LOSSY = 4,   // one packet that may be lost: by UDP where the connection has it
+  OUT_UNRELIABLE =
+      4,  // one packet that may be lost: by UDP where the connection has it
 };
 
 /// One message (or several whole packets that stay together), already framed, in up to

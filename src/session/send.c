@@ -8,7 +8,7 @@
 // --- Packets ---
 
 static void place(Out *out, const Packet *packet) {
-  if (udp_may_be_lost(packet)) out->flags |= OUT_LOSSY;
+  if (udp_may_be_lost(packet)) out->flags |= OUT_UNRELIABLE;
   bool is_error = packet->channel == CHANNEL_CONTROL && packet->type == CONTROL_ERROR;
   if (packet->flags == 0 && !is_error) return;
   if (packet->flags & PACKET_RELIABLE) out->flags |= OUT_KEEP;

@@ -167,7 +167,7 @@ NetEvents session_net_events(void) {
       .leave = handshake_leave,
       .open = handshake_open,
       .packet = on_packet,
-      .loose_packet = on_unreliable_packet,
+      .unreliable_packet = on_unreliable_packet,
       .refuse = handshake_fault,
       .line = on_line,
       .fault = on_fault,

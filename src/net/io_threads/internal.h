@@ -152,11 +152,11 @@ typedef struct UpDrops {
 
 /// Handed up as soon as the connection is not throttled; at once; at once or never; and after
 /// the main thread has ended it.
-extern const RemoteCall PROXY_INPUT, PROXY_NEWS, PROXY_LOSSY, PROXY_LAST;
+extern const RemoteCall PROXY_INPUT, PROXY_NEWS, PROXY_UNRELIABLE, PROXY_LAST;
 /// UpOpen, and the address of an unidentified connection that is gone.
 extern const RemoteCall PROXY_OPEN, PROXY_LEAVE;
 
-UpHandler proxy_packet, proxy_loose_packet, proxy_line, proxy_fault, proxy_drops,
+UpHandler proxy_packet, proxy_unreliable_packet, proxy_line, proxy_fault, proxy_drops,
     proxy_close;
 
 /// Frees the proxies whose last event has come.

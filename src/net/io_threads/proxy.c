@@ -283,7 +283,7 @@ static void run_input(Net *net, const void *body) {
     hand_up(event);
 }
 
-static void run_lossy(Net *net, const void *body) {
+static void run_unreliable(Net *net, const void *body) {
   (void)net;
   const UpEvent *event = body;
   if (event->proxy->is_open && !is_waiting(event->proxy)) hand_up(event);
@@ -301,7 +301,8 @@ static void run_last(Net *net, const void *body) {
   if (!event->proxy->is_open) event->hand_up(event->proxy, event);
 }
 
-const RemoteCall PROXY_INPUT = {.run = run_input}, PROXY_LOSSY = {.run = run_lossy},
+const RemoteCall PROXY_INPUT = {.run = run_input},
+                 PROXY_UNRELIABLE = {.run = run_unreliable},
                  PROXY_NEWS = {.run = run_news}, PROXY_LAST = {.run = run_last};
 
 // --- What is reported upwards ---
@@ -359,10 +360,10 @@ void proxy_packet(Proxy *proxy, const UpEvent *event) {
   net->events.packet(net->data, proxy->self.data, &packet);
 }
 
-void proxy_loose_packet(Proxy *proxy, const UpEvent *event) {
+void proxy_unreliable_packet(Proxy *proxy, const UpEvent *event) {
   const Net *net = main_of(proxy);
   Packet packet = packet_of(event);
-  net->events.loose_packet(net->data, proxy->self.data, &packet);
+  net->events.unreliable_packet(net->data, proxy->self.data, &packet);
 }
 
 void proxy_line(Proxy *proxy, const UpEvent *event) {

@@ -100,10 +100,10 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
 }
 
 // A packet for which there is no room is lost, as it may be.
-static void on_loose_packet(void *data, void *conn_data, const Packet *packet) {
+static void on_unreliable_packet(void *data, void *conn_data, const Packet *packet) {
   IoThread *thread = data;
   if (mailbox_pending(&thread->events) <= EVENTS_MAX)
-    add_packet(thread, &PROXY_LOSSY, conn_data, proxy_loose_packet, packet);
+    add_packet(thread, &PROXY_UNRELIABLE, conn_data, proxy_unreliable_packet, packet);
 }
 
 static const char *on_refuse(void *data, const char *address) {
@@ -153,7 +153,7 @@ NetEvents served_events(void) {
       .leave = on_leave,
       .open = on_open,
       .packet = on_packet,
-      .loose_packet = on_loose_packet,
+      .unreliable_packet = on_unreliable_packet,
       .refuse = on_refuse,
       .line = on_line,
       .fault = on_fault,

@@ -185,7 +185,8 @@ static bool drop_oldest_of(Conn *conn, Lane *lane) {
 static bool drop_oldest(Conn *conn) {
   Lane *lanes = conn->out.backlog->lanes;
   for (int p = PRIORITY_COUNT - 1; p >= 0; p--)
-    if (drop_oldest_of(conn, &lanes[LANE_LOOSE + p]) || drop_oldest_of(conn, &lanes[p]))
+    if (drop_oldest_of(conn, &lanes[LANE_UNRELIABLE + p]) ||
+        drop_oldest_of(conn, &lanes[p]))
       return true;
   return false;
 }
@@ -265,9 +266,9 @@ void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size) {
   buf_append(&backlog_of(conn)->writing, bytes, size);
 }
 
-const uint8_t *backlog_pop_loose(Conn *conn, Waiting *item) {
+const uint8_t *backlog_pop_unreliable(Conn *conn, Waiting *item) {
   Backlog *backlog = conn->out.backlog;
-  for (int i = LANE_LOOSE; backlog && i < LANE_COUNT; i++) {
+  for (int i = LANE_UNRELIABLE; backlog && i < LANE_COUNT; i++) {
     Lane *lane = &backlog->lanes[i];
     pop_dead(lane);
     if (lane->count == 0) continue;
@@ -282,7 +283,7 @@ const uint8_t *backlog_pop_loose(Conn *conn, Waiting *item) {
 void backlog_join_stream(Conn *conn) {
   Backlog *backlog = conn->out.backlog;
   for (int i = 0; i < PRIORITY_COUNT; i++) {
-    Lane *from = &backlog->lanes[LANE_LOOSE + i], *to = &backlog->lanes[i];
+    Lane *from = &backlog->lanes[LANE_UNRELIABLE + i], *to = &backlog->lanes[i];
     while (from->count) {
       Waiting item;
       const uint8_t *bytes = lane_pop(from, &item);
@@ -295,8 +296,8 @@ void backlog_join_stream(Conn *conn) {
   count(backlog);
 }
 
-bool backlog_has_loose(Conn *conn) {
-  for (int i = LANE_LOOSE; i < LANE_COUNT; i++) {
+bool backlog_has_unreliable(Conn *conn) {
+  for (int i = LANE_UNRELIABLE; i < LANE_COUNT; i++) {
     Lane *lane = &conn->out.backlog->lanes[i];
     pop_dead(lane);
     if (lane->count > 0) return true;
@@ -328,7 +329,7 @@ void backlog_pump(Conn *conn) {
   fill_chunk(conn);
   if (backlog->writing.size == 0) {
     bool is_closing = conn->state == CONN_CLOSING;  // nobody is told of drops any more
-    if (is_closing || (backlog->drop_count == 0 && !backlog_has_loose(conn)))
+    if (is_closing || (backlog->drop_count == 0 && !backlog_has_unreliable(conn)))
       backlog_free(conn);
     if (is_closing)
       conn_drained(conn);

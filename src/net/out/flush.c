@@ -31,8 +31,8 @@ typedef struct Run {
 typedef struct Writer {
   Conn *conn;
   uint32_t count;
-  bool is_loose;  // something went by datagrams
-  size_t total;   // bytes in the runs
+  bool is_unreliable;  // something went by datagrams
+  size_t total;        // bytes in the runs
   Run runs[RUNS_MAX];
   uv_buf_t bufs[1 + RUNS_MAX];  // where their bytes are; the first is a socket's header
 } Writer;
@@ -134,19 +134,19 @@ static void writer_add(Writer *writer, const Run *run) {
 }
 
 // Sends the messages of a run by datagrams; those for which it is too early wait.
-static void send_loose(Writer *writer, const Run *run) {
+static void send_unreliable(Writer *writer, const Run *run) {
   Conn *conn = writer->conn;
   const Frame *frame = run->frame;
   uint32_t total = run_size(run);
   count_sent(&conn->out.sent, run, total);
   count_sent(&conn->net->sent, run, total);
-  writer->is_loose = true;
+  writer->is_unreliable = true;
   for (uint32_t i = run->first; i < run->last; i++) {
     const Entry *entry = &frame->entries[i];
     uint32_t start = frame_start(frame, i), size = entry->end - start;
     if (!conn->datagrams->ops->send(conn->datagrams, frame->bytes.data + start, size,
                                     entry->key, run->tag))
-      backlog_take(conn, LANE_LOOSE + run->priority, frame, i, i + 1, run->tag);
+      backlog_take(conn, LANE_UNRELIABLE + run->priority, frame, i, i + 1, run->tag);
   }
 }
 
@@ -156,17 +156,17 @@ static void writer_sort(Writer *writer, const Run *run) {
   const Frame *frame = run->frame;
   Run part = *run;
   for (uint32_t i = run->first; i < run->last; i = part.last) {
-    bool is_loose = false;
+    bool is_unreliable = false;
     part.first = i;
     for (part.last = i; part.last < run->last; part.last++) {
       const Entry *entry = &frame->entries[part.last];
       uint32_t size = entry->end - frame_start(frame, part.last);
       bool is_next = datagrams->ops->carries(datagrams, entry->flags, size);
-      if (part.last == i) is_loose = is_next;
-      if (is_next != is_loose) break;
+      if (part.last == i) is_unreliable = is_next;
+      if (is_next != is_unreliable) break;
     }
-    if (is_loose)
-      send_loose(writer, &part);
+    if (is_unreliable)
+      send_unreliable(writer, &part);
     else
       writer_add(writer, &part);
   }
@@ -309,7 +309,7 @@ void flush_conn(Conn *conn, unsigned mask) {
   Writer writer;
   writer.conn = conn;
   writer.count = 0;
-  writer.is_loose = false;
+  writer.is_unreliable = false;
   writer.total = 0;
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
     if (mask & 1u << i) flush_priority(&writer, i);
@@ -318,7 +318,7 @@ void flush_conn(Conn *conn, unsigned mask) {
     if (mask & conn->out.direct.pending & 1u << i)
       frame_release(conn->net, &conn->out.direct, i);
   if (conn->out.backlog) backlog_pump(conn);
-  if (writer.is_loose) conn->datagrams->ops->flush(conn->datagrams);
+  if (writer.is_unreliable) conn->datagrams->ops->flush(conn->datagrams);
   conn_publish(conn);
 }
 

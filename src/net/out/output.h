@@ -14,7 +14,7 @@
 enum {
   SKIPS_KEPT = 64,  // a member's longer list of skips gives its memory back
   PRIORITIES_ALL = (1 << PRIORITY_COUNT) - 1,
-  LANE_LOOSE = PRIORITY_COUNT,  // the first of those for datagrams
+  LANE_UNRELIABLE = PRIORITY_COUNT,  // the first of those for datagrams
   LANE_COUNT = 2 * PRIORITY_COUNT,
 };
 
@@ -142,15 +142,15 @@ void flush_group(Net *net, Group *group, unsigned mask);
 
 // backlog.c
 /// Keeps messages [first, last) of `frame` for a conn that cannot take them now, in a lane:
-/// their priority, and LANE_LOOSE more for datagrams. `tag` says whose they are. Overflow is
+/// their priority, and LANE_UNRELIABLE more for datagrams. `tag` says whose they are. Overflow is
 /// judged here.
 void backlog_take(Conn *conn, uint8_t place, const Frame *frame, uint32_t first,
                   uint32_t last, uint32_t tag);
 /// Takes out the next message that waits for a datagram, which is at the returned place until
 /// the backlog is next used. NULL: there is none.
-const uint8_t *backlog_pop_loose(Conn *conn, Waiting *item);
+const uint8_t *backlog_pop_unreliable(Conn *conn, Waiting *item);
 /// Whether anything waits for a datagram.
-bool backlog_has_loose(Conn *conn);
+bool backlog_has_unreliable(Conn *conn);
 /// What waits for datagrams waits for the stream from now on.
 void backlog_join_stream(Conn *conn);
 /// Puts the rest of a message that was written in part before everything else.

@@ -116,7 +116,7 @@ static void take_packet(UdpPeer *peer, const Packet *packet) {
   if (packet->length > conn->in.max_payload)
     conn_fault_at(conn, ERR_TOO_LARGE);
   else
-    conn->net->events.loose_packet(conn->net->data, conn->self.data, packet);
+    conn->net->events.unreliable_packet(conn->net->data, conn->self.data, packet);
 }
 
 static void take_close(UdpPeer *peer, uint16_t code) {
@@ -246,7 +246,7 @@ bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
 // --- What goes ---
 
 static bool carries(const Datagrams *datagrams, uint8_t out_flags, uint32_t size) {
-  return out_flags & OUT_LOSSY && size <= UDP_LATEST_MAX &&
+  return out_flags & OUT_UNRELIABLE && size <= UDP_LATEST_MAX &&
          peer_of((Datagrams *)datagrams)->passes;
 }
 
@@ -265,7 +265,7 @@ static bool is_full(const UdpPeer *peer) {
 static bool send_packet(Datagrams *datagrams, const void *packet, uint32_t size,
                         uint64_t key, uint32_t tag) {
   UdpPeer *peer = peer_of(datagrams);
-  if (peer->conn->out.backlog && backlog_has_loose(peer->conn)) return false;
+  if (peer->conn->out.backlog && backlog_has_unreliable(peer->conn)) return false;
   if (is_full(peer)) produce(peer);
   if (is_full(peer)) return false;
   udp_link_send(peer->link, packet, size, short_key(key, tag));
@@ -278,7 +278,7 @@ static bool send_waiting(UdpPeer *peer) {
   Waiting item;
   const uint8_t *bytes;
   while (peer->conn && !is_full(peer) &&
-         (bytes = backlog_pop_loose(peer->conn, &item))) {
+         (bytes = backlog_pop_unreliable(peer->conn, &item))) {
     udp_link_send(peer->link, bytes, item.size, short_key(item.key, item.tag));
     is_any = true;
   }

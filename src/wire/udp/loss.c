@@ -8,7 +8,7 @@
 
 enum {
   ORDER_LIMIT = 3,        // numbers later than a lost one, while none has overtaken
-  LOSSY_ROUNDS = 16,      // after which the window narrows (RFC 8985, 6.2)
+  LOSS_ROUNDS = 16,       // after which the window narrows (RFC 8985, 6.2)
   FIRST_RTT_US = 200000,  // before the first sample
   RTT_MAX_US = 10000000,  // of a sample: in a longer one a machine was asleep
   LEAST_MARGIN_US = 1000,
@@ -51,7 +51,7 @@ void udp_loss_on_acks(UdpLoss *loss, bool flies, uint64_t now_us) {
 }
 
 void udp_loss_on_spurious(UdpLoss *loss, uint64_t next) {
-  loss->lossy_rounds = 0;
+  loss->loss_rounds = 0;
   if (loss->newest < loss->widened || loss->window == UINT8_MAX) return;
   loss->widened = next;
   loss->window++;
@@ -73,8 +73,8 @@ bool udp_loss_is_lost(UdpLoss *loss, const UdpSent *sent, uint64_t number,
 void udp_loss_on_loss(UdpLoss *loss, uint64_t next) {
   if (loss->newest < loss->narrowed) return;
   loss->narrowed = next;
-  if (++loss->lossy_rounds < LOSSY_ROUNDS || loss->window == 1) return;
-  loss->lossy_rounds = 0;
+  if (++loss->loss_rounds < LOSS_ROUNDS || loss->window == 1) return;
+  loss->loss_rounds = 0;
   loss->window--;
 }
 

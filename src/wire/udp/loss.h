@@ -15,13 +15,13 @@ typedef struct UdpLoss {
   uint64_t newest_rtt_us;  // round trip of the one sent last of those acknowledged
   uint64_t last_sent_us;   // of what is to be acknowledged
   uint64_t due_us;         // when the next one is taken for lost; UDP_NEVER
-  uint64_t since_us;     // nothing was acknowledged since, though it could; 0: no wait
-  uint64_t widened;      // number: those before it were sent before `window` last grew,
-  uint64_t narrowed;     // and before lossy_rounds last did
-  uint8_t window;        // for reordering, in quarters of the least round trip
-  uint8_t lossy_rounds;  // round trips with losses, all of them real
-  uint8_t probes;        // sent since the last acknowledgement
-  bool is_reordering;    // datagrams were seen to overtake each other
+  uint64_t since_us;    // nothing was acknowledged since, though it could; 0: no wait
+  uint64_t widened;     // number: those before it were sent before `window` last grew,
+  uint64_t narrowed;    // and before loss_rounds last did
+  uint8_t window;       // for reordering, in quarters of the least round trip
+  uint8_t loss_rounds;  // round trips with losses, all of them real
+  uint8_t probes;       // sent since the last acknowledgement
+  bool is_reordering;   // datagrams were seen to overtake each other
 } UdpLoss;
 
 void udp_loss_init(UdpLoss *loss);

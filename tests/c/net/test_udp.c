@@ -208,7 +208,7 @@ static void serve(Client *client) {
 // --- What the server sends ---
 
 static void write_packet(Ports *ports, uint32_t number, uint32_t size, uint64_t key,
-                         bool is_lossy) {
+                         bool is_unreliable) {
   uint8_t header[PACKET_HEADER_SIZE];
   uint8_t *payload = mem_zalloc(size);
   memcpy(payload, &number, sizeof number);
@@ -217,7 +217,7 @@ static void write_packet(Ports *ports, uint32_t number, uint32_t size, uint64_t 
   Out out = {.parts = {header, payload},
              .sizes = {sizeof header, size},
              .priority = PRIORITY_NORMAL,
-             .flags = is_lossy ? OUT_LOSSY : OUT_KEEP,
+             .flags = is_unreliable ? OUT_UNRELIABLE : OUT_KEEP,
              .key = key};
   GroupId group = net_group_open(ports->net, 5);
   for (uint32_t i = 0; i < ports->count; i++)

@@ -16,7 +16,7 @@ static void a_broadcast_reaches_all_others(void **state) {
   const Sent *sent = expect_relayed(world, bob, lobby, ann.id, "hello");
   expect_no_answer(sent);
   assert_int_equal(sent->priority, PRIORITY_NORMAL);
-  assert_int_equal(sent->flags, OUT_LOSSY);
+  assert_int_equal(sent->flags, OUT_UNRELIABLE);
   expect_relayed(world, eve, lobby, ann.id, "hello");
   expect_quiet(world, ann);
   assert_int_equal(fake_group_writes(world->net) - writes, 1);

@@ -153,7 +153,7 @@ static void a_narrow_line_is_full(void **state) {
 }
 
 // Loss by chance costs what is lost and not much more.
-static void a_lossy_line_is_full_too(void **state) {
+static void a_line_with_losses_is_full_too(void **state) {
   (void)state;
   for (int percent = 5; percent <= 20; percent += 5) {
     Line there = {.loss = percent / 100.0,
@@ -248,7 +248,7 @@ int main(void) {
       cmocka_unit_test(what_comes_very_late_is_acknowledged),
       cmocka_unit_test(packets_are_in_time_over_a_wild_line),
       cmocka_unit_test(a_narrow_line_is_full),
-      cmocka_unit_test(a_lossy_line_is_full_too),
+      cmocka_unit_test(a_line_with_losses_is_full_too),
       cmocka_unit_test(a_flood_does_not_break_a_narrow_line),
       cmocka_unit_test(two_share_a_narrow_line),
       cmocka_unit_test(a_line_that_narrows_is_noticed),
