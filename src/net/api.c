@@ -8,14 +8,14 @@ void net_end(Net *net, ConnId id, Code code, const char *text) {
   if (endpoint) endpoint->ops->end(endpoint, code, text);
 }
 
-void net_hold(Net *net, ConnId id) {
+void net_throttle(Net *net, ConnId id) {
   Endpoint *endpoint = endpoint_find(net, id);
-  if (endpoint) endpoint->ops->hold(endpoint);
+  if (endpoint) endpoint->ops->throttle(endpoint);
 }
 
-void net_release(Net *net, ConnId id) {
+void net_unthrottle(Net *net, ConnId id) {
   Endpoint *endpoint = endpoint_find(net, id);
-  if (endpoint) endpoint->ops->release(endpoint);
+  if (endpoint) endpoint->ops->unthrottle(endpoint);
 }
 
 void net_write(Net *net, ConnId id, const Out *out) {

@@ -24,7 +24,7 @@ typedef enum ConnState { CONN_OPEN, CONN_CLOSING, CONN_CLOSED } ConnState;
 /// Why nothing is read and handed up. All but STOP_SHARE stop the deadline of a packet that
 /// was begun, too.
 typedef enum Stop {
-  STOP_THROTTLED = 1,  // net_hold
+  STOP_THROTTLED = 1,  // net_throttle
   STOP_BUSY = 2,       // a request is being answered
   STOP_SHARE = 4,      // it has had its share of this iteration
   STOP_OWNER = 8,      // and higher bits: reasons of the layer above

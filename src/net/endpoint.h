@@ -24,8 +24,8 @@ typedef struct EndpointOps {
   bool is_local;  // it is a Conn
   void (*write)(Endpoint *endpoint, const Out *out);
   void (*end)(Endpoint *endpoint, Code code, const char *text);
-  void (*hold)(Endpoint *endpoint);
-  void (*release)(Endpoint *endpoint);
+  void (*throttle)(Endpoint *endpoint);
+  void (*unthrottle)(Endpoint *endpoint);
   /// It is in net->resumed: hands up what waited.
   void (*resume)(Endpoint *endpoint);
   /// It is in net->ended: reports that.

@@ -24,11 +24,11 @@ static void local_end(Endpoint *endpoint, Code code, const char *text) {
   conn_close(conn_of(endpoint));
 }
 
-static void local_hold(Endpoint *endpoint) {
+static void local_throttle(Endpoint *endpoint) {
   conn_stop(conn_of(endpoint), STOP_THROTTLED);
 }
 
-static void local_release(Endpoint *endpoint) {
+static void local_unthrottle(Endpoint *endpoint) {
   conn_start(conn_of(endpoint), STOP_THROTTLED);
 }
 
@@ -73,8 +73,8 @@ const EndpointOps LOCAL = {
     .is_local = true,
     .write = local_write,
     .end = local_end,
-    .hold = local_hold,
-    .release = local_release,
+    .throttle = local_throttle,
+    .unthrottle = local_unthrottle,
     .resume = local_resume,
     .report_end = local_report_end,
     .set_max_payload = local_set_max_payload,

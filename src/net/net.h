@@ -171,9 +171,9 @@ void net_end(Net *net, ConnId conn, Code code, const char *text);
 /// What the callbacks of the connection are passed from now on.
 void net_set_data(Net *net, ConnId conn, void *conn_data);
 
-/// Stops handing up packets (and reading) until net_release; what has arrived is kept.
-void net_hold(Net *net, ConnId conn);
-void net_release(Net *net, ConnId conn);
+/// Stops handing up packets (and reading) until net_unthrottle; what has arrived is kept.
+void net_throttle(Net *net, ConnId conn);
+void net_unthrottle(Net *net, ConnId conn);
 
 /// Hands up the waiting input of released connections now, instead of at the end of the
 /// iteration. Returns whether any were released.

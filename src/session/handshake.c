@@ -102,7 +102,7 @@ static void request_verdict(Session *session, Peer *peer) {
   peer->state = PEER_CONNECTING;
   session->connecting++;
   session->json += peer_form(peer) != FORM_SCHEMA;
-  net_hold(session->net, peer->conn);
+  net_throttle(session->net, peer->conn);
   deadline_arm(session, peer);
   session->events.connect(session->data, peer);
 }
@@ -281,7 +281,7 @@ bool session_accept(Session *session, uint32_t id, Text name) {
            log_str("address", peer->address), log_str("transport", peer->transport));
   deadline_start(session, peer);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
-  net_release(session->net, peer->conn);
+  net_unthrottle(session->net, peer->conn);
   return true;
 }
 

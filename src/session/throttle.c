@@ -14,7 +14,7 @@ void session_throttle(Session *session, Peer *peer, ThrottleReason reason) {
   peer->throttles |= (uint8_t)reason;
   if (!is_new || peer->state != PEER_CONNECTED) return;
   session->stats.throttled++;
-  net_hold(session->net, peer->conn);
+  net_throttle(session->net, peer->conn);
   deadline_arm(session, peer);
 }
 
@@ -23,7 +23,7 @@ void session_release(Session *session, Peer *peer, ThrottleReason reason) {
   if (!(peer->throttles & reason)) return;
   peer->throttles &= (uint8_t) ~(unsigned)reason;
   if (peer->throttles != 0 || peer->state != PEER_CONNECTED) return;
-  net_release(session->net, peer->conn);
+  net_unthrottle(session->net, peer->conn);
   deadline_start(session, peer);
 }
 
@@ -34,7 +34,7 @@ void throttle_suspend(Peer *peer) {
 
 void throttle_resume(Session *session, Peer *peer) {
   peer->unlimited = RELIABLE_WINDOW;
-  if (peer->throttles != 0) net_hold(session->net, peer->conn);
+  if (peer->throttles != 0) net_throttle(session->net, peer->conn);
 }
 
 // --- The rate limit ---

@@ -31,7 +31,7 @@ typedef struct SentNode {
 typedef struct FakeConn {
   void *data;
   Framing framing;
-  bool is_stale, is_closed, is_held;
+  bool is_stale, is_closed, is_throttled;
   uint32_t max_payload;
   uint32_t writes;
   NetSent total;
@@ -263,9 +263,9 @@ void net_end(Net *net, ConnId id, Code code, const char *text) {
   net_close(net, id);
 }
 
-void net_hold(Net *net, ConnId id) {
+void net_throttle(Net *net, ConnId id) {
   FakeConn *conn = find(net, id);
-  if (conn) conn->is_held = true;
+  if (conn) conn->is_throttled = true;
 }
 
 static void hand_up(Net *net, FakeConn *conn, const Input *input) {
@@ -279,7 +279,7 @@ static void hand_up(Net *net, FakeConn *conn, const Input *input) {
 }
 
 static void pump(Net *net, FakeConn *conn) {
-  while (conn->inputs && !conn->is_held && !conn->is_stale) {
+  while (conn->inputs && !conn->is_throttled && !conn->is_stale) {
     Input *input = conn->inputs;
     conn->inputs = input->next;
     hand_up(net, conn, input);
@@ -301,9 +301,9 @@ static void take(Net *net, ConnId id, const Packet *packet, const void *bytes,
 }
 
 // As in net, what waited is handed up in a later turn.
-void net_release(Net *net, ConnId id) {
+void net_unthrottle(Net *net, ConnId id) {
   FakeConn *conn = find(net, id);
-  if (conn) conn->is_held = false;
+  if (conn) conn->is_throttled = false;
 }
 
 bool net_resume(Net *net) { return net == NULL; }  // fake_read does
@@ -422,7 +422,7 @@ const Sent *fake_next(Net *net, ConnId id) {
 }
 
 bool fake_is_closed(Net *net, ConnId id) { return net->conns[id].is_closed; }
-bool fake_is_held(Net *net, ConnId id) { return net->conns[id].is_held; }
+bool fake_is_throttled(Net *net, ConnId id) { return net->conns[id].is_throttled; }
 uint32_t fake_max_payload(Net *net, ConnId id) { return net->conns[id].max_payload; }
 
 void fake_jump(Net *net, uint64_t ms) {

@@ -20,7 +20,7 @@ typedef struct Sent {
 /// refused.
 ConnId fake_open(Net *net, Framing framing, const char *address);
 
-/// The other side sends. While the connection is held it waits until after net_release.
+/// The other side sends. While the connection is held it waits until after net_unthrottle.
 void fake_packet(Net *net, ConnId conn, const Packet *packet);
 void fake_line(Net *net, ConnId conn, const char *text);
 
@@ -44,7 +44,7 @@ uint32_t fake_writes(Net *net, ConnId conn);
 
 /// Whether the server has closed it.
 bool fake_is_closed(Net *net, ConnId conn);
-bool fake_is_held(Net *net, ConnId conn);
+bool fake_is_throttled(Net *net, ConnId conn);
 uint32_t fake_max_payload(Net *net, ConnId conn);
 
 /// How many groups the connection is in.

@@ -221,9 +221,9 @@ static void hold(World *world, int end, bool is_held) {
   Side *side = &world->sides[end];
   side->is_held = is_held;
   if (is_held) {
-    udp_link_hold(side->link);
+    udp_link_throttle(side->link);
   } else {
-    udp_link_release(side->link);
+    udp_link_unthrottle(side->link);
     take(world, end);
   }
 }

@@ -60,10 +60,10 @@ static void act(UdpLink *link, uint8_t how, uint64_t now_us) {
   uint8_t out[UDP_DATAGRAM_MAX];
   switch (how % 8) {
     case 0:
-      udp_link_hold(link);
+      udp_link_throttle(link);
       break;
     case 1:
-      udp_link_release(link);
+      udp_link_unthrottle(link);
       take(link);
       break;
     case 2: {

@@ -20,7 +20,7 @@ enum {
   CALLS_MAX = 16 << 20,              // bytes that may wait for a thread
 };
 
-/// Why a thread does not hand up what has arrived, besides net_hold.
+/// Why a thread does not hand up what has arrived, besides net_throttle.
 enum {
   STOP_OPEN = STOP_OWNER,  // the main thread does not know the connection
   STOP_FIRST =
@@ -44,7 +44,7 @@ typedef struct Proxy {
   Buf kept;         // events that came while it was throttled, as Mail
   bool is_open;     // the layer above knows it
   bool is_new;      // it is being reported
-  bool is_held;     // by net_hold
+  bool is_throttled;     // by net_throttle
   Code code;        // with which its end is reported
   NetSent counted;  // in its account when the layer above had done with it
   // The thread's.

@@ -43,16 +43,16 @@ static void start(Proxy *proxy, unsigned reason) {
   post_number(proxy, &START, reason);
 }
 
-static void proxy_hold(Endpoint *endpoint) {
+static void proxy_throttle(Endpoint *endpoint) {
   static const RemoteCall STOP = {.run = run_stop};
-  proxy_of(endpoint)->is_held = true;
+  proxy_of(endpoint)->is_throttled = true;
   post_number(proxy_of(endpoint), &STOP, STOP_THROTTLED);
 }
 
-static void proxy_release(Endpoint *endpoint) {
+static void proxy_unthrottle(Endpoint *endpoint) {
   Proxy *proxy = proxy_of(endpoint);
-  if (!proxy->is_held) return;
-  proxy->is_held = false;
+  if (!proxy->is_throttled) return;
+  proxy->is_throttled = false;
   start(proxy, STOP_THROTTLED);
   if (proxy->kept.size > 0) endpoint_resume_later(main_of(proxy), endpoint);
 }
@@ -245,7 +245,7 @@ static void proxy_report_end(Endpoint *endpoint) {
 // --- Input that waits ---
 
 static bool takes_input(const Proxy *proxy) {
-  return proxy->is_open && !proxy->is_held && !(proxy->self.listed & LISTED_ENDED);
+  return proxy->is_open && !proxy->is_throttled && !(proxy->self.listed & LISTED_ENDED);
 }
 
 static void hand_up(const UpEvent *event) {
@@ -269,7 +269,7 @@ static void proxy_resume(Endpoint *endpoint) {
 }
 
 static bool is_waiting(const Proxy *proxy) {
-  return proxy->is_held || proxy->self.listed & LISTED_RESUMED || proxy->kept.size > 0;
+  return proxy->is_throttled || proxy->self.listed & LISTED_RESUMED || proxy->kept.size > 0;
 }
 
 static void run_input(Net *net, const void *body) {
@@ -315,8 +315,8 @@ static void run_open(Net *net, const void *body) {
   static const EndpointOps OPS = {
       .write = proxy_write,
       .end = proxy_end,
-      .hold = proxy_hold,
-      .release = proxy_release,
+      .throttle = proxy_throttle,
+      .unthrottle = proxy_unthrottle,
       .resume = proxy_resume,
       .report_end = proxy_report_end,
       .set_max_payload = proxy_set_max_payload,

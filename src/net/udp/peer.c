@@ -292,12 +292,12 @@ static UdpPeer *peer_of_transport(Transport *transport) {
 }
 
 static void udp_read_start(Transport *transport) {
-  udp_link_release(peer_of_transport(transport)->link);
+  udp_link_unthrottle(peer_of_transport(transport)->link);
   udp_touch(peer_of_transport(transport));
 }
 
 static void udp_read_stop(Transport *transport) {
-  udp_link_hold(peer_of_transport(transport)->link);
+  udp_link_throttle(peer_of_transport(transport)->link);
 }
 
 static int udp_try_write(Transport *transport, const uv_buf_t *bufs, unsigned count) {

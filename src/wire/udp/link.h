@@ -114,10 +114,10 @@ typedef struct UdpArrival {
 /// received is lost, so only a link that is being closed may be left in the middle.
 bool udp_link_next(UdpLink *link, UdpArrival *arrival);
 
-/// Keeps what comes of the stream until udp_link_release (after which udp_link_next gives
+/// Keeps what comes of the stream until udp_link_unthrottle (after which udp_link_next gives
 /// it); the other side stops when the window is full.
-void udp_link_hold(UdpLink *link);
-void udp_link_release(UdpLink *link);
+void udp_link_throttle(UdpLink *link);
+void udp_link_unthrottle(UdpLink *link);
 
 // --- Output ---
 

@@ -98,7 +98,7 @@ static bool arrive(UdpArrival *arrival, UdpArrivalKind kind) {
 
 static bool take_stream(UdpLink *link, const UdpItem *item, UdpArrival *arrival) {
   uint16_t fresh = 0;
-  if (!link->is_held) fresh = udp_stream_in_pass(&link->in, item->offset, item->size);
+  if (!link->is_throttled) fresh = udp_stream_in_pass(&link->in, item->offset, item->size);
   if (fresh == 0) {
     udp_stream_in_keep(&link->in, item->offset, item->bytes, item->size);
     return false;
@@ -139,7 +139,7 @@ static bool take_item(UdpLink *link, const UdpItem *item, UdpArrival *arrival) {
 
 // Hands out the kept bytes of the stream that are in order now.
 static bool take_kept(UdpLink *link, UdpArrival *arrival) {
-  if (link->is_held) return false;
+  if (link->is_throttled) return false;
   arrival->bytes = udp_stream_in_next(&link->in, &arrival->size);
   return arrival->bytes && arrive(arrival, UDP_ARRIVAL_STREAM);
 }
@@ -156,6 +156,6 @@ bool udp_link_next(UdpLink *link, UdpArrival *arrival) {
   return take_kept(link, arrival);
 }
 
-void udp_link_hold(UdpLink *link) { link->is_held = true; }
+void udp_link_throttle(UdpLink *link) { link->is_throttled = true; }
 
-void udp_link_release(UdpLink *link) { link->is_held = false; }
+void udp_link_unthrottle(UdpLink *link) { link->is_throttled = false; }

@@ -101,7 +101,7 @@ static inline void stage_line(void *data, void *conn_data, const char *text,
     Out out = out_of(line + 4, PRIORITY_NORMAL);
     net_group_write(stage->net, stage->group, &out, &conn, 1);
   } else if (strcmp(line, "hold") == 0) {
-    net_hold(stage->net, conn);
+    net_throttle(stage->net, conn);
     stage->held = conn;
   } else if (strncmp(line, "bye ", 4) == 0) {
     say(stage, conn, line + 4);
@@ -132,7 +132,7 @@ static inline void stage_close(void *data, void *conn_data, Code code) {
 static inline bool stage_turn(void *data, uint64_t now_ms) {
   Stage *stage = data;
   (void)now_ms;
-  if (stage->held) net_release(stage->net, stage->held);
+  if (stage->held) net_unthrottle(stage->net, stage->held);
   stage->held = 0;
   return false;
 }

@@ -55,10 +55,10 @@ static void deadline_holds_after_the_connection_was_held(void **state) {
   uint32_t index = join(&world);
   send_header(&world, index, 3);
   wait_for_input(&world, index);
-  net_hold(world.net, world.ids[index]);
+  net_throttle(world.net, world.ids[index]);
   run_timers(&world, NET_PACKET_DEADLINE_MS + 1000);
   assert_int_equal(world.last_fault, 0);
-  net_release(world.net, world.ids[index]);
+  net_unthrottle(world.net, world.ids[index]);
   turn(&world);
   run_timers(&world, NET_PACKET_DEADLINE_MS + 1000);
   assert_int_equal(world.last_fault, CODE_IDLE_TIMEOUT);
@@ -158,11 +158,11 @@ static void held_connection_hands_up_nothing_until_released(void **state) {
   World world;
   world_open(&world, DEFAULTS, FRAMING_LINES);
   uint32_t index = join(&world);
-  net_hold(world.net, world.ids[index]);
+  net_throttle(world.net, world.ids[index]);
   assert_int_equal(send(world.sockets[index], "a\nb\r\nc\n", 7, 0), 7);
   for (int i = 0; i < 50; i++) turn(&world);
   assert_int_equal(world.lines, 0);
-  net_release(world.net, world.ids[index]);
+  net_unthrottle(world.net, world.ids[index]);
   while (world.lines < 3) turn(&world);
   assert_string_equal(world.last_line, "c");
   world_close(&world);

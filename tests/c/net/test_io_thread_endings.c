@@ -12,7 +12,7 @@ static void test_hold(void **state) {
   count_off(&world, peer, 100, 100);
   for (int i = 0; i < 50; i++) turn(&world);
   assert_int_equal(peer->lines, 3);
-  net_release(world.net, peer->id);
+  net_unthrottle(world.net, peer->id);
   turn_until_lines(&world, peer, 200);
   close_world(&world);
 }
@@ -29,7 +29,7 @@ static void test_end_while_held(void **state) {
   turn_until_lines(&world, peer, 2);
   for (int i = 0; i < 50; i++) turn(&world);
   assert_int_equal(peer->closed, 0);
-  net_release(world.net, peer->id);
+  net_unthrottle(world.net, peer->id);
   turn_until_lines(&world, peer, 10);
   for (int i = 0; i < TRIES && peer->closed == 0; i++) turn(&world);
   assert_int_equal(peer->closed, 1);
@@ -125,7 +125,7 @@ static void test_free_at_once(void **state) {
   for (int i = 0; i < 4; i++) peers[i] = join(&world);
   GroupId group = net_group_open(world.net, 1);
   for (int i = 0; i < 4; i++) net_group_join(world.net, group, peers[i]->id);
-  net_hold(world.net, peers[0]->id);
+  net_throttle(world.net, peers[0]->id);
   for (int i = 0; i < 4; i++) count_off(&world, peers[i], 0, 100);
   int late = connect_to(world.port);
   poll(NULL, 0, 20);

@@ -140,9 +140,9 @@ static void a_connection_that_is_not_read_has_time_to_finish_afterwards(void **s
   open_world(&world, LARGE_PACKETS, FRAMING_PACKETS);
   uint32_t index = join_as(&world);
   begin_packet(&world, index, SMALL);
-  net_hold(world.net, world.ids[index]);
+  net_throttle(world.net, world.ids[index]);
   make_older(&world, index, NET_PACKET_DEADLINE_MS + 1000);
-  net_release(world.net, world.ids[index]);
+  net_unthrottle(world.net, world.ids[index]);
   run_timers(&world, NET_PACKET_DEADLINE_MS / 2);
   assert_false(has_ended[index]);
   say(&world, index, "x", 1);
@@ -173,10 +173,10 @@ static void what_waits_for_us_does_not_count(void **state) {
   uint32_t index = join_as(&world);
   begin_packet(&world, index, 1000);
   assert_int_equal(world.net->totals->unfinished_bytes, 1000);
-  net_hold(world.net, world.ids[index]);
+  net_throttle(world.net, world.ids[index]);
   say(&world, index, "x", 1);
   assert_int_equal(world.net->totals->unfinished_bytes, 1000);
-  net_release(world.net, world.ids[index]);
+  net_unthrottle(world.net, world.ids[index]);
   say(&world, index, "ab", 2);
   assert_int_equal(world.net->totals->unfinished_bytes, 2);
   world_close(&world);

@@ -212,10 +212,10 @@ static void websocket_that_is_not_read_has_time_to_finish_afterwards(void **stat
   while (world.packets == 0) turn(&world);
   ConnId id = first_conn(&world)->self.id;
   assert_true(is_begun(first_conn(&world)));
-  net_hold(world.net, id);
+  net_throttle(world.net, id);
   conn_find(world.net, id)->in.since_ms -= NET_PACKET_DEADLINE_MS + 1000;
   run_timers(&world, NET_PACKET_DEADLINE_MS + 1000);
-  net_release(world.net, id);
+  net_unthrottle(world.net, id);
   turn(&world);
   run_timers(&world, NET_PACKET_DEADLINE_MS / 2);
   assert_int_equal(world.last_fault, 0);

@@ -68,7 +68,7 @@ static inline void on_line(void *data, void *conn_data, const char *text, size_t
   if (sscanf(copy, "%u", &number) == 1) assert_int_equal(number, peer->next++);
   if (peer->lines == peer->answer_at)
     net_write(world->net, peer->id, &(Out){.parts = {"answer\n"}, .sizes = {7}});
-  if (peer->lines == peer->hold_at) net_hold(world->net, peer->id);
+  if (peer->lines == peer->hold_at) net_throttle(world->net, peer->id);
   if (peer->lines == peer->close_at) net_close(world->net, peer->id);
 }
 

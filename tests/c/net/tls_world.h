@@ -86,7 +86,7 @@ static inline void on_packet(void *data, void *conn_data, const Packet *packet) 
              .flags = OUT_KEEP};
   net_write(world->net, world->conn, &out);
   if (packet->type == TYPE_HOLD) {
-    net_hold(world->net, world->conn);
+    net_throttle(world->net, world->conn);
     world->held = world->conn;
   }
   if (packet->type == TYPE_CLOSE) net_close(world->net, world->conn);
@@ -115,7 +115,7 @@ static inline void on_close(void *data, void *conn_data, Code code) {
 static inline bool on_turn(void *data, uint64_t now_ms) {
   (void)now_ms;
   TlsWorld *world = data;
-  if (world->held) net_release(world->net, world->held);
+  if (world->held) net_unthrottle(world->net, world->held);
   world->held = 0;
   return false;
 }

@@ -346,12 +346,12 @@ static void who_has_too_many_waiting_is_throttled(void **state) {
   World *world = timed(state, HOOK_MESSAGE);
   Client ann = enter(world, "ann");
   for (int i = 0; i < 200; i++) say_message(world, ann, 0, "x");
-  assert_true(fake_is_held(world->net, ann.conn));
+  assert_true(fake_is_throttled(world->net, ann.conn));
   uint32_t got = 0;
   begin(world);
   for (Event event; relay_next_event(world->relay, &event); got++) continue;
   assert_int_equal(got, 65);
-  assert_false(fake_is_held(world->net, ann.conn));
+  assert_false(fake_is_throttled(world->net, ann.conn));
   while (got < 200) {
     fake_read(world->net, ann.conn);
     begin(world);
@@ -368,12 +368,12 @@ static void who_has_too_much_waiting_is_throttled(void **state) {
   body[60000] = '\0';
   for (int i = 0; i < 10; i++) say_message(world, ann, 0, body);
   mem_free(body);
-  assert_true(fake_is_held(world->net, ann.conn));
+  assert_true(fake_is_throttled(world->net, ann.conn));
   uint32_t got = 0;
   begin(world);
   for (Event event; relay_next_event(world->relay, &event); got++) continue;
   assert_in_range(got, 4, 6);
-  assert_false(fake_is_held(world->net, ann.conn));
+  assert_false(fake_is_throttled(world->net, ann.conn));
 }
 
 static int deliver(World *world, Command base, uint32_t bytes) {

@@ -185,7 +185,7 @@ static void the_connection_is_held_until_the_answer(void **state) {
   say_hello(world->net, conn, "ann");
   Buf name = with_str8("lobby");
   say(world->net, conn, control(CONTROL_JOIN), &name);
-  assert_true(fake_is_held(world->net, conn));
+  assert_true(fake_is_throttled(world->net, conn));
   expect_nothing(world->net, conn);
   assert_int_equal(world->packets, 0);
   fake_advance(world->net, 20000);

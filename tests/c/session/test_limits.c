@@ -159,7 +159,7 @@ static void who_sends_more_than_the_rate_is_throttled_and_loses_nothing(void **s
   ConnId conn = join_tcp(world, "ann");
   fake_advance(world->net, 1000);
   assert_int_equal(send_and_wait(world, conn, 20), 0);
-  assert_false(fake_is_held(world->net, conn));
+  assert_false(fake_is_throttled(world->net, conn));
   assert_in_range(send_and_wait(world, conn, 50), 4000, 6000);
   assert_int_equal(world->disconnects, 0);
   assert_in_range(session_stats(world->session).throttled, 1, 50);
@@ -174,11 +174,11 @@ static void who_is_throttled_is_not_silent(void **state) {
   ConnId conn = join_tcp(world, "ann");
   skip_all(world->net, conn);
   session_throttle(world->session, peer_of(world), THROTTLE_QUEUE);
-  assert_true(fake_is_held(world->net, conn));
+  assert_true(fake_is_throttled(world->net, conn));
   fake_advance(world->net, 60000);
   assert_int_equal(world->disconnects, 0);
   session_release(world->session, peer_of(world), THROTTLE_QUEUE);
-  assert_false(fake_is_held(world->net, conn));
+  assert_false(fake_is_throttled(world->net, conn));
   fake_advance(world->net, 990);
   assert_int_equal(world->disconnects, 0);
   fake_advance(world->net, 4000);
@@ -191,9 +191,9 @@ static void a_release_waits_for_all_reasons(void **state) {
   session_throttle(world->session, peer_of(world), THROTTLE_QUEUE);
   session_throttle(world->session, peer_of(world), THROTTLE_RATE);
   session_release(world->session, peer_of(world), THROTTLE_QUEUE);
-  assert_true(fake_is_held(world->net, conn));
+  assert_true(fake_is_throttled(world->net, conn));
   session_release(world->session, peer_of(world), THROTTLE_RATE);
-  assert_false(fake_is_held(world->net, conn));
+  assert_false(fake_is_throttled(world->net, conn));
   assert_int_equal(session_stats(world->session).throttled, 1);
 }
 

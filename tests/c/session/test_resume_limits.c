@@ -73,9 +73,9 @@ static void who_is_throttled_is_so_on_its_next_connection(void **state) {
   session_throttle(world->session, peer_of(world), THROTTLE_RATE);
   fake_end(world->net, conn, CODE_RESET);
   conn = come_back(world, &ticket, 0);
-  assert_true(fake_is_held(world->net, conn));
+  assert_true(fake_is_throttled(world->net, conn));
   session_release(world->session, peer_of(world), THROTTLE_QUEUE);
-  assert_false(fake_is_held(world->net, conn));
+  assert_false(fake_is_throttled(world->net, conn));
 }
 
 static void a_storm_of_resumes(void **state) {

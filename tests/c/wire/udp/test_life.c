@@ -113,7 +113,7 @@ static void a_held_stream_waits(void **state) {
   uint64_t written = 0;
   world_write(&w, 0, &written, 10);
   world_run(&w, w.now_us + SECOND);
-  udp_link_hold(w.ends[1].link);
+  udp_link_throttle(w.ends[1].link);
   const uint64_t total = 2 * UDP_STREAM_WINDOW;
   for (int i = 0; i < 3000; i++) {
     world_write(&w, 0, &written, total);
@@ -123,7 +123,7 @@ static void a_held_stream_waits(void **state) {
   assert_true(written < total);
   world_packet(&w, 0, 100, 0);
   world_run(&w, w.now_us + MS);
-  udp_link_release(w.ends[1].link);
+  udp_link_unthrottle(w.ends[1].link);
   world_take(&w, 1);
   size_t kept = w.ends[1].stream.size;
   assert_in_range(kept, UDP_STREAM_WINDOW - UDP_DATAGRAM_MAX, UDP_STREAM_WINDOW + 10);
