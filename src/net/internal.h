@@ -12,7 +12,7 @@
 typedef struct Conn Conn;            // conn.h
 typedef struct Transport Transport;  // transport.h
 typedef struct Protocol Protocol;    // protocol.h
-typedef struct Frame Frame;          // output.h
+typedef struct Outbuf Outbuf;        // output.h
 typedef struct Group Group;          // output.h
 typedef struct TlsServer TlsServer;  // tls_internal.h
 typedef struct UdpServer UdpServer;  // udp_internal.h
@@ -45,16 +45,16 @@ struct Net {
   Sim *sim;        // NULL: time, randomness and sockets are real
   Loop loop;       // only when they are
   Timers *timers;  // the loop's, or the simulation's
-  Timer frame_timer;
-  uint64_t next_frame_us;
+  Timer flush_timer;
+  uint64_t next_flush_us;
   NetLimits limits;
   NetEvents events;
   const Protocol *const *protocols;  // with which connections begin, by Framing
   void *data;
   Slots conns, groups;
-  uint64_t stamp;
-  Frame *free_frames;
-  uint32_t free_frame_count;
+  uint64_t sequence;
+  Outbuf *free_outbufs;
+  uint32_t free_outbuf_count;
   List dirty_groups, dirty_conns;  // with something pending
   List ended;                      // to be told upwards
   List resumed;                    // released or paused: input may be waiting

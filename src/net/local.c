@@ -7,14 +7,14 @@ static void local_write(Endpoint *endpoint, const Out *out) {
   Conn *conn = conn_of(endpoint);
   Net *net = conn->net;
   Source *direct = &conn->out.direct;
-  Frame *frame = frame_of(net, direct, out->priority);
-  frame_append(frame, out, net->stamp++);
+  Outbuf *outbuf = outbuf_of(net, direct, out->priority);
+  outbuf_append(outbuf, out, net->sequence++);
   if (out->flags & OUT_URGENT) conn->out.is_urgent = true;
   if (!direct->is_dirty) {
     direct->is_dirty = true;
     list_add(&net->dirty_conns, conn);
   }
-  if (frame->bytes.size <= NET_FRAME_BYTES) return;
+  if (outbuf->bytes.size <= NET_OUTBUF_BYTES) return;
   flush_conn(conn, PRIORITIES_ALL);
   conn_stop(conn, STOP_SHARE);
 }

@@ -80,7 +80,7 @@ Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
   net->protocols = PROTOCOLS;
   net->encrypt = tls_wrap;
   net->clock = &MACHINE_CLOCK;
-  net->stamp = 1;
+  net->sequence = 1;
   net->descriptors = descriptor_limit();
   net->totals = &net->own_totals;
   net->own_totals.threads = 1;
@@ -153,7 +153,7 @@ void net_free(Net *net) {
   }
   slots_deinit(&net->conns);
   slots_deinit(&net->groups);
-  frame_pool_free(net);
+  outbuf_pool_free(net);
   list_deinit(&net->dirty_groups);
   list_deinit(&net->dirty_conns);
   list_deinit(&net->ended);

@@ -2,7 +2,7 @@
 // The only layer that knows libuv. Everything crosses this interface as ids and bytes, so
 // that it does not say on which thread sockets are served (io_threads.h).
 //
-// Output is collected and written when a frame ends: what is CRITICAL at the end of the
+// Output is collected and written by a flush: what is CRITICAL at the end of the
 // loop turn, the rest at most `batch_hz` times a second. A connection sees one ordered
 // stream within a priority, however many groups it is in.
 #pragma once
@@ -36,7 +36,8 @@ enum {
   NET_BACKLOG_TOTAL = 256 << 20,  // until so many wait for all of them:
   NET_BACKLOG_SHARE = 128 << 10,  // then no more for each than this
   NET_BACKLOG_KEPT = 256 << 10,   // and OUT_KEEP ones that much beyond either
-  NET_FRAME_BYTES = 512 << 10,  // a source with more than this pending is flushed early
+  NET_OUTBUF_BYTES =
+      512 << 10,         // a source with more than this pending is flushed early
   NET_LINGER_MS = 2000,  // how long a closing connection may take to read the rest
   NET_PACKET_DEADLINE_MS = 10000,  // a packet once begun is complete by then; a line
   NET_TYPED_BYTES = 1 << 10,       // once it is longer than people type
@@ -46,7 +47,7 @@ typedef struct NetLimits {
   uint32_t max_payload;           // bytes of one packet's payload or of one line
   uint32_t channel_capacity;      // messages that may wait for one connection
   Overflow overflow;              // what happens past the capacity
-  uint32_t batch_hz;              // frames a second; 0: a frame is a loop turn
+  uint32_t batch_hz;              // flushes a second; 0: one each iteration of the loop
   uint32_t handshake_timeout_ms;  // for the head of an HTTP request; 0: none
   bool allows_plain_udp;          // datagrams that are not sealed
 } NetLimits;
@@ -88,7 +89,7 @@ typedef struct NetEvents {
   /// written to; the answer must be net_close.
   void (*fault)(void *data, void *conn_data, Code code, const char *text);
   /// `dropped` messages of group `tag` (0: sent to it directly) were dropped since the
-  /// last call, `queued` wait. At most once a connection and frame.
+  /// last call, `queued` wait. At most once a connection and flush.
   void (*drops)(void *data, void *conn_data, uint32_t tag, uint32_t dropped,
                 uint32_t queued);
   /// May be NULL. The other side ended it, as in `close`, which is not called then: the id stays

@@ -13,7 +13,7 @@ enum {
   PIECE_DELIVERIES = 64,
   PIECE_BYTES = 16 << 10,
   // Pieces that are never divided among slices, so that what one handler sends usually
-  // leaves in one frame; they take a few milliseconds at most.
+  // leaves in one flush; they take a few milliseconds at most.
   PIECES_TOGETHER = 1024,
 };
 

@@ -62,7 +62,8 @@
     "whether a peer that sends more is disconnected, and not throttled", "",           \
     "The reason is RateLimited.")                                                      \
   X(KEY_BATCH_HZ, batch_hz, WHOLE, "60", 0, 1000, LIVE,                                \
-    "output frames a second; 0: one at the end of every loop turn", "", "")            \
+    "output flushes a second; 0: one at the end of every iteration of the loop", "",   \
+    "")                                                                                \
   X(KEY_TICK_RATE, tick_rate, NUMBER, "20", 0.01, 1000, LIVE,                          \
     "calls of on_tick a second", "", "")                                               \
   X(KEY_HANDLER_BUDGET, handler_budget, SECONDS, "0.05", 0.001, 60, LIVE,              \

@@ -181,7 +181,8 @@
 ---@field rate_limit? integer
 --- Whether a peer that sends more is disconnected, and not throttled. Default: false.
 ---@field rate_limit_kick? boolean
----@field batch_hz? integer Output frames a second; 0: one at the end of every loop turn. Default: 60.
+--- Output flushes a second; 0: one at the end of every iteration of the loop. Default: 60.
+---@field batch_hz? integer
 ---@field tick_rate? number Calls of on_tick a second. Default: 20.
 ---@field handler_budget? number Time that one handler call may take. In seconds. Default: 0.05.
 --- Time of scripts until the loop looks at sockets again. In seconds. Default: 0.004.

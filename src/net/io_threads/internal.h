@@ -16,7 +16,7 @@
 enum {
   EVENTS_MAX = 1 << 20,  // bytes that wait for the main thread; then nothing is read
   EVENTS_SHARE = READ_BUFFER_BYTES,  // of one connection, until they are taken
-  CALLS_EARLY = NET_FRAME_BYTES,     // bytes that are posted before the iteration ends
+  CALLS_EARLY = NET_OUTBUF_BYTES,    // bytes that are posted before the iteration ends
   CALLS_MAX = 16 << 20,              // bytes that may wait for a thread
 };
 
@@ -41,12 +41,12 @@ typedef struct Proxy {
   struct Proxy *next, *previous;  // of its thread
   GroupId *groups;                // that it has joined; closed ones may be among them
   uint32_t group_count, group_capacity;
-  Buf kept;         // events that came while it was throttled, as Mail
-  bool is_open;     // the layer above knows it
-  bool is_new;      // it is being reported
-  bool is_throttled;     // by net_throttle
-  Code code;        // with which its end is reported
-  NetSent counted;  // in its account when the layer above had done with it
+  Buf kept;           // events that came while it was throttled, as Mail
+  bool is_open;       // the layer above knows it
+  bool is_new;        // it is being reported
+  bool is_throttled;  // by net_throttle
+  Code code;          // with which its end is reported
+  NetSent counted;    // in its account when the layer above had done with it
   // The thread's.
   bool has_spoken;
   size_t share;       // bytes in events

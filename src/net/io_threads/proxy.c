@@ -269,7 +269,8 @@ static void proxy_resume(Endpoint *endpoint) {
 }
 
 static bool is_waiting(const Proxy *proxy) {
-  return proxy->is_throttled || proxy->self.listed & LISTED_RESUMED || proxy->kept.size > 0;
+  return proxy->is_throttled || proxy->self.listed & LISTED_RESUMED ||
+         proxy->kept.size > 0;
 }
 
 static void run_input(Net *net, const void *body) {

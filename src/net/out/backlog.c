@@ -241,18 +241,18 @@ static bool has_room(Conn *conn, const Waiting *item) {
   return true;
 }
 
-void backlog_take(Conn *conn, uint8_t place, const Frame *frame, uint32_t first,
+void backlog_take(Conn *conn, uint8_t place, const Outbuf *outbuf, uint32_t first,
                   uint32_t last, uint32_t tag) {
   Backlog *backlog = backlog_of(conn);
   Lane *lane = &backlog->lanes[place];
   for (uint32_t i = first; i < last && conn->end < END_SLOW; i++) {
-    const Entry *entry = &frame->entries[i];
-    uint32_t start = frame_start(frame, i);
+    const Entry *entry = &outbuf->entries[i];
+    uint32_t start = outbuf_start(outbuf, i);
     Waiting item = {entry->end - start, tag, entry->key, entry->flags, false};
     if (item.key) replace_key(backlog, lane, tag, item.key);
     if (conn->out.is_condemned && !(item.flags & OUT_KEEP)) continue;
     if (!has_room(conn, &item)) continue;
-    lane_push(lane, &item, frame->bytes.data + start);
+    lane_push(lane, &item, outbuf->bytes.data + start);
     backlog->bytes += item.size;
     if (item.flags & OUT_KEEP)
       backlog->kept++;

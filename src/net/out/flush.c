@@ -1,28 +1,28 @@
 // Flushing: each connection takes what it has not yet taken from its sources and writes
-// it at once. Within a priority the sources are merged by stamp, so a connection sees
+// it at once. Within a priority the sources are merged by sequence, so a connection sees
 // messages in the order in which they were made; the usual case, one source and nothing
 // left out, is one run of bytes and one write.
 #include "base/mem.h"
 #include "net/conn.h"
 
 // Pieces of one gathered write: fewer than one writev takes (IOV_MAX, 1024 on Linux), so
-// that a frame is one write however its messages alternate between their sources.
+// that a flush is one write however its messages alternate between their sources.
 enum { RUNS_MAX = 1000 };
 
 // How far one source has been taken.
 typedef struct Cursor {
-  const Frame *frame;
+  const Outbuf *outbuf;
   uint32_t at;  // next message
   uint32_t tag;
-  uint32_t base;  // number of the frame's first message
+  uint32_t base;  // number of the outbuf's first message
   uint8_t priority;
   const Skip *skips;  // the member's, all priorities
   uint32_t skip_count;
 } Cursor;
 
-// Messages [first, last) of a frame that follow each other in memory.
+// Messages [first, last) of an outbuf that follow each other in memory.
 typedef struct Run {
-  const Frame *frame;
+  const Outbuf *outbuf;
   uint32_t first, last;
   uint32_t tag;
   uint8_t priority;
@@ -38,11 +38,12 @@ typedef struct Writer {
 } Writer;
 
 static uint32_t run_size(const Run *run) {
-  return run->frame->entries[run->last - 1].end - frame_start(run->frame, run->first);
+  return run->outbuf->entries[run->last - 1].end -
+         outbuf_start(run->outbuf, run->first);
 }
 
 static void take_run(Conn *conn, const Run *run) {
-  backlog_take(conn, run->priority, run->frame, run->first, run->last, run->tag);
+  backlog_take(conn, run->priority, run->outbuf, run->first, run->last, run->tag);
 }
 
 // What the socket did not take goes to the backlog: the rest of the message that was
@@ -56,11 +57,11 @@ static void keep_rest(const Writer *writer, size_t written) {
       continue;
     }
     if (written > 0) {
-      uint32_t cut = frame_start(run.frame, run.first) + (uint32_t)written;
-      while (run.frame->entries[run.first].end <= cut) run.first++;
-      if (frame_start(run.frame, run.first) < cut) {
-        uint32_t end = run.frame->entries[run.first++].end;
-        backlog_take_rest(writer->conn, run.frame->bytes.data + cut, end - cut);
+      uint32_t cut = outbuf_start(run.outbuf, run.first) + (uint32_t)written;
+      while (run.outbuf->entries[run.first].end <= cut) run.first++;
+      if (outbuf_start(run.outbuf, run.first) < cut) {
+        uint32_t end = run.outbuf->entries[run.first++].end;
+        backlog_take_rest(writer->conn, run.outbuf->bytes.data + cut, end - cut);
       }
       written = 0;
     }
@@ -100,7 +101,8 @@ static void writer_put(Writer *writer, const Run *run) {
     take_run(writer->conn, run);
     return;
   }
-  const uint8_t *bytes = run->frame->bytes.data + frame_start(run->frame, run->first);
+  const uint8_t *bytes =
+      run->outbuf->bytes.data + outbuf_start(run->outbuf, run->first);
   writer->runs[writer->count] = *run;
   writer->bufs[++writer->count] = uv_buf_init((char *)bytes, size);
   writer->total += size;
@@ -109,10 +111,10 @@ static void writer_put(Writer *writer, const Run *run) {
 
 // Takes off `run` the messages at its start that fit into `room` bytes.
 static Run take_fitting(Run *run, size_t room) {
-  uint32_t start = frame_start(run->frame, run->first);
+  uint32_t start = outbuf_start(run->outbuf, run->first);
   Run part = *run;
   part.last = part.first;
-  while (part.last < run->last && run->frame->entries[part.last].end - start <= room)
+  while (part.last < run->last && run->outbuf->entries[part.last].end - start <= room)
     part.last++;
   run->first = part.last;
   return part;
@@ -136,31 +138,31 @@ static void writer_add(Writer *writer, const Run *run) {
 // Sends the messages of a run by datagrams; those for which it is too early wait.
 static void send_unreliable(Writer *writer, const Run *run) {
   Conn *conn = writer->conn;
-  const Frame *frame = run->frame;
+  const Outbuf *outbuf = run->outbuf;
   uint32_t total = run_size(run);
   count_sent(&conn->out.sent, run, total);
   count_sent(&conn->net->sent, run, total);
   writer->is_unreliable = true;
   for (uint32_t i = run->first; i < run->last; i++) {
-    const Entry *entry = &frame->entries[i];
-    uint32_t start = frame_start(frame, i), size = entry->end - start;
-    if (!conn->datagrams->ops->send(conn->datagrams, frame->bytes.data + start, size,
+    const Entry *entry = &outbuf->entries[i];
+    uint32_t start = outbuf_start(outbuf, i), size = entry->end - start;
+    if (!conn->datagrams->ops->send(conn->datagrams, outbuf->bytes.data + start, size,
                                     entry->key, run->tag))
-      backlog_take(conn, LANE_UNRELIABLE + run->priority, frame, i, i + 1, run->tag);
+      backlog_take(conn, LANE_UNRELIABLE + run->priority, outbuf, i, i + 1, run->tag);
   }
 }
 
 // Tells what of a run goes by datagrams from what goes by the stream.
 static void writer_sort(Writer *writer, const Run *run) {
   const Datagrams *datagrams = writer->conn->datagrams;
-  const Frame *frame = run->frame;
+  const Outbuf *outbuf = run->outbuf;
   Run part = *run;
   for (uint32_t i = run->first; i < run->last; i = part.last) {
     bool is_unreliable = false;
     part.first = i;
     for (part.last = i; part.last < run->last; part.last++) {
-      const Entry *entry = &frame->entries[part.last];
-      uint32_t size = entry->end - frame_start(frame, part.last);
+      const Entry *entry = &outbuf->entries[part.last];
+      uint32_t size = entry->end - outbuf_start(outbuf, part.last);
       bool is_next = datagrams->ops->carries(datagrams, entry->flags, size);
       if (part.last == i) is_unreliable = is_next;
       if (is_next != is_unreliable) break;
@@ -172,9 +174,9 @@ static void writer_sort(Writer *writer, const Run *run) {
   }
 }
 
-// Moves past what this connection does not get; false at the end of the frame.
+// Moves past what this connection does not get; false at the end of the outbuf.
 static bool settle(Cursor *cursor) {
-  for (; cursor->at < cursor->frame->count; cursor->at++) {
+  for (; cursor->at < cursor->outbuf->count; cursor->at++) {
     uint32_t number = cursor->base + cursor->at;
     while (cursor->skip_count && (cursor->skips->priority != cursor->priority ||
                                   (int32_t)(cursor->skips->to - number) <= 0)) {
@@ -185,17 +187,17 @@ static bool settle(Cursor *cursor) {
       cursor->at = cursor->skips->to - cursor->base - 1;
       continue;
     }
-    if (!cursor->frame->entries[cursor->at].is_dead) return true;
+    if (!cursor->outbuf->entries[cursor->at].is_dead) return true;
   }
   return false;
 }
 
-// The first message at or after `cursor->at` with a stamp of `limit` or more.
-static uint32_t find_stamp(const Cursor *cursor, uint64_t limit) {
-  uint32_t low = cursor->at, high = cursor->frame->count;
+// The first message at or after `cursor->at` with a sequence of `limit` or more.
+static uint32_t find_sequence(const Cursor *cursor, uint64_t limit) {
+  uint32_t low = cursor->at, high = cursor->outbuf->count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (cursor->frame->entries[middle].stamp < limit)
+    if (cursor->outbuf->entries[middle].sequence < limit)
       low = middle + 1;
     else
       high = middle;
@@ -205,23 +207,23 @@ static uint32_t find_stamp(const Cursor *cursor, uint64_t limit) {
 
 // Takes the run that begins at a settled cursor and was made before `limit`.
 static Run next_run(Cursor *cursor, uint64_t limit) {
-  const Frame *frame = cursor->frame;
-  uint32_t last = limit == UINT64_MAX ? frame->count : find_stamp(cursor, limit);
+  const Outbuf *outbuf = cursor->outbuf;
+  uint32_t last = limit == UINT64_MAX ? outbuf->count : find_sequence(cursor, limit);
   if (cursor->skip_count) {
     uint32_t from = cursor->skips->from - cursor->base;
     if (cursor->skips->priority == cursor->priority && from < last) last = from;
   }
-  Run run = {frame, cursor->at, cursor->at + 1, cursor->tag, cursor->priority};
-  if (frame->dead_count == 0)
+  Run run = {outbuf, cursor->at, cursor->at + 1, cursor->tag, cursor->priority};
+  if (outbuf->dead_count == 0)
     run.last = last;
   else
-    while (run.last < last && !frame->entries[run.last].is_dead) run.last++;
+    while (run.last < last && !outbuf->entries[run.last].is_dead) run.last++;
   cursor->at = run.last;
   return run;
 }
 
-static uint64_t next_stamp(const Cursor *cursor) {
-  return cursor->frame->entries[cursor->at].stamp;
+static uint64_t next_sequence(const Cursor *cursor) {
+  return cursor->outbuf->entries[cursor->at].sequence;
 }
 
 // `heap` is a binary heap, the oldest next message first, but for the one at `at`.
@@ -229,7 +231,7 @@ static void sift_down(Cursor *heap, uint32_t count, uint32_t at) {
   for (;;) {
     uint32_t oldest = at;
     for (uint32_t i = 2 * at + 1; i <= 2 * at + 2 && i < count; i++)
-      if (next_stamp(&heap[i]) < next_stamp(&heap[oldest])) oldest = i;
+      if (next_sequence(&heap[i]) < next_sequence(&heap[oldest])) oldest = i;
     if (oldest == at) return;
     Cursor moved = heap[at];
     heap[at] = heap[oldest];
@@ -239,21 +241,21 @@ static void sift_down(Cursor *heap, uint32_t count, uint32_t at) {
 }
 
 // When the first of the heap has to give way.
-static uint64_t second_stamp(const Cursor *heap, uint32_t count) {
+static uint64_t second_sequence(const Cursor *heap, uint32_t count) {
   uint64_t second = UINT64_MAX;
   for (uint32_t i = 1; i <= 2 && i < count; i++)
-    if (next_stamp(&heap[i]) < second) second = next_stamp(&heap[i]);
+    if (next_sequence(&heap[i]) < second) second = next_sequence(&heap[i]);
   return second;
 }
 
-// All messages of the cursors in the order of their stamps.
+// All messages of the cursors in the order of their sequence.
 static void merge(Writer *writer, Cursor *cursors, uint32_t count) {
   uint32_t left = 0;
   for (uint32_t i = 0; i < count; i++)
     if (settle(&cursors[i])) cursors[left++] = cursors[i];
   for (uint32_t i = left / 2; i-- > 0;) sift_down(cursors, left, i);
   while (left > 0) {
-    Run run = next_run(&cursors[0], second_stamp(cursors, left));
+    Run run = next_run(&cursors[0], second_sequence(cursors, left));
     if (writer->conn->datagrams)
       writer_sort(writer, &run);
     else
@@ -265,15 +267,15 @@ static void merge(Writer *writer, Cursor *cursors, uint32_t count) {
 
 static bool open_member(const GroupRef *ref, uint8_t priority, Cursor *cursor) {
   Group *group = ref->group;
-  const Frame *frame = group->source.frames[priority];
-  if (!frame) return false;
+  const Outbuf *outbuf = group->source.outbufs[priority];
+  if (!outbuf) return false;
   Member *member = &group->members[ref->index];
   uint32_t taken = member->cursor[priority] - group->base[priority];
   if ((int32_t)taken < 0) taken = 0;
-  if (taken >= frame->count) return false;
-  member->cursor[priority] = group->base[priority] + frame->count;
+  if (taken >= outbuf->count) return false;
+  member->cursor[priority] = group->base[priority] + outbuf->count;
   *cursor = (Cursor){
-      .frame = frame,
+      .outbuf = outbuf,
       .at = taken,
       .tag = group->tag,
       .base = group->base[priority],
@@ -291,9 +293,9 @@ static void flush_priority(Writer *writer, uint8_t priority) {
   if (conn->out.group_count >= CURSORS_FEW)
     cursors = mem_alloc((conn->out.group_count + 1u) * sizeof *cursors);
   uint32_t count = 0;
-  if (conn->out.direct.frames[priority])
+  if (conn->out.direct.outbufs[priority])
     cursors[count++] =
-        (Cursor){.frame = conn->out.direct.frames[priority], .priority = priority};
+        (Cursor){.outbuf = conn->out.direct.outbufs[priority], .priority = priority};
   for (uint32_t i = 0; i < conn->out.group_count; i++)
     if (open_member(&conn->out.groups[i], priority, &cursors[count])) count++;
   merge(writer, cursors, count);
@@ -316,18 +318,18 @@ void flush_conn(Conn *conn, unsigned mask) {
   writer_send(&writer);
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++)
     if (mask & conn->out.direct.pending & 1u << i)
-      frame_release(conn->net, &conn->out.direct, i);
+      outbuf_release(conn->net, &conn->out.direct, i);
   if (conn->out.backlog) backlog_pump(conn);
   if (writer.is_unreliable) conn->datagrams->ops->flush(conn->datagrams);
   conn_publish(conn);
 }
 
-// Empties the group's frames of the priorities in `mask`; everyone has taken them.
+// Empties the group's outbufs of the priorities in `mask`; everyone has taken them.
 static void reset(Net *net, Group *group, unsigned mask) {
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++) {
-    if (!(mask & 1u << i) || !group->source.frames[i]) continue;
-    group->base[i] += group->source.frames[i]->count;
-    frame_release(net, &group->source, i);
+    if (!(mask & 1u << i) || !group->source.outbufs[i]) continue;
+    group->base[i] += group->source.outbufs[i]->count;
+    outbuf_release(net, &group->source, i);
   }
 }
 
@@ -374,13 +376,13 @@ static void flush_dirty(Net *net, unsigned mask) {
   net->dirty_conns.count = kept;
 }
 
-static void on_frame_due(void *data, uint64_t now_ms) {
+static void on_flush_due(void *data, uint64_t now_ms) {
   // Nothing to do: the end of this turn sees that the time has come.
   (void)data;
   (void)now_ms;
 }
 
-// Reports one source of each connection; the rest waits for the next frame, in a list of its own.
+// Reports one source of each connection; the rest waits for the next flush, in a list of its own.
 // The callee may close any connection, this one included: a Conn is freed by the loop, never in
 // a call, and only an open one is looked at.
 static bool report_drops(Net *net) {
@@ -406,16 +408,16 @@ static bool is_idle(const Net *net) {
 bool flush_turn(Net *net) {
   if (is_idle(net)) return false;
   uint64_t now_us = net->limits.batch_hz ? net_clock_us(net) : 0;
-  if (net->limits.batch_hz == 0 || now_us >= net->next_frame_us) {
+  if (net->limits.batch_hz == 0 || now_us >= net->next_flush_us) {
     flush_dirty(net, PRIORITIES_ALL);
     if (net->limits.batch_hz)
-      net->next_frame_us = now_us + 1000000 / net->limits.batch_hz;
+      net->next_flush_us = now_us + 1000000 / net->limits.batch_hz;
     return report_drops(net);
   }
   flush_dirty(net, 1u << PRIORITY_CRITICAL);
-  if (is_idle(net) || timers_is_set(&net->frame_timer)) return false;
-  uint64_t wait_ms = (net->next_frame_us - now_us + 999) / 1000;
-  timers_set(net->timers, &net->frame_timer, net_now_ms(net) + wait_ms, on_frame_due,
+  if (is_idle(net) || timers_is_set(&net->flush_timer)) return false;
+  uint64_t wait_ms = (net->next_flush_us - now_us + 999) / 1000;
+  timers_set(net->timers, &net->flush_timer, net_now_ms(net) + wait_ms, on_flush_due,
              NULL);
   return false;
 }

@@ -36,8 +36,8 @@ void group_add(Group *group, Conn *conn) {
   Member *member = &group->members[group->count];
   *member = (Member){.conn = conn, .ref = conn->out.group_count};
   for (int i = 0; i < PRIORITY_COUNT; i++) {
-    const Frame *frame = group->source.frames[i];
-    member->cursor[i] = group->base[i] + (frame ? frame->count : 0);
+    const Outbuf *outbuf = group->source.outbufs[i];
+    member->cursor[i] = group->base[i] + (outbuf ? outbuf->count : 0);
   }
   conn->out.groups[conn->out.group_count++] = (GroupRef){group, group->count++};
 }
@@ -136,9 +136,9 @@ void net_group_write(Net *net, GroupId id, const Out *out, const ConnId *except,
       net->remotes[i]->ops->group_write(net->remotes[i], group, out, except,
                                         except_count);
   if (group->count == 0) return;
-  Frame *frame = frame_of(net, &group->source, out->priority);
-  uint32_t number = group->base[out->priority] + frame->count;
-  frame_append(frame, out, net->stamp++);
+  Outbuf *outbuf = outbuf_of(net, &group->source, out->priority);
+  uint32_t number = group->base[out->priority] + outbuf->count;
+  outbuf_append(outbuf, out, net->sequence++);
   for (uint32_t i = 0; i < except_count; i++) {
     Conn *conn = conn_find(net, except[i]);
     Member *member = conn ? member_of(group, conn) : NULL;
@@ -149,5 +149,5 @@ void net_group_write(Net *net, GroupId id, const Out *out, const ConnId *except,
     group->source.is_dirty = true;
     list_add(&net->dirty_groups, group);
   }
-  if (frame->bytes.size > NET_FRAME_BYTES) flush_group(net, group, PRIORITIES_ALL);
+  if (outbuf->bytes.size > NET_OUTBUF_BYTES) flush_group(net, group, PRIORITIES_ALL);
 }

@@ -1,7 +1,7 @@
 // What is sent, from the call that sends it until the transport takes it.
 //
 // A Source is whatever collects messages between two flushes: a connection (sent to it
-// directly) or a group. It has a Frame per priority. At a flush each connection takes
+// directly) or a group. It has a Outbuf per priority. At a flush each connection takes
 // from its sources what it has not yet taken, in the order in which it was made, and
 // writes it in one gathered write. What the socket does not accept is copied to the
 // connection's Backlog, whose size is bounded, so that a slow reader never holds on to
@@ -19,26 +19,26 @@ enum {
 };
 
 typedef struct Entry {
-  uint32_t end;   // offset just past its last byte in the frame
+  uint32_t end;   // offset just past its last byte in the outbuf
   uint8_t flags;  // OutFlags
   bool is_dead;   // replaced by a newer one with the same key
-  uint64_t stamp;
+  uint64_t sequence;
   uint64_t key;
 } Entry;
 
 /// The messages of one source and priority since its last flush.
-struct Frame {
+struct Outbuf {
   Buf bytes;
   Entry *entries;
   uint32_t count, capacity;
   uint32_t dead_count, keyed_count;
-  Frame *next_free;
+  Outbuf *next_free;
 };
 
 typedef struct Source {
-  Frame *frames[PRIORITY_COUNT];  // NULL while nothing is pending
-  uint8_t pending;                // mask of the priorities that have a frame
-  bool is_dirty;                  // in the list of sources to flush
+  Outbuf *outbufs[PRIORITY_COUNT];  // NULL while nothing is pending
+  uint8_t pending;                  // mask of the priorities that have an outbuf
+  bool is_dirty;                    // in the list of sources to flush
 } Source;
 
 /// Messages [from, to) of a group that a member does not get, by number since the
@@ -61,7 +61,7 @@ struct Group {
   bool is_urgent;  // its members' whole streams go out this turn
   uint32_t id;
   uint32_t tag;
-  uint32_t base[PRIORITY_COUNT];  // number of the first message in each frame
+  uint32_t base[PRIORITY_COUNT];  // number of the first message in each outbuf
   Member *members;
   uint32_t count, capacity;
   uint32_t *remote_members;  // that each remote has; NULL: none has any
@@ -109,16 +109,16 @@ typedef struct Backlog {
   uint32_t drop_count, drop_capacity;
 } Backlog;
 
-// frame.c
-/// The frame of `source` at `priority`, taken from the pool when there is none.
-Frame *frame_of(Net *net, Source *source, uint8_t priority);
-void frame_append(Frame *frame, const Out *out, uint64_t stamp);
-/// Empties the source's frame at `priority` and gives it back to the pool.
-void frame_release(Net *net, Source *source, uint8_t priority);
-void frame_pool_free(Net *net);
+// outbuf.c
+/// The outbuf of `source` at `priority`, taken from the pool when there is none.
+Outbuf *outbuf_of(Net *net, Source *source, uint8_t priority);
+void outbuf_append(Outbuf *outbuf, const Out *out, uint64_t sequence);
+/// Empties the source's outbuf at `priority` and gives it back to the pool.
+void outbuf_release(Net *net, Source *source, uint8_t priority);
+void outbuf_pool_free(Net *net);
 /// Where message `index` begins.
-static inline uint32_t frame_start(const Frame *frame, uint32_t index) {
-  return index == 0 ? 0 : frame->entries[index - 1].end;
+static inline uint32_t outbuf_start(const Outbuf *outbuf, uint32_t index) {
+  return index == 0 ? 0 : outbuf->entries[index - 1].end;
 }
 
 // group.c
@@ -134,17 +134,17 @@ void group_leave_all(Conn *conn);
 /// Writes what the conn has not yet taken from its sources, in the priorities of
 /// `mask`.
 void flush_conn(Conn *conn, unsigned mask);
-/// Flushes what this turn has to: everything when a frame is due, else critical and
-/// urgent. With a frame, drops are reported; returns whether any were.
+/// Flushes what this turn has to: everything when a flush is due, else critical and
+/// urgent. When it is due, drops are reported; returns whether any were.
 bool flush_turn(Net *net);
-/// Flushes every member of a group, so that its frames can be emptied.
+/// Flushes every member of a group, so that its outbufs can be emptied.
 void flush_group(Net *net, Group *group, unsigned mask);
 
 // backlog.c
-/// Keeps messages [first, last) of `frame` for a conn that cannot take them now, in a lane:
+/// Keeps messages [first, last) of `outbuf` for a conn that cannot take them now, in a lane:
 /// their priority, and LANE_UNRELIABLE more for datagrams. `tag` says whose they are. Overflow is
 /// judged here.
-void backlog_take(Conn *conn, uint8_t place, const Frame *frame, uint32_t first,
+void backlog_take(Conn *conn, uint8_t place, const Outbuf *outbuf, uint32_t first,
                   uint32_t last, uint32_t tag);
 /// Takes out the next message that waits for a datagram, which is at the returned place until
 /// the backlog is next used. NULL: there is none.

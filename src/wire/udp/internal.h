@@ -17,9 +17,9 @@ struct UdpLink {
   bool is_unencrypted;
 
   // Input.
-  bool is_throttled;   // see udp_link_throttle
-  bool has_late;  // `late` is still to be acknowledged
-  uint64_t late;  // the number of one that came too late for the bits of the newest
+  bool is_throttled;  // see udp_link_throttle
+  bool has_late;      // `late` is still to be acknowledged
+  uint64_t late;      // the number of one that came too late for the bits of the newest
   uint64_t ack_due_us;   // UDP_NEVER: nothing waits for an acknowledgement
   uint32_t ack_waiting;  // datagrams
   UdpWindow window;

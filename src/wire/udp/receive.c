@@ -98,7 +98,8 @@ static bool arrive(UdpArrival *arrival, UdpArrivalKind kind) {
 
 static bool take_stream(UdpLink *link, const UdpItem *item, UdpArrival *arrival) {
   uint16_t fresh = 0;
-  if (!link->is_throttled) fresh = udp_stream_in_pass(&link->in, item->offset, item->size);
+  if (!link->is_throttled)
+    fresh = udp_stream_in_pass(&link->in, item->offset, item->size);
   if (fresh == 0) {
     udp_stream_in_keep(&link->in, item->offset, item->bytes, item->size);
     return false;

@@ -109,12 +109,12 @@ static void slow_client_that_is_closed_is_gone_when_it_has_read_all(void **state
   limits.channel_capacity = 1;
   world_open(&world, limits, FRAMING_LINES);
   uint32_t index = join(&world);
-  char *bytes = mem_zalloc(NET_FRAME_BYTES);
-  Out out = {.parts = {bytes}, .sizes = {NET_FRAME_BYTES}};
+  char *bytes = mem_zalloc(NET_OUTBUF_BYTES);
+  Out out = {.parts = {bytes}, .sizes = {NET_OUTBUF_BYTES}};
   for (int i = 0; i < 64; i++) net_write(world.net, world.ids[index], &out);
   net_close(world.net, world.ids[index]);
   assert_int_equal(world.dropped, 0);  // and never will be reported
-  while (hear(&world, world.sockets[index], bytes, NET_FRAME_BYTES) > 0) continue;
+  while (hear(&world, world.sockets[index], bytes, NET_OUTBUF_BYTES) > 0) continue;
   close(world.sockets[index]);
   world.sockets[index] = -1;
   for (int i = 0; i < 100 && sockets(&world) > 1; i++) turn(&world);

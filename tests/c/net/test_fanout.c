@@ -43,7 +43,7 @@ static void streams_merge_in_the_order_of_sending(void **state) {
   world_close(&world);
 }
 
-static void higher_priorities_go_first_in_a_frame(void **state) {
+static void higher_priorities_go_first_in_a_flush(void **state) {
   (void)state;
   World world;
   world_open(&world, DEFAULTS, FRAMING_LINES);
@@ -259,7 +259,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(group_reaches_everyone_but_the_excepted),
       cmocka_unit_test(streams_merge_in_the_order_of_sending),
-      cmocka_unit_test(higher_priorities_go_first_in_a_frame),
+      cmocka_unit_test(higher_priorities_go_first_in_a_flush),
       cmocka_unit_test(newer_message_replaces_older_with_its_key),
       cmocka_unit_test(member_gets_what_is_sent_while_it_is_in),
       cmocka_unit_test(urgent_message_takes_its_stream_along),

@@ -50,7 +50,7 @@ static void requests_wait_for_the_turn_when_their_answers_are_large(void **state
   World world;
   NetLimits limits = DEFAULTS;
   world_open(&world, limits, FRAMING_PACKETS);
-  world.answer_bytes = NET_FRAME_BYTES + 1;
+  world.answer_bytes = NET_OUTBUF_BYTES + 1;
   uint32_t index = join(&world);
   uint32_t sent = send_packets(&world, index, 30);
   while (world.packets == 0) turn(&world);
@@ -152,7 +152,7 @@ static void many_stalled_readers_are_held_to_little(void **state) {
 }
 
 // A member's own messages are left out by number; numbers of the past are forgotten.
-static void what_was_left_out_is_forgotten_with_the_frame(void **state) {
+static void what_was_left_out_is_forgotten_with_the_flush(void **state) {
   (void)state;
   World world;
   world_open(&world, DEFAULTS, FRAMING_LINES);
@@ -195,7 +195,7 @@ int main(void) {
       cmocka_unit_test(what_has_arrived_comes_before_timers),
       cmocka_unit_test(a_stalled_reader_keeps_room_for_control_messages),
       cmocka_unit_test(many_stalled_readers_are_held_to_little),
-      cmocka_unit_test(what_was_left_out_is_forgotten_with_the_frame),
+      cmocka_unit_test(what_was_left_out_is_forgotten_with_the_flush),
       cmocka_unit_test(the_refused_do_not_use_up_the_descriptors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

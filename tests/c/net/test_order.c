@@ -193,20 +193,20 @@ static void run(uint32_t seed, uint32_t batch_hz) {
   assert_int_equal(mem_live(), 0);
 }
 
-static void everyone_gets_its_stream_in_order_each_turn(void **state) {
+static void everyone_gets_its_stream_in_order_each_iteration(void **state) {
   (void)state;
   for (uint32_t seed = 1; seed <= 20; seed++) run(seed, 0);
 }
 
-static void everyone_gets_its_stream_in_order_in_frames(void **state) {
+static void everyone_gets_its_stream_in_order_at_each_flush(void **state) {
   (void)state;
   for (uint32_t seed = 100; seed <= 120; seed++) run(seed, 200);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(everyone_gets_its_stream_in_order_each_turn),
-      cmocka_unit_test(everyone_gets_its_stream_in_order_in_frames),
+      cmocka_unit_test(everyone_gets_its_stream_in_order_each_iteration),
+      cmocka_unit_test(everyone_gets_its_stream_in_order_at_each_flush),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -413,7 +413,7 @@ static void closing_connection_lingers_for_a_reader(void **state) {
   stage_deinit(&stage);
 }
 
-static void frames_go_by_the_simulated_clock(void **state) {
+static void flushes_go_by_the_simulated_clock(void **state) {
   (void)state;
   NetLimits limits = DEFAULTS;
   limits.batch_hz = 10;
@@ -489,7 +489,7 @@ int main(void) {
       cmocka_unit_test(turn_without_end_is_given_up),
       cmocka_unit_test(window_bounds_what_is_on_its_way),
       cmocka_unit_test(closing_connection_lingers_for_a_reader),
-      cmocka_unit_test(frames_go_by_the_simulated_clock),
+      cmocka_unit_test(flushes_go_by_the_simulated_clock),
       cmocka_unit_test(randomness_is_the_seeds),
       cmocka_unit_test(stopped_net_takes_nobody_in),
   };

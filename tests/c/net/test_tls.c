@@ -212,7 +212,7 @@ static size_t unread_size(const TlsClient *client) {
 }
 
 // Of many small messages a frame makes few records, of at most 16 KB and 22 bytes more.
-static void messages_of_a_frame_share_records(void **state) {
+static void messages_of_a_flush_share_records(void **state) {
   TlsWorld *world = *state;
   TlsClient client;
   client_connect(&client, world);
@@ -398,7 +398,7 @@ int main(void) {
       TEST(silence_after_the_handshake_is_ended_too),
       TEST(one_byte_at_a_time_both_ways),
       TEST(much_comes_through_small_windows),
-      TEST(messages_of_a_frame_share_records),
+      TEST(messages_of_a_flush_share_records),
       TEST(backlog_is_counted_in_messages),
       TEST(close_notify_is_an_orderly_end),
       TEST(goodbye_may_come_with_the_handshake),

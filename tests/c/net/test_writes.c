@@ -220,7 +220,7 @@ static void send_mix(World *world, const GroupId *groups, uint32_t *random) {
   }
 }
 
-static void run_frames(World *world, const GroupId *groups, uint32_t seed, Kind kind) {
+static void run_flushes(World *world, const GroupId *groups, uint32_t seed, Kind kind) {
   for (int frame = 0; frame < 20; frame++) {
     watch_all(world);
     wire.tries = 0;
@@ -238,7 +238,7 @@ static void run_frames(World *world, const GroupId *groups, uint32_t seed, Kind 
   }
 }
 
-static void frame_is_one_write(Kind kind, uint32_t seeds) {
+static void flush_is_one_write(Kind kind, uint32_t seeds) {
   print_message("%s\n", KIND_NAMES[kind]);
   for (uint32_t seed = 1; seed <= seeds; seed++) {
     World world;
@@ -250,21 +250,21 @@ static void frame_is_one_write(Kind kind, uint32_t seeds) {
       for (int j = 0; j < MEMBERS; j++)
         net_group_join(world.net, groups[i], world.ids[j]);
     }
-    run_frames(&world, groups, seed, kind);
+    run_flushes(&world, groups, seed, kind);
     world_close(&world);
   }
 }
 
-static void a_frame_is_one_write_for_each_member(void **state) {
+static void a_flush_is_one_write_for_each_member(void **state) {
   (void)state;
-  frame_is_one_write(LINES, 30);
-  frame_is_one_write(WEB, 10);
-  frame_is_one_write(TLS, 5);
-  frame_is_one_write(WEB_TLS, 5);
+  flush_is_one_write(LINES, 30);
+  flush_is_one_write(WEB, 10);
+  flush_is_one_write(TLS, 5);
+  flush_is_one_write(WEB_TLS, 5);
 }
 
 // Turns in which nothing is due write nothing: with frames, many turns share one write.
-static void turns_within_a_frame_share_its_write(void **state) {
+static void iterations_between_flushes_share_a_write(void **state) {
   (void)state;
   World world;
   NetLimits limits = DEFAULTS;
@@ -340,8 +340,8 @@ static void a_flood_delays_a_critical_message_by_one_write(void **state) {
 int main(void) {
   signal(SIGPIPE, SIG_IGN);  // as the program does
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_frame_is_one_write_for_each_member),
-      cmocka_unit_test(turns_within_a_frame_share_its_write),
+      cmocka_unit_test(a_flush_is_one_write_for_each_member),
+      cmocka_unit_test(iterations_between_flushes_share_a_write),
       cmocka_unit_test(a_flood_delays_a_critical_message_by_one_write),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
