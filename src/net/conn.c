@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-// --- Endpoints: ids, the lists of the Net, accounts ---
+// --- Endpoints: ids, the lists of the Net, counters ---
 
 Endpoint *endpoint_find(const Net *net, ConnId id) {
   return slots_find(&net->conns, id);
@@ -38,33 +38,33 @@ void endpoint_end_later(Net *net, Endpoint *endpoint) {
   list_add(&net->ended, endpoint);
 }
 
-void account_add(Endpoint *endpoint, NetSent sent) {
-  if (!endpoint->account) return;
-  endpoint->account->sent.packets += sent.packets;
-  endpoint->account->sent.bytes += sent.bytes;
+void counter_add(Endpoint *endpoint, NetSent sent) {
+  if (!endpoint->counter) return;
+  endpoint->counter->sent.packets += sent.packets;
+  endpoint->counter->sent.bytes += sent.bytes;
 }
 
-// An endpoint is in the list of its account until nothing more of it can be counted there.
-void account_leave(Endpoint *endpoint, NetSent last) {
-  if (!endpoint->account) return;
-  account_add(endpoint, last);
-  Endpoint **at = &endpoint->account->endpoints;
-  while (*at != endpoint) at = &(*at)->account_next;
-  *at = endpoint->account_next;
-  endpoint->account = NULL;
+// An endpoint is in the list of its counter until nothing more of it can be counted there.
+void counter_leave(Endpoint *endpoint, NetSent last) {
+  if (!endpoint->counter) return;
+  counter_add(endpoint, last);
+  Endpoint **at = &endpoint->counter->endpoints;
+  while (*at != endpoint) at = &(*at)->counter_next;
+  *at = endpoint->counter_next;
+  endpoint->counter = NULL;
 }
 
-void net_set_account(Net *net, ConnId id, NetAccount *account) {
+void net_set_counter(Net *net, ConnId id, NetCounter *counter) {
   Endpoint *endpoint = endpoint_find(net, id);
   if (!endpoint) return;
-  account_leave(endpoint, (NetSent){0});
-  endpoint->account = account;
-  endpoint->account_next = account->endpoints;
-  account->endpoints = endpoint;
+  counter_leave(endpoint, (NetSent){0});
+  endpoint->counter = counter;
+  endpoint->counter_next = counter->endpoints;
+  counter->endpoints = endpoint;
 }
 
-void net_close_account(NetAccount *account) {
-  while (account->endpoints) account_leave(account->endpoints, (NetSent){0});
+void net_close_counter(NetCounter *counter) {
+  while (counter->endpoints) counter_leave(counter->endpoints, (NetSent){0});
 }
 
 Conn *conn_find(const Net *net, ConnId id) {

@@ -45,8 +45,8 @@ typedef struct EndpointOps {
 struct Endpoint {
   const EndpointOps *ops;
   void *data;              // the layer above's
-  NetAccount *account;     // where it is counted at the end; NULL: nowhere
-  Endpoint *account_next;  // in that one's list
+  NetCounter *counter;     // where it is counted at the end; NULL: nowhere
+  Endpoint *counter_next;  // in that one's list
   ConnId id;
   uint8_t listed;  // Listed
 };
@@ -134,7 +134,7 @@ void endpoint_remove(Net *net, Endpoint *endpoint);
 void endpoint_resume_later(Net *net, Endpoint *endpoint);
 void endpoint_end_later(Net *net, Endpoint *endpoint);
 
-/// Adds to the endpoint's account, if it has one.
-void account_add(Endpoint *endpoint, NetSent sent);
+/// Adds to the endpoint's counter, if it has one.
+void counter_add(Endpoint *endpoint, NetSent sent);
 /// Adds `last`, after which nothing more of the endpoint is counted.
-void account_leave(Endpoint *endpoint, NetSent last);
+void counter_leave(Endpoint *endpoint, NetSent last);

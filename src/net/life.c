@@ -140,7 +140,7 @@ static void on_linger_over(void *data, uint64_t now_ms) {
 void conn_close(Conn *conn) {
   Net *net = conn->net;
   flush_conn(conn, PRIORITIES_ALL);
-  account_leave(&conn->self, conn->out.sent);
+  counter_leave(&conn->self, conn->out.sent);
   conn->counters = NULL;
   if (conn->info) take_info(conn, NULL);
   if (conn->protocol->leave) conn->protocol->leave(conn);

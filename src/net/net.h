@@ -196,17 +196,17 @@ NetSent net_sent(const Net *net, ConnId conn);
 
 /// What connections that have ended were sent, their last words included. Zeroed by who
 /// embeds it.
-typedef struct NetAccount {
+typedef struct NetCounter {
   NetSent sent;
   struct Endpoint *endpoints;  // net's: those that are counted here when they end
-} NetAccount;
+} NetCounter;
 
-/// Has the connection counted there when it ends, and nowhere else. `account` has to be
+/// Has the connection counted there when it ends, and nowhere else. `counter` has to be
 /// valid until it is closed.
-void net_set_account(Net *net, ConnId conn, NetAccount *account);
+void net_set_counter(Net *net, ConnId conn, NetCounter *counter);
 
 /// Nothing more is added to it.
-void net_close_account(NetAccount *account);
+void net_close_counter(NetCounter *counter);
 
 /// What all connections were sent, those that are gone included.
 NetSent net_sent_in_all(const Net *net);

@@ -17,7 +17,7 @@ void peer_free(Session *session, Peer *peer) {
   assert(peer->rooms == NULL);
   resume_end(session, peer);
   timers_stop(net_timers(session->net), &peer->timer);
-  net_close_account(&peer->account);
+  net_close_counter(&peer->ended);
   slots_remove(&session->peers, peer->id);
   mem_free(peer->token);
   mem_free(peer);

@@ -91,7 +91,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->rate_at_ms = net_now_ms(session->net);
   peer->last_packet_ms = info->since_ms;
   peer->rate_tokens = 2.0 * session->limits.rate_limit;
-  net_set_account(session->net, conn, &peer->account);
+  net_set_counter(session->net, conn, &peer->ended);
   session->open++;
   session_count_address(session, peer->address, 1);
   return peer;

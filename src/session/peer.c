@@ -26,7 +26,7 @@ double session_latency_ms(const Session *session) {
 }
 
 NetSent session_sent(const Session *session, const Peer *peer) {
-  NetSent now = net_sent(session->net, peer->conn), before = peer->account.sent;
+  NetSent now = net_sent(session->net, peer->conn), before = peer->ended.sent;
   return (NetSent){before.packets + now.packets, before.bytes + now.bytes};
 }
 

@@ -77,7 +77,8 @@ typedef struct Peer {
   uint8_t throttles;   // ThrottleReasons
   bool was_slowed;     // by rate_limit, which was logged
   uint64_t packets_in, bytes_in;
-  NetAccount account;  // of its connections that have ended; see session_sent
+  NetCounter
+      ended;  // packets and bytes that its ended connections were sent; see session_sent
   uint64_t dropped;
   // Owned by the relay.
   RoomRef *rooms;  // in the order of joining; owned by the relay

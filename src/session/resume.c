@@ -63,7 +63,7 @@ static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   session->suspended--;
   session->connected++;
   net_set_data(session->net, peer->conn, peer);
-  net_set_account(session->net, peer->conn, &peer->account);
+  net_set_counter(session->net, peer->conn, &peer->ended);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
   peer_free(session, newcomer);
   throttle_resume(session, peer);

@@ -35,7 +35,7 @@ typedef struct FakeConn {
   uint32_t max_payload;
   uint32_t writes;
   NetSent total;
-  NetAccount *account;
+  NetCounter *counter;
   Input *inputs;
   SentNode *sent, **sent_end, *next;
 } FakeConn;
@@ -243,9 +243,9 @@ static void make_stale(Net *net, ConnId id) {
   for (GroupId group = 1; group <= net->group_count; group++)
     net_group_leave(net, group, id);
   FakeConn *conn = &net->conns[id];
-  if (conn->account && !conn->is_stale) {
-    conn->account->sent.packets += conn->total.packets;
-    conn->account->sent.bytes += conn->total.bytes;
+  if (conn->counter && !conn->is_stale) {
+    conn->counter->sent.packets += conn->total.packets;
+    conn->counter->sent.bytes += conn->total.bytes;
   }
   conn->is_stale = true;
 }
@@ -335,17 +335,17 @@ NetSent net_sent(const Net *net, ConnId id) {
   return conn ? conn->total : (NetSent){0};
 }
 
-void net_set_account(Net *net, ConnId id, NetAccount *account) {
+void net_set_counter(Net *net, ConnId id, NetCounter *counter) {
   FakeConn *conn = find(net, id);
   if (!conn) return;
-  conn->account = account;
-  account->endpoints =
+  conn->counter = counter;
+  counter->endpoints =
       (struct Endpoint *)conn;  // the last one; those before have ended
 }
 
-void net_close_account(NetAccount *account) {
-  FakeConn *conn = (FakeConn *)account->endpoints;
-  if (conn && conn->account == account) conn->account = NULL;
+void net_close_counter(NetCounter *counter) {
+  FakeConn *conn = (FakeConn *)counter->endpoints;
+  if (conn && conn->counter == counter) conn->counter = NULL;
 }
 
 void net_admin_answer(Net *net, ConnId conn, const AdminAnswer *answer) {

@@ -46,7 +46,7 @@ typedef struct Proxy {
   bool is_new;        // it is being reported
   bool is_throttled;  // by net_throttle
   Code code;          // with which its end is reported
-  NetSent counted;    // in its account when the layer above had done with it
+  NetSent counted;    // added to its counter when the layer above was done with it
   // The thread's.
   bool has_spoken;
   size_t share;       // bytes in events

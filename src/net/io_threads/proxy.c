@@ -151,7 +151,7 @@ static void retire(Proxy *proxy, const UpEvent *event) {
   NetSent sent = proxy_sent(&proxy->self);
   sent.packets -= proxy->counted.packets;
   sent.bytes -= proxy->counted.bytes;
-  account_add(&proxy->self, sent);
+  counter_add(&proxy->self, sent);
   if (proxy->previous)
     proxy->previous->next = proxy->next;
   else
@@ -164,7 +164,7 @@ static void retire(Proxy *proxy, const UpEvent *event) {
 static void free_list(Proxy *proxy) {
   while (proxy) {
     Proxy *next = proxy->next;
-    account_leave(&proxy->self, (NetSent){0});
+    counter_leave(&proxy->self, (NetSent){0});
     buf_deinit(&proxy->kept);
     mem_free(proxy->groups);
     mem_free(proxy);
@@ -188,7 +188,7 @@ static void forget(Proxy *proxy) {
   Net *net = main_of(proxy);
   Endpoint *endpoint = &proxy->self;
   proxy->counted = proxy_sent(endpoint);
-  account_add(endpoint, proxy->counted);
+  counter_add(endpoint, proxy->counted);
   endpoint_remove(net, endpoint);
   proxy->is_open = false;
   buf_deinit(&proxy->kept);

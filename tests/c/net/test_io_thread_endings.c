@@ -58,22 +58,22 @@ static void test_last_words_are_counted(void **state) {
   World world;
   open_world(&world, FRAMING_LINES);
   const Peer *peer = join(&world), *other = join(&world);
-  NetAccount account = {0}, closed = {0};
-  net_set_account(world.net, peer->id, &account);
-  net_set_account(world.net, other->id, &closed);
+  NetCounter counter = {0}, closed = {0};
+  net_set_counter(world.net, peer->id, &counter);
+  net_set_counter(world.net, other->id, &closed);
   write_line(&world, peer, "first\n");
   expect(&world, peer, "first\n");
   write_line(&world, peer, "last words\n");
   write_line(&world, other, "last words\n");
   net_close(world.net, peer->id);
   net_close(world.net, other->id);
-  net_close_account(&closed);
+  net_close_counter(&closed);
   expect(&world, other, "last words\n");
-  for (int i = 0; i < TRIES && account.sent.packets < 2; i++) turn(&world);
-  assert_int_equal(account.sent.packets, 2);
-  assert_int_equal(account.sent.bytes, strlen("first\nlast words\n"));
+  for (int i = 0; i < TRIES && counter.sent.packets < 2; i++) turn(&world);
+  assert_int_equal(counter.sent.packets, 2);
+  assert_int_equal(counter.sent.bytes, strlen("first\nlast words\n"));
   assert_int_equal(closed.sent.packets, 0);
-  net_close_account(&account);
+  net_close_counter(&counter);
   close_world(&world);
 }
 
