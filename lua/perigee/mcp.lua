@@ -96,17 +96,11 @@ local function contents(list)
   return json.list(copy)
 end
 
-local function text_result(text)
-  return { content = { { type = "text", text = text } } }
-end
-
 -- What a tool's handler returned, as a result. `check`, where there is one, is given what has to fit the
 -- tool's output.
 local function tool_result(check, value, problem)
   if value == nil and problem ~= nil then
-    local result = text_result(tostring(problem))
-    result.isError = true
-    return result
+    return json.text_result(tostring(problem), true)
   elseif type(value) == "table" and type(value.content) == "table" then
     local result = {}
     for key, entry in next, value do
@@ -126,13 +120,13 @@ local function tool_result(check, value, problem)
     if not text then
       return nil, INTERNAL, "the tool's result cannot be sent: " .. wrong
     end
-    local result = text_result(text)
+    local result = json.text_result(text)
     result.structuredContent = value[1] == nil and value or nil
     return result
   elseif value == nil then
     return { content = json.EMPTY }
   end
-  return text_result(tostring(value))
+  return json.text_result(tostring(value))
 end
 
 -- Tools ------------------------------------------------------------------------------------
@@ -307,9 +301,7 @@ function mcp.updated(uri)
   fault.check("a resource's uri", uri, "string")
   for _, session in ipairs(sessions.list()) do
     if session.subscriptions[uri] then
-      sessions.notify(session, {
-        jsonrpc = "2.0", method = "notifications/resources/updated", params = { uri = uri },
-      })
+      sessions.notify(session, json.notification("notifications/resources/updated", { uri = uri }))
     end
   end
 end

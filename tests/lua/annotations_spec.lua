@@ -199,7 +199,7 @@ describe("the annotations", function()
         keys(API.classes["perigee.Mcp" .. name:gsub("^%l", string.upper)].fields), name)
     end
     require "perigee.mcp.session"
-    local meta = debug.getmetatable(require("perigee.mcp.class").new { session = {} })
+    local meta = debug.getmetatable(require("perigee.mcp.session").of { session = {} })
     local methods = {}
     for method, checked in pairs(upvalue(meta.__index, "checked_methods")) do
       methods[method] = upvalue(checked, "method")

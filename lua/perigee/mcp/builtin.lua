@@ -65,14 +65,13 @@ end
 -- Results of tools: text for people who read along, and the value.
 local function result(value)
   local text, problem = json.encode(value)
-  if not text then
-    return { content = { { type = "text", text = problem } }, isError = true }
-  end
-  return { content = { { type = "text", text = text } }, structuredContent = value }
+  local made = json.text_result(text or problem, not text or nil)
+  made.structuredContent = text and value
+  return made
 end
 
 local function failure(text)
-  return { content = { { type = "text", text = text } }, isError = true }
+  return json.text_result(text, true)
 end
 
 local function log_lines(least, arguments)

@@ -95,6 +95,24 @@ function mcp_json.list(list)
 end
 
 
+--- A tool's result that is text.
+---@param text string
+---@param is_error boolean?
+---@return table
+function mcp_json.text_result(text, is_error)
+  return { content = { { type = "text", text = text } }, isError = is_error }
+end
+
+
+--- A message of JSON-RPC that wants no answer.
+---@param method string
+---@param params table?
+---@return table
+function mcp_json.notification(method, params)
+  return { jsonrpc = "2.0", method = method, params = params }
+end
+
+
 --- The value with JSON's null left out, as scripts get it. Changes tables in place.
 ---@param value any
 ---@return any

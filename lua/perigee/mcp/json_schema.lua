@@ -8,7 +8,9 @@
 --- What else there is (pattern, format apart) cannot be checked here and is an error at once.
 
 local core = require "perigee.core"
+local fault = require "perigee.util.fault"
 local json = require "perigee.mcp.json"
+local sorted_keys = require "perigee.util.sorted_keys"
 
 local json_schema = {}
 
@@ -109,10 +111,8 @@ function keywords.type(wanted, _, where)
   local names = type(wanted) == "table" and wanted or { wanted }
   for _, name in ipairs(names) do
     if not TYPES[name] then
-      error(("%s.type: there is no type %s%s"):format(where, tostring(name), type(name) == "string"
-        and core.nearest(name, { "string", "number", "integer", "boolean", "null", "array", "object" })
-        and "; did you mean " .. core.nearest(name,
-          { "string", "number", "integer", "boolean", "null", "array", "object" }) .. "?" or ""), 0)
+      error(("%s.type: there is no type %s%s"):format(where, tostring(name),
+        fault.hint(tostring(name), sorted_keys(TYPES))), 0)
     end
   end
   return function(value, path, errors)
@@ -146,9 +146,7 @@ function keywords.properties(properties, schema, where, root)
     if is_closed then
       for name in next, value do
         if not checks[name] then
-          local meant = core.nearest(tostring(name), names)
-          add(errors, join(path, name), "is not known%s", meant and "; did you mean "
-            .. meant .. "?" or "")
+          add(errors, join(path, name), "is not known%s", fault.hint(tostring(name), names))
         end
       end
     end
@@ -202,11 +200,17 @@ function keywords.items(rule, schema, where, root)
 end
 
 
-function keywords.prefixItems(rules, _, where, root)
+local function compile_list(rules, where, root)
   local checks = {}
   for i, rule in ipairs(rules) do
-    checks[i] = compile(rule, join(where .. ".prefixItems", i), root)
+    checks[i] = compile(rule, join(where, i), root)
   end
+  return checks
+end
+
+
+function keywords.prefixItems(rules, _, where, root)
+  local checks = compile_list(rules, where .. ".prefixItems", root)
   return function(value, path, errors, depth)
     if TYPES.array(value) then
       for i, check in ipairs(checks) do
@@ -244,18 +248,6 @@ function keywords.const(wanted)
 end
 
 
--- A limit of numbers, of texts' lengths, or of tables' sizes.
-local function limit(measure, is_good, text)
-  return function(bound)
-    return function(value, path, errors)
-      local size = measure(value)
-      if size and not is_good(size, bound) then
-        add(errors, path, text, bound, size)
-      end
-    end
-  end
-end
-
 local function number_of(value) return type(value) == "number" and value or nil end
 local function length_of(value) return type(value) == "string" and length(value) or nil end
 local function items_of(value) return TYPES.array(value) and #value or nil end
@@ -274,20 +266,32 @@ end
 local function at_least(a, b) return a >= b end
 local function at_most(a, b) return a <= b end
 
-keywords.minimum = limit(number_of, at_least, "must be at least %s, not %s")
-keywords.maximum = limit(number_of, at_most, "must be at most %s, not %s")
-keywords.exclusiveMinimum = limit(number_of, function(a, b) return a > b end,
-  "must be more than %s, not %s")
-keywords.exclusiveMaximum = limit(number_of, function(a, b) return a < b end,
-  "must be less than %s, not %s")
-keywords.multipleOf = limit(number_of, function(a, b) return a / b % 1 == 0 end,
-  "must be a multiple of %s, not %s")
-keywords.minLength = limit(length_of, at_least, "must have at least %s characters, not %s")
-keywords.maxLength = limit(length_of, at_most, "must have at most %s characters, not %s")
-keywords.minItems = limit(items_of, at_least, "must have at least %s items, not %s")
-keywords.maxItems = limit(items_of, at_most, "must have at most %s items, not %s")
-keywords.minProperties = limit(entries_of, at_least, "must have at least %s properties, not %s")
-keywords.maxProperties = limit(entries_of, at_most, "must have at most %s properties, not %s")
+-- Limits of numbers, of the lengths of texts, and of the sizes of tables: { measure, is_good, text }.
+local LIMITS = {
+  minimum = { number_of, at_least, "must be at least %s, not %s" },
+  maximum = { number_of, at_most, "must be at most %s, not %s" },
+  exclusiveMinimum = { number_of, function(a, b) return a > b end, "must be more than %s, not %s" },
+  exclusiveMaximum = { number_of, function(a, b) return a < b end, "must be less than %s, not %s" },
+  multipleOf = { number_of, function(a, b) return a / b % 1 == 0 end, "must be a multiple of %s, not %s" },
+  minLength = { length_of, at_least, "must have at least %s characters, not %s" },
+  maxLength = { length_of, at_most, "must have at most %s characters, not %s" },
+  minItems = { items_of, at_least, "must have at least %s items, not %s" },
+  maxItems = { items_of, at_most, "must have at most %s items, not %s" },
+  minProperties = { entries_of, at_least, "must have at least %s properties, not %s" },
+  maxProperties = { entries_of, at_most, "must have at most %s properties, not %s" },
+}
+
+for word, limit in next, LIMITS do
+  local measure, is_good, text = unpack(limit)
+  keywords[word] = function(bound)
+    return function(value, path, errors)
+      local size = measure(value)
+      if size and not is_good(size, bound) then
+        add(errors, path, text, bound, size)
+      end
+    end
+  end
+end
 
 
 function keywords.uniqueItems(is_wanted)
@@ -304,14 +308,6 @@ function keywords.uniqueItems(is_wanted)
   end or nil
 end
 
-
-local function compile_list(rules, where, root)
-  local checks = {}
-  for i, rule in ipairs(rules) do
-    checks[i] = compile(rule, join(where, i), root)
-  end
-  return checks
-end
 
 -- How many of the checks a value passes, and what the first that fails says.
 local function count_good(checks, value, path, depth)
@@ -401,31 +397,21 @@ table.sort(ORDER, function(a, b)
   return a < b
 end)
 
--- What the value of a keyword has to be.
-local LISTS = { required = true, enum = true, anyOf = true, oneOf = true, allOf = true,
-  prefixItems = true }
-local NUMBERS = { minimum = true, maximum = true, exclusiveMinimum = true, exclusiveMaximum = true,
-  multipleOf = true, minLength = true, maxLength = true, minItems = true, maxItems = true,
-  minProperties = true, maxProperties = true }
-
-local function check_word(word, value, where)
-  if (LISTS[word] or word == "properties") and type(value) ~= "table" then
-    error(("%s.%s must be a table"):format(where, word), 0)
-  elseif NUMBERS[word] and type(value) ~= "number" then
-    error(("%s.%s must be a number"):format(where, word), 0)
-  end
-end
+local LISTS = { required = true, enum = true, anyOf = true, oneOf = true, allOf = true, prefixItems = true }
 
 local function check_words(schema, where)
   for word, value in next, schema do
     if type(word) ~= "string" then
       error(("%s: a schema's keys are words, not %s"):format(where, tostring(word)), 0)
     elseif not keywords[word] and not WORDS[word] then
-      local meant = core.nearest(word, ORDER)
-      error(("%s.%s is not supported%s"):format(where, word, meant and "; did you mean " .. meant
-        .. "?" or " (supported: " .. table.concat(ORDER, ", ") .. ")"), 0)
+      local hint = fault.hint(word, ORDER)
+      error(("%s.%s is not supported%s"):format(where, word,
+        hint ~= "" and hint or " (supported: " .. table.concat(ORDER, ", ") .. ")"), 0)
     end
-    check_word(word, value, where)
+    local wanted = (LISTS[word] or word == "properties") and "table" or LIMITS[word] and "number"
+    if wanted and type(value) ~= wanted then
+      error(("%s.%s must be a %s"):format(where, word, wanted), 0)
+    end
   end
 end
 

@@ -48,14 +48,11 @@ local function send(session, method, params, plugin)
   elseif method == MESSAGE and LEVELS[params.level] < (session.level or LEVELS.debug) then
     return
   end
-  local message = { jsonrpc = "2.0", method = method, params = params }
-  local problem
+  local message = json.notification(method, params)
   if call then
-    problem = exchange.say(call.exchange, message)
-  else
-    problem = sessions.notify(session, message)
+    return exchange.say(call.exchange, message), "Protocol"
   end
-  return problem, "Protocol"
+  return sessions.notify(session, message), "Protocol"
 end
 
 

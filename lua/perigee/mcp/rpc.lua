@@ -143,7 +143,7 @@ local function call_of(context, params, name)
 end
 
 local function failed_tool(text)
-  return { content = { { type = "text", text = text } }, isError = true }
+  return json.text_result(text, true)
 end
 
 methods["tools/call"] = function(context, params)
@@ -319,14 +319,9 @@ function rpc.request(session, message, out)
 end
 
 
-local CHANGED = {
-  tools = "notifications/tools/list_changed", resources = "notifications/resources/list_changed",
-  prompts = "notifications/prompts/list_changed",
-}
-
 function registry.on_change(kind)
   for _, session in ipairs(sessions.list()) do
-    sessions.notify(session, { jsonrpc = "2.0", method = CHANGED[kind] })
+    sessions.notify(session, json.notification("notifications/" .. kind .. "/list_changed"))
   end
 end
 

@@ -1,9 +1,10 @@
 --- What handlers of tools, resources and prompts see of the session that calls them.
 
 local calls = require "perigee.mcp.calls"
-local class = require "perigee.mcp.class"
+local class = require "perigee.util.class"
 local exchange = require "perigee.mcp.exchange"
 local fault = require "perigee.util.fault"
+local json = require "perigee.mcp.json"
 local tasks = require "perigee.host.tasks"
 
 local session = {}
@@ -33,9 +34,11 @@ local NEEDED = {
 ---@field state table free for the game, as long as the session lasts
 local Session = {}
 
+local meta = { __metatable = "MCP session" }
+local call_of = setmetatable({}, { __mode = "k" }) -- the call for which an object was made
 
-local function say(call, what, message)
-  local problem = exchange.say(call.exchange, message)
+local function send(call, what, method, params)
+  local problem = exchange.say(call.exchange, json.notification(method, params))
   if problem then
     fault.raise("session:%s: %s", what, problem)
   end
@@ -46,15 +49,12 @@ end
 ---@param level "debug"|"info"|"notice"|"warning"|"error"|"critical"|"alert"|"emergency"
 ---@param data any
 function Session:log(level, data)
-  local call = class.call_of(self)
+  local call = call_of[self]
   if not LEVELS[level] then
     fault.raise("the level of a log line is one of debug, info, notice, warning, error, critical, "
       .. "alert, emergency, not %s", tostring(level))
   elseif LEVELS[level] >= (call.session.level or LEVELS.debug) then
-    say(call, "log", {
-      jsonrpc = "2.0", method = "notifications/message",
-      params = { level = level, logger = call.name, data = data },
-    })
+    send(call, "log", "notifications/message", { level = level, logger = call.name, data = data })
   end
 end
 
@@ -64,13 +64,11 @@ end
 ---@param total number?
 ---@param message string?
 function Session:progress(done, total, message)
-  local call = class.call_of(self)
+  local call = call_of[self]
   fault.check("what is done", done, "number")
   if call.progress_token ~= nil then
-    say(call, "progress", {
-      jsonrpc = "2.0", method = "notifications/progress",
-      params = { progressToken = call.progress_token, progress = done, total = total,
-        message = message },
+    send(call, "progress", "notifications/progress", {
+      progressToken = call.progress_token, progress = done, total = total, message = message,
     })
   end
 end
@@ -84,7 +82,7 @@ end
 ---@return table? result nil when there is none
 ---@return string? message
 function Session:ask(method, params, timeout)
-  local call = class.call_of(self)
+  local call = call_of[self]
   fault.check("the method", method, "string")
   fault.check("its parameters", params, "table")
   fault.check_seconds("timeout", timeout or ASK_SECONDS)
@@ -102,18 +100,33 @@ end
 
 --- Ends the connection on which the client waits for this call; it comes back for the answer.
 function Session:hang_up()
-  exchange.hang_up(class.call_of(self).exchange)
+  exchange.hang_up(call_of[self].exchange)
 end
 
 
-class.set_methods(Session)
+local getters = {}
+for _, field in ipairs { "channel", "client", "version", "state" } do
+  getters[field] = function(self) return call_of[self].session[field] end
+end
+
+class.define(meta, Session, getters)
+
+function meta.__newindex(_, key)
+  fault.raise("an MCP session's fields cannot be set; session.state.%s is free for the game", tostring(key))
+end
+
+function meta.__tostring(self)
+  return "MCP session " .. call_of[self].session.channel
+end
 
 
 --- The session as the handler of this call sees it.
 ---@param call perigee.mcp.Call
 ---@return perigee.mcp.Session
 function session.of(call)
-  return class.new(call)
+  local object = setmetatable({}, meta)
+  call_of[object] = call
+  return object
 end
 
 return session
