@@ -43,7 +43,9 @@ local function take(result, argument, next_argument, rules)
   local choices = rules.choices and rules.choices[name]
   if choices then return choose(result, name, choices, value, next_argument) end
   if rules.set[name] then
-    if not value and not next_argument then return nil, name .. " needs a value" end
+    if not value and not next_argument then 
+      return nil, ("%s needs %s"):format(name, rules.needed and rules.needed[name] or "a value")
+    end
     return value and 1 or 2, rules.set[name](result, value or next_argument)
   end
   if rules.flags[argument] then
@@ -57,13 +59,24 @@ local function take(result, argument, next_argument, rules)
 end
 
 
+--- What `word` of the rules below is where one word may be given: it sets `result[key]`.
+---@param key string
+---@return fun(result: table, text: string): string?
+function arguments.one_word(key)
+  return function(result, text)
+    if result[key] then return ('unexpected argument "%s"'):format(text) end
+    result[key] = text
+  end
+end
+
+
 --- Reads them all into `result`. `--name VALUE` and `--name=VALUE` call `set["--name"](result, value)`, a
 --- flag sets `result[flags[it]]` to true, `--name` of `choices` sets `result[choices["--name"].key]` to the
 --- one of its words that follows, else to the first, and all else is handed to `word(result, text)`; what
 --- `set` and `word` return is what is wrong.
 ---@param result table
 ---@param given string[]
----@param rules table { set, flags, word, choices? }
+---@param rules table { set, flags, word, choices?, needed? }, `needed`: what an option's value is, for errors
 ---@return string? problem the first
 function arguments.read(result, given, rules)
   local at = 1
@@ -75,12 +88,22 @@ function arguments.read(result, given, rules)
 end
 
 
---- Tells on standard error what went wrong; returns the exit code for that.
+--- Reports on standard error what went wrong; returns the exit code for that.
 ---@param format string
 ---@return integer
 function arguments.fail(format, ...)
   io.stderr:write("perigee: ", format:format(...), "\n")
   return EXIT_FAILED
+end
+
+
+--- Reports on standard error what is wrong with a command line; returns the exit code for that.
+---@param command string its name
+---@param problem string
+---@return integer
+function arguments.fail_usage(command, problem)
+  arguments.fail("%s (see `perigee help %s`)", problem, command)
+  return EXIT_USAGE
 end
 
 

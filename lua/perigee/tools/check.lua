@@ -1,18 +1,14 @@
 --- `perigee check [GAME]`: says what is wrong with a game without serving it. It is loaded as `perigee
 --- run` would; what a load alone does not see (check/files.lua) is added.
 
+local arguments = require "perigee.tools.arguments"
 local files = require "perigee.tools.check.files"
 local sim = require "perigee.sim"
 local sorted_keys = require "perigee.util.sorted_keys"
 local tool = require "perigee.tool"
 
-local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+local EXIT_GOOD, EXIT_FAILED = 0, 1
 local LEVELS = { warn = "warning", error = "error" }
-
-local function fail(code, message, ...)
-  io.stderr:write("perigee: ", message:format(...), "\n")
-  return code
-end
 
 -- "./game.lua" is game.lua to whoever stands in that folder.
 local function shown(path)
@@ -193,32 +189,12 @@ local function read_given(game, name)
   return { [(files.main(game):match "^.*/" or "") .. name] = io.read "*a" }
 end
 
--- Reads the command line: the game and the options, or nil and what is wrong.
-local function read_arguments(...)
-  local chosen, arguments = {}, { ... }
-  local at = 1
-  while arguments[at] do
-    local argument = arguments[at]
-    if argument == "--stdin" then
-      at = at + 1
-      chosen.name = arguments[at]
-      if not chosen.name then
-        return nil, "--stdin needs a file of the game, such as game.lua"
-      end
-    elseif argument == "--for-reload" then
-      chosen.is_for_reload = true
-    elseif argument:find "^%-" then
-      return nil, ("there is no option %s"):format(argument)
-    elseif chosen.game then
-      return nil, ("unexpected argument \"%s\""):format(argument)
-    else
-      chosen.game = argument
-    end
-    at = at + 1
-  end
-  chosen.game = chosen.game or "."
-  return chosen
-end
+local RULES = {
+  set = { ["--stdin"] = function(chosen, name) chosen.name = name end },
+  needed = { ["--stdin"] = "a file of the game, such as game.lua" },
+  flags = { ["--for-reload"] = "is_for_reload" },
+  word = arguments.one_word "game",
+}
 
 local check = {}
 
@@ -226,16 +202,17 @@ local check = {}
 ---@param ... string what follows `perigee check` on the command line
 ---@return integer exit code
 function check.main(...)
-  local chosen, wrong = read_arguments(...)
-  if not chosen then
-    return fail(EXIT_USAGE, "%s (see `perigee help check`)", wrong)
+  local chosen = {}
+  local wrong = arguments.read(chosen, { ... }, RULES)
+  if wrong then
+    return arguments.fail_usage("check", wrong)
   end
-  local game, name = chosen.game, chosen.name
+  local game, name = chosen.game or ".", chosen.name
   local problem = problem_of(game)
   if problem then
-    return fail(EXIT_FAILED, "%s: %s", game, problem)
+    return arguments.fail("%s: %s", game, problem)
   elseif name and not is_inside(name) then
-    return fail(EXIT_FAILED, "the path is that of a file within the game's folder, such as game.lua")
+    return arguments.fail("the path is that of a file within the game's folder, such as game.lua")
   elseif chosen.is_for_reload then
     return report_to_server(game)
   end

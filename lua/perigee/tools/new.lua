@@ -1,10 +1,11 @@
 --- `perigee new NAME`: a small game that works and is tested, to begin with. Its files are in
 --- new/game/; the annotations in meta/ come with it, for editors.
 
+local arguments = require "perigee.tools.arguments"
 local sorted_keys = require "perigee.util.sorted_keys"
 local tool = require "perigee.tool"
 
-local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+local EXIT_GOOD = 0
 local NAME_MAX = 64
 
 local GAME, META = "perigee/tools/new/game/", "perigee/meta/"
@@ -24,15 +25,6 @@ made %s, a small game with its tests. Next:
 
 Then open %s/game.lua in your editor. A Lua language server knows the API by way of .luarc.json.
 ]]
-
-local function fail(code, message, ...)
-  io.stderr:write("perigee: ", message:format(...), "\n")
-  return code
-end
-
-local function fail_usage(message, ...)
-  return fail(EXIT_USAGE, message .. " (see `perigee help new`)", ...)
-end
 
 -- What to write: texts by path in the folder of the game ----------------------------------------
 
@@ -125,10 +117,10 @@ local function make(given)
   local folder = given:gsub("(.)/+$", "%1")
   local name = folder:match "[^/]*$"
   if not name:find "^%a[%w_-]*$" or #name > NAME_MAX then
-    return fail_usage("a game's name is up to %d letters, digits, - and _, and begins with a letter; "
-      .. "not \"%s\"", NAME_MAX, name)
+    return arguments.fail_usage("new", ("a game's name is up to %d letters, digits, - and _, and begins with "
+      .. "a letter; not \"%s\""):format(NAME_MAX, name))
   elseif tool.kind(folder) then
-    return fail(EXIT_FAILED, "%s is there already, and nothing in it was changed; choose another name",
+    return arguments.fail("%s is there already, and nothing in it was changed; choose another name",
       folder)
   end
   local ok, problem = make_folder(folder)
@@ -136,7 +128,7 @@ local function make(given)
     ok, problem = write_all(folder, game(name))
   end
   if not ok then
-    return fail(EXIT_FAILED, "%s", problem)
+    return arguments.fail("%s", problem)
   end
   say_what_next(folder)
   return EXIT_GOOD
@@ -145,7 +137,7 @@ end
 -- Writes what an editor needs to know about the API of this version, for a game that exists.
 local function annotate(folder)
   if not tool.kind(folder .. "/game.lua") then
-    return fail(EXIT_FAILED, "there is no game.lua in %s; give the folder of a game",
+    return arguments.fail("there is no game.lua in %s; give the folder of a game",
       folder == "." and "this folder" or folder)
   end
   local texts = annotations()
@@ -155,7 +147,7 @@ local function annotate(folder)
   end
   local ok, problem = write_all(folder, texts)
   if not ok then
-    return fail(EXIT_FAILED, "%s", problem)
+    return arguments.fail("%s", problem)
   end
   print(("wrote %s/.perigee%s"):format(folder, has_luarc
     and "; .luarc.json stays as it is" or " and .luarc.json"))
@@ -168,24 +160,19 @@ local new = {}
 ---@param ... string what follows `perigee new` on the command line
 ---@return integer exit code
 function new.main(...)
-  local wants_annotations, path = false, nil
-  for _, argument in ipairs { ... } do
-    if argument == "--annotations" then
-      wants_annotations = true
-    elseif argument:find "^%-" then
-      return fail_usage("there is no option %s", argument)
-    elseif path then
-      return fail_usage("unexpected argument \"%s\"", argument)
-    else
-      path = argument
-    end
+  local chosen = {}
+  local problem = arguments.read(chosen, { ... }, {
+    set = {}, flags = { ["--annotations"] = "annotations" }, word = arguments.one_word "path",
+  })
+  if not problem and not chosen.annotations and (chosen.path or "") == "" then
+    problem = "give the new game a name, such as `perigee new duel`"
   end
-  if wants_annotations then
-    return annotate(path and path:gsub("(.)/+$", "%1") or ".")
-  elseif not path or path == "" then
-    return fail_usage "give the new game a name, such as `perigee new duel`"
+  if problem then
+    return arguments.fail_usage("new", problem)
+  elseif chosen.annotations then
+    return annotate(chosen.path and chosen.path:gsub("(.)/+$", "%1") or ".")
   end
-  return make(path)
+  return make(chosen.path)
 end
 
 return new

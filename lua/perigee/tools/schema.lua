@@ -1,5 +1,6 @@
 --- `perigee schema [GAME]`: what the schema of a game says, for people and for other programs.
 
+local arguments = require "perigee.tools.arguments"
 local files = require "perigee.tools.check.files"
 local schema = require "perigee.schema"
 local to_c = require "perigee.schema.to_c"
@@ -7,15 +8,10 @@ local to_js = require "perigee.schema.to_js"
 local to_ts = require "perigee.schema.to_ts"
 local tool = require "perigee.tool"
 
-local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+local EXIT_GOOD, EXIT_FAILED = 0, 1
 local FILE = "schema.perigee"
 local PREFIX = "game" -- of the names in C
 local FLAGS = { "--c", "--hash", "--js", "--ts" }
-
-local function fail(code, message, ...)
-  io.stderr:write("perigee: ", message:format(...), "\n")
-  return code
-end
 
 local PRINT = {}
 
@@ -85,14 +81,14 @@ local command = {}
 function command.main(...)
   local game, print_as, prefix = read_arguments(...)
   if not game then
-    return fail(EXIT_USAGE, "%s (see `perigee help schema`)", print_as)
+    return arguments.fail_usage("schema", print_as)
   end
   local path = path_of(game):gsub("^%./", "")
   local text = files.read(path)
   if not text and game ~= path and not tool.kind(game) then
-    return fail(EXIT_FAILED, "%s: there is no such game; give a folder with a game.lua, or a .lua file", game)
+    return arguments.fail("%s: there is no such game; give a folder with a game.lua, or a .lua file", game)
   elseif not text then
-    return fail(EXIT_FAILED, "%s: there is no such file; a game without one sends all messages as JSON", path)
+    return arguments.fail("%s: there is no such file; a game without one sends all messages as JSON", path)
   end
   local ok, found = pcall(schema.parse, text, path)
   if not ok then
