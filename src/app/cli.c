@@ -81,12 +81,20 @@ static const CliCommand COMMANDS[] = {
     {"peers", "peers [--port N]", "list who is connected to a running server",
      "Of the only server of yours that runs, or the one on port N.\n", command_peers},
     {"kick", "kick PEER [REASON] [--port N]", "disconnect a peer of a running server",
-     "PEER is the number that `perigee peers` shows. The peer gets REASON, a text of "
-     "at\n"
-     "most 127 bytes.\n",
+     "PEER is the number or the name that `perigee peers` shows. The peer gets REASON, "
+     "a\n"
+     "text of at most 127 bytes.\n",
      command_kick},
-    {"stop", "stop [REASON] [--port N]", "stop a running server, as SIGTERM does",
-     "REASON, a text of at most 127 bytes, is for the log.\n", command_stop},
+    {"stop", "stop [REASON] [--port N] [--timeout N]",
+     "stop a running server, as SIGTERM does",
+     "Waits until the server has ended. REASON, a text of at most 127 bytes, is for "
+     "the\n"
+     "log.\n\n"
+     "  --timeout N                         wait at most N seconds (default: 10); 0: "
+     "not "
+     "at\n"
+     "                                      all\n",
+     command_stop},
     {"test", "test [GAME] [--seed N | --fuzz N] [FILES]",
      "run the specs of a game: no sockets, no waiting", "", command_test},
     {"check", "check [GAME] [--stdin FILE]",
@@ -245,40 +253,57 @@ static int command_run(char **arguments) {
   return code;
 }
 
-// Arguments of a command that asks a running server.
-typedef struct Asked {
+enum { STOP_TIMEOUT_S = 10, TIMEOUT_MAX_S = 3600 };
+
+// Arguments of a command that sends a request to a running server.
+typedef struct Remote {
   uint16_t port;  // 0: the only one that runs
   bool is_forced;
+  int timeout_s;
   char *words[2];
   int count;  // of these
-} Asked;
+} Remote;
 
-// Reads `--port N` or `--port=N` at `*at` and moves past it.
-static int read_port(const char *command, char **arguments, int *at, Asked *asked) {
+// Reads a flag with a number, such as `--port N` or `--port=N`, at `*at`; returns false, and
+// reads nothing, if it is another argument. `*number` is -1 where it is not from `least` to `most`.
+static bool read_number(const char *flag, char **arguments, int *at, int least,
+                        int most, int *number) {
   const char *argument = arguments[*at];
-  const char *text = argument[6] == '=' ? argument + 7 : arguments[++*at];
+  size_t size = strlen(flag);
+  if (strncmp(argument, flag, size) != 0 ||
+      (argument[size] != '\0' && argument[size] != '='))
+    return false;
+  const char *text = argument[size] == '=' ? argument + size + 1 : arguments[++*at];
   char *end = NULL;
-  unsigned long number = text == NULL ? 0 : strtoul(text, &end, 10);
-  if (text == NULL || *end != '\0' || number < 1 || number > 65535)
-    return fail_usage(command, "--port must be a whole number from 1 to 65535");
-  asked->port = (uint16_t)number;
+  long value = text == NULL ? -1 : strtol(text, &end, 10);
+  bool is_good = text != NULL && *text != '\0' && *end == '\0' && value >= least;
+  *number = is_good && value <= most ? (int)value : -1;
   ++*at;
-  return EXIT_GOOD;
+  return true;
 }
 
 // Reads up to `most` words besides the flags.
-static int read_asked(const char *command, char **arguments, int most, Asked *asked) {
-  *asked = (Asked){.port = 0};
+static int read_remote(const char *command, char **arguments, int most,
+                       Remote *remote) {
+  *remote = (Remote){.timeout_s = STOP_TIMEOUT_S};
   for (int at = 0; arguments[at] != NULL;) {
     char *argument = arguments[at];
-    if (strcmp(argument, "--port") == 0 || strncmp(argument, "--port=", 7) == 0) {
-      int code = read_port(command, arguments, &at, asked);
-      if (code != EXIT_GOOD) return code;
+    int number;
+    if (read_number("--port", arguments, &at, 1, UINT16_MAX, &number)) {
+      if (number < 0)
+        return fail_usage(command, "--port must be a whole number from 1 to 65535");
+      remote->port = (uint16_t)number;
+    } else if (strcmp(command, "stop") == 0 &&
+               read_number("--timeout", arguments, &at, 0, TIMEOUT_MAX_S, &number)) {
+      if (number < 0)
+        return fail_usage(command, "--timeout must be a whole number from 0 to %d",
+                          TIMEOUT_MAX_S);
+      remote->timeout_s = number;
     } else if (strcmp(argument, "--force") == 0 && strcmp(command, "reload") == 0) {
-      asked->is_forced = true;
+      remote->is_forced = true;
       at++;
-    } else if (strncmp(argument, "--", 2) != 0 && asked->count < most) {
-      asked->words[asked->count++] = argument;
+    } else if (strncmp(argument, "--", 2) != 0 && remote->count < most) {
+      remote->words[remote->count++] = argument;
       at++;
     } else {
       return fail_usage(command, "unexpected argument \"%s\"", argument);
@@ -288,43 +313,46 @@ static int read_asked(const char *command, char **arguments, int most, Asked *as
 }
 
 static int command_reload(char **arguments) {
-  Asked asked;
-  int code = read_asked("reload", arguments, 0, &asked);
-  return code != EXIT_GOOD ? code : remote_reload(asked.port, asked.is_forced);
+  Remote remote;
+  int code = read_remote("reload", arguments, 0, &remote);
+  return code != EXIT_GOOD ? code : remote_reload(remote.port, remote.is_forced);
 }
 
 static int command_status(char **arguments) {
-  Asked asked;
-  int code = read_asked("status", arguments, 0, &asked);
-  return code != EXIT_GOOD ? code : operate_status(asked.port);
+  Remote remote;
+  int code = read_remote("status", arguments, 0, &remote);
+  return code != EXIT_GOOD ? code : operate_status(remote.port);
 }
 
 static int command_rooms(char **arguments) {
-  Asked asked;
-  int code = read_asked("rooms", arguments, 0, &asked);
-  return code != EXIT_GOOD ? code : operate_rooms(asked.port);
+  Remote remote;
+  int code = read_remote("rooms", arguments, 0, &remote);
+  return code != EXIT_GOOD ? code : operate_rooms(remote.port);
 }
 
 static int command_peers(char **arguments) {
-  Asked asked;
-  int code = read_asked("peers", arguments, 0, &asked);
-  return code != EXIT_GOOD ? code : operate_peers(asked.port);
+  Remote remote;
+  int code = read_remote("peers", arguments, 0, &remote);
+  return code != EXIT_GOOD ? code : operate_peers(remote.port);
 }
 
 static int command_kick(char **arguments) {
-  Asked asked;
-  int code = read_asked("kick", arguments, 2, &asked);
+  Remote remote;
+  int code = read_remote("kick", arguments, 2, &remote);
   if (code != EXIT_GOOD) return code;
-  const char *peer = asked.words[0];
-  if (peer == NULL || *peer == '\0' || peer[strspn(peer, "0123456789")] != '\0')
-    return fail_usage("kick", "PEER must be a number that `perigee peers` shows");
-  return operate_kick(asked.port, peer, asked.words[1]);
+  const char *peer = remote.words[0];
+  if (peer == NULL || *peer == '\0')
+    return fail_usage("kick",
+                      "PEER must be a number or a name that `perigee peers` shows");
+  return operate_kick(remote.port, peer, remote.words[1]);
 }
 
 static int command_stop(char **arguments) {
-  Asked asked;
-  int code = read_asked("stop", arguments, 1, &asked);
-  return code != EXIT_GOOD ? code : operate_stop(asked.port, asked.words[0]);
+  Remote remote;
+  int code = read_remote("stop", arguments, 1, &remote);
+  return code != EXIT_GOOD
+             ? code
+             : operate_stop(remote.port, remote.words[0], remote.timeout_s);
 }
 
 static int run_tool(const char *module, char **arguments) {

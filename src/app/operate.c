@@ -1,9 +1,14 @@
 // See operate.h.
+#define _GNU_SOURCE  // syscall
 #include "app/operate.h"
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "app/remote.h"
 #include "wire/json.h"
@@ -109,19 +114,22 @@ int operate_status(uint16_t port) {
   return code;
 }
 
-// Appends a reason, with the bytes encoded that end a field or a line.
-static void put_reason(Buf *request, const char *reason) {
-  if (reason != NULL) buf_printf(request, "?reason=");
-  for (; reason != NULL && *reason != '\0'; reason++)
-    if ((uint8_t)*reason < 0x20 || strchr("%&", *reason))
-      buf_printf(request, "%%%02x", (uint8_t)*reason);
+// Appends a text, with the bytes encoded that end a name, a field or a line.
+static void put_encoded(Buf *request, const char *text) {
+  for (; *text != '\0'; text++)
+    if ((uint8_t)*text < 0x20 || strchr("%&?/", *text))
+      buf_printf(request, "%%%02x", (uint8_t)*text);
     else
-      buf_u8(request, (uint8_t)*reason);
-  buf_append(request, "\n", 2);
+      buf_u8(request, (uint8_t)*text);
 }
 
-static int command(uint16_t *port, Buf *request) {
+static int command(uint16_t *port, Buf *request, const char *reason) {
   Buf reply = {0};
+  if (reason != NULL) {
+    buf_printf(request, "?reason=");
+    put_encoded(request, reason);
+  }
+  buf_append(request, "\n", 2);
   int code = remote_ask(port, (const char *)request->data, &reply);
   buf_deinit(&reply);
   buf_deinit(request);
@@ -130,18 +138,60 @@ static int command(uint16_t *port, Buf *request) {
 
 int operate_kick(uint16_t port, const char *peer, const char *reason) {
   Buf request = {0};
-  buf_printf(&request, "DELETE /api/peers/%s", peer);
-  put_reason(&request, reason);
-  int code = command(&port, &request);
+  buf_printf(&request, "DELETE /api/peers/");
+  put_encoded(&request, peer);
+  int code = command(&port, &request, reason);
   if (code == 0) printf("perigee: peer %s is disconnected\n", peer);
   return code;
 }
 
-int operate_stop(uint16_t port, const char *reason) {
+// --- Stopping ---
+
+// Finds the number of the server's process, and a descriptor of it, or -1. Returns the exit
+// code.
+static int open_process(uint16_t *port, int *pid, int *process) {
+  Buf reply = {0};
+  Text json;
+  int code = ask(port, "GET /api/stats\n", &reply, &json);
+  *process = -1;
+  if (code == 0) {
+    *pid = (int)strtol(find_value(json, "pid").bytes, NULL, 10);
+    *process = (int)syscall(SYS_pidfd_open, *pid, 0);
+  }
+  buf_deinit(&reply);
+  return code;
+}
+
+// Waits until the process has ended; prints from the first second on that it waits.
+static bool wait_for_end(int process, int timeout_s) {
+  struct pollfd fd = {.fd = process, .events = POLLIN};
+  for (int second = 0; second < timeout_s; second++) {
+    if (poll(&fd, 1, 1000) > 0) {
+      if (second > 0) fputc('\n', stderr);
+      return true;
+    }
+    fputs(second == 0 ? "perigee: the server is stopping ." : ".", stderr);
+  }
+  return false;
+}
+
+int operate_stop(uint16_t port, const char *reason, int timeout_s) {
   Buf request = {0};
+  int pid, process, code = open_process(&port, &pid, &process);
+  if (code != 0) return code;
   buf_printf(&request, "POST /api/stop");
-  put_reason(&request, reason);
-  int code = command(&port, &request);
-  if (code == 0) puts("perigee: the server stops");
+  code = command(&port, &request, reason);
+  if (code == 0 && (process < 0 || timeout_s == 0)) {
+    puts("perigee: the server stops");
+  } else if (code == 0 && wait_for_end(process, timeout_s)) {
+    puts("perigee: the server has stopped");
+  } else if (code == 0) {
+    fprintf(stderr,
+            "\nperigee: the server has not stopped within %d s; its log says why, and "
+            "`kill -KILL %d` ends it at once\n",
+            timeout_s, pid);
+    code = 1;
+  }
+  if (process >= 0) close(process);
   return code;
 }

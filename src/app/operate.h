@@ -9,6 +9,8 @@ int operate_status(uint16_t port);
 int operate_rooms(uint16_t port);
 int operate_peers(uint16_t port);
 
-/// `peer` is a number. `reason` may be NULL.
+/// `peer` is a number or a name. `reason` may be NULL.
 int operate_kick(uint16_t port, const char *peer, const char *reason);
-int operate_stop(uint16_t port, const char *reason);
+
+/// Waits at most `timeout_s` seconds until the server has ended; with 0 not at all.
+int operate_stop(uint16_t port, const char *reason, int timeout_s);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "relay/describe.h"
 #include "script/core.h"
 
 static Peer *find_peer(lua_State *L, int at) {
@@ -137,6 +138,15 @@ static int core_peer_stats(lua_State *L) {
   return 1;
 }
 
+// describe_peer(id): JSON
+static int core_describe_peer(lua_State *L) {
+  Buf json = {0};
+  describe_peer(&json, core_host(L)->relay, find_peer(L, 1));
+  lua_pushlstring(L, (const char *)json.data, json.size);
+  buf_deinit(&json);
+  return 1;
+}
+
 const luaL_Reg core_peer_functions[] = {{"peer_name_problem", core_peer_name_problem},
                                         {"peer_set_name", core_peer_set_name},
                                         {"peer_is_name", core_peer_is_name},
@@ -150,4 +160,5 @@ const luaL_Reg core_peer_functions[] = {{"peer_name_problem", core_peer_name_pro
                                         {"peer_connected", core_peer_connected},
                                         {"peer_rooms", core_peer_rooms},
                                         {"peer_stats", core_peer_stats},
+                                        {"describe_peer", core_describe_peer},
                                         {NULL, NULL}};

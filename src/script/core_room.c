@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "relay/describe.h"
 #include "script/core.h"
 
 static Room *find_room(lua_State *L, int at) {
@@ -134,6 +135,17 @@ static int core_room_has(lua_State *L) {
   return 1;
 }
 
+// describe_room(room): JSON
+static int core_describe_room(lua_State *L) {
+  Buf json = {0};
+  buf_u8(&json, '{');
+  describe_room(&json, find_room(L, 1));
+  buf_u8(&json, '}');
+  lua_pushlstring(L, (const char *)json.data, json.size);
+  buf_deinit(&json);
+  return 1;
+}
+
 // set_room_meta(room, key, json): nil removes it
 static int core_set_room_meta(lua_State *L) {
   Command command = {.type = COMMAND_ROOM_META,
@@ -184,6 +196,7 @@ const luaL_Reg core_room_functions[] = {{"room_create", core_room_create},
                                         {"room_count", core_room_count},
                                         {"room_members", core_room_members},
                                         {"room_has", core_room_has},
+                                        {"describe_room", core_describe_room},
                                         {"set_room_meta", core_set_room_meta},
                                         {"room_meta", core_room_meta},
                                         {"room_metas", core_room_metas},

@@ -117,6 +117,19 @@ describe("the control API", function()
     api:refused(404, "NoSuchPeer", "GET", "/api/peers/" .. id)
   end)
 
+  it("finds a peer by its name, and says where several have it", function()
+    local perigee, api = start()
+    local ann = perigee:client "ann lee"
+    local id = api:done("GET", "/api/peers/ann%20lee").id
+    assert.equal(id, api:done("GET", "/api/peers/" .. id).id)
+    local other = perigee:client "ann lee"
+    assert.matches("2 peers", api:refused(409, "Ambiguous", "DELETE", "/api/peers/ann%20lee"))
+    other:close()
+    wait.for_true(function() return #api:done("GET", "/api/peers").peers == 1 end)
+    api:done("DELETE", "/api/peers/ann%20lee")
+    ann:expect("CLOSING")
+  end)
+
   it("has a game's rooms created as the game itself would", function()
     local _, api = start { game = GAME }
     api:done("POST", "/api/rooms", { name = "duel:slow" })

@@ -34,10 +34,40 @@ describe("a server", function()
     local ann = perigee:client "ann"
     local stop = server.perigee { "stop", "--port", tostring(perigee.port) }
     assert.equal(0, stop:wait_exit())
-    assert.equal("perigee: the server stops", stop.out[1])
+    assert.same({ "perigee: the server has stopped" }, stop.out)
+    assert.same({}, stop.err)
     ann:expect_closing "Unavailable"
     perigee:wait_log "stopped by perigee stop"
     assert.equal(0, perigee:wait_exit())
+  end)
+
+  it("is waited for by perigee stop, which shows that it does", function()
+    perigee = server.start { flags = { handler_budget = 3 }, game = [[
+      local perigee = require "perigee"
+      return { on_stop = function()
+        local until_when = os.clock() + 1.3
+        while os.clock() < until_when do end
+      end }
+    ]] }
+    local port = tostring(perigee.port)
+    local stop = server.perigee { "stop", "--port", port, "--timeout=1" }
+    assert.equal(1, stop:wait_exit())
+    assert.matches("has not stopped within 1 s; .*`kill %-KILL " .. perigee.pid .. "`", table.concat(stop.err))
+    assert.equal(0, perigee:wait_exit())
+    perigee = server.start { flags = { handler_budget = 3 }, game = [[
+      local perigee = require "perigee"
+      return { on_stop = function()
+        local until_when = os.clock() + 1.1
+        while os.clock() < until_when do end
+      end }
+    ]] }
+    stop = server.perigee { "stop", "an update", "--port", tostring(perigee.port) }
+    assert.equal(0, stop:wait_exit())
+    assert.same({ "perigee: the server has stopped" }, stop.out)
+    assert.matches("^perigee: the server is stopping %.+$", stop.err[1])
+    assert.equal(0, perigee:wait_exit())
+    stop = server.perigee { "stop", "--port", port, "--timeout", "x" }
+    assert.equal(2, stop:wait_exit())
   end)
 
   it("has to be there to be stopped", function()

@@ -28,22 +28,13 @@ local running = 0 -- programs
 -- What is there ----------------------------------------------------------------------------
 
 local function describe_peer(id)
-  local rooms = {}
-  for i, room in ipairs(core.peer_rooms(id) or {}) do
-    rooms[i] = core.room_name(room)
-  end
-  return {
-    id = id, name = core.peer_name(id), transport = core.peer_transport(id),
-    connected = core.peer_connected(id), latency_ms = core.peer_latency_ms(id),
-    rooms = json.list(rooms),
-  }
+  local shown = json.decode(core.describe_peer(id))
+  shown.rooms = json.list(shown.rooms)
+  return shown
 end
 
 local function describe_room(id)
-  local name = core.room_name(id)
-  return {
-    id = id, name = name, kind = name:match "^[^:]*", count = core.room_count(id),
-  }
+  return json.decode(core.describe_room(id))
 end
 
 -- At most SHOWN_MAX of them, described; and how many there are.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "relay/describe.h"
 #include "server/game_path.h"
 #include "server/library/api.h"
 #include "wire/json.h"
@@ -58,57 +59,34 @@ static const Room *find_room(const ApiRequest *request) {
   return NULL;
 }
 
-// The same for the peer whose number is in the path.
+// The only peer of that name, or NULL; `count` is how many have it.
+static const Peer *find_name(const ApiRequest *request, Text name, uint32_t *count) {
+  const Peer *peer, *found = NULL;
+  *count = 0;
+  for (uint32_t cursor = 0; (peer = session_next(session_of(request), &cursor));)
+    if (peer_has_session(peer) && text_equals(peer_name(peer), name)) {
+      found = peer;
+      ++*count;
+    }
+  return *count == 1 ? found : NULL;
+}
+
+// The peer whose number, or else name, is in the path, or NULL after an answer.
 static const Peer *find_peer(const ApiRequest *request) {
   const char *text = (const char *)request->name.data;
   bool is_number = *text != '\0' && text[strspn(text, "0123456789")] == '\0';
   unsigned long id = is_number ? strtoul(text, NULL, 10) : 0;
+  uint32_t count = 0;
   const Peer *peer =
       id <= UINT32_MAX ? session_find(session_of(request), (uint32_t)id) : NULL;
-  if (peer != NULL && peer_has_session(peer)) return peer;
-  api_fail(request, 404, NO_PEER, "there is no peer %.64s", text);
-  return NULL;
-}
-
-// --- Descriptions ---
-
-static void put_text(Buf *json, const char *key, Text text) {
-  buf_printf(json, ",\"%s\":", key);
-  json_put_text(json, text);
-}
-
-static void put_room(Buf *json, const Room *room) {
-  Text name = room_name(room), kind = name;
-  const char *colon = memchr(name.bytes, ':', name.size);
-  if (colon != NULL) kind.size = (uint32_t)(colon - name.bytes);
-  buf_printf(json, "\"id\":%u", room->id);
-  put_text(json, "name", name);
-  put_text(json, "kind", kind);
-  buf_printf(json, ",\"count\":%u,\"deleted\":%s", room->count,
-             room->state == ROOM_DELETED ? "true" : "false");
-}
-
-static void put_rooms_of(Buf *json, const Relay *relay, const Peer *peer) {
-  buf_printf(json, ",\"rooms\":[");
-  for (uint32_t i = 0; i < peer->room_count; i++) {
-    const Room *room = relay_room(relay, peer->rooms[i].room);
-    if (i > 0) buf_u8(json, ',');
-    json_put_text(json, room_name(room));
-  }
-  buf_u8(json, ']');
-}
-
-static void put_peer(Buf *json, const Relay *relay, const Peer *peer) {
-  buf_printf(json, "{\"id\":%u", peer->id);
-  put_text(json, "name", peer_name(peer));
-  put_text(json, "address", text_from(peer->address));
-  put_text(json, "transport", text_from(peer->transport));
-  buf_printf(json, ",\"connected\":%s",
-             peer->state == PEER_CONNECTED ? "true" : "false");
-  if (peer->latency_us > 0)
-    buf_printf(json, ",\"latency_ms\":%.3f", peer->latency_us / 1000.0);
-  put_rooms_of(json, relay, peer);
-  buf_u8(json, '}');
+  if (peer == NULL || !peer_has_session(peer))
+    peer = find_name(request, api_text(&request->name), &count);
+  if (peer == NULL && count > 1)
+    api_fail(request, 409, "Ambiguous", "%u peers are called %.64s; name one by its id",
+             count, text);
+  else if (peer == NULL)
+    api_fail(request, 404, NO_PEER, "there is no peer %.64s", text);
+  return peer;
 }
 
 // --- Pages ---
@@ -157,7 +135,7 @@ static void put_peers(const ApiRequest *request, Page *page, Buf *json, uint32_t
         peer_has_session(peer) && (room == 0 || relay_is_member(peer, room));
     if (!is_wanted) continue;
     if (!page_takes(page, json, before)) break;
-    put_peer(json, relay_of(request->self), peer);
+    describe_peer(json, relay_of(request->self), peer);
   }
 }
 
@@ -175,7 +153,7 @@ static void list_rooms(ApiRequest *request) {
     if (room->state != ROOM_OPEN && room->state != ROOM_DELETED) continue;
     if (!page_takes(&page, &json, before)) break;
     buf_u8(&json, '{');
-    put_room(&json, room);
+    describe_room(&json, room);
     buf_u8(&json, '}');
   }
   page_end(request, &page, &json);
@@ -188,7 +166,7 @@ static void show_room(ApiRequest *request) {
   const Room *room = find_room(request);
   if (room == NULL || !page_begin(request, &page)) return;
   buf_u8(&json, '{');
-  put_room(&json, room);
+  describe_room(&json, room);
   buf_printf(&json, ",\"meta\":{");
   for (size_t at = 0, first = 0; room_next_meta(room, &at, &key); first = at) {
     room_next_meta(room, &at, &value);
@@ -217,7 +195,7 @@ static void show_peer(ApiRequest *request) {
   Buf json = {0};
   const Peer *peer = find_peer(request);
   if (peer == NULL) return;
-  put_peer(&json, relay_of(request->self), peer);
+  describe_peer(&json, relay_of(request->self), peer);
   api_answer(request, 200, &json);
 }
 
@@ -228,8 +206,8 @@ static void show_stats(ApiRequest *request) {
   RelayStats relay = relay_stats(server->engine.relay);
   SessionStats session = session_stats(server->engine.session);
   game_name(name, server->options.game);
-  buf_printf(&json, "{\"version\":\"" PERIGEE_VERSION "\"");
-  put_text(&json, "game", text_from(name));
+  buf_printf(&json, "{\"version\":\"" PERIGEE_VERSION "\",");
+  describe_text(&json, "game", text_from(name));
   buf_printf(&json, ",\"port\":%u,\"pid\":%d,\"peers\":%u,\"suspended\":%u",
              server->port, (int)getpid(), relay.peers, session.suspended_now);
   buf_printf(&json, ",\"rooms\":%u", relay.rooms);

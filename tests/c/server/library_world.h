@@ -216,3 +216,23 @@ static inline uint32_t join(World *world, const char *name) {
   expect_client(world, PERIGEE_JOINED);
   return world->client_event.room;
 }
+
+/// Sets a value of a room's meta; returns the code of the result.
+static inline int set_meta(World *world, uint32_t room, const char *key,
+                           const char *value) {
+  int from = world->count;
+  perigee_server_batch *batch = perigee_server_begin(world->server);
+  assert_int_equal(perigee_server_room_meta(world->server, batch, room, key, value), 0);
+  perigee_server_commit(batch);
+  return expect_after(world, from, PERIGEE_SERVER_RESULT)->event.code;
+}
+
+/// Whether a snapshot has the room.
+static inline bool has_room(const World *world, const char *name) {
+  perigee_server_snapshot *seen = perigee_server_take_snapshot(world->server);
+  bool has = false;
+  for (size_t i = 0; i < seen->room_count; i++)
+    has |= strcmp(seen->rooms[i].name.bytes, name) == 0;
+  perigee_server_snapshot_free(seen);
+  return has;
+}
