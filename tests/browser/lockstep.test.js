@@ -1,5 +1,5 @@
-// examples/lockstep, played in three real pages: they agree, and one that is loaded again is back in
-// the running match with the right state.
+// examples/lockstep, played in real pages: they agree, bots among them, and one that is loaded again is
+// back in the running match with the right state.
 import assert from "node:assert/strict";
 import { cp, mkdir } from "node:fs/promises";
 import path from "node:path";
@@ -81,8 +81,7 @@ function assertSame(states) {
 test("three pages play, and one is loaded again", async (t) => {
   const server = await start(t);
   const ann = await play(t, server, "ann");
-  await until(ann, () => document.getElementById("message").textContent.startsWith("1 of 3"));
-  await picture(ann, "waiting");
+  await until(ann, () => islands.world().players.filter((player) => player?.isBot).length === 2);
   const bob = await play(t, server, "bob"), cid = await play(t, server, "cid");
   const pages = [ann, bob, cid];
   for (const page of pages) await until(page, () => islands.match.turn > 3);
@@ -112,6 +111,16 @@ test("three pages play, and one is loaded again", async (t) => {
   await picture(dan, "watching");
 
   for (const page of [...pages, dan]) assert.deepEqual(page.failures, []);
+});
+
+test("one page plays with bots, which others take over from", async (t) => {
+  const server = await start(t);
+  const ann = await play(t, server, "ann");
+  await until(ann, () => islands.world().fleets.some((fleet) => fleet.owner !== islands.match.slot));
+  await picture(ann, "bots");
+  const bob = await play(t, server, "bob");
+  await until(ann, () => islands.world().players[1].name === "bob" && !islands.world().players[1].isBot);
+  assertSame(await statesOf([ann, bob]));
 });
 
 test("a page that is out of step is told, and gets the others' state", async (t) => {

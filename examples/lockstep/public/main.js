@@ -153,10 +153,6 @@ function news() {
     const text = world.winner === match.slot ? "All islands are yours." : `${world.players[world.winner].name} has all islands.`;
     return [text, match.slot === null ? "" : "Play again", "again"];
   }
-  if (world.turn === 0) {
-    const here = room.members.size + 1;
-    return [`${here} of 3 are here`, match.slot === null ? "" : "Begin now", "begin"];
-  }
   if (match.speed === 0) return ["paused (p goes on)"];
   if (match.slot === null) return ["You watch: three play already."];
   return [];

@@ -1,6 +1,6 @@
 // The game itself: islands, boats, players. Every page computes all of it, from the same turns, so
 // there is nothing here but whole numbers: no chance but `random`, no clock, no order that could be
-// another elsewhere. What is drawn is draw.js's business, and changes nothing here.
+// another elsewhere. The bots are part of it, so they cost no message. draw.js only looks at it.
 import { hashBytes } from "/lockstep.js";
 
 export const WIDTH = 1600, HEIGHT = 1000;
@@ -9,6 +9,9 @@ const GROWTH = 60; // of what an island with size s gathers s a turn of, for one
 export const SPEED = 14; // of boats, a turn
 const START_UNITS = 30;
 const FLEETS_MAX = 400;
+const BOTS = ["Ada (bot)", "Bo (bot)", "Cy (bot)"]; // of the slots in which nobody is
+const BOT_EVERY = 20; // turns from a bot's attack to its next
+const BOT_AFTER = 50; // turns until a bot plays for somebody who has left
 
 // The islands of a third of the map, which is turned twice: [from the middle to one side, outwards, size].
 const THIRD = [[0, 400, 9], [-150, 300, 4], [170, 290, 5], [60, 190, 3], [-260, 390, 6]];
@@ -78,13 +81,73 @@ function carryOut(world, slot, [from, to, quarters]) {
 
 function join(world, slot, name) {
   const isNew = !world.players[slot];
-  world.players[slot] = { name, isHere: true };
+  world.players[slot] = { name, isHere: true, isBot: false };
   const home = world.islands.find((island) => island.home === slot);
   if (isNew && home.owner === NOBODY) {
     home.owner = slot;
     home.units = START_UNITS;
   }
 }
+
+function leave(world, slot) {
+  const player = world.players[slot];
+  if (player) Object.assign(player, { isHere: false, leftAt: world.turn });
+}
+
+// Bots ---------------------------------------------------------------------------------------------
+
+/** Bots take the slots in which nobody is. Who comes takes a slot from its bot, with all its islands. */
+function seatBots(world) {
+  for (let slot = 0; slot < world.players.length; slot++) {
+    const player = world.players[slot];
+    if (!player) {
+      join(world, slot, BOTS[slot]);
+      world.players[slot].isBot = true;
+    } else if (!player.isHere && world.turn - player.leftAt >= BOT_AFTER) {
+      Object.assign(player, { name: `${player.name} (bot)`, isHere: true, isBot: true });
+    }
+  }
+}
+
+/** How many of a player's units are on their way to an island. */
+function comingTo(world, to, slot) {
+  let sum = 0;
+  for (const fleet of world.fleets) if (fleet.to === to && fleet.owner === slot) sum += fleet.count;
+  return sum;
+}
+
+/** Half of what a bot's second island has goes to its first, so that it can take what is too strong for one. */
+function gather(world, slot) {
+  const own = world.islands.map(({ owner, units }, at) => ({ owner, units, at })).filter(({ owner }) => owner === slot);
+  own.sort((a, b) => b.units - a.units || a.at - b.at);
+  if (own.length > 1) carryOut(world, slot, order(own[1].at, own[0].at, 2));
+}
+
+/** A bot attacks the near, large and weak island first, and with as little as takes it. */
+function think(world, slot) {
+  let best = null;
+  world.islands.forEach((a, from) => {
+    if (a.owner !== slot) return;
+    world.islands.forEach((b, to) => {
+      if (b.owner === slot) return;
+      const wanted = b.units - comingTo(world, to, slot) + 3;
+      const quarters = [2, 3, 4].find((share) => Math.floor(a.units * share / 4) >= wanted);
+      const worth = 60 * b.size - distance(a, b) - 6 * b.units + random(world) % 60;
+      if (wanted > 3 && quarters && (!best || worth > best.worth)) best = { from, to, quarters, worth };
+    });
+  });
+  if (best) carryOut(world, slot, order(best.from, best.to, best.quarters));
+  else gather(world, slot);
+}
+
+function playBots(world) {
+  seatBots(world);
+  world.players.forEach((player, slot) => {
+    if (player.isBot && (world.turn + 7 * slot) % BOT_EVERY === 0) think(world, slot);
+  });
+}
+
+// Turns --------------------------------------------------------------------------------------------
 
 function land(world, fleet) {
   const island = world.islands[fleet.to];
@@ -133,9 +196,8 @@ export function islandsOf(world, slot) {
 }
 
 function findWinner(world) {
-  const playing = world.players.filter(Boolean).length;
   const alive = [0, 1, 2].filter((slot) => islandsOf(world, slot) > 0 || world.fleets.some((fleet) => fleet.owner === slot));
-  if (playing > 1 && alive.length === 1) world.winner = alive[0];
+  if (alive.length === 1) world.winner = alive[0];
 }
 
 /** One turn. */
@@ -143,11 +205,12 @@ export function step(world, turn, entries) {
   world.turn = turn;
   for (const { slot, kind, data, name } of entries) {
     if (kind === "joined") join(world, slot, name);
-    if (kind === "left" && world.players[slot]) world.players[slot].isHere = false;
+    if (kind === "left") leave(world, slot);
     if (kind === "input") {
       for (let at = 0; at + 3 <= data.length; at += 3) carryOut(world, slot, data.subarray(at, at + 3));
     }
   }
+  playBots(world);
   sail(world);
   grow(world);
   if (world.winner === NOBODY) findWinner(world);

@@ -35,24 +35,16 @@ describe("islands", function()
     server = testing.server { network = { latency = 0.04, loss = 0.05 } }
   end)
 
-  it("begins when three are there", function()
-    local ann, bob = play(server, "ann"), play(server, "bob")
-    server:advance(3)
-    assert.equal(0, ann.turn)
-    local cid = play(server, "cid")
-    server:advance(3)
-    for _, player in ipairs { ann, bob, cid } do
-      assert.near(25, player.turn, 5)
-      assert.equal(3, player.kinds.joined)
-    end
-  end)
-
-  it("begins before that when somebody wants to", function()
+  it("begins with the first player, and others join in", function()
     local ann = play(server, "ann")
-    server:advance(1)
-    ann.room:send "begin"
     server:advance(2)
     assert.is_true(ann.turn > 10)
+    assert.equal(1, ann.kinds.joined)
+    local bob = play(server, "bob")
+    server:advance(2)
+    assert.equal(2, ann.kinds.joined)
+    assert.equal(ann.sum, bob.sum)
+    assert.equal(1, bob.match.slot)
   end)
 
   it("carries orders to all", function()
