@@ -39,7 +39,10 @@ local goals = {
   },
   -- scripts/words.lua
   own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 10 },
-  sentences = { what = "comments that begin without a subject, and the like", goal = 0, allowed = 425 },
+  sentences = { what = "sentences without a subject, and the like", goal = 0, allowed = 860 },
+  long_lines = {
+    what = "lines of more than 100 columns in docs and comments of src", goal = 0, allowed = 815,
+  },
 }
 
 -- Goals that these scripts do not measure.

@@ -1,7 +1,14 @@
--- Fails where there are more words that only this project uses, or more sentences without a subject, than
--- scripts/goals.lua allows. Run from the root: luajit scripts/words.lua [--report]
+-- Fails where there are more words that only this project uses, more sentences that a reader reads twice, or
+-- more long lines than scripts/goals.lua allows. Run from the root: luajit scripts/words.lua [--report]
 package.path = "scripts/?.lua;" .. package.path
 local ledger = require "goals"
+local prose = require "prose"
+
+local CODE = "find src include lua -name '*.[ch]' -o -name '*.lua' | sort"
+local PROSE = "find src include lua clients tests examples scripts docs *.md "
+  .. "\\( -name node_modules -o -name corpus -o -name schema_outputs \\) -prune -o -type f "
+  .. "\\( -name '*.[ch]' -o -name '*.lua' -o -name '*.[jt]s' -o -name '*.cs' -o -name '*.md' \\) -print | sort"
+local COLUMNS = 100
 
 -- Ours, as words and as parts of names; the field's; and the paths in which it is ours.
 local TERMS = {
@@ -14,15 +21,22 @@ local TERMS = {
   { "announce", "notify" },
 }
 
--- Of comments; the first two begin with what should be a subject.
+-- Beginnings of sentences that are no questions.
+local HEADS = { "What", "Who", "Whoever", "Whatever", "Whichever", "Whose", "Whom" }
+
+-- Anywhere in a sentence: a pattern, and what to write.
 local PATTERNS = {
-  "^%W*Wh[ao]t?e?v?e?r? ", "[.;] Wh[ao]t?e?v?e?r? ", "%f[%a]is told%f[%A]", "%f[%a]are told%f[%A]",
-  "%f[%a]is there%f[%A]", "%f[%a]are there%f[%A]", "by and by", "%f[%a]anew%f[%A]", "[Nn]obody is",
+  { "%f[%a][iwab][sare]+e? told%f[%A]", "the subject that reports, logs or notifies" },
+  { "%f[%a]is there%f[%A]", "exists" }, { "%f[%a]are there%f[%A]", "exist" },
+  { "%f[%a]by and by%f[%A]", "how fast" }, { "%f[%a]anew%f[%A]", "again" },
+  { "%f[%a][Nn]obody is%f[%A]", "what is so" }, { "%f[%a][Nn]obody has%f[%A]", "what is so" },
+  { "%f[%a][Hh]e%f[%A]", "it, or you" }, { "%f[%a][Hh]is%f[%A]", "its, or your" },
+  { "%f[%a][Hh]im%f[%A]", "it, or you" }, { "%f[%a]stands? in for%f[%A]", "replaces" },
 }
 
-local counts, examples, sentences = {}, {}, {}
+local counts, examples = {}, {}
 
-local function look_at(path, line, line_number)
+local function count_terms(path, line, line_number)
   local lower = line:lower()
   for _, term in ipairs(TERMS) do
     if lower:find("%f[%a]" .. term[1]) and path:find(term[3] or "") then
@@ -30,19 +44,13 @@ local function look_at(path, line, line_number)
       examples[term[1]] = examples[term[1]] or path .. ":" .. line_number
     end
   end
-  local comment = path:find "%.lua$" and line:match "%-%-+%s*(.*)" or line:match "///?%s*(.*)"
-  for _, pattern in ipairs(comment and PATTERNS or {}) do
-    if comment:find(pattern) then
-      return table.insert(sentences, ("%s:%d: %s"):format(path, line_number, comment))
-    end
-  end
 end
 
-for path in io.popen("find src include lua -name '*.[ch]' -o -name '*.lua' | sort"):lines() do
+for path in io.popen(CODE):lines() do
   local line_number = 0
   for line in io.lines(path) do
     line_number = line_number + 1
-    look_at(path, line, line_number)
+    count_terms(path, line, line_number)
   end
 end
 
@@ -54,6 +62,52 @@ for _, term in ipairs(TERMS) do
       examples[term[1]]))
   end
 end
+
+local sentences, long, by_folder = {}, {}, {}
+
+local function fault_of(sentence)
+  for _, head in ipairs(HEADS) do
+    if sentence:find("^" .. head .. "%f[^%a]") and not sentence:find "%?$" then return "a subject" end
+  end
+  if sentence:find "%?$" then return nil end
+  for _, pattern in ipairs(PATTERNS) do
+    if sentence:find(pattern[1]) then return pattern[2] end
+  end
+end
+
+-- The columns of a line of UTF-8.
+local function columns_of(line) return #line:gsub("[\128-\191]", "") end
+
+-- Long lines of C's comments and of Markdown's prose, except where a line has no place to break.
+local function find_long(path)
+  local is_page, is_code, line_number = path:find "%.md$", false, 0
+  for line in io.lines(path) do
+    line_number = line_number + 1
+    if is_page and line:find "^%s*```" then is_code = not is_code end
+    local is_text = is_page and not is_code and not line:find "^%s*|" and not line:find "^    "
+      or not is_page and line:find "//"
+    local is_long = columns_of(line) > COLUMNS and line:sub(1, COLUMNS):find "%S%s+%S+%s+%S"
+    if is_text and is_long and not line:find "://" then
+      table.insert(long, ("%s:%d: %d columns"):format(path, line_number, columns_of(line)))
+    end
+  end
+end
+
+for path in io.popen(PROSE):lines() do
+  prose.sentences(path, function(sentence, line)
+    local fault = fault_of(sentence)
+    if not fault then return end
+    local folder = path:match "^src/%w+" or path:match "^%w+"
+    by_folder[folder] = (by_folder[folder] or 0) + 1
+    table.insert(sentences, ("%s:%d: %s  (write: %s)"):format(path, line, sentence, fault))
+  end)
+  if path:find "^src/" or path:find "^docs/" or path:find "^[%w]+%.md$" then find_long(path) end
+end
+for folder, count in pairs(by_folder) do table.insert(sentences, 1, ("%s: %d"):format(folder, count)) end
+local faults = 0
+for _, count in pairs(by_folder) do faults = faults + count end
+
 ledger.note("own_terms", #terms, terms)
-ledger.note("sentences", #sentences, sentences)
+ledger.note("sentences", faults, sentences)
+ledger.note("long_lines", #long, long)
 os.exit(ledger.finish() == 0 and 0 or 1)
