@@ -1,4 +1,5 @@
--- Fails where an include points up, where libuv or Lua are used outside their layers, where a source or
+-- Fails where an include points up, where libuv or Lua are used outside their layers, where the client's core
+-- in clients/c includes what belongs to an operating system, where a source or
 -- test is missing from the CMakeLists.txt, and where files call each other in more ways than
 -- scripts/goals.lua allows. Run from the root: luajit scripts/layers.lua [--report]
 package.path = "scripts/?.lua;" .. package.path
@@ -64,6 +65,25 @@ for _, path in ipairs(list "find src -name '*.[ch]' | sort") do
     end
   end
   files[#files + 1] = file
+end
+-- The client's core knows no operating system: of the system's headers it may include those of standard C
+-- that have no clock, of its own folder not the driver's. os.c alone includes whatever it needs.
+local PURE = {
+  ["assert.h"] = true, ["sodium.h"] = true, ["stdarg.h"] = true, ["stdbool.h"] = true, ["stddef.h"] = true,
+  ["stdint.h"] = true, ["stdio.h"] = true, ["stdlib.h"] = true, ["string.h"] = true,
+}
+local IN_DRIVER = { ["driver.c"] = true, ["driver.h"] = true, ["os.h"] = true }
+for _, path in ipairs(list "find clients/c -name '*.[ch]' ! -name os.c | sort") do
+  local name, line_number = path:match "[^/]+$", 0
+  for line in read(path):gmatch "([^\n]*)\n" do
+    line_number = line_number + 1
+    local quote, included = line:match '^%s*#%s*include%s*(["<])([^">]+)'
+    if quote == "<" and not PURE[included] then
+      fault("%s:%d: <%s> is of the operating system, which os.c alone knows", path, line_number, included)
+    elseif quote and IN_DRIVER[included] and not IN_DRIVER[name] then
+      fault("%s:%d: %s is the driver's, which the client's core may not include", path, line_number, included)
+    end
+  end
 end
 for _, path in ipairs(list "find tests/c -name 'test_*.c' | sort") do
   local name = path:match("^tests/c/(.*)%.c$"):gsub("test_", "")
