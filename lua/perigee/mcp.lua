@@ -1,4 +1,4 @@
---- perigee.mcp: what a game offers to LLMs and their tools.
+--- perigee.mcp: what a game offers to LLMs and their tools. lua/perigee/meta/mcp.lua describes the functions.
 
 local channels = require "perigee.api.channels"
 local fault = require "perigee.util.fault"
@@ -173,8 +173,6 @@ local function check_notifications(given)
 end
 
 
---- Offers a tool.
----@param given table
 function mcp.tool(given)
   check_fields("tool", given, TOOL)
   check_name("tool", "tools", given.name)
@@ -213,9 +211,6 @@ function mcp.tool(given)
 end
 
 
---- Takes a tool back. Returns whether there was one of that name.
----@param name string
----@return boolean
 function mcp.remove(name)
   fault.check("a tool's name", name, "string")
   return registry.remove("tools", name)
@@ -266,8 +261,6 @@ local RESOURCE = {
 }
 
 
---- Offers something to read. A URI with {names} in it is a template.
----@param given table
 function mcp.resource(given)
   check_fields("resource", given, RESOURCE)
   local uri = given.uri
@@ -295,8 +288,6 @@ function mcp.resource(given)
 end
 
 
---- Tells the clients that subscribed to a resource that it is another now.
----@param uri string
 function mcp.updated(uri)
   fault.check("a resource's uri", uri, "string")
   for _, session in ipairs(sessions.list()) do
@@ -356,8 +347,6 @@ local function message_of(item)
 end
 
 
---- Offers a prompt.
----@param given table
 function mcp.prompt(given)
   check_fields("prompt", given, PROMPT)
   check_name("prompt", "prompts", given.name)
@@ -398,19 +387,9 @@ end
 -- Sessions ---------------------------------------------------------------------------------
 
 
---- Tells an MCP client something. nil, a message and a code when there is no such session, or when no
---- call has the progressToken.
----@param channel integer of the session, such as session.channel
----@param method string such as "notifications/message"
----@param params table? as the protocol has them
----@return boolean? ok
----@return string? message
----@return string? code
 mcp.notify = notices.notify
 
 
---- The MCP clients that are connected: channel, client and version of each.
----@return table[]
 function mcp.sessions()
   local list = {}
   for i, session in ipairs(sessions.list()) do

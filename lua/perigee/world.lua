@@ -1,4 +1,4 @@
---- perigee.world: what scripts do with entities, components and systems.
+--- perigee.world: entities, components and systems. lua/perigee/meta/world.lua describes the methods.
 
 local declared = require "perigee.world.declared"
 local iterate = require "perigee.util.iterate"
@@ -15,8 +15,6 @@ local getmetatable = debug.getmetatable
 
 local singletons = {} ---@type table<string, table>
 
---- Entities, components and systems of the game.
----@class perigee.World
 local World = {}
 
 local world -- the one object
@@ -39,10 +37,6 @@ local function no_entity(entity)
 end
 
 
---- Declares a component, with what its values have where they leave something out. A game that
---- declares one declares all that it uses.
----@param name string
----@param default table?
 function World:component(name, default)
   check_self(self, "component")
   declared.component(name, default)
@@ -50,13 +44,6 @@ function World:component(name, default)
 end
 
 
---- Declares a system: a function that is called each tick for each entity that has the components,
---- with the entity, their values, and the seconds since the last tick; with those alone where there
---- are no components.
----@param name string
----@param components string[]
----@param fn function
----@param options table? after, before: names of other systems
 function World:system(name, components, fn, options)
   check_self(self, "system")
   systems.add(name, components, fn, options)
@@ -67,10 +54,6 @@ end
 -- Entities -----------------------------------------------------------------------------------
 
 
---- Makes an entity.
----@param components table<string, table>? values by name
----@return integer? entity
----@return string? message
 function World:spawn(components)
   check_self(self, "spawn")
   declared.check_not_loading()
@@ -93,9 +76,6 @@ function World:spawn(components)
 end
 
 
---- Ends an entity and all its components.
----@param entity integer
----@return boolean was_there
 function World:despawn(entity)
   check_self(self, "despawn")
   check_entity(entity)
@@ -113,8 +93,6 @@ function World:despawn(entity)
 end
 
 
----@param entity integer
----@return boolean
 function World:exists(entity)
   check_self(self, "exists")
   check_entity(entity)
@@ -125,12 +103,6 @@ end
 -- Components ---------------------------------------------------------------------------------
 
 
---- Gives an entity a component, or another value of it. Without a value: the default, or {}.
----@param entity integer
----@param name string
----@param value table?
----@return table? value nil when there is no such entity
----@return string? message
 function World:set(entity, name, value)
   check_self(self, "set")
   check_entity(entity)
@@ -148,10 +120,6 @@ function World:set(entity, name, value)
 end
 
 
---- The value of an entity's component, or nil.
----@param entity integer
----@param name string
----@return table?
 function World:get(entity, name)
   check_self(self, "get")
   check_entity(entity)
@@ -159,9 +127,6 @@ function World:get(entity, name)
 end
 
 
----@param entity integer
----@param name string
----@return boolean
 function World:has(entity, name)
   check_self(self, "has")
   check_entity(entity)
@@ -169,10 +134,6 @@ function World:has(entity, name)
 end
 
 
---- Takes a component from an entity.
----@param entity integer
----@param name string
----@return boolean had_it
 function World:remove(entity, name)
   check_self(self, "remove")
   check_entity(entity)
@@ -182,9 +143,6 @@ function World:remove(entity, name)
 end
 
 
---- The one value of a component that belongs to no entity, made when it is first asked for.
----@param name string
----@return table
 function World:singleton(name)
   check_self(self, "singleton")
   if name == "network_stats" then
@@ -204,9 +162,6 @@ end
 -- Queries ------------------------------------------------------------------------------------
 
 
---- Iterates over the entities that have all of the components: entity, value, value ...
----@param ... string
----@return fun(): integer?, table
 function World:query(...)
   check_self(self, "query")
   declared.use()
@@ -214,9 +169,6 @@ function World:query(...)
 end
 
 
---- How many entities have all of the components.
----@param ... string
----@return integer
 function World:count(...)
   check_self(self, "count")
   declared.use()

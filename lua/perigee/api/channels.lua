@@ -1,6 +1,6 @@
---- Plugin channels that the script serves: perigee.channel. The number of a name is the core's;
---- what is done with packets on it is an entry here, found by number. Opening and closing are
---- commands, so a handler that fails has opened nothing.
+--- Plugin channels that the script serves: perigee.channel, whose methods lua/perigee/meta/perigee.lua
+--- describes. The core gives a name its number; an entry here, found by number, has the handler and the
+--- packets that wait. Opening and closing are commands, so a handler that fails has opened nothing.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
@@ -55,9 +55,6 @@ end
 
 -- What a script holds ----------------------------------------------------------------------
 
----@class perigee.Channel
----@field id integer
----@field name string
 local Channel = {}
 local channel_class = { __index = Channel, __metatable = "channel" }
 
@@ -81,14 +78,6 @@ local function deliver_packet(target, id, except, channel, packet_type, bytes, p
 end
 
 
---- Sends a packet on this channel.
----@param whom perigee.Peer|perigee.Room|perigee.Target a peer, a room, or one of perigee.to
----@param packet_type integer 0 to 65535
----@param bytes string
----@param opts table? priority, reliable, except, key
----@return boolean? ok
----@return string? message
----@return string? code
 function Channel:send(whom, packet_type, bytes, opts)
   local entry, message, code = entry_of(self, "send")
   fault.check_whole("type", packet_type, 0, core.channels.last)
@@ -102,14 +91,6 @@ function Channel:send(whom, packet_type, bytes, opts)
 end
 
 
---- Sends a question on this channel and waits for the answer.
----@param peer perigee.Peer
----@param packet_type integer 0 to 65535
----@param bytes string
----@param timeout number? seconds, 5 if not given
----@return string? bytes nil when there is no answer
----@return string? message "timeout" when none came in time
----@return string? code
 function Channel:ask(peer, packet_type, bytes, timeout)
   local entry, message, code = entry_of(self, "ask")
   if not registry.is_peer(peer) then
@@ -135,10 +116,6 @@ local function set_handler(entry, handler)
 end
 
 
---- Has a function called for each packet on this channel. What it returns is the answer to a
---- question. Without a function packets wait for channel:receive.
----@param fn fun(peer: perigee.Peer, packet_type: integer, bytes: string): string?
----@return perigee.Channel self
 function Channel:on_packet(fn)
   local entry = entry_of(self, "on_packet")
   fault.check("what channel:on_packet takes", fn, "function")
@@ -152,10 +129,6 @@ function Channel:on_packet(fn)
 end
 
 
---- The packets since the last call, the oldest first, where there is no on_packet. 1024 packets or 4
---- MiB can wait; past that the oldest are dropped.
----@return perigee.ChannelPacket[] packets
----@return integer dropped how many were, since the last call
 function Channel:receive()
   local entry = entry_of(self, "receive")
   local packets, dropped = {}, 0
@@ -181,8 +154,6 @@ local function drop_asks_later(id)
 end
 
 
---- Ends this channel: packets on it are ChannelNotFound from now on, and others may serve its name.
----@return boolean was_open
 function Channel:close()
   local entry = entry_of(self, "close")
   if not entry then

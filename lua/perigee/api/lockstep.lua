@@ -1,4 +1,4 @@
---- `room.lockstep`, for rooms of kinds that have lockstep.
+--- `room.lockstep`, for rooms of kinds that have lockstep; lua/perigee/meta/lockstep.lua describes it.
 
 local class = require "perigee.util.class"
 local core = require "perigee.core"
@@ -10,8 +10,6 @@ local wire = require "perigee.lockstep.wire"
 
 local lockstep = {}
 
---- The match of a room.
----@class perigee.Lockstep
 local Lockstep = {}
 local lockstep_class = { __metatable = "lockstep" }
 
@@ -41,7 +39,6 @@ function getters.started(self) return held[self].match.is_started end
 function getters.speed(self) return held[self].match.speed end
 
 
---- Begins the turns, where the kind says `start = 0`, or sooner than it says.
 function Lockstep:start()
   later(self, function(match, now)
     if not match.is_started then
@@ -51,20 +48,16 @@ function Lockstep:start()
 end
 
 
---- No turn closes until `resume`.
 function Lockstep:pause()
   later(self, function(match, now) match:pause(now) end)
 end
 
 
---- Goes on after `pause`.
 function Lockstep:resume()
   later(self, function(match, now) match:resume(now) end)
 end
 
 
---- Goes so many times as fast as `turn_rate` says: 0.1 to 8.
----@param speed number
 function Lockstep:set_speed(speed)
   fault.check("the speed", speed, "number")
   if not (speed >= pace.SPEED_MIN and speed <= pace.SPEED_MAX) then
@@ -74,14 +67,11 @@ function Lockstep:set_speed(speed)
 end
 
 
---- Begins another match with the same players: turn 1, another seed.
 function Lockstep:restart()
   later(self, function(match, now) match:restart(now) end)
 end
 
 
---- Has a peer take the state from others, in the place of its own: after a desync.
----@param peer perigee.Peer
 function Lockstep:resync(peer)
   if not registry.is_peer(peer) then
     fault.raise("lockstep:resync takes a peer, not %s", fault.kind(peer))
@@ -91,9 +81,6 @@ function Lockstep:resync(peer)
 end
 
 
---- The players and who watches: peer, slot (nil: watches), delay (turns from an input to its turn),
---- turn (the newest that it has simulated), absent (turns do not wait for it).
----@return table[]
 function Lockstep:members()
   local list = {}
   for id, member in next, held[self].match.members do
@@ -107,9 +94,6 @@ function Lockstep:members()
 end
 
 
---- Figures: turn, stalls (turns that closed late), stalled (seconds in all), longest_stall,
---- late_inputs (that came after their turn had closed), desyncs, kept_bytes (of turns, with 32 for each).
----@return table
 function Lockstep:stats()
   local match = held[self].match
   return {

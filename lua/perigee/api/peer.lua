@@ -1,4 +1,4 @@
---- The methods and fields of a peer.
+--- The methods and fields of a peer, which lua/perigee/meta/perigee.lua describes.
 
 local bit = require "bit"
 local class = require "perigee.util.class"
@@ -23,18 +23,6 @@ local RELIABLE = core.flags.reliable
 local PRIORITY = core.priorities.high -- of questions and their answers
 local ASK_TIMEOUT = 5 -- seconds, where the script names none
 
---- A client of the server.
----@class perigee.Peer
----@field id integer
----@field name string
----@field session string UUID
----@field address string without port
----@field transport "tcp"|"ws"|"udp"|"text"
----@field token string what it said in HELLO, or ""
----@field latency_ms number of the last ping, 0 while there was none
----@field connected boolean
----@field entity integer? in perigee.world
----@field state table free for the game; survives reloads
 local Peer = {}
 
 local getters = { state = class.state }
@@ -68,13 +56,6 @@ for _, field in ipairs(KEPT) do
 end
 
 
---- Sends a message to this peer.
----@param name string
----@param value any what JSON can say
----@param opts table? priority, reliable, except, key
----@return boolean? ok
----@return string? message
----@return string? code
 function Peer:send(name, value, opts)
   local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self._id)
   local priority, flags, key, except = send_options.read(opts)
@@ -85,14 +66,6 @@ function Peer:send(name, value, opts)
 end
 
 
---- Sends a packet as it is.
----@param channel integer
----@param packet_type integer
----@param bytes string
----@param opts table? priority, reliable, except, key
----@return boolean? ok
----@return string? message
----@return string? code
 function Peer:send_packet(channel, packet_type, bytes, opts)
   fault.check_whole("channel", channel, CHANNELS.message + 1, CHANNELS.last)
   fault.check_whole("type", packet_type, 0, CHANNELS.last)
@@ -107,13 +80,6 @@ function Peer:send_packet(channel, packet_type, bytes, opts)
 end
 
 
---- Sends a question and waits for the answer.
----@param name string
----@param value any
----@param timeout number? seconds, 5 if not given
----@return any answer nil when there is none
----@return string? message "timeout" when none came in time
----@return string? code
 function Peer:ask(name, value, timeout)
   fault.check_seconds("timeout", timeout == nil and ASK_TIMEOUT or timeout)
   local body, value_at, number, packed = messages.encode(name, value, TO_PEER, self._id)
@@ -165,14 +131,6 @@ local function is_made_by_joining(name)
 end
 
 
---- Has this peer join a room, as if it had asked to: `on_join` is asked, and a room that does not exist is
---- made where its kind has `auto_create`. With `wait` the result is the outcome.
----@param room perigee.Room|string the room or its name
----@param options any? passed to on_create where the room is made
----@param how table? wait: whether to wait until the peer is in or refused
----@return boolean? ok
----@return string? message
----@return string? code
 function Peer:join(room, options, how)
   local id, is_waiting = id_of(room, "peer:join"), read_wait(how)
   if id == 0 and is_made_by_joining(room) then
@@ -186,39 +144,22 @@ function Peer:join(room, options, how)
 end
 
 
---- Takes this peer out of a room, as if it had asked to leave.
----@param room perigee.Room|string the room or its name
----@return boolean? ok
----@return string? message
----@return string? code
 function Peer:leave(room)
   return core.leave(self._id, id_of(room, "peer:leave"), CODES.ConnectionClosed, "")
 end
 
 
---- Gives this peer another name. It and the members of its rooms learn of it when the handler has ended.
----@param name string
----@return boolean? ok
----@return string? message
----@return string? code
 function Peer:set_name(name)
   fault.check("name", name, "string")
   return core.peer_set_name(self._id, name)
 end
 
 
---- The rooms that this peer is in.
----@return perigee.Room[]
 function Peer:rooms()
   return registry.list(core.peer_rooms(self._id) or {}, registry.rooms)
 end
 
 
---- Disconnects this peer.
----@param reason string? told to it
----@return boolean? ok
----@return string? message
----@return string? code
 function Peer:kick(reason)
   if reason ~= nil then
     fault.check("reason", reason, "string")
@@ -227,10 +168,6 @@ function Peer:kick(reason)
 end
 
 
---- Figures of this peer's connections; docs/api.md has them all.
----@return table? stats
----@return string? message
----@return string? code
 function Peer:stats()
   local stats = core.peer_stats(self._id)
   if not stats then

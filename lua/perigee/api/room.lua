@@ -1,4 +1,4 @@
---- The methods and fields of a room.
+--- The methods and fields of a room, which lua/perigee/meta/perigee.lua describes.
 
 local class = require "perigee.util.class"
 local core = require "perigee.core"
@@ -14,14 +14,6 @@ local tasks = require "perigee.host.tasks"
 local TO_ROOM, TO_PEER = core.targets.room, core.targets.peer
 local KICKED = core.codes.Kicked
 
---- Peers that get each other's broadcasts.
----@class perigee.Room
----@field id integer
----@field name string
----@field kind string the name up to its first ':'
----@field count integer members
----@field lockstep perigee.Lockstep its match, where its kind has lockstep
----@field state table free for the game; survives reloads
 local Room = {}
 
 local getters = { state = class.state }
@@ -47,13 +39,6 @@ function getters.lockstep(self)
 end
 
 
---- Sends a message to every member.
----@param name string
----@param value any what JSON can say
----@param opts table? priority, reliable, except, key
----@return boolean? ok
----@return string? message
----@return string? code
 function Room:broadcast(name, value, opts)
   local body, value_at, number, packed = messages.encode(name, value, TO_ROOM, self._id)
   local priority, flags, key, except = options.read(opts)
@@ -62,12 +47,6 @@ function Room:broadcast(name, value, opts)
 end
 
 
---- Sends bytes to every member as a BROADCAST of the server.
----@param bytes string
----@param opts table? priority, reliable, except, key
----@return boolean? ok
----@return string? message
----@return string? code
 function Room:relay(bytes, opts)
   fault.check("bytes", bytes, "string")
   local priority, flags, key, except = options.read(opts)
@@ -82,14 +61,6 @@ local function check_peer(method, peer, remark)
 end
 
 
---- Sends a message about this room to one member.
----@param peer perigee.Peer
----@param name string
----@param value any what JSON can say
----@param opts table? priority, reliable, except, key
----@return boolean? ok
----@return string? message
----@return string? code
 function Room:send(peer, name, value, opts)
   check_peer("room:send", peer, "; room:broadcast(name, value) is for all members")
   local id = peer.id
@@ -102,28 +73,17 @@ function Room:send(peer, name, value, opts)
 end
 
 
---- The members.
----@return perigee.Peer[]
 function Room:peers()
   return registry.list(core.room_members(self._id), registry.peers)
 end
 
 
---- Whether a peer is a member.
----@param peer perigee.Peer
----@return boolean
 function Room:has(peer)
   check_peer("room:has", peer)
   return core.room_has(self._id, peer.id)
 end
 
 
---- Removes a member; it and `on_leave` get the reason Kicked.
----@param peer perigee.Peer
----@param reason string? for the log, and for a text peer
----@return boolean? ok
----@return string? message
----@return string? code
 function Room:kick(peer, reason)
   check_peer("room:kick", peer)
   if reason ~= nil then
@@ -133,20 +93,12 @@ function Room:kick(peer, reason)
 end
 
 
---- Stores a value about this room, for whoever looks at it; nil removes it.
----@param key string
----@param value any what JSON can say
----@return boolean? ok
----@return string? message
----@return string? code
 function Room:set_meta(key, value)
   fault.check("a meta key", key, "string")
   return core.set_room_meta(self._id, key, messages.to_json(key, value))
 end
 
 
----@param key string
----@return any
 function Room:get_meta(key)
   fault.check("a meta key", key, "string")
   local gone = rawget(self, "_meta")
@@ -157,11 +109,6 @@ function Room:get_meta(key)
 end
 
 
---- Deletes this room softly: nobody can join any more, and it goes with its last member. A match in
---- lockstep is over.
----@return boolean? ok
----@return string? message
----@return string? code
 function Room:delete()
   local ok, message, code = core.room_delete(self._id)
   if ok then
@@ -180,12 +127,6 @@ local function no_room()
 end
 
 
---- Calls a function with this room once; the timer dies with the room.
----@param seconds number
----@param fn function|string or the name of one in the kind's table
----@return perigee.Timer?
----@return string? message
----@return string? code
 function Room:after(seconds, fn)
   if is_gone(self) then
     return no_room()
@@ -194,12 +135,6 @@ function Room:after(seconds, fn)
 end
 
 
---- Calls a function with this room again and again; the timer dies with the room.
----@param seconds number
----@param fn function|string or the name of one in the kind's table
----@return perigee.Timer?
----@return string? message
----@return string? code
 function Room:every(seconds, fn)
   if is_gone(self) then
     return no_room()
@@ -208,12 +143,6 @@ function Room:every(seconds, fn)
 end
 
 
---- Runs a function as a task of its own, which may wait and which dies with the room.
----@param fn function
----@param ... any its arguments
----@return boolean? ok
----@return string? message
----@return string? code
 function Room:spawn(fn, ...)
   if is_gone(self) then
     return no_room()

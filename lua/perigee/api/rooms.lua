@@ -1,4 +1,4 @@
---- perigee.rooms: rooms by name.
+--- perigee.rooms: rooms by name. lua/perigee/meta/perigee.lua describes the functions.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -23,13 +23,6 @@ local function forget(id)
 end
 
 
---- Makes a room. It is there at once for the handler that made it, and for everybody when that
---- has ended; on_create is called then.
----@param name string
----@param options any? passed to on_create
----@return perigee.Room? room
----@return string? message
----@return string? code
 function rooms.create(name, options)
   check_name(name)
   local id, message, code = core.room_create(name)
@@ -42,9 +35,6 @@ function rooms.create(name, options)
 end
 
 
---- The room of that name, or nil.
----@param name string
----@return perigee.Room?
 function rooms.get(name)
   check_name(name)
   local id = core.room_find(name)
@@ -52,11 +42,6 @@ function rooms.get(name)
 end
 
 
---- Deletes the room of that name softly.
----@param name string
----@return boolean? ok
----@return string? message
----@return string? code
 function rooms.delete(name)
   local room = rooms.get(name)
   if not room then
@@ -66,8 +51,6 @@ function rooms.delete(name)
 end
 
 
---- All rooms that can be joined.
----@return perigee.Room[]
 function rooms.all()
   return registry.list(core.rooms(false), registry.rooms)
 end

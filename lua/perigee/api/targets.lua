@@ -1,4 +1,4 @@
---- Whom a message is for: perigee.to and perigee.send.
+--- The receivers of a message: perigee.to and perigee.send, which lua/perigee/meta/perigee.lua describes.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -45,8 +45,6 @@ targets.to = {}
 targets.to.all = target { is_all = true }
 
 
---- One peer.
----@param peer perigee.Peer
 function targets.to.one(peer)
   if not registry.is_peer(peer) then
     fault.raise("perigee.to.one takes a peer, not %s", fault.kind(peer))
@@ -55,8 +53,6 @@ function targets.to.one(peer)
 end
 
 
---- Everybody but these peers.
----@param ... perigee.Peer|perigee.Peer[]
 function targets.to.all_except(...)
   local except = {}
   for i = 1, select("#", ...) do
@@ -66,8 +62,6 @@ function targets.to.all_except(...)
 end
 
 
---- These peers.
----@param peers perigee.Peer[]
 function targets.to.group(peers)
   return target { ids = options.ids(peers, "what perigee.to.group takes") }
 end
@@ -125,14 +119,6 @@ local function deliver_message(kind, id, except, name, body, value_at, priority,
 end
 
 
---- Sends a message.
----@param whom perigee.Peer|perigee.Room|table a peer, a room, or one of perigee.to
----@param name string
----@param value any what JSON can say
----@param opts table? priority, reliable, except, key
----@return boolean? ok
----@return string? message
----@return string? code
 function targets.send(whom, name, value, opts)
   local body, value_at, number, packed = messages.encode(name, value)
   local priority, flags, key, except = options.read(opts)

@@ -33,13 +33,10 @@ local held = setmetatable({}, { __mode = "k" })
 
 -- Timers -----------------------------------------------------------------------------------
 
----@class perigee.Timer
 local Timer = {}
 local timer_class = { __index = Timer, __metatable = "timer" }
 
 
---- Stops the timer.
----@return boolean was_set whether it would have fired again
 function Timer:cancel()
   if type(self) ~= "table" or getmetatable(self) ~= "timer" then
     fault.raise "a timer's method is called with a colon: timer:cancel()"

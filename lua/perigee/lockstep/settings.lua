@@ -1,4 +1,5 @@
---- What a room kind says of its lockstep: read and checked when the game is loaded.
+--- Reads and checks the `lockstep` of a room kind, when the game is loaded. lua/perigee/meta/lockstep.lua
+--- describes the settings.
 
 local core = require "perigee.core"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -9,22 +10,6 @@ local ENTRY_BYTES = 80 -- of a player besides its input: heads of entries, its n
 local MAX_DELAY, MAX_DELAY_SECONDS = 12, 0.6 -- turns that are this time, but so many at least
 
 local settings = {}
-
---- How matches of a room kind go.
----@class perigee.LockstepSettings
----@field turn_rate number turns a second
----@field input_delay integer turns from an input to its turn, at least
----@field max_input_delay integer turns, at most
----@field on_missing "wait"|"repeat"|"empty"
----@field wait_limit number seconds
----@field history integer turns that are kept
----@field players integer slots
----@field start integer players with whom a match begins; 0: the script begins it
----@field hash_every integer turns from hash to hash
----@field max_input integer bytes of one input
----@field snapshot_limit integer bytes
----@field record string? folder in the game's where matches are recorded
----@field record_limit integer bytes of one recording
 
 --- Defaults, and for numbers the least and the greatest.
 local RULES = {

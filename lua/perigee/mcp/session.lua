@@ -1,4 +1,5 @@
---- What handlers of tools, resources and prompts see of the session that calls them.
+--- The session that calls a tool, a resource or a prompt, as its handler gets it. lua/perigee/meta/mcp.lua
+--- describes the methods.
 
 local calls = require "perigee.mcp.calls"
 local class = require "perigee.util.class"
@@ -26,12 +27,6 @@ local NEEDED = {
   ["roots/list"] = "roots",
 }
 
---- The session of an MCP client, in the handler of one of its calls.
----@class perigee.mcp.Session
----@field channel integer 2000 to 2999, its own while it lasts
----@field client table what the client said of itself: name, version
----@field version string of the protocol
----@field state table free for the game, as long as the session lasts
 local Session = {}
 
 local meta = { __metatable = "MCP session" }
@@ -45,9 +40,6 @@ local function send(call, what, method, params)
 end
 
 
---- Sends the client a line of a log.
----@param level "debug"|"info"|"notice"|"warning"|"error"|"critical"|"alert"|"emergency"
----@param data any
 function Session:log(level, data)
   local call = call_of[self]
   if not LEVELS[level] then
@@ -59,10 +51,6 @@ function Session:log(level, data)
 end
 
 
---- Tells the client how far the call is, if it wants to know.
----@param done number
----@param total number?
----@param message string?
 function Session:progress(done, total, message)
   local call = call_of[self]
   fault.check("what is done", done, "number")
@@ -74,13 +62,6 @@ function Session:progress(done, total, message)
 end
 
 
---- Asks the client something, such as "sampling/createMessage" or "elicitation/create", and waits
---- for its answer.
----@param method string
----@param params table
----@param timeout number? seconds, 60 if not given
----@return table? result nil when there is none
----@return string? message
 function Session:ask(method, params, timeout)
   local call = call_of[self]
   fault.check("the method", method, "string")
@@ -98,7 +79,6 @@ function Session:ask(method, params, timeout)
 end
 
 
---- Ends the connection on which the client waits for this call; it comes back for the answer.
 function Session:hang_up()
   exchange.hang_up(call_of[self].exchange)
 end

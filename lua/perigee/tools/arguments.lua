@@ -43,7 +43,7 @@ local function take(result, argument, next_argument, rules)
   local choices = rules.choices and rules.choices[name]
   if choices then return choose(result, name, choices, value, next_argument) end
   if rules.set[name] then
-    if not value and not next_argument then 
+    if not value and not next_argument then
       return nil, ("%s needs %s"):format(name, rules.needed and rules.needed[name] or "a value")
     end
     return value and 1 or 2, rules.set[name](result, value or next_argument)
