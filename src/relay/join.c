@@ -53,9 +53,23 @@ static Peer *find_peer(Relay *relay, const Event *join) {
   return peer && peer_has_session(peer) ? peer : NULL;
 }
 
+// Counts a join down whose on_join has ended.
+static Room *end_judged(Relay *relay, const Event *join) {
+  Room *room = relay_room(relay, join->room);
+  if (room && room->judged_joins > 0) room->judged_joins--;
+  return room;
+}
+
+// Deletes a room that was made for joins, all of which have failed.
+static void delete_unused(Relay *relay, Room *room) {
+  if (room && room->is_for_join && room->state == ROOM_OPEN &&
+      room->judged_joins + room->queued_joins == 0)
+    room_delete(relay, room);
+}
+
 void relay_admit(Relay *relay, const Event *join) {
   Peer *peer = find_peer(relay, join);
-  Room *room = relay_room(relay, join->room);
+  Room *room = end_judged(relay, join);
   if (!peer || !check(relay, peer, room, join)) return;
   Packet request = {.flags = join->flags, .ref = join->ref};
   notify_join(relay, room, peer, &request);
@@ -65,7 +79,9 @@ void relay_admit(Relay *relay, const Event *join) {
 
 void relay_refuse(Relay *relay, const Event *join, Code code, const char *reason) {
   Peer *peer = session_find(relay->session, join->peer);
+  Room *room = end_judged(relay, join);
   if (peer) refuse(relay, peer, join, code, reason ? reason : "");
+  delete_unused(relay, room);
 }
 
 // Returns whether on_join decides.
@@ -99,7 +115,12 @@ static void wait_for_room(Relay *relay, Room *room, const Event *join) {
 bool join_is_due(Relay *relay, const Event *join) {
   Room *room = relay_room(relay, join->room);
   if (room) room->queued_joins--;
-  if (room && has_on_join(room)) return find_peer(relay, join) != NULL;
+  if (room && has_on_join(room)) {
+    bool is_due = find_peer(relay, join) != NULL;
+    room->judged_joins += is_due;
+    if (!is_due) delete_unused(relay, room);
+    return is_due;
+  }
   if (room && room->state < ROOM_OPEN)
     wait_for_room(relay, room, join);
   else
@@ -127,11 +148,13 @@ static Room *find_or_create(Relay *relay, Peer *peer, Text name,
   }
   int err;
   Room *room = room_reserve(relay, name, &err);
-  if (room)
+  if (room) {
+    room->is_for_join = true;
     room_begin(relay, room);
-  else
+  } else {
     session_error(relay->session, peer, request, CODE_SERVER_FULL,
                   "there are too many rooms");
+  }
   return room;
 }
 

@@ -30,6 +30,7 @@ void member_add(Relay *relay, Room *room, Peer *peer) {
     room->capacity =
         array_grow(&room->members, room->capacity, sizeof *room->members, 4);
   room->members[room->count++] = peer->id;
+  room->is_for_join = false;
   if (is_suspended)
     room->suspended++;
   else

@@ -62,6 +62,8 @@ struct Room {
   size_t queued_meta;     // bytes of what queued commands add to it
   uint32_t captured;      // events of it that handlers have caused and that come next
   uint32_t queued_joins;  // joins that are on their way to here as EVENT_JOIN
+  uint32_t judged_joins;  // joins whose on_join has not ended
+  bool is_for_join;       // auto_create made it, and no peer has joined it yet
   uint32_t batch;         // the commands that create it, where a script does
   uint32_t unreliable;    // unreliable messages to it so far, modulo 2^32
   Relay *relay;

@@ -6,6 +6,28 @@ local wait = require "tests.e2e.wait"
 describe("a room kind", function()
   after_each(server.stop_all)
 
+  it("with auto_create has no room left when all joins that it was made for are refused", function()
+    local perigee = server.start { game = [[
+      local perigee = require "perigee"
+      local waiting
+      local duel = { auto_create = true }
+      function duel.on_join(room, peer)
+        while peer.name == "slow" and not waiting do perigee.sleep(0.005) end
+        return peer.name == "slow", "not you"
+      end
+      return { rooms = { duel = duel }, on_message = { go = function() waiting = true end } }
+    ]] }
+    local ann, slow = perigee:client "ann", perigee:client "slow"
+    ann:expect_error("Rejected", ann:request("JOIN", "\6duel:1"))
+    assert.same({}, ann:list_rooms())
+    local ref = slow:request("JOIN", "\6duel:2")
+    ann:expect_error("Rejected", ann:request("JOIN", "\6duel:2"))
+    ann:send(0, "go")
+    slow:expect("JOINED", { ref = ref })
+    ann:expect_error("Rejected", ann:request("JOIN", "\6duel:2"))
+    assert.equal(1, #ann:list_rooms())
+  end)
+
   it("with auto_create makes missing rooms at the first join", function()
     local perigee = server.start {
       game = [[

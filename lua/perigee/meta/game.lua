@@ -87,8 +87,9 @@
 ---@class perigee.RoomKind
 --- Members at a time. One more is refused with RoomFull, before `on_join` runs. Default: no limit.
 ---@field capacity? integer
---- Whether a join makes a room that does not exist; else the join fails with NoSuchRoom. Set `auto_delete` too, because
---- otherwise clients can fill `max_rooms`; a warning says so. Default: false.
+--- Whether a join makes a room that does not exist; else the join fails with NoSuchRoom. The room is deleted again when
+--- `on_join` refuses that join. Set `auto_delete` too, because otherwise clients can fill `max_rooms`; a warning says so.
+--- Default: false.
 ---@field auto_create? boolean
 --- Seconds that an empty room lives on, also after its creation. Default: for ever.
 ---@field auto_delete? number

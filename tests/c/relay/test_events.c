@@ -237,6 +237,7 @@ static void what_was_sent_before_the_end_is_handled(void **state) {
   expect_control(world->net, bob.conn, CONTROL_PEER_LEFT);
 }
 
+// The room that was made for it goes with it.
 static void a_join_of_a_closed_peer_is_skipped(void **state) {
   World *world = *state;
   script(world, 0, &HOOKED);
@@ -244,6 +245,7 @@ static void a_join_of_a_closed_peer_is_skipped(void **state) {
   ask_join(world, ann, "duel:1");
   fake_end(world->net, ann.conn, CODE_CLOSED);
   begin(world);
+  next(world, EVENT_ROOM_DELETE);
   next_of(world, EVENT_DISCONNECT, ann);
   end(world);
 }

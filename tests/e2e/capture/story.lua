@@ -116,7 +116,7 @@ end
 --- The game of most stories.
 Story.GAME = [[
   local perigee = require "perigee"
-  local game = { config = { max_rooms = 8, tick_rate = 1 }, rooms = {}, on_message = {} }
+  local game = { config = { max_rooms = 6, tick_rate = 1 }, rooms = {}, on_message = {} }
   game.rooms.hall = { auto_create = true }
   game.rooms.cell = { auto_create = true, capacity = 1 }
   game.rooms.shut = { auto_create = true, on_join = function() return false, "closed today" end }
