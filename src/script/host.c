@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "script/account.h"
+#include "script/call_cost.h"
 #include "script/core.h"
 #include "script/guard/trace.h"
 #include "script/library.h"
@@ -200,7 +200,7 @@ static void push_module(lua_State *L, const char *name) {
 static int start(lua_State *L) {
   Host *host = lua_touserdata(L, 1);
   open_libraries(L, host);
-  account_init(host, L);
+  call_cost_init(host, L);
   lua_pushlightuserdata(L, host);
   push_loaded(L, host);
   deadline_init(host);
@@ -468,7 +468,7 @@ void host_release(Host *host) {
 // it and all that it holds.
 void host_set_version(Host *host, uint32_t number, const char *hash) {
   if (number != host->version) {
-    account_reset(host);
+    call_cost_reset(host);
     luaJIT_setmode(host->L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_FLUSH);
   }
   host->version = number;

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "script/account.h"
+#include "script/call_cost.h"
 #include "script/host.h"
 #include "script/reload.h"
 #include "script/timer.h"
@@ -30,7 +30,7 @@ void script_set_limits(Script *script, const ScriptLimits *limits) {
 }
 
 void script_log_costs(const Script *script) {
-  if (script->is_loaded) account_log(script);
+  if (script->is_loaded) call_cost_log(script);
 }
 
 bool script_is_loaded(const Script *script) { return script->is_loaded; }
@@ -284,7 +284,7 @@ void script_handle(Script *script, const Event *event) {
     for (uint32_t number = 1; number <= script->systems; number++)
       seam_push(script, (Event){.type = EVENT_SYSTEM, .a = event->a, .b = number});
   handle(script, event);
-  account_end(script, event);
+  call_cost_end(script, event);
   look_at_states(script);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "relay/room.h"
-#include "script/account.h"
+#include "script/call_cost.h"
 #include "script/core.h"
 #include "script/guard/deadline.h"
 #include "script/guard/trace.h"
@@ -23,7 +23,7 @@ static int core_charge(lua_State *L) {
 // ran(): the table in which the Lua half says what it calls: a function, and the message
 // that it is the handler of
 static int core_ran(lua_State *L) {
-  account_push_ran(core_host(L), L);
+  call_cost_push_ran(core_host(L), L);
   return 1;
 }
 
@@ -118,8 +118,8 @@ static void push_cost(lua_State *L, const Cost *cost) {
 
 // slowest(): a list of the handlers with the worst calls
 static int core_slowest(lua_State *L) {
-  const Cost *slowest[ACCOUNT_SLOWEST];
-  size_t count = costs_slowest(&core_host(L)->costs, slowest, ACCOUNT_SLOWEST);
+  const Cost *slowest[COSTS_SLOWEST];
+  size_t count = costs_slowest(&core_host(L)->costs, slowest, COSTS_SLOWEST);
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     push_cost(L, slowest[i]);

@@ -1,5 +1,5 @@
 // From an ended call to the handler it is put down to.
-#include "script/account.h"
+#include "script/call_cost.h"
 
 #include <lauxlib.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "script/core.h"
 
-enum { LOGGED = 3 };  // handlers that account_log names
+enum { LOGGED = 3 };  // handlers that call_cost_log names
 
 // Leaves the function that the host has called on the table's stack, or nil.
 static CostKey read_key(const Host *host) {
@@ -31,13 +31,13 @@ static CostKey read_key(const Host *host) {
   return key;
 }
 
-void account_init(Host *host, lua_State *L) {
+void call_cost_init(Host *host, lua_State *L) {
   host->ran = lua_newthread(L);
   luaL_ref(L, LUA_REGISTRYINDEX);
   lua_createtable(host->ran, RAN_MESSAGE, 0);
 }
 
-void account_push_ran(const Host *host, lua_State *L) {
+void call_cost_push_ran(const Host *host, lua_State *L) {
   lua_pushvalue(host->ran, 1);
   lua_xmove(host->ran, L, 1);
 }
@@ -114,7 +114,7 @@ static void tell(Host *host, Cost *cost, uint64_t us) {
   if (due != COSTS_NOT_DUE && log_is_on(level)) log_slowest(host, level);
 }
 
-void account_end(Host *host, const Event *taken) {
+void call_cost_end(Host *host, const Event *taken) {
   Deadline *deadline = &host->deadline;
   uint64_t started_us = deadline->now_us;
   deadline_tick(host);
@@ -133,11 +133,11 @@ void account_end(Host *host, const Event *taken) {
   lua_settop(host->ran, 1);
 }
 
-void account_reset(Host *host) {
+void call_cost_reset(Host *host) {
   busiest_forget_costs(&host->busiest);
   costs_clear(&host->costs);
 }
 
-void account_log(const Host *host) {
+void call_cost_log(const Host *host) {
   if (!net_is_simulated(host->net)) log_slowest(host, LOG_INFO);
 }

@@ -5,7 +5,7 @@
 
 #include "script/host.h"
 
-enum { ACCOUNT_SLOWEST = 10 };  // handlers that perigee.stats lists
+enum { COSTS_SLOWEST = 10 };  // handlers that perigee.stats lists
 
 // What lies where in that table.
 enum {
@@ -14,17 +14,17 @@ enum {
 };
 
 /// Makes the table. May raise a Lua error.
-void account_init(Host *host, lua_State *L);
+void call_cost_init(Host *host, lua_State *L);
 
 /// Pushes it.
-void account_push_ran(const Host *host, lua_State *L);
+void call_cost_push_ran(const Host *host, lua_State *L);
 
 /// Ends the call that `taken` led to, whose commands are done or begun: reads the
 /// clock, for this call and for the next one.
-void account_end(Host *host, const Event *taken);
+void call_cost_end(Host *host, const Event *taken);
 
 /// A new version of the script: its handlers begin at nothing.
-void account_reset(Host *host);
+void call_cost_reset(Host *host);
 
 /// Logs the handlers with the worst calls.
-void account_log(const Host *host);
+void call_cost_log(const Host *host);
