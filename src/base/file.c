@@ -52,11 +52,11 @@ static int64_t nanoseconds(struct timespec time) {
 }
 
 // No tool can set back the time of the inode's last change.
-void file_stamp(const char *path, char stamp[FILE_STAMP_SIZE]) {
+void file_signature(const char *path, char signature[FILE_SIGNATURE_SIZE]) {
   struct stat info;
-  stamp[0] = '\0';
+  signature[0] = '\0';
   if (stat(path, &info) != 0) return;
-  snprintf(stamp, FILE_STAMP_SIZE,
+  snprintf(signature, FILE_SIGNATURE_SIZE,
            "%" PRIu64 ":%" PRIu64 ":%" PRId64 ":%" PRId64 ":%" PRId64,
            (uint64_t)info.st_dev, (uint64_t)info.st_ino, (int64_t)info.st_size,
            nanoseconds(info.st_mtim), nanoseconds(info.st_ctim));

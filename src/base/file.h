@@ -15,11 +15,11 @@ int file_read(const char *path, Buf *bytes);
 /// Does the same; a file that does not exist counts as empty.
 int file_read_if_any(const char *path, Buf *bytes);
 
-enum { FILE_STAMP_SIZE = 128 };
+enum { FILE_SIGNATURE_SIZE = 128 };
 
 /// Writes a text that changes when the file at `path` is replaced or written, as far as
 /// the file system can tell: its number, size and times. "" if no file exists.
-void file_stamp(const char *path, char stamp[FILE_STAMP_SIZE]);
+void file_signature(const char *path, char signature[FILE_SIGNATURE_SIZE]);
 
 /// Returns whether a process has the file open for writing, so that its content may be
 /// incomplete. Returns false also where the system cannot tell: for files of other users,

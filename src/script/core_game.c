@@ -155,14 +155,14 @@ static int core_env(lua_State *L) {
   return 1;
 }
 
-// file_stamp(path): a text that is another one once the file has been written to or
+// file_signature(path): a text that is another one once the file has been written to or
 // replaced; "" where there is none. file_is_being_written(path): whether it is open for
 // that. A game that does not come from the disk does not change while it is read.
-static int core_file_stamp(lua_State *L) {
-  char stamp[FILE_STAMP_SIZE] = "";
+static int core_file_signature(lua_State *L) {
+  char signature[FILE_SIGNATURE_SIZE] = "";
   const char *path = luaL_checkstring(L, 1);
-  if (core_host(L)->options.read == NULL) file_stamp(path, stamp);
-  lua_pushstring(L, stamp);
+  if (core_host(L)->options.read == NULL) file_signature(path, signature);
+  lua_pushstring(L, signature);
   return 1;
 }
 
@@ -341,7 +341,7 @@ const luaL_Reg core_game_functions[] = {
     {"has_stack", core_has_stack},
     {"read_file", core_read_file},
     {"env", core_env},
-    {"file_stamp", core_file_stamp},
+    {"file_signature", core_file_signature},
     {"file_is_being_written", core_file_is_being_written},
     {"make_folder", core_make_folder},
     {"hash", core_hash},

@@ -62,12 +62,12 @@ static int tool_parse(lua_State *L) {
   return 2;
 }
 
-// stamp(path): a text that is another one once the file has been written to or
+// signature(path): a text that is another one once the file has been written to or
 // replaced; "" for a file that does not exist
-static int tool_stamp(lua_State *L) {
-  char stamp[FILE_STAMP_SIZE];
-  file_stamp(luaL_checkstring(L, 1), stamp);
-  lua_pushstring(L, stamp);
+static int tool_signature(lua_State *L) {
+  char signature[FILE_SIGNATURE_SIZE];
+  file_signature(luaL_checkstring(L, 1), signature);
+  lua_pushstring(L, signature);
   return 1;
 }
 
@@ -76,7 +76,7 @@ int tool_module_open(lua_State *L) {
                                        {"list", core_list},
                                        {"make_folder", tool_make_folder},
                                        {"bundled", tool_bundled},
-                                       {"stamp", tool_stamp},
+                                       {"signature", tool_signature},
                                        {"nearest", core_nearest},
                                        {"parse", tool_parse},
                                        {NULL, NULL}};

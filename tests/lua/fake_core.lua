@@ -138,7 +138,7 @@ local function queries(core)
     end
     return ("%016x"):format(hash)
   end
-  function core.file_stamp() return "" end
+  function core.file_signature() return "" end
   function core.env() return nil end
   function core.file_is_being_written() return false end
   -- Of the schema: what the host set, and what a test says of clients and settings.

@@ -27,7 +27,7 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field hash string of its files' names and texts; "" before it has been run
 ---@field files string[] paths, in the order of loading, with those that were looked for in vain
 ---@field texts table<string, string> by path, of the files that exist
----@field stamps table<string, string> what told the state of a file when it was read, by path
+---@field signatures table<string, string> what told the state of a file when it was read, by path
 ---@field environment table its globals
 ---@field table table what the main file returned
 ---@field game table<string, function|table> its handlers
@@ -42,13 +42,13 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field parses "load"|"ahead"|"now" when its files are parsed, see core.parse
 ---@field has_unparsed boolean? its load met a file that was not parsed ahead
 
--- Reads a file once for each version. The stamp is taken first, so that a change in between does not go
+-- Reads a file once for each version. The signature is taken first, so that a change in between does not go
 -- unseen.
 local function read(version, path)
   local text, problem = version.texts[path], version.problems[path]
-  if not version.stamps[path] then
+  if not version.signatures[path] then
     version.files[#version.files + 1] = path
-    version.stamps[path] = core.file_stamp(path)
+    version.signatures[path] = core.file_signature(path)
     text, problem = core.read_file(path)
     problem = not text and path .. ": " .. problem or nil
     version.texts[path], version.problems[path] = text, problem
@@ -167,7 +167,7 @@ function loader.new(game, number, api)
   local main = game:find(EXTENSION) and game or game:gsub("/+$", "") .. "/game.lua"
   local version = {
     number = number, main = main, root = main:match "^.*/" or "", api = api, hash = "",
-    files = {}, texts = {}, problems = {}, stamps = {}, lines = {},
+    files = {}, texts = {}, problems = {}, signatures = {}, lines = {},
     modules = {}, loading = {}, file_of = {}, parses = "load",
     kinds = {}, kind_tables = {}, settings = {}, warnings = {},
   }
@@ -257,11 +257,11 @@ end
 --- The result of a check.
 ---@class perigee.Checked
 ---@field files string[] paths, with those that were looked for in vain
----@field stamps table<string, string> by path, as core.file_stamp has them
+---@field signatures table<string, string> by path, as core.file_signature has them
 ---@field problem string? the errors, one a line
 
 
---- Reads the output of `perigee check --for-reload`: a line for each file, with its stamp, and after an empty
+--- Reads the output of `perigee check --for-reload`: a line for each file, with its signature, and after an empty
 --- line the errors. Returns nil, and logs what was printed, when the check itself failed.
 ---@param output string
 ---@return perigee.Checked?
@@ -271,10 +271,10 @@ function loader.read_check(output)
     live.log(core.levels.warn, "a reload could not check the game: " .. output)
     return nil
   end
-  local found = { files = {}, stamps = {}, problem = errors ~= "" and errors or nil }
-  for stamp, path in head:gmatch "([^\t\n]*)\t([^\n]+)\n" do
+  local found = { files = {}, signatures = {}, problem = errors ~= "" and errors or nil }
+  for signature, path in head:gmatch "([^\t\n]*)\t([^\n]+)\n" do
     found.files[#found.files + 1] = path
-    found.stamps[path] = stamp
+    found.signatures[path] = signature
   end
   return found
 end
@@ -285,7 +285,7 @@ end
 ---@return string? path
 function loader.unsettled(source)
   for _, path in ipairs(source.files) do
-    if core.file_stamp(path) ~= source.stamps[path] or core.file_is_being_written(path) then
+    if core.file_signature(path) ~= source.signatures[path] or core.file_is_being_written(path) then
       return path
     end
   end

@@ -160,12 +160,12 @@ local function problem_of(path)
   end
 end
 
--- For a server that is about to reload the game (loader.read_check): the files with their stamps, and the
+-- For a server that is about to reload the game (loader.read_check): the files with their signatures, and the
 -- errors. A reload loads the game itself, where it lives.
 local function report_to_server(game)
   local findings, used = files.check_used(game)
-  for _, path in ipairs(sorted_keys(used.stamps)) do
-    print(used.stamps[path] .. "\t" .. path)
+  for _, path in ipairs(sorted_keys(used.signatures)) do
+    print(used.signatures[path] .. "\t" .. path)
   end
   print ""
   local code = EXIT_GOOD

@@ -74,28 +74,28 @@ static void test_too_large(void **state) {
 
 static void test_stamps(void **state) {
   (void)state;
-  char stamps[4][FILE_STAMP_SIZE];
+  char signatures[4][FILE_SIGNATURE_SIZE];
   struct timespec past[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
-  file_stamp(path_of("some"), stamps[0]);
-  assert_string_equal(stamps[0], "");
+  file_signature(path_of("some"), signatures[0]);
+  assert_string_equal(signatures[0], "");
   write_bytes("some", 10);
   utimensat(AT_FDCWD, path_of("some"), past, 0);
-  file_stamp(path_of("some"), stamps[1]);
-  file_stamp(path_of("some"), stamps[2]);
-  assert_string_equal(stamps[1], stamps[2]);
+  file_signature(path_of("some"), signatures[1]);
+  file_signature(path_of("some"), signatures[2]);
+  assert_string_equal(signatures[1], signatures[2]);
   usleep(20000);  // longer than the file system's clock stands still
   write_bytes("some", 10);
   utimensat(AT_FDCWD, path_of("some"), past, 0);
-  file_stamp(path_of("some"), stamps[2]);
-  assert_string_not_equal(stamps[1], stamps[2]);
+  file_signature(path_of("some"), signatures[2]);
+  assert_string_not_equal(signatures[1], signatures[2]);
   // Another file under the name, at the same moment.
   write_bytes("other", 10);
   utimensat(AT_FDCWD, path_of("other"), past, 0);
   char from[64];
   strcpy(from, path_of("other"));
   assert_int_equal(rename(from, path_of("some")), 0);
-  file_stamp(path_of("some"), stamps[3]);
-  assert_string_not_equal(stamps[2], stamps[3]);
+  file_signature(path_of("some"), signatures[3]);
+  assert_string_not_equal(signatures[2], signatures[3]);
   unlink(path_of("some"));
 }
 

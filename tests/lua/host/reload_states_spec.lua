@@ -71,7 +71,7 @@ describe("a reload that is under way", function()
     local checked = ("\t%s/game.lua\n\n"):format(folder)
     core.parses_slowly = true
     assert.equal("waits", give("checked", checked))
-    function core.file_stamp() return "another" end
+    function core.file_signature() return "another" end
     assert.equal("waits", give "change")
     assert.equal(40, core.delays.again)
     assert.equal("same", give "again")

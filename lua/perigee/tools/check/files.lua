@@ -58,9 +58,9 @@ end
 -- The game's own files -----------------------------------------------------------------------
 
 
--- The text of a file as it is now, and a stamp that is another one once the file has been written to.
+-- The text of a file as it is now, and a signature that is another one once the file has been written to.
 local function read_used(game, path)
-  game.stamps[path] = game.stamps[path] or tool.stamp(path)
+  game.signatures[path] = game.signatures[path] or tool.signature(path)
   return files.read(path, game.given)
 end
 
@@ -235,7 +235,7 @@ local function check_others(game, folder, found)
 end
 
 
---- Findings about the files that a game runs: { path, line, kind, message }; and their stamps by path,
+--- Findings about the files that a game runs: { path, line, kind, message }; and their signatures by path,
 --- with those of files that were looked for in vain.
 ---@param path string a folder with a game.lua, or a .lua file
 ---@param given? table<string, string> see files.read
@@ -249,7 +249,7 @@ function files.check_used(path, given)
     used = {}, -- by path: see source.read; false of what does not parse
     trees = {}, -- by path, of those that do: see parser.lua
     modules = {}, -- paths by name
-    stamps = {}, -- by path
+    signatures = {}, -- by path
   }
   local found = {}
   visit(game, main, read_used(game, main) or "", found)
