@@ -99,7 +99,7 @@ static void log_slowest(const Host *host, LogLevel level) {
 }
 
 // Of what really took time nothing is logged in a simulation: no two runs are alike.
-static void tell(Host *host, Cost *cost, uint64_t us) {
+static void log_cost(Host *host, Cost *cost, uint64_t us) {
   const Deadline *deadline = &host->deadline;
   if (net_is_simulated(host->net)) return;
   bool is_slow = us > deadline->limits.handler_us / 2;
@@ -127,7 +127,7 @@ void call_cost_end(Host *host, const Event *taken) {
     Cost *cost = costs_find(&host->costs, &key, &is_new);
     if (is_new) describe(host, cost);
     cost_add(cost, us);
-    tell(host, cost, us);
+    log_cost(host, cost, us);
     busiest_add(host, cost, us, source_us);
   }
   lua_settop(host->ran, 1);

@@ -177,8 +177,8 @@ static int core_push_error(lua_State *L) {
   return 0;
 }
 
-// tell_failure(text): tells the owner that a handler has failed
-static int core_tell_failure(lua_State *L) {
+// report_failure(text): reports to the owner that a handler has failed
+static int core_report_failure(lua_State *L) {
   const Host *host = core_host(L);
   if (host->events->failed != NULL)
     host->events->failed(host->events_data, luaL_checkstring(L, 1));
@@ -199,5 +199,5 @@ const luaL_Reg core_time_functions[] = {{"now", core_now},
                                         {"log", core_log},
                                         {"log_lines", core_log_lines},
                                         {"push_error", core_push_error},
-                                        {"tell_failure", core_tell_failure},
+                                        {"report_failure", core_report_failure},
                                         {NULL, NULL}};

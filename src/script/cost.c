@@ -7,7 +7,7 @@
 enum {
   SUB_BITS = 3,
   SUBS = 1 << SUB_BITS,  // buckets from one power of two to the next
-  TELL_US = 60000000,
+  LOG_US = 60000000,
 };
 
 void costs_clear(Costs *costs) {
@@ -77,11 +77,11 @@ void cost_add(Cost *cost, uint64_t us) {
 }
 
 CostsDue costs_due(Costs *costs, uint64_t now_us, bool is_slow) {
-  if (costs->told_us == 0) costs->told_us = now_us;
+  if (costs->logged_us == 0) costs->logged_us = now_us;
   costs->was_slow |= is_slow;
-  if (now_us - costs->told_us < TELL_US) return COSTS_NOT_DUE;
+  if (now_us - costs->logged_us < LOG_US) return COSTS_NOT_DUE;
   CostsDue due = costs->was_slow ? COSTS_DUE_SLOW : COSTS_DUE;
-  costs->told_us = now_us;
+  costs->logged_us = now_us;
   costs->was_slow = false;
   return due;
 }

@@ -35,9 +35,9 @@ typedef struct Cost {
 typedef struct Costs {
   Cost *slots[COST_HANDLERS];  // owned
   uint32_t count;
-  Cost *last;        // the one of the last call
-  uint64_t told_us;  // when costs_due said so last; 0: there has been no call
-  bool was_slow;     // some call since then
+  Cost *last;          // the one of the last call
+  uint64_t logged_us;  // when costs_due said so last; 0: there has been no call
+  bool was_slow;       // some call since then
 } Costs;
 
 /// Whether it is time to tell of the slowest.

@@ -294,8 +294,8 @@ static void push_traceback(lua_State *L, const Failure *failure) {
   }
 }
 
-// Tells the Lua half, which undoes its share, logs, and returns the error for people.
-static int tell_failed(lua_State *L) {
+// Reports a failure to the Lua half, which rolls its part back, logs, and returns the error text.
+static int report_failure(lua_State *L) {
   Failure *failure = lua_touserdata(L, 1);
   Host *host = failure->host;
   lua_rawgeti(L, LUA_REGISTRYINDEX, host->failed);
@@ -321,9 +321,9 @@ static HostOutcome fail(Host *host, lua_State *co, FailureKind kind, const char 
     memory_reclaim(host);
   deadline_end(host);
   relay_rollback(host->relay, host->mark);
-  if (lua_cpcall(host->L, tell_failed, &failure) != 0) {
+  if (lua_cpcall(host->L, report_failure, &failure) != 0) {
     const char *fault = lua_tostring(host->L, -1);
-    if (fault == NULL) fault = "a handler failed, and so did telling how";
+    if (fault == NULL) fault = "a handler failed, and so did its report";
     set_fault(host, fault, strlen(fault));
     log_error("handler failed", log_str("error", fault));
     lua_settop(host->L, 0);

@@ -57,7 +57,7 @@ const char *const *script_files(const Script *script, size_t *count) {
 
 // --- Verdicts ---
 
-static void tell_forget(Host *host, uint32_t peer) {
+static void forget_peer(Host *host, uint32_t peer) {
   host_call(host, &(Event){.type = ENTRY_FORGET, .peer = peer});
   host_done(host);
 }
@@ -87,7 +87,7 @@ static void judge_connect(Host *host) {
     return;
   }
   host_commit(host);
-  tell_forget(host, peer);
+  forget_peer(host, peer);
 }
 
 // The results are true; or false, the reason, and the code where it is not Rejected.
@@ -178,7 +178,7 @@ static void end_badly(Host *host) {
   switch (host->event.type) {
     case EVENT_CONNECT:
       relay_reject(host->relay, host->event.peer, CODE_INTERNAL, RELAY_FAILED_TEXT);
-      tell_forget(host, host->event.peer);
+      forget_peer(host, host->event.peer);
       break;
     case EVENT_JOIN:
     case EVENT_RENAME:

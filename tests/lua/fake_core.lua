@@ -269,7 +269,7 @@ local function calls(core)
     core.logged[#core.logged + 1] = { level = level, text = text, version = version, hash = hash }
   end
   function core.push_error(number) core.errors_pushed[#core.errors_pushed + 1] = number end
-  function core.tell_failure() end
+  function core.report_failure() end
   function core.files(paths) core.file_list = paths end
   function core.kinds_begin(hooks) core.game_hooks, core.kinds = hooks, {} end
   function core.kind_set(name, hooks, capacity, auto_create, auto_delete, tick_rate)

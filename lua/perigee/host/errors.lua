@@ -324,7 +324,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   end
   -- Once may be the machine's fault, which had other things to do: nobody is shown that.
   if not (is_over and let_rest(event, room, task, handler)) then
-    core.tell_failure(handler .. " failed: " .. text .. details)
+    core.report_failure(handler .. " failed: " .. text .. details)
   end
   if event ~= EVENTS.error then
     report {

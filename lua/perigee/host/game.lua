@@ -78,7 +78,7 @@ local function look_at(name, value, whose, event, room)
       local text = ("%s: %s; state is data only, because it outlives the code: the next reload will be "
         .. "refused"):format(errors.label(event, room), found)
       live.log(core.levels.error, text)
-      core.tell_failure(text)
+      core.report_failure(text)
     end
   end)
 end
