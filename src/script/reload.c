@@ -136,7 +136,7 @@ static int core_reloaded(lua_State *L) {
   int count = (int)lua_objlen(L, 3);
   for (int i = 1; i == 1 || i <= count; i++) {
     lua_rawgeti(L, 3, i);
-    outcome.asked = (uint32_t)lua_tonumber(L, -1);
+    outcome.token = (uint32_t)lua_tonumber(L, -1);
     lua_pop(L, 1);
     host->events->reloaded(host->events_data, &outcome);
   }
@@ -149,7 +149,7 @@ static int core_set_version(lua_State *L) {
   return 0;
 }
 
-// forget(): forgets all that has been asked for since the last commit
+// forget(): forgets all that has been token for since the last commit
 static int core_forget(lua_State *L) {
   host_forget(core_host(L));
   return 0;

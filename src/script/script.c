@@ -110,7 +110,7 @@ static void judge_broadcast(Host *host) {
     relay_pass(host->relay, &host->event, host->event.data);
 }
 
-// The verdict comes before what the handler asked for: JOINED before what it sends.
+// The verdict comes before what the handler token for: JOINED before what it sends.
 static void end_well(Host *host) {
   switch (host->event.type) {
     case EVENT_CONNECT:
@@ -245,8 +245,8 @@ const char *script_load(Script *script) {
   return NULL;
 }
 
-void script_reload(Script *script, uint32_t asked, bool is_forced) {
-  reload_push(script, is_forced ? RELOAD_FORCE : RELOAD_REQUEST, asked);
+void script_reload(Script *script, uint32_t token, bool is_forced) {
+  reload_push(script, is_forced ? RELOAD_FORCE : RELOAD_REQUEST, token);
 }
 
 void script_refresh(Script *script) { reload_push(script, RELOAD_CHANGE, 0); }

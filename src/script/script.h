@@ -35,7 +35,7 @@ typedef struct ScriptValue {
 /// How a reload went.
 typedef struct ScriptOutcome {
   bool is_good;
-  uint32_t asked;      // `asked` of script_reload
+  uint32_t token;      // `token` of script_reload
   const char *report;  // what changed, or what was wrong; a line, or several
 } ScriptOutcome;
 
@@ -143,9 +143,9 @@ void script_end_drain(Script *script);
 /// Has the script handle an event that relay_next_event has given.
 void script_handle(Script *script, const Event *event);
 
-/// Asks for a reload, which begins in the next drain. `asked` comes back in `reloaded`.
+/// Asks for a reload, which begins in the next drain. `token` comes back in `reloaded`.
 /// A forced one takes place whatever a check of the files finds.
-void script_reload(Script *script, uint32_t asked, bool is_forced);
+void script_reload(Script *script, uint32_t token, bool is_forced);
 
 /// Asks for a reload if a file of the game holds something else than it did at the last
 /// one, good or bad.

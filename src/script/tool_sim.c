@@ -219,8 +219,8 @@ static int sim_due(lua_State *L) {
   return 1;
 }
 
-// turn(id, ms)
-static int sim_turn(lua_State *L) {
+// iterate(id, ms)
+static int sim_iterate(lua_State *L) {
   SimServer *server = read_server(L);
   const SimOps *ops = world_of(L)->ops;
   Net *net = ops->net(server);
@@ -326,7 +326,7 @@ void tool_sim_push(lua_State *L, const SimOps *ops) {
                                        {"window", sim_window},
                                        {"now", sim_now},
                                        {"due", sim_due},
-                                       {"turn", sim_turn},
+                                       {"iterate", sim_iterate},
                                        {"order", sim_order},
                                        {"inspect", sim_inspect},
                                        {NULL, NULL}};

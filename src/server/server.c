@@ -80,7 +80,7 @@ static void on_reloaded(void *data, const ScriptOutcome *outcome) {
   Buf report = {0};
   buf_printf(&report, "%s%s%s", outcome->report,
              *problem.text != '\0' ? "\nTLS goes on as it was: " : "", problem.text);
-  answer(server, outcome->asked, is_good, (const char *)report.data);
+  answer(server, outcome->token, is_good, (const char *)report.data);
   buf_deinit(&report);
   watch_game(server);
   if (server->dev != NULL) dev_reloaded(server->dev, outcome);

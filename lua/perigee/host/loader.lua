@@ -261,7 +261,7 @@ end
 ---@field problem string? the errors, one a line
 
 
---- Reads the output of `perigee check --for-reload`: a line for each file, with its signature, and after an empty
+--- Reads the output of `perigee check --for-reload`: a line for each file, with its signature; after an empty
 --- line the errors. Returns nil, and logs what was printed, when the check itself failed.
 ---@param output string
 ---@return perigee.Checked?

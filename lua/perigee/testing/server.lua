@@ -226,7 +226,7 @@ end
 
 function Server:_turn(now)
   if self._fuzz then mix_order(self) end
-  local ok, problem = pcall(sim.turn, self._id, now)
+  local ok, problem = pcall(sim.iterate, self._id, now)
   self:_take_logs()
   if not ok then failure.raise("%s", problem) end
   local links, gone = self._links, 0

@@ -51,7 +51,7 @@ local function load_game(path, head)
   local now, step_ms = sim.now(id), math.max(1, math.floor(head.interval * 1000 + 0.5))
   local function advance()
     now = now + step_ms
-    sim.turn(id, now)
+    sim.iterate(id, now)
     check_log(id)
   end
   local at

@@ -95,7 +95,7 @@ bool pattern_take_anchor(Pattern *pattern) {
 
 // --- Steps ---
 
-static bool ask(Pattern *pattern) {
+static bool check_go_on(Pattern *pattern) {
   uint32_t steps = pattern->steps;
   pattern->steps = 0;
   return pattern->go_on == NULL || pattern->go_on(pattern->data, steps);
@@ -103,7 +103,7 @@ static bool ask(Pattern *pattern) {
 
 static inline bool spend(Pattern *pattern, uint32_t steps) {
   pattern->steps += steps;
-  return pattern->steps < PATTERN_STEPS || ask(pattern);
+  return pattern->steps < PATTERN_STEPS || check_go_on(pattern);
 }
 
 // --- One byte ---
