@@ -91,7 +91,7 @@ Net *net_make(const NetLimits *limits, const NetEvents *events, void *data);
 int net_open_loop(Net *net);
 /// All input is in: the layers above act on it, then their output leaves. Returns
 /// whether there is more to do.
-bool net_end_turn(Net *net);
+bool net_end_iteration(Net *net);
 
 // clock.c
 extern const NetClock MACHINE_CLOCK;

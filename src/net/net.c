@@ -28,10 +28,10 @@ static bool report_ended(Net *net) {
   return is_any;
 }
 
-bool net_end_turn(Net *net) {
-  void *data = net->events.turn_data ? net->events.turn_data : net->data;
-  bool is_more = net->events.turn(data, net_now_ms(net));
-  is_more |= flush_turn(net);
+bool net_end_iteration(Net *net) {
+  void *data = net->events.iteration_data ? net->events.iteration_data : net->data;
+  bool is_more = net->events.iteration(data, net_now_ms(net));
+  is_more |= flush_due(net);
   is_more |= report_ended(net);
   is_more |= net_resume(net);
   inbox_limit(net);
@@ -57,11 +57,11 @@ NetSent net_queued_in_all(const Net *net) {
 
 // --- Start and stop ---
 
-static bool end_turn(void *data) { return net_end_turn(data); }
+static bool end_iteration(void *data) { return net_end_iteration(data); }
 
 int net_open_loop(Net *net) {
   net->timers = &net->loop.timers;
-  return loop_init(&net->loop, end_turn, net);
+  return loop_init(&net->loop, end_iteration, net);
 }
 
 static uint64_t descriptor_limit(void) {
@@ -98,7 +98,7 @@ Net *net_new(const NetLimits *limits, const NetEvents *events, void *data) {
 Net *net_new_simulated(const NetLimits *limits, const NetEvents *events, void *data,
                        uint64_t seed) {
   Net *net = net_make(limits, events, data);
-  sim_init(net, seed, net_end_turn);
+  sim_init(net, seed, net_end_iteration);
   return net;
 }
 

@@ -3,7 +3,7 @@
 // that it does not say on which thread sockets are served (io_threads.h).
 //
 // Output is collected and written by a flush: what is CRITICAL at the end of the
-// loop turn, the rest at most `batch_hz` times a second. A connection sees one ordered
+// iteration, the rest at most `batch_hz` times a second. A connection sees one ordered
 // stream within a priority, however many groups it is in.
 #pragma once
 
@@ -98,12 +98,12 @@ typedef struct NetEvents {
   /// The other side ended it: CODE_CLOSED after an orderly end, else CODE_RESET. The id
   /// is stale.
   void (*close)(void *data, void *conn_data, Code code);
-  /// All input of this loop turn has been handed up; output follows. Returns whether
-  /// there is more to do, in which case the next turn comes at once.
-  bool (*turn)(void *data, uint64_t now_ms);
+  /// All input of this iteration of the loop has been handed up; output follows. Returns
+  /// whether there is more to do, in which case the next iteration comes at once.
+  bool (*iteration)(void *data, uint64_t now_ms);
   /// May be NULL. The output of the iteration has left.
   void (*flushed)(void *data);
-  void *turn_data;  // what `turn` is passed instead of `data`, when not NULL
+  void *iteration_data;  // what `iteration` is passed instead of `data`, when not NULL
 } NetEvents;
 
 Net *net_new(const NetLimits *limits, const NetEvents *events, void *data);
@@ -133,7 +133,7 @@ void net_stop(Net *net);
 /// Takes new limits into use (max_payload for connections opened from now on).
 void net_set_limits(Net *net, const NetLimits *limits);
 
-/// Monotonic time, the same all through a loop turn.
+/// Monotonic time, the same all through an iteration.
 uint64_t net_now_ms(const Net *net);
 
 /// Monotonic time read from the clock now.

@@ -6,7 +6,7 @@
 
 enum OutFlags {
   OUT_KEEP = 1,    // overflow does not drop it; too many waiting end in SlowConsumer
-  OUT_URGENT = 2,  // keeps its place, but the whole stream is flushed this loop turn
+  OUT_URGENT = 2,  // keeps its place, but the whole stream is flushed this iteration
   OUT_UNRELIABLE =
       4,  // one packet that may be lost: by UDP where the connection has it
 };

@@ -1,6 +1,6 @@
 // A Net without sockets, clock or entropy: connections are pairs of buffers, time is
 // what the caller says, and randomness comes from a seed. Everything above the transport
-// is the real thing, and a turn does things in the order in which the loop does them.
+// is the real thing, and an iteration does things in the order in which the loop does them.
 // The same calls give the same bytes.
 //
 // The functions here are the other side of such a Net: its clients and its clock. The
@@ -26,7 +26,7 @@ typedef enum SimEnding { SIM_OPEN, SIM_ENDED, SIM_RESET } SimEnding;
 Net *net_new_simulated(const NetLimits *limits, const NetEvents *events, void *data,
                        uint64_t seed);
 
-/// A client connects; the server learns of it in the next turn. 0 when there are too
+/// A client connects; the server learns of it in the next iteration. 0 when there are too
 /// many.
 SimId net_sim_connect(Net *net, Framing framing, const char *address);
 
@@ -50,13 +50,13 @@ void net_sim_reset(Net *net, SimId id);
 /// would block.
 void net_sim_window(Net *net, SimId id, size_t bytes);
 
-/// The next turn takes the input of these clients first, in this order; else it goes by
+/// The next iteration takes the input of these clients first, in this order; else it goes by
 /// when it was sent.
 void net_sim_order(Net *net, const SimId *ids, size_t count);
 
-/// Sets the clock to `now_ms`, unless that has passed, and turns until nothing is left
+/// Sets the clock to `now_ms`, unless that has passed, and iterates until nothing is left
 /// to do at that time. False when there is no end to it.
-bool net_sim_turn(Net *net, uint64_t now_ms);
+bool net_sim_iterate(Net *net, uint64_t now_ms);
 
 /// When there is something to do: now, or when the next timer is due; UINT64_MAX when
 /// there is none.

@@ -227,7 +227,7 @@ static int sim_iterate(lua_State *L) {
   uint64_t now_ms = read_ms(L, 2) + SIM_START_MS;
   luaL_argcheck(L, now_ms >= net_now_ms(net), 2, "that time has passed");
   ops->enter(server);
-  bool is_done = net_sim_turn(net, now_ms);
+  bool is_done = net_sim_iterate(net, now_ms);
   ops->leave(server);
   if (is_done) return 0;
   return luaL_error(L,

@@ -182,7 +182,7 @@ static bool has_time_to_stop(const Engine *engine) {
   return net_real_us() - engine->stopped_us < STOP_US;
 }
 
-static bool on_turn(void *data, uint64_t now_ms) {
+static bool on_iteration(void *data, uint64_t now_ms) {
   Engine *engine = data;
   (void)now_ms;
   engine_drain(engine);
@@ -264,8 +264,8 @@ static void build(Engine *engine) {
   RelayLimits relay_limits = config_relay_limits(&engine->config);
   SessionEvents session_events = relay_session_events();
   NetEvents net_events = session_net_events();
-  net_events.turn = on_turn;
-  net_events.turn_data = engine;
+  net_events.iteration = on_iteration;
+  net_events.iteration_data = engine;
   engine->relay = relay_new(&relay_limits);
   engine->session = session_new(&session_limits, &session_events, engine->relay);
   const uint64_t *seed = engine->options.seed;

@@ -182,7 +182,7 @@ static bool reload(SimServer *server, const SimFile *files, size_t count, Buf *r
     buf_append(report, problem, strlen(problem));
   } else {
     server->report = report;
-    net_sim_turn(server->engine.net, 0);
+    net_sim_iterate(server->engine.net, 0);
     server->report = NULL;
   }
   swap_log(server);
@@ -282,7 +282,7 @@ static void close_server(SimServer *server) {
 static void start(SimServer *server) {
   swap_log(server);
   engine_start(&server->engine);
-  net_sim_turn(server->engine.net, 0);
+  net_sim_iterate(server->engine.net, 0);
   swap_log(server);
 }
 

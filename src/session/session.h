@@ -93,7 +93,7 @@ typedef struct SessionEvents {
 } SessionEvents;
 
 /// The session's own NetEvents, to be passed to net_new with the session as data;
-/// the caller sets `turn`.
+/// the caller sets `iteration`.
 NetEvents session_net_events(void);
 
 Session *session_new(const SessionLimits *limits, const SessionEvents *events,

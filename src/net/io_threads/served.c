@@ -142,7 +142,7 @@ static void on_ending(void *data, void *conn_data, Code code) {
   up->code = code;
 }
 
-static bool on_turn(void *data, uint64_t now_ms) {
+static bool on_iteration(void *data, uint64_t now_ms) {
   (void)data, (void)now_ms;
   return false;
 }
@@ -159,6 +159,6 @@ NetEvents served_events(void) {
       .fault = on_fault,
       .drops = on_drops,
       .ending = on_ending,
-      .turn = on_turn,
+      .iteration = on_iteration,
   };
 }

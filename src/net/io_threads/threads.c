@@ -14,7 +14,7 @@ enum { THREAD_NAME_SIZE = 16 };  // the kernel's limit
 
 static void run_flush(Net *net, const void *body) {
   (void)body;
-  flush_turn(net);
+  flush_due(net);
 }
 
 // What the main thread flushes together, the threads flush together.

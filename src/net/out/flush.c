@@ -377,7 +377,7 @@ static void flush_dirty(Net *net, unsigned mask) {
 }
 
 static void on_flush_due(void *data, uint64_t now_ms) {
-  // Nothing to do: the end of this turn sees that the time has come.
+  // Nothing to do: the end of this iteration sees that the time has come.
   (void)data;
   (void)now_ms;
 }
@@ -405,7 +405,7 @@ static bool is_idle(const Net *net) {
   return net->dirty_groups.count + net->dirty_conns.count + net->dropping.count == 0;
 }
 
-bool flush_turn(Net *net) {
+bool flush_due(Net *net) {
   if (is_idle(net)) return false;
   uint64_t now_us = net->limits.batch_hz ? net_clock_us(net) : 0;
   if (net->limits.batch_hz == 0 || now_us >= net->next_flush_us) {

@@ -58,7 +58,7 @@ typedef struct Member {
 
 struct Group {
   Source source;
-  bool is_urgent;  // its members' whole streams go out this turn
+  bool is_urgent;  // its members' whole streams go out in this iteration
   uint32_t id;
   uint32_t tag;
   uint32_t base[PRIORITY_COUNT];  // number of the first message in each outbuf
@@ -134,9 +134,9 @@ void group_leave_all(Conn *conn);
 /// Writes what the conn has not yet taken from its sources, in the priorities of
 /// `mask`.
 void flush_conn(Conn *conn, unsigned mask);
-/// Flushes what this turn has to: everything when a flush is due, else critical and
-/// urgent. When it is due, drops are reported; returns whether any were.
-bool flush_turn(Net *net);
+/// Flushes what is critical or urgent, and everything once a flush is due; then drops are
+/// reported, too. Returns whether any were.
+bool flush_due(Net *net);
 /// Flushes every member of a group, so that its outbufs can be emptied.
 void flush_group(Net *net, Group *group, unsigned mask);
 

@@ -53,9 +53,9 @@ struct Sim {
   uint64_t random[4];
   Slots pipes;
   List queue;    // Pipes
-  List polled;   // the queue of the turn under way
-  List closing;  // SimConns that go at the end of the turn
-  bool is_more;  // to do, after the last turn
+  List polled;   // the queue of the iteration under way
+  List closing;  // SimConns that go at the end of the iteration
+  bool is_more;  // to do, after the last iteration
 };
 
 static Pipe *pipe_find(const Net *net, SimId id) {
@@ -218,7 +218,7 @@ static const TransportKind SIM = {
     .close = sim_close,
 };
 
-// --- The turn ---
+// --- The iteration ---
 
 static void accept_pipe(Net *net, Pipe *pipe) {
   SimConn *sim = mem_zalloc(sizeof *sim);
@@ -303,7 +303,7 @@ static bool has_work(const Net *net) {
          timers_next_ms(net->timers) <= sim->now_ms;
 }
 
-// One turn of the loop: prepare, sockets, check.
+// One iteration of the loop: prepare, sockets, check.
 static void turn_once(Net *net) {
   Sim *sim = net->sim;
   sim->end(net);
@@ -313,7 +313,7 @@ static void turn_once(Net *net) {
   free_closing(sim);
 }
 
-bool net_sim_turn(Net *net, uint64_t now_ms) {
+bool net_sim_iterate(Net *net, uint64_t now_ms) {
   Sim *sim = net->sim;
   if (now_ms > sim->now_ms) sim->now_ms = now_ms;
   for (int i = 0; i < TURNS_MAX; i++) {

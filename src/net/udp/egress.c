@@ -1,4 +1,4 @@
-// Sending: datagrams of a turn are collected and handed to the kernel in as few calls as it
+// Sending: datagrams of an iteration are collected and handed to the kernel in as few calls as it
 // takes. Those that follow each other to one place, all but the last of the same size, are
 // one message that the kernel cuts (UDP_SEGMENT). What it does not take is lost, as on any
 // other part of the way.
@@ -11,7 +11,7 @@
 #include "net/udp/udp_internal.h"
 
 enum {
-  EGRESS_MAX = 256,  // datagrams that wait for the end of the turn
+  EGRESS_MAX = 256,  // datagrams that wait for the end of the iteration
   EGRESS_BYTES = EGRESS_MAX * UDP_DATAGRAM_MAX,
   SEGMENTS_MAX = 64,  // of one message; what every kernel that knows UDP_SEGMENT takes
   SEGMENTED_MAX = 64000,  // bytes of one message

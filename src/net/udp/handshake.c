@@ -258,7 +258,7 @@ void udp_handshake(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
                   .is_hash_good = knows_hash(net, read.hash),
                   .allows_plain = net->limits.allows_plain_udp};
   UdpFault fault;
-  udp_cookies_turn(&server->cookies, net_clock_us(net));
+  udp_cookies_rotate(&server->cookies, net_clock_us(net));
   switch (udp_judge(&door, &read, path, &request.extension, &fault)) {
     case UDP_CHALLENGE:
       challenge(&request);

@@ -1,6 +1,6 @@
 // One connection by UDP: what comes is handed up, what goes is put into datagrams, its address
 // is followed, its end is told. Whatever it does at once it does in udp_peer_serve, when the
-// turn ends; until then it is only touched.
+// iteration ends; until then it is only touched.
 #include <stddef.h>
 #include <string.h>
 
@@ -360,7 +360,7 @@ static const TransportKind UDP = {
     .close = udp_close,
 };
 
-// --- The turn ---
+// --- The end of an iteration ---
 
 static void on_timer(void *data, uint64_t now_ms) {
   UdpPeer *peer = data;

@@ -1,4 +1,4 @@
-// The ports: opening them, reading what comes, telling whose it is, and the end of a turn.
+// The ports: opening them, reading what comes, telling whose it is, and the end of an iteration.
 #define _GNU_SOURCE  // recvmmsg
 #include <errno.h>
 #include <netinet/udp.h>
@@ -12,7 +12,7 @@
 
 enum {
   READ_BATCH = 64,             // datagrams read at a time,
-  READ_BATCHES = 8,            // so often a turn and socket
+  READ_BATCHES = 8,            // so often an iteration and socket
   READ_DATAGRAM_BYTES = 1536,  // a longer one is none of this protocol
   // Connections of one channel that a datagram from an unknown address may be of.
   CHANNEL_TRIES = 4,
@@ -98,7 +98,7 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   for (int i = 0; i < READ_BATCHES && read_batch(socket) == READ_BATCH;) i++;
 }
 
-// --- The turn ---
+// --- The end of an iteration ---
 
 static void on_closed(uv_handle_t *handle) {
   UdpSocket *socket = handle->data;

@@ -128,7 +128,7 @@ struct UdpServer {
   bool is_stopping;
   bool has_segments;  // the kernel cuts one buffer into datagrams
   UdpTable table;
-  List touched;                  // peers to be looked at when the turn ends
+  List touched;                  // peers to be looked at when the iteration ends
   List closing;                  // peers whose conns are freed then
   uint32_t over_count;           // peers that have ended
   uint8_t secret[UDP_KEY_SIZE];  // of keys to attach with
@@ -242,7 +242,7 @@ bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
 bool udp_is_alone(const Conn *conn);
 /// A Conn for a peer that is alone; NULL when there are too many. Reported by conn_open.
 Conn *udp_conn_new(UdpPeer *peer);
-/// Does what is to be done at the end of a turn; returns whether something was handed up.
+/// Does what is to be done at the end of an iteration; returns whether something was handed up.
 bool udp_peer_serve(UdpPeer *peer);
-/// It is served when the turn ends.
+/// It is served when the iteration ends.
 void udp_touch(UdpPeer *peer);

@@ -58,7 +58,7 @@ void udp_cookies_init(UdpCookies *cookies, const uint8_t seed[UDP_KEY_SIZE],
   next_secret(cookies);
 }
 
-void udp_cookies_turn(UdpCookies *cookies, uint64_t now_us) {
+void udp_cookies_rotate(UdpCookies *cookies, uint64_t now_us) {
   const uint64_t slot = now_us / SLOT_US;
   if (slot == cookies->slot) return;
   const bool is_next = slot == cookies->slot + 1;

@@ -54,7 +54,7 @@ void udp_cookies_init(UdpCookies *cookies, const uint8_t seed[UDP_KEY_SIZE],
                       uint64_t now_us);
 
 /// Goes on to the slot of `now_us`: to be called before the next two.
-void udp_cookies_turn(UdpCookies *cookies, uint64_t now_us);
+void udp_cookies_rotate(UdpCookies *cookies, uint64_t now_us);
 
 /// The cookie of a request from `origin` for protocol hash `hash`; nothing has to be kept
 /// of it.

@@ -95,7 +95,7 @@ static void take_request(const uint8_t *bytes, size_t size) {
   uint8_t cookie[UDP_COOKIE_SIZE];
   UdpFault fault;
   assert_int_equal(0, udp_read_request(bytes, size, &request));
-  udp_cookies_turn(&udp.cookies, now_us());
+  udp_cookies_rotate(&udp.cookies, now_us());
   UdpAnswerType type = udp_judge(&door, &request, &origin, &extension, &fault);
   assert_int_not_equal(UDP_REJECTED, type);
   if (type == UDP_CHALLENGE) {

@@ -104,7 +104,7 @@ static inline void on_close(void *data, void *conn_data, Code code) {
   world->last_close = code;
 }
 
-static inline bool on_turn(void *data, uint64_t now_ms) {
+static inline bool on_iteration(void *data, uint64_t now_ms) {
   (void)data;
   (void)now_ms;
   return false;
@@ -123,7 +123,7 @@ static inline void world_open(World *world, NetLimits limits, Framing framing) {
                                    .fault = on_fault,
                                    .drops = on_drops,
                                    .close = on_close,
-                                   .turn = on_turn};
+                                   .iteration = on_iteration};
   *world = (World){0};
   world->net = net_new(&limits, &events, world);
   assert_int_equal(net_listen(world->net, "127.0.0.1", &world->port, framing), 0);

@@ -129,7 +129,7 @@ static inline void stage_close(void *data, void *conn_data, Code code) {
   note(stage, "close of %u: %s", stage_index(stage, conn_data), code_name(code));
 }
 
-static inline bool stage_turn(void *data, uint64_t now_ms) {
+static inline bool stage_iterate(void *data, uint64_t now_ms) {
   Stage *stage = data;
   (void)now_ms;
   if (stage->held) net_unthrottle(stage->net, stage->held);
@@ -145,7 +145,7 @@ static inline void stage_init(Stage *stage, bool is_real, Framing framing,
                                    .fault = stage_fault,
                                    .drops = stage_drops,
                                    .close = stage_close,
-                                   .turn = stage_turn};
+                                   .iteration = stage_iterate};
   *stage = (Stage){.is_real = is_real, .framing = framing};
   if (is_real) {
     stage->net = net_new(&limits, &EVENTS, stage);
@@ -168,7 +168,7 @@ static inline void stage_deinit(Stage *stage) {
 /// Turns until nothing more happens.
 static inline void settle(Stage *stage) {
   if (!stage->is_real) {
-    assert_true(net_sim_turn(stage->net, net_now_ms(stage->net)));
+    assert_true(net_sim_iterate(stage->net, net_now_ms(stage->net)));
     return;
   }
   uint32_t before = stage->happened;

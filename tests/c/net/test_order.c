@@ -53,7 +53,7 @@ static void on_close(void *data, void *conn_data, Code code) {
   (void)data, (void)conn_data, (void)code;
 }
 
-static bool on_turn(void *data, uint64_t now_ms) {
+static bool on_iteration(void *data, uint64_t now_ms) {
   (void)data, (void)now_ms;
   return false;
 }
@@ -166,7 +166,7 @@ static void compare(World *world) {
 
 static void run(uint32_t seed, uint32_t batch_hz) {
   static const NetEvents events = {
-      .open = on_open, .line = on_line, .close = on_close, .turn = on_turn};
+      .open = on_open, .line = on_line, .close = on_close, .iteration = on_iteration};
   NetLimits limits = {.max_payload = 1024, .channel_capacity = 100000};
   limits.batch_hz = batch_hz;
   World world = {.random = seed};

@@ -288,13 +288,13 @@ static void clock_is_the_callers(void **state) {
   assert_int_equal(net_clock_us(stage.net), SIM_START_MS * 1000ull);
   timers_set(net_timers(stage.net), &timer, start_ms + 50, on_timer, &fired_ms);
   assert_int_equal(net_sim_due(stage.net), start_ms + 50);
-  assert_true(net_sim_turn(stage.net, start_ms + 49));
+  assert_true(net_sim_iterate(stage.net, start_ms + 49));
   assert_int_equal(fired_ms, 0);
-  assert_true(net_sim_turn(stage.net, start_ms + 50));
+  assert_true(net_sim_iterate(stage.net, start_ms + 50));
   assert_int_equal(fired_ms, start_ms + 50);
   assert_true(net_sim_due(stage.net) == UINT64_MAX);
   uint64_t unix_us = net_unix_us(stage.net);
-  assert_true(net_sim_turn(stage.net, start_ms + 3050));
+  assert_true(net_sim_iterate(stage.net, start_ms + 3050));
   assert_int_equal(net_unix_us(stage.net) - unix_us, 3000000);
   net_sim_connect(stage.net, FRAMING_LINES, "10.0.0.1");
   assert_int_equal(net_sim_due(stage.net), start_ms + 3050);
@@ -317,7 +317,7 @@ static void input_comes_before_timers_of_the_same_time(void **state) {
   uint64_t due_ms = net_now_ms(stage.net) + 10;
   timers_set(net_timers(stage.net), &timer, due_ms, note_timer, &stage);
   client_say(&stage, 0, "x\n");
-  assert_true(net_sim_turn(stage.net, due_ms));
+  assert_true(net_sim_iterate(stage.net, due_ms));
   expect_transcript(&stage, "line of 0: x\ntimer\n");
   stage_deinit(&stage);
 }
@@ -331,17 +331,17 @@ static void *refuse(void *data, ConnId conn, const ConnInfo *info) {
 // Those that may linger are read to the end; the one too many is gone before.
 static void end_with_unread_input_is_a_reset(void **state) {
   (void)state;
-  NetEvents events = {.open = refuse, .turn = stage_turn};
+  NetEvents events = {.open = refuse, .iteration = stage_iterate};
   NetLimits limits = DEFAULTS;
   Stage stage = {0};
-  events.turn_data = &stage;
+  events.iteration_data = &stage;
   Net *net = net_new_simulated(&limits, &events, &net, 1);
   SimId clients[REFUSED_MAX + 1];
   for (int i = 0; i <= REFUSED_MAX; i++) {
     clients[i] = net_sim_connect(net, FRAMING_LINES, "10.0.0.1");
     net_sim_write(net, clients[i], "x\n", 2);
   }
-  assert_true(net_sim_turn(net, 0));
+  assert_true(net_sim_iterate(net, 0));
   assert_int_equal(net_sim_take(net, clients[0]), SIM_ENDED);
   assert_int_equal(net_sim_take(net, clients[REFUSED_MAX]), SIM_RESET);
   net_free(net);
@@ -357,12 +357,12 @@ static void on_again(void *data, uint64_t now_ms) {
   timers_set(net_timers(again->stage.net), &again->timer, now_ms, on_again, again);
 }
 
-static void turn_without_end_is_given_up(void **state) {
+static void iteration_without_end_is_given_up(void **state) {
   (void)state;
   Again again = {0};
   stage_init(&again.stage, false, FRAMING_LINES, DEFAULTS);
   on_again(&again, net_now_ms(again.stage.net));
-  assert_false(net_sim_turn(again.stage.net, 0));
+  assert_false(net_sim_iterate(again.stage.net, 0));
   timers_stop(net_timers(again.stage.net), &again.timer);
   stage_deinit(&again.stage);
 }
@@ -404,7 +404,7 @@ static void closing_connection_lingers_for_a_reader(void **state) {
   settle(&stage);
   uint64_t now_ms = net_now_ms(stage.net);
   assert_int_equal(net_sim_due(stage.net), now_ms + NET_LINGER_MS);
-  assert_true(net_sim_turn(stage.net, now_ms + NET_LINGER_MS));
+  assert_true(net_sim_iterate(stage.net, now_ms + NET_LINGER_MS));
   stage.transcript.size = 0;
   client_read(&stage, 0);
   buf_u8(&stage.transcript, 0);
@@ -423,22 +423,22 @@ static void flushes_go_by_the_simulated_clock(void **state) {
   uint64_t now_ms = net_now_ms(stage.net);
   size_t size;
   client_say(&stage, 0, "echo 1\n");
-  assert_true(net_sim_turn(stage.net, now_ms + 1000));
+  assert_true(net_sim_iterate(stage.net, now_ms + 1000));
   net_sim_peek(stage.net, stage.clients[0].sim, &size);
   assert_int_equal(size, 2);
   client_say(&stage, 0, "echo 2\n");
-  assert_true(net_sim_turn(stage.net, now_ms + 1001));
+  assert_true(net_sim_iterate(stage.net, now_ms + 1001));
   net_sim_peek(stage.net, stage.clients[0].sim, &size);
   assert_int_equal(size, 2);
   assert_int_equal(net_sim_due(stage.net), now_ms + 1100);
-  assert_true(net_sim_turn(stage.net, now_ms + 1100));
+  assert_true(net_sim_iterate(stage.net, now_ms + 1100));
   net_sim_peek(stage.net, stage.clients[0].sim, &size);
   assert_int_equal(size, 4);
   stage_deinit(&stage);
 }
 
 static uint64_t random_of(uint64_t seed) {
-  NetEvents events = {.turn = stage_turn};
+  NetEvents events = {.iteration = stage_iterate};
   NetLimits limits = DEFAULTS;
   Net *net = net_new_simulated(&limits, &events, NULL, seed);
   uint8_t bytes[20];
@@ -486,7 +486,7 @@ int main(void) {
       cmocka_unit_test(clock_is_the_callers),
       cmocka_unit_test(input_comes_before_timers_of_the_same_time),
       cmocka_unit_test(end_with_unread_input_is_a_reset),
-      cmocka_unit_test(turn_without_end_is_given_up),
+      cmocka_unit_test(iteration_without_end_is_given_up),
       cmocka_unit_test(window_bounds_what_is_on_its_way),
       cmocka_unit_test(closing_connection_lingers_for_a_reader),
       cmocka_unit_test(flushes_go_by_the_simulated_clock),

@@ -65,7 +65,7 @@ static const char *refuse(void *data, const char *address) {
   return ports->refusal;
 }
 
-static bool on_turn(void *data, uint64_t now_ms) {
+static bool on_iteration(void *data, uint64_t now_ms) {
   (void)data, (void)now_ms;
   return false;
 }
@@ -76,7 +76,7 @@ static int set_up(void **state) {
                                    .fault = on_fault,
                                    .drops = on_drops,
                                    .refuse = refuse,
-                                   .turn = on_turn};
+                                   .iteration = on_iteration};
   NetLimits limits = {.max_payload = 65536, .channel_capacity = 50};
   Ports *ports = mem_zalloc(sizeof *ports);
   ports->net = net_new(&limits, &EVENTS, ports);
@@ -254,7 +254,7 @@ static void reach(Ports *ports, uint32_t packets, size_t stream) {
 static void a_port_that_is_taken_is_named(void **state) {
   Ports *ports = *state;
   NetLimits limits = {.max_payload = 1024, .channel_capacity = 16};
-  NetEvents events = {.turn = on_turn};
+  NetEvents events = {.iteration = on_iteration};
   Net *other = net_new(&limits, &events, NULL);
   uint16_t port = ports->port + PORTS - 1;
   assert_int_equal(net_udp_open(other, "127.0.0.1", &port, 1), UV_EADDRINUSE);

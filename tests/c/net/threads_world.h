@@ -104,7 +104,7 @@ static inline void on_close(void *data, void *conn_data, Code code) {
   ((Peer *)conn_data)->closed++;
 }
 
-static inline bool on_turn(void *data, uint64_t now_ms) {
+static inline bool on_iteration(void *data, uint64_t now_ms) {
   (void)data, (void)now_ms;
   return false;
 }
@@ -117,7 +117,7 @@ static const NetEvents EVENTS = {.enter = on_enter,
                                  .fault = on_fault,
                                  .drops = on_drops,
                                  .close = on_close,
-                                 .turn = on_turn};
+                                 .iteration = on_iteration};
 
 static inline void open_world(World *world, Framing framing) {
   NetLimits limits = {.max_payload = 4096, .channel_capacity = 64};

@@ -112,7 +112,7 @@ static inline void on_close(void *data, void *conn_data, Code code) {
   world->last_close = code;
 }
 
-static inline bool on_turn(void *data, uint64_t now_ms) {
+static inline bool on_iteration(void *data, uint64_t now_ms) {
   (void)now_ms;
   TlsWorld *world = data;
   if (world->held) net_unthrottle(world->net, world->held);
@@ -128,11 +128,11 @@ static inline void on_log(void *data, LogLevel level, const char *text, size_t s
 }
 
 static inline void turn(TlsWorld *world) {
-  assert_true(net_sim_turn(world->net, net_now_ms(world->net)));
+  assert_true(net_sim_iterate(world->net, net_now_ms(world->net)));
 }
 
 static inline void pass(TlsWorld *world, uint64_t milliseconds) {
-  assert_true(net_sim_turn(world->net, net_now_ms(world->net) + milliseconds));
+  assert_true(net_sim_iterate(world->net, net_now_ms(world->net) + milliseconds));
 }
 
 static inline bool is_logged(TlsWorld *world, const char *text) {
@@ -149,7 +149,7 @@ static inline void tls_world_init(TlsWorld *world) {
                                    .fault = on_fault,
                                    .drops = on_drops,
                                    .close = on_close,
-                                   .turn = on_turn};
+                                   .iteration = on_iteration};
   const NetLimits limits = {
       .max_payload = 1 << 20, .channel_capacity = 64, .handshake_timeout_ms = 5000};
   *world = (TlsWorld){0};

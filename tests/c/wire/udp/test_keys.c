@@ -155,18 +155,18 @@ static void a_cookie_is_good_for_10_to_20_seconds(void **state) {
     UdpCookies cookies = cookies_at(at_us);
     uint8_t cookie[32], again[32];
     udp_cookie_make(&cookies, &origin, 0, cookie);
-    udp_cookies_turn(&cookies, at_us);
+    udp_cookies_rotate(&cookies, at_us);
     udp_cookie_make(&cookies, &origin, 0, again);
     assert_memory_equal(cookie, again, sizeof cookie);
     UdpCookies later = cookies;
-    udp_cookies_turn(&later, at_us + 10 * SECOND);
+    udp_cookies_rotate(&later, at_us + 10 * SECOND);
     assert_true(udp_cookie_is_good(&later, &origin, 0, cookie));
-    udp_cookies_turn(&later, at_us + 20 * SECOND);
+    udp_cookies_rotate(&later, at_us + 20 * SECOND);
     assert_false(udp_cookie_is_good(&later, &origin, 0, cookie));
     later = cookies;  // nobody has asked for some time
-    udp_cookies_turn(&later, at_us + 20 * SECOND);
+    udp_cookies_rotate(&later, at_us + 20 * SECOND);
     assert_false(udp_cookie_is_good(&later, &origin, 0, cookie));
-    udp_cookies_turn(&later, at_us + 3600 * SECOND);
+    udp_cookies_rotate(&later, at_us + 3600 * SECOND);
     assert_false(udp_cookie_is_good(&later, &origin, 0, cookie));
   }
 }
@@ -176,13 +176,13 @@ static void the_secrets_of_cookies_change_and_old_ones_are_gone(void **state) {
   UdpCookies cookies = cookies_at(0);
   for (uint64_t slot = 1; slot < 50; slot++) {
     const UdpCookies old = cookies;
-    udp_cookies_turn(&cookies, slot * 10 * SECOND);
+    udp_cookies_rotate(&cookies, slot * 10 * SECOND);
     assert_memory_equal(cookies.before, old.now, sizeof old.now);
     assert_memory_not_equal(cookies.now, old.now, sizeof old.now);
     assert_memory_not_equal(cookies.now, old.before, sizeof old.before);
   }
   const UdpCookies old = cookies;
-  udp_cookies_turn(&cookies, 52 * 10 * SECOND);  // none of either is left
+  udp_cookies_rotate(&cookies, 52 * 10 * SECOND);  // none of either is left
   assert_memory_not_equal(cookies.before, old.now, sizeof old.now);
   assert_memory_not_equal(cookies.before, old.before, sizeof old.before);
 }
