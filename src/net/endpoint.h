@@ -87,7 +87,9 @@ struct Remote {
 };
 
 /// A part of a Net that it does not know more of. Parts are served in the order in which they
-/// were added.
+/// were added. The part that has the remotes is added before UDP: a remote has to
+/// know a client before its datagrams come, and what remotes post names proxies of UDP, which
+/// end with UDP's table.
 typedef struct NetPart NetPart;
 typedef struct NetPartOps {
   /// Hands what all connections have in common to a remote.

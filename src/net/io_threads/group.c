@@ -11,8 +11,8 @@ typedef struct DownGroup {
   uint32_t value;  // a tag, or a ConnId
 } DownGroup;
 
-static void post(IoThread *thread, const RemoteCall *call, GroupId group,
-                 uint32_t value) {
+static void post_group(IoThread *thread, const RemoteCall *call, GroupId group,
+                       uint32_t value) {
   DownGroup *down = mailbox_add(&thread->calls, call, sizeof *down);
   *down = (DownGroup){group, value};
 }
@@ -28,41 +28,43 @@ static GroupId *place_of(const Net *net, GroupId group) {
   return &thread->groups[index];
 }
 
-static void run_open(Net *net, const void *body) {
+static void run_group_open(Net *net, const void *body) {
   const DownGroup *down = body;
   *place_of(net, down->group) = net_group_open(net, down->value);
 }
 
-static void run_close(Net *net, const void *body) {
+static void run_group_close(Net *net, const void *body) {
   const DownGroup *down = body;
   GroupId *place = place_of(net, down->group);
   net_group_close(net, *place);
   *place = 0;
 }
 
-static void run_join(Net *net, const void *body) {
+static void run_group_join(Net *net, const void *body) {
   const DownGroup *down = body;
   net_group_join(net, *place_of(net, down->group), down->value);
 }
 
-static void run_leave(Net *net, const void *body) {
+static void run_group_leave(Net *net, const void *body) {
   const DownGroup *down = body;
   net_group_leave(net, *place_of(net, down->group), down->value);
 }
 
-static const RemoteCall OPEN = {.run = run_open}, CLOSE = {.run = run_close},
-                        JOIN = {.run = run_join}, LEAVE = {.run = run_leave};
+static const RemoteCall OPEN = {.run = run_group_open},
+                        CLOSE = {.run = run_group_close},
+                        JOIN = {.run = run_group_join},
+                        LEAVE = {.run = run_group_leave};
 
 // --- Members ---
 
 static void add_member(IoThread *thread, Group *group) {
   if (group_count_remote(thread->all->main, group, thread->remote.index, 1) == 1)
-    post(thread, &OPEN, group->id, group->tag);
+    post_group(thread, &OPEN, group->id, group->tag);
 }
 
 static void remove_member(IoThread *thread, Group *group) {
   if (group_count_remote(thread->all->main, group, thread->remote.index, -1) == 0)
-    post(thread, &CLOSE, group->id, 0);
+    post_group(thread, &CLOSE, group->id, 0);
 }
 
 static Group *group_of(const Proxy *proxy, GroupId id) {
@@ -92,7 +94,7 @@ void proxy_join(Endpoint *endpoint, Group *group) {
         array_grow(&proxy->groups, proxy->group_capacity, sizeof *proxy->groups, 2);
   proxy->groups[proxy->group_count++] = group->id;
   add_member(proxy->thread, group);
-  post(proxy->thread, &JOIN, group->id, proxy->local);
+  post_group(proxy->thread, &JOIN, group->id, proxy->local);
 }
 
 void proxy_leave(Endpoint *endpoint, Group *group) {
@@ -100,7 +102,7 @@ void proxy_leave(Endpoint *endpoint, Group *group) {
   GroupId *place = find(proxy, group->id);
   if (!place) return;
   *place = proxy->groups[--proxy->group_count];
-  post(proxy->thread, &LEAVE, group->id, proxy->local);
+  post_group(proxy->thread, &LEAVE, group->id, proxy->local);
   remove_member(proxy->thread, group);
 }
 
@@ -113,7 +115,7 @@ void proxy_leave_all(Proxy *proxy) {
 }
 
 void threads_group_close(Remote *remote, const Group *group) {
-  post((IoThread *)remote, &CLOSE, group->id, 0);
+  post_group((IoThread *)remote, &CLOSE, group->id, 0);
 }
 
 // --- Writing ---
@@ -126,7 +128,7 @@ typedef struct DownGroupWrite {
   uint8_t priority, flags;
 } DownGroupWrite;
 
-static void run_write(Net *net, const void *body) {
+static void run_group_write(Net *net, const void *body) {
   const DownGroupWrite *down = body;
   const ConnId *except = (const ConnId *)(down + 1);
   net_group_write(net, *place_of(net, down->group),
@@ -167,7 +169,7 @@ static bool has_receivers(const IoThread *thread, const Group *group,
 
 void threads_group_write(Remote *remote, const Group *group, const Out *out,
                          const ConnId *except, uint32_t except_count) {
-  static const RemoteCall WRITE = {.run = run_write};
+  static const RemoteCall WRITE = {.run = run_group_write};
   IoThread *thread = (IoThread *)remote;
   if (!has_receivers(thread, group, except, except_count)) return;
   uint32_t size = out_size(out);

@@ -64,7 +64,7 @@ void mailbox_post(Mailbox *box, bool is_awaited) {
 
 void *mailbox_add(Mailbox *box, const RemoteCall *call, size_t size) {
   if (box->written.size > box->early) mailbox_post(box, false);
-  size_t whole = (sizeof(Mail) + size + 7) & ~(size_t)7;
+  size_t whole = buf_padded(sizeof(Mail) + size);
   Mail *mail = (Mail *)buf_reserve(&box->written, whole);
   *mail = (Mail){call, whole};
   box->written.size += whole;

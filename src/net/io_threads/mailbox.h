@@ -31,7 +31,8 @@ typedef struct Mailbox {
   size_t early, limit;  // see mailbox_init
 } Mailbox;
 
-/// `bell` and `writer` are handles of the loops of reader and writer. More than `early` bytes
+/// `bell` and `writer` are handles of the loops of reader and writer; `writer` is NULL where
+/// mailbox_post never awaits. More than `early` bytes
 /// are posted without waiting for mailbox_post, and while more than `limit` are posted, the
 /// writer waits.
 void mailbox_init(Mailbox *box, uv_async_t *bell, uv_async_t *writer, size_t early,

@@ -10,7 +10,7 @@ static Proxy *proxy_of(Endpoint *endpoint) { return (Proxy *)endpoint; }
 
 static Net *main_of(const Proxy *proxy) { return proxy->thread->all->main; }
 
-static void *post(Proxy *proxy, const RemoteCall *call, size_t size) {
+static void *post_call(Proxy *proxy, const RemoteCall *call, size_t size) {
   return mailbox_add(&proxy->thread->calls, call, size);
 }
 
@@ -22,7 +22,7 @@ typedef struct DownNumber {
 } DownNumber;
 
 static void post_number(Proxy *proxy, const RemoteCall *call, uint32_t value) {
-  DownNumber *down = post(proxy, call, sizeof *down);
+  DownNumber *down = post_call(proxy, call, sizeof *down);
   *down = (DownNumber){proxy->local, value};
 }
 
@@ -38,7 +38,7 @@ static void run_start(Net *net, const void *body) {
   if (conn) conn_start(conn, down->value);
 }
 
-static void start(Proxy *proxy, unsigned reason) {
+static void allow_input(Proxy *proxy, unsigned reason) {
   static const RemoteCall START = {.run = run_start};
   post_number(proxy, &START, reason);
 }
@@ -53,7 +53,7 @@ static void proxy_unthrottle(Endpoint *endpoint) {
   Proxy *proxy = proxy_of(endpoint);
   if (!proxy->is_throttled) return;
   proxy->is_throttled = false;
-  start(proxy, STOP_THROTTLED);
+  allow_input(proxy, STOP_THROTTLED);
   if (proxy->kept.size > 0) endpoint_resume_later(main_of(proxy), endpoint);
 }
 
@@ -88,7 +88,7 @@ static void proxy_write(Endpoint *endpoint, const Out *out) {
   static const RemoteCall WRITE = {.run = run_write};
   Proxy *proxy = proxy_of(endpoint);
   uint32_t size = out_size(out);
-  DownWrite *down = post(proxy, &WRITE, sizeof *down + size);
+  DownWrite *down = post_call(proxy, &WRITE, sizeof *down + size);
   *down = (DownWrite){.conn = proxy->local,
                       .size = size,
                       .key = out->key,
@@ -114,7 +114,7 @@ static uint16_t proxy_udp_offer(Endpoint *endpoint, uint32_t peer, uint64_t nonc
                                 ConnId *local) {
   static const RemoteCall OFFER = {.run = run_offer};
   Proxy *proxy = proxy_of(endpoint);
-  DownOffer *down = post(proxy, &OFFER, sizeof *down);
+  DownOffer *down = post_call(proxy, &OFFER, sizeof *down);
   *down = (DownOffer){proxy->local, peer, nonce};
   *local = proxy->local;
   return proxy->port;
@@ -219,7 +219,7 @@ static void run_end(Net *net, const void *body) {
 static void post_end(Proxy *proxy, Code code, const char *text, bool is_reported) {
   static const RemoteCall END = {.run = run_end};
   size_t size = text ? strlen(text) + 1 : 0;
-  DownEnd *down = post(proxy, &END, sizeof *down + size);
+  DownEnd *down = post_call(proxy, &END, sizeof *down + size);
   *down = (DownEnd){.proxy = proxy,
                     .conn = proxy->local,
                     .code = code,
@@ -251,7 +251,7 @@ static bool takes_input(const Proxy *proxy) {
 static void hand_up(const UpEvent *event) {
   Proxy *proxy = event->proxy;
   event->hand_up(proxy, event);
-  if (event->is_first && proxy->is_open) start(proxy, STOP_FIRST);
+  if (event->is_first && proxy->is_open) allow_input(proxy, STOP_FIRST);
 }
 
 static void proxy_resume(Endpoint *endpoint) {
@@ -308,7 +308,7 @@ const RemoteCall PROXY_INPUT = {.run = run_input},
 
 // --- What is reported upwards ---
 
-static void run_leave(Net *net, const void *body) {
+static void run_entered_leave(Net *net, const void *body) {
   if (!net->is_ending) net->events.leave(net->data, body);
 }
 
@@ -343,10 +343,11 @@ static void run_open(Net *net, const void *body) {
   if (info.since_ms > net_now_ms(net)) info.since_ms = net_now_ms(net);
   proxy->self.data = net->events.open(net->data, proxy->self.id, &info);
   proxy->is_new = false;
-  if (proxy->is_open) start(proxy, STOP_OPEN);
+  if (proxy->is_open) allow_input(proxy, STOP_OPEN);
 }
 
-const RemoteCall PROXY_LEAVE = {.run = run_leave}, PROXY_OPEN = {.run = run_open};
+const RemoteCall PROXY_LEAVE = {.run = run_entered_leave},
+                 PROXY_OPEN = {.run = run_open};
 
 static Packet packet_of(const UpEvent *event) {
   const UpPacket *up = (const UpPacket *)event;

@@ -106,7 +106,7 @@ static void run_over(Net *main, const void *body) {
   if (++threads->over == threads->count) uv_unref((uv_handle_t *)&threads->bell);
 }
 
-static void run(void *data) {
+static void serve(void *data) {
   static const RemoteCall OVER = {.run = run_over};
   IoThread *thread = data;
   loop_run(net_loop(thread->net));
@@ -119,7 +119,7 @@ static void run(void *data) {
 static int start_thread(IoThread *thread) {
   char name[THREAD_NAME_SIZE];
   snprintf(name, sizeof name, "perigee-io-%u", (unsigned)thread->remote.index % 100);
-  return thread_start(&thread->thread, name, run, thread);
+  return thread_start(&thread->thread, name, serve, thread);
 }
 
 static int open_net(IoThread *thread) {
@@ -150,7 +150,7 @@ static void deinit_thread(IoThread *thread) {
   mem_free(thread->groups);
 }
 
-static int start(IoThreads *threads, IoThread *thread) {
+static int open_thread(IoThreads *threads, IoThread *thread) {
   static const RemoteOps REMOTE = {.post = post_down,
                                    .group_write = threads_group_write,
                                    .group_close = threads_group_close,
@@ -161,7 +161,7 @@ static int start(IoThreads *threads, IoThread *thread) {
   thread->remote.ops = &REMOTE;
   uv_mutex_init(&thread->lock);
   mailbox_init(&thread->events, &threads->bell, &thread->bell, SIZE_MAX, SIZE_MAX);
-  mailbox_init(&thread->calls, &thread->bell, &threads->bell, CALLS_EARLY, CALLS_MAX);
+  mailbox_init(&thread->calls, &thread->bell, NULL, CALLS_EARLY, CALLS_MAX);
   int err = open_net(thread);
   if (!err) err = start_thread(thread);
   if (!err) return 0;
@@ -172,7 +172,7 @@ static int start(IoThreads *threads, IoThread *thread) {
 
 // --- Ending ---
 
-static void run_stop(Net *net, const void *body) {
+static void run_net_stop(Net *net, const void *body) {
   (void)body;
   net_stop(net);
   // What is left of the loop is what keeps it running.
@@ -180,7 +180,7 @@ static void run_stop(Net *net, const void *body) {
 }
 
 static void stop(NetPart *part) {
-  static const RemoteCall STOP = {.run = run_stop};
+  static const RemoteCall STOP = {.run = run_net_stop};
   IoThreads *threads = (IoThreads *)part;
   for (uint32_t i = 0; i < threads->count; i++)
     mailbox_add(&threads->items[i].calls, &STOP, 0);
@@ -235,7 +235,7 @@ int net_serve(Net *net, uint32_t count) {
   net->totals->threads = count;
   for (uint32_t i = 0; i < count && !err; i++) {
     threads->items[i].remote.index = i;
-    err = start(threads, &threads->items[i]);
+    err = open_thread(threads, &threads->items[i]);
     if (err) break;
     threads->count++;
     net_add_remote(net, &threads->items[i].remote);

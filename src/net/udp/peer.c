@@ -44,7 +44,7 @@ static bool stays(const UdpPeer *peer) {
 }
 
 void udp_peer_end(UdpPeer *peer, Code code) {
-  if (peer->stub) udp_stub_is_over(peer->server->net, peer->stub);
+  if (peer->proxy) udp_proxy_is_over(peer->server->net, peer->proxy);
   peer->conn = NULL;
   peer->over_ms = net_now_ms(peer->server->net) + (stays(peer) ? OVER_MS : 1);
   peer->server->over_count++;

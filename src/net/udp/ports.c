@@ -219,7 +219,7 @@ static void end(NetPart *part) {
   UdpServer *server = (UdpServer *)part;
   for (UdpPeer *peer; (peer = table_any(&server->table));) {
     if (peer->remote) {
-      udp_free_stub(peer);
+      udp_free_proxy(peer);
       continue;
     }
     if (peer->conn && !peer->is_attached) conn_destroy(peer->conn);

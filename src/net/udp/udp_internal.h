@@ -1,6 +1,7 @@
-// What the files of UDP share. A UdpPeer is one connection by UDP: the link (wire/udp/link.h),
-// which knows no sockets, and the way to the other side. It belongs to a Conn, alone or
-// attached, until that ends; then it stays for a while to repeat its CLOSE.
+// The internal header of UDP. A UdpPeer is a connection by UDP as the table knows it. One that this
+// Net serves has a link (wire/udp/link.h), which knows no sockets, and the way to the other side.
+// It belongs to a Conn, alone or attached, until that ends; then it stays for a while to repeat
+// its CLOSE. One that a remote serves is a proxy (proxy.c).
 #pragma once
 
 #include <stddef.h>
@@ -68,9 +69,10 @@ struct UdpPeer {
   Datagrams datagrams;
   UdpServer *server;
   UdpSocket *socket;
-  Remote *remote;   // has the real one: a stub has no socket, conn and link
-  bool is_entered;  // a stub whose events.leave is due
-  UdpPeer *stub;    // that the Net of net->home has of this one; NULL: none
+  Remote
+      *remote;  // serves the connection; this is a proxy, without socket, conn and link
+  bool is_entered;  // a proxy whose events.leave is due
+  UdpPeer *proxy;   // of this one, owned by the Net behind net->home; NULL: none
   Conn *conn;       // NULL: it has ended
   UdpLink *link;
   UdpWay way;
@@ -173,18 +175,13 @@ uint16_t udp_offer(Conn *conn, uint32_t peer, uint64_t nonce);
 UdpOffer *udp_find_offer(const UdpServer *server, uint32_t peer);
 void udp_free_offers(UdpServer *server);
 
-// --- stub.c ---
+// --- proxy.c ---
 
-void udp_free_stub(UdpPeer *stub);
-/// Has the home of `net` call events.leave for its stub.
-void udp_stub_leaves(const Net *net, UdpPeer *stub);
-/// Has the home of `net` free its stub.
-void udp_stub_is_over(const Net *net, UdpPeer *stub);
-
-// --- elsewhere.c ---
-
-/// Hands a connection that is alone to the remote of `stub`.
-void udp_hand_over(UdpPeer *stub, const UdpLinkParams *params, const ConnInfo *info);
+/// Hands a connection that is alone to the remote of `proxy`.
+void udp_hand_over(UdpPeer *proxy, const UdpLinkParams *params, const ConnInfo *info);
+/// Has the home of `net` free its proxy.
+void udp_proxy_is_over(const Net *net, UdpPeer *proxy);
+void udp_free_proxy(UdpPeer *proxy);
 
 // --- egress.c ---
 

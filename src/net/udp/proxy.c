@@ -1,0 +1,94 @@
+// Connections by UDP alone that a remote serves. The Net that has judged the first request keeps
+// a proxy in its table, by which it finds repeated requests, and hands the connection over.
+//
+// That Net owns the proxy. The remote names it by pointer in what it posts back: at once that
+// the connection has come or was not wanted, and once that it is over, which frees the proxy. So the
+// remotes have to be ended, and what they have posted has to be run, before the table of UDP ends.
+#include <string.h>
+
+#include "base/mem.h"
+#include "net/udp/udp_internal.h"
+
+// --- In the Net that has the ports ---
+
+static void leave(UdpPeer *proxy) {
+  const Net *net = proxy->server->net;
+  char address[ADDRESS_SIZE];
+  if (!proxy->is_entered) return;
+  proxy->is_entered = false;
+  address_text(&proxy->way.remote, address);
+  if (!net->is_ending) net->events.leave(net->data, address);
+}
+
+static void run_leave(Net *net, const void *body) {
+  (void)net;
+  leave(*(UdpPeer *const *)body);
+}
+
+void udp_free_proxy(UdpPeer *proxy) {
+  leave(proxy);
+  table_remove(&proxy->server->table, proxy);
+  mem_free(proxy);
+}
+
+static void run_free(Net *net, const void *body) {
+  (void)net;
+  udp_free_proxy(*(UdpPeer *const *)body);
+}
+
+// --- In the remote ---
+
+static void post_home(const Net *net, const RemoteCall *call, UdpPeer *proxy) {
+  UdpPeer **body = net->home->ops->post(net->home, call, sizeof *body);
+  *body = proxy;
+}
+
+void udp_proxy_is_over(const Net *net, UdpPeer *proxy) {
+  static const RemoteCall FREE = {.run = run_free};
+  post_home(net, &FREE, proxy);
+}
+
+typedef struct TakePeer {
+  UdpPeer *proxy;
+  UdpWay way;
+  uint16_t sequence;
+  UdpLinkParams params;
+  ConnInfo info;
+} TakePeer;
+
+static void run_take(Net *net, const void *body) {
+  static const RemoteCall LEAVE = {.run = run_leave};
+  const TakePeer *taken = body;
+  UdpPeer *peer = mem_zalloc(sizeof *peer);
+  peer->server = net->udp;
+  peer->socket = &net->udp->sockets[0];
+  peer->proxy = taken->proxy;
+  peer->way = taken->way;
+  peer->sequence = taken->sequence;
+  origin_of(&taken->way.remote, &peer->path);
+  Conn *conn = net->is_stopping ? NULL : udp_conn_new(peer);
+  if (!conn) {
+    udp_proxy_is_over(net, taken->proxy);
+    mem_free(peer);
+    return;
+  }
+  udp_peer_add(peer, &taken->params);
+  post_home(net, &LEAVE, taken->proxy);
+  conn_open(conn, &taken->info);
+}
+
+// --- From one to the other ---
+
+void udp_hand_over(UdpPeer *proxy, const UdpLinkParams *params, const ConnInfo *info) {
+  static const RemoteCall TAKE = {.run = run_take};
+  memcpy(proxy->channel, params->keys.channel, sizeof proxy->channel);
+  table_add(&proxy->server->table, proxy);
+  proxy->is_entered = true;
+  proxy->remote->ops->give(proxy->remote);
+  TakePeer *body = proxy->remote->ops->post(proxy->remote, &TAKE, sizeof *body);
+  *body = (TakePeer){.proxy = proxy,
+                     .way = proxy->way,
+                     .sequence = proxy->sequence,
+                     .params = *params,
+                     .info = *info};
+}
