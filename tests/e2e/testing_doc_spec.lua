@@ -1,5 +1,4 @@
---- docs/testing.md against the product: its examples are run, and it names all there is.
-local luacats = require "tests.lua.luacats"
+--- docs/testing.md against the product: its examples are run.
 local pages = require "tests.pages"
 local server = require "tests.e2e.server"
 
@@ -46,20 +45,5 @@ describe("docs/testing.md", function()
     if process:wait_exit(60) ~= 0 then process:fail "examples of the page fail" end
     local fuzzed = server.perigee({ "test", "--fuzz", "20", "--filter", "arena" }, { cwd = folder })
     if fuzzed:wait_exit(60) ~= 0 then fuzzed:fail "the page's spec depends on order" end
-  end)
-
-  it("names every function and field", function()
-    local classes = luacats.of_specs().classes
-    for what, class in pairs { client = "Client", server = "Server" } do
-      for name in pairs(classes["perigee.testing." .. class].methods) do
-        assert.truthy(DOC:find(what .. ":" .. name, 1, true), what .. ":" .. name)
-      end
-      for name in pairs(classes["perigee.testing." .. class].fields) do
-        assert.truthy(DOC:find(what .. "." .. name, 1, true), what .. "." .. name)
-      end
-    end
-    for condition in pairs(classes["perigee.testing.Conditions"].fields) do
-      assert.truthy(DOC:find("| `" .. condition .. "`", 1, true), condition)
-    end
   end)
 end)
