@@ -1,13 +1,12 @@
--- What docs/schema.md shows is so.
+-- What docs/schema.md shows is so, and the bytes of its example in docs/protocol.md.
+local pages = require "tests.pages"
 local schema = require "perigee.schema"
 
 describe("docs/schema.md", function()
   local text
 
   setup(function()
-    local file = assert(io.open "docs/schema.md")
-    text = file:read "*a"
-    file:close()
+    text = pages.read "docs/schema.md"
   end)
 
   it("has an example whose bytes are those in its table", function()
@@ -16,7 +15,7 @@ describe("docs/schema.md", function()
       id = 7, at = { x = 12.34, y = -5 }, mode = "running", trail = {},
     }
     local shown = {}
-    for row in text:match("| bytes | |\n(.-)\n\n"):gmatch "| `([%x ]+)` |" do shown[#shown + 1] = row end
+    for row in pages.read("docs/protocol.md"):match("| bytes | |\n(.-)\n\n"):gmatch "| `([%x ]+)` |" do shown[#shown + 1] = row end
     assert.equal(table.concat(shown, " "), (bytes:gsub(".", function(char)
       return ("%02x "):format(char:byte())
     end):sub(1, -2)))

@@ -1,7 +1,7 @@
 --- Writes encoders and decoders in any language. The order, the places and the checks are decided once, here
 --- and in encoder.lua and decoder.lua; a dialect (lua_dialect, js_dialect, c_dialect) has the statements. The
 --- code is straight: one statement after the other, with a loop for each list, and it looks up nothing that
---- depends on the type. docs/schema.md, "The encoding", describes the bytes; layout.lua has their places.
+--- depends on the type. docs/protocol.md, section 18, describes the bytes; layout.lua has their places.
 ---
 --- The templates of a dialect are in `write` and `read`, by step and by kind of type. A template is a text
 --- in which `@x` stands for a value of the leaf that is written or read (see DERIVED), a function that gets
