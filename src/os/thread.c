@@ -1,8 +1,10 @@
 // See thread.h.
-#define _GNU_SOURCE  // pthread_setname_np
+#define _GNU_SOURCE  // pthread_setname_np, gettid
 #include "os/thread.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -35,4 +37,13 @@ int thread_start(pthread_t *thread, const char *name, void (*run)(void *data),
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (err == 0) pthread_setname_np(*thread, name);
   return err;
+}
+
+// glibc has no name for the member of the event that names the thread.
+int thread_timer(clockid_t clock, int signal, void *value, timer_t *timer) {
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
+                           .sigev_signo = signal,
+                           .sigev_value.sival_ptr = value};
+  event._sigev_un._tid = gettid();
+  return timer_create(clock, &event, timer) == 0 ? 0 : -errno;
 }

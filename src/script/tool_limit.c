@@ -1,7 +1,8 @@
 // A timer of the thread's processor time sets a debug hook, which Lua lets signal handlers
-// do. Only interpreted code looks for hooks: who limits a function has its loops
-// interpreted (jit.off). What does not look, as C code does not, is ended with the process.
-#define _GNU_SOURCE  // gettid
+// do. The interrupt of script/guard would end compiled code, too, but LuaJIT's one profiler,
+// which that needs, belongs to the simulated servers: so the caller of a limited function
+// has its loops interpreted (jit.off). Code that does not look for hooks, such as C code, is
+// ended with the process.
 #include "script/tool_modules.h"
 
 #include <lauxlib.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "os/thread.h"
 
 // The system's own signal for processor time that is used up; under ThreadSanitizer one that it does
 // not keep until the program next calls it (see guard/interrupt.c).
@@ -87,11 +90,8 @@ NOT_WATCHED static void on_signal(int number) {
 
 static void make_timer(lua_State *L) {
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
-                           .sigev_signo = LIMIT_SIGNAL};
-  event._sigev_un._tid = gettid();
   if (sigaction(LIMIT_SIGNAL, &action, NULL) != 0 ||
-      timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &limit.timer) != 0)
+      thread_timer(CLOCK_THREAD_CPUTIME_ID, LIMIT_SIGNAL, NULL, &limit.timer) != 0)
     luaL_error(L, "the system gives no timer");
   limit.L = L;
 }

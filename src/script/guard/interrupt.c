@@ -14,7 +14,8 @@
 #include <sys/time.h>
 #include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
+
+#include "os/thread.h"
 
 // ThreadSanitizer keeps a signal until the program next calls it, which compiled Lua code does
 // not. One that an instruction may have caused it lets through; then its own work must not
@@ -147,15 +148,6 @@ static void set_handler(int number, void (*handler)(int, siginfo_t *, void *),
   sigaction(number, &action, before);
 }
 
-// A timer whose signal comes to this thread; glibc has no name for the member that says so.
-static int make_timer(clockid_t clock, timer_t *timer) {
-  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
-                           .sigev_signo = TICK_SIGNAL,
-                           .sigev_value.sival_ptr = &interrupts};
-  event._sigev_un._tid = gettid();
-  return timer_create(clock, &event, timer);
-}
-
 static void start_ticks(void) {
   struct itimerspec every = {.it_interval = {.tv_nsec = TICK_NS},
                              .it_value = {.tv_nsec = TICK_NS}};
@@ -164,8 +156,8 @@ static void start_ticks(void) {
   sigaddset(&signals, TICK_SIGNAL);
   sigaddset(&signals, SIGPROF);
   pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
-  int failed = make_timer(CLOCK_MONOTONIC, &own.once);
-  failed |= make_timer(CLOCK_THREAD_CPUTIME_ID, &own.ticks);
+  int failed = thread_timer(CLOCK_MONOTONIC, TICK_SIGNAL, &interrupts, &own.once);
+  failed |= thread_timer(CLOCK_THREAD_CPUTIME_ID, TICK_SIGNAL, &interrupts, &own.ticks);
   failed |= timer_settime(own.ticks, 0, &every, NULL);
   assert(!failed);
 }
