@@ -53,7 +53,7 @@ local function check_name(what, kind, name)
   end
 end
 
--- What a module makes of a schema; the module raises what is wrong with it.
+-- Compiles a schema with a module, which raises what is wrong with it.
 local function compile(module, ...)
   local ok, check, shown = pcall(module.compile, ...)
   if not ok then
@@ -96,8 +96,8 @@ local function contents(list)
   return json.list(copy)
 end
 
--- What a tool's handler returned, as a result. `check`, where there is one, is given what has to fit the
--- tool's output.
+-- Makes a result of the values that a tool's handler returned. `check`, if given, gets the value that has
+-- to fit the tool's output.
 local function tool_result(check, value, problem)
   if value == nil and problem ~= nil then
     return json.text_result(tostring(problem), true)
@@ -131,8 +131,8 @@ end
 
 -- Tools ------------------------------------------------------------------------------------
 
--- Whoever serves the channel is asked, and answers with text, or JSON for a result. Meanwhile, and
--- from then on, he may speak to the session.
+-- Sends the call to the server of the channel, which answers with text, or with JSON for a result. From
+-- now on that server may send notifications to the session.
 local function ask_channel(given, arguments, call)
   local session, seconds = call.session, math.max(call.seconds - 1, 0.1)
   local question = json.encode {

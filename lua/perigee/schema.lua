@@ -38,7 +38,7 @@ function schema.make(message)
 end
 
 
---- What a schema says.
+--- A schema.
 ---@class perigee.schema.Schema
 ---@field hash string 16 hexadecimal digits: the protocol hash
 ---@field text string its canonical form

@@ -83,8 +83,7 @@ local function deliver_to_group(ids, except, deliver, ...)
 end
 
 
---- Calls `deliver(target, id, except, ...)` with what the core understands, once for each receiver
---- that it has to be told of.
+--- Calls `deliver(target, id, except, ...)` once for each receiver, named as the core names it.
 ---@param what string the function that was called, for its errors
 ---@param whom perigee.Peer|perigee.Room|table a peer, a room, or one of perigee.to
 ---@param except integer[]? ids to leave out

@@ -1,4 +1,4 @@
---- What becomes of a handler's error: a line in the log, and a report for on_error.
+--- Reports the errors of handlers: a line in the log each, and a report for on_error.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -19,14 +19,15 @@ local EVENTS, LEVELS = core.events, core.levels
 local LOG_INTERVAL, LOG_INTERVAL_MAX = 1, 60
 local SEEN_MAX = 200 -- different errors that are remembered for that
 local REPORTS_MAX = 100 -- that wait for on_error
-local TEXT_MAX = 8192 -- bytes of an error that are told
+local TEXT_MAX = 8192 -- bytes of an error that the log and reports have
 
 local event_names = {}
 for name, number in next, EVENTS do
   event_names[number] = name
 end
 
--- What is the same -> { at = of the last line, last = when it last came, interval, count = since that line }
+-- By error: { at = time of the last line, last = time of the last occurrence, interval, count = since
+-- that line }
 local seen, seen_count = {}, 0
 local reports, last_report, waiting = {}, 0, 0
 
@@ -88,8 +89,8 @@ end
 -- The files that call the game's functions, and those of host/.
 local CALLERS = { tasks = true, errors = true, reload = true, systems = true }
 
--- What C raises in a handler that ends with `return f()` is said of the line that called the
--- handler, which is the host's.
+-- Removes the host's line from an error that C raises in a handler that ends with `return f()`: Lua then
+-- names the line that called the handler.
 local function without_caller(text, traceback)
   local caller, rest = text:match "^lua/perigee/([%l/]+)%.lua:%d+: (.*)$"
   local is_caller = caller and (CALLERS[caller] or caller:find "^host/")
@@ -122,7 +123,7 @@ local function clean_traceback(traceback, text)
   return lines
 end
 
--- What fails in code of ours was asked for by a line of the script's, which is named first.
+-- Names the script's line before a line of Perigee's own, because the script called that code.
 local function at_script(text, lines)
   local own, rest = text:match "^(lua/perigee/[^\n]-:%d+): (.*)$"
   local file, line = split(lines[1] or "")
@@ -264,9 +265,9 @@ function errors.tell(number)
 end
 
 
--- What comes again by itself does so later when it went over its budget. Returns whether it did so for
--- the first time since a call of it ended well.
-local function let_rest(event, room, task, handler)
+-- Suspends a tick, timer or system that ran past its deadline. Returns whether this is the first time since a
+-- call of it ended well.
+local function suspend(event, room, task, handler)
   local key = event == EVENTS.tick and room
     or event == EVENTS.timer and type(task) == "table" and (task.interval and task or task.rests)
     or event == EVENTS.system and task
@@ -280,8 +281,8 @@ local function let_rest(event, room, task, handler)
 end
 
 
---- A handler has failed. Undoes the Lua half's share of what it did, logs, has on_error called,
---- and returns the error as text. What fails in a load is only returned.
+--- Handles the failure of a handler: undoes what it did in the Lua half, logs the error, has on_error called,
+--- and returns the error as text. The error of a load is only returned.
 ---@param event integer what it was called for
 ---@param peer integer
 ---@param room integer
@@ -322,8 +323,8 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   if type(task) == "table" and task.on_failure then
     task.on_failure(text)
   end
-  -- Once may be the machine's fault, which had other things to do: nobody is shown that.
-  if not (is_over and let_rest(event, room, task, handler)) then
+  -- The first time is not shown to developers, because the machine may have been busy with other work.
+  if not (is_over and suspend(event, room, task, handler)) then
     core.report_failure(handler .. " failed: " .. text .. details)
   end
   if event ~= EVENTS.error then

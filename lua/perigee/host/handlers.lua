@@ -91,7 +91,7 @@ local function read_by_name(source, where, prefix)
   return by_name
 end
 
--- Copies those handlers that are there.
+-- Copies the handlers that exist.
 local function read_handlers(source, names, where, prefix)
   local found = {}
   for _, name in ipairs(names) do
@@ -130,7 +130,7 @@ local function check_keys(source, known, where, prefix, warnings)
   end
 end
 
--- What is inherited is not seen: which handlers there are has to be known when the game is loaded.
+-- Warns of inherited handlers, which are not found: the handlers have to be known when the game is loaded.
 local function check_inheritance(source, where, name, warnings)
   local meta = getmetatable(source)
   if meta and rawget(meta, "__index") ~= nil then
@@ -139,8 +139,8 @@ local function check_inheritance(source, where, name, warnings)
   end
 end
 
--- Those that have a room as their first argument may call it self. What the others would get as
--- self is what the author takes for the second.
+-- Warns of handlers that are declared with a colon by mistake: their `self` would be the first argument.
+-- Handlers whose first argument is a room may call it self.
 local function check_self(found, where, warnings)
   for _, name in ipairs(GAME_HANDLERS) do
     local handler = found[name]
@@ -180,7 +180,7 @@ local function read_settings(source, where, prefix)
   return settings
 end
 
--- Whoever joins makes a room then, under any name, and it never goes.
+-- Warns of a kind whose rooms any peer can make, under any name, and that are never deleted.
 local function check_settings(settings, where, prefix, warnings)
   if settings.auto_create and not settings.auto_delete then
     warnings[#warnings + 1] = ("%s: %sauto_create without auto_delete: strangers can fill "
@@ -226,8 +226,8 @@ local function read_kind(version, name, source)
 end
 
 
--- What is asked for when the version is loaded is what it asked for when it comes back, whatever the
--- game makes of its table meanwhile.
+-- Copies the configuration, so that a rollback applies it as it was at the load, whatever the game has
+-- done with its table since.
 local function copy_config(source)
   local copy = {}
   for key, value in next, source do

@@ -1,14 +1,12 @@
---- The dispatcher: C calls these functions, one per event, always with the same arguments: peer,
---- room, data, a, b; and of packets (and of resume) flags, ref, type, channel, priority. Each finds
---- the handlers and calls them. Verdicts are returned: true, or false and a reason; for a broadcast
---- also other bytes.
+--- The dispatcher. C calls one of these functions for each event, always with the same arguments: peer,
+--- room, data, a, b; for packets (and resume) also flags, ref, type, channel, priority. A function finds
+--- the handlers and calls them. It returns a verdict: true, or false and a reason; for a broadcast also
+--- other bytes. C resumes a coroutine that it returns (tasks.lua). This code runs for every event, so it
+--- makes no tables or closures that no handler needs.
 ---
---- A function that returns a coroutine (tasks.lua) has C resume it. What is there runs for every
---- event, so it makes no tables and closures where nothing is asked for.
----
---- Before they call, they say what: `live.task` is for error messages, and core.ran() for the
---- statistics. That is one table: at 1 the function that runs, at 2 the name of the message that it
---- handles. C reads them after the call.
+--- Before a function calls a handler, it notes which: in `live.task` for error messages, and in
+--- core.ran() for the statistics. core.ran() is one table: 1 is the function that runs, 2 the name of the
+--- message that it handles. C reads it after the call.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"

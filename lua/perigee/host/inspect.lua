@@ -1,5 +1,5 @@
---- What tools see of a running game: functions called from outside between two events. What they
---- return is copied, so nothing that is done to it reaches the game.
+--- The view that tools have of a running game: functions that are called from outside, between two
+--- events. Callers get copies, so they cannot change the game.
 
 local perigee = require "perigee.init"
 local core = require "perigee.core"

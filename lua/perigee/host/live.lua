@@ -1,5 +1,4 @@
---- What is live now: the version of the game whose handlers are called, and what the Lua half
---- found out about it at its load.
+--- The live version: the version of the game whose handlers are called, with what its load found out.
 
 local core = require "perigee.core"
 local iterate = require "perigee.util.iterate"
@@ -14,8 +13,8 @@ local live = {
   upgrading = nil, -- true while a handler runs that may be taken back after its end
   version = nil, -- see loader.lua
   attempt = nil, -- the version loaded last, live or not: its files and texts
-  -- What runs, where its event does not say it: a message's name, or a table with label (what it
-  -- is called) and version; nil for a plain handler.
+  -- Names the running code where the event does not: the name of a message, or a table with label (for error
+  -- messages) and version. Nil for a handler that the event names.
   task = nil,
 }
 
@@ -123,7 +122,7 @@ function live.set(version)
 end
 
 
---- What runs, in words; nil where its event says it.
+--- Returns the name of the running code for error messages; nil where its event names it.
 ---@return string?
 function live.label()
   local task = live.task

@@ -102,7 +102,8 @@ function live_schema.conflict(new, config)
   end
 end
 
--- Those that go with the new one. Of more than can be kept, those go first that nobody has.
+-- Keeps the schemas that are compatible with the new one. If there are too many, those that no client has are
+-- dropped first.
 local function remember(new)
   local before = known
   known = { new and { hash = new.hash, lines = new.lines } }
@@ -177,7 +178,7 @@ function live_schema.encode_answer(name, value)
 end
 
 
---- What goes into JSON for a value that was encoded.
+--- Returns the form that a value, which has been encoded, has in JSON.
 ---@param name string
 ---@param value any
 ---@param is_answer boolean?
@@ -227,7 +228,7 @@ local function pass(message, value, is_answer)
 end
 
 
---- What somebody who does not know the schema sent as JSON, as if it had come in binary.
+--- Checks a value that a client without the schema sent as JSON, and returns it as if it had come in binary.
 ---@param name string
 ---@param value any
 ---@param is_answer boolean?

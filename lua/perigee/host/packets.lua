@@ -111,8 +111,8 @@ local function record_message(peer, room, name, value)
   }
 end
 
--- What could not be decoded, and why as far as is known. Bytes are wrong because a program is; JSON is
--- what people write, who are told.
+-- Handles a message that cannot be decoded. Wrong bytes are a program's fault, so its connection ends; people
+-- write JSON, so they get an error.
 local function refuse_message(peer, flags, ref, packet_type, problem)
   if packet_type == 0 then
     core.error(peer, CODES.Protocol, flags, ref, problem or core.peer_transport(peer) == "text"

@@ -1,11 +1,11 @@
---- What is set or waits: the entries of the core's timers, by id, by the room with which they end, and
---- by the question whose answer they wait for. Only keeps them; what they are for is tasks.lua's.
+--- The entries of the core's timers, by id, by the room with which they end, and by the request whose answer
+--- they wait for. This file only keeps them; tasks.lua uses them.
 
 local fault = require "perigee.util.fault"
 
 local REF_MAX = 65535
 
---- What happens when a timer fires.
+--- An action for the time when a timer fires.
 ---@class perigee.TimerEntry
 ---@field id integer of the core's timer; another one when a rollback has set it anew
 ---@field version integer of the game whose code it calls
@@ -92,7 +92,7 @@ function pending.listen(entry)
 end
 
 
---- Who waits for the answer to a question.
+--- Returns the entry that waits for the answer to a request.
 ---@param peer integer
 ---@param ref integer
 ---@return perigee.TimerEntry?
@@ -101,7 +101,7 @@ function pending.asked(peer, ref)
 end
 
 
---- Who waits for answers of a peer.
+--- Returns the entries that wait for answers of a peer.
 ---@param peer integer
 ---@return perigee.TimerEntry[]
 function pending.all_asked(peer)
@@ -113,7 +113,7 @@ function pending.all_asked(peer)
 end
 
 
---- The peers whose answers are waited for.
+--- Returns the peers from which answers are due.
 ---@return integer[] peers
 function pending.peers_asked()
   local peers = {}

@@ -7,7 +7,7 @@ local OBJECT_STEPS = 50 -- that finding or making an object is charged as
 
 local registry = {}
 
---- Metatables of the objects. What getmetatable gives is their class, as a word.
+--- Metatables of the objects. getmetatable returns the name of the class.
 registry.peer_class = { __metatable = "peer" }
 registry.room_class = { __metatable = "room" }
 

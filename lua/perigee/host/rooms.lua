@@ -12,7 +12,7 @@ local rooms = require "perigee.api.rooms"
 local tasks = require "perigee.host.tasks"
 local verdict = require "perigee.host.verdict"
 
--- What runs, for error messages, where an event has two handlers.
+-- Names the first of the two handlers of the event, for error messages.
 local ON_DELETE = { label = "on_delete" }
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms

@@ -1,6 +1,5 @@
---- What games get in a simulated server in the place of what differs from run to run there: the
---- order of keys, which hangs on addresses and on a secret of the string table, clocks, and
---- addresses as texts.
+--- Replacements, in a simulated server, for what differs from run to run: the order of keys, which depends on
+--- addresses and on a secret of the string table; clocks; and addresses as texts.
 
 local core = require "perigee.core"
 local registry = require "perigee.host.registry"
@@ -101,8 +100,8 @@ local function sort_alike(items, source, first, last, depth)
   end
 end
 
--- Numbers keys that have none yet. Which of two that are alike comes first cannot be told, and
--- hardly matters.
+-- Gives numbers to the keys that have none. The order of two that look alike is arbitrary, and hardly
+-- matters.
 local function number_all(keys, source)
   local new = {}
   for _, key in ipairs(keys) do

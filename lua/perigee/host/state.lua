@@ -1,5 +1,5 @@
---- What survives a reload must be data: a function in it would keep old code alive. Finds the
---- first thing that is none. Also remembers what a state holds, to bring it back.
+--- States survive a reload, so they must be data: a function in one would keep old code alive. This file
+--- finds the first value that is not data. It also takes and restores snapshots of states.
 
 local core = require "perigee.core"
 local iterate = require "perigee.util.iterate"
@@ -202,7 +202,7 @@ end
 -- Bringing back ------------------------------------------------------------------------------
 
 
---- What a state held: of each table that can be reached in it, the entries.
+--- A snapshot of a state: the entries of each table that can be reached from it.
 ---@class perigee.Snapshot
 ---@field room perigee.Room
 ---@field root table? what room.state was; nil when nobody had asked for it yet

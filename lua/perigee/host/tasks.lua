@@ -196,7 +196,7 @@ local function park(entry, seconds)
   entry.ran, entry.ran_for = ran[1], ran[2]
   entry.type, entry.peer, entry.room_id, entry.flags, entry.ref, entry.priority,
     entry.packet_type, entry.owned, entry.data, entry.number = core.wait()
-  -- What a room's timer or task waits for ends with the room; its handlers go on.
+  -- A room's timers and tasks end with the room, also while they wait; its handlers go on.
   entry.room = task.room
   if entry.type == TICK then
     ticking[entry.room_id] = true
@@ -365,8 +365,8 @@ function tasks.late_answers(peer)
 end
 
 
--- Who waits for an answer of the peer, on that channel or (nil) any, is told why none will come, in
--- a handler of its own.
+-- Resumes the handlers that wait for an answer of the peer, on that channel or (nil) any, with the reason
+-- why none will come. Each goes on as an event of its own.
 local function give_up(peer, channel, problem, code)
   local is_any = false
   for _, entry in ipairs(pending.all_asked(peer)) do

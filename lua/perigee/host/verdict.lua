@@ -1,6 +1,6 @@
---- What the values mean with which a handler allows or refuses what it is asked: on_connect, on_join,
---- on_rename, on_channel_open. Nothing, nil alone and true allow. false, and nil with a reason, refuse. The
---- rest is a mistake, which refuses as any other error of a handler does.
+--- Reads the values that on_connect, on_join, on_rename and on_channel_open return. No value, nil alone
+--- and true allow. False, and nil with a reason, refuse. Other values are a mistake; they refuse, as any
+--- other error of a handler does.
 
 local errors = require "perigee.host.errors"
 local fault = require "perigee.util.fault"

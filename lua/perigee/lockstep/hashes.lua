@@ -36,7 +36,7 @@ function hashes:_begin_hashes()
 end
 
 
--- What most players have is right. There may be any number of people who watch: they have no say.
+-- The hash that most players have is right. Spectators have no vote, because there may be any number of them.
 local function votes(member)
   return member.counts and member.slot ~= wire.SPECTATOR
 end
@@ -87,8 +87,8 @@ local function slots_of(members)
 end
 
 
--- The members that differ are told so, and all others where there is a player among those.
-local function tell(self, turn, odd)
+-- Notifies the members that differ; also all others, if a player is among those that differ.
+local function notify(self, turn, odd)
   local slots = slots_of(odd)
   local has_player = slots[1] ~= wire.SPECTATOR
   for id, member in next, self.members do
@@ -99,7 +99,7 @@ local function tell(self, turn, odd)
 end
 
 
--- The members that differ are told of, to all and to the script.
+-- Reports the members that differ to all members and to the script.
 local function report(self, turn, found, odd)
   self.desyncs = self.desyncs + 1
   local ids = {}
@@ -107,7 +107,7 @@ local function report(self, turn, found, odd)
     self:_set_counts(member, false)
     member.is_odd, ids[i] = true, member.id
   end
-  tell(self, turn, odd)
+  notify(self, turn, odd)
   local told = {}
   for id, hash in next, found.of do
     told[id] = hash

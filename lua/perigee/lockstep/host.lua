@@ -1,9 +1,8 @@
---- Lockstep for rooms of kinds that have it: brings timers and the script's handlers together with what a
---- match does (match.lua). What members send is read in packets.lua; what scripts do with a match is in
---- perigee.lockstep.
+--- Lockstep for rooms whose kind has it: connects the matches (match.lua) with timers and with the script's
+--- handlers. packets.lua reads the packets of members; api/lockstep.lua has the methods for scripts.
 ---
---- A match does not begin anew with a version of the game: it is the host's. Handlers of the script
---- that it calls run as tasks of their own, so that one that fails takes nothing with it.
+--- A match belongs to the host, so a new version of the game does not restart it. It runs the script's
+--- handlers as tasks of their own, so that a failure stops nothing else.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
@@ -28,7 +27,7 @@ local NAMES_MAX = 8 -- that a report's text has
 
 local host = {}
 
---- What belongs to a room's match.
+--- The match of a room, with the state that the host keeps for it.
 ---@class perigee.LockstepEntry
 ---@field room perigee.Room
 ---@field match perigee.Match
@@ -204,7 +203,7 @@ local function describe(entry, told)
 end
 
 
---- What on_desync gets.
+--- The argument of on_desync.
 ---@class perigee.DesyncReport
 ---@field turn integer after which the states differ
 ---@field peers perigee.Peer[] whose state differs from what most have
@@ -316,7 +315,7 @@ local function settings_of(room)
 end
 
 
--- What the live version says, which may be another than before.
+-- Applies the settings and handlers of the live version, which may be new.
 local function refresh(entry)
   if entry.version == live.version then
     return
@@ -378,7 +377,7 @@ end
 -- What becomes of rooms ---------------------------------------------------------------------
 
 
---- A peer has left a room, or is in it anew.
+--- A peer has left a room, or has joined it again.
 ---@param peer integer
 ---@param room integer
 function host.leave(peer, room)

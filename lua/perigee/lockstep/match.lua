@@ -13,7 +13,7 @@ local wire = require "perigee.lockstep.wire"
 local ENTER_SECONDS = 1 -- between two ENTERs of a peer, in the long run,
 local ENTERS = 2 -- and so many at once
 
---- Who takes part.
+--- A member of the match: a player or a spectator.
 ---@class perigee.LockstepMember
 ---@field id integer of the peer
 ---@field name string
@@ -42,7 +42,7 @@ local ENTERS = 2 -- and so many at once
 ---@field last string the newest input
 ---@field told perigee.LockstepMember? whom the clients know there, as of the newest closed turn
 
---- What a match does to the world.
+--- The functions by which a match acts on the outside.
 ---@class perigee.LockstepOut
 ---@field send fun(peer: integer, type: integer, bytes: string)
 ---@field cast fun(type: integer, bytes: string) to all members, at once, and it may be lost
@@ -87,7 +87,7 @@ local function random_key(out)
 end
 
 
---- A match that nobody is in yet.
+--- Returns a match without members.
 ---@param room integer
 ---@param settings perigee.LockstepSettings
 ---@param out perigee.LockstepOut
@@ -140,7 +140,7 @@ local function find_seat(self, key)
 end
 
 
--- A slot that nobody has had, else the one that has been free for the longest time.
+-- Returns a slot that no member has had, else the one that has been free for the longest time.
 local function find_free(self)
   local free, oldest
   for slot = 0, self.settings.players - 1 do
@@ -167,7 +167,7 @@ local function take_seat(self, member, key)
 end
 
 
--- Who has to give way to somebody who has the key of its seat.
+-- Returns the member that has to leave because another one has the key of its seat.
 local function find_holder(self, member, told)
   local has_slot = member and member.slot ~= wire.SPECTATOR
   if told.watches or has_slot then
@@ -189,7 +189,8 @@ end
 -- Coming and going ----------------------------------------------------------------------------
 
 
--- What state somebody begins with that tells so of its own; without these members, who cannot help.
+-- Returns how a member begins that has a state of its own. The members in `without` cannot give it
+-- another one.
 local function beginning(self, told, without, now)
   if self.closed == 0 then
     return wire.FRESH, 0
@@ -203,7 +204,7 @@ local function beginning(self, told, without, now)
 end
 
 
---- What START says of the pace of a member.
+--- Returns the pace of a member, as START has it.
 ---@param member perigee.LockstepMember
 ---@return perigee.LockstepPace
 function Match:_pace_of(member)
@@ -303,7 +304,7 @@ function Match:enter(peer, name, told, now)
   elseif member.slot == wire.SPECTATOR then
     take_seat(self, member, told.seat)
   end
-  if not how then -- nobody is there who has the state
+  if not how then -- no member has the state
     self:_begin()
   end
   self:_send_start(member, how or wire.FRESH, turn or 0, now)

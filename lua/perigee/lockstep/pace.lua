@@ -114,7 +114,7 @@ function pace:_note_slack(member, turn, now)
 end
 
 
---- All are told of the pace, which has changed.
+--- Sends all members the pace, which has changed.
 ---@param now number
 function pace:_change_pace(now)
   for _, member in next, self.members do
@@ -151,7 +151,7 @@ end
 ---@param speed number
 ---@param now number
 function pace:set_speed(speed, now)
-  self.speed = math.floor(speed * 100 + 0.5) / 100 -- as it is told
+  self.speed = math.floor(speed * 100 + 0.5) / 100 -- as packets have it
   self:_schedule(now)
   self:_change_pace(now)
 end

@@ -7,7 +7,7 @@ local wire = require "perigee.lockstep.wire"
 
 local open_file, date = io.open, os.date -- what games have no use of is taken away once all is loaded
 
--- What one run of the server writes at most, and has open at once.
+-- The most that one run of the server writes, and has open at once.
 local RUN_BYTES, RUN_FILES, OPEN_MAX = 1024 * 1024 * 1024, 10000, 256
 
 local AGAIN_SECONDS = 60 -- from one that could not be written to the next that is begun

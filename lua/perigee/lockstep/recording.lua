@@ -101,7 +101,8 @@ local function read_line(self, line)
 end
 
 
---- What is in a recording: `head`, `turns` (lists of entries) and `hashes` by turn; nil and what is wrong.
+--- Returns the contents of a recording: `head`, `turns` (lists of entries) and `hashes` by turn; or nil
+--- and what is wrong.
 ---@param lines fun(): string?
 ---@return { head: table, turns: table[], hashes: table<integer, integer> }?
 ---@return string? problem

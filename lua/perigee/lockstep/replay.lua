@@ -61,7 +61,7 @@ function replay.turn(turn, entries)
 end
 
 
---- What on_turn returned for a turn.
+--- Returns the hash that on_turn returned for a turn.
 ---@param turn integer
 ---@return integer?
 function replay.hash(turn)

@@ -31,7 +31,7 @@ local RULES = {
 local NAMES = sorted_keys(RULES)
 
 
--- What a value has to be, in words; nil when it is that.
+-- Describes the values that are allowed; nil when this is one.
 local function wanted(rule, value)
   if rule.folder then
     local is_good = type(value) == "string" and value:find "^[%w_][%w_./-]*$"

@@ -67,8 +67,9 @@ local function rank(member, now)
 end
 
 
--- The member that is best asked: it is there, nobody has doubts, and it has simulated the most. Not one of
--- whom all who wait have had a snapshot that was wrong, nor one that gave none since they have been waiting.
+-- Returns the best member to request a snapshot from: connected, without doubts, and with the most turns
+-- simulated. Leaves out a member whose snapshot was wrong for all that wait, and one that has given none
+-- since they wait.
 local function find_donor(self, now, without)
   local best
   local waiting = list_waiting(self)
@@ -152,8 +153,8 @@ local function is_played(self)
 end
 
 
--- Nobody gives the state. The turns from the first on do as well; without them, those who wait are
--- out of it, and where nobody else goes on all begin anew.
+-- No member gives the state. The turns from the first one on serve as well. Without them, the members
+-- that wait leave the match; if no other member plays, the match begins again.
 local function give_up(self, now)
   local waiting = list_waiting(self)
   if self.first_kept > 1 and not is_played(self) then
@@ -202,7 +203,7 @@ function snapshots:_want_snapshot(now)
 end
 
 
--- What was asked for will not come from there.
+-- Gives up the request for a snapshot, and requests it from another member.
 local function ask_another(self, now)
   local donor = self.asked and self.asked.donor
   if donor then
@@ -284,8 +285,8 @@ function snapshots:_send_anew(member, now)
 end
 
 
--- The hash of one who has got a snapshot differs from what most have. Whether the giver or the
--- getter is wrong cannot be told; after some tries it is the getter.
+-- The hash of a member that got a snapshot differs from the majority's. Either the giver or the receiver
+-- is wrong; after some tries, the receiver is.
 function snapshots:_snapshot_was_wrong(member)
   member.tries = (member.tries or 0) + 1
   if member.tries >= TRIES then

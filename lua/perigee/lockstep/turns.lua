@@ -64,7 +64,7 @@ local function take_input(self, member, turn, data, now)
 end
 
 
---- What a member has given for turns that are not closed is forgotten.
+--- Forgets the inputs of a member for turns that are not closed.
 ---@param member perigee.LockstepMember
 function turns:_forget_inputs(member)
   for _, data in next, member.inputs do
@@ -129,8 +129,8 @@ local function find_missing(self, turn)
 end
 
 
--- Who has come to a slot, and gone from it, since the turn before: one of each at most, however often
--- that was.
+-- Adds the entries JOINED and LEFT of a slot since the turn before: at most one of each, however often
+-- its player changed.
 local function add_changes(entries, slot, seat)
   local member = seat.member
   if member == seat.told then
@@ -146,7 +146,7 @@ local function add_changes(entries, slot, seat)
 end
 
 
--- What a slot does in a turn, as an entry; nil: nothing.
+-- Returns the entry of a slot in a turn; nil for none.
 local function entry_of(self, slot, seat, turn)
   local member = seat.member
   local data = member.inputs[turn]
@@ -196,9 +196,9 @@ local function cast(self, now)
 end
 
 
--- Whoever is waited for has less patience left; it comes back with time. Returns how long the next turn has
--- waited for the member.
-local function settle_patience(self, member, now)
+-- Takes the time for which the next turn has waited for a member from its patience, which grows again
+-- with time. Returns that time.
+local function charge_patience(self, member, now)
   local is_waited_for = self.due and not member.is_absent and owes(member, self.closed + 1)
   local late = is_waited_for and math.max(0, now - self.due) or member.late or 0
   local patience = member.patience + (now - member.refilled_at) * REFILL - late
@@ -208,8 +208,8 @@ local function settle_patience(self, member, now)
 end
 
 
---- The patience with which somebody begins: all, but for what those who have gone took with them. Else who
---- comes anew again and again would be waited for each time.
+--- Returns the patience that a new member begins with: all, less what former members of the slot have
+--- used. Else turns would wait again for a client that connects again and again.
 ---@param now number
 ---@return number seconds
 function turns:_first_patience(now)
@@ -221,7 +221,7 @@ end
 ---@param member perigee.LockstepMember
 ---@param now number
 function turns:_take_patience(member, now)
-  settle_patience(self, member, now)
+  charge_patience(self, member, now)
   local spent = self.settings.wait_limit - math.min(member.patience, self:_first_patience(now))
   self.spent, self.spent_at = spent, now
 end
@@ -243,7 +243,7 @@ local function close(self, now)
   local turn = self.closed + 1
   for _, seat in next, self.seats do
     local member = seat.member
-    if member and settle_patience(self, member, now) > 0 then
+    if member and charge_patience(self, member, now) > 0 then
       member.is_absent = true
     end
   end
@@ -270,7 +270,7 @@ local function close(self, now)
 end
 
 
--- A turn waits: those who play are told, and whoever missed the turn before gets it again.
+-- Lets a turn wait: notifies the players, and sends the turn before to those that missed it.
 local function wait(self, missing, until_when, now)
   local pause = math.max(self:interval(), AGAIN_SECONDS)
   local again = (self.repeated_at or self.due) + pause
@@ -289,7 +289,7 @@ local function wait(self, missing, until_when, now)
 end
 
 
--- Closes the next turn if it is time, and all are there who will be.
+-- Closes the next turn if it is due and no more inputs are expected.
 function turns:_check_turn(now)
   if not self.due or now < self.due - EPSILON then
     return

@@ -23,14 +23,14 @@ local wire = {
   START = 129, TURNS = 130, PACE = 131, SNAPSHOT_ASK = 132, SNAPSHOT = 133, TREE_ASK = 134,
   DESYNC = 135, WAITING = 136, END = 137,
 
-  -- What an entry of a turn is.
+  -- Kinds of entries of a turn.
   GIVEN = 0, MISSING = 1, REPEATED = 2, JOINED = 3, LEFT = 4,
 
   -- How a START begins.
   FRESH = 0, FROM_SNAPSHOT = 1, GO_ON = 2,
 }
 
---- What an entry of a turn is, in words, by its kind.
+--- The names of the kinds of entries.
 wire.KINDS = { [0] = "input", "missing", "repeated", "joined", "left" }
 
 

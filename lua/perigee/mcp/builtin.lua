@@ -216,7 +216,7 @@ tool("reload", "Reloads the game from its files, with everyone still connected; 
 end, { changes = true })
 
 
--- What is no UTF-8 of a program's output is shown as it can be.
+-- Replaces what is not UTF-8 in a program's output.
 local function readable(text)
   return core.is_utf8(text) and text or (text:gsub("[\128-\255]", "?"))
 end

@@ -18,7 +18,7 @@ local CALLS_MAX = 32 -- of one session at a time
 
 local ran = core.ran()
 
---- What waits for a handler.
+--- A request that a handler answers.
 ---@class perigee.mcp.Call
 ---@field exchange table where the answer goes
 ---@field session perigee.mcp.SessionState
@@ -45,7 +45,7 @@ local function quoted(text)
   return json.encode(cut(tostring(text))) or "?"
 end
 
--- What a result says, as far as that is text.
+-- Returns the outcome and the first text of a result, for the log.
 local function outcome_of(result)
   local item = (result.content or result.contents or {})[1]
   local text = type(item) == "table" and item.text

@@ -1,5 +1,5 @@
---- What becomes of one POST: its answers are collected and sent together, as plain JSON; or, once
---- there is something to say before they are all there, as a stream.
+--- The answers to one POST. They are collected and sent together, as JSON; if a message has to go out
+--- before they are complete, they become a stream.
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
@@ -33,8 +33,8 @@ local function unfinish(self)
   self.is_over = nil
 end
 
--- Makes a stream of the answer, if it can be one. What is over cannot: its connection may be busy
--- with another request.
+-- Makes a stream of the answer, if possible. An exchange that is over cannot become one, because its
+-- connection may serve another request.
 local function open(self)
   if self.is_over then
     return nil

@@ -89,7 +89,7 @@ local function kind_of(message)
   end
 end
 
--- What is in a body, sorted; nil when some of it is no message.
+-- Sorts the messages of a body; returns nil when one of them is invalid.
 local function sort(messages)
   local sorted = { request = {}, notification = {}, answer = {} }
   for _, message in ipairs(messages) do

@@ -1,11 +1,12 @@
---- JSON Schema, the part of it that tools need: what a schema says is compiled once, when a tool is
---- registered, and says what is wrong with a value and where.
+--- JSON Schema, the part of it that tools need. A schema is compiled once, when a tool is registered, to
+--- a function that reports what is wrong with a value and where.
 ---
 --- Understood: type, properties, required, additionalProperties, items, prefixItems, enum, const,
 --- minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems,
---- maxItems, uniqueItems (of plain values), minProperties, maxProperties, anyOf, oneOf, allOf, not,
---- $ref to "#", "#/$defs/NAME" and "#/definitions/NAME". Words that only describe are passed on.
---- What else there is (pattern, format apart) cannot be checked here and is an error at once.
+--- maxItems, uniqueItems (of values that are no tables), minProperties, maxProperties, anyOf, oneOf,
+--- allOf, not, $ref to "#", "#/$defs/NAME" and "#/definitions/NAME". Words that only describe (format
+--- too) are passed on. Other keywords, such as pattern, are an error in the schema, because values are
+--- not checked for them.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -16,7 +17,7 @@ local json_schema = {}
 
 local NULL = json.null
 local DEPTH_MAX = 64 -- of $ref within a value
-local ERRORS_MAX = 5 -- that are told of at a time
+local ERRORS_MAX = 5 -- in one report
 local CHECK_STEPS = 20 -- that looking at one value, or at a schema in a schema, is charged as
 
 local WORDS = {} -- that describe, and have nothing to check

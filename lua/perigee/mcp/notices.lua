@@ -1,7 +1,6 @@
---- What a session is told besides the answers to its requests: by the script (perigee.mcp.notify), and
---- by packets on the session's channel from whoever serves a plugin channel that it has called a tool
---- of. To everybody else there is no such channel, for what reaches an LLM may be taken for an
---- instruction.
+--- Notifications to a session, from two sources: the script (perigee.mcp.notify), and packets on the
+--- session's channel from the server of a plugin channel whose tool the session has called. For all other
+--- peers that channel does not exist, because an LLM may take such a text for an instruction.
 
 local core = require "perigee.core"
 local exchange = require "perigee.mcp.exchange"

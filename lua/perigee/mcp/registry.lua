@@ -1,5 +1,5 @@
---- The tools, resources and prompts that are offered: those of the host's own, and those that each
---- version of the game has declared. What is declared while a version is loaded is live with it.
+--- The tools, resources and prompts that are offered: the host's own, and those that each version of the game
+--- declares. A declaration during a load becomes live with that version.
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
@@ -29,13 +29,13 @@ local function of(number)
   return lists
 end
 
-local function tell(kind)
+local function notify(kind)
   if not live.loading and registry.on_change then
     registry.on_change(kind)
   end
 end
 
--- What a game offers is shown to whoever runs it, before anybody can see it.
+-- Logs a tool, so that the operator sees the game's tools before any client does.
 local function log_tool(name, item)
   local text = (item.shown.description or "no description"):gsub("%s+", " ")
   live.log(core.levels.info, ("MCP tool %s%s%s: %s"):format(name,
@@ -80,7 +80,7 @@ function registry.add(kind, name, item)
   if kind == "tools" and not live.loading then
     log_tool(name, item)
   end
-  tell(kind)
+  notify(kind)
   return true
 end
 
@@ -97,7 +97,7 @@ function registry.remove(kind, name)
   end
   journal.push(set, list, name, item)
   list[name] = nil
-  tell(kind)
+  notify(kind)
   return true
 end
 
@@ -121,8 +121,8 @@ function registry.list(kind)
 end
 
 
---- What the tools that go to a plugin channel declare that its server may send, as a set; nil when
---- none goes there.
+--- Returns the set of notifications that a plugin channel's server may send: those that the tools of the
+--- channel declare. Nil when the channel has no tools.
 ---@param channel string
 ---@return table<string, true>?
 function registry.notifications_of(channel)
@@ -162,7 +162,7 @@ local function log_tools(tools)
 end
 
 
---- Another version is live: sessions are told which lists are others now.
+--- Another version is live: notifies sessions of the lists that have changed.
 ---@param number integer
 function registry.take(number)
   local old, new = of(taken), of(number)
@@ -171,7 +171,7 @@ function registry.take(number)
     local is_permitted_otherwise = permitted[kind] ~= state
     permitted[kind] = state
     if is_permitted_otherwise or taken ~= number and not is_same(old[kind], new[kind]) then
-      tell(kind)
+      notify(kind)
       if kind == "tools" then
         log_tools(new.tools)
       end

@@ -383,7 +383,7 @@ end
 -- Connections ------------------------------------------------------------------------------
 
 
---- Whose connection it is while a request is being answered.
+--- Sets the exchange that uses a connection, while a request is being answered.
 function sessions.set_exchange(conn, exchange)
   by_conn[conn] = exchange and { exchange = exchange } or nil
 end

@@ -1,5 +1,5 @@
---- What the headers of to_c.lua begin with: what any schema's coders are made of. The text is the same
---- in all of them, so a program may include the headers of several games.
+--- The beginning of the headers that to_c.lua makes: the functions that the coders of any schema call.
+--- The text is the same in all headers, so a program may include those of several games.
 
 return [[
 #ifndef PERIGEE_CODERS

@@ -1,5 +1,6 @@
---- What things of a schema are called in C and C++. Types, functions and constants begin with the prefix
---- of the game; what would be a name twice, or a word of the languages, gets something at its end.
+--- Names for the parts of a schema in C and C++. Types, functions and constants begin with the prefix of
+--- the game. A name that is taken, or is a word of the languages, gets an underscore or a number at its
+--- end.
 
 local c_names = {}
 
@@ -77,7 +78,7 @@ local function clean(name)
   return (name:gsub("[^%w_]+", "_"):gsub("^_+", ""):gsub("_+$", ""))
 end
 
--- What belongs to a message, or to an answer; the type where it is not a struct's.
+-- Returns the names of a message or of an answer; the type's only where that is not a struct with a name.
 local function forms(self, word, has_type)
   return {
     type = has_type and self.types .. camel(word) or nil,

@@ -36,7 +36,7 @@ local function int_name(of)
   return ("%s%d_t"):format(of.signed and "int" or "uint", (of.bytes or 8) * 8)
 end
 
--- What C calls a type, and what it is called in the names of lists.
+-- The name of a type in C, and its part in the names of lists.
 local PLAIN = {
   bool = function() return "bool", "Bool" end,
   float = function(of) return of.bytes == 4 and "float" or "double", of.bytes == 4 and "F32" or "F64" end,
@@ -134,7 +134,7 @@ function Types:declare_record(of, name)
   emit_struct(self, name, self:fields_of(of))
 end
 
--- What the name of a list has of its elements.
+-- Returns the part that elements have in the name of a list.
 local function word_of(self, of)
   if of.kind == "list" then
     return word_of(self, of.of) .. "List"
@@ -145,7 +145,7 @@ local function word_of(self, of)
   return plain and select(2, plain(of)) or self:name(of):sub(#self.names.types + 1)
 end
 
--- What two types have in common that are the same in C.
+-- Returns a key that is the same for types that are the same in C.
 local function key_of(self, of)
   if of.kind == "list" then
     return key_of(self, of.of) .. "[]"

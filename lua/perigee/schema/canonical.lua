@@ -1,6 +1,6 @@
---- The canonical form of a schema: one line a message, in the order of their numbers, with structs
---- and enums written out. What two schemas with the same form put on the wire is the same; comments,
---- the order of declarations and the names of structs are not in it. Its hash is the protocol hash.
+--- The canonical form of a schema: one line for each message, in the order of their numbers, with structs
+--- and enums written out. It has no comments, no names of structs and no order of declarations, so
+--- schemas with the same form encode messages in the same way. Its hash is the protocol hash.
 
 local bit = require "bit"
 local sorted_keys = require "perigee.util.sorted_keys"

@@ -29,7 +29,7 @@ assert(ffi.abi "le", "the encoders of schemas write in the machine's order, whic
 local pointer, reading = ffi.typeof "uint8_t *", ffi.typeof "const uint8_t *"
 local i32, u32 = ffi.typeof "int32_t *", ffi.typeof "uint32_t *"
 
--- What is being encoded. Encoders call nothing that could encode in between.
+-- The message that is being encoded. Encoders call no function that encodes another one.
 local base = ffi.new("uint8_t[?]", START_BYTES)
 local buffer = base
 

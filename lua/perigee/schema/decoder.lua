@@ -46,7 +46,7 @@ local function check_run(self, leaf)
       end
       leaf.run = leaf.run + list[i].size
     end
-    self:settle()
+    self:advance()
     self:emit(self.steps.need, leaf)
   end
 end
@@ -60,7 +60,7 @@ function Decoder:bytes(leaf)
     self.offset = self.offset + leaf.size
     return
   end
-  self:settle()
+  self:advance()
   if BEGINS[type.kind] then
     self:emit(self.steps.load_varint, leaf, "a number")
   end
@@ -107,7 +107,7 @@ end
 ---@return string x the value
 function Decoder:scope(scope, target)
   local steps, x = self.steps, target
-  self:settle()
+  self:advance()
   if steps.new then
     x = self:fresh "x"
     self:emit(steps.new, { x = x, value = scope.shape.fields and steps.template(scope.shape) or steps.none })
@@ -116,7 +116,7 @@ function Decoder:scope(scope, target)
     read_bits(self, scope, x)
   end
   visit(self, scope.shape, x, "bytes")
-  self:settle()
+  self:advance()
   if target and steps.new then
     self:emit(self.dialect.set, { x = target, value = x })
   end

@@ -25,7 +25,7 @@ function Encoder:bytes(leaf)
     self.offset = self.offset + leaf.size
     return
   end
-  self:settle()
+  self:advance()
   if type.kind == "list" or type.kind == "array" then
     self:loop(leaf)
   else
@@ -51,7 +51,7 @@ end
 
 
 function Encoder:scope(scope, x)
-  self:settle()
+  self:advance()
   measure_rooms(scope)
   self:emit(self.steps.reserve, { need = scope.room + 8 })
   if scope.bit_count > 0 then
@@ -61,7 +61,7 @@ function Encoder:scope(scope, x)
     self.offset = scope.bit_bytes
   end
   self:visit(scope.shape, x, "bytes")
-  self:settle()
+  self:advance()
 end
 
 

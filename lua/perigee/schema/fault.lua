@@ -1,4 +1,4 @@
---- What is wrong with a schema, and where: the place, the line, and a caret below the word.
+--- Errors in schemas: the message, its place, the line, and a caret below the word.
 
 local fault = {}
 

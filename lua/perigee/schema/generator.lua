@@ -18,7 +18,7 @@ Generator.__index = Generator
 local generator = {}
 
 
---- What generated code needs beside itself, filled while it is written.
+--- Tables that generated code needs, filled while it is written.
 ---@class perigee.schema.Tables
 ---@field places { path: string, expected: string }[] that errors name
 ---@field enums string[][] lists of words
@@ -165,7 +165,8 @@ function Generator:emit(template, leaf, expected)
 end
 
 
-function Generator:settle()
+-- Advances past the numbers of fixed size that have been written or read.
+function Generator:advance()
   if self.offset > 0 then
     self:emit(self.dialect.advance, { offset = self.offset })
     self.offset = 0
@@ -210,8 +211,8 @@ function Generator:loop(leaf)
 end
 
 
---- What encoders or decoders are written with: `scope(scope, x)`, and `bits(leaf)` and `bytes(leaf)` for what
---- a leaf has in either part of its scope.
+--- Returns a class of generators of encoders or decoders. It needs `scope(scope, x)`, and for the parts
+--- of a leaf `bits(leaf)` and `bytes(leaf)`.
 ---@param direction string "write" or "read", which templates of a dialect are for
 ---@return table class
 function generator.class(direction)

@@ -109,7 +109,7 @@ function write.shift_right(value, shift)
   return ("(%s) >>> %d"):format(value, shift)
 end
 
--- What objects have that have no such field.
+-- Fields that any object inherits.
 local INHERITED = {}
 for name in ("constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf "
   .. "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__"):gmatch "%S+" do

@@ -163,7 +163,7 @@ function layout.limits(type)
 end
 
 
---- What a value of a type has to be, in words.
+--- Describes the values of a type, for errors.
 ---@param type table
 ---@return string
 function layout.expected(type)

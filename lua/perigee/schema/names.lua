@@ -78,7 +78,7 @@ for _, fn in ipairs { FIND.list, FIND.record, find } do
 end
 
 
---- What is wrong with the names of fields in a value, which is right but for these; nil if nothing is.
+--- Returns what is wrong with the names of fields in a value that can be encoded; nil if nothing is.
 ---@param of table a type, see schema/types.lua
 ---@param value any
 ---@param path string of the value

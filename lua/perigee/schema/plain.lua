@@ -95,7 +95,7 @@ function convert(of, value, bytes)
 end
 
 
---- What goes into JSON for a value that has been found to be right.
+--- Returns the form that a valid value has in JSON.
 ---@param of table a type, see schema/types.lua
 ---@param value any
 ---@return any

@@ -14,7 +14,8 @@ local SIZE_MAX = 8 * 2 ^ 20 -- bytes of a message
 local MEMORY_MAX = 2 ^ 26 -- bytes that a constant is given for
 local LEAF_BYTES = 24 -- of a struct, for each of its values, about
 
--- What a decoded value needs beside its struct: an expression in C, nil for none, and about how much that is.
+-- Returns the memory that a decoded value needs besides its struct: an expression in C, or nil for none,
+-- and the approximate bytes.
 local memory_of
 
 local MEMORY = {}

@@ -1,6 +1,5 @@
---- Gives declarations their meaning: which type each name stands for, whether it can be, and the
---- numbers of messages. What comes out has structs and enums written out, so that the files behind
---- this one know no names:
+--- Resolves declarations: the types that names stand for, their limits, and the numbers of messages. The
+--- result has structs and enums written out, so that the files that use it know no names:
 ---
 ---   { kind = "bool" }                         one bit
 ---   { kind = "int", bytes, signed }           u8 to i64

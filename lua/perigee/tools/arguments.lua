@@ -59,7 +59,7 @@ local function take(result, argument, next_argument, rules)
 end
 
 
---- What `word` of the rules below is where one word may be given: it sets `result[key]`.
+--- Returns a `word` for the rules below that takes one word and sets `result[key]`.
 ---@param key string
 ---@return fun(result: table, text: string): string?
 function arguments.one_word(key)

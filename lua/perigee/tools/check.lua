@@ -18,8 +18,8 @@ end
 -- Lines --------------------------------------------------------------------------------------
 
 
--- What a message without a line is about, most telling first: `on_jion` of "there is no handler
--- duel.on_jion; did you mean ...".
+-- Patterns of the name that a message without a line is about, the most reliable first: `on_jion` in
+-- "there is no handler duel.on_jion; did you mean ...".
 local SUBJECTS = {
   "[%w_]%.([%w_]+)%f[^%w_.]", "%f[%w_](%l+_[%w_]+)", '"([%w_]+)"', "(%l+) is ",
 }

@@ -1,5 +1,5 @@
---- What a version of the game declares of its world: components with their defaults, and systems
---- (perigee.systems). Both are declared while it is loaded, and hold once it is live.
+--- The declarations of a version of the game for its world: components with their defaults, and systems
+--- (systems.lua). Both are made while the version is loaded, and apply once it is live.
 
 local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
@@ -94,7 +94,7 @@ local function known_names(own)
 end
 
 
---- What is wrong with a component's name, or nil: a game that declares components declares all.
+--- Returns what is wrong with a component's name, or nil: a game that declares components declares all.
 ---@param own perigee.Declared
 ---@param name string
 ---@return string? problem
@@ -207,7 +207,7 @@ function declared.complete(name, value)
 end
 
 
---- Gives what is there what a version's defaults have, and those before had not.
+--- Adds the fields that are new in a version's defaults to the components that exist.
 ---@param own perigee.Declared
 ---@param singletons table<string, table>
 function declared.fill_in(own, singletons)

@@ -22,8 +22,8 @@ local signature -- of the channels that are entities
 
 -- Components ---------------------------------------------------------------------------------
 
--- What a component is of: a peer's or a channel's number. Not in the component, which is open to
--- scripts.
+-- The number of the peer or channel of a component. It is not in the component, because scripts can
+-- change that.
 local numbers = setmetatable({}, { __mode = "k" })
 
 -- The metatable of a component whose fields are read from the server.
@@ -188,7 +188,7 @@ FIELDS.network_stats = STATS_FIELDS
 -- All ----------------------------------------------------------------------------------------
 
 
---- All peers that are there and all channels have entities.
+--- Makes entities for all peers and channels that have none.
 function network.sync()
   for _, id in ipairs(core.peers()) do
     network.join(id)

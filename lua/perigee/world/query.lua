@@ -9,7 +9,7 @@ local MASK = store.MASK
 
 local query = {}
 
---- What to walk along, and what to look for there.
+--- One way to walk over the entities of a query: along the list of one of its components.
 ---@class perigee.Walk
 ---@field cursor integer where the entity that was found last was in the list
 ---@field list integer[] of the set that it goes along
@@ -155,7 +155,7 @@ function query.plan(sets)
 end
 
 
---- What generic `for` takes. It goes along the component that the fewest have.
+--- Returns what generic `for` takes. The walk goes along the component that the fewest entities have.
 ---@param plan perigee.Plan
 ---@return function
 ---@return perigee.Walk

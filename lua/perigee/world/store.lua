@@ -1,11 +1,11 @@
 --- Entities and their components. An entity is a number: 20 bits of place, and above them how often
 --- the place has been used before, so that a number never stands for two entities.
 ---
---- A component is a set: its values by the entity's place, and a list of the entities that have it,
---- in the order in which they got it. Who loses it stays in the list, without a value, until the
---- list is tidied; queries walk the lists from the end. So a query stands by the entity where it is
---- (nothing moves below it), sees no entity twice, and never sees those that are added behind it.
---- Lists are tidied, and places used again, only where no query can be under way: see `begin`.
+--- A component is a set: its values by the entity's place, and a list of the entities that have it, in
+--- the order in which they got it. An entity that loses the component stays in the list, without a value,
+--- until the list is tidied. Queries walk the lists from the end. So the entities before the position of
+--- a query do not move, the query sees no entity twice, and it never sees entities that are added behind
+--- it. Lists are tidied, and places used again, only where no query can be under way: see `begin`.
 
 local bit = require "bit"
 local core = require "perigee.core"

@@ -173,7 +173,7 @@ function Flow:hand_out(list)
   return UNKNOWN
 end
 
--- A call of a function of the API. What it returns, first of all.
+-- Visits a call of a function of the API. Returns the type of its first result.
 function Flow:call_api(node, parameters, returns, name)
   for i, argument in ipairs(node.arguments) do
     local parameter = parameters[i]

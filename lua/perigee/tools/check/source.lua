@@ -121,9 +121,9 @@ function scan(fn, used)
 end
 
 
---- What a compiled file uses: `reads` and `writes` of globals, `modules`, and `calls` of fields of
---- globals ("string.rep"), each a list of { name, line }; and `asked`, a set of the names of such fields that
---- are read and not called there.
+--- Returns the uses in a compiled file: `reads` and `writes` of globals, `modules`, and `calls` of fields
+--- of globals ("string.rep"), each a list of { name, line }; and `asked`, the set of such fields that are
+--- read but not called.
 ---@param fn function
 ---@return table
 function source.read(fn)

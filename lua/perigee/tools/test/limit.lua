@@ -70,7 +70,7 @@ local function where()
 end
 
 
--- What is in the place of the function that takes too long; the first to know the line says it.
+-- Returns the function that replaces one that takes too long. Its first call finds the line for the message.
 local function over(seconds)
   local message
   return function()
