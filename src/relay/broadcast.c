@@ -7,8 +7,8 @@
 
 static void keep(Relay *relay, Peer *peer, unsigned forms, const Out *out,
                  Blob **blob) {
-  if (!peer->is_resumable || !(forms & 1u << peer_form(peer))) return;
-  if (peer->excluded == relay->broadcast_number) return;
+  if (!peer->resume.is_resumable || !(forms & 1u << peer_form(peer))) return;
+  if (peer->relay.excluded == relay->broadcast_number) return;
   if (!*blob) *blob = session_blob(relay->session, out);
   session_keep(relay->session, peer, *blob);
 }
@@ -34,7 +34,7 @@ void audience_count(Relay *relay, Room *room, uint8_t packet_flags) {
 
 void audience_exclude(Relay *relay, Peer *peer, const Room *room,
                       uint8_t packet_flags) {
-  peer->excluded = relay->broadcast_number;
+  peer->relay.excluded = relay->broadcast_number;
   if (packet_flags & PACKET_RELIABLE || peer->state != PEER_SUSPENDED || !room) return;
   RoomRef *ref = member_find(peer, room->id);
   if (ref) ref->unreliable++;  // nothing that it misses

@@ -36,9 +36,9 @@ void describe_peer(Buf *json, const Relay *relay, const Peer *peer) {
   if (peer->latency_us > 0)
     buf_printf(json, ",\"latency_ms\":%.3f", peer->latency_us / 1000.0);
   buf_printf(json, ",\"rooms\":[");
-  for (uint32_t i = 0; i < peer->room_count; i++) {
+  for (uint32_t i = 0; i < peer->relay.room_count; i++) {
     if (i > 0) buf_u8(json, ',');
-    json_put_text(json, room_name(relay_room(relay, peer->rooms[i].room)));
+    json_put_text(json, room_name(relay_room(relay, peer->relay.rooms[i].room)));
   }
   buf_printf(json, "]}");
 }

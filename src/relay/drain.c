@@ -12,10 +12,11 @@ enum {
 // Reports that the event does not wait any more.
 static void uncount(Relay *relay, Peer *peer, const Event *event, bool is_ahead) {
   if (!peer || !event_is_counted(event->type)) return;
-  peer->queued--;
-  peer->ahead -= is_ahead;
-  if (!(peer->throttles & THROTTLE_QUEUE)) return;
-  if (peer->queued > QUEUED_LOW || schedule_waiting_bytes(peer) > QUEUED_BYTES / 2)
+  peer->relay.queued--;
+  peer->relay.ahead -= is_ahead;
+  if (!(peer->throttle.reasons & THROTTLE_QUEUE)) return;
+  if (peer->relay.queued > QUEUED_LOW ||
+      schedule_waiting_bytes(peer) > QUEUED_BYTES / 2)
     return;
   session_release(relay->session, peer, THROTTLE_QUEUE);
   relay->has_released = true;
@@ -31,7 +32,7 @@ static void defer(Relay *relay, Peer *peer, Event event) {
 // Returns whether a packet can be handled now: no event of its peer waits, and no
 // handler has commands left, with which it would mix.
 static bool is_next(const Relay *relay, const Peer *peer) {
-  return peer->queued == 0 && !relay->batches.top;
+  return peer->relay.queued == 0 && !relay->batches.top;
 }
 
 void drain_packet(void *data, Peer *peer, const Packet *packet) {
@@ -62,7 +63,7 @@ void drain_line(void *data, Peer *peer, const char *text, size_t size) {
 
 // Handles the peer's disconnect.
 static void end(Relay *relay, Peer *peer, Code reason) {
-  peer->is_gone = true;
+  peer->relay.is_gone = true;
   channel_release_all(relay, peer);
   script_joins_end_all(relay, peer);
   leave_all(relay, peer, reason);
@@ -77,7 +78,7 @@ static void end(Relay *relay, Peer *peer, Code reason) {
 // are void.
 void drain_disconnect(void *data, Peer *peer, Code reason) {
   Relay *relay = data;
-  if (relay->is_draining || peer->queued == 0)
+  if (relay->is_draining || peer->relay.queued == 0)
     end(relay, peer, reason);
   else
     defer(relay, peer, (Event){.type = EVENT_GONE, .a = reason});
@@ -167,7 +168,7 @@ static Packet packet_of(const Event *event) {
 // Carries out one of the relay's own events. The first event that it causes replaces it;
 // returns false when it causes none.
 static bool handle_own(Relay *relay, Event *event, Peer *peer) {
-  if (!peer || peer->is_gone) return false;
+  if (!peer || peer->relay.is_gone) return false;
   Packet packet = packet_of(event);
   relay->captured.receiver = event;
   if (event->type == EVENT_DEFERRED)
@@ -206,11 +207,11 @@ static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
       return peer->state == PEER_CONNECTED &&
              (event->room == 0 || relay_room(relay, event->room));
     case EVENT_RESUME:
-      return !peer->is_gone && member_find(peer, event->room);
+      return !peer->relay.is_gone && member_find(peer, event->room);
     case EVENT_CHANNEL_OPEN:
       return peer_has_session(peer);
     default:
-      return !peer->is_gone;
+      return !peer->relay.is_gone;
   }
 }
 

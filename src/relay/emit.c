@@ -25,9 +25,9 @@ bool event_is_counted(uint8_t type) {
 void event_queue(Relay *relay, Peer *peer, const Event *event) {
   const Source *source = schedule_push(relay, event, peer);
   if (!peer || !event_is_counted(event->type)) return;
-  peer->queued++;
-  peer->ahead += source == NULL;
-  if (peer->queued > QUEUED_MAX ||
+  peer->relay.queued++;
+  peer->relay.ahead += source == NULL;
+  if (peer->relay.queued > QUEUED_MAX ||
       (source && events_bytes(&source->events) > QUEUED_BYTES))
     session_throttle(relay->session, peer, THROTTLE_QUEUE);
 }
@@ -36,7 +36,7 @@ void event_queue(Relay *relay, Peer *peer, const Event *event) {
 
 void captured_count(Relay *relay, Peer *peer, const Event *event, int change) {
   Room *room = relay_room(relay, event->room);
-  if (peer) peer->captured += (uint32_t)change;
+  if (peer) peer->relay.captured += (uint32_t)change;
   if (room) room->captured += (uint32_t)change;
 }
 
@@ -48,7 +48,7 @@ static void capture(Relay *relay, const Event *event) {
   }
   buf_append(&relay->captured.events, &copy, sizeof copy);
   Peer *peer = session_find(relay->session, event->peer);
-  if (peer && event_is_counted(event->type)) peer->queued++;
+  if (peer && event_is_counted(event->type)) peer->relay.queued++;
   captured_count(relay, peer, event, 1);
 }
 
@@ -70,9 +70,9 @@ bool captured_concerns(const Relay *relay, const Event *event) {
   const Room *room = relay_room(relay, event->room);
   if (room && room->captured > 0) return true;
   const Peer *peer = session_find(relay->session, event->peer);
-  if (!peer || peer->captured > 0) return peer != NULL;
-  for (uint32_t i = 0; i < peer->room_count; i++)
-    if (relay_room(relay, peer->rooms[i].room)->captured > 0) return true;
+  if (!peer || peer->relay.captured > 0) return peer != NULL;
+  for (uint32_t i = 0; i < peer->relay.room_count; i++)
+    if (relay_room(relay, peer->relay.rooms[i].room)->captured > 0) return true;
   return false;
 }
 

@@ -53,7 +53,7 @@ static uint32_t collect_except(Relay *relay, const Command *command, Room *room)
     Peer *peer = session_find(relay->session, id);
     if (!peer || !peer_has_session(peer)) continue;
     if (room && !member_find(peer, room->id)) continue;
-    if (peer->excluded == relay->broadcast_number) continue;  // named twice
+    if (peer->relay.excluded == relay->broadcast_number) continue;  // named twice
     audience_exclude(relay, peer, room, command->flags);
     if (peer->state == PEER_SUSPENDED) continue;
     buf_append(&relay->except, &peer->conn, sizeof peer->conn);

@@ -25,7 +25,7 @@ Code join_fault(const Peer *peer, const Room *room, const char **why) {
     *why = "the room is full";
     return CODE_ROOM_FULL;
   }
-  if (peer->room_count >= RELAY_ROOMS_PER_PEER) {
+  if (peer->relay.room_count >= RELAY_ROOMS_PER_PEER) {
     *why = TOO_MANY_ROOMS;
     return CODE_ROOM_FULL;
   }
@@ -104,11 +104,11 @@ void join_room(Relay *relay, const Event *join) {
 static void wait_for_room(Relay *relay, Room *room, const Event *join) {
   Peer *peer = find_peer(relay, join);
   if (!peer) return;
-  if (peer->waiting_joins == RELAY_ROOMS_PER_PEER) {
+  if (peer->relay.waiting_joins == RELAY_ROOMS_PER_PEER) {
     refuse(relay, peer, join, CODE_ROOM_FULL, TOO_MANY_ROOMS);
     return;
   }
-  peer->waiting_joins++;
+  peer->relay.waiting_joins++;
   buf_append(&room->waiting_joins, join, sizeof *join);
 }
 
@@ -142,7 +142,7 @@ static Room *find_or_create(Relay *relay, Peer *peer, Text name,
                        : "there is no such room, nor a kind of that name to make it");
     return NULL;
   }
-  if (peer->room_count >= RELAY_ROOMS_PER_PEER) {
+  if (peer->relay.room_count >= RELAY_ROOMS_PER_PEER) {
     session_error(relay->session, peer, request, CODE_ROOM_FULL, TOO_MANY_ROOMS);
     return NULL;
   }
@@ -188,10 +188,10 @@ void leave_room(Relay *relay, Peer *peer, Room *room, const Leave *leave) {
 }
 
 void leave_all(Relay *relay, Peer *peer, Code code) {
-  while (peer->room_count > 0)
-    leave_room(relay, peer, slots_find(&relay->rooms, peer->rooms[0].room),
+  while (peer->relay.room_count > 0)
+    leave_room(relay, peer, slots_find(&relay->rooms, peer->relay.rooms[0].room),
                &(Leave){.code = code});
-  mem_free(peer->rooms);
-  peer->rooms = NULL;
-  peer->room_capacity = 0;
+  mem_free(peer->relay.rooms);
+  peer->relay.rooms = NULL;
+  peer->relay.room_capacity = 0;
 }

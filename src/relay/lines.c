@@ -9,8 +9,8 @@
 
 // Looks among the rooms that the peer is in, because a deleted one has its name no more.
 static void on_leave(Relay *relay, Peer *peer, Text name) {
-  for (uint32_t i = peer->room_count; i-- > 0;) {
-    Room *room = relay_room(relay, peer->rooms[i].room);
+  for (uint32_t i = peer->relay.room_count; i-- > 0;) {
+    Room *room = relay_room(relay, peer->relay.rooms[i].room);
     if (!text_equals(room_name(room), name)) continue;
     leave_room(relay, peer, room, &(Leave){.code = CODE_CLOSED});
     return;
@@ -22,8 +22,8 @@ static void on_leave(Relay *relay, Peer *peer, Text name) {
 // Finds the room that a peer's line is for (NULL: none); returns false after an ERROR.
 static bool find_room(Relay *relay, Peer *peer, Room **room) {
   *room = NULL;
-  if (peer->last_room == 0) return true;
-  *room = member_room(relay, peer, peer->last_room, NULL);
+  if (peer->relay.last_room == 0) return true;
+  *room = member_room(relay, peer, peer->relay.last_room, NULL);
   return *room != NULL;
 }
 

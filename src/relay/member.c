@@ -17,15 +17,16 @@ void member_join_group(Relay *relay, Room *room, const Peer *peer) {
 
 void member_add(Relay *relay, Room *room, Peer *peer) {
   bool is_suspended = peer->state == PEER_SUSPENDED;
-  if (peer->room_count == peer->room_capacity)
-    peer->room_capacity =
-        (uint16_t)array_grow(&peer->rooms, peer->room_capacity, sizeof *peer->rooms, 2);
-  peer->rooms[peer->room_count++] = (RoomRef){.room = room->id,
-                                              .place = room->count,
-                                              .unreliable = room->unreliable,
-                                              .is_suspended = is_suspended};
-  peer->last_room = room->id;
-  peer->has_joined = true;
+  if (peer->relay.room_count == peer->relay.room_capacity)
+    peer->relay.room_capacity = (uint16_t)array_grow(
+        &peer->relay.rooms, peer->relay.room_capacity, sizeof *peer->relay.rooms, 2);
+  peer->relay.rooms[peer->relay.room_count++] =
+      (RoomRef){.room = room->id,
+                .place = room->count,
+                .unreliable = room->unreliable,
+                .is_suspended = is_suspended};
+  peer->relay.last_room = room->id;
+  peer->relay.has_joined = true;
   if (room->count == room->capacity)
     room->capacity =
         array_grow(&room->members, room->capacity, sizeof *room->members, 4);
@@ -47,9 +48,10 @@ void member_remove(Relay *relay, Room *room, Peer *peer) {
     member_find(session_find(relay->session, last), room->id)->place = place;
   }
   room->suspended -= ref->is_suspended;
-  RoomRef *end = peer->rooms + peer->room_count--;
+  RoomRef *end = peer->relay.rooms + peer->relay.room_count--;
   memmove(ref, ref + 1, (size_t)(end - (ref + 1)) * sizeof *ref);
-  peer->last_room = peer->room_count ? peer->rooms[peer->room_count - 1].room : 0;
+  peer->relay.last_room =
+      peer->relay.room_count ? peer->relay.rooms[peer->relay.room_count - 1].room : 0;
   net_group_leave(relay->net, room->groups[peer_form(peer)], peer->conn);
 }
 

@@ -87,7 +87,7 @@ void name_request(Relay *relay, Peer *peer, Text name) {
   if (!may_have(relay, peer, name)) return;
   if (relay->game_hooks & HOOK_RENAME)
     relay_emit(relay, &(Event){.type = EVENT_RENAME, .peer = peer->id, .data = name});
-  else if (peer->has_joined)
+  else if (peer->relay.has_joined)
     session_error(relay->session, peer, NULL, CODE_REJECTED,
                   "a name can be changed before the first join only");
   else

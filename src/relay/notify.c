@@ -176,8 +176,8 @@ static void notify_room_name(Relay *relay, const Room *room, const Peer *peer,
 }
 
 void notify_name(Relay *relay, Peer *peer, Text name) {
-  for (uint32_t i = 0; i < peer->room_count; i++)
-    notify_room_name(relay, relay_room(relay, peer->rooms[i].room), peer, name);
+  for (uint32_t i = 0; i < peer->relay.room_count; i++)
+    notify_room_name(relay, relay_room(relay, peer->relay.rooms[i].room), peer, name);
   control_peer_renamed(fresh(relay), 0, peer->id, name);
   if (peer->state == PEER_CONNECTED)
     notify_peer(relay, peer, notice_of(relay, CONTROL_PEER_RENAMED), NULL);

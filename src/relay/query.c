@@ -35,8 +35,8 @@ Room *room_find_open(const Relay *relay, uint32_t id) {
 }
 
 RoomRef *member_find(const Peer *peer, uint32_t room) {
-  for (uint32_t i = 0; i < peer->room_count; i++)
-    if (peer->rooms[i].room == room) return &peer->rooms[i];
+  for (uint32_t i = 0; i < peer->relay.room_count; i++)
+    if (peer->relay.rooms[i].room == room) return &peer->relay.rooms[i];
   return NULL;
 }
 

@@ -33,9 +33,9 @@ static void free_objects(Relay *relay) {
   Room *room;
   Peer *peer;
   for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));) {
-    mem_free(peer->rooms);
-    peer->rooms = NULL;
-    peer->room_count = peer->room_capacity = 0;
+    mem_free(peer->relay.rooms);
+    peer->relay.rooms = NULL;
+    peer->relay.room_count = peer->relay.room_capacity = 0;
   }
   for (uint32_t cursor = 0; (room = slots_next(&relay->rooms, &cursor));)
     room_free(relay, room);
@@ -95,11 +95,12 @@ static void on_connect(void *data, Peer *peer) {
 
 static void warn_of_drops(Relay *relay, Peer *peer, uint32_t dropped, uint32_t queued) {
   uint64_t now_ms = net_now_ms(relay->net);
-  if (now_ms < peer->next_warn_ms) return;
-  bool was_quiet = now_ms >= peer->next_warn_ms + peer->warn_every_ms;
-  uint32_t every_ms = was_quiet ? WARN_EVERY_MS : 2 * peer->warn_every_ms;
-  peer->warn_every_ms = every_ms < WARN_EVERY_MAX_MS ? every_ms : WARN_EVERY_MAX_MS;
-  peer->next_warn_ms = now_ms + peer->warn_every_ms;
+  if (now_ms < peer->relay.next_warn_ms) return;
+  bool was_quiet = now_ms >= peer->relay.next_warn_ms + peer->relay.warn_every_ms;
+  uint32_t every_ms = was_quiet ? WARN_EVERY_MS : 2 * peer->relay.warn_every_ms;
+  peer->relay.warn_every_ms =
+      every_ms < WARN_EVERY_MAX_MS ? every_ms : WARN_EVERY_MAX_MS;
+  peer->relay.next_warn_ms = now_ms + peer->relay.warn_every_ms;
   log_warn("messages dropped", log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size), log_num("dropped", dropped),
            log_num("queued", queued),

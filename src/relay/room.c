@@ -60,7 +60,7 @@ static void requeue_joins(Relay *relay, Room *room) {
     Event join;
     memcpy(&join, room->waiting_joins.data + at, sizeof join);
     Peer *peer = session_find(relay->session, join.peer);
-    if (peer) peer->waiting_joins--;
+    if (peer) peer->relay.waiting_joins--;
     room->queued_joins++;
     relay_emit(relay, &join);
   }

@@ -53,12 +53,12 @@ static Source *take_place(Relay *relay, Peer *peer) {
   Source *source = *place;
   source->peer = peer->id;
   source->costly_ms = source->slice_us = source->second_us = 0;
-  return peer->source = source;
+  return peer->relay.source = source;
 }
 
 static Source *source_of_peer(Relay *relay, Peer *peer) {
-  if (!peer || peer->is_gone) return &relay->schedule.leavers;
-  return peer->source ? peer->source : take_place(relay, peer);
+  if (!peer || peer->relay.is_gone) return &relay->schedule.leavers;
+  return peer->relay.source ? peer->relay.source : take_place(relay, peer);
 }
 
 // `peer` is the event's, or NULL.
@@ -78,7 +78,7 @@ static Source *find_source(Relay *relay, const Event *event) {
 }
 
 size_t schedule_waiting_bytes(const Peer *peer) {
-  return peer->source ? events_bytes(&peer->source->events) : 0;
+  return peer->relay.source ? events_bytes(&peer->relay.source->events) : 0;
 }
 
 // Returns the source in whose queue the event waits. Newcomers are one source, because
@@ -190,7 +190,7 @@ static bool is_behind(const Relay *relay, const Source *source) {
   Event event;
   events_peek(&source->events, &event);
   const Peer *peer = session_find(relay->session, event.peer);
-  return (peer && peer->ahead > 0) || captured_concerns(relay, &event);
+  return (peer && peer->relay.ahead > 0) || captured_concerns(relay, &event);
 }
 
 // Moves the source's events of the first class to the second, before those that it has
@@ -203,7 +203,7 @@ static void demote(Relay *relay, Source *source) {
   while (events_next(&first, &event)) {
     Peer *peer = session_find(relay->session, event.peer);
     if (source_of(relay, &event, peer) == source) {
-      if (peer && event_is_counted(event.type)) peer->ahead--;
+      if (peer && event_is_counted(event.type)) peer->relay.ahead--;
       push_to(schedule, queue_of(relay, &event, peer), &event);
     } else {
       events_push(&schedule->first, &event);

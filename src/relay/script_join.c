@@ -27,7 +27,7 @@ void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
   }
   // A peer's joins have a limit, because the on_join of each may make the next one.
   uint32_t count = 0;
-  ScriptJoin **last = &peer->joins;
+  ScriptJoin **last = &peer->relay.joins;
   for (; *last; last = &(*last)->next) count++;
   ScriptJoin *join = mem_zalloc(sizeof *join);
   uint32_t id = count < RELAY_ROOMS_PER_PEER ? slots_add(&relay->joins.slots, join) : 0;
@@ -58,7 +58,8 @@ static void free_join(Relay *relay, ScriptJoin *join) {
 void script_join_end(Relay *relay, uint32_t id, Code code, const char *why) {
   ScriptJoin *join = slots_find(&relay->joins.slots, id);
   if (!join) return;
-  ScriptJoin **at = &((Peer *)session_find(relay->session, join->command.id))->joins;
+  ScriptJoin **at =
+      &((Peer *)session_find(relay->session, join->command.id))->relay.joins;
   while (*at != join) at = &(*at)->next;
   *at = join->next;
   report(relay, &join->command, code, why);
@@ -68,8 +69,8 @@ void script_join_end(Relay *relay, uint32_t id, Code code, const char *why) {
 
 void script_joins_end_all(Relay *relay, Peer *peer) {
   ScriptJoin *join;
-  while ((join = peer->joins)) {
-    peer->joins = join->next;
+  while ((join = peer->relay.joins)) {
+    peer->relay.joins = join->next;
     report(relay, &join->command, CODE_CLOSED, "the peer is gone");
     free_join(relay, join);
   }
@@ -105,7 +106,7 @@ bool script_join_holds(Relay *relay, const Command *command) {
   if (relay->joins.slots.count == 0 || !is_for_one(command)) return false;
   Peer *peer = session_find(relay->session, command->id);
   ScriptJoin *last = NULL;
-  for (ScriptJoin *join = peer ? peer->joins : NULL; join; join = join->next)
+  for (ScriptJoin *join = peer ? peer->relay.joins : NULL; join; join = join->next)
     if (join->batch == relay->batches.current) last = join;
   if (last) commands_push(&last->held, command);
   return last != NULL;

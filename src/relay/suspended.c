@@ -8,8 +8,8 @@
 
 void suspended_begin(void *data, Peer *peer, Code reason) {
   Relay *relay = data;
-  for (uint32_t i = 0; i < peer->room_count; i++) {
-    RoomRef *ref = &peer->rooms[i];
+  for (uint32_t i = 0; i < peer->relay.room_count; i++) {
+    RoomRef *ref = &peer->relay.rooms[i];
     Room *room = relay_room(relay, ref->room);
     ref->is_suspended = true;
     ref->unreliable = room->unreliable;
@@ -38,6 +38,6 @@ static void come_back(Relay *relay, Peer *peer, RoomRef *ref,
 void suspended_end(void *data, Peer *peer, const Resumption *resumption) {
   Relay *relay = data;
   all_add(relay, peer);
-  for (uint32_t i = 0; i < peer->room_count; i++)
-    come_back(relay, peer, &peer->rooms[i], resumption);
+  for (uint32_t i = 0; i < peer->relay.room_count; i++)
+    come_back(relay, peer, &peer->relay.rooms[i], resumption);
 }

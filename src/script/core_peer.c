@@ -108,9 +108,9 @@ static int core_peer_connected(lua_State *L) {
 static int core_peer_rooms(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
   if (peer == NULL) return 0;
-  lua_createtable(L, peer->room_count, 0);
-  for (int i = 0; i < peer->room_count; i++) {
-    lua_pushnumber(L, peer->rooms[i].room);
+  lua_createtable(L, peer->relay.room_count, 0);
+  for (int i = 0; i < peer->relay.room_count; i++) {
+    lua_pushnumber(L, peer->relay.rooms[i].room);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -129,7 +129,7 @@ static int core_peer_stats(lua_State *L) {
   core_set_number(L, "bytes_in", (double)peer->bytes_in);
   core_set_number(L, "bytes_out", (double)sent.bytes);
   core_set_number(L, "dropped", (double)peer->dropped);
-  core_set_number(L, "resent", peer->stream.resent);
+  core_set_number(L, "resent", peer->resume.stream.resent);
   core_set_number(L, "queued", (double)queued.packets);
   core_set_number(L, "queued_bytes", (double)queued.bytes);
   uint64_t silent_ms = net_now_ms(host->net) - peer->last_packet_ms;

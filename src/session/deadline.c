@@ -5,14 +5,14 @@
 
 bool deadline_is_pinged(const Session *session, const Peer *peer) {
   return peer->state == PEER_CONNECTED && peer->framing == FRAMING_PACKETS &&
-         peer->throttles == 0 && session->limits.ping_interval_ms > 0;
+         peer->throttle.reasons == 0 && session->limits.ping_interval_ms > 0;
 }
 
 // Returns when the peer is closed because it has sent nothing, or was not resumed.
 uint64_t deadline_of_silence(const Session *session, const Peer *peer) {
   if (peer->state == PEER_SUSPENDED)
-    return peer->lost_ms + session->limits.resume_timeout_ms;
-  if (peer->throttles != 0) return UINT64_MAX;
+    return peer->resume.lost_ms + session->limits.resume_timeout_ms;
+  if (peer->throttle.reasons != 0) return UINT64_MAX;
   uint32_t limit = peer->state == PEER_HANDSHAKE ? session->limits.handshake_timeout_ms
                                                  : session->limits.idle_timeout_ms;
   return limit > 0 ? peer->last_packet_ms + limit : UINT64_MAX;
@@ -31,9 +31,11 @@ void deadline_arm(Session *session, Peer *peer) {
     uint64_t ping_ms = ping_batch(session, peer->next_ping_ms);
     if (ping_ms < due_ms) due_ms = ping_ms;
   }
-  if (peer->ack_due_ms > 0 && peer->ack_due_ms < due_ms) due_ms = peer->ack_due_ms;
-  if (peer->readable_ms > 0 && peer->readable_ms < due_ms) due_ms = peer->readable_ms;
-  if (peer->is_overfull) due_ms = net_now_ms(session->net);
+  if (peer->resume.ack_due_ms > 0 && peer->resume.ack_due_ms < due_ms)
+    due_ms = peer->resume.ack_due_ms;
+  if (peer->throttle.readable_ms > 0 && peer->throttle.readable_ms < due_ms)
+    due_ms = peer->throttle.readable_ms;
+  if (peer->resume.is_overfull) due_ms = net_now_ms(session->net);
   if (due_ms == UINT64_MAX)
     timers_stop(net_timers(session->net), &peer->timer);
   else

@@ -7,14 +7,14 @@
 #include "session/internal.h"
 
 void resume_end(Session *session, Peer *peer) {
-  reliable_deinit(&peer->stream);
-  if (!peer->is_resumable) return;
-  peer->is_resumable = false;
+  reliable_deinit(&peer->resume.stream);
+  if (!peer->resume.is_resumable) return;
+  peer->resume.is_resumable = false;
   session->resumable--;
 }
 
 void peer_free(Session *session, Peer *peer) {
-  assert(peer->rooms == NULL);
+  assert(peer->relay.rooms == NULL);
   resume_end(session, peer);
   timers_stop(net_timers(session->net), &peer->timer);
   net_close_counter(&peer->ended);
@@ -68,10 +68,10 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
 void resume_suspend(Session *session, Peer *peer, Code code) {
   peer->state = PEER_SUSPENDED;
   peer->conn = 0;
-  peer->lost_code = (uint8_t)code;
-  peer->lost_ms = net_now_ms(session->net);
+  peer->resume.lost_code = (uint8_t)code;
+  peer->resume.lost_ms = net_now_ms(session->net);
   peer->ping_sent_us = 0;
-  peer->ack_due_ms = 0;
+  peer->resume.ack_due_ms = 0;
   throttle_suspend(peer);
   session->open--;
   session->connected--;
@@ -86,7 +86,7 @@ void resume_suspend(Session *session, Peer *peer, Code code) {
 }
 
 void peer_lose(Session *session, Peer *peer, Code code, const char *text) {
-  bool can_wait = peer->state == PEER_CONNECTED && peer->is_resumable &&
+  bool can_wait = peer->state == PEER_CONNECTED && peer->resume.is_resumable &&
                   session->limits.resume_timeout_ms > 0;
   if (text) send_closing(session, peer, &(Ending){code, text, 0});
   if (can_wait)

@@ -88,9 +88,9 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->transport = info->transport;
   memcpy(peer->address, info->address, sizeof peer->address);
   make_uuid(session->net, peer->session);
-  peer->rate_at_ms = net_now_ms(session->net);
+  peer->throttle.at_ms = net_now_ms(session->net);
   peer->last_packet_ms = info->since_ms;
-  peer->rate_tokens = 2.0 * session->limits.rate_limit;
+  peer->throttle.tokens = 2.0 * session->limits.rate_limit;
   net_set_counter(session->net, conn, &peer->ended);
   session->open++;
   session_count_address(session, peer->address, 1);
@@ -243,9 +243,9 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
   Welcome welcome = {
       .peer = peer->id,
       .session = peer->session,
-      .resume_token = peer->token_now,
+      .resume_token = peer->resume.token_now,
       .is_resumed = is_resumed,
-      .reliable_received = reliable_tell(&peer->stream),
+      .reliable_received = reliable_tell(&peer->resume.stream),
       .server_time_us = net_unix_us(session->net),
       .max_payload = session->limits.max_payload,
       .ping_interval_ms = session->limits.ping_interval_ms,

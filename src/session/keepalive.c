@@ -9,7 +9,8 @@ static void on_silence(Session *session, Peer *peer) {
     session_kick(session, peer, CODE_HANDSHAKE_TIMEOUT, "no HELLO in time");
   } else if (peer->state == PEER_SUSPENDED) {
     session->stats.expired++;
-    session_kick(session, peer, (Code)peer->lost_code, "nobody resumed the session");
+    session_kick(session, peer, (Code)peer->resume.lost_code,
+                 "nobody resumed the session");
   } else {
     peer_lose(session, peer, CODE_IDLE_TIMEOUT, "nothing came for too long");
   }
@@ -37,7 +38,7 @@ void keepalive_on_deadline(void *data, uint64_t now_ms) {
                keepalive_on_deadline, peer);
     return;
   }
-  if (peer->is_overfull) {
+  if (peer->resume.is_overfull) {
     session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);
     return;
   }
@@ -46,7 +47,7 @@ void keepalive_on_deadline(void *data, uint64_t now_ms) {
     on_silence(session, peer);
     return;
   }
-  if (peer->ack_due_ms > 0 && now_ms >= peer->ack_due_ms)
+  if (peer->resume.ack_due_ms > 0 && now_ms >= peer->resume.ack_due_ms)
     stream_send_ack(session, peer);
   if (deadline_is_pinged(session, peer) && now_ms >= peer->next_ping_ms) {
     if (peer->ping_sent_us > 0) {

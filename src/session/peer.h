@@ -35,27 +35,8 @@ typedef enum ThrottleReason {
   THROTTLE_RATE = 2,   // it is over rate_limit
 } ThrottleReason;
 
-typedef struct Peer {
-  uint32_t id;
-  ConnId conn;  // 0 while suspended and once closed
-  Session *owner;
-  const char *transport;   // see ConnInfo
-  uint64_t protocol_hash;  // of HELLO; 0: knows no schema, gets messages as JSON
-  uint8_t state;           // PeerState
-  uint8_t framing;         // Framing: lines mean a text peer
-  bool is_gone;  // its disconnect has been handled: it is in no room; the relay's
-  uint8_t hello_flags;  // of the HELLO, which WELCOME or REJECTED answers
-  uint16_t hello_ref;
-  uint8_t name_size;
-  char name[NAME_MAX_BYTES + 1];
-  bool holds_name;  // its name counts among those in use
-  bool is_renamed;  // its name may differ from that in its HELLO; of text peers never
-  char address[ADDRESS_SIZE];
-  uint8_t session[UUID_SIZE];
-  uint16_t token_size;  // of HELLO's
-  char *token;          // owned, a NUL follows; NULL when empty
-  uint32_t latency_us;  // of the last PING; 0: not known yet
-  // Of a session that can be resumed.
+/// What resume.c and stream.c know of a peer whose session can be resumed.
+typedef struct PeerResume {
   bool is_resumable;
   bool has_last_token;  // the token that made this connection still counts, too
   bool is_overfull;     // more RELIABLE packets wait than may; about to end
@@ -64,36 +45,66 @@ typedef struct Peer {
   uint64_t lost_ms;     // when that was
   uint64_t ack_due_ms;  // 0: nothing to acknowledge
   Reliable stream;
-  // Keepalive, rate and figures.
-  Timer timer;  // handshake deadline, then keepalive
-  uint64_t last_packet_ms;
-  uint64_t next_ping_ms;
-  uint64_t ping_sent_us;  // of the PING that is not answered yet; 0: none
-  uint64_t rate_at_ms;    // when rate_tokens was true
-  double rate_tokens;     // packets it may send now; below 0: it has sent so many more
+} PeerResume;
+
+/// What throttle.c knows of a peer.
+typedef struct PeerThrottle {
+  uint64_t at_ms;  // when `tokens` was true
+  double tokens;   // packets that it may send now; below 0: it has sent so many more
   uint64_t readable_ms;  // when a peer over rate_limit is read from again; 0: it is not
   uint32_t unlimited;  // RELIABLE packets that rate_limit passes over: after a resume,
                        // those that may be sent again
-  uint8_t throttles;   // ThrottleReasons
+  uint8_t reasons;     // ThrottleReasons
   bool was_slowed;     // by rate_limit, which was logged
-  uint64_t packets_in, bytes_in;
-  NetCounter
-      ended;  // packets and bytes that its ended connections were sent; see session_sent
-  uint64_t dropped;
-  // Owned by the relay.
-  RoomRef *rooms;  // in the order of joining; owned by the relay
+} PeerThrottle;
+
+/// What the relay knows of a peer; the session only sets it to zeros.
+typedef struct PeerRelay {
+  RoomRef *rooms;  // in the order of joining; owned
   uint16_t room_count, room_capacity;
-  bool has_joined;           // a room, ever
   uint16_t waiting_joins;    // its joins that wait for the end of an on_create
+  bool has_joined;           // a room, ever
+  bool is_gone;              // its disconnect has been handled: it is in no room
   struct Source *source;     // of its events; NULL: there were none yet
   struct ScriptJoin *joins;  // that the script asked for and that wait for on_join
   uint32_t queued;    // events that wait for the script; later packets wait behind them
   uint32_t ahead;     // of these, those in the first class of the scheduler
   uint32_t captured;  // events that handlers have caused and that come next
   uint32_t last_room;      // joined last; where lines of a text peer go
-  uint32_t excluded;       // of the broadcast of that number
-  uint64_t next_warn_ms;   // earliest time of the next warning of dropped messages,
-  uint32_t warn_every_ms;  // and how long it had to wait
+  uint32_t excluded;       // number of the last broadcast that it does not get
+  uint32_t warn_every_ms;  // time between the last two warnings of dropped messages
+  uint64_t next_warn_ms;   // earliest time of the next one
+} PeerRelay;
+
+typedef struct Peer {
+  uint32_t id;
+  ConnId conn;  // 0 while suspended and once closed
+  Session *owner;
+  const char *transport;   // see ConnInfo
+  uint64_t protocol_hash;  // of HELLO; 0: knows no schema, gets messages as JSON
+  uint8_t state;           // PeerState
+  uint8_t framing;         // Framing: lines mean a text peer
+  uint8_t hello_flags;     // of the HELLO, which WELCOME or REJECTED answers
+  uint8_t name_size;
+  uint16_t hello_ref;
+  char name[NAME_MAX_BYTES + 1];
+  bool holds_name;  // its name counts among those in use
+  bool is_renamed;  // its name may differ from that in its HELLO; of text peers never
+  char address[ADDRESS_SIZE];
+  uint8_t session[UUID_SIZE];
+  uint16_t token_size;      // of HELLO's
+  char *token;              // owned, a NUL follows; NULL when empty
+  uint32_t latency_us;      // of the last PING; 0: not known yet
+  Timer timer;              // handshake deadline, then keepalive
+  uint64_t last_packet_ms;  // time of the last packet from it
+  uint64_t next_ping_ms;
+  uint64_t ping_sent_us;  // of the PING that is not answered yet; 0: none
+  PeerResume resume;
+  PeerThrottle throttle;
+  uint64_t packets_in, bytes_in;
+  NetCounter ended;  // packets and bytes that its ended connections were sent
+  uint64_t dropped;  // messages
+  PeerRelay relay;
 } Peer;
 
 static inline Text peer_name(const Peer *peer) {

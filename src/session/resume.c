@@ -14,8 +14,8 @@
 // --- Tokens ---
 
 static void make_token(Session *session, Peer *peer) {
-  net_random(session->net, peer->token_now, UUID_SIZE);
-  memcpy(peer->token_now, &peer->id, sizeof peer->id);
+  net_random(session->net, peer->resume.token_now, UUID_SIZE);
+  memcpy(peer->resume.token_now, &peer->id, sizeof peer->id);
 }
 
 static bool is_same(const uint8_t a[UUID_SIZE], const uint8_t b[UUID_SIZE]) {
@@ -28,14 +28,14 @@ static Peer *find_by_token(const Session *session, const uint8_t token[UUID_SIZE
   uint32_t id;
   memcpy(&id, token, sizeof id);
   Peer *peer = session_find(session, id);
-  if (!peer || !peer->is_resumable) return NULL;
-  bool is_last = peer->has_last_token && is_same(token, peer->token_last);
-  return is_last || is_same(token, peer->token_now) ? peer : NULL;
+  if (!peer || !peer->resume.is_resumable) return NULL;
+  bool is_last = peer->resume.has_last_token && is_same(token, peer->resume.token_last);
+  return is_last || is_same(token, peer->resume.token_now) ? peer : NULL;
 }
 
 void resume_begin(Session *session, Peer *peer) {
   if (session->limits.resume_timeout_ms == 0 || peer->framing == FRAMING_LINES) return;
-  peer->is_resumable = true;
+  peer->resume.is_resumable = true;
   session->resumable++;
   make_token(session, peer);
 }
@@ -71,8 +71,8 @@ static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
 
 static void resume(Session *session, Peer *peer, const Packet *hello) {
   Resumption resumption = {
-      .suspended_ms = net_now_ms(session->net) - peer->lost_ms,
-      .resent = reliable_waiting(&peer->stream),
+      .suspended_ms = net_now_ms(session->net) - peer->resume.lost_ms,
+      .resent = reliable_waiting(&peer->resume.stream),
   };
   session->stats.resumed++;
   log_info("resumed", log_num("peer", peer->id),
@@ -93,11 +93,11 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
   if (!peer) return false;
   // The kept packets are in the form that the peer understood.
   if ((peer_form(peer) == FORM_SCHEMA) != (hello->protocol_hash != 0)) return false;
-  if (peer->is_overfull) {
+  if (peer->resume.is_overfull) {
     session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);
     return false;
   }
-  if (!reliable_is_count(&peer->stream, hello->reliable_received)) {
+  if (!reliable_is_count(&peer->resume.stream, hello->reliable_received)) {
     handshake_refuse(
         session, newcomer,
         &(Ending){CODE_PROTOCOL, "so many reliable packets cannot have been received",
@@ -108,9 +108,9 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
   if (peer->state == PEER_CONNECTED) replace(session, peer);
   take_conn(session, peer, newcomer);
   peer->protocol_hash = hello->protocol_hash;
-  reliable_ack(&peer->stream, hello->reliable_received);
-  memcpy(peer->token_last, hello->resume_token, UUID_SIZE);
-  peer->has_last_token = true;
+  reliable_ack(&peer->resume.stream, hello->reliable_received);
+  memcpy(peer->resume.token_last, hello->resume_token, UUID_SIZE);
+  peer->resume.has_last_token = true;
   make_token(session, peer);
   resume(session, peer, &request);
   return true;

@@ -106,12 +106,12 @@ Blob *session_blob(Session *session, const Out *out) {
 bool session_keeps(const Session *session) { return session->resumable > 0; }
 
 void session_keep(Session *session, Peer *peer, Blob *packet) {
-  if (!peer->is_resumable || peer->is_overfull) return;
+  if (!peer->resume.is_resumable || peer->resume.is_overfull) return;
   // Peers that acknowledge nothing share a total; past it, each may have little.
   bool is_much = session->kept_bytes >= SESSION_KEPT_TOTAL;
   size_t limit = is_much ? SESSION_KEPT_SHARE : SESSION_KEPT_BYTES;
-  if (reliable_push(&peer->stream, packet, limit)) return;
-  peer->is_overfull = true;
+  if (reliable_push(&peer->resume.stream, packet, limit)) return;
+  peer->resume.is_overfull = true;
   deadline_arm(session, peer);
 }
 
@@ -131,7 +131,7 @@ void session_send(Session *session, Peer *peer, const Outgoing *outgoing) {
     session_frame(&out, head, outgoing);
   else if (!session_frame_line(session, &out, outgoing))
     return;
-  if (is_reliable && peer->is_resumable) keep(session, peer, &out);
+  if (is_reliable && peer->resume.is_resumable) keep(session, peer, &out);
   if (peer->state == PEER_CONNECTED) net_write(session->net, peer->conn, &out);
 }
 

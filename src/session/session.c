@@ -118,7 +118,7 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
   }
   if (is_reliable) stream_receive(session, peer, packet);
   // The peer knows the token of its last WELCOME, so the one before is used up.
-  peer->has_last_token = false;
+  peer->resume.has_last_token = false;
   if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
     session->events.packet(session->data, peer, packet);
 }

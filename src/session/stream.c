@@ -11,18 +11,19 @@ enum { RESEND_BYTES = 64 << 10 };  // of packets sent again as one message, abou
 
 void stream_receive(Session *session, Peer *peer, const Packet *packet) {
   uint64_t now_ms = net_now_ms(session->net);
-  bool is_much = reliable_receive(&peer->stream, PACKET_HEADER_SIZE + packet->length);
+  bool is_much =
+      reliable_receive(&peer->resume.stream, PACKET_HEADER_SIZE + packet->length);
   uint64_t due_ms = is_much ? now_ms : now_ms + RELIABLE_ACK_MS;
-  if (peer->ack_due_ms > 0 && peer->ack_due_ms <= due_ms) return;
-  peer->ack_due_ms = due_ms;
+  if (peer->resume.ack_due_ms > 0 && peer->resume.ack_due_ms <= due_ms) return;
+  peer->resume.ack_due_ms = due_ms;
   deadline_arm(session, peer);
 }
 
 void stream_send_ack(Session *session, Peer *peer) {
   Buf *buf = &session->scratch;
-  peer->ack_due_ms = 0;
+  peer->resume.ack_due_ms = 0;
   buf->size = 0;
-  buf_u32(buf, reliable_tell(&peer->stream));
+  buf_u32(buf, reliable_tell(&peer->resume.stream));
   // Behind the rooms of a resumed session, because it ends their list.
   send_control_at(session, peer, CONTROL_ACK, PRIORITY_NORMAL, NULL, buf);
 }
@@ -31,7 +32,7 @@ void stream_ack(Session *session, Peer *peer, const Packet *packet) {
   uint32_t count;
   if (control_read_u32(packet, &count) < 0)
     session_kick(session, peer, CODE_PROTOCOL, "malformed ACK");
-  else if (peer->is_resumable && reliable_ack(&peer->stream, count) < 0)
+  else if (peer->resume.is_resumable && reliable_ack(&peer->resume.stream, count) < 0)
     session_kick(session, peer, CODE_PROTOCOL,
                  "ACK of a count that cannot have been received");
 }
@@ -39,12 +40,12 @@ void stream_ack(Session *session, Peer *peer, const Packet *packet) {
 // --- To the peer ---
 
 void stream_resend(Session *session, Peer *peer) {
-  uint32_t count = reliable_waiting(&peer->stream);
-  peer->stream.resent += count;
+  uint32_t count = reliable_waiting(&peer->resume.stream);
+  peer->resume.stream.resent += count;
   session->stats.resent += count;
   Buf batch = {0};
   for (uint32_t i = 0; i < count; i++) {
-    const Blob *packet = reliable_at(&peer->stream, i);
+    const Blob *packet = reliable_at(&peer->resume.stream, i);
     buf_append(&batch, packet->bytes, packet->size);
     if (batch.size < RESEND_BYTES && i + 1 < count) continue;
     session_send_framed(session, peer, &batch, PRIORITY_NORMAL, OUT_KEEP | OUT_URGENT);

@@ -113,14 +113,14 @@ static void messages_of_one_turn_come_in_order(void **state) {
     snprintf(body, sizeof body, "%d", i);
     say_message(world, i % 2 ? ann : bob, 0, body);
   }
-  assert_int_equal(peer_of(world, ann)->queued, 50);
+  assert_int_equal(peer_of(world, ann)->relay.queued, 50);
   begin(world);
   for (int i = 0; i < 100; i++) {
     snprintf(body, sizeof body, "%d", i);
     expect_text(next_of(world, EVENT_MESSAGE, i % 2 ? ann : bob).data, body);
   }
   end(world);
-  assert_int_equal(peer_of(world, ann)->queued, 0);
+  assert_int_equal(peer_of(world, ann)->relay.queued, 0);
 }
 
 static void what_comes_behind_a_join_waits_for_the_verdict(void **state) {

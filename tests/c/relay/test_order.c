@@ -325,7 +325,7 @@ static void a_peer_has_no_more_joins_waiting_than_it_may_have_rooms(void **state
   end(world);
   expect_joined(world, ann);
   overlook(world, ann);
-  assert_int_equal(peer_of(world, ann)->waiting_joins, 0);
+  assert_int_equal(peer_of(world, ann)->relay.waiting_joins, 0);
 }
 
 static void what_a_peer_sends_behind_its_join_comes_after_on_create(void **state) {

@@ -342,7 +342,7 @@ static void many_come_and_go(void **state) {
     assert_int_equal(room->count, count);
     for (uint32_t i = 0; i < count; i++) {
       const Peer *peer = session_find(world->session, room->members[i]);
-      assert_int_equal(peer->rooms[0].place, i);
+      assert_int_equal(peer->relay.rooms[0].place, i);
     }
     assert_int_equal(fake_group_count(world->net, clients[who].conn), is_in[who]);
   }

@@ -202,9 +202,9 @@ static void check_room(World *world, const Room *room) {
     const Peer *peer = session_find(world->session, room->members[i]);
     assert_non_null(peer);
     uint32_t found = 0;
-    for (uint32_t j = 0; j < peer->room_count; j++)
-      if (peer->rooms[j].room == room->id) {
-        assert_int_equal(peer->rooms[j].place, i);
+    for (uint32_t j = 0; j < peer->relay.room_count; j++)
+      if (peer->relay.rooms[j].room == room->id) {
+        assert_int_equal(peer->relay.rooms[j].place, i);
         found++;
       }
     assert_int_equal(found, 1);
@@ -221,9 +221,9 @@ static void check(Storm *storm) {
   }
   cursor = 0;
   for (Peer *peer; (peer = session_next(world->session, &cursor));) {
-    places += peer->room_count;
+    places += peer->relay.room_count;
     connected += peer->state == PEER_CONNECTED;
-    if (!relay_has_events(world->relay)) assert_int_equal(peer->queued, 0);
+    if (!relay_has_events(world->relay)) assert_int_equal(peer->relay.queued, 0);
   }
   assert_int_equal(members, places);
   assert_int_equal(connected, session_count(world->session));
