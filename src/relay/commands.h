@@ -1,5 +1,5 @@
-// The commands of a handler: collected while it runs, carried out together when it ends
-// well or waits, forgotten when it fails.
+// The commands of a handler. The relay collects them while the handler runs. It carries
+// them out when the handler ends or waits, and discards them when it fails.
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ typedef enum CommandType {
   COMMAND_MESSAGE,  // target, id, room (of a TARGET_PEER), name, body, value_at, except
   COMMAND_RELAY,    // room `id`, body, except
   COMMAND_PACKET,   // target, id, channel, packet_type, body, except
-  COMMAND_ERROR,    // peer `id`, code, flags and ref of what it answers, body: text
+  COMMAND_ERROR,    // peer `id`, code, flags and ref of the request, body: text
   COMMAND_CLOSE,    // peer `id`, code, body: text
   COMMAND_RENAME,   // peer `id`, flags: its Framing, name: reserved before
   COMMAND_JOIN,     // peer `id`, room, token
@@ -24,7 +24,7 @@ typedef enum CommandType {
                           // removes it
   COMMAND_CHANNEL_OPEN,   // plugin channel `id`, of relay_channel
   COMMAND_CHANNEL_CLOSE,  // plugin channel `id`
-  COMMAND_TYPE_COUNT,     // from here on: of the layer above (see RelayHost)
+  COMMAND_TYPE_COUNT,     // first type of the layer above (see RelayHost)
 } CommandType;
 
 typedef enum Target { TARGET_PEER, TARGET_ROOM, TARGET_ALL } Target;
@@ -40,14 +40,12 @@ typedef struct Command {
   uint32_t id;
   uint32_t room;
   uint32_t code;
-  uint32_t token;     // EVENT_JOINED has it; 0: the script does not ask for the outcome
+  uint32_t token;     // token of EVENT_JOINED; 0: the script needs no event
   uint64_t key;       // hash of the send option `key`; 0: none
-  uint32_t value_at;  // where in a message's body the value's JSON begins; 0: there is
-                      // no value
+  uint32_t value_at;  // offset of the value's JSON in a message's body; 0: no value
   Text name;
-  Text body;  // of a message: its JSON text; empty where nobody needs it
-  Text
-      packed;  // of a message of type `packet_type`, when that is not 0: its binary form
+  Text body;               // of a message: its JSON; empty where no receiver needs it
+  Text packed;             // binary form of a message whose `packet_type` is not 0
   const uint32_t *except;  // peer ids
   uint32_t except_count;
 } Command;
@@ -55,13 +53,13 @@ typedef struct Command {
 /// Commands in one run of memory.
 typedef Buf Commands;
 
-/// Appends `command` with a copy of what it points to; a NUL follows the copies of name
-/// and body.
+/// Appends a command with copies of its texts and ids. A NUL follows the copies of name and
+/// body.
 void commands_push(Commands *commands, const Command *command);
 
-/// Reads the command at `*at` (start at 0) and moves on; false at the end. Pointers are
-/// valid until the next push or cut.
+/// Reads the command at `*at` (start at 0) and advances `*at`; returns false at the end.
+/// Pointers are valid until the next push or cut.
 bool commands_next(const Commands *commands, size_t *at, Command *command);
 
-/// Forgets those that were pushed when more than `size` bytes were in use.
+/// Removes all commands behind the first `size` bytes.
 void commands_cut(Commands *commands, size_t size);

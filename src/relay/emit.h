@@ -4,15 +4,15 @@
 #include "base/buf.h"
 #include "relay/relay.h"
 
-/// Events that handlers and queued packets cause, which come before queued ones.
+/// Events that handlers and queued packets cause. They precede queued events.
 typedef struct Captured {
-  Buf events;        // Event structs that own their data, a stack
-  size_t end;        // offset of those that the running handler causes
+  Buf events;        // stack of Event structs, which own their data
+  size_t end;        // offset of the events that the running handler causes
   uint32_t row;      // events taken in this drain since the last queued one
-  void *taken_data;  // of the event taken last; NULL: it has none
-  Event *
-      receiver;  // of the first event that the queued packet being handled causes, which
-                 // does not wait; NULL: no packet is handled, or it has caused one
+  void *taken_data;  // data of the event taken last; NULL: none
+  Event
+      *receiver;  // place for the first event of the queued packet that is handled now;
+                  // NULL: no packet is handled, or it has caused its first event
   bool has_kept_waiting;  // queued events had to wait for remaining commands
 } Captured;
 
@@ -26,13 +26,14 @@ bool event_is_counted(uint8_t type);
 /// rooms, or the event's room.
 bool captured_concerns(const Relay *relay, const Event *event);
 
-/// Puts the events that the last handler caused before those of earlier handlers.
+/// Moves the events of the last handler before those of earlier handlers.
 void captured_put_newest_first(Relay *relay);
 
-/// Takes the next captured event, of which at least one exists, with its data.
+/// Removes the next captured event, which must exist; its data stays until the next one.
 void captured_take(Relay *relay, Event *event);
 
-/// Adds `change` to the captured events of the event's peer (may be NULL) and room.
+/// Adds `change` to the counts of captured events of the event's peer (may be NULL) and
+/// room.
 void captured_count(Relay *relay, Peer *peer, const Event *event, int change);
 
 /// Frees the data of the captured event that was taken last.
@@ -41,5 +42,5 @@ void captured_free_data(Relay *relay);
 /// Frees all captured events.
 void captured_free(Relay *relay);
 
-/// Makes the event that passes a packet to the script.
+/// Returns the event that passes a packet to the script.
 Event relay_packet_event(EventType type, const Peer *peer, const Packet *packet);

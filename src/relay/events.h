@@ -1,5 +1,5 @@
-// Events for the script, and a queue of them. Events and the bytes that they carry lie
-// in one run of memory. schedule.c decides which queue is served next.
+// Events for the script, and queues of them. A queue is one run of memory with the events
+// and their data. schedule.c decides which queue is served next.
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "wire/reader.h"
 
-// X(constant, name): the names are what the Lua half sees in core.events.
+// X(constant, name): the names are those that the Lua half sees in core.events.
 #define EVENT_MAP(X)                                                                   \
   X(EVENT_DEFERRED, "deferred")           /* the relay's own: a packet that waited */  \
   X(EVENT_DEFERRED_LINE, "deferred_line") /* the same: a line */                       \
@@ -58,7 +58,7 @@ typedef enum EventType {
 /// When an event of the layer above is handled.
 typedef enum EventOrder {
   ORDER_FIRST,       // before messages and packets
-  ORDER_BACKGROUND,  // in turn with those of peers, as one source
+  ORDER_BACKGROUND,  // alternating with those of peers, as one source
   ORDER_URGENT,      // before all others
 } EventOrder;
 
@@ -67,9 +67,9 @@ typedef struct Event {
   uint32_t room;
   uint32_t a, b;
   uint8_t type;      // EventType, or one of the layer above
-  uint8_t priority;  // of the packet it came with
+  uint8_t priority;  // priority of its packet
   uint8_t flags;
-  uint8_t order;  // EventOrder, of the layer above's types alone
+  uint8_t order;  // EventOrder of a type of the layer above
   uint16_t channel;
   uint16_t packet_type;
   uint16_t ref;
@@ -78,13 +78,12 @@ typedef struct Event {
 
 typedef struct Events {
   Buf bytes;
-  size_t at;  // of the first event in `bytes`
+  size_t at;  // offset of the first event in `bytes`
 } Events;
 
 void events_deinit(Events *events);
 
-/// Appends `event`; its data is copied. The data of events taken before is not valid any
-/// more.
+/// Appends an event and a copy of its data. Invalidates the data of taken events.
 void events_push(Events *events, const Event *event);
 
 static inline bool events_is_empty(const Events *events) {
@@ -102,5 +101,5 @@ bool events_peek(const Events *events, Event *event);
 /// until the next push or trim.
 bool events_next(Events *events, Event *event);
 
-/// Gives back the memory of an empty queue that was long.
+/// Frees the memory of an empty queue that was long.
 void events_trim(Events *events);

@@ -1,4 +1,4 @@
-// The handler that runs: the commands that it has queued.
+// The running handler and its queued commands.
 #pragma once
 
 #include "relay/relay.h"
@@ -9,11 +9,11 @@ typedef struct Handler {
   bool has_new_room;      // COMMAND_ROOM_CREATE is among them
   bool has_meta;          // COMMAND_ROOM_META is among them
   bool has_room_message;  // a message to a room is among them
-  Buf names;              // names that it has given (names.c)
+  Buf names;              // names that it has given to peers (names.c)
   uint64_t delivery;      // bytes that they deliver, counted once per receiver
 } Handler;
 
-/// Clears the commands, which have been carried out.
+/// Clears the commands after they have been carried out.
 void handler_clear(Handler *handler);
 
 /// Makes the rooms that the commands create invisible to other handlers (ROOM_CREATING).
@@ -27,10 +27,10 @@ void command_execute(Relay *relay, const Command *command);
 
 // --- names.c ---
 
-/// Gives back the name that a COMMAND_RENAME has reserved.
+/// Releases the name that a COMMAND_RENAME has reserved.
 void name_release(Relay *relay, const Command *command);
 
-/// Gives a peer a name that was checked, and notifies it and the members of its rooms.
+/// Sets a peer's checked name, and notifies the peer and the members of its rooms.
 void name_set(Relay *relay, Peer *peer, Text name);
 
 /// Handles a text peer's request for another name.

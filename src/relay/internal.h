@@ -15,10 +15,10 @@
 #include "relay/schedule.h"
 
 enum {
-  QUEUED_MAX = 64,           // events of a peer that wait; with more it is throttled
+  QUEUED_MAX = 64,           // waiting events of a peer; with more it is throttled,
   QUEUED_BYTES = 256 << 10,  // and with more bytes of them,
-  QUEUED_LOW = 32,           // until no more wait than this, and half the bytes
-  SHRINK_BYTES = 4 << 20,    // an empty buffer that grew beyond this is given back
+  QUEUED_LOW = 32,           // until this many wait, and half the bytes
+  SHRINK_BYTES = 4 << 20,    // bytes; a larger empty buffer is freed
 };
 
 struct Relay {
@@ -30,27 +30,28 @@ struct Relay {
   bool is_scripted;
   bool is_draining;        // between relay_begin_drain and the end of the slice
   bool is_over;            // the server has stopped: only ends of connections matter
-  bool has_released;       // a peer that was throttled, in this drain
-  uint32_t program_hooks;  // see relay_set_program_hooks
-  uint32_t game_hooks;     // of the program and of the script
+  bool has_released;       // this drain has released a throttled peer
+  uint32_t program_hooks;  // set by relay_set_program_hooks
+  uint32_t game_hooks;     // handlers of the program and of the script
   Slots rooms;             // Room by id; owned
-  Names room_names;        // ids of rooms that are open or reserved
+  Names room_names;        // name -> id of a reserved, created or open room
   uint32_t open_rooms, failed_rooms;
   Kinds kinds;
   Kinds next_kinds;  // between relay_kinds_begin and relay_kinds_end
   PluginChannels channels;
-  GroupId all[FORM_COUNT];  // of all peers, as Room.groups; 0 before the first message
-  uint32_t broadcast_number;  // of the last one; see Peer.excluded
+  GroupId all[FORM_COUNT];    // all peers by form, like Room.groups; 0 until the first
+                              // message
+  uint32_t broadcast_number;  // number of the last broadcast; see Peer.excluded
   Schedule schedule;
   Captured captured;
-  uint32_t ended_peer;  // its DISCONNECT is being handled; freed after that
-  uint32_t ended_room;  // the same with ROOM_DELETE
-  Handler handler;      // that runs
-  Batches batches;      // of those that have ended
+  uint32_t ended_peer;  // peer whose DISCONNECT is handled now; freed afterwards
+  uint32_t ended_room;  // room whose ROOM_DELETE is handled now; freed afterwards
+  Handler handler;      // running handler
+  Batches batches;      // commands of handlers that have ended
   ScriptJoins joins;
   Ticker ticker;  // the game's
-  Buf scratch;    // one payload at a time
-  Buf except;     // ConnIds, one write at a time
+  Buf scratch;    // one payload; reused
+  Buf except;     // ConnIds of one write; reused
   RelayStats stats;
 };
 
@@ -71,42 +72,41 @@ bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
 void schedule_init(Relay *relay);
 void schedule_deinit(Relay *relay);
 
-/// Queues an event of `peer` (NULL: of none), outside of drains. Returns the source in whose
-/// queue it waits, or NULL when it comes before those of all sources.
+/// Queues an event of `peer` (may be NULL), outside of drains. Returns the source whose
+/// queue has it, or NULL when it precedes the events of all sources.
 const Source *schedule_push(Relay *relay, const Event *event, Peer *peer);
 
-/// Takes the next event; returns false when no event may be handled in this slice.
+/// Removes the next event; returns false when no event may be handled in this slice.
 bool schedule_take(Relay *relay, Event *event);
 bool schedule_is_empty(const Relay *relay);
 
 void schedule_begin(Relay *relay);
 void schedule_end(Relay *relay);
 
-/// Charges pieces of work that were done without a handler. Returns whether time is
-/// left.
+/// Charges pieces of work that no handler has done. Returns whether time is left.
 bool schedule_work(Relay *relay, uint64_t pieces);
 bool schedule_is_over(const Relay *relay);
 
 /// Returns the bytes of the peer's events in the second class.
 size_t schedule_waiting_bytes(const Peer *peer);
 
-/// Removes the source of a room that is about to be freed.
+/// Removes the source of a room before the room is freed.
 void source_end(Relay *relay, Source *source);
 
 // --- drain.c ---
 
-/// SessionEvents.packet, .line and .disconnect: handled at once, or behind earlier events of
-/// the peer.
+/// Implement SessionEvents.packet, .line and .disconnect. Handle them at once, or behind
+/// earlier events of the peer.
 void drain_packet(void *data, Peer *peer, const Packet *packet);
 void drain_line(void *data, Peer *peer, const char *text, size_t size);
 void drain_disconnect(void *data, Peer *peer, Code reason);
 
 // --- control.c and lines.c ---
 
-/// The request where none exists.
+/// The request of an answer that has none.
 extern const Packet NO_REQUEST;
 
-/// Handles a packet or line of a peer that has no earlier events.
+/// Handle a packet or line of a peer that has no earlier events.
 void relay_packet(Relay *relay, Peer *peer, const Packet *packet);
 void relay_line(Relay *relay, Peer *peer, Text text);
 
@@ -115,9 +115,9 @@ void relay_line(Relay *relay, Peer *peer, Text text);
 /// Starts, changes or stops a ticker; `rate` is ticks a second, 0 stops it.
 void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate);
 
-/// Starts or stops the room's (or the game's) ticker according to hooks and limits.
+/// Start or stop the ticker of a room or of the game according to hooks and limits.
 void ticker_refresh_room(Relay *relay, Room *room);
 void ticker_refresh_game(Relay *relay);
 
-/// Reports that the event of a tick has been taken: the next one may be queued.
+/// Notes that the event of a tick was taken, so the next one may be queued.
 void tick_taken(Relay *relay, const Event *event);

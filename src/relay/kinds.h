@@ -5,23 +5,23 @@
 #include "relay/relay.h"
 
 enum {
-  // Of a room whose kind the game does not name, the game's own handlers take these.
+  // Events of rooms whose kind the game does not declare; the game's own handlers get them.
   HOOKS_OF_ROOMS = HOOK_JOIN | HOOK_LEAVE | HOOK_BROADCAST | HOOK_BACKPRESSURE |
                    HOOK_RESUME | HOOK_ROOM_CREATE | HOOK_ROOM_DELETE,
 };
 
 typedef struct Kinds {
-  Names names;  // 1 + index
+  Names names;  // name -> 1 + index in `list`
   RoomKind *list;
   uint32_t count, capacity;
-  uint32_t script_hooks;  // of the game's own table
+  uint32_t script_hooks;  // handlers in the game's own table
 } Kinds;
 
 void kinds_init(Kinds *kinds);
 void kinds_deinit(Kinds *kinds);
 
-/// Returns the kind of a room of this name, or NULL when the game does not declare it.
+/// Returns the kind of a room's name, or NULL when the game does not declare it.
 const RoomKind *kind_find(const Relay *relay, Text name);
 
-/// Stores the kind of its name in the room.
+/// Sets room->kind by the room's name.
 void kind_apply(const Relay *relay, Room *room);
