@@ -1,11 +1,9 @@
-// The list of batches. Commands that wait are a stack: those of the newest handler come
-// first.
+// The stack of waiting batches. The commands of the newest handler continue first.
 
 #include "base/mem.h"
 #include "relay/internal.h"
 
-// Batches at a time that wait for a handler, because a handler whose commands need a handler
-// of the same kind could continue without end.
+// Limit of batches that wait for a handler, because each handler could create the next one.
 enum { BATCHES_MAX = 64 };
 
 uint32_t batch_number(Relay *relay) {

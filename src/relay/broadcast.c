@@ -1,4 +1,5 @@
-// Fan-out: one write to each group of an audience. Nothing here is done once per member.
+// Fan-out: one write to each group of an audience. The cost does not depend on the number
+// of members.
 
 #include "relay/internal.h"
 #include "relay/notify.h"
@@ -37,7 +38,7 @@ void audience_exclude(Relay *relay, Peer *peer, const Room *room,
   peer->relay.excluded = relay->broadcast_number;
   if (packet_flags & PACKET_RELIABLE || peer->state != PEER_SUSPENDED || !room) return;
   RoomRef *ref = member_find(peer, room->id);
-  if (ref) ref->unreliable++;  // nothing that it misses
+  if (ref) ref->unreliable++;  // the peer does not miss this message
 }
 
 // --- Audiences ---
@@ -47,7 +48,7 @@ static void write_group(Relay *relay, const Audience *audience, GroupId group,
   net_group_write(relay->net, group, out, audience->except, audience->except_count);
 }
 
-// Most rooms have members of one form, and one group.
+// Most rooms have one group, because their members have one form.
 void audience_send(Relay *relay, const Audience *audience, const Outgoing *outgoing) {
   const GroupId *groups = audience->room ? audience->room->groups : relay->all;
   uint8_t head[SESSION_HEAD_SIZE];

@@ -1,5 +1,5 @@
 // Plugin channels (docs/protocol.md, section 8): a client or the script serves a channel
-// under a name, others send to it, it answers. A name keeps its number as long as the
+// under a name, and answers packets of other clients. A name keeps its number while the
 // server runs.
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-// Returns NULL when the number is not that of a plugin channel.
+// Returns the plugin channel of a number, or NULL when the number is not one.
 static PluginChannel *find(const Relay *relay, uint16_t channel) {
   if (channel < CHANNEL_PLUGIN_FIRST || channel > CHANNEL_PLUGIN_LAST) return NULL;
   return (PluginChannel *)&relay->channels.list[channel - CHANNEL_PLUGIN_FIRST];
@@ -24,13 +24,13 @@ static bool is_served(const PluginChannel *channel) {
   return channel->peer != 0 || channel->is_scripts;
 }
 
-// Returns the number of a name; 0: it has none.
+// Returns the number of a name, or 0.
 static uint16_t number_of(const Relay *relay, Text name) {
   uint32_t known = names_find(&relay->channels.names, name.bytes, name.size);
   return known ? (uint16_t)(CHANNEL_PLUGIN_FIRST + known - 1) : 0;
 }
 
-// Gives a new name its number, for good. The caller checks that one is left.
+// Assigns the next number to a new name. The caller checks that a number is left.
 static uint16_t number_new(Relay *relay, Text name) {
   uint32_t index = relay->channels.count++;
   names_set(&relay->channels.names, name.bytes, name.size, 1 + index);
@@ -39,9 +39,8 @@ static uint16_t number_new(Relay *relay, Text name) {
 
 // --- Served by clients ---
 
-// The relay never frees names. Therefore the names of one network, and those of all, have
-// a limit.
-// Returns why a client may not make one more name, or NULL.
+// Returns why a client may not add a name, or NULL. The relay never frees names. Therefore
+// a limit exists for each network and for all clients.
 static const char *new_name_fault(Relay *relay, const Peer *peer) {
   char network[ADDRESS_SIZE];
   address_network(peer->address, network);
@@ -109,7 +108,7 @@ void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
     return;
   }
   if (!check_open(relay, peer, name, packet)) return;
-  // Without a game, any peer may serve.
+  // Without a game, every peer may serve.
   if (relay->is_scripted)
     relay_emit(relay, &(Event){.type = EVENT_CHANNEL_OPEN,
                                .flags = packet->flags,
@@ -141,7 +140,7 @@ void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
   }
   channel->peer = 0;
   relay->channels.changes++;
-  // The script may wait for an answer that will not come.
+  // The script stops waiting for answers of this peer.
   if (relay->is_scripted)
     relay_emit(
         relay,
@@ -213,7 +212,7 @@ static void refuse(Relay *relay, Peer *peer, const Packet *packet) {
                 "nobody serves this channel");
 }
 
-// Passes a packet to the script as a message to the channel that it serves, or as the
+// Passes a packet to the script, as a packet on the channel that it serves or as the
 // response to its request.
 static void to_server(Relay *relay, Peer *peer, const Packet *packet) {
   EventType type = packet->flags & PACKET_RESPONSE ? EVENT_RESPONSE : EVENT_CHANNEL;
@@ -229,7 +228,7 @@ static void to_on_packet(Relay *relay, Peer *peer, const Packet *packet) {
     refuse(relay, peer, packet);
 }
 
-// `sender` is the id of the client, which only the server of a channel gets.
+// `sender` is the id of the client; NULL for packets to clients.
 static void send_to(Relay *relay, Peer *peer, const Packet *packet,
                     const uint32_t *sender) {
   Outgoing outgoing = {.packet = *packet,
@@ -240,7 +239,7 @@ static void send_to(Relay *relay, Peer *peer, const Packet *packet,
   relay->stats.deliveries++;
 }
 
-// Passes a packet of the peer that serves the channel to the peer that it names.
+// Passes a packet from the channel's server to the peer that the packet names.
 static void from_plugin(Relay *relay, Peer *plugin, const Packet *packet) {
   uint32_t target;
   Text data;

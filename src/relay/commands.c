@@ -11,7 +11,7 @@ static size_t except_bytes(const Command *command) {
   return command->except_count * sizeof *command->except;
 }
 
-// With a NUL after each of the two texts.
+// Returns the size of a record, which has a NUL after name and body.
 static size_t whole_size(const Command *command) {
   return buf_padded(sizeof *command + except_bytes(command) + command->name.size + 1 +
                     command->body.size + 1 + command->packed.size);

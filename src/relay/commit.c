@@ -1,23 +1,23 @@
-// Carries out the commands of handlers. Some commands need a handler first: a new room its
-// on_create, a join its on_join. Such a command pauses the batch: the event of that handler
-// is the next one, and the batch continues when the handler has ended or waits. So clients
-// see the effects of commands in the order in which they were given.
+// Carries out the commands of handlers. Some commands need a handler first: a new room
+// needs its on_create, a join its on_join. Such a command pauses the batch. The handler's
+// event is the next one, and the batch continues when the handler has ended or waits.
+// Therefore clients see the effects of commands in order.
 //
-// The end of a slice pauses a batch as well: then nothing else happens before its rest.
+// The end of a slice also pauses a batch. Nothing else happens before the batch continues.
 
 #include "relay/internal.h"
 
 enum {
-  // A command costs one piece of work, and one more for so many deliveries and for so
-  // many bytes of all of them.
+  // A command costs one piece of work, plus one for each PIECE_DELIVERIES deliveries and
+  // one for each PIECE_BYTES bytes delivered.
   PIECE_DELIVERIES = 64,
   PIECE_BYTES = 16 << 10,
-  // Pieces that are never divided among slices, so that what one handler sends usually
-  // leaves in one flush; they take a few milliseconds at most.
+  // Pieces that one slice always completes, so that the messages of a handler usually leave
+  // in one flush. They take a few milliseconds at most.
   PIECES_TOGETHER = 1024,
 };
 
-// Carries out a command; returns its pieces of work.
+// Carries out a command and returns its pieces of work.
 static uint64_t execute(Relay *relay, const Command *command) {
   uint64_t before = relay->stats.deliveries;
   if (script_join_holds(relay, command)) return 0;
@@ -29,8 +29,9 @@ static uint64_t execute(Relay *relay, const Command *command) {
 
 typedef enum Pace { PACE_AT_ONCE, PACE_SLICE } Pace;
 
-// Returns the offset of the first command that is left: none is, or the last one awaits a
-// handler (then *is_awaiting), or the slice has ended.
+// Carries out commands from offset `at` on, until the end, the end of the slice, or a
+// command that waits for a handler (sets *is_awaiting). Returns the offset of the first
+// remaining command.
 static size_t carry_out(Relay *relay, const Commands *commands, size_t at,
                         uint32_t number, Pace pace, bool *is_awaiting) {
   Command command;
@@ -78,7 +79,7 @@ static void commit_commands(Relay *relay, Pace pace) {
   handler_clear(&relay->handler);
 }
 
-// A join that was refused has set has_join, without a command.
+// A refused join has set has_join without queuing a command.
 static void commit(Relay *relay, Pace pace) {
   if (relay->handler.commands.size > 0 || relay->handler.has_join)
     commit_commands(relay, pace);

@@ -1,5 +1,4 @@
-// Packets from connected clients, sorted by channel and type: control, messages,
-// packets for the script, plugin channels.
+// Dispatches packets of connected clients by channel and type.
 
 #include "relay/internal.h"
 #include "relay/notify.h"

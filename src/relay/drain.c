@@ -1,15 +1,16 @@
-// The order of events. A peer's packet is handled at once while no event of that peer waits,
-// else it is queued and handled in a drain.
+// The order of events. A packet is handled at once unless an event of its peer waits.
+// Otherwise it is queued and handled in a drain.
 
 #include "relay/internal.h"
 
 enum {
-  // Captured events in a row before others are handled: handlers whose events cause further
-  // events could go on without end, and in a simulation no slice ends.
+  // Captured events in a row before queued ones are handled, because handlers may cause
+  // events without end. In a simulation no slice ends this.
   CAPTURED_IN_A_ROW = 500,
 };
 
-// Reports that the event does not wait any more.
+// Removes an event from the counts of its peer, and releases the peer if few events are
+// left.
 static void uncount(Relay *relay, Peer *peer, const Event *event, bool is_ahead) {
   if (!peer || !event_is_counted(event->type)) return;
   peer->relay.queued--;
@@ -29,8 +30,8 @@ static void defer(Relay *relay, Peer *peer, Event event) {
   event_queue(relay, peer, &event);
 }
 
-// Returns whether a packet can be handled now: no event of its peer waits, and no
-// handler has commands left, with which it would mix.
+// Returns whether a packet of the peer can be handled now: no event of the peer waits, and
+// no handler has remaining commands, which precede it.
 static bool is_next(const Relay *relay, const Peer *peer) {
   return peer->relay.queued == 0 && !relay->batches.top;
 }
@@ -74,8 +75,8 @@ static void end(Relay *relay, Peer *peer, Code reason) {
     session_forget(relay->session, peer);
 }
 
-// During a drain the script or a queued packet has ended the peer, and its queued events
-// are void.
+// During a drain the script or a queued packet has ended the peer. Then its queued events
+// are obsolete.
 void drain_disconnect(void *data, Peer *peer, Code reason) {
   Relay *relay = data;
   if (relay->is_draining || peer->relay.queued == 0)
@@ -84,7 +85,7 @@ void drain_disconnect(void *data, Peer *peer, Code reason) {
     defer(relay, peer, (Event){.type = EVENT_GONE, .a = reason});
 }
 
-// Returns whether events that waited elsewhere come first this time.
+// Returns whether queued events precede captured ones this time.
 static bool is_late(const Relay *relay) {
   return !relay->batches.top &&
          (relay->captured.row >= CAPTURED_IN_A_ROW || relay->captured.has_kept_waiting);
@@ -102,7 +103,7 @@ static bool take_captured(Relay *relay, Event *event) {
 
 // --- Going out ---
 
-// Forgets the peer and the room whose last event has been handled.
+// Frees the peer and the room whose last event has been handled.
 static void free_ended(Relay *relay) {
   if (relay->ended_peer == 0 && relay->ended_room == 0) return;
   Peer *peer = session_find(relay->session, relay->ended_peer);
@@ -137,8 +138,8 @@ static bool take_queued(Relay *relay, Event *event) {
   return is_taken;
 }
 
-// Takes an event; *peer is the event's, or NULL. Before it, carries out remaining commands,
-// because they precede every waiting event.
+// Removes the next event and sets *peer to its peer or NULL. Before that, carries out
+// remaining commands, which precede all waiting events.
 static bool take(Relay *relay, Event *event, Peer **peer) {
   captured_free_data(relay);
   while (relay->batches.top && !relay->batches.top->is_awaiting) {
@@ -165,7 +166,7 @@ static Packet packet_of(const Event *event) {
   };
 }
 
-// Carries out one of the relay's own events. The first event that it causes replaces it;
+// Handles one of the relay's own events. Replaces it with the first event that it causes;
 // returns false when it causes none.
 static bool handle_own(Relay *relay, Event *event, Peer *peer) {
   if (!peer || peer->relay.is_gone) return false;
@@ -185,7 +186,7 @@ static bool handle_own(Relay *relay, Event *event, Peer *peer) {
 
 // --- Events that still matter ---
 
-// A packet for a room that has waited has to find the room, and its sender in it.
+// Returns whether the sender of a waiting packet is still in its room.
 static bool is_still_member(Relay *relay, Peer *peer, const Event *event) {
   bool is_of_member = event->type == EVENT_MESSAGE || event->type == EVENT_TEXT ||
                       event->type == EVENT_BROADCAST;
@@ -254,8 +255,8 @@ static bool take_alive(Relay *relay, Event *event) {
   return false;
 }
 
-// Reads on from throttled peers while the slice lasts, so that bursts need not wait for
-// the next iteration. Returns false when the drain is over.
+// Reads from released peers while the slice lasts, so that a burst needs fewer iterations.
+// Returns false when the drain is over.
 static bool refill(Relay *relay) {
   if (!relay->has_released || relay->captured.events.size > 0 ||
       !relay->schedule.is_timed || schedule_is_over(relay))

@@ -1,6 +1,5 @@
-// Where events go that a peer, a handler or the layer above causes. Outside of drains they
-// are queued (schedule.c). Events that a handler or a queued packet causes are captured:
-// they come next, before all queued ones.
+// Queues or captures events. Events outside of drains are queued (schedule.c). Events that
+// a handler or a queued packet causes are captured: they precede all queued events.
 
 #include <string.h>
 
@@ -52,7 +51,7 @@ static void capture(Relay *relay, const Event *event) {
   captured_count(relay, peer, event, 1);
 }
 
-// Events that commands cause are captured at any time.
+// Captures events of commands outside of drains, too.
 void relay_emit(Relay *relay, const Event *event) {
   Event **receiver = &relay->captured.receiver;
   if (*receiver) {  // neither copied nor counted, because it does not wait
@@ -76,8 +75,8 @@ bool captured_concerns(const Relay *relay, const Event *event) {
   return false;
 }
 
-// Captured events are a stack. The events of the last handler are on top of those of
-// earlier handlers, its first event at the very top.
+// Captured events are a stack. Puts the events of the last handler on top, its first event
+// topmost.
 void captured_put_newest_first(Relay *relay) {
   if (relay->captured.end == relay->captured.events.size) return;
   Event *list = (Event *)(void *)relay->captured.events.data;

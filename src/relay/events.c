@@ -1,6 +1,5 @@
-// The event queue: a run of memory that is filled at one end and taken from at the other. A
-// record is an Event and the bytes that it carries, rounded up so that the next Event is
-// aligned.
+// The queue appends records at the end of its memory and removes them at the beginning. A
+// record is an Event and its data, rounded up so that the next Event is aligned.
 
 #include "relay/events.h"
 
@@ -13,8 +12,8 @@ void events_deinit(Events *events) {
   events->at = 0;
 }
 
-// The memory of taken events is reused only when they are half of the queue. Therefore each
-// byte is moved once at most, on average.
+// Reuses the memory of taken events only when it is half of the queue. Therefore each byte
+// moves once at most, on average.
 void events_push(Events *events, const Event *event) {
   if (events->at > 0 && events->at >= events->bytes.size / 2) {
     buf_consume(&events->bytes, events->at);

@@ -1,5 +1,5 @@
-// Carries out a handler's commands. An earlier command of the same handler may have ended
-// what a command names: then the command does nothing.
+// Carries out a handler's commands. A command does nothing if an earlier one has ended its
+// peer or room.
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-// The packet of a command, with its body as payload.
+// Returns the packet of a command, with the body as payload.
 static Outgoing outgoing_of(const Command *command, uint16_t channel, uint16_t type) {
   bool is_kept = command->flags & (PACKET_RELIABLE | PACKET_RESPONSE);
   return (Outgoing){
@@ -23,7 +23,7 @@ static Outgoing outgoing_of(const Command *command, uint16_t channel, uint16_t t
   };
 }
 
-// A message packed, where the schema names it, or as JSON.
+// Returns a message, packed or as JSON.
 static Outgoing message_of(const Command *command, uint32_t room, bool is_packed) {
   Outgoing message = outgoing_of(command, CHANNEL_MESSAGE, 0);
   message.ids[0] = room;
@@ -42,7 +42,8 @@ static Outgoing message_of(const Command *command, uint32_t room, bool is_packed
 
 // --- To rooms and everybody ---
 
-// Collects the connections that do not get the message; returns how many would have got it.
+// Collects the connections of a command's exceptions in relay->except; returns their
+// number.
 static uint32_t collect_except(Relay *relay, const Command *command, Room *room) {
   uint32_t count = 0;
   audience_count(relay, room, command->flags);
@@ -53,7 +54,7 @@ static uint32_t collect_except(Relay *relay, const Command *command, Room *room)
     Peer *peer = session_find(relay->session, id);
     if (!peer || !peer_has_session(peer)) continue;
     if (room && !member_find(peer, room->id)) continue;
-    if (peer->relay.excluded == relay->broadcast_number) continue;  // named twice
+    if (peer->relay.excluded == relay->broadcast_number) continue;  // listed twice
     audience_exclude(relay, peer, room, command->flags);
     if (peer->state == PEER_SUSPENDED) continue;
     buf_append(&relay->except, &peer->conn, sizeof peer->conn);
@@ -163,7 +164,7 @@ static void do_close(Relay *relay, const Command *command) {
     session_kick(relay->session, peer, (Code)command->code, command->body.bytes);
 }
 
-// A peer that was let in under the name has it already.
+// An accepted peer may have the name already.
 static void do_rename(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
   name_release(relay, command);

@@ -1,6 +1,6 @@
-// The commands of the handler that runs. Each is checked when it is queued, so that the
-// script gets the error where it made the mistake, and carried out (execute.c) or forgotten
-// when the handler ends.
+// The commands of the running handler. The relay checks a command when it is queued, so
+// that the script gets the error at the right place. When the handler ends, the relay
+// carries the commands out (execute.c) or discards them.
 
 #include <assert.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const Peer *find_peer(const Relay *relay, uint32_t id) {
   return peer_has_session(peer) || peer->state == PEER_CONNECTING ? peer : NULL;
 }
 
-// A room that is open, or will be when on_create has ended.
+// Returns a room that is open or will be after its on_create.
 static const Room *find_room(const Relay *relay, uint32_t id) {
   const Room *room = slots_find(&relay->rooms, id);
   return room && room->state <= ROOM_OPEN ? room : NULL;
@@ -70,7 +70,7 @@ static int check_meta(const Relay *relay, const Command *command) {
   return command->flags && size > ROOM_META_BYTES ? ERR_FULL : 0;
 }
 
-// Counts what a COMMAND_ROOM_META that is queued adds to its room.
+// Adds the size of a queued COMMAND_ROOM_META to its room's count.
 static void queue_meta(Relay *relay, const Command *command) {
   Room *room = relay_room(relay, command->id);
   room->queued_meta += meta_size(command);
@@ -106,7 +106,7 @@ static uint64_t count_receivers(const Relay *relay, const Command *command) {
   return room ? room->count : 0;
 }
 
-// A single message to one room always passes, however large and full that is.
+// The first message to a room always passes, whatever its size and the room's.
 static int count_delivery(Relay *relay, const Command *command) {
   bool is_message = command->type == COMMAND_MESSAGE ||
                     command->type == COMMAND_RELAY || command->type == COMMAND_PACKET;
@@ -175,8 +175,8 @@ int relay_command(Relay *relay, const Command *command) {
   return err;
 }
 
-// A peer that is in the room when the command is carried out is in it now, is about to be
-// let in, or joins by an earlier command.
+// A peer will be in the room if it is now, if the handler may admit it, or if an earlier
+// command makes it join.
 bool relay_needs_json(const Relay *relay, Target target, uint32_t id,
                       uint32_t joining) {
   if (!session_has_json(relay->session)) return false;
@@ -202,7 +202,7 @@ uint32_t relay_create(Relay *relay, Text name, int *err) {
   Room *room = room_reserve(relay, name, err);
   if (!room) return 0;
   relay->handler.has_new_room = true;
-  relay->handler.has_join = true;  // its on_create may make peers join
+  relay->handler.has_join = true;  // because its on_create may make peers join
   commands_push(&relay->handler.commands,
                 &(Command){.type = COMMAND_ROOM_CREATE, .id = room->id});
   return room->id;

@@ -1,5 +1,4 @@
-// Joining and leaving rooms: the checks, the handler that decides, and what follows from
-// its verdict.
+// Joins and leaves: checks a join, has on_join decide, and applies the verdict.
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -53,14 +52,14 @@ static Peer *find_peer(Relay *relay, const Event *join) {
   return peer && peer_has_session(peer) ? peer : NULL;
 }
 
-// Counts a join down whose on_join has ended.
+// Removes a join whose on_join has ended from its room's count.
 static Room *end_judged(Relay *relay, const Event *join) {
   Room *room = relay_room(relay, join->room);
   if (room && room->judged_joins > 0) room->judged_joins--;
   return room;
 }
 
-// Deletes a room that was made for joins, all of which have failed.
+// Deletes a room that auto_create made for joins if all of them have failed.
 static void delete_unused(Relay *relay, Room *room) {
   if (room && room->is_for_join && room->state == ROOM_OPEN &&
       room->judged_joins + room->queued_joins == 0)
@@ -129,8 +128,8 @@ bool join_is_due(Relay *relay, const Event *join) {
   return false;
 }
 
-// Finds the room to join, or creates it where its kind has auto_create. Returns NULL after
-// an ERROR.
+// Returns the room to join; creates it if its kind has auto_create. Returns NULL after an
+// ERROR.
 static Room *find_or_create(Relay *relay, Peer *peer, Text name,
                             const Packet *request) {
   uint32_t id = relay_find_room(relay, name);

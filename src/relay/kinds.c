@@ -1,5 +1,5 @@
-// Room kinds: what the script declares for rooms by the first part of their name. A reload
-// replaces all kinds in one step, and each room gets the kind of its name.
+// Room kinds. A reload replaces all kinds in one step, and each room gets the new kind of
+// its name.
 
 #include <string.h>
 
@@ -25,13 +25,13 @@ const RoomKind *kind_find(const Relay *relay, Text name) {
   return place ? &relay->kinds.list[place - 1] : NULL;
 }
 
-// The kind of a room without the hooks of the program.
+// Returns the kind of a room without the program's hooks.
 static RoomKind script_kind(const Relay *relay, const Room *room) {
   const RoomKind *kind = kind_find(relay, room_name(room));
   return kind ? *kind : (RoomKind){.hooks = relay->kinds.script_hooks & HOOKS_OF_ROOMS};
 }
 
-// HOOK_ROOM_CREATE of a kind is its on_create, which the program has not.
+// HOOK_ROOM_CREATE of a kind means its on_create. Programs do not have that handler.
 void kind_apply(const Relay *relay, Room *room) {
   room->kind = script_kind(relay, room);
   room->kind.hooks |=
@@ -60,7 +60,7 @@ bool relay_program_wants(const Relay *relay, const Event *event) {
   return event->type == EVENT_PROGRAM || relay->program_hooks & relay_hook(event->type);
 }
 
-// A script gets the ends of all peers and rooms, and events without a hook, in any case.
+// A script always gets the ends of peers and rooms, and events without a hook.
 bool relay_script_wants(const Relay *relay, const Event *event) {
   uint32_t hook =
       relay_hook(event->type) & ~(uint32_t)(HOOK_DISCONNECT | HOOK_ROOM_DELETE);

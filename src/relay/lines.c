@@ -1,4 +1,4 @@
-// The lines of text peers (docs/protocol.md, section 6).
+// Handles the lines of text peers (docs/protocol.md, section 6).
 
 #include "wire/line.h"
 
@@ -7,7 +7,7 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-// Looks among the rooms that the peer is in, because a deleted one has its name no more.
+// Searches the peer's own rooms, because a deleted room has released its name.
 static void on_leave(Relay *relay, Peer *peer, Text name) {
   for (uint32_t i = peer->relay.room_count; i-- > 0;) {
     Room *room = relay_room(relay, peer->relay.rooms[i].room);
@@ -19,7 +19,7 @@ static void on_leave(Relay *relay, Peer *peer, Text name) {
                 "you are not in this room");
 }
 
-// Finds the room that a peer's line is for (NULL: none); returns false after an ERROR.
+// Sets *room to the room of a peer's lines (NULL: none); returns false after an ERROR.
 static bool find_room(Relay *relay, Peer *peer, Room **room) {
   *room = NULL;
   if (peer->relay.last_room == 0) return true;

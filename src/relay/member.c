@@ -1,5 +1,5 @@
-// Membership: keeps the room's list of members, the peer's list of rooms and the groups that
-// carry a room's broadcasts in step.
+// Adds and removes members: updates a room's members, a peer's rooms and the room's groups
+// together.
 
 #include <assert.h>
 #include <string.h>

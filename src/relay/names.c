@@ -1,5 +1,5 @@
-// New names for peers: those that a handler gives with peer:set_name, which are reserved
-// until COMMAND_RENAME is carried out, and those that text peers ask for with /name.
+// New names of peers. A handler gives one with peer:set_name, which reserves it until
+// COMMAND_RENAME is carried out. Text peers request one with /name.
 
 #include "base/err.h"
 #include "relay/internal.h"
@@ -94,7 +94,7 @@ void name_request(Relay *relay, Peer *peer, Text name) {
     name_set(relay, peer, name);
 }
 
-// Another peer may have taken the name while the script decided.
+// Checks again, because another peer may have got the name meanwhile.
 void relay_allow_name(Relay *relay, const Event *event) {
   Peer *peer = session_find(relay->session, event->peer);
   if (peer && peer_has_session(peer) && may_have(relay, peer, event->data))

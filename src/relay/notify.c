@@ -1,5 +1,5 @@
-// Notifies peers about rooms and names: JOINED and LEFT, PEER_JOINED and PEER_LEFT, ROOMS,
-// PEER_RENAMED. Text peers get lines instead (session/text.c).
+// Sends JOINED, LEFT, PEER_JOINED, PEER_LEFT, ROOMS and PEER_RENAMED. Text peers get lines
+// instead (session/text.c).
 
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "relay/notify.h"
 
 enum {
-  BATCH_BYTES = 16 << 10,  // of packets sent as one message, about
-  // A list takes at most so many times the bytes in a packet that it takes in a line.
+  BATCH_BYTES = 16 << 10,  // approximate bytes of packets in one message
+  // A list in a packet is at most this many times as long as in a line.
   PACKET_PER_LINE = 3,
 };
 
@@ -16,7 +16,8 @@ Outgoing notice_of(const Relay *relay, ControlType type) {
   return (Outgoing){
       .packet = {.channel = CHANNEL_CONTROL,
                  .type = type,
-                 .priority = PRIORITY_NORMAL,  // its place among the room's broadcasts
+                 .priority = PRIORITY_NORMAL,  // keeps the order with the room's
+                                               // broadcasts
                  .length = (uint32_t)relay->scratch.size,
                  .payload = relay->scratch.data},
       .flags = OUT_KEEP,
@@ -70,8 +71,8 @@ static Peer *member_at(const Relay *relay, const Room *room, uint32_t place) {
   return session_find(relay->session, room->members[place]);
 }
 
-// Appends JOINED with as many other members as fit into one packet; returns how many
-// places of the room they have.
+// Appends JOINED with the other members that fit into one packet; returns the place of the
+// first one that does not.
 static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer *peer) {
   buf_u32(buf, room->id);
   buf_str8(buf, room->name, room->name_size);
@@ -90,8 +91,8 @@ static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer 
   return place;
 }
 
-// Sends PEER_JOINED for the members from `place` on: many in one message, so that a peer
-// which joins a crowded room does not become a SlowConsumer.
+// Sends PEER_JOINED for the members from `place` on. Puts many in one message, because a
+// peer that joins a crowded room must not become a SlowConsumer.
 static void send_more_members(Relay *relay, const Room *room, Peer *peer,
                               uint32_t place) {
   Buf batch = {0};
@@ -163,7 +164,7 @@ void notify_rooms(Relay *relay, Peer *peer, const Packet *request) {
   notify_peer(relay, peer, notice, request);
 }
 
-// A text peer gets a line about itself once, and not for each room.
+// A text peer gets one line about its own name, not one for each room.
 static void notify_room_name(Relay *relay, const Room *room, const Peer *peer,
                              Text name) {
   control_peer_renamed(fresh(relay), room->id, peer->id, name);

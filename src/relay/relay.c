@@ -1,4 +1,4 @@
-// The Relay itself, its queries, and what the session reports.
+// Creates and frees the Relay, and handles the events of the session.
 
 #include "relay/relay.h"
 
@@ -9,7 +9,7 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-// From warning to warning of one peer's drops: it doubles while they go on.
+// Interval between warnings about one peer's drops. It doubles while drops continue.
 enum { WARN_EVERY_MS = 1000, WARN_EVERY_MAX_MS = 60000 };
 
 Relay *relay_new(const RelayLimits *limits) {

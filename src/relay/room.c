@@ -1,4 +1,4 @@
-// A room's life: reserved, created, open, soft-deleted, gone. Its members are in member.c.
+// The states of a room: reserved, created, open, soft-deleted, gone.
 
 #include "relay/room.h"
 
@@ -54,7 +54,7 @@ void room_unreserve(Relay *relay, Room *room) {
   room_free(relay, room);
 }
 
-// Queues the joins that waited for the end of on_create, before other events.
+// Queues the joins that waited for the end of on_create. They precede other events.
 static void requeue_joins(Relay *relay, Room *room) {
   for (size_t at = 0; at < room->waiting_joins.size; at += sizeof(Event)) {
     Event join;
@@ -67,8 +67,7 @@ static void requeue_joins(Relay *relay, Room *room) {
   buf_deinit(&room->waiting_joins);
 }
 
-// Ends a deleted room, which is empty. A script can read the room until it has handled
-// ROOM_DELETE.
+// Ends an empty deleted room. A script can read it until it has handled ROOM_DELETE.
 static void end(Relay *relay, Room *room) {
   log_room("room deleted", room);
   relay->open_rooms--;
@@ -98,7 +97,7 @@ void room_delete(Relay *relay, Room *room) {
 
 // --- Being created ---
 
-// Opens a room; one that was deleted meanwhile ends at once.
+// Opens a room. A room that was deleted meanwhile ends at once.
 static void appear(Relay *relay, Room *room) {
   bool is_wanted = room->state == ROOM_CREATING;
   room->state = is_wanted ? ROOM_OPEN : ROOM_DELETED;
@@ -137,7 +136,7 @@ void relay_drop_room(Relay *relay, uint32_t id) {
   relay_release_room(relay, id);
 }
 
-// A handler that ran between the commands of the room's creator may have deleted it.
+// A handler between two commands of the creator may have deleted the room.
 void room_begin(Relay *relay, Room *room) {
   assert(room->state <= ROOM_CREATING || room->state == ROOM_DROPPED);
   if (room->state == ROOM_RESERVED) room->state = ROOM_CREATING;

@@ -1,6 +1,6 @@
-// Decides which event is next, and which source its handler is charged to. The script
-// reads the clock once a handler; schedule.c reads it between some pieces of work that
-// need no handler.
+// Selects the next event, and charges its handler to a source. The script reads the clock
+// once for each handler. This file reads it every SCHEDULE_LOOK pieces of work without a
+// handler.
 
 #include "relay/schedule.h"
 
@@ -12,10 +12,10 @@
 #include "relay/internal.h"
 
 enum {
-  COSTLY_MS = 1000,  // how long a source that took too much is in the second class
-  LOOK_SOURCES = 8,  // that are tried for one whose event may be handled now
-  // Iterations without the second class after a handler that took many slices, because a
-  // new connection needs that many to be accepted, read and answered.
+  COSTLY_MS = 1000,  // time in the second class after a source took too much
+  LOOK_SOURCES = 8,  // sources that are tried for an event that may be handled now
+  // Iterations without the second class after a handler that took many slices. A new
+  // connection needs this many to be accepted, read and answered.
   SKIPS_MAX = 3,
 };
 
@@ -42,7 +42,7 @@ void schedule_deinit(Relay *relay) {
   events_deinit(&schedule->first);
 }
 
-// A source stays in its place when its peer has ended, and becomes that of the next peer.
+// Returns the source at the peer's index. The next peer of the same index reuses it.
 static Source *take_place(Relay *relay, Peer *peer) {
   Schedule *schedule = &relay->schedule;
   uint32_t index = peer->id & SLOTS_MAX;
@@ -61,7 +61,7 @@ static Source *source_of_peer(Relay *relay, Peer *peer) {
   return peer->relay.source ? peer->relay.source : take_place(relay, peer);
 }
 
-// `peer` is the event's, or NULL.
+// Returns the source that an event is charged to. `peer` is the event's, or NULL.
 static Source *source_of(Relay *relay, const Event *event, Peer *peer) {
   if (event->type == EVENT_CONNECT) return &relay->schedule.newcomers;
   if (event->order == ORDER_BACKGROUND) return &relay->schedule.background;
@@ -81,8 +81,8 @@ size_t schedule_waiting_bytes(const Peer *peer) {
   return peer->relay.source ? events_bytes(&peer->relay.source->events) : 0;
 }
 
-// Returns the source in whose queue the event waits. Newcomers are one source, because
-// each of them would be cheap until it has come; but each has turns of its own.
+// Returns the source in whose queue the event waits. Connecting peers are charged as one
+// source, because each alone would always be cheap. But each has a queue of its own.
 static Source *queue_of(Relay *relay, const Event *event, Peer *peer) {
   return event->type == EVENT_CONNECT ? source_of_peer(relay, peer)
                                       : source_of(relay, event, peer);
@@ -116,8 +116,7 @@ static void push_to(Schedule *schedule, Source *source, const Event *event) {
   link_last(schedule, source);
 }
 
-// Gives back the memory of the source whose last event was taken, once its data is not in
-// use any more.
+// Keeps or frees the memory of the last event's source, if that has no more events.
 static void let_go(Schedule *schedule) {
   Source *source = schedule->taken;
   schedule->taken = NULL;
@@ -182,8 +181,8 @@ bool schedule_is_over(const Relay *relay) {
   return relay->schedule.slice_us > 0 && relay->schedule.left_us <= 0;
 }
 
-// Returns whether an event of the first class, or a captured one, comes before the next
-// one of this source.
+// Returns whether an event of the first class, or a captured one, precedes the next event
+// of this source.
 static bool is_behind(const Relay *relay, const Source *source) {
   if (events_is_empty(&relay->schedule.first) && relay->captured.events.size == 0)
     return false;
@@ -193,8 +192,7 @@ static bool is_behind(const Relay *relay, const Source *source) {
   return (peer && peer->relay.ahead > 0) || captured_concerns(relay, &event);
 }
 
-// Moves the source's events of the first class to the second, before those that it has
-// there.
+// Moves the source's events of the first class to the beginning of its second class.
 static void demote(Relay *relay, Source *source) {
   Schedule *schedule = &relay->schedule;
   Events first = schedule->first, second = source->events;
@@ -214,8 +212,8 @@ static void demote(Relay *relay, Source *source) {
   events_deinit(&second);
 }
 
-// Events that have to wait for captured events do not delay those of other sources. In
-// a simulation all events keep their order.
+// An event that must wait for captured events does not delay other sources. In a simulation
+// all events keep their order.
 static bool take_first(Relay *relay, Event *event) {
   Schedule *schedule = &relay->schedule;
   if (schedule_is_over(relay) && schedule->has_first) return false;

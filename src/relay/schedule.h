@@ -31,8 +31,7 @@ struct Source {
 };
 
 enum {
-  SCHEDULE_LOOK =
-      32,  // pieces of work without a handler between two readings of the clock
+  SCHEDULE_LOOK = 32,            // pieces of work between two readings of the clock
   SCHEDULE_SPARE = 64,           // buffers of empty queues that are kept for reuse,
   SCHEDULE_SPARE_BYTES = 65536,  // bytes; a larger buffer is freed
 };

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "relay/internal.h"
 
-// `why` is NULL when the peer is in.
+// Queues the event with the outcome. `why` is NULL when the peer has joined.
 static void report(Relay *relay, const Command *join, Code code, const char *why) {
   if (join->token == 0) return;
   relay_emit(relay, &(Event){.type = why ? EVENT_NOT_JOINED : EVENT_JOINED,
@@ -25,7 +25,7 @@ void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
     report(relay, command, CODE_CLOSED, "the peer is gone");
     return;
   }
-  // A peer's joins have a limit, because the on_join of each may make the next one.
+  // A limit exists, because the on_join of each join may cause the next one.
   uint32_t count = 0;
   ScriptJoin **last = &peer->relay.joins;
   for (; *last; last = &(*last)->next) count++;
@@ -131,7 +131,7 @@ void script_join_keep(Relay *relay, const Command *command) {
   commands_push(&early->joins, command);
 }
 
-// Returns the commands kept for the peer, which the caller owns from now on.
+// Removes and returns the peer's kept commands. The caller owns them.
 static Commands take_early(Relay *relay, uint32_t peer) {
   EarlyJoins *early = find_early(relay, peer);
   if (!early) return (Commands){0};

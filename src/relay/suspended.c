@@ -1,5 +1,5 @@
-// Suspended peers keep their places in their rooms. broadcast.c counts the messages that
-// they miss.
+// Suspended peers stay members of their rooms. broadcast.c counts the messages that they
+// miss.
 
 #include "relay/internal.h"
 #include "relay/notify.h"

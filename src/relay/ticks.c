@@ -1,5 +1,4 @@
-// Ticks of rooms and of the game. A tick only pushes an event, and no second one while
-// that waits.
+// Ticks of rooms and of the game. A tick queues an event unless the last one still waits.
 
 #include "relay/internal.h"
 
@@ -14,7 +13,7 @@ static uint32_t clamp_u32(uint64_t value) {
   return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-// A tick that is late skips whole intervals.
+// Skips whole intervals when the tick is late.
 static void on_tick(void *data, uint64_t now_ms) {
   Ticker *ticker = data;
   uint64_t now_us = now_ms * 1000;

@@ -1,5 +1,5 @@
-// The script's answers to CONNECT and BROADCAST; those to JOIN are in join.c. They may
-// come long after the event, so nothing is taken for granted but the event itself.
+// The script's answers to CONNECT and BROADCAST; join.c has those to JOIN. An answer may
+// follow long after the event. Therefore these functions check peer and room again.
 
 #include "base/log.h"
 #include "relay/internal.h"
