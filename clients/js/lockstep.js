@@ -367,8 +367,13 @@ class Match {
     if (this._hasBegun) this._game.onEnd?.(error);
   }
 
+  /** A server that acknowledges nothing gets no more; what it has missed it asks for again. */
   _send(type, fields, options = {}) {
-    this.room.game.sendPacket({ channel: CHANNEL, type, data: bytesOf(...fields), ...options });
+    try {
+      this.room.game.sendPacket({ channel: CHANNEL, type, data: bytesOf(...fields), ...options });
+    } catch (error) {
+      if (error.codeName !== "QueueFull") throw error;
+    }
   }
 
   _enter() {

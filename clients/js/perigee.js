@@ -59,7 +59,9 @@ const FIRST_DELAY = 0.25, MAX_DELAY = 8; // of reconnects
 const ACK_EVERY = 64; // packets
 const QUEUE_LIMIT = 4096; // packets that wait to be acknowledged
 const QUEUE_BYTES = 16 * 1024 * 1024;
-const BUFFERED_MAX = 1024 * 1024; // with more than this unsent, unreliable packets are dropped
+const BUFFERED_MAX = 1024 * 1024; // with more than this unsent, unreliable packets, PONG and ACK are dropped
+const ROOMS_MAX = 1024, MEMBERS_MAX = 262144; // of all rooms: more are garbage
+const WARNINGS_MAX = 100;
 
 // Errors ----------------------------------------------------------------------------------------
 
@@ -332,45 +334,40 @@ function readHeader(bytes, at) {
 class PacketReader {
   constructor(isStream) {
     this._isStream = isStream;
-    this._pieces = [];
-    this._at = 0; // in the first piece
-    this._size = 0; // of all that is unread
-    this._need = HEADER_SIZE; // for the next packet, as far as is known
+    this._bytes = EMPTY; // unread from _at to _end
+    this._at = 0;
+    this._end = 0;
   }
 
+  /** Takes bytes. Memory doubles with what has come; views of packets before stay as they are. */
   push(bytes) {
-    if (bytes.length === 0) return;
-    this._pieces.push(bytes);
-    this._size += bytes.length;
+    const unread = this._end - this._at;
+    if (unread === 0) [this._bytes, this._at, this._end] = [bytes, 0, 0];
+    else if (this._end + bytes.length <= this._bytes.length) this._bytes.set(bytes, this._end);
+    else {
+      const larger = new Uint8Array(2 * (unread + bytes.length));
+      larger.set(this._bytes.subarray(this._at, this._end));
+      larger.set(bytes, unread);
+      [this._bytes, this._at, this._end] = [larger, 0, unread];
+    }
+    this._end += bytes.length;
   }
 
   /** The next whole packet, its payload a view of what arrived; null when there is none yet. */
   next() {
-    if (!this._gather(HEADER_SIZE)) return null;
-    const packet = readHeader(this._pieces[0], this._at);
-    if (!this._gather(HEADER_SIZE + packet.length)) return null;
+    if (!this._has(HEADER_SIZE)) return null;
+    const packet = readHeader(this._bytes, this._at);
+    if (!this._has(HEADER_SIZE + packet.length)) return null;
     const first = this._at + HEADER_SIZE;
-    packet.payload = this._pieces[0].subarray(first, first + packet.length);
     this._at = first + packet.length;
-    this._size -= HEADER_SIZE + packet.length;
-    this._need = HEADER_SIZE;
-    if (this._at === this._pieces[0].length) {
-      this._pieces.shift();
-      this._at = 0;
-    }
+    packet.payload = this._bytes.subarray(first, this._at);
     return packet;
   }
 
-  /** Makes sure that the first piece has so many unread bytes. A long packet is joined once. */
-  _gather(need) {
-    this._need = Math.max(need, this._need);
-    const [piece] = this._pieces;
-    if (!piece || piece.length - this._at >= need) return piece !== undefined;
-    if (!this._isStream) throw malformed("a packet that is not in one message");
-    if (this._size < this._need) return false;
-    this._pieces = [join([piece.subarray(this._at), ...this._pieces.slice(1)])];
-    this._at = 0;
-    return true;
+  _has(size) {
+    const unread = this._end - this._at;
+    if (unread > 0 && unread < size && !this._isStream) throw malformed("a packet that is not in one message");
+    return unread >= size;
   }
 }
 
@@ -659,8 +656,10 @@ class Room extends Emitter {
 
   _add(id, name) {
     if (this.members.has(id)) return this._rename(id, name);
+    if (this.game._memberCount === MEMBERS_MAX) throw malformed("more members than a client can hold");
     const member = { id, name };
     this.members.set(id, member);
+    this.game._memberCount++;
     this._emit("peer_joined", member);
   }
 
@@ -673,7 +672,9 @@ class Room extends Emitter {
 
   _remove(id) {
     const member = this.members.get(id);
-    if (this.members.delete(id)) this._emit("peer_left", member);
+    if (!this.members.delete(id)) return;
+    this.game._memberCount--;
+    this._emit("peer_left", member);
   }
 
   /**
@@ -690,6 +691,7 @@ class Room extends Emitter {
 
   _end(reason) {
     this.joined = false;
+    this.game._memberCount -= this.members.size;
     this.members.clear();
     this._resolveLeft(reason);
   }
@@ -856,6 +858,7 @@ class Game extends Emitter {
     this._stream = new Stream();
     this._resumeToken = NO_TOKEN;
     this._roomsById = new Map();
+    this._memberCount = 0; // of all rooms
     this._rejoining = new Map(); // name -> { room, promise }
     this._channels = new Map(); // id -> those that this client serves
     this._served = new Map(); // name -> the same, and those that are asked for again
@@ -874,7 +877,7 @@ class Game extends Emitter {
   // Warnings --------------------------------------------------------------------------------------
 
   _warn(name, text) {
-    if (this._warned.has(name)) return;
+    if (this._warned.has(name) || this._warned.size === WARNINGS_MAX) return;
     this._warned.add(name);
     console.warn("perigee: " + text);
   }
@@ -1017,6 +1020,7 @@ class Game extends Emitter {
   }
 
   get _isOpen() { return this.state === "open"; }
+  get _isBacklogged() { return this._connection.transport.buffered > BUFFERED_MAX; }
   get _isResumable() { return this._resumeToken.some((byte) => byte !== 0); }
 
   _notOpen() {
@@ -1044,7 +1048,7 @@ class Game extends Emitter {
     }
     if (reliable && (this._isResumable || !this._isOpen)) this._stream.keep(bytes);
     if (!this._isOpen) return;
-    if (!reliable && this._connection.transport.buffered > BUFFERED_MAX) return;
+    if (!reliable && this._isBacklogged) return;
     this._transmit(bytes);
   }
 
@@ -1209,6 +1213,7 @@ class Game extends Emitter {
     // The answer may have been lost with a connection: then the list after a resume is it.
     if (!known && !request) request = this._joinOf(name);
     if (known && packet.flags & RESPONSE && !request) return; // older than the list after a resume
+    if (!known && this._roomsById.size === ROOMS_MAX) throw malformed("more rooms than a client can hold");
     const room = known ?? request?.room ?? new Room(this, name);
     room.id = id;
     room.name = name;
@@ -1447,7 +1452,7 @@ class Game extends Emitter {
   _acknowledge() {
     const { received, told } = this._stream;
     const connection = this._connection;
-    if (received === told || !this._isOpen) return;
+    if (received === told || !this._isOpen || this._isBacklogged) return;
     const isDue = now() - connection.ackedAt >= ACK_DELAY;
     if (isDue || (received - told) >>> 0 >= ACK_EVERY) {
       connection.ackedAt = now();
@@ -1568,7 +1573,7 @@ class Game extends Emitter {
     for (const channel of [...this._served.values()]) channel._lose(error);
     this._rejoining.clear();
     const reason = { code: error.code, codeName: error.codeName, message: error.message };
-    for (const room of this.rooms.values()) room._end(reason);
+    for (const room of new Set([...this.rooms.values(), ...this._roomsById.values()])) room._end(reason);
     this._roomsById.clear();
     this.rooms.clear();
     this._emit("closed", reason);
@@ -1663,7 +1668,7 @@ async function importSchema(url) {
 const CONTROLS = {
   [PING]: (game, reader) => {
     const value = reader.raw(8);
-    return () => game._transmit(packetOf({ type: PONG, priority: CRITICAL }, value));
+    return () => game._isBacklogged || game._transmit(packetOf({ type: PONG, priority: CRITICAL }, value));
   },
   [PONG]: (game, reader) => {
     const value = reader.u64();

@@ -69,6 +69,8 @@ static int call_connect(App *app, const Fields *fields) {
   char address[32];
   int code = 0;
   const char *off = field(fields, "reconnect"), *rejoin = field(fields, "rejoin");
+  const char *only = field(fields, "only");
+  if (only) snprintf(app->only, sizeof app->only, ",%s,", only);
   PerigeeOptions options;
   perigee_options_init(&options);
   options.name = field(fields, "name");

@@ -26,6 +26,7 @@ typedef struct Question {
 typedef struct App {
   int number;
   PerigeeClient *client;
+  char only[128];  // the only events that are shown, with commas around; empty: all are
   Request requests[REQUESTS_MAX];
   Name rooms[NAMES_MAX], channels[NAMES_MAX];
   Question questions[NAMES_MAX];

@@ -6,6 +6,7 @@ import { WebSocket } from "../../clients/js/test/websocket.js";
 
 const IS_WEBSOCKET = process.argv.includes("--websocket");
 const NAMES = ["a", "b", "c", "sum"]; // of the messages that stories send
+const KEPT = 16; // rooms and questions, for later calls
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 const bytes = (text = "") => Buffer.from(text, "hex");
 const namesOf = (members) => Object.fromEntries([...members.values()].map(({ id, name }) => [id, name]));
@@ -19,14 +20,24 @@ class App {
     this.replies = [];
   }
 
-  sees(event, fields = {}) { process.stdout.write(JSON.stringify({ app: this.number, event, ...fields }) + "\n"); }
+  /** An application with `only` shows no other events. */
+  sees(event, fields = {}) {
+    if (this.only && !this.only.includes(event)) return;
+    process.stdout.write(JSON.stringify({ app: this.number, event, ...fields }) + "\n");
+  }
+
+  /** Keeps an answer that is to come, of a few. */
+  keep(reply) {
+    if (this.replies.length < KEPT) this.replies.push(reply);
+  }
 
   fails(call, error) {
     if (error instanceof PerigeeError) this.sees("failed", { call, code: error.codeName, text: error.message });
     else this.sees("failed", { call, code: "BadArgument", text: error.message });
   }
 
-  async connect({ port, name, token, timeout = 5, first = 0.001, max = 0.01, ...rest }) {
+  async connect({ port, only, name, token, timeout = 5, first = 0.001, max = 0.01, ...rest }) {
+    this.only = only?.split(",");
     const reconnect = rest.reconnect === "false" ? false : { first: Number(first), max: Number(max), ...(rest.for && { for: Number(rest.for) }) };
     const on = {
       disconnected: ({ codeName: code, message }) => this.sees("disconnected", { code, text: message }),
@@ -50,13 +61,13 @@ class App {
       game.onMessage(word, (value, room) => this.sees("message", { name: word, value, room: room?.name }));
       game.onAsk(word, (value, room) => {
         this.sees("question", { name: word, value, room: room?.name });
-        return new Promise((resolve) => this.replies.push(resolve));
+        return new Promise((resolve) => this.keep(resolve));
       });
     }
     game.onPacket((packet) => {
       const { channel, type: number, data, request, reliable } = packet;
       if (channel === 3) return; // of lockstep
-      if (request) this.replies.push((answer) => packet.answer(answer));
+      if (request) this.keep((answer) => packet.answer(answer));
       this.sees("packet", { channel, number, data: hex(data), request, reliable });
     });
     this.sees("connected", { id: game.id, name: game.name, session: game.session, max: game.maxPayload, tick: game.tickRate });
@@ -64,7 +75,7 @@ class App {
 
   /** The room is joined: for the answer to `call`, or unasked. */
   entered(room, call) {
-    this.rooms.set(room.name, room);
+    if (this.rooms.size < KEPT) this.rooms.set(room.name, room);
     this.sees("joined", { call, room: room.name, members: namesOf(room.members) });
     if (this.heard.has(room)) return;
     this.heard.add(room);
@@ -106,7 +117,7 @@ class App {
     const channel = await this.game.channel(name, waiting(options));
     this.channels.set(name, channel);
     channel.on("packet", (from, number, data, reply) => {
-      if (reply) this.replies.push(reply);
+      if (reply) this.keep(reply);
       this.sees("packet", { channel: channel.id, from, number, data: hex(data), request: reply !== null });
     });
     channel.on("closed", ({ codeName: code }) => this.sees("channel_closed", { name, code }));

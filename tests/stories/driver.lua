@@ -15,6 +15,7 @@ ffi.cdef [[
 ]]
 
 local POLLIN, PAUSE = 1, 0.001
+local KEPT = 16
 
 local apps = {}
 local App = {}
@@ -44,12 +45,26 @@ local function names_of(members)
 end
 
 
+--- An application with `only` shows no other events.
 function App:sees(event, fields)
+  if self.only and not self.only:find("," .. event .. ",", 1, true) then return end
   fields = fields or {}
   fields.app, fields.event = self.number, event
   if fields.members then fields.members = names_of(fields.members) end
   io.write((cjson.encode(fields):gsub('"entries":{}', '"entries":[]')), "\n")
   io.flush()
+end
+
+
+--- Keeps the rooms and questions that later calls name: a few.
+function App:keep_room(room)
+  if self.rooms[room.name] == nil then self.room_count = (self.room_count or 0) + 1 end
+  if self.room_count <= KEPT then self.rooms[room.name] = room end
+end
+
+
+function App:keep_question(event)
+  if #self.questions < KEPT then table.insert(self.questions, event) end
 end
 
 
@@ -81,11 +96,13 @@ SEEN = {
   lost = function(event) return { count = event.dropped } end,
   closed = function(event) return { code = code_of(event.code), text = event.message } end,
   joined = function(event, app)
-    app.rooms[event.room.name] = event.room
+    app:keep_room(event.room)
     return { room = event.room.name, members = event.room.members }
   end,
-  left = function(event) return { room = event.room.name, code = event.code } end,
-  peer_joined = function(event) return { room = event.room.name, id = event.id, name = event.name } end,
+  left = function(event) return { room = event.room and event.room.name, code = event.code } end,
+  peer_joined = function(event)
+    return { room = event.room and event.room.name, id = event.id, name = event.name }
+  end,
   peer_renamed = function(event)
     return { room = event.room and event.room.name, id = event.id, name = event.name, before = event.before }
   end,
@@ -97,11 +114,11 @@ SEEN = {
     return { room = event.room and event.room.name, name = event.name, value = value_of(event.value) }
   end,
   ask = function(event, app)
-    table.insert(app.questions, event)
+    app:keep_question(event)
     return SEEN.message(event), "question"
   end,
   packet = function(event, app)
-    if event.request then table.insert(app.questions, event) end
+    if event.request then app:keep_question(event) end
     return {
       channel = event.channel, number = event.number, data = hex(event.payload), from = event.sender,
       reliable = event.reliable, request = event.request or false,
@@ -118,7 +135,7 @@ SEEN.peer_left = SEEN.peer_joined
 function App:take(event)
   if event.type == "closing" or event.type == "rejected" then return end -- the event of the end follows
   if not self.client and event.type ~= "reconnecting" then return table.insert(self.early, event) end
-  assert(SEEN[event.type], event.type)
+  if not SEEN[event.type] then return self:sees(event.type) end
   local fields, name = SEEN[event.type](event, self)
   self:sees(name or event.type, fields)
 end
@@ -131,6 +148,7 @@ local function sending(fields) return { reliable = not fields.unreliable, priori
 
 
 function App:connect(fields)
+  self.only = fields.only and "," .. fields.only .. ","
   local reconnect = {
     first = number_of(fields.first) or 0.001, max = number_of(fields.max) or 0.01,
     patience = number_of(fields["for"]),
@@ -169,7 +187,7 @@ function App:join(fields)
   local c = self.client
   local room, message, code = self:within(fields, c.join, c, fields.room)
   if not room then return nil, message, code end
-  self.rooms[room.name] = room
+  self:keep_room(room)
   self:sees("joined", { call = "join", room = room.name, members = room.members })
 end
 

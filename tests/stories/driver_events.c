@@ -210,6 +210,9 @@ static bool play(const App *app, const PerigeeEvent *event) {
                               (size_t)size);
     return false;
   }
+  if (event->type == PERIGEE_TURN) {
+    perigee_lockstep_done(app->client, event->room, event->count, event->count * 1000);
+  }
   if (event->type == PERIGEE_TREE_WANTED) {
     snprintf(text, sizeof text, "{\"part\":%u}", event->count * 1000);
     perigee_lockstep_tree(app->client, event->room, event->count, text);
@@ -299,7 +302,17 @@ static void print_fields(App *app, const PerigeeEvent *event) {
   }
 }
 
+static bool is_shown(const App *app, const char *event) {
+  char word[32];
+  snprintf(word, sizeof word, ",%s,", event);
+  return app->only[0] == '\0' || strstr(app->only, word) != NULL;
+}
+
 void print_event(App *app, const PerigeeEvent *event) {
+  if (!is_shown(app, is_refusal(app, event) ? "failed" : EVENTS[event->type])) {
+    play(app, event);
+    return;
+  }
   if (is_refusal(app, event)) {
     print_begin(app, "failed");
     print_text("call", "connect");
@@ -324,6 +337,4 @@ void print_event(App *app, const PerigeeEvent *event) {
   else if (event->text[0])
     print_text("text", event->text);
   print_end();
-  if (event->type == PERIGEE_TURN)
-    perigee_lockstep_done(app->client, event->room, event->count, event->count * 1000);
 }
