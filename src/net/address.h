@@ -12,14 +12,13 @@ typedef union SocketAddress {
   struct sockaddr_in6 v6;
 } SocketAddress;
 
-/// Numeric addresses and names alike; `type` is that of the socket. It may block, so it is for
-/// what is done before the loop runs. Returns 0 or ERR_ADDRESS.
+/// Resolves a numeric address or a name, for a socket of `type`. Blocks, so it is for use before
+/// the loop runs. Returns 0 or ERR_ADDRESS.
 int address_resolve(const char *host, uint16_t port, int type, SocketAddress *address);
 
 uint16_t address_port(const SocketAddress *address);
 
-/// As people write it, without the port; a client that came over IPv4 to an IPv6 socket by
-/// its IPv4 address.
+/// Writes an address without its port, and one of IPv4 at an IPv6 socket as of IPv4.
 void address_text(const SocketAddress *address, char text[ADDRESS_SIZE]);
 
 /// Writes the network that limits for an address count: the first 64 bits of an IPv6
