@@ -1,4 +1,4 @@
-// net.h's functions of one connection, wherever it is served.
+// The functions of net.h for one connection, wherever it is served.
 #include "net/internal.h"
 
 void net_close(Net *net, ConnId id) { net_end(net, id, CODE_CLOSED, NULL); }

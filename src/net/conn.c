@@ -1,7 +1,6 @@
-// What stands behind an id (Endpoint), and one connection that this Net serves (Conn): whether
-// it is read, how it ends, and the change of its protocol. Nothing here knows how bytes travel
-// or what they mean. Whatever ends a connection from outside is reported at the end of the
-// iteration, so nobody finds a connection gone in the middle of something.
+// Endpoints, and of a connection that this Net serves (Conn): whether it is read, how it ends, and the
+// change of its protocol. Nothing here knows how bytes travel or what they mean. The end of a
+// connection from outside is reported at the end of the iteration, never in the middle of a call.
 #include "net/conn.h"
 
 #include "base/err.h"
@@ -90,7 +89,7 @@ void conn_start(Conn *conn, unsigned reason) {
   if (!(conn->stops & reason)) return;
   conn->stops &= (uint8_t)~reason;
   if (conn->stops & ~(unsigned)STOP_SHARE) return;
-  conn->in.since_ms = net_now_ms(conn->net);  // the other side could not finish before
+  conn->in.since_ms = net_now_ms(conn->net);  // it could not be finished before
   endpoint_resume_later(conn->net, &conn->self);
 }
 

@@ -1,5 +1,5 @@
-// See counters.h. Nobody waits for these numbers or concludes anything else from them, so
-// their order does not matter.
+// See counters.h. The order of these numbers does not matter, because readers conclude nothing
+// else from them.
 #include "net/counters.h"
 
 static void set(_Atomic uint64_t *place, uint64_t value) {

@@ -1,4 +1,4 @@
-// Counters of a connection that another thread reads while they change, and sums of those of
+// The counters of a connection that another thread reads while they change, and sums of those of
 // a whole Net.
 #pragma once
 
@@ -16,8 +16,9 @@ typedef struct Counters {
   _Atomic uint64_t udp_lost, udp_resent_bytes;
 } Counters;
 
+/// Sets those of the stream.
 void counters_set(Counters *counters, NetSent sent, NetSent queued);
-/// `figures` are NULL for a connection that has nothing by UDP.
+/// Sets those of UDP; `figures` are NULL for a connection without UDP.
 void counters_set_udp(Counters *counters, const UdpFigures *figures);
 
 NetSent counters_sent(const Counters *counters);

@@ -1,4 +1,4 @@
-// What a connection has for packets that may be lost, beside its stream or instead of it.
+// The datagrams of a connection: packets that may be lost, beside its stream or instead of it.
 #pragma once
 
 #include "net/udp.h"
@@ -6,15 +6,14 @@
 typedef struct Datagrams Datagrams;
 
 typedef struct DatagramsOps {
-  /// Whether a message of this kind (OutFlags) and size goes by a datagram now.
+  /// Returns whether a message of this kind (OutFlags) and size goes by a datagram now.
   bool (*carries)(const Datagrams *datagrams, uint8_t out_flags, uint32_t size);
-  /// Sends a packet, at once or after those that were sent before it; false when it has to
-  /// wait.
+  /// Sends a packet, at once or after earlier ones; returns false when it has to wait.
   bool (*send)(Datagrams *datagrams, const void *packet, uint32_t size, uint64_t key,
                uint32_t tag);
-  /// The connection has sent all of this flush.
+  /// The connection has sent its part of this flush.
   void (*flush)(Datagrams *datagrams);
-  /// The connection closes: its datagrams end, too, unless they are all that it has.
+  /// The connection closes; datagrams beside a stream end now.
   void (*leave)(Datagrams *datagrams);
   void (*figures)(const Datagrams *datagrams, UdpFigures *figures);
 } DatagramsOps;

@@ -1,6 +1,5 @@
-// What stands behind the ids of net.h: a connection that this Net serves (Conn), or one that
-// is served elsewhere and that somebody else stands for. A Remote is such a place: another
-// thread.
+// An Endpoint is behind each ConnId of net.h: a connection that this Net serves (Conn), or a proxy
+// of one that a Remote serves. A Remote is another place, such as a thread.
 #pragma once
 
 #include "net/net.h"
@@ -19,24 +18,24 @@ typedef enum Listed {
   LISTED_DROPPING = 4,
 } Listed;
 
-/// What net.h does with an endpoint.
+/// The calls of net.h for an endpoint.
 typedef struct EndpointOps {
-  bool is_local;  // it is a Conn
+  bool is_local;  // the endpoint is a Conn
   void (*write)(Endpoint *endpoint, const Out *out);
   void (*end)(Endpoint *endpoint, Code code, const char *text);
   void (*throttle)(Endpoint *endpoint);
   void (*unthrottle)(Endpoint *endpoint);
-  /// It is in net->resumed: hands up what waited.
+  /// Hands up waiting input; the endpoint was in net->resumed.
   void (*resume)(Endpoint *endpoint);
-  /// It is in net->ended: reports that.
+  /// Reports the end; the endpoint was in net->ended.
   void (*report_end)(Endpoint *endpoint);
   void (*set_max_payload)(Endpoint *endpoint, uint32_t bytes);
   void (*join)(Endpoint *endpoint, Group *group);
   void (*leave)(Endpoint *endpoint, Group *group);
   NetSent (*sent)(const Endpoint *endpoint);
   NetSent (*queued)(const Endpoint *endpoint);
-  /// As net_udp_figures and net_udp_offer; the key is of `*local`, `nonce` and the secret of
-  /// all ports.
+  /// As net_udp_figures and net_udp_offer; the key follows from `*local`, `nonce` and the
+  /// secret of all ports.
   bool (*udp_figures)(const Endpoint *endpoint, UdpFigures *figures);
   uint16_t (*udp_offer)(Endpoint *endpoint, uint32_t peer, uint64_t nonce,
                         ConnId *local);
@@ -45,13 +44,13 @@ typedef struct EndpointOps {
 struct Endpoint {
   const EndpointOps *ops;
   void *data;              // the layer above's
-  NetCounter *counter;     // where it is counted at the end; NULL: nowhere
-  Endpoint *counter_next;  // in that one's list
+  NetCounter *counter;     // gets its NetSent at the end; NULL: none
+  Endpoint *counter_next;  // in the list of `counter`
   ConnId id;
   uint8_t listed;  // Listed
 };
 
-/// What all connections of a place have done so far.
+/// Sums of all connections of a place.
 typedef struct NetCounters {
   NetSent sent;
   WebStats web;
@@ -59,22 +58,21 @@ typedef struct NetCounters {
   UdpTotals udp;
 } NetCounters;
 
-/// Something to be done by the thread of another Net; what a RemoteOps.post is given.
+/// A call for the thread of another Net, for RemoteOps.post.
 typedef struct RemoteCall {
   void (*run)(Net *net, const void *body);
-  void (*drop)(
-      const void *body);  // frees what it holds, when it is not run; may be NULL
+  void (*drop)(const void *body);  // frees a body that is not run; may be NULL
 } RemoteCall;
 
 typedef struct RemoteOps {
-  /// Posts a call and returns its body of `size` bytes, to be filled in before the next call
-  /// of net. Calls are carried out in order, after this iteration.
+  /// Posts a call and returns its body of `size` bytes, which the caller fills in before its
+  /// next call of net. The remote runs calls in order, after this iteration.
   void *(*post)(Remote *remote, const RemoteCall *call, size_t size);
-  /// As net_group_write and net_group_close, for a group that has members there.
+  /// As net_group_write and net_group_close, for a group with members there.
   void (*group_write)(Remote *remote, const Group *group, const Out *out,
                       const ConnId *except, uint32_t except_count);
   void (*group_close)(Remote *remote, const Group *group);
-  /// Returns how many connections it has, those on their way included.
+  /// Returns its number of connections, those on their way included.
   uint64_t (*load)(Remote *remote);
   /// Counts a connection that is posted next.
   void (*give)(Remote *remote);
@@ -86,19 +84,19 @@ struct Remote {
   uint32_t index;  // in net->remotes
 };
 
-/// A part of a Net that it does not know more of. Parts are served in the order in which they
-/// were added. The part that has the remotes is added before UDP: a remote has to
+/// A part of a Net, which the Net knows only by this table. It calls parts in the order in which
+/// they were added. The part that has the remotes is added before UDP: a remote has to
 /// know a client before its datagrams come, and what remotes post names proxies of UDP, which
 /// end with UDP's table.
 typedef struct NetPart NetPart;
 typedef struct NetPartOps {
-  /// Hands what all connections have in common to a remote.
+  /// Hands a remote what all connections share.
   void (*share)(const NetPart *part, Remote *remote);
   /// The output of the iteration has left. Returns whether there is more to do.
   bool (*end_iteration)(NetPart *part);
-  /// Nobody comes any more, and all connections have been closed.
+  /// The Net accepts no more, and has closed all connections.
   void (*stop)(NetPart *part);
-  /// Ends what is left; the loop is closed next.
+  /// Ends the rest; the loop closes next.
   void (*end)(NetPart *part);
   void (*free)(NetPart *part);
   void (*add_counters)(const NetPart *part, NetCounters *counters);
@@ -115,28 +113,28 @@ void net_add_part(Net *net, NetPart *part, const NetPartOps *ops);
 /// Has the part hand what it has to all remotes.
 void net_share(const Net *net, const NetPart *part);
 
-/// Adds a place, which gets what the parts have in common with it.
+/// Adds a remote, and has the parts share with it.
 void net_add_remote(Net *net, Remote *remote);
 
-/// The place with the fewest connections, or NULL where there is none but this Net.
+/// Returns the remote with the fewest connections, or NULL where there is none.
 Remote *net_pick_remote(const Net *net);
 
-/// What all connections have done, wherever they are served.
+/// Returns the sums of all connections, wherever they are served.
 NetCounters net_counters(const Net *net);
-/// The same without what is served elsewhere.
+/// Returns the sums of connections that this Net serves.
 NetCounters net_own_counters(const Net *net);
 
-/// What stands behind an id, or NULL.
+/// Returns the endpoint of an id, or NULL.
 Endpoint *endpoint_find(const Net *net, ConnId id);
-/// Gives it an id; false when there are too many.
+/// Gives an endpoint its id; returns false when there are too many.
 bool endpoint_add(Net *net, Endpoint *endpoint);
-/// Its id is stale from now on; it is in no list any more.
+/// Takes its id, and removes it from all lists.
 void endpoint_remove(Net *net, Endpoint *endpoint);
-/// Has it resume, or report its end, at the end of the iteration.
+/// Have it resume, or report its end, at the end of the iteration.
 void endpoint_resume_later(Net *net, Endpoint *endpoint);
 void endpoint_end_later(Net *net, Endpoint *endpoint);
 
-/// Adds to the endpoint's counter, if it has one.
+/// Adds to the counter of the endpoint, if it has one.
 void counter_add(Endpoint *endpoint, NetSent sent);
-/// Adds `last`, after which nothing more of the endpoint is counted.
+/// Adds `last` to it, and takes the endpoint out of its list.
 void counter_leave(Endpoint *endpoint, NetSent last);

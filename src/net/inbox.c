@@ -28,8 +28,8 @@ typedef struct Candidate {
 
 // --- Beyond the total ---
 
-// Each thread ends its own connections. A thread within its share of the total ends
-// none; the others do in their next iteration.
+// Each thread ends its own connections. A thread within its share of the total ends none; other
+// threads end theirs in their next iterations.
 static bool is_over(const Net *net, uint64_t total) {
   return net->totals->unfinished_bytes > total &&
          (uint64_t)net->unfinished_bytes * net->totals->threads > total;
@@ -40,7 +40,7 @@ static int by_cost(const void *a, const void *b) {
   return (one < other) - (one > other);
 }
 
-// A text peer may take long to type its line, which is short meanwhile.
+// A text peer may type for long; its line is short meanwhile.
 static uint64_t cost_of(const Conn *conn, uint64_t now_ms) {
   uint64_t age_ms = now_ms - conn->in.since_ms;
   if (age_ms > NET_PACKET_DEADLINE_MS) age_ms = NET_PACKET_DEADLINE_MS;

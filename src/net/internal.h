@@ -1,4 +1,4 @@
-// What all files of net share: the Net itself. Nothing above net includes it.
+// The internal header of net: the Net itself. Nothing above net includes it.
 #pragma once
 
 #include "base/list.h"
@@ -23,16 +23,16 @@ typedef struct Sim Sim;              // sim.c
 
 enum { READ_BUFFER_BYTES = 64 << 10 };  // shared by all connections of a loop
 
-/// What is limited for all connections together, whichever thread serves them.
+/// Sums that limits for all connections together apply to, whichever thread serves them.
 typedef struct NetTotals {
-  _Atomic uint64_t backlog_packets, backlog_bytes;  // that wait in all backlogs
+  _Atomic uint64_t backlog_packets, backlog_bytes;  // waiting in all backlogs
   _Atomic uint64_t unfinished_bytes;                // of packets, lines and messages
   _Atomic uint64_t udp_bytes;                       // of streams by UDP that have gaps
-  _Atomic uint32_t refused;  // connections closed as they came and not gone yet
+  _Atomic uint32_t refused;  // connections closed as they came that still linger
   uint32_t threads;          // that serve connections
 } NetTotals;
 
-/// Where time and randomness come from.
+/// The source of time and randomness.
 typedef struct NetClock {
   uint64_t (*now_ms)(const Net *net);
   uint64_t (*clock_us)(const Net *net);
@@ -55,41 +55,42 @@ struct Net {
   uint64_t sequence;
   Outbuf *free_outbufs;
   uint32_t free_outbuf_count;
-  List dirty_groups, dirty_conns;  // with something pending
-  List ended;                      // to be told upwards
-  List resumed;                    // released or paused: input may be waiting
-  List dropping;                   // with drops to report
+  List dirty_groups, dirty_conns;  // with pending output
+  List ended;                      // endpoints whose end is to be reported
+  List resumed;                    // endpoints whose input may be waiting
+  List dropping;                   // Conns with drops to report
   NetSent sent;                    // to all connections so far
   Listener *listeners;
   uint64_t accept_warned_ms;
-  uint64_t descriptors;           // how many this process may have
-  NetTotals own_totals, *totals;  // its own, or those of the Net that it serves for
-  size_t unfinished_bytes;        // its part of those in the totals
-  NetPart *parts;                 // in order
-  Remote **remotes;               // where its connections are served; none: here
+  uint64_t descriptors;  // that this process may have
+  NetTotals own_totals,
+      *totals;              // `totals` is of the Net that it serves for, or its own
+  size_t unfinished_bytes;  // its share of totals->unfinished_bytes
+  NetPart *parts;           // in order
+  Remote **remotes;         // that serve its connections; none: it does
   uint32_t remote_count;
-  Remote *home;  // the Net that it serves connections for; NULL: there is none
+  Remote *home;  // of the Net that it serves connections for; NULL: none
   /// Puts TLS around a transport; see tls_wrap.
   Transport *(*encrypt)(Net *net, Transport *below, const char *address,
                         uint64_t due_ms);
   /// As EndpointOps.udp_offer, of a Conn; NULL: there is no UDP.
   uint16_t (*udp_offer)(Conn *conn, uint32_t peer, uint64_t nonce);
-  Web *web;                         // NULL: nothing asked for it yet
-  TlsServer *tls;                   // NULL: there has been no certificate
-  AdminPort *admin;                 // NULL: there is no admin listener
+  Web *web;                         // a part, as the next three; NULL: not used yet
+  TlsServer *tls;                   // NULL: no certificate was given
+  AdminPort *admin;                 // NULL: no admin listener
   UdpServer *udp;                   // NULL: no UDP
-  uint64_t hashes[NET_HASHES_MAX];  // as net_set_hashes has them
+  uint64_t hashes[NET_HASHES_MAX];  // of net_set_hashes
   uint32_t hash_count;
   bool is_stopping;
-  bool is_ending;  // the layers above are gone, and nothing is reported
+  bool is_ending;  // net_free runs: nothing is reported any more
   uint8_t read_buffer[READ_BUFFER_BYTES];
 };
 
-/// A Net without a loop.
+/// Makes a Net without a loop.
 Net *net_make(const NetLimits *limits, const NetEvents *events, void *data);
-/// Gives it one. Returns 0, or an error and then nothing has changed.
+/// Opens its loop. Returns 0, or an error, and then nothing has changed.
 int net_open_loop(Net *net);
-/// All input is in: the layers above act on it, then their output leaves. Returns
+/// Ends an iteration: the layers above act on its input, then their output leaves. Returns
 /// whether there is more to do.
 bool net_end_iteration(Net *net);
 
@@ -97,13 +98,13 @@ bool net_end_iteration(Net *net);
 extern const NetClock MACHINE_CLOCK;
 
 // sim.c
-/// Gives a new Net a simulation instead of a loop; `end` is the end of an iteration.
+/// Gives a new Net a simulation instead of a loop; `end` ends an iteration.
 void sim_init(Net *net, uint64_t seed, bool (*end)(Net *net));
-/// Nobody is accepted any more.
+/// Accepts no more clients.
 void sim_stop(Net *net);
-/// Closes what is open and frees it.
+/// Closes and frees all connections.
 void sim_free(Net *net);
 
 // tcp.c
-/// Ends all connections that are left, those that linger, too.
+/// Destroys all connections, closing ones included.
 void tcp_destroy_all(Net *net);

@@ -64,7 +64,7 @@ static void on_ready(void *user) {
   if (conn->state == CONN_OPEN && conn->protocol->ready) conn->protocol->ready(conn);
 }
 
-// A closing connection's input is read and thrown away, so that closing sends no reset.
+// Reads and drops the input of a closing connection, because closing sent a reset otherwise.
 static void on_read(void *user, const uint8_t *bytes, size_t size) {
   Conn *conn = user;
   if (conn->state == CONN_OPEN) conn->protocol->input(conn, bytes, size);
@@ -136,7 +136,7 @@ static void on_linger_over(void *data, uint64_t now_ms) {
   conn_destroy(data);
 }
 
-// From here on the layer above does not know the connection any more.
+// The layer above forgets the connection.
 void conn_close(Conn *conn) {
   Net *net = conn->net;
   flush_conn(conn, PRIORITIES_ALL);
@@ -179,7 +179,7 @@ void conn_report_end(Conn *conn) {
   bool is_reset = conn->end == END_BROKEN || conn->end == END_CUT;
   Code code = is_reset ? CODE_RESET : CODE_CLOSED;
   if (net->events.ending) {
-    conn->self.listed |= LISTED_ENDED;  // it takes no input, and is not reported again
+    conn->self.listed |= LISTED_ENDED;  // so it takes no input, and is reported once
     net->events.ending(net->data, conn->self.data, code);
     return;
   }

@@ -5,10 +5,9 @@
 #include <string.h>
 
 enum OutFlags {
-  OUT_KEEP = 1,    // overflow does not drop it; too many waiting end in SlowConsumer
-  OUT_URGENT = 2,  // keeps its place, but the whole stream is flushed this iteration
-  OUT_UNRELIABLE =
-      4,  // one packet that may be lost: by UDP where the connection has it
+  OUT_KEEP = 1,  // overflow does not drop it; too many end the connection: SlowConsumer
+  OUT_URGENT = 2,      // keeps its place, but flushes the whole stream this iteration
+  OUT_UNRELIABLE = 4,  // one packet that may be lost: by UDP where there is UDP
 };
 
 /// One message (or several whole packets that stay together), already framed, in up to

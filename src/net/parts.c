@@ -1,4 +1,4 @@
-// The parts and remotes of a Net: what they have in common, and what they count.
+// The parts and remotes of a Net: shared settings, and sums of counters.
 #include <assert.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
-// What the bytes of a connection mean. A Protocol has no state; what it keeps of a connection
-// is in `conn->speech`.
+// A Protocol gives the bytes of a connection their meaning. It has no state of its own; its
+// state of a connection is `conn->speech`.
 //
-// Any call of net may close the connection, and conn_speak frees the speech: after such a
-// call a protocol looks at conn_speaks before it goes on.
+// Any call of net may close the connection, and conn_speak frees the speech. After such a call a
+// protocol asks conn_speaks before it goes on.
 #pragma once
 
 #include <stdbool.h>
@@ -14,45 +14,45 @@
 
 typedef struct Conn Conn;
 
-/// What the end of the other side's stream means.
+/// The meaning of the end of the other side's stream.
 typedef enum InputEnd {
   INPUT_ENDS,   // in order
   INPUT_CUT,    // in the middle of something
-  INPUT_STAYS,  // an answer is still due; the connection stays
+  INPUT_STAYS,  // an answer is still due, so the connection stays
 } InputEnd;
 
-/// All entries but `input` may be NULL: there is nothing to do, and nothing unfinished.
+/// Entries but `input` may be NULL, where there is nothing to do and nothing is unfinished.
 typedef struct Protocol Protocol;
 struct Protocol {
-  const char *name;  // that people see, or NULL: that of the transport
-  /// The connection begins to speak it; what has arrived before is in conn->in.
+  const char *name;  // for people; NULL: that of the transport
+  /// The connection begins to speak this protocol; conn->in has what arrived before.
   void (*open)(Conn *conn);
   /// TLS alone: the handshake is done.
   void (*ready)(Conn *conn);
-  /// Bytes have arrived. What cannot be handed up now is kept.
+  /// Takes bytes that have arrived; keeps those that it cannot hand up now.
   void (*input)(Conn *conn, const uint8_t *bytes, size_t size);
-  /// The connection takes input again: goes on with what was kept.
+  /// Goes on with kept bytes, as the connection takes input again.
   void (*resume)(Conn *conn);
-  /// Whether something was begun that has to be whole in time.
+  /// Returns whether something was begun that has to be whole in time.
   bool (*is_begun)(const Conn *conn);
-  /// Bytes of what is not whole.
+  /// Returns the unfinished bytes.
   size_t (*unfinished)(const Conn *conn);
-  /// Frees these; the connection is about to end because of them.
+  /// Frees these; the connection ends because of them.
   void (*drop_input)(Conn *conn);
-  /// Writes messages, `bufs[1]` to `bufs[count]`, of `total` bytes, in its own form, at once;
-  /// `bufs[0]` is free for a header. Returns `total` when a part of it was taken and the rest
-  /// is kept, UV_EAGAIN when nothing was, or another error. NULL: they go as they are.
+  /// Writes messages, `bufs[1]` to `bufs[count]`, of `total` bytes, in its own form;
+  /// `bufs[0]` is free for a header. Returns `total` when the transport took a part and the
+  /// backlog keeps the rest, UV_EAGAIN when it took nothing, or another error. NULL: the
+  /// messages go as they are.
   int (*write)(Conn *conn, uv_buf_t *bufs, unsigned count, size_t total);
-  /// The same of messages from `start` to the end of `bytes`, which will be written; there may
-  /// be none.
+  /// Brings the messages from `start` to the end of `bytes`, if any, into its own form.
   void (*wrap)(Conn *conn, Buf *bytes, size_t start);
-  /// All that was written is out, while the connection is open.
+  /// All output of the open connection is out.
   void (*drained)(Conn *conn);
   InputEnd (*input_end)(Conn *conn);
-  /// Writes the last words of a connection that closes. Returns whether they are still on
-  /// their way.
+  /// Writes the last words of a closing connection. Returns whether some are still on their
+  /// way; it is called again then.
   bool (*finish)(Conn *conn);
-  /// The connection closes; it has its id for the last time.
+  /// The connection closes; its id is valid for the last time.
   void (*leave)(Conn *conn);
   void (*free)(Conn *conn);
 };

@@ -1,5 +1,5 @@
-// How the bytes of one connection travel. A transport reports to its user: the connection, or
-// the transport around it (TLS).
+// A Transport carries the bytes of one connection. It reports to its user: the connection, or the
+// transport around it (TLS).
 #pragma once
 
 #include <stdbool.h>
@@ -9,43 +9,42 @@
 
 typedef struct Transport Transport;
 
-enum { TLS_FIRST_BYTE = 0x16 };  // of a TLS client, of a record of its handshake
+enum { TLS_FIRST_BYTE = 0x16 };  // of a client's TLS handshake
 
-/// What every kind of transport can do. Nothing is reported from within these calls. Errors
-/// are libuv's.
+/// The calls of a kind of transport, which report nothing before they return. Errors are
+/// libuv's.
 typedef struct TransportKind {
   const char *name;   // "tcp" or "udp", for people; static
   bool is_encrypted;  // by TLS
-  /// Starts and stops reporting what arrives. The rest of what has been read when reading
-  /// stops may still be reported.
+  /// Start and stop reporting bytes. Bytes that were read before the stop may still be
+  /// reported.
   void (*read_start)(Transport *transport);
   void (*read_stop)(Transport *transport);
-  /// Writes what can be written at once. Returns the number of bytes, UV_EAGAIN for none, or
-  /// the error that ended the connection.
+  /// Writes as much as it can at once. Returns the number of bytes, UV_EAGAIN for none, or the
+  /// error that ended the connection.
   int (*try_write)(Transport *transport, const uv_buf_t *bufs, unsigned count);
-  /// Writes all of `bytes`, which stay where they are until `written` is reported. Returns 0
-  /// or an error.
+  /// Writes all of `bytes`, which have to stay until it reports `written`. Returns 0 or an
+  /// error.
   int (*write)(Transport *transport, uint8_t *bytes, size_t size);
-  /// Tells the other side that nothing more comes. Returns false when that takes a while;
-  /// `written` is reported then, and this is to be called again.
+  /// Ends the stream to the other side. Returns false when that takes a while; after the
+  /// `written` that follows it has to be called again.
   bool (*shutdown)(Transport *transport);
-  /// Ends it now. After this only `closed` is reported, once.
+  /// Ends it now. Only `closed` follows, once.
   void (*close)(Transport *transport);
 } TransportKind;
 
-/// What is reported to the user of a transport.
+/// The reports to the user of a transport.
 typedef struct TransportUser {
   /// TLS alone: the handshake is done.
   void (*ready)(void *user);
   void (*read)(void *user, const uint8_t *bytes, size_t size);
-  /// The read buffer was full: the rest waits until reading is started again, so that one
-  /// connection that floods does not make the others wait.
+  /// The read buffer was full. The rest waits for the next read_start, so that a connection
+  /// which floods does not delay the others.
   void (*used_share)(void *user);
-  /// Nothing more arrives: UV_EOF, UV_ECONNABORTED for an end that should have been announced
-  /// and was not, or the error that ended the connection, even after an end.
+  /// Nothing more arrives: UV_EOF, UV_ECONNABORTED for an end without the notice that TLS
+  /// requires, or the error that ended the connection, even after an end.
   void (*read_end)(void *user, int status);
-  /// What was handed to `write` is written, or (an error) never will be; or what `shutdown`
-  /// had to write.
+  /// The bytes of `write`, or of `shutdown`, are written; or, after an error, never will be.
   void (*written)(void *user, int status);
   /// Nothing refers to the transport any more.
   void (*closed)(void *user);

@@ -1,5 +1,5 @@
-// The main thread's side of groups with members that threads serve: a thread has a group of its
-// own as long as it has members of it.
+// The main thread's side of groups with members that threads serve. A thread has a group of its
+// own while it has members of it.
 #include <string.h>
 
 #include "base/array.h"
@@ -19,7 +19,7 @@ static void post_group(IoThread *thread, const RemoteCall *call, GroupId group,
 
 // --- Calls, of the thread ---
 
-// Where the thread's own id of one of the main thread's groups is.
+// Returns the place of the thread's own id for a group of the main thread.
 static GroupId *place_of(const Net *net, GroupId group) {
   IoThread *thread = thread_of_home(net->home);
   uint32_t index = group & SLOTS_MAX;
@@ -71,7 +71,7 @@ static Group *group_of(const Proxy *proxy, GroupId id) {
   return slots_find(&proxy->thread->all->main->groups, id);
 }
 
-// Those that are closed are forgotten when there is no more room.
+// Forgets closed groups.
 static void purge(Proxy *proxy) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < proxy->group_count; i++)

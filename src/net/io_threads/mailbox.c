@@ -29,7 +29,7 @@ static void empty(Buf *buf) {
   if (buf->capacity > KEEP_BYTES) buf_deinit(buf);
 }
 
-// Until there is room, or nobody takes anything any more.
+// Waits until there is room, or the reader takes nothing any more.
 static void await_room(Mailbox *box) {
   if (box->posted_size <= box->limit) return;
   uv_mutex_lock(&box->lock);

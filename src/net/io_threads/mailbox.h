@@ -1,6 +1,6 @@
-// What one thread asks another to do, in one direction. The writer collects calls and posts
-// them in one piece; the reader takes all that were posted. Both only swap buffers while they
-// hold the lock, and the reader is woken only when there was nothing for it before.
+// A mailbox carries calls from one thread to another. The writer collects calls and posts them in
+// one piece; the reader takes all posted ones. Both only swap buffers under the lock, and the
+// writer wakes the reader only when nothing was posted before.
 #pragma once
 
 #include <stdbool.h>
@@ -18,10 +18,10 @@ typedef struct Mail {
 typedef struct Mailbox {
   uv_mutex_t lock;     // of the next five
   Buf posted;          // not taken yet
-  uint64_t takes;      // how often the reader has taken something
-  bool is_awaited;     // the writer is to be woken when it next does
+  uint64_t takes;      // times that the reader has taken calls
+  bool is_awaited;     // the next take wakes the writer
   bool is_closed;      // the reader takes nothing any more
-  uv_cond_t is_taken;  // for a writer that waits
+  uv_cond_t is_taken;  // for a writer that waits for room
   Buf written;         // the writer's
   uint64_t takes_seen;
   size_t posted_size;   // of `posted` when the writer last saw it
@@ -33,8 +33,7 @@ typedef struct Mailbox {
 
 /// `bell` and `writer` are handles of the loops of reader and writer; `writer` is NULL where
 /// mailbox_post never awaits. More than `early` bytes
-/// are posted without waiting for mailbox_post, and while more than `limit` are posted, the
-/// writer waits.
+/// are posted before mailbox_post is called; the writer waits while more than `limit` are posted.
 void mailbox_init(Mailbox *box, uv_async_t *bell, uv_async_t *writer, size_t early,
                   size_t limit);
 void mailbox_deinit(Mailbox *box);
@@ -43,20 +42,20 @@ void mailbox_deinit(Mailbox *box);
 /// next call.
 void *mailbox_add(Mailbox *box, const RemoteCall *call, size_t size);
 
-/// Writer: bytes that were added or posted and, as far as is known, not taken.
+/// Writer: returns the bytes that were added or posted and, as far as it knows, not taken.
 size_t mailbox_pending(const Mailbox *box);
 
-/// Writer: hands over what was added, once there is room. With `is_awaited` its own bell
-/// rings when the reader next takes something. With nothing added, notes what was taken.
+/// Writer: posts added calls, once there is room. With `is_awaited` the next take rings the
+/// writer's bell. Without added calls, it notes what the reader has taken.
 void mailbox_post(Mailbox *box, bool is_awaited);
 
-/// Writer: how often something was taken.
+/// Writer: returns how often the reader has taken calls.
 uint64_t mailbox_takes(Mailbox *box);
 
-/// Reader: takes all that was posted and runs it with `net`, in order; with NULL it is dropped.
+/// Reader: takes all posted calls and runs them with `net`, in order; with NULL it drops them.
 void mailbox_run(Mailbox *box, Net *net);
 
-/// Reader: nothing is taken any more.
+/// Reader: takes nothing any more.
 void mailbox_close(Mailbox *box);
 
 /// The record of a body.

@@ -1,6 +1,6 @@
-// The main thread's side of connections that threads serve. A proxy has the id by which the
-// layers above know the connection; what they do with it is posted to the thread, and what has
-// happened there is reported to them here, unless they have ended or throttled it meanwhile.
+// The main thread's side of connections that threads serve. A proxy has the id by which the layers
+// above know the connection. It posts their calls to the thread, and reports the thread's
+// events to them, unless they have ended or throttled the connection meanwhile.
 #include <string.h>
 
 #include "base/mem.h"
@@ -143,8 +143,8 @@ static void link_proxy(Proxy *proxy) {
   thread->proxies = proxy;
 }
 
-// Its last event has come, and so has what is counted of its last words. It may be in use
-// until the iteration ends.
+// Frees the proxy at the end of the iteration, after its last event, which comes behind the
+// counters of its last words.
 static void retire(Proxy *proxy, const UpEvent *event) {
   (void)event;
   IoThreads *threads = proxy->thread->all;
@@ -183,7 +183,7 @@ void proxies_free_all(IoThread *thread) {
   proxies_free_retired(thread->all);
 }
 
-// From here on the layer above does not know it any more.
+// The layer above forgets the proxy.
 static void forget(Proxy *proxy) {
   Net *net = main_of(proxy);
   Endpoint *endpoint = &proxy->self;
@@ -200,8 +200,8 @@ typedef struct DownEnd {
   ConnId conn;
   Code code;
   bool has_text;
-  bool is_refused;   // it was ended as it was reported
-  bool is_reported;  // the other side had ended it
+  bool is_refused;   // events.open ended the connection
+  bool is_reported;  // the other side ended it first
 } DownEnd;
 
 static void run_end(Net *net, const void *body) {
@@ -386,7 +386,7 @@ void proxy_drops(Proxy *proxy, const UpEvent *event) {
   net->events.drops(net->data, proxy->self.data, up->tag, up->dropped, up->queued);
 }
 
-// At the end of the iteration, as all ends are.
+// Reports it at the end of the iteration, as all ends.
 void proxy_close(Proxy *proxy, const UpEvent *event) {
   proxy->code = ((const UpFault *)event)->code;
   endpoint_end_later(main_of(proxy), &proxy->self);

@@ -1,5 +1,5 @@
-// What a thread's Net reports, posted to the main thread. What the layer above would answer at
-// once is waited for without blocking: the connection is stopped.
+// The events of a thread's Net, posted to the main thread. Where the layer above has to answer
+// first, the connection stops, and the thread goes on.
 #include <assert.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void *add_event(IoThread *thread, const RemoteCall *call, Proxy *proxy,
   return event;
 }
 
-// After input was handed up: whether there may be more of it.
+// Stops a connection after its first input, and one with too many bytes of events.
 static void judge_input(IoThread *thread, UpEvent *event, size_t size) {
   Proxy *proxy = event->proxy;
   Conn *conn = conn_find(thread->net, proxy->local);
@@ -60,7 +60,7 @@ static void judge_input(IoThread *thread, UpEvent *event, size_t size) {
     stop_flow(thread, conn);
 }
 
-// The main thread has asked the layer above.
+// The main thread asks the layer above before it posts a connection.
 static const char *on_enter(void *data, const char *address) {
   (void)data, (void)address;
   return NULL;
@@ -99,7 +99,7 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
   judge_input(data, event, sizeof(UpPacket) + packet->length);
 }
 
-// A packet for which there is no room is lost, as it may be.
+// Drops a packet without room, as the network may do.
 static void on_unreliable_packet(void *data, void *conn_data, const Packet *packet) {
   IoThread *thread = data;
   if (mailbox_pending(&thread->events) <= EVENTS_MAX)
@@ -136,7 +136,7 @@ static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped
   up->queued = queued;
 }
 
-// The main thread may have an answer for the connection, and ends it then.
+// The main thread ends the connection, as it may have an answer for it.
 static void on_ending(void *data, void *conn_data, Code code) {
   UpFault *up = add_event(data, &PROXY_INPUT, conn_data, proxy_close, sizeof *up);
   up->code = code;

@@ -1,4 +1,4 @@
-// The threads: starting and ending them, and what happens when an iteration ends.
+// The threads: their start and end, and the end of an iteration.
 #include "net/io_threads.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ static void run_flush(Net *net, const void *body) {
   flush_due(net);
 }
 
-// What the main thread flushes together, the threads flush together.
+// A flush of the main thread is one flush of each thread.
 static bool post_calls(NetPart *part) {
   static const RemoteCall FLUSH = {.run = run_flush};
   IoThreads *threads = (IoThreads *)part;
@@ -75,7 +75,7 @@ static void note_taken(Net *net, const void *body) {
   thread_of_home(net->home)->taken_now++;
 }
 
-// Connections on their way to the thread count: they are given before they are taken.
+// Counts connections on their way to the thread: those given and not taken.
 static uint64_t load(Remote *remote) {
   IoThread *thread = thread_of(remote);
   uv_mutex_lock(&thread->lock);
@@ -175,7 +175,7 @@ static int open_thread(IoThreads *threads, IoThread *thread) {
 static void run_net_stop(Net *net, const void *body) {
   (void)body;
   net_stop(net);
-  // What is left of the loop is what keeps it running.
+  // The rest of the loop's handles keep it running.
   uv_unref((uv_handle_t *)&thread_of_home(net->home)->bell);
 }
 
@@ -203,7 +203,7 @@ static void end(NetPart *part) {
     pthread_join(thread->thread, NULL);
     mailbox_run(&thread->calls, NULL);
     mailbox_run(&thread->events, threads->main);
-    net_free(thread->net);  // what it posts is never run: the owners free what is left
+    net_free(thread->net);  // its calls are not run any more: owners free the rest
     proxies_free_all(thread);
   }
   uv_close((uv_handle_t *)&threads->bell, NULL);

@@ -1,7 +1,6 @@
-// Backlogs: what waits for a connection that does not read fast enough, copied, so that
-// it holds on to nobody else's memory. Each priority has a lane for the stream and one for
-// datagrams; in them are whole messages only, so that one can still be dropped or replaced;
-// the transport is given at most WRITE_CHUNK_BYTES at a time.
+// Backlogs: copies of messages for a connection that does not read fast enough. Each priority has a
+// lane for the stream and one for datagrams. Lanes have whole messages only, so that overflow
+// can drop and keys can replace them; the transport gets at most WRITE_CHUNK_BYTES at a time.
 #include <string.h>
 
 #include "base/array.h"
@@ -23,8 +22,7 @@ static void lane_deinit(Lane *lane) {
   mem_free(lane->items);
 }
 
-// Brings the totals up to date, once for all that a call has changed: other threads count
-// there, too.
+// Updates the totals once for all changes of a call, because other threads use them, too.
 static void count(Backlog *backlog) {
   NetTotals *totals = backlog->net->totals;
   NetSent now = {backlog->droppable + backlog->kept, backlog->bytes};
@@ -120,8 +118,7 @@ static void lane_compact(Lane *lane) {
   if (lane->bytes.capacity / 4 >= to + WRITE_CHUNK_BYTES) shrink(&lane->bytes);
 }
 
-// Takes the oldest message off a lane; its bytes are at the returned place until the
-// next change.
+// Takes the oldest message off a lane; returns its bytes, valid until the next change.
 static const uint8_t *lane_pop(Lane *lane, Waiting *item) {
   *item = lane->items[lane->head++];
   const uint8_t *bytes = lane->bytes.data + lane->at;
@@ -181,7 +178,7 @@ static bool drop_oldest_of(Conn *conn, Lane *lane) {
   return false;
 }
 
-// Drops the oldest message that may be dropped, of the lowest priority that has one.
+// Drops the oldest droppable message of the lowest priority that has one.
 static bool drop_oldest(Conn *conn) {
   Lane *lanes = conn->out.backlog->lanes;
   for (int p = PRIORITY_COUNT - 1; p >= 0; p--)
@@ -191,7 +188,7 @@ static bool drop_oldest(Conn *conn) {
   return false;
 }
 
-// Forgets what waits; what the transport has is still written.
+// Forgets waiting messages; the transport still writes its chunk.
 static void drop_all(Backlog *backlog) {
   for (int i = 0; i < LANE_COUNT; i++) {
     lane_deinit(&backlog->lanes[i]);
@@ -205,15 +202,15 @@ static void condemn(Conn *conn) {
   conn_end(conn, END_SLOW);
 }
 
-// How much may wait for one connection. Many that do not read share a total: past it
-// each is held to little.
+// Returns the bytes that may wait for one connection: few, once all backlogs together have too
+// many.
 static size_t byte_limit(const Net *net) {
   return net->totals->backlog_bytes < NET_BACKLOG_TOTAL ? NET_BACKLOG_BYTES
                                                         : NET_BACKLOG_SHARE;
 }
 
-// Messages that may not be dropped have some space of their own, so that a connection
-// is not condemned because droppable ones fill the rest.
+// Messages that overflow may not drop have a space of their own, so that droppable ones do not
+// condemn a connection.
 static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
   uint32_t count = conn->net->limits.channel_capacity + BACKLOG_KEPT_SPARE;
   if (conn->out.backlog->kept < count &&
@@ -223,7 +220,7 @@ static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
   return false;
 }
 
-// Makes room for a message, or says that there is none for it.
+// Makes room for a message. Returns whether there is some.
 static bool has_room(Conn *conn, const Waiting *item) {
   Backlog *backlog = conn->out.backlog;
   uint32_t capacity = conn->net->limits.channel_capacity;
@@ -328,7 +325,8 @@ void backlog_pump(Conn *conn) {
   if (backlog->is_writing || conn->state == CONN_CLOSED) return;
   fill_chunk(conn);
   if (backlog->writing.size == 0) {
-    bool is_closing = conn->state == CONN_CLOSING;  // nobody is told of drops any more
+    bool is_closing =
+        conn->state == CONN_CLOSING;  // so drops are not reported any more
     if (is_closing || (backlog->drop_count == 0 && !backlog_has_unreliable(conn)))
       backlog_free(conn);
     if (is_closing)

@@ -1,7 +1,7 @@
-// Flushing: each connection takes what it has not yet taken from its sources and writes
-// it at once. Within a priority the sources are merged by sequence, so a connection sees
-// messages in the order in which they were made; the usual case, one source and nothing
-// left out, is one run of bytes and one write.
+// Flushing: each connection takes the new messages of its sources and writes them at once. Within
+// a priority the sources are merged by sequence, so that a connection sees messages in the
+// order in which they were made. The common case, one source and no skips, is one run and one
+// write.
 #include "base/mem.h"
 #include "net/conn.h"
 
@@ -9,7 +9,7 @@
 // that a flush is one write however its messages alternate between their sources.
 enum { RUNS_MAX = 1000 };
 
-// How far one source has been taken.
+// A position in one source.
 typedef struct Cursor {
   const Outbuf *outbuf;
   uint32_t at;  // next message
@@ -46,8 +46,7 @@ static void take_run(Conn *conn, const Run *run) {
   backlog_take(conn, run->priority, run->outbuf, run->first, run->last, run->tag);
 }
 
-// What the socket did not take goes to the backlog: the rest of the message that was
-// cut, then whole messages.
+// Gives the backlog what the socket did not take: the rest of a message, then whole ones.
 static void keep_rest(const Writer *writer, size_t written) {
   for (uint32_t i = 0; i < writer->count; i++) {
     Run run = writer->runs[i];
@@ -72,7 +71,7 @@ static void keep_rest(const Writer *writer, size_t written) {
 static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
   Conn *conn = writer->conn;
-  conn_publish(conn);  // before anybody can have got it
+  conn_publish(conn);  // before the other side can have it
   int written =
       conn->protocol->write
           ? conn->protocol->write(conn, writer->bufs, writer->count, writer->total)
@@ -109,7 +108,7 @@ static void writer_put(Writer *writer, const Run *run) {
   if (writer->count == RUNS_MAX) writer_send(writer);
 }
 
-// Takes off `run` the messages at its start that fit into `room` bytes.
+// Takes off `run` its first messages that fit into `room` bytes.
 static Run take_fitting(Run *run, size_t room) {
   uint32_t start = outbuf_start(run->outbuf, run->first);
   Run part = *run;
@@ -120,8 +119,8 @@ static Run take_fitting(Run *run, size_t room) {
   return part;
 }
 
-// What a WebSocket has taken a part of cannot be dropped any more, so its messages are not
-// larger than what others hand over at a time, unless one packet is.
+// Overflow cannot drop a WebSocket's message of which a part is written. So such messages have at
+// most WRITE_CHUNK_BYTES, unless one packet has more.
 static void writer_add(Writer *writer, const Run *run) {
   Run rest = *run;
   while (writer->conn->protocol->write &&
@@ -135,7 +134,7 @@ static void writer_add(Writer *writer, const Run *run) {
   writer_put(writer, &rest);
 }
 
-// Sends the messages of a run by datagrams; those for which it is too early wait.
+// Sends the messages of a run by datagrams; some may have to wait.
 static void send_unreliable(Writer *writer, const Run *run) {
   Conn *conn = writer->conn;
   const Outbuf *outbuf = run->outbuf;
@@ -152,7 +151,7 @@ static void send_unreliable(Writer *writer, const Run *run) {
   }
 }
 
-// Tells what of a run goes by datagrams from what goes by the stream.
+// Sends the messages of a run by datagrams or by the stream.
 static void writer_sort(Writer *writer, const Run *run) {
   const Datagrams *datagrams = writer->conn->datagrams;
   const Outbuf *outbuf = run->outbuf;
@@ -174,7 +173,7 @@ static void writer_sort(Writer *writer, const Run *run) {
   }
 }
 
-// Moves past what this connection does not get; false at the end of the outbuf.
+// Skips messages that this connection does not get; returns false at the end of the outbuf.
 static bool settle(Cursor *cursor) {
   for (; cursor->at < cursor->outbuf->count; cursor->at++) {
     uint32_t number = cursor->base + cursor->at;
@@ -192,7 +191,7 @@ static bool settle(Cursor *cursor) {
   return false;
 }
 
-// The first message at or after `cursor->at` with a sequence of `limit` or more.
+// Finds the first message at or after `cursor->at` with a sequence of `limit` or more.
 static uint32_t find_sequence(const Cursor *cursor, uint64_t limit) {
   uint32_t low = cursor->at, high = cursor->outbuf->count;
   while (low < high) {
@@ -205,7 +204,7 @@ static uint32_t find_sequence(const Cursor *cursor, uint64_t limit) {
   return low;
 }
 
-// Takes the run that begins at a settled cursor and was made before `limit`.
+// Takes the run at a settled cursor that was made before `limit`.
 static Run next_run(Cursor *cursor, uint64_t limit) {
   const Outbuf *outbuf = cursor->outbuf;
   uint32_t last = limit == UINT64_MAX ? outbuf->count : find_sequence(cursor, limit);
@@ -240,7 +239,7 @@ static void sift_down(Cursor *heap, uint32_t count, uint32_t at) {
   }
 }
 
-// When the first of the heap has to give way.
+// Returns the sequence from which another cursor than the first goes on.
 static uint64_t second_sequence(const Cursor *heap, uint32_t count) {
   uint64_t second = UINT64_MAX;
   for (uint32_t i = 1; i <= 2 && i < count; i++)
@@ -248,7 +247,7 @@ static uint64_t second_sequence(const Cursor *heap, uint32_t count) {
   return second;
 }
 
-// All messages of the cursors in the order of their sequence.
+// Adds all messages of the cursors in the order of their sequence.
 static void merge(Writer *writer, Cursor *cursors, uint32_t count) {
   uint32_t left = 0;
   for (uint32_t i = 0; i < count; i++)
@@ -324,7 +323,7 @@ void flush_conn(Conn *conn, unsigned mask) {
   conn_publish(conn);
 }
 
-// Empties the group's outbufs of the priorities in `mask`; everyone has taken them.
+// Empties the group's outbufs of the priorities in `mask`, which all members have taken.
 static void reset(Net *net, Group *group, unsigned mask) {
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++) {
     if (!(mask & 1u << i) || !group->source.outbufs[i]) continue;
@@ -333,7 +332,7 @@ static void reset(Net *net, Group *group, unsigned mask) {
   }
 }
 
-// Forgets what members were not to get, once nothing is pending.
+// Forgets the skips of all members, once nothing is pending.
 static void forget_skips(Group *group) {
   for (uint32_t i = 0; i < group->count; i++) {
     Member *member = &group->members[i];
@@ -352,8 +351,7 @@ void flush_group(Net *net, Group *group, unsigned mask) {
   if (!group->source.pending) forget_skips(group);
 }
 
-// Flushes the dirty sources and keeps in the lists those that still have something
-// pending.
+// Flushes the dirty sources; those with pending messages stay in the lists.
 static void flush_dirty(Net *net, unsigned mask) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < net->dirty_groups.count; i++) {
@@ -377,7 +375,7 @@ static void flush_dirty(Net *net, unsigned mask) {
 }
 
 static void on_flush_due(void *data, uint64_t now_ms) {
-  // Nothing to do: the end of this iteration sees that the time has come.
+  // The end of this iteration flushes.
   (void)data;
   (void)now_ms;
 }

@@ -1,5 +1,5 @@
-// Groups: what is written to a group is stored once; each member has a cursor and a
-// short list of what it does not get.
+// Groups: a group stores its messages once. Each member has a cursor, and a short list of messages
+// that it does not get.
 #include <assert.h>
 
 #include "base/array.h"
@@ -42,7 +42,8 @@ void group_add(Group *group, Conn *conn) {
   conn->out.groups[conn->out.group_count++] = (GroupRef){group, group->count++};
 }
 
-// Both lists keep no order: the last one takes the place, and is told.
+// Neither list has an order: the last entry moves to the free place, and the other list's index
+// of it follows.
 static void remove_member(Group *group, uint32_t index) {
   Member *member = &group->members[index];
   Conn *conn = member->conn;
@@ -95,7 +96,7 @@ void net_group_close(Net *net, GroupId id) {
   mem_free(group);
 }
 
-// Numbers wrap around, so they are compared by their distance.
+// Compares by distance, because numbers wrap around.
 static bool is_past(uint32_t number, uint32_t base) {
   return (int32_t)(number - base) <= 0;
 }
@@ -109,8 +110,7 @@ static void purge_skips(const Group *group, Member *member) {
   member->skip_count = kept;
 }
 
-// The member does not get the message of that number, which is the newest of its
-// priority.
+// Has the member skip a message, the newest of its priority.
 static void leave_out(const Group *group, Member *member, uint8_t priority,
                       uint32_t number) {
   if (member->skip_count) {

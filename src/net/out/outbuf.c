@@ -1,6 +1,6 @@
-// Outbufs: the messages of one source and priority between two flushes, back to back,
-// with an entry each. Empty outbufs wait in a pool, so that sending allocates nothing
-// once a server is warm and an idle connection holds no outbuf.
+// Outbufs: the messages of one source and priority between two flushes, back to back, with an
+// entry each. A pool keeps empty outbufs, so that sending allocates nothing once a server is
+// warm, and an idle connection has none.
 #include "base/array.h"
 #include "base/mem.h"
 #include "net/out/output.h"
@@ -32,7 +32,7 @@ Outbuf *outbuf_of(Net *net, Source *source, uint8_t priority) {
   return source->outbufs[priority];
 }
 
-// The newest message under `key` is the only live one, so the search ends at the first.
+// Only the newest message under `key` is live, so the search ends there.
 static void replace_key(Outbuf *outbuf, uint64_t key) {
   for (uint32_t i = outbuf->count; outbuf->keyed_count && i-- > 0;) {
     Entry *entry = &outbuf->entries[i];

@@ -1,9 +1,9 @@
 // Connections by UDP alone that a remote serves. The Net that has judged the first request keeps
 // a proxy in its table, by which it finds repeated requests, and hands the connection over.
 //
-// That Net owns the proxy. The remote names it by pointer in what it posts back: at once that
-// the connection has come or was not wanted, and once that it is over, which frees the proxy. So the
-// remotes have to be ended, and what they have posted has to be run, before the table of UDP ends.
+// That Net owns the proxy. The remote posts calls back that name it by pointer: when the connection
+// has come, and when it is over, which frees the proxy. So the remotes have to end, and their
+// calls to run, before the table of UDP ends.
 #include <string.h>
 
 #include "base/mem.h"
