@@ -93,7 +93,7 @@ end
 
 -- Checks --------------------------------------------------------------------------------------
 
-local plain = require "perigee.schema.plain"
+local json_values = require "perigee.schema.json_values"
 local random_schema = require "tests.lua.random_schema"
 local schema = require "perigee.schema"
 local to_c = require "perigee.schema.to_c"
@@ -118,7 +118,7 @@ local function check_value(of, encode, decode, random)
   local ok, decoded = decode(bytes)
   assert(ok and encode(decoded) == bytes, "what was written cannot be read")
   if of then
-    assert(encode(plain.from(of, plain.to(of, value))) == bytes, "JSON has another value")
+    assert(encode(json_values.from(of, json_values.to(of, value))) == bytes, "JSON has another value")
   end
   check_bytes(encode, decode, random_schema.damage(random, bytes))
 end

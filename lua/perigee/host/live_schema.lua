@@ -4,7 +4,7 @@
 local codec = require "perigee.schema.codec"
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
-local plain = require "perigee.schema.plain"
+local json_values = require "perigee.schema.json_values"
 local schema = require "perigee.schema"
 local to_js = require "perigee.schema.to_js"
 
@@ -183,11 +183,11 @@ end
 ---@param value any
 ---@param is_answer boolean?
 ---@return any
-function live_schema.plain(name, value, is_answer)
+function live_schema.json_value(name, value, is_answer)
   local message = by_name[name]
   local of = is_answer and message.answer or not is_answer and message.value
   if of then
-    return plain.to(of, value)
+    return json_values.to(of, value)
   end
 end
 
@@ -223,7 +223,8 @@ end
 local function pass(message, value, is_answer)
   local encode = is_answer and message.encode_answer or message.encode
   local of = is_answer and message.answer or message.value
-  local _, decoded = message[is_answer and "decode_answer" or "decode"](encode(of and plain.from(of, value)))
+  local bytes = encode(of and json_values.from(of, value))
+  local _, decoded = message[is_answer and "decode_answer" or "decode"](bytes)
   return decoded
 end
 

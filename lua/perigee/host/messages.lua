@@ -62,9 +62,9 @@ local function encode_value(value)
   elseif wrong == "heavy" then
     return nil, "its JSON would be larger than any message can be"
   end
-  local plain, problem = encode_json(value) -- says so of what is nested too deep
-  if not plain or not (has_wide or encode_sorted and has_order(plain)) then
-    return plain, problem
+  local json_form, problem = encode_json(value) -- fails for a value that is nested too deep
+  if not json_form or not (has_wide or encode_sorted and has_order(json_form)) then
+    return json_form, problem
   end
   local ok, text = pcall(has_wide and encode_exact or encode_sorted, value)
   return ok and text or nil, text
@@ -90,7 +90,7 @@ local function quote(name)
 end
 
 
-local function encode_plain(name, value)
+local function encode_json_message(name, value)
   local head = quoted[name] or quote(name)
   if value == nil then
     return "[" .. head .. ",null]", 0
@@ -104,12 +104,12 @@ local function encode_plain(name, value)
   return "[" .. head .. "," .. text .. "]", #head + 2
 end
 
-local function with_plain(name, value, number, packed, target, id, is_answer)
+local function with_packed(name, value, number, packed, target, id, is_answer)
   if #packed > SHORT then
     charge(#packed / 4)
   end
   if core.needs_json(target, id) then
-    local body, value_at = encode_plain(name, live_schema.plain(name, value, is_answer))
+    local body, value_at = encode_json_message(name, live_schema.json_value(name, value, is_answer))
     return body, value_at, number, packed
   end
   return "", 0, number, packed
@@ -130,9 +130,9 @@ end
 function messages.encode(name, value, target, id)
   local number, packed = live_schema.encode(name, value)
   if number then
-    return with_plain(name, value, number, packed, target or ALL, id or 0)
+    return with_packed(name, value, number, packed, target or ALL, id or 0)
   end
-  return encode_plain(name, value)
+  return encode_json_message(name, value)
 end
 
 
@@ -148,13 +148,13 @@ end
 function messages.encode_answer(name, value, target, id)
   local number, packed = live_schema.encode_answer(name, value)
   if number then
-    return with_plain(name, value, number, packed, target, id, true)
+    return with_packed(name, value, number, packed, target, id, true)
   end
-  return encode_plain(name, value)
+  return encode_json_message(name, value)
 end
 
 
-local function decode_plain(body)
+local function decode_json_message(body)
   local message = is_utf8(body) and decode_json(body)
   if type(message) ~= "table" then
     return nil
@@ -185,7 +185,7 @@ function messages.decode(body, number, is_answer)
   if number and number ~= 0 then
     return live_schema.decode(number, body, is_answer)
   end
-  local name, value = decode_plain(body)
+  local name, value = decode_json_message(body)
   if not name then
     return nil
   end

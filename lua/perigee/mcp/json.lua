@@ -3,7 +3,7 @@
 local core = require "perigee.core"
 local json = require("cjson.safe").new()
 local json_text = require "perigee.util.json_text"
-local plain = require "perigee.schema.plain"
+local json_values = require "perigee.schema.json_values"
 
 local DEPTH_MAX = 64
 local VALUES_MAX = 32768 -- of a text; tables take many times the bytes that they have in JSON
@@ -126,7 +126,7 @@ end
 ---@return string
 function mcp_json.base64(bytes)
   core.charge(TRIPLE_STEPS * #bytes / 3)
-  return plain.to_base64(bytes)
+  return json_values.to_base64(bytes)
 end
 
 return mcp_json

@@ -70,12 +70,12 @@ local function array_length(value)
 end
 
 
---- An encoder. `encode_plain` gives the text of strings and booleans; `special(value)` may give the
+--- An encoder. `encode_scalar` gives the text of strings and booleans; `special(value)` may give the
 --- text of a value that is to be sent in a way of its own, and is asked first.
----@param encode_plain fun(value: string|boolean): string
+---@param encode_scalar fun(value: string|boolean): string
 ---@param special fun(value: any): string?
 ---@return fun(value: any): string encode raises for what JSON cannot hold
-function json_text.encoder(encode_plain, special)
+function json_text.encoder(encode_scalar, special)
   local encode_value
 
   local function encode_array(value, length, depth)
@@ -93,7 +93,7 @@ function json_text.encoder(encode_plain, special)
         error("JSON cannot have a " .. type(key) .. " as a key", 0)
       end
       local name = type(key) == "number" and json_text.number(key) or key
-      out[#out + 1] = encode_plain(name) .. ":" .. encode_value(item, depth)
+      out[#out + 1] = encode_scalar(name) .. ":" .. encode_value(item, depth)
     end
     table.sort(out)
     return "{" .. table.concat(out, ",") .. "}"
@@ -107,7 +107,7 @@ function json_text.encoder(encode_plain, special)
     elseif kind == "number" then
       return json_text.number(value)
     elseif kind == "string" or kind == "boolean" then
-      return encode_plain(value)
+      return encode_scalar(value)
     elseif kind ~= "table" then
       error("JSON cannot hold a " .. kind, 0)
     elseif depth == DEPTH_MAX then

@@ -3,7 +3,7 @@
 
 local floor = math.floor
 
-local plain = {}
+local json_values = {}
 
 local ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
@@ -19,7 +19,7 @@ end
 
 ---@param bytes string
 ---@return string
-function plain.to_base64(bytes)
+function json_values.to_base64(bytes)
   local out = {}
   for at = 1, #bytes, 3 do
     local a, b, c = bytes:byte(at, at + 2)
@@ -33,7 +33,7 @@ end
 
 ---@param text string
 ---@return string? bytes nil when it is no base64
-function plain.from_base64(text)
+function json_values.from_base64(text)
   if #text % 4 ~= 0 or not text:find "^[%w+/]*=?=?$" then
     return nil
   end
@@ -84,7 +84,7 @@ end
 
 CONVERT.array = CONVERT.list
 
--- Values of the wrong type stay as they are: whoever encodes them says so.
+-- Values of the wrong type stay as they are: the encoder reports them.
 function convert(of, value, bytes)
   local kind = of.kind
   local with = CONVERT[kind]
@@ -99,17 +99,17 @@ end
 ---@param of table a type, see schema/types.lua
 ---@param value any
 ---@return any
-function plain.to(of, value)
-  return convert(of, value, plain.to_base64)
+function json_values.to(of, value)
+  return convert(of, value, json_values.to_base64)
 end
 
 
---- The value that JSON said. Right or wrong, it is for the encoder to judge.
+--- Returns the value of a form in JSON. The encoder checks it.
 ---@param of table
 ---@param value any
 ---@return any
-function plain.from(of, value)
-  return convert(of, value, plain.from_base64)
+function json_values.from(of, value)
+  return convert(of, value, json_values.from_base64)
 end
 
-return plain
+return json_values
