@@ -179,7 +179,7 @@ function calls.ask(call, method, params, seconds)
   session.last_ask = session.last_ask + 1
   local id, entry = session.last_ask, {}
   session.asked[id] = entry
-  exchange.say(call.exchange, { jsonrpc = "2.0", id = id, method = method, params = params })
+  exchange.notify(call.exchange, { jsonrpc = "2.0", id = id, method = method, params = params })
   local result, problem = tasks.wait(entry, seconds)
   session.asked[id] = nil
   return result, problem

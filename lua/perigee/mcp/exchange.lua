@@ -55,7 +55,7 @@ end
 ---@param self table
 ---@param message table
 ---@return string? problem why it cannot be sent
-function exchange.say(self, message)
+function exchange.notify(self, message)
   local stream = open(self)
   if not stream then
     return self.session and sessions.notify(self.session, message)

@@ -49,7 +49,7 @@ local function send(session, method, params, plugin)
   end
   local message = json.notification(method, params)
   if call then
-    return exchange.say(call.exchange, message), "Protocol"
+    return exchange.notify(call.exchange, message), "Protocol"
   end
   return sessions.notify(session, message), "Protocol"
 end

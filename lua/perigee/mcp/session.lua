@@ -33,7 +33,7 @@ local meta = { __metatable = "MCP session" }
 local call_of = setmetatable({}, { __mode = "k" }) -- the call for which an object was made
 
 local function send(call, what, method, params)
-  local problem = exchange.say(call.exchange, json.notification(method, params))
+  local problem = exchange.notify(call.exchange, json.notification(method, params))
   if problem then
     fault.raise("session:%s: %s", what, problem)
   end
