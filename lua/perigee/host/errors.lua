@@ -253,7 +253,7 @@ end
 
 --- Hands the report of a number to on_error: the room kind's, or the game's.
 ---@param number integer
-function errors.tell(number)
+function errors.call_on_error(number)
   local fields = reports[number]
   reports[number], waiting = nil, waiting - 1
   local of_kind = kind_handler(fields.room)

@@ -51,7 +51,7 @@ end
 
 function on.error(_, _, _, number)
   live.task, ran[1] = nil, nil
-  errors.tell(number)
+  errors.call_on_error(number)
 end
 
 

@@ -67,7 +67,7 @@ end
 ---@param room integer?
 ---@param reason string?
 ---@param code string?
-function joins.tell(token, peer, room, reason, code)
+function joins.report(token, peer, room, reason, code)
   local whom = pending[token]
   pending[token] = nil
   if type(whom) == "table" then

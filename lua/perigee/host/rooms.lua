@@ -34,12 +34,12 @@ end
 
 
 function on.joined(_, _, _, token)
-  joins.tell(token)
+  joins.report(token)
 end
 
 
 function on.not_joined(peer, room, reason, token, code)
-  joins.tell(token, peer, room, reason, code_names[code])
+  joins.report(token, peer, room, reason, code_names[code])
 end
 
 

@@ -108,18 +108,18 @@ local function report(self, turn, found, odd)
     member.is_odd, ids[i] = true, member.id
   end
   notify(self, turn, odd)
-  local told = {}
+  local of_members = {}
   for id, hash in next, found.of do
-    told[id] = hash
+    of_members[id] = hash
   end
   for id, hash in next, found.others do
-    told[id] = hash
+    of_members[id] = hash
   end
   for _, member in ipairs(odd) do
     self:_forget_hashes_of(member) -- of turns that are not compared yet
   end
   self:_ask_trees({
-    turn = turn, odd = ids, hash = found.agreed, hashes = told, is_tie = found.is_tie or false,
+    turn = turn, odd = ids, hash = found.agreed, hashes = of_members, is_tie = found.is_tie or false,
   })
 end
 
@@ -321,31 +321,31 @@ end
 
 
 -- One of those that have what most have.
-local function find_right(self, told)
-  for id, hash in next, told.hashes do
-    if hash == told.hash and self.members[id] and self.members[id].counts then
+local function find_right(self, desync)
+  for id, hash in next, desync.hashes do
+    if hash == desync.hash and self.members[id] and self.members[id].counts then
       return id
     end
   end
 end
 
 
-function hashes:_ask_trees(told)
-  local right = find_right(self, told) or told.is_tie and told.odd[2]
+function hashes:_ask_trees(desync)
+  local right = find_right(self, desync) or desync.is_tie and desync.odd[2]
   if self.trees or not right then
-    self.out.desync(told)
+    self.out.desync(desync)
     return
   end
   local asked, wanted = { right }, 1
-  for i = 1, math.min(#told.odd, TREES_MAX) do
-    if told.odd[i] ~= right then
-      asked[#asked + 1], wanted = told.odd[i], wanted + 1
+  for i = 1, math.min(#desync.odd, TREES_MAX) do
+    if desync.odd[i] ~= right then
+      asked[#asked + 1], wanted = desync.odd[i], wanted + 1
     end
   end
   for _, id in ipairs(asked) do
-    self.out.send(id, wire.TREE_ASK, wire.number(self.room, told.turn))
+    self.out.send(id, wire.TREE_ASK, wire.number(self.room, desync.turn))
   end
-  self.trees = { told = told, right = right, wanted = wanted, by_id = {}, asked = asked }
+  self.trees = { desync = desync, right = right, wanted = wanted, by_id = {}, asked = asked }
 end
 
 
@@ -355,11 +355,11 @@ local function finish_trees(self)
   for _, id in ipairs(trees.asked) do
     local path = id ~= trees.right and find_path(trees.by_id[trees.right], trees.by_id[id])
     if path then
-      trees.told.path = path
+      trees.desync.path = path
       break
     end
   end
-  self.out.desync(trees.told)
+  self.out.desync(trees.desync)
 end
 
 
@@ -372,7 +372,7 @@ function hashes:tree(peer, given)
   for _, id in ipairs(trees and trees.asked or {}) do
     is_asked = is_asked or id == peer
   end
-  if not is_asked or given.turn ~= trees.told.turn or trees.by_id[peer] ~= nil then
+  if not is_asked or given.turn ~= trees.desync.turn or trees.by_id[peer] ~= nil then
     return
   end
   local tree = json.decode(given.json)

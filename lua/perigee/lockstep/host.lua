@@ -190,16 +190,16 @@ local function name_of(entry, id)
 end
 
 
-local function describe(entry, told)
-  local names, more = {}, #told.odd - NAMES_MAX
-  for i = 1, math.min(#told.odd, NAMES_MAX) do
-    names[i] = name_of(entry, told.odd[i])
+local function describe(entry, desync)
+  local names, more = {}, #desync.odd - NAMES_MAX
+  for i = 1, math.min(#desync.odd, NAMES_MAX) do
+    names[i] = name_of(entry, desync.odd[i])
   end
-  return ("turn %d: %s%s%s%s"):format(told.turn, table.concat(names, ", "),
+  return ("turn %d: %s%s%s%s"):format(desync.turn, table.concat(names, ", "),
     more > 0 and (" and %d more"):format(more) or "",
-    told.is_tie and " have different states, and nobody can say which is right"
-      or (#told.odd == 1 and " has" or " have") .. " another state than the others",
-    told.path and "; it begins at " .. told.path or "")
+    desync.is_tie and " have different states, and nobody can say which is right"
+      or (#desync.odd == 1 and " has" or " have") .. " another state than the others",
+    desync.path and "; it begins at " .. desync.path or "")
 end
 
 
@@ -213,21 +213,21 @@ end
 ---@field path string? where in the state, if the clients have trees of hashes
 ---@field text string all of that in words
 
-local function tell_desync(entry, told)
-  local text = describe(entry, told)
+local function report_desync(entry, desync)
+  local text = describe(entry, desync)
   errors.log(LEVELS.warn, "lockstep: " .. text, nil, nil, "desync in room " .. entry.room.id)
   if not handler_of(entry, "on_desync") then
     return
   end
   local peers, by_peer = {}, {}
-  for i, id in ipairs(told.odd) do
+  for i, id in ipairs(desync.odd) do
     peers[i] = registry.peers[id]
   end
-  for id, hash in next, told.hashes do
+  for id, hash in next, desync.hashes do
     by_peer[registry.peers[id]] = hash
   end
-  local report = { turn = told.turn, peers = peers, hash = told.hash, hashes = by_peer,
-    tie = told.is_tie, path = told.path, text = text }
+  local report = { turn = desync.turn, peers = peers, hash = desync.hash, hashes = by_peer,
+    tie = desync.is_tie, path = desync.path, text = text }
   begin_handler(entry, "on_desync", function()
     local handler = handler_of(entry, "on_desync")
     ran[1] = handler
@@ -301,7 +301,7 @@ local function new_out(entry)
         entry.recorder:hash(turn, hash)
       end
     end,
-    desync = function(told) tell_desync(entry, told) end,
+    desync = function(desync) report_desync(entry, desync) end,
     warn = function(text) errors.log(LEVELS.warn, "lockstep: " .. text) end,
     members_changed = function() entry.except = nil end,
     is_scarce = look_at_memory,

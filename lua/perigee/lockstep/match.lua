@@ -40,7 +40,7 @@ local ENTERS = 2 -- and so many at once
 ---@field member perigee.LockstepMember?
 ---@field left_at number?
 ---@field last string the newest input
----@field told perigee.LockstepMember? whom the clients know there, as of the newest closed turn
+---@field shown perigee.LockstepMember? whom the clients know there, as of the newest closed turn
 
 --- The functions by which a match acts on the outside.
 ---@class perigee.LockstepOut
@@ -121,7 +121,7 @@ end
 local function sit(self, slot, key, member)
   local seat = self.seats[slot]
   self.seats[slot] = {
-    key = key, member = member, last = seat and seat.last or "", told = seat and seat.told,
+    key = key, member = member, last = seat and seat.last or "", shown = seat and seat.shown,
   }
   member.slot = slot
 end
@@ -168,12 +168,12 @@ end
 
 
 -- Returns the member that has to leave because another one has the key of its seat.
-local function find_holder(self, member, told)
+local function find_holder(self, member, enter)
   local has_slot = member and member.slot ~= wire.SPECTATOR
-  if told.watches or has_slot then
+  if enter.watches or has_slot then
     return nil
   end
-  local _, seat = find_seat(self, told.seat)
+  local _, seat = find_seat(self, enter.seat)
   return seat and seat.member
 end
 
@@ -191,11 +191,11 @@ end
 
 -- Returns how a member begins that has a state of its own. The members in `without` cannot give it
 -- another one.
-local function beginning(self, told, without, now)
+local function beginning(self, enter, without, now)
   if self.closed == 0 then
     return wire.FRESH, 0
-  elseif told.match == self.id and told.turn >= self.first_kept - 1 and told.turn <= self.closed then
-    return told.turn == 0 and wire.FRESH or wire.GO_ON, told.turn
+  elseif enter.match == self.id and enter.turn >= self.first_kept - 1 and enter.turn <= self.closed then
+    return enter.turn == 0 and wire.FRESH or wire.GO_ON, enter.turn
   elseif self:_can_get_snapshot(now, without) then
     return wire.FROM_SNAPSHOT, 0
   elseif self.first_kept == 1 then
@@ -265,22 +265,22 @@ local function new_member(self, peer, name, now)
 end
 
 
---- A peer takes part. `told` is its ENTER. nil and the name of an error code where it may not.
+--- A peer takes part. `enter` is its ENTER. nil and the name of an error code where it may not.
 ---@param peer integer
 ---@param name string
----@param told table
+---@param enter table
 ---@param now number
 ---@return true?, string? code
-function Match:enter(peer, name, told, now)
-  if told.version ~= wire.VERSION then
+function Match:enter(peer, name, enter, now)
+  if enter.version ~= wire.VERSION then
     return nil, "VersionMismatch"
   elseif not may_enter(self, peer, now) then
     return nil, "RateLimited"
   end
   local member = self.members[peer]
-  local holder = find_holder(self, member, told)
+  local holder = find_holder(self, member, enter)
   local without = { [member or 0] = true, [holder or 0] = true }
-  local how, turn = beginning(self, told, without, now)
+  local how, turn = beginning(self, enter, without, now)
   local others = self.count - (member and 1 or 0) - (holder and 1 or 0)
   if not how and others > 0 then
     return nil, "Unsupported" -- they play on, and cannot say what with
@@ -298,11 +298,11 @@ function Match:enter(peer, name, told, now)
     self:leave(holder.id, now)
     member.patience = math.min(member.patience, self:_first_patience(now))
   end
-  member.gives, member.is_absent = told.gives, false
-  if told.watches then
+  member.gives, member.is_absent = enter.gives, false
+  if enter.watches then
     free_seat(self, member, now)
   elseif member.slot == wire.SPECTATOR then
-    take_seat(self, member, told.seat)
+    take_seat(self, member, enter.seat)
   end
   if not how then -- no member has the state
     self:_begin()

@@ -44,7 +44,7 @@ function pace:_first_delay(peer)
 end
 
 
-local function tell(self, member)
+local function send_pace(self, member)
   self.out.send(member.id, wire.PACE, wire.pace(self.room, self:_pace_of(member)))
 end
 
@@ -53,7 +53,7 @@ local function set_delay(self, member, delay)
   delay = clamp(self, delay)
   if delay ~= member.delay then
     member.delay = delay
-    tell(self, member)
+    send_pace(self, member)
   end
   member.late_windows, member.early_windows = 0, 0
 end
@@ -120,7 +120,7 @@ function pace:_change_pace(now)
   for _, member in next, self.members do
     member.delay = clamp(self, member.delay)
     member.slacks, member.window_at = {}, now
-    tell(self, member)
+    send_pace(self, member)
   end
 end
 

@@ -22,13 +22,13 @@ local REFUSALS = {
 
 
 TAKE[wire.ENTER] = function(entry, peer, data, flags, ref)
-  local told = wire.read_enter(data)
-  if not told then
+  local enter = wire.read_enter(data)
+  if not enter then
     return false
   end
   local ok, code = false, "NoSuchRoom"
   if core.room_find(entry.room.name) == entry.room.id then
-    ok, code = entry.match:enter(peer, core.peer_name(peer) or "?", told, core.now())
+    ok, code = entry.match:enter(peer, core.peer_name(peer) or "?", enter, core.now())
   end
   if not ok then
     core.error(peer, CODES[code], flags, ref, REFUSALS[code])

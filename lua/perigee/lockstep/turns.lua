@@ -21,7 +21,7 @@ function turns:_begin_turns()
   self.closed = 0
   self.kept, self.first_kept, self.kept_bytes = {}, 1, 0
   for _, seat in next, self.seats do
-    seat.last, seat.told = "", nil
+    seat.last, seat.shown = "", nil
   end
   self.repeated_at, self.wake = nil, nil
   self.stalls, self.stalled, self.longest_stall, self.late_inputs = 0, 0, 0, 0
@@ -133,16 +133,16 @@ end
 -- its player changed.
 local function add_changes(entries, slot, seat)
   local member = seat.member
-  if member == seat.told then
+  if member == seat.shown then
     return
   end
-  if seat.told then
+  if seat.shown then
     entries[#entries + 1] = wire.entry(slot, wire.LEFT, "")
   end
   if member then
     entries[#entries + 1] = wire.entry(slot, wire.JOINED, wire.joined(member.id, member.name))
   end
-  seat.told = member
+  seat.shown = member
 end
 
 
