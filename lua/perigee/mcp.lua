@@ -133,14 +133,14 @@ end
 
 -- Sends the call to the server of the channel, which answers with text, or with JSON for a result. From
 -- now on that server may send notifications to the session.
-local function ask_channel(given, arguments, call)
+local function request_channel(given, arguments, call)
   local session, seconds = call.session, math.max(call.seconds - 1, 0.1)
   local question = json.encode {
     session = session.channel, tool = given.name, arguments = arguments,
     progressToken = call.progress_token,
   }
   session.plugins[given.channel], call.plugin = true, given.channel
-  local bytes, problem = channels.ask_server(given.channel, CHANNEL_TYPE, question, seconds)
+  local bytes, problem = channels.request_server(given.channel, CHANNEL_TYPE, question, seconds)
   call.plugin = nil
   if not bytes then
     return nil, problem == "timeout" and ("timeout: nobody answered on the channel %q within %s s")
@@ -205,7 +205,7 @@ function mcp.tool(given)
       if handler then
         return tool_result(check_output, handler(arguments, session))
       end
-      return tool_result(check_output, ask_channel(given, arguments, call))
+      return tool_result(check_output, request_channel(given, arguments, call))
     end,
   })
 end

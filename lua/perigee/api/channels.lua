@@ -16,7 +16,7 @@ local journal = require "perigee.host.journal"
 
 local CODES = core.codes
 local REQUEST, RELIABLE = core.flags.request, core.flags.reliable
-local PRIORITY = core.priorities.high -- of questions
+local PRIORITY = core.priorities.high -- of requests
 local TO_PEER = core.targets.peer
 local ASK_TIMEOUT = 5 -- seconds, where the script names none
 local WAITING_MAX = 1024 -- packets of a channel that wait for receive
@@ -107,7 +107,7 @@ function Channel:ask(peer, packet_type, bytes, timeout)
   elseif peer.transport == "text" then
     return nil, "a text peer cannot answer", "Unsupported"
   end
-  return channels.ask(peer.id, entry.id, packet_type, bytes, timeout or ASK_TIMEOUT)
+  return channels.request(peer.id, entry.id, packet_type, bytes, timeout or ASK_TIMEOUT)
 end
 
 
@@ -145,7 +145,7 @@ end
 
 
 -- Fails the requests that wait for an answer on a channel, unless it has been opened again by then.
-local function drop_asks_later(id)
+local function drop_requests_later(id)
   tasks.after(0, function()
     if not by_id[id] then
       tasks.drop_channel(id)
@@ -162,7 +162,7 @@ function Channel:close()
   core.channel_close(entry.id)
   remove(entry)
   journal.push(add, entry)
-  drop_asks_later(entry.id)
+  drop_requests_later(entry.id)
   return true
 end
 
@@ -277,10 +277,10 @@ function channels.check_answer(name, answer)
 end
 
 
--- Asking -----------------------------------------------------------------------------------
+-- Requests ---------------------------------------------------------------------------------
 
 
---- Sends a question on a plugin channel, and waits.
+--- Sends a request on a plugin channel, and waits for the answer.
 ---@param peer integer
 ---@param channel integer
 ---@param packet_type integer
@@ -289,7 +289,7 @@ end
 ---@return string? bytes
 ---@return string? message
 ---@return string? code
-function channels.ask(peer, channel, packet_type, bytes, timeout)
+function channels.request(peer, channel, packet_type, bytes, timeout)
   local ref = pending.take_ref(peer)
   local ok, message, code =
     core.packet(peer, channel, packet_type, bytes, PRIORITY, REQUEST + RELIABLE, ref)
@@ -300,8 +300,8 @@ function channels.ask(peer, channel, packet_type, bytes, timeout)
 end
 
 
---- Asks whoever serves the plugin channel of a name, as the server: a client, by a packet, or the
---- script, whose on_packet is called with no peer.
+--- Sends a request of the host to the server of a plugin channel: to a client, as a packet, or to the script,
+--- whose on_packet is called without a peer.
 ---@param name string
 ---@param packet_type integer
 ---@param bytes string
@@ -309,11 +309,11 @@ end
 ---@return string? bytes
 ---@return string? message
 ---@return string? code
-function channels.ask_server(name, packet_type, bytes, timeout)
+function channels.request_server(name, packet_type, bytes, timeout)
   local id, peer = core.channel_find(name)
   local entry = by_name[name]
   if id and peer ~= 0 then
-    return channels.ask(peer, id, packet_type, bytes, timeout)
+    return channels.request(peer, id, packet_type, bytes, timeout)
   elseif not entry then
     return nil, ("nobody serves the channel %q"):format(name), "ChannelNotFound"
   elseif not entry.handler then
@@ -339,7 +339,7 @@ function channels.revoke(number)
     elseif entry.owned and entry.version ~= number then
       ended[#ended + 1], closed = entry, closed + 1
       core.channel_close(entry.id)
-      drop_asks_later(entry.id)
+      drop_requests_later(entry.id)
     end
   end
   for _, entry in ipairs(ended) do

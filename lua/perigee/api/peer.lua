@@ -20,7 +20,7 @@ local TO_PEER = core.targets.peer
 local CODES, CHANNELS = core.codes, core.channels
 local REQUEST, RESPONSE = core.flags.request, core.flags.response
 local RELIABLE = core.flags.reliable
-local PRIORITY = core.priorities.high -- of questions and their answers
+local PRIORITY = core.priorities.high -- of requests and their answers
 local ASK_TIMEOUT = 5 -- seconds, where the script names none
 
 local Peer = {}
@@ -140,7 +140,7 @@ function Peer:join(room, options, how)
     end
     id = made.id
   end
-  return (is_waiting and joins.wait or joins.ask)(self._id, id)
+  return (is_waiting and joins.wait or joins.request)(self._id, id)
 end
 
 
@@ -206,13 +206,13 @@ local function check_answer(ok, problem, code)
 end
 
 
---- Answers a peer's question.
+--- Answers a peer's request.
 ---@param id integer
----@param room integer the room of the question, or 0
+---@param room integer the room of the request, or 0
 ---@param name string
 ---@param value any
 ---@param ref integer
----@param flags integer of the question: a reliable one has a reliable answer
+---@param flags integer of the request: a reliable one has a reliable answer
 function peer.answer(id, room, name, value, ref, flags)
   local body, value_at, number, packed = messages.encode_answer(name, value, TO_PEER, id)
   check_answer(core.send(TO_PEER, id, room, name, body, value_at, PRIORITY,
@@ -220,13 +220,13 @@ function peer.answer(id, room, name, value, ref, flags)
 end
 
 
---- Answers a packet's question with bytes.
+--- Answers the request in a packet with bytes.
 ---@param id integer
 ---@param channel integer
 ---@param packet_type integer
 ---@param bytes string
 ---@param ref integer
----@param flags integer of the question
+---@param flags integer of the request
 function peer.answer_packet(id, channel, packet_type, bytes, ref, flags)
   check_answer(core.packet(id, channel, packet_type, bytes, PRIORITY,
     RESPONSE + bit.band(flags, RELIABLE), ref))

@@ -1,4 +1,4 @@
---- The outcomes of joins that the script asked for: given to the handler that waits for one, or logged
+--- The outcomes of joins that the script requested: given to the handler that waits for one, or logged
 --- where a refusal would go unnoticed.
 
 local core = require "perigee.core"
@@ -13,7 +13,7 @@ local QUIET = "ConnectionClosed" -- a peer that has gone was not refused
 
 local joins = {}
 
--- Receivers of outcomes, by token: an entry that waits, or the line that asked.
+-- Receivers of outcomes, by token: an entry that waits, or the line of the call.
 local pending = {}
 local last_token = 0
 
@@ -35,7 +35,7 @@ end
 ---@return boolean? ok
 ---@return string? message
 ---@return string? code
-function joins.ask(peer, room)
+function joins.request(peer, room)
   return core.join(peer, room, core.limits().is_watched and expect(fault.where()) or 0)
 end
 

@@ -136,7 +136,7 @@ function messages.encode(name, value, target, id)
 end
 
 
---- The same for the answer to a question.
+--- The same for the answer to a request.
 ---@param name string
 ---@param value any
 ---@param target integer

@@ -17,12 +17,12 @@ local REF_MAX = 65535
 ---@field interval number? seconds between firings of one that repeats
 ---@field args table? with its size in n
 ---@field co thread? that waits; the rest of the entry is then as core.wait gave it
----@field asked integer? the peer whose answer it waits for
----@field ask_ref integer? the number of the question
+---@field requested integer? the peer whose answer it waits for
+---@field request_ref integer? the number of the request
 
 local timers = {} ---@type table<integer, perigee.TimerEntry>
 local by_room = {} -- room id -> set of the ids of its timers
-local asks = {} -- peer id -> ref -> entry that waits for the answer
+local requests = {} -- peer id -> ref -> entry that waits for the answer
 local last_ref = 0
 
 --- `timers` has all entries by id, to be read only.
@@ -47,11 +47,11 @@ function pending.remove(entry)
   if of_room then
     of_room[entry.id] = nil
   end
-  local of_peer = entry.asked and asks[entry.asked]
+  local of_peer = entry.requested and requests[entry.requested]
   if of_peer then
-    of_peer[entry.ask_ref] = nil
+    of_peer[entry.request_ref] = nil
     if not next(of_peer) then
-      asks[entry.asked] = nil
+      requests[entry.requested] = nil
     end
   end
 end
@@ -66,29 +66,29 @@ function pending.take_room(room)
   return ids
 end
 
--- Questions --------------------------------------------------------------------------------
+-- Requests ---------------------------------------------------------------------------------
 
 
---- A number that no open question to this peer has.
+--- A number that no open request to this peer has.
 ---@param peer integer
 ---@return integer ref
 function pending.take_ref(peer)
-  local open = asks[peer] or {}
+  local open = requests[peer] or {}
   for _ = 1, REF_MAX do
     last_ref = last_ref % REF_MAX + 1
     if not open[last_ref] then
       return last_ref
     end
   end
-  fault.raise "there are too many open questions to this peer"
+  fault.raise "there are too many open requests to this peer"
 end
 
 
---- Has the answer to its question find the entry, until that is removed.
----@param entry perigee.TimerEntry with asked and ask_ref
+--- Has the answer to its request find the entry, until that is removed.
+---@param entry perigee.TimerEntry with requested and request_ref
 function pending.listen(entry)
-  asks[entry.asked] = asks[entry.asked] or {}
-  asks[entry.asked][entry.ask_ref] = entry
+  requests[entry.requested] = requests[entry.requested] or {}
+  requests[entry.requested][entry.request_ref] = entry
 end
 
 
@@ -96,17 +96,17 @@ end
 ---@param peer integer
 ---@param ref integer
 ---@return perigee.TimerEntry?
-function pending.asked(peer, ref)
-  return asks[peer] and asks[peer][ref]
+function pending.request(peer, ref)
+  return requests[peer] and requests[peer][ref]
 end
 
 
 --- Returns the entries that wait for answers of a peer.
 ---@param peer integer
 ---@return perigee.TimerEntry[]
-function pending.all_asked(peer)
+function pending.requests_to(peer)
   local entries = {}
-  for _, entry in next, asks[peer] or {} do
+  for _, entry in next, requests[peer] or {} do
     entries[#entries + 1] = entry
   end
   return entries
@@ -115,9 +115,9 @@ end
 
 --- Returns the peers from which answers are due.
 ---@return integer[] peers
-function pending.peers_asked()
+function pending.peers_requested()
   local peers = {}
-  for id in next, asks do
+  for id in next, requests do
     peers[#peers + 1] = id
   end
   return peers

@@ -224,16 +224,16 @@ function tasks.sleep(seconds)
 end
 
 
---- Waits for the answer to a question.
+--- Waits for the answer to a request.
 ---@param peer integer
 ---@param ref integer
 ---@param timeout number seconds
----@param channel integer? on which it was asked, if not by a message
+---@param channel integer? of the request, if that is not a message
 ---@return any value
 ---@return string? message
 ---@return string? code
 function tasks.wait_answer(peer, ref, timeout, channel)
-  local entry = { asked = peer, ask_ref = ref, channel = channel or CHANNELS.message }
+  local entry = { requested = peer, request_ref = ref, channel = channel or CHANNELS.message }
   pending.listen(entry)
   return park(entry, timeout)
 end
@@ -320,7 +320,7 @@ function tasks.fire(id)
     return wake(entry, entry.value, entry.problem, entry.code)
   elseif entry.problem then
     return wake(entry, nil, entry.problem, entry.code)
-  elseif entry.asked or entry.is_awaited then
+  elseif entry.requested or entry.is_awaited then
     return wake(entry, nil, "timeout")
   else
     return wake(entry)
@@ -335,7 +335,7 @@ end
 ---@param channel integer
 ---@param packet_type integer
 function tasks.answer(peer, ref, body, channel, packet_type)
-  local entry = pending.asked(peer, ref)
+  local entry = pending.request(peer, ref)
   if not entry or entry.channel ~= channel then
     late[peer] = (late[peer] or 0) + 1
     late_count = late_count + 1
@@ -369,7 +369,7 @@ end
 -- why none will come. Each goes on as an event of its own.
 local function give_up(peer, channel, problem, code)
   local is_any = false
-  for _, entry in ipairs(pending.all_asked(peer)) do
+  for _, entry in ipairs(pending.requests_to(peer)) do
     if not channel or entry.channel == channel then
       core.timer_cancel(entry.id)
       remove(entry)
@@ -401,7 +401,7 @@ function tasks.drop_channel(channel, peer)
     give_up(peer, channel, CHANNEL_CLOSED, "ChannelNotFound")
     return
   end
-  for _, id in ipairs(pending.peers_asked()) do
+  for _, id in ipairs(pending.peers_requested()) do
     give_up(id, channel, CHANNEL_CLOSED, "ChannelNotFound")
   end
 end
@@ -448,10 +448,10 @@ end
 
 -- An answer that came in between is lost; one that comes late is not.
 local function listen_again(entry)
-  if not entry.asked then
+  if not entry.requested then
     return
-  elseif pending.asked(entry.asked, entry.ask_ref) then
-    entry.asked = nil
+  elseif pending.request(entry.requested, entry.request_ref) then
+    entry.requested = nil
   else
     pending.listen(entry)
   end

@@ -7,7 +7,7 @@ local wire = require "perigee.lockstep.wire"
 local KEPT = 256 -- hashed turns that are compared, back from the newest closed one
 local NAME_MAX = 64 -- bytes of a name in a tree
 local PATIENCE = 2 -- seconds in which hashes of a turn come, and trees
-local TREES_MAX = 4 -- odd clients that are asked for one
+local TREES_MAX = 4 -- odd clients that get a request for one
 
 json.decode_max_depth(wire.TREE_DEPTH)
 
@@ -18,7 +18,7 @@ json.decode_max_depth(wire.TREE_DEPTH)
 ---@field others table<integer, integer> of those who watch, or whose state is not proven yet
 ---@field agreed integer? what most have; nil: not known yet
 ---@field is_tie boolean? it never will be
----@field said integer? what the script says that it is
+---@field by_script integer? the one of the script
 
 local hashes = {}
 
@@ -27,7 +27,7 @@ function hashes:_begin_hashes()
   self.hashes, self.oldest_hash, self.settled_hash = {}, 1, 0
   self.has_hashes = false
   self.trees = nil -- the exchange that is under way
-  self.script_hashes = false -- whether the script's word counts
+  self.has_script_hashes = false -- whether the script gives hashes, which decide
   self.desyncs = 0
   self.voting = 0
   for _, member in next, self.members do
@@ -118,7 +118,7 @@ local function report(self, turn, found, odd)
   for _, member in ipairs(odd) do
     self:_forget_hashes_of(member) -- of turns that are not compared yet
   end
-  self:_ask_trees({
+  self:_request_trees({
     turn = turn, odd = ids, hash = found.agreed, hashes = of_members, is_tie = found.is_tie or false,
   })
 end
@@ -172,8 +172,8 @@ end
 
 local function agree(self, turn, found)
   local best, is_tie = tally(found)
-  if found.said or not is_tie then
-    found.agreed = found.said or best
+  if found.by_script or not is_tie then
+    found.agreed = found.by_script or best
     self.out.agreed(turn, found.agreed)
   else
     found.is_tie = true
@@ -194,7 +194,7 @@ end
 local function check_complete(self, turn, found)
   local is_complete = found.count >= self.voting and found.count > 0
   local is_open = not found.agreed and not found.is_tie
-  if is_open and is_complete and (found.said or not self.script_hashes) then
+  if is_open and is_complete and (found.by_script or not self.has_script_hashes) then
     agree(self, turn, found)
   end
 end
@@ -208,7 +208,7 @@ local function take(self, member, turn, hash)
     compare(self, member, turn, hash, found)
   elseif not votes(member) then
     found.others[member.id] = found.others[member.id] or hash
-    local is_alone = self.voting == 0 and not self.script_hashes -- nobody can say otherwise
+    local is_alone = self.voting == 0 and not self.has_script_hashes -- nobody can say otherwise
     if is_alone then
       found.agreed = hash
       compare(self, member, turn, hash, found)
@@ -240,14 +240,14 @@ function hashes:_take_hashes(member, turn, list)
 end
 
 
---- The script's own simulation says what the hash is.
+--- Takes the hash of the script's own simulation.
 ---@param turn integer
 ---@param hash integer
-function hashes:said(turn, hash)
-  self.script_hashes = true
+function hashes:script_hash(turn, hash)
+  self.has_script_hashes = true
   if turn % self.hash_every == 0 and turn >= self.oldest_hash and turn <= self.closed then
     local found = of_turn(self, turn)
-    found.said = hash
+    found.by_script = hash
     check_complete(self, turn, found)
   end
 end
@@ -262,7 +262,7 @@ function hashes:_settle_hashes()
     self.settled_hash = self.settled_hash + every
     local found = self.hashes[self.settled_hash]
     local is_open = found and not found.agreed and not found.is_tie
-    if is_open and (found.count > 0 or found.said) then
+    if is_open and (found.count > 0 or found.by_script) then
       agree(self, self.settled_hash, found)
     end
   end
@@ -330,29 +330,29 @@ local function find_right(self, desync)
 end
 
 
-function hashes:_ask_trees(desync)
+function hashes:_request_trees(desync)
   local right = find_right(self, desync) or desync.is_tie and desync.odd[2]
   if self.trees or not right then
     self.out.desync(desync)
     return
   end
-  local asked, wanted = { right }, 1
+  local targets, wanted = { right }, 1
   for i = 1, math.min(#desync.odd, TREES_MAX) do
     if desync.odd[i] ~= right then
-      asked[#asked + 1], wanted = desync.odd[i], wanted + 1
+      targets[#targets + 1], wanted = desync.odd[i], wanted + 1
     end
   end
-  for _, id in ipairs(asked) do
+  for _, id in ipairs(targets) do
     self.out.send(id, wire.TREE_ASK, wire.number(self.room, desync.turn))
   end
-  self.trees = { desync = desync, right = right, wanted = wanted, by_id = {}, asked = asked }
+  self.trees = { desync = desync, right = right, wanted = wanted, by_id = {}, targets = targets }
 end
 
 
 local function finish_trees(self)
   local trees = self.trees
   self.trees = nil
-  for _, id in ipairs(trees.asked) do
+  for _, id in ipairs(trees.targets) do
     local path = id ~= trees.right and find_path(trees.by_id[trees.right], trees.by_id[id])
     if path then
       trees.desync.path = path
@@ -368,11 +368,11 @@ end
 ---@param given { turn: integer, json: string }
 function hashes:tree(peer, given)
   local trees = self.trees
-  local is_asked = false
-  for _, id in ipairs(trees and trees.asked or {}) do
-    is_asked = is_asked or id == peer
+  local is_target = false
+  for _, id in ipairs(trees and trees.targets or {}) do
+    is_target = is_target or id == peer
   end
-  if not is_asked or given.turn ~= trees.desync.turn or trees.by_id[peer] ~= nil then
+  if not is_target or given.turn ~= trees.desync.turn or trees.by_id[peer] ~= nil then
     return
   end
   local tree = json.decode(given.json)

@@ -146,7 +146,7 @@ local function run_turn(entry)
     entry.simulated = first.turn
   end
   if is_next and hash then
-    entry.match:said(first.turn, hash)
+    entry.match:script_hash(first.turn, hash)
     host.set_timer(entry)
   end
 end
@@ -160,7 +160,7 @@ local function queue_turn(entry, turn, bytes)
 end
 
 
-local function ask_script(entry, request)
+local function request_of_script(entry, request)
   local function answer(turn, bytes)
     entry.match:script_gives(request, turn, bytes, core.now())
     host.set_timer(entry)
@@ -178,7 +178,7 @@ local function ask_script(entry, request)
     end
     answer(turn, bytes or nil)
   end, nil, function()
-    answer() -- a member is asked at once
+    answer() -- a member gets the request at once
     core.commit()
   end)
 end
@@ -323,7 +323,7 @@ local function refresh(entry)
   entry.version = live.version
   local settings, match = settings_of(entry.room), entry.match
   local gives = live.of_room[entry.room.id].on_snapshot and settings
-  match.out.ask_snapshot = gives and function(request) ask_script(entry, request) end or nil
+  match.out.request_snapshot = gives and function(request) request_of_script(entry, request) end or nil
   if not settings and not match.is_over then
     match:stop()
     close_recorder(entry)

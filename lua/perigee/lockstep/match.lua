@@ -32,7 +32,7 @@ local ENTERS = 2 -- and so many at once
 ---@field waits boolean whether it is to be given a snapshot
 ---@field waits_since number? since when it waits for one, or waited for the last
 ---@field heard_at number when INPUT came last
----@field failed_at number? when it was asked for a snapshot last and gave none
+---@field failed_at number? when it had its last request for a snapshot and gave none
 
 --- A slot, and whose it is. It is kept for whoever knows the key when its player is gone.
 ---@class perigee.LockstepSeat
@@ -51,7 +51,7 @@ local ENTERS = 2 -- and so many at once
 ---@field closed fun(turn: integer, bytes: string) a turn is closed
 ---@field agreed fun(turn: integer, hash: integer) of this turn it is known what most have
 ---@field desync fun(report: table)
----@field ask_snapshot? fun(turn: integer) has the script asked; nil: it gives none
+---@field request_snapshot? fun(turn: integer) requests it of the script; nil: it gives none
 ---@field warn fun(text: string)
 ---@field members_changed fun()
 ---@field is_scarce fun(): boolean whether all matches together hold as much as they may
@@ -231,7 +231,7 @@ function Match:_send_start(member, how, turn, now)
   self:_set_counts(member, how ~= wire.FROM_SNAPSHOT)
   member.waits = how == wire.FROM_SNAPSHOT
   member.waits_since = member.waits and now or nil
-  member.asked_at = not member.waits and now or nil -- with a snapshot the answer takes longer
+  member.entered_at = not member.waits and now or nil -- with a snapshot the answer takes longer
   if not member.waits then
     self:_fill(member, turn + 1)
   end
@@ -344,7 +344,7 @@ end
 ---@return integer
 function Match:held_bytes()
   return self.kept_bytes + self.input_bytes + (self.cached and #self.cached.bytes or 0)
-    + (self.asked and self.asked.size or 0)
+    + (self.request and self.request.size or 0)
 end
 
 

@@ -63,10 +63,10 @@ end
 ---@param member perigee.LockstepMember
 ---@param now number
 function pace:_note_answer(member, now)
-  local asked_at = member.asked_at
-  member.asked_at = nil
-  if asked_at and self.out.latency(member.id) == 0 then
-    set_delay(self, member, math.max(member.delay, delay_for(self, now - asked_at)))
+  local entered_at = member.entered_at
+  member.entered_at = nil
+  if entered_at and self.out.latency(member.id) == 0 then
+    set_delay(self, member, math.max(member.delay, delay_for(self, now - entered_at)))
   end
 end
 

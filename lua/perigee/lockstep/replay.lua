@@ -10,7 +10,7 @@ local wire = require "perigee.lockstep.wire"
 local replay = {}
 
 local playing ---@type perigee.LockstepEntry?
-local said = {} ---@type table<integer, integer> what on_turn has returned, by turn
+local hashes = {} ---@type table<integer, integer> what on_turn has returned, by turn
 
 local NUMBERS = {}
 for number, name in next, wire.KINDS do
@@ -31,8 +31,8 @@ function replay.begin(head)
     local room = rooms.get(head.room) or assert(rooms.create(head.room))
     playing = host.replay(room, head.match, head.seed)
     if playing then
-      function playing.match.said(_, turn, hash)
-        said[turn] = hash
+      function playing.match.script_hash(_, turn, hash)
+        hashes[turn] = hash
       end
     end
   end }, 0)
@@ -55,7 +55,7 @@ function replay.turn(turn, entries)
   for i, entry in ipairs(entries) do
     list[i] = entry_of(entry)
   end
-  said = {}
+  hashes = {}
   host.replay_turn(playing, turn, wire.turn(list))
   core.commit()
 end
@@ -65,7 +65,7 @@ end
 ---@param turn integer
 ---@return integer?
 function replay.hash(turn)
-  return said[turn]
+  return hashes[turn]
 end
 
 return replay

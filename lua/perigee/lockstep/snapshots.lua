@@ -1,9 +1,9 @@
---- The state of a match for who comes late: from the script where it gives one, else from a member,
+--- The state of a match for members that come late: from the script if it gives one, else from a member,
 --- and then the turns since. Methods of perigee.Match.
 ---
---- Members may give anything. So who has got a snapshot does not count until its hash has been
---- found right; where it is wrong, another one is asked. It may be the getter that lies, so the giver is
---- not left out of it for that: it is asked behind those of whom less was said.
+--- A member may give anything, so a member that has got a snapshot does not count until its hash has been
+--- found right. If that is wrong, another member gives one. The receiver may lie too, so the giver is
+--- still considered, behind members with fewer complaints.
 
 local wire = require "perigee.lockstep.wire"
 
@@ -11,7 +11,7 @@ local PATIENCE = 5 -- seconds in which a giver has to give a piece,
 local WHOLE_SECONDS = 30 -- and all
 local FRESH_SECONDS = 10 -- for which a snapshot is given to others too
 local TRIES = 3 -- for one member
-local ASK_SECONDS = 1 -- between two that members are asked for
+local REQUEST_SECONDS = 1 -- between two requests to members
 local RESYNC_SECONDS = 5 -- between two that the script has a member take
 local SILENT_SECONDS = 3 -- without INPUT, which comes once a second even where no turn closes
 
@@ -19,13 +19,13 @@ local snapshots = {}
 
 
 function snapshots:_begin_snapshots()
-  self.asked = nil -- what is being waited for: request, donor (nil: the script), until_when, pieces
+  self.request = nil -- the one that is open: number, donor (nil: the script), until_when, pieces
   self.cached = nil -- the newest: turn, bytes, donor, at
   self.last_request = self.last_request or 0
-  self.ask_at = nil -- when members may be asked again
+  self.request_at = nil -- when members may get a request again
   for _, member in next, self.members do
     member.waits, member.doubts, member.tries, member.tried = false, 0, nil, nil
-    member.failed_at = nil -- when it was asked last and gave none
+    member.failed_at = nil -- when it had its last request and gave none
     member.anew_at = nil -- when it is to be given a snapshot
   end
 end
@@ -60,8 +60,9 @@ local function waiting_since(waiting)
 end
 
 
--- Whether one that was asked is better than another: a sleeping page, or one whose connection is lost,
--- gives nothing and has everybody wait for it; so who is silent comes last, and who gave nothing before them.
+-- Returns the rank of a member for requests, 0 for the best. A sleeping page, and one whose connection is
+-- lost, gives nothing while all wait for it; so silent members come last, and those that gave nothing
+-- before them.
 local function rank(member, now)
   return now - member.heard_at > SILENT_SECONDS and 2 or member.failed_at and 1 or 0
 end
@@ -110,12 +111,12 @@ local function cached(self, now)
 end
 
 
---- Whether there is somebody to ask.
+--- Returns whether the script or a member can give one.
 ---@param now number
 ---@param without? table<perigee.LockstepMember, true> who are not
 ---@return boolean
 function snapshots:_can_get_snapshot(now, without)
-  return self.out.ask_snapshot ~= nil or find_donor(self, now, without) ~= nil
+  return self.out.request_snapshot ~= nil or find_donor(self, now, without) ~= nil
 end
 
 -- Giving --------------------------------------------------------------------------------------
@@ -174,17 +175,17 @@ end
 -- Asking --------------------------------------------------------------------------------------
 
 
-local function ask(self, now)
+local function send_request(self, now)
   self.last_request = self.last_request % 0xffffffff + 1
-  local donor = not self.out.ask_snapshot and find_donor(self, now) or nil
+  local donor = not self.out.request_snapshot and find_donor(self, now) or nil
   if donor then
-    self.asked = { request = self.last_request, donor = donor, pieces = {}, size = 0,
+    self.request = { number = self.last_request, donor = donor, pieces = {}, size = 0,
       until_when = now + PATIENCE, latest = now + WHOLE_SECONDS }
-    self.ask_at = now + ASK_SECONDS
+    self.request_at = now + REQUEST_SECONDS
     self.out.send(donor.id, wire.SNAPSHOT_ASK, wire.number(self.room, self.last_request))
-  elseif self.out.ask_snapshot then
-    self.asked = { request = self.last_request, until_when = now + PATIENCE }
-    self.out.ask_snapshot(self.last_request)
+  elseif self.out.request_snapshot then
+    self.request = { number = self.last_request, until_when = now + PATIENCE }
+    self.out.request_snapshot(self.last_request)
   else
     give_up(self, now)
   end
@@ -197,42 +198,42 @@ function snapshots:_want_snapshot(now)
   local found = cached(self, now)
   if found then
     give_all(self, found)
-  elseif not self.asked and now >= (self.ask_at or now) then
-    ask(self, now)
+  elseif not self.request and now >= (self.request_at or now) then
+    send_request(self, now)
   end
 end
 
 
 -- Gives up the request for a snapshot, and requests it from another member.
-local function ask_another(self, now)
-  local donor = self.asked and self.asked.donor
+local function request_another(self, now)
+  local donor = self.request and self.request.donor
   if donor then
     donor.failed_at = now
   else
-    self.out.ask_snapshot = nil -- until the game is loaded again
+    self.out.request_snapshot = nil -- until the game is loaded again
   end
-  self.asked = nil
+  self.request = nil
   for _, member in next, self.members do
     if member.waits then
-      return ask(self, now)
+      return send_request(self, now)
     end
   end
 end
 
 
 local function take_whole(self, turn, bytes, donor, now)
-  self.asked = nil
+  self.request = nil
   self.cached = { turn = turn, bytes = bytes, donor = donor, at = now }
   give_all(self, self.cached)
 end
 
 
 -- Whether a piece goes on where the one before ended.
-local function fits(self, asked, piece)
-  if #asked.pieces == 0 then
-    asked.turn, asked.whole = piece.turn, piece.size
+local function fits(self, request, piece)
+  if #request.pieces == 0 then
+    request.turn, request.whole = piece.turn, piece.size
   end
-  return piece.turn == asked.turn and piece.size == asked.whole and piece.offset == asked.size
+  return piece.turn == request.turn and piece.size == request.whole and piece.offset == request.size
     and piece.size <= self.settings.snapshot_limit and piece.turn <= self.closed
     and piece.turn >= self.first_kept - 1 and #piece.data > 0
 end
@@ -243,17 +244,17 @@ end
 ---@param piece table as wire.read_piece has it
 ---@param now number
 function snapshots:piece(peer, piece, now)
-  local asked = self.asked
-  if not asked or not asked.donor or asked.donor.id ~= peer or asked.request ~= piece.tag then
+  local request = self.request
+  if not request or not request.donor or request.donor.id ~= peer or request.number ~= piece.tag then
     return
-  elseif not fits(self, asked, piece) or self.out.is_scarce() then
-    return ask_another(self, now)
+  elseif not fits(self, request, piece) or self.out.is_scarce() then
+    return request_another(self, now)
   end
-  asked.pieces[#asked.pieces + 1] = piece.data
-  asked.size = asked.size + #piece.data
-  asked.until_when = math.min(now + PATIENCE, asked.latest)
-  if asked.size == asked.whole then
-    take_whole(self, asked.turn, table.concat(asked.pieces), asked.donor, now)
+  request.pieces[#request.pieces + 1] = piece.data
+  request.size = request.size + #piece.data
+  request.until_when = math.min(now + PATIENCE, request.latest)
+  if request.size == request.whole then
+    take_whole(self, request.turn, table.concat(request.pieces), request.donor, now)
   end
 end
 
@@ -264,12 +265,12 @@ end
 ---@param bytes string?
 ---@param now number
 function snapshots:script_gives(request, turn, bytes, now)
-  if not self.asked or self.asked.request ~= request then
+  if not self.request or self.request.number ~= request then
     return
   elseif bytes and turn >= self.first_kept - 1 then
     take_whole(self, turn, bytes, nil, now)
   else
-    ask_another(self, now)
+    request_another(self, now)
   end
 end
 
@@ -319,12 +320,12 @@ function snapshots:resync(peer, now)
 end
 
 
---- When a giver has taken too long, may be asked, or somebody needs another snapshot; nil: none of that.
+--- When a giver has taken too long, may be request, or somebody needs another snapshot; nil: none of that.
 ---@return number?
 function snapshots:_snapshot_due()
-  local due = self.asked and self.asked.until_when
+  local due = self.request and self.request.until_when
   for _, member in next, self.members do
-    local at = member.anew_at or member.waits and not self.asked and self.ask_at
+    local at = member.anew_at or member.waits and not self.request and self.request_at
     if at and (not due or at < due) then
       due = at
     end
@@ -334,8 +335,8 @@ end
 
 
 function snapshots:_check_snapshots(now)
-  if self.asked and now >= self.asked.until_when then
-    ask_another(self, now)
+  if self.request and now >= self.request.until_when then
+    request_another(self, now)
   end
   self.cached = cached(self, now)
   for _, member in next, self.members do
@@ -347,7 +348,7 @@ function snapshots:_check_snapshots(now)
       end
     end
   end
-  if not self.asked and #list_waiting(self) > 0 then
+  if not self.request and #list_waiting(self) > 0 then
     self:_want_snapshot(now)
   end
 end
@@ -355,8 +356,8 @@ end
 
 --- A member goes; what it was to give will not come.
 function snapshots:_forget_donor(member, now)
-  if self.asked and self.asked.donor == member then
-    ask_another(self, now)
+  if self.request and self.request.donor == member then
+    request_another(self, now)
   end
 end
 

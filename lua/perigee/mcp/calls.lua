@@ -31,7 +31,7 @@ local ran = core.ran()
 ---@field run fun(call: perigee.mcp.Call): table?, integer?, string? a result, or nil, code, message
 ---@field describe_failure fun(text: string): table? a result that says so; nil: an error
 ---@field progress_token any
----@field plugin string? the plugin channel whose server is being asked
+---@field plugin string? the plugin channel whose server has the call
 
 local function key_of(id)
   return type(id) .. tostring(id)
@@ -161,27 +161,27 @@ function sessions.on_close(session)
   end
 end
 
--- Questions to the client ------------------------------------------------------------------
+-- Requests to the client -----------------------------------------------------------------
 
 
---- Asks the client of the call and waits for its answer.
+--- Sends the client of the call a request and waits for its answer.
 ---@param call perigee.mcp.Call
 ---@param method string
 ---@param params table
 ---@param seconds number
 ---@return table? result
 ---@return string? message
-function calls.ask(call, method, params, seconds)
+function calls.request(call, method, params, seconds)
   local session = call.session
   if call.is_over then
     return nil, "the call has been answered already"
   end
-  session.last_ask = session.last_ask + 1
-  local id, entry = session.last_ask, {}
-  session.asked[id] = entry
+  session.last_request = session.last_request + 1
+  local id, entry = session.last_request, {}
+  session.requests[id] = entry
   exchange.notify(call.exchange, { jsonrpc = "2.0", id = id, method = method, params = params })
   local result, problem = tasks.wait(entry, seconds)
-  session.asked[id] = nil
+  session.requests[id] = nil
   return result, problem
 end
 
@@ -190,7 +190,7 @@ end
 ---@param session perigee.mcp.SessionState
 ---@param message table
 function calls.answered(session, message)
-  local entry, problem = session.asked[message.id], message.error
+  local entry, problem = session.requests[message.id], message.error
   if entry and problem ~= nil then
     local text = type(problem) == "table" and problem.message
     tasks.give(entry, nil, type(text) == "string" and text or "the client refused")

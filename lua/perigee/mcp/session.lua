@@ -21,7 +21,7 @@ for i, name in ipairs {
   LEVELS[name] = i
 end
 
--- What a client has to offer for a question.
+-- The capability of a client that a request needs.
 local NEEDED = {
   ["sampling/createMessage"] = "sampling", ["elicitation/create"] = "elicitation",
   ["roots/list"] = "roots",
@@ -75,7 +75,7 @@ function Session:ask(method, params, timeout)
   elseif not call.session.capabilities[needed] then
     return nil, "the client does not offer " .. needed
   end
-  return calls.ask(call, method, params, timeout or ASK_SECONDS)
+  return calls.request(call, method, params, timeout or ASK_SECONDS)
 end
 
 

@@ -26,7 +26,7 @@ local STREAM_FIELDS = "Content-Type: text/event-stream\r\n"
 ---@field channel integer 2000 to 2999, while it lasts
 ---@field version string of the protocol
 ---@field client table what it said of itself
----@field capabilities table<string, boolean> what it offers to be asked for
+---@field capabilities table<string, boolean> the requests that it accepts
 ---@field state table free for the game
 ---@field level integer? of log messages that it wants
 ---@field plugins table<string, true> channels whose tools it has called
@@ -120,7 +120,7 @@ function sessions.open(version, client, capabilities)
     streams = {}, last_stream = 0, events = {}, event_bytes = 0,
     waiting = {}, waiting_bytes = 0, calls = {}, subscriptions = {}, plugins = {},
     -- Entries of handlers that wait for the client's answer; of others nobody else knows.
-    asked = setmetatable({}, { __mode = "v" }), last_ask = 0,
+    requests = setmetatable({}, { __mode = "v" }), last_request = 0,
   }
   by_id[session.id], by_channel[session.channel], count = session, session, count + 1
   return session

@@ -24,7 +24,7 @@ describe("asking whoever serves a plugin channel", function()
   local function ask(...)
     local arguments = { ... }
     require("perigee.host.live").game.on_start = function()
-      answer = { channels.ask_server(unpack(arguments)) }
+      answer = { channels.request_server(unpack(arguments)) }
     end
     return fake_core.call(core, host, "start")
   end
