@@ -89,6 +89,7 @@ describe("what is measured", function()
       ["tests/CMakeLists.txt"] = "", ["lua/perigee/init.lua"] = "return 1\n",
       ["src/net/conn.h"] = "struct Conn {\n  int a, *b[2];\n  bool is_c;\n};\n",
       ["src/net/conn.c"] = "void conn_input(Conn *c, const uint8_t *bytes) { use(c, bytes); }\n",
+      ["clients/c/client.c"] = "", ["ARCHITECTURE.md"] = "```close\nconn.c conn_input\n```\n",
     }
     local sources = { "src/net/conn.c" }
     for path, text in pairs(more) do
