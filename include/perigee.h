@@ -31,7 +31,9 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
+#if defined(_WIN32) && defined(PERIGEE_DLL)
+#define PERIGEE_API __declspec(dllexport)
+#elif defined(__GNUC__) && !defined(_WIN32)
 #define PERIGEE_API __attribute__((visibility("default")))
 #else
 #define PERIGEE_API

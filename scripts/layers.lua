@@ -73,7 +73,7 @@ local PURE = {
   ["stdint.h"] = true, ["stdio.h"] = true, ["stdlib.h"] = true, ["string.h"] = true,
 }
 local IN_DRIVER = { ["driver.c"] = true, ["driver.h"] = true, ["os.h"] = true }
-for _, path in ipairs(list "find clients/c -name '*.[ch]' ! -name os.c | sort") do
+for _, path in ipairs(list "find clients/c -maxdepth 1 -name '*.[ch]' ! -name os.c | sort") do
   local name, line_number = path:match "[^/]+$", 0
   for line in read(path):gmatch "([^\n]*)\n" do
     line_number = line_number + 1

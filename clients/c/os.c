@@ -1,33 +1,136 @@
-// The operating system: POSIX.
+// POSIX, and what differs from it on Windows.
 #include "os.h"
 
+#include <string.h>
+
+#include "base/mem.h"
+
+#ifdef _WIN32
+#include <winsock2.h>
+#include <ws2tcpip.h>
+
+enum { CONNECT_LOOK_MS = 100, MSG_NOSIGNAL = 0, REFUSED = WSAECONNREFUSED };
+
+static bool close_socket(int fd) { return closesocket((SOCKET)fd) == 0; }
+
+static int last_error(void) { return WSAGetLastError(); }
+
+static bool would_wait(int error) { return error == WSAEWOULDBLOCK; }
+
+static bool make_nonblocking(int fd) {
+  u_long is_on = 1;
+  return ioctlsocket((SOCKET)fd, FIONBIO, &is_on) == 0;
+}
+
+// Each call counts, and none is taken back: the end of the process does that.
+static bool start(void) {
+  WSADATA data;
+  return WSAStartup(MAKEWORD(2, 2), &data) == 0;
+}
+
+static const char *resolve_problem(int code) { return gai_strerrorA(code); }
+
+// On Windows a datagram to a port where nobody listens counts as a reset.
+bool os_is_refused(int error) { return error == -REFUSED || error == -WSAECONNRESET; }
+
+const char *os_problem(int error) {
+  switch (-error) {
+    case REFUSED:
+      return "Connection refused";
+    case WSAECONNRESET:
+      return "Connection reset by peer";
+    case WSAENETUNREACH:
+    case WSAEHOSTUNREACH:
+      return "No route to host";
+    case WSAETIMEDOUT:
+      return "Connection timed out";
+    default:
+      return "The network does not work";
+  }
+}
+
+// WSAPoll takes no empty list, and earlier versions of Windows do not report that a connection
+// failed: then whoever connects has to look for himself.
+static int wait_for(struct pollfd *polled, size_t count, int timeout_ms) {
+  bool is_connecting = false;
+  if (count == 0) Sleep(timeout_ms < 0 ? INFINITE : (DWORD)timeout_ms);
+  for (size_t i = 0; i < count; i++)
+    is_connecting = is_connecting || polled[i].events == POLLOUT;
+  bool is_short = is_connecting && (timeout_ms < 0 || timeout_ms > CONNECT_LOOK_MS);
+  int ready = count == 0 ? 0
+                         : WSAPoll(polled, (ULONG)count,
+                                   is_short ? CONNECT_LOOK_MS : timeout_ms);
+  for (size_t i = 0; i < count && ready == 0 && is_short; i++)
+    if (polled[i].events == POLLOUT) polled[i].revents = POLLOUT;
+  return is_short && ready == 0 ? 1 : ready;
+}
+
+static bool was_interrupted(void) { return false; }
+
+uint64_t os_clock_us(void) {
+  LARGE_INTEGER now, frequency;
+  QueryPerformanceCounter(&now);
+  QueryPerformanceFrequency(&frequency);
+  uint64_t ticks = (uint64_t)now.QuadPart, each_s = (uint64_t)frequency.QuadPart;
+  return ticks / each_s * 1000000 + ticks % each_s * 1000000 / each_s;
+}
+
+#else
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+enum { REFUSED = ECONNREFUSED };
+
+static bool close_socket(int fd) { return close(fd) == 0; }
+
+static int last_error(void) { return errno; }
+
+static bool would_wait(int error) {
+  return error == EAGAIN || error == EINTR || error == EINPROGRESS;
+}
+
+static bool make_nonblocking(int fd) {
+  return fcntl(fd, F_SETFL, O_NONBLOCK) == 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+static bool start(void) { return true; }
+
+static const char *resolve_problem(int code) {
+  return code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code);
+}
+
+bool os_is_refused(int error) { return error == -REFUSED; }
+
+const char *os_problem(int error) { return strerror(-error); }
+
+static int wait_for(struct pollfd *polled, size_t count, int timeout_ms) {
+  return poll(polled, (nfds_t)count, timeout_ms);
+}
+
+static bool was_interrupted(void) { return errno == EINTR; }
 
 uint64_t os_clock_us(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
+#endif
 
 // --- Addresses ---
 
 OsAddress *os_resolve(const char *host, const char *port, const char **problem) {
   const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
   struct addrinfo *addresses;
-  int code = getaddrinfo(host, port, &hints, &addresses);
+  int code = start() ? getaddrinfo(host, port, &hints, &addresses) : EAI_FAIL;
   if (code == 0) return addresses;
-  *problem = code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code);
+  *problem = resolve_problem(code);
   return NULL;
 }
 
@@ -40,32 +143,28 @@ void os_free_addresses(OsAddress *addresses) {
 // --- Sockets ---
 
 static int failure(void) {
-  bool is_again = errno == EAGAIN || errno == EINTR || errno == EINPROGRESS;
-  return is_again ? OS_AGAIN : -errno;
+  int error = last_error();
+  return would_wait(error) ? OS_AGAIN : -error;
 }
 
-void os_close(int fd) { close(fd); }
-
-bool os_is_refused(int error) { return error == -ECONNREFUSED; }
-
-const char *os_problem(int error) { return strerror(-error); }
+void os_close(int fd) { close_socket(fd); }
 
 // Opens a socket and begins to connect it.
 static int open_socket(const OsAddress *to, int type) {
-  int fd = socket(to->ai_family, type, 0);
+  int fd = (int)socket(to->ai_family, type, 0);
   if (fd < 0) return failure();
   int code = 0;
-  if (fcntl(fd, F_SETFL, O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 ||
-      connect(fd, to->ai_addr, to->ai_addrlen) != 0)
+  if (!make_nonblocking(fd) || connect(fd, to->ai_addr, (socklen_t)to->ai_addrlen) != 0)
     code = failure();
   if (code == 0 || code == OS_AGAIN) return fd;
-  close(fd);
+  close_socket(fd);
   return code;
 }
 
 int os_open_tcp(const OsAddress *address) {
   int fd = open_socket(address, SOCK_STREAM);
-  if (fd >= 0) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+  if (fd >= 0)
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, (const char *)&(int){1}, sizeof(int));
   return fd;
 }
 
@@ -86,11 +185,12 @@ int os_finish_tcp(int fd) {
   struct sockaddr_storage peer = {0};
   int error = 0;
   socklen_t size = sizeof error;
-  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return failure();
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, (char *)&error, &size) != 0)
+    return failure();
   if (error != 0) return -error;
   size = sizeof peer;
   if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0) return OS_AGAIN;
-  return is_own_echo(fd, &peer, size) ? -ECONNREFUSED : 0;
+  return is_own_echo(fd, &peer, size) ? -REFUSED : 0;
 }
 
 int os_set_port(int fd, uint16_t port) {
@@ -105,28 +205,30 @@ int os_set_port(int fd, uint16_t port) {
 }
 
 int os_receive(int fd, void *bytes, size_t size) {
-  ssize_t got = recv(fd, bytes, size, 0);
-  return got >= 0 ? (int)got : failure();
+  int got = (int)recv(fd, bytes, size, 0);
+  return got >= 0 ? got : failure();
 }
 
 int os_send(int fd, const void *bytes, size_t size) {
-  ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
-  return sent >= 0 ? (int)sent : failure();
+  int sent = (int)send(fd, bytes, size, MSG_NOSIGNAL);
+  return sent >= 0 ? sent : failure();
 }
 
 bool os_poll(PerigeeFd *fds, size_t count, int timeout_ms) {
   struct pollfd *polled = mem_alloc((count + 1) * sizeof *polled);
   for (size_t i = 0; i < count; i++) {
-    int events = (fds[i].wants_read ? POLLIN : 0) | (fds[i].wants_write ? POLLOUT : 0);
-    polled[i] = (struct pollfd){.fd = fds[i].fd, .events = (short)events};
+    polled[i] = (struct pollfd){0};
+    polled[i].fd = fds[i].fd;
+    if (fds[i].wants_read) polled[i].events |= POLLIN;
+    if (fds[i].wants_write) polled[i].events |= POLLOUT;
   }
-  int ready = poll(polled, (nfds_t)count, timeout_ms);
-  bool was_interrupted = ready < 0 && errno == EINTR;
+  int ready = wait_for(polled, count, timeout_ms);
+  bool is_whole = ready >= 0 || !was_interrupted();
   for (size_t i = 0; i < count; i++) {
     int events = ready > 0 ? polled[i].revents : 0;
     fds[i].wants_read = (events & ~POLLOUT) != 0;
     fds[i].wants_write = (events & ~POLLIN) != 0;
   }
   mem_free(polled);
-  return !was_interrupted;
+  return is_whole;
 }

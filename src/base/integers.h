@@ -1,9 +1,8 @@
-// Integers in memory as they are on the wire, little-endian. Each takes one load or store.
+// Integers in memory as they are on the wire, little-endian. Compilers make one load or store of
+// each.
 #pragma once
 
-#include <endian.h>
 #include <stdint.h>
-#include <string.h>
 
 /// Write a value and return the place behind it.
 static inline uint8_t *put_u8(uint8_t *at, uint8_t value) {
@@ -12,38 +11,33 @@ static inline uint8_t *put_u8(uint8_t *at, uint8_t value) {
 }
 
 static inline uint8_t *put_u16(uint8_t *at, uint16_t value) {
-  value = htole16(value);
-  memcpy(at, &value, sizeof value);
-  return at + sizeof value;
+  at[0] = (uint8_t)value;
+  at[1] = (uint8_t)(value >> 8);
+  return at + 2;
 }
 
 static inline uint8_t *put_u32(uint8_t *at, uint32_t value) {
-  value = htole32(value);
-  memcpy(at, &value, sizeof value);
-  return at + sizeof value;
+  at[0] = (uint8_t)value;
+  at[1] = (uint8_t)(value >> 8);
+  at[2] = (uint8_t)(value >> 16);
+  at[3] = (uint8_t)(value >> 24);
+  return at + 4;
 }
 
 static inline uint8_t *put_u64(uint8_t *at, uint64_t value) {
-  value = htole64(value);
-  memcpy(at, &value, sizeof value);
-  return at + sizeof value;
+  put_u32(at, (uint32_t)value);
+  return put_u32(at + 4, (uint32_t)(value >> 32));
 }
 
 /// Read a value.
 static inline uint16_t get_u16(const uint8_t *at) {
-  uint16_t value;
-  memcpy(&value, at, sizeof value);
-  return le16toh(value);
+  return (uint16_t)(at[0] | at[1] << 8);
 }
 
 static inline uint32_t get_u32(const uint8_t *at) {
-  uint32_t value;
-  memcpy(&value, at, sizeof value);
-  return le32toh(value);
+  return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
 static inline uint64_t get_u64(const uint8_t *at) {
-  uint64_t value;
-  memcpy(&value, at, sizeof value);
-  return le64toh(value);
+  return get_u32(at) | (uint64_t)get_u32(at + 4) << 32;
 }

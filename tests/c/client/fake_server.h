@@ -89,6 +89,9 @@ Packet fake_answer(uint16_t type, const Packet *request);
 /// Breaks the connection.
 void fake_cut(FakePeer *peer);
 
+/// The event's code is that of a connection that broke.
+void fake_expect_cut(const PerigeeEvent *event);
+
 /// What WELCOME says. Tokens are 16 bytes of one value; 0: no resume.
 typedef struct FakeWelcome {
   uint8_t token;

@@ -1,12 +1,10 @@
 // A client against a server that does what each test says: connecting, rooms, the end,
 // and what the protocol forbids.
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 
 #include <cmocka.h>
 
@@ -317,22 +315,6 @@ static void an_event_that_is_there_is_not_waited_for(void **state) {
   assert_int_equal(-1, perigee_wait_ms(server.client));
 }
 
-static void on_alarm(int number) { (void)number; }
-
-static void a_signal_ends_the_wait(void **state) {
-  (void)state;
-  struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART}, before;
-  struct itimerval soon = {.it_value.tv_usec = 50000, .it_interval.tv_usec = 50000};
-  static const struct itimerval NEVER;
-  fake_connect(&server, NULL, 3);
-  sigaction(SIGALRM, &action, &before);
-  setitimer(ITIMER_REAL, &soon, NULL);
-  assert_int_equal(0, perigee_poll(server.client, -1));
-  setitimer(ITIMER_REAL, &NEVER, NULL);
-  sigaction(SIGALRM, &before, NULL);
-  fake_expect_silence(&server);
-}
-
 static void closing_does_not_wait_for_ever(void **state) {
   (void)state;
   fake_connect(&server, NULL, 3);
@@ -475,7 +457,6 @@ int main(void) {
       TEST(a_redirect_is_told_of),
       TEST(closing_says_bye_after_everything_else),
       TEST(an_event_that_is_there_is_not_waited_for),
-      TEST(a_signal_ends_the_wait),
       TEST(closing_does_not_wait_for_ever),
       TEST(packets_arrive_whole_from_pieces_of_any_size),
       TEST(events_that_nobody_takes_stop_the_reading),

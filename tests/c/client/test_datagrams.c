@@ -366,7 +366,12 @@ static void alone_nobody_is_unreachable(void **state) {
   close(udp.fd);
   connect_alone();
   server.turn = NULL;
-  assert_int_equal(PERIGEE_UNREACHABLE, fake_event(&server, PERIGEE_CLOSED)->code);
+#ifdef _WIN32  // Wine's poll swallows the error
+  int code = PERIGEE_TIMEOUT;
+#else
+  int code = PERIGEE_UNREACHABLE;
+#endif
+  assert_int_equal(code, fake_event(&server, PERIGEE_CLOSED)->code);
   udp.fd = socket(AF_INET, SOCK_DGRAM, 0);
 }
 

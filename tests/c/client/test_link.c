@@ -4,11 +4,13 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -123,7 +125,23 @@ static void counts_go_round(void **state) {
   fake_expect_message(&server, again, 0, "[\"n\",2]");
 }
 
-// --- Many clients ---
+// --- Waiting ---
+
+static void on_alarm(int number) { (void)number; }
+
+static void a_signal_ends_the_wait(void **state) {
+  (void)state;
+  struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART}, before;
+  struct itimerval soon = {.it_value.tv_usec = 50000, .it_interval.tv_usec = 50000};
+  static const struct itimerval NEVER;
+  fake_connect(&server, NULL, 3);
+  sigaction(SIGALRM, &action, &before);
+  setitimer(ITIMER_REAL, &soon, NULL);
+  assert_int_equal(0, perigee_poll(server.client, -1));
+  setitimer(ITIMER_REAL, &NEVER, NULL);
+  sigaction(SIGALRM, &before, NULL);
+  fake_expect_silence(&server);
+}
 
 static void many_clients_and_descriptors_share_one_wait(void **state) {
   (void)state;
@@ -176,6 +194,7 @@ int main(void) {
       TEST(an_address_that_does_not_answer_leaves_time_for_the_next),
       TEST(a_socket_that_hears_itself_is_not_connected),
       TEST(counts_go_round),
+      TEST(a_signal_ends_the_wait),
       TEST(many_clients_and_descriptors_share_one_wait),
       TEST(clients_that_are_closed_are_not_waited_for),
   };
