@@ -11,11 +11,11 @@
 //   perigee_server_free(server);
 //
 // A server belongs to the thread that runs or polls it, and calls handlers there. Functions
-// that say so may be called from any thread. Strings are UTF-8 with a length; they are copied
-// where they are passed in, and valid during the call where a handler gets them. Peers and
-// rooms are named by numbers, which are never reused while anybody could hold the old one; 0
-// is none. The library prints nothing, does not end the process (unless memory is exhausted),
-// and any number of servers live beside each other.
+// below "from any thread" may be called by any thread. Texts are UTF-8. The library copies the
+// texts that the host passes in; the texts that a handler gets are valid during its call. Numbers
+// name peers and rooms; 0 is none, and a number is not given to another peer or room soon. The
+// library prints nothing and never ends the process, except when memory is exhausted. A process
+// may have any number of servers.
 //
 // docs/embedding.md is the guide.
 #ifndef PERIGEE_SERVER_H
@@ -39,68 +39,68 @@ typedef struct perigee_server_config perigee_server_config;
 typedef struct perigee_server_batch perigee_server_batch;
 typedef struct perigee_server_snapshot perigee_server_snapshot;
 
-/// A NUL follows the bytes, except those of an event's `data` in a handler. `bytes` may be
-/// NULL where `size` is 0.
+/// Bytes of UTF-8, or of anything in `data`. A NUL follows them, except those of an event's
+/// `data` in a handler. `bytes` may be NULL where `size` is 0.
 typedef struct perigee_server_text {
   const char *bytes;
   size_t size;
 } perigee_server_text;
 
-/// Results of functions that fail; perigee_server_error says them in words.
+/// Errors of functions and of requests; perigee_server_error returns a sentence for each.
 typedef enum perigee_server_code {
   PERIGEE_SERVER_OK = 0,
   PERIGEE_SERVER_INVALID = -1,  // a call that can never succeed
   PERIGEE_SERVER_NOT_FOUND =
-      -2,  // there is no such peer, room, member or token (any more)
-  PERIGEE_SERVER_EXISTS = -3,     // a room of that name, or a member, exists
-  PERIGEE_SERVER_LIMIT = -4,      // a limit is reached
+      -2,                      // no such peer, room, member or token exists (any more)
+  PERIGEE_SERVER_EXISTS = -3,  // a room of that name, or a member, exists
+  PERIGEE_SERVER_LIMIT = -4,   // a limit is reached
   PERIGEE_SERVER_TOO_LARGE = -5,  // more than max_payload
   PERIGEE_SERVER_OVER = -6,       // the server is stopping
   PERIGEE_SERVER_REFUSED = -7,    // a handler of the game refused it, or failed
   PERIGEE_SERVER_HAS_THREAD = -8  // the server has a thread of its own, which runs it
 } perigee_server_code;
 
-/// The sentence for a perigee_server_code. Static.
+/// Returns the sentence for a perigee_server_code. Static.
 PERIGEE_SERVER_API const char *perigee_server_error(int code);
 
 // --- Settings ------------------------------------------------------------------------------
 
-/// All defaults. To be freed.
+/// Returns a config with all defaults. The caller frees it.
 PERIGEE_SERVER_API perigee_server_config *perigee_server_config_new(void);
 PERIGEE_SERVER_API void perigee_server_config_free(perigee_server_config *config);
 
-/// Sets a key of docs/settings.md, as a flag of `perigee run` would; it is stronger than
-/// `config` of a game. Beside these: "game" (a folder or a .lua file, whose handlers run as
-/// with `perigee run`), "thread" ("true": the server has a thread of its own), "jit"
-/// ("false": scripts are interpreted), "lua_path". Returns 0 or PERIGEE_SERVER_INVALID; then
-/// perigee_server_config_error has one sentence.
+/// Sets a key of docs/settings.md, as a flag of `perigee run` does; it overrides the `config` of
+/// a game. Further keys: "game" (a folder or a .lua file, whose handlers run as with
+/// `perigee run`), "thread" ("true": the server has a thread of its own), "jit" ("false": scripts
+/// are interpreted) and "lua_path". Returns 0 or PERIGEE_SERVER_INVALID; then
+/// perigee_server_config_error returns a sentence.
 PERIGEE_SERVER_API int perigee_server_config_set(perigee_server_config *config,
                                                  const char *key, const char *value);
 
-/// Returns the sentence about the last call that failed; valid until the next one.
+/// Returns the sentence about the last call that failed, valid until the next one.
 PERIGEE_SERVER_API const char *perigee_server_config_error(
     const perigee_server_config *config);
 
 // --- Events --------------------------------------------------------------------------------
 
-/// In brackets: the fields that are set beside `type`; `peer` comes with `peer_name`, `room`
-/// with `room_name`.
+/// In brackets: the fields besides `type` that the event sets. `peer` comes with `peer_name`, and
+/// `room` with `room_name`.
 typedef enum perigee_server_event_type {
   PERIGEE_SERVER_CONNECT =
-      1,  // a client wants in (peer, address, transport, auth, token)
-  PERIGEE_SERVER_DISCONNECT,  // a session is over (peer, code)
-  PERIGEE_SERVER_SUSPEND,    // a connection is lost, and its session waits (peer, code)
-  PERIGEE_SERVER_RESUME,     // it is back in a room (peer, room, time_ms, lost, resent)
-  PERIGEE_SERVER_JOIN,       // a peer wants to join (peer, room, token)
-  PERIGEE_SERVER_LEAVE,      // a peer has left (peer, room, code)
+      1,  // a client wants to connect (peer, address, transport, auth, token)
+  PERIGEE_SERVER_DISCONNECT,  // a session has ended (peer, code)
+  PERIGEE_SERVER_SUSPEND,     // a connection is lost; its session waits (peer, code)
+  PERIGEE_SERVER_RESUME,  // a peer is back in a room (peer, room, time_ms, lost, resent)
+  PERIGEE_SERVER_JOIN,    // a peer wants to join (peer, room, token)
+  PERIGEE_SERVER_LEAVE,   // a peer has left (peer, room, code)
   PERIGEE_SERVER_BROADCAST,  // bytes for the room (peer, room, data, token)
   PERIGEE_SERVER_BACKPRESSURE,  // a peer reads too slowly (peer, room or 0, dropped, queued)
-  PERIGEE_SERVER_MESSAGE,  // of the game (peer, room or 0, number, name, data, token)
-  PERIGEE_SERVER_PACKET,   // on a channel (peer, channel, number, data, token)
+  PERIGEE_SERVER_MESSAGE,  // a message (peer, room or 0, number, name, data, token)
+  PERIGEE_SERVER_PACKET,   // a packet on a channel (peer, channel, number, data, token)
   PERIGEE_SERVER_ROOM_CREATE,  // a room has appeared (room)
   PERIGEE_SERVER_ROOM_DELETE,  // a room is gone (room)
   PERIGEE_SERVER_LOG,          // a line of the log (level, text)
-  PERIGEE_SERVER_RESULT,       // a request has ended (request, code, room)
+  PERIGEE_SERVER_RESULT,       // a request has ended (request, code, room or text)
   PERIGEE_SERVER_STOPPED       // the server has stopped; the last event (text: why)
 } perigee_server_event_type;
 
@@ -110,23 +110,23 @@ typedef struct perigee_server_event {
   int code;   // of RESULT: a perigee_server_code; else one of docs/protocol.md
   int level;  // of LOG: 0 debug, 1 info, 2 warn, 3 error
   uint32_t peer, room;  // numbers
-  uint32_t request;     // what the function that asked for it returned
+  uint32_t request;     // number that the function of the request has returned
   uint32_t channel;     // of a packet
   uint32_t number;  // of a message: 0, and `data` is JSON text; else its number in the
                     // schema. Of a packet: its type
-  uint32_t dropped, queued;  // messages: lost since the last time, and waiting
-  uint32_t lost, resent;  // messages that were missed, and packets that are sent again
-  uint64_t time_ms;       // for how long the peer was away
+  uint32_t dropped, queued;  // messages dropped since the last such event, and waiting
+  uint32_t lost, resent;  // messages that the peer missed, packets that it gets again
+  uint64_t time_ms;       // duration of the suspension
   uint64_t
       token;  // for perigee_server_verdict; of a message or packet whose sender waits
               // for an answer: for perigee_server_answer; else 0
   perigee_server_text peer_name, room_name;
   perigee_server_text address;    // of the client, without port
   perigee_server_text transport;  // "tcp", "ws", "udp" or "text"
-  perigee_server_text auth;       // the token that the client gave
+  perigee_server_text auth;       // token of the client
   perigee_server_text name;       // of a message
-  perigee_server_text text;       // for people
-  perigee_server_text data;
+  perigee_server_text text;       // sentence or line for people
+  perigee_server_text data;       // bytes of a broadcast, message or packet
 } perigee_server_event;
 
 /// Verdicts: results of on_connect, on_join and on_broadcast.
@@ -143,9 +143,9 @@ typedef void perigee_server_event_handler(perigee_server *server,
                                           const perigee_server_event *event,
                                           void *user_data);
 
-/// Handlers; each may be NULL. Where there is a Lua game, too, it is asked after these, and
-/// only about what they accept. They are called by the thread that runs the server and should
-/// return soon; they may call every function here but those that run or free the server.
+/// Handlers; each may be NULL. A Lua game gets events after these, and only those that they
+/// accept. The thread that runs the server calls them, so they should return soon. They may call
+/// every function of this header except those that run or free the server.
 typedef struct perigee_server_handlers {
   size_t size;  // sizeof (perigee_server_handlers)
   perigee_server_verdict_handler *on_connect;
@@ -167,14 +167,14 @@ typedef struct perigee_server_handlers {
 
 // --- Running -------------------------------------------------------------------------------
 
-/// Starts a server: it listens when this returns. `config` and `handlers` (which may be NULL)
-/// are copied. Handlers may be called before it returns. Returns NULL with one sentence, or several lines, in `error`. With "thread"
-/// `handlers` has to be NULL.
+/// Starts a server, which listens when this function returns. `config` and `handlers` (which may
+/// be NULL) are copied. Handlers may be called before it returns. Returns NULL with a sentence, or
+/// several lines, in `error`. With "thread", `handlers` must be NULL.
 PERIGEE_SERVER_API perigee_server *perigee_server_start(
     const perigee_server_config *config, const perigee_server_handlers *handlers,
     void *user_data, char *error, size_t error_size);
 
-/// The TCP port that it listens on.
+/// Returns the TCP port.
 PERIGEE_SERVER_API uint16_t perigee_server_port(const perigee_server *server);
 
 /// Serves until the server has stopped. Returns 0, or at once PERIGEE_SERVER_HAS_THREAD or, in a
@@ -185,17 +185,17 @@ PERIGEE_SERVER_API int perigee_server_run(perigee_server *server);
 /// Returns 1, 0 when the server has stopped, or an error of perigee_server_run.
 PERIGEE_SERVER_API int perigee_server_poll(perigee_server *server, int timeout_ms);
 
-/// For a loop of the host's: a descriptor that becomes readable when there is something to
-/// do, and the milliseconds until perigee_server_poll has to be called even if it does not
-/// (-1: there is nothing to wait for).
+/// For a loop of the host: return a descriptor that becomes readable when the server has work,
+/// and the milliseconds after which perigee_server_poll must be called even without that (-1:
+/// none).
 PERIGEE_SERVER_API int perigee_server_fd(const perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_timeout_ms(const perigee_server *server);
 
-/// With "thread": take the next event, which is freed with perigee_server_event_free; `wait`
-/// waits for it at most `timeout_ms` (negative: for ever), `next` not at all. For one thread
-/// at a time. Return 1 with `*event`; 0 when none came; PERIGEE_SERVER_OVER after the last
-/// one. Events that want a verdict wait for perigee_server_verdict. While many wait to be
-/// taken, the server reads no more from its clients.
+/// With "thread": take the next event, which the host frees with perigee_server_event_free.
+/// `wait` waits for it at most `timeout_ms` (negative: without end), `next` does not wait. For
+/// one thread at a time. Return 1 with `*event`, 0 without an event, PERIGEE_SERVER_OVER after
+/// the last one, and PERIGEE_SERVER_INVALID without "thread". Events that want a verdict wait
+/// for perigee_server_verdict. While the queue is full, the server does not read from clients.
 PERIGEE_SERVER_API int perigee_server_next(perigee_server *server,
                                            perigee_server_event **event);
 PERIGEE_SERVER_API int perigee_server_wait(perigee_server *server,
@@ -203,11 +203,11 @@ PERIGEE_SERVER_API int perigee_server_wait(perigee_server *server,
                                            int timeout_ms);
 PERIGEE_SERVER_API void perigee_server_event_free(perigee_server_event *event);
 
-/// From any thread, or a signal handler: has the server stop, as SIGTERM stops `perigee run`.
+/// From any thread, or a signal handler: makes the server stop, as SIGTERM stops `perigee run`.
 PERIGEE_SERVER_API void perigee_server_stop(perigee_server *server, const char *reason);
 
-/// Ends it, also without perigee_server_stop, and gives its memory back. Nobody may use the
-/// server meanwhile or after that. NULL is allowed.
+/// Ends the server, also without perigee_server_stop, and frees it. No thread may use the server
+/// meanwhile or after that. NULL is allowed.
 PERIGEE_SERVER_API void perigee_server_free(perigee_server *server);
 
 // --- Answers: from any thread --------------------------------------------------------------
@@ -219,33 +219,34 @@ PERIGEE_SERVER_API void perigee_server_free(perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_verdict(perigee_server *server, uint64_t token,
                                               int verdict, const char *reason);
 
-/// Answers a message (with JSON text) or packet (with bytes) whose sender waits for that.
+/// Answers a message (with JSON text) or a packet (with bytes) whose sender waits for that.
 PERIGEE_SERVER_API int perigee_server_answer(perigee_server *server, uint64_t token,
                                              const void *bytes, size_t size);
 
 // --- Commands: from any thread -------------------------------------------------------------
-// They are carried out in order, after the handler that runs. With a batch, a command waits
-// for perigee_server_commit. They return 0 or a negative perigee_server_code; what can only be
-// seen later (a peer that has gone) makes a command do nothing, and a batch fail.
+// The server carries commands out in order, after the handler that runs. With a batch, a command
+// waits for perigee_server_commit. Functions return 0 or a negative perigee_server_code. A fault
+// that shows only later (a peer that has gone) makes a command do nothing, and a batch fail.
 
 /// Receivers of a message. Without a batch, peers that have gone are left out.
 typedef enum perigee_server_target_kind {
   PERIGEE_SERVER_TO_PEER,   // peer `id`
-  PERIGEE_SERVER_TO_PEERS,  // those in `peers`
-  PERIGEE_SERVER_TO_ROOM,   // the members of room `id` but those in `peers`
-  PERIGEE_SERVER_TO_ALL     // everybody but those in `peers`
+  PERIGEE_SERVER_TO_PEERS,  // all in `peers`
+  PERIGEE_SERVER_TO_ROOM,   // all members of room `id` except those in `peers`
+  PERIGEE_SERVER_TO_ALL     // all peers except those in `peers`
 } perigee_server_target_kind;
 
 typedef struct perigee_server_target {
   int kind;  // perigee_server_target_kind
   uint32_t id;
   const uint32_t *peers;  // may be NULL
-  size_t count;           // of these
+  size_t count;           // of `peers`
 } perigee_server_target;
 
-/// How something is sent: 0, or a sum of these.
+/// Ways to send: 0, or a sum of these.
 typedef enum perigee_server_flags {
-  PERIGEE_SERVER_RELIABLE = 1,  // arrives also when the connection is lost for a while
+  PERIGEE_SERVER_RELIABLE =
+      1,  // arrives also after the connection was lost for a while
   PERIGEE_SERVER_CRITICAL = 2,
   PERIGEE_SERVER_HIGH = 4,
   PERIGEE_SERVER_LOW = 8
@@ -267,7 +268,7 @@ PERIGEE_SERVER_API int perigee_server_send(perigee_server *server,
                                            const char *name, const char *json,
                                            unsigned flags);
 
-/// Sends a packet on a channel of the game's own.
+/// Sends a packet on a channel of the game.
 PERIGEE_SERVER_API int perigee_server_send_packet(perigee_server *server,
                                                   perigee_server_batch *batch,
                                                   const perigee_server_target *target,
@@ -283,13 +284,13 @@ PERIGEE_SERVER_API int perigee_server_relay(perigee_server *server,
                                             const void *bytes, size_t size,
                                             unsigned flags);
 
-/// Creates a room. Returns a request (above 0), whose outcome is a PERIGEE_SERVER_RESULT with
-/// the room; in a batch 0.
+/// Creates a room. Returns a request (above 0), whose outcome is a PERIGEE_SERVER_RESULT with the
+/// room; in a batch it returns 0.
 PERIGEE_SERVER_API int perigee_server_room_create(perigee_server *server,
                                                   perigee_server_batch *batch,
                                                   const char *name, size_t size);
 
-/// Soft-deletes a room: nobody can join it any more, and it goes with its last member.
+/// Soft-deletes a room: peers cannot join it any more, and it goes with its last member.
 PERIGEE_SERVER_API int perigee_server_room_delete(perigee_server *server,
                                                   perigee_server_batch *batch,
                                                   uint32_t room);
@@ -337,18 +338,18 @@ typedef struct perigee_server_peer_info {
   int is_suspended;  // its connection is lost, and its session waits
 } perigee_server_peer_info;
 
-/// The server as it was at one moment.
+/// A copy of the server's state at one moment.
 struct perigee_server_snapshot {
   const perigee_server_room_info *rooms;
   size_t room_count;
   const perigee_server_peer_info *peers;
   size_t peer_count;
-  uint64_t messages_in;  // so far, as are those below
+  uint64_t messages_in;  // so far, as the figures below
   uint64_t deliveries;
   uint64_t dropped;
 };
 
-/// Takes a snapshot; waits for the iteration that runs. To be freed.
+/// Takes a snapshot, after the iteration that runs. The caller frees it.
 PERIGEE_SERVER_API perigee_server_snapshot *perigee_server_take_snapshot(
     perigee_server *server);
 PERIGEE_SERVER_API void perigee_server_snapshot_free(perigee_server_snapshot *snapshot);

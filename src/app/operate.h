@@ -1,10 +1,10 @@
-// Commands for operators: requests of the control API to a running server, whose answers are
-// printed as tables.
+// Commands for operators: each sends a request of the control API to a running server, and
+// prints the answer.
 #pragma once
 
 #include <stdint.h>
 
-/// Each asks the server on `port` (0: the only one that runs). Returns the exit code.
+/// Asks the server on `port` (0: the only one that runs). Returns the exit code.
 int operate_status(uint16_t port);
 int operate_rooms(uint16_t port);
 int operate_peers(uint16_t port);

@@ -1,7 +1,7 @@
-// `perigee run`: serves a game until SIGINT or SIGTERM, and says on standard output where.
+// `perigee run`: serves a game until SIGINT or SIGTERM, and prints its addresses.
 #pragma once
 
 #include "perigee_server.h"
 
-/// Returns the exit code, after it has printed errors to standard error.
+/// Prints errors to standard error. Returns the exit code.
 int run_server(const perigee_server_config *config);

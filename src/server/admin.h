@@ -1,4 +1,4 @@
-// The admin listener as the configuration has it.
+// Opens the admin listener as the configuration says.
 #pragma once
 
 #include <stdbool.h>
@@ -6,12 +6,12 @@
 #include "server/engine.h"
 
 typedef struct AdminStart {
-  uint16_t port;      // it listens on; 0: there is none
-  char host[256];     // the same, as it is written before a port
-  char problem[320];  // why the server cannot start; one sentence
+  uint16_t port;      // TCP port; 0: no listener
+  char host[256];     // its address as written before a port
+  char problem[320];  // one sentence: why the server cannot start
 } AdminStart;
 
-/// Opens it, unless it is off; in a server inside another program only where there is a game or
-/// somebody chose it. A port that is taken is a problem only where somebody chose it; else a
-/// warning. False with `problem`.
+/// Opens the listener unless it is off. A server inside another program opens it only with a game
+/// or where `admin` is set. A port in use is a problem where `admin` is set, else a warning.
+/// Returns false with `problem`.
 bool admin_open(Engine *engine, bool is_program, AdminStart *start);

@@ -1,8 +1,7 @@
-// The configuration: every key in one table, and its value with where it came from.
-// Sources in rising order are the defaults, game.config, the environment
-// (PERIGEE_MAX_CLIENTS=100) and flags (--max-clients 100); setting a key never
-// overrides a stronger source, so the order of the calls does not matter. Each wrong
-// name or value gives one sentence.
+// The configuration: every key in one table, with its value and the source of that. Sources in
+// rising order are the defaults, game.config, the environment (PERIGEE_MAX_CLIENTS=100) and
+// flags (--max-clients 100). Setting a key never overrides a stronger source, so the order of
+// the calls does not matter. Each wrong name or value gives one sentence.
 #pragma once
 
 #include <stdbool.h>
@@ -47,7 +46,7 @@ typedef enum ConfigSource {
   CONFIG_FROM_GAME,
   CONFIG_FROM_ENVIRONMENT,
   CONFIG_FROM_FLAG,
-  CONFIG_FROM_PROGRAM,  // which the server is part of, or a test of a game
+  CONFIG_FROM_PROGRAM,  // the program that embeds the server, or a test of a game
 } ConfigSource;
 
 enum { CONFIG_OFF = -1 };
@@ -62,68 +61,66 @@ typedef struct Config {
   ConfigValue values[KEY_COUNT];
 } Config;
 
-/// One sentence that says what was wrong; no full stop, no end of line.
+/// One sentence about an error, without full stop or end of line.
 typedef struct ConfigError {
   char text[256];
 } ConfigError;
 
-/// What a game's Lua gave for a key.
+/// The value that a game's Lua gave for a key.
 typedef struct ConfigGiven {
   enum { GIVEN_TEXT, GIVEN_NUMBER, GIVEN_SWITCH, GIVEN_TEXTS, GIVEN_OTHER } type;
-  const char *text;  // TEXT; TEXTS: joined by commas; OTHER: what it is ("a table")
+  const char *text;  // TEXT; TEXTS: joined by commas; OTHER: its kind ("a table")
   double number;     // NUMBER; SWITCH: 0 or 1
 } ConfigGiven;
 
-/// All defaults.
+/// Gives all keys their defaults.
 void config_init(Config *config);
 void config_deinit(Config *config);
 
 /// Makes `config` (initialised) equal to `from`.
 void config_copy(Config *config, const Config *from);
 
-/// Sets a key of game.config. False, with the sentence, for a name or value that is
-/// wrong.
+/// Sets a key of game.config. Returns false with a sentence for a wrong name or value.
 bool config_set_game(Config *config, const char *name, const ConfigGiven *given,
                      ConfigError *error);
 
-/// Forgets what game.config set.
+/// Removes the values of game.config.
 void config_forget_game(Config *config);
 
-/// Sets what `environment` (NAME=value, NULL-terminated) has under PERIGEE_. A name
-/// that looks like a slip is an error; others that are no key are passed over, because
-/// they may not be for us. False, with the sentence, at the first fault.
+/// Sets the keys that `environment` (NAME=value, NULL-terminated) has under PERIGEE_. A name
+/// that looks misspelt is an error; other names that are no key are passed over, because they
+/// may belong to another program. Returns false with a sentence at the first error.
 bool config_set_environment(Config *config, const char *const *environment,
                             ConfigError *error);
 
-/// Takes the flag at `argv[*at]` (`--max-clients 9`, `--max-clients=9`, `--no-watch`)
-/// and moves past it. `others` are flags of the command that are no keys, for the
-/// sentence about unknown ones. False, with the sentence, for a flag or value that is
-/// wrong.
+/// Reads the flag at `argv[*at]` (`--max-clients 9`, `--max-clients=9`, `--no-watch`) and moves
+/// past it. `others` are flags of the command that are no keys, for the sentence about unknown
+/// ones. Returns false with a sentence for a wrong flag or value.
 bool config_set_flag(Config *config, char **argv, int *at, const char *const *others,
                      ConfigError *error);
 
-/// Sets a key, spelt as in game.config, for a test; it is stronger than all others. `text` is
-/// what a flag would have. False, with the sentence, for a name or value that is wrong.
+/// Sets a key, spelt as in game.config, from the strongest source. `text` is as in a flag.
+/// Returns false with a sentence for a wrong name or value.
 bool config_set_program(Config *config, const char *name, const char *text,
                         ConfigError *error);
 
-/// The key as game.config spells it. Static.
+/// Returns the key as game.config spells it. Static.
 const char *config_name(ConfigKey key);
 ConfigChange config_change(ConfigKey key);
 
-/// The number; of a CONFIG_CHOICE the index of its word, of a text 0.
+/// Returns the number; of a CONFIG_CHOICE the index of its word, of a text 0.
 double config_number(const Config *config, ConfigKey key);
 
-/// Whether a CONFIG_SWITCH is true.
+/// Returns whether a CONFIG_SWITCH is true.
 bool config_is_on(const Config *config, ConfigKey key);
 
-/// A CONFIG_SECONDS in milliseconds, rounded.
+/// Returns a CONFIG_SECONDS in milliseconds, rounded.
 uint32_t config_ms(const Config *config, ConfigKey key);
 
-/// The text or the chosen word. Never NULL.
+/// Returns the text or the chosen word, never NULL.
 const char *config_text(const Config *config, ConfigKey key);
 
-/// Whether both have the same value for `key`.
+/// Returns whether both have the same value for `key`.
 bool config_is_same(const Config *a, const Config *b, ConfigKey key);
 
 NetLimits config_net_limits(const Config *config);
@@ -131,5 +128,5 @@ SessionLimits config_session_limits(const Config *config);
 RelayLimits config_relay_limits(const Config *config);
 ScriptLimits config_script_limits(const Config *config);
 
-/// Prints a line for each key: its flag, what it means and its default.
+/// Prints a line for each key: its flag, meaning and default.
 void config_print_help(FILE *out);

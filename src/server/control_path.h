@@ -1,6 +1,6 @@
-// Where servers have their control sockets (os/control.h), and what they are asked there.
-// A socket lies in $XDG_RUNTIME_DIR/perigee, or where that does not exist in
-// /tmp/perigee-UID, as PORT.sock.
+// Paths of control sockets (os/control.h), and the requests that they take. The socket of a
+// server is PORT.sock in $XDG_RUNTIME_DIR/perigee, or in /tmp/perigee-UID where that folder
+// does not exist.
 #pragma once
 
 #include <stdbool.h>
@@ -17,5 +17,5 @@ enum { CONTROL_PATH_MAX = 256, CONTROL_FOLDERS = 2 };
 /// Writes the folder at `index`, the preferred one first; false where it does not exist.
 bool control_folder(int index, char *path, size_t size);
 
-/// Writes where the server on `port` has its socket. Returns 0 or an error.
+/// Writes the path of the socket of the server on `port`. Returns 0 or an error.
 int control_path(char *path, size_t size, uint16_t port);

@@ -1,5 +1,5 @@
-// For whoever makes a game: what is wrong with it is shown in the pages that are open,
-// and a change of their own files reaches them. Nothing of this happens with --prod.
+// Helps the designer of a game: open pages show errors of the game, and load their own files
+// again when these change. With --prod it does nothing.
 #pragma once
 
 #include "script/script.h"
@@ -7,17 +7,17 @@
 
 typedef struct Dev Dev;
 
-/// `public` is the folder of the pages, which need not be there; NULL: there is none.
-/// Net and session are not owned. Nothing is told before dev_set.
+/// `public` is the folder of the pages, which need not exist; NULL: the game has none. Net and
+/// session are not owned. Pages hear of nothing before dev_set.
 Dev *dev_open(Net *net, Session *session, const char *public);
 
-/// Whether somebody is making the game, as `watch` says.
+/// Switches it on or off, as `watch` says.
 void dev_set(Dev *dev, bool is_on);
 
-/// A reload has ended, well or not.
+/// Reports the end of a reload to pages.
 void dev_reloaded(Dev *dev, const ScriptOutcome *outcome);
 
-/// A handler has failed.
+/// Reports to pages that a handler has failed.
 void dev_failed(Dev *dev, const char *text);
 
 /// NULL is allowed.

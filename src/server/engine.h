@@ -1,6 +1,6 @@
-// A server without its surroundings: the layers, wired, and the script on top of them;
-// configuration, iterations, reload, stop. What it is served with is the owner's:
-// sockets, signals and files that are watched in server.c, a test in sim_server.c.
+// A server without its surroundings: the connected layers with the script on top; its
+// configuration, iterations, reload and stop. Its owner adds the surroundings: server.c sockets,
+// signals and watched files, sim_server.c a test.
 #pragma once
 
 #include "script/script.h"
@@ -10,11 +10,11 @@ typedef enum EngineState {
   ENGINE_STARTING,
   ENGINE_LIVE,
   ENGINE_STOPPING,  // on_stop comes in the next drain
-  ENGINE_LEAVING,   // what it sent goes out, then all peers get CLOSING
+  ENGINE_LEAVING,   // its messages go out, then all peers get CLOSING
   ENGINE_STOPPED,
 } EngineState;
 
-/// What the engine reports to its owner; any may be NULL. `data` is of the options.
+/// Reports of the engine to its owner; each may be NULL. `data` is that of the options.
 typedef struct EngineEvents {
   /// `config` is in effect from now on.
   void (*configured)(void *data, const Config *config);
@@ -41,45 +41,45 @@ typedef struct Engine {
   EngineState state;
   EngineOptions options;
   Config config;  // in effect
-  Config next;    // while a script reports its own
+  Config next;    // being built while a script reports its `config`
   ConfigError error;
   Net *net;
   Session *session;
   Relay *relay;
   Script *script;
   bool is_held;         // see engine_hold
-  uint64_t stopped_us;  // when it was asked to stop, by net_real_us
+  uint64_t stopped_us;  // time of engine_stop, by net_real_us
 } Engine;
 
 /// Builds the layers.
 void engine_init(Engine *engine, const EngineOptions *options);
 void engine_deinit(Engine *engine);
 
-/// The log's level and format.
+/// Sets the log's level and format.
 void engine_set_log(const Config *config);
 
-/// Loads the game, or makes the lobby of a plain relay. Returns NULL, or what was wrong.
+/// Loads the game, or creates the lobby of a relay without one. Returns NULL or the error.
 const char *engine_load(Engine *engine);
 
-/// From now on it serves; on_start is run.
+/// Begins to serve, and runs on_start.
 void engine_start(Engine *engine);
 
 /// Handles events for a slice of an iteration.
 void engine_drain(Engine *engine);
 
-/// Holds events back while the owner has no room for them; not those of the end.
+/// Holds events back while the owner has no room for them, until the server stops.
 void engine_hold(Engine *engine, bool is_on);
 
-/// Requests a reload; `asked` comes back in `reloaded`. A forced one ignores the
-/// findings of a check of the game. Returns NULL, or why no reload follows.
+/// Requests a reload, whose token comes back in `reloaded`. A forced one ignores the findings
+/// of a check of the game. Returns NULL, or why no reload follows.
 const char *engine_reload(Engine *engine, uint32_t asked, bool is_forced);
 
-/// The same, if a file of the game is not what it was at the last one.
+/// Requests a reload if a file of the game has changed since the last one.
 void engine_refresh(Engine *engine);
 
-/// Begins to stop: on_stop, then CLOSING to all peers, then net_stop, over the next
-/// iterations.
+/// Begins to stop. Over the next iterations on_stop runs, all peers get CLOSING, and net_stop
+/// follows.
 void engine_stop(Engine *engine, const char *signal);
 
-/// What the end of the last connections still has to tell the script, and the figures.
+/// Handles the events of the last connections' ends, and logs the counters.
 void engine_finish(Engine *engine);

@@ -1,6 +1,5 @@
-// What an engine is served with: sockets to listen on, TLS, files that are watched; for a
-// program of its own also signals and the control socket. It prints nothing; whoever runs
-// it says what there is to say.
+// The surroundings of an engine: sockets to listen on, TLS and watched files; for the program
+// `perigee` also signals and the control socket. It prints nothing: that is its caller's.
 #pragma once
 
 #include <stdbool.h>
@@ -18,23 +17,25 @@ typedef struct Watch Watch;
 typedef struct Server Server;
 
 typedef struct ServerOptions {
-  const char *game;  // folder or .lua file; NULL: a plain relay with one room, `lobby`
+  const char *game;      // folder or .lua file; NULL: a relay with one room, `lobby`
   const char *lua_path;  // see ScriptOptions
   bool has_no_jit;
-  bool has_dev_tls;  // with a certificate made for this run
+  bool has_dev_tls;  // TLS with a certificate made for this run
   bool is_program;   // this process is `perigee`: it answers signals and the control
                      // socket, and starts itself to check a game
   const Config *config;  // defaults, environment and flags; the game's own is added
-  /// The layers have been built; nothing has happened yet. NULL: nobody wants to know.
+  /// Reports that the layers are built, before anything else happens; may be NULL.
   void (*built)(void *data, Server *server);
-  void (*event)(void *data, const Event *event);     // see EngineEvents; NULL: as there
-  void (*stopping)(void *data, const char *reason);  // the server begins to stop; NULL
-  void (*closing)(void *data);                       // the layers are about to go; NULL
-  const AdminEvents
-      *api;  // answers the admin listener's API, with `data`; NULL: nobody
-  /// A line has come to the control socket, which control_reply answers. Of programs.
+  /// See EngineEvents; may be NULL.
+  void (*event)(void *data, const Event *event);
+  /// Reports that the server begins to stop; may be NULL.
+  void (*stopping)(void *data, const char *reason);
+  /// Reports that the layers are about to be freed; may be NULL.
+  void (*closing)(void *data);
+  const AdminEvents *api;  // handles the control API, with `data`; NULL: no API
+  /// Handles a line of the control socket, which control_reply answers. Of programs.
   void (*request)(void *data, ControlToken token, const char *line);
-  /// A reload that was requested by server_reload has ended.
+  /// Reports the end of a reload that server_reload has requested.
   void (*reloaded)(void *data, uint32_t asked, bool is_good, const char *report);
   void *data;  // of these
 } ServerOptions;
@@ -43,33 +44,32 @@ struct Server {
   EngineEvents events;
   Engine engine;
   ServerOptions options;                   // its strings are owned; without the config
-  char fingerprint[TLS_FINGERPRINT_SIZE];  // of the certificate that is for this run
-  uint32_t checked_clients;  // max_clients that was compared with the descriptors
+  char fingerprint[TLS_FINGERPRINT_SIZE];  // of the certificate made for this run
+  uint32_t checked_clients;  // max_clients when last compared with the descriptors
   uint16_t port, text_port;
   AdminStart admin;
-  Signals *signals;  // NULL: none are answered
-  Control *control;  // NULL: there is none
-  Watch *watch;      // NULL: there is no game
-  Dev *dev;          // the same
-  LogRing log_ring;  // for tools that ask
-  char *problem;  // while it starts: where the reason for a failure goes, and its size
+  Signals *signals;  // NULL: it answers none
+  Control *control;  // NULL: it has no control socket
+  Watch *watch;      // NULL without a game
+  Dev *dev;          // NULL without a game
+  LogRing log_ring;  // the newest lines, for MCP tools
+  char *problem;     // buffer for the reason why it cannot start; only while it starts
   size_t problem_size;
 };
 
-/// Loads the game, listens and starts. Logs to the Log that the thread uses, which has to be
-/// the same whenever the loop runs. Returns NULL with one sentence, or several lines, in
-/// `problem`.
+/// Loads the game, listens and starts. Logs to the Log that the thread uses, which must be the
+/// same whenever the loop runs. Returns NULL with a sentence, or several lines, in `problem`.
 Server *server_open(const ServerOptions *options, char *problem, size_t size);
 
 /// Reloads game and certificate; `asked` comes back in `reloaded`, also if there is nothing
 /// to reload. A forced reload ignores the findings of a check of the game.
 void server_reload(Server *server, uint32_t asked, bool is_forced);
 
-/// Begins to stop, over the next iterations; a second call does nothing.
+/// Begins to stop over the next iterations. A second call does nothing.
 void server_stop(Server *server, const char *reason);
 
-/// After the loop has run to its end: the ends of the last connections, and the figures.
+/// Handles the last connections' ends and logs the counters, after the loop's end.
 void server_finish(Server *server);
 
-/// Frees it, and what still runs.
+/// Frees the server and everything of it that still runs.
 void server_close(Server *server);

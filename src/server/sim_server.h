@@ -1,9 +1,9 @@
-// A server in memory: an engine on a simulated net. Its settings come from the game and
-// from the given flags, never from the environment; its log is kept; its files may be
-// others than those on the disk. Many may live in one process.
+// A server in memory: an engine on a simulated net. Its settings come from the game and the
+// given flags, never from the environment. It keeps its log, and files in memory may replace
+// those on the disk. A process may have many of them.
 #pragma once
 
 #include "script/tool_sim.h"
 
-/// What the tool interpreter makes such servers with.
+/// Returns the functions by which the tool interpreter makes simulated servers.
 const SimOps *sim_server_ops(void);

@@ -1,10 +1,9 @@
-// The settings of TLS, taken to net: at the start, and again at each reload.
+// Applies the settings of TLS to net, at the start and at each reload.
 #pragma once
 
 #include "net/tls.h"
 #include "server/config.h"
 
-/// Serves TLS as tls_cert and tls_key say: with what is in the files now, or not at all
-/// when both are empty. False, with the sentence, when they are at fault; what was in use
-/// stays.
+/// Serves TLS with the present files of tls_cert and tls_key, or without TLS when both settings
+/// are empty. Returns false with a sentence when the files are wrong; then those in use stay.
 bool tls_files_apply(Net *net, const Config *config, TlsProblem *problem);

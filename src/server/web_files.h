@@ -1,4 +1,4 @@
-// What a game shows to browsers.
+// Pages of a game for browsers.
 #pragma once
 
 #include <limits.h>
@@ -6,9 +6,9 @@
 
 #include "server/config.h"
 
-/// Hands net what the settings and the game say of the web: the folder `public` beside
-/// game.lua, and who may connect from where. `game` is a folder, a file or NULL.
+/// Applies to net the folder `public` beside game.lua, and the settings about which pages may
+/// connect. `game` is a folder, a file or NULL.
 void web_files_apply(Net *net, const Config *config, const char *game);
 
-/// Writes the path of that folder, which need not be there. False when it has none.
+/// Writes the path of that folder, which need not exist. Returns false for a game without one.
 bool web_files_folder(const char *game, char folder[PATH_MAX]);

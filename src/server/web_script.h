@@ -1,11 +1,11 @@
-// The client for browsers as text: clients/js/perigee.js and what lies beside it, compiled
-// into the binary by scripts/embed.cmake.
+// The client for browsers as text: clients/js/perigee.js and the files beside it, which
+// scripts/embed.cmake compiles into the binary.
 #pragma once
 
 #include <stddef.h>
 
-/// /perigee.js: the text and a NUL that the size does not count; empty where the sources
-/// came without it.
+/// /perigee.js: its text with a NUL, which the size does not count; empty where the sources
+/// lack it.
 extern const char web_script[];
 extern const size_t web_script_size;
 

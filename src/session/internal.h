@@ -17,12 +17,12 @@ struct Session {
   Names packet_names,
       text_names;         // how often names are in use, by binary and text peers
   uint32_t open;          // peers that have a connection
-  uint32_t unidentified;  // connections that are no peers
+  uint32_t unidentified;  // connections that are no peers yet
   uint32_t connecting;
   uint32_t connected;
   uint32_t suspended;
   uint32_t json;                    // of these three, those that get JSON or lines
-  uint64_t hashes[SESSION_HASHES];  // that HELLO may carry; the first is our own
+  uint64_t hashes[SESSION_HASHES];  // that HELLO may carry; the first is the server's
   uint32_t hash_count;
   uint32_t resumable;  // sessions for which RELIABLE packets are kept
   size_t kept_bytes;   // of these packets
@@ -133,7 +133,7 @@ void stream_resend(Session *session, Peer *peer);
 
 // --- dev.c ---
 
-/// Sends a peer that has just got its WELCOME what is wrong with the game.
+/// Sends a peer that has just got its WELCOME the error of the game.
 void dev_greet(Session *session, Peer *peer);
 
 // --- deadline.c ---
@@ -141,8 +141,8 @@ void dev_greet(Session *session, Peer *peer);
 /// Sets the peer's timer to its next deadline.
 void deadline_arm(Session *session, Peer *peer);
 
-/// Takes limits that have changed into use: the next PING is due an interval from now
-/// at the latest. `was_pinged`: there were PINGs before.
+/// Applies changed limits: the next PING is due an interval from now at the latest.
+/// `was_pinged`: the server sent PINGs before.
 void deadline_refresh(Session *session, Peer *peer, bool was_pinged);
 
 /// Begins the deadlines of a peer that the server begins to read from.
@@ -167,7 +167,7 @@ void keepalive_pong(Peer *peer, uint64_t value);
 
 // --- throttle.c ---
 
-// How long a peer over the limit waits at least: for the packets of that time.
+// Least time that a peer over the limit waits: for the packets of that time.
 enum { THROTTLE_BATCH_MS = 50 };
 
 /// Counts a packet or line. Returns false when the peer has to end for it.
@@ -176,7 +176,7 @@ bool throttle_note(Session *session, Peer *peer, bool is_reliable);
 /// Reads again from a peer that was over the limit, when its wait is over.
 void throttle_run(Session *session, Peer *peer, uint64_t now_ms);
 
-/// The peer has lost its connection, or has got a new one.
+/// Reports that the peer has lost its connection, or has got a new one.
 void throttle_suspend(Peer *peer);
 void throttle_resume(Session *session, Peer *peer);
 

@@ -1,4 +1,4 @@
-// A peer: what session and relay know of it.
+// A peer: its state in the session, and in the relay.
 #pragma once
 
 #include <stdbool.h>
@@ -35,7 +35,7 @@ typedef enum ThrottleReason {
   THROTTLE_RATE = 2,   // it is over rate_limit
 } ThrottleReason;
 
-/// What resume.c and stream.c know of a peer whose session can be resumed.
+/// State of resume.c and stream.c, of a peer whose session can be resumed.
 typedef struct PeerResume {
   bool is_resumable;
   bool has_last_token;  // the token that made this connection still counts, too
@@ -47,7 +47,7 @@ typedef struct PeerResume {
   Reliable stream;
 } PeerResume;
 
-/// What throttle.c knows of a peer.
+/// State of throttle.c.
 typedef struct PeerThrottle {
   uint64_t at_ms;  // when `tokens` was true
   double tokens;   // packets that it may send now; below 0: it has sent so many more
@@ -58,7 +58,7 @@ typedef struct PeerThrottle {
   bool was_slowed;     // by rate_limit, which was logged
 } PeerThrottle;
 
-/// What the relay knows of a peer; the session only sets it to zeros.
+/// State of the relay; the session only sets it to zeros.
 typedef struct PeerRelay {
   RoomRef *rooms;  // in the order of joining; owned
   uint16_t room_count, room_capacity;

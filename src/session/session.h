@@ -1,6 +1,6 @@
-// Peers: from the first bytes of a connection (HELLO, or nothing at all for text peers)
-// through keepalive, a lost line and its resumption to the one reason that ends it.
-// Knows nothing of rooms.
+// Peers, from the first bytes of a connection (HELLO, or none for text peers) through
+// keepalive, a lost connection and its resumption to the reason of the end. The session does
+// not know of rooms.
 #pragma once
 
 #include <stdbool.h>
@@ -32,30 +32,30 @@ typedef struct SessionLimits {
   uint32_t idle_timeout_ms;  // 0: off, as for the next two
   uint32_t ping_interval_ms;
   uint32_t handshake_timeout_ms;
-  uint32_t resume_timeout_ms;  // how long a lost session waits; 0: none does
-  uint32_t rate_limit;         // packets a second; 0: off
+  uint32_t resume_timeout_ms;  // time that a suspended session waits; 0: none waits
+  uint32_t rate_limit;         // packets a second of one peer; 0: off
   bool rate_limit_kicks;       // a peer over the limit is disconnected, else throttled
-  uint16_t tick_rate;          // in WELCOME
+  uint16_t tick_rate;          // for WELCOME
   UniqueNames unique_names;
 } SessionLimits;
 
 enum {
   SESSION_HELLO_MAX = 4096,  // payload bytes before a peer is known
-  SESSION_SPARE = 64,  // connections past max_clients that may be refused politely
+  SESSION_SPARE = 64,        // connections past max_clients that get a refusal
   SESSION_CODES = CODE_UNAVAILABLE + 1,
-  SESSION_HASHES = NET_HASHES_MAX,  // protocol hashes that are good at a time
+  SESSION_HASHES = NET_HASHES_MAX,  // protocol hashes that HELLO may have at a time
   SESSION_KEPT_BYTES = 8 << 20,     // RELIABLE bytes that may wait for one peer's ACK,
   SESSION_KEPT_TOTAL = 256 << 20,   // until so many wait for all of them:
   SESSION_KEPT_SHARE = 128 << 10,   // then no more for each than this
 };
 
 typedef struct SessionStats {
-  uint64_t opened;                // connections that came
+  uint64_t opened;                // connections so far
   uint64_t accepted;              // peers that became connected
   uint64_t ended[SESSION_CODES];  // ends of connections, refusals included, by Code
-  uint64_t suspended;             // lines lost by sessions that waited
-  uint64_t resumed;               // of these, taken up again
-  uint64_t expired;               // ended because they were not resumed in time
+  uint64_t suspended;             // sessions that lost their connection and waited
+  uint64_t resumed;               // of these, resumed
+  uint64_t expired;               // of these, ended because of resume_timeout
   uint64_t packets_in, bytes_in;  // of all peers
   uint64_t resent;                // RELIABLE packets, after a resume
   uint64_t throttled;             // times that a peer began to be throttled
@@ -65,7 +65,7 @@ typedef struct SessionStats {
 
 /// A suspension that has ended.
 typedef struct Resumption {
-  uint64_t suspended_ms;  // since the line was found lost
+  uint64_t suspended_ms;  // duration
   uint32_t resent;        // RELIABLE packets that are sent again
 } Resumption;
 
@@ -84,7 +84,7 @@ typedef struct SessionEvents {
   /// A connected or suspended peer has ended (PEER_CLOSED). The relay calls session_forget
   /// when it does not need it any more. A peer that was never accepted ends without this.
   void (*disconnect)(void *data, Peer *peer, Code reason);
-  /// A connected peer has lost its line (PEER_SUSPENDED); `resume` or `disconnect`
+  /// A connected peer has lost its connection (PEER_SUSPENDED); `resume` or `disconnect`
   /// follows.
   void (*suspend)(void *data, Peer *peer, Code reason);
   /// A suspended peer is resumed (PEER_CONNECTED), on a new connection that has got its
@@ -104,8 +104,8 @@ void session_attach(Session *session, Net *net);
 
 void session_free(Session *session);
 
-/// Takes new limits into use: max_payload for peers that are accepted from now on,
-/// max_clients for those that come.
+/// Applies new limits: max_payload to peers that are accepted from now on, max_clients to
+/// connections that arrive from now on.
 void session_set_limits(Session *session, const SessionLimits *limits);
 
 /// Sends WELCOME and makes the peer connected, under a name that has been checked (size 0:
@@ -131,8 +131,8 @@ void session_postpone(Session *session, uint32_t peer, const char *reason,
 int session_check_name(const Session *session, const Peer *peer, Text name,
                        uint32_t reserved);
 
-/// Counts a name as one in use (`change` 1), so that no other peer takes it before session_rename
-/// is called, and no longer (-1). `framing` is that of the peer which will have it.
+/// Counts a name as one in use (`change` 1), so that no other peer takes it before
+/// session_rename, or ends that (-1). `framing` is that of the peer that will have it.
 void session_reserve_name(Session *session, uint8_t framing, Text name, int change);
 
 /// Gives a peer that is not closed another name, without notifying anyone.
@@ -141,9 +141,8 @@ void session_rename(Session *session, Peer *peer, Text name);
 /// Returns whether this is the peer's name.
 bool peer_has_name(const Peer *peer, Text name);
 
-/// Sends CLOSING and ends the peer, through `disconnect` when
-/// it was connected or suspended. With `text` NULL neither is sent. Does nothing for a
-/// closed peer.
+/// Sends CLOSING and ends the peer, with the event `disconnect` when it was connected or
+/// suspended. With `text` NULL it sends nothing. Does nothing for a closed peer.
 __attribute__((cold)) void session_kick(Session *session, Peer *peer, Code code,
                                         const char *text);
 
@@ -152,7 +151,7 @@ __attribute__((cold)) void session_kick(Session *session, Peer *peer, Code code,
 void session_throttle(Session *session, Peer *peer, ThrottleReason reason);
 void session_release(Session *session, Peer *peer, ThrottleReason reason);
 
-/// Frees a PEER_CLOSED peer. Its `rooms` have to be freed before.
+/// Frees a PEER_CLOSED peer, whose rooms the relay has freed before.
 void session_forget(Session *session, Peer *peer);
 
 /// Returns the peer, in any state, or NULL.
@@ -168,7 +167,7 @@ double session_latency_ms(const Session *session);
 /// Returns what a peer was sent so far, messages to its rooms included.
 NetSent session_sent(const Session *session, const Peer *peer);
 
-/// Peers in PEER_CONNECTED.
+/// Returns the number of peers in PEER_CONNECTED.
 uint32_t session_count(const Session *session);
 
 /// Returns whether a peer with this protocol hash, other than 0, is connected, suspended or
@@ -179,8 +178,8 @@ bool session_knows_schema(const Session *session, uint64_t hash);
 /// be connected.
 bool session_has_json(const Session *session);
 
-/// The protocol hashes that a HELLO may carry besides 0, at most SESSION_HASHES; the first
-/// is the server's own. Peers of other hashes end with ConnectionClosed, so that they come
+/// Sets the protocol hashes that a HELLO may carry besides 0, at most SESSION_HASHES; the first
+/// is the server's own. Ends peers of other hashes with ConnectionClosed, so that they connect
 /// again with the new one.
 void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count);
 
@@ -231,9 +230,8 @@ bool session_frame_line(Session *session, Out *out, const Outgoing *outgoing);
 
 // --- While a game is being developed ---
 
-/// Shows each WebSocket peer, later ones included, what is wrong with the game until the
-/// next call. "": nothing is wrong. NULL: no game is being developed, and no peer is
-/// notified.
+/// Sends each WebSocket peer, later ones included, the error of the game, until the next call.
+/// "": the game has no error. NULL: no game is being developed, and peers get nothing.
 void session_set_dev_error(Session *session, const char *text);
 
 /// Notifies each WebSocket peer that a file of its page has changed; `path` is relative to

@@ -1,7 +1,7 @@
-// The control API: requests of the admin listener below /api/, and lines of the control
-// socket, which are the same without a body ("GET /api/peers?limit=10"). Reads are answered at
-// once, from the relay and the session; writes are orders, as those of a host program, and are
-// answered when they have been carried out.
+// The control API: requests below /api/ of the admin listener, and lines of the control socket,
+// which are the same without a body ("GET /api/peers?limit=10"). Reads are answered at once from
+// the relay and the session. Writes are orders, like those of a host program, and are answered
+// when they have been carried out.
 #pragma once
 
 #include "net/admin.h"
@@ -10,12 +10,12 @@
 enum {
   API_PENDING_MAX = 256,       // requests that wait for their outcome
   API_LIMIT_DEFAULT = 100,     // entries of a page
-  API_LIMIT_MAX = 1000,        // the same
-  API_PAGE_BYTES = 256 << 10,  // from which on a page ends before its limit
+  API_LIMIT_MAX = 1000,        // entries of a page that a request may ask for
+  API_PAGE_BYTES = 256 << 10,  // size from which on a page ends before its limit
   API_REASON_MAX = 127,        // bytes
 };
 
-/// What a request may carry besides its path: in its query, or as JSON in its body.
+/// Fields of requests, in the query or as JSON in the body.
 typedef enum ApiField {
   API_LIMIT,
   API_AFTER,
@@ -34,23 +34,24 @@ typedef struct ApiRequest {
   perigee_server *self;
   ApiClient client;
   Text method;
-  Buf name;                // in the path, decoded, with a NUL behind it; owned
-  Buf fields[API_FIELDS];  // a text's bytes or a value's JSON, with a NUL; owned. No
-                           // memory: it was not given
+  Buf name;  // from the path, decoded, with a NUL; owned
+  Buf fields
+      [API_FIELDS];  // a text's bytes or a value's JSON, with a NUL; owned. Without
+                     // memory: not given
 } ApiRequest;
 
 typedef struct ApiRoute {
   const char *method;
-  const char *path;  // behind /api/; "*" stands for a name
-  uint32_t fields;   // 1 << API_NAME: those that it may carry
-  uint32_t needs;    // those that it has to
+  const char *path;  // after /api/; "*" is a name
+  uint32_t fields;   // that it may carry, as 1 << API_NAME
+  uint32_t needs;    // that it must carry
   bool is_write;
   void (*run)(ApiRequest *request);
 } ApiRoute;
 
-extern const ApiRoute API_ROUTES[];  // the last is without a method
+extern const ApiRoute API_ROUTES[];  // the last has no method
 
-/// A text of a request without its NUL.
+/// Returns a text of a request without its NUL.
 static inline Text api_text(const Buf *text) {
   return (Text){(const char *)text->data, text->data ? (uint32_t)text->size - 1 : 0};
 }
@@ -59,7 +60,7 @@ static inline bool api_has(const ApiRequest *request, ApiField field) {
   return request->fields[field].data != NULL;
 }
 
-/// Answers with JSON, which is freed.
+/// Answers with JSON, and frees it.
 void api_answer(const ApiRequest *request, int status, Buf *json);
 
 /// Answers with an error.

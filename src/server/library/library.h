@@ -1,17 +1,18 @@
-// What the files of the library share: perigee_server itself. They stand on the engine as a
-// script does: events come up, from the relay's one queue, and commands go down into it.
+// perigee_server itself, and the functions that the files of the library share. The library is
+// on top of the engine, as a script is: it gets events from the relay's queue, and gives
+// commands to the relay.
 //
 //   run.c        starts, runs, stops and frees a server
 //   settings.c   perigee_server_config
-//   events.c     gives the relay's events to handlers, or to the inbox
-//   futures.c    verdicts and answers that come later
+//   events.c     passes the relay's events to handlers, or to the inbox
+//   futures.c    events whose verdict or answer comes later
 //   orders.c     the list of commands of all threads
 //   execute.c    carries them out in order, between two events
 //   commands.c   the functions that make them
-//   inbox.c      events of a server with a thread of its own
-//   snapshot.c   the server at one moment
-//   api.c        the control API: requests and their answers
-//   api_routes.c what each of them does
+//   inbox.c      events for the host of a server with its own thread
+//   snapshot.c   copies of the server's state
+//   api.c        the control API: reads requests and answers them
+//   api_routes.c carries out requests of the control API
 #pragma once
 
 #include <pthread.h>
@@ -30,7 +31,7 @@
 
 enum {
   STOP_REASON_MAX = 128,
-  ORDERS_BYTES = 64 << 20,  // of commands that may wait
+  ORDERS_BYTES = 64 << 20,  // of waiting commands, at most
 };
 
 struct perigee_server_config {
@@ -38,11 +39,11 @@ struct perigee_server_config {
   char *game, *lua_path;  // owned; NULL: not set
   bool has_no_jit, has_dev_tls;
   bool has_thread;
-  bool is_program;  // see ServerOptions; its log goes to standard error
+  bool is_program;  // see ServerOptions; then the log goes to standard error
   ConfigError error;
 };
 
-/// A command that is carried out alone, or several that are together.
+/// A single command, or the commands of a batch.
 typedef struct Order Order;
 struct Order {
   Order *next;
@@ -51,22 +52,22 @@ struct Order {
   Buf rooms;  // numbers of those that it creates
 };
 
-/// Commands that the relay does not know. `key` is the token of a future.
+/// Commands of the library alone. `key` is the token of a future.
 enum OrderCommand {
   ORDER_VERDICT = 200,  // code: the verdict, body: the reason
   ORDER_ANSWER,         // body
   ORDER_RELOAD,         // flags: 1 ignores the findings of a check
 };
 
-/// Commands on their way. Under the lock.
+/// The list of orders that have not begun. Under the lock.
 typedef struct Orders {
   pthread_mutex_t lock;
   Order *first, **end;
   size_t bytes;
   uint32_t last_request;
-  bool is_over;        // the server is stopping: no more are taken
+  bool is_over;        // the server is stopping: it refuses further orders
   atomic_bool is_any;  // the list is not empty; read without the lock
-  Order *creating;     // those whose on_creates run; the loop's, without the lock
+  Order *creating;     // orders whose on_creates run; the loop's, without the lock
 } Orders;
 
 /// An event whose verdict or answer comes later.
@@ -80,14 +81,14 @@ struct Future {
   Text name;    // of a message; owned
 };
 
-/// Events that wait for perigee_server_next. Under the lock.
+/// The queue of events for perigee_server_next. Under the lock.
 typedef struct Inbox {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   struct InboxEvent *first, **end;
   uint32_t count;
   size_t bytes;
-  bool is_over;  // no more will come
+  bool is_over;  // no more events follow
 } Inbox;
 
 /// Another thread's request for a snapshot.
@@ -127,7 +128,7 @@ typedef struct LoopLock {
 
 struct perigee_server {
   Server *server;  // NULL: not started
-  Log *log;        // NULL: that of the process
+  Log *log;        // NULL: the log of the process
   perigee_server_handlers handlers;
   void *user_data;
   Bell *bell;
@@ -138,7 +139,7 @@ struct perigee_server {
   Future *oldest, *newest;
   uint64_t last_token;
   Timer future_timer;
-  Buf name;  // of the message that is being handled, decoded
+  Buf name;  // decoded name of the message that is being handled
   bool is_finished;
   Inbox inbox;
   Api api;
@@ -158,10 +159,11 @@ static inline Relay *relay_of(const perigee_server *self) {
 /// EngineEvents.event.
 void library_event(void *data, const Event *event);
 
-/// Which hooks the handlers are.
+/// Returns the hooks of the handlers that the host has.
 uint32_t library_hooks(const perigee_server *self);
 
-/// Carries out a verdict: asks the script about what is accepted, where it has a handler.
+/// Carries out a verdict on the event. An accepted event goes to the script where that has a
+/// handler.
 void library_decide(perigee_server *self, const Event *event, int verdict, Code code,
                     const char *reason);
 
@@ -169,7 +171,7 @@ void library_decide(perigee_server *self, const Event *event, int verdict, Code 
 void library_fail(perigee_server *self, const Event *event, Code code,
                   const char *text);
 
-/// Reports an event that is none of the relay's.
+/// Reports an event that does not come from the relay.
 void library_report(perigee_server *self, const perigee_server_event *event);
 
 /// LogSink.
@@ -177,14 +179,13 @@ void library_log(void *data, LogLevel level, const char *text, size_t size);
 
 // --- futures.c ---
 
-/// Makes one for the event, without its data; returns its token, or 0 where there are too
-/// many.
+/// Makes a future for the event, without its data. Returns its token, or 0 when too many exist.
 uint64_t future_new(perigee_server *self, const Event *event, Text name);
 
-/// Keeps a copy of the event's data.
+/// Stores a copy of the event's data in the future; 0 is allowed.
 void future_keep(perigee_server *self, uint64_t token, Text data);
 
-/// Nobody will answer it any more; 0 is allowed.
+/// Frees a future that needs no verdict or answer any more; 0 is allowed.
 void future_forget(perigee_server *self, uint64_t token);
 
 /// Carries out ORDER_VERDICT and ORDER_ANSWER.
@@ -224,7 +225,7 @@ void orders_reloaded(void *data, uint32_t request, bool is_good, const char *tex
 void inbox_init(Inbox *inbox);
 void inbox_deinit(Inbox *inbox);
 
-/// Puts a copy in. Any thread.
+/// Appends a copy of the event. Any thread.
 void inbox_push(perigee_server *self, const perigee_server_event *event);
 bool inbox_is_full(perigee_server *self);
 void inbox_end(perigee_server *self);
@@ -251,5 +252,5 @@ int library_reload(perigee_server *self, bool is_forced);
 
 // --- run.c ---
 
-/// Whether the calling thread runs the loop.
+/// Returns whether the calling thread uses the loop.
 bool library_is_inside(perigee_server *self);
