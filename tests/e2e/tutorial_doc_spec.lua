@@ -8,7 +8,7 @@ local wait = require "tests.e2e.wait"
 
 local PAGE = pages.read "docs/tutorial.md"
 
--- What the page needs of a browser: prints all that the page shows, and clicks the first button once.
+-- Stands in for a browser: prints all that the page shows, and clicks the first button once.
 local BROWSER = [[
   const elements = {};
   let isClicked = false;

@@ -26,7 +26,7 @@
 ---@field channels? table<string, true|perigee.ChannelRule>
 --- Runs once, when the server listens.
 ---@field on_start? fun()
---- Runs at the end. What it sends still goes out. `reason` is "SIGINT", "SIGTERM", "perigee stop", or the argument of
+--- Runs at the end. Its messages still go out. `reason` is "SIGINT", "SIGTERM", "perigee stop", or the argument of
 --- `perigee.stop`.
 ---@field on_stop? fun(reason: string)
 --- Decides whether a peer may connect; see verdicts above. `true, "name"` accepts it under that name; an invalid name is
@@ -100,8 +100,8 @@
 ---@field on_create? fun(room: perigee.Room, options: any)
 --- Runs when the room was deleted and its last member has left.
 ---@field on_delete? fun(room: perigee.Room)
---- Decides whether a peer may join; see verdicts above. `room.count` does not count the peer yet. What the handler
---- broadcasts reaches the peer too, after its JOINED.
+--- Decides whether a peer may join; see verdicts above. `room.count` does not count the peer yet. The handler's
+--- broadcasts reach the peer too, after its JOINED.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
 --- Runs when a member has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
@@ -173,7 +173,7 @@
 ---@field handshake_timeout? number Time to say HELLO. In seconds. Default: 5.
 ---@field resume_timeout? number How long a lost session waits; 0: not at all. In seconds. Default: 30.
 ---@field channel_capacity? integer Messages that may wait for one peer. Default: 1024.
---- What happens past channel_capacity. Default: "drop_newest".
+--- Effect of more messages than channel_capacity. Default: "drop_newest".
 ---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
 ---@field max_rooms? integer Rooms at a time. Default: 4096.
 --- Among whom no two peers have the same name: text peers, all, or nobody. Default: "text".
@@ -195,9 +195,9 @@
 ---@field memory_limit? integer|string Size of the Lua heap. In bytes, or as "64 KiB". Default: "256 MiB".
 --- Errors in the 5 s after a reload that bring the old version back; 0: off. Default: 10.
 ---@field rollback_errors? integer
---- What comes of bytes that are no message of the schema. Default: "disconnect".
+--- Effect of bytes that are not a message of the schema. Default: "disconnect".
 ---@field invalid_messages? "disconnect"|"drop"
---- What comes of a reload that changes messages which clients know. Default: "refuse".
+--- Effect of a reload that changes messages of connected clients. Default: "refuse".
 ---@field schema_change? "refuse"|"reconnect"
 ---@field watch? boolean Reload when a file of the game changes; off with --prod. Default: true.
 ---@field tls_cert? string PEM file of the certificate. Default: none.
@@ -219,7 +219,7 @@
 ---@field log_level? "debug"|"info"|"warn"|"error"|"off" Least level that is logged. Default: "info".
 ---@field log_format? "text"|"json" Form of the log. Default: "text".
 
--- What handlers get -------------------------------------------------------------------------
+-- Arguments of handlers -------------------------------------------------------------------------
 
 --- An error of a handler, for `on_error`.
 ---@class perigee.ErrorReport
@@ -247,7 +247,7 @@
 ---@field dropped integer Messages for this peer that were dropped since the last call.
 ---@field queued integer Messages that wait for this peer.
 
---- What a session missed while it was suspended, for `on_resume`.
+--- The losses of a suspended session, for `on_resume`.
 ---@class perigee.Gap
 ---@field seconds number Time since the server found the connection lost.
 ---@field lost integer Messages of this room that were not reliable and were sent meanwhile.

@@ -40,7 +40,7 @@
 ---@field speed number Factor of `turn_rate`; 1 unless `set_speed` changed it.
 local Lockstep = {}
 
---- Begins the turns: where the kind has `start = 0`, or before enough players are there.
+--- Begins the turns: where the kind has `start = 0`, or before enough players have come.
 function Lockstep:start() end
 
 --- Stops closing turns, until `resume`.

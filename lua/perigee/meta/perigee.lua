@@ -35,14 +35,14 @@ local perigee = {}
 --- A text peer gets the line `name` or `name JSON`.
 ---@param whom perigee.Receiver
 ---@param name string
----@param value? any What JSON, or the schema, can express.
+---@param value? any A value that JSON, or the schema, can express.
 ---@param opts? perigee.SendOptions
 ---@return true? ok
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function perigee.send(whom, name, value, opts) end
 
---- Waits, while everything else goes on. What the handler did before takes effect first. Handlers, timers and
+--- Waits, while everything else goes on. Earlier commands of the handler take effect first. Handlers, timers and
 --- tasks may wait, and so may the functions that they call. It is an error to wait inside your own coroutine, in a
 --- function that `table.sort` or `string.gsub` calls, and in `on_upgrade` and systems.
 ---@async
@@ -169,7 +169,7 @@ function Peer:send(name, value, opts) end
 ---@return perigee.Code? code Unsupported for a text peer.
 function Peer:send_packet(channel, packet_type, bytes, opts) end
 
---- Asks this peer, waits for the answer and returns it. What the handler did before takes effect first. The peer
+--- Asks this peer, waits for the answer and returns it. Earlier commands of the handler take effect first. The peer
 --- cannot be asked in `on_connect`, because it gets nothing before it is accepted.
 ---@async
 ---@param name string
@@ -308,7 +308,7 @@ function Room:kick(peer, reason) end
 --- Stores a fact about this room for tools, operators ([control API](operating.md#the-control-api)) and a host program
 --- to look at; nil removes it. A room may have 64 KiB of facts, as JSON.
 ---@param key string 64 bytes at most.
----@param value any What JSON can say.
+---@param value any A value that JSON can express.
 ---@return true? ok
 ---@return string? message Why not.
 ---@return perigee.Code? code

@@ -12,7 +12,7 @@
 ---
 --- | what | at most |
 --- |---|---|
---- | time of a handler, timer or task, anew after each wait | `handler_budget`, 50 ms |
+--- | time of a handler, timer or task between two waits | `handler_budget`, 50 ms |
 --- | time of loading the game | 1 s, or `handler_budget` if that is more |
 --- | memory of the Lua heap | `memory_limit`, 256 MiB: a handler that allocates beyond it fails |
 --- | one string of `string.rep`, `format`, `gsub`, `table.concat` and the like | 16 MiB |
