@@ -159,7 +159,7 @@ static void print_help(FILE *out) {
   fputs("To begin: perigee new mygame\n", out);
 }
 
-// A tool knows its own flags best.
+// Tools print the help of their flags themselves.
 static int print_command_help(const CliCommand *command) {
   if (command->run == command_connect || command->run == command_bots ||
       command->run == command_test)
@@ -187,7 +187,7 @@ static int fail_unknown(const char *name) {
 
 // --- Commands ---
 
-// Takes the argument at `*at` and moves past it.
+// Reads the argument at `*at` and moves past it.
 static bool read_run_argument(perigee_server_config *run, char **arguments, int *at,
                               ConfigError *error) {
   static const char *const OWN_FLAGS[] = {"prod",    "no_jit", "lua_path",
@@ -265,7 +265,7 @@ typedef struct Remote {
 } Remote;
 
 // Reads a flag with a number, such as `--port N` or `--port=N`, at `*at`; returns false, and
-// reads nothing, if it is another argument. `*number` is -1 where it is not from `least` to `most`.
+// reads nothing, for another argument. `*number` is -1 for one outside of `least` to `most`.
 static bool read_number(const char *flag, char **arguments, int *at, int least,
                         int most, int *number) {
   const char *argument = arguments[*at];

@@ -1,4 +1,4 @@
-// Where the program begins.
+// The beginning of the program.
 #include "app/cli.h"
 
 int main(int argc, char **argv) { return cli_main(argc, argv); }

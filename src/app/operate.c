@@ -29,7 +29,7 @@ static int ask(uint16_t *port, const char *request, Buf *reply, Text *json) {
   return code;
 }
 
-// The value of a key; empty if the object has none.
+// Returns the value of a key; empty if the object has none.
 static Text find_value(Text object, const char *key) {
   Text name, value;
   for (uint32_t at = 0; json_next(object, &at, &name, &value);)
@@ -38,7 +38,7 @@ static Text find_value(Text object, const char *key) {
   return (Text){"", 0};
 }
 
-// A text without its quotes; anything else as it is.
+// Prints a text without its quotes, and any other value as it is.
 static void print_value(Text value, int width) {
   Buf text = {0};
   if (!json_read_text(value, &text)) buf_append(&text, value.bytes, value.size);
@@ -61,7 +61,7 @@ static void print_titles(const Column *columns) {
   putchar('\n');
 }
 
-// Prints page after page of /api/NAME.
+// Prints all pages of /api/NAME.
 static int print_list(uint16_t port, const char *name, const Column *columns) {
   char request[80] = "", after[40] = "";
   int code;

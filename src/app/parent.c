@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-// Requests the signal before it looks at the parent, so that it notices one that has ended.
+// Requests the signal before it looks at the parent, so that it notices a parent that has ended.
 bool parent_follow(const char *pid) {
   return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && strtol(pid, NULL, 10) == getppid();
 }

@@ -1,5 +1,4 @@
-// Looks in both folders for sockets, because the server may have been started in another
-// environment.
+// Looks for sockets in both folders, because the server may run in another environment.
 #include "app/remote.h"
 
 #include <dirent.h>
@@ -29,7 +28,7 @@ typedef struct FoundList {
   size_t count;
 } FoundList;
 
-// A socket connected to the server at `path`, or -1; `flags` as for socket(2).
+// Returns a socket connected to the server at `path`, or -1; `flags` as for socket(2).
 static int connect_to(const char *path, int flags) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) return -1;
@@ -46,14 +45,14 @@ static int connect_to(const char *path, int flags) {
   return -1;
 }
 
-// The port in "7777.sock", or 0.
+// Returns the port in "7777.sock", or 0.
 static uint16_t port_of(const char *name) {
   char *end;
   unsigned long port = strtoul(name, &end, 10);
   return strcmp(end, ".sock") == 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-// Does not wait: a server that is stuck has a full queue, and is alive.
+// Does not wait: the queue of a server that hangs is full, and such a server is alive.
 static void add_if_alive(FoundList *found, const char *directory, uint16_t port) {
   if (port == 0 || found->count == SERVERS_MAX) return;
   Found *next = &found->items[found->count];
@@ -72,7 +71,7 @@ static void find_in(FoundList *found, const char *directory) {
   closedir(entries);
 }
 
-// The server on `port`; with port 0, all of them.
+// Finds the server on `port`; with port 0 all servers.
 static FoundList find_servers(uint16_t port) {
   FoundList found = {.count = 0};
   char folder[CONTROL_PATH_MAX - 16];
@@ -102,7 +101,7 @@ static void explain_missing(uint16_t port) {
   fputc('\n', stderr);
 }
 
-// The server that is meant, or NULL, which was said.
+// Returns the server to ask, or NULL after it has printed why.
 static const Found *choose(const FoundList *found, uint16_t port) {
   if (found->count > 0 && (port != 0 || found->count == 1)) return &found->items[0];
   if (port != 0) {
@@ -117,7 +116,7 @@ static const Found *choose(const FoundList *found, uint16_t port) {
   return NULL;
 }
 
-// Sends the request and reads the whole answer. False when the server does not answer.
+// Sends the request and reads the whole answer. Returns false when the server does not answer.
 static bool ask(const char *path, const char *request, Buf *reply) {
   int fd = connect_to(path, 0);
   if (fd < 0) return false;

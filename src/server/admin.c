@@ -1,4 +1,4 @@
-// Where the admin listener is, and that nobody else can use it by accident.
+// Chooses the address of the admin listener, and warns where others can reach it.
 #include "server/admin.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ typedef struct Address {
   uint16_t port;
 } Address;
 
-// The configuration has seen to it that there is a host and a port.
+// The configuration has checked that the text has a host and a port.
 static Address read_address(const char *text) {
   Address address = {.port = 0};
   const char *colon = strrchr(text, ':');

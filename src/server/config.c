@@ -1,6 +1,6 @@
-// Every way into the configuration ends in one function, `store`, which checks a value
-// against its row of the table. Texts of flags and of the environment are first turned
-// into what Lua would have given; defaults are read in the same way as flags.
+// All sources of the configuration end in one function, `store`, which checks a value against
+// its row of the table. Texts of flags and of the environment are first converted to the values
+// that Lua gives; defaults are read like flags.
 #include "server/config.h"
 
 #include <assert.h>
@@ -41,7 +41,7 @@ __attribute__((format(printf, 2, 3))) static bool complain(ConfigError *error,
 
 // --- Names ---
 
-// The key of a name as in game.config, or -1.
+// Returns the key of a name as in game.config, or -1.
 static int find_key(const char *name) {
   if (strcmp(name, "mcp_write") == 0) return KEY_ADMIN_WRITE;  // its older name
   for (int key = 0; key < KEY_COUNT; key++) {
@@ -54,7 +54,7 @@ const char *config_name(ConfigKey key) { return RULES[key].name; }
 
 ConfigChange config_change(ConfigKey key) { return RULES[key].change; }
 
-// Copies `from` with `translate` done to each byte; cut at NAME_SIZE.
+// Copies `from`, cut at NAME_SIZE, and applies `translate` to each byte.
 static void spell(char name[NAME_SIZE], const char *from, int (*translate)(int)) {
   size_t size = 0;
   for (; from[size] != '\0' && size < NAME_SIZE - 1; size++) {
@@ -66,7 +66,7 @@ static void spell(char name[NAME_SIZE], const char *from, int (*translate)(int))
 static int to_dash(int c) { return c == '_' ? '-' : c; }
 static int to_underscore(int c) { return c == '-' ? '_' : c; }
 
-// The key as the user of that source spells it.
+// Writes the key as the user of that source spells it.
 static void spell_key(char out[SPELT_SIZE], ConfigSource source, const char *name) {
   char spelt[NAME_SIZE];
   switch (source) {
@@ -86,7 +86,7 @@ static void spell_key(char out[SPELT_SIZE], ConfigSource source, const char *nam
   }
 }
 
-// The nearest key or entry of `others` (which may be NULL), or NULL.
+// Returns the nearest key or entry of `others` (which may be NULL), or NULL.
 static const char *nearest(const char *name, const char *const *others) {
   const char *words[KEY_COUNT + 17];
   size_t count = 0;
@@ -127,7 +127,7 @@ static void value_set(ConfigValue *value, const ConfigValue *from) {
   value->text = text;
 }
 
-// Stores a good value unless a stronger source has spoken.
+// Stores a checked value unless a stronger source has set the key.
 static bool store(Config *config, ConfigKey key, ConfigSource source,
                   const ConfigGiven *given) {
   ConfigValue value = {.source = source};

@@ -1,4 +1,4 @@
-// Thin over getrlimit and setrlimit. A limit that cannot be raised is lived with.
+// A thin layer over getrlimit and setrlimit. A limit that cannot be raised stays.
 #include "server/descriptors.h"
 
 #include <fcntl.h>

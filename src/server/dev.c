@@ -1,5 +1,5 @@
-// The pages' files are listed anew whenever one of them, or a folder of theirs, has
-// changed: those that are there now and were not before count as changed too.
+// Lists the files of the pages again whenever one of them, or one of their folders, has changed.
+// New files count as changed, too.
 #include "server/dev.h"
 
 #include <dirent.h>
@@ -85,11 +85,11 @@ static void warn_full(Dev *dev) {
            log_str("folder", dev->folder), log_num("watched", FILES_MAX));
 }
 
-// --- What has changed ---
+// --- Changes ---
 
 static bool is_folder(const char *path) { return path[strlen(path) - 1] == '/'; }
 
-// Those that were changed or are new, and those that are gone.
+// Reports files that are changed, new or gone.
 static void tell_changes(const Dev *dev, const Paths *before) {
   size_t skip = strlen(dev->folder);
   for (size_t i = 0; i < dev->paths.count; i++) {
@@ -120,9 +120,9 @@ static void on_change(void *data) {
   watch_paths(dev);
 }
 
-// --- What is wrong ---
+// --- Errors ---
 
-// After an empty line, if there is something before it.
+// Appends an empty line if the text has a part already.
 static void add_text(Buf *buf, const void *text, size_t size) {
   if (buf->size > 0 && size > 0) buf_append(buf, "\n\n", 2);
   buf_append(buf, text, size);
@@ -130,7 +130,7 @@ static void add_text(Buf *buf, const void *text, size_t size) {
 
 static void forget_faults(Dev *dev) { dev->report.size = dev->failures.size = 0; }
 
-// A version that was saved and does not load, and what fails in the one that goes on.
+// Shows the error of a saved version that does not load, and those of the version that runs.
 static void tell_faults(const Dev *dev) {
   Buf text = {0};
   add_text(&text, dev->report.data, dev->report.size);
@@ -173,7 +173,7 @@ void dev_reloaded(Dev *dev, const ScriptOutcome *outcome) {
   tell_faults(dev);
 }
 
-// Each is told once, however often it comes and whatever comes between: a page can be read.
+// Reports each error once, however often it comes, so that the page stays readable.
 void dev_failed(Dev *dev, const char *text) {
   if (!dev->is_on) return;
   buf_u8(&dev->failures, 0);

@@ -1,5 +1,4 @@
-// What happens in which order. Each layer's own work is its own; this file only connects
-// them.
+// Connects the layers, and decides the order of their work. The work itself is theirs.
 #include "server/engine.h"
 
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "net/udp.h"
 #include "net/web.h"
 
-// From the signal to the end of the process, for handlers of what ends with it.
+// Time from the signal to the end of the process, for handlers of ends.
 enum { STOP_US = 2500000 };
 
 // --- Configuration ---
@@ -26,7 +25,7 @@ static void set_script_limits(Engine *engine) {
   script_set_limits(engine->script, &limits);
 }
 
-// Takes engine->config into use.
+// Applies engine->config.
 static void apply_config(Engine *engine) {
   NetLimits net = config_net_limits(&engine->config);
   SessionLimits session = config_session_limits(&engine->config);
@@ -136,7 +135,7 @@ static bool is_held(const Engine *engine) {
 
 void engine_hold(Engine *engine, bool is_on) { engine->is_held = is_on; }
 
-// Between two events nothing has changed under anybody's feet: here the owner may act, too.
+// Between two events no handler runs, so the owner may give commands here, too.
 void engine_drain(Engine *engine) {
   const EngineEvents *events = engine->options.events;
   void *data = engine->options.data;
@@ -163,8 +162,8 @@ void engine_stop(Engine *engine, const char *signal) {
   script_stop(engine->script, signal);
 }
 
-// Flushes at the end of each iteration from now on, so that what on_stop sent is out before
-// CLOSING, which would overtake it.
+// Flushes at the end of each iteration from now on, so that the messages of on_stop leave before
+// CLOSING, which is critical and would overtake them.
 static void flush_at_once(Engine *engine) {
   NetLimits limits = config_net_limits(&engine->config);
   limits.batch_hz = 0;

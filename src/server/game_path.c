@@ -1,4 +1,4 @@
-// Names come from the real path, so that `perigee run .` knows what it serves.
+// Makes names of the real path, so that `perigee run .` shows the name of the folder.
 #include "server/game_path.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-// Reads and checks single values. No state, no knowledge of sources or of single keys.
+// Reads and checks single values, without state and without knowledge of sources or keys.
 #include "server/rule.h"
 
 #include <ctype.h>
@@ -44,7 +44,7 @@ static bool read_size(const char *text, double *bytes) {
   return false;
 }
 
-// 1, 0, or -1 for a text that is no switch.
+// Returns 1, 0, or -1 for a text that is no switch.
 static int read_switch(const char *text) {
   static const char *const WORDS[] = {"false", "true", "off", "on",
                                       "no",    "yes",  "0",   "1"};
@@ -104,7 +104,7 @@ static bool is_address(const char *text) {
          *end == '\0' && is_whole(port) && port <= 65535;
 }
 
-// The index of `word` in a list such as "text|json", or -1.
+// Returns the index of `word` in a list such as "text|json", or -1.
 static int find_word(const char *words, const char *word) {
   size_t size = strlen(word);
   for (int index = 0;; index++) {
@@ -168,7 +168,7 @@ static void print_number(char *out, size_t size, const Rule *rule, double number
   snprintf(out, size, "%.15g%s", number, unit);
 }
 
-// The word as Lua spells it: true and false are no texts there.
+// Writes the word as Lua spells it: true and false are no texts there.
 static bool is_quoted(const char *word, int length) {
   return !(length == 4 && memcmp(word, "true", 4) == 0) &&
          !(length == 5 && memcmp(word, "false", 5) == 0);

@@ -1,5 +1,5 @@
-// What an engine is served with: sockets to listen on, signals, the control socket, and
-// files that are watched.
+// Opens the surroundings of an engine: sockets to listen on, signals, the control socket and
+// watched files.
 #include "server/server.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 enum { FREE_PORT_TRIES = 64 };  // for a number that is free for TCP and UDP
 
-// Keeps the sentence for server_open.
+// Stores the sentence for server_open.
 __attribute__((format(printf, 2, 3))) static int fail(Server *server,
                                                       const char *format, ...) {
   va_list arguments;
@@ -64,7 +64,7 @@ static void answer(const Server *server, uint32_t asked, bool is_good,
     server->options.reloaded(server->options.data, asked, is_good, report);
 }
 
-// The certificate may be a new one, whatever became of the game.
+// The certificate may have changed even where the game does not load.
 static bool reread_tls(Server *server, TlsProblem *problem) {
   if (server->options.has_dev_tls ||
       tls_files_apply(server->engine.net, &server->engine.config, problem))
@@ -140,7 +140,7 @@ static void on_leaving(void *data) { close_helpers(data); }
 
 // --- Start ---
 
-// Returns the address that the port of that key listens on.
+// Returns the key of the address for the port of that key.
 static ConfigKey host_key(const Config *config, ConfigKey port) {
   bool has_own = port == KEY_TEXT_PORT && *config_text(config, KEY_TEXT_HOST) != '\0';
   return has_own ? KEY_TEXT_HOST : KEY_HOST;
@@ -195,7 +195,8 @@ static int fail_udp(Server *server, uint16_t port, int err) {
               config_text(&server->engine.config, KEY_HOST), port, err_text(err));
 }
 
-// TCP and UDP on ports of one number; where any will do, one that is free for both.
+// Listens by TCP and UDP on ports of the same number. Without a chosen port it tries several,
+// until one is free for both.
 static int listen_on_both(Server *server) {
   Net *net = server->engine.net;
   const Config *config = &server->engine.config;

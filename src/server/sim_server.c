@@ -1,4 +1,4 @@
-// The engine's surroundings in a test: a log that is kept and files in memory.
+// The surroundings of an engine in a test: a log in memory, and files in memory.
 #include "server/sim_server.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static const SimLine *take_log(SimServer *server, size_t *count) {
   return server->lines;
 }
 
-// The server's own log is in use from here until the next call.
+// Uses the log of this server until the next call.
 static void swap_log(SimServer *server) { server->log = log_swap(server->log); }
 
 // --- Files ---

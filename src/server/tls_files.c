@@ -1,4 +1,4 @@
-// Both or neither.
+// tls_cert and tls_key are set both or not at all.
 #include "server/tls_files.h"
 
 #include <stdio.h>

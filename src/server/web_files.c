@@ -1,4 +1,4 @@
-// Where a game's public files are is decided here; how they are served in net/web*.c.
+// Decides where a game's public files are; net/protocol/http serves them.
 #include "server/web_files.h"
 
 #include <limits.h>
@@ -20,7 +20,7 @@ static bool is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Whether there is a name for it; the folder itself may come later.
+// Writes its name; the folder itself may be created later.
 bool web_files_folder(const char *game, char folder[PATH_MAX]) {
   if (game == NULL) return false;
   const char *slash = strrchr(game, '/');
@@ -30,7 +30,7 @@ bool web_files_folder(const char *game, char folder[PATH_MAX]) {
   return snprintf(folder, PATH_MAX, "%.*s/public", size, place) < PATH_MAX;
 }
 
-// Nobody would find out why a page is refused.
+// Without a warning, the reason for refused pages is hard to find.
 static void check_origins(const char *list) {
   Text bad;
   char origin[256];
@@ -43,8 +43,8 @@ static void check_origins(const char *list) {
 }
 
 // Writes the names by which browsers may call the server, separated by commas: those of the
-// settings, and this machine's, plain and in .local. Only machines in the same network can
-// make the latter point here.
+// settings, and this machine's name, alone and in .local. Only machines in the same network
+// can make the latter resolve to this one.
 static void put_hosts(Buf *list, const Config *config) {
   const char *hosts = config_text(config, KEY_HOSTS);
   char machine[HOST_NAME_MAX + 1] = "";

@@ -1,5 +1,5 @@
-// While a game is being developed, its pages show what is wrong with it, and reload files
-// that have changed. Other clients have no use for either.
+// While a game is being developed, its pages show its errors, and reload files that have
+// changed. Other clients get neither.
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// The one way a peer ends, and how one that has lost its connection is suspended.
+// Ends peers, and suspends those that have lost their connection.
 
 #include <assert.h>
 

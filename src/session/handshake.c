@@ -1,6 +1,5 @@
-// How a connection becomes a peer: the limits on admission, HELLO, the decision of the layer
-// above, and WELCOME or REJECTED. A text peer sends no HELLO, so the decision follows at
-// once.
+// Makes peers of connections: limits on admission, HELLO, the decision of the layer above, and
+// WELCOME or REJECTED. A text peer sends no HELLO, so the decision follows at once.
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Which peers exist, and figures about them.
+// The table of peers, and figures about them.
 
 #include <string.h>
 

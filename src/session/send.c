@@ -35,8 +35,7 @@ void session_frame(Out *out, uint8_t head[SESSION_HEAD_SIZE],
   place(out, &outgoing->packet);
 }
 
-// `place` is the packet's priority in the stream, which may be another than what the
-// header says.
+// `place` is the packet's priority in the stream, which may differ from that in the header.
 static void write_control(Session *session, ConnId conn, Framing framing,
                           ControlType type, Priority place, const Packet *request,
                           const Buf *payload) {

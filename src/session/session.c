@@ -1,4 +1,4 @@
-// The Session itself, and what net reports. Peers begin in handshake.c and end in end.c;
+// The Session itself, and the events of net. Peers begin in handshake.c and end in end.c;
 // keepalive.c has their deadlines.
 
 #include "session/session.h"
@@ -129,7 +129,7 @@ static void on_unreliable_packet(void *data, void *conn_data, const Packet *pack
   if (peer->state == PEER_CONNECTED) on_packet(data, conn_data, packet);
 }
 
-// A page in a browser can send a request to any port; its lines are no text peer's.
+// A page in a browser can send a request to any port, so a line of HTTP ends the connection.
 static void on_line(void *data, void *conn_data, const char *text, size_t size) {
   Session *session = data;
   Peer *peer = conn_data;

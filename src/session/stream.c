@@ -1,5 +1,5 @@
-// The RELIABLE packets of a session, both ways: received ones are counted and acknowledged,
-// sent ones are kept until the peer acknowledges them. Kept packets have the order of the
+// The RELIABLE packets of a session in both directions: it counts and acknowledges received
+// ones, and keeps sent ones until the peer acknowledges them. Kept packets have the order of the
 // bytes on the connection, because all RELIABLE packets have one place among the
 // priorities.
 

@@ -1,4 +1,4 @@
-// Takes requests of the control API apart, finds their routes, and answers them.
+// Reads requests of the control API, finds their routes, and answers them.
 #define _GNU_SOURCE  // memmem
 #include "server/library/api.h"
 
@@ -79,7 +79,7 @@ void api_fail(const ApiRequest *request, int status, const char *code,
 
 // --- Outcomes ---
 
-// `result` of an order that has failed; its text, where it has one, is the report of a reload.
+// Answers with the failure of an order. The text of `result`, if any, is the report of a reload.
 static void fail_order(perigee_server *self, ApiClient to, const char *missing,
                        const perigee_server_event *result) {
   static const struct {
@@ -191,7 +191,7 @@ static bool is_same(Text text, const char *other) {
   return text.size == strlen(other) && memcmp(text.bytes, other, text.size) == 0;
 }
 
-// Decodes percent signs; false for bytes that are no text.
+// Decodes percent signs; returns false for bytes that are no text.
 static bool decode(Text text, Buf *out) {
   for (uint32_t i = 0; i < text.size; i++) {
     char c = text.bytes[i];
@@ -224,7 +224,7 @@ static Buf *find_field(ApiRequest *request, uint32_t fields, Text name, int *fie
   return NULL;
 }
 
-// name=value&name=value
+// Reads name=value&name=value.
 static bool read_query(ApiRequest *request, uint32_t fields, Text query) {
   while (query.size > 0) {
     const char *end = memchr(query.bytes, '&', query.size);
@@ -287,7 +287,7 @@ static bool has_needed(const ApiRequest *request, uint32_t needs) {
 
 // --- Routes ---
 
-// Takes the text up to `c`, or all of it, off `rest`.
+// Removes the text up to `c`, or all of it, from `rest`, and returns it.
 static Text cut(Text *rest, char c) {
   const char *end = rest->size > 0 ? memchr(rest->bytes, c, rest->size) : NULL;
   uint32_t size = end != NULL ? (uint32_t)(end - rest->bytes) : rest->size;
@@ -297,7 +297,7 @@ static Text cut(Text *rest, char c) {
   return part;
 }
 
-// Whether a path is that of the route; `name` is what stands for its "*".
+// Returns whether a path is that of the route; `name` is the part at its "*".
 static bool fits(const ApiRoute *route, Text path, Text *name) {
   Text pattern = {route->path, (uint32_t)strlen(route->path)};
   *name = (Text){0};

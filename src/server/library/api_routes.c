@@ -1,4 +1,4 @@
-// What the control API serves: each route and its function.
+// The routes of the control API, and their functions.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +16,8 @@ enum { CURSOR_MAX = 1 << 20 };  // above the index of every peer and room
 
 // --- Fields ---
 
-// Reads a whole number from 1 to `most`, or `fallback` where it is not given; 0 after an answer.
+// Reads a whole number from 1 to `most`; returns `fallback` where it is not given, and 0 after an
+// answer.
 static uint32_t read_number(const ApiRequest *request, ApiField field, const char *name,
                             uint32_t most, uint32_t fallback) {
   if (!api_has(request, field)) return fallback;
@@ -35,7 +36,7 @@ static bool is_true(const ApiRequest *request, ApiField field) {
          strcmp((const char *)request->fields[field].data, "true") == 0;
 }
 
-// The reason for people, or NULL after an answer.
+// Returns the reason, or NULL after an answer.
 static const char *read_reason(const ApiRequest *request, const char *fallback) {
   const Buf *reason = &request->fields[API_REASON];
   if (!api_has(request, API_REASON)) return fallback;
@@ -48,7 +49,7 @@ static Session *session_of(const ApiRequest *request) {
   return request->self->server->engine.session;
 }
 
-// The open room that the path names, or NULL after an answer.
+// Returns the open room that the path names, or NULL after an answer.
 static const Room *find_room(const ApiRequest *request) {
   const Relay *relay = relay_of(request->self);
   Text name = api_text(&request->name);
@@ -59,7 +60,7 @@ static const Room *find_room(const ApiRequest *request) {
   return NULL;
 }
 
-// The only peer of that name, or NULL; `count` is how many have it.
+// Returns the only peer of that name, or NULL; `count` is the number of peers that have it.
 static const Peer *find_name(const ApiRequest *request, Text name, uint32_t *count) {
   const Peer *peer, *found = NULL;
   *count = 0;
@@ -71,7 +72,7 @@ static const Peer *find_name(const ApiRequest *request, Text name, uint32_t *cou
   return *count == 1 ? found : NULL;
 }
 
-// The peer whose number, or else name, is in the path, or NULL after an answer.
+// Returns the peer whose number, or else name, is in the path, or NULL after an answer.
 static const Peer *find_peer(const ApiRequest *request) {
   const char *text = (const char *)request->name.data;
   bool is_number = *text != '\0' && text[strspn(text, "0123456789")] == '\0';
@@ -106,7 +107,7 @@ static bool page_begin(const ApiRequest *request, Page *page) {
   return !has_after || page->after > 0;
 }
 
-// Whether an entry has its place; `cursor` is where it was looked for.
+// Returns whether the page has room for an entry, and begins it; `cursor` is before the entry.
 static bool page_takes(Page *page, Buf *json, uint32_t cursor) {
   bool is_full = page->count == page->limit || json->size >= API_PAGE_BYTES;
   if (is_full && page->count > 0) {
@@ -126,7 +127,7 @@ static void page_end(const ApiRequest *request, const Page *page, Buf *json) {
   api_answer(request, 200, json);
 }
 
-// The peers of a room, or (0) all.
+// Appends the peers of a room, or (0) all.
 static void put_peers(const ApiRequest *request, Page *page, Buf *json, uint32_t room) {
   uint32_t cursor = page->after, before = cursor;
   const Peer *peer;
@@ -247,7 +248,7 @@ static void delete_room(ApiRequest *request) {
   api_wait(request, perigee_server_commit(batch), 200, NO_ROOM);
 }
 
-// Adds one member of `meta` to the batch; false after an answer.
+// Adds one member of `meta` to the batch; returns false after an answer.
 static bool set_meta(const ApiRequest *request, perigee_server_batch *batch,
                      uint32_t room, Text key, Text value) {
   Buf name = {0}, text = {0};

@@ -1,4 +1,4 @@
-// Functions that may be called by any thread: each makes an order, or adds to a batch.
+// Functions for any thread: each makes an order, or adds a command to a batch.
 #include <string.h>
 
 #include "base/mem.h"
@@ -19,12 +19,12 @@ enum {
 
 static Order *order_new(void) { return mem_zalloc(sizeof(Order)); }
 
-// A command goes into the batch, or into an order of its own, which `end` pushes.
+// Returns the order of the batch, or a new order, which `end` pushes.
 static Order *begin(perigee_server_batch *batch) {
   return batch != NULL ? batch->order : order_new();
 }
 
-// Appends a command; false, and nothing, where the order would be too large.
+// Appends a command; returns false, without appending, where the order would be too large.
 static bool add(Order *order, const Command *command) {
   size_t size = order->commands.size + sizeof *command + command->name.size +
                 command->body.size + command->except_count * sizeof(uint32_t);
@@ -90,7 +90,7 @@ static bool is_target(const perigee_server_target *target) {
   return !has_id || target->id != 0;
 }
 
-// A command for each of the peers: all of them, or none.
+// Appends a command for each of the peers, or none.
 static int send_to_peers(perigee_server *self, perigee_server_batch *batch,
                          Command *command, const perigee_server_target *target) {
   Order *order = begin(batch);

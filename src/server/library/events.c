@@ -1,5 +1,5 @@
-// From an Event of the relay to a handler of the host, and from its verdict back. Handlers of
-// the host come before those of the script.
+// Passes events of the relay to handlers of the host, and their verdicts to the relay. Handlers
+// of the host come before those of the script.
 #include <string.h>
 
 #include "server/library/library.h"
@@ -7,7 +7,7 @@
 
 // --- Handlers ---
 
-// An event of the host, the relay's event that it is made of, and its handler.
+// An event of the host, the event of the relay that it is made of, and its handler.
 typedef struct Row {
   uint8_t type;  // perigee_server_event_type
   uint8_t
@@ -79,7 +79,7 @@ void library_log(void *data, LogLevel level, const char *text, size_t size) {
                 .type = PERIGEE_SERVER_LOG, .level = (int)level, .text = {text, size}});
 }
 
-// --- What an event says ---
+// --- Fields of events ---
 
 static perigee_server_text text_of(const char *text) {
   return (perigee_server_text){text, strlen(text)};
@@ -95,7 +95,7 @@ static void put_peer(const perigee_server *self, perigee_server_event *out) {
     out->auth = (perigee_server_text){peer->token, peer->token_size};
 }
 
-// Takes the name and the value out of a message; false where it is none.
+// Reads the name and the value of a message; returns false for bytes that are none.
 static bool split_message(perigee_server *self, const Event *event,
                           perigee_server_event *out) {
   Text value;
@@ -156,7 +156,7 @@ static bool script_wants(const perigee_server *self, const Event *event) {
          relay_script_wants(relay_of(self), event);
 }
 
-// The peer and the room of an event that waited may have gone: then the relay refuses it.
+// The peer or the room of an event that waited may have gone: then the relay refuses it.
 static bool is_still_there(const perigee_server *self, const Event *event) {
   const Peer *peer = session_find(self->server->engine.session, event->peer);
   const Room *room = relay_room(relay_of(self), event->room);
@@ -215,7 +215,7 @@ static void decide(perigee_server *self, const Event *event, Handler handler,
 
 // --- The rest ---
 
-// The host answers a request where it has a handler, or passes it on to the script.
+// A request waits for the answer of the host, or for its verdict that passes it to the script.
 static void notify(perigee_server *self, const Event *event,
                    perigee_server_event *out) {
   bool is_request = (event->type == EVENT_MESSAGE || event->type == EVENT_PACKET) &&

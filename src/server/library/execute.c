@@ -131,7 +131,7 @@ static void begin(perigee_server *self, Order *order) {
   *last = order;
 }
 
-// Whether some on_create has not ended.
+// Returns whether an on_create has not ended.
 static bool is_creating(const perigee_server *self, const Order *order) {
   for (size_t i = 0; i < room_count(order); i++) {
     const Room *room = room_at(self, order, i);
@@ -157,7 +157,7 @@ static void for_each_ready(perigee_server *self, const Order *order,
   }
 }
 
-// All of its on_creates have ended.
+// Ends an order all of whose on_creates have ended.
 static void finish(perigee_server *self, Order *order) {
   Relay *relay = relay_of(self);
   int code = PERIGEE_SERVER_REFUSED;

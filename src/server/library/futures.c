@@ -19,7 +19,7 @@ static void set_timer(perigee_server *self) {
     timers_stop(timers, &self->future_timer);
 }
 
-// A NUL follows, as in all texts of the library; there may be others in it.
+// Appends a NUL, as all texts of the library have.
 static Text copy(Text text) {
   if (text.size == 0) return (Text){0};
   char *bytes = mem_alloc(text.size + 1u);

@@ -1,6 +1,6 @@
-// Events for a thread of the host. Each lies in one run of memory: the event, then its texts,
-// each with a NUL. When there are many, the loop takes no more of the relay's events, so that
-// clients are read from more slowly; lines of the log that find no room are dropped.
+// Events for a thread of the host. Each is one block of memory: the event, then its texts, each
+// with a NUL. While the queue is full, the loop takes no events of the relay, which throttles
+// clients, and lines of the log are dropped.
 #include <errno.h>
 #include <string.h>
 #include <time.h>

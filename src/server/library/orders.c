@@ -1,4 +1,4 @@
-// The list of orders: threads of the host append to it, and the loop takes them off.
+// The list of orders, to which all threads append, and from which the loop takes.
 #include "base/mem.h"
 #include "server/library/library.h"
 

@@ -1,6 +1,6 @@
-// A server's life. One thread at a time uses the loop: it runs it, or takes a snapshot while no
-// thread runs it. While one does, other threads request snapshots, which the loop takes in its
-// next iteration.
+// Starts, runs, stops and frees a server. One thread at a time uses the loop: it runs it, or takes
+// a snapshot while no thread runs it. While one does, other threads request snapshots, which
+// the loop takes in its next iteration.
 #define _GNU_SOURCE  // sigtimedwait
 #include <signal.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@ bool library_is_inside(perigee_server *self) {
   return is;
 }
 
-// Writing to a socket whose other side is gone raises SIGPIPE: the thread blocks it while it is
-// inside, and takes back one that has come of that.
+// Writing to a socket whose other side is gone raises SIGPIPE: the thread blocks it while it uses
+// the loop, and then removes a pending one that the writing has raised.
 static void block_pipe(Inside *inside) {
   sigset_t pipe, pending;
   sigemptyset(&pipe);
@@ -70,7 +70,7 @@ static void leave(perigee_server *self, const Inside *inside) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-// --- What other threads want ---
+// --- Requests of other threads ---
 
 static void take_snapshots(perigee_server *self) {
   LoopLock *loop = &self->loop;
@@ -202,7 +202,7 @@ static void run(perigee_server *self) {
   leave(self, &inside);
 }
 
-// A script is closed by the thread that has loaded it.
+// The thread that has loaded a script closes it.
 static void close_server(perigee_server *self) {
   Inside inside = enter(self);
   if (self->server != NULL) server_close(self->server);
@@ -297,7 +297,7 @@ uint16_t perigee_server_port(const perigee_server *server) {
   return server->server->port;
 }
 
-// Whether the host may run the loop here and now.
+// Returns 0, or why the host may not run the loop now.
 static int check_loop(perigee_server *self) {
   if (self->has_thread) return PERIGEE_SERVER_HAS_THREAD;
   return library_is_inside(self) ? PERIGEE_SERVER_INVALID : PERIGEE_SERVER_OK;

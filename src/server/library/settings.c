@@ -1,4 +1,4 @@
-// perigee_server_config: the table of settings, and what only a start has.
+// perigee_server_config: the table of settings, and further keys for the start.
 #include <stdio.h>
 #include <string.h>
 

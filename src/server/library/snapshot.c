@@ -1,4 +1,4 @@
-// A snapshot is a copy: whoever has it needs no lock.
+// A snapshot is a copy, so that its reader needs no lock.
 #include "base/mem.h"
 #include "server/library/library.h"
 #include "wire/json.h"
@@ -16,7 +16,7 @@ static perigee_server_text copy(const char *bytes, size_t size) {
   return (perigee_server_text){text, size};
 }
 
-// Of a value that is a text, the text; else its JSON.
+// Copies the text of a value that is one; of any other its JSON.
 static perigee_server_text copy_value(Text json) {
   Buf text = {0};
   if (!json_read_text(json, &text)) return copy(json.bytes, json.size);
