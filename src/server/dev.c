@@ -81,7 +81,7 @@ static void list_folder(Paths *paths, const char *folder, int depth) {
 static void warn_full(Dev *dev) {
   if (dev->has_warned || dev->paths.count < FILES_MAX) return;
   dev->has_warned = true;
-  log_warn("too many files to watch; pages are not told of changes of all of them",
+  log_warn("too many files to watch; pages do not see changes of all of them",
            log_str("folder", dev->folder), log_num("watched", FILES_MAX));
 }
 

@@ -115,11 +115,11 @@ static void on_schema(void *data, const ScriptSchema *schema) {
   net_set_schema(engine->net, schema->module.bytes, schema->module.size);
 }
 
-const char *engine_reload(Engine *engine, uint32_t asked, bool is_forced) {
+const char *engine_reload(Engine *engine, uint32_t token, bool is_forced) {
   if (engine->state != ENGINE_LIVE) return "the server is stopping";
   if (engine->options.script.game == NULL)
     return "there is no game to reload: this is a plain relay";
-  script_reload(engine->script, asked, is_forced);
+  script_reload(engine->script, token, is_forced);
   return NULL;
 }
 

@@ -72,7 +72,7 @@ void engine_hold(Engine *engine, bool is_on);
 
 /// Requests a reload, whose token comes back in `reloaded`. A forced one ignores the findings
 /// of a check of the game. Returns NULL, or why no reload follows.
-const char *engine_reload(Engine *engine, uint32_t asked, bool is_forced);
+const char *engine_reload(Engine *engine, uint32_t token, bool is_forced);
 
 /// Requests a reload if a file of the game has changed since the last one.
 void engine_refresh(Engine *engine);

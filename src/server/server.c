@@ -58,10 +58,10 @@ static void watch_game(Server *server) {
   dev_set(server->dev, config_is_on(&server->engine.config, KEY_WATCH));
 }
 
-static void answer(const Server *server, uint32_t asked, bool is_good,
+static void answer(const Server *server, uint32_t token, bool is_good,
                    const char *report) {
-  if (asked != 0)
-    server->options.reloaded(server->options.data, asked, is_good, report);
+  if (token != 0)
+    server->options.reloaded(server->options.data, token, is_good, report);
 }
 
 // The certificate may have changed even where the game does not load.
@@ -91,17 +91,17 @@ static void on_failed(void *data, const char *text) {
   if (server->dev != NULL) dev_failed(server->dev, text);
 }
 
-void server_reload(Server *server, uint32_t asked, bool is_forced) {
-  const char *problem = engine_reload(&server->engine, asked, is_forced);
+void server_reload(Server *server, uint32_t token, bool is_forced) {
+  const char *problem = engine_reload(&server->engine, token, is_forced);
   if (problem == NULL) return;
   TlsProblem tls;
   bool is_good = reread_tls(server, &tls);
   if (!is_good)
-    answer(server, asked, false, tls.text);
+    answer(server, token, false, tls.text);
   else if (server->options.game == NULL && net_has_tls(server->engine.net))
-    answer(server, asked, true, "there is no game to reload; the certificate was read");
+    answer(server, token, true, "there is no game to reload; the certificate was read");
   else
-    answer(server, asked, false, problem);
+    answer(server, token, false, problem);
 }
 
 static void on_hangup(void *data) { server_reload(data, 0, false); }

@@ -36,7 +36,7 @@ typedef struct ServerOptions {
   /// Handles a line of the control socket, which control_reply answers. Of programs.
   void (*request)(void *data, ControlToken token, const char *line);
   /// Reports the end of a reload that server_reload has requested.
-  void (*reloaded)(void *data, uint32_t asked, bool is_good, const char *report);
+  void (*reloaded)(void *data, uint32_t token, bool is_good, const char *report);
   void *data;  // of these
 } ServerOptions;
 
@@ -61,9 +61,9 @@ struct Server {
 /// same whenever the loop runs. Returns NULL with a sentence, or several lines, in `problem`.
 Server *server_open(const ServerOptions *options, char *problem, size_t size);
 
-/// Reloads game and certificate; `asked` comes back in `reloaded`, also if there is nothing
+/// Reloads game and certificate; `token` comes back in `reloaded`, also if there is nothing
 /// to reload. A forced reload ignores the findings of a check of the game.
-void server_reload(Server *server, uint32_t asked, bool is_forced);
+void server_reload(Server *server, uint32_t token, bool is_forced);
 
 /// Begins to stop over the next iterations. A second call does nothing.
 void server_stop(Server *server, const char *reason);

@@ -26,12 +26,12 @@ struct SimServer {
   uint64_t seed;
   bool hides_files, is_shuffled, is_echoed;
   LogState log;    // the server's while it does not run, else what was before
-  SimLine *lines;  // the first `taken` were asked for
+  SimLine *lines;  // the first `taken` were read
   uint32_t line_count, line_capacity, taken;
   OwnFile *files;
   size_t file_count;
   bool has_disk;  // for what is not among them
-  char **env;     // names and values by turns, ended by NULL; NULL: the process's
+  char **env;     // names and values in turns, NULL at the end; NULL: those of the process
   Buf *report;    // of the reload that runs
   bool is_good;   // how it went
 };
