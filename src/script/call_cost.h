@@ -7,7 +7,7 @@
 
 enum { COSTS_SLOWEST = 10 };  // handlers that perigee.stats lists
 
-// What lies where in that table.
+// Indices of that table.
 enum {
   RAN_FUNCTION = 1,
   RAN_MESSAGE = 2,  // whose handler that is, where it takes several

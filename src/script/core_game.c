@@ -172,7 +172,7 @@ static int core_file_is_being_written(lua_State *L) {
   return 1;
 }
 
-// make_folder(path): whether it is there now. Its parent has to be.
+// make_folder(path): whether the folder exists now. Its parent must exist.
 static int core_make_folder(lua_State *L) {
   bool is_there = mkdir(luaL_checkstring(L, 1), 0777) == 0 || errno == EEXIST;
   lua_pushboolean(L, is_there);
@@ -235,7 +235,7 @@ static int core_limits(lua_State *L) {
   return 1;
 }
 
-// knows_schema(hash): whether somebody is there who has the schema of a protocol hash
+// knows_schema(hash): whether a peer has the schema of a protocol hash
 static int core_knows_schema(lua_State *L) {
   uint64_t hash = strtoull(luaL_checkstring(L, 1), NULL, 16);
   lua_pushboolean(L, session_knows_schema(relay_session(core_host(L)->relay), hash));

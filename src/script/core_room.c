@@ -1,5 +1,5 @@
-// perigee.core: rooms, and who is in them. What is read is the state before the handler
-// that runs, apart from rooms that it made itself.
+// perigee.core: rooms and their members. Reads return the state before the running handler, except
+// of rooms that it has created itself and of their meta.
 #include "relay/room.h"
 
 #include <lauxlib.h>

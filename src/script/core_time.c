@@ -35,8 +35,8 @@ static int core_seed(lua_State *L) {
 }
 
 // timer_set(delay, interval, peer, room): in seconds, interval 0 for once; the id, and whether
-// the timer ends with this version of the script. What it calls takes the time of the peer,
-// or (0) of the room, or (0) of the game; without these, that of the running handler
+// the timer ends with this version of the script. Its handler is charged to the peer, or (0)
+// the room, or (0) the game; without these, to the source of the running handler
 static int core_timer_set(lua_State *L) {
   Host *host = core_host(L);
   lua_Number delay = luaL_checknumber(L, 1), interval = luaL_checknumber(L, 2);

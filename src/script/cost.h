@@ -1,5 +1,5 @@
-// What handlers cost: calls, time in all, and how it is spread, in a histogram whose
-// buckets widen with the time (each an eighth of it at most). No Lua, no clock.
+// Costs of handlers: calls, total time, and its distribution in a histogram whose buckets widen
+// with the time (by at most an eighth of it). No Lua, no clock.
 #pragma once
 
 #include <stdbool.h>
@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 enum {
-  COST_HANDLERS = 256,  // that are told apart; what comes later is counted as one
-  COST_NAMES = 64,      // of messages that one function takes; likewise
+  COST_HANDLERS = 256,  // with a Cost of their own; all further handlers share one
+  COST_NAMES = 64,      // the same for names of messages that one function handles
   COST_BUCKETS = 192,
   COST_NAME_SIZE = 96,  // of a handler or a file, with its NUL; longer ones are cut
 };
 
-/// What tells two handlers apart. Never read through.
+/// Identifies a handler. Its pointers are never followed.
 typedef struct CostKey {
   const void *function;
   const void *message;  // whose handler it is; NULL: none
@@ -29,7 +29,7 @@ typedef struct Cost {
   char name[COST_NAME_SIZE];
   char file[COST_NAME_SIZE];
   uint32_t line;
-  bool is_warned;  // the log was told that it is slow
+  bool is_warned;  // the log has a warning that it is slow
 } Cost;
 
 typedef struct Costs {

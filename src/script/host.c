@@ -1,5 +1,5 @@
-// Calls into Lua. Every handler is one lua_resume, which stands in for the protected
-// call; an error on the way becomes a rollback, and a text for the log.
+// Calls into Lua. Every handler is one lua_resume, which replaces the protected call; an error
+// in it becomes a rollback, and a text for the log.
 #include "script/host.h"
 
 #include <assert.h>
@@ -19,8 +19,8 @@
 #include "script/guard/trace.h"
 #include "script/library.h"
 
-// What the Lua half returns to wake a coroutine: the coroutine, its event (see
-// core_wait), and from then on what its wait returns.
+// Results of the Lua half that wake a coroutine: the coroutine, its event (see core_wait), and
+// then the results of its wait.
 enum { WAKE_EVENT = 2, WAKE_VALUES = 12 };
 
 static const char MEMORY_TEXT[] =
@@ -103,9 +103,9 @@ static void open_library(lua_State *L, const char *name, lua_CFunction open) {
 }
 
 // LuaJIT throws all its code away once there are more traces than maxtrace, or there is more
-// than maxmcode KiB of it. What it has of itself (1000 and 512) sixty busy handlers fill, and
-// a game that has more spends most of its time in compiling anew. A trace takes 1 KiB of the
-// Lua heap and about as much beside it.
+// than maxmcode KiB of it. Sixty busy handlers fill its defaults (1000 and 512), and a game that
+// has more spends most of its time compiling again. A trace takes 1 KiB of the Lua heap and
+// about as much beside it.
 static void widen_jit(lua_State *L) {
   lua_getglobal(L, LUA_JITLIBNAME);
   lua_getfield(L, -1, "opt");
@@ -159,7 +159,7 @@ static void take_library(lua_State *L, const char *name, const char *package) {
   lua_setfield(L, -2, name);
 }
 
-// Leaves the table of modules that are there already.
+// Pushes the table of modules that are loaded already.
 static void push_loaded(lua_State *L, Host *host) {
   lua_newtable(L);
   core_push(L, host);

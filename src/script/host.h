@@ -26,7 +26,7 @@
 #include "script/script.h"
 #include "script/seam.h"
 
-// What the Lua half is called for, besides events; numbered on from SeamEvent.
+// Calls of the Lua half besides events; numbered on from SeamEvent.
 // X(constant, name)
 #define ENTRY_MAP(X)                                                                \
   X(ENTRY_LOAD, "load")       /* data: the game's path at the start, else "" */     \
@@ -59,15 +59,15 @@ struct Host {
   Event event;                  // what the handler is for; `type` may be an Entry
   uint32_t version;             // of the script that is live; 0 before the first
   char hash[LOG_HASH_MAX + 1];  // its hash, or ""
-  bool is_held;          // what handlers ask for is decided on later, all together
-  RelayMark mark;        // then: what was asked for before the running one
+  bool is_held;          // commands of several handlers are committed together, later
+  RelayMark mark;        // then: the commands before those of the running handler
   bool is_owned;         // its timers end with this version of the script
-  bool is_waiting;       // it has told the host that it is about to wait
+  bool is_waiting;       // the running handler is about to wait
   uint32_t transaction;  // counts commits and rollbacks
   uint64_t key_seed[2];  // under which send options' keys are hashed
   int entries[ENTRY_COUNT];
   lua_State *ran;     // holds the table in which the Lua half says what it calls
-  int failed;         // the Lua function that is told of failures
+  int failed;         // the Lua function that handles failures
   int label;          // the one that names what has run
   uint32_t systems;   // how often EVENT_SYSTEM follows a tick of the game
   Slots timers;       // ScriptTimer by id; owned (timer.c)
@@ -98,8 +98,8 @@ struct Host {
 bool host_init(Host *host);
 void host_deinit(Host *host);
 
-/// Runs the Lua half's function for `event`. What a handler that ended or waits has
-/// asked for is still to be committed; what one that failed has asked for is forgotten.
+/// Runs the Lua half's function for `event`. The caller commits the commands of a handler that
+/// has ended or waits; those of one that failed are forgotten.
 HostOutcome host_call(Host *host, const Event *event);
 
 /// Whether there is C stack left for calls that nest on it. Lua counts those within one

@@ -39,17 +39,17 @@ typedef struct ScriptOutcome {
   const char *report;  // what changed, or what was wrong; a line, or several
 } ScriptOutcome;
 
-/// What a game's messages are, as far as others need it.
+/// The schema of a game's messages.
 typedef struct ScriptSchema {
   const uint64_t *hashes;  // protocol hashes that clients may have, the newest first
   uint32_t count;          // of these, at most SESSION_HASHES; 0: there is no schema
   Text module;             // JavaScript that encodes and decodes them
 } ScriptSchema;
 
-/// What the script reports to its owner. `data` is what script_new was given. Called from
+/// Reports of the script to its owner. `data` is that of script_new. Called from
 /// within script_load and script_handle.
 typedef struct ScriptEvents {
-  /// All entries of game.config follow. What an earlier version set is forgotten if this
+  /// All entries of game.config follow. They replace those of an earlier version if this
   /// version is taken.
   void (*config_begin)(void *data);
   /// One entry. Returns NULL, or one sentence on what is wrong, valid until the next
@@ -73,7 +73,7 @@ typedef int ScriptRead(void *data, const char *path, Buf *bytes);
 /// Returns the value of an environment variable, or NULL when it is not set.
 typedef const char *ScriptEnv(void *data, const char *name);
 
-/// What handlers may take. May change at any time.
+/// Limits of handlers. They may change at any time.
 typedef struct ScriptLimits {
   uint64_t handler_us;       // time of one call of a handler
   size_t memory;             // bytes of the Lua heap

@@ -27,7 +27,7 @@ static int search(lua_State *L) {
   return 1;
 }
 
-// Ours come first, so that a copy installed on the machine does not stand in for them.
+// Modules of the bundle come first, so that an installed copy does not replace them.
 static void add_searcher(lua_State *L, Tool *tool) {
   lua_getglobal(L, "package");
   lua_getfield(L, -1, "loaders");

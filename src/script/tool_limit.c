@@ -98,8 +98,8 @@ static void make_timer(lua_State *L) {
 
 // call(seconds, fn, on_over, farewell): calls `fn`. Where it takes more than so many seconds,
 // `on_over` is called in its place, again and again until `fn` is left; it raises an error.
-// What is not even reached by that is given five seconds more; then `farewell` is written
-// to standard error, and the process ends with 1. Neither from a coroutine nor from `fn`.
+// Where that does not end `fn` within five seconds, `farewell` goes to standard error and
+// the process ends with 1. It may be called neither in a coroutine nor in `fn`.
 static int limit_call(lua_State *L) {
   double seconds = luaL_checknumber(L, 1);
   luaL_checkany(L, 2);

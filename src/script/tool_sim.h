@@ -10,7 +10,7 @@
 
 typedef struct SimServer SimServer;
 
-/// A file that stands in for one on the disk. The path is the loader's, or the part of
+/// A file that replaces one on the disk. The path is the loader's, or the part of
 /// it from the game's folder on.
 typedef struct SimFile {
   const char *path;
@@ -48,7 +48,7 @@ typedef struct SimOps {
   /// on_start, and serving.
   void (*start)(SimServer *server);
   void (*close)(SimServer *server);
-  /// What is logged between the two is the server's. Calls do not nest.
+  /// Lines that are logged between the two belong to the server. Calls do not nest.
   void (*enter)(SimServer *server);
   void (*leave)(SimServer *server);
   Net *(*net)(const SimServer *server);

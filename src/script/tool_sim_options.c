@@ -1,5 +1,5 @@
-// Options as tables. What is made of them is kept alive by the stack, so that an error
-// on the way leaves nothing behind.
+// Reads options in tables. The Lua stack keeps the results alive, so that an error leaves
+// nothing behind.
 #include "script/tool_modules.h"
 
 #include <lauxlib.h>

@@ -1,5 +1,6 @@
-// Binds the connection protocol and the link of UDP (wire/udp/handshake.h, wire/udp/link.h) to Lua. A link is
-// a userdata, so that a tool which forgets one leaks nothing; times are microseconds.
+// Binds the connection protocol and the link of UDP (wire/udp/handshake.h, wire/udp/link.h) to
+// Lua. A link is a userdata, so that a tool which forgets one leaks nothing; times are in
+// microseconds.
 #include "script/tool_modules.h"
 
 #include <lauxlib.h>
@@ -178,8 +179,8 @@ static int link_free(lua_State *L) {
   return 0;
 }
 
-// link:receive(datagram, now): whether it was taken; nil where it breaks the protocol. What it brought
-// is told by link:next until there is no more.
+// link:receive(datagram, now): whether it was accepted; nil where it breaks the protocol.
+// link:next returns its messages, until none is left
 static int link_receive(lua_State *L) {
   ToolLink *self = read_link(L);
   size_t size;
@@ -275,8 +276,8 @@ static int link_close(lua_State *L) {
   return 0;
 }
 
-// link:stats(): rtt (the newest) and rtt_smooth in microseconds (0: not known yet), datagrams sent, received,
-// acknowledged, lost
+// link:stats(): rtt (the newest) and rtt_smooth in microseconds (0: not known yet), datagrams
+// sent, received, acknowledged, lost
 static int link_stats(lua_State *L) {
   UdpLinkStats stats = udp_link_stats(read_link(L)->link);
   lua_createtable(L, 0, 6);
