@@ -1,4 +1,4 @@
-// The protocol of clients that are no browsers: packets back to back, or lines of text.
+// The protocol of native clients: packets back to back, or lines of text.
 #include "net/protocol/native.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static bool is_lines(const Conn *conn) { return conn->in.framing == FRAMING_LINES; }
 
-// Both readers hand up what is whole and return how many bytes that was.
+// Both readers hand up whole packets or lines, and return their bytes.
 static size_t read_packets(Conn *conn, const uint8_t *bytes, size_t size) {
   Net *net = conn->net;
   size_t done = 0;
@@ -57,8 +57,7 @@ static void settle(Conn *conn, bool is_new) {
   inbox_settle(conn, is_new || was_typed);
 }
 
-// What is not whole waits in the inbox, which grows with the bytes received, never with a
-// length field.
+// Unfinished input waits in the inbox, which grows with received bytes, never by a length field.
 static void input(Conn *conn, const uint8_t *bytes, size_t size) {
   Buf *in = &conn->in.bytes;
   bool was_empty = in->size == 0;
@@ -86,8 +85,7 @@ static bool is_begun(const Conn *conn) {
   return conn->in.bytes.size > (is_lines(conn) ? NET_TYPED_BYTES : 0);
 }
 
-// While reading is stopped, the rest of the input may be whole packets that wait for the
-// server.
+// While reading is stopped, the input may be whole packets that wait for the server.
 static size_t unfinished(const Conn *conn) {
   size_t size = conn->in.bytes.size;
   return conn_takes_input(conn) || size < conn->in.counted ? size : conn->in.counted;

@@ -1,4 +1,4 @@
-// Unidentified connections: the first bytes tell which protocol replaces this one.
+// Unidentified connections: the first bytes choose the protocol that replaces this one.
 #include "net/protocol/sniff.h"
 
 #include "net/protocol/http/admin_port.h"
@@ -12,8 +12,8 @@ static void set_timer(Conn *conn, uint64_t due_ms, TimerCallback *callback) {
     timers_stop(conn->net->timers, &conn->timer);
 }
 
-// Puts TLS around the transport, where the first bytes are its. Returns whether they are.
-// The deadline of the handshake is TLS's own.
+// Puts TLS around the transport if the first bytes are a TLS hello; returns whether they are.
+// TLS has a deadline of its own for the handshake.
 static bool take_tls(Conn *conn, uint64_t due_ms, const uint8_t *bytes, size_t size) {
   Transport *below = conn->transport;
   if (bytes[0] != TLS_FIRST_BYTE || below->kind->is_encrypted) return false;
@@ -35,7 +35,7 @@ static void become_packets(Conn *conn) {
   conn_speak(conn, &NATIVE);
 }
 
-// A silent connection is taken for a client, which then reads what is wrong with that.
+// Treats a silent connection as a client, which then reads why it ends.
 static void on_silence(void *data, uint64_t now_ms) {
   (void)now_ms;
   Conn *conn = data;
@@ -51,7 +51,7 @@ void sniff_await(Conn *conn) {
   set_timer(conn, timeout_ms > 0 ? conn->info->since_ms + timeout_ms : 0, on_silence);
 }
 
-// Refuses a connection in its own language, once that is known, if there are not too many.
+// Refuses a connection in its own protocol, once that is known, unless too many are refused.
 static void open_game(Conn *conn) {
   Net *net = conn->net;
   const char *refusal = conn->info->refusal;
@@ -64,8 +64,7 @@ static void open_game(Conn *conn) {
     sniff_await(conn);
 }
 
-// HTTP begins with a method, in capitals; a packet with a channel, and the first is that of
-// HELLO, 0.
+// HTTP begins with a method in capitals. A packet begins with its channel, which is 0 for HELLO.
 static void input_game(Conn *conn, const uint8_t *bytes, size_t size) {
   uint64_t due_ms = timers_is_set(&conn->timer) ? conn->timer.due_ms : 0;
   if (take_tls(conn, due_ms, bytes, size)) return;

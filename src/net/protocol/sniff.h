@@ -1,12 +1,11 @@
-// The protocols of connections that have said nothing yet: the first byte tells what they
-// speak.
+// The protocols of connections without input yet; the first byte chooses the next one.
 #pragma once
 
 #include "net/protocol.h"
 
-enum { SNIFF_REFUSED_MS = 250 };  // that a refused connection has for its first byte
+enum { SNIFF_REFUSED_MS = 250 };  // time of a refused connection for its first byte
 
 extern const Protocol SNIFF, SNIFF_ADMIN;
 
-/// Sets the deadline until which an unidentified connection has to have said what it is.
+/// Sets the deadline for the first bytes of an unidentified connection.
 void sniff_await(Conn *conn);

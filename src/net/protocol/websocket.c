@@ -1,8 +1,8 @@
-// WebSockets: connections whose packets or lines come and go in messages. In between they
-// are in groups, have backlogs and are closed like all others.
+// WebSockets: connections whose packets or lines come and go in messages. Their groups, backlogs and
+// ends are those of other connections.
 //
-// What reads frames is with a connection only while it is in the middle of something, so
-// that one that is idle takes up next to nothing.
+// A connection has a reader of frames only in the middle of a frame or message, so that an idle
+// one needs little memory.
 #include "net/protocol/websocket.h"
 
 #include <string.h>
@@ -13,21 +13,20 @@
 #include "wire/websocket.h"
 
 enum {
-  SOCKET_SPARE_BYTES = 16 << 10,  // of a message beyond the packet of `max_payload`
-  SOCKET_PONGS_MAX = 4 << 10,     // bytes of answers that wait while others are written
-  SOCKET_READERS_MAX = 16,        // kept for reuse
+  SOCKET_SPARE_BYTES = 16 << 10,  // of a message beyond a packet of `max_payload`
+  SOCKET_PONGS_MAX = 4 << 10,     // bytes of pongs that may wait
+  SOCKET_READERS_MAX = 16,        // readers kept for reuse
 };
 
 typedef struct Socket {
   WsReader *reader;      // NULL at rest
-  const uint8_t *bytes;  // what is left of the message that is being handed up
+  const uint8_t *bytes;  // rest of the message that is being handed up
   size_t left;
-  bool is_text;        // it
-  bool is_handing_up;  // there is one, even if nothing is left
-  bool is_over;        // the other side has ended it, or broke a rule
+  bool is_handing_up;  // a message, even if nothing is left of it
+  bool is_over;        // the other side has sent its close frame, or broke a rule
   bool is_finished;    // the close frame is written
-  uint16_t code;       // of it; 0: it follows from why the conn is closed
-  Buf pongs;           // frames
+  uint16_t code;       // of that frame; 0: it follows from conn->close_code
+  Buf pongs;           // frames to be written
 } Socket;
 
 static Socket *socket_of(const Conn *conn) { return conn->speech; }
@@ -75,7 +74,7 @@ static InputEnd input_end(Conn *conn) {
 
 // --- Ends ---
 
-// The close frame says more exactly what it was than Perigee's own codes do.
+// Keeps the WebSocket's code, which is more exact than Perigee's, for the close frame.
 static void fault(Conn *conn, uint16_t code, const char *text) {
   if (socket_of(conn)->code == 0) socket_of(conn)->code = code;
   conn_set_reason(conn, CODE_PROTOCOL, text);
@@ -157,7 +156,7 @@ static void hand_up_line(Conn *conn) {
   conn->net->events.line(conn->net->data, conn->self.data, text, size);
 }
 
-// Goes on with the message under way; whether it is done.
+// Hands up more of the message under way; returns whether it is done.
 static bool hand_up(Conn *conn) {
   Socket *socket = socket_of(conn);
   if (!socket->is_handing_up) return true;
@@ -171,7 +170,7 @@ static bool hand_up(Conn *conn) {
   return true;
 }
 
-// The first message says what the peer speaks.
+// The type of the first message is the framing of the connection.
 static void on_message(Conn *conn, const WsEvent *event) {
   Socket *socket = socket_of(conn);
   socket->bytes = event->bytes;
@@ -192,7 +191,7 @@ static void on_ping(Conn *conn, const WsEvent *event) {
   buf_append(pongs, event->bytes, event->size);
 }
 
-// While others are being written they wait for their turn.
+// Pongs wait while the connection has a backlog.
 static void write_pongs(Conn *conn) {
   Buf *pongs = &socket_of(conn)->pongs;
   if (pongs->size == 0 || conn->out.backlog || conn->state != CONN_OPEN) return;
@@ -226,8 +225,8 @@ static uint64_t message_limit(const Conn *conn) {
   return SOCKET_SPARE_BYTES + (conn->is_known ? (uint64_t)conn->in.max_payload : 0);
 }
 
-// Reads until there is nothing left or the connection takes no more. Returns whether
-// a message was finished.
+// Reads until nothing is left or the connection takes no more input. Returns whether a message
+// was finished.
 static bool read_events(Conn *conn, WsReader *reader) {
   bool is_any = false;
   while (hand_up(conn) && conn_takes_input(conn) && !socket_of(conn)->is_over) {
@@ -239,7 +238,7 @@ static bool read_events(Conn *conn, WsReader *reader) {
   return is_any;
 }
 
-// Returns how many of the bytes were taken.
+// Returns the number of bytes that it took.
 static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
   Socket *socket = socket_of(conn);
   bool was_at_rest = !socket->reader;
@@ -290,7 +289,7 @@ static void put_lines(Buf *out, const uint8_t *bytes, size_t size) {
   }
 }
 
-// Puts in `bufs[0]` all that the others have, a message for each line.
+// Copies the lines of the other buffers to `bufs[0]`, a message for each.
 static void gather_lines(Conn *conn, uv_buf_t *bufs, unsigned count) {
   Buf *scratch = &web_of(conn->net)->scratch;
   scratch->size = 0;
@@ -299,7 +298,7 @@ static void gather_lines(Conn *conn, uv_buf_t *bufs, unsigned count) {
   bufs[0] = uv_buf_init((char *)scratch->data, (unsigned)scratch->size);
 }
 
-// What the socket did not take of a message has to follow before anything else.
+// Gives the backlog the rest of a message, which has to follow before anything else.
 static void keep_rest(Conn *conn, const uv_buf_t *bufs, unsigned count,
                       size_t written) {
   for (unsigned i = 0; i < count; i++) {
@@ -329,7 +328,7 @@ static int write_messages(Conn *conn, uv_buf_t *bufs, unsigned count, size_t tot
   return (int)total;
 }
 
-// Puts a header before what follows `start`.
+// Inserts a header at `start`.
 static void insert_header(Buf *bytes, size_t start) {
   uint8_t header[WS_HEADER_MAX];
   size_t size = bytes->size - start;

@@ -1,7 +1,6 @@
-// The in-memory transport and its loop. A Pipe is what lies between a client and the
-// server's Conn: it is there before the Conn is accepted and after it is gone. Pipes with
-// something that the server would be woken for wait in a queue, in the order in which it
-// came.
+// The in-memory transport and its loop. A Pipe lies between a client and the server's Conn; it is
+// older than the Conn and outlives it. A queue has the pipes with input for the server, in
+// the order in which that came.
 #include "net/sim.h"
 
 #include <assert.h>
@@ -12,8 +11,8 @@
 #include "net/conn.h"
 
 enum {
-  TURNS_MAX = 100000,     // of the loop at one time
-  KEEP_BYTES = 64 << 10,  // larger buffers give their memory back once they are empty
+  ITERATIONS_MAX = 100000,  // at one time
+  KEEP_BYTES = 64 << 10,    // larger buffers give their memory back when they are empty
   UNIX_START_S = 1700000000,  // the time of day at SIM_START_MS
 };
 
@@ -40,8 +39,8 @@ struct SimConn {
   Transport transport;
   Pipe *pipe;
   bool is_reading;
-  bool is_told;     // that the client writes no more
-  bool is_writing;  // `left` bytes at `rest`, or only the news that they are written
+  bool has_ended;   // read_end was reported
+  bool is_writing;  // `left` bytes at `rest` are to be written, or reported as written
   const uint8_t *rest;
   size_t left;
 };
@@ -120,11 +119,11 @@ static void enqueue(Net *net, Pipe *pipe) {
 
 static size_t unread(const Pipe *pipe) { return pipe->input.size - pipe->taken; }
 
-// Whether the server would be woken to read.
+// Returns whether the server has something to read.
 static bool is_readable(const Pipe *pipe) {
   const SimConn *sim = pipe->conn;
   return sim && sim->is_reading &&
-         (unread(pipe) > 0 || (pipe->over != SIM_OPEN && !sim->is_told));
+         (unread(pipe) > 0 || (pipe->over != SIM_OPEN && !sim->has_ended));
 }
 
 static void empty(Buf *buf) {
@@ -196,7 +195,7 @@ static bool sim_shutdown(Transport *transport) {
   return true;
 }
 
-// As the kernel does: who closes without having read everything sends a reset.
+// Sends a reset where input is left unread, as the kernel does.
 static void sim_close(Transport *transport) {
   SimConn *sim = sim_of(transport);
   Pipe *pipe = sim->pipe;
@@ -243,7 +242,7 @@ static void read_pipe(SimConn *sim) {
   size_t size = unread(pipe);
   if (size > READ_BUFFER_BYTES) size = READ_BUFFER_BYTES;
   if (size == 0) {
-    sim->is_told = true;
+    sim->has_ended = true;
     transport->user->read_end(transport->user_data,
                               pipe->over == SIM_ENDED ? UV_EOF : UV_ECONNRESET);
     return;
@@ -286,8 +285,7 @@ static void poll_pipes(Net *net) {
   sim->polled.count = 0;
 }
 
-// Their input goes with them, not sooner: a connection may be closed while its bytes are
-// looked at.
+// Frees connections with their input, never sooner: one may be closed while its bytes are read.
 static void free_closing(Sim *sim) {
   for (uint32_t i = 0; i < sim->closing.count; i++) {
     SimConn *closing = sim->closing.items[i];
@@ -316,7 +314,7 @@ static void turn_once(Net *net) {
 bool net_sim_iterate(Net *net, uint64_t now_ms) {
   Sim *sim = net->sim;
   if (now_ms > sim->now_ms) sim->now_ms = now_ms;
-  for (int i = 0; i < TURNS_MAX; i++) {
+  for (int i = 0; i < ITERATIONS_MAX; i++) {
     turn_once(net);
     if (!has_work(net)) return true;
   }
@@ -353,7 +351,7 @@ void net_sim_write(Net *net, SimId id, const void *bytes, size_t size) {
   Pipe *pipe = pipe_find(net, id);
   if (!pipe || pipe->over != SIM_OPEN || size == 0) return;
   if (!pipe->conn && !pipe->is_new) {
-    pipe->ending = SIM_RESET;  // what comes to a closed socket is answered with it
+    pipe->ending = SIM_RESET;  // the answer to bytes for a closed socket
     return;
   }
   buf_append(&pipe->input, bytes, size);

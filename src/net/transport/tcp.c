@@ -18,7 +18,7 @@ typedef struct TcpConn {
   Conn conn;
   Transport transport;
   uv_tcp_t handle;  // its data is the transport
-  bool is_stopped;  // reads nothing, even where libuv was not told to stop
+  bool is_stopped;  // reads nothing, though libuv may still poll
 } TcpConn;
 
 // A write that the kernel could not take at once.
@@ -70,8 +70,8 @@ static void tcp_read_start(Transport *transport) {
   uv_read_start(stream_of(transport), on_alloc, on_read);
 }
 
-// libuv stops when further bytes have come. Most stops end before that, and each that
-// libuv is told of costs two system calls.
+// Reading stops in on_alloc when further bytes come. Most stops are over before that, and a stop
+// in libuv costs two system calls.
 static void tcp_read_stop(Transport *transport) {
   tcp_of(transport)->is_stopped = true;
 }
@@ -131,9 +131,8 @@ static void warn_accept(Net *net, const char *error) {
   log_warn("connections cannot be accepted", log_str("error", error));
 }
 
-// Descriptors are given out from the lowest, so the highest is given out last. While
-// none is left, libuv accepts and closes by means of a spare one and says nothing of
-// it.
+// Warns after the highest descriptor, which the kernel gives last. Without one, libuv accepts and
+// closes connections with a spare descriptor and reports nothing.
 static void warn_if_last(Net *net, const uv_tcp_t *handle) {
   uv_os_fd_t fd;
   if (uv_fileno((const uv_handle_t *)handle, &fd) == 0 &&
@@ -142,7 +141,8 @@ static void warn_if_last(Net *net, const uv_tcp_t *handle) {
 }
 
 static void read_address(const uv_tcp_t *handle, char text[ADDRESS_SIZE]) {
-  SocketAddress peer = {.any = {.sa_family = AF_UNSPEC}};  // it may be gone already
+  SocketAddress peer = {
+      .any = {.sa_family = AF_UNSPEC}};  // the peer may be gone already
   int size = sizeof peer;
   uv_tcp_getpeername(handle, &peer.any, &size);
   address_text(&peer, text);
@@ -173,11 +173,11 @@ static void accept_conn(Listener *listener) {
   conn_open(conn, &info);
 }
 
-// --- Accepting for another place ---
+// --- Accepting for a remote ---
 
 static void on_taken(uv_handle_t *handle) { mem_free(handle); }
 
-// A handle cannot leave its loop, but its descriptor can be had once more.
+// Duplicates the descriptor, because a handle cannot leave its loop.
 static int take_descriptor(Net *net, const uv_tcp_t *handle, ConnInfo *info) {
   uv_os_fd_t fd;
   int err = uv_fileno((const uv_handle_t *)handle, &fd);
@@ -219,7 +219,7 @@ static void run_adopt(Net *net, const void *body) {
 
 static void drop_adopt(const void *body) { close(((const Adopt *)body)->fd); }
 
-// Who may come is asked here, because the answer counts the connections of all places.
+// Asks events.enter here, because its answer counts the connections of all remotes.
 static void accept_for_remote(Listener *listener) {
   static const RemoteCall ADOPT = {.run = run_adopt, .drop = drop_adopt};
   Net *net = listener->net;
@@ -294,7 +294,7 @@ void net_unlisten(Net *net) {
 
 // --- The end of the loop ---
 
-// A connection that lingers has no id, but its handle is in the loop.
+// Finds connections by their handles, because closing ones have no id.
 static void destroy(uv_handle_t *handle, void *data) {
   (void)data;
   if (handle->type == UV_TCP && !uv_is_closing(handle))

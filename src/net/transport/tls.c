@@ -1,9 +1,8 @@
-// TLS: a transport around another one. It encrypts what it is given and hands it to the
-// transport below. OpenSSL sees no socket: it reads the bytes that have just arrived and
-// writes to a buffer that all connections share, because it is empty again before anything
-// else happens. What the transport below did not take waits, encrypted, in a buffer of the
-// connection's own, and until that is gone nothing more is encrypted; so messages that wait
-// can still be dropped or replaced, and an idle connection has no buffers.
+// TLS: a transport around another one, which carries the encrypted bytes. OpenSSL sees no socket: it
+// reads the bytes that have just arrived, and writes to a buffer that all connections share,
+// because each call empties it. Encrypted bytes that the transport below did not take wait in a
+// buffer of the connection. Until they are gone nothing more is encrypted, so that overflow can
+// still drop messages, and an idle connection has no buffers.
 #include <openssl/err.h>
 #include <string.h>
 
@@ -12,8 +11,7 @@
 #include "net/transport/tls_internal.h"
 
 enum {
-  // What OpenSSL itself has to say (its part of the handshake, alerts) and that the
-  // other side does not read.
+  // Unread bytes of OpenSSL itself: its part of the handshake, alerts.
   QUEUED_MAX = 128 << 10,
 };
 
@@ -22,22 +20,22 @@ typedef struct Tls {
   Net *net;
   Transport *below;  // owned
   SSL *ssl;
-  const uint8_t *in;  // what has arrived and OpenSSL has not read
+  const uint8_t *in;  // arrived bytes that OpenSSL has not read
   size_t in_size;
-  Buf queued;           // encrypted, not handed down yet
-  Buf writing;          // handed down
-  const uint8_t *rest;  // not encrypted, from `write`
+  Buf queued;           // encrypted bytes that wait
+  Buf writing;          // encrypted bytes that the transport below has
+  const uint8_t *rest;  // of `write`, to be encrypted
   size_t left;
   bool is_ready;      // the handshake is done
   bool is_reading;    // the user wants input
-  bool is_writing;    // `writing`, by the transport below
-  bool is_busy;       // with what `write` was given
-  bool is_over;       // nothing more is read: close_notify or a failure
-  bool is_failed;     // nothing more is written either
-  bool is_ended;      // the user knows that nothing more arrives
+  bool is_writing;    // the transport below has `writing`
+  bool is_busy;       // with the bytes of `write`
+  bool is_over;       // it reads nothing more: close_notify or a failure
+  bool is_failed;     // it writes nothing more either
+  bool is_ended;      // it has reported read_end
   bool is_finishing;  // close_notify was sent
   bool is_closed;     // by the user
-  int end_status;     // of an end that the user does not know yet; 0: none
+  int end_status;     // of an end that is to be reported; 0: none
   Timer timer;        // deadline of the handshake, then of reporting the end
   char address[ADDRESS_SIZE];
 } Tls;
@@ -92,15 +90,15 @@ static BIO_METHOD *make_method(void) {
 
 // --- Encrypting ---
 
-// What is left to encrypt of an array of buffers.
+// The rest of an array of buffers, to be encrypted.
 typedef struct Gather {
   const uv_buf_t *bufs;
   unsigned count;
-  size_t at;  // bytes of the first that are done
+  size_t at;  // offset in the first
 } Gather;
 
-// The next bytes in one piece: where they are, or, of small buffers, copied together, so
-// that they share a record.
+// Stores where the next bytes are in one piece, and returns their number. Copies small buffers
+// together, so that they share a record.
 static size_t gather_next(Gather *gather, uint8_t *room, const uint8_t **bytes) {
   size_t size = 0;
   *bytes = room;
@@ -127,8 +125,7 @@ static bool can_encrypt(const Tls *tls) {
          tls->queued.size == 0;
 }
 
-// Encrypts about WRITE_CHUNK_BYTES. Returns how many bytes that were, 0 at the end, or
-// an error.
+// Encrypts about WRITE_CHUNK_BYTES. Returns the number of bytes, 0 at the end, or an error.
 static int encrypt(Tls *tls, Gather *gather) {
   size_t done = 0;
   while (done < WRITE_CHUNK_BYTES) {
@@ -147,8 +144,8 @@ static int encrypt(Tls *tls, Gather *gather) {
 
 // --- Down: bytes that are encrypted ---
 
-// Hands down the next piece, if nothing is under way: what waits, or the next part, encrypted, of
-// what `write` was given. Returns 0 or an error.
+// Hands down the next piece, unless one is under way: queued bytes, or the next part of `write`.
+// Returns 0 or an error.
 static int write_next(Tls *tls) {
   if (tls->is_writing) return 0;
   if (tls->left > 0 && can_encrypt(tls)) {
@@ -171,7 +168,7 @@ static int write_next(Tls *tls) {
   return err;
 }
 
-// Hands down what OpenSSL wrote. Returns 0 or an error.
+// Hands down OpenSSL's output. Returns 0 or an error.
 static int emit(Tls *tls) {
   Buf *out = &server_of(tls)->out;
   size_t done = 0;
@@ -191,8 +188,8 @@ static int emit(Tls *tls) {
   return err;
 }
 
-// Reports that nothing more arrives. While the last bytes of a user that has finished are
-// on their way, an end of the other side waits.
+// Reports that nothing more arrives; an end of the other side waits until the last bytes of a
+// finished user are out.
 static void end(Tls *tls, int status) {
   bool is_orderly = status == UV_EOF || status == UV_ECONNABORTED;
   if (tls->is_closed || (tls->is_ended && is_orderly)) return;
@@ -204,11 +201,11 @@ static void end(Tls *tls, int status) {
   tls->transport.user->read_end(tls->transport.user_data, status);
 }
 
-// Ends the connection for a fault, which is logged here and nowhere else.
+// Ends the connection for a fault, and logs it.
 static void fail(Tls *tls, const char *text) {
   if (!tls->is_ready) server_of(tls)->stats.failed++;
   tls->is_over = tls->is_failed = true;
-  emit(tls);  // the alert, which says why
+  emit(tls);  // the alert
   log_info(tls->is_ready ? "TLS failed" : "TLS handshake failed",
            log_str("address", tls->address), log_str("error", text));
   end(tls, UV_EPROTO);
@@ -264,7 +261,7 @@ static bool tls_shutdown(Transport *transport) {
   if (!tls->is_finishing && tls->is_ready && !tls->is_failed) {
     ERR_clear_error();
     SSL_shutdown(tls->ssl);
-    emit(tls);  // where it fails, there is nobody to tell
+    emit(tls);  // the connection ends anyway, so its error does not matter
   }
   tls->is_finishing = true;
   return !tls->is_writing && transport_shutdown(tls->below);
@@ -288,7 +285,7 @@ static const TransportKind TLS = {
     .close = tls_close,
 };
 
-// --- Up: what the transport below reports ---
+// --- Up: reports of the transport below ---
 
 static void begin_serving(Tls *tls) {
   TlsStats *stats = &server_of(tls)->stats;

@@ -1,5 +1,4 @@
-// Contexts: what is accepted, session tickets, and PEM files with a sentence for each of
-// their faults.
+// Contexts: versions and ciphers, session tickets, and PEM files with a sentence for each fault.
 #include "net/transport/tls_context.h"
 
 #include <openssl/core_names.h>
@@ -55,7 +54,7 @@ static bool is_due(const TlsTickets *tickets, uint64_t age_ms, uint32_t index) {
   return tickets->now_ms >= tickets->keys[index].made_ms + age_ms;
 }
 
-// The key for new tickets; NULL without randomness.
+// Returns the key for new tickets; NULL without randomness.
 static const TlsTicketKey *newest_key(TlsTickets *tickets) {
   if (tickets->count > 0 && !is_due(tickets, TLS_TICKET_ROTATE_MS, 0))
     return &tickets->keys[0];
@@ -91,8 +90,8 @@ static bool set_mac(EVP_MAC_CTX *mac, const TlsTicketKey *key) {
   return EVP_MAC_CTX_set_params(mac, parameters) == 1;
 }
 
-// As SSL_CTX_set_tlsext_ticket_key_evp_cb has it: -1 an error, 0 no such key, 1 good, 2
-// good but due for a new ticket.
+// Returns what SSL_CTX_set_tlsext_ticket_key_evp_cb asks for: -1 for an error, 0 for no such key,
+// 1 for a good one, 2 for a good one that needs a new ticket.
 static int use_ticket(TlsTickets *tickets, unsigned char *name, unsigned char *iv,
                       EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac, int is_new) {
   const EVP_CIPHER *aes = EVP_aes_256_cbc();
@@ -137,8 +136,8 @@ static int on_alpn(SSL *ssl, const unsigned char **chosen, unsigned char *size,
 
 static void refuse_passwords(SSL_CTX *context);
 
-// Sessions live in tickets alone, so that no client can fill the server's memory with
-// them. With TLS 1.2 only what has forward secrecy and is authenticated as a whole.
+// Keeps sessions in tickets alone, so that no client can fill the server's memory with them, and
+// allows TLS 1.2 only the ciphers with forward secrecy and authenticated encryption.
 static SSL_CTX *make_context(TlsTickets *tickets) {
   SSL_CTX *context = SSL_CTX_new(TLS_server_method());
   if (!context) return NULL;
@@ -200,7 +199,7 @@ static BIO *open_bytes(const Buf *bytes) {
                          (int)bytes->size);
 }
 
-// Nobody is there to type one.
+// Refuses to ask for a passphrase, because a server has no terminal.
 static int no_password(char *to, int size, int is_writing, void *data) {
   (void)to, (void)size, (void)is_writing;
   *(bool *)data = true;
@@ -216,7 +215,7 @@ static void refuse_passwords(SSL_CTX *context) {
   SSL_CTX_set_default_passwd_cb(context, no_prompt);
 }
 
-// The certificate, and behind it those that lead to its root.
+// Uses the certificate, and those behind it that lead to its root.
 static bool use_chain(SSL_CTX *context, const TlsFiles *files, TlsProblem *problem) {
   const char *path = files->cert_path;
   BIO *bio = open_bytes(&files->cert);
@@ -283,7 +282,7 @@ static void print_date(char *out, size_t size, const ASN1_TIME *time) {
     snprintf(out, size, "unknown");
 }
 
-// One that is out of date will be refused by clients, but it is not for the server to.
+// Only warns of a certificate that is out of date; clients refuse it.
 static void tell_dates(const TlsFiles *files, const X509 *cert) {
   const ASN1_TIME *from = X509_get0_notBefore(cert), *to = X509_get0_notAfter(cert);
   char from_text[32], to_text[32];
@@ -321,7 +320,7 @@ SSL_CTX *tls_context_new(const TlsFiles *files, TlsTickets *tickets,
   return NULL;
 }
 
-// --- A certificate for trying things ---
+// --- The certificate of tls_dev ---
 
 static bool add_extension(X509 *cert, int id, const char *value) {
   X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, id, value);

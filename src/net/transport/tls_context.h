@@ -1,5 +1,5 @@
-// What the TLS connections of a server have in common: certificate and key, versions,
-// ciphers, and the keys of the session tickets. OpenSSL only; no sockets, no loop.
+// The certificate and key, versions, ciphers, and ticket keys of a server's TLS connections. Uses
+// OpenSSL alone; no sockets, no loop.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -21,8 +21,8 @@ typedef struct TlsTicketKey {
   uint64_t made_ms;
 } TlsTicketKey;
 
-/// Tickets are the client's memory of a session: the server keeps only the keys.
-/// Threads share them, so that a session that began with one goes on with another.
+/// The keys of tickets, in which clients keep their sessions. Threads share them, so that a session
+/// goes on with another thread.
 typedef struct TlsTickets {
   pthread_mutex_t lock;
   TlsTicketKey keys[2];  // the newest first
@@ -30,34 +30,33 @@ typedef struct TlsTickets {
   _Atomic uint64_t now_ms;  // the caller keeps this current
 } TlsTickets;
 
-/// PEM files as they were read.
+/// The content of PEM files.
 typedef struct TlsFiles {
   const char *cert_path, *key_path;
   Buf cert, key;
 } TlsFiles;
 
-/// Reads both files. False, with the sentence, when one cannot be read.
+/// Reads both files. Returns false, with the sentence, when it cannot read one.
 bool tls_files_read(TlsFiles *files, TlsProblem *problem);
 
-/// Frees what was read, and leaves no trace of the key.
+/// Frees the content, and wipes the key.
 void tls_files_deinit(TlsFiles *files);
 
-/// A hash of both contents, to see whether they have changed.
+/// Writes a hash of both contents.
 void tls_files_digest(const TlsFiles *files, uint8_t digest[TLS_DIGEST_SIZE]);
 
-/// A context that serves with the content of the files. `tickets` outlives it. NULL,
-/// with the sentence, when they do not serve. Warns of a certificate that is out of date.
+/// Makes a context of the files, which `tickets` has to outlive; warns of a certificate that is out
+/// of date. Returns NULL, with the sentence, when the files are of no use.
 SSL_CTX *tls_context_new(const TlsFiles *files, TlsTickets *tickets,
                          TlsProblem *problem);
 
-/// A context with a certificate of its own making. NULL when it cannot be made.
+/// Makes a context with a new self-signed certificate. Returns NULL when it cannot.
 SSL_CTX *tls_context_dev(TlsTickets *tickets, char fingerprint[TLS_FINGERPRINT_SIZE]);
 
 void tls_tickets_init(TlsTickets *tickets);
 
-/// Forgets all keys: tickets given out before lead to a full handshake.
+/// Forgets all keys, so that older tickets lead to a full handshake.
 void tls_tickets_clear(TlsTickets *tickets);
 
-/// What OpenSSL complained of first, in its words; its list of errors is empty then.
-/// Static.
+/// Returns OpenSSL's first error, in its words, static; clears its list of errors.
 const char *tls_take_error(void);

@@ -1,4 +1,4 @@
-// What the files of TLS share.
+// The internal header of TLS.
 #pragma once
 
 #include "net/conn.h"
@@ -6,23 +6,23 @@
 #include "net/transport/tls_context.h"
 
 enum {
-  RECORD_BYTES = 16 << 10,  // the most that one record holds
+  RECORD_BYTES = 16 << 10,  // of one record, at most
 };
 
 struct TlsServer {
   NetPart part;
   SSL_CTX *context;  // NULL: no TLS for new connections
   BIO_METHOD *method;
-  TlsTickets *tickets;  // its own, or those of the net that shares them
+  TlsTickets *tickets;  // owned, or those of the net that shares them
   TlsTickets own_tickets;
   TlsStats stats;
   uint8_t digest[TLS_DIGEST_SIZE];  // of the files in use
   bool has_files;
-  Buf out;                         // what OpenSSL wrote, until it is handed down
-  uint8_t received[RECORD_BYTES];  // decrypted
-  uint8_t gathered[RECORD_BYTES];  // to be encrypted
+  Buf out;                         // OpenSSL's output, until it is handed down
+  uint8_t received[RECORD_BYTES];  // decrypted bytes
+  uint8_t gathered[RECORD_BYTES];  // bytes to encrypt
 };
 
 // tls_server.c
-/// What the TLS connections of a net have in common, made when it is first asked for.
+/// Returns the TLS of a net; makes it at the first call.
 TlsServer *tls_server_of(Net *net);

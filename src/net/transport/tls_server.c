@@ -1,11 +1,11 @@
-// The certificate that a net serves with, and what its TLS connections have in common.
+// The certificate of a net, and its TLS connections' shared state.
 #include <openssl/x509v3.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "net/transport/tls_internal.h"
 
-// Connections that stand keep the context that they began with.
+// Connections keep the context that they began with.
 static void use_context(TlsServer *server, SSL_CTX *context) {
   SSL_CTX_free(server->context);
   server->context = context;
@@ -14,10 +14,10 @@ static void use_context(TlsServer *server, SSL_CTX *context) {
 
 // --- A part of the Net ---
 
-// What another place serves TLS with.
+// The certificate and tickets for a remote.
 typedef struct Shared {
-  SSL_CTX *context;     // with a reference of its own; NULL: none
-  TlsTickets *tickets;  // which outlive that place
+  SSL_CTX *context;     // a counted reference; NULL: none
+  TlsTickets *tickets;  // which outlive the remote
 } Shared;
 
 static void run_use(Net *net, const void *body) {
@@ -66,7 +66,7 @@ TlsServer *tls_server_of(Net *net) {
 
 // --- Certificates ---
 
-// By the Net itself, which other places follow.
+// Takes a context into use, here and at the remotes.
 static void use_own_context(Net *net, SSL_CTX *context) {
   use_context(net->tls, context);
   tls_tickets_clear(&net->tls->own_tickets);
@@ -110,7 +110,7 @@ const char *net_tls_library(void) { return OpenSSL_version(OPENSSL_VERSION); }
 
 bool net_has_tls(const Net *net) { return net->tls && net->tls->context; }
 
-// By the names that a client would accept it for.
+// Compares names as clients do.
 bool net_tls_has_name(const Net *net, Text name) {
   if (!net_has_tls(net) || name.size == 0) return false;
   X509 *cert = SSL_CTX_get0_certificate(net->tls->context);
