@@ -8,7 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/protocol/protocols.h"
+#include "net/protocol/native.h"
+#include "net/protocol/sniff.h"
 #include "net/sim.h"
 #include "net/transport/tls_calls.h"
 #include "net/udp/udp_calls.h"
@@ -68,6 +69,14 @@ static uint64_t descriptor_limit(void) {
   struct rlimit limit;
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : UINT64_MAX;
 }
+
+// The protocols with which connections begin, by Framing.
+static const Protocol *const PROTOCOLS[] = {
+    [FRAMING_PACKETS] = &NATIVE,
+    [FRAMING_LINES] = &NATIVE,
+    [FRAMING_SNIFF] = &SNIFF,
+    [FRAMING_ADMIN] = &SNIFF_ADMIN,
+};
 
 Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
   int err = sodium_init();  // before its randomness is used by several threads

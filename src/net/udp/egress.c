@@ -1,7 +1,6 @@
-// Sending: datagrams of an iteration are collected and handed to the kernel in as few calls as it
-// takes. Those that follow each other to one place, all but the last of the same size, are
-// one message that the kernel cuts (UDP_SEGMENT). What it does not take is lost, as on any
-// other part of the way.
+// Sending: collects the datagrams of an iteration and hands them to the kernel in as few calls as
+// possible. Datagrams in a row to one place, all but the last of the same size, are one message
+// that the kernel cuts (UDP_SEGMENT). Datagrams that it does not take are lost.
 #define _GNU_SOURCE  // sendmmsg
 #include <errno.h>
 #include <netinet/udp.h>
@@ -13,7 +12,7 @@
 enum {
   EGRESS_MAX = 256,  // datagrams that wait for the end of the iteration
   EGRESS_BYTES = EGRESS_MAX * UDP_DATAGRAM_MAX,
-  SEGMENTS_MAX = 64,  // of one message; what every kernel that knows UDP_SEGMENT takes
+  SEGMENTS_MAX = 64,      // of one message, as every kernel with UDP_SEGMENT takes
   SEGMENTED_MAX = 64000,  // bytes of one message
 };
 
@@ -25,7 +24,7 @@ typedef struct Outgoing {
   int32_t next;  // of the same socket; -1: it is the last
 } Outgoing;
 
-// What one call of the kernel is given.
+// The arguments of one call of the kernel.
 typedef struct Call {
   struct mmsghdr messages[EGRESS_MAX];
   struct iovec bytes[EGRESS_MAX];
@@ -73,7 +72,7 @@ static bool is_same_way(const UdpWay *a, const UdpWay *b) {
          memcmp(&a->local, &b->local, sizeof a->local) == 0;
 }
 
-// How many datagrams from `first` on can be one message, and their bytes.
+// Counts the datagrams from `first` on that can be one message, and their bytes.
 static uint32_t measure(const UdpServer *server, int32_t first, size_t *total) {
   const Outgoing *all = server->egress->datagrams, *head = &all[first];
   uint32_t count = 1;
@@ -131,8 +130,7 @@ static void put_messages(UdpServer *server, const UdpSocket *socket, Call *call)
   }
 }
 
-// A message that the kernel does not take is left out, and when it takes none now, all that
-// are left are.
+// Drops a message that the kernel refuses, and all when it takes none now.
 static void send_messages(UdpServer *server, const UdpSocket *socket, Call *call) {
   unsigned at = 0;
   while (at < call->count) {
@@ -142,7 +140,7 @@ static void send_messages(UdpServer *server, const UdpSocket *socket, Call *call
       continue;
     }
     if (errno == EINTR) continue;
-    // Some devices cannot cut, and say so now.
+    // Some devices cannot cut, and only this error tells.
     if (errno == EIO && call->datagrams[at] > 1) server->has_segments = false;
     bool is_full = errno == EAGAIN || errno == ENOBUFS;
     do server->totals.unsent += call->datagrams[at++];

@@ -1,6 +1,5 @@
-// Requests and their answers: what a server says to addresses that it knows nothing of. What
-// can be judged by the datagram alone is judged in wire/udp/handshake.c; the rest is here, in the order of
-// the table in docs/protocol.md, section 16.
+// Requests from unknown addresses, and their answers. wire/udp/handshake.c checks a datagram by
+// itself; the other rules are here, in the order of the table in docs/protocol.md, section 16.
 #include <assert.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 
 // A request that may make a connection.
 typedef struct Request {
-  UdpSocket *socket;  // where it came in, and its answer goes out
+  UdpSocket *socket;  // of the request and its answer
   const UdpWay *from;
   const UdpOrigin *path;
   UdpRequest *read;
@@ -56,7 +55,7 @@ static bool knows_hash(const Net *net, uint64_t hash) {
 
 static bool is_there(const UdpPeer *peer) { return peer->conn || peer->remote; }
 
-// The one that this request has made before.
+// Returns the connection that this request has made before, or NULL.
 static UdpPeer *find_made(const Request *request) {
   const UdpExtension *extension = &request->extension;
   bool is_attached = extension->flags & UDP_ATTACH;
@@ -91,7 +90,7 @@ static UdpPeer *make_peer(const Request *request) {
   return peer;
 }
 
-// `secret` is what both sides know; `info` of who is alone.
+// `secret` is what both sides know; `info` is of a client that is alone.
 static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secret,
                      const ConnInfo *info) {
   bool is_attached = request->extension.flags & UDP_ATTACH;
@@ -117,8 +116,8 @@ static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secre
 
 typedef enum Use { USE_NEW, USE_AGAIN, USE_TOO_MANY } Use;
 
-// Notes the keys of an attachment. Those that were used before would be so again with the same
-// numbers; a place in the history is free when no cookie of its time counts any more.
+// Notes the keys of an attachment, which must not be used twice, because sequence numbers would
+// repeat. A place in the history is free when the cookies of its time have expired.
 static Use note_use(UdpOffer *offer, const UdpExtension *extension, uint64_t now_ms) {
   if (!offer->used) offer->used = mem_zalloc(ATTACH_MAX * sizeof *offer->used);
   Attachment *free_place = NULL;
@@ -180,7 +179,7 @@ static void attach(const Request *request) {
 
 // --- Alone ---
 
-// Why one more may not come, or NULL.
+// Returns why one more may not come, or NULL.
 static const char *find_fault(const Request *request, const char *address) {
   const UdpServer *server = request->socket->server;
   uint32_t count = 0;

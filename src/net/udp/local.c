@@ -1,5 +1,5 @@
-// Hosts with several addresses: which of them a datagram came to, and that what answers it
-// goes out from there. Who asked one address passes over what comes from another.
+// Hosts with several addresses: finds the one that a datagram came to, so that the answer leaves
+// from there. Clients ignore answers from another address.
 #define _GNU_SOURCE  // in6_pktinfo
 #include <assert.h>
 #include <string.h>
@@ -20,7 +20,7 @@ void local_ask(const UdpSocket *socket) {
     setsockopt(socket->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on);
 }
 
-// The address to answer from: where the datagram went to many, it is this host's own.
+// Returns the address to answer from: for a multicast datagram, this host's own.
 static struct in6_addr of_ipv4(const struct cmsghdr *control) {
   struct in_pktinfo info;
   struct in6_addr local = {.s6_addr = {[10] = 0xff, [11] = 0xff}};

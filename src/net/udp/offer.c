@@ -1,4 +1,4 @@
-// Offers: which connection the peer of a number may attach to, and with which key.
+// Offers: the connection that a peer, by its number, may attach to, and its key.
 #include <string.h>
 
 #include "base/array.h"

@@ -1,6 +1,6 @@
-// One connection by UDP: what comes is handed up, what goes is put into datagrams, its address
-// is followed, its end is told. Whatever it does at once it does in udp_peer_serve, when the
-// iteration ends; until then it is only touched.
+// A connection by UDP: hands up what comes, puts output into datagrams, follows changes of address,
+// and announces its end with CLOSE. All of it happens in udp_peer_serve at the end of an
+// iteration; until then a peer is only marked as touched.
 #include <stddef.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "net/udp/udp_internal.h"
 
-// So many bytes of a stream are handed up at a time.
+// Bytes of a stream that are handed up at a time.
 enum { PIECE_BYTES = READ_BUFFER_BYTES / 2 };
 
 static uint64_t now_us(const UdpPeer *peer) { return net_clock_us(peer->server->net); }
@@ -37,8 +37,8 @@ void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params) {
   udp_touch(peer);
 }
 
-// Whoever the other side has told the end needs no CLOSE, and where very many end at a time
-// the last of them get only one.
+// Returns whether the peer repeats CLOSE: not after the other side's, and not where very many end
+// at a time.
 static bool stays(const UdpPeer *peer) {
   return !udp_link_is_closed(peer->link) && peer->server->over_count < OVER_MAX;
 }
@@ -67,7 +67,7 @@ void udp_peer_free(UdpPeer *peer) {
   mem_free(peer);
 }
 
-// Datagrams beside a stream are over. What still waits for them goes by the stream.
+// Ends the datagrams beside a stream. Messages that wait for them go by the stream.
 static void detach(UdpPeer *peer, Code code) {
   Conn *conn = peer->conn;
   conn->datagrams = NULL;
@@ -94,7 +94,7 @@ static void leave(Datagrams *datagrams) {
   udp_peer_end(peer, udp_end_code(conn));
 }
 
-// --- What comes ---
+// --- Input ---
 
 static void take_stream(UdpPeer *peer, const UdpArrival *arrival) {
   // Handing it up may change the link, where the bytes are.
@@ -109,7 +109,7 @@ static void take_stream(UdpPeer *peer, const UdpArrival *arrival) {
   if (input->capacity > READ_BUFFER_BYTES) buf_deinit(input);
 }
 
-// One that comes while nothing is taken is lost, as it may be.
+// Drops a packet while the connection takes no input.
 static void take_packet(UdpPeer *peer, const Packet *packet) {
   Conn *conn = peer->conn;
   if (!conn || !conn->is_known || !conn_takes_input(conn)) return;
@@ -147,8 +147,8 @@ static bool is_asked(const UdpPeer *peer, const UdpOrigin *path) {
   return peer->challenge != 0 && origin_is_same(&asked, path);
 }
 
-// An address that has been asked is asked the same again: the answer may take longer than
-// it is until then. A datagram of `came` bytes has come from it.
+// Asks an address, from which a datagram of `came` bytes came, to prove itself. A second question
+// is the same, because the answer to the first may still come.
 static void ask_path(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
                      size_t came) {
   UdpServer *server = peer->server;
@@ -203,7 +203,7 @@ static bool take_arrivals(UdpPeer *peer, const UdpWay *from, const UdpOrigin *pa
   return is_any;
 }
 
-// Puts all that may leave now into datagrams. Returns when there may be more.
+// Puts all that may leave now into datagrams. Returns when more may leave.
 static uint64_t produce(UdpPeer *peer) {
   UdpServer *server = peer->server;
   uint64_t time_us = now_us(peer), due_us;
@@ -215,7 +215,7 @@ static uint64_t produce(UdpPeer *peer) {
   return due_us;
 }
 
-// Whether an acknowledgement changes more than the timer, which is early then, sees to.
+// Returns whether something waits for an acknowledgement that the timer would not handle.
 static bool waits_for_more(const UdpPeer *peer, uint64_t due_us) {
   const Conn *conn = peer->conn;
   return !conn || conn->out.backlog || peer->is_writing || peer->is_shut ||
@@ -236,21 +236,21 @@ bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
   bool is_any = take_arrivals(peer, from, path);  // a PATH_RESPONSE among them
   if (taken == UDP_NEWEST && !origin_is_same(path, &peer->path))
     ask_path(peer, from, path, size);
-  // An acknowledgement that is due now says more now than after the next datagram.
+  // A due acknowledgement leaves before the next datagram is read.
   uint64_t due_us = udp_link_deadline(peer->link);
   if (due_us <= time_us) due_us = produce(peer);
   if (is_any || waits_for_more(peer, due_us)) udp_touch(peer);
   return true;
 }
 
-// --- What goes ---
+// --- Output ---
 
 static bool carries(const Datagrams *datagrams, uint8_t out_flags, uint32_t size) {
   return out_flags & OUT_UNRELIABLE && size <= UDP_LATEST_MAX &&
          peer_of((Datagrams *)datagrams)->passes;
 }
 
-// Keys of different groups are different ones.
+// Mixes in the tag, because groups have keys of their own.
 static uint32_t short_key(uint64_t key, uint32_t tag) {
   if (key == 0) return 0;
   uint64_t mixed = (key ^ tag) * 0x9e3779b97f4a7c15;
@@ -272,7 +272,7 @@ static bool send_packet(Datagrams *datagrams, const void *packet, uint32_t size,
   return true;
 }
 
-// What waits takes its turn. Returns whether any of it did.
+// Sends waiting messages; returns whether there were any.
 static bool send_waiting(UdpPeer *peer) {
   bool is_any = false;
   Waiting item;
@@ -370,7 +370,7 @@ static void on_timer(void *data, uint64_t now_ms) {
     udp_touch(peer);
 }
 
-// Has it served again at `due_us`.
+// Sets the timer, so that the peer is served at `due_us`.
 static void arm(UdpPeer *peer, uint64_t due_us) {
   Net *net = peer->server->net;
   uint64_t due_ms = due_us == UDP_NEVER ? UINT64_MAX : due_us / 1000 + 1;
@@ -383,7 +383,7 @@ static void arm(UdpPeer *peer, uint64_t due_us) {
     timers_set(net->timers, &peer->timer, due_ms, on_timer, peer);
 }
 
-// Whether datagrams get through. Where there is a stream, it takes over while they do not.
+// Checks whether datagrams get through. While they do not, a stream beside them takes over.
 static void check_passing(UdpPeer *peer) {
   UdpPassing passing = udp_link_passing(peer->link, now_us(peer));
   if (passing == UDP_GONE && peer->is_attached)
@@ -400,7 +400,7 @@ static void check_passing(UdpPeer *peer) {
   backlog_pump(peer->conn);
 }
 
-// What is sent all the time keeps the timer from its due: so what passes is looked at here.
+// Checks what passes here, too, because steady output keeps moving the timer.
 static void flush(Datagrams *datagrams) {
   UdpPeer *peer = peer_of(datagrams);
   uint64_t turn_us = net_now_ms(peer->server->net) * 1000;

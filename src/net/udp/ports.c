@@ -1,4 +1,4 @@
-// The ports: opening them, reading what comes, telling whose it is, and the end of an iteration.
+// The ports: opens them, reads datagrams, finds their connections, and ends iterations.
 #define _GNU_SOURCE  // recvmmsg
 #include <errno.h>
 #include <netinet/udp.h>
@@ -11,14 +11,15 @@
 #include "net/udp/udp_internal.h"
 
 enum {
-  READ_BATCH = 64,             // datagrams read at a time,
-  READ_BATCHES = 8,            // so often an iteration and socket
+  LOSSES_MS = 100,   // from one sum of the losses of current connections to the next
+  READ_BATCH = 64,   // datagrams read at a time,
+  READ_BATCHES = 8,  // times in an iteration, for each socket
   READ_DATAGRAM_BYTES = 1536,  // a longer one is none of this protocol
-  // Connections of one channel that a datagram from an unknown address may be of.
+  // Connections of one channel to try for a datagram from an unknown address.
   CHANNEL_TRIES = 4,
 };
 
-// What one call of the kernel gives.
+// The results of one call of the kernel.
 struct Ingress {
   struct mmsghdr messages[READ_BATCH];
   struct iovec iovecs[READ_BATCH];
@@ -29,7 +30,7 @@ struct Ingress {
 
 // --- Datagrams ---
 
-// From an address that is known or, where that has changed, not known yet.
+// Takes a datagram from a known address or, by its channel, from a new one.
 static bool give(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
                  uint8_t *bytes, size_t size) {
   const UdpTable *table = &socket->server->table;
@@ -42,7 +43,7 @@ static bool give(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
   peer = table_first_of(table, bytes);
   for (; peer && tries < CHANNEL_TRIES; peer = table_next_of(peer)) {
     if (peer->socket != socket) continue;
-    memcpy(copy, bytes, size);  // one that is not authentic is wiped
+    memcpy(copy, bytes, size);  // because a failed attempt wipes it
     if (udp_peer_receive(peer, from, path, copy, size)) return true;
     tries++;
   }
@@ -91,7 +92,7 @@ static int read_batch(UdpSocket *socket) {
   return count;
 }
 
-// A share of what waits: who floods the ports does not keep the others waiting.
+// Reads a limited share, so that a flood does not delay others.
 static void on_readable(uv_poll_t *poll, int status, int events) {
   UdpSocket *socket = poll->data;
   (void)status, (void)events;
@@ -137,9 +138,31 @@ static bool end_iteration(NetPart *part) {
   return is_more || server->touched.count > 0;
 }
 
+// --- Counters ---
+
+static void add_losses(void *data, const UdpPeer *peer) {
+  UdpTotals *losses = data;
+  if (peer->remote) return;  // the remote counts them
+  UdpLinkStats stats = udp_link_stats(peer->link);
+  losses->lost += stats.lost;
+  losses->resent_bytes += stats.resent_bytes;
+}
+
+static void add_counters(const NetPart *part, NetCounters *counters) {
+  UdpServer *server = (UdpServer *)part;
+  uint64_t now_ms = net_now_ms(server->net);
+  if (now_ms - server->losses_ms >= LOSSES_MS) {
+    server->losses = (UdpTotals){0};
+    table_visit(&server->table, add_losses, &server->losses);
+    server->losses_ms = now_ms;
+  }
+  counters_add(counters, &(NetCounters){.udp = server->totals});
+  counters_add(counters, &(NetCounters){.udp = server->losses});
+}
+
 // --- Opening and closing ---
 
-// What the kernel cuts into datagrams, it can be asked to by each message.
+// Returns whether the kernel can cut messages into datagrams.
 static bool can_segment(int fd) {
   int size = 0;
   return setsockopt(fd, SOL_UDP, UDP_SEGMENT, &size, sizeof size) == 0;
@@ -151,8 +174,8 @@ static bool is_any(const SocketAddress *address) {
   return address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-// Returns the descriptor or an error; port 0 becomes the one that was found. `family` is as
-// UdpSocket has it.
+// Returns the descriptor or an error; stores the port where that is 0. `family` is that of
+// UdpSocket.
 static int bind_port(const char *host, uint16_t *port, uint8_t *family) {
   SocketAddress address;
   int err = address_resolve(host, *port, SOCK_DGRAM, &address);
@@ -188,7 +211,7 @@ static void close_bound(UdpServer *server) {
   mem_free(server);
 }
 
-// Binds all ports. Returns NULL, and the error, when one cannot be had.
+// Binds all ports. Returns NULL, with the error, when it cannot bind one.
 static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int *err) {
   UdpServer *server = mem_zalloc(sizeof *server);
   server->sockets = mem_zalloc(count * sizeof *server->sockets);
@@ -211,10 +234,10 @@ static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int
   return server;
 }
 
-// Nobody comes any more; the ports are closed when those who are alone are gone.
+// Accepts nobody any more; the ports close after the last connection that is alone.
 static void stop(NetPart *part) { ((UdpServer *)part)->is_stopping = true; }
 
-// Ends all that is left.
+// Ends all connections.
 static void end(NetPart *part) {
   UdpServer *server = (UdpServer *)part;
   for (UdpPeer *peer; (peer = table_any(&server->table));) {
@@ -249,7 +272,7 @@ static void serve(Net *net, UdpServer *server) {
                                   .stop = stop,
                                   .end = end,
                                   .free = free_server,
-                                  .add_counters = udp_add_counters};
+                                  .add_counters = add_counters};
   server->net = net;
   server->egress = egress_new();
   server->ingress = mem_zalloc(sizeof *server->ingress);
@@ -269,7 +292,7 @@ static void serve(Net *net, UdpServer *server) {
   net_add_part(net, &server->part, &PART);
 }
 
-// Serves UDP for another Net; the descriptor is this one's from now on.
+// Serves UDP for another Net, and owns the descriptor from now on.
 static void run_take(Net *net, const void *body) {
   const UdpPlace *place = body;
   UdpServer *server = mem_zalloc(sizeof *server);

@@ -1,7 +1,7 @@
-// What the rest of net asks of UDP.
+// The calls of the rest of net for UDP.
 #pragma once
 
 #include "net/internal.h"
 
-/// The port at which the client of a conn may attach; 0 where there is none for it.
+/// Returns the port at which the client of a conn may attach, or 0.
 uint16_t udp_port_to_attach(const Conn *conn);
