@@ -1,6 +1,6 @@
-// Endpoints, and of a connection that this Net serves (Conn): whether it is read, how it ends, and the
-// change of its protocol. Nothing here knows how bytes travel or what they mean. The end of a
-// connection from outside is reported at the end of the iteration, never in the middle of a call.
+// Endpoints; and of a connection that this Net serves (Conn) its throttling, the change of its
+// protocol, and its end. Nothing here knows how bytes travel or what they mean. The end of a
+// connection from outside is reported at the end of the iteration, never within a call.
 #include "net/conn.h"
 
 #include "base/err.h"

@@ -4,14 +4,14 @@
 typedef struct Bell Bell;
 typedef struct Loop Loop;
 
-/// Called by the loop, once for one call of bell_ring or for several.
+/// The loop calls this once after one or several calls of bell_ring.
 typedef void BellCallback(void *data);
 
-/// Does not keep the loop running. NULL when the system cannot make one.
+/// Makes a bell, which does not keep the loop running. Returns NULL when the system cannot.
 Bell *bell_open(Loop *loop, BellCallback *on_ring, void *data);
 
-/// May be called by any thread, and by signal handlers.
+/// Rings it; for any thread, and for signal handlers.
 void bell_ring(Bell *bell);
 
-/// Freed by the loop; NULL is allowed.
+/// Closes it; the loop frees it. NULL is allowed.
 void bell_close(Bell *bell);

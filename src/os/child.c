@@ -19,7 +19,7 @@ typedef struct Child {
   uv_pipe_t pipes[PIPES];  // its standard input, output and error
   uv_write_t write;
   Loop *loop;
-  ChildEnd *on_end;  // NULL: nobody wants to know
+  ChildEnd *on_end;  // NULL: no callback follows
   void *data;
   uint32_t token;
   int status;

@@ -11,8 +11,8 @@
 typedef struct Loop Loop;
 
 enum {
-  CHILD_MAX = 3,                 // at a time
-  CHILD_OUTPUT_MAX = 256 << 10,  // bytes of its output that are kept, the first ones
+  CHILD_MAX = 3,                 // children at a time
+  CHILD_OUTPUT_MAX = 256 << 10,  // first bytes of its output, which are kept
 };
 
 /// `status`: its exit code, or a negated signal. The text is valid during the call.
@@ -22,13 +22,13 @@ typedef void ChildEnd(void *data, uint32_t token, int status, const char *text,
 typedef struct ChildStart {
   const char *const *arguments;  // without the program's name; ended by NULL
   Text input;                    // standard input; copied
-  uint32_t timeout_ms;           // after which the program is killed
+  uint32_t timeout_ms;           // time after which the program is killed
   ChildEnd *on_end;
   void *data;  // for on_end, as is the token
   uint32_t token;
 } ChildStart;
 
-/// Says that this process is `perigee`: without that, child_start fails.
+/// Allows child_start, because this process is `perigee`.
 void child_allow(Loop *loop);
 
 /// Runs this program itself. Returns 0, or an error, and then `on_end` is not called:

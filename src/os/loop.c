@@ -11,7 +11,7 @@ void loop_set_timer(Loop *loop, Timer *timer, uint64_t ms, TimerCallback *callba
   timers_set(&loop->timers, timer, loop_now_ms(loop) + ms, callback, data);
 }
 
-// Only wakes the loop: timers run once the sockets have been looked at.
+// Only wakes the loop: timers run after the sockets.
 static void on_clock(uv_timer_t *clock) {
   Loop *loop = clock->data;
   loop->clock_due_ms = UINT64_MAX;
@@ -46,9 +46,8 @@ static void on_prepare(uv_prepare_t *prepare) {
   loop->polled_ms = loop_now_ms(loop);
 }
 
-// Sockets come before the timers that were due when they were looked at. After a
-// handler that took seconds nobody is silent or late whose packets have arrived
-// meanwhile.
+// Runs the timers that were due when the sockets were polled. So after a handler that took seconds,
+// a peer whose packets have arrived meanwhile is neither silent nor late.
 static void on_check(uv_check_t *check) {
   Loop *loop = check->data;
   timers_run(&loop->timers, loop->polled_ms);

@@ -1,4 +1,4 @@
-// A libuv loop with timers, and a function of its owner's at the end of each iteration.
+// A libuv loop with timers, and a callback at the end of each iteration.
 // The files of src/os run on one; a Net has one (net_loop). In an iteration sockets come
 // before timers, and the end of the iteration comes last.
 #pragma once
@@ -10,8 +10,8 @@
 #include "base/list.h"
 #include "base/timers.h"
 
-/// Called at the end of each iteration. Returns whether there is more to do, in which
-/// case the next iteration comes at once.
+/// Ends each iteration. Returns whether there is more to do, in which case the next iteration comes
+/// at once.
 typedef bool LoopEnd(void *data);
 
 typedef struct Loop {
@@ -21,7 +21,7 @@ typedef struct Loop {
   uv_idle_t idle;  // active while there is more to do, so that the loop does not wait
   uv_timer_t clock;
   uv_timer_t limit;       // ends the wait of loop_poll
-  uint64_t clock_due_ms;  // what `clock` is set to, monotonic
+  uint64_t clock_due_ms;  // time that `clock` is set to, monotonic
   uint64_t polled_ms;     // when the loop last looked at its sockets, monotonic
   Timers timers;
   LoopEnd *end;
@@ -37,20 +37,19 @@ int loop_init(Loop *loop, LoopEnd *end, void *data);
 /// Frees it; asserts that every handle but its own is closed or closing.
 void loop_deinit(Loop *loop);
 
-/// Runs until nothing keeps it: no handle but its own, and no timer.
+/// Runs until only its own handles, and no timer, are left.
 void loop_run(Loop *loop);
 
-/// One iteration: waits for something to do for at most `timeout_ms` (negative: for ever).
+/// Runs one iteration: waits for something to do at most `timeout_ms` (negative: for ever).
 /// Returns whether anything keeps the loop running.
 bool loop_poll(Loop *loop, int timeout_ms);
 
-/// A descriptor that is readable when there is something to do, for a loop of somebody
-/// else's; and in how many milliseconds loop_poll has to be called even if it is not (-1: at no
-/// time).
+/// Return a descriptor that is readable when there is something to do, for the loop of a host
+/// program; and the milliseconds until loop_poll has to be called even if it is not (-1: none).
 int loop_fd(const Loop *loop);
 int loop_timeout_ms(const Loop *loop);
 
-/// Monotonic time, the same all through an iteration.
+/// Returns monotonic time, the same all through an iteration.
 uint64_t loop_now_ms(const Loop *loop);
 
 /// Sets a timer that is due in `ms` milliseconds.

@@ -1,5 +1,5 @@
-// The signals that a server answers, delivered on the loop. SIGPIPE is ignored for the
-// process: writes to a socket that is gone give an error instead.
+// The signals of a server, delivered on the loop. The process ignores SIGPIPE: writes to a closed
+// socket return an error instead.
 #pragma once
 
 typedef struct Loop Loop;
@@ -12,9 +12,8 @@ typedef struct SignalEvents {
   void (*reload)(void *data);
 } SignalEvents;
 
-/// Does not keep the loop running.
+/// Handles the signals; does not keep the loop running.
 Signals *signals_open(Loop *loop, const SignalEvents *events, void *data);
 
-/// From now on the signals do what they did before signals_open. Freed by the loop;
-/// NULL is allowed.
+/// Restores the handlers before signals_open; the loop frees it. NULL is allowed.
 void signals_close(Signals *signals);

@@ -1,8 +1,7 @@
-// Directories are watched, not files, because a file that is replaced takes its watch
-// with it: the directory of every symlink on the way to a file, the directory of the
-// file itself, and the one above. An event only says that it is time to look; what has
-// changed is found by comparing hashes. The handles are opened anew at every look: one
-// that sits on a directory which has been moved away cannot be told from a good one.
+// Watches directories, not files, because a replaced file takes its watch with it: the directory of
+// every symlink on the way to a file, the directory of the file, and the one above. An event
+// only starts a look, which compares hashes. Every look opens new handles, because a handle
+// of a directory that was moved away looks like a good one.
 #include "os/watch.h"
 
 #include <errno.h>
@@ -27,8 +26,8 @@ typedef struct File {
   bool exists;
   bool is_empty;
   uint64_t hash;
-  bool has_changed;     // and that has not been told
-  uint64_t doubted_ms;  // since when it seems to be in the middle of being saved, or 0
+  bool has_changed;     // its change is to be reported
+  uint64_t doubted_ms;  // time since which it seems to be half saved; 0: it does not
 } File;
 
 typedef struct Directory {
@@ -50,9 +49,9 @@ struct Watch {
   bool is_polling;      // some directory could not be watched
   bool has_warned;      // of that
   bool is_closing;
-  bool has_changed;   // a file has, and it has not been told
-  uint64_t first_ms;  // when the first event came that was not acted on; 0: none
-  uint64_t name;      // then: a hash of the path it was about; 0: of several
+  bool has_changed;   // a change of a file is to be reported
+  uint64_t first_ms;  // time of the first event since the last look; 0: none came
+  uint64_t name;      // then: a hash of its path; 0: there are several
   Timer timer;
 };
 
@@ -86,8 +85,7 @@ static uint64_t hash_path(const Directory *directory, const char *name) {
          1;
 }
 
-// Several files that are saved together may take longer from one to the next than the
-// steps of saving one do.
+// Waits longer for several files, which may be saved one after the other.
 static void on_event(uv_fs_event_t *handle, const char *name, int events, int status) {
   Directory *directory = handle->data;
   Watch *watch = directory->watch;
@@ -120,7 +118,7 @@ static void directory_close(Directory *directory) {
   uv_close((uv_handle_t *)&directory->handle, on_closed);
 }
 
-// The open directory named by the first `size` bytes of `path`, or NULL.
+// Returns the open directory named by the first `size` bytes of `path`, or NULL.
 static Directory *directory_find(const Watch *watch, const char *path, size_t size) {
   for (uint32_t i = 0; i < watch->directories.count; i++) {
     Directory *directory = watch->directories.items[i];
@@ -155,7 +153,7 @@ static Directory *directory_open(Watch *watch, const char *path, size_t size) {
   return NULL;
 }
 
-// The bytes of the directory that holds `path`, which is absolute.
+// Returns the length of the directory's part of `path`, which is absolute.
 static size_t parent_size(const char *path, size_t size) {
   while (size > 1 && path[size - 1] == '/') size--;
   while (size > 1 && path[size - 1] != '/') size--;
@@ -163,8 +161,8 @@ static size_t parent_size(const char *path, size_t size) {
   return size;
 }
 
-// Watches for changes of the directory entry that the first `size` bytes of `path`
-// name. False when its directory cannot be watched.
+// Watches the directory entry that the first `size` bytes of `path` name. Returns false when it
+// cannot watch its directory.
 static bool watch_entry(Watch *watch, const char *path, size_t size) {
   while (size > 1 && path[size - 1] == '/') size--;
   size_t parent = parent_size(path, size);
@@ -177,8 +175,8 @@ static bool watch_entry(Watch *watch, const char *path, size_t size) {
   return true;
 }
 
-// Replaces the first `size` bytes of `path`, a symlink, by what it points to. False
-// when that is too long or cannot be read.
+// Replaces the first `size` bytes of `path`, a symlink, by its target. Returns false when that is
+// too long or unreadable.
 static bool follow(char path[PATH_MAX], size_t size) {
   char link[PATH_MAX], rest[PATH_MAX], target[PATH_MAX];
   memcpy(link, path, size);
@@ -196,8 +194,7 @@ static bool follow(char path[PATH_MAX], size_t size) {
   return true;
 }
 
-// Watches the directory of every symlink on the way along `path` and brings `path` to
-// where they lead, as far as it exists.
+// Watches the directory of every symlink along `path`, and resolves `path` as far as it exists.
 static void watch_symlinks(Watch *watch, char path[PATH_MAX]) {
   int followed = 0;
   size_t size = 0;
@@ -248,7 +245,7 @@ static void watch_path(Watch *watch, const char *file) {
     watched += watch_entry(watch, path, size);
 }
 
-// The new handles are there before the old ones go, so nothing is missed in between.
+// Opens the new handles before it closes the old ones, so that it misses no event.
 static void watch_directories(Watch *watch) {
   List old = watch->directories;
   watch->directories = (List){0};
@@ -285,8 +282,8 @@ static File file_now(const Watch *watch, const File *file) {
   return now;
 }
 
-// Takes what a file is like now as known. Returns whether it changed; one that seems to
-// be in the middle of being saved is left for a later look.
+// Compares a file with its last state, and notes the new one. Returns whether it changed; leaves a
+// file that seems to be half saved for a later look.
 static bool file_update(Watch *watch, File *file, uint64_t now_ms) {
   File now = file_now(watch, file);
   bool is_changed = now.exists != file->exists || now.hash != file->hash;
@@ -308,8 +305,7 @@ static bool is_doubting(const Watch *watch) {
   return false;
 }
 
-// What has changed is told when no file is in doubt any more: until then a change may be
-// one half of what is being saved.
+// Reports changes once no file is in doubt, because until then only half of them may be saved.
 static void look(void *data, uint64_t now_ms) {
   Watch *watch = data;
   watch->first_ms = 0;

@@ -8,8 +8,8 @@
 typedef struct Loop Loop;
 typedef struct Worker Worker;
 
-/// Runs on the thread. It may use nothing of the loop, and should return soon once its owner
-/// has cancelled it, because workers_end waits for it.
+/// Runs on the thread. It must not use the loop, and should return soon after its owner has
+/// cancelled it, because workers_end waits for it.
 typedef void WorkerRun(void *data);
 
 /// Called by the loop, worker_wait or workers_end when the thread has ended. `data` belongs to the
@@ -20,8 +20,8 @@ typedef void WorkerEnd(void *data);
 /// called.
 Worker *worker_start(Loop *loop, WorkerRun *run, WorkerEnd *on_end, void *data);
 
-/// Waits at most `us` microseconds for `run` to return. True if it has: then `on_end` has
-/// been called, and the worker is gone.
+/// Waits at most `us` microseconds for `run` to return. Returns true if it has: then `on_end` has
+/// been called, and the worker is freed.
 bool worker_wait(Worker *worker, uint64_t us);
 
 /// Waits for all workers of the loop and ends them.

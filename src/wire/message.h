@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "wire/reader.h"
 
-/// Appends the body; a `json` without bytes stands for null. Returns where in the body the value begins.
+/// Appends the body; a `json` without bytes means null. Returns the offset of the value.
 uint32_t message_body(Buf *buf, Text name, Text json);
 
 /// Reads a body: appends the name's bytes to `name`, and points `value` to the value's text.

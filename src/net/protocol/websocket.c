@@ -1,5 +1,5 @@
-// WebSockets: connections whose packets or lines come and go in messages. Their groups, backlogs and
-// ends are those of other connections.
+// WebSockets: connections whose packets or lines come and go in messages. Their groups, backlogs
+// and ends are those of other connections.
 //
 // A connection has a reader of frames only in the middle of a frame or message, so that an idle
 // one needs little memory.

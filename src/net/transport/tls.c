@@ -1,5 +1,5 @@
-// TLS: a transport around another one, which carries the encrypted bytes. OpenSSL sees no socket: it
-// reads the bytes that have just arrived, and writes to a buffer that all connections share,
+// TLS: a transport around another one, which carries the encrypted bytes. OpenSSL sees no socket:
+// it reads the bytes that have just arrived, and writes to a buffer that all connections share,
 // because each call empties it. Encrypted bytes that the transport below did not take wait in a
 // buffer of the connection. Until they are gone nothing more is encrypted, so that overflow can
 // still drop messages, and an idle connection has no buffers.

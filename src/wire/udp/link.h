@@ -159,7 +159,7 @@ size_t udp_link_produce(UdpLink *link, uint64_t now_us, uint8_t *out);
 
 /// A datagram with PATH_CHALLENGE and nothing else, for another address from which a
 /// datagram of `came` bytes came that was UDP_NEWEST. Returns its size; 0 when it would be
-/// longer than that one, as nobody gets more sent to where he is not than he has sent.
+/// longer than that one, because an unproven address never gets more bytes than came from it.
 size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value,
                                   size_t came, uint8_t *out);
 

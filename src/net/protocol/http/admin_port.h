@@ -20,7 +20,7 @@ typedef struct GateFailure {
 } GateFailure;
 
 typedef struct AdminServer {
-  const AdminEvents *events;  // NULL: nobody answers
+  const AdminEvents *events;  // NULL: requests get 404
   void *data;
 } AdminServer;
 

@@ -1,5 +1,4 @@
-// /mcp and /api: requests are handed up; their answers come down at once or later, whole or
-// as streams of events.
+// /mcp and /api: hands requests up; answers come down at once or later, whole or as streams.
 #include "net/protocol/http/admin_port.h"
 
 // Appends what is handed up of the head.
@@ -68,6 +67,6 @@ void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
                                     .rest = is_whole ? HTTP_NOTHING : HTTP_STREAM,
                                     .fields = answer->fields,
                                     .body = answer->body});
-  // The next request may be here. While one is handed up, the connection's own loop takes it.
+  // Another request may have come; while one is handed up, http.c's own loop reads it.
   if (!net->admin->is_handing && conn_speaks(conn, &HTTP)) HTTP.resume(conn);
 }

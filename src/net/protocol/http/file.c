@@ -1,12 +1,11 @@
-// Files of a game's folder, opened and read by the pool of threads so that a slow disk
-// delays no other connection, a piece at a time: the next is read when the last is
-// written. Between pieces the file is closed, so that a slow client uses only its
-// connection's descriptor. If another file has taken its place, the answer ends.
+// Files of a game's folder. The pool of threads opens and reads them, so that a slow disk delays no
+// other connection, a piece at a time: it reads the next when the last is written. It closes
+// the file between pieces, so that a slow client uses only its connection's descriptor. If
+// another file has replaced it, the answer ends.
 //
-// A file is served when what the path leads to lies in the folder, all symlinks
-// followed: it is taken hold of without being opened, and asked where it is. The rules
-// beside the folder (wire/ignore.h) hide files of it, by the path that was asked for as
-// by where they are.
+// A file is served if it lies in the folder after all symlinks are followed; a descriptor that
+// opens nothing (O_PATH) tells where it is. The rules beside the folder (wire/ignore.h) hide
+// files by the requested path and by where they are.
 #define _GNU_SOURCE  // O_PATH
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +23,14 @@
 
 enum {
   FD_PATH_SIZE = 32,
-  AGAIN_MS = 100,  // until a file is opened again for which there was no descriptor
+  AGAIN_MS = 100,  // until the next try to open a file without a free descriptor
 };
 
 typedef struct FileJob {
   uv_work_t request;
-  Conn *conn;  // NULL: it is not interested any more
+  Conn *conn;  // NULL: the connection is gone
   bool is_working;
-  bool is_folder;  // what was asked for ends in a slash
+  bool is_folder;  // the requested path ends in a slash
   char *folder;    // owned
   char path[HTTP_PATH_MAX + sizeof "/index.html"];  // in the folder
   // The thread's findings.
@@ -41,12 +40,12 @@ typedef struct FileJob {
   size_t chunk_size;
   // The bytes that are still to be sent.
   uint64_t at, left;
-  Timer again;  // set while no descriptor was left
+  Timer again;  // set while no descriptor is free
 } FileJob;
 
 // --- In a thread ---
 
-// Where an open file is; false when it is nowhere.
+// Finds where an open file is; returns false when it is nowhere.
 static bool locate(int fd, char place[PATH_MAX]) {
   char name[FD_PATH_SIZE];
   snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -87,7 +86,7 @@ static bool is_same(const struct stat *a, const struct stat *b) {
          a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-// Returns whether the file that is held may be served, or is still the one that was.
+// Checks that the file may be served and, for a further piece, is still the same.
 static int check_held(FileJob *job, int folder, int held) {
   char root[PATH_MAX], place[PATH_MAX];
   struct stat info;
@@ -101,7 +100,7 @@ static int check_held(FileJob *job, int folder, int held) {
   return S_ISREG(info.st_mode) ? 0 : EACCES;
 }
 
-// Opens the file that is held, and reads the next piece of it, if one is wanted.
+// Opens the file, and reads the next piece if one is wanted.
 static int read_held(FileJob *job, int held) {
   char name[FD_PATH_SIZE];
   snprintf(name, sizeof name, "/proc/self/fd/%d", held);
@@ -144,7 +143,7 @@ static void free_job(FileJob *job) {
   mem_free(job);
 }
 
-// The request is answered, or its connection gone.
+// Frees a job whose request is answered, or whose connection is gone.
 static void drop(FileJob *job) {
   timers_stop(job->conn->net->timers, &job->again);
   job->conn = NULL;
@@ -155,7 +154,7 @@ void file_gone(Conn *conn) { drop(http_of(conn)->job); }
 
 void file_drained(Conn *conn) { work_on(http_of(conn)->job); }
 
-// A version of a file differs from others in its place, its size or when it was written.
+// Hashes place, size and time of a file, which tell its versions apart.
 static HttpVersion version_of(const struct stat *info) {
   HttpVersion version = {.changed_s = info->st_mtim.tv_sec};
   unsigned long long changed_ns =
@@ -178,7 +177,7 @@ static void answer_welcome(Conn *conn, const HttpRequest *request) {
   buf_deinit(&body);
 }
 
-// A folder without its slash would have its links lead elsewhere.
+// Redirects to the path with a slash, because relative links would lead elsewhere.
 static void redirect(Conn *conn, const HttpRequest *request) {
   Text target = request->target;
   const char *query = memchr(target.bytes, '?', target.size);
@@ -203,8 +202,8 @@ static int decide(const HttpRequest *request, HttpAnswer *answer) {
   }
 }
 
-// Pages ask each time, so that they and what they use are of one version; the rest may be
-// kept for a while where nobody is working on it.
+// Browsers ask for pages each time, so that a page and its files are of one version. They may keep
+// other files for a while, unless these are being edited.
 static void begin_answer(FileJob *job, const HttpRequest *request) {
   HttpVersion version = version_of(&job->info);
   const char *type = http_type(job->path);
@@ -263,7 +262,7 @@ static void on_chunk(FileJob *job) {
     return;
   }
   if (job->err) {
-    conn_end(conn, END_BROKEN);  // the length has been promised
+    conn_end(conn, END_BROKEN);  // because the head had the whole length
     return;
   }
   uint8_t *chunk = job->chunk;

@@ -40,7 +40,7 @@ static void on_timer(void *data, uint64_t now_ms) {
   }
 }
 
-// Returns when the state has lasted for too long; 0: it may last.
+// Returns the deadline of the state; 0: none.
 static uint64_t find_due_ms(const Conn *conn) {
   const Http *http = http_of(conn);
   uint64_t now_ms = net_now_ms(conn->net), since_ms = conn->info->since_ms;
@@ -74,7 +74,7 @@ static void set_timer(Conn *conn) {
 
 // --- Answering ---
 
-// The head of the next request has to be here a while after its first byte.
+// Sets the deadline of the next head, from its first byte on.
 static void complete(Conn *conn) {
   Http *http = http_of(conn);
   if (http->is_last) {
@@ -93,7 +93,7 @@ static void complete(Conn *conn) {
     endpoint_resume_later(conn->net, &conn->self);
 }
 
-// Writes what waits, unless something before it is on its way.
+// Writes waiting output, unless earlier output is on its way.
 static void flush(Conn *conn) {
   Http *http = http_of(conn);
   if (!conn->out.backlog && http->out.size > 0) {
@@ -185,7 +185,7 @@ static void refuse_head(Conn *conn, int status) {
   if (status == 405) why = http_of(conn)->kind->no_method;
   if (status == 414) why = "the address is too long";
   if (status == 431) why = "the head of the request is too large";
-  http_of(conn)->is_last = true;  // what follows is not known
+  http_of(conn)->is_last = true;  // the input behind it has no known form
   http_refuse(conn, status, why);
 }
 
@@ -263,7 +263,7 @@ static bool take_head(Conn *conn) {
   return true;
 }
 
-// Returns whether the body has come to its end, or is refused.
+// Returns whether the body is complete, or refused.
 static bool take_body(Conn *conn) {
   HttpRequest request;
   Http *http = http_of(conn);
@@ -296,7 +296,7 @@ static void run(Conn *conn) {
   }
   if (conn->state != CONN_OPEN) return;
   if (conn->protocol != &HTTP) {
-    conn->protocol->resume(conn);  // what came behind the request
+    conn->protocol->resume(conn);  // with bytes behind the request
     return;
   }
   const Http *http = http_of(conn);

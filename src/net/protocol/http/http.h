@@ -1,8 +1,7 @@
-// HTTP of a connection. Each server (the site, the admin listener) has a table of routes. A
-// route's handler answers requests: at once, later, in pieces, as a stream, or by having the
-// connection speak another protocol. A connection has one request at a time, whose head stays
-// in the inbox until it is answered. Deadlines, limits, refusals and heads of answers are the
-// same for all routes: http.c and answer.c have them.
+// HTTP of a connection. Each server (the site, the admin listener) has a table of routes. A route's
+// handler answers requests: at once, later, in pieces, as a stream, or by a change to another
+// protocol. A connection has one request at a time, whose head stays in the inbox until the
+// answer. http.c and answer.c have deadlines, limits, refusals and heads for all routes.
 #pragma once
 
 #include "net/conn.h"
@@ -34,10 +33,9 @@ typedef struct HttpRoute {
   const char *path;
   uint32_t methods;
   uint32_t flags;
-  /// Answers the request, whose body is in Http.text, or keeps in Http.job what it needs for
-  /// that.
+  /// Answers the request, whose body is in Http.text, or keeps its state in Http.job.
   void (*handle)(Conn *conn, const HttpRequest *request);
-  /// Everything that was sent of the answer is out. NULL: no piece waits for that.
+  /// All sent pieces of the answer are out. NULL: there are no further pieces.
   void (*drained)(Conn *conn);
   /// The connection closes before the answer is complete. May be NULL.
   void (*gone)(Conn *conn);
@@ -101,9 +99,9 @@ typedef struct Http {
   const HttpRoute *route;  // of the request under way; NULL: none
   void *job;               // the handler's own
   HttpBody body;
-  Buf text;              // what has arrived of the body
+  Buf text;              // arrived bytes of the body
   size_t reserved;       // of the server's bytes, for the body
-  Buf out;               // what waits until all before it is written
+  Buf out;               // bytes that wait behind earlier output
   uint32_t size;         // of the request's head, at the start of the input
   uint8_t state;         // HttpState
   bool is_last;          // the connection ends after the request
@@ -122,7 +120,7 @@ static inline Text http_text(const Buf *bytes) {
 
 // --- http.c ---
 
-/// The connection begins to speak HTTP to the server.
+/// Makes the connection speak HTTP with the server.
 void http_begin(Conn *conn, const HttpKind *kind, HttpServer *server);
 /// Reads the request under way again.
 void http_request(const Conn *conn, HttpRequest *request);
@@ -135,12 +133,12 @@ void http_send(Conn *conn, Text bytes, bool is_last);
 /// Answers that the request is refused, and returns false. `why` is a sentence without capital
 /// and full stop, or NULL for 405.
 bool http_refuse(Conn *conn, int status, const char *why);
-/// The same after HTTP_LATE_MS. `why` is static.
+/// Does the same after HTTP_LATE_MS. `why` is static.
 bool http_refuse_late(Conn *conn, int status, const char *why);
 
 // --- answer.c ---
 
-/// Appends the head of an answer. `unix_s` is the time; 0: it is not to be said.
+/// Appends the head of an answer. `unix_s` is the time; 0: without a Date.
 void http_put_head(Buf *out, const HttpAnswer *answer, int64_t unix_s, bool is_last);
 /// Appends the fields that say more about a refusal.
 void http_put_hints(Buf *fields, int status, uint32_t methods);

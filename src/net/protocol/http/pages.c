@@ -1,6 +1,5 @@
-// The server's own pages: what a status means here, and the page of a game that has none.
-// Nothing of what a stranger sent is shown but the Host header, whose characters are
-// known to be plain.
+// The server's own pages: for statuses, and for a game without a page. Of a request they show the
+// Host header alone, whose characters need no escaping.
 #include "net/protocol/http/site.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-// The site's options, and what net keeps for it.
+// The site's options and its state in net.
 #include "net/protocol/http/site.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 
 // --- A part of the Net ---
 
-/// The head of what another place gets; the texts of the options and the schema follow.
+/// The options for a remote; their texts and the schema follow.
 typedef struct Shared {
   WebModule modules[SITE_MODULES_MAX + 1];
   bool is_watched;

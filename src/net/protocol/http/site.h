@@ -35,7 +35,7 @@ struct Web {
 
 // --- site.c ---
 
-/// Returns what net keeps for the site, made when it is first needed.
+/// Returns the site's state; makes it at the first call.
 Web *web_of(Net *net);
 
 // --- site_routes.c ---

@@ -94,7 +94,7 @@ static void handle_module(Conn *conn, const HttpRequest *request) {
     http_refuse(conn, 404, "this server was built without its client");
 }
 
-// It may change at any time.
+// The schema may change at any time.
 static void handle_schema(Conn *conn, const HttpRequest *request) {
   const Web *web = web_of(conn->net);
   answer_module(conn, request, &web->schema_version, "no-cache",
