@@ -45,7 +45,8 @@
   X(KEY_CHANNEL_CAPACITY, channel_capacity, WHOLE, "1024", 1, 1000000, LIVE,           \
     "messages that may wait for one peer", "", "")                                     \
   X(KEY_OVERFLOW, overflow, CHOICE, "drop_newest", 0, 0, LIVE,                         \
-    "Effect of more messages than channel_capacity", "drop_newest|drop_oldest|disconnect", "")    \
+    "effect of more messages than channel_capacity",                                   \
+    "drop_newest|drop_oldest|disconnect", "")                                          \
   X(KEY_MAX_ROOMS, max_rooms, WHOLE, "4096", 1, 1000000, LIVE, "rooms at a time", "",  \
     "")                                                                                \
   X(KEY_UNIQUE_NAMES, unique_names, CHOICE, "text", 0, 0, LIVE,                        \
@@ -84,11 +85,11 @@
     "errors in the 5 s after a reload that bring the old version back; 0: off", "",    \
     "")                                                                                \
   X(KEY_INVALID_MESSAGES, invalid_messages, CHOICE, "disconnect", 0, 0, LIVE,          \
-    "effect of bytes that are not a message of the schema", "disconnect|drop",        \
+    "effect of bytes that are not a message of the schema", "disconnect|drop",         \
     "The sender is disconnected, or the bytes are dropped; both are counted. "         \
     "See [schema.md](schema.md#what-does-not-fit).")                                   \
   X(KEY_SCHEMA_CHANGE, schema_change, CHOICE, "refuse", 0, 0, LIVE,                    \
-    "effect of a reload that changes messages of connected clients",                 \
+    "effect of a reload that changes messages of connected clients",                   \
     "refuse|reconnect",                                                                \
     "The reload is refused, or these clients are disconnected so that they "           \
     "connect again. See [changes](schema.md#changes).")                                \
