@@ -121,4 +121,5 @@ world:system("output", {}, function()
   end
 end, { after = { "flying", "snowing" } })
 
-return { config = { text_port = 4000, tick_rate = 10 } }
+-- People in nc think for long.
+return { config = { text_port = 4000, idle_timeout = 24 * 60 * 60, tick_rate = 10 } }

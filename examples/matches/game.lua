@@ -56,6 +56,6 @@ function match.on_message.hit(room, peer)
 end
 
 return {
-  config = { text_port = 4000 },
+  config = { text_port = 4000, idle_timeout = 24 * 60 * 60 }, -- people in nc think for long
   rooms = { match = match },
 }

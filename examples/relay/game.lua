@@ -1,7 +1,7 @@
 -- Relay: no script logic at all. What a member of a room broadcasts goes to the others,
 -- and the server never enters Lua for it.
 return {
-  config = { text_port = 4000 },
+  config = { text_port = 4000, idle_timeout = 24 * 60 * 60 }, -- people in nc think for long
   rooms = {
     lobby = { auto_create = true, auto_delete = 60 },
     -- table:1, table:blue, ...: there as soon as someone joins, gone a minute after the last left.

@@ -2,7 +2,8 @@
 -- Everyone is put into the room `lobby`, where others are looked up by name.
 local perigee = require "perigee"
 
-local game = { config = { text_port = 4000 } }
+-- People in nc think for long.
+local game = { config = { text_port = 4000, idle_timeout = 24 * 60 * 60 } }
 
 function game.on_start()
   perigee.rooms.create "lobby"

@@ -4,8 +4,9 @@ local perigee = require "perigee"
 
 ---@class Game: perigee.Game
 local game = {
-  -- For nc, on this machine alone. All other settings have defaults.
-  config = { text_port = 4000, text_host = "127.0.0.1" },
+  -- For nc, on this machine alone, and for players in nc, who may think for long: without idle_timeout,
+  -- 31 seconds of silence end a connection. All other settings have defaults.
+  config = { text_port = 4000, text_host = "127.0.0.1", idle_timeout = 24 * 60 * 60 },
   rooms = { guess = require "rooms.guess" }, -- rooms called guess:1, guess:red, ... are of this kind
 }
 
