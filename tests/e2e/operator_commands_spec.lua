@@ -113,8 +113,9 @@ describe("docs/operating.md", function()
       line = line:gsub("127%.0%.0%.1:7778", "127.0.0.1:" .. port):gsub("$PEER", tostring(id))
       if not line:find("$AUTH", 1, true) then line = line:gsub("^curl", 'curl -H "$AUTH"') end
       local answer = server.spawn("/bin/sh", { "-c",
-        ('AUTH="Authorization: Bearer %s"; JSON="Content-Type: application/json"\n%s')
-          :format(token, line:gsub("^curl", "curl -s -S -w '\\nstatus %%{http_code}\\n'")) })
+        ('AUTH="Authorization: Bearer %s"; JSON="Content-Type: application/json"\n'
+          .. "API=http://127.0.0.1:%d/api\n%s")
+          :format(token, port, line:gsub("^curl", "curl -s -S -w '\\nstatus %%{http_code}\\n'")) })
       assert.equal(0, answer:wait_exit())
       local status = table.concat(answer.out, "\n"):match "status (%d+)"
       local expected = line:find "/reload" and "409" or "20[01]"
