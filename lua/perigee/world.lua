@@ -185,7 +185,7 @@ world = setmetatable({}, {
   __metatable = "world",
   __index = function(_, name)
     return World[name] or fault.raise("perigee.world has no %s%s", tostring(name),
-      fault.hint(tostring(name), names))
+      fault.hint_or_names(name, names))
   end,
   __newindex = function(_, name)
     fault.raise("perigee.world's %s cannot be set; what all of the game shares is a singleton",

@@ -110,6 +110,8 @@ describe("perigee check finds", function()
       error_at("game.lua:3", "there is no global prnt; did you mean print?"))
     says(1, "return { on_start = function()\n  io.open 'x' end }",
       error_at("game.lua:2", "there is no global io (scripts have no files)"))
+    says(1, "return { on_start = function()\n  os.exit() end }",
+      error_at("game.lua:2", "there is no os.exit (perigee.stop ends the server)"))
   end)
 
   it("a global that is no text of a game which declares others with rawset", function()
@@ -122,7 +124,8 @@ describe("perigee check finds", function()
     for code, message in pairs {
       ["perigee.sned(perigee.to.all, 'x')"] = "perigee has no sned; did you mean send?",
       ["perigee.rooms.craete 'lobby'"] = "perigee.rooms has no craete; did you mean create?",
-      ["perigee.send(perigee.to.evrybody, 'x')"] = "perigee.to has no evrybody",
+      ["perigee.send(perigee.to.evrybody, 'x')"] = 
+        "perigee.to has no evrybody; it has all, all_except, group, one",
       ["print [[perigee.x]] print 'perigee.\\'y' perigee . broadcast()"] =
         "perigee has no broadcast; write perigee.send(perigee.to.all, name, value)",
     } do
@@ -134,8 +137,8 @@ describe("perigee check finds", function()
     for code, message in pairs {
       ["return string.trim(' x ')"] = "there is no string.trim",
       ["print(math.round(2.5) + 1)"] = "there is no math.round",
-      ["print(table.unpack({ 1 }, f(1)))"] = "there is no table.unpack",
-      ["os.getenv 'HOME'"] = "there is no os.getenv",
+      ["print(table.unpack({ 1 }, f(1)))"] = "there is no table.unpack (write unpack)",
+      ["os.getenv 'HOME'"] = "there is no os.getenv (perigee.env reads variables whose names begin with GAME_)",
       ["f(string.gmach('x', '.'))"] = "there is no string.gmach; did you mean string.gmatch?",
     } do
       says(1, "local f = print\nreturn { on_start = function()\n" .. code .. "\nend }",
@@ -186,6 +189,7 @@ describe("perigee check finds", function()
       "a room has no method peeers; did you mean peers?")
     finds("local t = perigee.after(1, 'beat') t:cancle()",
       "a timer has no method cancle; did you mean cancel?")
+    finds("local t = perigee.after(1, 'beat') t:stop()", "a timer has no method stop; it has cancel")
     finds("for event in perigee.events() do event.peer:kik() end",
       "a peer has no method kik; did you mean kick?")
     finds("for _, r in ipairs(perigee.rooms.all()) do r:peers()[1]:kik() end",
@@ -206,7 +210,8 @@ describe("perigee check finds", function()
   it("the name of a function that does not exist", function()
     finds("perigee.after(1, 'baet')",
       "there is no function baet in the table of the game; did you mean beat?")
-    finds("perigee.every(1, 'tick')", "there is no function tick in the table of the game")
+    finds("perigee.every(1, 'tick')",
+      "there is no function tick in the table of the game; it has beat, on_message, rooms")
     finds("room:after(1, 'tikc')",
       "there is no function tikc in the table of the game or of a room kind; did you mean tick?")
     finds("perigee.spawn('beat')", "perigee.spawn takes a function, not the name of one")

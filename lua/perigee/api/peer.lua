@@ -67,6 +67,9 @@ end
 
 
 function Peer:send_packet(channel, packet_type, bytes, opts)
+  if type(channel) == "string" then
+    fault.raise "channel must be a number, not a string; that of a plugin channel is perigee.channel(name).id"
+  end
   fault.check_whole("channel", channel, CHANNELS.message + 1, CHANNELS.last)
   fault.check_whole("type", packet_type, 0, CHANNELS.last)
   fault.check("bytes", bytes, "string")

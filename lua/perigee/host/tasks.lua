@@ -71,6 +71,12 @@ local function check_function(fn, room)
   end
 end
 
+local function check_order(method, seconds)
+  if type(seconds) == "function" then
+    fault.raise("the seconds come first: %s(seconds, fn)", method)
+  end
+end
+
 local function label_of(fn)
   return type(fn) == "string" and "timer " .. fn or "timer"
 end
@@ -100,6 +106,7 @@ end
 ---@param room perigee.Room?
 ---@return perigee.Timer
 function tasks.after(seconds, fn, room)
+  check_order("after", seconds)
   fault.check_seconds("the delay", seconds)
   check_function(fn, room)
   return set({ fn = fn, room = room, label = label_of(fn) }, seconds, 0)
@@ -111,6 +118,7 @@ end
 ---@param room perigee.Room?
 ---@return perigee.Timer
 function tasks.every(seconds, fn, room)
+  check_order("every", seconds)
   fault.check_seconds("the interval", seconds)
   if seconds < INTERVAL_MIN then
     fault.raise("the interval must be at least %s seconds, not %s", INTERVAL_MIN, seconds)
@@ -124,6 +132,10 @@ end
 ---@param room perigee.Room? with which the task dies
 ---@param fn function
 function tasks.spawn(room, fn, ...)
+  if fn == nil or type(fn) == "number" or type(fn) == "string" then
+    fault.raise("the task must be a function, not %s; its arguments follow it: spawn(fn, ...)",
+      fault.kind(fn))
+  end
   fault.check("the task", fn, "function")
   set({ fn = fn, room = room, label = "task", args = { n = select("#", ...), ... } }, 0, 0)
 end

@@ -32,7 +32,7 @@ local function copy_api(what, source, others)
     __index = function(_, name)
       local other = others and others[name]
       fault.raise("%s has no %s%s", what, tostring(name),
-        other and "; write " .. other or fault.hint(tostring(name), names))
+        other and "; write " .. other or fault.hint_or_names(name, names))
     end,
     __metatable = what,
   })

@@ -130,7 +130,14 @@ local function read_suffix(reader, node)
 end
 
 local function read_type(reader, what)
+  if reader:peek "[" then
+    reader:fail(reader.tokens[reader.at], "expected %s, found `[`; a list of u8 is u8[]", what)
+  end
   local name, at = reader:name(what)
+  if name == "optional" and reader.tokens[reader.at][2] == "name" then
+    reader:fail(reader.tokens[reader.at], "an optional %s is %s?", reader.tokens[reader.at][3],
+      reader.tokens[reader.at][3])
+  end
   local node = { kind = "named", name = name, at = at }
   if reader:peek "(" then
     read_arguments(reader, node)
@@ -215,6 +222,8 @@ local function scan(source)
     local char = source.text:match("^[\194-\244][\128-\191]+", stop) or source.text:sub(stop, stop)
     local hint = source.text:find("^//", stop) and "; comments begin with --"
       or source.text:find("^#", stop) and "; comments begin with --"
+      or char == ";" and "; a comma or nothing stands between fields"
+      or char == "<" and "; a list of u8 is u8[]"
       or char == '"' and "; the text does not end in its line" or ""
     local is_shown = utf8:match(char) and not char:find "%c"
     fault.raise(source, stop, "`%s` does not belong here%s", is_shown and char or "?", hint)

@@ -47,6 +47,16 @@ for _, name in ipairs { "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64" } d
   BASES[name] = int(name)
 end
 
+-- Names of other languages, and what to write.
+local MEANT = {
+  int = "i32, or varint for any whole number", integer = "i32, or varint for any whole number",
+  uint = "u32, or uvarint", byte = "u8", short = "i16", long = "i64",
+  number = "f64, or f32(min..max, step)", float = "f32", double = "f64",
+  boolean = "bool", text = "string", str = "string", blob = "bytes", binary = "bytes",
+  list = "u8[] for a list of u8", array = "u8[] for a list of u8", vector = "u8[] for a list of u8",
+  optional = "u8? for an optional u8", map = "a list of structs", table = "a struct",
+}
+
 
 --- How many bits hold the numbers from 0 to `most`; at least one.
 ---@param most integer below 2^32
@@ -122,8 +132,10 @@ function RESOLVE.named(context, node, depth)
   end
   local declared = context.named[node.name]
   if not declared then
+    local hint = fault.hint(node.name, sorted_keys(BASES, context.named))
+    local other = MEANT[node.name:lower()]
     fault.raise(context.source, node.at, "there is no type `%s`%s", node.name,
-      fault.hint(node.name, sorted_keys(BASES, context.named)))
+      hint == "" and other and "; write " .. other or hint)
   end
   return context.resolve_declared(declared, node, depth)
 end

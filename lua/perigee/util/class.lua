@@ -40,7 +40,7 @@ function class.define(meta, methods, getters, instead)
       return getter(self)
     end
     fault.raise("a %s has no %s%s", name, tostring(key), instead and instead[key]
-      and "; write " .. instead[key] or fault.hint(tostring(key), sorted_keys(methods, getters)))
+      and "; write " .. instead[key] or fault.hint_or_names(key, sorted_keys(methods, getters)))
   end
 
   function meta.__newindex(self, key, value)

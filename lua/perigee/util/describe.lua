@@ -3,6 +3,8 @@
 local getinfo = debug.getinfo
 local format = string.format
 
+local NAMES_MAX = 24 -- in an error
+
 local describe = {}
 
 -- Whether a function of this source is Perigee's own.
@@ -51,6 +53,16 @@ function describe.kind(value)
     return class:find "^perigee" and class .. " (its functions are called with a dot)" or "a " .. class
   end
   return kind == "nil" and "nil" or "a " .. kind
+end
+
+
+--- "; it has a, b, c", or "" when there are too many names to read.
+---@param names string[]
+---@return string
+function describe.names(names)
+  local sorted = { unpack(names, 1, math.min(#names, NAMES_MAX + 1)) }
+  table.sort(sorted)
+  return #sorted <= NAMES_MAX and "; it has " .. table.concat(sorted, ", ") or ""
 end
 
 

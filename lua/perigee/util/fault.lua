@@ -60,4 +60,14 @@ function fault.hint(word, known)
   return meant and format("; did you mean %s?", meant) or ""
 end
 
+
+--- "; did you mean x?", or all names where none is near and they are few.
+---@param word any
+---@param known string[]
+---@return string
+function fault.hint_or_names(word, known)
+  local hint = fault.hint(tostring(word), known)
+  return hint ~= "" and hint or describe.names(known)
+end
+
 return fault

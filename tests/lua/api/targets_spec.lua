@@ -108,6 +108,8 @@ describe("targets and options", function()
     fails("a room's name must be a string, not a room; room.name is one", function()
       perigee.rooms.get(room)
     end)
+    fails("channel must be a number, not a string; that of a plugin channel is perigee.channel(name).id",
+      function() ann:send_packet("ide", 1, "") end)
     fails("channel must be a whole number from 3 to 65535, not 2", function()
       ann:send_packet(2, 1, "x")
     end)

@@ -211,9 +211,17 @@ describe("a reload", function()
   it("says what the API has not, and what was meant", function()
     assert.equal("perigee has no snd; did you mean send?", problem_of "perigee.snd()")
     assert.equal("perigee.rooms has no creat; did you mean create?", problem_of "perigee.rooms.creat 'x'")
-    assert.equal("perigee.to has no everyone", problem_of "perigee.to.everyone")
+    assert.equal("perigee.to has no everyone; it has all, all_except, group, one",
+      problem_of "perigee.to.everyone")
     assert.equal("perigee has no broadcast; write perigee.send(perigee.to.all, name, value)",
       problem_of "perigee.broadcast('x', 1)")
+  end)
+
+  it("says which argument comes first, and what follows", function()
+    assert.equal("the seconds come first: after(seconds, fn)", problem_of "perigee.after(print, 1)")
+    assert.equal("the seconds come first: every(seconds, fn)", problem_of "perigee.every(print, 1)")
+    assert.equal("the task must be a function, not nil; its arguments follow it: spawn(fn, ...)",
+      problem_of "perigee.spawn(print 'x')")
   end)
 
   it("says where a colon has to be a dot", function()

@@ -2,6 +2,7 @@
 --- functions' names that do not exist.
 
 local annotations = require "perigee.tools.check.annotations"
+local describe = require "perigee.util.describe"
 local replacements = require "perigee.api.replacements"
 local sorted_keys = require "perigee.util.sorted_keys"
 local tool = require "perigee.tool"
@@ -22,7 +23,7 @@ Rules.__index = Rules
 
 local function hint(name, names)
   local meant = tool.nearest(name, names)
-  return meant and "; did you mean " .. meant .. "?" or ""
+  return meant and "; did you mean " .. meant .. "?" or describe.names(names)
 end
 
 function Rules:report(flow, line, message, ...)
