@@ -3,8 +3,8 @@
 = HELLO says who comes, and WELCOME who that is
 call  connect name=ann token=secret
 gets  HELLO version=1 hash=0 name=ann token=secret resume=0 received=0
-sends WELCOME id=42 session=17 max=1000 tick=30
-sees  connected id=42 name=ann session=11111111-1111-1111-1111-111111111111 max=1000 tick=30
+sends WELCOME id=42 session=17 max=1000 tick=30 time=5000000
+sees  connected id=42 name=ann session=11111111-1111-1111-1111-111111111111 max=1000 tick=30 time=5
 
 = A client without a name is a guest
 call  connect

@@ -21,6 +21,11 @@ lua: sees message name=c value=1 room=null
 sends MESSAGE c "hé"
 sees  message name=c value="hé"
 
+= JSON in other words
+open
+sends MESSAGE body=" [ \"a\" , {\"n\\u00e9\\ud83d\\ude00\\t\":[1,\"]\"]} ] "
+sees  message name=a value={"né😀\t":[1,"]"]}
+
 = A question, and its answer
 open_room
 call  ask a [1] room=arena
@@ -79,8 +84,8 @@ gets  MESSAGE sum {"n":3} room=5 response ref=78 reliable
 open_room
 call  relay arena 0x00ff
 gets  RELAY 5 0x00ff
-call  relay arena hi unreliable
-gets  RELAY 5 hi reliable=false
+call  relay arena hi unreliable priority=low
+gets  RELAY 5 hi reliable=false priority=3
 sends RELAYED 5 9 hello
 sees  relay room=arena from=9 name=bob data=hello
 sends RELAYED 5 0 0x00
@@ -110,6 +115,8 @@ call  relay arena hi
 gets  RELAY
 sends ERROR NotInRoom "not in it"
 sees  error code=NotInRoom text="not in it"
+sends ERROR 999 later
+sees  error code=Unknown text=later
 
 = More payload than the server takes is not sent
 open max=20

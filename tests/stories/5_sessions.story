@@ -205,11 +205,6 @@ call  sync
 gets  MESSAGE a 1
 sees  synced
 
-= A count of packets that were never sent breaks the protocol
-open  token=3
-sends ACK 5
-sees  closed code=Protocol
-
 = A lost session begins anew, in the rooms that were joined
 open_room token=3
 sends JOINED 6 duel

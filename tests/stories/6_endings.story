@@ -177,49 +177,112 @@ sees  reconnecting
 call  close
 sees  closed code=ConnectionClosed
 
-= A packet before WELCOME breaks the protocol
-call  connect
-gets  HELLO
-sends JOINED
-sees  failed call=connect code=Protocol
-
-= A second WELCOME breaks the protocol
+= A server that does not answer BYE is not waited for
 open
-sends WELCOME
-sees  closed code=Protocol
+call  close
+gets  BYE
+sees  closed code=ConnectionClosed
 
-= A header that breaks the rules
-open
-sends bytes hex=000006000400000000000000
-sees  closed code=Protocol
+= A ping while there is no connection
+open  token=3
+returns
+call  ping
+differs c: has a code of its own for it
+c: sees failed call=ping code=Offline
+differs lua: waits for the connection
+js ws: sees failed call=ping code=ConnectionReset
+sends WELCOME resumed=1 token=4
+sees  resumed
+lua: sees pong
 
-= Flags that there are not
+= Closed, a client does nothing more
 open
-sends bytes hex=000006000208000000000000
-sees  closed code=Protocol
+call  close
+gets  BYE
+server ends
+sees  closed
+call  send a
+c: sees failed call=send code=Over
+differs c: has a code of its own for it
+-c: sees failed call=send code=ConnectionClosed
 
-= A request that is a response
-open
-sends bytes hex=000006000206000000000000
-sees  closed code=Protocol
+# What a server must not send. Each ends the connection, and there is no reconnect.
+define breaks
+  open  token=3
+  sends $
+  sees  closed code=Protocol
 
-= A packet of 4 GiB
-open
-sends bytes hex=0000060002000000ffffffff
-sees  closed code=Protocol
+define breaks_early
+  call  connect
+  gets  HELLO
+  sends $
+  sees  failed call=connect code=Protocol
+
+= A packet before WELCOME
+breaks_early JOINED
+breaks_early MESSAGE a
+breaks_early PACKET 3000 1
+
+= A WELCOME that is none
+differs lua: takes any version
+-lua: breaks_early WELCOME version=2
+breaks_early WELCOME resumed=1
+breaks_early WELCOME cut=94
+breaks WELCOME
 
 = Another kind of server
-call  connect
-gets  HELLO
-sends bytes hex=485454502f312e31203430302042616420526571756573740d0a
-sees  failed call=connect code=Protocol
+breaks_early bytes hex=485454502f312e31203430302042616420526571756573740d0a
 
-= A message that is no JSON
-open
-sends MESSAGE body=nonsense
-sees  closed code=Protocol
+= A header that breaks the rules
+breaks bytes hex=000006000400000000000000
+breaks bytes hex=000006000208000000000000
+breaks bytes hex=000006000206000000000000
+breaks bytes hex=0000060002000000ffffffff
 
-= A message that is not a name and a value
+= A control payload that is cut off
+breaks JOINED cut=15
+breaks JOINED members={"9":"bob"} cut=22
+breaks LEFT cut=5
+breaks PEER_JOINED 5 9 bob cut=10
+breaks PEER_LEFT 5 9 cut=7
+breaks PEER_RENAMED 5 9 bob cut=10
+breaks RELAYED 5 cut=7 from=9
+breaks ERROR Internal cut=4
+breaks PING cut=7
+breaks PONG cut=7
+breaks ACK 0 cut=3
+breaks REDIRECT h 1 cut=3
+
+= A JOINED of another client
+differs lua: takes it
+-lua: breaks JOINED self=8
+
+= A name that is not UTF-8
+differs lua: takes it
+-lua: breaks PEER_JOINED 5 9 0xc328
+
+= A count of packets that were never sent
+breaks ACK 1
+
+= A message that is none
+breaks MESSAGE body=nonsense
+breaks MESSAGE body="[1,2]"
+differs lua: takes a name alone, and bytes that are not UTF-8
+-lua: breaks MESSAGE body="[\"a\"]"
+breaks MESSAGE body="[\"a\",]"
+-lua: breaks MESSAGE body=0x5b2261c328222c315d
+breaks MESSAGE a cut=3
+
+= A message of more than a name and a value
 open
-sends MESSAGE body="[1,2]"
+sends MESSAGE body="[\"a\",1,2]"
+differs c: leaves the value's text to the application's parser
+c:  sees message json=1,2
+-c: sees closed code=Protocol
+
+= A packet of a served channel without its sender
+serving
+sends PACKET 1000 1 hi
 sees  closed code=Protocol
+-lua: also channel_closed
+differs lua: reports channels of new sessions alone

@@ -91,8 +91,3 @@ lost  resumed=2
 sees  lost
 call  state
 sees  state id=8
-
-= A control payload that is too short breaks the protocol
-open
-sends ERROR Internal cut=3
-sees  closed code=Protocol

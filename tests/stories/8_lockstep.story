@@ -251,6 +251,18 @@ sends START
 sees  match
 gets  INPUT
 
+= What is not answered is given up
+call  connect timeout=0.4
+gets  HELLO
+sends WELCOME
+sees  connected
+sends JOINED
+sees  joined
+call  enter arena
+gets  ENTER
+sees  match_ended
+gets  EXIT 5
+
 = Who is refused in a new session is told
 playing
 lost

@@ -82,6 +82,7 @@ static int call_connect(App *app, const Fields *fields) {
   options.reconnect = off == NULL || strcmp(off, "false") != 0;
   options.rejoin = rejoin == NULL || strcmp(rejoin, "false") != 0;
   snprintf(address, sizeof address, "127.0.0.1:%s", field(fields, "port"));
+  perigee_free(app->client);
   app->client = perigee_connect(address, &options, &code);
   return app->client ? 0 : code;
 }

@@ -70,7 +70,7 @@ class App {
       if (request) this.keep((answer) => packet.answer(answer));
       this.sees("packet", { channel, number, data: hex(data), request, reliable });
     });
-    this.sees("connected", { id: game.id, name: game.name, session: game.session, max: game.maxPayload, tick: game.tickRate });
+    this.sees("connected", { id: game.id, name: game.name, session: game.session, max: game.maxPayload, tick: game.tickRate, time: game.serverTime });
   }
 
   /** The room is joined: for the answer to `call`, or unasked. */

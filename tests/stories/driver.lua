@@ -148,6 +148,7 @@ local function sending(fields) return { reliable = not fields.unreliable, priori
 
 
 function App:connect(fields)
+  self.client, self.early = nil, {}
   self.only = fields.only and "," .. fields.only .. ","
   local reconnect = {
     first = number_of(fields.first) or 0.001, max = number_of(fields.max) or 0.01,
@@ -162,6 +163,7 @@ function App:connect(fields)
   self.client = c
   self:sees("connected", {
     id = c.id, name = c.name, session = c.session, max = c.max_payload, tick = c.tick_rate,
+    time = c.server_time,
   })
   for _, event in ipairs(self.early) do self:take(event) end
 end
@@ -369,7 +371,7 @@ local function take_line(line)
   number = tonumber(number)
   local app = apps[number]
   if not app then
-    app = setmetatable({ number = number, rooms = {}, channels = {}, questions = {}, early = {} }, App)
+    app = setmetatable({ number = number, rooms = {}, channels = {}, questions = {} }, App)
     apps[number] = app
   end
   client.spawn(function()

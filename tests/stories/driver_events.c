@@ -136,7 +136,7 @@ static void print_value(const PerigeeEvent *event) {
   if (event->type == PERIGEE_ANSWER && event->name[0] == '\0')
     print_data(event);
   else
-    printf(",\"value\":%s", event->size ? (const char *)event->data : "null");
+    print_text("json", event->size ? (const char *)event->data : "null");
 }
 
 static void print_request(App *app, const PerigeeEvent *event) {
@@ -224,6 +224,7 @@ static bool play(const App *app, const PerigeeEvent *event) {
 static void print_fields(App *app, const PerigeeEvent *event) {
   switch (event->type) {
     case PERIGEE_CONNECTED:
+      printf(",\"time\":%g", (double)perigee_server_time_us(app->client) / 1e6);
       printf(",\"id\":%u,\"max\":%u,\"tick\":%u", perigee_peer_id(app->client),
              perigee_max_payload(app->client), perigee_tick_rate(app->client));
       print_text("name", perigee_name(app->client));

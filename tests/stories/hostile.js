@@ -67,6 +67,8 @@ const FLOODS = {
   "waits": (i) => lockstep("WAITING", { turn: i, slots: [1, 2, 3] }),
   "ends of matches": (i) => Buffer.concat([lockstep("START", { start: i }), lockstep("END", {})]),
 };
+/** How floods end that are not just taken. */
+const ENDS = { "rooms": "Protocol" };
 const IS_LONG = process.argv.includes("--long");
 const BATCH = 512, BATCHES = IS_LONG ? 400 : 12; // of a flood's packets
 
@@ -149,7 +151,7 @@ const ATTACKS = {
     run: (connection, i) => connection.send(resized(...LENGTHS[i])),
   },
   "lists that are longer than their packets": {
-    times: 4,
+    times: 4, ends: "4 Protocol",
     run(connection, i) {
       const packet = [encode("JOINED", {}), encode("ROOMS", { rooms: [] }, { flags: RESPONSE, ref: 1 }), encode("TURNS", {}),
         encode("WAITING", {})][i];
@@ -158,6 +160,7 @@ const ATTACKS = {
     },
   },
   "texts that are longer than their packets": {
+    ends: "Protocol",
     run: (connection) => connection.send(Buffer.concat([header({ type: 133, length: 9 }), Buffer.of(5, 0, 0, 0, 9, 0, 0, 0, 255)])),
   },
   "a packet that never ends": {
@@ -167,10 +170,10 @@ const ATTACKS = {
       for (let i = 0; i < 24 && !connection.isOver; i++) await pour(connection, Buffer.alloc(2 ** 20));
     },
   },
-  "a packet of 4 GiB": { run: (connection) => connection.send(header({ channel: 3000, type: 1, length: 0xffffffff })) },
+  "a packet of 4 GiB": { ends: "Protocol", run: (connection) => connection.send(header({ channel: 3000, type: 1, length: 0xffffffff })) },
   "many packets of no bytes": { run: (connection) => flood(connection, () => header({ channel: 3000, type: 1 })) },
   "bytes one by one": {
-    stream: true,
+    stream: true, ends: "goes on",
     async run(connection) {
       for (const byte of Buffer.concat(RIGHT.slice(1, 7))) {
         connection.send(Buffer.of(byte));
@@ -187,14 +190,14 @@ const ATTACKS = {
         { size: 0xffffffff, data: "x" }]) connection.send(lockstep("GIVEN", given));
     },
   },
-  "more members than a client can hold": { run: (connection) => flood(connection, FLOODS.members, 530) },
+  "more members than a client can hold": { ends: "Protocol", run: (connection) => flood(connection, FLOODS.members, 530) },
   "pings, and reads nothing": { run: (connection) => floodUnread(connection, FLOODS.pings) },
   "reliable packets, and reads nothing": { run: (connection) => floodUnread(connection, FLOODS["reliable packets"]) },
 };
 for (const [name, make] of Object.entries(FLOODS)) {
   // Each of these is answered by many inputs.
   const batches = /START/.test(make) ? BATCHES / 4 : BATCHES;
-  ATTACKS["floods: " + name] = { run: (connection) => flood(connection, make, batches) };
+  ATTACKS["floods: " + name] = { ends: ENDS[name], run: (connection) => flood(connection, make, batches) };
 }
 
 /** A value of /proc/PID/status in MB. */
@@ -276,7 +279,9 @@ async function attack(client, one) {
     if (mb > LIMIT_MB) throw new Error(`${mb.toFixed(0)} MB of memory`);
     const code = await driver.end();
     if (code !== 0 || driver.errors) throw new Error(`the driver ended with ${code}: ${driver.errors}`);
-    return { ends: [...ends].map(([end, count]) => (count > 1 ? `${count} ${end}` : end)).join(", "), mb };
+    const ended = [...ends].map(([end, count]) => (count > 1 ? `${count} ${end}` : end)).join(", ");
+    if (one.ends && one.ends !== ended) throw new Error(`ended with ${ended} instead of ${one.ends}`);
+    return { ends: ended, mb };
   } catch (error) {
     driver.process.kill();
     return { problem: `${error.message} ${driver.errors}` };

@@ -20,6 +20,15 @@ const DRIVERS = {
   ws: [process.execPath, ...HEAP, path.join(HERE, "driver.js"), "--websocket"],
 };
 
+/** The value of a text that a client in C hands on without reading it; undefined for what is no JSON. */
+function jsonOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A client's driver: one process, for many applications at a time. */
 export class Driver {
   #apps = new Map(); // number -> queue of what it sees
@@ -49,6 +58,7 @@ export class Driver {
 
   #take({ app, ...seen }) {
     const { events, made } = this.#apps.get(app) ?? {};
+    if (seen.json !== undefined) seen.value = jsonOf(seen.json);
     (seen.event === "made" ? made : events)?.push(seen);
   }
 

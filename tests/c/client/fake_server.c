@@ -39,11 +39,6 @@ void fake_open(FakeServer *server) {
            ntohs(address.sin_port));
 }
 
-void fake_stop_listening(FakeServer *server) {
-  close(server->fd);
-  server->fd = -1;
-}
-
 void fake_close(FakeServer *server) {
   perigee_free(server->client);
   for (int i = 0; i < server->count; i++) {
@@ -127,13 +122,8 @@ static uint64_t value_of(const Packet *packet, size_t size) {
 // The client's own pings and ACKs come when they want.
 static bool is_background(FakePeer *peer, const Packet *packet) {
   if (packet->channel != CHANNEL_CONTROL) return false;
-  if (packet->type == CONTROL_ACK) {
-    peer->acks++;
-    peer->ack = (uint32_t)value_of(packet, 4);
-    return true;
-  }
+  if (packet->type == CONTROL_ACK) return true;
   if (packet->type != CONTROL_PING) return false;
-  peer->pings++;
   fake_packet(peer, (Packet){.type = CONTROL_PONG}, "q", value_of(packet, 8));
   return true;
 }
@@ -178,29 +168,6 @@ Packet fake_expect(FakeServer *server, FakePeer *peer, uint16_t channel,
     fail_msg("packet %d/%d instead of %d/%d", packet.channel, packet.type, channel,
              type);
   return packet;
-}
-
-void fake_expect_end(FakeServer *server, FakePeer *peer) {
-  uint64_t deadline = now_ms() + DEADLINE_MS;
-  Packet packet;
-  while (!peer->has_ended) {
-    if (take(peer, &packet))
-      fail_msg("packet %d/%d before the end", packet.channel, packet.type);
-    if (now_ms() > deadline) fail_msg("the connection does not end");
-    turn(server);
-    receive(peer);
-  }
-}
-
-void fake_expect_ack(FakeServer *server, FakePeer *peer, uint32_t count) {
-  uint64_t deadline = now_ms() + DEADLINE_MS;
-  Packet packet;
-  while (peer->acks == 0 || peer->ack != count) {
-    if (take(peer, &packet)) fail_msg("a packet before ACK");
-    if (now_ms() > deadline) fail_msg("no ACK of %u", count);
-    turn(server);
-    receive(peer);
-  }
 }
 
 // Its pings are answered while it waits.
@@ -250,12 +217,6 @@ Packet fake_expect_message(FakeServer *server, FakePeer *peer, uint32_t room,
   Packet packet = fake_expect(server, peer, CHANNEL_MESSAGE, 0);
   fake_expect_body(&packet, room, body);
   return packet;
-}
-
-void fake_expect_failure(FakeServer *server, int request, int code) {
-  const PerigeeEvent *event = fake_event(server, PERIGEE_FAILED);
-  assert_int_equal(request, event->request);
-  assert_int_equal(code, event->code);
 }
 
 // --- Packets ---
@@ -433,11 +394,5 @@ FakePeer *fake_resume(FakeServer *server, FakePeer *peer, uint8_t token,
   FakePeer *again = fake_return(server, peer, NULL);
   fake_welcome(again,
                &(FakeWelcome){.token = token, .is_resumed = 1, .received = received});
-  return again;
-}
-
-FakePeer *fake_lose(FakeServer *server, FakePeer *peer, uint32_t id) {
-  FakePeer *again = fake_return(server, peer, NULL);
-  fake_welcome(again, &(FakeWelcome){.token = 9, .id = id});
   return again;
 }

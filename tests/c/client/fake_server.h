@@ -21,9 +21,6 @@ typedef struct FakePeer {
   Buf in;
   size_t at;
   bool has_ended;
-  uint32_t pings;  // answered by themselves
-  uint32_t acks;   // how many came,
-  uint32_t ack;    // and the last
 } FakePeer;
 
 typedef struct FakeServer {
@@ -41,9 +38,6 @@ void fake_close(FakeServer *server);
 /// The end of a test whose state is a FakeServer.
 int fake_tear_down(void **state);
 
-/// Nobody can connect any more.
-void fake_stop_listening(FakeServer *server);
-
 /// The newest connection but those that were asked for before: waits for it.
 FakePeer *fake_accept(FakeServer *server);
 
@@ -53,12 +47,6 @@ Packet fake_expect(FakeServer *server, FakePeer *peer, uint16_t channel, uint16_
 
 /// The same, whatever it is.
 Packet fake_expect_any(FakeServer *server, FakePeer *peer);
-
-/// Waits until the client has ended the connection.
-void fake_expect_end(FakeServer *server, FakePeer *peer);
-
-/// Waits for an ACK of this count.
-void fake_expect_ack(FakeServer *server, FakePeer *peer, uint32_t count);
 
 /// The client's next event, of this type.
 const PerigeeEvent *fake_event(FakeServer *server, PerigeeEventType type);
@@ -72,9 +60,6 @@ void fake_expect_body(const Packet *packet, uint32_t room, const char *body);
 /// The client's next packet, which is this message.
 Packet fake_expect_message(FakeServer *server, FakePeer *peer, uint32_t room,
                            const char *body);
-
-/// The client's next event: this request has failed.
-void fake_expect_failure(FakeServer *server, int request, int code);
 
 void fake_send(FakePeer *peer, const void *bytes, size_t size);
 
@@ -140,7 +125,6 @@ PerigeeOptions fake_options(void);
 /// The connection breaks, and the client comes back: what its HELLO says, where that is wanted.
 FakePeer *fake_return(FakeServer *server, FakePeer *peer, FakeHello *hello);
 
-/// The same, and the session goes on; or another has begun, with this peer id.
+/// The same, and the session goes on.
 FakePeer *fake_resume(FakeServer *server, FakePeer *peer, uint8_t token,
                       uint32_t received);
-FakePeer *fake_lose(FakeServer *server, FakePeer *peer, uint32_t id);
