@@ -24,29 +24,19 @@
 
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-typedef struct CliCommand {
+typedef struct CliCommand CliCommand;
+typedef int Run(const CliCommand *command, char **arguments);
+
+struct CliCommand {
   const char *name;
   const char *usage;
   const char *summary;
-  const char *details;  // what its help adds to that
-  int (*run)(char **arguments);
-} CliCommand;
+  const char *details;  // further text of its help
+  Run *run;
+};
 
-static int command_run(char **arguments);
-static int command_reload(char **arguments);
-static int command_status(char **arguments);
-static int command_rooms(char **arguments);
-static int command_peers(char **arguments);
-static int command_kick(char **arguments);
-static int command_stop(char **arguments);
-static int command_new(char **arguments);
-static int command_check(char **arguments);
-static int command_schema(char **arguments);
-static int command_lockstep(char **arguments);
-static int command_test(char **arguments);
-static int command_connect(char **arguments);
-static int command_bots(char **arguments);
-static int command_help(char **arguments);
+static Run command_run, command_reload, command_show, command_kick, command_stop,
+    command_test, command_tool, command_help;
 
 static const CliCommand COMMANDS[] = {
     {"new", "new NAME", "make a small game to begin with",
@@ -55,7 +45,7 @@ static const CliCommand COMMANDS[] = {
      "  --annotations [GAME]                bring the latter up to date in a game "
      "that\n"
      "                                      is there (default: this folder)\n",
-     command_new},
+     command_tool},
     {"run", "run [GAME] [flags]",
      "serve a game; it is reloaded when a file of it is saved",
      "GAME is a folder with a game.lua, or a .lua file. Without one the server is\n"
@@ -75,11 +65,11 @@ static const CliCommand COMMANDS[] = {
      "                                      finds\n",
      command_reload},
     {"status", "status [--port N]", "show the figures of a running server",
-     "Of the only server of yours that runs, or the one on port N.\n", command_status},
+     "Of the only server of yours that runs, or the one on port N.\n", command_show},
     {"rooms", "rooms [--port N]", "list the rooms of a running server",
-     "Of the only server of yours that runs, or the one on port N.\n", command_rooms},
+     "Of the only server of yours that runs, or the one on port N.\n", command_show},
     {"peers", "peers [--port N]", "list who is connected to a running server",
-     "Of the only server of yours that runs, or the one on port N.\n", command_peers},
+     "Of the only server of yours that runs, or the one on port N.\n", command_show},
     {"kick", "kick PEER [REASON] [--port N]", "disconnect a peer of a running server",
      "PEER is the number or the name that `perigee peers` shows. The peer gets REASON, "
      "a\n"
@@ -108,7 +98,7 @@ static const CliCommand COMMANDS[] = {
      "no port is opened: it is quick enough for an editor to run at each save.\n\n"
      "  --stdin FILE                        take the text of FILE, a path within the\n"
      "                                      game's folder, from standard input\n",
-     command_check},
+     command_tool},
     {"schema", "schema [GAME] [--ts|--js|--c[=PREFIX]|--hash]",
      "list the messages of a game's schema.perigee",
      "Prints each message with its number, as docs/schema.md has it, and the protocol\n"
@@ -119,7 +109,7 @@ static const CliCommand COMMANDS[] = {
      "PREFIX\n"
      "                                      (default: game)\n"
      "  --hash                              the protocol hash alone\n",
-     command_schema},
+     command_tool},
     {"lockstep", "lockstep FILE [GAME]",
      "say what is in a recorded match, and check its hashes",
      "FILE is a recording, as `record` in a kind's lockstep has the server make. The\n"
@@ -127,11 +117,11 @@ static const CliCommand COMMANDS[] = {
      "another one. GAME is a folder, or its game.lua, and its on_turn simulates; or a\n"
      "Lua file that returns what room:lockstep takes, with start(match),\n"
      "step(turn, entries) and hash().\n",
-     command_lockstep},
+     command_tool},
     {"connect", "connect ADDRESS [--room ROOM] [--name NAME] [--token TOKEN] [--udp]",
-     "join a server and talk, for people and for pipes", "", command_connect},
+     "join a server and talk, for people and for pipes", "", command_tool},
     {"bots", "bots GAME [-n COUNT] [--script FILE] [--udp]",
-     "have scripted clients play, and measure it", "", command_bots},
+     "have scripted clients play, and measure it", "", command_tool},
     {"help", "help [COMMAND]", "say more about a command", "", command_help},
 };
 
@@ -161,9 +151,8 @@ static void print_help(FILE *out) {
 
 // Tools print the help of their flags themselves.
 static int print_command_help(const CliCommand *command) {
-  if (command->run == command_connect || command->run == command_bots ||
-      command->run == command_test)
-    return command->run((char *[]){"--help", NULL});
+  if (*command->details == '\0' && command->run != command_help)
+    return command->run(command, (char *[]){"--help", NULL});
   printf("perigee %s: %s\n\n%s", command->usage, command->summary, command->details);
   if (command->run == command_run) config_print_help(stdout);
   return EXIT_GOOD;
@@ -242,13 +231,13 @@ static bool read_run_arguments(perigee_server_config *run, char **arguments,
   return true;
 }
 
-static int command_run(char **arguments) {
+static int command_run(const CliCommand *command, char **arguments) {
   perigee_server_config *config = perigee_server_config_new();
   ConfigError error;
   config->is_program = true;
   int code = read_run_arguments(config, arguments, &error)
                  ? run_server(config)
-                 : fail_usage("run", "%s", error.text);
+                 : fail_usage(command->name, "%s", error.text);
   perigee_server_config_free(config);
   return code;
 }
@@ -312,91 +301,57 @@ static int read_remote(const char *command, char **arguments, int most,
   return EXIT_GOOD;
 }
 
-static int command_reload(char **arguments) {
+static int command_reload(const CliCommand *command, char **arguments) {
   Remote remote;
-  int code = read_remote("reload", arguments, 0, &remote);
+  int code = read_remote(command->name, arguments, 0, &remote);
   return code != EXIT_GOOD ? code : remote_reload(remote.port, remote.is_forced);
 }
 
-static int command_status(char **arguments) {
+static int command_show(const CliCommand *command, char **arguments) {
   Remote remote;
-  int code = read_remote("status", arguments, 0, &remote);
-  return code != EXIT_GOOD ? code : operate_status(remote.port);
+  int code = read_remote(command->name, arguments, 0, &remote);
+  return code != EXIT_GOOD ? code : operate_show(remote.port, command->name);
 }
 
-static int command_rooms(char **arguments) {
+static int command_kick(const CliCommand *command, char **arguments) {
   Remote remote;
-  int code = read_remote("rooms", arguments, 0, &remote);
-  return code != EXIT_GOOD ? code : operate_rooms(remote.port);
-}
-
-static int command_peers(char **arguments) {
-  Remote remote;
-  int code = read_remote("peers", arguments, 0, &remote);
-  return code != EXIT_GOOD ? code : operate_peers(remote.port);
-}
-
-static int command_kick(char **arguments) {
-  Remote remote;
-  int code = read_remote("kick", arguments, 2, &remote);
+  int code = read_remote(command->name, arguments, 2, &remote);
   if (code != EXIT_GOOD) return code;
   const char *peer = remote.words[0];
   if (peer == NULL || *peer == '\0')
-    return fail_usage("kick",
+    return fail_usage(command->name,
                       "PEER must be a number or a name that `perigee peers` shows");
   return operate_kick(remote.port, peer, remote.words[1]);
 }
 
-static int command_stop(char **arguments) {
+static int command_stop(const CliCommand *command, char **arguments) {
   Remote remote;
-  int code = read_remote("stop", arguments, 1, &remote);
-  return code != EXIT_GOOD
-             ? code
-             : operate_stop(remote.port, remote.words[0], remote.timeout_s);
+  int code = read_remote(command->name, arguments, 1, &remote);
+  if (code != EXIT_GOOD) return code;
+  return operate_stop(remote.port, remote.words[0], remote.timeout_s);
 }
 
-static int run_tool(const char *module, char **arguments) {
+// Runs the module perigee.tools.NAME.
+static int command_tool(const CliCommand *command, char **arguments) {
+  char module[40];
   int count = 0;
   while (arguments[count] != NULL) count++;
+  snprintf(module, sizeof module, "perigee.tools.%s", command->name);
   return script_tool_run(module, count, arguments, NULL, sim_server_ops());
 }
 
-static int command_connect(char **arguments) {
-  return run_tool("perigee.tools.connect", arguments);
-}
-
-static int command_bots(char **arguments) {
-  return run_tool("perigee.tools.bots", arguments);
-}
-
-static int command_new(char **arguments) {
-  return run_tool("perigee.tools.new", arguments);
-}
-
-static int command_check(char **arguments) {
-  return run_tool("perigee.tools.check", arguments);
-}
-
-static int command_schema(char **arguments) {
-  return run_tool("perigee.tools.schema", arguments);
-}
-
-static int command_lockstep(char **arguments) {
-  return run_tool("perigee.tools.lockstep", arguments);
-}
-
 // A test has UTC as its time of day, so that it is the same on every machine.
-static int command_test(char **arguments) {
+static int command_test(const CliCommand *command, char **arguments) {
   setenv("TZ", "UTC0", 1);
-  return run_tool("perigee.tools.test", arguments);
+  return command_tool(command, arguments);
 }
 
-static int command_help(char **arguments) {
+static int command_help(const CliCommand *command, char **arguments) {
   if (arguments[0] == NULL) {
     print_help(stdout);
     return EXIT_GOOD;
   }
-  const CliCommand *command = find_command(arguments[0]);
+  command = find_command(arguments[0]);
   if (command == NULL) return fail_unknown(arguments[0]);
   return print_command_help(command);
 }
@@ -427,7 +382,7 @@ static int dispatch(char **arguments) {
     return EXIT_USAGE;
   }
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-    return command_help(arguments + 1);
+    return command_help(NULL, arguments + 1);
   if (strcmp(name, "--version") == 0) {
     puts("perigee " PERIGEE_VERSION);
     puts("LuaJIT " PERIGEE_LUAJIT_VERSION);
@@ -438,7 +393,7 @@ static int dispatch(char **arguments) {
   const CliCommand *command = find_command(name);
   if (command == NULL) return fail_unknown(name);
   if (asks_for_help(arguments + 1)) return print_command_help(command);
-  return command->run(arguments + 1);
+  return command->run(command, arguments + 1);
 }
 
 // Reports memory that was not freed, for tests.

@@ -85,23 +85,7 @@ static int print_list(uint16_t port, const char *name, const Column *columns) {
   return code;
 }
 
-int operate_rooms(uint16_t port) {
-  static const Column COLUMNS[] = {
-      {"ID", "id", 12}, {"MEMBERS", "count", 9}, {"NAME", "name", 0}, {0}};
-  return print_list(port, "rooms", COLUMNS);
-}
-
-int operate_peers(uint16_t port) {
-  static const Column COLUMNS[] = {
-      {"ID", "id", 12},         {"TRANSPORT", "transport", 11},
-      {"MS", "latency_ms", 10}, {"ADDRESS", "address", 20},
-      {"NAME", "name", 0},      {0}};
-  return print_list(port, "peers", COLUMNS);
-}
-
-// --- The rest ---
-
-int operate_status(uint16_t port) {
+static int print_status(uint16_t port) {
   Buf reply = {0};
   Text json, key, value;
   int code = ask(&port, "GET /api/stats\n", &reply, &json);
@@ -113,6 +97,19 @@ int operate_status(uint16_t port) {
   buf_deinit(&reply);
   return code;
 }
+
+int operate_show(uint16_t port, const char *what) {
+  static const Column ROOMS[] = {
+      {"ID", "id", 12}, {"MEMBERS", "count", 9}, {"NAME", "name", 0}, {0}};
+  static const Column PEERS[] = {
+      {"ID", "id", 12},         {"TRANSPORT", "transport", 11},
+      {"MS", "latency_ms", 10}, {"ADDRESS", "address", 20},
+      {"NAME", "name", 0},      {0}};
+  if (strcmp(what, "status") == 0) return print_status(port);
+  return print_list(port, what, strcmp(what, "rooms") == 0 ? ROOMS : PEERS);
+}
+
+// --- Commands ---
 
 // Appends a text, with the bytes encoded that end a name, a field or a line.
 static void put_encoded(Buf *request, const char *text) {

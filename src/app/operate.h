@@ -4,10 +4,9 @@
 
 #include <stdint.h>
 
-/// Asks the server on `port` (0: the only one that runs). Returns the exit code.
-int operate_status(uint16_t port);
-int operate_rooms(uint16_t port);
-int operate_peers(uint16_t port);
+/// Asks the server on `port` (0: the only one that runs) for its "status", "rooms" or "peers",
+/// and prints them. Returns the exit code, as the functions below do.
+int operate_show(uint16_t port, const char *what);
 
 /// `peer` is a number or a name. `reason` may be NULL.
 int operate_kick(uint16_t port, const char *peer, const char *reason);
