@@ -20,7 +20,7 @@ local function find(fighters, id)
   end
 end
 
--- What it presses: towards whoever is far, back from whoever is near, round whoever is between.
+-- Decides the input: towards a far fighter, back from a near one, round one in between.
 local function decide(bot, fighters)
   local me = find(fighters, bot.id)
   local other, distance

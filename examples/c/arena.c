@@ -85,8 +85,8 @@ static void steer(Player *player) {
                      PERIGEE_UNRELIABLE);
 }
 
-// Returns less than 0 for bytes that are no such message. What is not looked at here need not
-// be decoded.
+// Returns less than 0 for bytes that are not such a message. Other messages need not be
+// decoded.
 static int take_message(Player *player, const PerigeeEvent *event,
                         PerigeeFault *fault) {
   int code = 0;

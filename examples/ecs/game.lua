@@ -68,7 +68,7 @@ world:system("throwing", { "wish", "place", "player" }, function(entity, wish, p
   world:spawn { place = { x = place.x }, ball = { by = entity, direction = wish.direction } }
 end, { after = "walking" })
 
--- Who stands between `from` and `to` and did not throw.
+-- Returns the name of a player between `from` and `to` who is not the thrower.
 local function find_hit(ball, from, to)
   for entity, place, connection in world:query("place", "connection") do
     local is_passed = (place.x - from) * ball.direction > 0 and (to - place.x) * ball.direction >= 0

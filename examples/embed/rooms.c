@@ -14,7 +14,7 @@ typedef struct Guest {
   const char *room, *name;
 } Guest;
 
-// What the program knows, and the server does not.
+// Data of the program, which the server does not know.
 static const Guest GUESTS[] = {
     {"castle", "ada"},
     {"castle", "bob"},

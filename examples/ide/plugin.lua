@@ -11,7 +11,7 @@ local TEXT_MAX = 10000 -- bytes that it may print
 
 jit.off() -- compiled code would not hear the hook that counts
 
--- What code may use: nothing that reaches a file, a process or this program.
+-- The globals of the code: none that reach a file, a process or this program.
 local function environment(print_line)
   return {
     print = print_line,

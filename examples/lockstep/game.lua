@@ -11,7 +11,7 @@ local islands = {
   on_message = {},
 }
 
--- A game that is over begins anew, with another map.
+-- Begins another match, with another map.
 function islands.on_message.again(room)
   room.lockstep:restart()
 end
@@ -21,7 +21,7 @@ function islands.on_message.pause(room)
   if match.paused then match:resume() else match:pause() end
 end
 
--- Whoever has another state than the others gets theirs.
+-- A page whose state differs gets that of the others.
 function islands.on_desync(room, report)
   print(report.text)
   if report.tie then return end

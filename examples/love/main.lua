@@ -68,7 +68,7 @@ function love.load(arguments)
   native.spawn(play)
 end
 
--- What is pressed; a demonstration runs in circles and shoots.
+-- Returns the player's input; a demonstration runs in circles and shoots.
 local function input()
   local keys = { x = 0, y = 0, a = 0, f = love.mouse.isDown(1), d = wants_dash }
   for key, way in pairs(WAYS) do

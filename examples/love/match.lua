@@ -1,9 +1,9 @@
--- What is known of the match: fighters and bullets, as the server's messages say.
+-- The program's knowledge of the match: fighters and bullets, from the server's messages.
 local match = { fighters = {}, bullets = {}, map = nil, you = nil }
 
 local NEAR = 12 -- how fast what is drawn nears what is known, a second
 
--- Everything anew: the answer to the question "state".
+-- Replaces everything by the answer to the request "state".
 function match.set(state, id)
   if not state then return end
   match.map, match.rules, match.you = state.map, state.rules, id

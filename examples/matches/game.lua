@@ -1,5 +1,5 @@
--- Matches: join match:1 (or match:anything) and it is there; two play, a third is refused.
--- When both are in, a countdown runs; then whoever sends `hit` five times first wins.
+-- Matches: the first join of match:1 (or match:anything) makes it. Two play, a third is refused. When
+-- both are in, a countdown runs; then the first player who sends `hit` five times wins.
 local match = { capacity = 2, tick_rate = 10, auto_create = true, auto_delete = 10 }
 
 local COUNTDOWN_SECONDS = 3

@@ -1,5 +1,5 @@
--- Relay: no script logic at all. What a member of a room broadcasts goes to the others,
--- and the server never enters Lua for it.
+-- Relay: no script logic at all. The server relays a member's broadcasts to the others without
+-- entering Lua.
 return {
   config = { text_port = 4000, idle_timeout = 24 * 60 * 60 }, -- people in nc think for long
   rooms = {

@@ -1,5 +1,5 @@
--- Bots: fighters that keep the arena alive when few people are there. A bot sees what a player
--- would, takes its time, misses, and then presses the same keys: input is all it has.
+-- Bots: fighters that keep the arena alive while few people play. A bot sees as much as a player,
+-- takes its time, misses, and acts through the same input as players.
 local perigee = require "perigee"
 local fighters = require "arena.fighters"
 local map = require "arena.map"
@@ -164,7 +164,7 @@ local function turn_towards(angle, wanted, most)
   return (angle + math.max(-most, math.min(most, by))) % (2 * math.pi), math.abs(by)
 end
 
--- Where the enemy will be when a bullet is there.
+-- The angle to the place where a bullet will meet the enemy.
 local function aim_at(fighter, enemy)
   local seconds = world.distance(fighter, enemy) / math.max(1, rules.bullet_speed) * fighter.bot.skill
   return math.atan2(enemy.y + enemy.vy * seconds - fighter.y, enemy.x + enemy.vx * seconds - fighter.x)

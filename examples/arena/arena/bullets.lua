@@ -34,7 +34,7 @@ function bullets.fire(room, fighter)
   end
 end
 
--- Who is first on the way of a bullet, and how far along.
+-- Returns the first fighter on the way of a bullet, and how far along.
 local function first_hit(room, bullet, dx, dy, way)
   local victim
   for _, fighter in ipairs(room.state.fighters) do
@@ -57,7 +57,7 @@ local function fly(room, bullet, now)
   bullet.x, bullet.y = bullet.x + dx * way, bullet.y + dy * way
   if victim then
     tell.hit(room, bullet, victim)
-    -- Who shot it may have left meanwhile: then it hurts nobody.
+    -- If the shooter has left meanwhile, the bullet hurts nobody.
     local owner = fighters.find(room, bullet.owner)
     if owner then fighters.hurt(room, victim, bullet.damage, owner) end
   end

@@ -9,8 +9,8 @@ local world = require "arena.world"
 local fighters = {}
 
 local COLORS = 12 -- that pages have
-local STALE = 1.5 -- seconds after which keys that nobody has spoken of are let go
-local CATCH_UP = 0.25 -- seconds: whoever was not moved for longer (a server that stood still) stays behind
+local STALE = 1.5 -- seconds without an input after which all keys count as released
+local CATCH_UP = 0.25 -- seconds: a fighter catches up with no longer pause of the server
 
 function fighters.find(room, id)
   for _, fighter in ipairs(room.state.fighters) do

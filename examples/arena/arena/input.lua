@@ -1,6 +1,5 @@
--- What a page says its player does, looked at before anything is believed: keys that cannot be
--- held together, numbers that are none, a dash in each message. Nothing wrong here hurts more than
--- being ignored.
+-- Checks the input that a page sends: impossible keys, values that are not numbers, a dash in each
+-- message. A wrong input is ignored.
 local input = {}
 
 local function is_number(value)

@@ -8,7 +8,7 @@ local world = require "arena.world"
 
 local items = {}
 
--- What each kind does to who takes it. Returns false if that would be a waste.
+-- The effect of each kind on its taker. Returns false if it would be a waste.
 local effects = {}
 
 function effects.heal(fighter)

@@ -17,7 +17,7 @@ function rounds.begin(room)
   end
 end
 
--- More kills; of two with the same, fewer deaths. nil if nobody has any.
+-- Returns the fighter with most kills; of two with the same, the one with fewer deaths. nil without kills.
 function rounds.leader(room)
   local best
   for _, fighter in ipairs(room.state.fighters) do

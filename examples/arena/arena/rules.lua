@@ -31,7 +31,7 @@ return {
   power_seconds = 8,
   rapid_factor = 0.5, -- of fire_every
 
-  -- Bots join until so many fighters are there, and leave when people come. 0: none.
+  -- Fighters up to which bots join; they leave when people come. 0: none.
   fill_to = 6,
   bot_speed = 0.85, -- of a person's
 

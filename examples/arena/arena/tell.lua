@@ -1,5 +1,5 @@
--- What pages are told. Where everybody is goes out with each tick and may get lost on the way: the
--- next one says it anew. What happens only once (a kill, a word) is reliable.
+-- All messages to pages. The positions go out with each tick and may get lost on the way, because the
+-- next tick repeats them. Messages of single events (a kill, a word) are reliable.
 local perigee = require "perigee"
 local map = require "arena.map"
 local rules = require "arena.rules"
@@ -15,7 +15,7 @@ local function clock(room, at)
   return floor(((at or perigee.now()) - room.state.started_at) * 1000 + 0.5)
 end
 
--- What each of these is on the wire is in schema.perigee.
+-- schema.perigee describes these fields.
 local function row(fighter, now)
   return {
     id = fighter.id, x = round(fighter.x), y = round(fighter.y),

@@ -12,7 +12,7 @@ local STEP = 1 / 60 -- nobody moves farther at once than walls are thick
 
 local function clamp(value, low, high) return max(low, min(high, value)) end
 
--- Whoever is inside of a wall altogether (somebody has just moved it there) leaves by the near side.
+-- Moves a body out of a wall that has just been moved onto it, by the near side.
 local function leave_wall(body, wall, radius)
   local left, right = body.x - wall[1], wall[1] + wall[3] - body.x
   local above, below = body.y - wall[2], wall[2] + wall[4] - body.y

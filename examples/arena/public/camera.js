@@ -1,5 +1,5 @@
-// What part of the arena is on the screen: all of it while one watches, the surroundings of one's fighter
-// while one plays. It shakes when something hurts, which everybody who wants less motion is spared.
+// The visible part of the arena: all of it for watchers, the surroundings of the own fighter for players.
+// It shakes when something hurts, unless the browser asks for reduced motion.
 
 const AREA = 1120 * 680 // so many square units are seen, whatever the shape of the screen
 // Units of the outside that may be seen, so that nobody hides under the scores, or under thumbs.

@@ -1,5 +1,5 @@
-// The way to the server: what it says goes to the match, and what happens to the connection is told
-// in words.
+// The connection to the server: passes its messages to the match, and shows the connection's state in
+// words.
 import { Code, connect } from "/perigee.js"
 import { showLine, showNotice } from "./hud.js"
 
@@ -9,7 +9,7 @@ const ROOM = `arena:${new URLSearchParams(location.search).get("room") ?? "1"}`
 export class Connection {
   constructor(match) {
     this.match = match
-    // That one plays under; null: only watches. A page that is loaded anew goes on playing.
+    // The player's name; null for a watcher. A page that is loaded again continues to play.
     this.name = sessionStorage.getItem("arena.playing")
   }
 
@@ -81,8 +81,7 @@ export class Connection {
     })
   }
 
-  // After a connection that could not be mended, everybody begins anew. The first state comes while
-  // the room is still being joined.
+  // In a new session, the player joins the match again. The first state comes before the join ends.
   #playAgain() {
     if (this.room?.joined && this.name !== null && !this.match.me) this.play(this.name)
   }

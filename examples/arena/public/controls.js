@@ -1,4 +1,4 @@
-// Keys, mouse and thumbs, made into what the server is told: a direction, an aim, fire, dash.
+// Translates keys, mouse and thumbs into the input for the server: a direction, an aim, fire, dash.
 
 const KEYS = {
   KeyW: "up", ArrowUp: "up", KeyS: "down", ArrowDown: "down",

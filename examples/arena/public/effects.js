@@ -1,4 +1,4 @@
-// What flies about: sparks, rings, shadows of a dash, numbers. Only looks; nothing here decides anything.
+// Decoration: sparks, rings, shadows of a dash, numbers. It has no effect on the match.
 import { PALETTE, colorOf } from "./colors.js"
 
 const MOST = 500 // at a time; the oldest go first

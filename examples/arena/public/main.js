@@ -21,7 +21,7 @@ const effects = new Effects()
 const sound = new Sound()
 const controls = new Controls(view, { isPlaying: () => player.isPlaying && !hud.isTalking() })
 
-// What only this page knows about its player.
+// The player's state that only this page knows.
 const player = {
   isPlaying: false, n: 0, sent: null, sentAt: 0, pain: 0,
   fireAt: 0, dashAt: 0, dashEvery: 1, killer: null, backAt: 0,

@@ -30,7 +30,7 @@ export class Match {
     this.mine = new Prediction()
   }
 
-  // What has happened, for those who draw, sound and write: "kill", "shot", ...
+  // Calls a listener for each event, for picture, sound and text: "kill", "shot", ...
   on(event, listener) {
     (this.listeners[event] ??= []).push(listener)
   }
@@ -161,8 +161,8 @@ export class Match {
 
   // --- Time ---
 
-  // The message that took least time tells the clock best. It is believed less by and by, because
-  // clocks drift.
+  // The fastest message gives the best estimate of the server's clock. Its weight shrinks with time,
+  // because clocks drift.
   #setClock(time, anew = false) {
     const offset = time - performance.now()
     if (anew || offset > this.offset) this.offset = offset

@@ -27,8 +27,8 @@ end
 
 -- --- People ---
 
--- Whoever joins watches at first, so that a page has something to show while its player thinks of
--- a name. People with nothing but text are told what is said and who wins, and not every step.
+-- A member watches at first, so that a page has something to show while its player thinks of a name.
+-- Text peers get chat and results, and not every step.
 function arena.on_join(room, peer)
   if peer.transport == "text" then
     table.insert(room.state.readers, peer)

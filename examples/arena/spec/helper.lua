@@ -1,4 +1,4 @@
--- What the specs share: a match without bots and without chance, unless a spec asks for them.
+-- Shared by the specs: a match without bots and random events, unless a spec asks for them.
 local testing = require "perigee.testing"
 
 local helper = {}
@@ -19,7 +19,7 @@ function helper.source(changes)
     map.items = { { 1500, 900 } }
     %s
     local arena = require "rooms.arena"
-    -- What players cannot do and specs have to: somebody is put somewhere.
+    -- Lets specs place a fighter, which players cannot.
     function arena.on_message.put(room, _, value)
       local fighter = require("arena.fighters").find(room, value.id)
       for key, new in pairs(value) do fighter[key] = new end

@@ -30,7 +30,7 @@ const game = {
     orders.splice(0, ORDERS_MAX).forEach((order, i) => bytes.set(order, 3 * i));
     return bytes;
   },
-  // What came too late is ordered again.
+  // Gives orders again that came too late.
   onMissed({ data }) {
     for (let at = data.length - 3; at >= 0; at -= 3) orders.unshift(data.subarray(at, at + 3));
   },
@@ -124,7 +124,7 @@ addEventListener("keydown", ({ key, target }) => {
   if (key === "p") room.send("pause");
 });
 
-// What is told ------------------------------------------------------------------------------------
+// Texts ------------------------------------------------------------------------------------------
 
 function showPlayers() {
   const isSlow = (slot) => waiting.until > performance.now() && waiting.slots.includes(slot);
@@ -146,7 +146,7 @@ function showPlayers() {
   }));
 }
 
-/** What is said in the middle, and the button beside it: [text, label, message]. */
+/** The text in the middle, and the button beside it: [text, label, message]. */
 function news() {
   if (problem || !match) return [problem];
   if (world.winner !== sim.NOBODY) {

@@ -9,7 +9,7 @@ const GROWTH = 60; // of what an island with size s gathers s a turn of, for one
 export const SPEED = 14; // of boats, a turn
 const START_UNITS = 30;
 const FLEETS_MAX = 400;
-const BOTS = ["Ada (bot)", "Bo (bot)", "Cy (bot)"]; // of the slots in which nobody is
+const BOTS = ["Ada (bot)", "Bo (bot)", "Cy (bot)"]; // of slots without a player
 const BOT_EVERY = 20; // turns from a bot's attack to its next
 const BOT_AFTER = 50; // turns until a bot plays for somebody who has left
 
@@ -67,7 +67,7 @@ export function order(from, to, quarters) {
   return Uint8Array.of(from, to, quarters);
 }
 
-/** What a player orders, if it may: orders come from others' pages, so all of it is looked at. */
+/** Carries out a player's order, if it is valid: orders come from other people's pages. */
 function carryOut(world, slot, [from, to, quarters]) {
   const a = world.islands[from], b = world.islands[to];
   if (!a || !b || a === b || a.owner !== slot || world.winner !== NOBODY) return;
@@ -96,7 +96,7 @@ function leave(world, slot) {
 
 // Bots ---------------------------------------------------------------------------------------------
 
-/** Bots take the slots in which nobody is. Who comes takes a slot from its bot, with all its islands. */
+/** Seats bots in slots without a player. A player who comes takes a slot from its bot, with its islands. */
 function seatBots(world) {
   for (let slot = 0; slot < world.players.length; slot++) {
     const player = world.players[slot];
