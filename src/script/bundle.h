@@ -1,6 +1,5 @@
-// The Lua half of Perigee, compiled into the binary as source text. The table is
-// generated at build time by scripts/bundle.cmake from every file under lua/perigee,
-// sorted by name.
+// The Lua half of Perigee, compiled into the binary as source text. scripts/bundle.cmake
+// generates the table at build time from every file under lua/perigee, sorted by name.
 #pragma once
 
 #include <stddef.h>
@@ -12,5 +11,5 @@ typedef struct BundleFile {
   size_t size;
 } BundleFile;
 
-/// Every file; the last entry's name is NULL.
+/// All files, ended by an entry whose name is NULL.
 extern const BundleFile bundle_files[];

@@ -10,37 +10,37 @@
 
 typedef struct Host Host;
 
-enum { BUSIEST_LOGGED = 16 };  // sources that the log reported last
+enum { BUSIEST_LOGGED = 16 };  // newest sources that the log has reported
 
-/// A source, as the relay has them: a peer, or (0) a room, or (0) neither.
+/// A source of the relay: a peer, or (0) a room, or (0) neither.
 typedef struct BusiestSource {
   uint32_t peer, room;
 } BusiestSource;
 
 typedef struct Busiest {
-  // The second under way.
+  // The current second.
   uint32_t second;
-  uint64_t total_us;     // of all handlers
-  BusiestSource source;  // that has taken most,
-  uint64_t source_us;    // how much,
-  const Cost *cost;      // and whose its longest call was; NULL: none yet
+  uint64_t total_us;     // time of all handlers
+  BusiestSource source;  // busiest source so far
+  uint64_t source_us;    // time of its handlers
+  const Cost *cost;      // handler of its longest call; NULL: none yet
   uint64_t longest_us;
-  // The last one in which a source took too much.
-  uint32_t found_second;  // 0: there was none
+  // The last second in which a source took too much.
+  uint32_t found_second;  // number of that second; 0: none
   BusiestSource found;
-  double share;  // of all handlers' time
+  double share;  // its part of the time of all handlers
   char name[COST_NAME_SIZE], file[COST_NAME_SIZE];
   uint32_t line;
   BusiestSource logged[BUSIEST_LOGGED];
-  uint32_t logged_count;  // modulo 2^32
+  uint32_t logged_count;  // sources logged so far, modulo 2^32
 } Busiest;
 
-/// A call has ended, by the deadline's clock after `us`; its source has taken `source_us` in
-/// this second.
+/// Adds an ended call that took `us` by the deadline's clock. Its source has taken
+/// `source_us` in this second.
 void busiest_add(Host *host, const Cost *cost, uint64_t us, uint64_t source_us);
 
-/// The costs are about to be freed.
+/// Removes references to costs before the costs are freed.
 void busiest_forget_costs(Busiest *busiest);
 
-/// The source that took too much in the last second, or NULL.
+/// Returns the source that took too much in the last second, or NULL.
 const Busiest *busiest_find(Host *host);

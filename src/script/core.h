@@ -1,6 +1,6 @@
-// The flat table perigee.core: what the Lua half may ask of the server. Each function
-// checks its arguments, makes one call into the relay, and pushes the result. Peers,
-// rooms and timers are integers; failures that can happen in production are nil,
+// The flat table perigee.core: the functions of the server that the Lua half calls. Each
+// function checks its arguments, makes one call into the relay, and pushes the result.
+// Peers, rooms and timers are integers. Failures that occur in production return nil,
 // message, code.
 #pragma once
 
@@ -9,23 +9,23 @@
 
 #include "script/host.h"
 
-/// Pushes the table, with the enums that C owns.
+/// Pushes the table, with C's enums as constants.
 void core_push(lua_State *L, Host *host);
 
-/// The host whose core function runs.
+/// Returns the host of the running core function.
 Host *core_host(lua_State *L);
 
-/// The id at argument `at`.
+/// Returns the id at argument `at`.
 uint32_t core_id(lua_State *L, int at);
 
-/// The text at argument `at`.
+/// Returns the text at argument `at`.
 static inline Text core_text(lua_State *L, int at) {
   size_t size;
   const char *bytes = luaL_checklstring(L, at, &size);
   return (Text){bytes, (uint32_t)size};
 }
 
-/// Set a field of the table on top. A text of NULL sets none.
+/// Set a field of the table on top of the stack. A text of NULL sets none.
 void core_set_number(lua_State *L, const char *name, double value);
 void core_set_text(lua_State *L, const char *name, const char *text);
 void core_set_switch(lua_State *L, const char *name, bool is_on);
@@ -33,23 +33,23 @@ void core_set_switch(lua_State *L, const char *name, bool is_on);
 /// Pushes nil, message and the code's name; returns 3.
 int core_fail(lua_State *L, const char *message, const char *code);
 
-/// A lua_CFunction, nearest(word, words): the one of `words` that was meant, or nil. Needs
-/// no host.
+/// A lua_CFunction, nearest(word, words): the likely correct spelling of `word`, or nil.
+/// Needs no host.
 int core_nearest(lua_State *L);
 
-/// A lua_CFunction, list(path): the names in a folder, in no particular order; nil and
-/// what is wrong. Needs no host.
+/// A lua_CFunction, list(path): the names in a folder, in no particular order; or nil and
+/// an error text. Needs no host.
 int core_list(lua_State *L);
 
 /// Pushes a table of the server's figures.
 void core_push_stats(lua_State *L, const Host *host);
 
-/// Sets the field `udp` of the table on top: the figures of UDP, of all or of one connection
-/// that has any.
+/// Set the field `udp` of the table on top: the figures of all UDP, or of one connection if
+/// it has any.
 void core_set_udp_totals(lua_State *L, const Net *net);
 void core_set_udp_figures(lua_State *L, const Net *net, ConnId conn);
 
-/// Pushes true, or the failure of a command whose id names a peer or a room.
+/// Push true, or the failure of a command to a peer or a room.
 int core_peer_result(lua_State *L, int result);
 int core_room_result(lua_State *L, int result);
 

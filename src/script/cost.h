@@ -1,5 +1,5 @@
-// Costs of handlers: calls, total time, and its distribution in a histogram whose buckets widen
-// with the time (by at most an eighth of it). No Lua, no clock.
+// The costs of handlers: calls, total time, and a histogram of times. A bucket is at most
+// an eighth of its time wide. Needs neither Lua nor a clock.
 #pragma once
 
 #include <stdbool.h>
@@ -7,17 +7,18 @@
 #include <stdint.h>
 
 enum {
-  COST_HANDLERS = 256,  // with a Cost of their own; all further handlers share one
-  COST_NAMES = 64,      // the same for names of messages that one function handles
+  COST_HANDLERS = 256,  // handlers counted separately; all later ones count as one
+  COST_NAMES = 64,      // messages of one function counted separately; likewise
   COST_BUCKETS = 192,
-  COST_NAME_SIZE = 96,  // of a handler or a file, with its NUL; longer ones are cut
+  COST_NAME_SIZE = 96,  // bytes of a handler's or file's name with its NUL; longer
+                        // names are cut
 };
 
-/// Identifies a handler. Its pointers are never followed.
+/// Identifies a handler. The pointers are never dereferenced.
 typedef struct CostKey {
   const void *function;
-  const void *message;  // whose handler it is; NULL: none
-  uint32_t line;        // where `function` is a file
+  const void *message;  // message of the handler; NULL: none
+  uint32_t line;        // line of the function if `function` is a file's name
 } CostKey;
 
 typedef struct Cost {
@@ -29,39 +30,41 @@ typedef struct Cost {
   char name[COST_NAME_SIZE];
   char file[COST_NAME_SIZE];
   uint32_t line;
-  bool is_warned;  // the log has a warning that it is slow
+  bool is_warned;  // the log has reported it as slow
 } Cost;
 
 typedef struct Costs {
-  Cost *slots[COST_HANDLERS];  // owned
+  Cost *slots[COST_HANDLERS];  // owned; `count` of them
   uint32_t count;
-  Cost *last;          // the one of the last call
-  uint64_t logged_us;  // when costs_due said so last; 0: there has been no call
-  bool was_slow;       // some call since then
+  Cost *last;          // cost of the last call
+  uint64_t logged_us;  // last time that costs_due returned more than COSTS_NOT_DUE; 0:
+                       // no call yet
+  bool was_slow;       // a call since then was slow
 } Costs;
 
-/// Whether it is time to tell of the slowest.
+/// Whether the slowest handlers should be logged now.
 typedef enum CostsDue {
   COSTS_NOT_DUE,
-  COSTS_DUE,       // a minute has passed
-  COSTS_DUE_SLOW,  // and some call in it was slow
+  COSTS_DUE,       // a minute has passed,
+  COSTS_DUE_SLOW,  // and a call in it was slow
 } CostsDue;
 
-/// Forgets everything.
+/// Frees all costs.
 void costs_clear(Costs *costs);
 
-/// The handler's; `is_new` is set when it had none yet and wants a name.
+/// Returns the cost of a handler. Sets `is_new` if it is a new one, which needs a name.
 Cost *costs_find(Costs *costs, const CostKey *key, bool *is_new);
 
-/// One more call.
+/// Adds a call.
 void cost_add(Cost *cost, uint64_t us);
 
-/// A call has ended at `now_us`, and was slow or not: tells once a minute, as long as there
-/// are calls.
+/// Notes a call that ended at `now_us`. Returns more than COSTS_NOT_DUE once a minute while
+/// calls occur.
 CostsDue costs_due(Costs *costs, uint64_t now_us, bool is_slow);
 
-/// The time that 99 of 100 calls did not exceed, a little too high.
+/// Returns the time that 99 of 100 calls did not exceed, rounded up a little.
 uint64_t cost_p99(const Cost *cost);
 
-/// Stores the handlers with the worst single calls, the worst first; returns how many.
+/// Stores the handlers with the longest single calls, the longest first; returns their
+/// number.
 size_t costs_slowest(const Costs *costs, const Cost **out, size_t size);

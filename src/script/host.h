@@ -1,9 +1,9 @@
-// The Lua state of a game, and the one way into it: host_call. Private to src/script.
+// The Lua state of a game. host_call is the only way into it. Private to src/script.
 //
-// A handler runs on a coroutine that is used again for the next one. When it waits, its
-// coroutine is left to the Lua half, which keeps it until what it waits for has come,
-// and then returns it from another handler ("wakes" it); host_call resumes it as the
-// event it began with.
+// A handler runs on a coroutine that the next handler reuses. When a handler waits, the Lua
+// half keeps its coroutine, and host_call creates another one. Later the Lua half returns
+// the kept coroutine from another handler ("wakes" it). Then host_call resumes it with its
+// original event.
 //
 // Between calls the main state's stack is empty.
 #pragma once
@@ -26,7 +26,7 @@
 #include "script/script.h"
 #include "script/seam.h"
 
-// Calls of the Lua half besides events; numbered on from SeamEvent.
+// Functions of the Lua half that handle no event. Their numbers follow those of SeamEvent.
 // X(constant, name)
 #define ENTRY_MAP(X)                                                                \
   X(ENTRY_LOAD, "load")       /* data: the game's path at the start, else "" */     \
@@ -45,89 +45,90 @@ typedef enum Entry {
 } Entry;
 
 typedef enum HostOutcome {
-  HOST_ENDED,   // results lie on `results`
-  HOST_WAITS,   // the handler goes on later
-  HOST_FAILED,  // `fault` says how; the relay has forgotten what it wanted
+  HOST_ENDED,   // the results are on `results`
+  HOST_WAITS,   // the handler continues later
+  HOST_FAILED,  // `fault` has the error; the relay has discarded its commands
 } HostOutcome;
 
 struct Host {
   lua_State *L;
-  lua_State *idle;  // the coroutine for the next handler; NULL: to be made
+  lua_State *idle;  // coroutine for the next handler; NULL: not created yet
   int idle_ref;
-  lua_State *running;           // the coroutine of the handler that runs; NULL outside
-  lua_State *results;           // the one that has ended, its results from 1 on
-  Event event;                  // what the handler is for; `type` may be an Entry
-  uint32_t version;             // of the script that is live; 0 before the first
-  char hash[LOG_HASH_MAX + 1];  // its hash, or ""
-  bool is_held;          // commands of several handlers are committed together, later
-  RelayMark mark;        // then: the commands before those of the running handler
-  bool is_owned;         // its timers end with this version of the script
-  bool is_waiting;       // the running handler is about to wait
-  uint32_t transaction;  // counts commits and rollbacks
-  uint64_t key_seed[2];  // under which send options' keys are hashed
+  lua_State *running;  // coroutine of the running handler; NULL: none
+  lua_State *results;  // coroutine of the ended handler; its results are from 1 on
+  Event event;         // event of the handler; `type` may be an Entry
+  uint32_t version;    // live version of the script; 0 before the first
+  char hash[LOG_HASH_MAX + 1];  // hash of that version, or ""
+  bool is_held;                 // commands of several handlers are committed together
+  RelayMark mark;        // while is_held: end of the commands of earlier handlers
+  bool is_owned;         // its new timers end with this version of the script
+  bool is_waiting;       // the handler has called core_wait
+  uint32_t transaction;  // commits and rollbacks so far
+  uint64_t key_seed[2];  // key of the hash of the send option `key`
   int entries[ENTRY_COUNT];
-  lua_State *ran;     // holds the table in which the Lua half says what it calls
-  int failed;         // the Lua function that handles failures
-  int label;          // the one that names what has run
-  uint32_t systems;   // how often EVENT_SYSTEM follows a tick of the game
+  lua_State *ran;     // stack with the table of call_cost.h
+  int failed;         // reference to the Lua function that reports failures
+  int label;          // reference to the one that names a handler
+  uint32_t systems;   // number of EVENT_SYSTEMs after each tick of the game
   Slots timers;       // ScriptTimer by id; owned (timer.c)
-  uint64_t handlers;  // events handed to the script
-  Deadline deadline;  // of the call that runs
+  uint64_t handlers;  // events passed to the script
+  Deadline deadline;  // deadline of the running call
   Memory memory;
-  Parser parser;  // of the game's files
+  Parser parser;  // parser of the game's files
   Reload reload;
   Costs costs;
   Busiest busiest;
-  const char *stack;  // where the C stack was when the host was entered
-  size_t stack_max;   // bytes of it that calls may take
-  Buf fault;          // a C string: the last failure, or why the host could not start
-  Buf scratch;        // of one core function
-  char **files;       // of the game; owned, ended by NULL
+  const char *stack;  // position of the C stack at the last entry
+  size_t stack_max;   // bytes of the C stack that calls may use
+  Buf fault;          // C string: the last failure, or why the host could not start
+  Buf scratch;        // buffer of one core function; reused
+  char **files;       // files of the game; owned, ended by NULL
   size_t file_count;
   ScriptOptions options;
   bool is_loaded;  // the Lua half runs
-  int inspect;     // in a simulation: the module perigee.inspect; 0: none
+  int inspect;     // reference to perigee.inspect in a simulation; 0: none
   Relay *relay;
   Net *net;
   const ScriptEvents *events;
   void *events_data;
 };
 
-/// Makes the state and runs the Lua half of the host in it. False, with `fault` set,
-/// when that cannot be.
+/// Creates the state and starts the Lua half in it. Returns false with `fault` set on
+/// failure.
 bool host_init(Host *host);
 void host_deinit(Host *host);
 
-/// Runs the Lua half's function for `event`. The caller commits the commands of a handler that
-/// has ended or waits; those of one that failed are forgotten.
+/// Runs the Lua half's function for `event`. The caller commits the commands of a handler
+/// that has ended or waits. Those of a failed handler are discarded.
 HostOutcome host_call(Host *host, const Event *event);
 
-/// Whether there is C stack left for calls that nest on it. Lua counts those within one
-/// coroutine, but not coroutines in coroutines, nor how much each takes.
+/// Returns whether C stack is left for nested calls. Lua counts nested calls within one
+/// coroutine, but neither nested coroutines nor the bytes that a call takes.
 bool host_has_stack(const Host *host);
 
-/// The same for one more coroutine in another. They take little of it, but as many as
-/// the stack holds take long to end, one after the other, when the innermost fails.
+/// Returns the same for a nested coroutine. The limit is lower, because the end of many
+/// nested coroutines takes long when the innermost fails.
 bool host_has_stack_for_coroutine(const Host *host);
 
 /// Ends the use of `results`.
 void host_done(Host *host);
 
-/// Carries out what the running handler has asked for so far, or what the last one did.
+/// Carries out the commands of the running handler so far, or of the last one.
 void host_commit(Host *host);
 
-/// Begins to carry out what the last one did; no other handler runs before that is done.
+/// Begins to carry out the commands of the last handler. No other handler runs before all
+/// are done.
 void host_begin_commit(Host *host);
 
-/// From here to host_release what handlers ask for is neither carried out nor, when a
-/// later one fails, forgotten. To be called before each of them.
+/// Begins or continues a hold, before each of several handlers. Until host_release their
+/// commands are not carried out, and not discarded when a later handler fails.
 void host_hold(Host *host);
 
-/// Forgets what has been asked for since the last commit.
+/// Discards all commands since the last commit.
 void host_forget(Host *host);
 
-/// Ends the hold, and forgets what has not been committed.
+/// Ends the hold, and discards the commands that were not committed.
 void host_release(Host *host);
 
-/// The version of the script that is live now, for the log too.
+/// Sets the live version of the script, also for the log.
 void host_set_version(Host *host, uint32_t number, const char *hash);

@@ -1,5 +1,5 @@
 // The C side of a reload. A state machine in Lua (lua/perigee/host/reload.lua) makes all
-// decisions; this file gives it its inputs, runs the game's code for it, and holds back the
+// decisions. This file passes inputs to it, runs the game's code for it, and holds the
 // commands of that code. Private to src/script.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 typedef struct Host Host;
 
-// The inputs of the state machine: `b` of an EVENT_RELOAD. X(constant, name)
+// Inputs of the state machine: `b` of an EVENT_RELOAD. X(constant, name)
 #define RELOAD_MAP(X)                                                                  \
   X(RELOAD_REQUEST, "request")   /* a: token of the requester, or 0 */                 \
   X(RELOAD_FORCE, "force")       /* the same, whatever a check finds */                \
@@ -39,5 +39,5 @@ void reload_deinit(Host *host);
 /// Pushes an EVENT_RELOAD.
 void reload_push(Host *host, ReloadInput input, uint32_t token);
 
-/// Handles an EVENT_RELOAD, and runs the game's code that it leads to.
+/// Handles an EVENT_RELOAD, and runs the game's code that the state machine requests.
 void reload_handle(Host *host, const Event *event);

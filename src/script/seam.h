@@ -1,12 +1,12 @@
 // The events and commands of the script that concern no room or channel: starts and stops,
 // reloads, timers, HTTP requests, child processes. The relay only orders them among its
-// own. Their types are numbered on from EventType and CommandType.
+// own. Their numbers follow those of EventType and CommandType.
 #pragma once
 
 #include "net/admin.h"
 #include "relay/relay.h"
 
-// X(constant, name): the names are what the Lua half sees in core.events.
+// X(constant, name): the names are those that the Lua half sees in core.events.
 #define SEAM_EVENT_MAP(X)                                                          \
   X(EVENT_START, "start")   /* the server listens */                               \
   X(EVENT_STOP, "stop")     /* data: why */                                        \
@@ -45,5 +45,5 @@ void seam_attach(Host *host);
 /// Returns when events of this type are handled.
 EventOrder seam_order(uint8_t type);
 
-/// Pushes an event of the script's own.
+/// Queues an event of the script.
 void seam_push(const Host *host, Event event);

@@ -1,12 +1,12 @@
-// Command-line tools written in Lua: modules of the bundle that run in a state of their
-// own, with all standard libraries and no server round them.
+// Command-line tools written in Lua: modules of the bundle, each in a state of its own with
+// all standard libraries.
 #pragma once
 
 #include "script/tool_sim.h"
 
 /// Runs `main` of the bundled module, or the function that the module is, with the
-/// arguments as strings. Returns its exit code: the integer it returns, 0 for nothing,
-/// 1 after an error, which it prints in one line to standard error. `lua_path` as in
-/// ScriptOptions; `sim` makes the servers of perigee.sim.
+/// arguments as strings. Returns the exit code: the integer that it returns, or 0. After an
+/// error, prints one line on standard error and returns 1. `lua_path` is as in
+/// ScriptOptions; perigee.sim creates its servers with `sim`.
 int script_tool_run(const char *module, int argc, char **argv, const char *lua_path,
                     const SimOps *sim);

@@ -1,5 +1,4 @@
-// The modules in C of the tool interpreter, which knows them by `require`. Private to
-// src/script.
+// The modules in C of the tool interpreter, for its `require`. Private to src/script.
 #pragma once
 
 #include <lua.h>
