@@ -1,4 +1,4 @@
-// Evaluates a second of the clock when the first call of a later second has ended.
+// Evaluates a second of the clock after the first call of a later second.
 #include "script/busiest.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum {
   LEAST_US = 100000
-};  // of all handlers in a second in which there is time enough
+};  // time of all handlers; seconds with less are not evaluated
 
 static bool is_same(BusiestSource a, BusiestSource b) {
   return a.peer == b.peer && a.room == b.room;
@@ -65,7 +65,8 @@ static void look_at_clock(Host *host) {
   busiest->cost = NULL;
 }
 
-// As the relay has it: what a peer's handlers do for a room is the peer's.
+// Returns the source as the relay counts it: handlers of a peer's events in a room count
+// for the peer.
 static BusiestSource source_of(const Event *event) {
   return (BusiestSource){event->peer, event->peer ? 0 : event->room};
 }

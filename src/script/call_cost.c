@@ -1,4 +1,4 @@
-// From an ended call to the handler it is put down to.
+// Finds the handler of an ended call and adds the cost.
 #include "script/call_cost.h"
 
 #include <lauxlib.h>
@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "script/core.h"
 
-enum { LOGGED = 3 };  // handlers that call_cost_log names
+enum { LOGGED = 3 };  // handlers that call_cost_log lists
 
-// Leaves the function that the host has called on the table's stack, or nil.
+// Reads the table. Leaves the called function, or nil, on the table's stack.
 static CostKey read_key(const Host *host) {
   lua_State *L = host->ran;
   CostKey key = {0};
@@ -22,7 +22,8 @@ static CostKey read_key(const Host *host) {
   lua_rawgeti(L, 1, RAN_FUNCTION);
   key.function = lua_topointer(L, -1);
   if (host->event.type == EVENT_TIMER && lua_isfunction(L, -1)) {
-    // A new closure each time, perhaps: it is the place in the source that matters.
+    // The function may be a new closure each time. Therefore its place in the source
+    // identifies it.
     lua_Debug at;
     lua_pushvalue(L, -1);
     lua_getinfo(L, ">S", &at);
@@ -51,7 +52,7 @@ typedef struct Naming {
   Cost *cost;
 } Naming;
 
-// Asks the Lua half what has run.
+// Requests the handler's name from the Lua half.
 static int name_handler(lua_State *L) {
   const Naming *naming = lua_touserdata(L, 1);
   const Host *host = naming->host;
@@ -98,7 +99,7 @@ static void log_slowest(const Host *host, LogLevel level) {
   }
 }
 
-// Of what really took time nothing is logged in a simulation: no two runs are alike.
+// Logs no times in a simulation, because they would differ between runs.
 static void log_cost(Host *host, Cost *cost, uint64_t us) {
   const Deadline *deadline = &host->deadline;
   if (net_is_simulated(host->net)) return;

@@ -1,4 +1,4 @@
-// A walk over a value, with a table of what was copied already, by address.
+// Walks over a value, with a table of the copies so far, by address.
 #include "script/copy.h"
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ enum { DEPTH_MAX = 64, VALUES_MAX = 1000000, STACK_NEEDED = 8 };
 typedef struct Copy {
   lua_State *from, *to;
   int seen;   // index in `to`: address in `from` -> copy
-  int count;  // of values so far
+  int count;  // values so far
   const char *problem;
 } Copy;
 
@@ -31,7 +31,7 @@ static void push_function(const Copy *copy, int at) {
     lua_pushfstring(copy->to, "function %s", debug.short_src);
 }
 
-// Leaves the field of the table at `at` on the stack of `from`.
+// Pushes a field of the table at `at` on `from`.
 static void get_raw(lua_State *from, int at, const char *name) {
   lua_pushstring(from, name);
   lua_rawget(from, at);
@@ -46,7 +46,7 @@ static bool is_class(lua_State *from, int at, const char *name) {
   return is_it;
 }
 
-// { name = what the object has under `field` }
+// Pushes { name = the object's `field` }.
 static bool push_object(Copy *copy, int at, const char *name, const char *field) {
   lua_createtable(copy->to, 0, 1);
   get_raw(copy->from, at, field);
@@ -86,7 +86,7 @@ static bool push_table(Copy *copy, int at, int depth) {
   return push_entries(copy, at, depth);
 }
 
-// After a failure there may be more on `to` than before.
+// Pushes a copy. After a failure `to` may have further values.
 static bool push(Copy *copy, int at, int depth) {
   lua_State *from = copy->from, *to = copy->to;
   size_t size;

@@ -1,5 +1,5 @@
-// Makes the table perigee.core: functions from the core_*.c files, and the constants
-// that Lua shares with C, so that none is typed twice.
+// Creates the table perigee.core: the functions of the core_*.c files, and the constants
+// that Lua shares with C.
 #include "script/core.h"
 
 #include <stdio.h>
@@ -95,7 +95,7 @@ int core_fail(lua_State *L, const char *message, const char *code) {
   return 3;
 }
 
-// A handler that ignores results must not go on for ever either.
+// Raises an error, because a handler that ignores results must end, too.
 static int raise_delivery(lua_State *L) {
   char text[128];
   uint64_t limit = relay_delivery_limit(core_host(L)->relay);
@@ -153,7 +153,7 @@ static void set_constants(lua_State *L, const char *name, const Constant *consta
   lua_setfield(L, -2, name);
 }
 
-// Numbers to names, as events carry them.
+// Sets a table of numbers -> names.
 static void set_names(lua_State *L, const char *name, const Constant *constants) {
   lua_newtable(L);
   for (; constants->name != NULL; constants++) {

@@ -1,4 +1,4 @@
-// perigee.core: plugin channels that the script serves, and who serves the others.
+// perigee.core: plugin channels and their servers.
 #include <lauxlib.h>
 
 #include "base/err.h"
@@ -30,7 +30,7 @@ static int core_channel_close(lua_State *L) {
 }
 
 // channel_find(name): the number, and the peer that serves it (0: the script does); nil
-// when nobody does
+// without a server
 static int core_channel_find(lua_State *L) {
   uint32_t peer;
   uint16_t channel = relay_find_channel(core_host(L)->relay, core_text(L, 1), &peer);

@@ -1,5 +1,5 @@
-// perigee.core: what a load of the game tells the server: its configuration, room kinds
-// and files. Also words and figures.
+// perigee.core: the functions for a load of the game: configuration, room kinds and files.
+// Also texts and figures.
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "script/core.h"
 #include "script/guard/parse.h"
 
-enum { WORDS_MAX = 256 };  // that are compared; more are passed over
+enum { WORDS_MAX = 256 };  // words that are compared; further ones are ignored
 
 static int core_config_begin(lua_State *L) {
   const Host *host = core_host(L);
@@ -26,7 +26,8 @@ static int core_config_begin(lua_State *L) {
   return 0;
 }
 
-// Joins the strings of the list at `at` into the scratch buffer; NULL when one is none.
+// Joins the strings of the list at `at` in the scratch buffer; returns NULL when an item is
+// no string.
 static const char *join_texts(lua_State *L, Buf *scratch, int at) {
   scratch->size = 0;
   int count = (int)lua_objlen(L, at);
@@ -62,7 +63,7 @@ static ScriptValue read_value(lua_State *L, Host *host, int at) {
   }
 }
 
-// config_set(key, value): nil, or what is wrong
+// config_set(key, value): nil, or an error text
 static int core_config_set(lua_State *L) {
   Host *host = core_host(L);
   const char *key = luaL_checkstring(L, 1);
@@ -85,7 +86,7 @@ static int core_kinds_begin(lua_State *L) {
 }
 
 // kind_set(name, hooks, capacity, auto_create, auto_delete, tick_rate): auto_delete in
-// seconds or nil, the rest with 0 and false for what is not said
+// seconds or nil; 0 and false are the defaults of the others
 static int core_kind_set(lua_State *L) {
   RoomKind kind = {.hooks = core_id(L, 2),
                    .capacity = core_id(L, 3),
@@ -102,7 +103,7 @@ static int core_kinds_end(lua_State *L) {
   return 0;
 }
 
-// files(paths): what the game consists of
+// files(paths): sets the files of the game
 static int core_files(lua_State *L) {
   Host *host = core_host(L);
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -125,7 +126,7 @@ static const char *describe_read(int err) {
   return err == -EFBIG ? PARSE_TOO_LARGE_TEXT : err_text(err);
 }
 
-// read_file(path): the text, or nil and what is wrong
+// read_file(path): the text, or nil and an error text
 static int core_read_file(lua_State *L) {
   Host *host = core_host(L);
   host->scratch.size = 0;
@@ -155,9 +156,9 @@ static int core_env(lua_State *L) {
   return 1;
 }
 
-// file_signature(path): a text that is another one once the file has been written to or
-// replaced; "" where there is none. file_is_being_written(path): whether it is open for
-// that. A game that does not come from the disk does not change while it is read.
+// file_signature(path): a text that differs after the file was written or replaced; "" for
+// a missing file. file_is_being_written(path): whether a process has the file open for
+// writing. A game that is not on the disk does not change.
 static int core_file_signature(lua_State *L) {
   char signature[FILE_SIGNATURE_SIZE] = "";
   const char *path = luaL_checkstring(L, 1);
@@ -179,10 +180,10 @@ static int core_make_folder(lua_State *L) {
   return 1;
 }
 
-// hash(texts): 16 hexadecimal digits; the same for the same list of texts
+// hash(texts): the hash of a list of texts, in 16 hexadecimal digits
 static int core_hash(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  uint64_t key[2] = {0};  // the hash of the texts so far, and 0
+  uint64_t key[2] = {0};  // hash of the texts so far, and 0
   int count = (int)lua_objlen(L, 1);
   for (int i = 1; i <= count; i++) {
     lua_rawgeti(L, 1, i);
@@ -196,8 +197,8 @@ static int core_hash(lua_State *L) {
   return 1;
 }
 
-// set_schema(hashes, module): the protocol hashes that clients may have, 16 hexadecimal
-// digits each, the newest first; and what JavaScript needs
+// set_schema(hashes, module): sets the protocol hashes of supported clients, 16 hexadecimal
+// digits each, the newest first; and the JavaScript module
 static int core_set_schema(lua_State *L) {
   const Host *host = core_host(L);
   uint64_t hashes[SESSION_HASHES];
@@ -282,7 +283,7 @@ static int core_is_utf8(lua_State *L) {
   return 1;
 }
 
-// json_count(text): how many values JSON has at the most
+// json_count(text): an upper bound of the number of values in JSON
 static int core_json_count(lua_State *L) {
   Text text = core_text(L, 1);
   lua_pushnumber(L, (lua_Number)text_json_count(text.bytes, text.size));

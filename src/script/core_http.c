@@ -1,5 +1,5 @@
-// perigee.core: what tools that ask by way of the admin listener need: answers, reloads,
-// programs that are run for them.
+// perigee.core: the functions for requests of the admin listener: answers, child processes,
+// files.
 #include <lauxlib.h>
 #include <stdio.h>
 
@@ -27,12 +27,13 @@ static int answer(lua_State *L, AnswerPart part, int status, Text fields, Text b
   return queue(L, &command);
 }
 
-// answer(conn, status, fields, body): all of it; fields are "Name: value\r\n" each
+// answer(conn, status, fields, body): a whole answer; each of the fields is "Name:
+// value\r\n"
 static int core_answer(lua_State *L) {
   return answer(L, ANSWER_WHOLE, luaL_checkint(L, 2), core_text(L, 3), core_text(L, 4));
 }
 
-// answer_open(conn, fields, body): a stream, and its beginning
+// answer_open(conn, fields, body): begins a stream with `body`
 static int core_answer_open(lua_State *L) {
   return answer(L, ANSWER_OPEN, 200, core_text(L, 2), core_text(L, 3));
 }
@@ -47,7 +48,7 @@ static int core_answer_last(lua_State *L) {
   return answer(L, ANSWER_LAST, 0, (Text){"", 0}, core_text(L, 2));
 }
 
-// token(): 48 hexadecimal digits that nobody can guess
+// token(): 48 random hexadecimal digits
 static int core_token(lua_State *L) {
   uint8_t bytes[TOKEN_BYTES];
   char digits[2 * TOKEN_BYTES + 1];
@@ -67,20 +68,20 @@ static int core_child(lua_State *L) {
   return queue(L, &command);
 }
 
-// stop(reason): of the server, when the handler has ended
+// stop(reason): stops the server when the handler has ended
 static int core_stop(lua_State *L) {
   Command command = {.type = COMMAND_STOP, .body = core_text(L, 1)};
   return queue(L, &command);
 }
 
-// product_version(): of the server
+// product_version(): the version of the server
 static int core_product_version(lua_State *L) {
   lua_pushliteral(L, PERIGEE_VERSION);
   return 1;
 }
 
-// hidden_files(folder, paths): which of them stay hidden, as a table of paths and
-// booleans; nil and the error when the rules cannot be read
+// hidden_files(folder, paths): a table of path -> whether the file is hidden; or nil and an
+// error text when the rules cannot be read
 static int core_hidden_files(lua_State *L) {
   Host *host = core_host(L);
   luaL_checktype(L, 2, LUA_TTABLE);

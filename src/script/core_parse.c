@@ -3,10 +3,13 @@
 #include "script/guard/deadline.h"
 #include "script/parser.h"
 
-enum { LOAD_WAIT_US = 10000000 };  // above PARSE_US: a parser ends by itself
+enum {
+  LOAD_WAIT_US = 10000000
+};  // more than PARSE_US, after which the parser ends by
+    // itself
 
-// The file whose path and text lie at `at` and above. They stay valid as long as they lie
-// there.
+// Returns the file whose path is at `at` and whose text is above. Valid while both are on
+// the stack.
 static ParseFile check_file(lua_State *L, int at) {
   size_t size;
   ParseFile file = {.path = luaL_checkstring(L, at)};
@@ -15,9 +18,9 @@ static ParseFile check_file(lua_State *L, int at) {
   return file;
 }
 
-// parse_ahead(texts): requests that files, texts by path, be parsed on a thread; returns
-// whether all of them are parsed. If not, the input `again` follows. Cancels those that were
-// requested before.
+// parse_ahead(texts): requests that a thread parse files (path -> text), instead of those
+// of the last call; returns whether all of them are parsed. If not, the input `again`
+// follows.
 static int core_parse_ahead(lua_State *L) {
   Host *host = core_host(L);
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -39,9 +42,9 @@ static uint64_t left_us(const Host *host) {
   return used_us < allowed_us ? allowed_us - used_us : 0;
 }
 
-// parse(path, text, environment, when): the function; nil and what is wrong; nothing where
-// the file is not parsed. `when` is "ahead" (it uses the result of parse_ahead), "load" (at
-// the start, before any client can connect) or "now" (in a handler, at the cost of its time).
+// parse(path, text, environment, when): the function; or nil and an error text; or nothing
+// if the file is not parsed. `when` is "ahead" (takes the result of parse_ahead), "load"
+// (at the start, before clients connect) or "now" (in a handler, which loses the time).
 static int core_parse(lua_State *L) {
   static const char *const WHEN[] = {"ahead", "load", "now", NULL};
   Host *host = core_host(L);

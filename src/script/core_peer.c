@@ -1,5 +1,5 @@
-// perigee.core: what is known of a peer. All of it can be read until the peer's
-// disconnect has been handled; after that each function returns nil.
+// perigee.core: the properties of peers. They can be read until the peer's disconnect has
+// been handled. After that each function returns nil.
 #include <lauxlib.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static int core_peer_set_name(lua_State *L) {
   }
 }
 
-// name_problem(peer, name): why the peer cannot be let in under the name (nil: its own),
+// name_problem(peer, name): why the peer cannot be accepted under the name (nil: its own),
 // or nil
 static int core_peer_name_problem(lua_State *L) {
   Text name = {0};
@@ -43,7 +43,7 @@ static int core_peer_name_problem(lua_State *L) {
   return 1;
 }
 
-// is_name(text): whether a peer may be called so
+// is_name(text): whether a peer may have this name
 static int core_peer_is_name(lua_State *L) {
   Text text = core_text(L, 1);
   lua_pushboolean(L, text_is_peer_name(text.bytes, text.size));
@@ -83,7 +83,7 @@ static int core_peer_token(lua_State *L) {
   return 1;
 }
 
-// peer_token_is(id, text): takes as long wherever they differ
+// peer_token_is(id, text): compares in constant time
 static int core_peer_token_is(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
   Text text = core_text(L, 2);

@@ -1,5 +1,5 @@
-// perigee.core: rooms and their members. Reads return the state before the running handler, except
-// of rooms that it has created itself and of their meta.
+// perigee.core: rooms and their members. The functions return the state before the running
+// handler, except for rooms that the handler has created.
 #include "relay/room.h"
 
 #include <lauxlib.h>
@@ -45,8 +45,7 @@ static int core_join(lua_State *L) {
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// join_never_ends(peer, room): why a handler that waited for the join would wait for ever,
-// or nil
+// join_never_ends(peer, room): why a handler could not wait for the end of the join, or nil
 static int core_join_never_ends(lua_State *L) {
   const Host *host = core_host(L);
   const Event *event = &host->event;
@@ -77,8 +76,8 @@ static int core_leave(lua_State *L) {
   return 1;
 }
 
-// find(name, is_creating): the id of the room that has the name now, or nil; also of one
-// whose on_create has not ended, if that is wanted
+// find(name, is_creating): the id of the room of that name, or nil. With is_creating, rooms
+// whose on_create has not ended count, too
 static int core_room_find(lua_State *L) {
   const Relay *relay = core_host(L)->relay;
   uint32_t id = relay_find_room(relay, core_text(L, 1));
@@ -88,8 +87,9 @@ static int core_room_find(lua_State *L) {
   return 1;
 }
 
-// rooms(is_all): ids of the rooms that can be joined, those that the handler made itself
-// among them; or of all that others know of, also deleted ones that still have members
+// rooms(is_all): ids of the rooms that can be joined, including those that the handler has
+// created; or, with is_all, of all rooms that other handlers know, including deleted ones
+// with members
 static int core_rooms(lua_State *L) {
   const Relay *relay = core_host(L)->relay;
   int is_all = lua_toboolean(L, 1), count = 0;
@@ -171,7 +171,7 @@ static int core_room_meta(lua_State *L) {
   return 1;
 }
 
-// room_metas(room): JSON by key, as it was before the handler
+// room_metas(room): key -> JSON, as before the handler
 static int core_room_metas(lua_State *L) {
   const Room *room = find_room(L, 1);
   Text key, json;

@@ -1,11 +1,11 @@
-// perigee.core: what goes out to peers and rooms. Argument orders are long and fixed,
-// because the callers are a handful of lines in lua/perigee.
+// perigee.core: messages and packets to peers and rooms. Long lists of arguments do no
+// harm, because few lines of lua/perigee call these functions.
 #include <lauxlib.h>
 
 #include "base/hash.h"
 #include "script/core.h"
 
-// The send option `key` as the number that net compares; 0 for none.
+// Returns the hash of the send option `key`; 0: none.
 static uint64_t read_key(lua_State *L, const Host *host, int at) {
   if (lua_isnoneornil(L, at)) return 0;
   size_t size;
@@ -14,7 +14,7 @@ static uint64_t read_key(lua_State *L, const Host *host, int at) {
   return key == 0 ? 1 : key;
 }
 
-// A list of peer ids, or nil.
+// Reads a list of peer ids, or nil.
 static void read_except(lua_State *L, Host *host, int at, Command *command) {
   if (lua_isnoneornil(L, at)) return;
   luaL_checktype(L, at, LUA_TTABLE);
@@ -31,13 +31,13 @@ static void read_except(lua_State *L, Host *host, int at, Command *command) {
   command->except_count = (uint32_t)count;
 }
 
-// The peer that the running handler is about to let into a room, or 0.
+// Returns the peer that the running handler may admit to a room, or 0.
 static uint32_t joining_peer(const Host *host) {
   return host->event.type == EVENT_JOIN ? host->event.peer : 0;
 }
 
 // send(target, id, room, name, body, value_at, priority, flags, ref, key, except, number,
-// packed): the last two when the schema names the message
+// packed): the last two only for messages of the schema
 static int core_send(lua_State *L) {
   Host *host = core_host(L);
   Command command = {.type = COMMAND_MESSAGE,
@@ -57,7 +57,8 @@ static int core_send(lua_State *L) {
     command.packet_type = (uint16_t)luaL_checkint(L, 12);
     command.packed = core_text(L, 13);
   }
-  bool is_answer = command.flags & PACKET_RESPONSE;  // also to one who has left
+  // may go to a peer that has left the room
+  bool is_answer = command.flags & PACKET_RESPONSE;
   if (command.target == TARGET_PEER && command.room != 0 && !is_answer &&
       !relay_may_have(host->relay, command.room, command.id, joining_peer(host)))
     return core_fail(L, "the peer is not in the room", code_name(CODE_NOT_IN_ROOM));
@@ -66,8 +67,8 @@ static int core_send(lua_State *L) {
                                        : core_peer_result(L, result);
 }
 
-// needs_json(target, id): whether a message to them has to be there as JSON too, because
-// some who get it may not know the schema
+// needs_json(target, id): whether a message also needs its JSON, because a receiver may not
+// know the schema
 static int core_needs_json(lua_State *L) {
   const Host *host = core_host(L);
   bool is_needed = relay_needs_json(host->relay, (Target)luaL_checkint(L, 1),

@@ -12,8 +12,7 @@ static int core_now(lua_State *L) {
   return 1;
 }
 
-// read_clock(): seconds by a clock that goes on while a handler runs, for how long things
-// take
+// read_clock(): seconds by a clock that advances while a handler runs, to measure durations
 static int core_read_clock(lua_State *L) {
   lua_pushnumber(L, (double)net_clock_us(core_host(L)->net) / 1e6);
   return 1;
@@ -34,9 +33,10 @@ static int core_seed(lua_State *L) {
   return 1;
 }
 
-// timer_set(delay, interval, peer, room): in seconds, interval 0 for once; the id, and whether
-// the timer ends with this version of the script. Its handler is charged to the peer, or (0)
-// the room, or (0) the game; without these, to the source of the running handler
+// timer_set(delay, interval, peer, room): starts a timer, with times in seconds; interval
+// 0: it fires once. Returns the id, and whether the timer ends with this version of the
+// script. Its handlers are charged to the peer, or (0) to the room, or (0) to the game;
+// without both, to the source of the running handler
 static int core_timer_set(lua_State *L) {
   Host *host = core_host(L);
   lua_Number delay = luaL_checknumber(L, 1), interval = luaL_checknumber(L, 2);
@@ -56,8 +56,8 @@ static int core_timer_cancel(lua_State *L) {
   return 1;
 }
 
-// adopt(room, is_owned): the handler that runs works for this room, and its timers end
-// with this version of the script, or not
+// adopt(room, is_owned): sets the room that the running handler works for, and whether its
+// new timers end with this version of the script
 static int core_adopt(lua_State *L) {
   Host *host = core_host(L);
   host->event.room = core_id(L, 1);
@@ -65,14 +65,14 @@ static int core_adopt(lua_State *L) {
   return 0;
 }
 
-// may_wait(): whether this is the handler's own coroutine
+// may_wait(): whether the handler's own coroutine runs
 static int core_may_wait(lua_State *L) {
   lua_pushboolean(L, core_host(L)->running == L);
   return 1;
 }
 
-// wait(): announces the yield that follows. Returns the handler's event, to be returned
-// with its coroutine when it is woken (see host.c).
+// wait(): must precede the yield of a handler that waits. Returns the handler's event,
+// which the Lua half returns with the coroutine to wake it (see host.c).
 static int core_wait(lua_State *L) {
   Host *host = core_host(L);
   if (host->running != L) return luaL_error(L, "nothing here may wait");
@@ -93,7 +93,7 @@ static int core_wait(lua_State *L) {
   return 10;
 }
 
-// commit(): carries out what has been asked for so far, whatever the handler does next
+// commit(): carries out the commands so far, even if the handler fails later
 static int core_commit(lua_State *L) {
   host_commit(core_host(L));
   return 0;
@@ -106,12 +106,12 @@ static int core_transaction(lua_State *L) {
 }
 
 enum {
-  LOG_TEXT_MAX = 16384,  // bytes of a text from the Lua half; the rest is cut off
-  LOG_STEPS = 1000,      // what writing a line is charged as
+  LOG_TEXT_MAX = 16384,  // bytes of a text from the Lua half; longer texts are cut
+  LOG_STEPS = 1000,      // charge of a written line
 };
 
-// log(level, text, version, hash): with the peer and room of the handler that runs; the
-// version is the live one if not given
+// log(level, text, version, hash): logs with peer and room of the running handler; the
+// default version is the live one
 static int core_log(lua_State *L) {
   Host *host = core_host(L);
   LogLevel level = (LogLevel)luaL_checkint(L, 1);
@@ -171,7 +171,7 @@ static int core_log_lines(lua_State *L) {
   return 1;
 }
 
-// push_error(report): has `error` called with the number of a report
+// push_error(report): queues the event `error` with the number of a report
 static int core_push_error(lua_State *L) {
   seam_push(core_host(L), (Event){.type = EVENT_ERROR, .a = core_id(L, 1)});
   return 0;

@@ -1,11 +1,10 @@
-// perigee.core: what perigee.world needs to know of peers and channels, and how many systems
-// run each tick.
+// perigee.core: peers, channels and systems for perigee.world.
 #include <lauxlib.h>
 
 #include "script/core.h"
 #include "wire/packet.h"
 
-// peers(): the ids of those that are let in, in no order
+// peers(): the ids of accepted peers, in no order
 static int core_peers(lua_State *L) {
   const Session *session = relay_session(core_host(L)->relay);
   const Peer *peer;
@@ -19,8 +18,8 @@ static int core_peers(lua_State *L) {
   return 1;
 }
 
-// peer_activity(id): packets sent to it and received from it, and seconds since the last
-// that was received; nothing when it is gone
+// peer_activity(id): packets sent to and received from the peer, and seconds since the last
+// received one; nothing when the peer is gone
 static int core_peer_activity(lua_State *L) {
   const Host *host = core_host(L);
   const Session *session = relay_session(host->relay);
@@ -33,8 +32,8 @@ static int core_peer_activity(lua_State *L) {
   return 3;
 }
 
-// network(): packets and bytes sent to all peers, packets and bytes received, the mean latency
-// of all peers in ms, and how many are connected
+// network(): packets and bytes sent to all peers, packets and bytes received, the mean
+// latency of all peers in ms, and the number of connected peers
 static int core_network(lua_State *L) {
   const Host *host = core_host(L);
   const Session *session = relay_session(host->relay);
@@ -71,7 +70,7 @@ static int core_channels_served(lua_State *L) {
   return 3;
 }
 
-// systems(count): how often `system` is called after each tick of the game
+// systems(count): sets how often `system` is called after each tick of the game
 static int core_systems(lua_State *L) {
   core_host(L)->systems = core_id(L, 1);
   return 0;

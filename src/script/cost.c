@@ -1,12 +1,12 @@
-// Counting calls by handler: a small list with the last one at hand, because events of
-// the same kind come in runs.
+// Finds the cost of a handler in a small list, the last one first, because events of one
+// kind often follow each other.
 #include "script/cost.h"
 
 #include "base/mem.h"
 
 enum {
   SUB_BITS = 3,
-  SUBS = 1 << SUB_BITS,  // buckets from one power of two to the next
+  SUBS = 1 << SUB_BITS,  // buckets between two powers of two
   LOG_US = 60000000,
 };
 
@@ -20,8 +20,8 @@ static bool is_same(const CostKey *a, const CostKey *b) {
   return a->function == b->function && a->message == b->message && a->line == b->line;
 }
 
-// The one that stands for all further messages of a function, or for all further
-// handlers.
+// Returns the key of a new cost: `key`, or where a limit is reached the one of all further
+// messages of its function or of all further handlers.
 static CostKey overflow_key(const Costs *costs, const CostKey *key) {
   uint32_t names = 0;
   for (uint32_t i = 0; i < costs->count && key->message != NULL; i++)
@@ -54,7 +54,7 @@ Cost *costs_find(Costs *costs, const CostKey *key, bool *is_new) {
   return cost;
 }
 
-// Times below SUBS have a bucket each.
+// Returns the bucket of a time. Each time below SUBS has one of its own.
 static uint32_t bucket_of(uint64_t us) {
   if (us < SUBS) return (uint32_t)us;
   uint32_t shift = 63 - (uint32_t)__builtin_clzll(us) - SUB_BITS;
@@ -62,7 +62,7 @@ static uint32_t bucket_of(uint64_t us) {
   return bucket < COST_BUCKETS ? bucket : COST_BUCKETS - 1;
 }
 
-// The longest time that falls into a bucket.
+// Returns the longest time of a bucket.
 static uint64_t bucket_end(uint32_t bucket) {
   if (bucket < SUBS) return bucket;
   uint32_t shift = bucket / SUBS - 1;

@@ -1,5 +1,5 @@
-// Calls into Lua. Every handler is one lua_resume, which replaces the protected call; an error
-// in it becomes a rollback, and a text for the log.
+// Calls into Lua. A handler is one lua_resume, which also catches errors. An error becomes
+// a rollback and a text for the log.
 #include "script/host.h"
 
 #include <assert.h>
@@ -19,17 +19,16 @@
 #include "script/guard/trace.h"
 #include "script/library.h"
 
-// Results of the Lua half that wake a coroutine: the coroutine, its event (see core_wait), and
-// then the results of its wait.
+// Results of the Lua half that wake a coroutine: the coroutine, its event (see core_wait),
+// and the results of its wait.
 enum { WAKE_EVENT = 2, WAKE_VALUES = 12 };
 
 static const char MEMORY_TEXT[] =
     "not enough memory: the Lua heap is far over memory_limit";
 
 enum {
-  STACK_MAX = 1 << 20,  // bytes of the C stack for calls that nest on it
-  COROUTINE_SHARE =
-      64,  // the part for coroutines; some 200 then hold each other, as in Lua
+  STACK_MAX = 1 << 20,   // bytes of the C stack for nested calls
+  COROUTINE_SHARE = 64,  // fraction for coroutines; some 200 can nest, as in Lua
 };
 
 static const char *const ENTRY_NAMES[ENTRY_COUNT] = {
@@ -46,8 +45,8 @@ static void set_fault(Host *host, const char *text, size_t size) {
 
 // --- Making the state ---
 
-// LuaJIT's own allocator does the work: for its many small blocks it is quicker than the
-// C library's.
+// Counts and limits allocations of LuaJIT's own allocator, which is faster for many small
+// blocks than the C library's.
 static void *allocate(void *data, void *block, size_t old_size, size_t size) {
   Host *host = data;
   Memory *memory = &host->memory;
@@ -79,7 +78,7 @@ static int on_panic(lua_State *L) {
   abort();
 }
 
-// `require` of the Lua half itself: the bundle, each module once. Upvalues: host,
+// The Lua half's own `require`: loads each module of the bundle once. Upvalues: host,
 // loaded.
 static int require_host(lua_State *L) {
   const Host *host = lua_touserdata(L, lua_upvalueindex(1));
@@ -102,10 +101,10 @@ static void open_library(lua_State *L, const char *name, lua_CFunction open) {
   lua_call(L, 1, 0);
 }
 
-// LuaJIT throws all its code away once there are more traces than maxtrace, or there is more
-// than maxmcode KiB of it. Sixty busy handlers fill its defaults (1000 and 512), and a game that
-// has more spends most of its time compiling again. A trace takes 1 KiB of the Lua heap and
-// about as much beside it.
+// Raises the limits of compiled code. LuaJIT discards all of it when traces exceed maxtrace
+// or their size exceeds maxmcode KiB. Sixty busy handlers reach the defaults (1000 and
+// 512), and a larger game spends most of its time compiling. A trace takes 1 KiB of the Lua
+// heap and about as much outside.
 static void widen_jit(lua_State *L) {
   lua_getglobal(L, LUA_JITLIBNAME);
   lua_getfield(L, -1, "opt");
@@ -116,8 +115,8 @@ static void widen_jit(lua_State *L) {
   lua_pop(L, 2);
 }
 
-// The Lua half takes what it needs of these as locals and then takes away what games
-// may not have; the JIT begins to work when its library is opened.
+// Opens the standard libraries. The Lua half removes the functions that games may not have,
+// and keeps its own copies in locals. The JIT starts when its library is opened.
 static void open_libraries(lua_State *L, Host *host) {
   open_library(L, "", luaopen_base);
   open_library(L, LUA_LOADLIBNAME, luaopen_package);
@@ -139,7 +138,8 @@ static void open_libraries(lua_State *L, Host *host) {
     widen_jit(L);
 }
 
-// Libraries in C come from the machine, and not from wherever the server was started.
+// Restricts libraries in C to those of the system: the server's working directory must not
+// matter.
 static void set_paths(lua_State *L) {
   lua_getglobal(L, "package");
   lua_pushliteral(L, "");
@@ -150,7 +150,7 @@ static void set_paths(lua_State *L) {
   lua_pop(L, 2);
 }
 
-// Expects the table of modules on top of the stack.
+// Loads a library into the table of modules on top of the stack.
 static void take_library(lua_State *L, const char *name, const char *package) {
   lua_getglobal(L, "require");
   lua_pushstring(L, name);
@@ -159,7 +159,7 @@ static void take_library(lua_State *L, const char *name, const char *package) {
   lua_setfield(L, -2, name);
 }
 
-// Pushes the table of modules that are loaded already.
+// Pushes the table of preloaded modules.
 static void push_loaded(lua_State *L, Host *host) {
   lua_newtable(L);
   core_push(L, host);
@@ -190,7 +190,7 @@ static void take_entries(lua_State *L, Host *host) {
   host->label = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-// Expects `require` on top of the stack; leaves the module there, too.
+// Pushes a module. Expects `require` on top of the stack.
 static void push_module(lua_State *L, const char *name) {
   lua_pushvalue(L, -1);
   lua_pushstring(L, name);
@@ -209,7 +209,8 @@ static int start(lua_State *L) {
   lua_setglobal(L, "require");
   push_module(L, "perigee.guard.next_workaround");
   lua_pop(L, 1);
-  if (net_is_simulated(host->net)) {  // before perigee.host removes what it needs
+  if (net_is_simulated(host->net)) {  // before perigee.host removes functions that it
+                                      // needs
     push_module(L, "perigee.host.inspect");
     host->inspect = luaL_ref(L, LUA_REGISTRYINDEX);
   }
@@ -218,7 +219,7 @@ static int start(lua_State *L) {
   return 0;
 }
 
-// At most half of what there is: the rest is for calls that do not ask.
+// Returns at most half of the C stack, because other calls do not check their use.
 static size_t choose_stack_max(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_STACK, &limit) != 0) return STACK_MAX;
@@ -272,13 +273,13 @@ typedef enum FailureKind { FAILED_PLAIN, FAILED_DEADLINE, FAILED_MEMORY } Failur
 typedef struct Failure {
   FailureKind kind;
   Host *host;
-  lua_State *co;  // its traceback; the error value lies on top where `text` is NULL
+  lua_State *co;  // coroutine that failed; its top is the error value if `text` is NULL
   const char *text;
 } Failure;
 
-// Where a call was when it was found to be over counts, and not where what
-// caught that error on the way raised it again. Where memory ran out nothing is known:
-// the stack may not be in order.
+// Pushes the traceback. A call over its deadline has kept its own, because code that
+// catches the error may raise it again elsewhere. After a lack of memory the stack may be
+// invalid, so the traceback is empty.
 static void push_traceback(lua_State *L, const Failure *failure) {
   const Buf *trace = &failure->host->deadline.trace;
   switch (failure->kind) {
@@ -342,8 +343,8 @@ static lua_State *take_idle(Host *host) {
   return host->idle;
 }
 
-// The arguments are the same for all entries; each takes the first few it needs. Those
-// that an event does not have are left out, at the end.
+// Pushes the arguments, which have the same order for all functions. Omits the last ones if
+// the event does not use them. Returns their number.
 static int push_event(lua_State *co, const Event *event) {
   lua_pushinteger(co, event->peer);
   lua_pushinteger(co, event->room);
@@ -387,7 +388,7 @@ static HostOutcome resume(Host *host, lua_State *co, int count) {
                   : NULL);
 }
 
-// Goes on with the coroutine that `co` returned, as the event it was started for.
+// Resumes the coroutine that `co` has returned, with the event that it was started for.
 static HostOutcome wake(Host *host, lua_State *co) {
   lua_State *task = lua_tothread(co, 1);
   size_t size;
@@ -406,7 +407,7 @@ static HostOutcome wake(Host *host, lua_State *co) {
   host->event.a = (uint32_t)lua_tonumber(co, WAKE_EVENT + 9);
   int count = lua_gettop(co) - (WAKE_VALUES - 1);
   lua_xmove(co, task, count);
-  deadline_begin(host);  // the call that found it has ended, and its deadline with it
+  deadline_begin(host);  // the deadline of the waking call has ended
   return resume(host, task, count);
 }
 
@@ -464,8 +465,8 @@ void host_release(Host *host) {
   host_commit(host);
 }
 
-// Compiled code of the host's own goes on into that of the version before, and would keep
-// it and all that it holds.
+// Flushes compiled code, because traces of the host refer to those of the last version and
+// would keep its objects alive.
 void host_set_version(Host *host, uint32_t number, const char *hash) {
   if (number != host->version) {
     call_cost_reset(host);

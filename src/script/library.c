@@ -1,5 +1,5 @@
-// Finds modules of the bundle by name and compiles them under the chunk name
-// "@lua/perigee/x.lua", wherever the text comes from, so that tracebacks look the same.
+// Finds modules by name and compiles them. The chunk name is always "@lua/perigee/x.lua",
+// so that tracebacks are the same for bundle and folder.
 #include "script/library.h"
 
 #include <lauxlib.h>
@@ -12,7 +12,7 @@
 
 enum { FILE_NAME_SIZE = 128, PATH_SIZE = 4096 };
 
-// A module's text; `owned` holds it when it does not lie in the bundle.
+// A module's text, in `owned` if it is from a folder.
 typedef struct Source {
   const char *text;
   size_t size;
@@ -38,7 +38,7 @@ static bool read_bundle(const char *file, Source *source) {
   return false;
 }
 
-// "perigee.host" as "perigee/host" and `ending`.
+// Writes "perigee.host" as "perigee/host" with `ending`.
 static void to_file(char file[FILE_NAME_SIZE], const char *name, const char *ending) {
   snprintf(file, FILE_NAME_SIZE, "%s%s", name, ending);
   size_t size = strlen(name);

@@ -12,15 +12,15 @@
 typedef struct Item {
   char *path;
   Buf text;
-  Buf code;      // or what is wrong
-  bool is_good;  // it is code
+  Buf code;      // bytecode, or an error text
+  bool is_good;  // `code` is bytecode
 } Item;
 
-// Written by its thread until that has ended, then by the loop.
+// The thread writes it until the thread has ended, then the loop.
 struct ParseSet {
   atomic_bool is_unwanted;
-  Parser *parser;  // NULL: that has gone
-  uint32_t slot;   // in its `running`
+  Parser *parser;  // NULL: the parser was freed
+  uint32_t slot;   // index in parser->running
   bool is_parsed;
   bool is_awaited;  // parser_wait frees it
   size_t count;
@@ -85,8 +85,8 @@ static void on_end(void *data) {
   if (is_wanted || parser->is_short) parser->on_ready(parser->data);
 }
 
-// Starts a thread that parses the set; parses it here when the system cannot create
-// one.
+// Starts a thread that parses the set. If the system cannot create one, parses the set here
+// and returns NULL.
 static Worker *start(ParseSet *set, uint32_t slot) {
   Worker *worker = worker_start(set->parser->loop, parse_all, on_end, set);
   if (worker == NULL) {

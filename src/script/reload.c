@@ -1,6 +1,6 @@
 // A reload is one event: no other handler runs between its first step and its last. The
-// relay collects the commands of the steps until the state machine commits them; the others
-// are dropped at the end.
+// relay holds the commands of the steps until the state machine commits them, and discards
+// the others at the end.
 #include "script/reload.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "os/child.h"
 #include "script/core.h"
 
-enum { CHECK_MS = 4000 };  // for a check, less than a requester waits for an answer
+enum { CHECK_MS = 4000 };  // limit of a check; a requester waits longer for its answer
 
 // --- Inputs ---
 
@@ -40,14 +40,14 @@ static ReloadInput check_input(lua_State *L) {
   return (ReloadInput)luaL_checkoption(L, 1, NULL, NAMES);
 }
 
-// reload(input): gives the state machine an input, as an event of its own
+// reload(input): queues an input of the state machine
 static int core_reload(lua_State *L) {
   reload_push(core_host(L), check_input(L), 0);
   return 0;
 }
 
-// reload_in(input, milliseconds): the same after a delay, for `again` and `expire`;
-// replaces the last delay of that input
+// reload_in(input, milliseconds): queues `again` or `expire` after a delay; replaces the
+// last delay of that input
 static int core_reload_in(lua_State *L) {
   Host *host = core_host(L);
   bool is_again = check_input(L) == RELOAD_AGAIN;
@@ -115,7 +115,7 @@ void reload_handle(Host *host, const Event *event) {
     HostOutcome outcome = host_call(host, &step);
     if (outcome == HOST_FAILED)
       step = failed_step(host, &step);
-    else if (step.type == EVENT_RELOAD)  // the result: what is to run, if anything
+    else if (step.type == EVENT_RELOAD)  // the result is the function to run; 0: none
       step = (Event){.type = (uint8_t)lua_tointeger(host->results, 1)};
     else
       step = (Event){.type = EVENT_RELOAD, .b = RELOAD_ENDED};
@@ -126,8 +126,8 @@ void reload_handle(Host *host, const Event *event) {
 
 // --- The end ---
 
-// reloaded(is_good, report, tokens): a reload has ended; logs that, and reports it to the
-// owner, once for each requester, or once without
+// reloaded(is_good, report, tokens): logs the end of a reload and reports it to the owner,
+// once for each requester, or once without any
 static int core_reloaded(lua_State *L) {
   const Host *host = core_host(L);
   ScriptOutcome outcome = {.is_good = lua_toboolean(L, 1),
@@ -143,13 +143,13 @@ static int core_reloaded(lua_State *L) {
   return 0;
 }
 
-// set_version(number, hash): the version of the game that is live now
+// set_version(number, hash): sets the live version of the game
 static int core_set_version(lua_State *L) {
   host_set_version(core_host(L), core_id(L, 1), luaL_checkstring(L, 2));
   return 0;
 }
 
-// forget(): forgets all that has been token for since the last commit
+// forget(): discards all commands since the last commit
 static int core_forget(lua_State *L) {
   host_forget(core_host(L));
   return 0;

@@ -1,5 +1,5 @@
-// The drain: takes the relay's events one by one, has the host run their handlers, and
-// turns what comes of it into verdicts, commits and rollbacks. Also the first load.
+// The drain: runs the handlers of the relay's events one by one, and turns results into
+// verdicts, commits and rollbacks. Also the first load.
 #include "script/script.h"
 
 #include <lua.h>
@@ -62,14 +62,15 @@ static void forget_peer(Host *host, uint32_t peer) {
   host_done(host);
 }
 
-// A result of the handler; no bytes where it is nil.
+// Returns a result of the handler; NULL bytes if it is nil.
 static Text text_result(lua_State *results, int at) {
   size_t size = 0;
   const char *bytes = lua_tolstring(results, at, &size);
   return (Text){bytes, (uint32_t)size};
 }
 
-// The results are true; false and the reason; or these and the seconds to wait.
+// Applies the results of on_connect: true and the name; or false, the reason, and for a
+// later retry the seconds.
 static void judge_connect(Host *host) {
   lua_State *results = host->results;
   uint32_t peer = host->event.peer;
@@ -90,7 +91,7 @@ static void judge_connect(Host *host) {
   forget_peer(host, peer);
 }
 
-// The results are true; or false, the reason, and the code where it is not Rejected.
+// Applies the results: true; or false, the reason, and the code unless it is Rejected.
 static void judge_request(Host *host, void (*grant)(Relay *, const Event *)) {
   lua_State *results = host->results;
   if (lua_toboolean(results, 1)) {
@@ -110,7 +111,7 @@ static void judge_broadcast(Host *host) {
     relay_pass(host->relay, &host->event, host->event.data);
 }
 
-// The verdict comes before what the handler token for: JOINED before what it sends.
+// Applies the verdict before the handler's commands, so that JOINED precedes its messages.
 static void end_well(Host *host) {
   switch (host->event.type) {
     case EVENT_CONNECT:
@@ -166,8 +167,7 @@ static void fail_http(Host *host) {
   host_commit(host);
 }
 
-// The Lua half removes the room before the refusals reach the peers that wanted to
-// join.
+// The Lua half removes the room before the joining peers get their refusals.
 static void fail_create(Host *host, uint32_t room) {
   host_call(host, &(Event){.type = ENTRY_FORGET_ROOM, .room = room});
   host_done(host);
@@ -218,8 +218,8 @@ static void handle(Host *host, const Event *event) {
   }
 }
 
-// While a game is being developed, by its specs too, a function that a handler has left in
-// a state is reported now, and not by the next reload.
+// During development and in specs, reports at once a function that a handler has stored in
+// a state. Otherwise the next reload would report it.
 static void look_at_states(Host *host) {
   if (!host->deadline.limits.is_watched && !net_is_simulated(host->net)) return;
   Event look = {.type = ENTRY_LOOK,

@@ -8,11 +8,11 @@ typedef struct ScriptTimer {
   Timer timer;
   Host *host;
   uint32_t id;
-  uint32_t peer, room;  // whose handlers' time it takes, as in Event
-  uint64_t delay_ms;    // until it fires first
-  uint64_t repeat_ms;   // 0: once
+  uint32_t peer, room;  // source that its handlers are charged to, as in Event
+  uint64_t delay_ms;    // delay until it fires first
+  uint64_t repeat_ms;   // interval; 0: it fires once
   uint64_t due_ms;
-  bool is_queued;  // its event waits
+  bool is_queued;  // its last event still waits
 } ScriptTimer;
 
 static ScriptTimer *find(const Host *host, uint32_t id) {

@@ -1,5 +1,5 @@
-// A plain interpreter round one bundled module. Unlike the host of games it hides
-// nothing: tools are the product's own code.
+// An interpreter for one bundled module, with all libraries, because tools are the
+// product's own code.
 #include "script/tool.h"
 
 #include <lauxlib.h>
@@ -27,7 +27,7 @@ static int search(lua_State *L) {
   return 1;
 }
 
-// Modules of the bundle come first, so that an installed copy does not replace them.
+// Adds the bundle's searcher first, so that copies installed on the machine are not used.
 static void add_searcher(lua_State *L, Tool *tool) {
   lua_getglobal(L, "package");
   lua_getfield(L, -1, "loaders");

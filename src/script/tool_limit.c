@@ -1,8 +1,8 @@
-// A timer of the thread's processor time sets a debug hook, which Lua lets signal handlers
-// do. The interrupt of script/guard would end compiled code, too, but LuaJIT's one profiler,
-// which that needs, belongs to the simulated servers: so the caller of a limited function
-// has its loops interpreted (jit.off). Code that does not look for hooks, such as C code, is
-// ended with the process.
+// A timer of the thread's processor time sets a debug hook; Lua allows that in signal
+// handlers. The interrupt of script/guard would end compiled code, too. But it needs
+// LuaJIT's only profiler, which the simulated servers use. Therefore the caller switches
+// the JIT off for limited functions. Code that does not check hooks, such as C code, ends
+// with the process.
 #include "script/tool_modules.h"
 
 #include <lauxlib.h>
@@ -15,8 +15,8 @@
 
 #include "os/thread.h"
 
-// The system's own signal for processor time that is used up; under ThreadSanitizer one that it does
-// not keep until the program next calls it (see guard/interrupt.c).
+// The system's signal for exceeded processor time. ThreadSanitizer would delay it, so its
+// builds use another one (see guard/interrupt.c).
 #if defined(__SANITIZE_THREAD__)
 enum { LIMIT_SIGNAL = SIGSYS };
 #define NOT_WATCHED __attribute__((no_sanitize("thread")))
@@ -25,14 +25,14 @@ enum { LIMIT_SIGNAL = SIGXCPU };
 #define NOT_WATCHED
 #endif
 
-// After the limit there is a signal each AGAIN_NS: one that comes while LuaJIT exchanges its
-// table of instructions changes nothing. The last one ends the process.
+// After the limit a signal follows every AGAIN_NS, because a signal has no effect while
+// LuaJIT exchanges its table of instructions. The last one ends the process.
 enum { AGAIN_NS = 10000000, AGAIN_MAX = 500 };
 
-// Of the process, as signals are.
+// State of the process, because signals belong to the process.
 static struct {
-  lua_State *L;  // the main one
-  int on_over;   // a reference
+  lua_State *L;  // main coroutine
+  int on_over;   // reference to the function
   timer_t timer;
   volatile sig_atomic_t left;  // signals until the end of the process
   char farewell[512];
@@ -54,7 +54,7 @@ static void disarm(void) {
   lua_sethook(limit.L, NULL, 0, 0);
 }
 
-// Whether the main coroutine is in a call of ours: errors leave it, too.
+// Returns whether the main coroutine is still in limit_call, which errors also leave.
 static bool is_in_call(lua_State *L) {
   lua_Debug frame;
   for (int level = 0; lua_getstack(L, level, &frame); level++) {
@@ -66,7 +66,7 @@ static bool is_in_call(lua_State *L) {
   return false;
 }
 
-// Stays set, so that nothing which catches errors goes on.
+// The hook stays set, so that code which catches the error is interrupted again.
 static void on_hook(lua_State *L, lua_Debug *info) {
   (void)info;
   if (L == limit.L && !is_in_call(L)) {
@@ -84,7 +84,7 @@ NOT_WATCHED static void on_signal(int number) {
     (void)written;
     _exit(1);
   }
-  lua_sethook(limit.L, NULL, 0, 0);  // so that LuaJIT takes the next for a change
+  lua_sethook(limit.L, NULL, 0, 0);  // so that LuaJIT notices the next call
   lua_sethook(limit.L, on_hook, LUA_MASKCOUNT, 1);
 }
 
@@ -96,10 +96,10 @@ static void make_timer(lua_State *L) {
   limit.L = L;
 }
 
-// call(seconds, fn, on_over, farewell): calls `fn`. Where it takes more than so many seconds,
-// `on_over` is called in its place, again and again until `fn` is left; it raises an error.
-// Where that does not end `fn` within five seconds, `farewell` goes to standard error and
-// the process ends with 1. It may be called neither in a coroutine nor in `fn`.
+// call(seconds, fn, on_over, farewell): calls `fn`. After that many seconds calls
+// `on_over`, which raises an error, again and again until `fn` has ended. If `fn` still
+// runs five seconds later, writes `farewell` to standard error and ends the process with 1.
+// Must not be called from a coroutine or from `fn`.
 static int limit_call(lua_State *L) {
   double seconds = luaL_checknumber(L, 1);
   luaL_checkany(L, 2);
@@ -115,7 +115,7 @@ static int limit_call(lua_State *L) {
   return 0;
 }
 
-// stop(): to be called when `call` has raised an error
+// stop(): must be called when `call` has raised an error
 static int limit_stop(lua_State *L) {
   (void)L;
   disarm();

@@ -1,5 +1,4 @@
-// The module perigee.tool: what tools need besides Lua's own libraries, such as folders
-// and the texts in the bundle.
+// The module perigee.tool: functions for tools that Lua's libraries do not have.
 #define _GNU_SOURCE  // program_invocation_name
 #include "script/tool_modules.h"
 
@@ -19,7 +18,7 @@ static int fail_errno(lua_State *L, int code) {
   return 2;
 }
 
-// kind(path): "file", "folder", "other"; nil when there is nothing
+// kind(path): "file", "folder" or "other"; nil if nothing exists there
 static int tool_kind(lua_State *L) {
   struct stat info;
   if (stat(luaL_checkstring(L, 1), &info) != 0) return 0;
@@ -29,14 +28,14 @@ static int tool_kind(lua_State *L) {
   return 1;
 }
 
-// make_folder(path): true; nil and what is wrong. Its parent has to be there.
+// make_folder(path): true, or nil and an error text. The parent must exist.
 static int tool_make_folder(lua_State *L) {
   if (mkdir(luaL_checkstring(L, 1), 0777) != 0) return fail_errno(L, errno);
   lua_pushboolean(L, 1);
   return 1;
 }
 
-// bundled(prefix): texts in the bundle by name, of those that begin with `prefix`
+// bundled(prefix): name -> text of the bundle's files whose names begin with `prefix`
 static int tool_bundled(lua_State *L) {
   size_t size;
   const char *prefix = luaL_checklstring(L, 1, &size);
@@ -49,8 +48,8 @@ static int tool_bundled(lua_State *L) {
   return 1;
 }
 
-// parse(path, text): the function that a game's file is the source of; nil and what is
-// wrong. Within the limits of a server.
+// parse(path, text): the function of a game's file, or nil and an error text; within a
+// server's limits
 static int tool_parse(lua_State *L) {
   size_t size;
   const char *path = luaL_checkstring(L, 1);
@@ -62,8 +61,8 @@ static int tool_parse(lua_State *L) {
   return 2;
 }
 
-// signature(path): a text that is another one once the file has been written to or
-// replaced; "" for a file that does not exist
+// signature(path): a text that differs after the file was written or replaced; "" for a
+// missing file
 static int tool_signature(lua_State *L) {
   char signature[FILE_SIGNATURE_SIZE];
   file_signature(luaL_checkstring(L, 1), signature);

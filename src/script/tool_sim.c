@@ -1,5 +1,5 @@
-// Binds what tool_sim.h says to Lua: flat functions on integer ids. Servers live in one
-// userdata, so that a tool which ends takes them down.
+// Binds the functions of tool_sim.h to Lua, with integer ids. One userdata owns all
+// servers, so that they end with the tool.
 #include "script/tool_sim.h"
 
 #include <lauxlib.h>
@@ -69,7 +69,8 @@ static void push_lines(lua_State *L, const SimOps *ops, SimServer *server) {
   }
 }
 
-// A server with its game loaded; NULL with nil, the problem and the log pushed.
+// Returns a server with a loaded game; or pushes nil, the error and the log, and returns
+// NULL.
 static SimServer *load(lua_State *L, const SimOptions *options) {
   const SimOps *ops = world_of(L)->ops;
   SimServer *server = ops->open(options);
@@ -82,7 +83,7 @@ static SimServer *load(lua_State *L, const SimOptions *options) {
   return NULL;
 }
 
-// open(options): the id, or nil, what is wrong, and the lines of the log
+// open(options): the id; or nil, an error text and the lines of the log
 static int sim_open(lua_State *L) {
   SimOptions options = tool_sim_options(L);
   World *world = world_of(L);
@@ -98,7 +99,7 @@ static int sim_open(lua_State *L) {
   return 1;
 }
 
-// check(options): true, or nil; what is wrong; the lines of the log
+// check(options): true and nil, or nil and an error text; and the lines of the log
 static int sim_check(lua_State *L) {
   SimOptions options = tool_sim_options(L);
   SimServer *server = load(L, &options);
@@ -124,7 +125,7 @@ static int sim_stop(lua_State *L) {
   return 0;
 }
 
-// reload(id, files): the report, or nil and what is wrong
+// reload(id, files): the report, or nil and the errors
 static int sim_reload(lua_State *L) {
   SimServer *server = read_server(L);
   size_t count;
@@ -173,7 +174,7 @@ static int sim_write(lua_State *L) {
   return 0;
 }
 
-// read(id, client): bytes, and how it ended after them: nil, "end" or "reset"
+// read(id, client): bytes, and the end of the connection behind them: nil, "end" or "reset"
 static int sim_read(lua_State *L) {
   Net *net = read_net(L);
   SimId client = read_client(L, net, 2);
@@ -253,8 +254,8 @@ static int sim_order(lua_State *L) {
 
 // --- Looking inside ---
 
-// Calls the function with the arguments from index 3 of L on. The results, or what went
-// wrong, lie on G.
+// Calls the function with the arguments from index 3 of L on. Pushes the results or an
+// error text on G. Returns the error text, or NULL.
 static const char *call_inspect(lua_State *L, lua_State *G, const Host *host) {
   const char *name = lua_tostring(L, 2);
   lua_rawgeti(G, LUA_REGISTRYINDEX, host->inspect);
@@ -274,7 +275,7 @@ static const char *call_inspect(lua_State *L, lua_State *G, const Host *host) {
   return text != NULL ? text : "an error that is not a text";
 }
 
-// inspect(id, name, ...): what the function returns
+// inspect(id, name, ...): the results of the function
 static int sim_inspect(lua_State *L) {
   SimServer *server = read_server(L);
   const SimOps *ops = world_of(L)->ops;

@@ -1,5 +1,4 @@
-// Reads options in tables. The Lua stack keeps the results alive, so that an error leaves
-// nothing behind.
+// Reads options from tables. The stack owns all memory, so that an error leaks nothing.
 #include "script/tool_modules.h"
 
 #include <lauxlib.h>
@@ -29,7 +28,7 @@ const SimFile *tool_sim_files(lua_State *L, int at, size_t *count) {
   return files;
 }
 
-// A value as a flag would have it. Leaves it on the stack.
+// Returns a value as the text of a flag. Leaves the text on the stack.
 static const char *push_value(lua_State *L, int at) {
   if (lua_type(L, at) == LUA_TBOOLEAN)
     lua_pushstring(L, lua_toboolean(L, at) ? "true" : "false");
@@ -40,7 +39,7 @@ static const char *push_value(lua_State *L, int at) {
   return text;
 }
 
-// Names and values by turns. The table of texts it leaves keeps the values.
+// Returns names and values, alternating. Leaves a table on the stack that owns the values.
 static const char *const *read_pairs(lua_State *L, const char *option) {
   lua_getfield(L, 1, option);
   int at = lua_gettop(L);
@@ -74,7 +73,7 @@ static void check_names(lua_State *L) {
   }
 }
 
-// Leaves it on the stack.
+// Returns a text option, which stays on the stack.
 static const char *read_text(lua_State *L, const char *name) {
   lua_getfield(L, 1, name);
   if (lua_isnil(L, -1)) return NULL;

@@ -1,6 +1,5 @@
-// Binds the connection protocol and the link of UDP (wire/udp/handshake.h, wire/udp/link.h) to
-// Lua. A link is a userdata, so that a tool which forgets one leaks nothing; times are in
-// microseconds.
+// Binds wire/udp/handshake.h and wire/udp/link.h to Lua. A link is a userdata, so that Lua
+// frees it. Times are microseconds.
 #include "script/tool_modules.h"
 
 #include <lauxlib.h>
@@ -16,7 +15,7 @@ enum { HASH_SIZE = 8, QUEUE_PACKETS = 1024 };
 
 typedef struct ToolLink {
   UdpLink *link;
-  uint8_t datagram[UDP_DATAGRAM_MAX + 1];  // the one that was taken last
+  uint8_t datagram[UDP_DATAGRAM_MAX + 1];  // last received datagram
 } ToolLink;
 
 // --- Arguments ---
@@ -29,7 +28,7 @@ static const uint8_t *to_bytes(lua_State *L, int at, const char *name, size_t wa
   return (const uint8_t *)bytes;
 }
 
-// A field of the table at 1. The table holds on to its bytes.
+// Returns a field of the table at 1, which keeps the bytes alive.
 static const uint8_t *field_bytes(lua_State *L, const char *name, size_t wanted) {
   lua_getfield(L, 1, name);
   const uint8_t *bytes = lua_isnil(L, -1) ? NULL : to_bytes(L, -1, name, wanted);
@@ -65,7 +64,7 @@ static void push_bytes(lua_State *L, const void *bytes, size_t size) {
 
 // --- The handshake ---
 
-// random(size): so many bytes from the kernel, at most 32
+// random(size): random bytes from the kernel, at most 32
 static int tool_random(lua_State *L) {
   uint8_t bytes[UDP_KEY_SIZE];
   int size = (int)luaL_checkinteger(L, 1);
@@ -118,7 +117,7 @@ static void set_number(lua_State *L, const char *name, lua_Number number) {
 }
 
 // answer(datagram): "accepted", { sequence, port, server_key }; "rejected", { code, text,
-// retry (with Unavailable alone) }; "challenge", { cookie }; nothing for what is no answer
+// retry (with Unavailable alone) }; "challenge", { cookie }; or nothing for other datagrams
 static int tool_answer(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 1, &size);
@@ -146,8 +145,8 @@ static int tool_answer(lua_State *L) {
 
 // --- A link ---
 
-// link({ secret, cookie, client_key, server_key (nil: attached), first_sent, first_received },
-// now): the link; nil where the server's key gives no secret
+// link({ secret, cookie, client_key, server_key (nil: attached), first_sent, first_received
+// }, now): the link; nil if the server's key is invalid
 static int tool_link(lua_State *L) {
   uint8_t shared[UDP_KEY_SIZE];
   UdpAgreement agreement = {.secret = need_bytes(L, "secret", UDP_KEY_SIZE),
@@ -179,8 +178,8 @@ static int link_free(lua_State *L) {
   return 0;
 }
 
-// link:receive(datagram, now): whether it was accepted; nil where it breaks the protocol.
-// link:next returns its messages, until none is left
+// link:receive(datagram, now): whether the datagram was accepted; nil if it violates the
+// protocol. link:next returns its contents.
 static int link_receive(lua_State *L) {
   ToolLink *self = read_link(L);
   size_t size;
@@ -200,7 +199,7 @@ static int link_next(lua_State *L) {
   UdpArrival arrival;
   while (udp_link_next(self->link, &arrival)) {
     switch (arrival.kind) {
-      case UDP_ARRIVAL_PACKET:  // its header lies before its payload
+      case UDP_ARRIVAL_PACKET:  // the header precedes the payload
         lua_pushliteral(L, "packet");
         push_bytes(L, arrival.packet.payload - PACKET_HEADER_SIZE,
                    PACKET_HEADER_SIZE + arrival.packet.length);
@@ -214,13 +213,14 @@ static int link_next(lua_State *L) {
         lua_pushinteger(L, arrival.code);
         return 2;
       case UDP_ARRIVAL_PATH_RESPONSE:
-        break;  // clients ask for none
+        break;  // clients send no path requests
     }
   }
   return 0;
 }
 
-// link:send(packet): whether it goes by a datagram of its own: it may be lost, and fits
+// link:send(packet): whether it sends the packet unreliably: the packet may be lost, and
+// fits into a datagram
 static int link_send(lua_State *L) {
   const ToolLink *self = read_link(L);
   size_t size;
@@ -235,7 +235,7 @@ static int link_send(lua_State *L) {
   return 1;
 }
 
-// link:write(bytes): how many of these the stream took
+// link:write(bytes): the number of bytes that the stream accepted
 static int link_write(lua_State *L) {
   const ToolLink *self = read_link(L);
   size_t size;
@@ -254,7 +254,7 @@ static int link_produce(lua_State *L) {
   return 1;
 }
 
-// link:deadline(): when link:produce is to be called though nothing has come; nil for never
+// link:deadline(): the time at which link:produce must be called next; nil: never
 static int link_deadline(lua_State *L) {
   uint64_t due_us = udp_link_deadline(read_link(L)->link);
   if (due_us == UDP_NEVER) return 0;

@@ -1,53 +1,53 @@
 // Interrupts a script at any instruction, compiled or not. Private to src/script.
 //
-// A tick (a signal after some processor time of the thread) is when somebody looks at the
-// clock; an interrupt is a debug hook, which Lua lets signal handlers set. Compiled code does
-// not look for hooks, but it does look for LuaJIT's profiler, once in each line. So the
-// profiler is started with a timer that never fires, and an interrupt raises the profiler's
-// signal: compiled code then returns to the interpreter, which finds the hook. LuaJIT does not
-// document this use; lua/perigee/guard/self_test.lua tests it at each start.
+// A tick is a signal after some processor time of the thread; its handler checks the clock.
+// An interrupt is a debug hook, which Lua allows signal handlers to set. Compiled code does
+// not check hooks, but it checks LuaJIT's profiler once in each line. Therefore the
+// profiler runs with a timer that never fires, and an interrupt raises the profiler's
+// signal. Then compiled code returns to the interpreter, which calls the hook. LuaJIT does
+// not document this use, so lua/perigee/guard/self_test.lua tests it at each start.
 //
-// A signal is unsafe for LuaJIT in one short moment: while LuaJIT exchanges its table of
-// instructions, a signal leaves that table as it was before the signal. Setting the hook once
-// more repairs this; nothing repairs it after the profiler's signal. So the latter is raised
-// only where no Lua code is interpreted: in compiled code, in the state's allocator, and after
-// several milliseconds in which the hook was not called, because then compiled code runs that
-// spends its time in LuaJIT's C functions.
+// A signal has no effect in one short moment, while LuaJIT exchanges its table of
+// instructions. Setting the hook again repairs this, but nothing repairs it after the
+// profiler's signal. Therefore the profiler's signal is raised only where no Lua code is
+// interpreted: in compiled code, in the state's allocator, and when the hook was not called
+// for several milliseconds, because then compiled code runs in LuaJIT's C functions.
 #pragma once
 
 #include <lua.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Called in a signal handler, every few milliseconds of processor time of a thread that has
-/// called interrupt_open. `place` is where the signal came, for interrupt_signal.
+/// Called in a signal handler, every few milliseconds of processor time of a thread that
+/// has called interrupt_open. `place` is the place of the signal, for interrupt_signal.
 typedef void InterruptTick(const void *place);
 
-/// Makes a state's code interruptible; `tick` is the same for all states of the process.
-/// Call it when all libraries that scripts reach are loaded. Returns false when compiled code
-/// of this state cannot be interrupted, because another state has the process's one profiler:
-/// the caller then has to switch the state's JIT off.
+/// Makes a state's code interruptible. `tick` must be the same for all states of the
+/// process. Must be called after all libraries of scripts are loaded. Returns false when
+/// compiled code of this state cannot be interrupted, because another state has the only
+/// profiler of the process. Then the caller must switch the state's JIT off.
 bool interrupt_open(lua_State *L, InterruptTick *tick);
 
-/// Ends the ticks of the thread with its last state. For the thread that has opened the state.
+/// Closes a state on the thread that has opened it. With the thread's last state its ticks
+/// end.
 void interrupt_close(lua_State *L);
 
-/// Requests one more tick, `us` microseconds of real time from now; not 0. Replaces the
-/// last such request. For signal handlers.
+/// Requests one more tick after `us` > 0 microseconds of real time, instead of the last
+/// request. Signal handlers may call it.
 void interrupt_tick_in(uint64_t us);
 
-/// Calls `hook` with the running coroutine before the next instruction of Lua code, and before
-/// each later one until interrupt_end: some loops are back in compiled code, which does not
-/// look again, after one. `L` is the main state. For C functions that a script has called, and
-/// for the state's allocator.
+/// Makes Lua call `hook` with the running coroutine before each instruction until
+/// interrupt_end. One call is not enough, because some loops then return to compiled code
+/// that does not check again. `L` is the main state. C functions that a script has called
+/// and the allocator may call it.
 void interrupt_raise(lua_State *L, lua_Hook hook);
 
-/// The same for signal handlers; `place` is the third argument of one. Returns false when
-/// the interrupt may not arrive: another tick follows soon, and the next allocation should
-/// call interrupt_raise.
+/// Does the same in a signal handler, whose third argument is `place`. Returns false when
+/// the interrupt may have no effect. Then another tick follows soon, and the next
+/// allocation should call interrupt_raise.
 bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place);
 
-/// For hooks: reports that this one has been called.
+/// Notes that the hook was called. The hook must call it.
 void interrupt_seen(void);
 
 /// Ends an interrupt.

@@ -1,7 +1,6 @@
-// The size of the Lua heap. Past memory_limit handlers fail at their next look; the
-// allocator itself refuses only what would go far beyond that. Garbage is collected
-// ahead of the limit, a little after each drain, so that nobody fails for garbage.
-// Private to src/script.
+// Limits the Lua heap. Past memory_limit a handler fails at its next check. The allocator
+// itself refuses only blocks far beyond the limit. A little garbage is collected after each
+// drain, so that no handler fails because of garbage. Private to src/script.
 #pragma once
 
 #include <lua.h>
@@ -15,48 +14,46 @@
 typedef struct Host Host;
 
 typedef struct Memory {
-  lua_Alloc allocate;  // LuaJIT's own,
+  lua_Alloc allocate;  // LuaJIT's own allocator,
   void *arena;         // and its first argument
-  JitFrame jit_frame;  // that allocations update
-  size_t bytes;        // of the Lua heap
-  size_t live_bytes;   // what was left when memory_settle last saw full cycles through
-  size_t next_bytes;   // size from which on there is work for memory_settle
-  uint32_t cycles;     // of the collector that it still has to see through
-  Pages pages;         // that go back to the system
-  bool was_refused;    // an allocation of the running call
-  bool refuses_next;   // whatever its size; see deadline.c
-  uint64_t warned_us;  // when the log was told last; 0: never
-  uint32_t
-      refuse_in;  // for tests: large blocks, with the JIT only of text, until one is
-                  // refused; 0: none is
+  JitFrame jit_frame;  // frame that allocations update
+  size_t bytes;        // size of the Lua heap
+  size_t live_bytes;   // size after the last full cycles of the collector
+  size_t next_bytes;   // size at which memory_settle begins full cycles
+  uint32_t cycles;     // remaining full cycles
+  Pages pages;         // memory that returns to the system
+  bool was_refused;    // an allocation of the running call was refused
+  bool refuses_next;   // refuses the next allocation of any size; see deadline.c
+  uint64_t warned_us;  // time of the last warning; 0: never
+  uint32_t refuse_in;  // for tests: large blocks (with the JIT only text) until one is
+                       // refused; 0: none
 } Memory;
 
 enum {
-  // Bytes of blocks that are never refused: more than the stack of a coroutine at its
-  // deepest (65,500 slots of 8), as compiled code does not survive that it cannot grow.
+  // Bytes of blocks that are never refused. The stack of a coroutine (up to 65,500 slots of
+  // 8) is smaller, because compiled code crashes when it cannot grow.
   MEMORY_SMALL = 640 << 10,
-  // Bytes of one string that the `..` operator makes, and of the buffer that it is made
-  // in: the one thing of any size that a script does without a check in between.
+  // Limit of a string made by the `..` operator, and of its buffer. No check happens within
+  // this one operation.
   MEMORY_TEXT_MAX = (32 << 20) + 64,
 };
 
-/// Whether a handler may have a block of `size` bytes, more than the `old_size` that it
-/// has. Only what runs inside lua_resume is ever refused: elsewhere a refusal would end
-/// the process. Scripts that grow by little are stopped by looks.
+/// Returns whether a block may grow from `old_size` to `size` bytes. Refuses only within
+/// lua_resume, because elsewhere a refusal would end the process. Checks stop scripts that
+/// grow by small blocks.
 bool memory_grants(Host *host, size_t old_size, size_t size);
 
-/// Whether the running call has to end because of what it has allocated. Lets the
-/// collector try first, as long as the call's time lasts.
+/// Returns whether the running call must end because of its allocations. Before that, runs
+/// the collector while the call has time.
 bool memory_is_over(Host *host, lua_State *L);
 
-/// Has what a call leaves that failed for want of memory collected soon.
+/// Schedules full cycles of the collector, after a call that failed for lack of memory.
 void memory_reclaim(Host *host);
 
-/// Has the collector work for a moment if the heap has come near its limit, and gives
-/// memory back to the system if it has shrunk. To be called at the end of a drain;
-/// `now_us` is the clock's. Warns in the log.
+/// Runs the collector for a moment if the heap is near its limit, and returns memory to the
+/// system if the heap has shrunk. Logs warnings. Must be called at the end of a drain;
+/// `now_us` is the clock's time.
 void memory_settle(Host *host, uint64_t now_us);
 
-/// Returns whether so much is to be collected, or given back, that it should not wait
-/// for the next event.
+/// Returns whether the next iteration should begin at once to continue this work.
 bool memory_is_pressed(const Host *host);

@@ -11,20 +11,20 @@
 #include <stdint.h>
 
 enum {
-  PAGES_SHRUNK = 32 << 20,       // bytes by which a heap has to have shrunk
-  PAGES_INTERVAL_US = 10000000,  // from one round to the next
-  PAGES_QUIET_US = 1000000,      // for which it has to have shrunk no more
-  PAGES_SLICE_US = 1000,         // of a round in one call
+  PAGES_SHRUNK = 32 << 20,       // bytes that the heap must have shrunk by
+  PAGES_INTERVAL_US = 10000000,  // time between two rounds
+  PAGES_QUIET_US = 1000000,      // time without shrinking before a round
+  PAGES_SLICE_US = 1000,         // time of a round in one call
 };
 
 typedef struct Pages {
-  size_t peak_bytes;  // of the heap since the last round began
-  size_t low_bytes;   // of the heap since its peak
-  uint64_t due_us;    // before which no round begins
-  bool is_running;    // a round is, over several calls
-  void *blocks;       // that it holds, each with the next one in its first word
-  uint32_t step;      // which size of blocks it takes; the last step frees them
-  uint32_t absent;    // blocks in a row that had no memory behind them
+  size_t peak_bytes;  // largest size of the heap since the last round began
+  size_t low_bytes;   // smallest size of the heap since its peak
+  uint64_t due_us;    // earliest time of the next round
+  bool is_running;    // a round is in progress
+  void *blocks;       // blocks of the round; the first word of each points to the next
+  uint32_t step;      // index of the size of blocks; the last step frees all
+  uint32_t absent;    // blocks in a row that were not resident
 } Pages;
 
 /// Begins a round if the heap, which has `bytes` now, has shrunk enough, or continues one.
@@ -32,5 +32,5 @@ typedef struct Pages {
 void pages_settle(Pages *pages, lua_Alloc allocate, void *arena, size_t bytes,
                   uint64_t now_us);
 
-/// Frees what a running round holds.
+/// Frees the blocks of a running round.
 void pages_stop(Pages *pages, lua_Alloc allocate, void *arena);

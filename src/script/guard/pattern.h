@@ -1,13 +1,11 @@
-// Lua's patterns, matched in steps that are counted: every so many, the caller is asked
-// whether to go on. Written from the reference manual; results and messages are those of
-// LuaJIT's library, with two differences. No match recurses, so no pattern and no
-// subject takes C stack; and a match holds the limit below on choices it may come back
-// to, a little over what LuaJIT allows.
+// Matches Lua's patterns in counted steps. Every PATTERN_STEPS it calls `go_on`, which
+// decides whether to continue. Results and messages are those of LuaJIT's library, with two
+// differences: a match does not recurse, so it needs no C stack; and it has a limit of
+// choices, a little over LuaJIT's.
 //
-// A pattern ends at its first zero byte, as it does there; `%z` matches one.
+// A pattern ends at its first zero byte, as in LuaJIT; `%z` matches one.
 //
-// Takes no memory, and keeps no more than the pointers it is given: `go_on` may leave by
-// longjmp.
+// Allocates no memory, so `go_on` may leave by longjmp.
 #pragma once
 
 #include <stdbool.h>
@@ -16,21 +14,21 @@
 
 enum {
   PATTERN_CAPTURES_MAX = 32,
-  PATTERN_CHOICES_MAX = 256,  // LuaJIT: 200 levels, which captures use up as well
-  PATTERN_STEPS = 16384,      // between two questions; one takes 5 ns at most
+  PATTERN_CHOICES_MAX = 256,  // LuaJIT has 200 levels, which captures use, too
+  PATTERN_STEPS = 16384,  // steps between two calls of `go_on`; one takes 5 ns at most
 };
 
 typedef enum PatternResult {
-  PATTERN_STOPPED = -2,  // `go_on` said no
-  PATTERN_WRONG = -1,    // `error` says what is wrong with the pattern
+  PATTERN_STOPPED = -2,  // `go_on` returned false
+  PATTERN_WRONG = -1,    // the pattern is invalid; see `error`
   PATTERN_NONE = 0,
   PATTERN_FOUND = 1,
 } PatternResult;
 
 typedef struct PatternCapture {
   const char *from;
-  const char *to;    // when closed
-  bool is_position;  // `()`: where it is, and no text
+  const char *to;    // end of the text, when closed
+  bool is_position;  // `()`: the capture is a position
 } PatternCapture;
 
 typedef struct Pattern {
@@ -39,25 +37,26 @@ typedef struct Pattern {
   bool (*go_on)(void *data, uint32_t steps);
   void *data;
 
-  // The match that was found: subject from..to.
+  // The match: subject from..to.
   const char *from, *to;
   uint32_t capture_count;
   uint32_t closed;  // a bit for each capture
   PatternCapture captures[PATTERN_CAPTURES_MAX];
 
   const char *error;
-  uint32_t steps;  // that `go_on` has not been told of
+  uint32_t steps;  // steps that `go_on` has not got yet
 } Pattern;
 
-/// The texts are the caller's and stay where they are while the pattern is used.
+/// Initializes a match. The caller owns both texts, which must stay valid.
 void pattern_init(Pattern *pattern, const char *text, size_t text_size,
                   const char *subject, size_t subject_size);
 
-/// Takes `^` off the front: whether there was one. Otherwise it is a plain character.
+/// Skips a leading `^`; returns whether one existed. Without this call it is an ordinary
+/// character.
 bool pattern_take_anchor(Pattern *pattern);
 
-/// Matches at `at` and nowhere else.
+/// Matches at `at` alone.
 PatternResult pattern_match(Pattern *pattern, const char *at);
 
-/// The first match at `at` or after it.
+/// Finds the first match at `at` or behind it.
 PatternResult pattern_search(Pattern *pattern, const char *at);
