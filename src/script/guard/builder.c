@@ -1,5 +1,5 @@
-// Bytes collect in the struct, and in userdata when they get many: luaL_Buffer would
-// leave half-made strings on the stack, and knows no most.
+// Collects bytes in the struct, and in a userdata when they exceed it. luaL_Buffer has no
+// limit, and leaves partial strings on the stack.
 #include "script/guard/builder.h"
 
 #include <lauxlib.h>
@@ -24,7 +24,7 @@ static void grow(Builder *builder, size_t needed) {
   if (capacity < needed) capacity = needed;
   char *data = lua_newuserdata(builder->L, capacity);
   if (builder->size > 0) memcpy(data, builder->data, builder->size);
-  lua_replace(builder->L, builder->slot);  // what held the old bytes may go now
+  lua_replace(builder->L, builder->slot);  // Lua may free the old bytes now
   builder->data = data;
   builder->capacity = capacity;
 }

@@ -1,5 +1,5 @@
-// perigee.core: the deadline of the running call, for the parts of the host that work for a
-// script.
+// perigee.core: the deadline of the running call, the weight of values, and the costs of
+// handlers.
 #include <lauxlib.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { STEPS_MAX = 1 << 30 };
 
-// charge(steps): of about 5 ns each
+// charge(steps): charges steps of about 5 ns to the running handler
 static int core_charge(lua_State *L) {
   lua_Number steps = luaL_checknumber(L, 1);
   if (!(steps >= 0)) steps = 0;
@@ -20,8 +20,8 @@ static int core_charge(lua_State *L) {
   return 0;
 }
 
-// ran(): the table in which the Lua half says what it calls: a function, and the message
-// that it is the handler of
+// ran(): the table of script/call_cost.h, into which the Lua half writes the function that
+// it calls and its message
 static int core_ran(lua_State *L) {
   call_cost_push_ran(core_host(L), L);
   return 1;
@@ -29,7 +29,7 @@ static int core_ran(lua_State *L) {
 
 // --- The weight of values ---
 
-// The result of a walk through a value.
+// Limits and results of a walk over a value.
 typedef struct Weight {
   Host *host;
   int depth_max;
@@ -52,7 +52,7 @@ static void weigh_plain(lua_State *L, Weight *sum) {
   if (sum->weight > sum->weight_max) sum->wrong = "heavy";
 }
 
-// Whether the table on top is one of the host's objects, by its class's name.
+// Returns the class of the table on top, "peer" or "room", or NULL.
 static const char *class_of(lua_State *L) {
   const char *class = NULL;
   if (!lua_getmetatable(L, -1)) return NULL;
@@ -66,7 +66,7 @@ static const char *class_of(lua_State *L) {
   return class;
 }
 
-// Of the value on top, which stays there.
+// Adds the weight of the value on top, which stays there.
 static void weigh(lua_State *L, Weight *sum, int depth) {
   deadline_charge(sum->host, L, NODE_STEPS);
   weigh_plain(L, sum);
@@ -88,8 +88,8 @@ static void weigh(lua_State *L, Weight *sum, int depth) {
   }
 }
 
-// weigh(value, depth, weight, wide): what is wrong with it as a message, or nil: "deep",
-// "heavy", "peer" or "room"; and whether there are numbers as large as `wide` in it
+// weigh(value, depth, weight, wide): why the value cannot be a message ("deep", "heavy",
+// "peer" or "room"), or nil; and whether it has numbers as large as `wide`
 static int core_weigh(lua_State *L) {
   Weight sum = {.host = core_host(L),
                 .depth_max = luaL_checkint(L, 2),
@@ -116,7 +116,7 @@ static void push_cost(lua_State *L, const Cost *cost) {
   core_set_number(L, "line", cost->line);
 }
 
-// slowest(): a list of the handlers with the worst calls
+// slowest(): a list of the handlers with the longest calls
 static int core_slowest(lua_State *L) {
   const Cost *slowest[COSTS_SLOWEST];
   size_t count = costs_slowest(&core_host(L)->costs, slowest, COSTS_SLOWEST);
@@ -151,8 +151,8 @@ static int core_busiest(lua_State *L) {
 
 // --- Trying it ---
 
-// trial(fn, us): whether a deadline of `us` microseconds ended `fn`. For the test at the
-// start, outside of all handlers.
+// trial(fn, us): whether a deadline of `us` microseconds has ended `fn`. For the self test
+// at the start, outside of handlers.
 static int core_trial(lua_State *L) {
   Host *host = core_host(L);
   ScriptLimits limits = host->deadline.limits;
@@ -167,8 +167,8 @@ static int core_trial(lua_State *L) {
   return 1;
 }
 
-// is_proven(): whether an earlier state of this process has asked. What a test at the
-// start sees of LuaJIT holds for all of them.
+// is_proven(): whether this is not the first call in the process. One self test of LuaJIT
+// is enough for all states.
 static int core_is_proven(lua_State *L) {
   static atomic_bool is_proven;
   lua_pushboolean(L, atomic_exchange(&is_proven, true));

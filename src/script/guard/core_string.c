@@ -1,6 +1,6 @@
-// perigee.core: the functions of Lua's string library that match, for
-// lua/perigee/guard/library.lua. They do what LuaJIT's do, and charge the running handler as they go. Errors
-// name them as the script called them, so they are called by scripts without a wrapper.
+// perigee.core: string.find, match, gmatch and gsub for lua/perigee/guard/library.lua. They
+// behave like LuaJIT's, and charge their work to the running handler. Scripts call them
+// without a wrapper, so that errors have the right name.
 #define _GNU_SOURCE  // memmem
 #include <lauxlib.h>
 #include <math.h>
@@ -14,9 +14,9 @@
 #include "script/guard/pattern.h"
 
 enum {
-  PREFIX_MAX = 1024,     // bytes of what is looked for that are searched as one
-  SEARCH_MAX = 1 << 16,  // bytes that are searched at once: 0.3 ms at worst
-  CALL_STEPS = 10,       // of calling back, and of making a capture's string
+  PREFIX_MAX = 1024,     // bytes of the searched text that memmem compares
+  SEARCH_MAX = 1 << 16,  // bytes of one call of memmem, 0.3 ms at most
+  CALL_STEPS = 10,       // steps of a call of the script, and of a capture's string
   COPY_SHIFT = 4,        // bytes copied in a step, as a power of two
 };
 
@@ -32,7 +32,7 @@ static bool on_steps(void *data, uint32_t steps) {
   return true;
 }
 
-// The number at `at`, whole; far ones are the farthest, and what is none is far below.
+// Returns the number at `at` as an integer within +-2^53; NaN is the minimum.
 static int64_t whole_or(lua_State *L, int at, int64_t otherwise) {
   if (lua_gettop(L) < at) return otherwise;
   double number = luaL_optnumber(L, at, (lua_Number)otherwise);
@@ -40,7 +40,7 @@ static int64_t whole_or(lua_State *L, int at, int64_t otherwise) {
   return number > 0x1p53 ? INT64_C(1) << 53 : (int64_t)number;
 }
 
-// Subject and pattern, at `at` and behind it.
+// Reads the subject at `at` and the pattern behind it.
 static void read_texts(lua_State *L, int at, Pattern *pattern, Charge *charge) {
   size_t subject_size, text_size;
   const char *subject = luaL_checklstring(L, at, &subject_size);
@@ -70,7 +70,7 @@ static void push_whole(lua_State *L, const Pattern *pattern) {
   lua_pushlstring(L, pattern->from, (size_t)(pattern->to - pattern->from));
 }
 
-// Pushes all captures; returns how many.
+// Pushes all captures; returns their number.
 static int push_captures(lua_State *L, Pattern *pattern) {
   uint32_t count = pattern->capture_count;
   luaL_checkstack(L, (int)count + 1, "too many captures");
@@ -80,7 +80,7 @@ static int push_captures(lua_State *L, Pattern *pattern) {
   return (int)count;
 }
 
-// The same where no captures stand for the whole match.
+// Pushes all captures, or the whole match without captures; returns their number.
 static int push_values(lua_State *L, Pattern *pattern) {
   int count = push_captures(L, pattern);
   if (count > 0) return count;
@@ -105,8 +105,8 @@ static bool is_plain(const char *text, size_t size) {
   return true;
 }
 
-// memmem by slices, so that the time it takes can be charged. Of a long `part` it looks
-// for the beginning, and compares the rest.
+// Searches with memmem in slices, so that the time can be charged. Searches the beginning
+// of a long `part`, and compares the rest.
 static const char *search_plain(Pattern *pattern, const char *at, const char *part,
                                 size_t size) {
   const char *end = pattern->subject_end;
@@ -195,9 +195,9 @@ static int text_match(lua_State *L) {
 
 // --- gmatch ---
 
-enum { GMATCH_SUBJECT = 1, GMATCH_PATTERN, GMATCH_AT };  // in its state
+enum { GMATCH_SUBJECT = 1, GMATCH_PATTERN, GMATCH_AT };  // indexes of the state
 
-// gmatch_next(state): captures of the next match; nothing when there is none
+// gmatch_next(state): captures of the next match; nothing without a match
 static int text_gmatch_next(lua_State *L) {
   Pattern pattern;
   Charge charge;
@@ -227,23 +227,23 @@ typedef struct Substitution {
   Pattern pattern;
   Charge charge;
   Builder result;
-  const char *kept;  // of the subject: what comes before is in `result`
+  const char *kept;  // rest of the subject; the text before it is in `result`
 } Substitution;
 
-enum { GSUB_VALUE = 3, GSUB_SLOT = 5 };  // on the stack
+enum { GSUB_VALUE = 3, GSUB_SLOT = 5 };  // indexes of the stack
 
 static void add(Substitution *sub, const char *from, size_t size) {
   sub->pattern.steps += 1 + (uint32_t)(size >> COPY_SHIFT);
   builder_add(&sub->result, from, size);
 }
 
-// Adds the text between the last match that was replaced and this one.
+// Adds the text between the last replaced match and this one.
 static void add_kept(Substitution *sub) {
   add(sub, sub->kept, (size_t)(sub->pattern.from - sub->kept));
   sub->kept = sub->pattern.to;
 }
 
-// %0 to %9 of a replacement.
+// Adds %0 to %9 of a replacement.
 static void add_reference(Substitution *sub, char digit) {
   const Pattern *pattern = &sub->pattern;
   uint32_t count = pattern->capture_count;
@@ -265,7 +265,8 @@ static void add_reference(Substitution *sub, char digit) {
   }
 }
 
-// A `%` before anything but a digit gives that; at the end, a zero byte.
+// Adds the replacement text. A `%` adds the next character unless that is a digit, and at
+// the end a zero byte.
 static void add_template(Substitution *sub) {
   size_t size;
   const char *at = lua_tolstring(sub->L, GSUB_VALUE, &size);
@@ -285,7 +286,7 @@ static void add_template(Substitution *sub) {
   }
 }
 
-// Pushes what the script's function or table gives for the match.
+// Pushes the result of the script's function or table for the match.
 static void push_replacement(Substitution *sub) {
   lua_State *L = sub->L;
   if (lua_istable(L, GSUB_VALUE)) {
@@ -319,7 +320,7 @@ static void replace(Substitution *sub) {
   lua_pop(L, 1);
 }
 
-// Replaces up to `most` matches; returns how many.
+// Replaces up to `most` matches; returns their number.
 static int64_t replace_all(Substitution *sub, int64_t most) {
   Pattern *pattern = &sub->pattern;
   const char *at = pattern->subject;
@@ -338,7 +339,7 @@ static int64_t replace_all(Substitution *sub, int64_t most) {
   return count;
 }
 
-// The replacement is looked at after the count, as LuaJIT does.
+// Checks the replacement after the count, as LuaJIT does.
 static int64_t read_most(lua_State *L, const Pattern *pattern) {
   int64_t most = whole_or(L, 4, pattern->subject_end - pattern->subject + 1);
   switch (lua_type(L, GSUB_VALUE)) {

@@ -1,10 +1,10 @@
-// perigee.core: table.sort, for lua/perigee/guard/library.lua. What Lua's own does, charged to the
-// running handler as it goes.
+// perigee.core: table.sort for lua/perigee/guard/library.lua, which charges its work to the
+// running handler.
 //
-// The sort merges, which asks the comparator less often than stock Lua's quicksort, keeps
-// equal values in order, and ends after n log n questions whatever the answers: a
-// comparator that contradicts itself gets a list in some order, and no error. The list
-// is written when all is sorted: an error in the comparator leaves it as it was.
+// It is a merge sort: it calls the comparator less often than Lua's quicksort, keeps the
+// order of equal values, and always ends after n log n comparisons. A contradictory
+// comparator yields some order, and no error. The list changes only at the end, so an error
+// in the comparator leaves it unchanged.
 #include <lauxlib.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,21 +13,21 @@
 #include "script/guard/deadline.h"
 
 enum {
-  CALL_STEPS = 10,      // of calling a comparator, or a metamethod
+  CALL_STEPS = 10,      // steps of a call of a comparator or a metamethod
   COPY_SHIFT = 4,       // bytes copied or compared in a step, as a power of two
-  CHARGE_STEPS = 4096,  // that are collected before they are charged
-  ITEMS_SMALL = 48,     // that need no memory of their own, with those of a merge
-  RUN_MAX = 6,          // items that are sorted by insertion
+  CHARGE_STEPS = 4096,  // steps that are charged together
+  ITEMS_SMALL = 48,     // items without an allocation, including those of a merge
+  RUN_MAX = 6,          // limit of items sorted by insertion
 };
 
-// A value of the list. Strings stay where they are: the copy of the list holds them.
+// A value of the list. The copy of the list keeps strings alive.
 typedef struct Item {
   union {
     double number;
     const char *text;
   } value;
-  uint32_t size;   // of a text
-  uint32_t index;  // in the list as it was
+  uint32_t size;   // bytes of the text
+  uint32_t index;  // index in the original list
 } Item;
 
 typedef struct Sort Sort;
@@ -39,7 +39,8 @@ struct Sort {
   uint32_t steps;
 };
 
-enum { SORT_LIST = 1, SORT_COMPARATOR, SORT_COPY, SORT_MEMORY };  // on the stack
+// indexes of the stack
+enum { SORT_LIST = 1, SORT_COMPARATOR, SORT_COPY, SORT_MEMORY };
 
 static void charge(Sort *sort, uint32_t steps) {
   sort->steps += steps;
@@ -94,7 +95,7 @@ static void insertion_sort(Sort *sort, Item *items, size_t count) {
   }
 }
 
-// Merges the halves, the left one by way of `spare`.
+// Merges the halves. Copies the left one to `spare`.
 static void merge(Sort *sort, Item *items, size_t half, size_t count, Item *spare) {
   memcpy(spare, items, half * sizeof *items);
   size_t left = 0, right = half, at = 0;
@@ -106,7 +107,7 @@ static void merge(Sort *sort, Item *items, size_t half, size_t count, Item *spar
   memcpy(&items[at], &spare[left], (half - left) * sizeof *items);
 }
 
-// Nests as deep as the logarithm of `count`.
+// Recurses to the logarithm of `count`.
 static void merge_sort(Sort *sort, Item *items, size_t count, Item *spare) {
   if (count <= RUN_MAX) {
     insertion_sort(sort, items, count);
@@ -119,7 +120,7 @@ static void merge_sort(Sort *sort, Item *items, size_t count, Item *spare) {
     merge(sort, items, half, count, spare);
 }
 
-// The type that all values have, or LUA_TNONE.
+// Reads all values. Returns their common type, or LUA_TNONE.
 static int read_items(Sort *sort, Item *items, size_t count) {
   lua_State *L = sort->L;
   int common = LUA_TNONE;

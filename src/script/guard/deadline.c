@@ -1,4 +1,4 @@
-// Looks at clock and heap, ends calls, and remembers where they were.
+// Checks clock and heap, and ends calls with their tracebacks.
 #include "script/guard/deadline.h"
 
 #include <lauxlib.h>
@@ -14,16 +14,16 @@
 #include "script/host.h"
 
 enum {
-  SOON_US = 10000,        // the longest from one tick to the next
-  LOOK_BYTES = 64 << 10,  // between two looks at a heap past its limit
-  OWN_US =
-      1000000,  // past the deadline, in which the host's own code may reach its end
+  SOON_US = 10000,        // longest time between two ticks
+  LOOK_BYTES = 64 << 10,  // growth between two checks of a heap past its limit
+  OWN_US = 1000000,       // time past the deadline that the host's own code has
 };
 
-// The host whose call runs: one at a time in a thread. A signal handler reads it.
+// The host of the thread's running call. Signal handlers read it.
 static _Thread_local Host *volatile running;
 
-// Of this thread. The one other clock that is read outside of net: it is no time of day.
+// Returns the processor time of this thread. This clock is read outside of net, because it
+// is no time of day.
 static uint64_t processor_us(void) {
   struct timespec used;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -39,7 +39,7 @@ static void keep(Buf *buf, const char *text) {
   buf_append(buf, text, strlen(text) + 1);
 }
 
-// "50 ms"; "1.5 s".
+// Writes a time like "50 ms" or "1.5 s".
 static void describe_time(char *out, size_t size, uint64_t us) {
   if (us < 1000000)
     snprintf(out, size, "%g ms", (double)us / 1e3);
@@ -62,7 +62,7 @@ static void describe(const Deadline *deadline, char *out, size_t size) {
              amount);
 }
 
-// Keeps what it was and where, because what catches errors on the way loses the stack.
+// Keeps error and traceback, because code that catches the error loses the stack.
 static void note(Host *host, lua_State *L, DeadlineOver over) {
   Deadline *deadline = &host->deadline;
   char what[128];
@@ -85,8 +85,8 @@ static void raise_over(Host *host, lua_State *L) {
   lua_error(L);
 }
 
-// Raises the error for refused memory, because that calls no handler of an xpcall: a handler
-// would run inside the hook, where no more hooks end it.
+// Raises the error of refused memory, because that error calls no handler of an xpcall. A
+// handler would run inside the hook, where no hook could end it.
 static void raise_in_hook(Host *host, lua_State *L) {
   lua_newtable(L);
   lua_pushboolean(L, true);
@@ -102,9 +102,9 @@ static void set_interrupt_bytes(Host *host) {
   host->deadline.interrupt_bytes = bytes < limit ? limit : bytes + LOOK_BYTES;
 }
 
-// Where the machine gave the processor to others meanwhile, a call is not at fault: its
-// own processor time has to bear out what the clock says. That costs a system call, so it
-// is looked at in long calls only, from a quarter of the time on.
+// Returns whether the call is over its time. Processor time must confirm the clock, because
+// a busy machine is no fault of the call. Reading it is a system call, so only long calls
+// do, from a quarter of the time on.
 static bool is_late(Deadline *deadline, uint64_t now_us) {
   uint64_t elapsed_us = now_us - deadline->started_us,
            allowed_us = deadline->allowed_us;
@@ -119,7 +119,7 @@ static bool is_late(Deadline *deadline, uint64_t now_us) {
   return processor_us() - deadline->processor_us >= owed_us;
 }
 
-// Whether the call is over.
+// Checks clock and heap; returns whether the call is over.
 static bool look(Host *host, lua_State *L) {
   Deadline *deadline = &host->deadline;
   if (deadline_is_over(deadline)) return true;
@@ -134,8 +134,8 @@ static bool look(Host *host, lua_State *L) {
   return deadline_is_over(deadline);
 }
 
-// Whether it is the host's own function that runs: those of scripts have another table of
-// globals. Asked in each instruction of some, so it is not their names that are compared.
+// Returns whether a function of the host runs. Functions of scripts have another table of
+// globals. This is fast, because it runs before many instructions.
 static bool is_in_own(lua_State *L, lua_Debug *at) {
   luaL_checkstack(L, 2, NULL);
   lua_getinfo(L, "f", at);
@@ -145,9 +145,9 @@ static bool is_in_own(lua_State *L, lua_Debug *at) {
   return is_own;
 }
 
-// Interrupts Lua code. The host's own is let go on until it is back in the script's: it
-// is short, charges what is not, and leaves nothing half done. Should it not be short it
-// is ended, too: better half done than a server that hangs.
+// Interrupts Lua code. Code of the host continues until it returns to the script, so that
+// it completes its work. If it takes too long, it is ended, too, because the server must
+// not hang.
 static void on_interrupt(lua_State *L, lua_Debug *at) {
   Host *host = running;
   interrupt_seen();
@@ -170,7 +170,7 @@ void deadline_interrupt(Host *host) {
   interrupt_raise(host->L, on_interrupt);
 }
 
-// In a signal handler.
+// Checks the clock in a signal handler.
 static void on_tick(const void *place) {
   Host *host = running;
   if (host == NULL) return;
@@ -196,7 +196,7 @@ void deadline_charge(Host *host, lua_State *L, uint32_t steps) {
 
 // --- Calls ---
 
-// Outside of calls of scripts nothing is ever over.
+// Ends all limits, because no script runs.
 static void set_idle(Host *host) {
   running = NULL;
   host->deadline.over = DEADLINE_KEPT;
@@ -225,7 +225,7 @@ void deadline_begin(Host *host) {
   Deadline *deadline = &host->deadline;
   uint64_t allowed_us = deadline->limits.handler_us;
   host->memory.was_refused = false;
-  // The state machine of reloads runs none of the game's code, and must not end half way.
+  // The state machine of reloads runs no code of the game, and must complete its work.
   if (host->event.type == EVENT_RELOAD) return;
   deadline->is_load = host->event.type == ENTRY_LOAD;
   if (deadline->is_load && allowed_us < DEADLINE_LOAD_US) allowed_us = DEADLINE_LOAD_US;

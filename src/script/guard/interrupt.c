@@ -1,4 +1,4 @@
-// Signals: one that ticks, and the profiler's own.
+// Uses two signals: that of the ticks, and the profiler's.
 #define _GNU_SOURCE
 #include "script/guard/interrupt.h"
 
@@ -17,9 +17,9 @@
 
 #include "os/thread.h"
 
-// ThreadSanitizer keeps a signal until the program next calls it, which compiled Lua code does
-// not. One that an instruction may have caused it lets through; then its own work must not
-// be interrupted by code that it watches.
+// ThreadSanitizer delays a signal until the program next calls it, and compiled Lua code
+// never does. It does not delay signals that an instruction may have caused. But the
+// handler must not interrupt the sanitizer with code that the sanitizer watches.
 #if defined(__SANITIZE_THREAD__)
 enum { TICK_SIGNAL = SIGTRAP };
 #define NOT_WATCHED __attribute__((no_sanitize("thread")))
@@ -29,15 +29,14 @@ enum { TICK_SIGNAL = SIGVTALRM };
 #endif
 
 enum {
-  TICK_NS =
-      2000000,  // of processor time; the kernel rounds up to its own tick, 1 to 10 ms
-  AGAIN_US = 100,    // from an interrupt that may not arrive to the next try
-  UNHEARD_MAX = 50,  // tries after which it is not the interpreter that runs
-  RANGES_MAX = 256,  // of code in files; a process has some forty
+  TICK_NS = 2000000,  // processor time; the kernel rounds up to 1 to 10 ms
+  AGAIN_US = 100,     // time after an interrupt that may have no effect
+  UNHEARD_MAX = 50,   // tries after which the interpreter cannot be running
+  RANGES_MAX = 256,   // ranges of code in files; a process has some forty
 };
 
-// "l": code is compiled with a test in each line. "i": milliseconds between samples; the
-// timer is stopped before the first.
+// "l": compiled code checks in each line. "i": milliseconds between samples; start_profiler
+// stops the timer before the first.
 static const char PROFILE_MODE[] = "li1000000";
 
 typedef struct Range {
@@ -45,20 +44,20 @@ typedef struct Range {
   bool is_lua;  // LuaJIT's own
 } Range;
 
-// Of the process, as signals are. Written under the lock; signal handlers read what does not
-// change while a state is open.
+// State of the process, because signals belong to the process. Written under the lock.
+// Signal handlers read only parts that do not change while a state is open.
 static struct {
   pthread_mutex_t lock;
-  int states;                     // that are open
-  _Atomic(lua_State *) profiled;  // the one whose compiled code can be interrupted
+  int states;                     // open states
+  _Atomic(lua_State *) profiled;  // state whose compiled code can be interrupted
   InterruptTick *tick;
-  struct sigaction tick_before, profile_before;  // of the host program
+  struct sigaction tick_before, profile_before;  // handlers of the embedding program
   struct sigaction profile;                      // LuaJIT's own
-  Range ranges[RANGES_MAX];  // of the code of the program and its libraries
-  int range_count;           // -1: there is more code than can be noted
+  Range ranges[RANGES_MAX];  // code of the program and its libraries
+  int range_count;           // -1: more ranges than RANGES_MAX exist
 } interrupts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-// Of a thread: its ticks, for all states that it has opened.
+// The ticks of a thread, for all states that it has opened.
 static _Thread_local struct {
   int states;
   timer_t ticks, once;
@@ -91,7 +90,7 @@ NOT_WATCHED static uintptr_t place_of(const ucontext_t *context) {
 #endif
 }
 
-// Returns NULL for compiled code, which is in no file.
+// Returns the range of a place; NULL for compiled code, which is in no file.
 NOT_WATCHED static const Range *range_of(const void *place) {
   uintptr_t at = place_of(place);
   for (int i = 0; i < interrupts.range_count; i++) {
@@ -101,7 +100,7 @@ NOT_WATCHED static const Range *range_of(const void *place) {
   return NULL;
 }
 
-// Whether `tick` may run there.
+// Returns whether `tick` may run at that place.
 NOT_WATCHED static bool is_place_for_ticks(const void *place) {
 #if defined(__SANITIZE_THREAD__)
   const Range *range = range_of(place);
@@ -114,7 +113,7 @@ NOT_WATCHED static bool is_place_for_ticks(const void *place) {
 
 // --- Ticks ---
 
-// Passes a signal on that is none of ours.
+// Passes a signal to an earlier handler.
 NOT_WATCHED static void pass_on(const struct sigaction *to, int number, siginfo_t *info,
                                 void *place) {
   if (to->sa_flags & SA_SIGINFO)
@@ -134,7 +133,7 @@ NOT_WATCHED static void on_tick(int number, siginfo_t *info, void *place) {
   errno = error;
 }
 
-// LuaJIT's handler gets what interrupt_raise has raised.
+// Passes signals of interrupt_raise to LuaJIT's handler.
 NOT_WATCHED static void on_profile(int number, siginfo_t *info, void *place) {
   pass_on(info->si_code == SI_TKILL ? &interrupts.profile : &interrupts.profile_before,
           number, info, place);
@@ -170,7 +169,7 @@ void interrupt_tick_in(uint64_t us) {
 
 // --- States ---
 
-// There are no samples: compiled code only has to go back to the interpreter.
+// Does nothing: the profiler only makes compiled code return to the interpreter.
 static void on_sample(void *data, lua_State *L, int samples, int vm_state) {
   (void)data;
   (void)L;
@@ -178,7 +177,7 @@ static void on_sample(void *data, lua_State *L, int samples, int vm_state) {
   (void)vm_state;
 }
 
-// LuaJIT has one profiler for the process.
+// Starts LuaJIT's profiler, of which a process has one.
 static bool start_profiler(lua_State *L) {
   struct itimerval never = {{0, 0}, {0, 0}};
   if (interrupts.profiled != NULL || interrupts.range_count < 0) return false;
@@ -225,7 +224,7 @@ void interrupt_raise(lua_State *L, lua_Hook hook) {
 }
 
 bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place) {
-  lua_sethook(L, NULL, 0, 0);  // so that LuaJIT takes the next for a change
+  lua_sethook(L, NULL, 0, 0);  // so that LuaJIT notices the next call
   bool is_compiled = range_of(place) == NULL;
   if (is_compiled || ++own.unheard > UNHEARD_MAX) {
     interrupt_raise(L, hook);

@@ -8,28 +8,28 @@ enum { BETA = 20100 };  // `jit.version_num` of all betas, and of no later versi
 
 typedef struct State State;
 
-// The beginnings of LuaJIT's lua_State and global_State, where pointers have 64 bits.
+// The first members of LuaJIT's global_State, with pointers of 64 bits.
 typedef struct Global {
   uint64_t others[46];
-  State *running;  // the current coroutine
-  uint64_t
-      *compiled_base;  // of the frame that runs compiled code; NULL in the interpreter
+  State *running;           // the current coroutine
+  uint64_t *compiled_base;  // base of the frame that runs compiled code; NULL in the
+                            // interpreter
 } Global;
 
 struct State {
   uint64_t others[2];
   Global *global;
   uint64_t another;
-  uint64_t *base, *top;     // of the running function's values
-  uint64_t *limit, *stack;  // the end and the beginning of all
+  uint64_t *base, *top;     // values of the running function
+  uint64_t *limit, *stack;  // end and beginning of the stack
 };
 
 static bool is_on_stack(const State *state, const uint64_t *base) {
   return base > state->stack && base < state->limit;
 }
 
-// Called with one value in a coroutine, so that no two members that are looked at are equal
-// by chance. Returns whether they are where they are expected.
+// Returns whether the members have the expected places. Runs in a coroutine with one value,
+// so that no two of them are equal by chance.
 static int check(lua_State *L) {
   const State *state = (const State *)L;
   bool is_known = sizeof(void *) == sizeof(uint64_t) && state->top == state->base + 1 &&

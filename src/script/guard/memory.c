@@ -1,4 +1,4 @@
-// How big the Lua heap may be, and keeping the collector ahead of that.
+// Limits the Lua heap, and runs the collector ahead of the limit.
 #include "script/guard/memory.h"
 
 #include "base/log.h"
@@ -6,16 +6,15 @@
 #include "script/host.h"
 
 enum {
-  STEP_KB = 64,        // of allocation that one step of the collector makes up for
-  SETTLE_US = 2000,    // that memory_settle may take
-  CYCLES = 2,          // after which all is gone that was garbage at the start
-  GRACE = 4 << 20,     // bytes that a call may add where others have filled the heap
-  WARN_PERCENT = 80,   // of the limit
-  WARN_US = 60000000,  // between two warnings
+  STEP_KB = 64,        // KiB of allocation that one step of the collector balances
+  SETTLE_US = 2000,    // time limit of memory_settle
+  CYCLES = 2,          // full cycles that free all garbage of the beginning
+  GRACE = 4 << 20,     // bytes that a call may add to a heap that others have filled
+  WARN_PERCENT = 80,   // percentage of the limit
+  WARN_US = 60000000,  // time between two warnings
 };
 
-// What a call may add to a heap that is over its limit already through no fault of its
-// own. Where that is no garbage, but what the game keeps, only up to a quarter over.
+// Returns the bytes that a call may add to a heap that other calls have filled.
 static size_t grace(size_t limit) {
   size_t usual = limit / 64 > GRACE ? limit / 64 : GRACE;
   return usual < limit / 8 ? usual : limit / 8;
@@ -23,15 +22,15 @@ static size_t grace(size_t limit) {
 
 static bool is_power_of_two(size_t size) { return (size & (size - 1)) == 0; }
 
-// Whether it is LuaJIT's table of all strings, which may grow wherever one is made. It is no
-// string, and like small blocks it is never refused.
+// Returns whether the block is LuaJIT's table of all strings, which any new string may
+// enlarge. It is never refused.
 static bool is_string_table(size_t old_size, size_t size) {
   return old_size == 0 && is_power_of_two(size);
 }
 
-// Whether it is a string or the buffer that one is made in, and no part of a table: a
-// guess from what LuaJIT asks for. Buffers are powers of two, the hash parts of tables
-// as many times 24 bytes; their array parts grow in place and are neither.
+// Guesses from its size whether a block is a string or a string's buffer, and no part of a
+// table. Buffers are powers of two, hash parts of tables are powers of two times 24 bytes,
+// and array parts grow in place to other sizes.
 static bool is_text(size_t old_size, size_t size) {
   if (old_size > 0) return is_power_of_two(size);
   return !(size % 24 == 0 && is_power_of_two(size / 24));
@@ -56,7 +55,7 @@ bool memory_grants(Host *host, size_t old_size, size_t size) {
   return is_granted;
 }
 
-// One step; whether a cycle of the collector has ended with it.
+// Runs one step of the collector; returns whether it has ended a cycle.
 static bool step(lua_State *L) { return lua_gc(L, LUA_GCSTEP, STEP_KB) != 0; }
 
 static bool is_innocent(const Host *host) {
@@ -99,7 +98,7 @@ static void warn(Host *host, uint64_t now_us) {
            log_num("limit_mib", (int64_t)(limit >> 20)));
 }
 
-// Sets the size at which the next full cycles are due, by what the last ones left.
+// Sets the size of the next full cycles by the size after the last ones.
 static void plan(Host *host) {
   Memory *memory = &host->memory;
   size_t limit = host->deadline.limits.memory, live = memory->bytes;

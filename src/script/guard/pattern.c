@@ -1,17 +1,17 @@
-// The matcher. A pattern is a row of items, each passed once on the way to a match, so
-// what is open, closed or wrong at an item depends on the item alone. Where an item can
-// match in several ways, a Choice remembers those that are left; a dead end takes up the
-// last one again. There is at most one choice for each repeated item.
+// The matcher. A pattern is a sequence of items, and a match passes each item once.
+// Therefore the open and closed captures at an item depend on the item alone. If an item
+// can match in several ways, a Choice keeps the remaining ways. A dead end returns to the
+// last Choice. Each repeated item has at most one.
 //
-// Items are read from the text each time they are reached: reading one costs about as
-// much as looking it up, and mistakes show only where stock Lua finds them.
+// An item is parsed each time it is reached. That costs about as much as a lookup, and
+// finds errors where Lua finds them.
 #include "script/guard/pattern.h"
 
 #include <string.h>
 
 typedef enum UnitType { UNIT_BYTE, UNIT_ANY, UNIT_CLASS, UNIT_SET } UnitType;
 
-// Bytes by bit, for ASCII. None of the others is in a class.
+// A set of ASCII bytes, a bit for each. Classes have no other bytes.
 typedef struct Class {
   uint32_t bits[4];
 } Class;
@@ -22,12 +22,12 @@ typedef struct Unit {
   uint8_t byte;
   bool is_negated;
   const Class *class;
-  const char *set, *set_end;  // what is between the brackets
+  const char *set, *set_end;  // text between the brackets
   uint32_t cost;              // steps to compare with a byte
 } Unit;
 
-// Ways that are left to match the item before `rest`: with fewer bytes, down to `limit`;
-// or where that is NULL, with one more that `unit` takes.
+// The remaining ways to match the item before `rest`: with fewer bytes, down to `limit`;
+// or, if `limit` is NULL, with one more byte of `unit`.
 typedef struct Choice {
   const char *at;
   const char *rest;
@@ -39,13 +39,13 @@ typedef struct Choice {
 
 typedef struct Run {
   Pattern *pattern;
-  const char *at;    // in the subject
-  const char *item;  // in the pattern
+  const char *at;    // position in the subject
+  const char *item;  // position in the pattern
   uint32_t choice_count;
-  Choice *choices;  // PATTERN_CHOICES_MAX, not cleared: most matches need few
+  Choice *choices;  // PATTERN_CHOICES_MAX of them, not cleared
 } Run;
 
-// The result of an item. The numbers are those of PatternResult, but for GO_ON.
+// The result of an item. All but GO_ON have the numbers of PatternResult.
 typedef enum Outcome {
   STOPPED = PATTERN_STOPPED,
   WRONG = PATTERN_WRONG,
@@ -54,7 +54,7 @@ typedef enum Outcome {
   GO_ON,
 } Outcome;
 
-enum { SLICE_STEPS = 4096 };  // of comparing one unit with many bytes
+enum { SLICE_STEPS = 4096 };  // steps between two charges for one unit and many bytes
 
 static const Class ALPHA = {{0, 0, 0x07fffffe, 0x07fffffe}};
 static const Class CONTROL = {{0xffffffff, 0, 0, 0x80000000}};
@@ -119,14 +119,15 @@ static inline bool class_has(const Class *class, uint8_t byte) {
   return byte < 128 && (class->bits[byte >> 5] >> (byte & 31) & 1) != 0;
 }
 
-// Whether what stands after a `%` in a set takes the byte.
+// Returns whether a letter behind `%` in a set matches the byte.
 static bool escape_has(uint8_t letter, uint8_t byte) {
   const Class *class = class_of(letter);
   if (class == NULL) return letter == byte;
   return class_has(class, byte) != is_upper(letter);
 }
 
-// A `%` that a range leaves at the very end takes the bracket behind it, as in stock Lua.
+// Returns whether a set has the byte. A `%` behind a range at the end matches the closing
+// bracket, as in Lua.
 static bool set_has(const Unit *unit, uint8_t byte) {
   for (const char *at = unit->set; at < unit->set_end; at++) {
     uint8_t first = (uint8_t)*at;
@@ -163,7 +164,7 @@ static const char *wrong(Pattern *pattern, const char *error) {
   return NULL;
 }
 
-// `at` is behind the bracket. The first character of a set is never its end.
+// Reads a set; `at` is behind the bracket. The first character is never the end.
 static const char *read_set(Pattern *pattern, const char *at, Unit *unit) {
   const char *end = pattern->text_end;
   unit->type = UNIT_SET;
@@ -191,7 +192,8 @@ static const char *read_escape(Pattern *pattern, const char *at, Unit *unit) {
   return at + 1;
 }
 
-// Returns what is behind the unit at `at`, which is not the end; NULL when it is wrong.
+// Reads the unit at `at`, which is not the end. Returns the position behind it; NULL on an
+// error.
 static inline const char *read_unit(Pattern *pattern, const char *at, Unit *unit) {
   unit->cost = 1;
   switch (*at) {
@@ -215,7 +217,7 @@ static inline char byte_at(const Pattern *pattern, const char *at) {
 
 // --- Many bytes ---
 
-// The first of those from `at` for which the unit's answer is not `wanted`; NULL when
+// Returns the first byte from `at` on for which unit_has is not `wanted`; NULL when
 // stopped.
 static const char *pass_slices(Pattern *pattern, const Unit *unit, const char *at,
                                bool wanted) {
@@ -251,7 +253,7 @@ static bool choose_later(Run *run, Choice choice) {
   return true;
 }
 
-// Lets the unit of the last choice, where the shortest match is wanted, take one more.
+// Extends the last choice, of a shortest match, by one byte.
 static Outcome lengthen(Run *run, Choice *choice) {
   Pattern *pattern = run->pattern;
   Unit unit;
@@ -265,7 +267,7 @@ static Outcome lengthen(Run *run, Choice *choice) {
   return GO_ON;
 }
 
-// Takes up the last choice again.
+// Continues with the last choice.
 static Outcome come_back(Run *run) {
   Outcome outcome = DEAD_END;
   while (outcome == DEAD_END && run->choice_count > 0) {
@@ -318,7 +320,7 @@ static Outcome match_unit(Run *run) {
     Choice choice = {.at = at, .rest = rest + 1, .unit = item};
     return choose_later(run, choice) ? GO_ON : WRONG;
   }
-  pattern->steps += unit.cost;  // asked about at the next item
+  pattern->steps += unit.cost;  // charged at the next item
   bool fits = at < pattern->subject_end && unit_has(&unit, (uint8_t)*at);
   if (repeat == '?') {
     run->item = rest + 1;
@@ -359,7 +361,7 @@ static Outcome close_capture(Run *run) {
   return fail(run, "invalid pattern capture");
 }
 
-// %1: what the capture has got, again. A position never is.
+// Matches %1: the text of a capture. A position never matches.
 static Outcome match_again(Run *run) {
   Pattern *pattern = run->pattern;
   uint32_t index = (uint32_t)(run->item[1] - '1');
@@ -376,7 +378,7 @@ static Outcome match_again(Run *run) {
   return GO_ON;
 }
 
-// %bxy
+// Matches %bxy.
 static Outcome match_balanced(Run *run) {
   Pattern *pattern = run->pattern;
   if (pattern->text_end - run->item < 4) return fail(run, "unbalanced pattern");
@@ -397,7 +399,8 @@ static Outcome match_balanced(Run *run) {
   return DEAD_END;
 }
 
-// %f[set]: into the set, from outside it. Both ends of the subject count as zero bytes.
+// Matches %f[set]: the change from a byte outside the set to one inside. Both ends of the
+// subject count as zero bytes.
 static Outcome match_frontier(Run *run) {
   Pattern *pattern = run->pattern;
   const char *at = run->at;
@@ -466,7 +469,8 @@ PatternResult pattern_match(Pattern *pattern, const char *at) {
 
 // --- Searching ---
 
-// Whether each match begins with a byte of the unit: then others are passed over.
+// Returns whether each match begins with a byte of the unit, so that the search can skip
+// others.
 static bool read_lead(Pattern *pattern, Unit *unit) {
   const char *at = pattern->text;
   if (at < pattern->text_end && *at == '(') at++;

@@ -1,4 +1,4 @@
-// Leaves out the middle of a deep stack without walking through it.
+// Omits the middle of a deep stack without walking through it.
 #include "script/guard/trace.h"
 
 #include <lauxlib.h>
@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-  DEPTH_PLAIN = 200,  // up to here Lua's own is quick enough
-  INNER = 12,         // levels that are told of deeper ones, from both ends
-  OUTER = 8,
+  DEPTH_PLAIN = 200,  // depth up to which Lua's own function is fast enough
+  INNER = 12,         // levels of a deeper stack that are printed: the innermost,
+  OUTER = 8,          // and the outermost
 };
 
 static int has_level(lua_State *of, int level) {
@@ -16,7 +16,8 @@ static int has_level(lua_State *of, int level) {
   return lua_getstack(of, level, &at);
 }
 
-// How many levels there are, by halving: each look takes time with the level.
+// Returns the number of levels, by bisection, because lua_getstack takes time with the
+// level.
 static int depth_of(lua_State *of) {
   int low = 0, high = DEPTH_PLAIN;
   while (has_level(of, high)) {
@@ -33,8 +34,8 @@ static int depth_of(lua_State *of) {
   return low + 1;
 }
 
-// Only what the function itself says: for the line where it is, and its name, LuaJIT reads
-// the frames beside, and below many error handlers it has been seen to read beyond them.
+// Adds only properties of the function itself. For its current line and name LuaJIT reads
+// neighbouring frames, and below many error handlers it reads beyond them.
 static void add_level(luaL_Buffer *text, lua_State *L, lua_State *of, int level) {
   lua_Debug at;
   if (!lua_getstack(of, level, &at)) return;
@@ -74,7 +75,7 @@ int trace_function(lua_State *L) {
   int first = of == L && !lua_isthread(L, 1) ? 1 : 2;
   if (lua_tostring(L, first) == NULL && !lua_isnoneornil(L, first)) {
     lua_settop(L, first);
-    return 1;  // another value than a text is given back as it is
+    return 1;  // returns a message that is no text unchanged
   }
   int level = luaL_optint(L, first + 1, of == L ? 1 : 0);
   trace_push(L, of, lua_tostring(L, first), level);

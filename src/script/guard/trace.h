@@ -12,5 +12,5 @@ void trace_push(lua_State *L, lua_State *of, const char *message, int level);
 /// coroutine.
 void trace_push_where(lua_State *L);
 
-/// debug.traceback.
+/// Implements debug.traceback.
 int trace_function(lua_State *L);
