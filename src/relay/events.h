@@ -9,41 +9,35 @@
 #include "base/buf.h"
 #include "wire/reader.h"
 
-// X(constant, name): the names are those that the Lua half sees in core.events.
+// X(constant, name): the names are those that the Lua half sees in core.events. The comments
+// list the fields of an event. In RESUME, `b` counts missed unreliable messages, and `ref` has
+// the number of packets sent again. JOIN's `a` may be 0: then a client joins.
 #define EVENT_MAP(X)                                                                   \
-  X(EVENT_DEFERRED, "deferred")           /* the relay's own: a packet that waited */  \
-  X(EVENT_DEFERRED_LINE, "deferred_line") /* the same: a line */                       \
-  X(EVENT_GONE, "gone")                   /* the same: a disconnect */                 \
-  X(EVENT_CONNECT, "connect")             /* peer; verdict wanted */                   \
+  X(EVENT_DEFERRED, "deferred")           /* the relay's own: a waiting packet */      \
+  X(EVENT_DEFERRED_LINE, "deferred_line") /* the relay's own: a waiting line */        \
+  X(EVENT_GONE, "gone")                   /* the relay's own: a waiting disconnect */  \
+  X(EVENT_CONNECT, "connect")             /* peer; needs a verdict */                  \
   X(EVENT_DISCONNECT, "disconnect")       /* peer, a: code */                          \
-  X(EVENT_JOIN, "join")           /* peer, room, flags, ref, a: ScriptJoin or 0;     \
-                                       verdict wanted */ \
-  X(EVENT_LEAVE, "leave")         /* peer, room, a: code */                            \
-  X(EVENT_RENAME, "rename")       /* peer, data: the name; verdict wanted */           \
-  X(EVENT_MESSAGE, "message")     /* peer, room, type, flags, ref, data: body */       \
-  X(EVENT_TEXT, "text")           /* peer, room, data: the line */                     \
-  X(EVENT_RESPONSE, "response")   /* peer, ref, type, data: body */                    \
-  X(EVENT_PACKET, "packet")       /* peer, channel, type, flags, ref, data */          \
-  X(EVENT_BROADCAST, "broadcast") /* peer, room, data; verdict wanted */               \
+  X(EVENT_JOIN, "join")         /* peer, room, flags, ref, a: ScriptJoin; a verdict */ \
+  X(EVENT_LEAVE, "leave")       /* peer, room, a: code */                              \
+  X(EVENT_RENAME, "rename")     /* peer, data: the name; needs a verdict */            \
+  X(EVENT_MESSAGE, "message")   /* peer, room, type, flags, ref, data: body */         \
+  X(EVENT_TEXT, "text")         /* peer, room, data: the line */                       \
+  X(EVENT_RESPONSE, "response") /* peer, ref, type, data: body */                      \
+  X(EVENT_PACKET, "packet")     /* peer, channel, type, flags, ref, data */            \
+  X(EVENT_BROADCAST, "broadcast")       /* peer, room, data; needs a verdict */        \
   X(EVENT_BACKPRESSURE, "backpressure") /* peer, room or 0, a: dropped, b: queued */   \
-  X(EVENT_JOINED, "joined")             /* peer, room, a: token of its COMMAND_JOIN */ \
-  X(EVENT_NOT_JOINED, "not_joined")     /* the same, b: code, data: why not */         \
-  X(EVENT_CREATE, "create")           /* room; it appears when this has ended well */  \
-  X(EVENT_ROOM_CREATE, "room_create") /* room, which has appeared */                   \
-  X(EVENT_ROOM_DELETE, "room_delete") /* room; data: its name */                       \
-  X(EVENT_TICK, "tick")       /* room or 0, a: microseconds since the last,    \
-                                         b: ticks that were skipped */       \
+  X(EVENT_JOINED, "joined")             /* peer, room, a: token of COMMAND_JOIN */     \
+  X(EVENT_NOT_JOINED, "not_joined")     /* as JOINED; b: code, data: the reason */     \
+  X(EVENT_CREATE, "create")             /* room, which opens when this has ended */    \
+  X(EVENT_ROOM_CREATE, "room_create")   /* room, which is open now */                  \
+  X(EVENT_ROOM_DELETE, "room_delete")   /* room, data: its name */                     \
+  X(EVENT_TICK, "tick")       /* room or 0, a: us since the last, b: skipped */        \
   X(EVENT_SUSPEND, "suspend") /* peer, a: code */                                      \
-  X(EVENT_RESUME, "resume")   /* peer, room, a: milliseconds suspended,        \
-                                         b: unreliable messages missed, ref: packets   \
-                                         sent again */       \
-  X(EVENT_CHANNEL, "channel") /* peer, channel, type, flags, ref, data: a      \
-                                         packet on a channel that the script serves */       \
-  X(EVENT_CHANNEL_OPEN,                                                                \
-    "channel_open") /* peer, flags, ref, data: the name of a       \
-                                           channel that it wants to serve; verdict     \
-                                           wanted */                   \
-  X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel: it serves it no more */
+  X(EVENT_RESUME, "resume")   /* peer, room, a: ms suspended, b: missed */             \
+  X(EVENT_CHANNEL, "channel") /* as PACKET, on a channel of the script */              \
+  X(EVENT_CHANNEL_OPEN, "channel_open") /* peer, flags, ref, data: name; a verdict */  \
+  X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel */
 
 /// Types from EVENT_TYPE_COUNT on belong to the layer above (see RelayHost), but for the last
 /// one.

@@ -29,12 +29,12 @@
 // Functions of the Lua half that handle no event. Their numbers follow those of SeamEvent.
 // X(constant, name)
 #define ENTRY_MAP(X)                                                                \
-  X(ENTRY_LOAD, "load")       /* data: the game's path at the start, else "" */     \
+  X(ENTRY_LOAD, "load")       /* data: the game's path, "" for a reload */          \
   X(ENTRY_UPGRADE, "upgrade") /* a step of a reload: on_upgrade of the next room */ \
   X(ENTRY_FOLLOW_UP, "follow_up")     /* on_reload */                               \
-  X(ENTRY_FORGET, "forget")           /* peer: it was not let in */                 \
-  X(ENTRY_FORGET_ROOM, "forget_room") /* room: its on_create failed */              \
-  X(ENTRY_LOOK, "look") /* at states; peer, room; a: type of the event before */
+  X(ENTRY_FORGET, "forget")           /* peer, which was rejected */                \
+  X(ENTRY_FORGET_ROOM, "forget_room") /* room, whose on_create failed */            \
+  X(ENTRY_LOOK, "look") /* checks states; peer, room, a: type of the last event */
 
 typedef enum Entry {
   ENTRY_BEFORE_FIRST = SEAM_EVENT_END - 1,

@@ -7,17 +7,15 @@
 #include "relay/relay.h"
 
 // X(constant, name): the names are those that the Lua half sees in core.events.
-#define SEAM_EVENT_MAP(X)                                                          \
-  X(EVENT_START, "start")   /* the server listens */                               \
-  X(EVENT_STOP, "stop")     /* data: why */                                        \
-  X(EVENT_RELOAD, "reload") /* b: ReloadInput, which says what a and data are */   \
-  X(EVENT_ERROR, "error")   /* a handler failed; a: number of the report */        \
-  X(EVENT_TIMER, "timer")   /* a: timer id; peer, room: see ScriptTimer */         \
-  X(EVENT_SYSTEM, "system") /* follows the game's tick, for a system of          \
-                                     perigee.world; a: as the tick's, b: its number */ \
-  X(EVENT_HTTP, "http")     /* a: connection of the admin listener, data: see    \
-                                     net/admin.h; requires an answer */ \
-  X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which ended unanswered */      \
+#define SEAM_EVENT_MAP(X)                                                             \
+  X(EVENT_START, "start")   /* the server listens */                                  \
+  X(EVENT_STOP, "stop")     /* data: the reason */                                    \
+  X(EVENT_RELOAD, "reload") /* b: ReloadInput, which defines a and data */            \
+  X(EVENT_ERROR, "error")   /* a handler failed; a: number of the report */           \
+  X(EVENT_TIMER, "timer")   /* a: timer id; peer, room: see ScriptTimer */            \
+  X(EVENT_SYSTEM, "system") /* of perigee.world; a: the tick's, b: its number */      \
+  X(EVENT_HTTP, "http") /* a: connection, data: see net/admin.h; needs an answer */   \
+  X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which has ended without answer */ \
   X(EVENT_CHILD, "child")         /* a: token, b: status (os/child.h), data: output */
 
 typedef enum SeamEvent {

@@ -276,8 +276,8 @@ static int link_close(lua_State *L) {
   return 0;
 }
 
-// link:stats(): rtt (the newest) and rtt_smooth in microseconds (0: not known yet), datagrams
-// sent, received, acknowledged, lost
+// link:stats(): rtt (the newest) and rtt_smooth in microseconds (0: unknown), and the numbers of
+// datagrams sent, received, acknowledged and lost
 static int link_stats(lua_State *L) {
   UdpLinkStats stats = udp_link_stats(read_link(L)->link);
   lua_createtable(L, 0, 6);
