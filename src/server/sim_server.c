@@ -31,9 +31,9 @@ struct SimServer {
   OwnFile *files;
   size_t file_count;
   bool has_disk;  // for what is not among them
-  char **env;     // names and values in turns, NULL at the end; NULL: those of the process
-  Buf *report;    // of the reload that runs
-  bool is_good;   // how it went
+  char **env;  // names and values in turns, NULL at the end; NULL: those of the process
+  Buf *report;   // of the reload that runs
+  bool is_good;  // how it went
 };
 
 // --- The log ---
