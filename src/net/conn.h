@@ -148,8 +148,8 @@ void conn_use(Conn *conn, Transport *transport);
 /// Reports it to the layer above, which may close it at once.
 void conn_introduce(Conn *conn, Framing framing);
 /// Goes on with waiting input.
-void conn_resume(Conn *conn);
+void conn_resume(Endpoint *endpoint);
 /// Ends it in order, as net_close does.
 void conn_close(Conn *conn);
 /// Reports the end of a conn in net->ended, or that it does not read.
-void conn_report_end(Conn *conn);
+void conn_report_end(Endpoint *endpoint);

@@ -50,7 +50,7 @@ struct Endpoint {
   uint8_t listed;  // Listed
 };
 
-/// Sums of all connections of a place.
+/// Sums of all connections of a place; uint64_t alone, for counters_add.
 typedef struct NetCounters {
   NetSent sent;
   WebStats web;

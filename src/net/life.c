@@ -122,7 +122,8 @@ void conn_use(Conn *conn, Transport *transport) {
   transport->user_data = conn;
 }
 
-void conn_resume(Conn *conn) {
+void conn_resume(Endpoint *endpoint) {
+  Conn *conn = (Conn *)endpoint;
   conn->stops &= (uint8_t)~STOP_SHARE;
   if (!conn_takes_input(conn)) return;
   if (!conn->is_eof) transport_read_start(conn->transport);
@@ -163,7 +164,8 @@ void conn_close(Conn *conn) {
     conn_drained(conn);
 }
 
-void conn_report_end(Conn *conn) {
+void conn_report_end(Endpoint *endpoint) {
+  Conn *conn = (Conn *)endpoint;
   Net *net = conn->net;
   conn->self.listed &= (uint8_t)~LISTED_ENDED;
   if (!conn->is_known) {

@@ -32,10 +32,6 @@ static void local_unthrottle(Endpoint *endpoint) {
   conn_start(conn_of(endpoint), STOP_THROTTLED);
 }
 
-static void local_resume(Endpoint *endpoint) { conn_resume(conn_of(endpoint)); }
-
-static void local_report_end(Endpoint *endpoint) { conn_report_end(conn_of(endpoint)); }
-
 static void local_set_max_payload(Endpoint *endpoint, uint32_t bytes) {
   conn_of(endpoint)->in.max_payload = bytes;
 }
@@ -75,8 +71,8 @@ const EndpointOps LOCAL = {
     .end = local_end,
     .throttle = local_throttle,
     .unthrottle = local_unthrottle,
-    .resume = local_resume,
-    .report_end = local_report_end,
+    .resume = conn_resume,
+    .report_end = conn_report_end,
     .set_max_payload = local_set_max_payload,
     .join = local_join,
     .leave = local_leave,

@@ -15,7 +15,7 @@ enum {
 
 /// Counters of all datagrams, those of ended connections and of strangers included.
 typedef struct UdpTotals {
-  uint32_t links;                     // connections by UDP that exist now
+  uint64_t links;                     // connections by UDP that exist now
   uint64_t accepted;                  // connections so far,
   uint64_t attached;                  // of these, beside a stream
   uint64_t challenged;                // requests that were sent a cookie,

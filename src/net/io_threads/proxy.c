@@ -136,13 +136,6 @@ static bool proxy_udp_figures(const Endpoint *endpoint, UdpFigures *figures) {
 
 // --- Birth and death ---
 
-static void link_proxy(Proxy *proxy) {
-  IoThread *thread = proxy->thread;
-  proxy->next = thread->proxies;
-  if (proxy->next) proxy->next->previous = proxy;
-  thread->proxies = proxy;
-}
-
 // Frees the proxy at the end of the iteration, after its last event, which comes behind the
 // counters of its last words.
 static void retire(Proxy *proxy, const UpEvent *event) {
@@ -331,7 +324,9 @@ static void run_open(Net *net, const void *body) {
   const UpOpen *up = body;
   Proxy *proxy = up->head.proxy;
   proxy->self.ops = &OPS;
-  link_proxy(proxy);
+  proxy->next = proxy->thread->proxies;
+  if (proxy->next) proxy->next->previous = proxy;
+  proxy->thread->proxies = proxy;
   proxy->is_new = true;
   if (net->is_stopping || !endpoint_add(net, &proxy->self)) {
     post_end(proxy, CODE_SERVER_FULL, NULL, false);

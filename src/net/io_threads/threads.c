@@ -116,12 +116,6 @@ static void serve(void *data) {
   mailbox_close(&thread->calls);
 }
 
-static int start_thread(IoThread *thread) {
-  char name[THREAD_NAME_SIZE];
-  snprintf(name, sizeof name, "perigee-io-%u", (unsigned)thread->remote.index % 100);
-  return thread_start(&thread->thread, name, serve, thread);
-}
-
 static int open_net(IoThread *thread) {
   static const RemoteOps HOME = {.post = post_up};
   const Net *main = thread->all->main;
@@ -163,7 +157,9 @@ static int open_thread(IoThreads *threads, IoThread *thread) {
   mailbox_init(&thread->events, &threads->bell, &thread->bell, SIZE_MAX, SIZE_MAX);
   mailbox_init(&thread->calls, &thread->bell, NULL, CALLS_EARLY, CALLS_MAX);
   int err = open_net(thread);
-  if (!err) err = start_thread(thread);
+  char name[THREAD_NAME_SIZE];
+  snprintf(name, sizeof name, "perigee-io-%u", (unsigned)thread->remote.index % 100);
+  if (!err) err = thread_start(&thread->thread, name, serve, thread);
   if (!err) return 0;
   if (thread->net) net_free(thread->net);
   deinit_thread(thread);

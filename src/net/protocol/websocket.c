@@ -87,12 +87,6 @@ static void fault(Conn *conn, uint16_t code, const char *text) {
     conn_fault(conn, CODE_PROTOCOL, text);
 }
 
-static void on_close(Conn *conn, uint16_t code) {
-  if (socket_of(conn)->code == 0) socket_of(conn)->code = code;
-  socket_of(conn)->is_over = true;
-  conn_end(conn, END_ORDERLY);
-}
-
 static bool finish(Conn *conn) {
   Socket *socket = socket_of(conn);
   if (socket->is_finished) return false;
@@ -212,7 +206,9 @@ static void on_event(Conn *conn, const WsEvent *event) {
       on_ping(conn, event);
       break;
     case WS_EVENT_CLOSE:
-      on_close(conn, event->code);
+      if (socket_of(conn)->code == 0) socket_of(conn)->code = event->code;
+      socket_of(conn)->is_over = true;
+      conn_end(conn, END_ORDERLY);
       break;
     case WS_EVENT_FAULT:
       fault(conn, event->code, event->text);

@@ -305,13 +305,8 @@ static void run_take(Net *net, const void *body) {
 
 static void drop_place(const void *body) { close(((const UdpPlace *)body)->fd); }
 
-static void give_place(Remote *remote, const UdpPlace *place) {
-  static const RemoteCall TAKE = {.run = run_take, .drop = drop_place};
-  UdpPlace *body = remote->ops->post(remote, &TAKE, sizeof *body);
-  *body = *place;
-}
-
 int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
+  static const RemoteCall TAKE = {.run = run_take, .drop = drop_place};
   uint32_t others = net->remote_count;
   int err = udp_keys_init();
   UdpServer *server = err ? NULL : bind_all(host, port, count + others, &err);
@@ -321,10 +316,12 @@ int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
   server->remote_ports = mem_zalloc((others + 1) * sizeof *server->remote_ports);
   for (uint32_t i = 0; i < others; i++) {
     const UdpSocket *socket = &server->sockets[count + i];
-    UdpPlace place = {.fd = socket->fd, .port = socket->port, .family = socket->family};
-    memcpy(place.secret, server->secret, sizeof place.secret);
+    Remote *remote = net->remotes[i];
+    UdpPlace *place = remote->ops->post(remote, &TAKE, sizeof *place);
+    *place =
+        (UdpPlace){.fd = socket->fd, .port = socket->port, .family = socket->family};
+    memcpy(place->secret, server->secret, sizeof place->secret);
     server->remote_ports[i] = socket->port;
-    give_place(net->remotes[i], &place);
   }
   serve(net, server);
   return 0;
