@@ -218,7 +218,8 @@ PERIGEE_API PerigeeClient *perigee_new(const PerigeeOptions *options, uint64_t n
 /// higher one for each; 0 while it wants none.
 PERIGEE_API uint32_t perigee_connection(const PerigeeClient *client);
 
-/// Reports that the connection is open. With PERIGEE_UDP call this as soon as you can send
+/// Reports that the connection is open; also before the client wants it, while the client pauses
+/// between two tries. With PERIGEE_UDP call this as soon as you can send
 /// datagrams to the server, and again when you try another of the server's addresses because one
 /// does not answer.
 PERIGEE_API void perigee_connection_opened(PerigeeClient *client, uint64_t now_us);
@@ -273,7 +274,8 @@ PERIGEE_API uint64_t perigee_due_us(const PerigeeClient *client);
 typedef enum PerigeeEventType {
   PERIGEE_CONNECTED,     // the server has let this client in for the first time
   PERIGEE_DISCONNECTED,  // the connection is lost (code, text); the client tries again
-  PERIGEE_RECONNECTING,  // try number `count` follows in `time_us`
+  PERIGEE_RECONNECTING,  // try number `count` follows in `time_us`; (code, text): why there is no
+                         // connection, `number`: seconds for which the server has asked
   PERIGEE_RESUMED,  // the session continues after `time_us`; `count` packets were sent again
   PERIGEE_LOST,    // a new session has begun; `count` packets may not have arrived
   PERIGEE_CLOSED,  // the client has ended (code, text); no event follows
@@ -286,7 +288,7 @@ typedef enum PerigeeEventType {
   PERIGEE_QUESTION,  // a message that the game wants answered (the same, and question)
   PERIGEE_ANSWER,  // an answer to perigee_ask or perigee_ask_packet (request, name, number, data)
   PERIGEE_PACKET,  // a packet on a channel of the game (channel, number, data, is_question,
-                   // question; peer on a channel that this client serves)
+                   // is_reliable, question; peer on a channel that this client serves)
   PERIGEE_FAILED,          // a request has failed (request, code, text)
   PERIGEE_ERROR,           // something sent without a request has failed (code, text)
   PERIGEE_ROOMS,           // the rooms of the server (request, rooms, count)
@@ -295,8 +297,8 @@ typedef enum PerigeeEventType {
   PERIGEE_CHANNEL_OPENED,  // this client serves a channel now (request, channel, name)
   PERIGEE_CHANNEL_CLOSED,  // the server has taken the channel back (channel, name, code)
   PERIGEE_REDIRECT,  // reserved, no server sends it yet: connect to host `name`, port `number`
-  PERIGEE_UDP_UP,    // with PERIGEE_TCP_AND_UDP: UDP works
-  PERIGEE_UDP_DOWN,  // UDP has stopped working; everything goes by TCP
+  PERIGEE_UDP_UP,  // with PERIGEE_TCP_AND_UDP: UDP works
+  PERIGEE_UDP_DOWN,  // UDP does not work, or has stopped working (code, text); everything goes by TCP
   // Events of lockstep, all with their room:
   PERIGEE_MATCH,  // a match begins: `number` is a PerigeeMatchStart, `count` the turn after which
                   // the state was taken, `data` the snapshot
@@ -308,8 +310,12 @@ typedef enum PerigeeEventType {
                    // client's is one of them
   PERIGEE_WAITING,      // turn `count` waits for the inputs of the slots in `data`
   PERIGEE_MATCH_ENDED,  // the match has ended, or has refused this client (code, text)
-  PERIGEE_PEER_RENAMED  // a member of a room has another name (room, peer, name; text: the name
-                        // before); room 0: this client itself
+  PERIGEE_PEER_RENAMED,  // a member of a room has another name (room, peer, name; text: the name
+                         // before); room 0: this client itself
+  // Events of lockstep with PERIGEE_GIVES_INPUTS, with their room:
+  PERIGEE_INPUT_WANTED,  // call perigee_lockstep_input once for each turn from next_input to
+  // last_input of perigee_lockstep_match, which may be none by now
+  PERIGEE_INPUT_MISSED  // the input for turn `count` (data) came too late
 } PerigeeEventType;
 
 /// The return address of a question. Copy it to answer later.
@@ -367,6 +373,8 @@ typedef struct PerigeeEvent {
   // which defines the bytes in `data`. Of a packet: its type.
   uint16_t number;
   int is_question;  // 1: the sender wants an answer
+  int is_reliable;  // 1: a packet that was sent reliably
+  int by_udp;       // 1: came by a datagram of its own
   PerigeeQuestion question;
   const char *name;     // of the message, the room, the peer; NUL-terminated UTF-8
   const char *text;     // a sentence for people; NUL-terminated UTF-8
@@ -487,7 +495,13 @@ PERIGEE_API int perigee_send_to(PerigeeClient *client, uint16_t channel, uint32_
                                 uint16_t number, const void *data, size_t size,
                                 uint32_t flags);
 
-/// Stops serving the channel. No event follows.
+/// Asks one peer (0: the game's script) on a channel that this client serves. Returns a request,
+/// which ends in PERIGEE_ANSWER or PERIGEE_FAILED.
+PERIGEE_API int perigee_ask_peer(PerigeeClient *client, uint16_t channel, uint32_t peer,
+                                 uint16_t number, const void *data, size_t size,
+                                 uint32_t timeout_ms);
+
+/// Stops serving the channel. Requests of perigee_ask_peer fail; no other event follows.
 PERIGEE_API int perigee_close_channel(PerigeeClient *client, uint16_t channel);
 
 /// Measures the round trip to the server. Returns a request, which ends in PERIGEE_PONG or
@@ -512,8 +526,10 @@ PERIGEE_API int perigee_sync(PerigeeClient *client, uint32_t timeout_ms);
 
 /// Ways to take part: 0, or a sum of these.
 typedef enum PerigeeLockstepFlags {
-  PERIGEE_WATCHES = 1,         // the client takes no slot
-  PERIGEE_GIVES_SNAPSHOTS = 2  // the client answers PERIGEE_SNAPSHOT_WANTED
+  PERIGEE_WATCHES = 1,          // the client takes no slot
+  PERIGEE_GIVES_SNAPSHOTS = 2,  // the client answers PERIGEE_SNAPSHOT_WANTED
+  PERIGEE_GIVES_INPUTS =
+      4  // the client answers PERIGEE_INPUT_WANTED, and gives no other inputs
 } PerigeeLockstepFlags;
 
 /// The properties of a match.
@@ -528,6 +544,8 @@ typedef struct PerigeeMatch {
   uint8_t input_delay;              // turns
   uint8_t hash_interval;            // turns
   uint8_t seat[PERIGEE_SEAT_SIZE];  // a secret that gives the same slot again
+  uint32_t next_input;  // with PERIGEE_GIVES_INPUTS: the turn of the next input,
+  uint32_t last_input;  // and the last turn whose input is wanted
 } PerigeeMatch;
 
 /// Takes part in the match of a room. PERIGEE_MATCH follows, now and whenever the match begins
@@ -589,6 +607,25 @@ PERIGEE_API const char *perigee_session(const PerigeeClient *client);
 /// Returns the round trip to the server in microseconds. The client measures it every few seconds;
 /// -1 before the first time.
 PERIGEE_API int64_t perigee_latency_us(const PerigeeClient *client);
+
+/// Figures of a client, for people. Those of datagrams belong to the present connection; 0 without
+/// datagrams.
+typedef struct PerigeeStats {
+  uint32_t ping_interval_ms;  // of the server
+  int has_datagrams;          // 1: datagrams are in use or are being tried
+  uint64_t rtt_us;            // smoothed round trip of datagrams; 0: not known yet
+  uint64_t rtt_newest_us;     // the last sample, with its wait for an acknowledgement
+  uint64_t datagrams_sent;
+  uint64_t datagrams_received;
+  uint64_t datagrams_acknowledged;
+  uint64_t datagrams_lost;
+  uint64_t
+      packets_sent;  // packets that went by datagrams of their own, in the client's life
+  uint64_t packets_received;
+} PerigeeStats;
+
+/// Writes the figures to `stats`.
+PERIGEE_API void perigee_stats(const PerigeeClient *client, PerigeeStats *stats);
 
 /// Returns the size in bytes of the largest payload that the server takes; 0 before
 /// PERIGEE_CONNECTED.

@@ -72,7 +72,8 @@ static void tell_packet(PerigeeClient *client, const Packet *packet, uint32_t pe
                         .channel = packet->channel,
                         .number = packet->type,
                         .peer = peer,
-                        .is_question = (packet->flags & PACKET_REQUEST) != 0};
+                        .is_question = (packet->flags & PACKET_REQUEST) != 0,
+                        .is_reliable = (packet->flags & PACKET_RELIABLE) != 0};
   if (event.is_question)
     event.question = (PerigeeQuestion){.session = client->session.count,
                                        .peer = peer,
@@ -82,34 +83,37 @@ static void tell_packet(PerigeeClient *client, const Packet *packet, uint32_t pe
   events_push(&client->events, &event, &(EventParts){.data = data});
 }
 
-bool take_packet(PerigeeClient *client, const Packet *packet) {
-  if (packet->channel == LOCKSTEP_CHANNEL) return take_lockstep(client, packet);
-  bool is_answer = packet->flags & PACKET_RESPONSE;
-  EventText data = {packet->payload, packet->length};
-  if (channel_is_served(client, packet->channel)) {
-    Reader reader = reader_of(packet->payload, packet->length);
-    uint32_t peer = reader_u32(&reader);
-    if (reader.failed) return take_malformed(client, "a packet without a sender");
-    // This client asks nobody on a channel that it serves.
-    if (!is_answer)
-      tell_packet(client, packet, peer, (EventText){reader.at, reader_left(&reader)});
-    return true;
-  }
-  if (!is_answer) {
-    tell_packet(client, packet, 0, data);
-    return true;
-  }
+// An answer that comes late, or that a plugin made up, is nobody's.
+static void take_answer(PerigeeClient *client, const Packet *packet, uint32_t peer,
+                        EventText data) {
   Request *request = request_find(client, packet->ref);
-  // One that comes late, or that a plugin made up, is nobody's.
-  if (!request || request->kind != REQUEST_ASK_PACKET ||
-      request->channel != packet->channel)
-    return true;
+  bool is_served = channel_is_served(client, packet->channel);
+  RequestKind kind = is_served ? REQUEST_ASK_PEER : REQUEST_ASK_PACKET;
+  if (!request || request->kind != kind || request->channel != packet->channel ||
+      (is_served && request->value != peer))
+    return;
   PerigeeEvent event = {.type = PERIGEE_ANSWER,
                         .request = request->number,
                         .channel = packet->channel,
                         .number = packet->type};
   request_free(request);
   events_push(&client->events, &event, &(EventParts){.data = data});
+}
+
+bool take_packet(PerigeeClient *client, const Packet *packet) {
+  if (packet->channel == LOCKSTEP_CHANNEL) return take_lockstep(client, packet);
+  EventText data = {packet->payload, packet->length};
+  uint32_t peer = 0;
+  if (channel_is_served(client, packet->channel)) {
+    Reader reader = reader_of(packet->payload, packet->length);
+    peer = reader_u32(&reader);
+    if (reader.failed) return take_malformed(client, "a packet without a sender");
+    data = (EventText){reader.at, reader_left(&reader)};
+  }
+  if (packet->flags & PACKET_RESPONSE)
+    take_answer(client, packet, peer, data);
+  else
+    tell_packet(client, packet, peer, data);
   return true;
 }
 
@@ -150,9 +154,22 @@ int perigee_send_to(PerigeeClient *client, uint16_t channel, uint32_t peer,
   return packet_send(client, (Packet){.channel = channel, .type = number}, flags);
 }
 
+int perigee_ask_peer(PerigeeClient *client, uint16_t channel, uint32_t peer,
+                     uint16_t number, const void *data, size_t size,
+                     uint32_t timeout_ms) {
+  if (!channel_is_served(client, channel)) return PERIGEE_BAD_ARGUMENT;
+  Request *request = request_new(client, REQUEST_ASK_PEER, timeout_ms);
+  request->value = peer;
+  Buf *payload = packet_begin(client);
+  buf_u32(payload, peer);
+  buf_append(payload, data, size);
+  return packet_ask(client, (Packet){.channel = channel, .type = number}, request);
+}
+
 int perigee_close_channel(PerigeeClient *client, uint16_t channel) {
   Channel **at = find(client, channel);
   if (!*at) return PERIGEE_BAD_ARGUMENT;
   forget(at);
+  requests_fail_channel(client, channel);
   return send_close(client, channel);
 }

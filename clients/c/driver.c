@@ -121,6 +121,14 @@ static void open_connection(PerigeeClient *client, uint64_t now_us) {
          d->host, problem);
 }
 
+static void fail_to_answer(PerigeeClient *client, uint64_t now_us) {
+  char why[64] = "no answer";
+  if (link_is_alone(client))
+    snprintf(why, sizeof why, "no answer by UDP from port %s; a firewall may block it",
+             client->driver->port);
+  fail_to_connect(client, PERIGEE_TIMEOUT, why, now_us);
+}
+
 // Looks whether somebody is at the address that is tried, and how long that has taken.
 static void go_on_opening(PerigeeClient *client, uint64_t now_us) {
   Driver *d = client->driver;
@@ -132,7 +140,7 @@ static void go_on_opening(PerigeeClient *client, uint64_t now_us) {
     d->error = code;
     try_next(client, now_us);
   } else if (now_us >= d->until_us) {
-    fail_to_connect(client, PERIGEE_TIMEOUT, "no answer", now_us);
+    fail_to_answer(client, now_us);
   } else if (now_us >= d->skip_us) {
     try_next(client, now_us);
   }
@@ -200,14 +208,18 @@ static void receive_datagrams(PerigeeClient *client) {
       d->is_connected = true;
       perigee_receive_datagram(client, bytes, (size_t)got, now_us);
       send_datagrams(client, now_us);  // an acknowledgement covers few datagrams
-    } else if (!os_is_refused(got) || d->is_connected) {
+    } else if (!os_is_refused(got)) {
+      return;
+    } else if (!link_is_alone(client)) {
+      link_udp_refused(client);
+      return;
+    } else if (d->is_connected) {
       return;
     } else if (d->next) {
       try_next(client, now_us);
     } else {
-      perigee_connection_ended(
-          client, PERIGEE_UNREACHABLE,
-          "nobody listens there for UDP; is the server running there?", now_us);
+      fail(client, PERIGEE_UNREACHABLE, now_us,
+           "nobody listens for UDP at port %s; is the server running there?", d->port);
     }
   }
 }

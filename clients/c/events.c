@@ -32,6 +32,7 @@ void events_push(Events *events, const PerigeeEvent *event, const EventParts *pa
                 parts->data.size + 3;  // a NUL each
   EventNode *node = mem_alloc(size);
   *node = (EventNode){.event = *event, .size = size};
+  node->event.by_udp = events->by_udp;
   const char *data;
   char *at = put((char *)(node + 1), parts->name, &node->event.name);
   at = put(at, parts->text, &node->event.text);

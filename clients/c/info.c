@@ -29,6 +29,21 @@ uint64_t perigee_server_time_us(const PerigeeClient *client) {
   return client->session.server_time_us;
 }
 
+void perigee_stats(const PerigeeClient *client, PerigeeStats *stats) {
+  *stats = (PerigeeStats){.ping_interval_ms = client->session.ping_interval_ms,
+                          .has_datagrams = client->datagrams != NULL,
+                          .packets_sent = client->datagram_packets_sent,
+                          .packets_received = client->datagram_packets_received};
+  if (!link_udp_is_on(client)) return;
+  UdpLinkStats link = udp_link_stats(client->datagrams->link);
+  stats->rtt_us = link.rtt_us;
+  stats->rtt_newest_us = link.rtt_newest_us;
+  stats->datagrams_sent = link.sent;
+  stats->datagrams_received = link.received;
+  stats->datagrams_acknowledged = link.acknowledged;
+  stats->datagrams_lost = link.lost;
+}
+
 uint32_t perigee_unconfirmed(const PerigeeClient *client) {
   return reliable_waiting(&client->session.stream);
 }

@@ -43,6 +43,7 @@ typedef struct Events {
   EventNode *taken;  // the one that the game looks at
   size_t count;
   size_t bytes;
+  bool by_udp;  // a datagram is being taken
 } Events;
 
 /// Text or bytes for an event; copied.
@@ -146,6 +147,7 @@ typedef enum RequestKind {
   REQUEST_LIST,
   REQUEST_ASK,
   REQUEST_ASK_PACKET,
+  REQUEST_ASK_PEER,
   REQUEST_CHANNEL,
   REQUEST_ENTER,
   REQUEST_PING,
@@ -157,12 +159,13 @@ typedef struct Request {
   PerigeeClient *client;
   Timer timer;
   RequestKind kind;
-  uint32_t number;    // what the caller was told; 0: the library's own
-  uint16_t ref;       // 0: PING and SYNC
-  uint16_t channel;   // on which the answer has to come
-  uint32_t room;      // JOIN of a room that is there, LEAVE, ENTER: its number
-  char *name;         // JOIN, CHANNEL
-  uint64_t value;     // PING: its value; SYNC: packets to be acknowledged before
+  uint32_t number;   // what the caller was told; 0: the library's own
+  uint16_t ref;      // 0: PING and SYNC
+  uint16_t channel;  // on which the answer has to come
+  uint32_t room;     // JOIN of a room that is there, LEAVE, ENTER: its number
+  char *name;        // JOIN, CHANNEL
+  uint64_t
+      value;  // PING: its value; SYNC: packets to be acknowledged before; ASK_PEER: the peer
   uint64_t start_us;  // when its time began
   uint32_t timeout_ms;
   bool is_sync;  // PING in place of a SYNC
@@ -202,6 +205,9 @@ void request_fail(Request *request, int code, const char *text, size_t size);
 /// All fail; or the pings alone.
 void requests_fail_all(PerigeeClient *client, int code, const char *text);
 void requests_fail_pings(PerigeeClient *client, int code, const char *text);
+
+/// Fails those that wait for a peer on a channel that is closed.
+void requests_fail_channel(PerigeeClient *client, uint16_t channel);
 
 /// Packets were acknowledged: those that waited for that are answered.
 void requests_synced(PerigeeClient *client, uint32_t news);
@@ -261,6 +267,8 @@ struct PerigeeClient {
   Link link;
   Datagrams *datagrams;  // NULL: none
   bool has_udp;          // attached, and PERIGEE_UDP_UP was the last event about it
+  uint64_t datagram_packets_sent;
+  uint64_t datagram_packets_received;
   Events events;
   Rooms rooms;
   Requests requests;
@@ -368,6 +376,9 @@ bool link_udp_open(PerigeeClient *client);
 void link_udp_attach(PerigeeClient *client, uint16_t port, const uint8_t *key);
 void link_udp_deinit(PerigeeClient *client);
 void link_udp_receive(PerigeeClient *client, const uint8_t *datagram, size_t size);
+
+/// The system reports that nobody listens where datagrams beside TCP go.
+void link_udp_refused(PerigeeClient *client);
 
 /// Gives datagrams beside TCP up where they are useless, and reports whether they pass.
 void link_udp_settle(PerigeeClient *client);

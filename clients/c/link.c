@@ -45,6 +45,10 @@ void link_open(PerigeeClient *client) {
 
 void link_opened(PerigeeClient *client) {
   Link *link = &client->link;
+  if (timers_is_set(&client->pause_timer)) {
+    timers_stop(&client->timers, &client->pause_timer);
+    link_open(client);
+  }
   if (!link->is_open || link->is_dead) return;
   link->heard_ms = client_now_ms(client);
   if (!link_is_alone(client)) {
@@ -264,9 +268,12 @@ static void try_again(PerigeeClient *client, uint16_t retry_s) {
     return;
   }
   client->attempt++;
-  client_push(client, &(PerigeeEvent){.type = PERIGEE_RECONNECTING,
-                                      .count = client->attempt,
-                                      .time_us = pause_us});
+  PerigeeEvent event = {.type = PERIGEE_RECONNECTING,
+                        .code = client->lost_code,
+                        .number = retry_s,
+                        .count = client->attempt,
+                        .time_us = pause_us};
+  client_push_text(client, &event, client->lost_text, strlen(client->lost_text));
   timers_set(&client->timers, &client->pause_timer, due_ms, on_pause_over, client);
 }
 

@@ -1,5 +1,6 @@
 // A client's use of its datagrams: with PERIGEE_UDP they are its connection, beside TCP they carry
 // unreliable packets.
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -20,11 +21,22 @@ bool link_udp_open(PerigeeClient *client) {
   return client->datagrams != NULL;
 }
 
+// Reports that datagrams do not pass beside TCP.
+static void report_down(PerigeeClient *client, int code, const char *text,
+                        size_t size) {
+  client->has_udp = false;
+  PerigeeEvent event = {.type = PERIGEE_UDP_DOWN, .code = code};
+  client_push_text(client, &event, text, size);
+}
+
 void link_udp_attach(PerigeeClient *client, uint16_t port, const uint8_t *key) {
   static const uint8_t NONE[UDP_KEY_SIZE];
-  if (client->options.transport != PERIGEE_TCP_AND_UDP || port == 0 ||
-      memcmp(key, NONE, sizeof NONE) == 0)
+  static const char NO_UDP[] = "the server has no UDP (udp_ports = 0)";
+  if (client->options.transport != PERIGEE_TCP_AND_UDP) return;
+  if (port == 0 || memcmp(key, NONE, sizeof NONE) == 0) {
+    report_down(client, PERIGEE_UNSUPPORTED, NO_UDP, sizeof NO_UDP - 1);
     return;
+  }
   Attachment attachment = {.hash = client->options.protocol_hash,
                            .peer = client->session.peer,
                            .port = port,
@@ -51,16 +63,46 @@ void link_udp_deinit(PerigeeClient *client) {
   client->has_udp = false;
 }
 
+// Gives up datagrams beside TCP.
+static void give_up(PerigeeClient *client, int code, const char *text, size_t size) {
+  end(client, PERIGEE_CONNECTION_CLOSED);
+  report_down(client, code, text, size);
+}
+
+static void give_up_useless(PerigeeClient *client) {
+  static const char GONE[] = "nothing by UDP arrives any more";
+  char text[80];
+  int size = snprintf(text, sizeof text,
+                      "no answer by UDP from port %u; a firewall may block it",
+                      (unsigned)client->datagrams->port);
+  if (link_udp_is_on(client))
+    give_up(client, PERIGEE_PING_TIMEOUT, GONE, sizeof GONE - 1);
+  else
+    give_up(client, PERIGEE_TIMEOUT, text, (size_t)size);
+}
+
+void link_udp_refused(PerigeeClient *client) {
+  char text[64];
+  if (!client->datagrams || client->datagrams->phase != DATAGRAMS_ASKING) return;
+  int size = snprintf(text, sizeof text, "nobody listens for UDP at port %u",
+                      (unsigned)client->datagrams->port);
+  give_up(client, PERIGEE_UNREACHABLE, text, (size_t)size);
+}
+
 void link_udp_settle(PerigeeClient *client) {
+  static const char STUCK[] = "nothing by UDP arrives";
   const Datagrams *datagrams = client->datagrams;
-  if (link_is_alone(client)) return;
-  if (datagrams && datagrams_are_useless(datagrams, client->now_us))
-    end(client, PERIGEE_CONNECTION_CLOSED);
-  bool passes = client->datagrams && datagrams_pass(client->datagrams, client->now_us);
-  if (passes == client->has_udp) return;
-  client->has_udp = passes;
-  client_push(client,
-              &(PerigeeEvent){.type = passes ? PERIGEE_UDP_UP : PERIGEE_UDP_DOWN});
+  if (!datagrams || datagrams->phase == DATAGRAMS_ENDING || link_is_alone(client))
+    return;
+  bool passes = datagrams_pass(datagrams, client->now_us);
+  if (datagrams_are_useless(datagrams, client->now_us)) {
+    give_up_useless(client);
+  } else if (passes && !client->has_udp) {
+    client->has_udp = true;
+    client_push(client, &(PerigeeEvent){.type = PERIGEE_UDP_UP});
+  } else if (!passes && client->has_udp) {
+    report_down(client, PERIGEE_TIMEOUT, STUCK, sizeof STUCK - 1);
+  }
 }
 
 // --- Receiving ---
@@ -70,7 +112,7 @@ static void fail(PerigeeClient *client, int code, const char *text, size_t size)
   if (link_is_alone(client))
     link_fail(client, code, text, size);
   else
-    end(client, PERIGEE_CONNECTION_CLOSED);
+    give_up(client, code, text, size);
 }
 
 static void take_arrivals(PerigeeClient *client) {
@@ -81,9 +123,12 @@ static void take_arrivals(PerigeeClient *client) {
          udp_link_next(client->datagrams->link, &arrival)) {
     switch (arrival.kind) {
       case UDP_ARRIVAL_PACKET:
+        client->datagram_packets_received++;
+        client->events.by_udp = true;
         // It may come before WELCOME, or before the JOINED that it needs.
         if (link->is_welcome && client->state != PERIGEE_STATE_CLOSING)
           packet_take(client, &arrival.packet);
+        client->events.by_udp = false;
         break;
       case UDP_ARRIVAL_STREAM:
         link_take(client, arrival.bytes, arrival.size);
@@ -142,8 +187,10 @@ bool link_udp_take(PerigeeClient *client, const Packet *header) {
   // Without TCP there is no other way than to wait until datagrams pass.
   bool passes = link_udp_is_on(client) &&
                 (link_is_alone(client) || datagrams_pass(datagrams, client->now_us));
-  return passes &&
-         datagrams_send(datagrams, header, client->scratch.data, client->scratch.size);
+  bool is_taken = passes && datagrams_send(datagrams, header, client->scratch.data,
+                                           client->scratch.size);
+  client->datagram_packets_sent += is_taken;
+  return is_taken;
 }
 
 size_t link_udp_produce(PerigeeClient *client, uint8_t *out, uint16_t *port) {

@@ -88,7 +88,7 @@ int match_enter(Match *match) {
   request->room = match->room;
   Buf *payload = match_begin(match);
   buf_u8(payload, LOCKSTEP_VERSION);
-  buf_u8(payload, match->flags);
+  buf_u8(payload, match->flags & (PERIGEE_WATCHES | PERIGEE_GIVES_SNAPSHOTS));
   buf_append(payload, match->seat, sizeof match->seat);
   buf_u32(payload, has_state ? match->id : 0);
   buf_u32(payload, has_state ? match->delivered : 0);
@@ -120,10 +120,27 @@ void match_refused(Match *match, int code, const char *text, size_t size) {
 
 // --- Inputs ---
 
-// Makes the inputs up to a turn: those that wait, and then empty ones.
+static bool gives_inputs(const Match *match) {
+  return match->flags & PERIGEE_GIVES_INPUTS;
+}
+
+// Asks the game for the inputs up to a turn.
+static void want(Match *match, uint32_t last) {
+  uint32_t most = match->delivered + MATCH_INPUTS - 1;
+  if (last > most) last = most;
+  if (last <= match->wanted || last <= match->submitted) return;
+  match->wanted = last;
+  tell(match, (PerigeeEvent){.type = PERIGEE_INPUT_WANTED, .count = last});
+}
+
+// Makes the inputs up to a turn: those that wait, and then empty ones; or asks for them.
 static void submit(Match *match, uint32_t last) {
   if (match->slot == PERIGEE_SPECTATOR) return;
   if (match->submitted < match->delivered) match->submitted = match->delivered;
+  if (gives_inputs(match)) {
+    want(match, last);
+    return;
+  }
   while (match->submitted < last &&
          match->submitted - match->delivered < MATCH_INPUTS - 1) {
     Buf *input = &match->inputs[++match->submitted % MATCH_INPUTS];
@@ -173,10 +190,8 @@ static void on_late(void *data, uint64_t now_ms) {
              on_late, match);
 }
 
-void match_speak(Match *match) {
-  if (!room_of(match)->is_joined) return;  // it is being joined in a new session
-  uint32_t first = match->submitted + 1;   // that is new
-  submit(match, match->done + match->delay);
+// Sends the inputs from the first that is new.
+static void send_inputs(Match *match, uint32_t first) {
   // Those before may be lost: the newest of them, where there are more than fit.
   uint32_t newest =
       match->submitted < INPUTS_TOLD ? 1 : match->submitted + 1 - INPUTS_TOLD;
@@ -186,6 +201,25 @@ void match_speak(Match *match) {
     send_input(match, first);
     first += INPUTS_TOLD;
   } while (first <= match->submitted);
+}
+
+int match_take_input(Match *match, const uint8_t *data, size_t size) {
+  if (match->submitted >= match->wanted) return PERIGEE_OVER;
+  Buf *input = &match->inputs[++match->submitted % MATCH_INPUTS];
+  input->size = 0;
+  buf_append(input, data, size);
+  if (match->submitted == match->wanted && room_of(match)->is_joined)
+    send_inputs(match, match->delivered + 1);
+  return 0;
+}
+
+void match_speak(Match *match) {
+  if (!room_of(match)->is_joined) return;  // it is being joined in a new session
+  uint32_t first = match->submitted + 1;
+  submit(match, match->done + match->delay);
+  // The last one that the game is asked for takes the others along.
+  if (!gives_inputs(match) || match->submitted >= match->wanted)
+    send_inputs(match, first);
   timers_set(&match->client->timers, &match->late,
              client_now_ms(match->client) + interval_ms(match, 3), on_late, match);
 }
@@ -219,7 +253,8 @@ static bool has_input(const Match *match, const Buf *turn) {
     uint8_t slot = reader_u8(&reader), kind = reader_u8(&reader);
     reader_bytes(&reader, reader_u16(&reader));
     if (slot == match->slot &&
-        (kind == PERIGEE_INPUT || kind == PERIGEE_INPUT_REPEATED))
+        (kind == PERIGEE_INPUT ||
+         (kind == PERIGEE_INPUT_REPEATED && !gives_inputs(match))))
       return true;
   }
   return false;
@@ -230,6 +265,13 @@ static void note_missed(const Match *match, const Ahead *turn, Buf *missed) {
   if (turn->turn > match->submitted) return;
   const Buf *input = &match->inputs[turn->turn % MATCH_INPUTS];
   if (input->size == 0 || has_input(match, &turn->bytes)) return;
+  if (gives_inputs(match)) {
+    PerigeeEvent event = {
+        .type = PERIGEE_INPUT_MISSED, .room = match->room, .count = turn->turn};
+    EventParts parts = {.data = {input->data, input->size}};
+    events_push(&match->client->events, &event, &parts);
+    return;
+  }
   buf_u16(missed, (uint16_t)input->size);
   buf_append(missed, input->data, input->size);
 }
@@ -323,7 +365,7 @@ static bool take_start(Match *match, Reader *reader) {
     return false;
   forget(match);
   if (!goes_on) {
-    match->submitted = 0;
+    match->submitted = match->wanted = 0;
     events_drop_turns(&match->client->events, match->room);
   }
   match->start = start;

@@ -59,9 +59,10 @@ typedef struct Match {
   uint8_t slot;
   uint8_t delay;
   uint8_t every;
-  uint32_t delivered;        // the newest turn that an event has told of,
-  uint32_t done;             // and that the game has simulated
-  uint32_t submitted;        // the newest with an input
+  uint32_t delivered;  // the newest turn that an event has told of,
+  uint32_t done;       // and that the game has simulated
+  uint32_t submitted;  // the newest with an input
+  uint32_t wanted;     // PERIGEE_GIVES_INPUTS: the newest that the game was asked for
   Buf inputs[MATCH_INPUTS];  // by turn
   Buf queue;                 // inputs that have no turn yet: u16 size, bytes
   Ahead ahead[MATCH_AHEAD];  // by turn
@@ -88,6 +89,9 @@ int match_send(const Match *match, LockstepType type, uint32_t flags);
 
 /// Tells the server how far the game is, and gives it the inputs that it is owed.
 void match_speak(Match *match);
+
+/// Takes the next input that PERIGEE_INPUT_WANTED asked for; PERIGEE_OVER where none is wanted.
+int match_take_input(Match *match, const uint8_t *data, size_t size);
 
 /// The session goes on, on another connection.
 void match_resume(Match *match);

@@ -23,7 +23,8 @@ int perigee_lockstep_enter(PerigeeClient *client, uint32_t number, uint32_t flag
   Room *room = rooms_find(&client->rooms, number);
   if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
   if (!room || !room->is_joined) return PERIGEE_NOT_JOINED;
-  if (flags & ~(uint32_t)(PERIGEE_WATCHES | PERIGEE_GIVES_SNAPSHOTS))
+  if (flags &
+      ~(uint32_t)(PERIGEE_WATCHES | PERIGEE_GIVES_SNAPSHOTS | PERIGEE_GIVES_INPUTS))
     return PERIGEE_BAD_ARGUMENT;
   if (!room->match) {
     room->match = mem_zalloc(sizeof *room->match);
@@ -66,7 +67,9 @@ int perigee_lockstep_match(const PerigeeClient *client, uint32_t number,
                         .max_input = match->largest,
                         .slot = match->slot,
                         .input_delay = match->delay,
-                        .hash_interval = match->every};
+                        .hash_interval = match->every,
+                        .next_input = match->submitted + 1,
+                        .last_input = match->wanted};
   memcpy(out->seat, match->seat, sizeof out->seat);
   return 0;
 }
@@ -77,6 +80,7 @@ int perigee_lockstep_input(PerigeeClient *client, uint32_t number, const void *d
   if (!match) return PERIGEE_NOT_JOINED;
   if (size > UINT16_MAX || (match->id != 0 && size > match->largest))
     return PERIGEE_TOO_LARGE;
+  if (match->flags & PERIGEE_GIVES_INPUTS) return match_take_input(match, data, size);
   if (match->queue.size + size > MATCH_QUEUE_MAX) return PERIGEE_QUEUE_FULL;
   buf_u16(&match->queue, (uint16_t)size);
   buf_append(&match->queue, data, size);

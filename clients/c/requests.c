@@ -138,6 +138,16 @@ void requests_fail_pings(PerigeeClient *client, int code, const char *text) {
   fail_those(client, true, code, text);
 }
 
+void requests_fail_channel(PerigeeClient *client, uint16_t channel) {
+  static const char TEXT[] = "the channel is closed";
+  Request *next;
+  for (Request *request = client->requests.first; request; request = next) {
+    next = request->next;
+    if (request->kind == REQUEST_ASK_PEER && request->channel == channel)
+      request_fail(request, PERIGEE_CHANNEL_NOT_FOUND, TEXT, sizeof TEXT - 1);
+  }
+}
+
 void requests_synced(PerigeeClient *client, uint32_t news) {
   Request *next;
   for (Request *request = client->requests.first; request; request = next) {

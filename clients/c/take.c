@@ -115,7 +115,6 @@ static bool take_welcome(PerigeeClient *client, const Packet *packet) {
   bool is_first = client->state == PERIGEE_STATE_CONNECTING;
   client->state = PERIGEE_STATE_OPEN;
   link_welcomed(client);
-  link_udp_attach(client, greeting.udp_port, greeting.udp_key);
   if (is_first)
     begin_session(client);
   else if (greeting.is_resumed)
@@ -123,6 +122,7 @@ static bool take_welcome(PerigeeClient *client, const Packet *packet) {
   else
     client_lose_session(client);
   if (greeting.is_resumed) requests_synced(client, greeting.received - acked);
+  link_udp_attach(client, greeting.udp_port, greeting.udp_key);
   return true;
 }
 

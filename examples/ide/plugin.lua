@@ -1,6 +1,6 @@
 -- The plugin: a program of its own that serves the channel "ide". It runs what an LLM sends in a
 -- sandbox, and answers with what that printed.
---   LUA_PATH="lua/?.lua;;" luajit examples/ide/plugin.lua [ADDRESS]
+--   LUA_PATH="lua/?.lua;;" LUA_CPATH="build/release/lua/?.so;;" luajit examples/ide/plugin.lua [ADDRESS]
 local cjson = require "cjson"
 local client = require "perigee.client"
 

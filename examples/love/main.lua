@@ -1,9 +1,10 @@
 -- The arena (examples/arena) in LÖVE: WASD or arrows move, the mouse aims and shoots, Space dashes.
 --   perigee run examples/arena        and beside it       love examples/love [ADDRESS]
--- perigee.native, the library below it and lua-cjson have to be there: see README.md.
+-- perigee.client, its module in C and lua-cjson have to be there: see README.md.
 local here = love.filesystem.getSource()
 package.path = here .. "/../../lua/?.lua;" .. here .. "/lua/?.lua;" .. package.path
-local native = require "perigee.native"
+package.cpath = package.cpath .. ";" .. here .. "/../../build/release/lua/?.so"
+local client = require "perigee.client"
 local match = require "match"
 local picture = require "picture"
 
@@ -35,7 +36,7 @@ end
 -- Everything that waits for the server is here, in a coroutine; the picture goes on meanwhile.
 local function play()
   local message
-  game, message = native.connect(address, { name = "lover", udp = true })
+  game, message = client.connect(address, { name = "lover", udp = true })
   if not game then
     problem = message
     return
@@ -65,7 +66,7 @@ end
 function love.load(arguments)
   read_arguments(arguments)
   if demo then love.errorhandler = fail end
-  native.spawn(play)
+  client.spawn(play)
 end
 
 -- Returns the player's input; a demonstration runs in circles and shoots.
@@ -94,7 +95,7 @@ local function send_input()
 end
 
 function love.update(dt)
-  native.update()
+  client.update()
   match.update(dt)
   since_input = since_input + dt
   if room and room.joined and match.me() and since_input >= INPUT_EVERY then send_input() end

@@ -15,6 +15,7 @@
 #include "app/run.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "module.h"
 #include "net/tls.h"
 #include "script/tool.h"
 #include "server/control_path.h"
@@ -337,7 +338,8 @@ static int command_tool(const CliCommand *command, char **arguments) {
   int count = 0;
   while (arguments[count] != NULL) count++;
   snprintf(module, sizeof module, "perigee.tools.%s", command->name);
-  return script_tool_run(module, count, arguments, NULL, sim_server_ops());
+  return script_tool_run(module, count, arguments, NULL, sim_server_ops(),
+                         luaopen_perigee_client_core);
 }
 
 // A test has UTC as its time of day, so that it is the same on every machine.

@@ -16,6 +16,7 @@ typedef struct Tool {
   int argc;
   char **argv;
   const SimOps *sim;
+  lua_CFunction open_client;
   int code;
 } Tool;
 
@@ -54,8 +55,10 @@ static void add_modules(lua_State *L, Tool *tool) {
   lua_setfield(L, -2, "perigee.tool");
   lua_pushcfunction(L, tool_limit_open);
   lua_setfield(L, -2, "perigee.limit");
-  lua_pushcfunction(L, tool_udp_open);
-  lua_setfield(L, -2, "perigee.udp");
+  if (tool->open_client != NULL) {
+    lua_pushcfunction(L, tool->open_client);
+    lua_setfield(L, -2, "perigee.client.core");
+  }
   lua_pushlightuserdata(L, tool);
   lua_pushcclosure(L, open_sim, 1);
   lua_setfield(L, -2, "perigee.sim");
@@ -79,8 +82,8 @@ static int run(lua_State *L) {
 }
 
 int script_tool_run(const char *module, int argc, char **argv, const char *lua_path,
-                    const SimOps *sim) {
-  Tool tool = {module, lua_path, argc, argv, sim, 0};
+                    const SimOps *sim, int (*open_client)(lua_State *)) {
+  Tool tool = {module, lua_path, argc, argv, sim, open_client, 0};
   lua_State *L = luaL_newstate();
   if (L == NULL) {
     fprintf(stderr, "perigee: out of memory\n");

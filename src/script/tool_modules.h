@@ -13,10 +13,6 @@ int tool_module_open(lua_State *L);
 /// time, for example a test that may not end.
 int tool_limit_open(lua_State *L);
 
-/// A lua_CFunction that pushes perigee.udp: a UDP client's protocol (wire/udp) without its
-/// socket and clock, which the tool has.
-int tool_udp_open(lua_State *L);
-
 /// Pushes perigee.sim: simulated servers, which `ops` creates.
 void tool_sim_push(lua_State *L, const SimOps *ops);
 

@@ -2,9 +2,10 @@
 -- broadcasts with --batch-hz 0 and 60. One sender, one broadcast a millisecond, a room of 20.
 --   luajit tests/bench/writes.lua PERIGEE [SECONDS]
 package.path = "lua/?.lua;" .. package.path
+package.cpath = "build/release/lua/?.so;" .. package.cpath
 
 local client = require "perigee.client"
-local uv = require "luv"
+local uv = require "perigee.tools.uv"
 
 local PERIGEE, SECONDS = arg[1], tonumber(arg[2]) or 3
 local MEMBERS = 20

@@ -195,7 +195,11 @@ describe("perigee bots", function()
     for ending, is_killed in pairs { ["bot:wait(60)"] = true, ["os.exit()"] = false } do
       local folder = server.folder {
         ["game.lua"] = "return {}",
-        ["bot.lua"] = "return function(bot) print(bot.client._port) io.stdout:flush() " .. ending .. " end",
+        ["bot.lua"] = [[
+          return function(bot)
+            print(bot._run.address:match "%d+$")
+            io.stdout:flush()
+        ]] .. ending .. " end",
       }
       local process = server.perigee { "bots", folder, "-n", "1", "--script", folder .. "/bot.lua" }
       local port = process:wait_out "^(%d+)$"

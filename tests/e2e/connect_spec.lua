@@ -203,7 +203,7 @@ describe("perigee connect says what is wrong", function()
       ["there is no option -name; did you mean --name?"] = { "h", "-name", "x" },
       ['--udp is attached or alone, not "allone"'] = { "h", "--udp", "allone" },
       [("%q is a game, no address; start it (`perigee run %s`)"):format(folder, folder)] = { folder },
-      ["the server sent a packet of priority 110; is that the port of a Perigee server, not its text port"] =
+      ["the server sent what is no packet; is that the port of a Perigee server, not its text port"] =
         { "127.0.0.1:" .. perigee.text_port },
     } do
       local process = server.perigee { "connect", unpack(args) }

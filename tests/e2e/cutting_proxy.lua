@@ -1,7 +1,7 @@
 --- A TCP proxy that cuts connections: each after a random number of bytes, counted both ways, at
 --- whatever byte of a packet that is, in good order or by a reset.
 
-local uv = require "luv"
+local uv = require "perigee.tools.uv" -- runs while a client waits
 
 local cutting_proxy = {}
 local Proxy = {}
@@ -78,6 +78,12 @@ function cutting_proxy.start(target, o)
   assert(self.listener:listen(128, function() accept(self) end))
   self.port = self.listener:getsockname().port
   return self
+end
+
+
+--- Cuts all connections.
+function Proxy:cut_all()
+  for pair in pairs(self.open) do cut(self, pair) end
 end
 
 

@@ -5,7 +5,7 @@ local Process = require "tests.e2e.process"
 
 local function spawn(port)
   return Process.spawn("/usr/bin/luajit", { "examples/ide/plugin.lua", "127.0.0.1:" .. port },
-    { cwd = Process.ROOT, env = { LUA_PATH = "lua/?.lua;;" } })
+    { cwd = Process.ROOT, env = { LUA_PATH = "lua/?.lua;;", LUA_CPATH = package.cpath } })
 end
 
 local function serve(perigee)

@@ -64,7 +64,7 @@ end
 function schema_game.connect(name, schema, options)
   options = options or {}
   options.name, options.schema = name, schema
-  local c, problem, code = client.connect("127.0.0.1:" .. perigee.port, options)
+  local c, problem, code = client.connect("127.0.0.1:" .. (options.port or perigee.port), options)
   clients[#clients + 1] = c
   return c, problem, code
 end

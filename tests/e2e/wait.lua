@@ -10,7 +10,7 @@ wait.DEADLINE = tonumber(os.getenv "PERIGEE_TEST_DEADLINE") or 15
 --- How much more time and memory this build may take than one without sanitizers.
 wait.SLOWNESS = wait.DEADLINE / 15
 
--- Things outside the loop (files, /proc) are looked at this often.
+-- Things outside the loop (files, /proc, clients of perigee.client) are looked at this often.
 local LOOK_AGAIN_MS = 10
 local heartbeat = uv.new_timer()
 
@@ -72,6 +72,8 @@ function wait.until_true(check, seconds)
   repeat
     heartbeat:start(LOOK_AGAIN_MS, LOOK_AGAIN_MS, function() end)
     uv.run "once"
+    local client = package.loaded["perigee.client"]
+    if client then client.update() end
     step_tasks()
     value = check()
   until value or uv.now() >= deadline

@@ -360,8 +360,7 @@ describe("the annotations of specs", function()
     found.Room = require "perigee.client.room"
     found.Channel = debug.getmetatable((require("perigee.client.channel").open({
       _channels = require("perigee.client.channel").table(),
-      _protocol = { request = function() end },
-      _request = function() return { channel = 1000 } end,
+      _ask = function() return { channel = 1000 } end,
     }, "ide")))
   end)
   teardown(function()

@@ -1,9 +1,8 @@
 --- A server of one's own making for client_spec: it lives in the same loop as the client, answers
 --- HELLO with WELCOME and everything else as the test says.
 
-local uv = require "luv"
-local bytes = require "perigee.client.bytes"
-local packet = require "perigee.client.packet"
+local uv = require "perigee.tools.uv" -- runs while a client waits
+local packet = require "tests.e2e.packet"
 
 local fake_server = {}
 
@@ -13,10 +12,7 @@ FakeServer.__index = FakeServer
 local started = {}
 
 
-local function u16(value) return bytes.integer(value, 2) end
-local function u32(value) return bytes.integer(value, 4) end
-local function str8(text) return bytes.counted(text, 1) end
-local function str16(text) return bytes.counted(text, 2) end
+local u16, u32, str8, str16 = packet.u16, packet.u32, packet.str8, packet.str16
 
 --- What control packets are called: methods of these names, `message` and `packet` answer them.
 local NAMES = {
@@ -25,9 +21,23 @@ local NAMES = {
 }
 
 
-local function take(connection, packets, data)
-  packets:push(data)
-  for got in packets.next, packets do
+-- The packet at the beginning of `data`, and what follows it; nil where it is not whole.
+local function read(data)
+  if #data < packet.HEADER_SIZE then return nil, data end
+  local c1, c2, n1, n2, _, flags, r1, r2, l1, l2, l3 = data:byte(1, packet.HEADER_SIZE)
+  local stop = packet.HEADER_SIZE + l1 + 256 * l2 + 65536 * l3
+  if #data < stop then return nil, data end
+  return { channel = c1 + 256 * c2, number = n1 + 256 * n2, flags = flags, ref = r1 + 256 * r2,
+    payload = data:sub(packet.HEADER_SIZE + 1, stop) }, data:sub(stop + 1)
+end
+
+
+local function take(connection, data)
+  local got
+  connection.unread = connection.unread .. data
+  while true do
+    got, connection.unread = read(connection.unread)
+    if not got then return end
     local name = got.channel == 0 and NAMES[got.number] or "packet"
     if got.channel == 2 then name = "message" end
     table.insert(connection.got, name)
@@ -43,11 +53,10 @@ local function accept(server)
   server._listener:accept(peer)
   server.peer = peer
   server.peers[#server.peers + 1] = peer
-  local connection = setmetatable({ peer = peer }, { __index = server })
+  local connection = setmetatable({ peer = peer, unread = "" }, { __index = server })
   if server.accepted then return connection:accepted() end
-  local packets = packet.reader()
   peer:read_start(function(_, data)
-    if data then return take(connection, packets, data) end
+    if data then return take(connection, data) end
     server.saw_end = true
     connection:drop()
   end)
@@ -83,7 +92,7 @@ end
 --- Sends a packet to the connection, or to the newest one; on the control channel unless told otherwise.
 function FakeServer:send(number, payload, fields)
   fields = fields or {}
-  fields.number, fields.payload = number, payload
+  fields.type, fields.payload = number, payload
   self.peer:write(packet.encode(fields))
 end
 
@@ -104,7 +113,7 @@ end
 function FakeServer:welcome(fields)
   fields = fields or {}
   self:send(129, u16(1) .. u32(fields.id or 42) .. ("\171"):rep(16) .. (fields.token or "\0"):rep(16)
-    .. bytes.integer(1e6, 8) .. u32(1000) .. u32(fields.ping or 13000) .. u16(20)
+    .. packet.u64(1e6) .. u32(1000) .. u32(fields.ping or 13000) .. u16(20)
     .. (fields.resumed and "\1" or "\0") .. u32(fields.received or 0) .. u16(0) .. ("\0"):rep(32))
 end
 

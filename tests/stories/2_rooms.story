@@ -76,13 +76,13 @@ sees  left call=null room=duel code=Kicked
 
 = An answer of another kind is no answer
 open
-c: call join arena timeout=0.2
--c: call join arena
+c lua: call join arena timeout=0.2
+js ws: call join arena
 gets  JOIN arena
 sends LEFT 5 answer
--c: sees failed call=join code=Protocol
-differs c: goes on waiting for the right one
-c: sees failed call=join code=Timeout
+js ws: sees failed call=join code=Protocol
+differs c lua: goes on waiting for the right one
+c lua: sees failed call=join code=Timeout
 
 = A request that takes too long
 open
@@ -109,10 +109,6 @@ open_room
 sends LEFT 5 Kicked
 sees  left room=arena code=Kicked
 call  send a 1 room=arena
--lua: sees failed call=send code=NotInRoom
-differs lua: leaves it to the server
-lua: gets MESSAGE a 1 room=5
+sees failed call=send code=NotInRoom
 call  leave arena
-lua: gets LEAVE 5
-lua: sends ERROR NotInRoom answer
 sees  failed call=leave code=NotInRoom

@@ -3,8 +3,6 @@
 define is_final
   open  token=3
   sends CLOSING $ because
-  lua: server ends
-  differs lua: waits until the server has ended the connection
   sees  closed code=$ text=because
 
 define may_pass

@@ -22,7 +22,6 @@ gets  HELLO
 = A longer CLOSING
 open  token=3
 sends CLOSING Kicked because extra=0x0102
-lua: server ends
 sees  closed code=Kicked text=because
 
 = A longer JOINED, LEFT, PEER_JOINED, PEER_LEFT, PEER_RENAMED
@@ -60,9 +59,6 @@ sends REDIRECT other.example 7778 extra=0x0102
 sees  redirect host=other.example port=7778
 sends DEV_ASSET style.css extra=0x0102
 sends DEV_ERROR "" extra=0x0102
-differs lua: shows what only pages need as packets of the game
-lua: sees packet number=141
-lua: sees packet number=142
 quiet
 
 = A longer PING, PONG, ACK
@@ -81,8 +77,6 @@ sees  pong
 = A control packet of a type that there is not
 open
 sends bytes hex=0000fa0002000000010000007a
-differs lua: shows it as a packet of the game
-lua: sees packet channel=0 number=250
 quiet
 
 = `resumed` of a value that there is not is a new session

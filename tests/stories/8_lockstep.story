@@ -142,9 +142,9 @@ sends START how=1
 sends GIVEN turn=40 size=7 offset=0 data=sta
 sends GIVEN turn=40 size=7 offset=3 data="te 4"
 sees  match how=snapshot turn=40 data="state 4"
-c: gets INPUT turn=40 hash_turn=0 hashes=[] first=41
-differs c: does not tell the hash of the state that it was given
--c: gets INPUT turn=40 hash_turn=40 hashes=[40000] first=41
+c lua: gets INPUT turn=40 hash_turn=0 hashes=[] first=41
+differs c lua: does not tell the hash of the state that it was given
+js ws: gets INPUT turn=40 hash_turn=40 hashes=[40000] first=41
 sends TURNS first=41 turns=[[]]
 sees  turn turn=41
 gets  INPUT turn=41 hash_turn=41
@@ -292,27 +292,20 @@ quiet
 = Turns that do not fit into 32 bits break the protocol
 entering
 sends START turn=4294967295
-differs lua: passes over what cannot be read
-lua: sees match
-lua: gets INPUT
--lua: sees closed code=Protocol
-js ws: also match_ended
-differs js ws: reports the end of the match as well
+sees closed code=Protocol
+js ws lua: also match_ended
+differs js ws lua: reports the end of the match as well
 
 = A packet of lockstep that cannot be read breaks the protocol
 playing
 sends TURNS cut=12
-differs lua: passes over what cannot be read
-lua: quiet
--lua: sees closed code=Protocol
-js ws: also match_ended
-differs js ws: reports the end of the match as well
+sees closed code=Protocol
+js ws lua: also match_ended
+differs js ws lua: reports the end of the match as well
 
 = An entry of a kind that there is not breaks the protocol
 playing
 sends PACKET 3 130 0x050000004d00000001000000010100090000
-differs lua: passes over what cannot be read
-lua: quiet
--lua: sees closed code=Protocol
-js ws: also match_ended
-differs js ws: reports the end of the match as well
+sees closed code=Protocol
+js ws lua: also match_ended
+differs js ws lua: reports the end of the match as well

@@ -3,6 +3,7 @@
 --- is JSON.
 
 package.path = "lua/?.lua;" .. package.path
+package.cpath = (os.getenv "PERIGEE_BUILD" or "build/dev") .. "/lua/?.so;" .. package.cpath
 
 local cjson = require "cjson"
 local client = require "perigee.client"

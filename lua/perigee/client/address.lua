@@ -1,6 +1,6 @@
 --- Addresses as people type them: `host`, `host:port`, `[v6]:port`, `v6`.
 
-local constants = require "perigee.client.constants"
+local DEFAULT_PORT = 7777
 
 local address = {}
 
@@ -27,7 +27,7 @@ function address.parse(text)
   if not host or host:find("[%s%c%[%]/]") then
     return nil, ("%q is not an address; use host, host:port or [v6]:port"):format(text)
   end
-  if port == "" then return host, constants.DEFAULT_PORT end
+  if port == "" then return host, DEFAULT_PORT end
   local number = tonumber(port)
   if number < 1 or number > 65535 then
     return nil, ("port %s is not between 1 and 65535"):format(port)

@@ -1,11 +1,283 @@
---- The methods of a client that do not depend on what carries its packets: methods of perigee.client's and of
---- perigee.testing's. They stand on `_send` and `_request`, and on the protocol.
+--- What the clients of perigee.client and of perigee.testing have in common: the calls, and what
+--- the client itself does about events. They stand on `_core` (perigee.client.core), on
+--- `_scheduler` (how to wait: perigee.client.loop or what is like it) and on `_publish(event)`,
+--- which gives an event to the program.
 
 local channels = require "perigee.client.channel"
-local commands = require "perigee.client.commands"
+local lockstep = require "perigee.client.lockstep"
+local checked = require "perigee.client.options"
+local Room = require "perigee.client.room"
+local schema = require "perigee.client.schema"
+local describe = require "perigee.util.describe"
 
 ---@class perigee.client.Calls
 local calls = {}
+
+--- What names have to be.
+calls.BAD_NAME = "names are 1 to 64 bytes of UTF-8 without control characters (Unicode Cc, Cf, Zl, Zp) "
+  .. "and without spaces at the ends"
+
+-- Codes that the library alone has: the names and the messages that Lua's calls give.
+local OWN_CODES = {
+  Timeout = { "timeout", "timeout" },
+  TooLarge = { "PayloadTooLarge", "more payload than the server takes" },
+  QueueFull = { "QueueFull", "too much waits for the server" },
+  Over = { "ConnectionClosed", "closed" },
+  Offline = { "ConnectionReset", "the connection is lost" },
+  NotJoined = { "NotInRoom", "this client is not in that room" },
+  BadArgument = { "Protocol", "that cannot be sent" },
+}
+
+
+--- Completes the fields of a new client.
+---@param self table
+---@param scheduler table
+---@param known? perigee.schema.Schema
+function calls.init(self, scheduler, known)
+  self._scheduler, self._schema = scheduler, known
+  self._rooms = {} -- by number
+  self._slots = {} -- request -> the slot of the call that waits for the answer
+  self._ask_handlers = {}
+  self._channels = channels.table() -- that this client serves
+end
+
+
+-- What is sent ----------------------------------------------------------------------------------
+
+local function refusal(self, code)
+  local own = OWN_CODES[code]
+  if not own then return nil, code, code end
+  if code == "TooLarge" and self.connected then
+    return nil, ("more payload than the %d bytes that the server takes"):format(self.max_payload), own[1]
+  end
+  if code == "Over" and self.reason then return nil, "closed", self.reason.code end
+  return nil, own[2], own[1]
+end
+
+
+--- Calls a method of the core; nil, message, code where it refuses.
+function calls:_call(method, ...)
+  local core = self._core
+  if not core then return refusal(self, "Over") end
+  local result, code = core[method](core, ...)
+  if result then
+    self:_flush()
+    return result
+  end
+  return refusal(self, code)
+end
+
+
+--- Calls a method of the core that gives a request, and waits for the event that answers it.
+function calls:_ask(method, ...)
+  local request, message, code = self:_call(method, ...)
+  if not request then return nil, message, code end
+  local slot = self._scheduler.slot()
+  self._slots[request] = slot
+  return self._scheduler.wait(slot)
+end
+
+
+--- Nobody answers the calls that wait any more.
+function calls:_fail_calls(message, code)
+  local slots = self._slots
+  self._slots = {}
+  for _, slot in pairs(slots) do self._scheduler.fill(slot, nil, message, code) end
+end
+
+
+-- What arrives ----------------------------------------------------------------------------------
+
+--- What the client itself does about some events. Nothing else happens with those for which it
+--- returns true.
+local TAKE = {}
+
+
+function TAKE.failed(self, event)
+  local own = OWN_CODES[event.code]
+  local slot = self._slots[event.answers]
+  self._slots[event.answers] = nil
+  if slot and own then self._scheduler.fill(slot, nil, own[2], own[1]) end
+  if slot then self._scheduler.fill(slot, nil, event.message, event.code) end
+  return true
+end
+
+
+function TAKE.joined(self, event)
+  local room = self._rooms[event.room_id]
+  if not room then
+    room = setmetatable({ id = event.room_id, client = self }, Room)
+    self._rooms[room.id] = room
+  end
+  room.name, room.joined, room.members = event.name, true, event.members
+  event.room, event.members = room, nil
+end
+
+
+function TAKE.left(self, event)
+  if event.room then
+    event.room.joined = false
+    lockstep.leave(event.room, event.code)
+  end
+  self._rooms[event.room_id] = nil
+end
+
+
+function TAKE.connected(self)
+  self:_welcome()
+  return true
+end
+
+
+function TAKE.disconnected(self)
+  self.connected, self.udp = false, false
+end
+
+
+function TAKE.resumed(self)
+  self:_welcome()
+end
+
+
+-- Another session has begun, in none of the rooms.
+function TAKE.lost(self)
+  for _, room in pairs(self._rooms) do room.joined = false end
+  self:_welcome()
+end
+
+
+function TAKE.udp_up(self)
+  self.udp = true
+end
+
+
+function TAKE.udp_down(self)
+  self.udp = false
+end
+
+
+function TAKE.closed(self, event)
+  local reason = self._breach or event
+  event.code, event.message = reason.code, reason.message
+  self:_finish(event.code, event.message)
+end
+
+
+function TAKE.peer_joined(_, event)
+  if event.room then event.room.members[event.id] = event.name end
+end
+
+
+function TAKE.peer_left(_, event)
+  if event.room then event.room.members[event.id] = nil end
+end
+
+
+-- Without a room it is about this client itself, which is in no list of members.
+function TAKE.peer_renamed(self, event)
+  if event.room then
+    event.room.members[event.id] = event.name
+  else
+    self.name = event.name
+  end
+end
+
+
+-- The server does not keep to what it has said.
+local function breach(self, problem)
+  self._breach = { code = "Protocol", message = "the server sent " .. problem }
+  self._core:close()
+  return true
+end
+
+
+local function read_message(self, event)
+  local problem, is_unknown = schema.read(self._schema, event)
+  if problem then return breach(self, problem) end
+  return is_unknown
+end
+
+
+TAKE.message = read_message
+
+
+function TAKE.answer(self, event)
+  return not event.channel and read_message(self, event)
+end
+
+
+function TAKE.ask(self, event)
+  if read_message(self, event) then return true end
+  local fn = self._ask_handlers[event.name]
+  if not fn then return false end
+  self._scheduler.enter(function() self:answer(event, fn(event.value, event.room)) end)
+  return true
+end
+
+
+function TAKE.packet(self, event)
+  return channels.take(self, event)
+end
+
+
+function TAKE.channel_closed(self, event)
+  return channels.lose(self, event)
+end
+
+
+for _, kind in ipairs { "match", "turn", "pace", "snapshot_wanted", "tree_wanted", "desync", "waiting",
+  "match_ended", "input_wanted", "input_missed" } do
+  TAKE[kind] = lockstep.take
+end
+
+
+--- Gives an event to who waits for it: the client itself, the call that it answers, or the program.
+function calls:_take(event)
+  event.room = event.room_id and self._rooms[event.room_id]
+  local take = TAKE[event.type]
+  if take and take(self, event) then return end
+  local slot = event.answers and self._slots[event.answers]
+  if slot then
+    self._slots[event.answers] = nil
+    return self._scheduler.fill(slot, event)
+  end
+  if event.type ~= "answer" then self:_publish(event) end
+end
+
+
+--- The connection is over for good.
+function calls:_finish(code, message)
+  self.connected, self.udp, self.reason = false, false, { code = code, message = message }
+  self._core:free()
+  self._core = nil
+  channels.close_all(self)
+  for _, room in pairs(self._rooms) do
+    room.joined = false
+    lockstep.leave(room, code)
+  end
+  self:_fail_calls(message, code)
+end
+
+
+-- Messages --------------------------------------------------------------------------------------
+
+local function room_number(room)
+  return room and room.id or 0
+end
+
+
+--- Sends a message to the server's script. Options: `room`, `priority`, `reliable`.
+---@param name string
+---@param value? any what JSON can hold, or `client.json "[]"`
+---@param options? table
+---@return true? sent, string? message, string? code
+function calls:send(name, value, options)
+  local flags = checked.flags("send", options)
+  local room = room_number(options and options.room)
+  local number, body = schema.write(self._schema, name, value)
+  if number == 0 then return self:_call("send", room, name, body, flags) end
+  return self:_call("send_bytes", room, number, body, flags)
+end
 
 
 --- Asks the server's script and waits for the answer: the value, or nil, message, code; when none
@@ -16,9 +288,13 @@ local calls = {}
 ---@param room? perigee.client.Room
 ---@return any answer, string? message, string? code
 function calls:ask(name, value, timeout, room)
-  local data, ref = self._protocol:request(commands.ask, room and room.id or 0, name, value,
-    self._protocol.schema)
-  local event, message, code = self:_request("message", data, ref, timeout)
+  local number, body = schema.write(self._schema, name, value)
+  local event, message, code
+  if number == 0 then
+    event, message, code = self:_ask("ask", room_number(room), name, body, timeout or self.timeout)
+  else
+    event, message, code = self:_ask("ask_bytes", room_number(room), number, body, timeout or self.timeout)
+  end
   if not event then return nil, message, code end
   return event.value
 end
@@ -29,7 +305,9 @@ end
 ---@param value? any
 ---@return true? sent, string? message, string? code
 function calls:answer(event, value)
-  return self:_send(commands.answer(event, value, self._protocol.schema))
+  local number, body = schema.write(event.number ~= 0 and self._schema or nil, event.name, value, true)
+  if number == 0 then return self:_call("answer", event.question, event.name, body) end
+  return self:_call("answer_bytes", event.question, body)
 end
 
 
@@ -42,14 +320,63 @@ function calls:on_ask(name, fn)
 end
 
 
---- The rooms that the server lists: { id, name, members (how many) } each.
----@return { id: integer, name: string, members: integer }[]?, string? message, string? code
+-- Rooms -----------------------------------------------------------------------------------------
+
+--- Joins a room and waits for the server's yes or no.
+---@param name string
+---@return perigee.client.Room?, string? message, string? code
+function calls:_join(name)
+  if type(name) ~= "string" then
+    error(("%sclient:join takes the name of a room, not %s"):format(describe.where(), describe.kind(name)), 0)
+  end
+  local event, message, code = self:_ask("join", name, self.timeout)
+  if event then return event.room end
+  if code == "Protocol" then message = calls.BAD_NAME end
+  return nil, message, code
+end
+
+
+--- The rooms that the server lists: { name, members (how many) } each.
+---@return { name: string, members: integer }[]?, string? message, string? code
 function calls:rooms()
-  local event, message, code = self:_request("rooms", self._protocol:request(commands.list_rooms))
+  local event, message, code = self:_ask("list_rooms", self.timeout)
   if not event then return nil, message, code end
   return event.rooms
 end
 
+
+--- The room this client is in under that name, or nil.
+---@param name string
+---@return perigee.client.Room?
+function calls:room(name)
+  for _, room in pairs(self._rooms) do
+    if room.name == name and room.joined then return room end
+  end
+  return nil
+end
+
+
+-- For rooms.
+function calls:_leave(room)
+  local event, message, code = self:_ask("leave", room.id)
+  if not event then return nil, message, code end
+  return true
+end
+
+
+function calls:_broadcast(room, data, options)
+  checked.bytes("room:broadcast", data, checked.BROADCAST_HINT)
+  local flags = checked.flags("room:broadcast", options, checked.BROADCAST_HINT)
+  return self:_call("relay", room.id, data, flags)
+end
+
+
+function calls:_lockstep(room, game)
+  return lockstep.open(self, room, game)
+end
+
+
+-- Packets ---------------------------------------------------------------------------------------
 
 --- Serves a plugin channel, until one of the two is closed; one that is served already is found.
 ---@param name string
@@ -59,18 +386,22 @@ function calls:channel(name)
 end
 
 
---- Sends a packet on a channel of the game or of a plugin. Options: `priority`, `reliable`; `answers`
---- (the event of type "packet" that it answers).
+--- Sends a packet on a channel of the game or of a plugin. Options: `priority`, `reliable`;
+--- `answers` (the event of type "packet" that it answers).
 ---@param channel integer
 ---@param number integer the packet's type
 ---@param data? string
 ---@param options? table
 ---@return true? sent, string? message, string? code
 function calls:send_packet(channel, number, data, options)
-  local answers = type(options) == "table" and options.answers -- else a mistake, which commands.packet tells
-  local to = answers and answers.sender
-  local payload = self._protocol:address(channel, data or "", to)
-  return self:_send(commands.packet(channel, number, payload, options))
+  local flags = checked.flags("send_packet", options)
+  data = checked.bytes("send_packet", data or "")
+  local answers = options and options.answers
+  if answers and answers.request then return self:_call("answer_bytes", answers.question, data) end
+  if answers and answers.sender then
+    return self:_call("send_to", channel, answers.sender, number, data, flags)
+  end
+  return self:_call("send_packet", channel, number, data, flags)
 end
 
 
@@ -81,24 +412,38 @@ end
 ---@param timeout? number seconds
 ---@return string? answer, string? message, string? code
 function calls:ask_packet(channel, number, data, timeout)
-  local request, ref = self._protocol:request(commands.ask_packet, channel, number, data or "")
-  local event, message, code = self:_request("packet", request, ref, timeout)
+  data = checked.bytes("ask_packet", data or "")
+  local event, message, code = self:_ask("ask_packet", channel, number, data, timeout or self.timeout)
   if not event then return nil, message, code end
   return event.payload
 end
 
 
--- For rooms.
-function calls:_leave(room)
-  local event, message, code =
-    self:_request("left", self._protocol:request(commands.leave, room.id))
+-- The connection --------------------------------------------------------------------------------
+
+--- The time to the server and back, in seconds.
+---@param timeout? number seconds
+---@return number? latency, string? message, string? code
+function calls:ping(timeout)
+  local event, message, code = self:_ask("ping", timeout or self.timeout)
+  if not event then return nil, message, code end
+  return event.seconds
+end
+
+
+--- Waits until the server has all that is reliable of what was sent.
+---@return true? flushed, string? message, string? code
+function calls:flush()
+  local event, message, code = self:_ask("sync", math.huge)
   if not event then return nil, message, code end
   return true
 end
 
 
-function calls:_broadcast(room, data, options)
-  return self:_send(commands.broadcast(room.id, data, options))
+--- Learns from the beginning of a session.
+function calls:_welcome()
+  for name, value in pairs(self._core:info()) do self[name] = value end
+  self.connected, self.udp = true, self._transport == "udp"
 end
 
 

@@ -2,7 +2,7 @@
 --- session to the next. Those of perigee.testing's clients are the same.
 
 local check_methods = require "perigee.client.methods"
-local commands = require "perigee.client.commands"
+local checked = require "perigee.client.options"
 
 local CLOSED = "the channel is closed"
 
@@ -41,8 +41,7 @@ end
 -- Asks the server for the name.
 local function request(self)
   local client = self.client
-  local event, message, code =
-    client:_request("channel_opened", client._protocol:request(commands.open_channel, self.name))
+  local event, message, code = client:_ask("open_channel", self.name, client.timeout)
   if not event then return nil, message, code end
   return event.channel
 end
@@ -55,7 +54,6 @@ end
 function channel.open(client, name)
   local known = client._channels.by_name[name]
   if known then return known end
-  if #name > 255 then return nil, "a name is 1 to 64 bytes", "Protocol" end
   local self = setmetatable({ name = name, client = client, open = false }, Channel)
   local id, message, code = request(self)
   if not id then return nil, message, code end
@@ -64,22 +62,33 @@ function channel.open(client, name)
 end
 
 
---- A new session serves nothing yet: asks for it again. Returns what has become of it.
----@param self perigee.client.Channel
----@return true?, string? message, string? code
-function channel.reopen(self)
-  local channels, stream = self.client._channels, self.client._protocol.stream
-  channels.by_id[self.id], self.open = nil, false
+-- A new session serves nothing yet: asks for it again.
+local function reopen(self)
+  local channels = self.client._channels
   local id, message, code = request(self)
   local is_wanted = channels.by_name[self.name] == self
   if id and is_wanted then
     set(self, id)
   elseif id then
-    self.client:_send(commands.close_channel(id)) -- it was closed meanwhile
-  elseif is_wanted and stream == self.client._protocol.stream then
+    self.client:_call("close_channel", id) -- it was closed meanwhile
+  elseif is_wanted and code ~= "ConnectionReset" then -- that is: the session after this one sees to it
     unset(self)
-    return nil, message, code
+    self.client:_publish { type = "channel_closed", name = self.name, message = message, code = code }
   end
+end
+
+
+--- The session that served it is over; the next one asks for it again. Returns true: it is no event
+--- yet.
+---@param client table
+---@param event table
+---@return boolean
+function channel.lose(client, event)
+  local channels = client._channels
+  local self = channels.by_id[event.channel]
+  if not self then return true end
+  channels.by_id[self.id], self.open = nil, false
+  if event.code == "ConnectionReset" then client._scheduler.spawn(reopen, self) end
   return true
 end
 
@@ -93,35 +102,21 @@ end
 
 
 --- A packet on a channel that the client serves. Returns whether it is dealt with; else it is an
---- event. `run` calls a function that may wait.
+--- event.
 ---@param client table
 ---@param event table
----@param run fun(fn: function)
 ---@return boolean
-function channel.take(client, event, run)
+function channel.take(client, event)
   local self = client._channels.by_id[event.channel]
-  if not self or event.answers then return false end
-  if event.response then return true end -- it comes late, or nobody asked
-  local fn = self._handler
+  local fn = self and self._handler
+  if not self then event.sender = nil end
   if not fn then return false end
-  run(function()
+  client._scheduler.enter(function()
     local answer = fn(event.sender, event.number, event.payload)
     if event.request and self.open then
       client:send_packet(event.channel, event.number, answer or "", { answers = event })
     end
   end)
-  return true
-end
-
-
---- A channel has been opened for nobody: the call has given up.
----@param client table
----@param event table
----@return boolean
-function channel.refuse(client, event)
-  if event.answers then return false end
-  client._protocol:stop_serving(event.channel)
-  client:_send(commands.close_channel(event.channel))
   return true
 end
 
@@ -144,7 +139,9 @@ end
 ---@return true? sent, string? message, string? code
 function Channel:send(peer, number, data, options)
   if not self.open then return nil, CLOSED, "ChannelNotFound" end
-  return self.client:_send(commands.channel_packet(self.id, number, peer, data or "", options))
+  local flags = checked.flags("channel:send", options)
+  data = checked.bytes("channel:send", data or "")
+  return self.client:_call("send_to", self.id, peer, number, data, flags)
 end
 
 
@@ -156,12 +153,9 @@ end
 ---@return string? answer, string? message, string? code
 function Channel:ask(peer, number, data, timeout)
   if not self.open then return nil, CLOSED, "ChannelNotFound" end
-  local client = self.client
-  local bytes, ref = client._protocol:request(commands.ask_on_channel, self.id, number, peer, data or "")
-  self._asked = self._asked or {}
-  self._asked[ref] = true
-  local event, message, code = client:_request("packet", bytes, ref, timeout)
-  self._asked[ref] = nil
+  data = checked.bytes("channel:ask", data or "")
+  local event, message, code =
+    self.client:_ask("ask_peer", self.id, peer, number, data, timeout or self.client.timeout)
   if not event then return nil, message, code end
   return event.payload
 end
@@ -170,12 +164,10 @@ end
 --- Stops serving it. Requests that wait for an answer on it fail.
 ---@return true? sent, string? message, string? code
 function Channel:close()
-  local was_open, client = self.open, self.client
+  local was_open = self.open
   unset(self)
-  for ref in pairs(self._asked or {}) do client:_fail_call(ref, CLOSED, "ChannelNotFound") end
   if not was_open then return true end
-  client._protocol:stop_serving(self.id)
-  return client:_send(commands.close_channel(self.id))
+  return self.client:_call("close_channel", self.id)
 end
 
 

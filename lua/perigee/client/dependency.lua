@@ -1,13 +1,18 @@
---- Requires a library that does not come with Perigee; when it is missing, one line names its package.
+--- Requires a module that is not written in Lua; when it is missing, the error says how to get it.
+
+local HOW = {
+  cjson = "install it with `apt install lua-cjson` or `luarocks install lua-cjson`",
+  luv = "install it with `apt install lua-luv` or `luarocks install luv`",
+  ["perigee.client.core"] = "Perigee's build has it (build/release/lua/perigee/client/core.so), and "
+    .. "so has its rock; package.cpath has to name its folder, as "
+    .. "LUA_CPATH=\"build/release/lua/?.so;;\" does",
+}
 
 ---@param module string the module, as `require` knows it
----@param debian string the Debian package that brings it
----@param rock string the rock that brings it
 ---@return any module
-return function(module, debian, rock)
+return function(module)
   local ok, result = pcall(require, module)
   if ok then return result end
   if not tostring(result):find("not found", 1, true) then error(result, 0) end
-  error(("perigee.client needs the Lua module %q: install it with `apt install %s` or "
-    .. "`luarocks install %s`"):format(module, debian, rock), 0)
+  error(("perigee.client needs the Lua module %q: %s"):format(module, HOW[module]), 0)
 end

@@ -1,41 +1,77 @@
 --- JSON for messages. Decoding is lua-cjson's, with null as nil. Encoding is json_text's, which
---- keeps every digit of a number and takes a table such as `{ [1000] = true }` for an object.
+--- keeps every digit of a number and takes a table such as `{ [1000] = true }` for an object. A
+--- host that has no lua-cjson, LÖVE for instance, brings its own functions (`json.use`).
 
-local json_text = require "perigee.util.json_text"
 local dependency = require "perigee.client.dependency"
+local json_text = require "perigee.util.json_text"
 local unsendable = require "perigee.util.unsendable"
 local describe = require "perigee.util.describe"
-local cjson = dependency("cjson", "lua-cjson", "lua-cjson").new()
-
-cjson.decode_invalid_numbers(false)
 
 local json = {}
+
+local host -- { encode, decode }
 
 --- JSON text that is sent as it is (`json.raw`).
 local Raw = {}
 
 
-local function without_nulls(value)
+local function without_nulls(value, null)
   if type(value) ~= "table" then return value end
   for key, item in pairs(value) do
-    if item == cjson.null then
+    if item == null then
       value[key] = nil
     elseif type(item) == "table" then
-      without_nulls(item)
+      without_nulls(item, null)
     end
   end
   return value
 end
 
 
+local function with_cjson()
+  local cjson = dependency("cjson").new()
+  cjson.decode_invalid_numbers(false)
+  local null = cjson.null
+  local encode = json_text.encoder(cjson.encode, function(value)
+    if value == null then return "null" end
+    if type(value) == "table" and getmetatable(value) == Raw then return value.text end
+    return nil
+  end)
+  return {
+    encode = encode,
+    decode = function(text)
+      local value = cjson.decode(text)
+      if value == null then return nil end
+      return without_nulls(value, null)
+    end,
+  }
+end
+
+
+--- Sets the functions of a host: `encode(value)` and `decode(text)`, which raise what is wrong.
+---@param functions { encode: function, decode: function }
+function json.use(functions)
+  host = functions
+end
+
+
+local function codec()
+  host = host or with_cjson()
+  return host
+end
+
+
+--- Raises what to do where there is no JSON.
+json.check = codec
+
+
 --- The value of a JSON text; nulls are nil. Or nil and what is wrong with the text.
 ---@param text string
 ---@return any value, string? problem
 function json.decode(text)
-  local ok, value = pcall(cjson.decode, text)
-  if not ok then return nil, value end
-  if value == cjson.null then return nil end
-  return without_nulls(value)
+  local ok, value = pcall(codec().decode, text)
+  if ok then return value end
+  return nil, tostring(value)
 end
 
 
@@ -50,46 +86,25 @@ function json.raw(text)
 end
 
 
-local encode = json_text.encoder(cjson.encode, function(value)
-  if value == cjson.null then return "null" end
-  if type(value) == "table" and getmetatable(value) == Raw then return value.text end
-  return nil
-end)
-
-
 --- The JSON text of a value; raises for what JSON cannot hold. A table whose keys are 1 to n is an
 --- array, any other an object, the empty table too.
 ---@param value any
 ---@return string
 function json.encode(value)
-  return encode(value)
+  if type(value) == "table" and getmetatable(value) == Raw then return value.text end
+  return codec().encode(value)
 end
 
 
---- The JSON text of a message: `["name",value]`. Raises at the caller's line.
+--- The JSON text of a message's value. Raises at the caller's line.
 ---@param name string
 ---@param value any
 ---@return string
 function json.encode_message(name, value)
-  local ok, text = pcall(encode, value)
-  if not ok then
-    local problem = unsendable(value, { pairs = pairs }) or text
-    error(("%smessage %q: %s"):format(describe.where(), name, problem), 0)
-  end
-  return "[" .. encode(name) .. "," .. text .. "]"
-end
-
-
---- The name and the value of a message's body; nothing when it is not `["name", value]`.
----@param body string
----@return string? name, any value
-function json.decode_message(body)
-  local pair, problem = json.decode(body)
-  if problem or type(pair) ~= "table" or type(pair[1]) ~= "string" then return nil end
-  for key in pairs(pair) do
-    if key ~= 1 and key ~= 2 then return nil end
-  end
-  return pair[1], pair[2]
+  local ok, text = pcall(json.encode, value)
+  if ok then return text end
+  local problem = unsendable(value, { pairs = pairs }) or text
+  error(("%smessage %q: %s"):format(describe.where(), name, problem), 0)
 end
 
 

@@ -1,58 +1,20 @@
---- The client's one meeting with luv: TCP connections, and waiting. A call that waits drives the
---- loop itself; inside a coroutine while the loop runs it yields instead, so that any number of
---- clients live in one process.
+--- Waiting: one loop over all clients of the process, timers, and descriptors of tools. A call that
+--- waits runs the loop itself; in a coroutine while the loop runs it yields instead, so that any
+--- number of clients live in one process.
 
-local dependency = require "perigee.client.dependency"
-local uv = dependency("luv", "lua-luv", "luv")
+local core = require "perigee.client.dependency" "perigee.client.core"
+local timers = require "perigee.client.timers"
 
-local loop = {}
+local loop = { now = core.now }
 
---- Errors raised in coroutines, until the one who drives the loop raises them again: an error
---- that left a luv callback would end the process.
+local set = core.loop()
+local clients, count = {}, 0 -- those that are open, by the keys that `set` gives them
+local watched, descriptor -- a function, and what it waits for
+local is_running = false
+local filled = 0 -- slots so far
+
+--- Errors raised in coroutines, until the one who runs the loop raises them again.
 local failures = {}
-local drivers = 0
-
--- A write to a connection that is gone is an error of that write, not the end of the program.
-local sigpipe = uv.new_signal()
-sigpipe:start("sigpipe", function() end)
-sigpipe:unref()
-
-local SIGNALS = { sigint = 130, sigterm = 143, sighup = 129 } -- and the exit codes that they stand for
-
-local REASONS = {
-  EAI_AGAIN = "the name server does not answer",
-  EAI_NONAME = "no such host",
-  ECONNREFUSED = "connection refused",
-  ECONNRESET = "connection reset",
-  EMFILE = "too many open files (raise `ulimit -n`)",
-  EHOSTUNREACH = "no route to the host",
-  ENETUNREACH = "network unreachable",
-  EPIPE = "connection closed",
-  ETIMEDOUT = "connection timed out",
-}
-
-
---- Describes a luv error name.
----@param name string
----@return string
-function loop.describe(name)
-  return REASONS[name] or tostring(name)
-end
-
-
---- Seconds on a clock that never goes back.
----@return number
-function loop.now()
-  return uv.hrtime() / 1e9
-end
-
-
---- A number from 0 to 1 (not included) that nobody knows before.
----@return number
-function loop.fraction()
-  local high, middle, low = uv.random(3):byte(1, 3)
-  return ((high * 256 + middle) * 256 + low) / 2 ^ 24
-end
 
 
 -- Coroutines ------------------------------------------------------------------------------------
@@ -61,9 +23,8 @@ local function resume(co, ...)
   local ok, problem = coroutine.resume(co, ...)
   if ok then return end
   if type(problem) == "string" then problem = debug.traceback(co, problem) end
-  if drivers == 0 then error(problem, 0) end
+  if not is_running then error(problem, 0) end
   failures[#failures + 1] = problem
-  uv.stop()
 end
 
 
@@ -74,56 +35,93 @@ function loop.enter(fn, ...)
 end
 
 
---- Timers that are free. They are used again, never closed: luv crashes when the program ends
---- while one is closing.
-local timers = {}
-
-
---- Calls `fn` on the loop after `seconds`; returns a function that calls it off.
+--- Calls `fn` on the loop after `seconds`; returns a function that cancels it.
 ---@param seconds number
 ---@param fn function
 ---@return fun()
 function loop.after(seconds, fn)
-  local timer = table.remove(timers) or uv.new_timer()
-  local function stop()
-    if not timer then return end
-    timer:stop()
-    timers[#timers + 1], timer = timer, nil
-  end
-  uv.update_time()
-  timer:start(math.ceil(math.max(seconds, 0) * 1000), 0, function()
-    stop()
-    fn()
-  end)
-  return stop
+  return timers.add(loop.now() + math.max(seconds, 0), fn)
 end
 
 
---- Runs the loop; then raises what was raised in a coroutine meanwhile.
----@param mode "default"|"nowait"
----@return boolean goes_on something is left to wait for
-local function turn(mode)
-  drivers = drivers + 1
-  local goes_on = uv.run(mode)
-  drivers = drivers - 1
+--- Runs `fn` in a coroutine, from the loop's next iteration on.
+---@param fn function
+function loop.spawn(fn, ...)
+  local arguments, last = { ... }, select("#", ...)
+  loop.after(0, function() loop.enter(fn, unpack(arguments, 1, last)) end)
+end
+
+
+-- The loop --------------------------------------------------------------------------------------
+
+--- Drives a client, which has `_core` and `_drain`, until `remove`.
+---@param client table
+function loop.add(client)
+  client._key, count = set:add(client._core), count + 1
+  clients[client._key] = client
+end
+
+
+---@param client table
+function loop.remove(client)
+  if not client._key then return end
+  set:remove(client._core)
+  clients[client._key], client._key, count = nil, nil, count - 1
+end
+
+
+--- Calls `fn()` in each iteration, and begins one when the descriptor `fd` can be read; there is
+--- one at most. `fn` returns the seconds until it wants to be called again; nil: for the descriptor
+--- alone.
+---@param fd integer
+---@param fn fun(): number?
+function loop.watch(fd, fn)
+  watched, descriptor = fn, fd
+end
+
+
+local function is_idle()
+  return count == 0 and not watched and not timers.next()
+end
+
+
+local function iterate(limit)
+  local before = filled
+  timers.run(loop.now())
+  limit = math.min(limit, watched and watched() or math.huge)
+  -- What was waited for may be there, and what it has led to is not watched yet.
+  if filled > before or #failures > 0 then limit = 0 end
+  local due = timers.next()
+  if due then limit = math.min(limit, math.max(due - loop.now(), 0)) end
+  for _, key in ipairs(set:wait(limit < math.huge and limit or nil, descriptor)) do
+    if clients[key] then clients[key]:_drain() end
+  end
+  timers.run(loop.now())
+end
+
+
+-- One iteration, of at most `limit` seconds; then raises what was raised in a coroutine meanwhile.
+local function run_once(limit)
+  is_running = true
+  local ok, problem = pcall(iterate, limit)
+  is_running = false
+  if not ok then error(problem, 0) end
   if #failures > 0 then error(table.remove(failures, 1), 0) end
-  return goes_on
 end
 
 
---- Runs the loop until the slot is filled (which stops it) or nothing is left to wait for.
+--- Does what there is to do, without waiting.
+function loop.update()
+  if not is_running then run_once(0) end
+end
+
+
+-- Runs the loop until the slot is filled, or nothing is left to wait for.
 local function drive(slot)
-  if uv.loop_mode() then
-    error("this call waits, and a luv callback cannot: wrap the code in client.spawn", 0)
+  if is_running then
+    error("this call waits, and the loop runs already: wrap the code in client.spawn", 0)
   end
-  slot.stops_loop = true
-  while not slot.is_filled and turn("default") do end
-end
-
-
---- Takes in what has already arrived, without waiting.
-function loop.poll()
-  if not uv.loop_mode() then turn("nowait") end
+  while not slot.is_filled and not is_idle() do run_once(math.huge) end
 end
 
 
@@ -132,10 +130,10 @@ end
 ---@class perigee.client.Slot
 ---@field is_filled boolean
 
---- A place for results that are waited for: `fill` puts them in, `wait` gives them out.
+--- A place for results that are waited for: `fill` puts them in, `wait` returns them.
 ---@return perigee.client.Slot
 function loop.slot()
-  return { is_filled = false, waiting = {} }
+  return { is_filled = false }
 end
 
 
@@ -143,29 +141,36 @@ end
 ---@param slot perigee.client.Slot
 function loop.fill(slot, ...)
   if slot.is_filled then return end
+  filled = filled + 1
   slot.is_filled, slot.count, slot.results = true, select("#", ...), { ... }
-  if slot.stops_loop then uv.stop() end
-  for _, co in ipairs(slot.waiting) do resume(co) end
+  for i = 1, #slot do resume(slot[i]) end
 end
 
 
---- Whether a call may wait here: anywhere but in a luv callback outside a coroutine.
+--- Whether a call may wait here.
 ---@return boolean
 function loop.can_wait()
-  return not uv.loop_mode() or coroutine.running() ~= nil
+  return not is_running or coroutine.running() ~= nil
 end
 
 
---- Waits until the slot is filled and returns what it was filled with; nil, "timeout" when
---- `timeout` seconds (nil: for ever) pass before.
+--- Whether the loop runs: what is sent leaves in its next iteration.
+---@return boolean
+function loop.is_running()
+  return is_running
+end
+
+
+--- Waits until the slot is filled and returns what it was filled with; nil, "timeout" after
+--- `seconds` (nil: never).
 ---@param slot perigee.client.Slot
----@param timeout? number
-function loop.wait(slot, timeout)
+---@param seconds? number
+function loop.wait(slot, seconds)
   if not slot.is_filled then
-    local stop = timeout and loop.after(timeout, function() loop.fill(slot, nil, "timeout") end)
+    local stop = seconds and loop.after(seconds, function() loop.fill(slot, nil, "timeout") end)
     local ok, problem = true, nil
-    if uv.loop_mode() and coroutine.running() then
-      table.insert(slot.waiting, coroutine.running())
+    if is_running and coroutine.running() then
+      slot[#slot + 1] = coroutine.running()
       coroutine.yield()
     else
       ok, problem = pcall(drive, slot)
@@ -185,17 +190,8 @@ function loop.sleep(seconds)
 end
 
 
---- Runs `fn` in a coroutine on the loop, from the loop's next turn on.
----@param fn function
-function loop.spawn(fn, ...)
-  local count, arguments = select("#", ...), { ... }
-  loop.after(0, function() loop.enter(fn, unpack(arguments, 1, count)) end)
-end
-
-
---- With a function: runs it in a coroutine and drives the loop until it returns; returns its
---- results. Without: drives the loop until nothing is left to do. An error in any coroutine is
---- raised here.
+--- With a function: runs it in a coroutine and the loop until it returns; returns its results.
+--- Without: runs the loop until nothing is left to do. Raises the error of any coroutine.
 ---@param fn? function
 function loop.run(fn, ...)
   local slot = loop.slot()
@@ -205,140 +201,6 @@ function loop.run(fn, ...)
   end
   loop.spawn(function(...) loop.fill(slot, fn(...)) end, ...)
   return loop.wait(slot)
-end
-
-
---- Calls `fn(exit_code)` when a signal asks the program to end; returns a function that calls it off.
---- The same signal again ends the program at once, even one that never comes back to the loop.
----@param fn fun(exit_code: integer)
----@return fun()
-function loop.on_signals(fn)
-  local handles = {}
-  for name, code in pairs(SIGNALS) do
-    local signal = uv.new_signal()
-    uv.signal_start_oneshot(signal, name, function() fn(code) end)
-    signal:unref()
-    handles[#handles + 1] = signal
-  end
-  return function()
-    for _, signal in ipairs(handles) do signal:close() end
-  end
-end
-
-
--- Connections -----------------------------------------------------------------------------------
-
----@class perigee.client.Transport
----@field _tcp userdata
----@field _unwritten integer writes that the system has not taken yet
----@field _flushed? perigee.client.Slot
-local Transport = {}
-Transport.__index = Transport
-
-
---- Starts reading: `on_bytes(data)` for what arrives, `on_end(code, message)` once, when no more
---- will.
----@param on_bytes fun(data: string)
----@param on_end fun(code: string, message: string)
-function Transport:start(on_bytes, on_end)
-  self._on_end = on_end
-  self._tcp:read_start(function(problem, data)
-    if data then
-      on_bytes(data)
-    elseif problem then
-      self:_fail(problem)
-    else
-      self:close()
-      on_end("ConnectionClosed", "the server closed the connection")
-    end
-  end)
-end
-
-
-function Transport:_fail(problem)
-  if self._tcp:is_closing() then return end
-  self:close()
-  self._on_end("ConnectionReset", loop.describe(problem))
-end
-
-
----@param data string
-function Transport:write(data)
-  if self._tcp:is_closing() then return end
-  self._unwritten = self._unwritten + 1
-  self._tcp:write(data, function(problem)
-    if problem and problem ~= "ECANCELED" then self:_fail(problem) end
-    self._unwritten = self._unwritten - 1
-    if self._unwritten == 0 and self._flushed then loop.fill(self._flushed) end
-  end)
-end
-
-
---- Waits until the system has taken all that was written, or the connection is over.
-function Transport:flush()
-  if self._unwritten == 0 then return end
-  if not self._flushed or self._flushed.is_filled then self._flushed = loop.slot() end
-  loop.wait(self._flushed)
-end
-
-
---- The address of the server; nil when the connection is over.
----@return string?
-function Transport:host()
-  local peer = not self._tcp:is_closing() and self._tcp:getpeername()
-  return peer and peer.ip or nil
-end
-
-
---- Sends what is still to be sent and then the end of the stream; what arrives is still read.
-function Transport:shutdown()
-  if not self._tcp:is_closing() then self._tcp:shutdown() end
-end
-
-
---- Closes at once. Outside the loop this turns it, for the same reason that timers are not closed.
-function Transport:close()
-  if self._tcp:is_closing() then return end
-  self._tcp:close()
-  loop.poll()
-end
-
-
---- Tries the addresses one after the other; fills the slot with a connected handle, or with nil
---- and why the last one failed.
-local function try(addresses, index, slot)
-  local tcp, target = uv.new_tcp(), addresses[index]
-  local function settle(problem)
-    if not problem and not slot.is_filled then
-      tcp:nodelay(true)
-      return loop.fill(slot, tcp)
-    end
-    if problem == "ECANCELED" then return end -- the program ends, and its handles are gone
-    tcp:close()
-    if slot.is_filled then return end
-    if index == #addresses then return loop.fill(slot, nil, problem) end
-    try(addresses, index + 1, slot)
-  end
-  local is_trying, _, problem = tcp:connect(target.addr, target.port, settle)
-  if not is_trying then settle(problem) end
-end
-
-
---- Connects by TCP.
----@param host string
----@param port integer
----@param timeout number
----@return perigee.client.Transport?, string? message, string? code
-function loop.connect(host, port, timeout)
-  local slot = loop.slot()
-  uv.getaddrinfo(host, tostring(port), { socktype = "stream" }, function(problem, addresses)
-    if problem then return loop.fill(slot, nil, problem) end
-    if not slot.is_filled then try(addresses, 1, slot) end
-  end)
-  local tcp, problem = loop.wait(slot, timeout)
-  if tcp then return setmetatable({ _tcp = tcp, _unwritten = 0 }, Transport) end
-  if problem == "timeout" then return nil, "no answer within the timeout", "timeout" end
-  return nil, loop.describe(problem), problem
 end
 
 

@@ -1,5 +1,5 @@
---- The schema of the game, for a client that was given one: then the messages that it names go in their
---- binary form, and all others as JSON.
+--- The schema of the game, for a client that was given one: then the messages that it names go in
+--- their binary form, and all others as JSON.
 
 local json = require "perigee.client.json"
 
@@ -16,7 +16,8 @@ local function read_file(path)
 end
 
 
---- The schema in a text, or in the file that is named like one (`*.perigee`). nil and what is wrong.
+--- The schema in a text, or in the file that is named like one (`*.perigee`). nil and what is
+--- wrong.
 ---@param given string
 ---@return perigee.schema.Schema?, string? problem
 function schema.load(given)
@@ -36,15 +37,6 @@ function schema.load(given)
 end
 
 
---- The protocol hash as HELLO carries it.
----@param of? perigee.schema.Schema
----@return string
-function schema.hash(of)
-  if not of then return ("\0"):rep(8) end
-  return (of.hash:gsub("%x%x", function(digits) return string.char(tonumber(digits, 16)) end):reverse())
-end
-
-
 --- The number and the body of a message. Raises what is wrong with the value.
 ---@param of? perigee.schema.Schema
 ---@param name string
@@ -60,32 +52,26 @@ function schema.write(of, name, value, is_answer)
 end
 
 
---- Whether a message of this number can be read.
+--- The value of an event with a message: `name` and `value` are added to it. Returns what is wrong
+--- with it, or nil; nil, true for a message that this client does not know, being older than the
+--- server.
 ---@param of? perigee.schema.Schema
----@param number integer
----@return boolean
-function schema.knows(of, number)
-  return number == 0 or of ~= nil and of.by_number[number] ~= nil
-end
-
-
---- The name and the value in a body of a known number; nil and what is wrong with it.
----@param of? perigee.schema.Schema
----@param number integer
----@param body string
----@param is_answer? boolean
----@return string? name, any value
-function schema.read(of, number, body, is_answer)
-  if number == 0 then
-    local name, value = json.decode_message(body)
-    if not name then return nil, "a message that is not [\"name\", value]" end
-    return name, value
+---@param event table
+---@return string? problem, boolean? is_unknown
+function schema.read(of, event)
+  if event.number == 0 then
+    local problem
+    event.value, problem = json.decode(event.body)
+    return problem and "a message that is not [\"name\", value]"
   end
-  local message = of.by_number[number]
-  if is_answer and not message.answer then return nil, "an answer that the schema does not have" end
-  local ok, value = message[is_answer and "decode_answer" or "decode"](body)
-  if ok then return message.name, value end
-  return nil, "a message that does not fit the schema: " .. value
+  local message = of and of.by_number[event.number]
+  if not message then return nil, true end
+  local is_answer = event.type == "answer"
+  if is_answer and not message.answer then return "an answer that the schema does not have" end
+  local ok, value = message[is_answer and "decode_answer" or "decode"](event.body)
+  if not ok then return "a message that does not fit the schema: " .. value end
+  event.name, event.value = message.name, value
+  return nil
 end
 
 

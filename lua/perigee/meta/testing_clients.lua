@@ -142,6 +142,12 @@ function Client:on(kind, fn) end
 ---@return perigee.Code? code
 function Client:ping(timeout) end
 
+--- Waits until the server has everything reliable that was sent.
+---@return true? flushed
+---@return string? message
+---@return perigee.Code? code
+function Client:flush() end
+
 --- Serves a plugin channel, or finds it if this client serves it already.
 ---@param name string
 ---@return perigee.testing.Channel? channel

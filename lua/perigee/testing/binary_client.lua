@@ -1,23 +1,20 @@
 --- A client that speaks packets: perigee.client on a simulated network. The same calls do the same
---- things; the protocol is perigee.client.protocol's, and rooms are perigee.client's rooms. Calls
+--- things; the protocol is libperigee's, without sockets (perigee.client.core). Calls
 --- that a spec expects to succeed (`join`) fail the spec when they do not; `try_join` and the like
 --- return nil, message, code, as perigee.client's do.
 
-local arrivals = require "perigee.testing.arrivals"
 local calls = require "perigee.client.calls"
-local channels = require "perigee.client.channel"
 local Client = require "perigee.testing.client"
 local check_methods = require "perigee.client.methods"
 local clocks = require "perigee.testing.clock"
-local commands = require "perigee.client.commands"
+local core = require "perigee.client.core"
 local failure = require "perigee.testing.failure"
-local matches = require "perigee.client.matches"
 local Room = require "perigee.client.room"
-local protocols = require "perigee.client.protocol"
 local strict = require "perigee.testing.strict"
-local wire = require "perigee.testing.wire"
 
+local HUGE = math.huge
 local CLOSE_SECONDS = 1 -- that the server has to answer a BYE
+local CODES = { ConnectionClosed = 0, ConnectionReset = 1 }
 
 ---@class perigee.testing.BinaryClient: perigee.testing.Client, perigee.client.Calls
 ---@field session string UUID
@@ -31,6 +28,27 @@ for name, call in pairs(calls) do BinaryClient[name] = call end
 local binary_client = {}
 
 
+-- How the calls wait: as tasks of the simulated clock.
+local function scheduler(clock)
+  local function spawn(fn, ...) clock:spawn(fn, ...) end
+  return {
+    slot = clocks.slot, spawn = spawn, enter = spawn,
+    fill = function(slot, ...) clock:fill(slot, ...) end,
+    wait = function(slot, seconds) return clock:wait(slot, (seconds or HUGE) * 1000) end,
+  }
+end
+
+
+-- The client in C.
+local function new_core(self)
+  local options, schema = self._options, self._schema
+  return core.new({
+    name = options.name, token = options.token, hash = schema and schema.hash, timeout = self.timeout,
+    first = 0.001, max = 0.001,
+  }, self._clock.now / 1000)
+end
+
+
 -- Connecting ------------------------------------------------------------------------------------
 
 --- Connects and waits for the server's yes or no.
@@ -39,35 +57,75 @@ local binary_client = {}
 ---@param server_end table as link.new has it
 ---@return perigee.testing.BinaryClient?, string? message, string? code, integer? retry
 function binary_client.connect(server, options, server_end)
-  local rooms = {}
-  local self = setmetatable({ text = false, _joined = {} }, BinaryClient)
-  self._known_rooms = rooms -- by id, also those that it left
-  local schema = options.schema ~= false and server:_schema() or nil
-  self._protocol = protocols.new(schema)
-  self._slots = {} -- ref -> the slot of the call that waits for the answer
-  self._ask_handlers = {}
-  self._channels = channels.table()
-  self._rest = "" -- a packet that has not come whole
-  self._options = options
-  Client.init(self, server, options, server_end, arrivals.decoder(rooms, schema))
+  local self = setmetatable({ text = false, _options = options }, BinaryClient)
+  calls.init(self, scheduler(server._clock), options.schema ~= false and server:_schema() or nil)
+  Client.init(self, server, options, server_end)
   server:_add_client(self)
-  local welcome, message, code, retry = self:_shake_hands()
-  if welcome then return self end
-  return nil, message, code, retry
+  self._core = new_core(self)
+  if not self._core then return nil, "a name is 1 to 64 bytes", "Protocol" end
+  return self:_open()
 end
 
 
 -- Says HELLO and waits for the answer.
-function BinaryClient:_shake_hands()
-  self._link:send(self._protocol:hello(self._options.name, self._options.token or ""))
-  local welcome, message, code, retry = self._clock:wait(self._opening, self.timeout * 1000)
-  if welcome then return welcome end
-  if message == "timeout" then
-    self._link:reset()
-    return nil, "the server did not answer HELLO", "HandshakeTimeout"
-  end
-  return nil, message, code, retry
+function BinaryClient:_open()
+  self._core:opened(self._clock.now / 1000)
+  self:_work()
+  local ok, message, code, retry = self._clock:wait(self._opening, self.timeout * 1000)
+  if ok then return self end
+  if code and code ~= "Timeout" then return nil, message, code, retry end
+  self._link:reset()
+  return nil, "the server did not answer HELLO", "HandshakeTimeout"
 end
+
+
+-- The core ---------------------------------------------------------------------------------------
+
+local function on_due(self)
+  self._timer = nil
+  if self._link.state ~= "stalled" then self:_work() end
+end
+
+
+-- Sees to it that the core gets the time when it wants it.
+local function arm(self)
+  local due, clock = self._core and self._core:due(), self._clock
+  local at = due and math.max(math.ceil(due * 1000), clock.now + 1)
+  if at == self._timer_at and self._timer then return end
+  if self._timer then clock:cancel(self._timer) end
+  self._timer = at and clock:at(at, on_due, self)
+  self._timer_at = at
+end
+
+
+local function drain(self)
+  self._is_draining = true
+  while self._core do
+    local event = self._core:next_event()
+    if not event then break end
+    self:_take(event)
+  end
+  self._is_draining = false
+  self:_tell()
+end
+
+
+-- Sends what the core has to send, and takes its events.
+function BinaryClient:_work()
+  local now = self._clock.now / 1000
+  self._core:advance(now)
+  local output = self._core:output(now)
+  if output ~= "" then self._link:send(output) end
+  if self._is_draining then return end
+  drain(self)
+  -- What the events have led to.
+  output = self._core and self._core:output(now) or ""
+  if output ~= "" then self._link:send(output) end
+  arm(self)
+end
+
+
+BinaryClient._flush = BinaryClient._work
 
 
 --- Connects again, as real clients do by themselves, and takes the session up where it still waits:
@@ -76,152 +134,119 @@ end
 function BinaryClient:reconnect()
   if not self._ended.is_filled then
     self:vanish()
-    self:_finish("ConnectionReset", "the client connects again")
+    self:_lose("ConnectionReset", "the client connects again")
   end
-  self._protocol:begin()
-  self._rest, self.reason = "", nil
+  self._core = self._core or new_core(self)
+  if self._core:connection() ~= 0 then -- it has waited for one since
+    self._core:ended(CODES.ConnectionReset, "the client connects again", self._clock.now / 1000)
+    drain(self)
+  end
+  self.reason, self._resumed = nil, false
   self:_attach(self.server:_new_end(self._options), self._network)
   table.insert(self.server._links, self._link)
-  local welcome, message, code, retry = self:_shake_hands()
-  if not welcome then return nil, message, code, retry end
-  if welcome.resumed then matches.resume_all(self) else self:_reopen_channels() end
-  return welcome.resumed
-end
-
-
-function BinaryClient:_reopen_channels()
-  local served = {}
-  for _, channel in pairs(self._channels.by_name) do served[#served + 1] = channel end
-  for _, channel in ipairs(served) do
-    local ok, problem, why = channels.reopen(channel)
-    if not ok then
-      self._inbox:push(self._clock.now,
-        { type = "channel_closed", name = channel.name, message = problem, code = why })
-    end
-  end
+  local ok, message, code, retry = self:_open()
+  if not ok then return nil, message, code, retry end
+  return self._resumed
 end
 
 
 function BinaryClient:_on_bytes(data)
-  arrivals.take(self, data)
+  if not self._core then return end
+  self._core:receive(data, self._clock.now / 1000)
+  self:_work()
+end
+
+
+function BinaryClient:_lose(code, message)
+  if not self._core then return self:_finish(code, message) end
+  self._core:ended(CODES[code], message, self._clock.now / 1000)
+  self:_work()
+end
+
+
+function BinaryClient:_call(method, ...)
+  if not self.connected then
+    return nil, "closed", self.reason and self.reason.code or "ConnectionClosed"
+  end
+  return calls._call(self, method, ...)
+end
+
+
+function BinaryClient:_publish(event)
+  self._inbox:push(self._clock.now, event)
+end
+
+
+-- Events -----------------------------------------------------------------------------------------
+
+--- What differs from a client that connects again by itself.
+local TAKE = {}
+
+
+-- After the end of a session that cannot be resumed it is another client to the core.
+function TAKE.connected(self)
+  if self.session then self:_publish { type = "lost", dropped = 0 } end
+end
+
+
+function TAKE.resumed(self)
+  for _, room in pairs(self._rooms) do room.joined = true end
+  self._resumed = true
+  self._clock:fill(self._opening, true)
+end
+
+
+function TAKE.disconnected(self, event)
+  self:_finish(event.code, event.message)
+  return true
+end
+
+
+function TAKE.reconnecting(self, event)
+  self._clock:fill(self._opening, nil, event.message, event.code, event.retry)
+  if not self.connected then self:_finish(event.code, event.message) end
+  return true
+end
+
+
+function TAKE.closed(self, event)
+  self._core:free()
+  self._core = nil
+  self:_finish(event.code, event.message)
+  return true
+end
+
+
+function BinaryClient:_take(event)
+  local take = TAKE[event.type]
+  if take and take(self, event) then return end
+  if event.answers then self:_tell() end -- events that came before the answer are reported before it
+  calls._take(self, event)
+end
+
+
+function BinaryClient:_welcome()
+  calls._welcome(self)
+  self._clock:fill(self._opening, true)
 end
 
 
 function BinaryClient:_finish(code, message)
   if self._ended.is_filled then return end
-  self._protocol:finish(code, message)
-  self._left_rooms, self._joined = self._joined, {}
+  for _, room in pairs(self._rooms) do room.joined = false end
   Client._finish(self, code, message)
-  local slots = self._slots
-  self._slots = {}
-  for _, slot in pairs(slots) do
-    self._clock:fill(slot, nil, self.reason.message, self.reason.code)
-  end
-end
-
-
---- Nobody answers this call any more.
-function BinaryClient:_fail_call(ref, message, code)
-  local slot = self._slots[ref]
-  self._slots[ref] = nil
-  if slot then self._clock:fill(slot, nil, message, code) end
+  self:_fail_calls(self.reason.message, self.reason.code)
 end
 
 
 -- Calls -----------------------------------------------------------------------------------------
-
-local function gone(self)
-  return nil, "closed", self.reason and self.reason.code or "ConnectionClosed"
-end
-
-
---- Sends bytes; nil, message, code when the connection is over or the packet too large.
-function BinaryClient:_send(data)
-  if not self.connected then return gone(self) end
-  local size = #data - wire.HEADER_SIZE
-  if size > self.max_payload then
-    return nil, ("%d bytes of payload, and the server takes %d"):format(size, self.max_payload),
-      "PayloadTooLarge"
-  end
-  local noted, message, code = self._protocol:note(data)
-  if not noted then return nil, message, code end
-  self._link:send(data)
-  return true
-end
-
-
---- Sends a request and waits for the event that answers it, of the type that it has to be.
-function BinaryClient:_request(wanted, data, ref, timeout)
-  local slot = clocks.slot()
-  self._slots[ref] = slot
-  local event, message, code = self:_send(data)
-  if event then
-    event, message, code = self._clock:wait(slot, (timeout or self.timeout) * 1000)
-  end
-  self._slots[ref] = nil
-  self._protocol:forget(ref)
-  if not event then return nil, message, code or message end
-  if event.type == "error" then return nil, event.message, event.code end
-  if event.type ~= wanted then return nil, "the answer is of another kind", "Protocol" end
-  return event
-end
-
 
 --- Joins a room; nil, message, code when it may not.
 ---@param name string
 ---@return perigee.client.Room?, string? message, string? code
 function BinaryClient:try_join(name)
   failure.check("a room's name", name, "string")
-  if #name > 255 then return nil, "a name is 1 to 64 bytes", "Protocol" end
-  local event, message, code = self:_request("joined", self._protocol:request(commands.join, name))
-  if not event then return nil, message, code end
-  return event.room
-end
-
-
-function BinaryClient:_lockstep(room, game)
-  local clock = self._clock
-  return matches.open(self, room, game, function(seconds, fn)
-    local entry = clock:at(clock.now + math.ceil(seconds * 1000), function()
-      if self.connected then fn() end
-    end)
-    return function() clock:cancel(entry) end
-  end)
-end
-
-
---- Sends a message to the game. Options: `room`, `priority`, `reliable`.
----@param name string
----@param value? any what JSON can hold
----@param options? table
----@return true? sent, string? message, string? code
-function BinaryClient:send(name, value, options)
-  local room = options and options.room
-  if room and next(options, next(options)) == nil then options = nil end -- nothing but the room
-  return self:_send(wire.message(room and room.id or 0, name, value, options, self._protocol.schema))
-end
-
-
---- The room this client is in under that name, or nil.
----@param name string
----@return perigee.client.Room?
-function BinaryClient:room(name)
-  for _, room in ipairs(self._joined) do
-    if room.name == name then return room end
-  end
-  return nil
-end
-
-
---- The time to the server and back, in seconds.
----@param timeout? number seconds
----@return number? latency, string? message, string? code
-function BinaryClient:ping(timeout)
-  local start = self._clock.now
-  local data, ref = self._protocol:request(commands.ping)
-  local event, message, code = self:_request("pong", data, ref, timeout)
-  if not event then return nil, message, code end
-  return (self._clock.now - start) / 1000
+  return self:_join(name)
 end
 
 
@@ -236,8 +261,9 @@ end
 function BinaryClient:close()
   if self._ended.is_filled then return end
   if self.connected then
-    self:_send(commands.bye())
     self.connected = false
+    self._core:close()
+    self:_work()
   end
   self._link:shutdown()
   self._clock:wait(self._ended, CLOSE_SECONDS * 1000)

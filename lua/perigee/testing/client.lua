@@ -106,12 +106,16 @@ function Client:_finish(code, message)
 end
 
 
+--- The connection is lost.
+Client._lose = Client._finish
+
+
 function Client:_on_end(ending)
   if ending == "reset" then
-    self:_finish("ConnectionReset", "the connection was reset")
+    self:_lose("ConnectionReset", "the connection was reset")
   else
     self._link:close()
-    self:_finish("ConnectionClosed", "the server closed the connection")
+    self:_lose("ConnectionClosed", "the server closed the connection")
   end
 end
 
@@ -382,14 +386,14 @@ end
 --- Its connection is reset.
 function Client:cut()
   self._link:reset()
-  self:_finish("ConnectionReset", "the spec cut the connection")
+  self:_lose("ConnectionReset", "the spec cut the connection")
 end
 
 
 --- Its program dies: the system closes the connection, and nothing says BYE.
 function Client:kill()
   self._link:kill()
-  self:_finish("ConnectionClosed", "the spec killed the client")
+  self:_lose("ConnectionClosed", "the spec killed the client")
 end
 
 

@@ -154,24 +154,9 @@ local function send(self, operation)
 end
 
 
---- Sends one packet, or one line.
----@param bytes string
-function Link:send(bytes)
-  if self._loss > 0 and self._is_packets then
-    local _, channel, number, flags = wire.scan(bytes, 1)
-    if wire.may_be_lost(channel, number, flags) and self._random:fraction() < self._loss then
-      return
-    end
-  end
-  send(self, bytes)
-end
-
-
--- To the client ---------------------------------------------------------------------------------
-
--- Takes packets that get lost out of the stream.
-local function lose(self, bytes)
-  local data, kept, at = self._rest .. bytes, {}, 1
+-- Takes packets that get lost out of the stream; what is no whole packet is left over.
+local function lose(self, data)
+  local kept, at = {}, 1
   while true do
     local stop, channel, number, flags = wire.scan(data, at)
     if not stop then break end
@@ -180,10 +165,22 @@ local function lose(self, bytes)
     if not is_lost then kept[#kept + 1] = data:sub(at, stop) end
     at = stop + 1
   end
-  self._rest = data:sub(at)
-  return table.concat(kept)
+  return table.concat(kept), data:sub(at)
 end
 
+
+--- Sends whole packets, or one line.
+---@param bytes string
+function Link:send(bytes)
+  if self._loss > 0 and self._is_packets then
+    local kept, left = lose(self, bytes)
+    bytes = kept .. left
+  end
+  if bytes ~= "" then send(self, bytes) end
+end
+
+
+-- To the client ---------------------------------------------------------------------------------
 
 -- After an orderly end the client may still close its own side.
 local function deliver(self, bytes, ending)
@@ -228,7 +225,9 @@ function Link:pull()
   if bytes == "" and not ending then return end
   self._has_ended = ending ~= nil
   local at = slow_down(self, #bytes)
-  if self._is_packets and (self._loss > 0 or self._rest ~= "") then bytes = lose(self, bytes) end
+  if self._is_packets and (self._loss > 0 or self._rest ~= "") then
+    bytes, self._rest = lose(self, self._rest .. bytes)
+  end
   at = math.ceil(math.max(at + delay(self), self._down_at))
   self._down_at = at
   if at <= now and self._down_first > self._down_last then return deliver(self, bytes, ending) end

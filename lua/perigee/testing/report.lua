@@ -85,12 +85,20 @@ local function add_closest(out, client, wish)
 end
 
 
+local function is_in_room(client)
+  for _, room in pairs(client._rooms or {}) do
+    if room.joined then return true end
+  end
+  return false
+end
+
+
 local function add_hint(out, client, wish)
   local inbox = client._inbox
   for index = inbox.first, inbox.count do
     local event = inbox:get(index)
     local is_unheard = event.type == "error" and event.code == "Unsupported"
-    if is_unheard and wish.topic:find "^message" and next(client._joined or {}) then
+    if is_unheard and wish.topic:find "^message" and is_in_room(client) then
       out[#out + 1] = "a message about a room is sent with room:send; client:send is to the game"
       return
     end

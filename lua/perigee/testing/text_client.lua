@@ -66,6 +66,9 @@ function TextClient:_finish(code, message)
 end
 
 
+TextClient._lose = TextClient._finish
+
+
 -- Waits for a line that one of the patterns matches. Returns which, and its captures.
 local function await(self, patterns)
   local which, captures

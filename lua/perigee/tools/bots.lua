@@ -4,14 +4,14 @@ local address = require "perigee.client.address"
 local arguments = require "perigee.tools.arguments"
 local client = require "perigee.client"
 local loop = require "perigee.client.loop"
-local dependency = require "perigee.client.dependency"
 local bot = require "perigee.tools.bots.bot"
 local figures = require "perigee.tools.bots.figures"
 local game = require "perigee.tools.bots.game"
 local line = require "perigee.tools.bots.line"
 local options = require "perigee.tools.bots.options"
 local describe = require "perigee.util.describe"
-local uv = dependency("luv", "lua-luv", "luv")
+local on_signals = require "perigee.tools.signals"
+local uv = require "perigee.tools.uv"
 
 local EXIT_GOOD, EXIT_FAILED = 0, 1
 local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- of a script that is a table
@@ -207,7 +207,7 @@ local function command(chosen)
   stop, problem = target(chosen, run)
   if not stop then return arguments.fail("%s", problem) end
   run.figures.start = client.now()
-  local ignore_signals = loop.on_signals(function(code)
+  local ignore_signals = on_signals(function(code)
     run.exit_code = code
     finish(run)
   end)
@@ -223,4 +223,8 @@ end
 
 
 --- The command.
-return arguments.command(options, function(chosen) return client.run(command, chosen) end)
+return arguments.command(options, function(chosen)
+  local code = client.run(command, chosen)
+  uv.run "nowait" -- luv crashes when the program ends while a handle is closing
+  return code
+end)

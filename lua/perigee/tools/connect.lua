@@ -4,13 +4,13 @@
 local arguments = require "perigee.tools.arguments"
 local client = require "perigee.client"
 local loop = require "perigee.client.loop"
-local dependency = require "perigee.client.dependency"
 local commands = require "perigee.tools.connect.commands"
 local options = require "perigee.tools.connect.options"
 local screen = require "perigee.tools.connect.screen"
 local show = require "perigee.tools.connect.show"
 local text = require "perigee.tools.connect.text"
-local uv = dependency("luv", "lua-luv", "luv")
+local on_signals = require "perigee.tools.signals"
+local uv = require "perigee.tools.uv"
 
 local EXIT_GOOD = 0
 local QUIET = 0.2 -- seconds without an event that end the wait for answers
@@ -105,7 +105,6 @@ function Session:_take(event)
     loop.fill(self.udp_known)
     return self.screen:stop()
   end
-  if event.type == "closing" then return end
   if event.type == "disconnected" then self.lost = event end
   if event.type == "resumed" or event.type == "lost" then self.lost = nil end
   if event.type == "joined" then return self:enter(event.room) end
@@ -211,7 +210,7 @@ local function session(chosen)
     udp_known = loop.slot(), -- whether UDP passes
   }, Session)
   self.paint = show.painter(self.screen.has_colours)
-  local ignore_signals = loop.on_signals(function(code)
+  local ignore_signals = on_signals(function(code)
     self.exit_code = code
     loop.fill(self.udp_known)
     self.screen:stop()

@@ -49,10 +49,9 @@ const PerigeeEvent *any_event(PerigeeClient *client, uint64_t wait_ms) {
     }
     const PerigeeEvent *event = perigee_next_event(client);
     // They come when they come; who waits for them asks for them.
-    if (event && event->type == PERIGEE_UDP_UP) {
-      live.ups++;
+    if (event && event->type == PERIGEE_UDP_UP) live.ups++;
+    if (event && (event->type == PERIGEE_UDP_UP || event->type == PERIGEE_UDP_DOWN))
       continue;
-    }
     if (event) return event;
     if (now_ms() > deadline) return NULL;
     perigee_poll(client, live.client_count > 1 ? 2 : 100);

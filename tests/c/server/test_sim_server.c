@@ -15,7 +15,8 @@
 static void suite_passes(void **state) {
   (void)state;
   const SimOps *ops = sim_server_ops();
-  assert_int_equal(script_tool_run("tests.c.server.sim_suite", 0, NULL, NULL, ops), 0);
+  assert_int_equal(
+      script_tool_run("tests.c.server.sim_suite", 0, NULL, NULL, ops, NULL), 0);
   assert_int_equal(mem_live(), 0);
 }
 

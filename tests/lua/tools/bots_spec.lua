@@ -5,6 +5,7 @@ local figures = require "perigee.tools.bots.figures"
 local line = require "perigee.tools.bots.line"
 local loop = require "perigee.client.loop"
 local options = require "perigee.tools.bots.options"
+local random = require "perigee.testing.random"
 
 local CONDITIONS = { latency = 0.01, jitter = 0.02, loss = 0.1 }
 
@@ -39,32 +40,19 @@ describe("a worse line", function()
   end)
 
   it("loses nothing of a stream, and keeps its order", function()
-    local written, on_bytes, on_end, closed = {}, nil, nil, false
-    local stream = line.new(CONDITIONS, 1, 1):stream {
-      start = function(_, bytes, ended) on_bytes, on_end = bytes, ended end,
-      write = function(_, data) written[#written + 1] = data end,
-      flush = function() end,
-      shutdown = function() written[#written + 1] = "end" end,
-      close = function() closed = true end,
-    }
-    local heard = {}
-    stream:start(function(data) heard[#heard + 1] = data end, function(code) heard[#heard + 1] = code end)
+    local queue, came = line.queue(CONDITIONS, random.new(1)), {}
+    local function deliver(piece) came[#came + 1] = piece end
     local long = ("x"):rep(5000)
-    stream:write "one"
-    stream:write(long)
-    on_bytes "two"
-    on_end "over"
-    assert.same({ {}, {} }, { written, heard })
-    stream:flush()
-    assert.equal("one" .. long, table.concat(written))
-    stream:shutdown()
-    while #heard < 2 or written[#written] ~= "end" do loop.sleep(0.01) end
-    assert.same({ "two", "over" }, heard)
-    stream:write "late"
-    stream:close()
-    assert.is_true(closed)
-    stream:flush() -- does not wait for what will not go any more
-    assert.equal("end", written[#written])
+    queue.add_data("one", deliver)
+    queue.add_data(long, deliver)
+    queue.add(function() deliver "end" end)
+    assert.same({}, came)
+    while came[#came] ~= "end" do loop.sleep(0.01) end
+    assert.equal("one" .. long .. "end", table.concat(came))
+    queue.add_data("late", deliver)
+    queue.clear()
+    loop.sleep(0.05)
+    assert.equal("end", came[#came])
   end)
 end)
 

@@ -127,7 +127,6 @@ describe("events as lines", function()
       ["peer 9: hi"] = { type = "broadcast", room = lobby, sender = 9, data = "hi" },
       ["from the server"] = { type = "broadcast", room = lobby, sender = 0, data = "from the server" },
       ["! NotInRoom: no"] = { type = "error", code = "NotInRoom", message = "no" },
-      ["* the server closes: IdleTimeout: x"] = { type = "closing", code = "IdleTimeout", message = "x" },
       ["* packet on channel 3000, type 4, 3 bytes: 61 00 ff"] =
         { type = "packet", channel = 3000, number = 4, payload = "a\0\255" },
       ["* packet on channel 1000 from peer 3, type 1, 0 bytes: "] =
@@ -139,18 +138,11 @@ describe("events as lines", function()
   end)
 
   it("show messages with the JSON they came with", function()
-    for body, wanted in pairs {
-      [ [=[["hp",12]]=] ] = "hp 12",
-      [ [=[["hp", {"a":[],"b":null} ]]=] ] = "hp {\"a\":[],\"b\":null}",
-      [ [=[["hp",null]]=] ] = "hp",
-      [ [=[["hp"]]=] ] = "hp",
-    } do
+    for body, wanted in pairs { ["12"] = "hp 12", ["{\"a\":[]}"] = "hp {\"a\":[]}", ["null"] = "hp" } do
       assert.equal(wanted, line { type = "message", name = "hp", body = body })
     end
-    local body = [=[["a\"],b",1]]=]
-    assert.equal("a\"],b 1", line { type = "message", name = "a\"],b", body = body })
-    assert.equal("? hp 1 (answer with /answer JSON)",
-      line { type = "ask", name = "hp", body = [=[["hp",1]]=] })
+    assert.equal("a\"],b 1", line { type = "message", name = "a\"],b", body = "1" })
+    assert.equal("? hp 1 (answer with /answer JSON)", line { type = "ask", name = "hp", body = "1" })
   end)
 
   it("say the room where there are several, and have colours where they are wanted", function()

@@ -8,8 +8,10 @@ local describe = require "perigee.util.describe"
 local PING_EVERY = 1 -- seconds
 local LATE_WAITS = 100 -- that return at once
 local HEADER_SIZE = 12
-local PING = "\0\0\5\0" -- how a packet begins that only measures
 local IS_LINE = { disconnected = true, resumed = true, lost = true }
+local IS_SENT = { join = true, leave = true, list_rooms = true, send = true, send_bytes = true, ask = true,
+  ask_bytes = true, answer = true, answer_bytes = true, relay = true, send_packet = true, ask_packet = true,
+  send_to = true, ask_peer = true }
 local IS_MESSAGE = { message = true, ask = true, broadcast = true, packet = true }
 
 ---@class perigee.Bot : perigee.Client
@@ -88,37 +90,51 @@ function Bot:on_ask(name, fn)
 end
 
 
--- Counts what goes through the client, and sees when it is over.
+-- Counts what is sent.
+local function call(c, method, ...)
+  local by_udp = c.udp and c:stats().udp
+  local result, message, code = c._uncounted_call(c, method, ...)
+  if not result or not IS_SENT[method] then return result, message, code end
+  local figures, size = c._run.figures, HEADER_SIZE
+  for i = 1, select("#", ...) do
+    local part = select(i, ...)
+    if type(part) == "string" then size = size + #part end
+  end
+  figures.sent, figures.sent_bytes = figures.sent + 1, figures.sent_bytes + size
+  local udp = by_udp and c:stats().udp
+  if udp then figures.sent_by_udp = figures.sent_by_udp + udp.packets_sent - by_udp.packets_sent end
+  return result
+end
+
+
+-- Counts what comes, and sees when it is over.
+local function take(c, event)
+  local figures = c._run.figures
+  if IS_MESSAGE[event.type] then
+    figures.received = figures.received + 1
+    if event.by_udp then figures.received_by_udp = figures.received_by_udp + 1 end
+    local data = event.body or event.payload or event.data or ""
+    figures.received_bytes = figures.received_bytes + HEADER_SIZE + #data
+  end
+  c._uncounted_take(c, event)
+  if event.type == "closed" then c._run.wake(c) end
+end
+
+
+local function publish(c, event)
+  local figures = c._run.figures
+  local is_new = not event.is_counted -- what waited for a handler comes again
+  event.is_counted = true
+  if is_new and IS_LINE[event.type] then figures[event.type] = figures[event.type] + 1 end
+  if is_new and event.type == "udp_down" then figures:add_fallback(event.message) end
+  return c._uncounted_publish(c, event)
+end
+
+
 local function count(c, run)
-  local figures = run.figures
-  local send, take, publish = c._send, c._take, c._publish
-  function c:_send(data)
-    local by_udp = self._udp_sent
-    local sent, message, code = send(self, data)
-    figures.sent_by_udp = figures.sent_by_udp + self._udp_sent - by_udp
-    if sent and data:sub(1, #PING) ~= PING then
-      figures.sent = figures.sent + 1
-      figures.sent_bytes = figures.sent_bytes + #data
-    end
-    return sent, message, code
-  end
-  function c:_take(event)
-    if IS_MESSAGE[event.type] then
-      figures.received = figures.received + 1
-      if event.by_udp then figures.received_by_udp = figures.received_by_udp + 1 end
-      local data = event.body or event.payload or event.data or ""
-      figures.received_bytes = figures.received_bytes + HEADER_SIZE + #data
-    end
-    take(self, event)
-    if event.type == "closed" then run.wake(self) end
-  end
-  function c:_publish(event)
-    local is_new = not event.is_counted -- what waited for a handler comes again
-    event.is_counted = true
-    if is_new and IS_LINE[event.type] then figures[event.type] = figures[event.type] + 1 end
-    if is_new and event.type == "udp_down" then figures:add_fallback(event.message) end
-    return publish(self, event)
-  end
+  c._run = run
+  c._uncounted_call, c._uncounted_take, c._uncounted_publish = c._call, c._take, c._publish
+  c._call, c._take, c._publish = call, take, publish
 end
 
 
@@ -127,8 +143,8 @@ local function measure(self, figures)
   while self:wait(PING_EVERY * (0.5 + self._chance:fraction())) do
     local seconds = self.client.connected and self.client:ping(5)
     if seconds then figures.pings:add(seconds) end
-    local rtt = self.client.udp and self.client:stats().udp.rtt or 0
-    if rtt > 0 then figures.datagrams:add(rtt) end
+    local udp = self.client.udp and self.client:stats().udp
+    if udp and udp.rtt > 0 then figures.datagrams:add(udp.rtt) end
   end
 end
 

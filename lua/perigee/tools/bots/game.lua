@@ -2,9 +2,8 @@
 --- would meet another server on this machine.
 
 local client = require "perigee.client"
-local dependency = require "perigee.client.dependency"
 local loop = require "perigee.client.loop"
-local uv = dependency("luv", "lua-luv", "luv")
+local uv = require "perigee.tools.uv"
 
 local START_TIMEOUT = 15 -- seconds
 local FLAGS = {

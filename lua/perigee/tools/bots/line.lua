@@ -1,9 +1,11 @@
---- A line that is worse than the one that is there, between one bot and its server. What is lost of a
---- stream is sent again, as TCP does: it comes later, with all that is behind it. A datagram that is
---- lost is lost, and others may overtake each other.
+--- A line that is worse than the one that is there, between one bot and its server. What is lost of
+--- a stream is sent again, as TCP does: it comes later, with all that is behind it. A datagram that
+--- is lost is lost, and others may overtake each other.
 
+local core = require "perigee.client.core"
 local loop = require "perigee.client.loop"
 local random = require "perigee.testing.random"
+local uv = require "perigee.tools.uv"
 
 local SEGMENT = 1400 -- bytes of a stream that are lost or not, together
 local RESEND = 0.2 -- seconds at least until a lost piece is sent again
@@ -71,8 +73,10 @@ local function delay_of(conditions, chance)
 end
 
 
--- Functions that are called one after the other, each when its time has come.
-local function queue(conditions, chance)
+--- Functions that are called one after the other, each when its time has come.
+---@param conditions table
+---@param chance perigee.testing.Random
+function line.queue(conditions, chance)
   local first, last, waiting, due_last, stop = 1, 0, {}, 0, nil
   local self = {}
 
@@ -83,7 +87,6 @@ local function queue(conditions, chance)
       fn()
     end
     stop = first <= last and loop.after(waiting[first].due - loop.now(), run) or nil
-    if not stop and self.on_empty then self.on_empty() end
   end
 
   function self.add(fn)
@@ -100,71 +103,190 @@ local function queue(conditions, chance)
     end
   end
 
-  function self.is_empty() return first > last end
-
   function self.clear()
     first, last, waiting = 1, 0, {}
     if stop then stop() end
     stop = nil
-    if self.on_empty then self.on_empty() end
   end
 
   return self
 end
 
 
--- Has what perigee.client.loop's connections have.
-local Stream = {}
-Stream.__index = Stream
+-- Clients ----------------------------------------------------------------------------------------
+
+local CLOSED, RESET, UNREACHABLE = 0, 1, -2 -- PerigeeCode
+
+local REASONS = {
+  ECONNREFUSED = "Connection refused", EHOSTUNREACH = "No route to host",
+  ENETUNREACH = "Network is unreachable", EMFILE = "Too many open files", ECONNRESET = "connection reset",
+}
 
 
---- A connection that goes over this line.
----@param transport perigee.client.Transport
----@return table
-function Line:stream(transport)
-  return setmetatable({
-    _transport = transport,
-    _up = queue(self._conditions, self._chance.up), _down = queue(self._conditions, self._chance.down),
-  }, Stream)
+--- Begins a client over this line: its half in C without sockets, and luv's sockets at the other
+--- end of the line.
+---@param client perigee.Client
+---@param host string
+---@param port integer
+---@param options table as perigee.client.core has them
+---@return userdata? core, string? code
+function Line:open(client, host, port, options)
+  local conditions, chance = self._conditions, self._chance
+  local half, code = core.new(options, loop.now())
+  if not half then return nil, code end
+  self._client, self._core, self._host, self._port = client, half, host, port
+  self._up, self._down = line.queue(conditions, chance.up), line.queue(conditions, chance.down)
+  self._is_alone, self._connection = options.transport == "udp", 0
+  loop.spawn(self.work, self)
+  return half
 end
 
 
-function Stream:start(on_bytes, on_end)
-  self._transport:start(function(data)
-    self._down.add_data(data, on_bytes)
-  end, function(code, message)
-    self._down.add(function() on_end(code, message) end)
+-- The connection has ended, or none comes about.
+function Line:_end(number, code, text)
+  if number ~= self._connection or not self._core then return end
+  self._core:ended(code, text, loop.now())
+  self:work()
+end
+
+
+local function close(socket)
+  if socket and not socket:is_closing() then socket:close() end
+end
+
+
+function Line:_close()
+  self._up.clear()
+  self._down.clear()
+  close(self._tcp)
+  close(self._udp)
+  self._tcp, self._udp = nil, nil
+end
+
+
+function Line:_refuse(number, problem)
+  local text = problem == "EAI_NONAME" and ("cannot find the host %s: no such host"):format(self._host)
+    or ("cannot connect to %s:%d: %s"):format(self._host, self._port, REASONS[problem] or problem)
+  self:_end(number, UNREACHABLE, text)
+end
+
+
+function Line:_opened(number)
+  if number ~= self._connection or not self._core then return end
+  self._core:opened(loop.now())
+  self:work()
+end
+
+
+function Line:_read(number)
+  self._tcp:read_start(function(problem, data)
+    if data then
+      self._down.add_data(data, function(piece)
+        if number ~= self._connection or not self._core then return end
+        self._core:receive(piece, loop.now())
+        self:work()
+      end)
+    else
+      self._down.add(function()
+        if problem then return self:_end(number, RESET, REASONS[problem] or problem) end
+        self:_end(number, CLOSED, "the server closed the connection")
+      end)
+    end
   end)
 end
 
 
-function Stream:host() return self._transport:host() end
-
-
-function Stream:write(data)
-  self._up.add_data(data, function(piece) self._transport:write(piece) end)
+function Line:_connect(number)
+  uv.getaddrinfo(self._host, tostring(self._port), { socktype = "stream" }, function(problem, addresses)
+    if number ~= self._connection or not self._core then return end
+    if problem then return self:_refuse(number, problem) end
+    self._address = addresses[1].addr
+    if self._is_alone then return self:_opened(number) end
+    local tcp = uv.new_tcp()
+    self._tcp = tcp
+    tcp:connect(self._address, self._port, function(why)
+      if tcp ~= self._tcp then return end
+      if why then return self:_refuse(number, why) end
+      tcp:nodelay(true)
+      self:_read(number)
+      self:_opened(number)
+    end)
+  end)
 end
 
 
-function Stream:shutdown()
-  self._up.add(function() self._transport:shutdown() end)
+function Line:_new_socket()
+  local socket = uv.new_udp()
+  socket:recv_start(function(_, data)
+    if not data then return end
+    self:datagram("down", data, function(late)
+      if socket ~= self._udp or not self._core then return end
+      self._core:receive_datagram(late, loop.now())
+      self:work()
+    end)
+  end)
+  return socket
 end
 
 
-function Stream:flush()
-  if not self._up.is_empty() then
-    if not self._flushed or self._flushed.is_filled then self._flushed = loop.slot() end
-    self._up.on_empty = function() loop.fill(self._flushed) end
-    loop.wait(self._flushed)
+function Line:_send(now)
+  local output, tcp = self._core:output(now), self._tcp
+  if output ~= "" and tcp then
+    self._up.add_data(output, function(piece)
+      if not tcp:is_closing() then tcp:write(piece) end
+    end)
   end
-  self._transport:flush()
+  while true do
+    local data, port = self._core:next_datagram(now)
+    if not data then return end
+    self._udp = self._udp or self:_new_socket()
+    local socket, to = self._udp, port > 0 and port or self._port
+    self:datagram("up", data, function(late)
+      if not socket:is_closing() then socket:try_send(late, self._address, to) end
+    end)
+  end
 end
 
 
-function Stream:close()
-  self._up.clear()
-  self._down.clear()
-  self._transport:close()
+-- Calls `work` when the core wants it.
+local function arm(self)
+  local at = self._core:due()
+  if at == self._due and self._stop then return end
+  if self._stop then self._stop() end
+  self._due = at
+  self._stop = at and loop.after(at - loop.now(), function()
+    self._stop = nil
+    self:work()
+  end)
+end
+
+
+--- Carries what the client has to send, and takes its events.
+function Line:work()
+  if not self._core or self._is_working then return end
+  local now = loop.now()
+  self._is_working = true
+  self._core:advance(now)
+  local number = self._core:connection()
+  if number ~= self._connection then
+    self:_send(now) -- the last datagram
+    self:_close()
+    self._connection = number
+    if number ~= 0 then self:_connect(number) end
+  end
+  self:_send(now)
+  self._client:_drain()
+  self._is_working = false
+  if self._core then arm(self) end
+end
+
+
+--- The client is at its end.
+function Line:close()
+  if self._stop then self._stop() end
+  self:_send(loop.now())
+  self._core = nil
+  self:_close()
 end
 
 

@@ -61,12 +61,10 @@ local function can_send(session)
 end
 
 
--- A line arrives, whatever carries it, and is not faster than that.
+-- A line arrives; those who type faster than the network carries wait.
 local function say(client, room, line)
-  local options = { reliable = client.udp }
-  local sent, message, code = room:broadcast(line, options)
-  if code == "QueueFull" and client:flush() then return room:broadcast(line, options) end
-  if sent and not client.udp then client:flush() end
+  local sent, message, code = room:broadcast(line, { reliable = true })
+  if code == "QueueFull" and client:flush() then return room:broadcast(line, { reliable = true }) end
   return sent, message, code
 end
 

@@ -2,8 +2,7 @@
 
 local address = require "perigee.client.address"
 local arguments = require "perigee.tools.arguments"
-local dependency = require "perigee.client.dependency"
-local uv = dependency("luv", "lua-luv", "luv")
+local uv = require "perigee.tools.uv"
 
 local USAGE = "usage: perigee connect ADDRESS [--room ROOM] [--name NAME] [--token TOKEN] [--udp]"
 

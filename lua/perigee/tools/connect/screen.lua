@@ -2,9 +2,8 @@
 --- what is printed goes above it; in a pipe lines are read and printed as they come.
 
 local loop = require "perigee.client.loop"
-local dependency = require "perigee.client.dependency"
 local editor = require "perigee.tools.connect.editor"
-local uv = dependency("luv", "lua-luv", "luv")
+local uv = require "perigee.tools.uv"
 
 local LINES_MAX = 256 -- lines read ahead of the one who takes them
 local CHUNK = 65536

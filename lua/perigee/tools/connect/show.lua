@@ -19,18 +19,8 @@ function show.painter(has_colours)
 end
 
 
---- The JSON text of a message's value: what follows the name in `["name",value]`.
-local function value_text(body)
-  local at = body:find('"', 1, true) + 1
-  while body:sub(at, at) ~= '"' do at = at + (body:sub(at, at) == "\\" and 2 or 1) end
-  local value = body:match("^%s*,%s*(.-)%s*%]%s*$", at + 1) or ""
-  return value == "null" and "" or value
-end
-
-
 local function message_text(event)
-  local value = value_text(event.body)
-  return text.safe(event.name) .. (value == "" and "" or " " .. text.safe(value))
+  return text.safe(event.name) .. (event.body == "null" and "" or " " .. text.safe(event.body))
 end
 
 
@@ -104,9 +94,6 @@ local SHOW = {
   udp_up = function() return "note", "* UDP passes: what may be lost goes that way" end,
   udp_down = function(event)
     return "error", ("! no UDP, everything goes by TCP: %s"):format(text.safe(event.message))
-  end,
-  closing = function(event)
-    return "note", ("* the server closes: %s: %s"):format(event.code, text.safe(event.message))
   end,
 }
 

@@ -1,0 +1,188 @@
+// The calls of rooms, messages and channels. `flags` are a sum of PerigeeSendFlags.
+#include <string.h>
+
+#include "core.h"
+
+enum { FLAGS_ALL = PERIGEE_UNRELIABLE | PERIGEE_CRITICAL | PERIGEE_HIGH | PERIGEE_LOW };
+
+static uint16_t number16(lua_State *L, int index) {
+  return (uint16_t)core_number(L, index, UINT16_MAX);
+}
+
+static uint32_t number32(lua_State *L, int index) {
+  return core_number(L, index, UINT32_MAX);
+}
+
+static uint32_t flags_at(lua_State *L, int index) {
+  return core_number(L, index, FLAGS_ALL);
+}
+
+// A question as events have it.
+static PerigeeQuestion question_at(lua_State *L, int index) {
+  size_t size;
+  PerigeeQuestion question;
+  const char *bytes = luaL_checklstring(L, index, &size);
+  luaL_argcheck(L, size == sizeof question, index, "that is no question");
+  memcpy(&question, bytes, sizeof question);
+  return question;
+}
+
+// --- Rooms ---
+
+// join(name, seconds): a request
+static int join(lua_State *L) {
+  return core_result(L, perigee_join(core_client(L, 1), luaL_checkstring(L, 2),
+                                     core_milliseconds(L, 3)));
+}
+
+// leave(room): a request
+static int leave(lua_State *L) {
+  return core_result(L, perigee_leave(core_client(L, 1), number32(L, 2)));
+}
+
+// list_rooms(seconds): a request
+static int list_rooms(lua_State *L) {
+  return core_result(L, perigee_list_rooms(core_client(L, 1), core_milliseconds(L, 2)));
+}
+
+// --- Messages ---
+
+// send(room, name, json, flags)
+static int send(lua_State *L) {
+  return core_result(
+      L, perigee_send(core_client(L, 1), number32(L, 2), luaL_checkstring(L, 3),
+                      luaL_checkstring(L, 4), flags_at(L, 5)));
+}
+
+// send_bytes(room, number, bytes, flags)
+static int send_bytes(lua_State *L) {
+  size_t size;
+  const char *bytes = luaL_checklstring(L, 4, &size);
+  return core_result(
+      L, perigee_send_bytes(core_client(L, 1), number32(L, 2), number16(L, 3), bytes,
+                            size, flags_at(L, 5)));
+}
+
+// ask(room, name, json, seconds): a request
+static int ask(lua_State *L) {
+  return core_result(
+      L, perigee_ask(core_client(L, 1), number32(L, 2), luaL_checkstring(L, 3),
+                     luaL_checkstring(L, 4), core_milliseconds(L, 5)));
+}
+
+// ask_bytes(room, number, bytes, seconds): a request
+static int ask_bytes(lua_State *L) {
+  size_t size;
+  const char *bytes = luaL_checklstring(L, 4, &size);
+  return core_result(
+      L, perigee_ask_bytes(core_client(L, 1), number32(L, 2), number16(L, 3), bytes,
+                           size, core_milliseconds(L, 5)));
+}
+
+// answer(question, name, json)
+static int answer(lua_State *L) {
+  PerigeeQuestion question = question_at(L, 2);
+  return core_result(L, perigee_answer(core_client(L, 1), &question,
+                                       luaL_checkstring(L, 3), luaL_checkstring(L, 4)));
+}
+
+// answer_bytes(question, bytes)
+static int answer_bytes(lua_State *L) {
+  size_t size;
+  PerigeeQuestion question = question_at(L, 2);
+  const char *bytes = luaL_checklstring(L, 3, &size);
+  return core_result(L,
+                     perigee_answer_bytes(core_client(L, 1), &question, bytes, size));
+}
+
+// relay(room, bytes, flags)
+static int relay(lua_State *L) {
+  size_t size;
+  const char *bytes = luaL_checklstring(L, 3, &size);
+  return core_result(
+      L, perigee_relay(core_client(L, 1), number32(L, 2), bytes, size, flags_at(L, 4)));
+}
+
+// --- Packets and channels ---
+
+// send_packet(channel, number, bytes, flags)
+static int send_packet(lua_State *L) {
+  size_t size;
+  const char *bytes = luaL_checklstring(L, 4, &size);
+  return core_result(
+      L, perigee_send_packet(core_client(L, 1), number16(L, 2), number16(L, 3), bytes,
+                             size, flags_at(L, 5)));
+}
+
+// ask_packet(channel, number, bytes, seconds): a request
+static int ask_packet(lua_State *L) {
+  size_t size;
+  const char *bytes = luaL_checklstring(L, 4, &size);
+  return core_result(
+      L, perigee_ask_packet(core_client(L, 1), number16(L, 2), number16(L, 3), bytes,
+                            size, core_milliseconds(L, 5)));
+}
+
+// open_channel(name, seconds): a request
+static int open_channel(lua_State *L) {
+  return core_result(L, perigee_open_channel(core_client(L, 1), luaL_checkstring(L, 2),
+                                             core_milliseconds(L, 3)));
+}
+
+// close_channel(channel)
+static int close_channel(lua_State *L) {
+  return core_result(L, perigee_close_channel(core_client(L, 1), number16(L, 2)));
+}
+
+// send_to(channel, peer, number, bytes, flags)
+static int send_to(lua_State *L) {
+  size_t size;
+  const char *bytes = luaL_checklstring(L, 5, &size);
+  return core_result(L,
+                     perigee_send_to(core_client(L, 1), number16(L, 2), number32(L, 3),
+                                     number16(L, 4), bytes, size, flags_at(L, 6)));
+}
+
+// ask_peer(channel, peer, number, bytes, seconds): a request
+static int ask_peer(lua_State *L) {
+  size_t size;
+  const char *bytes = luaL_checklstring(L, 5, &size);
+  return core_result(
+      L, perigee_ask_peer(core_client(L, 1), number16(L, 2), number32(L, 3),
+                          number16(L, 4), bytes, size, core_milliseconds(L, 6)));
+}
+
+// --- The connection ---
+
+// ping(seconds): a request
+static int ping(lua_State *L) {
+  return core_result(L, perigee_ping(core_client(L, 1), core_milliseconds(L, 2)));
+}
+
+// sync(seconds): a request
+static int sync(lua_State *L) {
+  return core_result(L, perigee_sync(core_client(L, 1), core_milliseconds(L, 2)));
+}
+
+void core_add_calls(lua_State *L) {
+  static const luaL_Reg METHODS[] = {{"join", join},
+                                     {"leave", leave},
+                                     {"list_rooms", list_rooms},
+                                     {"send", send},
+                                     {"send_bytes", send_bytes},
+                                     {"ask", ask},
+                                     {"ask_bytes", ask_bytes},
+                                     {"answer", answer},
+                                     {"answer_bytes", answer_bytes},
+                                     {"relay", relay},
+                                     {"send_packet", send_packet},
+                                     {"ask_packet", ask_packet},
+                                     {"open_channel", open_channel},
+                                     {"close_channel", close_channel},
+                                     {"send_to", send_to},
+                                     {"ask_peer", ask_peer},
+                                     {"ping", ping},
+                                     {"sync", sync},
+                                     {NULL, NULL}};
+  luaL_register(L, NULL, METHODS);
+}

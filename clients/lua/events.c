@@ -1,0 +1,298 @@
+// Events as tables, as docs/lua-client.md lists them. Rooms are numbers here (`room_id`); `answers`
+// is the request that an event answers.
+#include <stdbool.h>
+
+#include "core.h"
+
+static void set_integer(lua_State *L, const char *name, lua_Number number) {
+  lua_pushnumber(L, number);
+  lua_setfield(L, -2, name);
+}
+
+static void set_flag(lua_State *L, const char *name, int flag) {
+  lua_pushboolean(L, flag);
+  lua_setfield(L, -2, name);
+}
+
+static void set_bytes(lua_State *L, const char *name, const void *bytes, size_t size) {
+  lua_pushlstring(L, bytes, size);
+  lua_setfield(L, -2, name);
+}
+
+static void set_text(lua_State *L, const char *name, const char *text) {
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, name);
+}
+
+static void set_reason(lua_State *L, const PerigeeEvent *event) {
+  set_text(L, "code", perigee_code_name(event->code));
+  set_text(L, "message", event->text);
+}
+
+static void set_seconds(lua_State *L, const char *name, const PerigeeEvent *event) {
+  set_integer(L, name, (lua_Number)event->time_us / 1e6);
+}
+
+static void set_question(lua_State *L, const PerigeeEvent *event) {
+  set_bytes(L, "question", &event->question, sizeof event->question);
+}
+
+static void set_peer(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "id", event->peer);
+  set_text(L, "name", event->name);
+}
+
+static void set_data(lua_State *L, const char *name, const PerigeeEvent *event) {
+  set_bytes(L, name, event->data, event->size);
+}
+
+static void set_message(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "number", event->number);
+  if (event->number == 0) set_text(L, "name", event->name);
+  if (event->room == 0) set_integer(L, "room_id", 0);
+  set_data(L, "body", event);
+}
+
+static void set_packet(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "channel", event->channel);
+  set_integer(L, "number", event->number);
+  set_integer(L, "sender", event->peer);
+  set_data(L, "payload", event);
+  set_flag(L, "request", event->is_question);
+  set_flag(L, "reliable", event->is_reliable);
+  if (event->is_question) set_question(L, event);
+}
+
+static void set_rooms(lua_State *L, const PerigeeEvent *event) {
+  lua_createtable(L, (int)event->count, 0);
+  for (uint32_t i = 0; i < event->count; i++) {
+    lua_createtable(L, 0, 2);
+    set_text(L, "name", event->rooms[i].name);
+    set_integer(L, "members", event->rooms[i].members);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+  lua_setfield(L, -2, "rooms");
+}
+
+// The other members by peer id. What has happened since follows in events: the list may be a little
+// ahead of them.
+static void set_members(lua_State *L, const PerigeeClient *client, uint32_t room) {
+  uint32_t count = perigee_member_count(client, room);
+  lua_newtable(L);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t peer = perigee_member(client, room, i);
+    const char *name = perigee_member_name(client, room, peer);
+    lua_pushnumber(L, peer);
+    lua_pushstring(L, name ? name : "");
+    lua_rawset(L, -3);
+  }
+  lua_setfield(L, -2, "members");
+}
+
+// --- Lockstep ---
+
+static uint32_t read_u32(const uint8_t *bytes) {
+  return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+         (uint32_t)bytes[3] << 24;
+}
+
+static void set_entry(lua_State *L, const PerigeeEntry *entry) {
+  static const char *const KINDS[] = {
+      [PERIGEE_INPUT] = "input",
+      [PERIGEE_INPUT_MISSING] = "missing",
+      [PERIGEE_INPUT_REPEATED] = "repeated",
+      [PERIGEE_PLAYER_JOINED] = "joined",
+      [PERIGEE_PLAYER_LEFT] = "left",
+  };
+  set_integer(L, "slot", entry->slot);
+  set_text(L, "kind", KINDS[entry->kind]);
+  bool is_player = entry->kind == PERIGEE_PLAYER_JOINED && entry->size >= 4;
+  set_bytes(L, "data", entry->data, is_player ? 0 : entry->size);
+  if (!is_player) return;
+  set_integer(L, "id", read_u32(entry->data));
+  set_bytes(L, "name", entry->data + 4, entry->size - 4);
+}
+
+static void set_entries(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "turn", event->count);
+  lua_createtable(L, (int)event->entry_count, 0);
+  for (uint32_t i = 0; i < event->entry_count; i++) {
+    lua_newtable(L);
+    set_entry(L, &event->entries[i]);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+  lua_setfield(L, -2, "entries");
+}
+
+static void set_start(lua_State *L, const PerigeeEvent *event) {
+  static const char *const HOW[] = {[PERIGEE_MATCH_FRESH] = "fresh",
+                                    [PERIGEE_MATCH_FROM_SNAPSHOT] = "snapshot",
+                                    [PERIGEE_MATCH_GOES_ON] = "goes_on"};
+  set_text(L, "how", HOW[event->number]);
+  set_integer(L, "turn", event->count);
+  set_data(L, "data", event);
+}
+
+static void set_slots(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "turn", event->count);
+  set_flag(L, "is_odd", event->is_odd);
+  lua_createtable(L, (int)event->size, 0);
+  for (size_t i = 0; i < event->size; i++) {
+    lua_pushinteger(L, event->data[i]);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+  lua_setfield(L, -2, "slots");
+}
+
+// --- All of them ---
+
+static const char *const TYPES[] = {
+    [PERIGEE_CONNECTED] = "connected",
+    [PERIGEE_DISCONNECTED] = "disconnected",
+    [PERIGEE_RECONNECTING] = "reconnecting",
+    [PERIGEE_RESUMED] = "resumed",
+    [PERIGEE_LOST] = "lost",
+    [PERIGEE_CLOSED] = "closed",
+    [PERIGEE_JOINED] = "joined",
+    [PERIGEE_LEFT] = "left",
+    [PERIGEE_PEER_JOINED] = "peer_joined",
+    [PERIGEE_PEER_LEFT] = "peer_left",
+    [PERIGEE_RELAY] = "broadcast",
+    [PERIGEE_MESSAGE] = "message",
+    [PERIGEE_QUESTION] = "ask",
+    [PERIGEE_ANSWER] = "answer",
+    [PERIGEE_PACKET] = "packet",
+    [PERIGEE_FAILED] = "failed",
+    [PERIGEE_ERROR] = "error",
+    [PERIGEE_ROOMS] = "rooms",
+    [PERIGEE_PONG] = "pong",
+    [PERIGEE_SYNCED] = "synced",
+    [PERIGEE_CHANNEL_OPENED] = "channel_opened",
+    [PERIGEE_CHANNEL_CLOSED] = "channel_closed",
+    [PERIGEE_REDIRECT] = "redirect",
+    [PERIGEE_UDP_UP] = "udp_up",
+    [PERIGEE_UDP_DOWN] = "udp_down",
+    [PERIGEE_MATCH] = "match",
+    [PERIGEE_TURN] = "turn",
+    [PERIGEE_PACE] = "pace",
+    [PERIGEE_SNAPSHOT_WANTED] = "snapshot_wanted",
+    [PERIGEE_TREE_WANTED] = "tree_wanted",
+    [PERIGEE_DESYNC] = "desync",
+    [PERIGEE_WAITING] = "waiting",
+    [PERIGEE_MATCH_ENDED] = "match_ended",
+    [PERIGEE_PEER_RENAMED] = "peer_renamed",
+    [PERIGEE_INPUT_WANTED] = "input_wanted",
+    [PERIGEE_INPUT_MISSED] = "input_missed",
+};
+
+static void set_fields(lua_State *L, const PerigeeClient *client,
+                       const PerigeeEvent *event) {
+  switch (event->type) {
+    case PERIGEE_DISCONNECTED:
+    case PERIGEE_CLOSED:
+    case PERIGEE_FAILED:
+    case PERIGEE_ERROR:
+    case PERIGEE_LEFT:
+    case PERIGEE_UDP_DOWN:
+    case PERIGEE_MATCH_ENDED:
+      set_reason(L, event);
+      break;
+    case PERIGEE_RECONNECTING:
+      set_integer(L, "attempt", event->count);
+      set_seconds(L, "delay", event);
+      set_integer(L, "retry", event->number);
+      set_reason(L, event);
+      break;
+    case PERIGEE_RESUMED:
+      set_seconds(L, "seconds", event);
+      set_integer(L, "resent", event->count);
+      break;
+    case PERIGEE_LOST:
+      set_integer(L, "dropped", event->count);
+      break;
+    case PERIGEE_JOINED:
+      set_text(L, "name", event->name);
+      set_members(L, client, event->room);
+      break;
+    case PERIGEE_PEER_JOINED:
+    case PERIGEE_PEER_LEFT:
+      set_peer(L, event);
+      break;
+    case PERIGEE_PEER_RENAMED:
+      set_peer(L, event);
+      set_text(L, "before", event->text);
+      if (event->room == 0) set_integer(L, "room_id", 0);
+      break;
+    case PERIGEE_RELAY:
+      set_integer(L, "sender", event->peer);
+      if (*event->name) set_text(L, "name", event->name);
+      set_data(L, "data", event);
+      break;
+    case PERIGEE_MESSAGE:
+      set_message(L, event);
+      break;
+    case PERIGEE_QUESTION:
+      set_message(L, event);
+      set_question(L, event);
+      break;
+    case PERIGEE_ANSWER:
+      if (event->channel != 0)
+        set_packet(L, event);
+      else
+        set_message(L, event);
+      break;
+    case PERIGEE_PACKET:
+      set_packet(L, event);
+      break;
+    case PERIGEE_ROOMS:
+      set_rooms(L, event);
+      break;
+    case PERIGEE_PONG:
+      set_seconds(L, "seconds", event);
+      break;
+    case PERIGEE_CHANNEL_OPENED:
+    case PERIGEE_CHANNEL_CLOSED:
+      set_integer(L, "channel", event->channel);
+      set_text(L, "name", event->name);
+      set_reason(L, event);
+      break;
+    case PERIGEE_REDIRECT:
+      set_text(L, "host", event->name);
+      set_integer(L, "port", event->number);
+      break;
+    case PERIGEE_MATCH:
+      set_start(L, event);
+      break;
+    case PERIGEE_TURN:
+      set_entries(L, event);
+      break;
+    case PERIGEE_SNAPSHOT_WANTED:
+    case PERIGEE_TREE_WANTED:
+      set_integer(L, "number", event->count);
+      break;
+    case PERIGEE_INPUT_MISSED:
+      set_integer(L, "turn", event->count);
+      set_data(L, "data", event);
+      break;
+    case PERIGEE_DESYNC:
+    case PERIGEE_WAITING:
+      set_slots(L, event);
+      break;
+    case PERIGEE_CONNECTED:
+    case PERIGEE_SYNCED:
+    case PERIGEE_UDP_UP:
+    case PERIGEE_PACE:
+    case PERIGEE_INPUT_WANTED:
+      break;
+  }
+}
+
+void core_push_event(lua_State *L, const PerigeeClient *client,
+                     const PerigeeEvent *event) {
+  lua_createtable(L, 0, 6);
+  set_text(L, "type", TYPES[event->type]);
+  if (event->request != 0) set_integer(L, "answers", event->request);
+  if (event->room != 0) set_integer(L, "room_id", event->room);
+  if (event->by_udp) set_flag(L, "by_udp", 1);
+  set_fields(L, client, event);
+}

@@ -1,0 +1,23 @@
+--- Signals that ask a tool to end.
+
+local uv = require "perigee.tools.uv"
+
+local SIGNALS = { sigint = 130, sigterm = 143, sighup = 129 } -- and the exit codes that they stand for
+
+
+--- Calls `fn(exit_code)` when a signal asks the program to end; returns a function that cancels it.
+--- The same signal again ends the program at once, even one that never comes back to the loop.
+---@param fn fun(exit_code: integer)
+---@return fun()
+return function(fn)
+  local handles = {}
+  for name, code in pairs(SIGNALS) do
+    local signal = uv.new_signal()
+    uv.signal_start_oneshot(signal, name, function() fn(code) end)
+    signal:unref()
+    handles[#handles + 1] = signal
+  end
+  return function()
+    for _, signal in ipairs(handles) do signal:close() end
+  end
+end
