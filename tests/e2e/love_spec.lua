@@ -60,7 +60,8 @@ describe("examples/love", function()
   it("plays in the arena and sees others move", function()
     if not is_possible() then return pending(WHY) end
     local perigee = server.start { path = "examples/arena", text = true }
-    love({ "examples/love", "127.0.0.1:" .. perigee.port, "--demo", SECONDS }, { LUA_CPATH = BUILD .. "/lua/?.so;;" })
+    love({ "examples/love", "127.0.0.1:" .. perigee.port, "--demo", SECONDS },
+      { LUA_CPATH = BUILD .. "/lua/?.so;;" })
     if player:wait_exit(PATIENCE + 5) ~= 0 then player:fail "nobody moved, or it failed" end
     local out = table.concat(player.out, "\n")
     assert.is_nil(out:match "the server says no: [^\n]*")
