@@ -112,7 +112,7 @@ static bool complain_unknown(ConfigError *error, ConfigSource source, const char
 // --- Values ---
 
 static bool complain_value(ConfigError *error, ConfigSource source, const Rule *rule,
-                           const ConfigGiven *given) {
+                           const ScriptValue *given) {
   char spelt[SPELT_SIZE], expected[128], found[80];
   spell_key(spelt, source, rule->name);
   rule_print_expected(expected, sizeof expected, rule);
@@ -129,7 +129,7 @@ static void value_set(ConfigValue *value, const ConfigValue *from) {
 
 // Stores a checked value unless a stronger source has set the key.
 static bool store(Config *config, ConfigKey key, ConfigSource source,
-                  const ConfigGiven *given) {
+                  const ScriptValue *given) {
   ConfigValue value = {.source = source};
   if (!rule_check(&RULES[key], given, &value)) return false;
   if (source >= config->values[key].source) value_set(&config->values[key], &value);
@@ -138,16 +138,16 @@ static bool store(Config *config, ConfigKey key, ConfigSource source,
 
 static bool store_text(Config *config, ConfigKey key, ConfigSource source,
                        const char *text, ConfigError *error) {
-  ConfigGiven given = rule_read(&RULES[key], text);
+  ScriptValue given = rule_read(&RULES[key], text);
   if (store(config, key, source, &given)) return true;
-  ConfigGiven typed = {.type = GIVEN_TEXT, .text = text};
+  ScriptValue typed = {.type = SCRIPT_TEXT, .text = text};
   return complain_value(error, source, &RULES[key], &typed);
 }
 
 // --- Sources ---
 
 static void set_default(Config *config, ConfigKey key) {
-  ConfigGiven given = rule_read(&RULES[key], RULES[key].fallback);
+  ScriptValue given = rule_read(&RULES[key], RULES[key].fallback);
   config->values[key].source = CONFIG_FROM_DEFAULT;
   bool is_good = store(config, key, CONFIG_FROM_DEFAULT, &given);
   assert(is_good);
@@ -169,7 +169,7 @@ void config_copy(Config *config, const Config *from) {
   }
 }
 
-bool config_set_game(Config *config, const char *name, const ConfigGiven *given,
+bool config_set_game(Config *config, const char *name, const ScriptValue *given,
                      ConfigError *error) {
   int key = find_key(name);
   if (key < 0) return complain_unknown(error, CONFIG_FROM_GAME, name, NULL);

@@ -66,13 +66,6 @@ typedef struct ConfigError {
   char text[256];
 } ConfigError;
 
-/// The value that a game's Lua gave for a key.
-typedef struct ConfigGiven {
-  enum { GIVEN_TEXT, GIVEN_NUMBER, GIVEN_SWITCH, GIVEN_TEXTS, GIVEN_OTHER } type;
-  const char *text;  // TEXT; TEXTS: joined by commas; OTHER: its kind ("a table")
-  double number;     // NUMBER; SWITCH: 0 or 1
-} ConfigGiven;
-
 /// Gives all keys their defaults.
 void config_init(Config *config);
 void config_deinit(Config *config);
@@ -81,7 +74,7 @@ void config_deinit(Config *config);
 void config_copy(Config *config, const Config *from);
 
 /// Sets a key of game.config. Returns false with a sentence for a wrong name or value.
-bool config_set_game(Config *config, const char *name, const ConfigGiven *given,
+bool config_set_game(Config *config, const char *name, const ScriptValue *given,
                      ConfigError *error);
 
 /// Removes the values of game.config.

@@ -58,25 +58,7 @@ static void on_config_begin(void *data) {
 static const char *on_config_set(void *data, const char *key,
                                  const ScriptValue *value) {
   Engine *engine = data;
-  ConfigGiven given = {.text = value->text, .number = value->number};
-  switch (value->type) {
-    case SCRIPT_TEXT:
-      given.type = GIVEN_TEXT;
-      break;
-    case SCRIPT_NUMBER:
-      given.type = GIVEN_NUMBER;
-      break;
-    case SCRIPT_SWITCH:
-      given.type = GIVEN_SWITCH;
-      break;
-    case SCRIPT_TEXTS:
-      given.type = GIVEN_TEXTS;
-      break;
-    case SCRIPT_OTHER:
-      given.type = GIVEN_OTHER;
-      break;
-  }
-  bool is_good = config_set_game(&engine->next, key, &given, &engine->error);
+  bool is_good = config_set_game(&engine->next, key, value, &engine->error);
   return is_good ? NULL : engine->error.text;
 }
 

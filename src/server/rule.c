@@ -11,7 +11,7 @@
 
 enum { TEXT_VALUE_MAX = 4096 };
 
-static const ConfigGiven UNREADABLE = {.type = GIVEN_OTHER};
+static const ScriptValue UNREADABLE = {.type = SCRIPT_OTHER};
 
 // Digits with at most one point; strtod alone would also take "nan", "0x10" and " 1".
 static bool read_decimal(const char *text, double *number, const char **end) {
@@ -54,29 +54,29 @@ static int read_switch(const char *text) {
   return -1;
 }
 
-ConfigGiven rule_read(const Rule *rule, const char *text) {
+ScriptValue rule_read(const Rule *rule, const char *text) {
   double number;
   const char *end;
   bool is_off = strcmp(text, "off") == 0 || strcmp(text, "false") == 0;
   switch (rule->type) {
     case CONFIG_PORT:
-      if (is_off) return (ConfigGiven){.type = GIVEN_SWITCH};
+      if (is_off) return (ScriptValue){.type = SCRIPT_SWITCH};
       // fall through
     case CONFIG_WHOLE:
     case CONFIG_NUMBER:
     case CONFIG_SECONDS:
       if (!read_decimal(text, &number, &end) || *end != '\0') return UNREADABLE;
-      return (ConfigGiven){.type = GIVEN_NUMBER, .number = number};
+      return (ScriptValue){.type = SCRIPT_NUMBER, .number = number};
     case CONFIG_SWITCH:
       if (read_switch(text) < 0) return UNREADABLE;
-      return (ConfigGiven){.type = GIVEN_SWITCH, .number = read_switch(text)};
+      return (ScriptValue){.type = SCRIPT_SWITCH, .number = read_switch(text)};
     case CONFIG_ADDRESS:
-      if (is_off) return (ConfigGiven){.type = GIVEN_SWITCH};
+      if (is_off) return (ScriptValue){.type = SCRIPT_SWITCH};
       break;
     default:
       break;
   }
-  return (ConfigGiven){.type = GIVEN_TEXT, .text = text};
+  return (ScriptValue){.type = SCRIPT_TEXT, .text = text};
 }
 
 static bool is_in_range(const Rule *rule, double number) {
@@ -115,13 +115,13 @@ static int find_word(const char *words, const char *word) {
   }
 }
 
-bool rule_check(const Rule *rule, const ConfigGiven *given, ConfigValue *out) {
-  bool is_number = given->type == GIVEN_NUMBER;
-  bool is_text = given->type == GIVEN_TEXT;
-  bool is_switch = given->type == GIVEN_SWITCH;
+bool rule_check(const Rule *rule, const ScriptValue *given, ConfigValue *out) {
+  bool is_number = given->type == SCRIPT_NUMBER;
+  bool is_text = given->type == SCRIPT_TEXT;
+  bool is_switch = given->type == SCRIPT_SWITCH;
   bool is_no = is_switch && given->number == 0;
   out->number = given->number;
-  out->text = is_text || given->type == GIVEN_TEXTS ? (char *)given->text : NULL;
+  out->text = is_text || given->type == SCRIPT_TEXTS ? (char *)given->text : NULL;
   switch (rule->type) {
     case CONFIG_TEXT:
       return is_text && is_plain(given->text);
@@ -226,13 +226,13 @@ void rule_print_expected(char *out, size_t size, const Rule *rule) {
   }
 }
 
-void rule_print_given(char *out, size_t size, const ConfigGiven *given) {
-  if (given->type == GIVEN_NUMBER) {
+void rule_print_given(char *out, size_t size, const ScriptValue *given) {
+  if (given->type == SCRIPT_NUMBER) {
     snprintf(out, size, "%.15g", given->number);
-  } else if (given->type == GIVEN_SWITCH) {
+  } else if (given->type == SCRIPT_SWITCH) {
     snprintf(out, size, "%s", given->number != 0 ? "true" : "false");
   } else {
-    const char *quote = given->type == GIVEN_OTHER ? "" : "\"";
+    const char *quote = given->type == SCRIPT_OTHER ? "" : "\"";
     snprintf(out, size, "%s%.60s%s", quote, given->text, quote);
   }
 }

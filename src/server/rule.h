@@ -18,17 +18,17 @@ typedef struct Rule {
 } Rule;
 
 /// Converts the text of a flag or variable to the value that Lua gives for it; returns
-/// GIVEN_OTHER for a text of another type.
-ConfigGiven rule_read(const Rule *rule, const char *text);
+/// SCRIPT_OTHER for a text of another type.
+ScriptValue rule_read(const Rule *rule, const char *text);
 
 /// Checks `given` and fills number and text of `out`; the text is not a copy.
-bool rule_check(const Rule *rule, const ConfigGiven *given, ConfigValue *out);
+bool rule_check(const Rule *rule, const ScriptValue *given, ConfigValue *out);
 
 /// Writes the rule for a value, to follow "must be".
 void rule_print_expected(char *out, size_t size, const Rule *rule);
 
 /// Writes the given value, to follow "not".
-void rule_print_given(char *out, size_t size, const ConfigGiven *given);
+void rule_print_given(char *out, size_t size, const ScriptValue *given);
 
 /// Writes the words of a CONFIG_CHOICE: `"a", "b" or "c"`.
 void rule_print_words(char *out, size_t size, const char *words);

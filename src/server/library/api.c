@@ -187,10 +187,6 @@ static const FieldRule FIELDS[API_FIELDS] = {
     [API_REASON] = {"reason", true}, [API_FORCE] = {"force", false},
 };
 
-static bool is_same(Text text, const char *other) {
-  return text.size == strlen(other) && memcmp(text.bytes, other, text.size) == 0;
-}
-
 // Decodes percent signs; returns false for bytes that are no text.
 static bool decode(Text text, Buf *out) {
   for (uint32_t i = 0; i < text.size; i++) {
@@ -212,7 +208,8 @@ static bool decode(Text text, Buf *out) {
 
 static Buf *find_field(ApiRequest *request, uint32_t fields, Text name, int *field) {
   for (*field = 0; *field < API_FIELDS; ++*field)
-    if (fields >> *field & 1 && is_same(name, FIELDS[*field].name)) break;
+    if (fields >> *field & 1 && text_equals(name, text_from(FIELDS[*field].name)))
+      break;
   if (*field == API_FIELDS)
     api_fail(request, 400, "BadRequest", "there is no field \"%.*s\" here",
              (int)(name.size < 64 ? name.size : 64), name.bytes);
@@ -299,7 +296,7 @@ static Text cut(Text *rest, char c) {
 
 // Returns whether a path is that of the route; `name` is the part at its "*".
 static bool fits(const ApiRoute *route, Text path, Text *name) {
-  Text pattern = {route->path, (uint32_t)strlen(route->path)};
+  Text pattern = text_from(route->path);
   *name = (Text){0};
   while (pattern.size > 0 && path.size > 0) {
     Text want = cut(&pattern, '/');
@@ -308,7 +305,7 @@ static bool fits(const ApiRoute *route, Text path, Text *name) {
     if (!is_last && path.size == 0) return false;  // a slash at the end
     if (want.bytes[0] == '*')
       *name = part;
-    else if (want.size != part.size || memcmp(want.bytes, part.bytes, part.size) != 0)
+    else if (!text_equals(want, part))
       return false;
   }
   return pattern.size == 0 && path.size == 0;
@@ -318,7 +315,7 @@ static const ApiRoute *find_route(const ApiRequest *request, Text path, Text *na
   Buf methods = {0};
   for (const ApiRoute *route = API_ROUTES; route->method != NULL; route++) {
     if (!fits(route, path, name)) continue;
-    if (is_same(request->method, route->method)) {
+    if (text_equals(request->method, text_from(route->method))) {
       buf_deinit(&methods);
       return route;
     }
@@ -395,7 +392,7 @@ const AdminEvents API_EVENTS = {.request = on_request};
 
 void api_control(void *data, ControlToken token, const char *line) {
   ApiRequest request = {.self = data, .client = {true, token}};
-  Text target = {line, (uint32_t)strlen(line)};
+  Text target = text_from(line);
   bool is_forced = strcmp(line, CONTROL_RELOAD_FORCED) == 0;
   if (strcmp(line, CONTROL_STOP) == 0) {
     api_control(data, token, "POST /api/stop");

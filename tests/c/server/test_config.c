@@ -41,17 +41,17 @@ static bool variable(const char *text) {
 }
 
 static bool game_number(const char *key, double number) {
-  ConfigGiven given = {.type = GIVEN_NUMBER, .number = number};
+  ScriptValue given = {.type = SCRIPT_NUMBER, .number = number};
   return config_set_game(&config, key, &given, &error);
 }
 
 static bool game_text(const char *key, const char *text) {
-  ConfigGiven given = {.type = GIVEN_TEXT, .text = text};
+  ScriptValue given = {.type = SCRIPT_TEXT, .text = text};
   return config_set_game(&config, key, &given, &error);
 }
 
 static bool game_switch(const char *key, int value) {
-  ConfigGiven given = {.type = GIVEN_SWITCH, .number = value};
+  ScriptValue given = {.type = SCRIPT_SWITCH, .number = value};
   return config_set_game(&config, key, &given, &error);
 }
 
@@ -174,7 +174,7 @@ static void test_wrong_values_are_told_in_one_sentence(void **state) {
   assert_string_equal(error.text,
                       "game.config.overflow must be \"drop_newest\", "
                       "\"drop_oldest\" or \"disconnect\", not \"drop\"");
-  ConfigGiven table = {.type = GIVEN_OTHER, .text = "a table"};
+  ScriptValue table = {.type = SCRIPT_OTHER, .text = "a table"};
   assert_false(config_set_game(&config, "idle_timeout", &table, &error));
   assert_string_equal(error.text,
                       "game.config.idle_timeout must be a number of seconds from "
@@ -273,7 +273,7 @@ static void test_texts_have_no_control_characters(void **state) {
   (void)state;
   assert_false(game_text("host", "a\nb"));
   assert_false(game_text("tls_cert", "\xff"));
-  ConfigGiven origins = {.type = GIVEN_TEXTS,
+  ScriptValue origins = {.type = SCRIPT_TEXTS,
                          .text = "https://a.example,https://b.example"};
   assert_true(config_set_game(&config, "allowed_origins", &origins, &error));
   assert_string_equal(config_text(&config, KEY_ALLOWED_ORIGINS), origins.text);
