@@ -90,7 +90,7 @@ static void warn_full(Dev *dev) {
 static bool is_folder(const char *path) { return path[strlen(path) - 1] == '/'; }
 
 // Reports files that are changed, new or gone.
-static void tell_changes(const Dev *dev, const Paths *before) {
+static void notify_changes(const Dev *dev, const Paths *before) {
   size_t skip = strlen(dev->folder);
   for (size_t i = 0; i < dev->paths.count; i++) {
     const char *path = dev->paths.items[i];
@@ -115,7 +115,7 @@ static void on_change(void *data) {
   dev->paths = (Paths){0};
   list_folder(&dev->paths, dev->folder, 0);
   warn_full(dev);
-  tell_changes(dev, &before);
+  notify_changes(dev, &before);
   paths_free(&before);
   watch_paths(dev);
 }
@@ -128,10 +128,10 @@ static void add_text(Buf *buf, const void *text, size_t size) {
   buf_append(buf, text, size);
 }
 
-static void forget_faults(Dev *dev) { dev->report.size = dev->failures.size = 0; }
+static void forget_errors(Dev *dev) { dev->report.size = dev->failures.size = 0; }
 
 // Shows the error of a saved version that does not load, and those of the version that runs.
-static void tell_faults(const Dev *dev) {
+static void show_errors(const Dev *dev) {
   Buf text = {0};
   add_text(&text, dev->report.data, dev->report.size);
   add_text(&text, dev->failures.data, dev->failures.size);
@@ -155,7 +155,7 @@ Dev *dev_open(Net *net, Session *session, const char *public) {
 void dev_set(Dev *dev, bool is_on) {
   if (dev->is_on == is_on) return;
   dev->is_on = is_on;
-  forget_faults(dev);
+  forget_errors(dev);
   session_set_dev_error(dev->session, is_on ? "" : NULL);
   if (dev->watch == NULL) return;
   paths_free(&dev->paths);
@@ -166,11 +166,11 @@ void dev_set(Dev *dev, bool is_on) {
 
 void dev_reloaded(Dev *dev, const ScriptOutcome *outcome) {
   if (!dev->is_on) return;
-  if (outcome->is_good) forget_faults(dev);
+  if (outcome->is_good) forget_errors(dev);
   dev->report.size = 0;
   if (!outcome->is_good)
     add_text(&dev->report, outcome->report, strlen(outcome->report));
-  tell_faults(dev);
+  show_errors(dev);
 }
 
 // Reports each error once, however often it comes, so that the page stays readable.
@@ -182,7 +182,7 @@ void dev_failed(Dev *dev, const char *text) {
   bool is_full = dev->failures.size + strlen(text) > FAILURES_MAX;
   if (is_known || (is_full && dev->failures.size > 0)) return;
   add_text(&dev->failures, text, strlen(text));
-  tell_faults(dev);
+  show_errors(dev);
 }
 
 void dev_close(Dev *dev) {
