@@ -124,7 +124,7 @@ describe("perigee check finds", function()
     for code, message in pairs {
       ["perigee.sned(perigee.to.all, 'x')"] = "perigee has no sned; did you mean send?",
       ["perigee.rooms.craete 'lobby'"] = "perigee.rooms has no craete; did you mean create?",
-      ["perigee.send(perigee.to.evrybody, 'x')"] = 
+      ["perigee.send(perigee.to.evrybody, 'x')"] =
         "perigee.to has no evrybody; it has all, all_except, group, one",
       ["print [[perigee.x]] print 'perigee.\\'y' perigee . broadcast()"] =
         "perigee has no broadcast; write perigee.send(perigee.to.all, name, value)",

@@ -19,7 +19,7 @@ local REQUEST, RELIABLE = core.flags.request, core.flags.reliable
 local PRIORITY = core.priorities.high -- of requests
 local TO_PEER = core.targets.peer
 local ASK_TIMEOUT = 5 -- seconds, where the script names none
-local WAITING_MAX = 1024 -- packets of a channel that wait for receive
+local WAITING_MAX = 1024 -- packets of a channel that wait for channel:receive
 local WAITING_BYTES = 4 * 2 ^ 20 -- of their payloads
 
 local channels = {}
@@ -58,7 +58,7 @@ end
 local Channel = {}
 local channel_class = { __index = Channel, __metatable = "channel" }
 
--- The entry of a method's self; nil and the failure when the channel is closed.
+-- Returns the entry of a method's self; nil and the failure when the channel is closed.
 local function entry_of(self, method)
   local entry = type(self) == "table" and held[self]
   if not entry then
@@ -177,7 +177,7 @@ local function take_back(entry, known)
 end
 
 
---- Serves the plugin channel of a name; one that is open is found.
+--- Serves the plugin channel of a name, or finds it if it is open.
 ---@param name string 1 to 64 bytes of UTF-8 without control and invisible characters, and spaces at the ends
 ---@return perigee.Channel? channel
 ---@return string? message
@@ -227,7 +227,7 @@ local function wait_for_receive(entry, peer, packet_type, data, flags, priority)
 end
 
 
---- Returns what the script serves under a number.
+--- Returns the entry of a channel that the script serves, by number.
 ---@param id integer
 ---@return perigee.ChannelEntry?
 function channels.find(id)
@@ -235,7 +235,7 @@ function channels.find(id)
 end
 
 
---- A packet on a channel that the script served when it came.
+--- Handles a packet on a channel that the script served when it came.
 ---@param peer integer
 ---@param data string
 ---@param flags integer
@@ -263,7 +263,7 @@ function channels.take(peer, data, flags, ref, packet_type, entry, priority)
 end
 
 
---- Turns what a handler returned into an answer.
+--- Checks the answer that a handler returned.
 ---@param name string of the channel
 ---@param answer any
 ---@return string
@@ -327,7 +327,7 @@ end
 -- Versions ---------------------------------------------------------------------------------
 
 
---- Closes the channels of other versions than this one, but for those that it has opened again.
+--- Closes the channels of other versions, except those that this version has opened too.
 ---@param number integer
 ---@return perigee.ChannelEntry[] ended
 ---@return integer closed how many names nobody serves any more
@@ -349,7 +349,7 @@ function channels.revoke(number)
 end
 
 
---- Opens again what revoke has ended, but for names that a client has taken by now.
+--- Opens the channels again that revoke has ended, except those whose name a client has taken by now.
 ---@param ended perigee.ChannelEntry[]
 function channels.restore(ended)
   for _, entry in ipairs(ended) do
@@ -363,7 +363,7 @@ function channels.restore(ended)
 end
 
 
---- Those that are open. To be read only.
+--- Returns the open channels. To be read only.
 ---@return table<string, perigee.ChannelEntry>
 function channels.entries()
   return by_name

@@ -1,4 +1,4 @@
---- The poll style: what happened, to be asked for in on_tick instead of told to handlers.
+--- The poll style: on_tick fetches events instead of handlers being called.
 ---
 --- Events are recorded from a load of the game until its first on_tick has ended, and after
 --- that only if perigee.events has been called.
@@ -30,7 +30,7 @@ local function warn_of_drops()
 end
 
 
---- Adds an event; only while recording.
+--- Adds an event. Called only while recording.
 ---@param event table
 function events.record(event)
   last = last + 1
@@ -55,7 +55,7 @@ local function next_event()
 end
 
 
---- Iterates over what happened since it was last asked for, and forgets it: tables with `type`
+--- Iterates over the events since the last call, and forgets them: tables with `type`
 --- "Connected" (peer), "Disconnected" (peer, reason) or "Message" (peer, name, value, room).
 ---@return fun(): table?
 function events.poll()
@@ -68,7 +68,7 @@ function events.poll()
 end
 
 
---- A version of the game has been loaded.
+--- Begins the window in which events are recorded: a version of the game has been loaded.
 ---@param has_tick boolean
 function events.begin_window(has_tick)
   in_window, asked = has_tick, false
@@ -77,7 +77,7 @@ function events.begin_window(has_tick)
 end
 
 
---- An on_tick of the game has ended.
+--- Ends the window: an on_tick of the game has ended.
 function events.end_tick()
   if not in_window then
     return

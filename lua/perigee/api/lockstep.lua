@@ -13,13 +13,13 @@ local lockstep = {}
 local Lockstep = {}
 local lockstep_class = { __metatable = "lockstep" }
 
--- By object; weak, since an entry holds its object.
+-- The entries of the objects; weak, because an entry holds its object.
 local held = setmetatable({}, { __mode = "k" })
 
 local getters = {}
 
 
--- Carries out at the end of the handler what it asks for; nothing of it where the handler fails.
+-- Applies a command when the handler has ended, and not at all when it fails.
 local function later(self, fn)
   local entry = held[self]
   host.begin_task(entry, "lockstep", function()

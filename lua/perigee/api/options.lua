@@ -1,4 +1,4 @@
---- The last argument of whatever sends: priority, reliable, except, key.
+--- The options of sends: priority, reliable, except, key.
 
 local core = require "perigee.core"
 local iterate = require "perigee.util.iterate"
@@ -28,7 +28,7 @@ local function read_priority(name)
 end
 
 
---- The ids of a peer, or of the peers in a table, whatever their keys.
+--- Returns the ids of a peer, or of the peers in a table, whatever their keys.
 ---@param peers perigee.Peer|perigee.Peer[]
 ---@param what string
 ---@return integer[]
@@ -73,7 +73,7 @@ local function read_key(key)
 end
 
 
---- Returns what a send needs: priority, packet flags, key or nil, ids to leave out or nil.
+--- Reads the options of a send: priority, packet flags, key or nil, ids to leave out or nil.
 ---@param given table?
 ---@return integer priority
 ---@return integer flags

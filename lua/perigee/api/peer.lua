@@ -103,7 +103,7 @@ function Peer:ask(name, value, timeout)
 end
 
 
--- The id of a room or of its name, 0 when no room has that name.
+-- Returns the id of a room, given the room or its name; 0 when no room has that name.
 local function id_of(room, what)
   if registry.is_room(room) then
     return room.id
@@ -113,7 +113,7 @@ local function id_of(room, what)
   return core.room_find(room, true) or 0
 end
 
--- The last argument of peer:join.
+-- Reads the last argument of peer:join.
 local function read_wait(how)
   if how == nil then
     return false
@@ -186,7 +186,7 @@ class.define(registry.peer_class, Peer, getters, replacements.peer)
 local peer = {}
 
 
---- Makes what is known of a peer part of its object, which outlives it.
+--- Copies the fields of a peer into its object, which outlives the peer.
 ---@param id integer
 ---@return perigee.Peer
 function peer.keep(id)

@@ -169,7 +169,7 @@ function room.meta(object)
 end
 
 
---- Makes what is known of a room that goes part of its object.
+--- Marks the object of a room that is gone.
 ---@param object perigee.Room
 function room.keep(object)
   rawset(object, "_is_gone", true)

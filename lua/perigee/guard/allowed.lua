@@ -1,5 +1,5 @@
---- The names of Lua's that scripts may use, for the sandbox and for `perigee check`. Besides these a
---- script has print, require and _G. sandbox.lua replaces some of the functions.
+--- The names of Lua that scripts may use, for the sandbox and for `perigee check`. Scripts also have
+--- print, require and _G. sandbox.lua replaces some of the functions.
 
 local allowed = {}
 
@@ -30,7 +30,7 @@ allowed.libraries = {
   table = { "concat", "insert", "maxn", "move", "remove", "sort" },
 }
 
--- Why something that Lua has is not there.
+-- Why scripts do not have a name that Lua has, for errors.
 allowed.reasons = {
   io = "scripts have no files",
   debug = "of debug there is only traceback",

@@ -1,8 +1,8 @@
 --- The functions of Lua's coroutine library that scripts get instead of LuaJIT's own. Coroutines that resume
 --- coroutines nest on the C stack, which Lua's own limits do not cover.
 ---
---- pcall and xpcall are LuaJIT's: code that has caught the error of a call that is over is interrupted at its
---- next instruction.
+--- pcall and xpcall are LuaJIT's own: code that catches the error of an interrupted call is interrupted
+--- again at its next instruction.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -30,8 +30,8 @@ function coroutines.resume(co, ...)
 end
 
 
--- Returns what a wrapped coroutine gave. Like Lua, adds to an error the place where it came out; but not
--- to one that has come a long way, because it would grow with each step.
+-- Returns the results of a wrapped coroutine. Like Lua, adds the place to an error that leaves the
+-- coroutine, except to a long one, which would grow with each level.
 local function deliver(ok, ...)
   if ok then
     return ...
@@ -51,7 +51,8 @@ function coroutines.wrap(fn)
 end
 
 
---- The coroutines of handlers are the host's to resume; in them it is nil, as in a main program.
+--- Replaces coroutine.running. It returns nil in the coroutine of a handler, as in a main program,
+--- because only the host may resume that.
 function coroutines.running()
   if core.may_wait() then
     return nil

@@ -43,7 +43,7 @@ local function too_long(name, bytes)
   fault.raise("%s: the result would have %.0f bytes; %d is the most", name, bytes, TEXT_MAX)
 end
 
--- Those that Lua takes for a string.
+-- Returns the bytes of a value that Lua accepts as a string; nil for others.
 local function size_of(value)
   local kind = type(value)
   return kind == "string" and #value or kind == "number" and #tostring(value) or nil
@@ -53,7 +53,8 @@ library.string.gsub = core.text_gsub
 library.string.match = core.text_match
 
 
---- LuaJIT's own search takes as long as the product of both sizes, and is compiled.
+--- Replaces string.find. LuaJIT's own search, which is compiled, takes time in proportion to the product
+--- of both sizes.
 function library.string.find(...)
   local whole, part, _, is_plain = ...
   if is_plain and type(whole) == "string" and type(part) == "string"
@@ -76,7 +77,7 @@ function library.string.gmatch(...)
   end
 end
 
--- 10 ms for 16 MiB.
+-- Charges work on a text: 10 ms for 16 MiB.
 local function charge_text(value)
   if type(value) == "string" and #value > SHORT then
     charge(#value / 8)
@@ -122,7 +123,7 @@ function library.string.rep(...)
   return rep_long(...)
 end
 
--- Whether all values are of few bytes, whatever their option.
+-- Returns whether all values have few bytes, whatever their option.
 local function are_short(count, a, b, c, ...)
   local of_a, of_b, of_c = type(a), type(b), type(c)
   if (of_a == "number" or of_a == "string" and #a <= SHORT or a == nil)
@@ -133,7 +134,7 @@ local function are_short(count, a, b, c, ...)
   return false
 end
 
--- The most bytes that the option makes of the value.
+-- Returns the most bytes that the option makes of the value.
 local function option_size(option, precision, value)
   if option ~= "s" and option ~= "q" then
     return NUMBER_MAX
@@ -145,8 +146,8 @@ local function option_size(option, precision, value)
   return max(min(size, tonumber(precision) or size), WIDTH_MAX)
 end
 
--- Values that are written by a __tostring of the script's become what that returns, so that it is
--- called once, and its length known.
+-- Formats long values. A __tostring of the script is called once, before the format, so that the length
+-- is known.
 local function format_long(...)
   local count, values = select("#", ...), { ... }
   local pattern, total, at = values[1], 0, 1
@@ -183,8 +184,8 @@ end
 
 library.table.sort = core.table_sort
 
--- The bytes of the list's values, of numbers what `number_size` says; nil if one is neither a
--- string nor a number, which is an error soon.
+-- Returns the bytes of the list's values, with `number_size` for numbers; nil if a value is neither a
+-- string nor a number, which is an error in the call that follows.
 local function total_of(list, first, last, number_size)
   local total, left = 0, SLICE
   for index = first, last do
@@ -293,7 +294,7 @@ local function move_long(from, first, last, to, list)
 end
 
 
--- NaN is not near either.
+-- Returns whether a move is short. NaN is not near either.
 local function is_near(first, last, to)
   return last - first < SHORT and first > -FAR and last < FAR and to > -FAR and to < FAR - SHORT
 end
@@ -332,15 +333,15 @@ end
 -- Others -----------------------------------------------------------------------------------
 
 
---- 15 ms for 16 MiB of digits.
+--- Replaces tonumber, which takes 15 ms for 16 MiB of digits.
 function library.base.tonumber(...)
   charge_text((...))
   return tonumber(...)
 end
 
 
---- A metatable whose __tostring is LuaJIT's own would have it call itself for ever, in code that is
---- not interrupted. This one is charged each time.
+--- Replaces tostring. A metatable whose __tostring is LuaJIT's own tostring would have it call itself for
+--- ever, in code that cannot be interrupted; this one is charged each time.
 function library.base.tostring(...)
   if type((...)) == "table" then
     charge(TOSTRING_STEPS)

@@ -1,10 +1,10 @@
---- pairs and next, for all Lua code of the server, the scripts' and its own.
+--- Replaces pairs and next for all Lua code of the server, its own and the scripts'.
 ---
 --- Debian's LuaJIT has a form of bytecode for loops over `next` (ITERN) that is faster, and that its
---- compiler gets wrong: loops within loops, or in a function that calls itself, miss entries, give
---- keys of other tables or do not end (LuaJIT's issue 827, and four more mends up to 2023). A loop
---- takes that form only where the iterator is LuaJIT's own `next`; so the one that there is is
---- another one, which calls it. Loaded before all else, which takes the functions from here.
+--- compiler gets wrong: loops within loops, or in a function that calls itself, miss entries, give keys
+--- of other tables or do not end (LuaJIT's issue 827, and four more mends up to 2023). A loop takes that
+--- form only where the iterator is LuaJIT's own `next`, so the replacement calls that. This file is
+--- loaded before all others, which take the functions from here.
 
 local error, next, type = error, next, type
 

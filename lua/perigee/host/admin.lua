@@ -5,7 +5,7 @@ local live = require "perigee.host.live"
 local mcp_builtin = require "perigee.mcp.builtin"
 local mcp_http = require "perigee.mcp.http"
 
-local ran = core.ran() -- what runs, as perigee.host says
+local ran = core.ran() -- the running handler, see host/init.lua
 
 local on = {}
 

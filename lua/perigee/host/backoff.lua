@@ -1,5 +1,5 @@
---- Suspends ticks and repeating timers that ran past their deadline, for a while: each such call holds
---- up all others for as long as the deadline is, and it would come again and again.
+--- Suspends ticks and repeating timers that ran past their deadline, for a while: each such call delays
+--- all others by the whole deadline, and it would do so again and again.
 
 local core = require "perigee.core"
 local live = require "perigee.host.live"
@@ -8,12 +8,12 @@ local FIRST, MOST = 1, 30 -- seconds; each pause is twice as long as the one bef
 
 local backoff = {}
 
-local tried -- time at which a suspended one was last called again
+local tried -- when a call of a suspended one was last tried
 
 local pauses = setmetatable({}, { __mode = "k" }) -- by room id or timer's entry
 
 
---- Suspends a tick or timer of which a call ran past its deadline.
+--- Suspends a tick or timer whose call ran past its deadline.
 ---@param key any whose call it was
 ---@return number seconds
 ---@return boolean is_first whether it was not suspended before
@@ -26,8 +26,9 @@ function backoff.add(key)
 end
 
 
---- Whether its next call is to be left out. Another version of the game begins without pauses. In one
---- iteration of the loop only one whose pause is over is called, so that they do not add up.
+--- Returns whether the next call of a tick or timer is left out. A new version of the game begins without
+--- pauses. One iteration of the loop tries at most one call after a pause, so that the delays do not add
+--- up.
 ---@param key any
 ---@return boolean
 function backoff.is_on(key)
@@ -47,7 +48,7 @@ function backoff.is_on(key)
 end
 
 
---- Ends the pauses of one of which a call has ended well.
+--- Ends the pauses of a tick or timer after a call that ended well.
 ---@param key any
 function backoff.forget(key)
   pauses[key] = nil

@@ -84,7 +84,7 @@ local function refuse_unset(name, variable)
 end
 
 
---- Returns true; or false, the words that go with the refusal, and its code.
+--- Returns true; or false, the message of the refusal, and its code.
 ---@param peer integer
 ---@param name string of the channel
 ---@return boolean

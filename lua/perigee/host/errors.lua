@@ -14,10 +14,10 @@ local getinfo, load, min = debug.getinfo, load, math.min
 local errors = {}
 
 local EVENTS, LEVELS = core.events, core.levels
--- Seconds between two lines of the same error: it doubles with each while the error goes on, from the first
--- to the second.
+-- Seconds between two lines of the same error, the least and the most: the interval doubles with each
+-- line while the error goes on.
 local LOG_INTERVAL, LOG_INTERVAL_MAX = 1, 60
-local SEEN_MAX = 200 -- different errors that are remembered for that
+local SEEN_MAX = 200 -- different errors that are remembered
 local REPORTS_MAX = 100 -- that wait for on_error
 local TEXT_MAX = 8192 -- bytes of an error that the log and reports have
 
@@ -33,7 +33,7 @@ local reports, last_report, waiting = {}, 0, 0
 
 -- Texts ------------------------------------------------------------------------------------
 
--- Replaces without patterns.
+-- Replaces one text by another, without patterns.
 local function replace(text, what, by)
   local at, pieces = 1, {}
   while true do
@@ -47,7 +47,7 @@ local function replace(text, what, by)
   end
 end
 
--- Lua cuts long file names in messages; gives them back whole.
+-- Restores the long file names that Lua cuts in messages.
 local function with_whole_names(text)
   for _, path in ipairs(live.attempt and live.attempt.files or {}) do
     local short = getinfo(load("", "@" .. path), "S").short_src
@@ -59,7 +59,7 @@ local function with_whole_names(text)
 end
 
 
---- An error value as text. Metamethods of the script's are not called.
+--- Returns an error value as text. Calls no metamethods of the script.
 ---@param problem any
 ---@return string
 function errors.text(problem)
@@ -101,13 +101,13 @@ local function without_caller(text, traceback)
 end
 
 
--- File, line and rest of "file:line: rest".
+-- Returns the file, the line and the rest of "file:line: rest".
 local function split(text)
   return text:match "^([^\n]-):(%d+): (.*)$"
 end
 
--- The lines about the script's own functions. For the innermost LuaJIT does not always know the
--- line; the error does.
+-- Returns the lines about the script's own functions. LuaJIT does not always know the line of the
+-- innermost one, but the error does.
 local function clean_traceback(traceback, text)
   local file, number = split(text)
   local lines = {}
@@ -130,8 +130,8 @@ local function at_script(text, lines)
   return own and file and ("%s:%s: %s (in %s)"):format(file, line, rest, own) or text
 end
 
--- The text of what failed in a load; below it who required or called what at the top level, if that was
--- more than the place in the error itself.
+-- Returns the error of a load as text, followed by the chain of require and calls at the top level, if
+-- that says more than the place in the error.
 local function load_report(text, problem, traceback)
   local attempt = live.attempt
   if attempt and attempt.trace and rawequal(attempt.problem, problem) then
@@ -148,7 +148,7 @@ end
 
 -- What ran ---------------------------------------------------------------------------------
 
--- The handlers of a room's kind, where the game names it.
+-- Returns the handlers of a room's kind, if the game names the kind.
 local function kind_of(room)
   local object = registry.peek_room(room)
   return object and live.kinds[object.kind], object
@@ -179,7 +179,7 @@ local function find_handler(handlers, label)
   return found
 end
 
--- The function that the host called, where it is still known.
+-- Returns the function that the host called, if it is still known.
 local function called(event, room)
   local task = live.task
   if type(task) == "table" and task.fn then
@@ -203,7 +203,7 @@ local function know(key)
   return seen[key]
 end
 
--- How many of the same were not logged since the last; nil when this one is not to be either.
+-- Returns how many equal texts were not logged since the last line; nil when this one is not logged either.
 local function count_unlogged(key)
   local now, known = core.now(), seen[key] or know(key)
   local was_quiet = now - known.last >= known.interval
@@ -219,8 +219,8 @@ local function count_unlogged(key)
 end
 
 
---- Logs a text, and says how often it was left out since the last time: once a second at most, and ever
---- more rarely where it goes on.
+--- Logs a text at most once a second, and less often while it recurs. The line has the number of times
+--- that the text was left out.
 ---@param level integer
 ---@param text string
 ---@param details string? lines that follow
@@ -251,7 +251,7 @@ local function report(fields)
 end
 
 
---- Hands the report of a number to on_error: the room kind's, or the game's.
+--- Calls on_error with the report of a number: the one of the room kind, or of the game.
 ---@param number integer
 function errors.call_on_error(number)
   local fields = reports[number]

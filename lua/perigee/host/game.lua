@@ -1,4 +1,4 @@
---- Events of the game as a whole: its versions come and go, it starts, stops and fails.
+--- Events of the whole game: loads, starts, stops and errors.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
@@ -7,12 +7,12 @@ local registry = require "perigee.host.registry"
 local reload = require "perigee.host.reload"
 local state = require "perigee.host.state"
 
-local ran = core.ran() -- what runs, as perigee.host says
+local ran = core.ran() -- the running handler, see host/init.lua
 
 local on = {}
 
 
--- Without a path, a step of a reload.
+-- An event without a path is a step of a reload.
 function on.load(_, _, path)
   if path == "" then
     reload.load()
@@ -55,7 +55,7 @@ function on.error(_, _, _, number)
 end
 
 
-local REPORTED_MAX = 200 -- findings in states that are logged of one version, each once
+local REPORTED_MAX = 200 -- findings in states that are logged for one version, each once
 
 local reported, reported_count, reported_of = {}, 0, nil -- the version that they were reported of
 
@@ -70,7 +70,7 @@ local function is_new(text)
   return true
 end
 
--- Reports what must not be in a state, with its path, after the handler that has just ended.
+-- Reports a value that must not be in a state, with its path, after the handler that has just ended.
 local function look_at(name, value, whose, event, room)
   state.look(value, function(path, what)
     local found = ("%s%s is %s, %s"):format(name, path, what, whose)

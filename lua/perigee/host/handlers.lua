@@ -1,5 +1,5 @@
---- Reads what a game's file returned: which handlers there are, whether they can be called, what
---- was misspelt; and tells the relay which events it wants.
+--- Reads the table that a game's file returned: finds its handlers, checks them, and warns of misspelt
+--- names. Exports to the relay which events the game wants.
 
 local bit = require "bit"
 local channel_rules = require "perigee.host.channel_rules"
@@ -20,7 +20,7 @@ local KIND_HANDLERS = {
   "on_snapshot",
 }
 
--- Of the game: its own, and those that also serve rooms whose kind it does not name.
+-- Handlers of the game that also serve rooms whose kind it does not name.
 local FALLBACKS = {
   "on_create", "on_delete", "on_join", "on_leave", "on_broadcast", "on_backpressure",
   "on_resume", "on_upgrade",
@@ -34,7 +34,7 @@ local GAME_HANDLERS = {
 local SETTINGS = { "capacity", "tick_rate", "auto_create", "auto_delete" }
 local GAME_FIELDS = { "config", "rooms", "channels" }
 
--- Settings of a kind: a type, and for numbers the least and the greatest.
+-- The rules for the settings of a kind: the type, and for numbers the range.
 local SETTING_RULES = {
   capacity = { "number", 1, 1000000, whole = true },
   tick_rate = { "number", 0.01, 1000 },
@@ -69,7 +69,7 @@ local function sorted_keys(source)
   return keys
 end
 
--- File and line of a function, or the file.
+-- Returns the file and the line of a function, or the file.
 local function place(where, value)
   return type(value) == "function" and fault.place(value) or where
 end
@@ -108,10 +108,10 @@ local function read_handlers(source, names, where, prefix)
   return found
 end
 
--- Names in capitals are the game's own constants.
+-- The names of the game's own constants.
 local CONSTANT = "^[A-Z][A-Z0-9_]*$"
 
--- Warnings about keys that nothing reads and that look as if something should.
+-- Warns of keys that nothing reads although they look like handlers or settings.
 local function check_keys(source, known, where, prefix, warnings)
   local is_known = set_of(known)
   for _, key in ipairs(sorted_keys(source)) do
@@ -237,8 +237,8 @@ local function copy_config(source)
 end
 
 
---- Fills in a version from the table that its main file returned. Raises an error, with the file,
---- for what cannot be.
+--- Fills in a version from the table that its main file returned. Raises an error, with the file, for a
+--- wrong table.
 ---@param version perigee.Version
 function handlers.read(version)
   local source = version.table
@@ -268,7 +268,7 @@ function handlers.read(version)
 end
 
 
---- All handlers of a version by name: "on_tick", "duel.on_message.move".
+--- Returns all handlers of a version by name: "on_tick", "duel.on_message.move".
 ---@param version perigee.Version
 ---@return table<string, function>
 function handlers.all(version)
@@ -293,7 +293,7 @@ end
 
 -- Hooks ------------------------------------------------------------------------------------
 
--- The handlers by hook, where it is not just "on_" and the hook's name.
+-- The handlers of hooks whose handler is not named "on_" and the hook's name.
 local BY_HOOK = {
   room_create = { "on_room_create", "on_create" },
   room_delete = { "on_room_delete", "on_delete" },
@@ -338,7 +338,7 @@ local function with_poll(hooks, events)
 end
 
 
---- Tells the relay the kinds of a version and which events it wants.
+--- Exports the kinds of a version to the relay, and which events it wants.
 ---@param version perigee.Version
 ---@param events table what the poll style needs: `recording`, `used`
 function handlers.export(version, events)

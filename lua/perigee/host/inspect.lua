@@ -31,7 +31,7 @@ local function describe_room(room)
 end
 
 
---- A room; nil when there is none of that name that can be joined.
+--- Returns a room; nil when no room of that name can be joined.
 ---@param name string
 ---@return table?
 function inspect.room(name)
@@ -40,7 +40,7 @@ function inspect.room(name)
 end
 
 
---- All rooms that can be joined, by name.
+--- Returns all rooms that can be joined, by name.
 ---@return table<string, table>
 function inspect.rooms()
   local rooms = {}
@@ -51,21 +51,21 @@ function inspect.rooms()
 end
 
 
---- perigee.state.
+--- Returns perigee.state.
 ---@return table
 function inspect.state()
   return live.version.api.state
 end
 
 
---- perigee.world: entities with their components, singletons, systems.
+--- Returns perigee.world: entities with their components, singletons, systems.
 ---@return table
 function inspect.world()
   return world.copy()
 end
 
 
---- The id of the text peer of that name, which the game's on_connect has given it.
+--- Returns the id of a text peer by its name, which the game's on_connect has given it.
 ---@param name string
 ---@return integer?
 function inspect.text_peer(name)
@@ -78,7 +78,7 @@ function inspect.text_peer(name)
 end
 
 
---- A peer; nil when it is not connected.
+--- Returns a peer; nil when it is not connected.
 ---@param id integer
 ---@return table?
 function inspect.peer(id)

@@ -1,5 +1,5 @@
---- The outcomes of joins that the script requested: given to the handler that waits for one, or logged
---- where a refusal would go unnoticed.
+--- Reports the outcomes of joins that the script requested: to the handler that waits for one, or to the
+--- log where a refusal would go unnoticed.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"

@@ -1,15 +1,15 @@
 --- Records how to undo what the running handler changed in tables of the Lua half, in case it fails. C
 --- discards the handler's commands.
 ---
---- The handlers of a reload (on_upgrade) are carried out together or not at all: each of them
---- begins with journal.hold, so that its failure undoes its own share alone.
+--- The handlers of a reload (on_upgrade) take effect together or not at all. Each of them begins with
+--- journal.hold, so that its failure undoes its own share alone.
 
 local core = require "perigee.core"
 
 local journal = {}
 
 local steps, count = {}, 0
-local held = 0 -- number of steps that are not the running handler's
+local held = 0 -- steps of the handlers before the running one
 local transaction = -1
 
 local function renew()
@@ -36,7 +36,7 @@ function journal.hold()
 end
 
 
---- Undoes what the running handler, which has failed, did.
+--- Undoes the changes of the running handler, which has failed.
 function journal.run()
   renew()
   for i = count, held + 1, -1 do
@@ -48,7 +48,7 @@ function journal.run()
 end
 
 
---- Undoes what was held, too.
+--- Undoes all changes, those before journal.hold too.
 function journal.run_all()
   held = 0
   journal.run()

@@ -44,20 +44,20 @@ live.of_room = setmetatable({}, {
 })
 
 
--- The versions of which code may still run: their hashes by number, and their numbers by
--- environment, which is what a function belongs to a version by.
+-- The versions whose code may still run: their hashes by number, and their numbers by the environment of
+-- their functions.
 local hashes = {}
 local numbers = setmetatable({}, { __mode = "k" })
 
 
---- Makes a version known that is about to be loaded.
+--- Registers a version that is about to be loaded.
 ---@param version perigee.Version
 function live.know(version)
   numbers[version.environment] = version.number
 end
 
 
---- The number of the version that a function is of; nil for one of the host's own.
+--- Returns the number of a function's version; nil for a function of the host.
 ---@param fn function
 ---@return integer?
 function live.version_of(fn)
@@ -76,7 +76,7 @@ function live.forget_hashes(needed)
 end
 
 
---- "3.1a2b3c4": a version as the log names it.
+--- Returns the name of a version in the log: "3.1a2b3c4".
 ---@param number integer
 ---@return string
 function live.name(number)
@@ -92,7 +92,7 @@ function live.set_hash(number, hash)
 end
 
 
---- The hash of a version, or "".
+--- Returns the hash of a version, or "".
 ---@param number integer
 ---@return string
 function live.hash(number)
@@ -110,7 +110,7 @@ function live.log(level, text, number)
 end
 
 
---- Takes a version into use.
+--- Makes a version the live one.
 ---@param version perigee.Version
 function live.set(version)
   live.number, live.version = version.number, version
@@ -133,21 +133,21 @@ function live.label()
 end
 
 
---- The number of the version that the running code belongs to, as far as is known.
+--- Returns the number of the version that the running code belongs to, as far as is known.
 ---@return integer
 function live.running()
   return live.loading or live.number
 end
 
 
--- Where timers' names are looked up.
+-- Returns the table in which timers' names are looked up, and its name for errors.
 local function named_in(room)
   local of_kind = room and live.version.kind_tables[room.kind]
   return of_kind or live.version.table, of_kind and "room kind " .. room.kind or "the game"
 end
 
 
---- The function that a timer's name stands for.
+--- Returns the function that a timer names.
 ---@param name string
 ---@param room perigee.Room?
 ---@return function?
@@ -157,7 +157,7 @@ function live.named(name, room)
 end
 
 
---- The names that timers can call, and whose they are, in words.
+--- Returns the names that timers can call, and the owner of these functions, for errors.
 ---@param room perigee.Room?
 ---@return string[] names
 ---@return string whose

@@ -1,5 +1,4 @@
---- The schema of the version that is live: which messages it names, how they become bytes, and who
---- understands them.
+--- The schema of the live version: its messages, their encoders, and the clients that understand them.
 
 local codec = require "perigee.schema.codec"
 local core = require "perigee.core"
@@ -12,12 +11,12 @@ local KNOWN_MAX = 16 -- schemas that clients may have at a time
 local SLICE = 0.004 -- seconds that live_schema.prepare takes
 
 local live_schema = {
-  invalid = 0, -- messages of peers that were not what the schema says
+  invalid = 0, -- messages of peers that did not fit the schema
 }
 
 local current -- perigee.schema.Schema of the live version; nil: it has none
 local by_name, by_number = {}, {}
-local is_careful -- fields that the schema does not have are errors
+local is_careful -- whether fields that the schema does not have are errors
 local known = {} -- what clients may have, that of the live version first: { hash, lines }
 
 codec.raise = function(text)
@@ -77,8 +76,8 @@ end
 
 local NONE = { lines = {} }
 
--- Why those who are here do not understand a schema, with what they have come with: those of a version
--- that was rolled back know what the live one does not.
+-- Returns why the connected clients do not understand a schema. Clients that came with a version that was
+-- rolled back may know another schema than the live one.
 local function find_conflict(new)
   for _, old in ipairs(known) do
     local problem = schema.conflict(old, new or NONE, current)
@@ -89,8 +88,8 @@ local function find_conflict(new)
 end
 
 
---- Why a version with this schema cannot be taken while those who are here know another; nil when it
---- can.
+--- Returns why a version with this schema cannot go live while connected clients know another; nil when
+--- it can.
 ---@param new perigee.schema.Schema?
 ---@param config table of that version
 ---@return string?

@@ -18,7 +18,7 @@ local verdict = require "perigee.host.verdict"
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms
 local is_request, CODES = peer_host.is_request, core.codes
-local ran = core.ran() -- what runs, as perigee.host says
+local ran = core.ran() -- the running handler, see host/init.lua
 
 local on = {}
 

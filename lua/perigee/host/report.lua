@@ -53,8 +53,8 @@ local function compare_files(parts, old, new)
   add_list(parts, "files removed:", removed)
 end
 
--- Where the lines of a text begin, and where one more would. A line ends as LuaJIT counts: with \n, \r, or
--- both in either order.
+-- Returns where the lines of a text begin, and where one more would. As for LuaJIT, a line ends with \n,
+-- \r, or both in either order.
 local function find_lines(text)
   local starts, count, at = {}, 0, 1
   while at do
@@ -68,8 +68,8 @@ local function find_lines(text)
   return starts
 end
 
--- The files of a version by path, with where their lines begin once that has been asked for; false for
--- what is none of them, and for files so long that nobody may wait for it.
+-- Returns the files of a version by path; the places of their lines are found when a file is first read
+-- from the table. False for other paths, and for files that are too long to compare.
 local function files_of(version)
   return setmetatable({}, { __index = function(files, path)
     local text = version.texts[path]
@@ -78,7 +78,7 @@ local function files_of(version)
   end })
 end
 
--- The lines on which a function stands, without those that say nothing to the machine.
+-- Returns the lines of a function without comments and blank lines.
 local function lines_of(fn, files)
   local info = getinfo(fn, "S")
   local lines, file = {}, files[info.source:sub(2)]
@@ -92,10 +92,9 @@ local function lines_of(fn, files)
   return table.concat(lines, "\n")
 end
 
--- A function that has only moved, or got a comment, is the same: its lines are, or what they were
--- compiled to is. Either holds the functions inside it. Neither holds what a function finds outside
--- itself when it runs: a local of the file or another module that changed is not seen here; the
--- changed file is.
+-- Returns whether a function is the same but for its place and comments: its lines are equal, or its
+-- bytecode is. Both include the functions inside it. A local of the file or a module that it uses may
+-- have changed all the same; the report has that changed file.
 local function is_same_code(a, old, b, new)
   if getinfo(a, "S").what == "C" or getinfo(b, "S").what == "C" then
     return getinfo(a, "S").what == getinfo(b, "S").what
@@ -160,7 +159,7 @@ function report.changes(old, new)
 end
 
 
---- Puts a headline and parts together.
+--- Joins a headline and parts.
 ---@param head string
 ---@param parts string[]
 ---@return string

@@ -1,4 +1,4 @@
---- Events of rooms: they come and go, peers join and leave, and what they broadcast.
+--- Events of rooms: creation and deletion, joins, leaves and broadcasts.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -17,7 +17,7 @@ local ON_DELETE = { label = "on_delete" }
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms
 local code_names = core.code_names
-local ran = core.ran() -- what runs, as perigee.host says
+local ran = core.ran() -- the running handler, see host/init.lua
 
 local on = {}
 
@@ -116,7 +116,7 @@ function on.room_create(_, room)
 end
 
 
--- Ends what belongs to a room that is gone; its object outlives it.
+-- Ends everything that belongs to a room that is gone, except its object, which handlers may hold.
 local function forget(room, object)
   room_host.keep(object)
   rooms.host.take_options(room)

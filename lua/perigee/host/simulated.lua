@@ -11,8 +11,8 @@ local concat, getupvalue = table.concat, debug.getupvalue
 local pcall, select, unpack = pcall, select, unpack
 local is_peer, is_room = registry.is_peer, registry.is_room
 
-local DEPTH_MAX = 3 -- of tables in tables that are looked into to tell two of them apart
-local NESTED_MAX = 200 -- bytes that what is in a table counts with
+local DEPTH_MAX = 3 -- of tables in tables that are compared
+local NESTED_MAX = 200 -- bytes of the description of one entry
 
 local simulated = {}
 
@@ -22,7 +22,7 @@ local started_at = clock()
 
 local HAS_ADDRESS = { ["table"] = true, ["function"] = true, userdata = true, thread = true }
 
--- Of what has an address, in the order in which it was met.
+-- Numbers of values with an address, in the order in which they were met.
 local numbers, last_number = setmetatable({}, { __mode = "k" }), 0
 
 local function number_of(value)
@@ -45,7 +45,7 @@ local function describe_fields(source, depth, known)
   return concat(fields, ",")
 end
 
--- By where it was written, and what it has from there that no look inside is needed for.
+-- Describes a function by its place in the source and by its upvalues, which are not looked into.
 local function describe_function(fn, known)
   local info = getinfo(fn, "Su")
   local parts = { info.source, info.linedefined }
@@ -56,8 +56,8 @@ local function describe_function(fn, known)
   return concat(parts, ",")
 end
 
--- A value by what is in it, in a text that is the same in each run. `known` has what was described
--- to the same depth already.
+-- Describes a value by its contents, in a text that is the same in each run. `known` has the descriptions
+-- to the same depth so far.
 function describe(value, depth, known)
   local kind = type(value)
   if not HAS_ADDRESS[kind] then
@@ -77,7 +77,7 @@ function describe(value, depth, known)
   return texts[value]
 end
 
--- Sorts items [first, last] by what is in them, and those that are alike by what is further in.
+-- Sorts items [first, last] by their contents, and items that look alike by deeper contents.
 local function sort_alike(items, source, first, last, depth)
   local part, texts, known = {}, {}, {}
   for at = first, last do
@@ -135,7 +135,7 @@ local function by_rank(a, b)
   return a.id < b.id
 end
 
--- Booleans, peers and rooms in their order; then what has an address, by its number.
+-- Adds booleans, peers and rooms in their order; then values with an address, by number.
 local function add_others(keys, others, source)
   local known, rest = {}, {}
   for _, key in ipairs(others) do
@@ -152,7 +152,7 @@ local function add_others(keys, others, source)
   end
 end
 
--- The keys of a table: numbers, strings, the rest.
+-- Returns the keys of a table in order: numbers, strings, the rest.
 local function keys_of(source)
   local keys, count, last, is_sorted = {}, 0, -math.huge, true
   local strings, string_count, others
@@ -186,7 +186,7 @@ local function keys_of(source)
   return keys
 end
 
--- Any order but that of a sequence, which Lua keeps to as well.
+-- Shuffles keys, except those of a sequence, whose order Lua keeps too.
 local function shuffle(keys)
   local first = 1
   while keys[first] == first do
@@ -199,7 +199,7 @@ local function shuffle(keys)
 end
 
 
---- pairs, in an order that is the same in each run.
+--- Replaces pairs: the order is the same in each run.
 function simulated.pairs(source)
   if type(source) ~= "table" then
     return pairs(source)
@@ -223,7 +223,7 @@ function simulated.pairs(source)
   end, source, nil
 end
 
--- The traversal by `next` that is under way: its table, keys, and where it is.
+-- The iteration by `next` that is under way: its table, keys and position.
 local walked, walked_keys, walked_at
 
 local function find_walk(source, key)
@@ -241,7 +241,7 @@ local function find_walk(source, key)
 end
 
 
---- next, likewise.
+--- Replaces next: the order is the same in each run.
 function simulated.next(source, key)
   if type(source) ~= "table" or next(source) == nil then
     return next(source, key)
@@ -278,7 +278,7 @@ function simulated.date(format, when)
 end
 
 
---- tostring: what has an address has a number, given to it when it is first asked for.
+--- Replaces tostring: a number, given on the first call, replaces the address of a value.
 function simulated.tostring(...)
   local value = ...
   local kind = type(value)

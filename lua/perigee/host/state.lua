@@ -17,7 +17,7 @@ local function is_object(value)
   return class == registry.peer_class or class == registry.room_class
 end
 
--- The host's own objects survive with what they stand for.
+-- Returns whether a value may be in a state. Peers and rooms may.
 local function is_good(value)
   return PLAIN[type(value)]
     and (type(value) ~= "table" or not getmetatable(value) or is_object(value))
@@ -32,8 +32,8 @@ local function describe(value)
   return fault.kind(value)
 end
 
---- A way through all that can be reached from a table. It does not recurse, because a long linked list is
---- deep; and it can be interrupted after any entry.
+--- A walk through all that can be reached from a table. It does not recurse, because a long linked list
+--- is deep; and it can be interrupted after any entry.
 ---@class perigee.StateWalk
 ---@field root table
 ---@field parents table<table, table> of each table that was met, the one that it was met in
@@ -56,7 +56,7 @@ local function path_of(walk, from, key)
   return path
 end
 
--- Has a table entered later, unless it was met before.
+-- Adds a table to the walk, unless the walk has met it before.
 local function meet(walk, from, key, inner)
   if type(inner) == "table" and not is_object(inner) and not walk.parents[inner] and inner ~= walk.root then
     walk.parents[inner], walk.keys[inner] = from, key
@@ -107,13 +107,13 @@ local function check(name, value)
 end
 
 
---- Raises an error, which calls the value `name`, where there is something in it that is not data.
+--- Raises an error, in which the value is called `name`, if the value contains anything but data.
 ---@param name string
 ---@param value any
 state.check_value = check
 
 
---- Raises an error that names the first key under which there is something that is not data.
+--- Raises an error that names the first key whose value contains anything but data.
 ---@param shared table perigee.state
 function state.check(shared)
   check("perigee.state", shared)
@@ -145,7 +145,8 @@ local function take_walk(root)
   return walks[root]
 end
 
--- Handlers change tables between two steps: then the key may be unknown to `next`, and the table is left.
+-- Returns the next entry of a walk. Handlers may change tables between two steps; if the key is gone, the
+-- walk leaves the table.
 local function next_entry(walk)
   local ok, key, value = pcall(next, walk.at, walk.key)
   walk.key = ok and key or nil
@@ -185,8 +186,7 @@ local function go_on(root, report)
 end
 
 
---- Looks at a part of a state, the next part each time, so that a large one is looked through in several
---- calls.
+--- Checks a part of a state, the next part in each call, so that a large state takes several calls.
 ---@param value any
 ---@param report fun(path: string, what: string) called for what is no data: ".players[3].hit", "a function"
 function state.look(value, report)
@@ -218,9 +218,9 @@ local function copy_entries(from)
 end
 
 
---- Remembers a room's state. The tables themselves stay the ones that they are, so whoever else
---- holds one of them (perigee.state, another room, a handler that waits) holds it still, whether
---- the state is brought back or not.
+--- Takes a snapshot of a room's state. The tables keep their identity, so other references to them (in
+--- perigee.state, another room, a handler that waits) stay valid, whether the snapshot is restored or
+--- not.
 ---@param object perigee.Room
 ---@return perigee.Snapshot
 function state.remember(object)
@@ -247,7 +247,7 @@ function state.remember(object)
 end
 
 
---- Makes a room's state what it was.
+--- Restores a room's state from a snapshot.
 ---@param snapshot perigee.Snapshot
 function state.bring_back(snapshot)
   for i, target in ipairs(snapshot.tables) do

@@ -1,6 +1,6 @@
---- Timers, tasks and waiting. A timer is an id of the core's with an entry here that says what
---- to do. A handler that waits is a parked coroutine: a timer's entry too, which C resumes when
---- the entry is returned to it (see wake).
+--- Timers, tasks and waiting. A timer is an id of the core with an entry here, which has the function to
+--- call. A handler that waits is a suspended coroutine with an entry of a timer too; C resumes it when it
+--- gets the entry (see wake).
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -25,10 +25,10 @@ local INTERVAL_MIN = 0.001 -- seconds
 local tasks = {}
 
 local ticking = {} -- room id (0: the game) whose on_tick waits -> true
-local late, late_count = {}, 0 -- answers that nobody waited for: by peer id, and in all
+local late, late_count = {}, 0 -- answers that came too late: by peer id, and in all
 
--- The entries of the timers that scripts hold. An entry cannot be part of the object itself,
--- which is open to the script.
+-- The entries of the timers that scripts hold. An entry cannot be part of the object, because scripts can
+-- change that.
 local held = setmetatable({}, { __mode = "k" })
 
 -- Timers -----------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ local function label_of(fn)
   return type(fn) == "string" and "timer " .. fn or "timer"
 end
 
--- The peer and the room (0: none) whose share of the scripts' time an entry takes.
+-- Returns the peer and the room (0: none) to which the time of an entry is charged.
 local function payer(entry)
   if entry.co then
     return entry.peer, entry.room_id
@@ -177,7 +177,7 @@ end
 -- Waiting ----------------------------------------------------------------------------------
 
 
---- Raises an error where nothing may wait.
+--- Raises an error where waiting is impossible.
 ---@param what string the function that wants to
 function tasks.check_may_wait(what)
   if live.loading then
@@ -196,7 +196,7 @@ function tasks.check_may_wait(what)
 end
 
 
--- Leaves the running coroutine to `entry` until that is woken; returns what wake was given.
+-- Suspends the running coroutine until `entry` is woken; returns the values that wake got.
 local function park(entry, seconds)
   local task = live.task
   if type(task) ~= "table" or not task.version then
@@ -217,7 +217,7 @@ local function park(entry, seconds)
   return yield()
 end
 
--- To be returned to C, which resumes the coroutine as the event that it was started for.
+-- Returns what C needs to resume the coroutine, as the event that it was started for.
 local function wake(entry, ...)
   remove(entry)
   live.task = entry.task
@@ -253,8 +253,8 @@ end
 -- For other modules of the host -------------------------------------------------------------
 
 
---- Has a function of the host's run as a task of its own. `entry` has fn, label, and what is called
---- with the text if it fails: on_failure.
+--- Runs a function of the host as a task of its own. `entry` has fn, label, and on_failure, which gets
+--- the text of an error.
 ---@param entry table
 ---@param seconds number
 function tasks.begin(entry, seconds)
@@ -262,7 +262,7 @@ function tasks.begin(entry, seconds)
 end
 
 
---- Calls off what tasks.begin began, if it has not run yet.
+--- Cancels a task of tasks.begin that has not begun.
 ---@param entry table
 function tasks.cancel(entry)
   if timers[entry.id] == entry then
@@ -273,7 +273,7 @@ function tasks.cancel(entry)
 end
 
 
---- Ends what tasks.begin began: before it runs, or while it waits.
+--- Ends a task of tasks.begin, before it begins or while it waits.
 ---@param entry table
 function tasks.stop(entry)
   local waiting
@@ -290,7 +290,7 @@ function tasks.stop(entry)
 end
 
 
---- Waits until tasks.give; returns what that was given, or nil and "timeout".
+--- Waits for tasks.give; returns the values that it gets, or nil and "timeout".
 ---@param entry table
 ---@param seconds number
 ---@return any value
@@ -302,7 +302,7 @@ function tasks.wait(entry, seconds)
 end
 
 
---- Gives a waiting handler what it waits for, if it still does; it goes on in a turn of its own.
+--- Resumes a handler that waits, if it still does, with a result. It goes on as an event of its own.
 ---@param entry table
 ---@param value any
 ---@param problem string?
@@ -369,7 +369,7 @@ function tasks.answer(peer, ref, body, channel, packet_type)
 end
 
 
---- How many answers came that nobody waited for any more: of a peer, or of all.
+--- Returns how many answers came too late: of a peer, or of all.
 ---@param peer integer?
 ---@return integer
 function tasks.late_answers(peer)
@@ -438,8 +438,8 @@ end
 -- Versions ---------------------------------------------------------------------------------
 
 
---- Ends what belongs to other versions than this one: owned timers and tasks. An on_tick of those
---- that still waits does not hold up this one's.
+--- Ends the owned timers and tasks of all versions but this one. An on_tick of theirs that still waits
+--- does not delay the next tick.
 ---@param number integer
 ---@return perigee.TimerEntry[] revoked
 function tasks.revoke(number)
@@ -458,7 +458,7 @@ function tasks.revoke(number)
 end
 
 
--- An answer that came in between is lost; one that comes late is not.
+-- Waits for the answer again. An answer that came in between is lost; a later one is not.
 local function listen_again(entry)
   if not entry.requested then
     return
@@ -470,7 +470,7 @@ local function listen_again(entry)
 end
 
 
---- Sets again what revoke has ended, for the time that was left by then.
+--- Sets the timers again that revoke has ended, with the time that they had left.
 ---@param revoked perigee.TimerEntry[]
 ---@param at number when that was, by core.now
 function tasks.restore(revoked, at)

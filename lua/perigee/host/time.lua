@@ -12,7 +12,7 @@ local systems = require "perigee.world.systems"
 local tasks = require "perigee.host.tasks"
 
 local of_room, room_objects = live.of_room, registry.rooms
-local ran = core.ran() -- what runs, as perigee.host says
+local ran = core.ran() -- the running handler, see host/init.lua
 
 local on = {}
 
@@ -55,8 +55,7 @@ function on.tick(_, room, _, passed_us, left_out)
 end
 
 
--- Follows the game's tick: each of the systems by its number, and one call more, which ends the tick
--- for all of them.
+-- Runs a system by its number, after the game's tick. One more call, after the last system, ends the tick.
 function on.system(_, _, _, passed_us, number)
   local system = systems.get(number)
   live.task, ran[1] = system, system and system.fn

@@ -33,8 +33,8 @@ local function read_retry(handler, options)
 end
 
 
---- Returns true; or false, the words that go with the refusal, and the seconds after which clients try
---- again, or nil when they do not.
+--- Returns true; or false, the message of the refusal, and the seconds after which clients try again, or
+--- nil when they do not.
 ---@param handler string its name, for the error
 ---@param answer any the values that it returned
 ---@param reason any

@@ -1,4 +1,4 @@
---- A version of the game: gives it its API, checks what its load has left, and puts it in place.
+--- Gives a version of the game its API, checks the result of its load, and puts it in place.
 
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
@@ -21,7 +21,7 @@ local world = require("perigee.world").host
 
 local versions = {}
 
--- A copy of a table of the API. Access to an unknown name raises an error with the right name.
+-- Copies a table of the API. Access to an unknown name raises an error with the right name.
 local function copy_api(what, source, others)
   local copy, names = {}, {}
   for name, value in iterate(source) do
@@ -38,7 +38,7 @@ local function copy_api(what, source, others)
   })
 end
 
--- A copy of the API, so that nothing one version does to it reaches another.
+-- Copies the API, so that a version cannot change it for another one.
 local function make_api(shared)
   local api = copy_api("perigee", perigee, replacements.perigee)
   for _, part in ipairs { "rooms", "to", "mcp", "fixed" } do
@@ -94,7 +94,7 @@ function versions.configure(version)
 end
 
 
---- Raises an error for all that can be wrong with a version that has been run.
+--- Raises an error for anything that is wrong with a version that has been run.
 ---@param version perigee.Version
 function versions.check(version)
   declared.finish(version.world)

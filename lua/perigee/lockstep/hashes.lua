@@ -1,5 +1,5 @@
---- Whether all have the same state: hashes of it are compared turn by turn, and who differs from
---- most is named; with trees of hashes also where. Methods of perigee.Match.
+--- Compares the hashes of the members' states turn by turn, and reports the members that differ from the
+--- majority; with trees of hashes also where. Methods of perigee.Match.
 
 local json = require("cjson.safe").new()
 local wire = require "perigee.lockstep.wire"
@@ -24,7 +24,7 @@ local hashes = {}
 
 
 function hashes:_begin_hashes()
-  self.hashes, self.oldest_hash, self.settled_hash = {}, 1, 0
+  self.hashes, self.oldest_hash, self.decided_hash = {}, 1, 0
   self.has_hashes = false
   self.trees = nil -- the exchange that is under way
   self.has_script_hashes = false -- whether the script gives hashes, which decide
@@ -42,7 +42,7 @@ local function votes(member)
 end
 
 
---- Whether a member's state is taken for a good one. Not while it changes its slot.
+--- Sets whether a member's state counts as good. Not while it changes its slot.
 function hashes:_set_counts(member, counts)
   local had_vote = votes(member)
   member.counts = counts
@@ -73,7 +73,7 @@ end
 -- Who is odd --------------------------------------------------------------------------------
 
 
--- Each of them once: all who watch have the same.
+-- Returns the slots of members, each once: all spectators have the same.
 local function slots_of(members)
   local slots, has = {}, {}
   for _, member in ipairs(members) do
@@ -124,7 +124,7 @@ local function report(self, turn, found, odd)
 end
 
 
--- A hash that comes when it is known what most have.
+-- Compares a hash that comes after the majority's is known.
 local function compare(self, member, turn, hash, found)
   if hash ~= found.agreed and member.counts then
     report(self, turn, found, { member })
@@ -137,7 +137,7 @@ local function compare(self, member, turn, hash, found)
 end
 
 
--- The hash that most have, and whether another has as many.
+-- Returns the most frequent hash, and whether another one is as frequent.
 local function tally(found)
   local counts, best, most, is_tie = {}, nil, 0, false
   for _, hash in next, found.of do
@@ -155,7 +155,7 @@ local function tally(found)
 end
 
 
--- The members whose hashes differ, of those that had a good state before.
+-- Returns the members whose hashes differ, of those that had a good state before.
 local function find_odd(self, found)
   local odd = {}
   for id, hash in next, found.of do
@@ -203,12 +203,12 @@ end
 local function take(self, member, turn, hash)
   local found = of_turn(self, turn)
   if member.is_odd or found.is_tie then
-    return -- until it gets another state; of a tie there is no more to be said
+    return -- until the member gets another state; a tie is final
   elseif found.agreed then
     compare(self, member, turn, hash, found)
   elseif not votes(member) then
     found.others[member.id] = found.others[member.id] or hash
-    local is_alone = self.voting == 0 and not self.has_script_hashes -- nobody can say otherwise
+    local is_alone = self.voting == 0 and not self.has_script_hashes -- no other hash can differ
     if is_alone then
       found.agreed = hash
       compare(self, member, turn, hash, found)
@@ -220,7 +220,7 @@ local function take(self, member, turn, hash)
 end
 
 
---- A member has told hashes: of `turn`, and of those that were hashed before.
+--- Takes the hashes of a member: of `turn`, and of the hashed turns before it.
 ---@param member perigee.LockstepMember
 ---@param turn integer
 ---@param list integer[]
@@ -253,17 +253,17 @@ function hashes:script_hash(turn, hash)
 end
 
 
--- A turn has closed: of those long ago it is taken what there is.
-function hashes:_settle_hashes()
+-- Decides about turns that closed long ago with the hashes that have come.
+function hashes:_decide_hashes()
   local every = self.hash_every
   local turn = self.closed - self.closed % every
   local late = turn - math.min(math.ceil(PATIENCE / self:interval() / every), KEPT - 1) * every
-  while self.settled_hash < late do
-    self.settled_hash = self.settled_hash + every
-    local found = self.hashes[self.settled_hash]
+  while self.decided_hash < late do
+    self.decided_hash = self.decided_hash + every
+    local found = self.hashes[self.decided_hash]
     local is_open = found and not found.agreed and not found.is_tie
     if is_open and (found.count > 0 or found.by_script) then
-      agree(self, self.settled_hash, found)
+      agree(self, self.decided_hash, found)
     end
   end
   while self.oldest_hash <= turn - KEPT * every do
@@ -302,7 +302,7 @@ local function names_of(a, b)
 end
 
 
--- The names that lead to the first difference.
+-- Returns the names that lead to the first difference.
 local function find_path(a, b)
   if type(a) ~= "table" or type(b) ~= "table" then
     return nil
@@ -320,7 +320,7 @@ local function find_path(a, b)
 end
 
 
--- One of those that have what most have.
+-- Returns a member with the majority's hash.
 local function find_right(self, desync)
   for id, hash in next, desync.hashes do
     if hash == desync.hash and self.members[id] and self.members[id].counts then
@@ -363,7 +363,7 @@ local function finish_trees(self)
 end
 
 
---- TREE has come.
+--- Handles TREE.
 ---@param peer integer
 ---@param given { turn: integer, json: string }
 function hashes:tree(peer, given)
@@ -384,7 +384,7 @@ function hashes:tree(peer, given)
 end
 
 
---- When those are given up that have not come; nil: none are waited for.
+--- Returns when the wait for trees ends; nil when none is due.
 ---@return number?
 function hashes:_trees_due()
   return self.trees and (self.trees.at or 0)

@@ -129,8 +129,8 @@ local function as_hash(value)
 end
 
 
--- The oldest turn that on_turn has not had: tasks begin in the order of their timers, which is not said
--- to be that of the turns.
+-- Runs on_turn for the oldest turn that it has not had. Tasks begin in the order of their timers, which
+-- may differ from that of the turns.
 local function run_turn(entry)
   local first = table.remove(entry.queue, 1)
   local handler = first and handler_of(entry, "on_turn")
@@ -248,7 +248,7 @@ local function close_recorder(entry)
 end
 
 
--- Tests of games leave nothing behind.
+-- Records a turn, except in tests of games.
 local function record_turn(entry, turn, bytes)
   local settings = entry.match.settings
   if turn == 1 then
@@ -265,7 +265,7 @@ end
 -- A room's match ----------------------------------------------------------------------------
 
 
--- Members of the room that are sent nothing of the match.
+-- Returns the members of the room that take no part in the match.
 local function others(entry)
   local count = core.room_count(entry.room.id)
   if not entry.except or entry.counted ~= count then
@@ -349,7 +349,7 @@ local function new_entry(room, settings)
 end
 
 
---- The match of a room; nil where its kind has none.
+--- Returns the match of a room; nil if its kind has none.
 ---@param room perigee.Room
 ---@return perigee.LockstepEntry?
 function host.find(room)
@@ -361,14 +361,14 @@ function host.find(room)
     end
     entry = new_entry(room, settings)
   end
-  if not live.upgrading then -- a reload may yet be taken back
+  if not live.upgrading then -- a reload may still be rolled back
     refresh(entry)
   end
   return not entry.match.is_over and entry or nil
 end
 
 
---- Whether a kind has lockstep, or a match still runs.
+--- Returns whether a kind has lockstep, or a match still runs.
 ---@return boolean
 function host.is_used()
   return live.version.has_lockstep or next(entries) ~= nil
@@ -391,8 +391,8 @@ function host.leave(peer, room)
 end
 
 
---- A room is being deleted: nothing can be sent to it any more, so its match is over, if the running
---- handler ends well.
+--- Ends the match of a room that is being deleted, if the running handler ends well. Nothing can be sent
+--- to the room any more.
 ---@param room integer
 function host.close(room)
   local entry = entries[room]
@@ -418,7 +418,7 @@ function host.forget(room)
 end
 
 
---- The match of a room for turns that come from a recording (replay.lua); nil: its kind has no on_turn.
+--- Returns the match of a room for the turns of a recording (replay.lua); nil if its kind has no on_turn.
 ---@param room perigee.Room
 ---@param id integer
 ---@param seed integer
@@ -442,7 +442,7 @@ function host.replay_turn(entry, turn, bytes)
 end
 
 
---- A version has gone live: running matches take what it says.
+--- Applies the settings and handlers of a version that has gone live to the running matches.
 function host.take()
   for _, entry in next, entries do
     refresh(entry)

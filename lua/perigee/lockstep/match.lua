@@ -1,8 +1,8 @@
---- A match in lockstep as the server sees it: who takes part, in which slots, and what state they
---- begin with. Turns, paces, hashes and snapshots are in the files beside this one.
+--- A match in lockstep on the server: its members, their slots, and the state that they begin with.
+--- turns.lua, pace.lua, hashes.lua and snapshots.lua have the rest.
 ---
---- Nothing here knows a clock, a timer or a socket: `now` (seconds) is an argument, and what is to
---- be sent or called goes through `out`, which lockstep.lua gives. So a match is tested by itself.
+--- A match has no clock, timer or socket: `now` (seconds) is an argument, and packets and calls go
+--- through `out`, which host.lua gives. So tests need nothing else.
 
 local hashes = require "perigee.lockstep.hashes"
 local pace = require "perigee.lockstep.pace"
@@ -20,7 +20,7 @@ local ENTERS = 2 -- and so many at once
 ---@field slot integer wire.SPECTATOR for who only watches
 ---@field gives boolean whether it can give snapshots
 ---@field start integer number of the START that it got last
----@field turn integer the newest that it has simulated, as far as it has told
+---@field turn integer the newest that it has simulated, as its packets say
 ---@field inputs table<integer, string> by turn, of turns that are not closed
 ---@field first integer? the first turn that it has sent an input for
 ---@field last integer? the last such
@@ -34,7 +34,7 @@ local ENTERS = 2 -- and so many at once
 ---@field heard_at number when INPUT came last
 ---@field failed_at number? when it had its last request for a snapshot and gave none
 
---- A slot, and whose it is. It is kept for whoever knows the key when its player is gone.
+--- A slot. When its player is gone, it is kept for a client with the key.
 ---@class perigee.LockstepSeat
 ---@field key string
 ---@field member perigee.LockstepMember?
@@ -102,13 +102,13 @@ function matches.new(room, settings, out)
 end
 
 
--- From turn 1 on, with another seed.
+-- Begins the match at turn 1, with another seed.
 function Match:_begin()
   repeat
     self.id = self.out.random()
   until self.id ~= 0
   self.seed = self.out.random()
-  -- What clients have been told in START holds for the whole match.
+  -- Settings that START has cannot change during the match.
   self.hash_every, self.max_input = self.settings.hash_every, self.settings.max_input
   self.is_started, self.is_over, self.due = false, false, nil
   self:_begin_turns()
@@ -127,7 +127,7 @@ local function sit(self, slot, key, member)
 end
 
 
--- The slot that a key is of.
+-- Returns the slot of a key.
 local function find_seat(self, key)
   if key == wire.NO_SEAT then
     return nil
@@ -238,7 +238,7 @@ function Match:_send_start(member, how, turn, now)
 end
 
 
--- Whether a peer may send ENTER again, which costs more to answer than to ask.
+-- Returns whether a peer may send ENTER again. The answer costs more than the request.
 local function may_enter(self, peer, now)
   local oldest = now - ENTERS * ENTER_SECONDS
   for id, at in next, self.entered do
@@ -265,7 +265,7 @@ local function new_member(self, peer, name, now)
 end
 
 
---- A peer takes part. `enter` is its ENTER. nil and the name of an error code where it may not.
+--- Adds a peer to the match. `enter` is its ENTER. Returns nil and the name of an error code if it may not.
 ---@param peer integer
 ---@param name string
 ---@param enter table
@@ -283,7 +283,7 @@ function Match:enter(peer, name, enter, now)
   local how, turn = beginning(self, enter, without, now)
   local others = self.count - (member and 1 or 0) - (holder and 1 or 0)
   if not how and others > 0 then
-    return nil, "Unsupported" -- they play on, and cannot say what with
+    return nil, "Unsupported" -- the others play on, and cannot give the state
   end
   if member then
     self:_set_counts(member, false)
@@ -316,7 +316,7 @@ function Match:enter(peer, name, enter, now)
 end
 
 
---- A peer takes part no longer.
+--- Removes a peer from the match.
 ---@param peer integer
 ---@param now number
 function Match:leave(peer, now)
@@ -340,7 +340,7 @@ end
 -- The script's ----------------------------------------------------------------------------------
 
 
---- Bytes of turns, inputs and states that are kept.
+--- Returns the bytes of the turns, inputs and states that are kept.
 ---@return integer
 function Match:held_bytes()
   return self.kept_bytes + self.input_bytes + (self.cached and #self.cached.bytes or 0)
@@ -348,7 +348,7 @@ function Match:held_bytes()
 end
 
 
---- How many slots have a player.
+--- Returns how many slots have a player.
 ---@return integer
 function Match:players()
   local count = 0
@@ -368,7 +368,7 @@ function Match:start(now)
 end
 
 
--- Begins, or goes on, when there is somebody to do so.
+-- Begins the match, or goes on, when it has players.
 function Match:_check_start(now)
   local start = self.settings.start
   if not self.is_started and start > 0 and self:players() >= start then
@@ -379,7 +379,7 @@ function Match:_check_start(now)
 end
 
 
---- Another match with the same players, from turn 1 on and with another seed.
+--- Begins another match with the same players, at turn 1 and with another seed.
 ---@param now number
 function Match:restart(now)
   local was_started = self.is_started
@@ -393,7 +393,7 @@ function Match:restart(now)
 end
 
 
---- The match is over; nothing of it goes on.
+--- Ends the match.
 function Match:stop()
   self.is_over, self.due = true, nil
   for id in next, self.members do
@@ -404,7 +404,7 @@ function Match:stop()
 end
 
 
---- Takes other settings into use, in the running match.
+--- Applies other settings to the running match.
 ---@param settings perigee.LockstepSettings
 ---@param now number
 function Match:configure(settings, now)
@@ -417,7 +417,7 @@ function Match:configure(settings, now)
 end
 
 
---- When there is something to do next; nil: nothing, until something comes.
+--- Returns when the match has to act next; nil when it waits for packets.
 ---@return number?
 function Match:wake_at()
   local at = self.due and math.max(self.due, self.wake or self.due)

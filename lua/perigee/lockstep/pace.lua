@@ -1,9 +1,9 @@
 --- How fast a match goes, and how far ahead each player gives its inputs. Methods of perigee.Match.
 ---
---- The input delay of a player follows from how long before the close of their turns its inputs
---- come: its *slack*. When many come too late, or some do again and again, it grows; when all come
---- more than a turn too early for a while, it shrinks by what is too much. It begins with what the way to the
---- player and back takes, which the first INPUT tells where nothing else has.
+--- The input delay of a player follows from its *slack*: the time from its inputs to the close of their
+--- turns. The delay grows when many inputs come too late, or some do so repeatedly. It shrinks by the
+--- excess when all inputs come more than a turn too early for a while. It begins with the round-trip time
+--- of the player, measured by the first INPUT if it is not known.
 
 local wire = require "perigee.lockstep.wire"
 
@@ -29,13 +29,13 @@ local function clamp(self, delay)
 end
 
 
--- The turns that it takes to a player and back, and one for what is lost on the way.
+-- Returns the turns of a round trip to a player, and one for lost packets.
 local function delay_for(self, latency)
   return clamp(self, math.ceil(latency / self:interval()) + 1)
 end
 
 
---- The input delay that a peer begins with.
+--- Returns the input delay that a peer begins with.
 ---@param peer integer
 ---@return integer
 function pace:_first_delay(peer)
@@ -59,7 +59,7 @@ local function set_delay(self, member, delay)
 end
 
 
---- START is answered by the first INPUT.
+--- Measures the round trip from START to the first INPUT, which answers it.
 ---@param member perigee.LockstepMember
 ---@param now number
 function pace:_note_answer(member, now)
@@ -71,7 +71,7 @@ function pace:_note_answer(member, now)
 end
 
 
--- A window is over: `slacks` is sorted, in turns.
+-- Adapts the delay when a window is over. `slacks` is sorted, in turns.
 local function judge(self, member, slacks)
   local late = 0
   while slacks[late + 1] and slacks[late + 1] < 0 do
@@ -93,7 +93,7 @@ local function judge(self, member, slacks)
 end
 
 
---- The newest input of a member has come, which is for `turn`.
+--- Notes the slack of the newest input of a member, which is for `turn`.
 ---@param member perigee.LockstepMember
 ---@param turn integer
 ---@param now number
@@ -125,7 +125,7 @@ function pace:_change_pace(now)
 end
 
 
---- No turn closes from here on.
+--- Stops the closing of turns.
 ---@param now number
 function pace:pause(now)
   if not self.is_paused then
@@ -136,7 +136,7 @@ function pace:pause(now)
 end
 
 
---- Turns close again.
+--- Goes on after a pause.
 ---@param now number
 function pace:resume(now)
   if self.is_paused then
@@ -147,7 +147,7 @@ function pace:resume(now)
 end
 
 
---- So many times as fast as `turn_rate` says.
+--- Sets the speed, as a multiple of `turn_rate`.
 ---@param speed number
 ---@param now number
 function pace:set_speed(speed, now)

@@ -1,4 +1,4 @@
---- Lockstep's packets as members of a room send them: read here, and told to the room's match.
+--- Reads the lockstep packets of members and passes them to the room's match.
 
 local core = require "perigee.core"
 local host = require "perigee.lockstep.host"
@@ -9,7 +9,7 @@ local CODES = core.codes
 
 local packets = { CHANNEL = wire.CHANNEL }
 
--- By kind, what a packet does with the match. False: it is malformed.
+-- The handlers of packets, by kind. They return false for a malformed one.
 local TAKE = {}
 
 
@@ -79,7 +79,7 @@ TAKE[wire.EXIT] = function(entry, peer, data)
 end
 
 
---- A packet on the channel of lockstep. Returns whether it was one for it: not where no kind has any.
+--- Handles a packet on the channel of lockstep. Returns false where no kind has lockstep.
 ---@param peer integer
 ---@param data string
 ---@param kind integer the packet's type

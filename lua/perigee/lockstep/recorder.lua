@@ -1,11 +1,11 @@
---- Recordings that the server makes of matches, where their kind says `record`: a file for each, written
---- line by line as turns close, so that what there is of it is whole whenever it ends.
+--- Records matches whose kind has `record`: a file for each, written line by line as turns close, so that
+--- it is readable wherever it ends.
 
 local core = require "perigee.core"
 local recording = require "perigee.lockstep.recording"
 local wire = require "perigee.lockstep.wire"
 
-local open_file, date = io.open, os.date -- what games have no use of is taken away once all is loaded
+local open_file, date = io.open, os.date -- the sandbox removes these once all is loaded
 
 -- The most that one run of the server writes, and has open at once.
 local RUN_BYTES, RUN_FILES, OPEN_MAX = 1024 * 1024 * 1024, 10000, 256
@@ -92,12 +92,12 @@ function Recorder:_write(line)
 end
 
 
--- Interpreted: compiled code that finds a write or a flush failed does it once more, and then there is
--- nothing left in the buffer that could fail.
+-- Interpreted, because compiled code that leaves its trace after a failed write or flush repeats it, and
+-- the second one succeeds with an empty buffer.
 jit.off(Recorder._write)
 
 
---- A turn is closed.
+--- Records a turn, which has closed.
 ---@param turn integer
 ---@param bytes string as TURNS has it
 function Recorder:turn(turn, bytes)
@@ -107,7 +107,7 @@ function Recorder:turn(turn, bytes)
 end
 
 
---- It is known what hash most have.
+--- Records the majority's hash.
 ---@param turn integer
 ---@param hash integer
 function Recorder:hash(turn, hash)
@@ -115,7 +115,7 @@ function Recorder:hash(turn, hash)
 end
 
 
---- The match is over.
+--- Ends the recording.
 function Recorder:close()
   if self.file then
     self.file:close()

@@ -1,8 +1,8 @@
---- Recordings of matches: what everybody did in each turn, and the hashes that were agreed on. A line of
---- JSON each: first what the match is, then
+--- Recordings of matches: the entries of each turn, and the hashes of the majority. Each line is JSON:
+--- first the head of the match, then
 ---
 ---   {"turn":12,"entries":[{"slot":0,"kind":"input","data":"48656c6c6f"}]}   data in hexadecimal
----   {"turn":13}                                                             nobody did anything
+---   {"turn":13}                                                             a turn without entries
 ---   {"hash":4021987221,"turn":12}
 
 local json = require("cjson.safe").new()
@@ -27,7 +27,7 @@ local function from_hex(text)
 end
 
 
---- The first line.
+--- Returns the first line.
 ---@param room string
 ---@param match integer
 ---@param seed integer
@@ -60,7 +60,7 @@ function recording.hash(turn, hash)
 end
 
 
--- Whether it is a whole number below `limit`.
+-- Returns whether a value is a whole number below `limit`.
 local function is_whole(value, limit)
   return type(value) == "number" and value >= 0 and value < limit and value % 1 == 0
 end
@@ -83,7 +83,7 @@ local function is_entry(entry)
 end
 
 
--- A line behind the first; false for what is none.
+-- Reads a line after the first; returns false for an invalid one.
 local function read_line(self, line)
   if line.hash then
     if not is_whole(line.hash, 2 ^ 32) or not is_whole(line.turn, 2 ^ 32) then return false end

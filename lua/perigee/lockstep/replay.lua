@@ -1,5 +1,5 @@
 --- Plays a recording through a game's own on_turn, in a simulated server: for `perigee lockstep FILE GAME`.
---- The game finds the room and its match there, and nobody in it.
+--- The room and its match exist in the game, without members.
 
 local core = require "perigee.core"
 local host = require "perigee.lockstep.host"
@@ -24,7 +24,7 @@ local function entry_of(entry)
 end
 
 
---- Makes the room, in the next turn of the loop.
+--- Makes the room, in the next iteration of the loop.
 ---@param head table of the recording
 function replay.begin(head)
   tasks.begin({ label = "a replay", is_host = true, fn = function()
@@ -40,14 +40,14 @@ function replay.begin(head)
 end
 
 
---- Whether rooms of that kind have an on_turn.
+--- Returns whether rooms of that kind have an on_turn.
 ---@return boolean
 function replay.is_possible()
   return playing ~= nil
 end
 
 
---- Has on_turn have a turn, in the next turn of the loop.
+--- Calls on_turn with a turn, in the next iteration of the loop.
 ---@param turn integer
 ---@param entries table[] as recording.read has them
 function replay.turn(turn, entries)

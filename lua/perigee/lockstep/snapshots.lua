@@ -40,7 +40,7 @@ local function list_waiting(self)
 end
 
 
--- Those that wait for a snapshot and have had one of this member that was wrong.
+-- Counts the members that wait for a snapshot and had a wrong one of this member.
 local function count_tried(waiting, member)
   local count = 0
   for _, other in ipairs(waiting) do
@@ -50,7 +50,7 @@ local function count_tried(waiting, member)
 end
 
 
--- Since when somebody has been waiting.
+-- Returns since when a member has been waiting.
 local function waiting_since(waiting)
   local since = math.huge
   for _, member in ipairs(waiting) do
@@ -90,7 +90,7 @@ local function find_donor(self, now, without)
     return a.id < b.id
   end
   for _, member in next, self.members do
-    -- Without hashes there is no proof for anybody.
+    -- Without hashes, no state is proven.
     local can = member.gives and (member.counts or not self.has_hashes and not member.waits)
       and not (without and without[member]) and member.turn >= self.first_kept - 1 and member.turn > 0
       and (member.failed_at or -1) < since
@@ -143,7 +143,7 @@ local function give_all(self, found)
 end
 
 
--- Whether somebody has a state from which the turns that are kept go on.
+-- Returns whether a member has a state from which the kept turns go on.
 local function is_played(self)
   for _, member in next, self.members do
     if not member.waits and member.turn >= self.first_kept - 1 then
@@ -192,7 +192,7 @@ local function send_request(self, now)
 end
 
 
---- Somebody waits for one.
+--- Gives a snapshot to the members that wait, or requests one.
 ---@param now number
 function snapshots:_want_snapshot(now)
   local found = cached(self, now)
@@ -228,7 +228,7 @@ local function take_whole(self, turn, bytes, donor, now)
 end
 
 
--- Whether a piece goes on where the one before ended.
+-- Returns whether a piece continues the one before.
 local function fits(self, request, piece)
   if #request.pieces == 0 then
     request.turn, request.whole = piece.turn, piece.size
@@ -239,7 +239,7 @@ local function fits(self, request, piece)
 end
 
 
---- SNAPSHOT has come.
+--- Handles SNAPSHOT.
 ---@param peer integer
 ---@param piece table as wire.read_piece has it
 ---@param now number
@@ -259,7 +259,7 @@ function snapshots:piece(peer, piece, now)
 end
 
 
---- The script has answered: the state after `turn`, or nil when it has none to give.
+--- Handles the answer of the script: the state after `turn`, or nil when it has none.
 ---@param request integer
 ---@param turn integer
 ---@param bytes string?
@@ -277,7 +277,7 @@ end
 -- Going wrong ---------------------------------------------------------------------------------
 
 
---- Has a member begin with the newest state that there is.
+--- Has a member begin with the newest state.
 ---@param member perigee.LockstepMember
 ---@param now number
 function snapshots:_send_anew(member, now)
@@ -305,8 +305,8 @@ function snapshots:_snapshot_was_wrong(member)
 end
 
 
---- Has a member take a snapshot, in the place of the state that it has; not again and again, since others
---- have to give it.
+--- Replaces the state of a member by a snapshot; at most every RESYNC_SECONDS, because others have to
+--- give it.
 ---@param peer integer
 ---@param now number
 function snapshots:resync(peer, now)
@@ -320,7 +320,8 @@ function snapshots:resync(peer, now)
 end
 
 
---- When a giver has taken too long, may be request, or somebody needs another snapshot; nil: none of that.
+--- Returns when the next check is due: a giver takes too long, the next request is possible, or a member
+--- needs another snapshot; nil for none.
 ---@return number?
 function snapshots:_snapshot_due()
   local due = self.request and self.request.until_when
@@ -354,7 +355,7 @@ function snapshots:_check_snapshots(now)
 end
 
 
---- A member goes; what it was to give will not come.
+--- Gives up the snapshot of a member that goes.
 function snapshots:_forget_donor(member, now)
   if self.request and self.request.donor == member then
     request_another(self, now)

@@ -1,4 +1,4 @@
---- The turns of a match: inputs come in, turns close and go out, and what is missing is sent again.
+--- The turns of a match: takes inputs, closes and sends turns, and sends missing ones again.
 --- Methods of perigee.Match.
 
 local wire = require "perigee.lockstep.wire"
@@ -28,14 +28,14 @@ function turns:_begin_turns()
 end
 
 
---- Seconds from turn to turn as things are.
+--- Returns the seconds from turn to turn, at the present speed.
 ---@return number
 function turns:interval()
   return 1 / (self.settings.turn_rate * self.speed)
 end
 
 
--- The next turn closes an interval from now, if there is somebody to play.
+-- Schedules the next turn an interval from now, if the match has players.
 function turns:_schedule(now)
   local is_going = self.is_started and not self.is_paused and not self.is_over and self.count > 0
   self.due, self.wake = is_going and now + self:interval() or nil, nil
@@ -44,7 +44,8 @@ end
 -- Inputs ------------------------------------------------------------------------------------
 
 
--- Whether an input for a turn would come too early. Where memory is scarce, none is taken that is not owed.
+-- Returns whether an input for a turn comes too early. While memory is scarce, only inputs that are due
+-- are taken.
 local function is_early(self, member, turn)
   return turn > self.closed + wire.AHEAD_MAX
     or turn > self.closed + member.delay + 1 and self.out.is_scarce()
@@ -74,7 +75,7 @@ function turns:_forget_inputs(member)
 end
 
 
---- INPUT has come.
+--- Handles INPUT.
 ---@param peer integer
 ---@param given table as wire.read_input has it
 ---@param now number
@@ -114,7 +115,7 @@ local function owes(member, turn)
 end
 
 
--- Those that a turn waits for, and how long at most.
+-- Returns the members that a turn waits for, and how long at most.
 local function find_missing(self, turn)
   local missing, longest = nil, 0
   for _, seat in next, self.seats do
@@ -233,7 +234,7 @@ local function note_stall(self, now)
     self.stalls, self.stalled = self.stalls + 1, self.stalled + stall
     self.longest_stall = math.max(self.longest_stall, stall)
   end
-  -- A short one is made up for; after a long one all later turns are later.
+  -- A short delay is made up for; after a long one, all later turns are later.
   local interval = self:interval()
   self.due = stall > interval / 2 and now + interval or self.due + interval
 end
@@ -265,7 +266,7 @@ local function close(self, now)
   self.closed, self.wake = turn, nil
   note_stall(self, now)
   cast(self, now)
-  self:_settle_hashes()
+  self:_decide_hashes()
   self.out.closed(turn, bytes)
 end
 
@@ -307,7 +308,7 @@ end
 -- Filling gaps ------------------------------------------------------------------------------
 
 
---- Sends a member the turns from one on, as many as one answer may have, and surely.
+--- Sends a member the turns from `from` on, reliably, as many as one answer may have.
 function turns:_fill(member, from)
   local sent, list, size, first = 0, {}, 0, from
   local function flush()
@@ -330,7 +331,7 @@ function turns:_fill(member, from)
 end
 
 
---- NEED has come.
+--- Handles NEED.
 ---@param peer integer
 ---@param turn integer
 ---@param now number

@@ -1,5 +1,5 @@
---- The packets of lockstep as bytes, both ways: section 17 of docs/protocol.md. The server and the
---- Lua client use it. Nothing here keeps anything; readers return nil for what is malformed.
+--- Writes and reads the packets of lockstep: section 17 of docs/protocol.md. The server and the Lua
+--- client use it. It has no state; readers return nil for malformed packets.
 
 local byte, char, concat, floor, sub = string.byte, string.char, table.concat, math.floor, string.sub
 
@@ -85,7 +85,7 @@ function wire.joined(id, name)
 end
 
 
---- A turn, of its entries.
+--- A turn, made of its entries.
 ---@param entries string[]
 ---@return string
 function wire.turn(entries)
@@ -137,7 +137,7 @@ function wire.read_turn(data, at)
 end
 
 
---- Of TURNS: match, number of the first turn, and the entries of each.
+--- Reads TURNS: the match, the number of the first turn, and the entries of each.
 ---@param data string
 ---@return { match: integer, first: integer, turns: table[] }?
 function wire.read_turns(data)
@@ -167,7 +167,7 @@ end
 
 
 ---@param data string
----@return table? told version, watches, gives, seat, match, turn
+---@return table? enter version, watches, gives, seat, match, turn
 function wire.read_enter(data)
   if #data ~= 30 then return nil end
   local version, flags = byte(data, 5, 6)

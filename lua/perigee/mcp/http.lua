@@ -51,7 +51,7 @@ end
 
 local ANYTHING = "*/*"
 
--- The session of a request, or nil after an answer that says what is wrong.
+-- Returns the session of a request; or answers with what is wrong, and returns nil.
 local function find_session(conn, fields)
   local id, version = fields["mcp-session-id"], fields["mcp-protocol-version"]
   if version ~= nil and not KNOWN[version] then
@@ -70,7 +70,7 @@ end
 
 -- Messages ---------------------------------------------------------------------------------
 
--- Numbers that would not come back as they were are none.
+-- Returns whether a value can be an id. A number must survive the way through JSON.
 local function is_id(id)
   return type(id) == "string" or type(id) == "number" and id % 1 == 0 and math.abs(id) < 2 ^ 53
 end
@@ -205,7 +205,7 @@ end
 
 local METHODS = { POST = post, GET = get, DELETE = delete }
 
--- A field that came twice could be understood in two ways.
+-- Returns whether a header field came twice: it could be understood in two ways.
 local function has_doubles(fields)
   for _, value in next, fields do
     if value == false then

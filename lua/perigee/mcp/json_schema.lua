@@ -310,7 +310,7 @@ function keywords.uniqueItems(is_wanted)
 end
 
 
--- How many of the checks a value passes, and what the first that fails says.
+-- Returns how many of the checks a value passes, and the error of the first that fails.
 local function count_good(checks, value, path, depth)
   local good, first = 0, nil
   for _, check in ipairs(checks) do
@@ -326,7 +326,7 @@ local function count_good(checks, value, path, depth)
 end
 
 
--- A value has to pass one of the rules, and `most` of them at the most.
+-- Makes a check that a value passes at least one of the rules, and at most `most`.
 local function alternatives(word, most)
   return function(rules, _, where, root)
     local checks = compile_list(rules, where .. "." .. word, root)
@@ -366,7 +366,7 @@ keywords["not"] = function(rule, _, where, root)
 end
 
 
--- The schema may refer to itself, so what is referred to is compiled when it is first needed.
+-- A schema may refer to itself, so a reference is compiled when it is first used.
 keywords["$ref"] = function(ref, _, where, root)
   local group, name = tostring(ref):match "^#/(%$?%a+)/([^/]+)$"
   local source = ref == "#" and root.schema
@@ -441,8 +441,8 @@ function compile(schema, where, root)
 end
 
 
--- The schema as it is shown: lists that are empty are left out, because Lua cannot tell them from
--- objects.
+-- Returns the schema for clients. Empty lists are left out, because Lua has no difference between them
+-- and objects.
 local function shown(schema)
   if type(schema) ~= "table" then
     return schema

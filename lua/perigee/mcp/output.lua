@@ -1,5 +1,5 @@
---- The results of a tool that says what they are: its `output`. A client may refuse what does not fit, so it
---- is found out here, where it can be told which tool it is and what of it is wrong.
+--- Checks the results of a tool against its `output`. A client may refuse a result that does not fit, so
+--- the server finds it first and can name the tool and the fault.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -10,7 +10,8 @@ local output = {}
 
 local COPY_STEPS = 10 -- that copying a table is charged as
 
--- The value with lists where it has empty tables and the schema wants lists: Lua cannot tell them apart.
+-- Returns the value with lists in the place of empty tables where the schema wants lists; in Lua both are
+-- the same.
 local function with_lists(value, schema)
   if type(value) ~= "table" or type(schema) ~= "table" or getmetatable(value) then
     return value

@@ -20,7 +20,7 @@ local function fits(entry, name)
 end
 
 
---- Whether a tool may be listed and called. The last entry that fits its name decides.
+--- Returns whether a tool may be listed and called. The last entry that fits its name decides.
 ---@param name string
 ---@param item table of the registry
 ---@return boolean
@@ -51,7 +51,7 @@ function permit.is_shown(item)
 end
 
 
---- Something that differs once one of the answers above may differ.
+--- Returns a text that changes when one of the answers above may change.
 ---@param kind "tools"|"resources"|"prompts"
 ---@return string
 function permit.state(kind)

@@ -23,7 +23,7 @@ local URI_MAX, SUBSCRIPTIONS_MAX = 4096, 256 -- bytes of one, and how many a ses
 
 rpc.VERSIONS = { "2025-11-25", "2025-06-18", "2025-03-26" } -- the newest first
 
---- A method's own answer comes later.
+--- The result of a method whose answer comes later.
 rpc.LATER = {}
 
 local CAPABILITIES = {
@@ -68,7 +68,7 @@ end
 
 -- Lists ------------------------------------------------------------------------------------
 
--- A part of a list, and where the next one begins.
+-- Returns a page of a list, and where the next one begins.
 local function page(kind, field, params, is_wanted)
   local from = 1
   if params.cursor ~= nil then
@@ -91,7 +91,7 @@ local function page(kind, field, params, is_wanted)
   return { [field] = json.list(shown), nextCursor = following }
 end
 
--- What a client asked for by a name, as errors show it.
+-- Returns the name that a client sent, as errors show it.
 local function name_of(name)
   return type(name) == "string" and #name <= URI_MAX and name or "of that name"
 end
@@ -168,7 +168,7 @@ methods["tools/call"] = function(context, params)
   return start(call)
 end
 
--- The resource of a URI, and the parameters that its template has.
+-- Returns the resource of a URI, and the parameters of its template.
 local function find_resource(uri)
   local item = registry.find("resources", uri)
   if item and not item.is_template then
@@ -286,7 +286,7 @@ notifications["notifications/cancelled"] = function(session, params)
 end
 
 
---- A message that wants no answer.
+--- Handles a notification.
 function rpc.notified(session, message)
   local handler = notifications[message.method]
   if handler then
@@ -295,7 +295,7 @@ function rpc.notified(session, message)
 end
 
 
---- A request of a session. It is answered by way of the exchange, now or later.
+--- Handles a request of a session. The exchange gets the answer, now or later.
 function rpc.request(session, message, out)
   local method, params = methods[message.method], message.params
   local context = { session = session, exchange = out, id = message.id, method = message.method }

@@ -1,5 +1,5 @@
---- The sessions of MCP clients, and the streams by which they hear from the server. A stream outlives
---- its connection: what was sent is kept for a while, and told to a client that comes back for it.
+--- The sessions of MCP clients, and the streams on which the server sends to them. A stream outlives its
+--- connection: its messages are kept for a while, for a client that comes back.
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
@@ -25,7 +25,7 @@ local STREAM_FIELDS = "Content-Type: text/event-stream\r\n"
 ---@field id string
 ---@field channel integer 2000 to 2999, while it lasts
 ---@field version string of the protocol
----@field client table what it said of itself
+---@field client table its name and version, as it sent them
 ---@field capabilities table<string, boolean> the requests that it accepts
 ---@field state table free for the game
 ---@field level integer? of log messages that it wants
@@ -46,7 +46,7 @@ local function has_connection(session)
   return next(session.calls) ~= nil
 end
 
--- The channel whose number was free longest.
+-- Returns the channel whose number was free longest.
 local function take_channel()
   for _ = FIRST_CHANNEL, LAST_CHANNEL do
     last_channel = last_channel == LAST_CHANNEL and FIRST_CHANNEL or last_channel + 1
@@ -87,7 +87,7 @@ local function expire()
 end
 
 
--- Ends the session that was used longest ago, if nobody seems to be there.
+-- Ends the session that was used longest ago, if it seems to be abandoned.
 local function make_room()
   local oldest
   for _, session in next, by_id do
@@ -101,7 +101,7 @@ local function make_room()
 end
 
 
---- A new session; nil when there are too many.
+--- Opens a session; returns nil when there are too many.
 ---@param version string
 ---@param client table
 ---@param capabilities table
@@ -119,7 +119,8 @@ function sessions.open(version, client, capabilities)
     capabilities = capabilities, used = core.now(), state = {},
     streams = {}, last_stream = 0, events = {}, event_bytes = 0,
     waiting = {}, waiting_bytes = 0, calls = {}, subscriptions = {}, plugins = {},
-    -- Entries of handlers that wait for the client's answer; of others nobody else knows.
+    -- Entries of handlers that wait for the client's answer; weak, because a stopped handler leaves its
+    -- entry.
     requests = setmetatable({}, { __mode = "v" }), last_request = 0,
   }
   by_id[session.id], by_channel[session.channel], count = session, session, count + 1
@@ -223,7 +224,7 @@ function sessions.open_stream(session, conn, o)
 end
 
 
---- Sends a message; one whose client is away just now is kept for it.
+--- Sends a message, or keeps it for a client that is not connected now.
 ---@param stream table
 ---@param text string JSON
 function sessions.send(stream, text)
@@ -286,8 +287,8 @@ local function listeners(session)
   return open
 end
 
--- The stream that listened last and whose client has not come back: what it missed is the next
--- one's.
+-- Returns the stream that listened last and whose client has not come back. The next stream gets what it
+-- missed.
 local function lost_listener(session)
   local found
   for _, stream in next, session.streams do
@@ -299,7 +300,7 @@ local function lost_listener(session)
 end
 
 
---- A client listens. Returns false when it does so too often already.
+--- Opens a stream for a client that listens. Returns false when it has too many.
 ---@return boolean
 function sessions.listen(session, conn)
   if listeners(session) >= LISTENERS_MAX then
@@ -318,7 +319,7 @@ function sessions.listen(session, conn)
 end
 
 
---- A client comes back for what came after an event. Returns false when there is no such stream.
+--- Continues a stream for a client that comes back, after an event. Returns false if that stream is gone.
 ---@param session perigee.mcp.SessionState
 ---@param conn integer
 ---@param last string the event's id

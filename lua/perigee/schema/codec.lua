@@ -52,8 +52,8 @@ local function begin()
   return cast(pointer, base), START_BYTES
 end
 
--- Those of one byte are written and read in place. Of the others most have two to four; a loop in them
--- would keep the JIT from compiling what is round them in one piece.
+-- Writes a varint of two bytes and more; those of one byte are written in place. Most have two to four,
+-- so there is no loop for these: it would keep the JIT from compiling the code around in one piece.
 local function put_varint(p, at, value)
   p[at] = value % 128 + 128
   value = floor(value / 128)
@@ -73,7 +73,7 @@ local function put_varint(p, at, value)
   return at + 2
 end
 
--- From the fifth byte on.
+-- Reads a varint from the fifth byte on.
 local function get_long_varint(p, at, size, value)
   local scale = 128 ^ 4
   for i = 4, VARINT_BYTES - 1 do
@@ -120,7 +120,7 @@ local function put_long(p, value)
   cast(u32, p)[0] = value - high * 4294967296
 end
 
--- How many bytes follow a first byte, and the least and the most that the second may be.
+-- Returns how many bytes follow a first byte, and the range of the second.
 local function tail_of(byte)
   if byte >= 0xc2 and byte < 0xe0 then
     return 1, 0x80, 0xbf
@@ -151,8 +151,8 @@ local function is_wide_utf8(p, at, size)
   return true
 end
 
--- Whether 4 to 16 bytes are ASCII, by words that overlap. Names and the like are so short, and a loop costs
--- the JIT more than they do.
+-- Returns whether 4 to 16 bytes are ASCII, by words that overlap. Most names are that short, and a loop
+-- would cost more than the words.
 local function is_short_ascii(p, size)
   local word = bor(cast(i32, p)[0], cast(i32, p + (size - 4))[0])
   if size > 8 then
@@ -225,7 +225,7 @@ local function indexes_of(enums)
   return list
 end
 
--- Raises, or returns what a decoder returns of a body that is none.
+-- Returns the functions that report errors: the first raises, the others return what a decoder returns.
 local function problems(places)
   local function path(number, ...)
     return places[number].path:format(...)
@@ -255,7 +255,7 @@ local function make(body, template, tables)
   return assert(load(text, CHUNK, "t", environment))()
 end
 
--- Where nothing is sent, nothing is looked at.
+-- Encodes a message without a value; the value is ignored.
 local function encode_nothing()
   return ""
 end

@@ -1,5 +1,5 @@
---- `perigee check [GAME]`: says what is wrong with a game without serving it. It is loaded as `perigee
---- run` would; what a load alone does not see (check/files.lua) is added.
+--- `perigee check [GAME]`: reports what is wrong with a game without serving it. Loads the game as
+--- `perigee run` does, and adds the findings that a load cannot have (check/files.lua).
 
 local arguments = require "perigee.tools.arguments"
 local files = require "perigee.tools.check.files"
@@ -10,7 +10,7 @@ local tool = require "perigee.tool"
 local EXIT_GOOD, EXIT_FAILED = 0, 1
 local LEVELS = { warn = "warning", error = "error" }
 
--- "./game.lua" is game.lua to whoever stands in that folder.
+-- Shows "./game.lua" as game.lua.
 local function shown(path)
   return (path:gsub("^%./", ""))
 end
@@ -34,7 +34,7 @@ local function subjects(message)
   return list
 end
 
--- The first line that gives something this name; nil when there is none.
+-- Returns the first line that assigns to this name; nil if no line does.
 local function line_of(text, name)
   local number = 0
   for line in (text .. "\n"):gmatch "(.-)\n" do
@@ -56,7 +56,7 @@ local function find_line(text, message)
   end
 end
 
--- Splits what the server said into place and message, and finds the line where it told none.
+-- Splits a message of the server into place and message, and finds the line if it has none.
 local function read_finding(text, kind, main, given)
   local path, line, message = text:match "^([^\n]-%.lua):(%d+): (.*)$"
   if not path then
@@ -96,7 +96,7 @@ local function place(finding)
   return shown(finding.path) .. (finding.line and ":" .. finding.line or "")
 end
 
--- One list, sorted by place. The error that ended the load is said in its own words alone.
+-- Merges two lists, sorted by place. The error that ended the load replaces other findings at its place.
 local function merge(of_load, of_files)
   local merged, failed_at = {}, {}
   for _, finding in ipairs(of_load) do

@@ -1,4 +1,4 @@
---- `perigee new NAME`: a small game that works and is tested, to begin with. Its files are in
+--- `perigee new NAME`: makes a small game that works and has tests. Its files are in
 --- new/game/; the annotations in meta/ come with it, for editors.
 
 local arguments = require "perigee.tools.arguments"

@@ -1,5 +1,5 @@
---- Reads from the bytecode of a Lua file, which knows for certain which names are globals, what it uses:
---- the globals that it reads and sets, the modules that it requires by name, and what it calls in them.
+--- Finds the globals that a Lua file reads and sets, the modules that it requires by name, and the fields
+--- of globals that it calls. Reads the bytecode, in which all globals are certain.
 
 local bit = require "bit"
 local util = require "jit.util"
@@ -24,7 +24,7 @@ local function operand_d(instruction)
   return rshift(instruction, 16)
 end
 
--- The numbers of instructions differ from one LuaJIT to the next; programs that consist of them tell.
+-- Returns the number of an instruction, which differs between versions of LuaJIT, from a program that has it.
 local function learn(text, at)
   return opcode(util.funcbc(assert(loadstring(text)), at))
 end
@@ -55,7 +55,7 @@ local function required(fn, at)
   end
 end
 
--- Whether what an instruction leaves in its register is called, come what may.
+-- Returns whether the result of an instruction is certainly called.
 local function is_called(fn, at, last)
   local register = operand_a(util.funcbc(fn, at))
   for i = at + 1, last do

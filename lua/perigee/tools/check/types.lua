@@ -7,7 +7,7 @@ local types = {}
 types.NIL, types.UNKNOWN = { kind = "nil" }, { kind = "unknown" }
 
 
---- The type of what is of the one or the other.
+--- Returns the type of a value that has one of two types.
 function types.join(a, b)
   if a == types.NIL or a == b then
     return b
@@ -16,14 +16,14 @@ function types.join(a, b)
 end
 
 
---- Has a slot hold, from the next pass on, what is also of this type.
+--- Adds a type to a slot, for the next pass.
 ---@param slot table see flow.lua
 function types.put(slot, type)
   slot.next = types.join(slot.next, type)
 end
 
 
---- The part of a type, if it has several, that satisfies.
+--- Returns the first part of a type that satisfies a test; a type that is no union is its own part.
 ---@param type perigee.check.Type?
 ---@param satisfies fun(type: perigee.check.Type): boolean
 ---@return perigee.check.Type?

@@ -1,4 +1,4 @@
---- How flow.lua walks the statements of a file: a function for each tag of a node (parser.lua).
+--- Walks the statements of a file for flow.lua: a function for each tag of a node (parser.lua).
 
 local types = require "perigee.tools.check.types"
 
