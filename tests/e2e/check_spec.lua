@@ -138,7 +138,8 @@ describe("perigee check finds", function()
       ["return string.trim(' x ')"] = "there is no string.trim",
       ["print(math.round(2.5) + 1)"] = "there is no math.round",
       ["print(table.unpack({ 1 }, f(1)))"] = "there is no table.unpack (write unpack)",
-      ["os.getenv 'HOME'"] = "there is no os.getenv (perigee.env reads variables whose names begin with GAME_)",
+      ["os.getenv 'HOME'"] =
+        "there is no os.getenv (perigee.env reads variables whose names begin with GAME_)",
       ["f(string.gmach('x', '.'))"] = "there is no string.gmach; did you mean string.gmatch?",
     } do
       says(1, "local f = print\nreturn { on_start = function()\n" .. code .. "\nend }",

@@ -283,7 +283,7 @@ end
 --- Returns the first file that has changed since a version or a check has read it, or is being written now.
 ---@param source perigee.Version|perigee.Checked
 ---@return string? path
-function loader.unsettled(source)
+function loader.find_changing(source)
   for _, path in ipairs(source.files) do
     if core.file_signature(path) ~= source.signatures[path] or core.file_is_being_written(path) then
       return path

@@ -161,7 +161,7 @@ function transitions.go_on()
     return "checking"
   end
   job.found = not job.is_forced and job.found or false
-  if job.found and is_too_early(loader.unsettled(job.found)) then
+  if job.found and is_too_early(loader.find_changing(job.found)) then
     return wait_for_quiet()
   elseif job.found and job.found.problem then
     return refuse_findings(job.found)
@@ -212,8 +212,8 @@ function reload.load()
   remember_states()
   local ok, problem = loader.run(new)
   versions.watch(new, job.old)
-  local unsettled = loader.unsettled(new) or job.found and loader.unsettled(job.found)
-  job.is_early = is_too_early(unsettled, new.number)
+  local changing = loader.find_changing(new) or job.found and loader.find_changing(job.found)
+  job.is_early = is_too_early(changing, new.number)
   job.is_in_vain = job.is_early or new.has_unparsed and not is_last
   if job.is_in_vain then
     return
