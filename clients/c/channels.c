@@ -1,11 +1,11 @@
-// Packets of the game's own, and the plugin channels that this client serves.
+// Packets on the game's channels, and the plugin channels that this client serves.
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
-enum { CHANNEL_FIRST = 4 };  // channels below are the protocol's
+enum { CHANNEL_FIRST = 4 };  // the protocol has those below
 
 static Channel **find(PerigeeClient *client, uint16_t id) {
   Channel **at = &client->channels;
@@ -19,7 +19,7 @@ bool channel_is_served(const PerigeeClient *client, uint16_t id) {
   return channel != NULL;
 }
 
-static void forget(Channel **at) {
+static void channel_free(Channel **at) {
   Channel *channel = *at;
   *at = channel->next;
   mem_free(channel);
@@ -31,7 +31,7 @@ void channels_end(PerigeeClient *client, int code) {
     PerigeeEvent event = {
         .type = PERIGEE_CHANNEL_CLOSED, .channel = channel->id, .code = code};
     events_push(&client->events, &event, &(EventParts){.name = text_of(channel->name)});
-    forget(&client->channels);
+    channel_free(&client->channels);
   }
 }
 
@@ -51,7 +51,7 @@ bool take_channel_opened(PerigeeClient *client, const Packet *packet) {
   Request *request =
       packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
   if (!request || request->kind != REQUEST_CHANNEL) {
-    send_close(client, id);  // nobody waits for it any more
+    send_close(client, id);  // the request has timed out
     return true;
   }
   Channel *channel = mem_zalloc(sizeof *channel + name.size + 1);
@@ -66,7 +66,7 @@ bool take_channel_opened(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
-static void tell_packet(PerigeeClient *client, const Packet *packet, uint32_t peer,
+static void push_packet(PerigeeClient *client, const Packet *packet, uint32_t peer,
                         EventText data) {
   PerigeeEvent event = {.type = PERIGEE_PACKET,
                         .channel = packet->channel,
@@ -83,7 +83,7 @@ static void tell_packet(PerigeeClient *client, const Packet *packet, uint32_t pe
   events_push(&client->events, &event, &(EventParts){.data = data});
 }
 
-// An answer that comes late, or that a plugin made up, is nobody's.
+// Takes an answer; ignores one that comes late, or to no request.
 static void take_answer(PerigeeClient *client, const Packet *packet, uint32_t peer,
                         EventText data) {
   Request *request = request_find(client, packet->ref);
@@ -113,7 +113,7 @@ bool take_packet(PerigeeClient *client, const Packet *packet) {
   if (packet->flags & PACKET_RESPONSE)
     take_answer(client, packet, peer, data);
   else
-    tell_packet(client, packet, peer, data);
+    push_packet(client, packet, peer, data);
   return true;
 }
 
@@ -134,15 +134,15 @@ int perigee_ask_packet(PerigeeClient *client, uint16_t channel, uint16_t number,
                        const void *data, size_t size, uint32_t timeout_ms) {
   if (!is_foreign(client, channel)) return PERIGEE_BAD_ARGUMENT;
   buf_append(packet_begin(client), data, size);
-  return packet_ask(client, (Packet){.channel = channel, .type = number},
-                    request_new(client, REQUEST_ASK_PACKET, timeout_ms));
+  return packet_request(client, (Packet){.channel = channel, .type = number},
+                        request_new(client, REQUEST_ASK_PACKET, timeout_ms));
 }
 
 int perigee_open_channel(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
   if (!name || !text_is_name(name, strlen(name))) return PERIGEE_BAD_ARGUMENT;
   Request *request = request_new(client, REQUEST_CHANNEL, timeout_ms);
   buf_str8(packet_begin(client), name, strlen(name));
-  return packet_ask(client, (Packet){.type = CONTROL_CHANNEL_OPEN}, request);
+  return packet_request(client, (Packet){.type = CONTROL_CHANNEL_OPEN}, request);
 }
 
 int perigee_send_to(PerigeeClient *client, uint16_t channel, uint32_t peer,
@@ -163,13 +163,13 @@ int perigee_ask_peer(PerigeeClient *client, uint16_t channel, uint32_t peer,
   Buf *payload = packet_begin(client);
   buf_u32(payload, peer);
   buf_append(payload, data, size);
-  return packet_ask(client, (Packet){.channel = channel, .type = number}, request);
+  return packet_request(client, (Packet){.channel = channel, .type = number}, request);
 }
 
 int perigee_close_channel(PerigeeClient *client, uint16_t channel) {
   Channel **at = find(client, channel);
   if (!*at) return PERIGEE_BAD_ARGUMENT;
-  forget(at);
+  channel_free(at);
   requests_fail_channel(client, channel);
   return send_close(client, channel);
 }

@@ -75,7 +75,7 @@ void perigee_close(PerigeeClient *client) {
 void client_finish(PerigeeClient *client, int code, const char *text) {
   if (client->state == PERIGEE_STATE_CLOSED) return;
   client->state = PERIGEE_STATE_CLOSED;
-  char *kept = mem_strdup(text);  // it may be the connection's
+  char *kept = mem_strdup(text);  // link_deinit may free `text`
   link_deinit(client);
   timers_stop(&client->timers, &client->pause_timer);
   timers_stop(&client->timers, &client->end_timer);
@@ -134,14 +134,14 @@ void client_push_text(PerigeeClient *client, const PerigeeEvent *event,
   events_push(&client->events, event, &(EventParts){.text = {text, size}});
 }
 
-// Nothing of the old session goes on but the rooms that were asked for.
+// Leaves all rooms of the old session but those that the program has joined.
 static void change_rooms(PerigeeClient *client) {
   Rooms *rooms = &client->rooms;
   for (uint32_t i = rooms->count; i-- > 0;) {
     Room *room = rooms->list[i];
     room->is_joined = room->is_unconfirmed = false;
-    if (room->match) match_pause(room->match);
-    if (!room->is_asked || !client->options.rejoins)
+    if (room->match) match_stop(room->match);
+    if (!room->is_requested || !client->options.rejoins)
       room_leave(client, room, PERIGEE_CONNECTION_RESET, 0);
   }
   for (uint32_t i = 0; i < rooms->count;) {
@@ -156,7 +156,7 @@ void client_lose_session(PerigeeClient *client) {
   Session *session = &client->session;
   PerigeeEvent event = {.type = PERIGEE_LOST,
                         .count = reliable_waiting(&session->stream)};
-  // Rooms that a new session was joining are joined by the next.
+  // The next session joins the rooms again that this one was about to join again.
   for (Request *request = client->requests.first; request; request = request->next) {
     if (request->kind == REQUEST_JOIN) request->room = 0;
   }
@@ -176,7 +176,7 @@ static void on_end(void *data, uint64_t now_ms) {
   client_finish(data, PERIGEE_CONNECTION_CLOSED, "closed");
 }
 
-// The calls since the last one that brought the time begin now.
+// Lets the calls since the last entry with a time begin now.
 static void begin_calls(PerigeeClient *client) {
   if (!client->has_calls) return;
   client->has_calls = false;

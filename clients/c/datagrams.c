@@ -58,7 +58,7 @@ static size_t write_request(const Datagrams *d, uint8_t out[UDP_REQUEST_MAX]) {
   return udp_write_request(out, d->hash, d->sequence, &extension);
 }
 
-// The server has accepted: all datagrams go to this port from now on.
+// Creates the link after ACCEPTED; false for an answer that this client did not request.
 static bool begin(Datagrams *d, const UdpAnswer *answer, uint64_t now_us) {
   uint8_t shared[UDP_KEY_SIZE];
   UdpAgreement agreement = {.secret = d->secret,
@@ -87,7 +87,7 @@ static DatagramsNews take_answer(Datagrams *d, const UdpAnswer *answer,
   if (answer->type == UDP_REJECTED) return DATAGRAMS_REFUSED;
   if (answer->type == UDP_ACCEPTED)
     return begin(d, answer, now_us) ? DATAGRAMS_BEGUN : DATAGRAMS_IGNORED;
-  if (!d->has_cookie) {  // a second cookie would be for another connection
+  if (!d->has_cookie) {  // a second cookie belongs to another connection
     memcpy(d->cookie, answer->cookie, UDP_COOKIE_SIZE);
     d->has_cookie = d->is_due = true;
   }
@@ -96,7 +96,7 @@ static DatagramsNews take_answer(Datagrams *d, const UdpAnswer *answer,
 
 DatagramsNews datagrams_receive(Datagrams *d, uint8_t *bytes, size_t size,
                                 UdpAnswer *refusal, uint64_t now_us) {
-  if (d->phase == DATAGRAMS_ASKING)
+  if (d->phase == DATAGRAMS_REQUESTING)
     return udp_read_answer(bytes, size, refusal) == 0 ? take_answer(d, refusal, now_us)
                                                       : DATAGRAMS_IGNORED;
   if (d->phase == DATAGRAMS_ENDING) return DATAGRAMS_IGNORED;
@@ -119,7 +119,7 @@ bool datagrams_pass(const Datagrams *d, uint64_t now_us) {
 
 bool datagrams_are_useless(const Datagrams *d, uint64_t now_us) {
   if (d->phase == DATAGRAMS_ON) return udp_link_passing(d->link, now_us) == UDP_GONE;
-  return d->phase == DATAGRAMS_ASKING && now_us >= d->until_us;
+  return d->phase == DATAGRAMS_REQUESTING && now_us >= d->until_us;
 }
 
 bool datagrams_send(Datagrams *d, const Packet *header, const uint8_t *bytes,
@@ -130,7 +130,7 @@ bool datagrams_send(Datagrams *d, const Packet *header, const uint8_t *bytes,
 }
 
 size_t datagrams_produce(Datagrams *d, uint64_t now_us, uint8_t out[UDP_DATAGRAM_MAX]) {
-  if (d->phase != DATAGRAMS_ASKING) return udp_link_produce(d->link, now_us, out);
+  if (d->phase != DATAGRAMS_REQUESTING) return udp_link_produce(d->link, now_us, out);
   if (now_us >= d->due_us) {
     d->is_due = true;
     d->pause_us *= 2;

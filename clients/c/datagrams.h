@@ -1,6 +1,5 @@
 // The datagrams of a client: the request that begins a UDP connection, and the link of src/wire
-// that does the rest. Knows nothing of clients and sockets; the caller brings the time, in
-// microseconds.
+// that does the rest. Independent of clients and sockets; callers pass the time in microseconds.
 #pragma once
 
 #include <stdbool.h>
@@ -12,30 +11,31 @@
 #include "wire/udp/link.h"
 
 typedef enum DatagramsPhase {
-  DATAGRAMS_ASKING,  // repeats the request until the server answers
+  DATAGRAMS_REQUESTING,  // repeats the request until the server answers
   DATAGRAMS_ON,
-  DATAGRAMS_ENDING,  // one CLOSE is to be sent
+  DATAGRAMS_ENDING,  // has to send one CLOSE
 } DatagramsPhase;
 
 typedef struct Datagrams {
   DatagramsPhase phase;
   bool is_attached;
   bool has_cookie;
-  bool is_due;    // ASKING: the request is to be sent at once
+  bool is_due;    // REQUESTING: send the request at once
   uint16_t port;  // of the server; 0: that of its address
   uint64_t hash;
-  uint32_t peer;                 // attached: whose session
-  uint8_t secret[UDP_KEY_SIZE];  // the key of WELCOME, or of this client's X25519
+  uint32_t peer;  // attached: peer id of the session
+  uint8_t secret
+      [UDP_KEY_SIZE];  // attached: the key of WELCOME; else the secret of client_key
   uint8_t client_key[UDP_KEY_SIZE];
   uint8_t cookie[UDP_COOKIE_SIZE];  // zeros: none yet
   uint16_t sequence;
-  uint64_t due_us;    // when the request is repeated
+  uint64_t due_us;    // time to repeat the request
   uint64_t pause_us;  // between the last request and the next
-  uint64_t until_us;  // when to stop asking; UINT64_MAX: never
+  uint64_t until_us;  // time to give up; UINT64_MAX: never
   UdpLink *link;
 } Datagrams;
 
-/// What a session says about UDP.
+/// A session's data for attaching UDP.
 typedef struct Attachment {
   uint64_t hash;
   uint32_t peer;
@@ -43,11 +43,11 @@ typedef struct Attachment {
   const uint8_t *key;  // UDP_KEY_SIZE bytes
 } Attachment;
 
-/// Begins to ask for a connection beside a TCP connection; of its own where `attachment` is NULL,
-/// for a game with this protocol hash. NULL where libsodium cannot be used.
+/// Begins to request a connection: beside TCP, or alone where `attachment` is NULL, for a game with
+/// this protocol hash. Returns NULL where libsodium does not work.
 Datagrams *datagrams_new(const Attachment *attachment, uint64_t hash, uint64_t now_us);
 
-/// NULL is allowed.
+/// Frees the datagrams; NULL is allowed.
 void datagrams_free(Datagrams *d);
 
 typedef enum DatagramsNews {
@@ -58,14 +58,14 @@ typedef enum DatagramsNews {
   DATAGRAMS_BROKEN,   // the server breaks the protocol
 } DatagramsNews;
 
-/// Takes a datagram, which it changes; `refusal` points into it.
+/// Takes a datagram, and changes its bytes; `refusal` points into them.
 DatagramsNews datagrams_receive(Datagrams *d, uint8_t *bytes, size_t size,
                                 UdpAnswer *refusal, uint64_t now_us);
 
-/// Whether unreliable packets are to go this way.
+/// Returns whether unreliable packets should go this way.
 bool datagrams_pass(const Datagrams *d, uint64_t now_us);
 
-/// Whether asking, or sending, has become useless.
+/// Returns whether more requests, or more datagrams, are useless.
 bool datagrams_are_useless(const Datagrams *d, uint64_t now_us);
 
 /// Queues a packet, given by its header and all its bytes. False for one that may not go this way
@@ -76,8 +76,8 @@ bool datagrams_send(Datagrams *d, const Packet *header, const uint8_t *bytes,
 /// Writes the next datagram that is due; returns its size, 0: none.
 size_t datagrams_produce(Datagrams *d, uint64_t now_us, uint8_t out[UDP_DATAGRAM_MAX]);
 
-/// When datagrams_produce is to be called though nothing has come.
+/// Returns the time for the next call of datagrams_produce if no datagram comes before.
 uint64_t datagrams_due_us(const Datagrams *d);
 
-/// Ends the connection with this code. False where no datagram has to say so.
+/// Ends the connection with this code; false where no datagram has to be sent for that.
 bool datagrams_end(Datagrams *d, int code);

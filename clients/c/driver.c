@@ -77,8 +77,8 @@ static void fail_to_connect(PerigeeClient *client, int code, const char *why,
        is_v6 ? "[" : "", d->host, is_v6 ? "]" : "", d->port, why);
 }
 
-// Begins with the next address that can be tried; the addresses share the time. Fails the
-// connection where there is none.
+// Begins to connect to the next address that allows it, for its share of the time. Ends the
+// connection where no address is left.
 static void try_next(PerigeeClient *client, uint64_t now_us) {
   Driver *d = client->driver;
   while (d->next) {
@@ -129,7 +129,7 @@ static void fail_to_answer(PerigeeClient *client, uint64_t now_us) {
   fail_to_connect(client, PERIGEE_TIMEOUT, why, now_us);
 }
 
-// Looks whether somebody is at the address that is tried, and how long that has taken.
+// Checks whether the connection to the present address is open, has failed, or takes too long.
 static void go_on_opening(PerigeeClient *client, uint64_t now_us) {
   Driver *d = client->driver;
   int code = d->tcp >= 0 ? os_finish_tcp(d->tcp) : OS_AGAIN;
@@ -153,11 +153,11 @@ static void send_stream(PerigeeClient *client, uint64_t now_us) {
   const uint8_t *bytes = perigee_output(client, &size, now_us);
   if (size == 0) return;
   int sent = os_send(client->driver->tcp, bytes, size);
-  // After an error, receiving reports the end, behind all that the server has sent before.
+  // After an error drops the bytes: the end comes by receiving, behind the server's last bytes.
   if (sent != OS_AGAIN) perigee_sent(client, sent >= 0 ? (size_t)sent : size);
 }
 
-// A datagram that cannot be sent is as good as one that is lost.
+// Sends all datagrams; one that cannot be sent counts as lost.
 static void send_datagrams(PerigeeClient *client, uint64_t now_us) {
   Driver *d = client->driver;
   uint8_t bytes[PERIGEE_DATAGRAM_MAX];
@@ -226,7 +226,7 @@ static void receive_datagrams(PerigeeClient *client) {
 
 // --- One client ---
 
-// Closes sockets that the client needs no longer, after their last datagram.
+// Closes sockets that the client does not need, after their last datagram.
 static void close_unneeded(PerigeeClient *client) {
   Driver *d = client->driver;
   bool is_over = !is_current(client);
@@ -315,7 +315,7 @@ int perigee_fds(PerigeeClient *client, PerigeeFd fds[2]) {
   return count;
 }
 
-// Milliseconds until a time; -1: for ever.
+// Returns the milliseconds until a time; -1: forever.
 static int ms_until(uint64_t at_us) {
   if (at_us == UINT64_MAX) return -1;
   uint64_t now_us = os_clock_us();
@@ -325,7 +325,7 @@ static int ms_until(uint64_t at_us) {
 
 int perigee_wait_ms(PerigeeClient *client) { return ms_until(due_us(client)); }
 
-// The descriptors of a wait: those of all clients, then others.
+// A wait for the descriptors of all clients, and others behind them.
 typedef struct Wait {
   PerigeeClient **clients;
   size_t client_count;
@@ -334,8 +334,8 @@ typedef struct Wait {
   PerigeeFd *fds;  // has room for all
 } Wait;
 
-// Waits until something is ready or due, at most until `until_us`. False when a signal was handled,
-// or nothing can happen any more.
+// Waits until something is ready or due, at most until `until_us`. Returns false where a signal was
+// handled, or all clients are closed.
 static bool wait_for(const Wait *wait, uint64_t until_us) {
   size_t count = 0, others_size = wait->other_count * sizeof *wait->fds;
   bool is_live = others_size > 0;
@@ -353,7 +353,7 @@ static bool wait_for(const Wait *wait, uint64_t until_us) {
 
 static bool is_ready(const PerigeeFd *fd) { return fd->wants_read || fd->wants_write; }
 
-// Drives the clients that are ready or due after the wait; returns the descriptors behind theirs.
+// Drives the clients that are ready or due; returns the descriptors behind theirs.
 static const PerigeeFd *drive_all(const Wait *wait) {
   const PerigeeFd *fd = wait->fds;
   uint64_t now_us = os_clock_us();
@@ -370,7 +370,7 @@ static const PerigeeFd *drive_all(const Wait *wait) {
   return fd;
 }
 
-// Moves clients with events to the front, and returns their number.
+// Moves clients with events to the front; returns their number.
 static size_t find_ready(const Wait *wait) {
   size_t ready = 0;
   for (size_t i = 0; i < wait->client_count; i++) {

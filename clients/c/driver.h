@@ -1,6 +1,6 @@
-// The sockets of a client: resolves its server's name, connects, and carries bytes and datagrams
-// between the operating system and the client. Uses the client by the functions of perigee.h that
-// have no sockets.
+// The sockets of a client: resolves the server's name, connects, and carries bytes and datagrams
+// between the operating system and the client. Uses the functions of perigee.h for clients without
+// sockets.
 #pragma once
 
 #include "os.h"
@@ -10,16 +10,16 @@ typedef struct Driver {
   char port[6];
   uint64_t timeout_us;
   OsAddress *addresses;      // of the host; NULL: to be resolved
-  const OsAddress *address;  // that is tried, or connected to
-  const OsAddress *next;     // to try where `address` cannot be reached
+  const OsAddress *address;  // being tried, or connected
+  const OsAddress *next;     // to try after `address`
   uint32_t connection;       // number of the client's connection; 0: none
   int tcp;                   // descriptors; -1: none
   int udp;
-  uint16_t udp_port;  // that `udp` sends to; 0: that of `address`
-  bool is_connected;  // somebody is at `address`
+  uint16_t udp_port;  // of the server, for `udp`; 0: that of `address`
+  bool is_connected;  // the server at `address` has answered
   bool was_open;      // the server has let this connection in
-  int error;          // the last one of an address
-  uint64_t skip_us;   // when to try the next address,
-  uint64_t until_us;  // and when to give all of them up
-  int polled;         // descriptors of the wait
+  int error;          // newest error of an address
+  uint64_t skip_us;   // time to try the next address
+  uint64_t until_us;  // time to give up
+  int polled;         // number of descriptors in the present wait
 } Driver;

@@ -1,5 +1,5 @@
-// What happened and was not taken yet: a list of nodes, each one piece of memory that holds the
-// event and all that it points to.
+// The events that the program has not taken: a list of nodes. Each node is one allocation with the
+// event and everything that it points to.
 #include <string.h>
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 
 EventText text_of(const char *text) { return (EventText){text, strlen(text)}; }
 
-// Copies a text behind what is there, with a NUL; returns where the next goes.
+// Copies a text and a NUL to `at`; returns the place of the next text.
 static char *put(char *at, EventText text, const char **out) {
   if (text.size > 0) memcpy(at, text.bytes, text.size);
   at[text.size] = '\0';

@@ -1,4 +1,4 @@
-// What is known of a client without asking anybody.
+// The queries of perigee.h.
 #include "internal.h"
 
 PerigeeState perigee_state(const PerigeeClient *client) {

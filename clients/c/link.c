@@ -1,5 +1,5 @@
-// Connections, one after the other: HELLO, pings and ACKs while one exists, and pauses that grow
-// from try to try when it is lost.
+// A client's connections, one after the other: HELLO, pings and ACKs while one exists, and growing
+// pauses after it is lost.
 #include <sodium.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "internal.h"
 
 enum {
-  PACKET_MAX = 64 << 20,  // bytes; a length over this is garbage
-  PING_EVERY_MS = 5000,   // at most; a server that pings more often is pinged as often
+  PACKET_MAX = 64 << 20,  // bytes; greater lengths are garbage
+  PING_EVERY_MS = 5000,   // at most; the server's own interval, where that is shorter
   DEAD_AFTER_MS = 8000,   // of silence after a ping
   KEEP_CAPACITY = 256,    // bytes of an empty buffer
 };
@@ -75,7 +75,8 @@ void link_end(PerigeeClient *client, int code, const char *text) {
   Link *link = &client->link;
   if (link->text) return;
   fail(client, code, text);
-  if (link->has_more) link->is_dead = false;  // until the packets before are taken
+  if (link->has_more)
+    link->is_dead = false;  // until the packets before the end are taken
 }
 
 // --- Receiving ---
@@ -84,8 +85,7 @@ void link_give_back(Buf *buf) {
   if (buf->size == 0 && buf->capacity > KEEP_CAPACITY) buf_deinit(buf);
 }
 
-// Takes the packets in these bytes as far as there is room for their events; returns the bytes
-// taken.
+// Takes the packets in these bytes while events have room; returns the number of bytes taken.
 static size_t take_packets(PerigeeClient *client, const uint8_t *bytes, size_t size) {
   Link *link = &client->link;
   size_t at = 0;
@@ -103,7 +103,7 @@ static size_t take_packets(PerigeeClient *client, const uint8_t *bytes, size_t s
       break;
     }
     at += (size_t)taken;
-    // After perigee_close nothing more is reported.
+    // After perigee_close the client reports no more.
     if (client->state != PERIGEE_STATE_CLOSING) packet_take(client, &packet);
   }
   return at;
@@ -216,7 +216,7 @@ void link_acknowledge(PerigeeClient *client, uint32_t bytes) {
 
 // --- The end, and the next one ---
 
-// After these the same would only happen again.
+// Returns whether another try would end with the same code.
 static bool is_final(int code) {
   switch (code) {
     case PERIGEE_PAYLOAD_TOO_LARGE:
@@ -247,8 +247,8 @@ static uint64_t choose(uint64_t least, uint64_t most) {
   return least + (most - least) * (random >> 16) / (UINT16_MAX + 1);
 }
 
-// Each pause is twice the one before, and differs from client to client; what the server asks
-// for comes before it.
+// Each pause is twice the one before and partly random, so that clients do not come back all at
+// once. The server's own wish is added.
 static uint64_t choose_pause_us(const PerigeeClient *client, uint16_t retry_s) {
   const Options *options = &client->options;
   uint64_t pause_us = (uint64_t)options->first_ms * 1000;
@@ -277,7 +277,7 @@ static void try_again(PerigeeClient *client, uint16_t retry_s) {
   timers_set(&client->timers, &client->pause_timer, due_ms, on_pause_over, client);
 }
 
-// Begins the time without a connection, in which the client tries again.
+// Begins the time without a connection in which the client tries again.
 static void lose(PerigeeClient *client, int code, const char *text) {
   client->lost_ms = client_now_ms(client);
   client->lost_code = code;
@@ -290,8 +290,8 @@ static void lose(PerigeeClient *client, int code, const char *text) {
   client_push_text(client, &event, text, strlen(text));
 }
 
-// Returns whether a connection that ended so is the last one. The first connection is
-// tried again once a server has said that it is not available yet.
+// Returns whether the client ends with this connection. A first connection that fails ends it too,
+// unless the server was unavailable.
 static bool is_last(const PerigeeClient *client, int code) {
   bool is_first = client->state == PERIGEE_STATE_CONNECTING && client->attempt == 0;
   return !client->options.reconnects || is_final(code) ||

@@ -45,7 +45,7 @@ void link_udp_attach(PerigeeClient *client, uint16_t port, const uint8_t *key) {
   client->datagrams = datagrams_new(&attachment, attachment.hash, client->now_us);
 }
 
-// Ends the datagrams; their last one may wait to be sent.
+// Ends the use of datagrams; a last one may wait to be sent.
 static void end(PerigeeClient *client, int code) {
   if (!client->datagrams || datagrams_end(client->datagrams, code)) return;
   datagrams_free(client->datagrams);
@@ -55,7 +55,7 @@ static void end(PerigeeClient *client, int code) {
 void link_udp_deinit(PerigeeClient *client) {
   const Link *link = &client->link;
   bool is_over = client->state >= PERIGEE_STATE_CLOSING;
-  // For the server any other code is a lost line: it keeps the session for the next connection.
+  // With any other code the server keeps the session for the next connection.
   int code = is_over || !link_is_alone(client) ? PERIGEE_CONNECTION_CLOSED
                                                : PERIGEE_CONNECTION_RESET;
   if (link->is_dead && link->code == PERIGEE_PROTOCOL) code = PERIGEE_PROTOCOL;
@@ -83,7 +83,7 @@ static void give_up_useless(PerigeeClient *client) {
 
 void link_udp_refused(PerigeeClient *client) {
   char text[64];
-  if (!client->datagrams || client->datagrams->phase != DATAGRAMS_ASKING) return;
+  if (!client->datagrams || client->datagrams->phase != DATAGRAMS_REQUESTING) return;
   int size = snprintf(text, sizeof text, "nobody listens for UDP at port %u",
                       (unsigned)client->datagrams->port);
   give_up(client, PERIGEE_UNREACHABLE, text, (size_t)size);
@@ -107,7 +107,7 @@ void link_udp_settle(PerigeeClient *client) {
 
 // --- Receiving ---
 
-// Gives the datagrams up; alone, the connection with them.
+// Ends the use of datagrams; without TCP this ends the connection.
 static void fail(PerigeeClient *client, int code, const char *text, size_t size) {
   if (link_is_alone(client))
     link_fail(client, code, text, size);
@@ -125,7 +125,7 @@ static void take_arrivals(PerigeeClient *client) {
       case UDP_ARRIVAL_PACKET:
         client->datagram_packets_received++;
         client->events.by_udp = true;
-        // It may come before WELCOME, or before the JOINED that it needs.
+        // A datagram may come before WELCOME.
         if (link->is_welcome && client->state != PERIGEE_STATE_CLOSING)
           packet_take(client, &arrival.packet);
         client->events.by_udp = false;
@@ -184,7 +184,7 @@ bool link_udp_has_stream(const PerigeeClient *client) {
 
 bool link_udp_take(PerigeeClient *client, const Packet *header) {
   Datagrams *datagrams = client->datagrams;
-  // Without TCP there is no other way than to wait until datagrams pass.
+  // Without TCP a packet waits until datagrams pass.
   bool passes = link_udp_is_on(client) &&
                 (link_is_alone(client) || datagrams_pass(datagrams, client->now_us));
   bool is_taken = passes && datagrams_send(datagrams, header, client->scratch.data,

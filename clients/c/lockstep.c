@@ -1,6 +1,6 @@
-// Lockstep (docs/protocol.md, section 17): turns are handed out in order, inputs are told until their
-// turn has come, and hashes with them. The game simulates a turn when it takes its event, and says so
-// with perigee_lockstep_done; lockstep_calls.c has what it calls.
+// Lockstep (docs/protocol.md, section 17). The client reports turns in order, and sends each input
+// until its turn has come, with the newest hashes. The game simulates a turn when it takes its
+// event, and then calls perigee_lockstep_done. lockstep_calls.c has the functions that games call.
 #include "lockstep.h"
 
 #include <string.h>
@@ -10,14 +10,14 @@
 
 enum {
   LOCKSTEP_VERSION = 1,
-  INPUTS_TOLD = 16,  // in one INPUT
+  INPUTS_SENT = 16,  // in one INPUT
   NEED_AGAIN_MS = 500,
-  PAUSED_MS = 1000,       // between two INPUTs of a match that is paused
-  ENTER_AGAIN_MS = 1500,  // after one that came too soon
-  TURN_SIZE = 1 << 16,    // bytes of its entries; a server's have 48 KiB
+  PAUSED_MS = 1000,       // between two INPUTs of a paused match
+  ENTER_AGAIN_MS = 1500,  // after an ENTER that came too soon
+  TURN_SIZE = 1 << 16,    // bytes of a turn's entries; a server's have 48 KiB
 };
 
-// Turns and their inputs are counted on from here without wrapping round.
+// Greatest number of a turn from which on the turns ahead of it do not wrap.
 static const uint32_t TURN_MAX = UINT32_MAX - 4096;
 
 static Room *room_of(const Match *match) {
@@ -36,14 +36,14 @@ int match_send(const Match *match, LockstepType type, uint32_t flags) {
                      flags);
 }
 
-static void tell(const Match *match, PerigeeEvent event) {
+static void push(const Match *match, PerigeeEvent event) {
   event.room = match->room;
   client_push(match->client, &event);
 }
 
 // --- Beginning and end ---
 
-static void forget(Match *match) {
+static void reset(Match *match) {
   for (int i = 0; i < MATCH_AHEAD; i++) match->ahead[i].turn = 0;
   match->done = match->delivered = 0;
   match->hash_count = 0;
@@ -51,15 +51,15 @@ static void forget(Match *match) {
   match->snapshot.size = 0;
 }
 
-void match_pause(Match *match) {
-  timers_stop(&match->client->timers, &match->late);
-  timers_stop(&match->client->timers, &match->need);
-  timers_stop(&match->client->timers, &match->again);
+void match_stop(Match *match) {
+  timers_stop(&match->client->timers, &match->late_timer);
+  timers_stop(&match->client->timers, &match->need_timer);
+  timers_stop(&match->client->timers, &match->enter_timer);
 }
 
-// It is over, for this reason: PERIGEE_CONNECTION_CLOSED where the server has ended it.
+// Ends the match for this reason; PERIGEE_CONNECTION_CLOSED: the server has ended it.
 static void end(Match *match, int code, const char *text, size_t size) {
-  match_pause(match);
+  match_stop(match);
   match->is_ready = false;
   match->is_over = true;
   PerigeeEvent event = {.type = PERIGEE_MATCH_ENDED, .room = match->room, .code = code};
@@ -68,7 +68,7 @@ static void end(Match *match, int code, const char *text, size_t size) {
 
 void match_free(Match *match) {
   if (!match) return;
-  match_pause(match);
+  match_stop(match);
   for (int i = 0; i < MATCH_INPUTS; i++) buf_deinit(&match->inputs[i]);
   for (int i = 0; i < MATCH_AHEAD; i++) buf_deinit(&match->ahead[i].bytes);
   buf_deinit(&match->queue);
@@ -79,8 +79,8 @@ void match_free(Match *match) {
 int match_enter(Match *match) {
   if (match->is_over) return 0;
   bool has_state = match->is_ready && match->delivered > 0;
-  timers_stop(&match->client->timers, &match->again);
-  // A question only so that it is known which ERROR is its; START is no answer to it.
+  timers_stop(&match->client->timers, &match->enter_timer);
+  // ENTER is a request only so that an ERROR names it; START does not answer it.
   Request *request = request_find_enter(match->client, match->room);
   if (request) request_free(request);
   request = request_new(match->client, REQUEST_ENTER, 0);
@@ -92,8 +92,8 @@ int match_enter(Match *match) {
   buf_append(payload, match->seat, sizeof match->seat);
   buf_u32(payload, has_state ? match->id : 0);
   buf_u32(payload, has_state ? match->delivered : 0);
-  return packet_ask(match->client,
-                    (Packet){.channel = LOCKSTEP_CHANNEL, .type = UP_ENTER}, request);
+  return packet_request(
+      match->client, (Packet){.channel = LOCKSTEP_CHANNEL, .type = UP_ENTER}, request);
 }
 
 static void on_again(void *data, uint64_t now_ms) {
@@ -105,11 +105,11 @@ static void on_again(void *data, uint64_t now_ms) {
 void match_refused(Match *match, int code, const char *text, size_t size) {
   if (match->is_over) return;
   if (code == PERIGEE_RATE_LIMITED) {
-    timers_set(&match->client->timers, &match->again,
+    timers_set(&match->client->timers, &match->enter_timer,
                client_now_ms(match->client) + ENTER_AGAIN_MS, on_again, match);
     return;
   }
-  // Once there is a START the server says how it goes on, however long the others take.
+  // After START the server decides, however long the other clients take.
   if (code == PERIGEE_TIMEOUT && match->id != 0) return;
   if (room_of(match)->is_joined) {
     match_begin(match);
@@ -124,16 +124,16 @@ static bool gives_inputs(const Match *match) {
   return match->flags & PERIGEE_GIVES_INPUTS;
 }
 
-// Asks the game for the inputs up to a turn.
+// Requests the inputs up to a turn from the game.
 static void want(Match *match, uint32_t last) {
   uint32_t most = match->delivered + MATCH_INPUTS - 1;
   if (last > most) last = most;
   if (last <= match->wanted || last <= match->submitted) return;
   match->wanted = last;
-  tell(match, (PerigeeEvent){.type = PERIGEE_INPUT_WANTED, .count = last});
+  push(match, (PerigeeEvent){.type = PERIGEE_INPUT_WANTED, .count = last});
 }
 
-// Makes the inputs up to a turn: those that wait, and then empty ones; or asks for them.
+// Gives each turn up to `last` an input: those that wait, then empty ones; or requests them.
 static void submit(Match *match, uint32_t last) {
   if (match->slot == PERIGEE_SPECTATOR) return;
   if (match->submitted < match->delivered) match->submitted = match->delivered;
@@ -149,13 +149,13 @@ static void submit(Match *match, uint32_t last) {
     Reader reader = reader_of(match->queue.data, match->queue.size);
     uint16_t size = reader_u16(&reader);
     const uint8_t *bytes = reader_bytes(&reader, size);
-    // One that was given before START said what the kind takes may be too large.
-    if (size <= match->largest) buf_append(input, bytes, size);
+    // An input from before START may exceed max_input.
+    if (size <= match->max_input) buf_append(input, bytes, size);
     buf_consume(&match->queue, 2u + size);
   }
 }
 
-// With the inputs from a turn on.
+// Sends INPUT with the inputs from turn `first` on.
 static void send_input(const Match *match, uint32_t first) {
   Buf *payload = match_begin(match);
   buf_u32(payload, match->start);
@@ -164,7 +164,7 @@ static void send_input(const Match *match, uint32_t first) {
   buf_u8(payload, match->hash_count);
   for (int i = 0; i < match->hash_count; i++) buf_u32(payload, match->hashes[i]);
   uint32_t count = match->submitted >= first ? match->submitted - first + 1 : 0;
-  if (count > INPUTS_TOLD) count = INPUTS_TOLD;
+  if (count > INPUTS_SENT) count = INPUTS_SENT;
   buf_u32(payload, first);
   buf_u8(payload, (uint8_t)count);
   for (uint32_t i = 0; i < count; i++) {
@@ -175,7 +175,7 @@ static void send_input(const Match *match, uint32_t first) {
   match_send(match, UP_INPUT, PERIGEE_UNRELIABLE | PERIGEE_CRITICAL);
 }
 
-// Milliseconds of so many halves of a turn's interval.
+// Returns the milliseconds of `halves` halves of a turn's interval.
 static uint64_t interval_ms(const Match *match, uint32_t halves) {
   if (match->speed == 0) return PAUSED_MS;
   return (uint64_t)match->turn_us * halves * 50 / match->speed / 1000 + 1;
@@ -183,23 +183,23 @@ static uint64_t interval_ms(const Match *match, uint32_t halves) {
 
 static void on_late(void *data, uint64_t now_ms) {
   Match *match = data;
-  if (match->speed > 0) submit(match, match->done + match->delay + 1u);
-  // Where the server waits, it waits for the oldest.
+  if (match->speed > 0) submit(match, match->done + match->input_delay + 1u);
+  // A server that waits for inputs waits for the oldest.
   send_input(match, match->delivered + 1);
-  timers_set(&match->client->timers, &match->late, now_ms + interval_ms(match, 2),
+  timers_set(&match->client->timers, &match->late_timer, now_ms + interval_ms(match, 2),
              on_late, match);
 }
 
-// Sends the inputs from the first that is new.
+// Sends the inputs from the first new one on.
 static void send_inputs(Match *match, uint32_t first) {
-  // Those before may be lost: the newest of them, where there are more than fit.
+  // Earlier INPUTs may be lost: repeats the newest inputs, as many as fit.
   uint32_t newest =
-      match->submitted < INPUTS_TOLD ? 1 : match->submitted + 1 - INPUTS_TOLD;
+      match->submitted < INPUTS_SENT ? 1 : match->submitted + 1 - INPUTS_SENT;
   if (newest < first) first = newest;
   if (first <= match->delivered) first = match->delivered + 1;
   do {
     send_input(match, first);
-    first += INPUTS_TOLD;
+    first += INPUTS_SENT;
   } while (first <= match->submitted);
 }
 
@@ -213,14 +213,14 @@ int match_take_input(Match *match, const uint8_t *data, size_t size) {
   return 0;
 }
 
-void match_speak(Match *match) {
-  if (!room_of(match)->is_joined) return;  // it is being joined in a new session
+void match_report(Match *match) {
+  if (!room_of(match)->is_joined) return;  // a new session joins it at the moment
   uint32_t first = match->submitted + 1;
-  submit(match, match->done + match->delay);
-  // The last one that the game is asked for takes the others along.
+  submit(match, match->done + match->input_delay);
+  // The last input that the game gives sends the others too.
   if (!gives_inputs(match) || match->submitted >= match->wanted)
     send_inputs(match, first);
-  timers_set(&match->client->timers, &match->late,
+  timers_set(&match->client->timers, &match->late_timer,
              client_now_ms(match->client) + interval_ms(match, 3), on_late, match);
 }
 
@@ -242,11 +242,11 @@ static void on_need(void *data, uint64_t now_ms) {
   if (!has_ahead(match)) return;
   buf_u32(match_begin(match), match->delivered + 1);
   match_send(match, UP_NEED, 0);
-  timers_set(&match->client->timers, &match->need, now_ms + NEED_AGAIN_MS, on_need,
-             match);
+  timers_set(&match->client->timers, &match->need_timer, now_ms + NEED_AGAIN_MS,
+             on_need, match);
 }
 
-// Whether a turn has this player's input, or the one before in its place.
+// Returns whether a turn has this player's input, or the player's input before in its place.
 static bool has_input(const Match *match, const Buf *turn) {
   Reader reader = reader_of(turn->data, turn->size);
   for (uint8_t count = reader_u8(&reader); count > 0; count--) {
@@ -260,8 +260,8 @@ static bool has_input(const Match *match, const Buf *turn) {
   return false;
 }
 
-// Adds what was given for a turn that has not waited for it.
-static void note_missed(const Match *match, const Ahead *turn, Buf *missed) {
+// Adds the input of a turn that the server has ended without it.
+static void add_missed(const Match *match, const Ahead *turn, Buf *missed) {
   if (turn->turn > match->submitted) return;
   const Buf *input = &match->inputs[turn->turn % MATCH_INPUTS];
   if (input->size == 0 || has_input(match, &turn->bytes)) return;
@@ -276,21 +276,21 @@ static void note_missed(const Match *match, const Ahead *turn, Buf *missed) {
   buf_append(missed, input->data, input->size);
 }
 
-// Gives it for other turns, before all that waits.
-static void give_again(Match *match, Buf *missed) {
+// Puts missed inputs before those that wait.
+static void queue_missed(Match *match, Buf *missed) {
   if (missed->size == 0) return;
   if (match->queue.size > 0) buf_append(missed, match->queue.data, match->queue.size);
   buf_deinit(&match->queue);
   match->queue = *missed;
 }
 
-// Hands out what has come, as far as nothing is missing.
+// Reports the turns that have come, up to the first that has not.
 static void advance(Match *match) {
   Buf missed = {0};
   for (;;) {
     Ahead *next = &match->ahead[(match->delivered + 1) % MATCH_AHEAD];
     if (next->turn != match->delivered + 1) break;
-    note_missed(match, next, &missed);
+    add_missed(match, next, &missed);
     PerigeeEvent event = {
         .type = PERIGEE_TURN, .room = match->room, .count = next->turn};
     events_push_turn(&match->client->events, &event, next->bytes.data,
@@ -298,16 +298,16 @@ static void advance(Match *match) {
     match->delivered = next->turn;
     next->turn = 0;
   }
-  give_again(match, &missed);
+  queue_missed(match, &missed);
   if (!has_ahead(match))
-    timers_stop(&match->client->timers, &match->need);
-  else if (!timers_is_set(&match->need))
-    timers_set(&match->client->timers, &match->need,
+    timers_stop(&match->client->timers, &match->need_timer);
+  else if (!timers_is_set(&match->need_timer))
+    timers_set(&match->client->timers, &match->need_timer,
                client_now_ms(match->client) + match->turn_us / 2000 + 1, on_need,
                match);
 }
 
-// Passes over the entries of a turn; their bytes, NULL where they are cut off.
+// Skips the entries of a turn; returns their bytes, or NULL where they are cut off.
 static const uint8_t *skip_turn(Reader *reader) {
   const uint8_t *first = reader->at;
   uint8_t count = reader_u8(reader);
@@ -327,7 +327,8 @@ static bool take_turns(Match *match, Reader *reader) {
     const uint8_t *bytes = skip_turn(reader);
     if (!bytes || reader->at - bytes > TURN_SIZE) return false;
     uint32_t turn = first + i;
-    if (turn - match->delivered - 1 >= MATCH_AHEAD) continue;  // had, or too far ahead
+    if (turn - match->delivered - 1 >= MATCH_AHEAD)
+      continue;  // reported, or too far ahead
     if (turn > TURN_MAX) return false;
     Ahead *ahead = &match->ahead[turn % MATCH_AHEAD];
     if (ahead->turn == turn) continue;
@@ -345,7 +346,7 @@ static bool take_turns(Match *match, Reader *reader) {
 static void take_pace_fields(Match *match, Reader *reader) {
   match->turn_us = reader_u32(reader);
   match->speed = reader_u16(reader);
-  match->delay = reader_u8(reader);
+  match->input_delay = reader_u8(reader);
 }
 
 static bool take_start(Match *match, Reader *reader) {
@@ -363,7 +364,7 @@ static bool take_start(Match *match, Reader *reader) {
   if (!reader_is_done(reader) || how > PERIGEE_MATCH_GOES_ON || every == 0 ||
       turn > TURN_MAX)
     return false;
-  forget(match);
+  reset(match);
   if (!goes_on) {
     match->submitted = match->wanted = 0;
     events_drop_turns(&match->client->events, match->room);
@@ -372,20 +373,20 @@ static bool take_start(Match *match, Reader *reader) {
   match->id = id;
   match->slot = slot;
   match->seed = seed;
-  match->every = every;
-  match->largest = largest;
+  match->hash_interval = every;
+  match->max_input = largest;
   if (slot != PERIGEE_SPECTATOR) memcpy(match->seat, seat, sizeof match->seat);
   match->is_ready = how != PERIGEE_MATCH_FROM_SNAPSHOT;
   if (!match->is_ready) {
-    match_pause(match);
+    match_stop(match);
     return true;
   }
-  // Turns may have come since ENTER.
+  // More turns may have come since ENTER.
   match->delivered = goes_on && delivered > turn ? delivered : turn;
   match->done = goes_on && done < match->delivered ? done : match->delivered;
-  tell(match,
+  push(match,
        (PerigeeEvent){.type = PERIGEE_MATCH, .number = how, .count = match->delivered});
-  match_speak(match);
+  match_report(match);
   return true;
 }
 
@@ -408,27 +409,27 @@ static bool take_snapshot(Match *match, Reader *reader) {
   EventParts parts = {.data = {match->snapshot.data, match->snapshot.size}};
   events_push(&match->client->events, &event, &parts);
   buf_deinit(&match->snapshot);
-  match_speak(match);
+  match_report(match);
   return true;
 }
 
 static bool take_pace(Match *match, Reader *reader) {
   take_pace_fields(match, reader);
   if (!reader_is_done(reader)) return false;
-  tell(match, (PerigeeEvent){.type = PERIGEE_PACE});
-  if (match->is_ready) match_speak(match);
+  push(match, (PerigeeEvent){.type = PERIGEE_PACE});
+  if (match->is_ready) match_report(match);
   return true;
 }
 
-// SNAPSHOT_ASK, TREE_ASK: one number.
-static bool take_wish(const Match *match, PerigeeEventType type, Reader *reader) {
+// Takes SNAPSHOT_ASK or TREE_ASK, which have one number.
+static bool take_number(const Match *match, PerigeeEventType type, Reader *reader) {
   uint32_t number = reader_u32(reader);
   if (reader_is_done(reader))
-    tell(match, (PerigeeEvent){.type = type, .count = number});
+    push(match, (PerigeeEvent){.type = type, .count = number});
   return reader_is_done(reader);
 }
 
-// DESYNC and WAITING: a turn and slots.
+// Takes DESYNC or WAITING, which have a turn and slots.
 static bool take_slots(const Match *match, PerigeeEventType type, Reader *reader) {
   PerigeeEvent event = {.type = type, .room = match->room, .count = reader_u32(reader)};
   if (type == PERIGEE_DESYNC) event.is_odd = reader_u8(reader);
@@ -448,11 +449,11 @@ static bool take(Match *match, uint16_t type, Reader *reader) {
     case DOWN_PACE:
       return take_pace(match, reader);
     case DOWN_SNAPSHOT_ASK:
-      return take_wish(match, PERIGEE_SNAPSHOT_WANTED, reader);
+      return take_number(match, PERIGEE_SNAPSHOT_WANTED, reader);
     case DOWN_SNAPSHOT:
       return take_snapshot(match, reader);
     case DOWN_TREE_ASK:
-      return take_wish(match, PERIGEE_TREE_WANTED, reader);
+      return take_number(match, PERIGEE_TREE_WANTED, reader);
     case DOWN_DESYNC:
       return take_slots(match, PERIGEE_DESYNC, reader);
     case DOWN_WAITING:
@@ -470,7 +471,7 @@ bool take_lockstep(PerigeeClient *client, const Packet *packet) {
   const Room *room = rooms_find_id(&client->rooms, reader_u32(&reader));
   if (reader.failed)
     return take_malformed(client, "a packet of lockstep without a room");
-  // It may be faster than what it is about, or later than the end.
+  // A datagram may overtake START, or come after the end.
   if (!room || !room->match || room->match->is_over) return true;
   return take(room->match, packet->type, &reader) ||
          take_malformed(client, "a packet of lockstep that cannot be read");

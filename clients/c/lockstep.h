@@ -11,14 +11,14 @@
 
 enum {
   LOCKSTEP_CHANNEL = 3,
-  MATCH_INPUTS = 64,          // turns, that inputs are kept for
-  MATCH_AHEAD = 256,          // turns, kept that wait for those before them
-  MATCH_QUEUE_MAX = 1 << 20,  // bytes of inputs that wait for their turn
-  MATCH_HASHES = 4,           // that are told with each INPUT
+  MATCH_INPUTS = 64,          // turns whose inputs are kept
+  MATCH_AHEAD = 256,          // turns kept until those before them come
+  MATCH_QUEUE_MAX = 1 << 20,  // bytes of inputs without a turn
+  MATCH_HASHES = 4,           // in each INPUT
   SNAPSHOT_MAX = 64 << 20,    // bytes of a state
 };
 
-/// Types of packets.
+/// Types of lockstep packets.
 typedef enum LockstepType {
   UP_ENTER = 1,
   UP_INPUT = 2,
@@ -37,7 +37,7 @@ typedef enum LockstepType {
   DOWN_END = 137,
 } LockstepType;
 
-/// A turn that has come and waits for those before it.
+/// A turn that waits for those before it.
 typedef struct Ahead {
   uint32_t turn;  // 0: none
   Buf bytes;
@@ -45,61 +45,63 @@ typedef struct Ahead {
 
 typedef struct Match {
   PerigeeClient *client;
-  uint32_t room;  // its number
+  uint32_t room;  // number of the room
   uint8_t flags;
   uint8_t seat[PERIGEE_SEAT_SIZE];
-  bool is_ready;  // has a state
-  bool is_over;   // and does not begin again by itself
+  bool is_ready;  // the game has a state
+  bool is_over;   // the match has ended; only perigee_lockstep_enter begins it again
   uint32_t start;
   uint32_t id;
   uint32_t seed;
   uint32_t turn_us;
-  uint16_t speed;  // percent
-  uint16_t largest;
+  uint16_t speed;      // percent
+  uint16_t max_input;  // bytes
   uint8_t slot;
-  uint8_t delay;
-  uint8_t every;
-  uint32_t delivered;  // the newest turn that an event has told of,
-  uint32_t done;       // and that the game has simulated
-  uint32_t submitted;  // the newest with an input
-  uint32_t wanted;     // PERIGEE_GIVES_INPUTS: the newest that the game was asked for
+  uint8_t input_delay;    // turns
+  uint8_t hash_interval;  // turns
+  uint32_t delivered;     // newest turn that an event has reported
+  uint32_t done;          // newest turn that the game has simulated
+  uint32_t submitted;     // newest turn with an input
+  uint32_t
+      wanted;  // with PERIGEE_GIVES_INPUTS: newest turn whose input the game has to give
   Buf inputs[MATCH_INPUTS];  // by turn
   Buf queue;                 // inputs that have no turn yet: u16 size, bytes
   Ahead ahead[MATCH_AHEAD];  // by turn
   uint8_t hash_count;
   uint32_t hash_turn;
-  uint32_t hashes[MATCH_HASHES];  // of this turn and those before it, the newest first
-  Buf snapshot;                   // that is coming
-  Timer late;
-  Timer need;
-  Timer again;  // ENTER, which came too soon
+  uint32_t
+      hashes[MATCH_HASHES];  // of hash_turn and of turns before it, the newest first
+  Buf snapshot;              // the pieces that have come
+  Timer late_timer;          // the next INPUT though no turn has come
+  Timer need_timer;          // the next NEED
+  Timer enter_timer;         // the next ENTER after one that came too soon
 } Match;
 
-/// Asks to take part; in the session that is.
+/// Requests to take part, in the present session.
 int match_enter(Match *match);
 
-/// The question that ENTER is has failed: it is asked again, or the match is over.
+/// Handles a refused ENTER: repeats it later, or ends the match.
 void match_refused(Match *match, int code, const char *text, size_t size);
 
-/// Begins a packet about the match's room; its payload is appended to what is returned.
+/// Begins a packet about the match's room; returns the buffer for its payload.
 Buf *match_begin(const Match *match);
 
-/// Sends it; `flags` are PerigeeSendFlags. 0 or a negative PerigeeCode.
+/// Sends the packet; `flags` are PerigeeSendFlags. Returns 0 or a negative PerigeeCode.
 int match_send(const Match *match, LockstepType type, uint32_t flags);
 
-/// Tells the server how far the game is, and gives it the inputs that it is owed.
-void match_speak(Match *match);
+/// Reports to the server how far the game is, and sends the inputs that it waits for.
+void match_report(Match *match);
 
 /// Takes the next input that PERIGEE_INPUT_WANTED asked for; PERIGEE_OVER where none is wanted.
 int match_take_input(Match *match, const uint8_t *data, size_t size);
 
-/// The session goes on, on another connection.
+/// Continues after the session was resumed.
 void match_resume(Match *match);
 
-/// The session is over: nothing is sent until the next START.
-void match_pause(Match *match);
+/// Stops sending until the next START.
+void match_stop(Match *match);
 
-/// NULL is allowed.
+/// Frees the match; NULL is allowed.
 void match_free(Match *match);
 
 bool take_lockstep(PerigeeClient *client, const Packet *packet);

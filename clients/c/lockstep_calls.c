@@ -1,4 +1,4 @@
-// What a game does in a lockstep match: the functions of perigee.h.
+// The functions of perigee.h for lockstep.
 #include <string.h>
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 
 enum { PIECE_SIZE = 16384 };  // bytes of a snapshot in one packet
 
-// In a new session the room may have to be joined first.
+// Returns the match also while a new session still joins its room.
 static Match *find(const PerigeeClient *client, uint32_t number) {
   const Room *room = rooms_find(&client->rooms, number);
   return room ? room->match : NULL;
@@ -32,7 +32,7 @@ int perigee_lockstep_enter(PerigeeClient *client, uint32_t number, uint32_t flag
     room->match->room = number;
     room->match->slot = PERIGEE_SPECTATOR;
   }
-  if (room->match->is_over) {  // of that one nothing goes on but the seat
+  if (room->match->is_over) {  // only the seat outlives a match
     room->match->id = 0;
     room->match->queue.size = 0;
   }
@@ -64,10 +64,10 @@ int perigee_lockstep_match(const PerigeeClient *client, uint32_t number,
                         .turn = match->delivered,
                         .turn_us = match->turn_us,
                         .speed_percent = match->speed,
-                        .max_input = match->largest,
+                        .max_input = match->max_input,
                         .slot = match->slot,
-                        .input_delay = match->delay,
-                        .hash_interval = match->every,
+                        .input_delay = match->input_delay,
+                        .hash_interval = match->hash_interval,
                         .next_input = match->submitted + 1,
                         .last_input = match->wanted};
   memcpy(out->seat, match->seat, sizeof out->seat);
@@ -78,7 +78,7 @@ int perigee_lockstep_input(PerigeeClient *client, uint32_t number, const void *d
                            size_t size) {
   Match *match = find(client, number);
   if (!match) return PERIGEE_NOT_JOINED;
-  if (size > UINT16_MAX || (match->id != 0 && size > match->largest))
+  if (size > UINT16_MAX || (match->id != 0 && size > match->max_input))
     return PERIGEE_TOO_LARGE;
   if (match->flags & PERIGEE_GIVES_INPUTS) return match_take_input(match, data, size);
   if (match->queue.size + size > MATCH_QUEUE_MAX) return PERIGEE_QUEUE_FULL;
@@ -87,9 +87,9 @@ int perigee_lockstep_input(PerigeeClient *client, uint32_t number, const void *d
   return 0;
 }
 
-static void note_hash(Match *match, uint32_t turn, uint32_t hash) {
-  if (turn % match->every != 0) return;
-  if (match->hash_turn + match->every != turn) match->hash_count = 0;
+static void keep_hash(Match *match, uint32_t turn, uint32_t hash) {
+  if (turn % match->hash_interval != 0) return;
+  if (match->hash_turn + match->hash_interval != turn) match->hash_count = 0;
   memmove(match->hashes + 1, match->hashes, (MATCH_HASHES - 1) * sizeof hash);
   match->hashes[0] = hash;
   if (match->hash_count < MATCH_HASHES) match->hash_count++;
@@ -100,11 +100,11 @@ int perigee_lockstep_done(PerigeeClient *client, uint32_t number, uint32_t turn,
                           uint32_t hash) {
   Match *match = find(client, number);
   if (!match) return PERIGEE_NOT_JOINED;
-  // A turn of the match before, say.
+  // For example a turn of the match before.
   if (turn != match->done + 1 || turn > match->delivered) return PERIGEE_OVER;
   match->done = turn;
-  note_hash(match, turn, hash);
-  if (match->is_ready && match->done == match->delivered) match_speak(match);
+  keep_hash(match, turn, hash);
+  if (match->is_ready && match->done == match->delivered) match_report(match);
   return 0;
 }
 

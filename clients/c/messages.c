@@ -1,5 +1,5 @@
-// Messages of the game and questions about them: ["name", value] in JSON, or the bytes of its
-// schema. The value's text is handed through as it is; who reads it has a parser for it.
+// Messages of the game, and requests with them: ["name", value] in JSON, or the bytes of its
+// schema. The library does not parse the value's JSON text.
 #include <string.h>
 
 #include "internal.h"
@@ -12,7 +12,7 @@ static void put_body(Buf *payload, const char *name, const char *json) {
                (Text){json, json == NULL ? 0 : (uint32_t)strlen(json)});
 }
 
-static bool tell(PerigeeClient *client, const Packet *packet, PerigeeEvent *event,
+static bool push(PerigeeClient *client, const Packet *packet, PerigeeEvent *event,
                  Text body) {
   Buf name = {0};
   Text data = body;
@@ -29,10 +29,10 @@ static bool tell(PerigeeClient *client, const Packet *packet, PerigeeEvent *even
 
 static bool take_answer(PerigeeClient *client, const Packet *packet, Text body) {
   Request *request = request_find(client, packet->ref);
-  if (!request || request->kind != REQUEST_ASK) return true;  // late
+  if (!request || request->kind != REQUEST_ASK) return true;  // the answer is late
   PerigeeEvent event = {.type = PERIGEE_ANSWER, .request = request->number};
   request_free(request);
-  return tell(client, packet, &event, body);
+  return push(client, packet, &event, body);
 }
 
 bool take_message(PerigeeClient *client, const Packet *packet) {
@@ -52,14 +52,14 @@ bool take_message(PerigeeClient *client, const Packet *packet) {
                                        .number = packet->type,
                                        .ref = packet->ref};
   } else if (id != 0 && !room) {
-    return true;  // it was on its way when the room was left
+    return true;  // the client has left the room meanwhile
   }
-  return tell(client, packet, &event, body);
+  return push(client, packet, &event, body);
 }
 
 // --- What is sent ---
 
-// Begins a message about a room, 0: none. A negative PerigeeCode, or 0.
+// Begins a message about a room, 0: none. Returns 0 or a negative PerigeeCode.
 static int begin(PerigeeClient *client, uint32_t number, Buf **payload) {
   const Room *room = rooms_find(&client->rooms, number);
   if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
@@ -102,7 +102,8 @@ int perigee_ask(PerigeeClient *client, uint32_t room, const char *name,
   int code = begin(client, room, &payload);
   if (code != 0) return code;
   put_body(payload, name, json);
-  return packet_ask(client, message(0), request_new(client, REQUEST_ASK, timeout_ms));
+  return packet_request(client, message(0),
+                        request_new(client, REQUEST_ASK, timeout_ms));
 }
 
 int perigee_ask_bytes(PerigeeClient *client, uint32_t room, uint16_t number,
@@ -112,11 +113,11 @@ int perigee_ask_bytes(PerigeeClient *client, uint32_t room, uint16_t number,
   int code = begin(client, room, &payload);
   if (code != 0) return code;
   buf_append(payload, data, size);
-  return packet_ask(client, message(number),
-                    request_new(client, REQUEST_ASK, timeout_ms));
+  return packet_request(client, message(number),
+                        request_new(client, REQUEST_ASK, timeout_ms));
 }
 
-// The answer to a message of a room that was left meanwhile is about none.
+// Begins an answer; it is about no room where the client has left the question's room.
 static int begin_answer(PerigeeClient *client, const PerigeeQuestion *question,
                         Buf **payload) {
   const Room *room = rooms_find(&client->rooms, question->room);

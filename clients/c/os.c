@@ -1,4 +1,4 @@
-// POSIX, and what differs from it on Windows.
+// Sockets of POSIX and of Windows; the first part has their differences.
 #include "os.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static bool make_nonblocking(int fd) {
   return ioctlsocket((SOCKET)fd, FIONBIO, &is_on) == 0;
 }
 
-// Each call counts, and none is taken back: the end of the process does that.
+// Starts Winsock, which counts the calls; the end of the process stops it.
 static bool start(void) {
   WSADATA data;
   return WSAStartup(MAKEWORD(2, 2), &data) == 0;
@@ -30,7 +30,7 @@ static bool start(void) {
 
 static const char *resolve_problem(int code) { return gai_strerrorA(code); }
 
-// On Windows a datagram to a port where nobody listens counts as a reset.
+// On Windows a refused datagram is a reset.
 bool os_is_refused(int error) { return error == -REFUSED || error == -WSAECONNRESET; }
 
 const char *os_problem(int error) {
@@ -49,8 +49,8 @@ const char *os_problem(int error) {
   }
 }
 
-// WSAPoll takes no empty list, and earlier versions of Windows do not report that a connection
-// failed: then whoever connects has to look for himself.
+// WSAPoll takes no empty list, and before Windows 10 2004 it does not report that connecting has
+// failed. Sockets that connect therefore count as ready after CONNECT_LOOK_MS.
 static int wait_for(struct pollfd *polled, size_t count, int timeout_ms) {
   bool is_connecting = false;
   if (count == 0) Sleep(timeout_ms < 0 ? INFINITE : (DWORD)timeout_ms);
@@ -170,7 +170,7 @@ int os_open_tcp(const OsAddress *address) {
 
 int os_open_udp(const OsAddress *address) { return open_socket(address, SOCK_DGRAM); }
 
-// Where nobody listens, the system may give a socket the very port that it connects to: then the
+// Where no program listens, the system may give a socket the port that it connects to. Then the
 // socket is connected to itself.
 static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t size) {
   struct sockaddr_storage own = {0};

@@ -1,8 +1,8 @@
-// What the driver needs of the operating system: names of hosts, sockets that never wait, waiting
-// for many of them, and a clock. POSIX and Windows; no other file knows them.
+// The operating system for the driver, POSIX or Windows: names of hosts, non-blocking sockets,
+// waiting for many of them, and a clock. No other file depends on the system.
 //
-// Functions that return an int return a negative error where they fail: OS_AGAIN where they would
-// have to wait, else one for os_problem.
+// Functions that return an int return a negative error on failure: OS_AGAIN where they would have
+// to wait, else an error for os_problem.
 #pragma once
 
 #include <stdbool.h>
@@ -13,10 +13,11 @@
 
 enum { OS_AGAIN = INT32_MIN };
 
-/// One of the addresses of a host, and the first of a list.
+/// An address of a host, in a list of them.
 typedef struct addrinfo OsAddress;
 
-/// Resolves a host's name, which may wait for the network's name servers. NULL, and why.
+/// Resolves a host's name, which may wait for the network's name servers. Returns NULL, and the
+/// reason in `*problem`, where that fails. Free the list with os_free_addresses.
 OsAddress *os_resolve(const char *host, const char *port, const char **problem);
 const OsAddress *os_next_address(const OsAddress *address);
 void os_free_addresses(OsAddress *addresses);
@@ -27,27 +28,27 @@ int os_open_tcp(const OsAddress *address);
 /// Returns 0 where a TCP connection is open now.
 int os_finish_tcp(int fd);
 
-/// Opens a socket for datagrams to this address; returns it.
+/// Opens a socket for datagrams to this address, and returns it.
 int os_open_udp(const OsAddress *address);
 
-/// Has it send to, and receive from, another port of the same host.
+/// Connects a socket for datagrams to another port of the same host.
 int os_set_port(int fd, uint16_t port);
 
-/// Return the number of bytes received and sent. For TCP 0 received is the end.
+/// Return the number of bytes received or sent. By TCP, 0 bytes received are the end.
 int os_receive(int fd, void *bytes, size_t size);
 int os_send(int fd, const void *bytes, size_t size);
 
 void os_close(int fd);
 
-/// Whether an error says that nobody listens there.
+/// Returns whether an error means that no program listens there.
 bool os_is_refused(int error);
 
-/// An error in words. Valid until the next call.
+/// Describes an error. The text is valid until the next call.
 const char *os_problem(int error);
 
-/// Waits for descriptors up to `timeout_ms` (negative: for ever), and sets their wants_read and
-/// wants_write to whether they are ready. False when a signal was handled meanwhile.
+/// Waits for descriptors up to `timeout_ms` (negative: forever), and sets their wants_read and
+/// wants_write to whether they are ready. Returns false where a signal was handled.
 bool os_poll(PerigeeFd *fds, size_t count, int timeout_ms);
 
-/// Microseconds of a clock that never goes back.
+/// Returns the microseconds of a clock that never goes back.
 uint64_t os_clock_us(void);

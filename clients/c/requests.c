@@ -1,4 +1,4 @@
-// Calls that wait for their answer. Each ends once: answered, refused, or in time.
+// Calls that wait for an answer. Each ends once: by its answer, a refusal or its timeout.
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,7 +14,7 @@ bool requests_are_full(const PerigeeClient *client) {
   return client->requests.count >= REQUESTS_MAX;
 }
 
-// Refs go round; one that still waits is passed over.
+// Returns the next ref that no request has.
 static uint16_t new_ref(PerigeeClient *client) {
   Requests *requests = &client->requests;
   do {
@@ -112,7 +112,7 @@ void request_fail(Request *request, int code, const char *text, size_t size) {
   if (room && kind == REQUEST_ENTER) {
     if (room->match) match_refused(room->match, code, text, size);
   } else if (room) {
-    // Of the session before, and does not let us in again: it is left.
+    // The room is one of the session before, and the server does not let the client in again.
     room_leave(client, room, code, 0);
   }
 }
@@ -124,7 +124,7 @@ static void fail_those(PerigeeClient *client, bool pings_alone, int code,
     next = request->next;
     if (pings_alone && request->kind != REQUEST_PING) continue;
     if (request->kind == REQUEST_ENTER)
-      request_free(request);  // no refusal: it is asked anew in the next session
+      request_free(request);  // the next session sends ENTER again
     else
       request_fail(request, code, text, strlen(text));
   }

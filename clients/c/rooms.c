@@ -1,4 +1,4 @@
-// The rooms that a client is in, and who else is there.
+// The rooms that a client is in, and their other members.
 #include <string.h>
 
 #include "base/array.h"
@@ -34,7 +34,7 @@ Room *rooms_find_id(const Rooms *rooms, uint32_t id) {
 }
 
 Room *rooms_find_name(const Rooms *rooms, const char *name, size_t size) {
-  for (uint32_t i = rooms->count; i-- > 0;) {  // of two the one that was joined last
+  for (uint32_t i = rooms->count; i-- > 0;) {  // of two rooms the one joined last
     if (is_named(rooms->list[i]->name, name, size)) return rooms->list[i];
   }
   return NULL;
@@ -86,7 +86,7 @@ static uint32_t place_of(const Room *room, uint32_t peer) {
   return names_find(&room->places, (const char *)&peer, sizeof peer);
 }
 
-// Puts a member where it is found by its peer id.
+// Puts a member at `index`, where its peer id finds it.
 static void put(Room *room, uint32_t index, Member member) {
   room->members[index] = member;
   names_set(&room->places, (const char *)&member.peer, sizeof member.peer, index + 1);

@@ -1,12 +1,12 @@
-// What a client sends, but for messages: packets put together, kept while they are RELIABLE, and
-// handed to the connection.
+// Sending: composes packets, keeps RELIABLE ones until they are acknowledged, and gives them to the
+// connection. messages.c has the messages.
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
-enum { PAYLOAD_MAX = 64 << 20 };  // before the server has said what it takes
+enum { PAYLOAD_MAX = 64 << 20 };  // until WELCOME sets the limit
 
 // --- Packets ---
 
@@ -24,7 +24,7 @@ static uint8_t priority_of(uint32_t flags) {
   return flags & PERIGEE_LOW ? PRIORITY_LOW : PRIORITY_NORMAL;
 }
 
-// Keeps what is in the scratch until the server has acknowledged it.
+// Keeps the packet in `scratch` until the server acknowledges it.
 static int keep(PerigeeClient *client) {
   const Buf *bytes = &client->scratch;
   Blob *blob = blob_new((uint32_t)bytes->size, &client->blob_bytes);
@@ -64,7 +64,7 @@ int packet_send(PerigeeClient *client, Packet header, uint32_t flags) {
   return is_reliable ? send_reliable(client) : send_unreliable(client, &header);
 }
 
-int packet_ask(PerigeeClient *client, Packet header, Request *request) {
+int packet_request(PerigeeClient *client, Packet header, Request *request) {
   header.flags |= PACKET_REQUEST;
   header.ref = request->ref;
   request->channel = header.channel;
@@ -92,7 +92,7 @@ void control_send(PerigeeClient *client, ControlType type) {
   Packet header = {
       .type = (uint16_t)type,
       .length = (uint32_t)(bytes->size - PACKET_HEADER_SIZE),
-      // BYE stays behind what was sent before.
+      // BYE stays behind the packets before it.
       .priority = type == CONTROL_BYE ? PRIORITY_NORMAL : PRIORITY_CRITICAL};
   packet_write_header(bytes->data, &header);
   link_write(client, bytes->data, bytes->size);
@@ -128,13 +128,13 @@ void ack_send(PerigeeClient *client) {
 static int join(PerigeeClient *client, Request *request, const char *name) {
   request->name = mem_strdup(name);
   buf_str8(packet_begin(client), name, strlen(name));
-  return packet_ask(client, (Packet){.type = CONTROL_JOIN}, request);
+  return packet_request(client, (Packet){.type = CONTROL_JOIN}, request);
 }
 
 int perigee_join(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
   if (!name || !text_is_name(name, strlen(name))) return PERIGEE_BAD_ARGUMENT;
   Request *again = request_find_join(client, name, strlen(name));
-  if (again && again->number == 0) {  // a new session is at it
+  if (again && again->number == 0) {  // a new session joins it already
     again->number = client->requests.last_number =
         client->requests.last_number % INT32_MAX + 1;
     return (int)again->number;
@@ -156,15 +156,15 @@ int perigee_leave(PerigeeClient *client, uint32_t number) {
   Request *request = request_new(client, REQUEST_LEAVE, 0);
   request->room = number;
   buf_u32(packet_begin(client), room->id);
-  int code = packet_ask(client, (Packet){.type = CONTROL_LEAVE}, request);
-  if (code > 0) room->is_asked = false;
+  int code = packet_request(client, (Packet){.type = CONTROL_LEAVE}, request);
+  if (code > 0) room->is_requested = false;
   return code;
 }
 
 int perigee_list_rooms(PerigeeClient *client, uint32_t timeout_ms) {
   packet_begin(client);
-  return packet_ask(client, (Packet){.type = CONTROL_ROOM_LIST},
-                    request_new(client, REQUEST_LIST, timeout_ms));
+  return packet_request(client, (Packet){.type = CONTROL_ROOM_LIST},
+                        request_new(client, REQUEST_LIST, timeout_ms));
 }
 
 int perigee_ping(PerigeeClient *client, uint32_t timeout_ms) {
@@ -180,7 +180,7 @@ int perigee_sync(PerigeeClient *client, uint32_t timeout_ms) {
   bool is_open = client->state == PERIGEE_STATE_OPEN;
   if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
   if (is_open && !session_is_resumable(&client->session)) {
-    // Nothing is acknowledged; but what is sent is taken in order.
+    // The server acknowledges no packets, but takes them in order.
     int number = perigee_ping(client, timeout_ms);
     if (number > 0) request_find_ping(client, client->last_ping)->is_sync = true;
     return number;

@@ -1,5 +1,5 @@
-// The server's control packets, field by field in the order of docs/protocol.md. Bytes behind the
-// known fields are ignored, because a later version of the protocol may have more fields.
+// Takes the server's control packets, field by field in the order of docs/protocol.md. Ignores
+// bytes behind the known fields, because a later version of the protocol may have more fields.
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void keep_welcome(PerigeeClient *client, const Greeting *greeting) {
 
 static void begin_session(PerigeeClient *client) {
   client_push(client, &(PerigeeEvent){.type = PERIGEE_CONNECTED});
-  kept_send(client);  // what was called for before
+  kept_send(client);  // the calls from before WELCOME
   if (!session_is_resumable(&client->session)) reliable_deinit(&client->session.stream);
 }
 
@@ -132,7 +132,7 @@ static bool take_ping(PerigeeClient *client, const Packet *packet) {
   Reader reader = payload_of(packet);
   uint64_t value = reader_u64(&reader);
   if (reader.failed) return take_short(client);
-  // Who does not read the answers need not get any more of them.
+  // A server that does not read gets no more answers.
   if (link_is_clogged(&client->link)) return true;
   buf_u64(packet_begin(client), value);
   control_send(client, CONTROL_PONG);
@@ -196,7 +196,7 @@ static bool take_error(PerigeeClient *client, const Packet *packet) {
     return take_malformed(client, "an error that cannot be read");
   Text text = reason.text;
   if (packet->flags & PACKET_RESPONSE) {
-    // Of one that is not waited for any more, nobody need hear.
+    // A request that has ended before is ignored.
     Request *request = request_find(client, packet->ref);
     if (request) request_fail(request, reason.code, text.bytes, text.size);
     return true;
@@ -206,7 +206,7 @@ static bool take_error(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
-// REJECTED and CLOSING: nothing comes after them.
+// Takes REJECTED or CLOSING; no packet follows them.
 static bool take_end(PerigeeClient *client, const Packet *packet) {
   Reason reason;
   if (!read_reason(packet, &reason))
@@ -262,7 +262,7 @@ static bool take_control(PerigeeClient *client, const Packet *packet) {
     case CONTROL_REDIRECT:
       return take_redirect(client, packet);
     default:
-      return true;  // of another version, or for pages alone
+      return true;  // from another version, or for web pages
   }
 }
 

@@ -1,4 +1,4 @@
-// What the server says of rooms: who is in them, and which this client is in.
+// Takes the server's packets about rooms and their members.
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,19 +11,19 @@ static bool malformed(PerigeeClient *client) {
   return take_malformed(client, "a packet about rooms that cannot be read");
 }
 
-static void tell_named(PerigeeClient *client, const PerigeeEvent *event,
+static void push_named(PerigeeClient *client, const PerigeeEvent *event,
                        const char *name, size_t size) {
   events_push(&client->events, event, &(EventParts){.name = {name, size}});
 }
 
-static void tell_peer(PerigeeClient *client, PerigeeEventType type, const Room *room,
+static void push_peer(PerigeeClient *client, PerigeeEventType type, const Room *room,
                       uint32_t peer, const char *name, size_t size) {
   PerigeeEvent event = {.type = type, .room = room->number, .peer = peer};
-  tell_named(client, &event, name, size);
+  push_named(client, &event, name, size);
 }
 
 static void remove_member(PerigeeClient *client, Room *room, const Member *member) {
-  tell_peer(client, PERIGEE_PEER_LEFT, room, member->peer, member->name,
+  push_peer(client, PERIGEE_PEER_LEFT, room, member->peer, member->name,
             strlen(member->name));
   room_remove_member(&client->rooms, room, member);
 }
@@ -32,7 +32,7 @@ static bool is_called(const char *known, Text name) {
   return strlen(known) == name.size && memcmp(known, name.bytes, name.size) == 0;
 }
 
-static void tell_renamed(PerigeeClient *client, uint32_t room, uint32_t peer, Text name,
+static void push_renamed(PerigeeClient *client, uint32_t room, uint32_t peer, Text name,
                          const char *before) {
   PerigeeEvent event = {.type = PERIGEE_PEER_RENAMED, .room = room, .peer = peer};
   EventParts parts = {.name = {name.bytes, name.size}, .text = text_of(before)};
@@ -42,7 +42,7 @@ static void tell_renamed(PerigeeClient *client, uint32_t room, uint32_t peer, Te
 static void rename_member(PerigeeClient *client, Room *room, const Member *member,
                           Text name) {
   if (is_called(member->name, name)) return;
-  tell_renamed(client, room->number, member->peer, name, member->name);
+  push_renamed(client, room->number, member->peer, name, member->name);
   room_add_member(&client->rooms, room, member->peer, name);
 }
 
@@ -51,7 +51,7 @@ static void add_member(PerigeeClient *client, Room *room, uint32_t peer, Text na
   if (known)
     rename_member(client, room, known, name);
   else if (room_add_member(&client->rooms, room, peer, name))
-    tell_peer(client, PERIGEE_PEER_JOINED, room, peer, name.bytes, name.size);
+    push_peer(client, PERIGEE_PEER_JOINED, room, peer, name.bytes, name.size);
 }
 
 // --- JOINED ---
@@ -80,8 +80,8 @@ static bool read_joined(const Packet *packet, Joined *joined) {
   return !reader.failed && are_names;
 }
 
-// Marks the members that are still there: those of the same session, or at least the same
-// name, since another session's server may have given their ids to others.
+// Marks the members that are still in the room. After a new session they need the same name too,
+// because a restarted server may have given their ids to others.
 static void mark_members(Room *room, const Joined *joined, bool is_resumed) {
   for (uint32_t i = 0; i < room->member_count; i++) room->members[i].is_listed = false;
   Reader reader = joined->peers;
@@ -92,7 +92,7 @@ static void mark_members(Room *room, const Joined *joined, bool is_resumed) {
   }
 }
 
-// A whole list of members: of a room that was known, what has changed is told.
+// Sets the whole list of members; reports what has changed in a known room.
 static void set_members(PerigeeClient *client, Room *room, const Joined *joined,
                         bool is_new, bool is_resumed) {
   mark_members(room, joined, is_resumed);
@@ -122,11 +122,11 @@ static void enter(PerigeeClient *client, Room *known, Request *request,
   set_members(client, room, joined, is_new, known != NULL);
   PerigeeEvent event = {.type = PERIGEE_JOINED, .room = room->number};
   if (request) {
-    room->is_asked = true;
+    room->is_requested = true;
     event.request = request->number;
     request_free(request);
   }
-  if (request || !known) tell_named(client, &event, room->name, strlen(room->name));
+  if (request || !known) push_named(client, &event, room->name, strlen(room->name));
   if (!known && room->match) match_enter(room->match);
 }
 
@@ -143,10 +143,10 @@ bool take_joined(PerigeeClient *client, const Packet *packet) {
   Room *known = rooms_find_id(&client->rooms, joined.id);
   Request *request = is_answer ? request_find(client, packet->ref) : NULL;
   if (request && request->kind != REQUEST_JOIN) request = NULL;
-  // The answer may have been lost with a connection: then the list after a resume is it.
+  // Where the answer was lost with a connection, the list after a resume replaces it.
   if (!known && !request)
     request = request_find_join(client, joined.name.bytes, joined.name.size);
-  // Older than the list after a resume.
+  // This answer is older than the list after a resume.
   if (known && is_answer && !request) return true;
   if ((!known && rooms_are_full(&client->rooms)) ||
       !rooms_take_members(&client->rooms, joined.count))
@@ -160,11 +160,11 @@ bool take_joined(PerigeeClient *client, const Packet *packet) {
 void room_leave(PerigeeClient *client, Room *room, int code, uint32_t request) {
   PerigeeEvent event = {
       .type = PERIGEE_LEFT, .room = room->number, .code = code, .request = request};
-  tell_named(client, &event, room->name, strlen(room->name));
+  push_named(client, &event, room->name, strlen(room->name));
   rooms_remove(&client->rooms, room);
 }
 
-// Ends a LEAVE that waited, and says which it was; 0: none.
+// Ends a waiting LEAVE; returns its number, 0: none.
 static uint32_t answer_leave(Request *request) {
   if (!request) return 0;
   uint32_t number = request->number;
@@ -192,7 +192,7 @@ void rooms_confirmed(PerigeeClient *client) {
   for (uint32_t i = rooms->count; i-- > 0;) {
     Room *room = rooms->list[i];
     if (!room->is_joined || !room->is_unconfirmed) continue;
-    // The answer to LEAVE does not come again.
+    // The server does not repeat the answer to LEAVE.
     uint32_t asked = answer_leave(request_find_leave(client, room->number));
     room_leave(client, room, asked ? PERIGEE_CONNECTION_CLOSED : PERIGEE_NOT_IN_ROOM,
                asked);
@@ -213,7 +213,7 @@ bool take_peer_joined(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
-// The client itself is no member; room 0 reports its own name.
+// The client is not among its members; room 0 reports its own name.
 bool take_peer_renamed(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
   uint32_t id = reader_u32(&reader), peer = reader_u32(&reader);
@@ -221,7 +221,7 @@ bool take_peer_renamed(PerigeeClient *client, const Packet *packet) {
   if (reader.failed || !is_text(name)) return malformed(client);
   Session *session = &client->session;
   if (id == 0 && peer == session->peer && !is_called(session->name, name)) {
-    tell_renamed(client, 0, peer, name, session->name);
+    push_renamed(client, 0, peer, name, session->name);
     session_set_name(session, name.bytes, name.size);
   }
   Room *room = id ? rooms_find_id(&client->rooms, id) : NULL;

@@ -1,5 +1,5 @@
-// The functions of libsodium that libperigee uses, on libgcrypt: for systems that have no libsodium.
-// The same bytes come out.
+// The functions of libsodium that libperigee uses, on libgcrypt, for systems that have no libsodium.
+// They give the same bytes.
 #pragma once
 
 #include <stddef.h>
