@@ -313,8 +313,11 @@ static const uint8_t *skip_turn(Reader *reader) {
   uint8_t count = reader_u8(reader);
   for (uint8_t i = 0; i < count; i++) {
     reader_u8(reader);
-    if (reader_u8(reader) > PERIGEE_PLAYER_LEFT) return NULL;
-    reader_bytes(reader, reader_u16(reader));
+    uint8_t kind = reader_u8(reader);
+    uint16_t size = reader_u16(reader);
+    bool has_peer = kind != PERIGEE_PLAYER_JOINED || size >= sizeof(uint32_t);
+    if (kind > PERIGEE_PLAYER_LEFT || !has_peer) return NULL;
+    reader_bytes(reader, size);
   }
   return reader->failed ? NULL : first;
 }

@@ -43,7 +43,7 @@ quiet
 
 = A turn that is missing is asked for
 entering
-sends START interval=400000
+sends START interval=2000000
 sees  match
 gets  INPUT first=1
 sends TURNS first=2 turns=[[[1,"input","two"]]]
@@ -51,7 +51,7 @@ gets  NEED 5 1 reliable
 sends TURNS first=1 turns=[[[1,"input","one"]]] reliable
 sees  turn turn=1 entries=[[1,"input","one"]]
 sees  turn turn=2 entries=[[1,"input","two"]]
-gets  INPUT turn=2
+gets  INPUT eventually turn=2
 
 = An input that comes too late goes into another turn
 playing
@@ -289,23 +289,35 @@ gets  EXIT 5
 sends TURNS first=1 turns=[[]]
 quiet
 
-= Turns that do not fit into 32 bits break the protocol
-entering
-sends START turn=4294967295
-sees closed code=Protocol
-js ws lua: also match_ended
-differs js ws lua: reports the end of the match as well
+# Ends the connection, and the match with it.
+define breaks_match
+  playing
+  sends $
+  sees closed code=Protocol
+  -c: also match_ended
+  differs js ws lua: reports the end of the match as well
 
-= A packet of lockstep that cannot be read breaks the protocol
-playing
-sends TURNS cut=12
-sees closed code=Protocol
-js ws lua: also match_ended
-differs js ws lua: reports the end of the match as well
+= A START that cannot be
+breaks_match START cut=20
+breaks_match START start=2 how=3
+breaks_match START start=2 hash_every=0
+breaks_match START start=2 turn=4294967295
 
-= An entry of a kind that there is not breaks the protocol
-playing
-sends PACKET 3 130 0x050000004d00000001000000010100090000
-sees closed code=Protocol
-js ws lua: also match_ended
-differs js ws lua: reports the end of the match as well
+= Turns that cannot be read
+breaks_match TURNS cut=12
+breaks_match TURNS turns=[[],[]] cut=14
+breaks_match TURNS turns=[[]] extra=0x00
+breaks_match TURNS turns=[[[0,"input","long"]]] cut=20
+breaks_match TURNS turns=[[[0,"joined","x"]]]
+breaks_match PACKET 3 130 0x050000004d00000001000000010100090000
+
+= Other packets of a match that cannot be read
+breaks_match PACKET 3 129 0x05
+breaks_match PACE cut=8
+breaks_match PACE extra=0x00
+breaks_match SNAPSHOT_ASK cut=6
+breaks_match TREE_ASK cut=6
+breaks_match DESYNC slots=[1,2,3] cut=11
+breaks_match WAITING slots=[1,2,3] cut=10
+breaks_match GIVEN cut=12
+breaks_match GIVEN size=67108865 data=x

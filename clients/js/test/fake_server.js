@@ -60,9 +60,8 @@ export const joined = (room, name, self, peers = [], fields = {}) =>
     ...peers.map(([id, peerName]) => Buffer.concat([u32(id), str8(peerName)])));
 export const error = (code, text, fields = {}) =>
   packet({ type: 135, priority: 0, ...fields }, u16(code), str16(text));
-const ending = (type) => (code, text = "", retry = undefined) =>
-  packet({ type, priority: 0 }, u16(code), str16(text), retry === undefined ? Buffer.alloc(0) : u16(retry));
-export const closing = ending(137), rejected = ending(136);
+export const closing = (code, text = "", retry = undefined) =>
+  packet({ type: 137, priority: 0 }, u16(code), str16(text), retry === undefined ? Buffer.alloc(0) : u16(retry));
 export const ack = (count) => packet({ type: 7, priority: 0 }, u32(count));
 
 export function welcome(options = {}) {

@@ -1,15 +1,13 @@
-// How a match begins and ends, against a server that does what each test says.
+// What only the client in JavaScript has of matches. What all clients do is in tests/stories.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { connect } from "../perigee.js";
-import { error, fakeServer, packet, RELIABLE, REQUEST, RESPONSE, u16, u32, u8, uuid, within } from "./fake_server.js";
+import { fakeServer, packet, u16, u32, u8, uuid, within } from "./fake_server.js";
 
 const CHANNEL = 3, ROOM = 5, MATCH = 9;
-const ENTER = 1, INPUT = 2, SNAPSHOT_UP = 4, EXIT = 6, START = 129, TURNS = 130, PACE = 131, SNAPSHOT_ASK = 132, SNAPSHOT = 133,
-  TREE_ASK = 134, DESYNC = 135, WAITING = 136, END = 137;
+const ENTER = 1, INPUT = 2, SNAPSHOT_UP = 4, EXIT = 6, START = 129, TURNS = 130, SNAPSHOT_ASK = 132, SNAPSHOT = 133;
 const FRESH = 0, FROM_SNAPSHOT = 1;
-const UNSUPPORTED = 18, RATE_LIMITED = 16;
 const INTERVAL = 50_000_000; // microseconds: nobody gives inputs meanwhile but those that are asked for
 
 const lockstepPacket = (type, ...parts) => packet({ channel: CHANNEL, type }, u32(ROOM), ...parts);
@@ -19,7 +17,6 @@ const turns = (first, count) => lockstepPacket(TURNS, u32(MATCH), u32(first), u8
 const piece = (turn, size, offset, bytes) => lockstepPacket(SNAPSHOT, u32(MATCH), u32(turn), u32(size), u32(offset), bytes);
 const snapshot = (turn, bytes) => piece(turn, bytes.length, 0, bytes);
 const entry = (kind, bytes) => Buffer.concat([u8(0), u8(kind), u16(bytes.length), bytes]);
-const refuse = ({ ref }, code, text) => error(code, text, { flags: RESPONSE, ref });
 
 /** A client in a room that has asked to take part; `begun` is what `lockstep` gave. */
 async function enter(t, game = {}, options = {}) {
@@ -45,47 +42,6 @@ function thrown(t) {
   return once(process, "uncaughtException");
 }
 
-test("an error of something else does not end it", async (t) => {
-  const { peer, client, begun, asked } = await enter(t);
-  assert.equal(asked.flags, REQUEST | RELIABLE);
-  const heard = client.next("error");
-  peer.send(error(UNSUPPORTED, 'no handler for message "hello"'));
-  await heard;
-  peer.send(start());
-  assert.equal((await within(begun)).slot, 0);
-});
-
-test("who is refused is told why, and takes part no longer", async (t) => {
-  const { peer, begun, asked } = await enter(t);
-  peer.send(refuse(asked, UNSUPPORTED, "nobody can give its state"));
-  await assert.rejects(within(begun), { codeName: "Unsupported", message: "nobody can give its state" });
-  await peer.expect(EXIT, CHANNEL);
-});
-
-test("who asks too soon asks again", async (t) => {
-  const { peer, begun, asked } = await enter(t);
-  peer.send(refuse(asked, RATE_LIMITED, "once a second"));
-  await peer.expect(ENTER, CHANNEL);
-  peer.send(start());
-  await within(begun);
-});
-
-test("who is refused in a new session is told that the match is over", async (t) => {
-  let tell;
-  const told = new Promise((resolve) => { tell = resolve; });
-  const { server, peer, begun } = await enter(t, { onEnd: tell }); // with the reason
-  peer.send(start());
-  const match = await within(begun);
-  peer.cut();
-  const again = await server.peer();
-  await again.welcome({ session: 2, token: 4 });
-  await again.letIn(ROOM);
-  again.send(refuse(await again.expect(ENTER, CHANNEL), UNSUPPORTED, "nobody can give its state"));
-  assert.equal((await within(told)).codeName, "Unsupported");
-  assert.equal(match.ready, false);
-  await within(match.ended);
-});
-
 test("a state may take longer to come than anything else", async (t) => {
   let restored;
   const { peer, client, begun } = await enter(t, { restore: (bytes) => { restored = String.fromCharCode(...bytes); } }, { timeout: 1 });
@@ -99,17 +55,6 @@ test("a state may take longer to come than anything else", async (t) => {
 test("a server that does not answer is given up", async (t) => {
   const { begun } = await enter(t, {}, { timeout: 1 });
   await assert.rejects(within(begun), { message: "the server has sent no state in time" });
-});
-
-test("what the server ends is over", async (t) => {
-  let ends = 0;
-  const { peer, begun } = await enter(t, { onEnd: () => { ends++; } });
-  peer.send(start());
-  const match = await within(begun);
-  peer.send(lockstepPacket(END, u32(MATCH)));
-  await within(match.ended);
-  match.send("an input"); // goes nowhere
-  assert.equal(ends, 1);
 });
 
 test("a game that cannot make its state is told so, and the server", async (t) => {
@@ -150,20 +95,6 @@ async function inputsOf(peer) {
   }
   return inputs;
 }
-
-test("inputs that come too late keep their order, where several turns come at once", async (t) => {
-  const { peer, begun } = await enter(t);
-  peer.send(start());
-  const match = await within(begun);
-  match.send("a");
-  match.send("b");
-  assert.deepEqual(await inputsOf(peer), { 1: "", 2: "" });
-  peer.send(turns(1, 2));
-  assert.deepEqual(await inputsOf(peer), { 3: "a", 4: "b" });
-  match.send("c");
-  peer.send(turns(3, 2));
-  assert.deepEqual(await inputsOf(peer), { 5: "a", 6: "b" });
-});
 
 test("an input that comes too late goes into another turn, or the game is told", async (t) => {
   const { peer, begun } = await enter(t);
@@ -207,44 +138,6 @@ test("turns are caught up with in pages that nobody sees, whose timers are slow"
 });
 
 // A server that means ill -----------------------------------------------------------------------
-
-test("what cannot be read ends the connection, as everywhere", async (t) => {
-  const large = Buffer.alloc(0xffff);
-  const cases = {
-    "no room": packet({ channel: CHANNEL, type: START }, u8(5)),
-    "half a START": lockstepPacket(START, u32(1)),
-    "a START of another kind": start({ how: 3 }),
-    "no hash interval": start({ every: 0 }),
-    "a turn that wraps round": start({ turn: 0xffffffff }),
-    "half of TURNS": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(2), u8(0)),
-    "more than TURNS": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(1), u8(0), u8(0)),
-    "an unknown entry": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(1), u8(1), entry(5, u8(1))),
-    "a player without an id": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(1), u8(1), entry(3, u8(1))),
-    "a cut input": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(1), u8(1), u8(0), u8(0), u16(9), u8(1)),
-    "a turn too large": lockstepPacket(TURNS, u32(MATCH), u32(1), u8(1), u8(2), entry(0, large), entry(0, large)),
-    "half a PACE": lockstepPacket(PACE, u32(1)),
-    "more than PACE": lockstepPacket(PACE, u32(1), u16(100), u8(2), u8(0)),
-    "half a wish": lockstepPacket(SNAPSHOT_ASK, u16(1)),
-    "half another": lockstepPacket(TREE_ASK, u16(1)),
-    "half a DESYNC": lockstepPacket(DESYNC, u32(1), u8(1), u8(3), u8(0)),
-    "half a WAITING": lockstepPacket(WAITING, u32(1), u8(3), u8(0)),
-    "half a piece": lockstepPacket(SNAPSHOT, u32(MATCH), u32(1)),
-    "too large a state": piece(1, 64 * 1024 * 1024 + 1, 0, u8(1)),
-  };
-  for (const [what, bytes] of Object.entries(cases)) {
-    let ended;
-    const { peer, client, begun } = await enter(t, { onEnd: (error) => { ended = error; } });
-    peer.send(start());
-    const match = await within(begun);
-    const closed = client.next("closed");
-    peer.send(bytes);
-    const { codeName, message } = await within(closed, what);
-    assert.deepEqual({ what, codeName, message },
-      { what, codeName: "Protocol", message: "the server sent a packet of lockstep that cannot be read" });
-    await within(match.ended);
-    assert.match(ended.message, /Protocol/);
-  }
-});
 
 /** Waits until the client has taken all that was sent before. */
 async function taken(peer) {
