@@ -54,24 +54,9 @@ uint32_t perigee_version(void) {
 }
 
 const char *perigee_code_name(int code) {
-  switch (code) {
-    case PERIGEE_TIMEOUT:
-      return "Timeout";
-    case PERIGEE_UNREACHABLE:
-      return "Unreachable";
-    case PERIGEE_QUEUE_FULL:
-      return "QueueFull";
-    case PERIGEE_OVER:
-      return "Over";
-    case PERIGEE_OFFLINE:
-      return "Offline";
-    case PERIGEE_TOO_LARGE:
-      return "TooLarge";
-    case PERIGEE_BAD_ARGUMENT:
-      return "BadArgument";
-    case PERIGEE_NOT_JOINED:
-      return "NotJoined";
-    default:
-      return code_name((Code)code);
-  }
+  static const char *const OWN[] = {"Timeout",     "Unreachable", "QueueFull",
+                                    "Over",        "Offline",     "TooLarge",
+                                    "BadArgument", "NotJoined"};
+  return code < 0 && code >= PERIGEE_NOT_JOINED ? OWN[-1 - code]
+                                                : code_name((Code)code);
 }

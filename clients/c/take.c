@@ -228,42 +228,31 @@ static bool take_redirect(PerigeeClient *client, const Packet *packet) {
 
 // --- Which is which ---
 
+typedef bool Take(PerigeeClient *client, const Packet *packet);
+
+// All others come from another version, or are for web pages.
+static Take *const TAKES[] = {
+    [CONTROL_PING] = take_ping,
+    [CONTROL_PONG] = take_pong,
+    [CONTROL_ACK] = take_ack,
+    [CONTROL_WELCOME] = take_welcome,
+    [CONTROL_JOINED] = take_joined,
+    [CONTROL_LEFT] = take_left,
+    [CONTROL_RELAYED] = take_relayed,
+    [CONTROL_PEER_JOINED] = take_peer_joined,
+    [CONTROL_PEER_RENAMED] = take_peer_renamed,
+    [CONTROL_PEER_LEFT] = take_peer_left,
+    [CONTROL_ERROR] = take_error,
+    [CONTROL_REJECTED] = take_end,
+    [CONTROL_CLOSING] = take_end,
+    [CONTROL_CHANNEL_OPENED] = take_channel_opened,
+    [CONTROL_ROOMS] = take_rooms,
+    [CONTROL_REDIRECT] = take_redirect,
+};
+
 static bool take_control(PerigeeClient *client, const Packet *packet) {
-  switch (packet->type) {
-    case CONTROL_PING:
-      return take_ping(client, packet);
-    case CONTROL_PONG:
-      return take_pong(client, packet);
-    case CONTROL_ACK:
-      return take_ack(client, packet);
-    case CONTROL_WELCOME:
-      return take_welcome(client, packet);
-    case CONTROL_JOINED:
-      return take_joined(client, packet);
-    case CONTROL_LEFT:
-      return take_left(client, packet);
-    case CONTROL_RELAYED:
-      return take_relayed(client, packet);
-    case CONTROL_PEER_JOINED:
-      return take_peer_joined(client, packet);
-    case CONTROL_PEER_RENAMED:
-      return take_peer_renamed(client, packet);
-    case CONTROL_PEER_LEFT:
-      return take_peer_left(client, packet);
-    case CONTROL_ERROR:
-      return take_error(client, packet);
-    case CONTROL_REJECTED:
-    case CONTROL_CLOSING:
-      return take_end(client, packet);
-    case CONTROL_CHANNEL_OPENED:
-      return take_channel_opened(client, packet);
-    case CONTROL_ROOMS:
-      return take_rooms(client, packet);
-    case CONTROL_REDIRECT:
-      return take_redirect(client, packet);
-    default:
-      return true;  // from another version, or for web pages
-  }
+  bool is_known = packet->type < sizeof TAKES / sizeof *TAKES && TAKES[packet->type];
+  return !is_known || TAKES[packet->type](client, packet);
 }
 
 static bool comes_before_welcome(const Packet *packet) {
