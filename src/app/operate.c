@@ -18,10 +18,11 @@ typedef struct Column {
   int width;
 } Column;
 
-// Sends a request, and reads the JSON of its answer. Returns the exit code.
+// Sends a request, and reads the JSON of its answer, behind which is a NUL. Returns the exit code.
 static int ask(uint16_t *port, const char *request, Buf *reply, Text *json) {
   int code = remote_ask(port, request, reply);
-  *json = json_trim((Text){(const char *)reply->data, (uint32_t)reply->size});
+  buf_u8(reply, '\0');
+  *json = json_trim((Text){(const char *)reply->data, (uint32_t)reply->size - 1});
   if (code == 0 && !json_is_value(*json)) {
     fprintf(stderr, "perigee: the server on port %u is of another version\n", *port);
     return 1;
