@@ -12,8 +12,8 @@ typedef struct Blob {
   uint8_t bytes[];
 } Blob;
 
-/// A blob of `size` bytes, which the caller fills, with one reference. As long as it
-/// lives its size is counted in `*total`, which has to outlive it.
+/// Makes a blob of `size` bytes, which the caller fills, with one reference. `*total`, which has to
+/// outlive it, counts its size while it lives.
 Blob *blob_new(uint32_t size, size_t *total);
 
 Blob *blob_ref(Blob *blob);

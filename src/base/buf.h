@@ -32,13 +32,13 @@ void buf_u16(Buf *buf, uint16_t value);
 void buf_u32(Buf *buf, uint32_t value);
 void buf_u64(Buf *buf, uint64_t value);
 
-/// A u8 length and the bytes; longer text is cut at 255.
+/// Appends a u8 length and the bytes; cuts longer text at 255.
 void buf_str8(Buf *buf, const char *text, size_t size);
 
-/// A u16 length and the bytes; longer text is cut at 65535.
+/// Appends a u16 length and the bytes; cuts longer text at 65535.
 void buf_str16(Buf *buf, const char *text, size_t size);
 
-/// printf at the end of the buffer; no terminator is counted in `size`.
+/// Appends formatted text; `size` does not count its NUL.
 void buf_printf(Buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -20,5 +20,5 @@ typedef enum Err {
 #undef X
 } Err;
 
-/// A short lower-case sentence for `err`, ours or a negated errno. Never NULL; static.
+/// Returns a short lower-case sentence for `err`, ours or a negated errno; static, never NULL.
 const char *err_text(int err);

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/// Zeroed: empty.
+/// A zeroed one is empty.
 typedef struct List {
   void **items;
   uint32_t count, capacity;

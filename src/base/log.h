@@ -33,23 +33,22 @@ void log_free(Log *log);
 /// log of the process. Returns the log that they used before.
 Log *log_use(Log *log);
 
-/// The log that the calling thread uses; NULL: that of the process.
+/// Returns the log that the calling thread uses; NULL: that of the process.
 Log *log_used(void);
 
-/// Lines below `level` are not written.
+/// Drops lines below `level`.
 void log_set_level(LogLevel level);
 void log_set_format(LogFormat format);
 
-/// The script version that every line carries from now on, as `v=3.1a2b3c4`; `number` 0
-/// before the first. Of `hash` (of what was loaded) LOG_HASH_MAX bytes are kept; "" where
-/// it is not known.
+/// Sets the script version of later lines, as `v=3.1a2b3c4`; `number` is 0 before the first. Keeps
+/// LOG_HASH_MAX bytes of `hash` (of the loaded game); "" where it is unknown.
 void log_set_version(uint32_t number, const char *hash);
 
-/// Takes each line instead of standard error: its text as LOG_TEXT has it, without time,
-/// level and end of line. Called by the thread that logs. Must not log.
+/// Takes each line instead of standard error: its text in the form of LOG_TEXT, without time,
+/// level and end of line. Runs on the thread that logs, and must not log.
 typedef void LogSink(void *data, LogLevel level, const char *text, size_t size);
 
-/// NULL: standard error again.
+/// Sets the sink; NULL: standard error.
 void log_set_sink(LogSink *sink, void *data);
 
 typedef struct LogRing LogRing;  // see log_ring.h
@@ -58,11 +57,11 @@ typedef struct LogRing LogRing;  // see log_ring.h
 /// lines before any are lost.
 void log_widen_pipe(void);
 
-/// Keeps the newest lines from now on, besides writing them: see log_ring.h. The ring is
-/// not owned; nothing else may touch it until another one is set. NULL: keeps none.
+/// Keeps the newest later lines, besides writing them: see log_ring.h. The caller owns the ring,
+/// and must not touch it until it sets another one. NULL: keeps none.
 void log_set_ring(LogRing *ring);
 
-/// All that the functions above set.
+/// The settings of the functions above.
 typedef struct LogState {
   LogLevel level;
   LogFormat format;
@@ -76,7 +75,7 @@ typedef struct LogState {
 /// Applies `state` and returns the one before, for servers that alternate in one process.
 LogState log_swap(LogState state);
 
-/// Level for "debug", "info", "warn", "error", "off"; -1 for anything else.
+/// Returns the level "debug", "info", "warn", "error" or "off"; -1 for other names.
 int log_level_parse(const char *name);
 
 bool log_is_on(LogLevel level);

@@ -19,7 +19,7 @@ typedef struct LogLine {
   char *text;  // as LOG_TEXT has it, without time, level and version; UTF-8
 } LogLine;
 
-/// All zero: empty.
+/// A zeroed one is empty.
 struct LogRing {
   LogLine lines[LOG_RING_LINES];
   uint64_t count;  // of all lines ever
@@ -28,12 +28,12 @@ struct LogRing {
 /// Copies a line; it replaces the oldest one if the ring is full.
 void log_ring_put(LogRing *ring, const LogLine *line);
 
-/// The line before which `back` newer ones are kept, or NULL. Valid until the next line.
+/// Returns the line with `back` newer ones, or NULL; valid until the next line.
 const LogLine *log_ring_at(const LogRing *ring, uint32_t back);
 
 void log_ring_deinit(LogRing *ring);
 
-/// How many lines went into the ring of log_set_ring so far; 0 without one.
+/// Returns how many lines went into the ring of log_set_ring so far; 0 without one.
 uint64_t log_kept(void);
 
 /// Copies one of them, by its number from 0 on, and its text to `text`. Returns false if it

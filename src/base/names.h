@@ -19,11 +19,11 @@ typedef struct Names {
   uint64_t key[2];
 } Names;
 
-/// An empty map with a random key.
+/// Makes an empty map with a random key.
 void names_init(Names *names);
 void names_deinit(Names *names);
 
-/// The value for a name, or 0.
+/// Returns the value of a name, or 0.
 uint32_t names_find(const Names *names, const char *text, size_t size);
 
 /// Sets (or replaces) the value of a name; `value` is not 0. The text is copied.

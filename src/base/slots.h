@@ -29,7 +29,7 @@ void slots_deinit(Slots *slots);
 /// Stores `value` (not NULL) and returns its id, or 0 when SLOTS_MAX values are in.
 uint32_t slots_add(Slots *slots, void *value);
 
-/// The value, or NULL for an id that is stale or never was.
+/// Returns the value of an id, or NULL if it is stale or never existed.
 static inline void *slots_find(const Slots *slots, uint32_t id) {
   uint32_t index = id & SLOTS_MAX;
   return index < slots->size && slots->slots[index].id == id ? slots->slots[index].value
@@ -39,6 +39,6 @@ static inline void *slots_find(const Slots *slots, uint32_t id) {
 /// Forgets `id`, which must be valid.
 void slots_remove(Slots *slots, uint32_t id);
 
-/// The value after index `*cursor` (start at 0), or NULL at the end. Removing the value
-/// just returned is allowed.
+/// Returns the value after index `*cursor` (start at 0), or NULL at the end. The caller may remove
+/// the value just returned.
 void *slots_next(const Slots *slots, uint32_t *cursor);

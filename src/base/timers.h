@@ -31,17 +31,17 @@ typedef struct Timers {
 
 void timers_deinit(Timers *timers);
 
-/// Sets `timer` to call `callback(data, now_ms)` once at `due_ms`; a timer that was set
-/// is moved. In a callback a time that has passed already becomes that of the run.
+/// Sets `timer`, which may be set already, to call `callback(data, now_ms)` once at `due_ms`. In a
+/// callback, the time of the run replaces an earlier one.
 void timers_set(Timers *timers, Timer *timer, uint64_t due_ms, TimerCallback *callback,
                 void *data);
 
-/// Stops `timer`; one that is not set is ignored.
+/// Stops `timer`, if it is set.
 void timers_stop(Timers *timers, Timer *timer);
 
 static inline bool timers_is_set(const Timer *timer) { return timer->place != 0; }
 
-/// When the next timer is due, or UINT64_MAX.
+/// Returns when the next timer is due, or UINT64_MAX.
 uint64_t timers_next_ms(const Timers *timers);
 
 /// Calls every timer due at `now_ms`, in order of time. Those that a callback sets for

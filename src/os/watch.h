@@ -1,7 +1,7 @@
 // Watches files for changes of content, as a reader of the file sees it: saving by rename,
-// truncating and writing, and the exchange of a symlink or directory anywhere in the path are changes;
-// touching a file is none. A file may be missing and appear later. A path that ends with a
-// slash is a folder, whose content is its names.
+// truncating and writing, and the exchange of a symlink or directory anywhere in the path are
+// changes; touching a file is none. A file may be missing and appear later. A path that ends
+// with a slash is a folder, whose content is its names.
 //
 // Where the kernel cannot watch a directory (it is missing, or inotify is out of watches), files
 // are compared every WATCH_POLL_MS instead.

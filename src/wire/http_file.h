@@ -21,13 +21,13 @@ typedef struct HttpPath {
 /// UTF-8), -404 for names that begin with a dot, -414 for one too long.
 int http_read_path(Text target, HttpPath *path);
 
-/// The media type for a file's name. Static.
+/// Returns the media type for a file's name; static.
 const char *http_type(const char *path);
 
 /// Writes "Sun, 06 Nov 1994 08:49:37 GMT".
 void http_date(char date[HTTP_DATE_SIZE], int64_t unix_s);
 
-/// Reads a date as http_date writes it; false for any other.
+/// Reads a date in the form of http_date; returns false for any other.
 bool http_read_date(Text text, int64_t *unix_s);
 
 /// The identity of a file's version.

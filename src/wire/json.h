@@ -1,4 +1,4 @@
-// JSON text (RFC 8259), strictly and without a tree: whoever reads it gets pieces of the text.
+// JSON text (RFC 8259), strictly and without a tree: a reader gets pieces of the text.
 #pragma once
 
 #include <stdbool.h>
@@ -20,10 +20,10 @@ bool json_is_value(Text text);
 uint32_t json_read_string(Text text, Buf *out);
 
 /// Reads the member of an object, or (`key` NULL) the element of a list, at `*at` (start at 0)
-/// and moves on; false at the end. `text` is json_is_value. `key` has its quotes.
+/// and moves on; returns false at the end. `text` is json_is_value. `key` has its quotes.
 bool json_next(Text text, uint32_t *at, Text *key, Text *value);
 
-/// Appends the bytes of a string with its quotes; false if `value` is another kind of value.
+/// Appends the bytes of a string with its quotes; returns false if `value` is of another kind.
 bool json_read_text(Text value, Buf *out);
 
 /// Appends bytes of UTF-8 as a string.

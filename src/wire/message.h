@@ -10,5 +10,5 @@
 uint32_t message_body(Buf *buf, Text name, Text json);
 
 /// Reads a body: appends the name's bytes to `name`, and points `value` to the value's text.
-/// False for what is no message; the value itself is not checked.
+/// Returns false if it is no message; does not check the value itself.
 bool message_split(Text body, Buf *name, Text *value);

@@ -29,7 +29,8 @@ static inline bool text_equals(Text a, Text b) {
   return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
 }
 
-/// A cursor at the start of `bytes`, which may be NULL when `size` is 0. Not owned.
+/// Returns a cursor at the start of `bytes`, which may be NULL when `size` is 0 and stay the
+/// caller's.
 Reader reader_of(const void *bytes, size_t size);
 
 uint8_t reader_u8(Reader *reader);
@@ -37,7 +38,7 @@ uint16_t reader_u16(Reader *reader);
 uint32_t reader_u32(Reader *reader);
 uint64_t reader_u64(Reader *reader);
 
-/// `size` bytes in place, or NULL when there are fewer.
+/// Returns `size` bytes in place, or NULL when there are fewer.
 const uint8_t *reader_bytes(Reader *reader, size_t size);
 
 Text reader_str8(Reader *reader);

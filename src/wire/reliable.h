@@ -42,25 +42,25 @@ typedef struct Reliable {
 /// Releases the kept packets.
 void reliable_deinit(Reliable *stream);
 
-/// Packets sent and not acknowledged.
+/// Returns the packets that are sent and not acknowledged.
 static inline uint32_t reliable_waiting(const Reliable *stream) {
   return stream->sent - stream->acked;
 }
 
-/// Counts a packet as sent and keeps a reference to it. False, and nothing happens, when
-/// the window is full: RELIABLE_WINDOW packets or more than `max_bytes`; an empty window
+/// Counts a packet as sent and keeps a reference to it. Returns false, and does nothing, when the
+/// window is full: RELIABLE_WINDOW packets or more than `max_bytes`; an empty window
 /// takes any one packet.
 bool reliable_push(Reliable *stream, Blob *packet, size_t max_bytes);
 
-/// Releases the first `count` packets, which the other side has received. ERR_MALFORMED for
+/// Releases the first `count` packets, which the other side has received. Returns ERR_MALFORMED for
 /// an impossible count: one that goes back or beyond what was sent.
 int reliable_ack(Reliable *stream, uint32_t count);
 
 /// Returns whether the other side can have sent `count`.
 bool reliable_is_count(const Reliable *stream, uint32_t count);
 
-/// The packet sent `index` (less than reliable_waiting) after the oldest kept one. Not a
-/// new reference.
+/// Returns the packet sent `index` (less than reliable_waiting) after the oldest kept one, without
+/// a new reference.
 const Blob *reliable_at(const Reliable *stream, uint32_t index);
 
 /// Counts a packet of `bytes` as received. Returns whether to acknowledge at once.

@@ -121,7 +121,7 @@ void udp_link_unthrottle(UdpLink *link);
 
 // --- Output ---
 
-/// Whether a packet may go without the stream: no control packet but BROADCAST, nothing
+/// Returns whether a packet may go without the stream: no control packet but BROADCAST, nothing
 /// RELIABLE, no REQUEST or RESPONSE. (Its size is another matter.)
 bool udp_may_be_lost(const Packet *packet);
 
@@ -174,7 +174,7 @@ uint64_t udp_link_deadline(const UdpLink *link);
 /// udp_link_next any more. After the first time, or CLOSE from the other side, it does nothing.
 void udp_link_close(UdpLink *link, Code code);
 
-/// Whether either side has closed it.
+/// Returns whether either side has closed it.
 bool udp_link_is_closed(const UdpLink *link);
 
 typedef enum UdpPassing {
@@ -183,7 +183,7 @@ typedef enum UdpPassing {
   UDP_GONE,   // nor for UDP_GONE_US
 } UdpPassing;
 
-/// Whether datagrams arrive. Stuck links go on probing, once a second.
+/// Returns whether datagrams arrive. Stuck links go on probing, once a second.
 UdpPassing udp_link_passing(const UdpLink *link, uint64_t now_us);
 
 typedef struct UdpLinkStats {

@@ -1,6 +1,6 @@
-// The round trip, and when a datagram is taken for lost: as RACK-TLP has it (RFC 8985),
-// by the time at which one sent later has arrived, and not by a timer alone; and when to
-// ask for an acknowledgement because there is nothing later.
+// The round trip, and the decision that a datagram is lost: as in RACK-TLP (RFC 8985), by the time
+// at which a later one has arrived, not by a timer alone. Also when to ask for an
+// acknowledgement because there is no later one.
 #pragma once
 
 #include <stdbool.h>
@@ -38,17 +38,17 @@ uint64_t udp_loss_on_ack(UdpLoss *loss, const UdpSent *sent, uint64_t number,
 /// Notes the end of an acknowledgement; `flies`: some datagrams are still on their way.
 void udp_loss_on_acks(UdpLoss *loss, bool flies, uint64_t now_us);
 
-/// One that was taken for lost has been acknowledged; `next` is the next number to be sent.
+/// Notes that a datagram taken for lost has been acknowledged; `next` is the next number to send.
 void udp_loss_on_spurious(UdpLoss *loss, uint64_t next);
 
-/// Whether `sent` of that number, which flies, is lost. Where the answer is no but will be
-/// yes if nothing comes, it sets `due_us`. To be asked of all that fly, oldest first, up to
-/// the first that is not.
+/// Returns whether `sent` of that number, which flies, is lost. Sets `due_us` where it will be
+/// lost if nothing comes. The caller asks for all that fly, oldest first, up to the first that
+/// is not lost.
 bool udp_loss_is_lost(UdpLoss *loss, const UdpSent *sent, uint64_t number,
                       uint64_t min_rtt_us, uint64_t now_us);
 
-/// Something was taken for lost; `next` is the next number to be sent.
+/// Notes that a datagram was taken for lost; `next` is the next number to be sent.
 void udp_loss_on_loss(UdpLoss *loss, uint64_t next);
 
-/// When to probe, if something flies.
+/// Returns when to probe, if a datagram flies.
 uint64_t udp_loss_probe_us(const UdpLoss *loss);

@@ -1,5 +1,5 @@
 // Packets that may be lost and wait for their turn to be sent, oldest first. One with a
-// key takes the place of the one before it.
+// key replaces the one before it.
 #pragma once
 
 #include <stdbool.h>
@@ -33,8 +33,8 @@ void udp_queue_deinit(UdpQueue *queue);
 uint32_t udp_queue_push(UdpQueue *queue, const void *packet, uint16_t size,
                         uint32_t key);
 
-/// The first packet; false when none waits. Valid until the queue changes.
+/// Stores the first packet, valid until the queue changes; returns false when none waits.
 bool udp_queue_peek(const UdpQueue *queue, UdpQueueEntry *entry);
 
-/// Takes the first packet away.
+/// Removes the first packet.
 void udp_queue_pop(UdpQueue *queue);

@@ -60,18 +60,18 @@ typedef struct UdpRateSample {
 /// `seed` lets connections that share a line probe at different times.
 void udp_rate_init(UdpRate *rate, uint64_t now_us, uint16_t seed);
 
-/// The estimate: bytes a second, 0 when there is none.
+/// Returns the estimate in bytes a second; 0 when there is none.
 uint64_t udp_rate_best(const UdpRate *rate);
 
-/// The least round trip of the last 5 to 10 s; 0 when there is none.
+/// Returns the least round trip of the last 5 to 10 s; 0 when there is none.
 uint64_t udp_rate_min_rtt(const UdpRate *rate);
 
-/// When the pace lets the next datagram go.
+/// Returns when the pace lets the next datagram go.
 static inline uint64_t udp_rate_next_us(const UdpRate *rate) {
   return rate->next_send_us;
 }
 
-/// How many bytes may be on their way; less for the stream while the round trip is being
+/// Returns how many bytes may be on their way: fewer for the stream while the round trip is
 /// measured.
 uint32_t udp_rate_window(const UdpRate *rate, bool is_stream, uint64_t now_us);
 
@@ -88,7 +88,7 @@ void udp_rate_limited(UdpRate *rate, uint32_t flying);
 void udp_rate_on_ack(UdpRate *rate, UdpRateSample *sample, const UdpSent *sent,
                      uint64_t now_us);
 
-/// A round trip was measured.
+/// Notes a measured round trip.
 void udp_rate_on_rtt(UdpRate *rate, uint64_t rtt_us, uint64_t now_us);
 
 /// Draws the conclusions of an acknowledgement, after which `flying` bytes are on their

@@ -1,5 +1,4 @@
-// The datagrams that were sent and whose fate is open: a ring by number, from the oldest
-// such one to the last.
+// The sent datagrams whose fate is open: a ring by number, from the oldest one to the last.
 #pragma once
 
 #include <stdbool.h>
@@ -41,7 +40,7 @@ void udp_sent_deinit(UdpSentRing *ring);
 /// Gives the memory back, and forgets what was taken for lost. Nothing may be flying.
 void udp_sent_rest(UdpSentRing *ring);
 
-/// Whether there is room for one more.
+/// Returns whether there is room for one more.
 bool udp_sent_has_room(const UdpSentRing *ring);
 
 /// Counts the next number as sent. `sent` is copied; its state is FLYING, or SETTLED for a

@@ -28,21 +28,20 @@ typedef struct UdpStreamOut {
 
 void udp_stream_out_deinit(UdpStreamOut *out);
 
-/// Bytes that may be written now.
+/// Returns how many bytes may be written now.
 size_t udp_stream_out_room(const UdpStreamOut *out);
 
 /// Appends bytes, no more than there is room for.
 void udp_stream_out_write(UdpStreamOut *out, const void *bytes, size_t size);
 
-/// Whether there is something to send, for the first time or again.
+/// Returns whether there is something to send, for the first time or again.
 bool udp_stream_out_is_waiting(const UdpStreamOut *out);
 
 /// Takes the next piece to send, of at most `max` (not 0) bytes: what was lost first.
 /// Copies its bytes to `to`. Returns where it lies; empty when there is none.
 UdpRange udp_stream_out_take(UdpStreamOut *out, size_t max, uint8_t *to);
 
-/// A piece that was taken has arrived, or has to be sent again unless another copy of it
-/// arrived.
+/// Notes that a taken piece has arrived, or has to be sent again unless another copy has arrived.
 void udp_stream_out_ack(UdpStreamOut *out, uint64_t start, uint64_t end);
 void udp_stream_out_lose(UdpStreamOut *out, uint64_t start, uint64_t end);
 
@@ -66,10 +65,10 @@ bool udp_stream_in_fits(const UdpStreamIn *in, uint32_t offset, uint16_t size);
 void udp_stream_in_keep(UdpStreamIn *in, uint32_t offset, const uint8_t *bytes,
                         uint16_t size);
 
-/// When the next byte is in the piece: steps over the piece and returns how many of its
-/// bytes, from its end, are new; else 0.
+/// Steps over the piece if the next byte is in it, and returns how many of its bytes, from its end,
+/// are new; else returns 0.
 uint16_t udp_stream_in_pass(UdpStreamIn *in, uint32_t offset, uint16_t size);
 
-/// Hands out the next of what was kept, in order, as one piece of memory, valid until
-/// something is kept. NULL when there is none.
+/// Returns the next kept bytes in order, as one piece of memory, valid until more are kept; NULL
+/// when there are none.
 const uint8_t *udp_stream_in_next(UdpStreamIn *in, size_t *size);

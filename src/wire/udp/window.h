@@ -14,20 +14,20 @@ typedef struct UdpWindow {
   bool is_used;                          // something has been taken
 } UdpWindow;
 
-/// The number nearest to `next` whose low 16 bits are `low`. As there is nothing before 0,
-/// what would be less comes out above INT64_MAX.
+/// Returns the number nearest to `next` whose low 16 bits are `low`. A number before 0 comes out
+/// above INT64_MAX.
 uint64_t udp_number(uint64_t next, uint16_t low);
 
-/// A window of which the first number to come is `first`.
+/// Returns a window whose first number is `first`.
 void udp_window_init(UdpWindow *window, uint16_t first);
 
-/// Whether a number may be taken: not yet taken, and not too old. Changes nothing, so it
+/// Returns whether a number may be taken: not yet taken, and not too old. Changes nothing, so it
 /// serves before a datagram is known to be authentic.
 bool udp_window_is_fresh(const UdpWindow *window, uint64_t number);
 
-/// Of the 64 numbers before `number`, which has been taken: bit n is set where the one
-/// n + 1 before it has been, and is not too old to tell.
+/// Returns the 64 numbers before `number`, which has been taken: bit n is set where the one n + 1
+/// before it has been taken and is not too old to tell.
 uint64_t udp_window_bits(const UdpWindow *window, uint64_t number);
 
-/// Takes a fresh number.
+/// Takes a new number.
 void udp_window_take(UdpWindow *window, uint64_t number);
