@@ -153,7 +153,10 @@ static int open_process(uint16_t *port, int *pid, int *process) {
   int code = ask(port, "GET /api/stats\n", &reply, &json);
   *process = -1;
   if (code == 0) {
-    *pid = (int)strtol(find_value(json, "pid").bytes, NULL, 10);
+    char number[16];
+    Text value = find_value(json, "pid");
+    snprintf(number, sizeof number, "%.*s", (int)value.size, value.bytes);
+    *pid = atoi(number);
     *process = (int)syscall(SYS_pidfd_open, *pid, 0);
   }
   buf_deinit(&reply);
