@@ -11,8 +11,9 @@
 --- - `false`, `false, "reason"` or `nil, "reason"` refuses: the peer gets Rejected with the reason;
 --- - any other first value is an error of the handler, and an error refuses: the peer gets Internal.
 ---
---- A verdict takes effect before the messages of its handler. The server warns about unknown names that begin with
---- `on_`, and about unknown settings. Other functions and tables, and all names in capitals, belong to the game.
+--- A verdict takes effect before the messages of its handler. A handler that is not a function is an error. The
+--- server warns about unknown names that begin with `on_`, about unknown settings, and about handlers of the game that are
+--- written with a colon, because they have no `self`. Other functions and tables, and all names in capitals, belong to the game.
 
 --- The table that game.lua returns. All of it is optional. `on_create`, `on_delete`, `on_join`, `on_leave`,
 --- `on_broadcast`, `on_resume` and `on_upgrade` of the game are for rooms whose kind `rooms` does not name.
@@ -40,7 +41,8 @@
 --- Runs when a session is over. The peer's fields can still be read.
 ---@field on_disconnect? fun(peer: perigee.Peer, reason: perigee.Code)
 --- Runs when a connection is lost and its session waits for `resume_timeout` seconds. `reason` is ConnectionClosed,
---- ConnectionReset, PingTimeout or IdleTimeout; Replaced if the player is back on another connection already.
+--- ConnectionReset, PingTimeout or IdleTimeout; Replaced if the player is back on another connection already. Meanwhile
+--- requests to the peer continue, and `peer:kick`, `peer:join` and `peer:leave` work.
 ---@field on_suspend? fun(peer: perigee.Peer, reason: perigee.Code)
 --- Handles messages: one function for all of them, or a table of functions by name. A message for a room goes to the
 --- room's kind first, and comes here if the kind has no handler for it. A line of a text peer that is not a command is
@@ -101,7 +103,8 @@
 --- Runs when the room was deleted and its last member has left.
 ---@field on_delete? fun(room: perigee.Room)
 --- Decides whether a peer may join; see verdicts above. `room.count` does not count the peer yet. The handler's
---- broadcasts reach the peer too, after its JOINED.
+--- broadcasts reach the peer too, after its JOINED. A refusal has no `retry`, because clients do not repeat a refused
+--- join: if the room is not ready, wait with `perigee.sleep`, or say so in the reason.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
 --- Runs when a member has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)

@@ -384,6 +384,11 @@ function rooms.all() end
 -- Sending -----------------------------------------------------------------------------------
 
 --- The options of everything that sends.
+---
+--- To a peer with UDP, messages, packets and relayed broadcasts travel as datagrams if they are not reliable and have
+--- at most 1156 bytes of payload; requests and answers never do. A datagram arrives sooner, and perhaps out of order or
+--- never. It may overtake reliable messages that were sent before it, even the JOINED of its room; clients ignore what
+--- they cannot place yet.
 ---@class perigee.SendOptions
 --- When it goes out. Default: "normal".
 ---@field priority? perigee.Priority

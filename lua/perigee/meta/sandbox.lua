@@ -9,12 +9,16 @@
 --- - Libraries cannot be changed, and are empty for `pairs`. `getmetatable` of a string, a peer or a library is a word.
 --- - Coroutines within coroutines, and functions that `string.gsub` calls, nest at least a hundred deep; then comes
 ---   "stack overflow". `coroutine.running` is nil in a handler.
+--- - A call is interrupted at its deadline, in the middle of a loop, a pattern or a sort, and nothing catches that
+---   error. Only one long step is not interrupted: the longest is joining strings of megabytes with `..`.
+--- - Scripts are trusted not to attack the machine, and not trusted to be right. A hostile script needs a process of its
+---   own.
 ---
 --- | what | at most |
 --- |---|---|
 --- | time of a handler, timer or task between two waits | `handler_budget`, 50 ms |
 --- | time of loading the game | 1 s, or `handler_budget` if that is more |
---- | memory of the Lua heap | `memory_limit`, 256 MiB: a handler that allocates beyond it fails |
+--- | memory of the Lua heap | `memory_limit`, 256 MiB; beyond it, large allocations fail the handler; from a quarter more on, all do |
 --- | one string of `string.rep`, `format`, `gsub`, `table.concat` and the like | 16 MiB |
 --- | one string of `..` | 32 MiB; then "not enough memory" |
 --- | the heap in any case | four times `memory_limit`; then "not enough memory" |
