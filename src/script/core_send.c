@@ -36,6 +36,12 @@ static uint32_t joining_peer(const Host *host) {
   return host->event.type == EVENT_JOIN ? host->event.peer : 0;
 }
 
+static int queue_to_target(lua_State *L, const Host *host, const Command *command) {
+  int result = relay_command(host->relay, command);
+  return command->target == TARGET_ROOM ? core_room_result(L, result)
+                                        : core_peer_result(L, result);
+}
+
 // send(target, id, room, name, body, value_at, priority, flags, ref, key, except, number,
 // packed): the last two only for messages of the schema
 static int core_send(lua_State *L) {
@@ -62,9 +68,7 @@ static int core_send(lua_State *L) {
   if (command.target == TARGET_PEER && command.room != 0 && !is_answer &&
       !relay_may_have(host->relay, command.room, command.id, joining_peer(host)))
     return core_fail(L, "the peer is not in the room", code_name(CODE_NOT_IN_ROOM));
-  int result = relay_command(host->relay, &command);
-  return command.target == TARGET_ROOM ? core_room_result(L, result)
-                                       : core_peer_result(L, result);
+  return queue_to_target(L, host, &command);
 }
 
 // needs_json(target, id): whether a message also needs its JSON, because a receiver may not
@@ -90,23 +94,8 @@ static int core_relay(lua_State *L) {
   return core_room_result(L, relay_command(host->relay, &command));
 }
 
-// packet(peer, channel, type, bytes, priority, flags, ref, key)
+// packet(target, id, channel, type, bytes, priority, flags, ref, key, except)
 static int core_packet(lua_State *L) {
-  Host *host = core_host(L);
-  Command command = {.type = COMMAND_PACKET,
-                     .id = core_id(L, 1),
-                     .channel = (uint16_t)luaL_checkint(L, 2),
-                     .packet_type = (uint16_t)luaL_checkint(L, 3),
-                     .body = core_text(L, 4),
-                     .priority = (uint8_t)luaL_checkint(L, 5),
-                     .flags = (uint8_t)luaL_checkint(L, 6),
-                     .ref = (uint16_t)luaL_checkint(L, 7),
-                     .key = read_key(L, host, 8)};
-  return core_peer_result(L, relay_command(host->relay, &command));
-}
-
-// packet_to(target, id, channel, type, bytes, priority, flags, key, except)
-static int core_packet_to(lua_State *L) {
   Host *host = core_host(L);
   Command command = {.type = COMMAND_PACKET,
                      .target = (uint8_t)luaL_checkint(L, 1),
@@ -116,11 +105,10 @@ static int core_packet_to(lua_State *L) {
                      .body = core_text(L, 5),
                      .priority = (uint8_t)luaL_checkint(L, 6),
                      .flags = (uint8_t)luaL_checkint(L, 7),
-                     .key = read_key(L, host, 8)};
-  read_except(L, host, 9, &command);
-  int result = relay_command(host->relay, &command);
-  return command.target == TARGET_ROOM ? core_room_result(L, result)
-                                       : core_peer_result(L, result);
+                     .ref = (uint16_t)luaL_checkint(L, 8),
+                     .key = read_key(L, host, 9)};
+  read_except(L, host, 10, &command);
+  return queue_to_target(L, host, &command);
 }
 
 // error(peer, code, flags, ref, text): ERROR, as the answer to a REQUEST with these
@@ -145,7 +133,7 @@ static int core_close(lua_State *L) {
 }
 
 const luaL_Reg core_send_functions[] = {
-    {"send", core_send},           {"needs_json", core_needs_json},
-    {"relay", core_relay},         {"packet", core_packet},
-    {"error", core_error},         {"close", core_close},
-    {"packet_to", core_packet_to}, {NULL, NULL}};
+    {"send", core_send},   {"needs_json", core_needs_json},
+    {"relay", core_relay}, {"packet", core_packet},
+    {"error", core_error}, {"close", core_close},
+    {NULL, NULL}};

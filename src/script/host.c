@@ -95,12 +95,6 @@ static int require_host(lua_State *L) {
   return 1;
 }
 
-static void open_library(lua_State *L, const char *name, lua_CFunction open) {
-  lua_pushcfunction(L, open);
-  lua_pushstring(L, name);
-  lua_call(L, 1, 0);
-}
-
 // Raises the limits of compiled code. LuaJIT discards all of it when traces exceed maxtrace
 // or their size exceeds maxmcode KiB. Sixty busy handlers reach the defaults (1000 and
 // 512), and a larger game spends most of its time compiling. A trace takes 1 KiB of the Lua
@@ -116,18 +110,9 @@ static void widen_jit(lua_State *L) {
 }
 
 // Opens the standard libraries. The Lua half removes the functions that games may not have,
-// and keeps its own copies in locals. The JIT starts when its library is opened.
+// and keeps its own copies in locals. The JIT starts when its library, the last one, is opened.
 static void open_libraries(lua_State *L, Host *host) {
-  open_library(L, "", luaopen_base);
-  open_library(L, LUA_LOADLIBNAME, luaopen_package);
-  open_library(L, LUA_TABLIBNAME, luaopen_table);
-  open_library(L, LUA_IOLIBNAME, luaopen_io);
-  open_library(L, LUA_OSLIBNAME, luaopen_os);
-  open_library(L, LUA_STRLIBNAME, luaopen_string);
-  open_library(L, LUA_MATHLIBNAME, luaopen_math);
-  open_library(L, LUA_DBLIBNAME, luaopen_debug);
-  open_library(L, LUA_BITLIBNAME, luaopen_bit);
-  open_library(L, LUA_JITLIBNAME, luaopen_jit);
+  luaL_openlibs(L);
   bool is_safe = jit_frame_open(&host->memory.jit_frame, L);
   if (!is_safe)
     log_warn("scripts are interpreted: compiled code is not safe with this LuaJIT",
@@ -170,9 +155,7 @@ static void push_loaded(lua_State *L, Host *host) {
   lua_getglobal(L, "bit");
   lua_setfield(L, -2, "bit");
   take_library(L, "table.new", "luajit");
-  lua_pushcfunction(L, luaopen_ffi);
-  lua_call(L, 0, 1);
-  lua_setfield(L, -2, "ffi");
+  take_library(L, "ffi", "luajit");
 }
 
 static void take_entries(lua_State *L, Host *host) {

@@ -299,7 +299,7 @@ local function calls(core)
   function core.reloaded(is_good, text) core.outcome = { is_good = is_good, text = text } end
   function core.set_version(number, hash) core.version, core.version_hash = number, hash end
   for _, name in ipairs { "send", "relay", "packet", "error", "close", "join", "leave",
-    "room_delete", "timer_cancel", "packet_to", "channel_close", "set_room_meta" } do
+    "room_delete", "timer_cancel", "channel_close", "set_room_meta" } do
     command(core, name)
   end
 end

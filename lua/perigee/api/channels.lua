@@ -74,7 +74,7 @@ local function deliver_packet(target, id, except, channel, packet_type, bytes, p
   if target == TO_PEER and core.peer_transport(id) == "text" then
     return nil, "a text peer takes no packets", "Unsupported"
   end
-  return core.packet_to(target, id, channel, packet_type, bytes, priority, flags, key, except)
+  return core.packet(target, id, channel, packet_type, bytes, priority, flags, 0, key, except)
 end
 
 
@@ -292,7 +292,7 @@ end
 function channels.request(peer, channel, packet_type, bytes, timeout)
   local ref = pending.take_ref(peer)
   local ok, message, code =
-    core.packet(peer, channel, packet_type, bytes, PRIORITY, REQUEST + RELIABLE, ref)
+    core.packet(TO_PEER, peer, channel, packet_type, bytes, PRIORITY, REQUEST + RELIABLE, ref)
   if not ok then
     return nil, message, code
   end

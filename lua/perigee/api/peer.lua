@@ -79,7 +79,7 @@ function Peer:send_packet(channel, packet_type, bytes, opts)
   elseif except and send_options.leaves_out(except, self._id) then
     return true
   end
-  return core.packet(self._id, channel, packet_type, bytes, priority, flags, 0, key)
+  return core.packet(core.targets.peer, self._id, channel, packet_type, bytes, priority, flags, 0, key)
 end
 
 
@@ -231,7 +231,7 @@ end
 ---@param ref integer
 ---@param flags integer of the request
 function peer.answer_packet(id, channel, packet_type, bytes, ref, flags)
-  check_answer(core.packet(id, channel, packet_type, bytes, PRIORITY,
+  check_answer(core.packet(core.targets.peer, id, channel, packet_type, bytes, PRIORITY,
     RESPONSE + bit.band(flags, RELIABLE), ref))
 end
 

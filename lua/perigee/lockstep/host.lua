@@ -19,7 +19,7 @@ local wire = require "perigee.lockstep.wire"
 local LEVELS = core.levels
 local ran = core.ran() -- as in host/init.lua
 local CRITICAL, NORMAL = core.priorities.critical, core.priorities.normal
-local RELIABLE, TO_ROOM = core.flags.reliable, core.targets.room
+local RELIABLE, TO_PEER, TO_ROOM = core.flags.reliable, core.targets.peer, core.targets.room
 
 local HELD_BYTES = 64 * 1024 * 1024 -- of turns and states that all matches keep
 local LOOK_SECONDS = 1 -- between two looks at how much that is
@@ -287,10 +287,10 @@ local function new_out(entry)
     latency = function(peer) return (core.peer_latency_ms(peer) or 0) / 1000 end,
     send = function(peer, kind, bytes)
       local priority = kind == wire.TURNS and NORMAL or CRITICAL
-      core.packet(peer, wire.CHANNEL, kind, bytes, priority, RELIABLE, 0)
+      core.packet(TO_PEER, peer, wire.CHANNEL, kind, bytes, priority, RELIABLE, 0)
     end,
     cast = function(kind, bytes)
-      core.packet_to(TO_ROOM, id, wire.CHANNEL, kind, bytes, CRITICAL, 0, nil, others(entry))
+      core.packet(TO_ROOM, id, wire.CHANNEL, kind, bytes, CRITICAL, 0, 0, nil, others(entry))
     end,
     closed = function(turn, bytes)
       record_turn(entry, turn, bytes)
