@@ -3,6 +3,7 @@ local fake_core = require "tests.lua.fake_core"
 
 package.loaded["perigee.core"] = package.loaded["perigee.core"] or fake_core
 
+local client_wire = require "tests.testing.lockstep.client_wire"
 local matches = require "perigee.lockstep.match"
 local wire = require "perigee.lockstep.wire"
 
@@ -35,7 +36,7 @@ local function new_match()
 end
 
 local function enter(match, peer, now)
-  return match:enter(peer, "p" .. peer, wire.read_enter(wire.enter(7, { gives = true })), now)
+  return match:enter(peer, "p" .. peer, wire.read_enter(client_wire.enter(7, { gives = true })), now)
 end
 
 local function find(world, peer, kind)
@@ -47,7 +48,7 @@ end
 
 -- Turns of `bytes` bytes each, up to `last`, given by peer 1; returns the time.
 local function play(match, world, last, bytes, now)
-  local start = wire.read_start(find(world, 1, wire.START))
+  local start = client_wire.read_start(find(world, 1, wire.START))
   while match.closed < last do
     now = now + 0.05
     match:input(1, { start = start.start, turn = match.closed, hash_turn = 0, hashes = {},
@@ -121,7 +122,7 @@ describe("a match", function()
     world.is_scarce = true
     give(3)
     assert.is_nil(find(world, 3, wire.SNAPSHOT))
-    assert.equal(wire.FRESH, wire.read_start(find(world, 3, wire.START)).how) -- all turns are there
+    assert.equal(wire.FRESH, client_wire.read_start(find(world, 3, wire.START)).how) -- all turns are there
   end)
 
   -- The turns of 20 seconds with a player who gives all inputs, and another for whom `come(now)`, called once
@@ -129,7 +130,7 @@ describe("a match", function()
   local function play_beside(come)
     local match, world = new_match()
     enter(match, 1, 0)
-    local start = wire.read_start(find(world, 1, wire.START)).start
+    local start = client_wire.read_start(find(world, 1, wire.START)).start
     local other, came_at, now = nil, -1, 0
     local function give(peer, number, first)
       match:input(peer, { start = number, turn = match.closed, hash_turn = 0, hashes = {},
@@ -149,7 +150,7 @@ describe("a match", function()
 
   it("waits for whoever comes anew no longer than for one who stays", function()
     local function enters(match, peer, now)
-      match:enter(peer, "p" .. peer, wire.read_enter(wire.enter(7, {})), now)
+      match:enter(peer, "p" .. peer, wire.read_enter(client_wire.enter(7, {})), now)
       return peer
     end
     local stays = play_beside(function(match, peer, now)
@@ -168,7 +169,7 @@ describe("a match", function()
     local with_its_seat = play_beside(function(match, peer, now)
       local seat = peer and match.seats[match.members[peer].slot].key
       local id = (peer or 1) + 1
-      match:enter(id, "p" .. id, wire.read_enter(wire.enter(7, { seat = seat })), now)
+      match:enter(id, "p" .. id, wire.read_enter(client_wire.enter(7, { seat = seat })), now)
       return id
     end)
     for _, turns in ipairs { stays, leaves, another, with_its_seat } do
@@ -187,7 +188,7 @@ describe("a match", function()
     end
 
     local function speaks(peer)
-      local start = wire.read_start(find(world, peer, wire.START))
+      local start = client_wire.read_start(find(world, peer, wire.START))
       match:input(peer, { start = start.start, turn = match.closed, hash_turn = 0, hashes = {}, first = 0,
         inputs = {} }, now)
     end

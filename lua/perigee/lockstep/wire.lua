@@ -1,5 +1,5 @@
---- Writes and reads the packets of lockstep: section 17 of docs/protocol.md. The server and the Lua
---- client use it. It has no state; readers return nil for malformed packets.
+--- Writes and reads the packets of lockstep as the server has them: section 17 of docs/protocol.md. Nothing
+--- here has a state; readers return nil for malformed packets.
 
 local byte, char, concat, floor, sub = string.byte, string.char, table.concat, math.floor, string.sub
 
@@ -137,34 +137,7 @@ function wire.read_turn(data, at)
 end
 
 
---- Reads TURNS: the match, the number of the first turn, and the entries of each.
----@param data string
----@return { match: integer, first: integer, turns: table[] }?
-function wire.read_turns(data)
-  local match, first, count = read_u32(data, 5), read_u32(data, 9), byte(data, 13)
-  if not count then return nil end
-  local turns, at = {}, 14
-  for i = 1, count do
-    turns[i], at = wire.read_turn(data, at)
-    if not turns[i] then return nil end
-  end
-  if at ~= #data + 1 then return nil end
-  return { match = match, first = first, turns = turns }
-end
-
-
 -- Client to server ----------------------------------------------------------------------------
-
---- ENTER. `watches`: takes no slot; `gives`: has snapshots to give.
----@param room integer
----@param options table watches, gives, seat, match, turn
----@return string
-function wire.enter(room, options)
-  local flags = (options.watches and 1 or 0) + (options.gives and 2 or 0)
-  return u32(room) .. char(wire.VERSION, flags) .. (options.seat or wire.NO_SEAT)
-    .. u32(options.match or 0) .. u32(options.turn or 0)
-end
-
 
 ---@param data string
 ---@return table? enter version, watches, gives, seat, match, turn
@@ -177,24 +150,6 @@ function wire.read_enter(data)
     seat = sub(data, 7, 22),
     match = read_u32(data, 23), turn = read_u32(data, 27),
   }
-end
-
-
---- INPUT. `hashes` are of `hash_turn` and those before it.
----@param room integer
----@param start integer the last START's
----@param turn integer
----@param hash_turn integer
----@param hashes integer[]
----@param first integer
----@param inputs string[]
----@return string
-function wire.input(room, start, turn, hash_turn, hashes, first, inputs)
-  local out = { u32(room) .. u32(start) .. u32(turn) .. u32(hash_turn) .. char(#hashes) }
-  for i = 1, #hashes do out[#out + 1] = u32(hashes[i]) end
-  out[#out + 1] = u32(first) .. char(#inputs)
-  for i = 1, #inputs do out[#out + 1] = u16(#inputs[i]) .. inputs[i] end
-  return concat(out)
 end
 
 
@@ -277,15 +232,6 @@ function wire.read_piece(data)
 end
 
 
----@param room integer
----@param turn integer
----@param json string
----@return string
-function wire.tree(room, turn, json)
-  return u32(room) .. u32(turn) .. json
-end
-
-
 ---@param data string
 ---@return { turn: integer, json: string }?
 function wire.read_tree(data)
@@ -307,25 +253,11 @@ local function pace(values)
 end
 
 
-local function read_pace(data, at)
-  local interval, speed, delay = read_u32(data, at), read_u16(data, at + 4), byte(data, at + 6)
-  if not delay or #data ~= at + 6 then return nil end
-  return { interval = interval, speed = speed / 100, delay = delay }
-end
-
-
 ---@param room integer
 ---@param values perigee.LockstepPace
 ---@return string
 function wire.pace(room, values)
   return u32(room) .. pace(values)
-end
-
-
----@param data string
----@return perigee.LockstepPace?
-function wire.read_pace(data)
-  return read_pace(data, 5)
 end
 
 
@@ -339,31 +271,8 @@ function wire.start(room, start)
 end
 
 
----@param data string
----@return table? start
-function wire.read_start(data)
-  local values = read_pace(data, 42)
-  if not values then return nil end
-  return {
-    start = read_u32(data, 5), match = read_u32(data, 9), slot = byte(data, 13),
-    seat = sub(data, 14, 29), seed = read_u32(data, 30), how = byte(data, 34),
-    turn = read_u32(data, 35), hash_every = byte(data, 39), max_input = read_u16(data, 40),
-    pace = values,
-  }
-end
-
-
 local function slots_text(slots)
-  local out = { char(#slots) }
-  for i = 1, #slots do out[i + 1] = char(slots[i]) end
-  return concat(out)
-end
-
-
-local function read_slots(data, at)
-  local count = byte(data, at)
-  if not count or #data ~= at + count then return nil end
-  return { byte(data, at + 1, at + count) }
+  return char(#slots, unpack(slots))
 end
 
 
@@ -377,28 +286,12 @@ function wire.desync(room, turn, is_odd, slots)
 end
 
 
----@param data string
----@return { turn: integer, is_odd: boolean, slots: integer[] }?
-function wire.read_desync(data)
-  local slots = read_slots(data, 10)
-  return slots and { turn = read_u32(data, 5), is_odd = byte(data, 9) == 1, slots = slots }
-end
-
-
 ---@param room integer
 ---@param turn integer
 ---@param slots integer[]
 ---@return string
 function wire.waiting(room, turn, slots)
   return u32(room) .. u32(turn) .. slots_text(slots)
-end
-
-
----@param data string
----@return { turn: integer, slots: integer[] }?
-function wire.read_waiting(data)
-  local slots = read_slots(data, 9)
-  return slots and { turn = read_u32(data, 5), slots = slots }
 end
 
 

@@ -1,4 +1,5 @@
 -- Clients that do not keep to the rules: they hurt nobody else.
+local client_wire = require "client_wire"
 local players = require "player"
 local testing = require "perigee.testing"
 local wire = require "perigee.lockstep.wire"
@@ -24,7 +25,7 @@ local function id_of(room)
 end
 
 local function input(one, turn, hashes, first, inputs)
-  return wire.input(id_of(one.room), 1, turn, turn, hashes, first, inputs)
+  return client_wire.input(id_of(one.room), 1, turn, turn, hashes, first, inputs)
 end
 
 local function assert_same(list)
@@ -51,14 +52,16 @@ describe("a hostile client", function()
     local cases = {
       function() return wire.INPUT, "" end,
       function() return wire.ENTER, wire.u32(room_id) .. "x" end,
-      function() return wire.ENTER, wire.enter(room_id, {}):gsub("^(....%z?.)..", "%1\255\255") end,
+      function() return wire.ENTER, client_wire.enter(room_id, {}):gsub("^(....%z?.)..", "%1\255\255") end,
       function() return wire.INPUT, wire.u32(room_id) .. ("\255"):rep(20) end,
-      function() return wire.INPUT, wire.input(room_id, 1, 1, 0, {}, 5, { ("x"):rep(257) }) end,
-      function() return wire.INPUT, wire.input(room_id, 1, 1, 0, {}, 5, {}) .. "x" end,
-      function() return wire.INPUT, wire.input(room_id, 1, 1, 0, { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, 5, {}) end,
+      function() return wire.INPUT, client_wire.input(room_id, 1, 1, 0, {}, 5, { ("x"):rep(257) }) end,
+      function() return wire.INPUT, client_wire.input(room_id, 1, 1, 0, {}, 5, {}) .. "x" end,
+      function()
+        return wire.INPUT, client_wire.input(room_id, 1, 1, 0, { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, 5, {})
+      end,
       function() return wire.NEED, wire.u32(room_id) end,
       function() return wire.SNAPSHOT_UP, wire.u32(room_id) .. "x" end,
-      function() return wire.TREE, wire.tree(room_id, 1, ("x"):rep(wire.TREE_BYTES + 1)) end,
+      function() return wire.TREE, client_wire.tree(room_id, 1, ("x"):rep(wire.TREE_BYTES + 1)) end,
       function() return wire.EXIT, wire.u32(room_id) .. "x" end,
     }
     local server, list = start(2)
@@ -76,19 +79,19 @@ describe("a hostile client", function()
   it("that has no business there is told so", function()
     local server, list = start(1)
     local mallory = server:client "mallory"
-    send(mallory, wire.ENTER, wire.enter(id_of(list[1].room), {}))
+    send(mallory, wire.ENTER, client_wire.enter(id_of(list[1].room), {}))
     mallory:expect_event("error", { code = "NotInRoom" })
     local plain = mallory:join "plain"
-    send(mallory, wire.ENTER, wire.enter(id_of(plain), {}))
+    send(mallory, wire.ENTER, client_wire.enter(id_of(plain), {}))
     mallory:expect_event("error", { code = "Unsupported" })
     local room = mallory:join "match:1"
     send(mallory, 77, wire.u32(id_of(room)))
     mallory:expect_event("error", { code = "Unsupported" })
-    send(mallory, wire.ENTER, wire.enter(id_of(room), {}):gsub("^(....).", "%1\9"))
+    send(mallory, wire.ENTER, client_wire.enter(id_of(room), {}):gsub("^(....).", "%1\9"))
     mallory:expect_event("error", { code = "VersionMismatch" })
-    for _ = 1, 3 do send(mallory, wire.ENTER, wire.enter(id_of(room), {})) end
+    for _ = 1, 3 do send(mallory, wire.ENTER, client_wire.enter(id_of(room), {})) end
     mallory:expect_event("error", { code = "RateLimited" })
-    send(mallory, wire.INPUT, wire.input(id_of(room) + 4096, 1, 1, 0, {}, 1, { "x" }))
+    send(mallory, wire.INPUT, client_wire.input(id_of(room) + 4096, 1, 1, 0, {}, 1, { "x" }))
     plays_on(server, list)
   end)
 
@@ -140,7 +143,7 @@ describe("a hostile client", function()
     local room = mallory:join "match:1"
     for _ = 1, 100 do
       for _ = 1, 20 do
-        send(mallory, wire.ENTER, wire.enter(id_of(room), {}))
+        send(mallory, wire.ENTER, client_wire.enter(id_of(room), {}))
         send(mallory, wire.EXIT, wire.number(id_of(room)))
       end
       server:advance(0.05)
@@ -325,7 +328,7 @@ describe("a hostile client", function()
     local server, list = start(3, { tree = true })
     local deep = ('{"a":'):rep(40) .. "1" .. ("}"):rep(40)
     for _, json in ipairs { "", "null", "[1]", "{", '{"a":"b"}', '{"a":', deep } do
-      send(list[3].client, wire.TREE, wire.tree(list[3].room.id, list[3].turn, json), true)
+      send(list[3].client, wire.TREE, client_wire.tree(list[3].room.id, list[3].turn, json), true)
     end
     list[3].match._trees = setmetatable({}, { __newindex = function() end })
     list[3].flips_at = list[3].turn + 5
@@ -344,7 +347,7 @@ describe("a hostile client", function()
     for i = 1, 300 do
       local mallory = server:client("m" .. i)
       mallory:join "match:1"
-      send(mallory, wire.ENTER, wire.enter(list[1].room.id, { gives = true }), true)
+      send(mallory, wire.ENTER, client_wire.enter(list[1].room.id, { gives = true }), true)
       for _ = 1, 5 do
         local bytes = { wire.u32(list[1].room.id) }
         for _ = 1, chance(60) do
