@@ -198,13 +198,9 @@ static bool read_run_argument(perigee_server_config *run, char **arguments, int 
     ++*at;
     return config_set_flag(&run->config, no_watch, &none, NULL, error);
   }
-  if (strcmp(argument, "--no-jit") == 0) {
-    run->has_no_jit = true;
-    ++*at;
-    return true;
-  }
-  if (strcmp(argument, "--tls-dev") == 0) {
-    run->has_dev_tls = true;
+  bool is_no_jit = strcmp(argument, "--no-jit") == 0;
+  if (is_no_jit || strcmp(argument, "--tls-dev") == 0) {
+    *(is_no_jit ? &run->has_no_jit : &run->has_dev_tls) = true;
     ++*at;
     return true;
   }

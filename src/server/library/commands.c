@@ -250,26 +250,18 @@ int perigee_server_answer(perigee_server *server, uint64_t token, const void *by
 }
 
 const char *perigee_server_error(int code) {
-  switch (code) {
-    case PERIGEE_SERVER_OK:
-      return "it went well";
-    case PERIGEE_SERVER_INVALID:
-      return "the call can never succeed";
-    case PERIGEE_SERVER_NOT_FOUND:
-      return "there is no such peer, room, member or token";
-    case PERIGEE_SERVER_EXISTS:
-      return "it exists already";
-    case PERIGEE_SERVER_LIMIT:
-      return "a limit is reached";
-    case PERIGEE_SERVER_TOO_LARGE:
-      return "it is larger than max_payload";
-    case PERIGEE_SERVER_OVER:
-      return "the server is stopping";
-    case PERIGEE_SERVER_REFUSED:
-      return "a handler of the game refused it, or failed";
-    case PERIGEE_SERVER_HAS_THREAD:
-      return "the server has a thread of its own, which runs it";
-    default:
-      return "unknown code";
-  }
+  static const char *const SENTENCES[] = {
+      [-PERIGEE_SERVER_OK] = "it went well",
+      [-PERIGEE_SERVER_INVALID] = "the call can never succeed",
+      [-PERIGEE_SERVER_NOT_FOUND] = "there is no such peer, room, member or token",
+      [-PERIGEE_SERVER_EXISTS] = "it exists already",
+      [-PERIGEE_SERVER_LIMIT] = "a limit is reached",
+      [-PERIGEE_SERVER_TOO_LARGE] = "it is larger than max_payload",
+      [-PERIGEE_SERVER_OVER] = "the server is stopping",
+      [-PERIGEE_SERVER_REFUSED] = "a handler of the game refused it, or failed",
+      [-PERIGEE_SERVER_HAS_THREAD] =
+          "the server has a thread of its own, which runs it",
+  };
+  bool is_known = code <= 0 && code > -(int)(sizeof SENTENCES / sizeof *SENTENCES);
+  return is_known ? SENTENCES[-code] : "unknown code";
 }
