@@ -75,7 +75,7 @@ static int call_connect(App *app, const Fields *fields) {
   perigee_options_init(&options);
   options.name = field(fields, "name");
   options.token = field(fields, "token");
-  options.timeout_ms = ms_in(fields, "timeout", 5);
+  options.timeout_ms = ms_in(fields, "timeout", 20);
   options.reconnect_first_ms = ms_in(fields, "first", 0.001);
   options.reconnect_max_ms = ms_in(fields, "max", 0.01);
   options.reconnect_for_ms = ms_in(fields, "for", 0);

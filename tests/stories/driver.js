@@ -36,7 +36,7 @@ class App {
     else this.sees("failed", { call, code: "BadArgument", text: error.message });
   }
 
-  async connect({ port, only, name, token, timeout = 5, first = 0.001, max = 0.01, ...rest }) {
+  async connect({ port, only, name, token, timeout = 20, first = 0.001, max = 0.01, ...rest }) {
     this.only = only?.split(",");
     const reconnect = rest.reconnect === "false" ? false : { first: Number(first), max: Number(max), ...(rest.for && { for: Number(rest.for) }) };
     const on = {

@@ -156,7 +156,7 @@ function App:connect(fields)
     patience = number_of(fields["for"]),
   }
   local c, message, code = client.connect("127.0.0.1:" .. fields.port, {
-    name = fields.name, token = fields.token, timeout = number_of(fields.timeout) or 5,
+    name = fields.name, token = fields.token, timeout = number_of(fields.timeout) or 20,
     rejoin = fields.rejoin ~= "false", reconnect = fields.reconnect ~= "false" and reconnect,
     on = { ["*"] = function(event) self:take(event) end },
   })
@@ -407,4 +407,3 @@ end
 client.run(function()
   while read_input() do client.sleep(PAUSE) end
 end)
-os.exit(0)

@@ -15,7 +15,7 @@ const AT_ONCE = 8; // stories
 const HEAP = ["--max-old-space-size=48", "--max-semi-space-size=2"]; // MB: what a client keeps is seen, not what V8 likes
 const DRIVERS = {
   c: [process.env.PERIGEE_STORY_DRIVER ?? "build/dev/tests/story_driver"],
-  lua: ["luajit", path.join(HERE, "driver.lua")],
+  lua: [process.env.PERIGEE_STORY_LUA ?? "luajit", path.join(HERE, "driver.lua")],
   js: [process.execPath, ...HEAP, path.join(HERE, "driver.js")],
   ws: [process.execPath, ...HEAP, path.join(HERE, "driver.js"), "--websocket"],
 };

@@ -1,0 +1,21 @@
+// Lua with perigee.client.core built in, for the Lua driver of stories under sanitizers: luajit itself cannot load a
+// library that is sanitized. Runs the file that is its argument.
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <stdio.h>
+
+#include "module.h"
+
+int main(int argc, char **argv) {
+  lua_State *lua = luaL_newstate();
+  luaL_openlibs(lua);
+  lua_getglobal(lua, "package");
+  lua_getfield(lua, -1, "preload");
+  lua_pushcfunction(lua, luaopen_perigee_client_core);
+  lua_setfield(lua, -2, "perigee.client.core");
+  int failed = argc < 2 || luaL_dofile(lua, argv[1]);
+  if (failed) fprintf(stderr, "%s\n", lua_tostring(lua, -1));
+  lua_close(lua);
+  return failed;
+}
