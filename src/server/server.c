@@ -120,8 +120,7 @@ static void on_request(void *data, ControlToken token, const char *line) {
 
 void server_stop(Server *server, const char *reason) {
   if (server->engine.state != ENGINE_LIVE) return;
-  if (server->options.stopping != NULL)
-    server->options.stopping(server->options.data, reason);
+  server->options.stopping(server->options.data, reason);
   engine_stop(&server->engine, reason);
 }
 
@@ -276,9 +275,8 @@ static int start(Server *server) {
     return 1;
   if (!admin_open(&server->engine, server->options.is_program, &server->admin))
     return fail(server, "%s", server->admin.problem);
-  if (server->options.api != NULL)
-    net_admin_serve(server->engine.net, ADMIN_API, server->options.api,
-                    server->options.data);
+  net_admin_serve(server->engine.net, ADMIN_API, server->options.api,
+                  server->options.data);
   open_helpers(server);
   engine_start(&server->engine);
   return 0;
@@ -308,7 +306,7 @@ Server *server_open(const ServerOptions *options, char *problem, size_t size) {
       .failed = on_failed,
       .leaving = on_leaving,
       .stop = on_stop,
-      .event = options->event != NULL ? on_event : NULL,
+      .event = on_event,
   };
   server->problem = problem;
   server->problem_size = size;
@@ -325,7 +323,7 @@ Server *server_open(const ServerOptions *options, char *problem, size_t size) {
   if (options->game != NULL) log_set_ring(&server->log_ring);
   engine_init(&server->engine, &engine);
   if (options->is_program) child_allow(net_loop(server->engine.net));
-  if (options->built != NULL) options->built(options->data, server);
+  options->built(options->data, server);
   if (start(server) == 0) return server;
   server_close(server);
   return NULL;
@@ -334,7 +332,7 @@ Server *server_open(const ServerOptions *options, char *problem, size_t size) {
 void server_finish(Server *server) { engine_finish(&server->engine); }
 
 void server_close(Server *server) {
-  if (server->options.closing != NULL) server->options.closing(server->options.data);
+  server->options.closing(server->options.data);
   signals_close(server->signals);
   close_helpers(server);
   engine_deinit(&server->engine);

@@ -24,15 +24,15 @@ typedef struct ServerOptions {
   bool is_program;   // this process is `perigee`: it answers signals and the control
                      // socket, and starts itself to check a game
   const Config *config;  // defaults, environment and flags; the game's own is added
-  /// Reports that the layers are built, before anything else happens; may be NULL.
+  /// Reports that the layers are built, before anything else happens.
   void (*built)(void *data, Server *server);
-  /// See EngineEvents; may be NULL.
+  /// See EngineEvents.
   void (*event)(void *data, const Event *event);
-  /// Reports that the server begins to stop; may be NULL.
+  /// Reports that the server begins to stop.
   void (*stopping)(void *data, const char *reason);
-  /// Reports that the layers are about to be freed; may be NULL.
+  /// Reports that the layers are about to be freed.
   void (*closing)(void *data);
-  const AdminEvents *api;  // handles the control API, with `data`; NULL: no API
+  const AdminEvents *api;  // handles the control API, with `data`
   /// Handles a line of the control socket, which control_reply answers. Of programs.
   void (*request)(void *data, ControlToken token, const char *line);
   /// Reports the end of a reload that server_reload has requested.

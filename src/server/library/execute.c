@@ -131,22 +131,18 @@ static void begin(perigee_server *self, Order *order) {
   *last = order;
 }
 
-// Returns whether an on_create has not ended.
-static bool is_creating(const perigee_server *self, const Order *order) {
-  for (size_t i = 0; i < room_count(order); i++) {
-    const Room *room = room_at(self, order, i);
-    if (room != NULL && room->hold == ROOM_HELD && room->state != ROOM_FAILED)
-      return true;
-  }
-  return false;
-}
+typedef enum Creation { CREATION_RUNS, CREATION_REFUSED, CREATION_READY } Creation;
 
-static bool is_refused(const perigee_server *self, const Order *order) {
+// Returns what the on_creates of an order have come to.
+static Creation creation_of(const perigee_server *self, const Order *order) {
+  Creation creation = CREATION_READY;
   for (size_t i = 0; i < room_count(order); i++) {
     const Room *room = room_at(self, order, i);
-    if (room == NULL || room->hold != ROOM_READY) return true;
+    bool has_failed = room == NULL || room->state == ROOM_FAILED;
+    if (!has_failed && room->hold == ROOM_HELD) return CREATION_RUNS;
+    if (has_failed) creation = CREATION_REFUSED;
   }
-  return false;
+  return creation;
 }
 
 static void for_each_ready(perigee_server *self, const Order *order,
@@ -161,7 +157,7 @@ static void for_each_ready(perigee_server *self, const Order *order,
 static void finish(perigee_server *self, Order *order) {
   Relay *relay = relay_of(self);
   int code = PERIGEE_SERVER_REFUSED;
-  if (!is_refused(self, order)) {
+  if (creation_of(self, order) == CREATION_READY) {
     RelayMark mark = relay_mark(relay);
     relay_begin_handler(relay);
     code = code_of(queue_share(self, order, SHARE_REST));
@@ -175,7 +171,7 @@ static void finish(perigee_server *self, Order *order) {
 
 static Order *take_created(perigee_server *self) {
   Order **at = &self->orders.creating;
-  while (*at != NULL && is_creating(self, *at)) at = &(*at)->next;
+  while (*at != NULL && creation_of(self, *at) == CREATION_RUNS) at = &(*at)->next;
   Order *order = *at;
   if (order != NULL) *at = order->next;
   return order;
