@@ -1,6 +1,6 @@
-// Lockstep for the JavaScript client: `room.lockstep(game)` of perigee.js loads this file, which lies
-// beside it. It speaks section 17 of docs/protocol.md; docs/lockstep.md is the guide. It uses of the
-// client what everybody can, packets, rooms and events; and ends a connection whose server breaks the protocol.
+// Lockstep for the JavaScript client: `room.lockstep(game)` of perigee.js loads this file from its own folder. It
+// speaks section 17 of docs/protocol.md; docs/lockstep.md is the guide. It uses the client's public API, and ends
+// a connection whose server breaks the protocol.
 //
 //   const match = await room.lockstep({
 //     start: ({ seed }) => { world = newWorld(seed); },
@@ -23,28 +23,28 @@ const JOINED = 3;
 const SEAT_BYTES = 16;
 
 const INPUTS_MAX = 16; // in one INPUT
-const INPUT_BYTES = 4096; // of one, whatever the kind says
+const INPUT_BYTES = 4096; // of one input, before START has said how many
 const PIECE = 16384; // bytes of a snapshot in one packet
 const TREE_BYTES = 16384;
-const HASHES = 4; // told with each INPUT
-const TREES = 64; // that are kept
+const HASHES = 4; // in each INPUT
+const TREES = 64; // that are kept, of the newest turns with a hash
 const LATE = 1.5; // turn intervals without a turn, after which INPUT is sent again
 const NEED_AFTER = 0.5, NEED_AGAIN = 0.5; // turn intervals, seconds
 const PAUSED_SECONDS = 1; // between two INPUTs of a match that is paused
 const INTERVAL_MIN = 0.001; // seconds between two INPUTs
-const ENTER_AGAIN = 1.5; // seconds, after one that came too soon
+const ENTER_AGAIN = 1.5; // seconds after an ENTER that came too soon
 const SLICE_MS = 12; // of catching up at a time, so that a page can draw in between
-// What is kept of what a server sends. A state has so many bytes, a turn, and all turns that wait; those who
-// wait for one before them are so many. A turn and an entry cost that much besides their own bytes.
+// Bounds of what is kept of a server's packets: bytes of a state, of a turn, of all turns that wait for an earlier
+// one, and the number of those. A turn and an entry cost COST bytes besides their own.
 const SNAPSHOT_MAX = 64 * 1024 * 1024, TURN_BYTES = 64 * 1024, WAITING_BYTES = 8 * 1024 * 1024, AHEAD_MAX = 256;
 const COST = 32;
-const TURN_MAX = 0xffffffff - 4096; // what is counted on from there fits into 32 bits
+const TURN_MAX = 0xffffffff - 4096; // so that sums with it fit into 32 bits
 
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 const NO_SEAT = new Uint8Array(SEAT_BYTES);
 const EMPTY = new Uint8Array(0);
 
-/** Runs a function in a later turn. Timers would be slow in a page that nobody sees. */
+/** Runs a function in a later task. Timers would be slow in a page in the background. */
 const later = globalThis.setImmediate ?? ((fn) => {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
@@ -56,7 +56,7 @@ const later = globalThis.setImmediate ?? ((fn) => {
 
 // Bytes -----------------------------------------------------------------------------------------
 
-/** Puts fields one behind the other: numbers as [size, value], bytes as they are. */
+/** Joins fields: numbers as [size, value], bytes as they are. */
 function bytesOf(...fields) {
   const size = fields.reduce((sum, field) => sum + (Array.isArray(field) ? field[0] : field.length), 0);
   const bytes = new Uint8Array(size);
@@ -79,10 +79,10 @@ function bytesOf(...fields) {
 
 const u8 = (value) => [1, value], u16 = (value) => [2, value], u32 = (value) => [4, value];
 
-/** What the server sent cannot be read. */
+/** The error for a packet that cannot be read. */
 class Malformed extends Error {}
 
-/** Reads fields in their order. `end` makes sure that nothing is left. */
+/** Reads fields in order. `end` checks that nothing is left. */
 class Reader {
   constructor(bytes) {
     this._bytes = bytes;
@@ -100,7 +100,7 @@ class Reader {
   u8() { return this._view.getUint8(this._skip(1)); }
   u16() { return this._view.getUint16(this._skip(2), true); }
   u32() { return this._view.getUint32(this._skip(4), true); }
-  /** A copy: what arrived may be used again. */
+  /** Returns a copy, because the game may keep it. */
   raw(size) { const at = this._skip(size); return this._bytes.slice(at, at + size); }
   rest() { return this.raw(this.left); }
   list(read) { return Array.from({ length: this.u8() }, read); }
@@ -108,7 +108,7 @@ class Reader {
   end() { demand(this.left === 0); }
 }
 
-/** What the protocol demands of the server. */
+/** Throws unless the server has kept to the protocol. */
 function demand(isSo) {
   if (!isSo) throw new Malformed();
 }
@@ -142,7 +142,7 @@ function readStart(reader) {
   return start;
 }
 
-/** A state that comes in pieces. Memory is taken as they come, and not because a header says so. */
+/** A state that comes in pieces. Memory grows with the pieces, whatever size a header claims. */
 class Pieces {
   constructor(total) {
     this.total = total;
@@ -166,7 +166,7 @@ class Pieces {
 
 const step = (hash, byte) => Math.imul(hash ^ byte, 0x01000193);
 
-/** FNV-1a over the names and numbers of a tree, names in the order of their bytes. */
+/** Computes FNV-1a over the names and numbers of a tree, names in the order of their bytes. */
 function fold(tree, hash) {
   if (typeof tree === "number") {
     for (let shift = 0; shift < 32; shift += 8) hash = step(hash, (tree >>> shift) & 0xff);
@@ -179,12 +179,12 @@ function fold(tree, hash) {
   return hash;
 }
 
-/** The hash of a tree of hashes: numbers of 32 bits, and objects of them by name. */
+/** Returns the hash of a tree of hashes: numbers of 32 bits, and objects of them by name. */
 export function hashOf(tree) {
   return fold(tree, 0x811c9dc5 | 0) >>> 0;
 }
 
-/** A hash of bytes: FNV-1a, 32 bits. */
+/** Returns the FNV-1a hash of bytes, 32 bits. */
 export function hashBytes(bytes) {
   let hash = 0x811c9dc5 | 0;
   for (const byte of toBytes(bytes)) hash = step(hash, byte);
@@ -215,36 +215,36 @@ function eighth(z) {
 const modulo = (a, b) => ((a % b) + b) % b;
 
 /**
- * Arithmetic that has the same results on every machine, and as `perigee.fixed` in Lua. A number is a
- * whole one of 32 bits that counts 65536ths; adding and subtracting are + and -.
+ * Arithmetic with the same results on every machine, and as `perigee.fixed` in Lua. A number is an integer of 32
+ * bits that counts 65536ths; add and subtract with + and -.
  */
 export const fixed = Object.freeze({
   ONE,
-  /** The nearest fixed-point number: for constants. */
+  /** The nearest fixed-point number, for constants. */
   from: (number) => Math.floor(number * ONE + 0.5) | 0,
-  /** As a number with a fraction: for drawing. */
+  /** The number with its fraction, for drawing. */
   number: (a) => a / ONE,
-  /** The product, rounded down; what does not fit wraps round. */
+  /** The product, rounded down; wraps round beyond 32 bits. */
   mul,
   /** The quotient, rounded down; 0 where b is 0. */
   div(a, b) {
     if (b === 0) return 0;
     const whole = a * ONE;
     let quotient = Math.floor(whole / b);
-    const rest = whole - quotient * b; // the division may have rounded up to a whole number
+    const rest = whole - quotient * b; // not 0 where the division has rounded up to an integer
     if (rest !== 0 && rest < 0 !== b < 0) quotient--;
     return quotient | 0;
   },
-  /** The square root, rounded down; 0 of what is negative. */
+  /** The square root, rounded down; 0 for negative numbers. */
   sqrt: (a) => (a <= 0 ? 0 : Math.floor(Math.sqrt(a * ONE))),
-  /** The sine of an angle in turns: 65536 is a whole one. */
+  /** The sine of an angle in turns; 65536 is a full turn. */
   sin(turns) {
     const angle = modulo(turns, ONE), number = Math.floor(angle / 16384);
     const rest = (angle % 16384) * 4;
     const sine = quarter(number % 2 === 1 ? ONE - rest : rest);
     return number >= 2 ? -sine | 0 : sine;
   },
-  /** The cosine, likewise. */
+  /** The cosine of an angle in turns. */
   cos: (turns) => fixed.sin(turns + 16384),
   /** The angle of a direction, in turns from 0 to 65535; 0 where both are 0. */
   atan2(y, x) {
@@ -254,7 +254,7 @@ export const fixed = Object.freeze({
     if (x < 0) angle = 32768 - angle;
     return modulo(y < 0 ? -angle : angle, ONE);
   },
-  /** The next of a row of numbers that look like chance, from 1 to 4294967295; begin with the seed. */
+  /** The next pseudo-random number, from 1 to 4294967295; begin with the seed. */
   random(state) {
     let x = state | 0 || 1;
     x ^= x << 13;
@@ -265,7 +265,7 @@ export const fixed = Object.freeze({
 
 // Seats -----------------------------------------------------------------------------------------
 
-// So that a page which is loaded again is who it was. Of this tab, since another one is another player.
+// A reloaded page takes its slot again. The seat belongs to the tab, because another tab is another player.
 function seatKey(room) {
   return "perigee.seat." + room.name;
 }
@@ -284,7 +284,7 @@ function saveSeat(room, seat) {
   try {
     globalThis.sessionStorage?.setItem(seatKey(room), btoa(String.fromCharCode(...seat)));
   } catch {
-    // Then not.
+    // The browser forbids it: a reloaded page gets another slot.
   }
 }
 
@@ -297,23 +297,23 @@ class Match {
     if (game.seat && game.seat.length !== SEAT_BYTES) throw new TypeError("a seat has 16 bytes: give that of a match before");
     this.room = room;
     this.id = 0;
-    /** null: only watches. */
+    /** This player's slot; null for a spectator. */
     this.slot = null;
     this.seat = game.seat ?? (game.watches ? NO_SEAT : loadSeat(room));
     this.seed = 0;
-    /** The newest that was simulated. */
+    /** The newest turn that was simulated. */
     this.turn = 0;
-    /** Turns from an input to its turn. */
+    /** The number of turns from an input to its turn. */
     this.delay = 0;
-    /** 0: paused. */
+    /** The speed of the match; 0 while it is paused. */
     this.speed = 0;
     /** Seconds from turn to turn at speed 1. */
     this.interval = 0;
-    /** Bytes of one input. */
+    /** The most bytes of one input. */
     this.maxInput = INPUT_BYTES;
-    /** Whether there is a state. */
+    /** Whether a state exists. */
     this.ready = false;
-    /** Kept when it is over. */
+    /** Resolves when the match is over. */
     this.ended = new Promise((resolve) => { this._resolveEnded = resolve; });
     this._game = game;
     this._queue = [];
@@ -331,7 +331,7 @@ class Match {
     room.left.then(({ codeName }) => this._lose(new Error(`this client is out of the room (${codeName})`)));
   }
 
-  /** How much of the time to the next turn has gone by, from 0 to 1, for drawing in between. */
+  /** The part of the time to the next turn that has passed, from 0 to 1, for drawing in between. */
   get progress() {
     if (this.speed === 0 || this.interval === 0 || !this.ready) return 1;
     const passed = (performance.now() - this._steppedAt) / 1000;
@@ -339,15 +339,15 @@ class Match {
   }
 
   /**
-   * An input, which goes into the next turn that has none, and into another if it comes too late for that.
-   * Several wait for as many turns.
+   * Gives an input for the next turn that has none, or a later one if it comes too late for that. Several inputs
+   * wait for as many turns.
    */
   send(data) {
     const bytes = this._checkSize(toBytes(data));
-    if (!this._isOver && !(this.ready && this.slot === null)) this._queue.push(bytes); // else nobody's
+    if (!this._isOver && !(this.ready && this.slot === null)) this._queue.push(bytes); // spectators have none
   }
 
-  /** Takes part no longer. */
+  /** Stops taking part. */
   exit() {
     if (this._isOver) return;
     if (this.room.joined) this._send(EXIT, [u32(this.room.id)]);
@@ -367,7 +367,7 @@ class Match {
     if (this._hasBegun) this._game.onEnd?.(error);
   }
 
-  /** A server that acknowledges nothing gets no more; what it has missed it asks for again. */
+  /** Sends a packet, but drops it where the queue is full, because a server that has missed one asks again. */
   _send(type, fields, options = {}) {
     try {
       this.room.game.sendPacket({ channel: CHANNEL, type, data: bytesOf(...fields), ...options });
@@ -383,7 +383,7 @@ class Match {
       u32(this.room.id), u8(VERSION), u8((watches ? 1 : 0) | (snapshot ? 2 : 0)), this.seat,
       u32(isThere ? this.id : 0), u32(isThere ? this.turn : 0),
     );
-    // A question only so that it is known which ERROR is its; START is no answer to it.
+    // A question, so that its ERROR is recognised. START does not answer it.
     this.room.game.askPacket({ channel: CHANNEL, type: ENTER, data }).catch((error) => this._refused(error));
   }
 
@@ -392,15 +392,15 @@ class Match {
     if (this._isOver || codeName === "ConnectionReset") return; // a new session enters anew
     if (codeName === "RateLimited") return this._set("enter", ENTER_AGAIN, () => this._enter());
     if (codeName !== "Timeout") return this._lose(error);
-    // Once there is a START the server says how it goes on, however long the others take.
+    // After a START the server decides how the match goes on, however long others take.
     if (this.id === 0) this._lose(new Error("the server has sent no state in time"));
   }
 
   _forget() {
-    this._turns = new Map(); // that have come and wait to be simulated
+    this._turns = new Map(); // turns that have arrived and wait to be simulated
     this._waiting = 0; // what they cost
-    this._whole = 0; // all up to this one have come
-    this._inputs = new Map(); // by turn, of turns that have not come
+    this._whole = 0; // the turn up to which all have arrived
+    this._inputs = new Map(); // by turn, of turns that have not arrived
     this._submitted = 0; // the newest turn with an input
     this._hashes = [];
     this._hashTurn = 0;
@@ -419,7 +419,7 @@ class Match {
     this._resolveEnded();
   }
 
-  /** One timer of each name. */
+  /** Sets the timer of a name, in place of an earlier one. */
   _set(name, seconds, fn) {
     clearTimeout(this._timers.get(name));
     this._timers.set(name, setTimeout(() => {
@@ -435,7 +435,7 @@ class Match {
 
   // Inputs --------------------------------------------------------------------------------------
 
-  /** The server would close the connection. */
+  /** Throws for an input for which the server would close the connection. */
   _checkSize(data) {
     if (data.length <= this.maxInput) return data;
     throw this._tooLarge(data);
@@ -445,7 +445,7 @@ class Match {
     return new RangeError(`an input of ${data.length} bytes; the kind's max_input is ${this.maxInput}`);
   }
 
-  /** Seconds that so many turns take; those between two INPUTs of a match that is paused. */
+  /** Returns the seconds of so many turns; between two INPUTs where the match is paused. */
   _pause(turns) {
     return this.speed > 0 ? Math.max(INTERVAL_MIN, turns * this.interval / this.speed) : PAUSED_SECONDS;
   }
@@ -458,7 +458,7 @@ class Match {
       const turn = this._submitted + 1;
       const { input } = this._game;
       const data = input ? toBytes(input(turn)) : this._queue.shift() ?? EMPTY;
-      // One that was sent in the match before may be too large for this one.
+      // An input from an earlier match may be too large for this one.
       const isGood = data.length <= this.maxInput;
       if (input && !isGood) return this._lose(this._tooLarge(data));
       this._inputs.set(turn, isGood ? data : EMPTY);
@@ -467,8 +467,8 @@ class Match {
   }
 
   /**
-   * Where the turn has not waited for the input, what was sent goes into another, unless one stood for it:
-   * behind so many that came too late before it. Returns how many did.
+   * Queues an input again for which its turn has not waited, unless the turn before stood for it. It goes behind
+   * the `late` inputs that were late before it. Returns the new number of those.
    */
   _checkMissed(turn, data, entries, late) {
     const kinds = entries.filter(({ slot }) => slot === this.slot).map(({ kind }) => kind);
@@ -479,7 +479,7 @@ class Match {
     return late + 1;
   }
 
-  /** With the inputs from a turn on. */
+  /** Sends INPUT with the inputs from a turn on. */
   _sendInput(first) {
     const inputs = [];
     while (inputs.length < INPUTS_MAX && this._inputs.has(first + inputs.length)) {
@@ -496,7 +496,7 @@ class Match {
     let first = this._submitted + 1;
     this._submit(this.turn + this.delay);
     if (this._isOver) return;
-    // New ones, and those before, which may be lost: the newest, where there are more than fit.
+    // New inputs, and earlier ones that may be lost: the newest, where they do not all fit.
     first = Math.max(this.turn + 1, Math.min(first, this._submitted + 1 - INPUTS_MAX));
     do {
       this._sendInput(first);
@@ -506,10 +506,10 @@ class Match {
   }
 
   _speakAgain() {
-    if (!this.ready || !this.room.joined) return; // it is being joined in a new session
+    if (!this.ready || !this.room.joined) return; // a new session joins the room again
     if (this.speed > 0) this._submit(this.turn + this.delay + 1);
     if (this._isOver) return;
-    this._sendInput(this.turn + 1); // where the server waits, it waits for these
+    this._sendInput(this.turn + 1); // a server that waits, waits for these
     this._set("late", this._pause(1), () => this._speakAgain());
   }
 
@@ -529,7 +529,7 @@ class Match {
     this._hashTurn = this.turn;
   }
 
-  /** A game that fails while it makes its state has none to go on with. */
+  /** Runs the game's code for its state; ends the match where that fails, because no state is left. */
   _do(fn) {
     try {
       fn();
@@ -547,7 +547,7 @@ class Match {
     });
   }
 
-  /** Takes note of a turn; of those that are too many the server is asked again. */
+  /** Keeps a turn. Drops it where too many wait, and asks for it again later. */
   _keep(number, turn) {
     if (number <= this.turn || this._turns.has(number) || number > this._whole + AHEAD_MAX) return;
     if (number !== this.turn + 1 && this._waiting + turn.cost > WAITING_BYTES) return;
@@ -556,7 +556,7 @@ class Match {
     while (this._turns.has(this._whole + 1)) this._whole++;
   }
 
-  /** Simulates what has come, as far as nothing is missing. */
+  /** Simulates the turns that have arrived, up to the first gap. */
   _advance() {
     if (!this.ready || this._isCatchingUp) return;
     const before = this.turn, begun = performance.now();
@@ -599,7 +599,7 @@ class Match {
       const reader = new Reader(data);
       if (reader.u32() === this.room.id) TAKE[type]?.(this, reader);
     } catch (error) {
-      if (!(error instanceof Malformed)) throw error; // the game's
+      if (!(error instanceof Malformed)) throw error; // from the game's own code
       this.room.game._dropMalformed("a packet of lockstep that cannot be read");
     }
   }
@@ -629,7 +629,7 @@ const TAKE = {
     if (!match.ready) return match._stop("late");
     match.turn = turn;
     if (how === GO_ON && before.id === match.id) {
-      match.turn = Math.max(turn, before.turn); // turns may have come since ENTER
+      match.turn = Math.max(turn, before.turn); // turns may have arrived since ENTER
       match._inputs = before.inputs;
       match._submitted = before.submitted;
     }
@@ -656,7 +656,7 @@ const TAKE = {
     let whole = EMPTY, offset = 0;
     try {
       if (match.ready) whole = toBytes(match._game.snapshot?.());
-    } finally { // one that fails gives none, so that another is asked at once
+    } finally { // a game that fails gives an empty state, so that the server asks another client at once
       do {
         match._send(SNAPSHOT_UP, [
           u32(match.room.id), u32(request), u32(match.turn), u32(whole.length), u32(offset),
@@ -708,9 +708,9 @@ const TAKE = {
 };
 
 /**
- * Takes part in the match of a room. Resolves when there is a state to play on.
+ * Takes part in the match of a room. Resolves when a state exists.
  * @param {object} room a room of perigee.js
- * @param {object} game docs/lockstep.md has what it consists of
+ * @param {object} game docs/lockstep.md lists its fields
  */
 export function lockstep(room, game) {
   const match = new Match(room, game);
@@ -719,7 +719,7 @@ export function lockstep(room, game) {
 }
 
 /**
- * Plays a recording (`record` in the kind's lockstep) with a game, as `lockstep` takes it, and compares hashes.
+ * Replays a recording (`record` in the kind's lockstep) with a game, as `lockstep` takes it, and compares hashes.
  * @param {string} text the whole file
  * @returns {{ turns: number, compared: number, wrong: null | { turn: number, hash: number, recorded: number } }}
  */
@@ -740,7 +740,7 @@ export function replay(text, game) {
   return { turns: turns.length, compared, wrong: null };
 }
 
-// What a line of a recording may be, as in lua/perigee/lockstep/recording.lua.
+// The lines that a recording may have, as in lua/perigee/lockstep/recording.lua.
 const isU32 = (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 32;
 const isHead = (line) => line?.format === "perigee lockstep 1" && isU32(line.match) && isU32(line.seed) &&
   line.interval > 0 && line.interval <= 60;
@@ -751,10 +751,10 @@ const isEntry = (entry) => isU32(entry?.slot) && entry.slot < SPECTATOR && KINDS
   isHex(entry.data ?? "") &&
   (entry.kind !== KINDS[JOINED] || isU32(entry.id) && typeof entry.name === "string");
 
-/** The parts of a recording: the first line, lists of entries turn by turn, hashes by turn. */
+/** Returns the parts of a recording: the first line, lists of entries turn by turn, hashes by turn. */
 function readRecording(text) {
   const lines = text.split("\n");
-  lines.pop(); // nothing; or half a line, where the server was killed
+  lines.pop(); // empty, or half a line where the server was killed
   const turns = [], hashes = new Map();
   let head;
   lines.forEach((content, i) => {
@@ -769,7 +769,7 @@ function readRecording(text) {
   return { head, turns, hashes };
 }
 
-/** The value of a JSON text; undefined for what is none. */
+/** Returns the value of a JSON text; undefined where it is not JSON. */
 function parse(text) {
   try {
     return JSON.parse(text);

@@ -12,7 +12,7 @@
 
 // Numbers ---------------------------------------------------------------------------------------
 
-/** What errors and reasons are called, and their numbers. Those below 0 never cross the wire. */
+/** The names and numbers of errors and reasons. Those below 0 are the client's own and never cross the wire. */
 export const Code = Object.freeze({
   QueueFull: -3, Unreachable: -2, Timeout: -1,
   ConnectionClosed: 0, ConnectionReset: 1, IdleTimeout: 2, PingTimeout: 3, PayloadTooLarge: 4,
@@ -23,7 +23,7 @@ export const Code = Object.freeze({
 });
 const CODE_NAMES = new Map(Object.entries(Code).map(([name, code]) => [code, name]));
 
-/** After these the same would only happen again: no reconnect. */
+/** After these codes the client does not reconnect, because the same would only happen again. */
 const FINAL = new Set([
   Code.PayloadTooLarge, Code.Protocol, Code.Kicked, Code.Rejected, Code.VersionMismatch,
   Code.ProtocolHashMismatch, Code.RateLimited, Code.Unsupported, Code.Unauthorized, Code.Replaced,
@@ -32,8 +32,8 @@ const FINAL = new Set([
 const VERSION = 1;
 const DEFAULT_PORT = 7777;
 const HEADER_SIZE = 12;
-const PACKET_MAX = 64 * 1024 * 1024; // a length over this is garbage: no server sends such packets
-const FIRST_OF_GAMES = 3; // channels below are the protocol's own
+const PACKET_MAX = 64 * 1024 * 1024; // bytes; no server sends longer packets
+const FIRST_OF_GAMES = 3; // the channels below it are the protocol's own
 
 const RELIABLE = 1, REQUEST = 2, RESPONSE = 4;
 const CONTROL = 0, MESSAGES = 2;
@@ -48,24 +48,24 @@ const WELCOME = 129, JOINED = 130, LEFT = 131, RELAYED = 132, PEER_JOINED = 133,
 const BEFORE_WELCOME = new Set([WELCOME, REJECTED, CLOSING, ERROR, PING]);
 
 // Seconds.
-const TIMEOUT = 10; // of a call that names none
+const TIMEOUT = 10; // of a call that names no other
 const CLOSE_TIMEOUT = 1; // for the server to answer BYE
-const ACK_DELAY = 0.5; // until what was received is acknowledged, at the latest
-const PING_EVERY = 5; // at most; a server that pings more often than that is pinged as often
+const ACK_DELAY = 0.5; // from a RELIABLE packet to its ACK, at most
+const PING_EVERY = 5; // or the server's own interval, where that is shorter
 const DEAD_AFTER = 8; // of silence after a ping
-const PROBE_TIMEOUT = 3; // the same after the device woke up
-const FIRST_DELAY = 0.25, MAX_DELAY = 8; // of reconnects
+const PROBE_TIMEOUT = 3; // of silence after a ping, once the device has woken up
+const FIRST_DELAY = 0.25, MAX_DELAY = 8; // pauses before reconnects
 
 const ACK_EVERY = 64; // packets
-const QUEUE_LIMIT = 4096; // packets that wait to be acknowledged
+const QUEUE_LIMIT = 4096; // packets that are not acknowledged
 const QUEUE_BYTES = 16 * 1024 * 1024;
-const BUFFERED_MAX = 1024 * 1024; // with more than this unsent, unreliable packets, PONG and ACK are dropped
-const ROOMS_MAX = 1024, MEMBERS_MAX = 262144; // of all rooms: more are garbage
+const BUFFERED_MAX = 1024 * 1024; // unsent bytes, beyond which unreliable packets, PONG and ACK are dropped
+const ROOMS_MAX = 1024, MEMBERS_MAX = 262144; // of all rooms together; more break the protocol
 const WARNINGS_MAX = 100;
 
 // Errors ----------------------------------------------------------------------------------------
 
-/** Everything that goes wrong between client and server. `code` is one of `Code`. */
+/** An error between client and server. `code` is one of `Code`. */
 export class PerigeeError extends Error {
   /**
    * @param {number} code
@@ -85,12 +85,12 @@ function codeName(code) {
   return CODE_NAMES.get(code) ?? "Unknown";
 }
 
-/** The server sent what the protocol forbids. */
+/** Makes the error for a server that has broken the protocol. */
 function malformed(what) {
   return new PerigeeError(Code.Protocol, "the server sent " + what);
 }
 
-/** Calls a handler. What it throws is reported as uncaught, and nothing else suffers. */
+/** Calls a handler. Reports what it throws as uncaught, so that the client goes on. */
 function call(fn, ...args) {
   try {
     fn(...args);
@@ -108,7 +108,7 @@ const WAIT_OPTIONS = ["timeout"];
 const ASK_OPTIONS = [...WAIT_OPTIONS, ...SEND_OPTIONS];
 const PACKET_FIELDS = ["channel", "type", "data", ...SEND_OPTIONS];
 
-/** Returns how many letters to change, add or remove. */
+/** Counts the letters to change, add or remove between two words. */
 function distance(a, b) {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
@@ -121,7 +121,7 @@ function distance(a, b) {
   return row[b.length];
 }
 
-/** "; did you mean x?" for the word that was probably meant, or "". */
+/** Returns "; did you mean x?" with the word that was probably meant, or "". */
 function hint(word, words) {
   let least = Math.max(2, Math.floor(word.length / 3)) + 1;
   let meant;
@@ -132,7 +132,7 @@ function hint(word, words) {
   return meant === undefined ? "" : `; did you mean "${meant}"?`;
 }
 
-/** Throws at options that a call does not have. */
+/** Throws a TypeError for an option that a call does not have. */
 function checkOptions(what, options, known) {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new TypeError(`the options of ${what} are an object such as { ${known[0]}: ... }, not ${shown(options)}`);
@@ -149,7 +149,7 @@ function shown(value) {
   return (/^[AEIO]/i.test(name) ? "an " : "a ") + name;
 }
 
-const DEPTH_MAX = 64; // of values in values, as the server takes them
+const DEPTH_MAX = 64; // levels of nested values, as many as the server takes
 
 /** Returns whether JSON would lose all of an object and write {}: a Map, a Promise. */
 function isOpaque(object) {
@@ -188,11 +188,11 @@ function findUnsendable(value, path, depth = 0) {
 // Time ------------------------------------------------------------------------------------------
 
 const now = () => performance.now() / 1000;
-/** Goes on while the device sleeps, which `now` need not; but somebody may set it. */
+/** Counts the time that the device sleeps too, unlike `now`; but a user may set it. */
 const wallClock = () => Date.now() / 1000;
 const after = (seconds, fn) => setTimeout(fn, Math.min(seconds * 1000, 0x7fffffff));
 
-/** Runs a function in a later turn, once all promises have been heard. Not slowed in background. */
+/** Runs a function in a later task, after all promise callbacks. Browsers do not slow it in the background. */
 const later = globalThis.setImmediate ?? (() => {
   const { port1, port2 } = new MessageChannel();
   const waiting = [];
@@ -210,7 +210,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const EMPTY = new Uint8Array(0);
 const NO_TOKEN = new Uint8Array(16);
 
-/** An integer of some bytes, little-endian. */
+/** Returns an integer as `size` bytes, little-endian. */
 function integer(value, size) {
   const bytes = new Uint8Array(size);
   for (let i = 0; i < size; i++) {
@@ -225,7 +225,7 @@ const u16 = (value) => integer(value, 2);
 const u32 = (value) => integer(value, 4);
 const u64 = (value) => integer(value, 8);
 
-/** A text with its length in front, in `size` bytes. */
+/** Returns a text behind its length, which takes `size` bytes. */
 function counted(text, size, what) {
   const bytes = encoder.encode(text);
   if (bytes.length >= 256 ** size) throw new PerigeeError(Code.Protocol, what + " is too long");
@@ -242,7 +242,7 @@ function join(parts) {
   return bytes;
 }
 
-/** What games may send as bytes. Views stay views. */
+/** Converts what games may send to bytes, without a copy where it is bytes already. */
 export function toBytes(data) {
   if (data === undefined || data === null) return EMPTY;
   if (typeof data === "string") return encoder.encode(data);
@@ -278,7 +278,7 @@ class Reader {
   u8() { return this._view.getUint8(this._take(1)); }
   u16() { return this._view.getUint16(this._take(2), true); }
   u32() { return this._view.getUint32(this._take(4), true); }
-  /** Exact up to 2^53: times, and the values of our own pings. */
+  /** Is exact up to 2^53, which is enough for times and the values of our own pings. */
   u64() { return this.u32() + this.u32() * 0x100000000; }
   raw(size) { const at = this._take(size); return this._bytes.subarray(at, at + size); }
   str8() { return textOf(this.raw(this.u8())); }
@@ -298,7 +298,7 @@ function uuidText(bytes) {
 // Packets ---------------------------------------------------------------------------------------
 
 /**
- * The bytes of a packet; the parts of its payload are copied once.
+ * Returns the bytes of a packet. Copies the parts of its payload once.
  * @param {{ channel?: number, type: number, priority?: number, flags?: number, ref?: number }} header
  * @param {...Uint8Array} parts
  */
@@ -330,7 +330,7 @@ function readHeader(bytes, at) {
   return packet;
 }
 
-/** Finds the packets in what arrives: in a stream's pieces, or in messages of whole packets. */
+/** Splits what arrives into packets: the pieces of a stream, or messages of whole packets. */
 class PacketReader {
   constructor(isStream) {
     this._isStream = isStream;
@@ -339,7 +339,7 @@ class PacketReader {
     this._end = 0;
   }
 
-  /** Takes bytes. Memory doubles with what has come; views of packets before stay as they are. */
+  /** Takes bytes. Memory grows by doubling with what has arrived. Views of earlier packets stay valid. */
   push(bytes) {
     const unread = this._end - this._at;
     if (unread === 0) [this._bytes, this._at, this._end] = [bytes, 0, 0];
@@ -353,7 +353,7 @@ class PacketReader {
     this._end += bytes.length;
   }
 
-  /** The next whole packet, its payload a view of what arrived; null when there is none yet. */
+  /** Returns the next whole packet, whose payload is a view of what arrived, or null. */
   next() {
     if (!this._has(HEADER_SIZE)) return null;
     const packet = readHeader(this._bytes, this._at);
@@ -373,15 +373,15 @@ class PacketReader {
 
 // The reliable stream -----------------------------------------------------------------------------
 
-/** The RELIABLE packets of one session, both ways. Counts are those of the wire: u32 that wrap. */
+/** The RELIABLE packets of one session, both ways. Counts wrap round at 32 bits, as on the wire. */
 class Stream {
   constructor() {
     this.received = 0;
-    this.told = 0; // how many of them the server knows of
+    this.told = 0; // the count of the last ACK
     this._acked = 0;
-    this._waiting = []; // sent or to be sent, and not acknowledged
+    this._waiting = []; // packets that the server has not acknowledged, sent or not
     this._bytes = 0;
-    this._flushes = []; // { packets: how many have to be acknowledged before, resolve, reject }
+    this._flushes = []; // { packets: the number still to be acknowledged, resolve, reject }
   }
 
   get waiting() { return this._waiting.length; }
@@ -396,7 +396,7 @@ class Stream {
     this._bytes += bytes.length;
   }
 
-  /** The server says how many it has. */
+  /** Drops the packets up to the count that the server has received. */
   acknowledge(count) {
     const news = (count - this._acked) >>> 0;
     if (news > this._waiting.length) throw malformed("a count of packets that were never sent");
@@ -406,7 +406,7 @@ class Stream {
     while (this._flushes.length > 0 && this._flushes[0].packets <= 0) this._flushes.shift().resolve();
   }
 
-  /** What has to be sent again on a new connection. */
+  /** Returns the packets to send again on a new connection. */
   unacknowledged() { return this._waiting; }
 
   flushed() {
@@ -425,7 +425,7 @@ class Stream {
 
 const isNode = typeof process === "object" && Boolean(process?.versions?.node);
 
-/** What an address means: { kind: "ws", url } or { kind: "tcp" or "tls", host, port }. */
+/** Parses an address to { kind: "ws", url } or { kind: "tcp" or "tls", host, port }. */
 function parseAddress(address) {
   if (address === undefined) {
     const { protocol, host } = globalThis.location ?? {};
@@ -434,7 +434,7 @@ function parseAddress(address) {
   }
   const scheme = /^(\w+):\/\//.exec(address)?.[1];
   const bare = scheme ?? (isNode ? "tcp" : globalThis.location?.protocol === "https:" ? "wss" : "ws");
-  // Through http, whose parser knows ports and IPv6 in brackets.
+  // As an http address, because that parser knows ports and IPv6 in brackets.
   const rest = scheme ? address.slice(scheme.length + 3) : address;
   let url;
   try {
@@ -453,8 +453,8 @@ function parseAddress(address) {
   return { kind: "ws", url: `${kind}://${where}${path}${url.search}` };
 }
 
-// A transport is { isStream, buffered, send(bytes), end() } and calls opened(), received(bytes) and
-// ended(error), the last of them once, and nothing after it.
+// A transport is { isStream, buffered, send(bytes), end() }. It calls opened(), received(bytes) and, once and
+// last, ended(error).
 
 function openWebSocket({ url }, options, { opened, received, ended }) {
   const WebSocket = options.WebSocket ?? globalThis.WebSocket;
@@ -467,7 +467,7 @@ function openWebSocket({ url }, options, { opened, received, ended }) {
     opened();
   };
   socket.onmessage = ({ data }) => received(typeof data === "string" ? null : new Uint8Array(data));
-  socket.onerror = () => {}; // close tells
+  socket.onerror = () => {}; // onclose follows
   socket.onclose = ({ code }) => {
     socket.onmessage = socket.onclose = null;
     if (!isOpen) return ended(new PerigeeError(Code.Unreachable, "cannot connect to " + url));
@@ -484,7 +484,7 @@ function openWebSocket({ url }, options, { opened, received, ended }) {
 }
 
 async function openSocket({ kind, host, port }, options, { opened, received, ended }) {
-  // Not written as a constant, so that bundlers leave it alone.
+  // A variable, so that bundlers do not resolve it.
   const name = kind === "tls" ? "node:tls" : "node:net";
   const module = await import(/* webpackIgnore: true */ /* @vite-ignore */ name);
   const socket = module.connect({ servername: isNaN(host[0]) ? host : undefined, ...options.tls, host, port });
@@ -519,7 +519,7 @@ async function openSocket({ kind, host, port }, options, { opened, received, end
 
 // Events ------------------------------------------------------------------------------------------
 
-/** Handlers by name: those of events, and those of messages, which may have an event's name. */
+/** Handlers by name: of events, and of messages, which may have the name of an event. */
 class Emitter {
   constructor(events) {
     this._eventNames = events;
@@ -528,8 +528,8 @@ class Emitter {
   }
 
   /**
-   * Calls `fn` for each event or message of a name, until what is returned is called. A name that
-   * is an event's is the event.
+   * Calls `fn` for each event or message of a name; returns a function that ends that. Where an event has the
+   * name, it means the event.
    */
   on(name, fn) {
     if (this._eventNames.has(name)) return addHandler(this._events, name, fn);
@@ -537,7 +537,7 @@ class Emitter {
     return this.onMessage(name, fn);
   }
 
-  /** Calls `fn` for each message of any name, also one that is an event's or that the schema does not declare. */
+  /** Calls `fn` for each message of a name, which may also be an event's, or missing in the schema. */
   onMessage(name, fn) {
     return addHandler(this._messages, name, fn);
   }
@@ -547,7 +547,7 @@ class Emitter {
     handlers.get(name)?.delete(fn);
   }
 
-  /** The next event or message of a name. Those that follow wait for the next turn. */
+  /** Resolves to the next event or message of a name. Later ones wait until its callbacks have run. */
   next(name, options = {}) {
     checkOptions("next", options, WAIT_OPTIONS);
     const game = this.game ?? this;
@@ -599,11 +599,11 @@ const ROOM_EVENTS = new Set(["relay", "peer_joined", "peer_left", "peer_renamed"
 class Relay {
   constructor(from, name, data) {
     this.from = from;
-    this.name = name; // undefined for a peer whose arrival has not been told yet
+    this.name = name; // undefined where PEER_JOINED has not arrived yet
     this.data = data;
   }
 
-  /** The bytes as UTF-8. */
+  /** The bytes, decoded from UTF-8. */
   get text() { return new TextDecoder().decode(this.data); }
 }
 
@@ -617,23 +617,23 @@ class Room extends Emitter {
     this.joined = false;
     /** The others: id -> { id, name }. */
     this.members = new Map();
-    /** Told why when this client is out of the room for good. */
+    /** Resolves to the reason when this client is out of the room for good. */
     this.left = new Promise((resolve) => { this._resolveLeft = resolve; });
-    this._isAsked = false; // joined with game.join: joined again in a new session
+    this._isAsked = false; // the game has called join, so a new session joins it again
   }
 
-  /** A message about this room to the game's script. */
+  /** Sends a message about this room to the game's script. */
   send(name, value, options = {}) {
     checkOptions("send", options, SEND_OPTIONS);
     this.game._sendMessage(this, name, value, options);
   }
 
-  /** A question about this room; resolves to what the script's handler returns. */
+  /** Asks the game's script about this room; resolves to what its handler returns. */
   ask(name, value, options = {}) {
     return this.game._ask(this, name, value, options);
   }
 
-  /** Bytes, or text, to every other member. */
+  /** Sends bytes, or text, to every other member. */
   relay(data, options = {}) {
     checkOptions("relay", options, SEND_OPTIONS);
     const header = { type: BROADCAST, priority: priorityOf(options) };
@@ -646,7 +646,7 @@ class Room extends Emitter {
     return lockstep(this, game);
   }
 
-  /** Leaves; resolves when the server has agreed. */
+  /** Leaves the room; resolves when the server has confirmed it. */
   async leave(options = {}) {
     checkOptions("leave", options, WAIT_OPTIONS);
     if (!this.joined) throw new PerigeeError(Code.NotInRoom, `not in room "${this.name}"`);
@@ -678,8 +678,8 @@ class Room extends Emitter {
   }
 
   /**
-   * Takes a whole list of members, and emits events for those that left, joined or were renamed since the
-   * last one. In another session an id may belong to another peer, so there another name means another member.
+   * Replaces the members, and emits events for those that left, joined or were renamed since. In another session
+   * an id may belong to another peer, so there another name means another member.
    */
   _setMembers(peers, isSameSession) {
     const names = new Map(peers.map(({ id, name }) => [id, name]));
@@ -699,21 +699,21 @@ class Room extends Emitter {
 
 const CHANNEL_EVENTS = new Set(["packet", "closed"]);
 
-/** A plugin channel that this client serves, from one session to the next. */
+/** A plugin channel that this client serves. It outlives sessions. */
 class Channel {
   constructor(game, name) {
     this.game = game;
     this.id = 0;
     this.name = name;
-    this.open = false; // also while a new session asks for it again
+    this.open = false; // also while a new session requests it again
     this._isOver = false;
     this._handlers = new Map();
   }
 
   /**
-   * "packet": `fn(peer, type, data, reply)` for each packet; `peer` is an id (0: the server), `reply` a
-   * function that answers, null where no answer is waited for. "closed": `fn(error)` when this client
-   * serves it no more although it did not close it.
+   * Sets a handler. "packet" calls `fn(peer, type, data, reply)` for each packet: `peer` is an id (0: the server),
+   * `reply` a function that answers, or null where the sender expects no answer. "closed" calls `fn(error)` when
+   * this client loses the channel.
    */
   on(name, fn) {
     if (!CHANNEL_EVENTS.has(name)) throw new TypeError(`a channel has no event "${name}"`);
@@ -726,14 +726,14 @@ class Channel {
     this._send(this._header(type, options), peer, data, options);
   }
 
-  /** The same as a question: resolves to the bytes of the answer. */
+  /** Sends a packet to one peer as a question; resolves to the bytes of the answer. */
   async ask(peer, type, data, options = {}) {
     checkOptions("ask", options, ASK_OPTIONS);
     const parts = [u32(peer), toBytes(data)];
     return this.game._request(this._header(type, options), parts, null, { ...options, peer });
   }
 
-  /** Serves it no longer. */
+  /** Stops serving the channel. */
   close() {
     if (this.open) this.game._send({ type: CHANNEL_CLOSE }, [u16(this.id)]);
     this._end(new PerigeeError(Code.ChannelNotFound, `"${this.name}" is closed`));
@@ -755,7 +755,7 @@ class Channel {
     this.game._channels.set(id, this);
   }
 
-  /** Whoever waits for an answer on it is told. */
+  /** Ends the channel, and rejects the questions that wait for answers on it. */
   _end(error) {
     if (this.game._channels.get(this.id) === this) this.game._channels.delete(this.id);
     this.game._served.delete(this.name);
@@ -766,7 +766,7 @@ class Channel {
     for (const { ref } of waiting) this.game._settle(ref).reject(error);
   }
 
-  /** This client serves it no more, and did not ask for that. */
+  /** Ends the channel where this client has not asked for that. */
   _lose(error) {
     this._end(error);
     callHandlers(this._handlers.get("closed"), [error]);
@@ -778,38 +778,38 @@ class Channel {
     const data = reader.rest();
     if (flags & RESPONSE) {
       const request = this.game._requests.get(ref);
-      // Only of the one who was asked, for anybody may send here.
+      // Takes answers only from the peer that was asked, because any client may send on this channel.
       if (request?.channel === this.id && request.peer === peer) this.game._settle(ref).resolve(data);
       return;
     }
     const stream = this.game._stream;
     const reply = (answer, options = {}) => {
       checkOptions("reply", options, SEND_OPTIONS);
-      if (stream !== this.game._stream) return; // of a session that is over
+      if (stream !== this.game._stream) return; // the session is over
       this._send({ ...this._header(type, options), flags: RESPONSE, ref }, peer, answer, options);
     };
     callHandlers(this._handlers.get("packet"), [peer, type, data, flags & REQUEST ? reply : null]);
   }
 }
 
-/** A packet of the game's own, as handlers get it. */
+/** A packet of the game's own, as its handlers get it. */
 class Packet {
   constructor(game, packet) {
     this.channel = packet.channel;
     this.type = packet.type;
     this.priority = PRIORITIES[packet.priority];
     this.reliable = (packet.flags & RELIABLE) !== 0;
-    this.request = (packet.flags & REQUEST) !== 0; // it waits for an answer
+    this.request = (packet.flags & REQUEST) !== 0; // the sender expects an answer
     this.data = packet.payload;
     Object.defineProperty(this, "_origin", { value: { game, ref: packet.ref, stream: game._stream } });
   }
 
-  /** Sends the answer to a packet that waits for one. */
+  /** Answers the packet. */
   answer(data, options = {}) {
     checkOptions("answer", options, SEND_OPTIONS);
     const { game, ref, stream } = this._origin;
     if (!this.request) throw new TypeError("this packet does not wait for an answer");
-    if (stream !== game._stream) return; // of a session that is over
+    if (stream !== game._stream) return; // the session is over
     const { channel, type } = this;
     const header = { channel, type, flags: RESPONSE, ref, priority: priorityOf(options) };
     game._send(header, [toBytes(data)], options);
@@ -838,11 +838,11 @@ class Game extends Emitter {
   constructor(target, options) {
     super(GAME_EVENTS);
     this.id = 0;
-    this.name = this._said = options.name ?? "guest"; // in HELLO; the server may give another
+    this.name = this._said = options.name ?? "guest"; // _said is that of HELLO; the server may give another
     this.session = "";
     /** "connecting", "open", "reconnecting" or "closed" */
     this.state = "connecting";
-    /** Seconds to the server and back, as of the last ping. */
+    /** The round trip of the last ping, in seconds. */
     this.latency = undefined;
     this.maxPayload = Infinity;
     this.tickRate = 0;
@@ -854,14 +854,14 @@ class Game extends Emitter {
 
     this._target = target;
     this._options = options;
-    this._connection = null; // the one that counts, and what is known of it
+    this._connection = null; // the current connection and its state
     this._stream = new Stream();
     this._resumeToken = NO_TOKEN;
     this._roomsById = new Map();
     this._memberCount = 0; // of all rooms
     this._rejoining = new Map(); // name -> { room, promise }
-    this._channels = new Map(); // id -> those that this client serves
-    this._served = new Map(); // name -> the same, and those that are asked for again
+    this._channels = new Map(); // id -> a channel that this client serves
+    this._served = new Map(); // name -> the same, or one that a new session requests again
     this._asks = new Map();
     this._packetHandlers = new Set();
     this._requests = new Map(); // ref -> { resolve, reject, timer, wanted, name }
@@ -869,9 +869,9 @@ class Game extends Emitter {
     this._pings = new Map(); // value -> { resolve, reject, start }
     this._lastPing = 0;
     this._cleanups = [];
-    this._schema = null; // what the game's messages consist of, once that is known
-    this._isBeingMade = false; // the server watches the game's files
-    this._warned = new Set(); // names of messages that the console has a warning of
+    this._schema = null; // of the game's messages, once it is loaded
+    this._isBeingMade = false; // whether the server watches the game's files
+    this._warned = new Set(); // names of messages with a warning in the console
   }
 
   // Warnings --------------------------------------------------------------------------------------
@@ -882,7 +882,7 @@ class Game extends Emitter {
     console.warn("perigee: " + text);
   }
 
-  /** Warns of a name that the schema does not declare: it is probably misspelt. */
+  /** Warns of a name that the schema does not declare, because it is probably misspelt. */
   _checkName(name) {
     const names = this._schema?.names ?? [];
     if (names.length === 0 || names.includes(name)) return;
@@ -899,18 +899,18 @@ class Game extends Emitter {
 
   // What is sent ----------------------------------------------------------------------------------
 
-  /** A message to the game's script, about no room. */
+  /** Sends a message to the game's script, about no room. */
   send(name, value, options = {}) {
     checkOptions("send", options, SEND_OPTIONS);
     this._sendMessage(null, name, value, options);
   }
 
-  /** A question to the game's script; resolves to what its handler returns. */
+  /** Asks the game's script; resolves to what its handler returns. */
   ask(name, value, options = {}) {
     return this._ask(null, name, value, options);
   }
 
-  /** What `fn(value)` returns, now or later, answers the script's questions of this name. */
+  /** Answers the script's questions of this name with what `fn(value)` returns, now or later. */
   onAsk(name, fn) {
     if (typeof fn !== "function") throw new TypeError(`the handler of "${name}" is no function`);
     this._checkName(name);
@@ -918,7 +918,7 @@ class Game extends Emitter {
     return () => { if (this._asks.get(name) === fn) this._asks.delete(name); };
   }
 
-  /** Joins a room; resolves to it when the server has agreed. */
+  /** Joins a room; resolves to the room when the server has let this client in. */
   join(name, options = {}) {
     checkOptions("join", options, WAIT_OPTIONS);
     return this._rejoining.get(name)?.promise ?? this._join(name, new Room(this, name), options);
@@ -929,13 +929,13 @@ class Game extends Emitter {
     return this._request({ type: JOIN }, parts, JOINED, { ...options, room, name });
   }
 
-  /** The rooms that the server lists: { id, name, members (how many) } each. */
+  /** Resolves to the rooms that the server lists: { id, name, members (their number) } each. */
   async listRooms(options = {}) {
     checkOptions("listRooms", options, WAIT_OPTIONS);
     return this._request({ type: ROOM_LIST }, [], ROOMS, options);
   }
 
-  /** Measures the time to the server and back, in seconds. */
+  /** Measures the round trip to the server; resolves to seconds. */
   ping(options = {}) {
     checkOptions("ping", options, WAIT_OPTIONS);
     return new Promise((resolve, reject) => {
@@ -955,14 +955,14 @@ class Game extends Emitter {
     else await this.ping();
   }
 
-  /** A packet of the game's own, or to the plugin that serves a channel. */
+  /** Sends a packet of the game's own, or to the plugin that serves a channel. */
   sendPacket(fields) {
     checkOptions("sendPacket", fields, PACKET_FIELDS);
     const { channel, type, data, ...options } = fields;
     this._send(this._gameHeader(channel, type, options), [toBytes(data)], options);
   }
 
-  /** The same as a question: resolves to the bytes of the answer. */
+  /** Sends a packet as a question; resolves to the bytes of the answer. */
   async askPacket(fields, waiting = {}) {
     checkOptions("askPacket", fields, PACKET_FIELDS);
     checkOptions("askPacket", waiting, WAIT_OPTIONS);
@@ -989,12 +989,12 @@ class Game extends Emitter {
     return () => { this._packetHandlers.delete(entry); };
   }
 
-  /** For lockstep.js: what the server has sent on its channel breaks the protocol, as `what` says. */
+  /** Ends the connection for lockstep.js, because the server has broken the protocol there, as `what` describes. */
   _dropMalformed(what) {
     if (this._connection) this._drop(this._connection, malformed(what));
   }
 
-  /** Makes this client the one that serves a plugin channel, until one of the two is closed. */
+  /** Serves a plugin channel until it is closed, or the game is. */
   async channel(name, options = {}) {
     checkOptions("channel", options, WAIT_OPTIONS);
     return this._served.get(name) ?? this._openChannel(new Channel(this, name), options);
@@ -1005,7 +1005,7 @@ class Game extends Emitter {
     return this._request({ type: CHANNEL_OPEN }, parts, CHANNEL_OPENED, { ...options, served });
   }
 
-  /** Says goodbye. Resolves when the connection is over; what was sent before has been sent. */
+  /** Says goodbye after everything that was sent before. Resolves when the connection has ended. */
   async close() {
     if (this.state === "closed") return;
     const connection = this._connection;
@@ -1033,8 +1033,8 @@ class Game extends Emitter {
   }
 
   /**
-   * Sends a packet. A reliable one waits while there is no connection; any other is dropped then,
-   * and when the network does not keep up.
+   * Sends a packet. Without a connection a reliable one waits; any other is dropped, as it is when the network
+   * does not keep up.
    */
   _send(header, parts, { reliable = true } = {}) {
     if (this.state === "closed") throw this._notOpen();
@@ -1054,7 +1054,7 @@ class Game extends Emitter {
 
   _sendInRoom(room, header, options, ...parts) {
     if (room && !room.joined) {
-      if (options.reliable === false) return; // a game that sends all the time need not look
+      if (options.reliable === false) return; // so a game that sends all the time need not check
       throw new PerigeeError(Code.NotInRoom, `not in room "${room.name}"`);
     }
     this._send(header, [u32(room ? room.id : 0), ...parts], options);
@@ -1075,7 +1075,7 @@ class Game extends Emitter {
     return this._schema.read(answer).value;
   }
 
-  /** Sends a request. Resolves to what the handler of its answer makes of it, or to the answer. */
+  /** Sends a request. Resolves to the answer, or to what the answer's handler makes of it. */
   _request(header, parts, wanted, options = {}) {
     const ref = this._newRef();
     const flags = (header.flags ?? 0) | REQUEST;
@@ -1119,7 +1119,7 @@ class Game extends Emitter {
 
   // What arrives ----------------------------------------------------------------------------------
 
-  /** Those who were just answered go on before anything else is told of. */
+  /** Holds back what arrives until the code that awaits the last answer has run. */
   _pause() {
     const connection = this._connection;
     if (!connection || connection.isPaused) return;
@@ -1156,7 +1156,7 @@ class Game extends Emitter {
     const served = this._channels.get(channel);
     if (served) return served._take(packet);
     if (flags & RESPONSE) {
-      // One that comes late, or that a plugin made up, is nobody's.
+      // Drops answers that come too late, or that a plugin has made up.
       if (this._requests.get(ref)?.channel === channel) this._settle(ref).resolve(packet);
       return;
     }
@@ -1168,11 +1168,11 @@ class Game extends Emitter {
   }
 
   _takeMessage(packet) {
-    if (!this._schema.knows(packet.type)) return; // newer than what we know: nobody can listen for it
+    if (!this._schema.knows(packet.type)) return; // of a newer schema, so no handler can exist
     const { roomId, name, value } = this._schema.read(packet);
     const room = this._roomsById.get(roomId);
     if (packet.flags & REQUEST) return this._answer(packet.ref, room, name, value);
-    if (roomId !== 0 && !room) return; // it was on its way when the room was left
+    if (roomId !== 0 && !room) return; // sent before this client left the room
     if (room?._message(name, value, room) || this._message(name, value, room)) return;
     this._warnUnheard(name, room);
   }
@@ -1187,7 +1187,7 @@ class Game extends Emitter {
     } catch (error) {
       return queueMicrotask(() => { throw error; });
     }
-    if (this.state === "closed" || stream !== this._stream) return; // of a session that is over
+    if (this.state === "closed" || stream !== this._stream) return; // the session is over
     call(() => this._sendMessage(room ?? null, name, answer, {}, { flags: RESPONSE, ref }));
   }
 
@@ -1196,7 +1196,7 @@ class Game extends Emitter {
     take?.();
   }
 
-  /** Resolves the request that a control packet answers; false when there is none. */
+  /** Resolves the request that a control packet answers; returns false where none exists. */
   _resolve(packet, value) {
     const request = packet.flags & RESPONSE ? this._settle(packet.ref) : undefined;
     if (!request) return false;
@@ -1210,9 +1210,9 @@ class Game extends Emitter {
   _takeJoined(packet, { id, name, peers }) {
     const known = this._roomsById.get(id);
     let request = packet.flags & RESPONSE ? this._requests.get(packet.ref) : undefined;
-    // The answer may have been lost with a connection: then the list after a resume is it.
+    // Where the answer was lost with a connection, the JOINED after a resume stands for it.
     if (!known && !request) request = this._joinOf(name);
-    if (known && packet.flags & RESPONSE && !request) return; // older than the list after a resume
+    if (known && packet.flags & RESPONSE && !request) return; // older than the JOINED after a resume
     if (!known && this._roomsById.size === ROOMS_MAX) throw malformed("more rooms than a client can hold");
     const room = known ?? request?.room ?? new Room(this, name);
     room.id = id;
@@ -1230,13 +1230,13 @@ class Game extends Emitter {
     }
   }
 
-  /** After a resume comes JOINED for each room, then ACK: what is missing we are no longer in. */
+  /** Leaves the rooms that the JOINEDs after a resume have not named. The ACK behind them calls it. */
   _forgetRooms() {
     const { unconfirmed } = this._connection;
     const reason = { code: Code.NotInRoom, codeName: "NotInRoom" };
     for (const room of unconfirmed) {
       if (!room.joined) continue;
-      // The answer to LEAVE does not come again.
+      // The server does not repeat the answer to LEAVE.
       const request = [...this._requests.values()].find((one) => one.wanted === LEFT && one.room === room);
       this._leave(room, request ? { code: 0, codeName: "ConnectionClosed" } : reason, !request);
       if (request) this._settle(request.ref).resolve();
@@ -1266,7 +1266,7 @@ class Game extends Emitter {
 
   // Connections -----------------------------------------------------------------------------------
 
-  /** Makes the first connection. Tries again while the server lets no client in yet. */
+  /** Makes the first connection. Tries again while the server is not available. */
   async _begin() {
     try {
       await this._open();
@@ -1279,7 +1279,7 @@ class Game extends Emitter {
     }
   }
 
-  /** Opens a connection; once more when it was refused because the game's messages have changed. */
+  /** Opens a connection, and another one when the game's messages have changed meanwhile. */
   async _open() {
     try {
       return await this._openOnce();
@@ -1289,13 +1289,13 @@ class Game extends Emitter {
     }
   }
 
-  /** Has the schema that the server's pages have, where nobody gave one. */
+  /** Loads the schema of the server's pages, unless the options have one. */
   async _loadSchema(query = "") {
     const url = this._schema ? null : schemaUrl(this._target, this._options);
     this._schema ??= new Schema(url ? await importSchema(url + query) : this._options.schema);
   }
 
-  /** After a refusal: whether the server has another one by now. */
+  /** Loads the schema again after a refusal; resolves to whether it is another one. */
   async _renewSchema() {
     if (!schemaUrl(this._target, this._options)) return false;
     const { hash } = this._schema;
@@ -1310,7 +1310,7 @@ class Game extends Emitter {
       const connection = {
         transport: null, reader: null, isWelcome: false, isPaused: false, end: null,
         resolve, reject, heard: now(), ackedAt: now(), onEnded: null, timers: [],
-        unconfirmed: new Set(), // rooms, after a resume
+        unconfirmed: new Set(), // rooms without JOINED since a resume
       };
       this._connection = connection;
       const message = "the server did not answer; is it a Perigee server?";
@@ -1323,10 +1323,10 @@ class Game extends Emitter {
   async _openTransport(connection) {
     const open = this._target.kind === "ws" ? openWebSocket : openSocket;
     const isCurrent = () => connection === this._connection;
-    await this._loadSchema(); // first: the server waits for HELLO no longer than it has to
+    await this._loadSchema(); // first, because the server does not wait long for HELLO
     if (!isCurrent()) return;
     const transport = await open(this._target, this._options, {
-      // In a later turn, when `transport` is known.
+      // The transport calls it later, when `transport` is set.
       opened: () => isCurrent() && transport.send(this._hello()),
       received: (bytes) => {
         if (!isCurrent()) return;
@@ -1364,7 +1364,7 @@ class Game extends Emitter {
     this._resumeToken = resumeToken;
     if (welcome.isResumed) this._stream.acknowledge(welcome.received);
     this.state = "open";
-    this._ping({}); // the first packet on it tells the server that its WELCOME has come
+    this._ping({}); // the first packet confirms WELCOME to the server
     this._watch();
     this._pause();
     connection.timers.push(setInterval(() => this._beat(connection), this._beatSeconds * 1000));
@@ -1384,7 +1384,7 @@ class Game extends Emitter {
     this._emit("resumed", { seconds: now() - this._lostAt, resent: packets.length });
   }
 
-  /** Connected again, but as somebody new: nothing of the old session goes on but its rooms. */
+  /** Begins a new session. Only the rooms and channels of the old one go on. */
   _lose() {
     const error = new PerigeeError(Code.ConnectionReset, "the session was lost");
     const dropped = this._stream.waiting;
@@ -1400,7 +1400,7 @@ class Game extends Emitter {
       else this._leave(room, { code, codeName: name }, true);
     }
     for (const channel of this._served.values()) this._reopen(channel);
-    showError(""); // a server that was started anew tells of its own errors
+    showError(""); // a restarted server reports its own errors
     this._emit("lost", { dropped });
   }
 
@@ -1409,7 +1409,7 @@ class Game extends Emitter {
     this._channels.delete(channel.id);
     channel.open = false;
     this._openChannel(channel, {}).catch((error) => {
-      // Lost once more: the session after this one sees to it.
+      // If the session was lost again, the next one requests the channel.
       if (stream === this._stream && this._served.get(channel.name) === channel) channel._lose(error);
     });
   }
@@ -1424,7 +1424,7 @@ class Game extends Emitter {
       this._rejoining.delete(room.name);
       this._emit("joined", { room });
     }, (error) => {
-      if (!isCurrent()) return; // lost once more: the session after this one sees to it
+      if (!isCurrent()) return; // the session was lost again, and the next one joins the room
       this._rejoining.delete(room.name);
       this._leave(room, { code: error.code, codeName: error.codeName }, true);
     });
@@ -1448,7 +1448,7 @@ class Game extends Emitter {
     this._pings.clear();
   }
 
-  /** Tells the server what has arrived: at once after many packets, else a little later. */
+  /** Acknowledges what has arrived: at once after many packets, else a little later. */
   _acknowledge() {
     const { received, told } = this._stream;
     const connection = this._connection;
@@ -1466,7 +1466,7 @@ class Game extends Emitter {
     }
   }
 
-  /** Pings regularly; a connection on which nothing comes back is dead, whatever the system says. */
+  /** Pings regularly. A connection without answers is dead, whatever the system reports. */
   _beat(connection) {
     const silent = now() - connection.heard;
     const slept = wallClock() - (connection.beatAt ?? wallClock()) > 3 * this._beatSeconds;
@@ -1476,7 +1476,7 @@ class Game extends Emitter {
     this._ping({});
   }
 
-  /** The device may have been asleep or without a network: looks at once. */
+  /** Checks the connection at once, because the device may have slept or had no network. */
   _probe() {
     this._wake?.();
     if (!this._isOpen) return;
@@ -1501,11 +1501,11 @@ class Game extends Emitter {
     };
     listen(globalThis, "online", () => this._probe());
     listen(document, "visibilitychange", () => document.hidden || this._probe());
-    // Who closes the page has left the game; nobody need wait for them.
+    // A player who closes the page has left the game.
     listen(globalThis, "pagehide", (event) => event.persisted || this.close());
   }
 
-  /** A connection is over. */
+  /** Ends a connection, and reconnects where that makes sense. */
   _drop(connection, reason) {
     if (connection !== this._connection) return;
     this._connection = null;
@@ -1521,13 +1521,13 @@ class Game extends Emitter {
     if (this.state === "reconnecting") this._reconnect(reason);
   }
 
-  /** Tries again and again, with a pause before each try. */
+  /** Reconnects, with a pause before each attempt, until it succeeds or has to give up. */
   async _reconnect(reason) {
     const { first = FIRST_DELAY, max = MAX_DELAY, for: limit = Infinity } = this._options.reconnect ?? {};
-    let problem = reason; // of the last try
+    let problem = reason; // of the last attempt
     for (let attempt = 1; ; attempt++) {
       const pause = Math.min(max, first * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
-      const wait = (problem.retry ?? 0) * (1 + Math.random() / 2); // so that not all come back at once
+      const wait = (problem.retry ?? 0) * (1 + Math.random() / 2); // so that not all clients come back at once
       const delay = wait + pause;
       if (now() - this._lostAt + delay > limit) return this._finish(reason);
       this._emit("reconnecting", { attempt, delay });
@@ -1543,7 +1543,7 @@ class Game extends Emitter {
     }
   }
 
-  /** Waits; `_wake` ends that early, but not before `least` seconds are over. */
+  /** Waits. `_wake` ends the wait early, but not before `least` seconds have passed. */
   async _sleep(seconds, least) {
     const earliest = now() + least;
     await new Promise((resolve) => {
@@ -1556,7 +1556,7 @@ class Game extends Emitter {
 
   get _isTrying() { return this.state === "connecting" || this.state === "reconnecting"; }
 
-  /** The end: nothing comes after it. */
+  /** Ends the game for good. "closed" is its last event. */
   _finish(error) {
     if (this.state === "closed") return;
     const connection = this._connection;
@@ -1603,7 +1603,7 @@ function readJson(bytes) {
 
 // Schemas -----------------------------------------------------------------------------------------
 
-/** The messages that the game's schema names, which are sent in its binary form; all others are JSON. */
+/** The messages of the game's schema, which are sent in binary; all others are JSON. */
 class Schema {
   /** @param {any} given what /schema.js exports, the whole module, or nothing */
   constructor(given) {
@@ -1638,21 +1638,21 @@ class Schema {
   }
 }
 
-/** The 8 bytes of a protocol hash, which is written as 16 digits; zeros for none. */
+/** Returns the 8 bytes of a protocol hash, which is written as 16 digits; zeros without a hash. */
 function hashBytes(hash) {
   const bytes = new Uint8Array(8);
   if (hash) bytes.forEach((_, i) => { bytes[7 - i] = parseInt(hash.slice(2 * i, 2 * i + 2), 16); });
   return bytes;
 }
 
-/** Where a page finds the schema of its server; undefined where it is given, or there is no page. */
+/** Returns the address of the schema for a page; undefined outside of pages, or if the options have a schema. */
 function schemaUrl({ url }, { schema }) {
   if (schema !== undefined || isNode || !url) return undefined;
   const { protocol, host } = new URL(url);
   return `${protocol === "wss:" ? "https" : "http"}://${host}/schema.js`;
 }
 
-/** What cannot be had is not needed: all messages are JSON then. */
+/** Imports a schema; undefined where that fails, so that all messages are JSON. */
 async function importSchema(url) {
   try {
     return await import(/* webpackIgnore: true */ /* @vite-ignore */ url);
@@ -1662,8 +1662,7 @@ async function importSchema(url) {
 }
 
 /**
- * What each control packet does: reads its fields, and returns what is to be done once all of them
- * have been found to be right.
+ * Handlers of control packets. Each reads and checks the fields, and returns a function that acts on them.
  */
 const CONTROLS = {
   [PING]: (game, reader) => {
@@ -1696,7 +1695,7 @@ const CONTROLS = {
       serverTime: reader.u64() / 1e6, maxPayload: reader.u32(), pingInterval: reader.u32() / 1e3,
       tickRate: reader.u16(), isResumed: reader.u8() === 1, received: reader.u32(),
     };
-    reader.raw(2 + 32); // of UDP
+    reader.raw(2 + 32); // port and key of UDP
     return () => game._takeWelcome(welcome);
   },
   [JOINED]: (game, reader, packet) => {
@@ -1719,7 +1718,7 @@ const CONTROLS = {
     const id = reader.u32(), name = reader.str8();
     return () => room?._add(id, name);
   },
-  // Room 0: this client itself, which is not among the members of its rooms.
+  // Room 0 means this client itself, which is not among the members of its rooms.
   [PEER_RENAMED]: (game, reader) => {
     const roomId = reader.u32(), id = reader.u32(), name = reader.str8();
     return () => {
@@ -1738,7 +1737,7 @@ const CONTROLS = {
   [ERROR]: (game, reader, packet) => {
     const error = new PerigeeError(reader.u16(), reader.str16());
     return () => {
-      // Of one that is not waited for any more, nobody need hear.
+      // Drops the error of a request that has timed out.
       if (packet.flags & RESPONSE) return game._settle(packet.ref)?.reject(error);
       if (!game._emit("error", error)) console.warn(`perigee: ${error.codeName}: ${error.message}`);
     };
@@ -1759,7 +1758,7 @@ const CONTROLS = {
         game._served.set(name, channel);
         channel._begin(id);
       } else if (channel || !request) {
-        game._send({ type: CHANNEL_CLOSE }, [u16(id)]); // nobody waits for it any more
+        game._send({ type: CHANNEL_CLOSE }, [u16(id)]); // its request has timed out
       }
       game._resolve(packet, channel);
     };
@@ -1791,7 +1790,7 @@ CONTROLS[CLOSING] = CONTROLS[REJECTED];
 
 /**
  * Connects to a server and waits until it has let this client in.
- * @param {string | object} [address] in a page: the server that the page is from
+ * @param {string | object} [address] by default the server that the page is from
  * @param {object} [options]
  * @returns {Promise<Game>}
  */
@@ -1801,7 +1800,7 @@ export async function connect(address, options = {}) {
   if (typeof (options.reconnect ?? true) === "object") checkOptions("reconnect", options.reconnect, RECONNECT_OPTIONS);
   const game = new Game(parseAddress(address ?? options.url), options);
   try {
-    game._hello(); // names and tokens that do not fit are the caller's to hear of
+    game._hello(); // throws where the name or the token is too long
     for (const [name, fn] of Object.entries(options.on ?? {})) game.on(name, fn);
     await game._begin();
   } catch (error) {
@@ -1812,11 +1811,11 @@ export async function connect(address, options = {}) {
 }
 
 // While a game is being made ------------------------------------------------------------------------
-// A server that watches its files tells pages of changes under public/ and of the script's errors.
+// A server that watches its files reports changes under public/ and the script's errors to pages.
 
 const hasPage = typeof document === "object";
 
-/** A style sheet is exchanged in place; for anything else the page is loaded anew. */
+/** Exchanges a changed style sheet in place; reloads the page for any other file. */
 function showChange(path) {
   if (!hasPage) return;
   const changed = new URL("/" + path.replace(/^\/+/, ""), location.href);
@@ -1824,7 +1823,7 @@ function showChange(path) {
     const { origin, pathname } = new URL(link.href, location.href);
     return origin === changed.origin && pathname === changed.pathname;
   });
-  if (!path.endsWith(".css") || links.length === 0) return loadAnew();
+  if (!path.endsWith(".css") || links.length === 0) return reload();
   const last = links[links.length - 1];
   const fresh = last.cloneNode();
   fresh.href = `${changed}?changed=${Date.now()}`;
@@ -1836,15 +1835,15 @@ const QUIET_MS = 150;
 let leaving;
 
 /**
- * Once no file changes any more, and the page is there: while files are being made anew it may be gone or
- * half of itself, and what is loaded then hears of no change.
+ * Reloads the page once its files have stopped changing and it exists again: while a tool writes files, the page
+ * may be missing or half written, and such a page would not hear of changes.
  */
-function loadAnew() {
+function reload() {
   clearTimeout(leaving);
   leaving = setTimeout(async () => {
     const request = fetch(location.href, { method: "HEAD", cache: "no-store" });
     if (await request.then(({ ok }) => ok, () => false)) location.reload();
-    else loadAnew();
+    else reload();
   }, QUIET_MS);
 }
 
@@ -1883,7 +1882,7 @@ function makePanel() {
   return made;
 }
 
-/** The script's error over the page; an empty text takes it away. */
+/** Shows the script's error over the page; an empty text removes it. */
 function showError(text) {
   if (!hasPage) return;
   if (text === "") return panel?.remove();
