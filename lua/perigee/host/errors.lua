@@ -33,26 +33,12 @@ local reports, last_report, waiting = {}, 0, 0
 
 -- Texts ------------------------------------------------------------------------------------
 
--- Replaces one text by another, without patterns.
-local function replace(text, what, by)
-  local at, pieces = 1, {}
-  while true do
-    local first, last = text:find(what, at, true)
-    if not first then
-      pieces[#pieces + 1] = text:sub(at)
-      return table.concat(pieces)
-    end
-    pieces[#pieces + 1] = text:sub(at, first - 1) .. by
-    at = last + 1
-  end
-end
-
 -- Restores the long file names that Lua cuts in messages.
 local function with_whole_names(text)
   for _, path in ipairs(live.attempt and live.attempt.files or {}) do
     local short = getinfo(load("", "@" .. path), "S").short_src
     if short ~= path then
-      text = replace(text, short, path)
+      text = text:gsub(short:gsub("%p", "%%%0"), (path:gsub("%%", "%%%%")))
     end
   end
   return text

@@ -37,20 +37,21 @@ function report.count(count, what, several)
 end
 
 
-local function compare_files(parts, old, new)
-  local changed, added, removed = {}, {}, {}
-  for path, text in next, new.texts do
-    local names = old.texts[path] == nil and added or old.texts[path] ~= text and changed
-    if names then
-      names[#names + 1] = path
+-- Adds lists of the names that were changed, added and removed, in the order that is given.
+local function compare(parts, what, before, after, is_same, order)
+  local lists = { changed = {}, added = {}, removed = {} }
+  for name, value in next, after do
+    local list_of = before[name] == nil and lists.added or not is_same(before[name], value) and lists.changed
+    if list_of then
+      list_of[#list_of + 1] = name
     end
   end
-  for path in next, old.texts do
-    removed[#removed + 1] = new.texts[path] == nil and path or nil
+  for name in next, before do
+    lists.removed[#lists.removed + 1] = after[name] == nil and name or nil
   end
-  add_list(parts, "files changed:", changed)
-  add_list(parts, "files added:", added)
-  add_list(parts, "files removed:", removed)
+  for _, kind in ipairs(order) do
+    add_list(parts, ("%s %s:"):format(what, kind), lists[kind])
+  end
 end
 
 -- Returns where the lines of a text begin, and where one more would. As for LuaJIT, a line ends with \n,
@@ -106,24 +107,6 @@ local function is_same_code(a, old, b, new)
   return in_old ~= nil and in_old == in_new
 end
 
-local function compare_handlers(parts, old, new)
-  local before, after, added, removed, changed = handlers.all(old), handlers.all(new), {}, {}, {}
-  local old_files, new_files = files_of(old), files_of(new)
-  for name, handler in next, after do
-    if not before[name] then
-      added[#added + 1] = name
-    elseif not is_same_code(before[name], old_files, handler, new_files) then
-      changed[#changed + 1] = name
-    end
-  end
-  for name in next, before do
-    removed[#removed + 1] = not after[name] and name or nil
-  end
-  add_list(parts, "handlers added:", added)
-  add_list(parts, "handlers removed:", removed)
-  add_list(parts, "handlers changed:", changed)
-end
-
 
 --- Describes the code of old versions that may still run.
 ---@param groups table[] as old_code.find gives them
@@ -150,8 +133,11 @@ end
 ---@return string[] parts
 function report.changes(old, new)
   local parts = {}
-  compare_files(parts, old, new)
-  compare_handlers(parts, old, new)
+  local old_files, new_files = files_of(old), files_of(new)
+  compare(parts, "files", old.texts, new.texts, rawequal, { "changed", "added", "removed" })
+  compare(parts, "handlers", handlers.all(old), handlers.all(new), function(a, b)
+    return is_same_code(a, old_files, b, new_files)
+  end, { "added", "removed", "changed" })
   if #parts == 0 then
     parts[1] = "nothing changed"
   end
