@@ -40,7 +40,8 @@ end
 ---@param fn function
 ---@return fun()
 function loop.after(seconds, fn)
-  return timers.add(loop.now() + math.max(seconds, 0), fn)
+  local item = timers.add(loop.now() + math.max(seconds, 0), fn)
+  return function() timers.cancel(item) end
 end
 
 
@@ -142,7 +143,8 @@ end
 function loop.fill(slot, ...)
   if slot.is_filled then return end
   filled = filled + 1
-  slot.is_filled, slot.count, slot.results = true, select("#", ...), { ... }
+  slot.is_filled, slot.count = true, select("#", ...)
+  if slot.count > 0 then slot.results = { ... } end
   for i = 1, #slot do resume(slot[i]) end
 end
 
@@ -161,13 +163,18 @@ function loop.is_running()
 end
 
 
+local function time_out(slot)
+  loop.fill(slot, nil, "timeout")
+end
+
+
 --- Waits until the slot is filled and returns what it was filled with; nil, "timeout" after
 --- `seconds` (nil: never).
 ---@param slot perigee.client.Slot
 ---@param seconds? number
 function loop.wait(slot, seconds)
   if not slot.is_filled then
-    local stop = seconds and loop.after(seconds, function() loop.fill(slot, nil, "timeout") end)
+    local timer = seconds and timers.add(loop.now() + math.max(seconds, 0), time_out, slot)
     local ok, problem = true, nil
     if is_running and coroutine.running() then
       slot[#slot + 1] = coroutine.running()
@@ -176,7 +183,7 @@ function loop.wait(slot, seconds)
       ok, problem = pcall(drive, slot)
       slot.is_filled = true -- also when an error ends the wait: nothing may fall into it any more
     end
-    if stop then stop() end
+    if timer then timers.cancel(timer) end
     if not ok then error(problem, 0) end
   end
   return unpack(slot.results or { nil, "closed" }, 1, slot.count or 2)

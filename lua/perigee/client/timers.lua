@@ -53,20 +53,25 @@ local function shrink()
 end
 
 
---- Calls `fn` at the time `due`; returns a function that cancels it.
+--- Calls `fn(argument)` at the time `due`, unless `cancel` gets the item that this returns.
 ---@param due number
----@param fn fun()
----@return fun()
-function timers.add(due, fn)
+---@param fn fun(argument: any)
+---@param argument? any
+---@return table item
+function timers.add(due, fn, argument)
   added, count = added + 1, count + 1
-  local item = { due = due, number = added, fn = fn }
+  local item = { due = due, number = added, fn = fn, argument = argument }
   heap[count] = item
   sift_up(count)
-  return function()
-    if not item.fn then return end
-    item.fn, cancelled = nil, cancelled + 1
-    shrink()
-  end
+  return item
+end
+
+
+---@param item table
+function timers.cancel(item)
+  if not item.fn then return end
+  item.fn, cancelled = nil, cancelled + 1
+  shrink()
 end
 
 
@@ -86,9 +91,10 @@ end
 function timers.run(now)
   local last = added -- what they add waits for the next time
   while (timers.next() or math.huge) <= now and heap[1].number <= last do
-    local fn = heap[1].fn
-    pop().fn = nil
-    fn()
+    local item = pop()
+    local fn = item.fn
+    item.fn = nil
+    fn(item.argument)
   end
 end
 

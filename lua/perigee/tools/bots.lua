@@ -15,6 +15,7 @@ local uv = require "perigee.tools.uv"
 
 local EXIT_GOOD, EXIT_FAILED = 0, 1
 local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- of a script that is a table
+local PING_EVERY, MEASURE_STEP = 1, 0.01 -- seconds
 local END_TIMEOUT = 2 -- seconds that bots have to end by themselves
 
 
@@ -151,6 +152,22 @@ local function start_bots(chosen, run)
 end
 
 
+-- Measures the way of each bot once in PING_EVERY, a few of them at a time.
+local function measure(run)
+  while not run.is_over do
+    local clients = {}
+    for c in pairs(run.clients) do clients[#clients + 1] = c end
+    local step = math.max(MEASURE_STEP, PING_EVERY / math.max(#clients, 1))
+    local at_once = math.ceil(#clients * step / PING_EVERY)
+    for at, c in ipairs(clients) do
+      if run.clients[c] then client.spawn(bot.measure, c, run.figures) end
+      if at % at_once == 0 then run.wait(step) end
+    end
+    if #clients == 0 then run.wait(MEASURE_STEP) end
+  end
+end
+
+
 -- Says goodbye for all that are still there.
 local function close_all(run)
   local open, all_closed = 0, loop.slot()
@@ -170,6 +187,7 @@ end
 local function run_bots(chosen, run)
   client.spawn(start_bots, chosen, run)
   client.spawn(show_status, run, chosen)
+  client.spawn(measure, run)
   client.spawn(function()
     loop.wait(run.done)
     finish(run)

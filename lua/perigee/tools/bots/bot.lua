@@ -2,10 +2,10 @@
 --- is below; everything that it sends and gets is counted.
 
 local client = require "perigee.client"
+local check_methods = require "perigee.client.methods"
 local random = require "perigee.testing.random"
 local describe = require "perigee.util.describe"
 
-local PING_EVERY = 1 -- seconds
 local LATE_WAITS = 100 -- that return at once
 local HEADER_SIZE = 12
 local IS_LINE = { disconnected = true, resumed = true, lost = true }
@@ -90,62 +90,73 @@ function Bot:on_ask(name, fn)
 end
 
 
+--- Clients of bots, which count what goes and comes: the class of perigee.client's in front of them.
+---@class perigee.bots.Counted: perigee.Client
+local Counted = {}
+local Plain
+
+
 -- Counts what is sent.
-local function call(c, method, ...)
-  local by_udp = c.udp and c:stats().udp
-  local result, message, code = c._uncounted_call(c, method, ...)
+function Counted:_call(method, ...)
+  local by_udp = self.udp and self:stats().udp
+  local result, message, code = Plain._call(self, method, ...)
   if not result or not IS_SENT[method] then return result, message, code end
-  local figures, size = c._run.figures, HEADER_SIZE
+  local figures, size = self._run.figures, HEADER_SIZE
   for i = 1, select("#", ...) do
     local part = select(i, ...)
     if type(part) == "string" then size = size + #part end
   end
   figures.sent, figures.sent_bytes = figures.sent + 1, figures.sent_bytes + size
-  local udp = by_udp and c:stats().udp
+  local udp = by_udp and self:stats().udp
   if udp then figures.sent_by_udp = figures.sent_by_udp + udp.packets_sent - by_udp.packets_sent end
   return result
 end
 
 
 -- Counts what comes, and sees when it is over.
-local function take(c, event)
-  local figures = c._run.figures
+function Counted:_take(event)
+  local figures = self._run.figures
   if IS_MESSAGE[event.type] then
     figures.received = figures.received + 1
     if event.by_udp then figures.received_by_udp = figures.received_by_udp + 1 end
     local data = event.body or event.payload or event.data or ""
     figures.received_bytes = figures.received_bytes + HEADER_SIZE + #data
   end
-  c._uncounted_take(c, event)
-  if event.type == "closed" then c._run.wake(c) end
+  Plain._take(self, event)
+  if event.type == "closed" then self._run.wake(self) end
 end
 
 
-local function publish(c, event)
-  local figures = c._run.figures
+function Counted:_publish(event)
+  local figures = self._run.figures
   local is_new = not event.is_counted -- what waited for a handler comes again
   event.is_counted = true
   if is_new and IS_LINE[event.type] then figures[event.type] = figures[event.type] + 1 end
   if is_new and event.type == "udp_down" then figures:add_fallback(event.message) end
-  return c._uncounted_publish(c, event)
+  return Plain._publish(self, event)
 end
 
 
 local function count(c, run)
   c._run = run
-  c._uncounted_call, c._uncounted_take, c._uncounted_publish = c._call, c._take, c._publish
-  c._call, c._take, c._publish = call, take, publish
+  if not Plain then
+    Plain = getmetatable(c)
+    check_methods(Counted, "client") -- its objects are clients as well
+    for name, value in pairs(Plain) do Counted[name] = Counted[name] or value end
+    Counted.__index = Counted
+  end
+  setmetatable(c, Counted)
 end
 
 
--- Measures the way to the server and back, as long as the connection lasts.
-local function measure(self, figures)
-  while self:wait(PING_EVERY * (0.5 + self._chance:fraction())) do
-    local seconds = self.client.connected and self.client:ping(5)
-    if seconds then figures.pings:add(seconds) end
-    local udp = self.client.udp and self.client:stats().udp
-    if udp and udp.rtt > 0 then figures.datagrams:add(udp.rtt) end
-  end
+--- Measures a bot's way to the server and back.
+---@param c perigee.Client
+---@param figures perigee.bots.Figures
+function bots.measure(c, figures)
+  local seconds = c.connected and c:ping(5)
+  if seconds then figures.pings:add(seconds) end
+  local udp = c.udp and c:stats().udp
+  if udp and udp.rtt > 0 then figures.datagrams:add(udp.rtt) end
 end
 
 
@@ -184,7 +195,6 @@ function bots.play(number, chosen, run)
     number = number, name = name, client = c, _late_waits = 0,
     _run = run, _chance = random.new(chosen.seed, number),
   }, { __index = index })
-  client.spawn(measure, self, figures)
   local script = run.script
   local play = script
   if type(script) == "table" then
