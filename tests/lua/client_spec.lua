@@ -1,4 +1,5 @@
---- The client against a fake server in the same loop.
+--- What only the client in Lua has, against a fake server in the same loop: how calls return, events,
+--- handlers, coroutines. What all clients do is in tests/stories.
 
 local uv = require "luv"
 local client = require "perigee.client"
@@ -13,7 +14,6 @@ local function connect(server, options)
 end
 
 
--- What follows a lost connection is client_reconnect_spec's.
 local function with(behaviour)
   local server = fake_server.start(behaviour)
   return connect(server, { reconnect = false }), server
@@ -77,31 +77,6 @@ describe("connect", function()
       { client.connect("localhost", { token = ("x"):rep(65536) }) })
   end)
 
-  it("passes on the server's no", function()
-    local server = fake_server.start { hello = function(self) self:reject(7, "banned") end }
-    local c, message, code = client.connect(server.address)
-    assert.is_nil(c)
-    assert.equal("cannot connect to " .. server.address .. ": banned", message)
-    assert.equal("Rejected", code)
-  end)
-
-  it("gives up on a server that does not answer, hangs up, or speaks something else", function()
-    local silent = fake_server.start { hello = function() end }
-    local _, message, code = client.connect(silent.address, { timeout = 0.3 })
-    assert.equal("HandshakeTimeout", code)
-    assert.truthy(message:find("is it a Perigee server?", 1, true))
-    local rude = fake_server.start { hello = function(self) self:drop() end }
-    _, message, code = client.connect(rude.address)
-    assert.equal("ConnectionClosed", code)
-    assert.truthy(message:find("the server closed the connection", 1, true))
-    local other = fake_server.start {
-      accepted = function(self) self.peer:write("220 mail.example ESMTP\r\n") end,
-    }
-    _, message, code = client.connect(other.address)
-    assert.equal("Protocol", code)
-    assert.truthy(message:find("the server sent what is no packet; is that the port", 1, true))
-  end)
-
   it("tries each address of a name", function()
     local server = fake_server.start()
     local port = server.address:match("%d+$")
@@ -155,45 +130,6 @@ describe("rooms", function()
     assert.matches("client_spec.lua:%d+: client:join takes the name of a room, not nil$", text)
     c:close()
   end)
-
-  it("an answer that does not come is a timeout", function()
-    local c = with { join = function() end }
-    c.timeout = 0.02
-    assert.same({ nil, "timeout", "timeout" }, { c:join("lobby") })
-    c:close()
-  end)
-
-  it("being put into a room, and out of it, are events", function()
-    local c, server = with()
-    server:joined(nil, 9, "duel:1")
-    local event = c:recv(2)
-    assert.equal("joined", event.type)
-    assert.equal("duel:1", event.room.name)
-    assert.is_true(event.room:broadcast("hi"))
-    server:send(131, "\9\0\0\0\6\0")
-    event = c:recv(2)
-    assert.equal("left", event.type)
-    assert.equal("Kicked", event.code)
-    assert.is_false(event.room.joined)
-    c:close()
-  end)
-
-  it("are listed", function()
-    local c = with { list_rooms = function(self, request)
-      self:answer(request, 139, "\1\0\7\0\0\0\5lobby\2\0\0\0")
-    end }
-    assert.same({ { name = "lobby", members = 2 } }, c:rooms())
-    c:close()
-  end)
-
-  it("an error nobody asked for is an event", function()
-    local c = with { broadcast = function(self) self:error(nil, 12, "not in it") end }
-    c:join("lobby"):broadcast("hi")
-    local event = c:recv(2)
-    assert.equal("error", event.type)
-    assert.equal("NotInRoom", event.code)
-    c:close()
-  end)
 end)
 
 
@@ -240,19 +176,6 @@ describe("messages", function()
     c:close()
   end)
 
-  it("a question without a handler is an event, answered later", function()
-    local answers = {}
-    local c, server = with { message = function(_, packet) answers[#answers + 1] = packet end }
-    server:say("[\"name?\",null]", 5)
-    local event = c:recv(2)
-    assert.equal("ask", event.type)
-    assert.equal("name?", event.name)
-    assert.is_true(c:answer(event, "ann"))
-    server_gets(server, "message")
-    assert.equal("\0\0\0\0[\"name?\",\"ann\"]", answers[1].payload)
-    c:close()
-  end)
-
   it("what has no encoding is an error of the caller", function()
     local c = with()
     local ok, problem = pcall(function() c:send("x", { a = { print } }) end)
@@ -275,14 +198,6 @@ describe("messages", function()
     ok, problem = pcall(function() c:send_packet(3000, 1, {}) end)
     assert.is_false(ok)
     assert.matches("client_spec.lua:%d+: send_packet: what is sent is a string of bytes, not a", problem)
-    c:close()
-  end)
-
-  it("too large a packet is not sent", function()
-    local c = with()
-    assert.same({ nil, "more payload than the 1000 bytes that the server takes", "PayloadTooLarge" },
-      { c:send_packet(3000, 1, ("x"):rep(1001)) })
-    assert.is_true(c:send_packet(3000, 1, ("x"):rep(1000)))
     c:close()
   end)
 end)
@@ -429,41 +344,10 @@ describe("keepalive", function()
     assert.equal("abcdefgh", pong)
     c:close()
   end)
-
-  it("ping measures", function()
-    local c, server = with()
-    local latency = c:ping()
-    assert.is_true(latency > 0 and latency < 2)
-    server.ping = function() end
-    assert.same({ nil, "timeout", "timeout" }, { c:ping(0.02) })
-    c:close()
-  end)
 end)
 
 
 describe("the end", function()
-  it("close says BYE, after all that was sent", function()
-    local c, server = with()
-    for _ = 1, 20 do c:send("x") end
-    assert.is_true(c:close())
-    assert.is_false(c.connected)
-    assert.equal("bye", server.got[#server.got])
-    assert.equal(23, #server.got) -- with a ping
-    assert.is_true(c:close())
-    assert.same({ nil, "closed", "ConnectionClosed" }, { c:send("x") })
-    assert.same({ nil, "closed", "ConnectionClosed" }, { c:join("lobby") })
-    assert.equal("closed", c:recv().type)
-    assert.same({ nil, "closed" }, { c:recv() })
-  end)
-
-  it("close does not wait for ever", function()
-    local c, server = with { bye = function() end }
-    local start = loop.now()
-    server.drop = function() end
-    c:close()
-    assert.is_true(loop.now() - start < 1.5)
-  end)
-
   it("a server that vanishes ends every call that waits", function()
     local c = with { join = function(self) self:drop() end }
     assert.same({ nil, "the server closed the connection", "ConnectionClosed" },
@@ -474,31 +358,6 @@ describe("the end", function()
     assert.equal("closed", c:recv().type)
     assert.same({ nil, "closed" }, { c:recv() })
     assert.same({ nil, "closed", "ConnectionClosed" }, { c:send("x") })
-  end)
-
-  it("a reset connection", function()
-    local c = with { join = function(self) self.peer:close_reset() end }
-    local _, message, code = c:join("lobby")
-    assert.equal("Connection reset by peer", message)
-    assert.equal("ConnectionReset", code)
-  end)
-
-  it("has the reason that the server gave", function()
-    local c, server = with()
-    server:closing(6, "go away")
-    server:drop()
-    local event = c:recv(2)
-    assert.same({ type = "closed", code = "Kicked", message = "go away" }, event)
-  end)
-
-  it("malformed bytes end the connection from this side", function()
-    local c, server = with()
-    server:send(130, "short")
-    local event = c:recv(2)
-    assert.equal("closed", event.type)
-    assert.equal("Protocol", event.code)
-    assert.equal("the server sent a packet about rooms that cannot be read", event.message)
-    while not server.saw_end do client.sleep(0.002) end
   end)
 end)
 

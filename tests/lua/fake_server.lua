@@ -118,9 +118,6 @@ function FakeServer:welcome(fields)
 end
 
 
-function FakeServer:acknowledge(count) self:send(7, u32(count)) end
-
-
 function FakeServer:joined(request, id, name, peers)
   local list = {}
   for _, peer in ipairs(peers or {}) do list[#list + 1] = u32(peer[1]) .. str8(peer[2]) end
@@ -134,12 +131,6 @@ function FakeServer:error(request, code, message)
   local payload = u16(code) .. str16(message)
   if request then return self:send(135, payload, { flags = 4, ref = request.ref }) end
   self:send(135, payload)
-end
-
-
---- `retry`: the seconds of code 24.
-function FakeServer:reject(code, message, retry)
-  self:send(136, u16(code) .. str16(message) .. (retry and u16(retry) or ""))
 end
 
 
