@@ -104,7 +104,9 @@ static bool complain_unknown(ConfigError *error, ConfigSource source, const char
   char wrong[SPELT_SIZE], right[SPELT_SIZE];
   spell_key(wrong, source, name);
   const char *meant = nearest(name, others);
-  if (meant == NULL) return complain(error, "there is no %s", wrong);
+  const char *list =
+      source == CONFIG_FROM_GAME ? "; `perigee help run` lists the settings" : "";
+  if (meant == NULL) return complain(error, "there is no %s%s", wrong, list);
   spell_key(right, source, meant);
   return complain(error, "there is no %s; did you mean %s?", wrong, right);
 }

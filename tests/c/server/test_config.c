@@ -140,6 +140,10 @@ static void test_unknown_names_are_told_with_the_nearest(void **state) {
   assert_false(config_set_program(&config, "tickrate", "3", &error));
   assert_string_equal(error.text,
                       "there is no config.tickrate; did you mean config.tick_rate?");
+  assert_false(game_number("xyzzy_plugh", 1));
+  assert_string_equal(
+      error.text,
+      "there is no game.config.xyzzy_plugh; `perigee help run` lists the settings");
   assert_false(flag("--xyzzy-plugh", "1"));
   assert_string_equal(error.text, "there is no --xyzzy-plugh");
 }
