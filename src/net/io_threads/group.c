@@ -19,8 +19,8 @@ static void post_group(IoThread *thread, const RemoteCall *call, GroupId group,
 
 // --- Calls, of the thread ---
 
-// Returns the place of the thread's own id for a group of the main thread.
-static GroupId *place_of(const Net *net, GroupId group) {
+// Returns where the thread keeps its own id for a group of the main thread.
+static GroupId *own_id_of(const Net *net, GroupId group) {
   IoThread *thread = thread_of_home(net->home);
   uint32_t index = group & SLOTS_MAX;
   thread->group_capacity = array_reach(&thread->groups, thread->group_capacity,
@@ -30,24 +30,24 @@ static GroupId *place_of(const Net *net, GroupId group) {
 
 static void run_group_open(Net *net, const void *body) {
   const DownGroup *down = body;
-  *place_of(net, down->group) = net_group_open(net, down->value);
+  *own_id_of(net, down->group) = net_group_open(net, down->value);
 }
 
 static void run_group_close(Net *net, const void *body) {
   const DownGroup *down = body;
-  GroupId *place = place_of(net, down->group);
-  net_group_close(net, *place);
-  *place = 0;
+  GroupId *own_id = own_id_of(net, down->group);
+  net_group_close(net, *own_id);
+  *own_id = 0;
 }
 
 static void run_group_join(Net *net, const void *body) {
   const DownGroup *down = body;
-  net_group_join(net, *place_of(net, down->group), down->value);
+  net_group_join(net, *own_id_of(net, down->group), down->value);
 }
 
 static void run_group_leave(Net *net, const void *body) {
   const DownGroup *down = body;
-  net_group_leave(net, *place_of(net, down->group), down->value);
+  net_group_leave(net, *own_id_of(net, down->group), down->value);
 }
 
 static const RemoteCall OPEN = {.run = run_group_open},
@@ -99,9 +99,9 @@ void proxy_join(Endpoint *endpoint, Group *group) {
 
 void proxy_leave(Endpoint *endpoint, Group *group) {
   Proxy *proxy = (Proxy *)endpoint;
-  GroupId *place = find(proxy, group->id);
-  if (!place) return;
-  *place = proxy->groups[--proxy->group_count];
+  GroupId *joined = find(proxy, group->id);
+  if (!joined) return;
+  *joined = proxy->groups[--proxy->group_count];
   post_group(proxy->thread, &LEAVE, group->id, proxy->local);
   remove_member(proxy->thread, group);
 }
@@ -131,7 +131,7 @@ typedef struct DownGroupWrite {
 static void run_group_write(Net *net, const void *body) {
   const DownGroupWrite *down = body;
   const ConnId *except = (const ConnId *)(down + 1);
-  net_group_write(net, *place_of(net, down->group),
+  net_group_write(net, *own_id_of(net, down->group),
                   &(Out){.parts = {except + down->except_count},
                          .sizes = {down->size},
                          .priority = down->priority,

@@ -238,10 +238,10 @@ static bool has_room(Conn *conn, const Waiting *item) {
   return true;
 }
 
-void backlog_take(Conn *conn, uint8_t place, const Outbuf *outbuf, uint32_t first,
+void backlog_take(Conn *conn, uint8_t index, const Outbuf *outbuf, uint32_t first,
                   uint32_t last, uint32_t tag) {
   Backlog *backlog = backlog_of(conn);
-  Lane *lane = &backlog->lanes[place];
+  Lane *lane = &backlog->lanes[index];
   for (uint32_t i = first; i < last && conn->end < END_SLOW; i++) {
     const Entry *entry = &outbuf->entries[i];
     uint32_t start = outbuf_start(outbuf, i);

@@ -141,7 +141,7 @@ void flush_group(Net *net, Group *group, unsigned mask);
 /// Copies messages [first, last) of `outbuf`, of source `tag`, for a conn that cannot take them
 /// now, as far as overflow allows. The lane is their priority, plus LANE_UNRELIABLE for
 /// datagrams.
-void backlog_take(Conn *conn, uint8_t place, const Outbuf *outbuf, uint32_t first,
+void backlog_take(Conn *conn, uint8_t lane, const Outbuf *outbuf, uint32_t first,
                   uint32_t last, uint32_t tag);
 /// Takes out the next message that waits for a datagram. Returns its bytes, valid until the next
 /// call for the backlog, or NULL.

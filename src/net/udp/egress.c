@@ -1,5 +1,5 @@
 // Sending: collects the datagrams of an iteration and hands them to the kernel in as few calls as
-// possible. Datagrams in a row to one place, all but the last of the same size, are one message
+// possible. Datagrams in a row to one address, all but the last of the same size, are one message
 // that the kernel cuts (UDP_SEGMENT). Datagrams that it does not take are lost.
 #define _GNU_SOURCE  // sendmmsg
 #include <errno.h>

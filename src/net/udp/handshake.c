@@ -117,24 +117,24 @@ static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secre
 typedef enum Use { USE_NEW, USE_AGAIN, USE_TOO_MANY } Use;
 
 // Notes the keys of an attachment, which must not be used twice, because sequence numbers would
-// repeat. A place in the history is free when the cookies of its time have expired.
+// repeat. An entry of the history is unused when the cookies of its time have expired.
 static Use note_use(UdpOffer *offer, const UdpExtension *extension, uint64_t now_ms) {
   if (!offer->used) offer->used = mem_zalloc(ATTACH_MAX * sizeof *offer->used);
-  Attachment *free_place = NULL;
+  Attachment *unused = NULL;
   for (int i = 0; i < ATTACH_MAX; i++) {
     Attachment *used = &offer->used[i];
     if (used->used_ms == 0 || now_ms - used->used_ms > ATTACH_MS) {
-      free_place = used;
+      unused = used;
       continue;
     }
     if (memcmp(used->client_key, extension->client_key, UDP_KEY_SIZE) == 0 &&
         memcmp(used->cookie, extension->cookie, UDP_COOKIE_SIZE) == 0)
       return USE_AGAIN;
   }
-  if (!free_place) return USE_TOO_MANY;
-  memcpy(free_place->client_key, extension->client_key, UDP_KEY_SIZE);
-  memcpy(free_place->cookie, extension->cookie, UDP_COOKIE_SIZE);
-  free_place->used_ms = now_ms;
+  if (!unused) return USE_TOO_MANY;
+  memcpy(unused->client_key, extension->client_key, UDP_KEY_SIZE);
+  memcpy(unused->cookie, extension->cookie, UDP_COOKIE_SIZE);
+  unused->used_ms = now_ms;
   return USE_NEW;
 }
 

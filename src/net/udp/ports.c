@@ -196,11 +196,11 @@ static int bind_port(const char *host, uint16_t *port, uint8_t *family) {
   return fd;
 }
 
-static UdpSocket socket_at(UdpServer *server, const UdpPlace *place) {
+static UdpSocket socket_at(UdpServer *server, const UdpPort *port) {
   return (UdpSocket){.server = server,
-                     .fd = place->fd,
-                     .port = place->port,
-                     .family = place->family,
+                     .fd = port->fd,
+                     .port = port->port,
+                     .family = port->family,
                      .first = -1,
                      .last = -1};
 }
@@ -226,7 +226,7 @@ static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int
       return NULL;
     }
     server->sockets[i] =
-        socket_at(server, &(UdpPlace){.fd = fd, .port = wanted, .family = family});
+        socket_at(server, &(UdpPort){.fd = fd, .port = wanted, .family = family});
     local_ask(&server->sockets[i]);
     server->socket_count++;
   }
@@ -294,19 +294,19 @@ static void serve(Net *net, UdpServer *server) {
 
 // Serves UDP for another Net, and owns the descriptor from now on.
 static void run_take(Net *net, const void *body) {
-  const UdpPlace *place = body;
+  const UdpPort *port = body;
   UdpServer *server = mem_zalloc(sizeof *server);
   server->sockets = mem_zalloc(sizeof *server->sockets);
-  server->sockets[0] = socket_at(server, place);
+  server->sockets[0] = socket_at(server, port);
   server->socket_count = 1;
-  memcpy(server->secret, place->secret, sizeof server->secret);
+  memcpy(server->secret, port->secret, sizeof server->secret);
   serve(net, server);
 }
 
-static void drop_place(const void *body) { close(((const UdpPlace *)body)->fd); }
+static void drop_port(const void *body) { close(((const UdpPort *)body)->fd); }
 
 int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
-  static const RemoteCall TAKE = {.run = run_take, .drop = drop_place};
+  static const RemoteCall TAKE = {.run = run_take, .drop = drop_port};
   uint32_t others = net->remote_count;
   int err = udp_keys_init();
   UdpServer *server = err ? NULL : bind_all(host, port, count + others, &err);
@@ -317,10 +317,10 @@ int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
   for (uint32_t i = 0; i < others; i++) {
     const UdpSocket *socket = &server->sockets[count + i];
     Remote *remote = net->remotes[i];
-    UdpPlace *place = remote->ops->post(remote, &TAKE, sizeof *place);
-    *place =
-        (UdpPlace){.fd = socket->fd, .port = socket->port, .family = socket->family};
-    memcpy(place->secret, server->secret, sizeof place->secret);
+    UdpPort *given = remote->ops->post(remote, &TAKE, sizeof *given);
+    *given =
+        (UdpPort){.fd = socket->fd, .port = socket->port, .family = socket->family};
+    memcpy(given->secret, server->secret, sizeof given->secret);
     server->remote_ports[i] = socket->port;
   }
   serve(net, server);

@@ -112,13 +112,13 @@ typedef struct UdpOffer {
   Attachment *used;  // owned: ATTACH_MAX used keys; NULL: none
 } UdpOffer;
 
-/// A place where a Net serves UDP.
-typedef struct UdpPlace {
+/// A bound port, which another Net is to serve.
+typedef struct UdpPort {
   int fd;
   uint16_t port;
   uint8_t family;  // of UdpSocket
   uint8_t secret[UDP_KEY_SIZE];
-} UdpPlace;
+} UdpPort;
 
 struct UdpServer {
   NetPart part;
