@@ -285,7 +285,9 @@ for _, file in ipairs(files) do
   for _, fn in ipairs(file.functions) do defined[file.path .. " " .. fn.name] = true end
 end
 local steps, step_files = {}, {}
-for line in read("ARCHITECTURE.md"):match("```close\n(.-)```"):gmatch "[^\n]+" do
+local path_text = read("ARCHITECTURE.md"):match "\n```close\n(.-)\n```\n"
+if not path_text then fault("ARCHITECTURE.md: there is no block of lines that begins with ```close") end
+for line in (path_text or ""):gmatch "[^\n]+" do
   for path, names in (line:find "^%s*#" and "" or line):gmatch "([%w_/]+%.c)([^;]*)" do
     step_files["src/net/" .. path] = true
     for name in names:gmatch "[%w_]+" do
