@@ -1,9 +1,10 @@
---- Fixed-point arithmetic that has the same results on every machine and in every language: what a game
---- in lockstep computes with. `fixed` of clients/js/lockstep.js is the same in JavaScript.
+--- Fixed-point arithmetic with the same results on every machine and in every language, for games in
+--- lockstep. lua/perigee/meta/lockstep.lua describes the functions; `fixed` of clients/js/lockstep.js is
+--- the same.
 ---
---- A number is a whole one of 32 bits that counts 65536ths: 1.5 is 98304. Adding and subtracting are
---- `+` and `-`. Every step here is exact in the doubles that Lua and JavaScript have, so nothing
---- hangs on how they round.
+--- A number is a whole one of 32 bits that counts 65536ths: 1.5 is 98304. Adding and subtracting are `+`
+--- and `-`. Every step here is exact in the doubles of Lua and JavaScript, so nothing depends on their
+--- rounding.
 
 local bit = require "bit"
 
@@ -15,36 +16,22 @@ local ONE = 65536
 local fixed = { ONE = ONE }
 
 
---- The nearest fixed-point number: for constants, not for what was computed with fractions.
----@param number number from -32768 to 32767
----@return integer
 function fixed.from(number)
   return tobit(floor(number * ONE + 0.5))
 end
 
 
---- As a number with a fraction: for drawing.
----@param a integer
----@return number
 function fixed.number(a)
   return a / ONE
 end
 
 
---- The product, rounded down; what does not fit wraps round.
----@param a integer
----@param b integer
----@return integer
 function fixed.mul(a, b)
   local high = floor(b / ONE)
   return tobit(a * high + floor(a * (b - high * ONE) / ONE))
 end
 
 
---- The quotient, rounded down; 0 where b is 0.
----@param a integer
----@param b integer
----@return integer
 function fixed.div(a, b)
   if b == 0 then
     return 0
@@ -59,9 +46,6 @@ function fixed.div(a, b)
 end
 
 
---- The square root, rounded down; 0 of what is negative.
----@param a integer
----@return integer
 function fixed.sqrt(a)
   if a <= 0 then
     return 0
@@ -78,9 +62,6 @@ local function quarter(z)
 end
 
 
---- The sine of an angle in turns: 65536 is a whole one. Off by at most 0.0001.
----@param turns integer
----@return integer
 function fixed.sin(turns)
   local angle = turns % ONE
   local rest = angle % 16384 * 4
@@ -93,9 +74,6 @@ function fixed.sin(turns)
 end
 
 
---- The cosine, likewise.
----@param turns integer
----@return integer
 function fixed.cos(turns)
   return fixed.sin(turns + 16384)
 end
@@ -107,10 +85,6 @@ local function eighth(z)
 end
 
 
---- The angle of a direction, in turns from 0 to 65535; 0 where both are 0. Off by at most 0.00001.
----@param y integer
----@param x integer
----@return integer
 function fixed.atan2(y, x)
   local across, up = x < 0 and -x or x, y < 0 and -y or y
   if across == 0 and up == 0 then
@@ -129,10 +103,6 @@ function fixed.atan2(y, x)
 end
 
 
---- The next of a row of numbers that look like chance, from 1 to 4294967295: keep it, and give it back for
---- the one after it. Begin with the match's seed.
----@param state integer
----@return integer
 function fixed.random(state)
   local x = tobit(state)
   if x == 0 then

@@ -177,11 +177,6 @@ local function take_back(entry, known)
 end
 
 
---- Serves the plugin channel of a name, or finds it if it is open.
----@param name string 1 to 64 bytes of UTF-8 without control and invisible characters, and spaces at the ends
----@return perigee.Channel? channel
----@return string? message
----@return string? code "ChannelTaken" when a client serves it
 function channels.open(name)
   fault.check("a channel's name", name, "string")
   local known, version = by_name[name], live.running()

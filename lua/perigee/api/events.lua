@@ -55,9 +55,6 @@ local function next_event()
 end
 
 
---- Iterates over the events since the last call, and forgets them: tables with `type`
---- "Connected" (peer), "Disconnected" (peer, reason) or "Message" (peer, name, value, room).
----@return fun(): table?
 function events.poll()
   asked = true
   if not events.used then

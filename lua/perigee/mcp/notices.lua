@@ -55,13 +55,6 @@ local function send(session, method, params, plugin)
 end
 
 
---- Sends a notification to the session of a channel.
----@param channel integer
----@param method string such as "notifications/message"
----@param params table?
----@return boolean? ok
----@return string? message
----@return string? code
 function notices.notify(channel, method, params)
   fault.check_whole("the channel", channel, 0, core.channels.last)
   fault.check("the method", method, "string")
