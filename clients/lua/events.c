@@ -146,153 +146,124 @@ static void set_slots(lua_State *L, const PerigeeEvent *event) {
 
 // --- All of them ---
 
-static const char *const TYPES[] = {
-    [PERIGEE_CONNECTED] = "connected",
-    [PERIGEE_DISCONNECTED] = "disconnected",
-    [PERIGEE_RECONNECTING] = "reconnecting",
-    [PERIGEE_RESUMED] = "resumed",
-    [PERIGEE_LOST] = "lost",
-    [PERIGEE_CLOSED] = "closed",
-    [PERIGEE_JOINED] = "joined",
-    [PERIGEE_LEFT] = "left",
-    [PERIGEE_PEER_JOINED] = "peer_joined",
-    [PERIGEE_PEER_LEFT] = "peer_left",
-    [PERIGEE_RELAY] = "broadcast",
-    [PERIGEE_MESSAGE] = "message",
-    [PERIGEE_QUESTION] = "ask",
-    [PERIGEE_ANSWER] = "answer",
-    [PERIGEE_PACKET] = "packet",
-    [PERIGEE_FAILED] = "failed",
-    [PERIGEE_ERROR] = "error",
-    [PERIGEE_ROOMS] = "rooms",
-    [PERIGEE_PONG] = "pong",
-    [PERIGEE_SYNCED] = "synced",
-    [PERIGEE_CHANNEL_OPENED] = "channel_opened",
-    [PERIGEE_CHANNEL_CLOSED] = "channel_closed",
-    [PERIGEE_REDIRECT] = "redirect",
-    [PERIGEE_UDP_UP] = "udp_up",
-    [PERIGEE_UDP_DOWN] = "udp_down",
-    [PERIGEE_MATCH] = "match",
-    [PERIGEE_TURN] = "turn",
-    [PERIGEE_PACE] = "pace",
-    [PERIGEE_SNAPSHOT_WANTED] = "snapshot_wanted",
-    [PERIGEE_TREE_WANTED] = "tree_wanted",
-    [PERIGEE_DESYNC] = "desync",
-    [PERIGEE_WAITING] = "waiting",
-    [PERIGEE_MATCH_ENDED] = "match_ended",
-    [PERIGEE_PEER_RENAMED] = "peer_renamed",
-    [PERIGEE_INPUT_WANTED] = "input_wanted",
-    [PERIGEE_INPUT_MISSED] = "input_missed",
-};
-
-static void set_fields(lua_State *L, const PerigeeClient *client,
-                       const PerigeeEvent *event) {
-  switch (event->type) {
-    case PERIGEE_DISCONNECTED:
-    case PERIGEE_CLOSED:
-    case PERIGEE_FAILED:
-    case PERIGEE_ERROR:
-    case PERIGEE_LEFT:
-    case PERIGEE_UDP_DOWN:
-    case PERIGEE_MATCH_ENDED:
-      set_reason(L, event);
-      break;
-    case PERIGEE_RECONNECTING:
-      set_integer(L, "attempt", event->count);
-      set_seconds(L, "delay", event);
-      set_integer(L, "retry", event->number);
-      set_reason(L, event);
-      break;
-    case PERIGEE_RESUMED:
-      set_seconds(L, "seconds", event);
-      set_integer(L, "resent", event->count);
-      break;
-    case PERIGEE_LOST:
-      set_integer(L, "dropped", event->count);
-      break;
-    case PERIGEE_JOINED:
-      set_text(L, "name", event->name);
-      set_members(L, client, event->room);
-      break;
-    case PERIGEE_PEER_JOINED:
-    case PERIGEE_PEER_LEFT:
-      set_peer(L, event);
-      break;
-    case PERIGEE_PEER_RENAMED:
-      set_peer(L, event);
-      set_text(L, "before", event->text);
-      if (event->room == 0) set_integer(L, "room_id", 0);
-      break;
-    case PERIGEE_RELAY:
-      set_integer(L, "sender", event->peer);
-      if (*event->name) set_text(L, "name", event->name);
-      set_data(L, "data", event);
-      break;
-    case PERIGEE_MESSAGE:
-      set_message(L, event);
-      break;
-    case PERIGEE_QUESTION:
-      set_message(L, event);
-      set_question(L, event);
-      break;
-    case PERIGEE_ANSWER:
-      if (event->channel != 0)
-        set_packet(L, event);
-      else
-        set_message(L, event);
-      break;
-    case PERIGEE_PACKET:
-      set_packet(L, event);
-      break;
-    case PERIGEE_ROOMS:
-      set_rooms(L, event);
-      break;
-    case PERIGEE_PONG:
-      set_seconds(L, "seconds", event);
-      break;
-    case PERIGEE_CHANNEL_OPENED:
-    case PERIGEE_CHANNEL_CLOSED:
-      set_integer(L, "channel", event->channel);
-      set_text(L, "name", event->name);
-      set_reason(L, event);
-      break;
-    case PERIGEE_REDIRECT:
-      set_text(L, "host", event->name);
-      set_integer(L, "port", event->number);
-      break;
-    case PERIGEE_MATCH:
-      set_start(L, event);
-      break;
-    case PERIGEE_TURN:
-      set_entries(L, event);
-      break;
-    case PERIGEE_SNAPSHOT_WANTED:
-    case PERIGEE_TREE_WANTED:
-      set_integer(L, "number", event->count);
-      break;
-    case PERIGEE_INPUT_MISSED:
-      set_integer(L, "turn", event->count);
-      set_data(L, "data", event);
-      break;
-    case PERIGEE_DESYNC:
-    case PERIGEE_WAITING:
-      set_slots(L, event);
-      break;
-    case PERIGEE_CONNECTED:
-    case PERIGEE_SYNCED:
-    case PERIGEE_UDP_UP:
-    case PERIGEE_PACE:
-    case PERIGEE_INPUT_WANTED:
-      break;
-  }
+static void set_try(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "attempt", event->count);
+  set_integer(L, "retry", event->number);
+  set_seconds(L, "delay", event);
+  set_reason(L, event);
 }
+
+static void set_resumed(lua_State *L, const PerigeeEvent *event) {
+  set_seconds(L, "seconds", event);
+  set_integer(L, "resent", event->count);
+}
+
+static void set_dropped(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "dropped", event->count);
+}
+
+static void set_name(lua_State *L, const PerigeeEvent *event) {
+  set_text(L, "name", event->name);
+}
+
+static void set_rename(lua_State *L, const PerigeeEvent *event) {
+  set_peer(L, event);
+  set_text(L, "before", event->text);
+  if (event->room == 0) set_integer(L, "room_id", 0);
+}
+
+static void set_relay(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "sender", event->peer);
+  if (*event->name) set_text(L, "name", event->name);
+  set_data(L, "data", event);
+}
+
+static void set_asked(lua_State *L, const PerigeeEvent *event) {
+  set_message(L, event);
+  set_question(L, event);
+}
+
+static void set_answer(lua_State *L, const PerigeeEvent *event) {
+  if (event->channel != 0)
+    set_packet(L, event);
+  else
+    set_message(L, event);
+}
+
+static void set_round_trip(lua_State *L, const PerigeeEvent *event) {
+  set_seconds(L, "seconds", event);
+}
+
+static void set_channel(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "channel", event->channel);
+  set_text(L, "name", event->name);
+  set_reason(L, event);
+}
+
+static void set_redirect(lua_State *L, const PerigeeEvent *event) {
+  set_text(L, "host", event->name);
+  set_integer(L, "port", event->number);
+}
+
+static void set_number(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "number", event->count);
+}
+
+static void set_missed(lua_State *L, const PerigeeEvent *event) {
+  set_integer(L, "turn", event->count);
+  set_data(L, "data", event);
+}
+
+// What events are called, and what fills in their fields; NULL: they have none.
+static const struct {
+  const char *type;
+  void (*set)(lua_State *L, const PerigeeEvent *event);
+} EVENTS[] = {
+    [PERIGEE_CONNECTED] = {"connected", NULL},
+    [PERIGEE_DISCONNECTED] = {"disconnected", set_reason},
+    [PERIGEE_RECONNECTING] = {"reconnecting", set_try},
+    [PERIGEE_RESUMED] = {"resumed", set_resumed},
+    [PERIGEE_LOST] = {"lost", set_dropped},
+    [PERIGEE_CLOSED] = {"closed", set_reason},
+    [PERIGEE_JOINED] = {"joined", set_name},
+    [PERIGEE_LEFT] = {"left", set_reason},
+    [PERIGEE_PEER_JOINED] = {"peer_joined", set_peer},
+    [PERIGEE_PEER_LEFT] = {"peer_left", set_peer},
+    [PERIGEE_RELAY] = {"broadcast", set_relay},
+    [PERIGEE_MESSAGE] = {"message", set_message},
+    [PERIGEE_QUESTION] = {"ask", set_asked},
+    [PERIGEE_ANSWER] = {"answer", set_answer},
+    [PERIGEE_PACKET] = {"packet", set_packet},
+    [PERIGEE_FAILED] = {"failed", set_reason},
+    [PERIGEE_ERROR] = {"error", set_reason},
+    [PERIGEE_ROOMS] = {"rooms", set_rooms},
+    [PERIGEE_PONG] = {"pong", set_round_trip},
+    [PERIGEE_SYNCED] = {"synced", NULL},
+    [PERIGEE_CHANNEL_OPENED] = {"channel_opened", set_channel},
+    [PERIGEE_CHANNEL_CLOSED] = {"channel_closed", set_channel},
+    [PERIGEE_REDIRECT] = {"redirect", set_redirect},
+    [PERIGEE_UDP_UP] = {"udp_up", NULL},
+    [PERIGEE_UDP_DOWN] = {"udp_down", set_reason},
+    [PERIGEE_MATCH] = {"match", set_start},
+    [PERIGEE_TURN] = {"turn", set_entries},
+    [PERIGEE_PACE] = {"pace", NULL},
+    [PERIGEE_SNAPSHOT_WANTED] = {"snapshot_wanted", set_number},
+    [PERIGEE_TREE_WANTED] = {"tree_wanted", set_number},
+    [PERIGEE_DESYNC] = {"desync", set_slots},
+    [PERIGEE_WAITING] = {"waiting", set_slots},
+    [PERIGEE_MATCH_ENDED] = {"match_ended", set_reason},
+    [PERIGEE_PEER_RENAMED] = {"peer_renamed", set_rename},
+    [PERIGEE_INPUT_WANTED] = {"input_wanted", NULL},
+    [PERIGEE_INPUT_MISSED] = {"input_missed", set_missed},
+};
 
 void core_push_event(lua_State *L, const PerigeeClient *client,
                      const PerigeeEvent *event) {
   lua_createtable(L, 0, 6);
-  set_text(L, "type", TYPES[event->type]);
+  set_text(L, "type", EVENTS[event->type].type);
   if (event->request != 0) set_integer(L, "answers", event->request);
   if (event->room != 0) set_integer(L, "room_id", event->room);
   if (event->by_udp) set_flag(L, "by_udp", 1);
-  set_fields(L, client, event);
+  if (EVENTS[event->type].set) EVENTS[event->type].set(L, event);
+  if (event->type == PERIGEE_JOINED) set_members(L, client, event->room);
 }
