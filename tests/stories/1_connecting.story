@@ -32,6 +32,11 @@ gets  HELLO
 sends REJECTED VersionMismatch
 server ends
 sees  failed call=connect code=VersionMismatch
+call  connect
+gets  HELLO
+sends REJECTED ProtocolHashMismatch
+server ends
+sees  failed call=connect code=ProtocolHashMismatch
 
 = A connection that is lost before WELCOME
 call  connect

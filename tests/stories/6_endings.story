@@ -35,6 +35,9 @@ is_final RateLimited
 
 = Unauthorized, Unsupported and another version are final
 is_final Unauthorized
+is_final Unsupported
+is_final VersionMismatch
+is_final ProtocolHashMismatch
 
 = IdleTimeout may pass
 may_pass IdleTimeout
