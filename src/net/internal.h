@@ -105,6 +105,10 @@ void sim_stop(Net *net);
 /// Closes and frees all connections.
 void sim_free(Net *net);
 
+// udp/offer.c
+/// Returns the port at which the client of a conn may attach by UDP, or 0.
+uint16_t udp_port_to_attach(const Conn *conn);
+
 // tcp.c
 /// Destroys all connections, closing ones included.
 void tcp_destroy_all(Net *net);

@@ -8,11 +8,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/protocol/native.h"
-#include "net/protocol/sniff.h"
+#include "net/protocol/protocols.h"
 #include "net/sim.h"
 #include "net/transport/tls_calls.h"
-#include "net/udp/udp_calls.h"
 #include "os/child.h"
 #include "os/worker.h"
 

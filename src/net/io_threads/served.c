@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "net/io_threads/internal.h"
-#include "net/udp/udp_calls.h"
 
 // --- Flow ---
 

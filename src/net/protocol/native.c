@@ -1,5 +1,5 @@
 // The protocol of native clients: packets back to back, or lines of text.
-#include "net/protocol/native.h"
+#include "net/protocol/protocols.h"
 
 #include <string.h>
 

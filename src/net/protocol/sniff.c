@@ -1,9 +1,8 @@
 // Unidentified connections: the first bytes choose the protocol that replaces this one.
-#include "net/protocol/sniff.h"
+#include "net/protocol/protocols.h"
 
 #include "net/protocol/http/admin_port.h"
 #include "net/protocol/http/site.h"
-#include "net/protocol/native.h"
 
 static void set_timer(Conn *conn, uint64_t due_ms, TimerCallback *callback) {
   if (due_ms > 0)

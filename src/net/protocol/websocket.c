@@ -3,7 +3,7 @@
 //
 // A connection has a reader of frames only in the middle of a frame or message, so that an idle
 // one needs little memory.
-#include "net/protocol/websocket.h"
+#include "net/protocol/protocols.h"
 
 #include <string.h>
 

@@ -207,13 +207,10 @@ static bool adopt(Net *net, const Adopt *given) {
   return true;
 }
 
-static bool has_entered(const ConnInfo *info) {
-  return info->framing == FRAMING_SNIFF && !info->refusal;
-}
-
 static void run_adopt(Net *net, const void *body) {
   const Adopt *given = body;
-  if (!adopt(net, given) && has_entered(&given->info))
+  bool has_entered = given->info.framing == FRAMING_SNIFF && !given->info.refusal;
+  if (!adopt(net, given) && has_entered)
     net->events.leave(net->data, given->info.address);
 }
 

@@ -20,29 +20,23 @@ void local_ask(const UdpSocket *socket) {
     setsockopt(socket->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on);
 }
 
-// Returns the address to answer from: for a multicast datagram, this host's own.
-static struct in6_addr of_ipv4(const struct cmsghdr *control) {
-  struct in_pktinfo info;
-  struct in6_addr local = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
-  memcpy(&info, CMSG_DATA(control), sizeof info);
-  memcpy(local.s6_addr + IPV4_AT, &info.ipi_spec_dst, sizeof info.ipi_spec_dst);
-  return local;
-}
-
-static struct in6_addr of_ipv6(const struct cmsghdr *control) {
-  struct in6_pktinfo info;
-  memcpy(&info, CMSG_DATA(control), sizeof info);
-  return info.ipi6_addr;
-}
-
+// A multicast datagram is answered from this host's own address.
 struct in6_addr local_of(struct msghdr *message) {
+  struct in6_addr local = {0};
   struct cmsghdr *at = CMSG_FIRSTHDR(message);
   for (; at; at = CMSG_NXTHDR(message, at)) {
-    if (at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_PKTINFO) return of_ipv4(at);
-    if (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_PKTINFO)
-      return of_ipv6(at);
+    struct in_pktinfo v4;
+    struct in6_pktinfo v6;
+    if (at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_PKTINFO) {
+      memcpy(&v4, CMSG_DATA(at), sizeof v4);
+      local.s6_addr[10] = local.s6_addr[11] = 0xff;
+      memcpy(local.s6_addr + IPV4_AT, &v4.ipi_spec_dst, sizeof v4.ipi_spec_dst);
+    } else if (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_PKTINFO) {
+      memcpy(&v6, CMSG_DATA(at), sizeof v6);
+      local = v6.ipi6_addr;
+    }
   }
-  return (struct in6_addr){0};
+  return local;
 }
 
 static size_t put(ControlRoom *room, int level, int type, const void *info,

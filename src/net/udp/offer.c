@@ -3,7 +3,6 @@
 
 #include "base/array.h"
 #include "base/mem.h"
-#include "net/udp/udp_calls.h"
 #include "net/udp/udp_internal.h"
 
 static void note(UdpServer *server, const Conn *conn, uint32_t peer, uint64_t nonce) {

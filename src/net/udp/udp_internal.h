@@ -9,7 +9,6 @@
 #include "net/address.h"
 #include "net/conn.h"
 #include "net/udp.h"
-#include "net/udp/udp_calls.h"
 #include "wire/udp/handshake.h"
 #include "wire/udp/link.h"
 

@@ -3,8 +3,7 @@
 #include "net/web.h"
 
 #include "net/protocol/http/site.h"
-#include "net/protocol/sniff.h"
-#include "net/protocol/websocket.h"
+#include "net/protocol/protocols.h"
 #include "socket_world.h"
 
 static const char HEALTH[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -6,7 +6,7 @@
 #include <openssl/ssl.h>
 #include <signal.h>
 
-#include "net/protocol/websocket.h"
+#include "net/protocol/protocols.h"
 #include "net/tls.h"
 #include "socket_world.h"
 #include "wire/websocket.h"

@@ -1,8 +1,86 @@
-// The admin listener.
+// The admin listener: its routes and refusals, and its server.
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "net/protocol/http/admin_port.h"
+
+static bool check(Conn *conn, const HttpRequest *request, HttpPath *path) {
+  if (request->is_old) return http_refuse(conn, 505, "HTTP/1.1 is needed");
+  Verdict verdict =
+      gate_check(conn->net->admin, conn->info->address, request, net_now_ms(conn->net));
+  if (verdict.is_guess) return http_refuse_late(conn, verdict.status, verdict.why);
+  if (verdict.status) return http_refuse(conn, verdict.status, verdict.why);
+  path->is_folder = false;
+  snprintf(path->text, sizeof path->text, "%.*s", (int)request->target.size - 1,
+           request->target.bytes + 1);
+  return true;
+}
+
+// Also of a request whose head is not well-formed.
+static bool is_api(const Conn *conn) {
+  Text head = http_text(&conn->in.bytes);
+  const char *slash = memchr(head.bytes, '/', head.size < 16 ? head.size : 16);
+  size_t left = slash ? (size_t)(head.bytes + head.size - slash) : 0;
+  return left > 4 && memcmp(slash, "/api", 4) == 0;
+}
+
+static const char *code_of(int status) {
+  if (status == 401 || status == 403) return "Unauthorized";
+  if (status == 404) return "NotFound";
+  if (status == 405) return "MethodNotAllowed";
+  if (status == 413) return "PayloadTooLarge";
+  if (status == 429) return "RateLimited";
+  return status == 503 ? "Unavailable" : "BadRequest";
+}
+
+static bool refuse(Conn *conn, int status, const char *why, Buf *body) {
+  log_info("admin: refused", log_str("address", conn->info->address),
+           log_num("status", status), log_str("text", why));
+  if (is_api(conn))
+    buf_printf(body, "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n",
+               code_of(status), why);
+  else
+    buf_printf(body,
+               "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,"
+               "\"message\":\"%s\"}}",
+               why);
+  return true;
+}
+
+static void leave(Conn *conn) { conn->net->admin->conn_count--; }
+
+enum { METHODS = 1 << METHOD_GET | 1 << METHOD_POST | 1 << METHOD_DELETE };
+
+static const HttpRoute ROUTES[] = {
+    {.path = "mcp",
+     .methods = METHODS,
+     .flags = HTTP_TAKES_BODY | HTTP_WAITS,
+     .handle = mcp_handle,
+     .gone = mcp_gone},
+    {.path = "api/",
+     .methods = METHODS,
+     .flags = HTTP_TAKES_BODY | HTTP_WAITS,
+     .handle = api_handle,
+     .gone = api_gone},
+    {0},
+};
+
+const HttpKind ADMIN = {
+    .routes = ROUTES,
+    .methods = METHODS,
+    .nothing = "there is nothing here but /mcp and /api/",
+    .no_method = "there is no such method",
+    .refusal_type = "application/json",
+    .head_ms = HTTP_BODY_MS,
+    .check = check,
+    .refuse = refuse,
+    .leave = leave,
+};
+
+// --- The server ---
 
 static void free_port(NetPart *part) {
   AdminPort *port = (AdminPort *)part;

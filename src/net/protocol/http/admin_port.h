@@ -34,7 +34,7 @@ struct AdminPort {
   GateFailure failures[GATE_ADDRESSES_MAX];
 };
 
-extern const HttpKind ADMIN;  // admin_routes.c
+extern const HttpKind ADMIN;  // admin.c
 
 // --- gate.c ---
 

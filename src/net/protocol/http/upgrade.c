@@ -1,7 +1,6 @@
 // /ws: the connection becomes a WebSocket.
 #include "net/protocol/http/site.h"
-#include "net/protocol/sniff.h"
-#include "net/protocol/websocket.h"
+#include "net/protocol/protocols.h"
 #include "wire/websocket.h"
 
 static bool is_allowed_origin(const Conn *conn, const HttpRequest *request) {

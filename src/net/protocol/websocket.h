@@ -1,6 +1,0 @@
-// Packets or lines in messages of WebSockets.
-#pragma once
-
-#include "net/protocol.h"
-
-extern const Protocol WEBSOCKET;
