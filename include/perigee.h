@@ -314,7 +314,7 @@ typedef enum PerigeeEventType {
                          // before); room 0: this client itself
   // Events of lockstep with PERIGEE_GIVES_INPUTS, with their room:
   PERIGEE_INPUT_WANTED,  // call perigee_lockstep_input once for each turn from next_input to
-                         // last_input of perigee_lockstep_match; there may be none any more
+  // last_input of perigee_lockstep_match; there may be none any more
   PERIGEE_INPUT_MISSED  // the input for turn `count` (data) came too late
 } PerigeeEventType;
 

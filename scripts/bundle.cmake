@@ -1,12 +1,12 @@
 # Writes every Lua file under LUA_DIR/perigee, and all that a new game is made of, into one C table,
-# the bundle_files of src/script/bundle.h, and beside it a depfile, so that a changed, new or removed
+# the bundle_files of src/script/library.h, and beside it a depfile, so that a changed, new or removed
 # file counts.
 #   cmake -D LUA_DIR=/path/to/lua -D OUTPUT=bundle.c -P scripts/bundle.cmake
 file(GLOB_RECURSE names LIST_DIRECTORIES true RELATIVE ${LUA_DIR} ${LUA_DIR}/perigee/*)
 list(SORT names)
 list(PREPEND names perigee)
 
-set(c "#include \"script/bundle.h\"\n\nconst BundleFile bundle_files[] = {\n")
+set(c "#include \"script/library.h\"\n\nconst BundleFile bundle_files[] = {\n")
 set(depfile "${OUTPUT}:")
 foreach(name IN LISTS names)
   if(name MATCHES "\\.lua$" OR name MATCHES "^perigee/tools/new/.*\\.(md|json|txt)$")

@@ -1,4 +1,4 @@
--- What the measures of the sources are to be, and what they may be until then. `allowed` only goes down: it
+-- The goals of the measures of sources and docs, and their limits until then. `allowed` only goes down: it
 -- is lowered with the change that makes it possible, and goes where the goal is reached. `before` is the
 -- figure of the tree that the goals were set for, as far as it was measured then.
 local goals = {
@@ -110,7 +110,7 @@ function ledger.finish()
 end
 
 
---- What no script measures, for the report.
+--- Prints the goals that no script measures, for the report.
 function ledger.print_elsewhere()
   if not is_report then return end
   print "not measured here:"

@@ -92,7 +92,7 @@ end
 
 -- Calls ---------------------------------------------------------------------------------------------
 -- A file uses another where it mentions a function that the other defines, be it to call it or to pass it on.
--- What is defined in a header counts for the .c of its name. A call by a table is no use.
+-- Functions in a header count for the .c of its name. A call by a table is no use.
 
 local definer = {}  -- of a function that others can see: its file
 for _, file in ipairs(files) do

@@ -1,7 +1,7 @@
 -- Reads the prose of a file: the comments of C, Lua and JavaScript, and the text of Markdown outside of code.
 local prose = {}
 
--- What a comment's line begins with, by the ending of a file's name.
+-- The beginnings of a comment's line, by the ending of a file's name.
 local COMMENTS = {
   lua = { "^%s*%-%-+(.*)", "%s%-%-%s(.*)" },
   slashes = { "^%s*///?(.*)", "%s///?%s(.*)", "^%s*/%*+(.*)", "^%s*%*%s(.*)", "%s/%* (.*)" },

@@ -1,9 +1,9 @@
 // Walks over a value, with a table of the copies so far, by address.
-#include "script/copy.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "script/tool_modules.h"
 
 enum { DEPTH_MAX = 64, VALUES_MAX = 1000000, STACK_NEEDED = 8 };
 

@@ -166,7 +166,6 @@ static void set_names(lua_State *L, const char *name, const Constant *constants)
 void core_push(lua_State *L, Host *host) {
   lua_newtable(L);
   set_functions(L, host, core_send_functions);
-  set_functions(L, host, core_channel_functions);
   set_functions(L, host, core_parse_functions);
   set_functions(L, host, core_reload_functions);
   set_functions(L, host, core_peer_functions);

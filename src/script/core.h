@@ -44,18 +44,12 @@ int core_list(lua_State *L);
 /// Pushes a table of the server's figures.
 void core_push_stats(lua_State *L, const Host *host);
 
-/// Set the field `udp` of the table on top: the figures of all UDP, or of one connection if
-/// it has any.
-void core_set_udp_totals(lua_State *L, const Net *net);
-void core_set_udp_figures(lua_State *L, const Net *net, ConnId conn);
-
 /// Push true, or the failure of a command to a peer or a room.
 int core_peer_result(lua_State *L, int result);
 int core_room_result(lua_State *L, int result);
 
 // The functions, by file.
 extern const luaL_Reg core_send_functions[];
-extern const luaL_Reg core_channel_functions[];
 extern const luaL_Reg core_parse_functions[];
 extern const luaL_Reg core_reload_functions[];
 extern const luaL_Reg core_peer_functions[];

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "net/admin.h"
+#include "net/udp.h"
 #include "script/core.h"
 #include "script/guard/parse.h"
 
@@ -296,6 +297,26 @@ static int core_has_stack(lua_State *L) {
   return 1;
 }
 
+static void set_udp_totals(lua_State *L, const Net *net) {
+  UdpTotals udp = net_udp_totals(net);
+  lua_createtable(L, 0, 14);
+  core_set_number(L, "links", udp.links);
+  core_set_number(L, "accepted", (double)udp.accepted);
+  core_set_number(L, "attached", (double)udp.attached);
+  core_set_number(L, "challenged", (double)udp.challenged);
+  core_set_number(L, "rejected", (double)udp.rejected);
+  core_set_number(L, "datagrams_in", (double)udp.received);
+  core_set_number(L, "bytes_in", (double)udp.received_bytes);
+  core_set_number(L, "refused", (double)udp.refused);
+  core_set_number(L, "datagrams_out", (double)udp.sent);
+  core_set_number(L, "bytes_out", (double)udp.sent_bytes);
+  core_set_number(L, "unsent", (double)udp.unsent);
+  core_set_number(L, "lost", (double)udp.lost);
+  core_set_number(L, "resent_bytes", (double)udp.resent_bytes);
+  core_set_number(L, "moved", (double)udp.moved);
+  lua_setfield(L, -2, "udp");
+}
+
 void core_push_stats(lua_State *L, const Host *host) {
   RelayStats stats = relay_stats(host->relay);
   SessionStats session = session_stats(relay_session(host->relay));
@@ -319,7 +340,7 @@ void core_push_stats(lua_State *L, const Host *host) {
   core_set_number(L, "handlers", (double)host->handlers);
   core_set_number(L, "errors", (double)stats.errors);
   core_set_number(L, "memory", (double)host->memory.bytes);
-  core_set_udp_totals(L, host->net);
+  set_udp_totals(L, host->net);
 }
 
 static int core_stats(lua_State *L) {

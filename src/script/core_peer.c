@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "net/udp.h"
 #include "relay/describe.h"
 #include "script/core.h"
 
@@ -116,6 +117,22 @@ static int core_peer_rooms(lua_State *L) {
   return 1;
 }
 
+// Sets the field `udp` of the table on top if the connection uses UDP.
+static void set_udp_figures(lua_State *L, const Net *net, ConnId conn) {
+  UdpFigures udp;
+  if (!net_udp_figures(net, conn, &udp)) return;
+  lua_createtable(L, 0, 8);
+  core_set_switch(L, "passes", udp.passes);
+  core_set_number(L, "rtt_ms", udp.rtt_us / 1000.0);
+  core_set_number(L, "datagrams_in", (double)udp.received);
+  core_set_number(L, "bytes_in", (double)udp.received_bytes);
+  core_set_number(L, "datagrams_out", (double)udp.sent);
+  core_set_number(L, "bytes_out", (double)udp.sent_bytes);
+  core_set_number(L, "lost", (double)udp.lost);
+  core_set_number(L, "resent_bytes", (double)udp.resent_bytes);
+  lua_setfield(L, -2, "udp");
+}
+
 static int core_peer_stats(lua_State *L) {
   const Host *host = core_host(L);
   const Peer *peer = find_peer(L, 1);
@@ -134,7 +151,7 @@ static int core_peer_stats(lua_State *L) {
   core_set_number(L, "queued_bytes", (double)queued.bytes);
   uint64_t silent_ms = net_now_ms(host->net) - peer->last_packet_ms;
   core_set_number(L, "last_activity", (double)silent_ms / 1000.0);
-  core_set_udp_figures(L, host->net, peer->conn);
+  set_udp_figures(L, host->net, peer->conn);
   return 1;
 }
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "script/bundle.h"
 
 enum { FILE_NAME_SIZE = 128, PATH_SIZE = 4096 };
 

@@ -48,14 +48,6 @@ static bool take(void *data, const Event *event) {
 
 // --- Commands ---
 
-static void answer(const Host *host, const Command *command) {
-  net_admin_answer(host->net, command->id,
-                   &(AdminAnswer){.part = (AnswerPart)command->flags,
-                                  .status = (int)command->code,
-                                  .fields = command->name,
-                                  .body = command->body});
-}
-
 static void on_child_end(void *data, uint32_t token, int status, const char *text,
                          size_t size) {
   seam_push(data, (Event){.type = EVENT_CHILD,
@@ -92,7 +84,11 @@ static void execute(void *data, const Command *command) {
       script_timer_end(host, command->id);
       break;
     case COMMAND_ANSWER:
-      answer(host, command);
+      net_admin_answer(host->net, command->id,
+                       &(AdminAnswer){.part = (AnswerPart)command->flags,
+                                      .status = (int)command->code,
+                                      .fields = command->name,
+                                      .body = command->body});
       break;
     case COMMAND_STOP:
       host->events->stop(host->events_data, command->body.bytes);

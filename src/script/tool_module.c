@@ -8,15 +8,9 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "script/bundle.h"
 #include "script/core.h"
 #include "script/guard/parse.h"
-
-static int fail_errno(lua_State *L, int code) {
-  lua_pushnil(L);
-  lua_pushstring(L, strerror(code));
-  return 2;
-}
+#include "script/library.h"
 
 // kind(path): "file", "folder" or "other"; nil if nothing exists there
 static int tool_kind(lua_State *L) {
@@ -30,9 +24,13 @@ static int tool_kind(lua_State *L) {
 
 // make_folder(path): true, or nil and an error text. The parent must exist.
 static int tool_make_folder(lua_State *L) {
-  if (mkdir(luaL_checkstring(L, 1), 0777) != 0) return fail_errno(L, errno);
-  lua_pushboolean(L, 1);
-  return 1;
+  if (mkdir(luaL_checkstring(L, 1), 0777) == 0) {
+    lua_pushboolean(L, 1);
+    return 1;
+  }
+  lua_pushnil(L);
+  lua_pushstring(L, strerror(errno));
+  return 2;
 }
 
 // bundled(prefix): name -> text of the bundle's files whose names begin with `prefix`

@@ -22,3 +22,9 @@ SimOptions tool_sim_options(lua_State *L);
 
 /// Reads the files at argument `at`, a table of path -> text or nil; valid likewise.
 const SimFile *tool_sim_files(lua_State *L, int at, size_t *count);
+
+/// Pushes on `to` a copy of the value at index `at` of `from`. Tables are copied as a
+/// whole, also shared and circular ones. Peers become { peer = id }, rooms { room = name },
+/// and functions, userdata and threads a text. Returns NULL, or an error text without
+/// pushing a value. Calls no metamethods.
+const char *copy_value(lua_State *from, int at, lua_State *to);

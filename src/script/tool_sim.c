@@ -7,7 +7,6 @@
 
 #include "base/slots.h"
 #include "net/sim.h"
-#include "script/copy.h"
 #include "script/core.h"
 #include "script/host.h"
 #include "script/tool_modules.h"
@@ -44,13 +43,6 @@ static SimId read_client(lua_State *L, const Net *net, int at) {
   if (!net_sim_is_client(net, id))
     luaL_error(L, "there is no simulated client %d", (int)id);
   return id;
-}
-
-static uint64_t read_ms(lua_State *L, int at) {
-  lua_Number ms = luaL_checknumber(L, at);
-  luaL_argcheck(L, ms >= 0 && ms < 1e15 && ms == (lua_Number)(uint64_t)ms, at,
-                "not a whole number of milliseconds");
-  return (uint64_t)ms;
 }
 
 // --- Servers ---
@@ -225,7 +217,10 @@ static int sim_iterate(lua_State *L) {
   SimServer *server = read_server(L);
   const SimOps *ops = world_of(L)->ops;
   Net *net = ops->net(server);
-  uint64_t now_ms = read_ms(L, 2) + SIM_START_MS;
+  lua_Number ms = luaL_checknumber(L, 2);
+  luaL_argcheck(L, ms >= 0 && ms < 1e15 && ms == (lua_Number)(uint64_t)ms, 2,
+                "not a whole number of milliseconds");
+  uint64_t now_ms = (uint64_t)ms + SIM_START_MS;
   luaL_argcheck(L, now_ms >= net_now_ms(net), 2, "that time has passed");
   ops->enter(server);
   bool is_done = net_sim_iterate(net, now_ms);

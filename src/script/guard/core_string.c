@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "script/core.h"
-#include "script/guard/builder.h"
 #include "script/guard/deadline.h"
 #include "script/guard/pattern.h"
 
@@ -218,6 +217,56 @@ static int text_gmatch_next(lua_State *L) {
   int count = found ? push_values(L, &pattern) : 0;
   settle(&pattern);
   return count;
+}
+
+// --- Strings in the making ---
+
+enum { BUILDER_SMALL = 512 };  // bytes without an allocation
+
+// Collects at most DEADLINE_TEXT_MAX bytes, in the struct or in a userdata, so that an error
+// may leave the function. luaL_Buffer has no limit, and leaves partial strings on the stack.
+typedef struct Builder {
+  lua_State *L;
+  const char *name;  // function that builds the string, for errors
+  int slot;          // index of the stack for the userdata with the bytes
+  char *data;
+  size_t size;
+  size_t capacity;
+  char small[BUILDER_SMALL];
+} Builder;
+
+// `slot` is an unused index of the stack.
+static void builder_init(Builder *builder, lua_State *L, int slot, const char *name) {
+  builder->L = L;
+  builder->name = name;
+  builder->slot = slot;
+  builder->data = builder->small;
+  builder->size = 0;
+  builder->capacity = sizeof builder->small;
+}
+
+static void builder_grow(Builder *builder, size_t needed) {
+  if (needed > DEADLINE_TEXT_MAX)
+    luaL_error(builder->L, "%s: the result would have %f bytes or more; %d is the most",
+               builder->name, (double)needed, DEADLINE_TEXT_MAX);
+  size_t capacity = builder->capacity * 2;
+  if (capacity < needed) capacity = needed;
+  char *data = lua_newuserdata(builder->L, capacity);
+  if (builder->size > 0) memcpy(data, builder->data, builder->size);
+  lua_replace(builder->L, builder->slot);  // Lua may free the old bytes now
+  builder->data = data;
+  builder->capacity = capacity;
+}
+
+static void builder_add(Builder *builder, const void *bytes, size_t size) {
+  if (builder->capacity - builder->size < size)
+    builder_grow(builder, builder->size + size);
+  if (size > 0) memcpy(builder->data + builder->size, bytes, size);
+  builder->size += size;
+}
+
+static void builder_push(const Builder *builder) {
+  lua_pushlstring(builder->L, builder->data, builder->size);
 }
 
 // --- gsub ---
