@@ -4,6 +4,8 @@ local Stream = require "tests.e2e.stream"
 local uv = require "luv"
 local wait = require "tests.e2e.wait"
 
+local IS_SANITIZED = (os.getenv "PERIGEE_CLIENT_LIBRARY" or "") == ""
+
 local GAME = [[
   local perigee = require "perigee"
   local game = { on_message = {} }
@@ -207,6 +209,38 @@ describe("perigee bots", function()
       process:wait_exit() -- the server has the same standard error, which ends with the last that has it
       assert.same({ nil, "ECONNREFUSED" }, { Stream.open(Stream, tonumber(port), { try = true }) })
     end
+  end)
+
+  it("keeps a bot in a few kilobytes", function()
+    if IS_SANITIZED then return pending "sanitizers take memory of their own" end
+    local perigee = server.start {
+      game = "return { rooms = { solo = { auto_create = true, auto_delete = 1 } } }",
+      flags = { max_clients = 1100 },
+    }
+    local folder = server.folder { ["bot.lua"] = [[
+      local function memory()
+        for line in io.lines "/proc/self/status" do
+          if line:find "^VmRSS" then return tonumber(line:match "%d+") end
+        end
+      end
+      return function(bot)
+        assert(bot:join("solo:" .. bot.number))
+        if bot.number == 1 then
+          local before = memory()
+          while bot._run.figures.came < 1001 do bot:wait(0.05) end
+          collectgarbage()
+          print(("grown by %d kB"):format(memory() - before))
+          io.stdout:flush()
+        end
+        while bot:wait(60) do end
+      end
+    ]] }
+    local process = server.perigee { "bots", address(perigee), "-n", "1001", "--ramp", "1", "--script",
+      folder .. "/bot.lua" }
+    local grown = tonumber(process:wait_out "^grown by (%d+) kB$")
+    assert.is_true(grown / 1000 < 20, grown / 1000 .. " kB a bot")
+    process:kill "sigint"
+    assert.equal(130, process:wait_exit())
   end)
 
   it("runs what docs/bots.md says", function()

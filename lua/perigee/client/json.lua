@@ -69,6 +69,7 @@ json.check = codec
 ---@param text string
 ---@return any value, string? problem
 function json.decode(text)
+  if text == "null" then return nil end
   local ok, value = pcall(codec().decode, text)
   if ok then return value end
   return nil, tostring(value)
@@ -91,6 +92,7 @@ end
 ---@param value any
 ---@return string
 function json.encode(value)
+  if value == nil then return "null" end
   if type(value) == "table" and getmetatable(value) == Raw then return value.text end
   return codec().encode(value)
 end
