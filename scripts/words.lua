@@ -7,7 +7,8 @@ local prose = require "prose"
 local CODE = "find src include lua -name '*.[ch]' -o -name '*.lua' | sort"
 local PROSE = "find src include lua clients tests examples scripts docs *.md "
   .. "\\( -name node_modules -o -name corpus -o -name schema_outputs \\) -prune -o -type f "
-  .. "\\( -name '*.[ch]' -o -name '*.lua' -o -name '*.[jt]s' -o -name '*.cs' -o -name '*.md' \\) -print | sort"
+  .. "\\( -name '*.[ch]' -o -name '*.lua' -o -name '*.[jt]s' -o -name '*.cs' -o -name '*.md' \\) "
+  .. "-print | sort"
 local COLUMNS = 100
 
 -- Ours, as words and as parts of names; the field's; and the paths in which it is ours.

@@ -41,7 +41,8 @@ describe("the rock", function()
     if not is_there "luarocks" then return end
     tree = server.folder { ["client.lua"] = PROGRAM }
     local command = ("mkdir %s/source && cp -r --parents %s %s/source && cd %s/source && luarocks"
-      .. " --lua-version 5.1 --tree %s/rock make --deps-mode none perigee-dev-1.rockspec >%s/log 2>&1"):format(
+      .. " --lua-version 5.1 --tree %s/rock make --deps-mode none perigee-dev-1.rockspec "
+      .. ">%s/log 2>&1"):format(
       tree, PARTS, tree, tree, tree, tree)
     assert(os.execute(command) == 0, "see " .. tree .. "/log")
   end)

@@ -52,7 +52,8 @@ describe("a server", function()
     local port = tostring(perigee.port)
     local stop = server.perigee { "stop", "--port", port, "--timeout=1" }
     assert.equal(1, stop:wait_exit())
-    assert.matches("has not stopped within 1 s; .*`kill %-KILL " .. perigee.pid .. "`", table.concat(stop.err))
+    local order = "`kill %-KILL " .. perigee.pid .. "`"
+    assert.matches("has not stopped within 1 s; .*" .. order, table.concat(stop.err))
     assert.equal(0, perigee:wait_exit())
     perigee = server.start { flags = { handler_budget = 3 }, game = [[
       local perigee = require "perigee"

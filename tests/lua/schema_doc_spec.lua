@@ -15,7 +15,8 @@ describe("docs/schema.md", function()
       id = 7, at = { x = 12.34, y = -5 }, mode = "running", trail = {},
     }
     local shown = {}
-    for row in pages.read("docs/protocol.md"):match("| bytes | |\n(.-)\n\n"):gmatch "| `([%x ]+)` |" do shown[#shown + 1] = row end
+    local rows = pages.read("docs/protocol.md"):match "| bytes | |\n(.-)\n\n"
+    for row in rows:gmatch "| `([%x ]+)` |" do shown[#shown + 1] = row end
     assert.equal(table.concat(shown, " "), (bytes:gsub(".", function(char)
       return ("%02x "):format(char:byte())
     end):sub(1, -2)))
