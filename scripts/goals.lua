@@ -35,13 +35,13 @@ local goals = {
   conn_flags = { what = "flags of Conn", before = 13, goal = 5 },
   lua_root_files = { what = "files in the root of lua/perigee", before = 58, goal = 11 },
   lines = { -- without those of embedding and the control API
-    what = "lines of src and lua", before = 73096, goal = 69096, allowed = 69854,
+    what = "lines of src and lua", before = 73096, goal = 69096, allowed = 69800,
   },
   -- scripts/words.lua
   own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 2 },
-  sentences = { what = "sentences without a subject, and the like", goal = 0, allowed = 365 },
+  sentences = { what = "sentences without a subject, and the like", goal = 0, allowed = 350 },
   long_lines = {
-    what = "lines of more than 100 columns in docs and comments of src", goal = 0, allowed = 72,
+    what = "lines of more than 100 columns in docs and comments of src", goal = 0, allowed = 55,
   },
 }
 
