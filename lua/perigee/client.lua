@@ -8,9 +8,9 @@
 ---   print(c:recv(5).type)
 ---   c:close()
 ---
---- What you ask for is returned; what happens unasked is an event, for a handler (`on`) or for
---- `recv`. Calls fail with nil, a message and a code, never with an error. docs/lua-client.md is
---- the guide. The protocol is libperigee's (include/perigee.h).
+--- Calls return what you ask for. Everything else is an event, for a handler (`on`) or for `recv`. Calls fail
+--- with nil, a message and a code, never with an error. docs/lua-client.md is the guide. The protocol is
+--- libperigee's (include/perigee.h).
 
 local address = require "perigee.client.address"
 local calls = require "perigee.client.calls"
@@ -47,8 +47,8 @@ local client = {
   run = loop.run,
   sleep = loop.sleep,
   now = loop.now,
-  --- Does what there is to do for all clients, without waiting: a game that must not wait calls it
-  --- once a frame. Raises what a coroutine or handler has raised.
+  --- Does all due work of all clients, without waiting: a game that must not wait calls it once a frame.
+  --- Raises what a coroutine or handler has raised.
   update = loop.update,
   json = json.raw,
   use_json = json.use,
@@ -69,7 +69,7 @@ local function options_of(given, known)
 end
 
 
--- What is wrong with the options, and its code; or nil, and the schema that they name.
+-- Returns what is wrong with the options, and its code; or nil, and the schema that they name.
 local function check(given)
   if given.token and #given.token > 65535 then return "a token is at most 65535 bytes", "Protocol" end
   if not given.schema then return nil end
@@ -79,14 +79,14 @@ local function check(given)
 end
 
 
--- Names of the system's codes for what C tells in words.
+-- Names of the system's error codes that C reports only as text.
 local SYSTEM = {
   ["connection refused"] = "ECONNREFUSED", ["no route to host"] = "EHOSTUNREACH",
   ["network is unreachable"] = "ENETUNREACH", ["too many open files"] = "EMFILE",
 }
 
 
--- Why there is no connection, in the words and with the code of this face.
+-- Returns why no connection exists, with the message and the code of this Lua API.
 local function refusal(where, message, code)
   if code == "Timeout" and not message:find "^cannot" then
     return ("cannot connect to %s: %s"):format(where, message), "HandshakeTimeout"
@@ -105,16 +105,15 @@ local function refusal(where, message, code)
 end
 
 
---- Connects and says HELLO. Options: `name` (1 to 64 bytes, "guest" when left out), `token` (a
---- text for the server's on_connect), `timeout` (seconds, 10 when left out; also for later calls),
---- `reconnect` (what to do when the connection is lost, in seconds: the `first` pause, 0.25 when
---- left out; the `max`, 8; the `patience`, 60; false: nothing; the same holds for a first
---- connection to a server that is not available yet), `on` (handlers by type, as for `c:on`, that
---- are there before the first connection is), `rejoin` (whether rooms that were joined are joined
---- again when the session was lost; true when left out), `schema` (the game's, as the path of its
---- schema.perigee or as its text, for messages in binary), `udp` (true: what may be lost goes by
---- UDP, where that passes; "alone": everything does), `line` (what carries the bytes in place of
---- sockets: perigee.tools.bots.line).
+--- Connects and says HELLO. Options: `name` (1 to 64 bytes, default "guest"), `token` (a text for the
+--- server's on_connect), `timeout` (seconds, default 10; also for later calls), `reconnect` (how to connect
+--- again after the connection is lost, in seconds: the `first` pause, default 0.25; the longest pause `max`,
+--- 8; the total time `patience`, 60. `false`: does not connect again. The same applies to a first connection
+--- to a server that is not available yet), `on` (handlers by type, as for `c:on`, set before the first
+--- connection begins), `rejoin` (whether to join the rooms again after the session was lost; default true),
+--- `schema` (the game's schema, as the path of its schema.perigee or as text, for binary messages), `udp`
+--- (true: unreliable packets go by UDP where the network passes it; "alone": all packets do), `line` (an
+--- object that carries the bytes in place of sockets: perigee.tools.bots.line).
 ---@param where string "host", "host:port" or "[v6]:port"
 ---@param given? table
 ---@return perigee.Client?, string? message, string? code
@@ -151,7 +150,7 @@ end
 
 -- What arrives ----------------------------------------------------------------------------------
 
--- Takes all events; the loop calls it when there are some.
+-- Handles all waiting events. The loop calls this when events wait.
 function Client:_drain()
   while self._core do
     local event = self._core:next_event()
@@ -161,7 +160,7 @@ function Client:_drain()
 end
 
 
--- What is sent outside of the loop leaves at once, in it with all else of the iteration.
+-- Sends the output: at once when called outside of the loop; inside the loop, at the end of the iteration.
 function Client:_flush()
   if self._line then return self._line:work() end
   if not loop.is_running() then self._core:poll() end
@@ -207,8 +206,8 @@ local function pop(self)
 end
 
 
---- The next event that no handler takes; nil, "timeout" when none comes in time; nil, "closed"
---- when the connection is over and all its events were taken. The last event is of type "closed".
+--- Returns the next event that no handler takes; nil, "timeout" when none comes in time; nil, "closed" when
+--- the connection is over and all its events were taken. The last event is of type "closed".
 ---@param timeout? number seconds; nil waits for ever, 0 not at all
 ---@return table? event, string? reason
 function Client:recv(timeout)
@@ -228,9 +227,9 @@ function Client:recv(timeout)
 end
 
 
---- Calls `fn(event)` for every event of a type, in a coroutine, so it may wait; "*" stands for
---- all types without a handler of their own. Events of that type that already wait for `recv` go
---- to it at once. nil takes the handler away.
+--- Calls `fn(event)` for every event of a type, in a coroutine, so it may wait; "*" stands for all types
+--- without a handler of their own. Waiting events of that type go to the new handler at once. nil removes the
+--- handler.
 ---@param type string
 ---@param fn? fun(event: table)
 function Client:on(type, fn)
@@ -244,10 +243,11 @@ end
 
 -- Calls -----------------------------------------------------------------------------------------
 
---- How the client is connected: `transport` ("tcp" or "udp"); where datagrams go, `udp` has of this
---- connection `rtt` (the newest round trip that was seen) and `rtt_smooth` in seconds, 0 while they
---- are not known; datagrams `sent` and `received`; `acknowledged` and `lost`, of those that ask for
---- it; and of the client `packets_sent` and `packets_received`.
+--- Returns how the client is connected: `transport` ("tcp" or "udp") and, if datagrams are in use, `udp`. Of
+--- the connection, `udp` has `rtt` (the newest measured round trip) and `rtt_smooth` in seconds, both 0 while
+--- unknown; the numbers of datagrams `sent` and `received`; and how many of the datagrams that want an
+--- acknowledgement were `acknowledged` or `lost`. Of the client, it has `packets_sent` and
+--- `packets_received`.
 ---@return { transport: string, udp?: table }
 function Client:stats()
   return { transport = self._transport, udp = self._core and self._core:udp_stats() }

@@ -34,9 +34,9 @@ end
 ---@field name string
 ---@field object perigee.Channel
 ---@field owned boolean whether it ends with the version that opened it
----@field version integer which that is
+---@field version integer number of that version
 ---@field queue table
----@field handler { fn: function, label: string, version: integer }? what runs, as live.task
+---@field handler { fn: function, label: string, version: integer }? the running code, as in live.task
 ---@field replaced perigee.ChannelEntry? of the version before, while a reload may be undone
 
 local by_name = {} ---@type table<string, perigee.ChannelEntry>

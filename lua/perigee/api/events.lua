@@ -11,7 +11,7 @@ local WARN_INTERVAL = 1 -- second
 local events = {
   recording = false, -- whether the host has to record
   used = false, -- whether the game polls
-  on_change = nil, -- called when one of these changes while a version is live
+  on_change = nil, -- called when `recording` or `used` changes while a version is live
 }
 
 local queue, first, last = {}, 1, 0

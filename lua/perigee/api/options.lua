@@ -7,7 +7,7 @@ local registry = require "perigee.host.registry"
 
 local PRIORITIES = core.priorities
 local RELIABLE = core.flags.reliable
-local ENTRY_STEPS = 20 -- that reading an entry of a list is charged as
+local ENTRY_STEPS = 20 -- charge for reading an entry of a list
 local WORDS = { "priority", "reliable", "except", "key" }
 
 local charge = core.charge

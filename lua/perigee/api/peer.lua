@@ -193,7 +193,7 @@ function peer.keep(id)
   local object = registry.peers[id]
   local kept = {}
   for _, field in ipairs(KEPT) do
-    local value = getters[field](object) -- none, not even nil, of a peer that was never let in
+    local value = getters[field](object) -- no value, not even nil, for a peer that was never let in
     kept[field] = value
   end
   rawset(object, "_kept", kept)

@@ -7,7 +7,7 @@ local options = require "perigee.api.options"
 local registry = require "perigee.host.registry"
 
 local TARGETS = core.targets
-local ENTRY_STEPS = 10 -- that an entry of a list is charged as
+local ENTRY_STEPS = 10 -- charge for an entry of a list
 
 local targets = {}
 

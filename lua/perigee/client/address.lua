@@ -14,7 +14,7 @@ local function split(text)
 end
 
 
---- The host and the port (7777 when it is not named) of an address; or nil and what is wrong.
+--- Returns the host and the port of an address (default 7777); or nil and an error.
 ---@param text string
 ---@return string? host, integer|string port_or_problem
 function address.parse(text)
@@ -36,7 +36,7 @@ function address.parse(text)
 end
 
 
---- The address as text, the way `parse` reads it.
+--- Returns the address as text that `parse` can read.
 ---@param host string
 ---@param port integer
 ---@return string

@@ -1,7 +1,6 @@
---- What the clients of perigee.client and of perigee.testing have in common: the calls, and what
---- the client itself does about events. They stand on `_core` (perigee.client.core), on
---- `_scheduler` (how to wait: perigee.client.loop or what is like it) and on `_publish(event)`,
---- which gives an event to the program.
+--- The common part of the clients of perigee.client and perigee.testing: the calls, and the client's own
+--- handling of events. It uses `_core` (perigee.client.core), `_scheduler` (which can wait:
+--- perigee.client.loop or an equivalent) and `_publish(event)`, which gives an event to the program.
 
 local channels = require "perigee.client.channel"
 local lockstep = require "perigee.client.lockstep"
@@ -13,11 +12,11 @@ local describe = require "perigee.util.describe"
 ---@class perigee.client.Calls
 local calls = {}
 
---- What names have to be.
+--- The error for an invalid name.
 calls.BAD_NAME = "names are 1 to 64 bytes of UTF-8 without control characters (Unicode Cc, Cf, Zl, Zp) "
   .. "and without spaces at the ends"
 
--- Codes that the library alone has: the names and the messages that Lua's calls give.
+-- Codes that only the library uses: the names and the messages that Lua's calls return.
 local OWN_CODES = {
   Timeout = { "timeout", "timeout" },
   TooLarge = { "PayloadTooLarge", "more payload than the server takes" },
@@ -55,7 +54,7 @@ local function refusal(self, code)
 end
 
 
---- Calls a method of the core; nil, message, code where it refuses.
+--- Calls a method of the core; returns nil, message, code if the core refuses.
 function calls:_call(method, ...)
   local core = self._core
   if not core then return refusal(self, "Over") end
@@ -78,7 +77,7 @@ function calls:_ask(method, ...)
 end
 
 
---- Nobody answers the calls that wait any more.
+--- Fails all calls that wait for an answer.
 function calls:_fail_calls(message, code)
   local slots = self._slots
   self._slots = {}
@@ -88,8 +87,7 @@ end
 
 -- What arrives ----------------------------------------------------------------------------------
 
---- What the client itself does about some events. Nothing else happens with those for which it
---- returns true.
+--- The client's own handlers of some events. The program does not get an event for which they return true.
 local TAKE = {}
 
 
@@ -139,7 +137,7 @@ function TAKE.resumed(self)
 end
 
 
--- Another session has begun, in none of the rooms.
+-- Another session has begun. It is in no room.
 function TAKE.lost(self)
   for _, room in pairs(self._rooms) do room.joined = false end
   self:_welcome()
@@ -173,7 +171,7 @@ function TAKE.peer_left(_, event)
 end
 
 
--- Without a room it is about this client itself, which is in no list of members.
+-- Without a room, the event is about this client itself, which no list of members contains.
 function TAKE.peer_renamed(self, event)
   if event.room then
     event.room.members[event.id] = event.name
@@ -183,7 +181,7 @@ function TAKE.peer_renamed(self, event)
 end
 
 
--- The server does not keep to what it has said.
+-- Closes the connection because the server has broken the protocol.
 local function breach(self, problem)
   self._breach = { code = "Protocol", message = "the server sent " .. problem }
   self._core:close()
@@ -231,7 +229,7 @@ for _, kind in ipairs { "match", "turn", "pace", "snapshot_wanted", "tree_wanted
 end
 
 
---- Gives an event to who waits for it: the client itself, the call that it answers, or the program.
+--- Gives an event to its receiver: the client itself, the call that it answers, or the program.
 function calls:_take(event)
   event.room = event.room_id and self._rooms[event.room_id]
   local take = TAKE[event.type]
@@ -280,8 +278,8 @@ function calls:send(name, value, options)
 end
 
 
---- Asks the server's script and waits for the answer: the value, or nil, message, code; when none
---- comes in time nil, "timeout".
+--- Asks the server's script and waits for the answer. Returns its value; or nil, message, code; or nil,
+--- "timeout" if no answer comes in time.
 ---@param name string
 ---@param value? any
 ---@param timeout? number seconds
@@ -311,8 +309,8 @@ function calls:answer(event, value)
 end
 
 
---- Answers the server's questions called `name`: what `fn(value, room)` returns is the answer.
---- Questions without a handler are events of type "ask", for `answer`.
+--- Answers the server's questions called `name` with the result of `fn(value, room)`. Questions without a
+--- handler are events of type "ask", for `answer`.
 ---@param name string
 ---@param fn? fun(value: any, room: perigee.client.Room?): any
 function calls:on_ask(name, fn)
@@ -322,7 +320,7 @@ end
 
 -- Rooms -----------------------------------------------------------------------------------------
 
---- Joins a room and waits for the server's yes or no.
+--- Joins a room and waits for the server's decision.
 ---@param name string
 ---@return perigee.client.Room?, string? message, string? code
 function calls:_join(name)
@@ -336,7 +334,7 @@ function calls:_join(name)
 end
 
 
---- The rooms that the server lists: { name, members (how many) } each.
+--- Returns the rooms that the server lists, each as { name, members (their number) }.
 ---@return { name: string, members: integer }[]?, string? message, string? code
 function calls:rooms()
   local event, message, code = self:_ask("list_rooms", self.timeout)
@@ -345,7 +343,7 @@ function calls:rooms()
 end
 
 
---- The room this client is in under that name, or nil.
+--- Returns the room of that name that this client is in, or nil.
 ---@param name string
 ---@return perigee.client.Room?
 function calls:room(name)
@@ -378,7 +376,8 @@ end
 
 -- Packets ---------------------------------------------------------------------------------------
 
---- Serves a plugin channel, until one of the two is closed; one that is served already is found.
+--- Serves a plugin channel until the channel or the client is closed. Returns the existing object if this
+--- client serves the channel already.
 ---@param name string
 ---@return perigee.client.Channel?, string? message, string? code
 function calls:channel(name)
@@ -421,7 +420,7 @@ end
 
 -- The connection --------------------------------------------------------------------------------
 
---- The time to the server and back, in seconds.
+--- Measures the round-trip time to the server, in seconds.
 ---@param timeout? number seconds
 ---@return number? latency, string? message, string? code
 function calls:ping(timeout)
@@ -431,7 +430,7 @@ function calls:ping(timeout)
 end
 
 
---- Waits until the server has all that is reliable of what was sent.
+--- Waits until the server has received all reliable packets that were sent.
 ---@return true? flushed, string? message, string? code
 function calls:flush()
   local event, message, code = self:_ask("sync", math.huge)
@@ -440,7 +439,7 @@ function calls:flush()
 end
 
 
---- Learns from the beginning of a session.
+--- Sets the fields that the beginning of a session defines.
 function calls:_welcome()
   for name, value in pairs(self._core:info()) do self[name] = value end
   self.connected, self.udp = true, self._transport == "udp"

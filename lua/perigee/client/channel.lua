@@ -1,5 +1,5 @@
---- A plugin channel that this client serves: what `Client:channel` returns. It lives from one
---- session to the next. Those of perigee.testing's clients are the same.
+--- A plugin channel that this client serves: what `Client:channel` returns. It survives a change of session.
+--- The clients of perigee.testing use it too.
 
 local check_methods = require "perigee.client.methods"
 local checked = require "perigee.client.options"
@@ -7,7 +7,7 @@ local checked = require "perigee.client.options"
 local CLOSED = "the channel is closed"
 
 ---@class perigee.client.Channel
----@field id integer another one, perhaps, after a session was lost
+---@field id integer may change after a session was lost
 ---@field name string
 ---@field open boolean false once it is closed, and while a new session asks for it again
 ---@field client perigee.Client
@@ -47,7 +47,7 @@ local function request(self)
 end
 
 
---- Serves a plugin channel; one that is served already is found.
+--- Serves a plugin channel; returns the existing object if the client serves it already.
 ---@param client table
 ---@param name string
 ---@return perigee.client.Channel?, string? message, string? code
@@ -62,7 +62,7 @@ function channel.open(client, name)
 end
 
 
--- A new session serves nothing yet: asks for it again.
+-- Asks for the channel again, because a new session serves none.
 local function reopen(self)
   local channels = self.client._channels
   local id, message, code = request(self)
@@ -70,16 +70,16 @@ local function reopen(self)
   if id and is_wanted then
     set(self, id)
   elseif id then
-    self.client:_call("close_channel", id) -- it was closed meanwhile
-  elseif is_wanted and code ~= "ConnectionReset" then -- that is: the session after this one sees to it
+    self.client:_call("close_channel", id) -- the channel was closed meanwhile
+  elseif is_wanted and code ~= "ConnectionReset" then -- else the next session asks again
     unset(self)
     self.client:_publish { type = "channel_closed", name = self.name, message = message, code = code }
   end
 end
 
 
---- The session that served it is over; the next one asks for it again. Returns true: it is no event
---- yet.
+--- Handles the end of the session that served the channel; the next session asks for it again. Returns true,
+--- because the program gets no event yet.
 ---@param client table
 ---@param event table
 ---@return boolean
@@ -93,7 +93,7 @@ function channel.lose(client, event)
 end
 
 
---- The client is at its end.
+--- Closes all channels at the end of the client.
 ---@param client table
 function channel.close_all(client)
   for _, self in pairs(client._channels.by_name) do self.open = false end
@@ -101,8 +101,7 @@ function channel.close_all(client)
 end
 
 
---- A packet on a channel that the client serves. Returns whether it is dealt with; else it is an
---- event.
+--- Handles a packet on a channel that the client serves. Returns false if the program gets it as an event.
 ---@param client table
 ---@param event table
 ---@return boolean
@@ -121,8 +120,8 @@ function channel.take(client, event)
 end
 
 
---- Calls `fn(peer, number, bytes)` for each packet; `peer` is an id, 0 the server's script. What it
---- returns answers a question. It may wait. Without it packets are events of type "packet".
+--- Calls `fn(peer, number, bytes)` for each packet; `peer` is an id, 0 the server's script. The result of
+--- `fn` answers a question. `fn` may wait. Without a handler, packets are events of type "packet".
 ---@param fn? fun(peer: integer, number: integer, bytes: string): string?
 ---@return perigee.client.Channel self
 function Channel:on_packet(fn)
@@ -161,7 +160,7 @@ function Channel:ask(peer, number, data, timeout)
 end
 
 
---- Stops serving it. Requests that wait for an answer on it fail.
+--- Stops serving the channel. Requests that wait for an answer on the channel fail.
 ---@return true? sent, string? message, string? code
 function Channel:close()
   local was_open = self.open

@@ -48,7 +48,7 @@ local function with_cjson()
 end
 
 
---- Sets the functions of a host: `encode(value)` and `decode(text)`, which raise what is wrong.
+--- Sets the functions of a host: `encode(value)` and `decode(text)`, which raise errors.
 ---@param functions { encode: function, decode: function }
 function json.use(functions)
   host = functions
@@ -61,11 +61,11 @@ local function codec()
 end
 
 
---- Raises what to do where there is no JSON.
+--- Raises an error with instructions if no JSON library is found.
 json.check = codec
 
 
---- The value of a JSON text; nulls are nil. Or nil and what is wrong with the text.
+--- Returns the value of a JSON text, with nulls as nil; or nil and an error.
 ---@param text string
 ---@return any value, string? problem
 function json.decode(text)
@@ -76,8 +76,8 @@ function json.decode(text)
 end
 
 
---- Wraps JSON text so that it is sent as it is: `json.raw "[]"` is the empty array, which a Lua
---- table cannot say. Returns nil and what is wrong when it is not JSON.
+--- Wraps JSON text so that it is sent as it is: `json.raw "[]"` is the empty array, which a Lua table cannot
+--- express. Returns nil and an error for text that is not JSON.
 ---@param text string
 ---@return table? raw, string? problem
 function json.raw(text)
@@ -87,8 +87,8 @@ function json.raw(text)
 end
 
 
---- The JSON text of a value; raises for what JSON cannot hold. A table whose keys are 1 to n is an
---- array, any other an object, the empty table too.
+--- Returns the JSON text of a value; raises an error for a value that JSON cannot hold. A table whose keys
+--- are 1 to n is an array. Any other table is an object, and so is the empty table.
 ---@param value any
 ---@return string
 function json.encode(value)
@@ -98,7 +98,7 @@ function json.encode(value)
 end
 
 
---- The JSON text of a message's value. Raises at the caller's line.
+--- Returns the JSON text of a message's value. Errors name the caller's line.
 ---@param name string
 ---@param value any
 ---@return string

@@ -1,13 +1,13 @@
 --- Lockstep (docs/lockstep.md) for a client: the engine is libperigee's (clients/c/lockstep.c);
 --- here its events drive the functions of a game.
 
-local _, bit = pcall(require, "bit") -- LuaJIT has it; it is for hashes that are trees
+local _, bit = pcall(require, "bit") -- LuaJIT has it; only trees of hashes need it
 local describe = require "perigee.util.describe"
 local json = require "perigee.client.json"
 
 local WATCHES, GIVES_SNAPSHOTS, GIVES_INPUTS = 1, 2, 4 -- PerigeeLockstepFlags
 local TREES = 64 -- that are kept
-local TREE_BYTES = 16 * 1024 -- of one, as JSON
+local TREE_BYTES = 16 * 1024 -- of one tree, as JSON
 local NO_SEAT = ("\0"):rep(16)
 
 --- What a game does in lockstep. All but `step` may be left out.
@@ -17,18 +17,18 @@ local NO_SEAT = ("\0"):rep(16)
 ---@field hash? fun(): integer|table a number of 32 bits, or a tree of them
 ---@field snapshot? fun(): string the state as bytes
 ---@field restore? fun(bytes: string, match: perigee.client.Lockstep) the other way round
----@field input? fun(turn: integer): string? what the player does in a turn; else what `send` was given
----@field on_missed? fun(missed: table) turn, data: what `input` gave came too late for its turn
+---@field input? fun(turn: integer): string? what the player does in a turn; without it, the inputs of `send`
+---@field on_missed? fun(missed: table) turn, data: the result of `input` came too late for its turn
 ---@field on_desync? fun(report: table) turn, is_odd, slots
 ---@field on_waiting? fun(report: table) turn, slots
 ---@field on_pace? fun(match: perigee.client.Lockstep)
----@field on_end? fun(message: string?, code: string?) and why, where the server has not ended it
+---@field on_end? fun(message: string?, code: string?) with a reason if the server has not ended the match
 ---@field watches? boolean true: takes no slot
 ---@field seat? string of an earlier match object: the same slot again
 
 --- A match that this client takes part in.
 ---@class perigee.client.Lockstep
----@field id integer 0: it has not begun
+---@field id integer 0: the match has not begun
 ---@field slot integer? nil: only watches
 ---@field seat string
 ---@field seed integer
@@ -65,7 +65,7 @@ function Lockstep:_call(name, ...)
 end
 
 
---- Takes part, or asks anew for the state.
+--- Takes part in the match, or asks for the state again.
 function Lockstep:enter()
   local game = self._game
   local flags = (game.watches and WATCHES or 0) + (game.snapshot and GIVES_SNAPSHOTS or 0)
@@ -74,14 +74,14 @@ function Lockstep:enter()
 end
 
 
--- It is over: nothing happens any more.
+-- Ends the match object. It does nothing from now on.
 function Lockstep:_close()
   self.is_ready = false
   if self._room._match == self then self._room._match = nil end
 end
 
 
---- Takes part no longer.
+--- Leaves the match.
 function Lockstep:exit()
   if self._room._match ~= self then return end
   self:_call "exit"
@@ -89,15 +89,15 @@ function Lockstep:exit()
 end
 
 
--- It ends, and not because the server said so.
+-- Ends the match for another reason than END from the server.
 function Lockstep:_lose(message, code)
   self:_close()
   if self._game.on_end then self._game.on_end(message, code) end
 end
 
 
---- An input, which goes into the next turn that has none, and into another if it comes too late for
---- that. Several wait for as many turns.
+--- Sends an input in the next turn that has none; in a later turn if it arrives too late for that. Several
+--- inputs go into as many turns.
 ---@param data string
 function Lockstep:send(data)
   if self.id ~= 0 and #data > self._max_input then
@@ -132,7 +132,7 @@ local function fold(tree, hash)
 end
 
 
---- The hash of a state: a number of 32 bits, or a tree of them.
+--- Returns the hash of a state: a number of 32 bits, or a tree of them.
 ---@param value integer|table
 ---@return integer
 function lockstep.hash_of(value)
@@ -140,7 +140,7 @@ function lockstep.hash_of(value)
 end
 
 
--- The hash of the state after a turn, where it is looked at; else 0.
+-- Returns the hash of the state after a turn; 0 for a turn whose hashes are not compared.
 local function hash_at(self, turn)
   local hash = self._game.hash
   if not hash or turn % self._hash_interval ~= 0 then return 0 end
@@ -238,7 +238,8 @@ function TAKE.match_ended(self, event)
 end
 
 
---- An event of libperigee about the match of a room. Returns true: it is none of the program's.
+--- Handles an event of libperigee about the match of a room. Returns true, because the program does not get
+--- it.
 ---@param event table
 ---@return boolean
 function lockstep.take(_, event)
@@ -248,7 +249,7 @@ function lockstep.take(_, event)
 end
 
 
---- This client is out of the room, or at its end.
+--- Ends the match because this client has left the room or is closed.
 ---@param room perigee.client.Room
 ---@param code string
 function lockstep.leave(room, code)

@@ -1,6 +1,6 @@
---- Waiting: one loop over all clients of the process, timers, and descriptors of tools. A call that
---- waits runs the loop itself; in a coroutine while the loop runs it yields instead, so that any
---- number of clients live in one process.
+--- Waiting: one loop for all clients of the process, timers, and descriptors of tools. A call that waits runs
+--- the loop itself. A call in a coroutine yields instead while the loop runs, so that one process can have
+--- any number of clients.
 
 local core = require "perigee.client.dependency" "perigee.client.core"
 local timers = require "perigee.client.timers"
@@ -8,12 +8,12 @@ local timers = require "perigee.client.timers"
 local loop = { now = core.now }
 
 local set = core.loop()
-local clients, count = {}, 0 -- those that are open, by the keys that `set` gives them
-local watched, descriptor -- a function, and what it waits for
+local clients, count = {}, 0 -- the open clients, by the keys that `set` gives them
+local watched, descriptor -- a function, and the descriptor that it waits for
 local is_running = false
 local filled = 0 -- slots so far
 
---- Errors raised in coroutines, until the one who runs the loop raises them again.
+--- Errors raised in coroutines, until the function that runs the loop raises them again.
 local failures = {}
 
 
@@ -28,7 +28,7 @@ local function resume(co, ...)
 end
 
 
---- Runs `fn` in a coroutine of its own, up to where it first waits.
+--- Runs `fn` in a coroutine of its own, until it first waits.
 ---@param fn function
 function loop.enter(fn, ...)
   resume(coroutine.create(fn), ...)
@@ -55,7 +55,7 @@ end
 
 -- The loop --------------------------------------------------------------------------------------
 
---- Drives a client, which has `_core` and `_drain`, until `remove`.
+--- Drives a client (with `_core` and `_drain`) until `remove`.
 ---@param client table
 function loop.add(client)
   client._key, count = set:add(client._core), count + 1
@@ -71,9 +71,9 @@ function loop.remove(client)
 end
 
 
---- Calls `fn()` in each iteration, and begins one when the descriptor `fd` can be read; there is
---- one at most. `fn` returns the seconds until it wants to be called again; nil: for the descriptor
---- alone.
+--- Calls `fn()` in each iteration, and begins an iteration when the descriptor `fd` can be read. Only one
+--- descriptor can be watched. `fn` returns the seconds until its next call; nil: when the descriptor can be
+--- read.
 ---@param fd integer
 ---@param fn fun(): number?
 function loop.watch(fd, fn)
@@ -90,7 +90,7 @@ local function iterate(limit)
   local before = filled
   timers.run(loop.now())
   limit = math.min(limit, watched and watched() or math.huge)
-  -- What was waited for may be there, and what it has led to is not watched yet.
+  -- The awaited result may exist now, and its consequences are not watched yet.
   if filled > before or #failures > 0 then limit = 0 end
   local due = timers.next()
   if due then limit = math.min(limit, math.max(due - loop.now(), 0)) end
@@ -101,7 +101,7 @@ local function iterate(limit)
 end
 
 
--- One iteration, of at most `limit` seconds; then raises what was raised in a coroutine meanwhile.
+-- Runs one iteration of at most `limit` seconds, then raises the errors of coroutines.
 local function run_once(limit)
   is_running = true
   local ok, problem = pcall(iterate, limit)
@@ -111,7 +111,7 @@ local function run_once(limit)
 end
 
 
---- Does what there is to do, without waiting.
+--- Does all due work without waiting.
 function loop.update()
   if not is_running then run_once(0) end
 end
@@ -149,14 +149,14 @@ function loop.fill(slot, ...)
 end
 
 
---- Whether a call may wait here.
+--- Returns whether a call may wait here.
 ---@return boolean
 function loop.can_wait()
   return not is_running or coroutine.running() ~= nil
 end
 
 
---- Whether the loop runs: what is sent leaves in its next iteration.
+--- Returns whether the loop runs. If it does, output leaves in its next iteration.
 ---@return boolean
 function loop.is_running()
   return is_running
@@ -181,7 +181,7 @@ function loop.wait(slot, seconds)
       coroutine.yield()
     else
       ok, problem = pcall(drive, slot)
-      slot.is_filled = true -- also when an error ends the wait: nothing may fall into it any more
+      slot.is_filled = true -- also when an error ends the wait, because later results must not fill it
     end
     if timer then timers.cancel(timer) end
     if not ok then error(problem, 0) end

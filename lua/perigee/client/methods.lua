@@ -1,4 +1,4 @@
---- Makes methods explain what is wrong with `client.send("hello")`: a dot in place of the colon.
+--- Makes methods explain the error in `client.send("hello")`: a dot in place of the colon.
 
 local describe = require "perigee.util.describe"
 
@@ -15,7 +15,7 @@ local function checked(name, key, method)
 end
 
 
---- Makes the public methods of a class, which is complete by now, check what they are called on.
+--- Makes the public methods of a complete class check their `self`.
 ---@param class table
 ---@param name string what its objects are called
 return function(class, name)

@@ -1,4 +1,4 @@
---- The options of calls that send, checked; what is wrong with them is told at the caller's line.
+--- Checks the options of calls that send. Errors name the caller's line.
 
 local describe = require "perigee.util.describe"
 
@@ -20,8 +20,7 @@ local function fail(text, ...)
 end
 
 
---- The flags that options stand for. `call` is what was called with them, `hint` what may have been
---- meant.
+--- Returns the flags for options. `call` is the name of the called function; `hint` suggests the right call.
 ---@param call string
 ---@param given? perigee.client.SendOptions
 ---@param hint? string
@@ -44,7 +43,7 @@ function options.flags(call, given, hint)
 end
 
 
---- Checks bytes that are to be sent; without any they are none.
+--- Checks the bytes to send; nil means no bytes.
 ---@param call string
 ---@param data? string
 ---@param hint? string

@@ -1,11 +1,11 @@
---- A room that this client is in, or was: what `Client:join` returns.
+--- A room that this client is or was in. `Client:join` returns it.
 
 local check_methods = require "perigee.client.methods"
 
 ---@class perigee.client.Room
 ---@field id integer
 ---@field name string
----@field joined boolean false once it was left, or the connection is gone
+---@field joined boolean false once the client has left the room or the connection has ended
 ---@field members table<integer, string> the others in the room: names by peer id
 ---@field client perigee.Client
 local Room = {}
@@ -13,7 +13,8 @@ Room.__index = Room
 
 
 local function with_room(room, options)
-  if options ~= nil and type(options) ~= "table" then return options end -- a mistake, which Client:send tells
+  -- a mistake, which Client:send reports
+  if options ~= nil and type(options) ~= "table" then return options end
   local copy = { room = room }
   for key, value in pairs(options or {}) do copy[key] = value end
   return copy
@@ -39,7 +40,7 @@ function Room:send(name, value, options)
 end
 
 
---- Asks the server's script something about this room and waits for the answer.
+--- Sends the server's script a request about this room and waits for the answer.
 ---@param name string
 ---@param value? any
 ---@param timeout? number seconds
@@ -49,8 +50,8 @@ function Room:ask(name, value, timeout)
 end
 
 
---- Takes part in the room's lockstep match; docs/lockstep.md says what `game` has. Its state is there
---- once `is_ready` says so.
+--- Takes part in the room's lockstep match; docs/lockstep.md describes `game`. The state of the match exists
+--- once `is_ready` is true.
 ---@param game perigee.client.LockstepGame
 ---@return perigee.client.Lockstep
 function Room:lockstep(game)
@@ -58,7 +59,7 @@ function Room:lockstep(game)
 end
 
 
---- Leaves the room and waits until the server says so.
+--- Leaves the room and waits for the server's confirmation.
 ---@return true? left, string? message, string? code
 function Room:leave()
   return self.client:_leave(self)

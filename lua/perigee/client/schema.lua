@@ -1,11 +1,11 @@
---- The schema of the game, for a client that was given one: then the messages that it names go in
---- their binary form, and all others as JSON.
+--- The schema of the game, for a client that was given one. The client sends the messages that the schema
+--- names in binary form, and all others as JSON.
 
 local json = require "perigee.client.json"
 
 local schema = {}
 
-local parsed = {} -- by text: a test has many clients
+local parsed = {} -- by text, because a test has many clients
 
 local function read_file(path)
   local file, problem = io.open(path, "rb")
@@ -16,8 +16,7 @@ local function read_file(path)
 end
 
 
---- The schema in a text, or in the file that is named like one (`*.perigee`). nil and what is
---- wrong.
+--- Returns the schema in a text, or in a file if `given` is a path (`*.perigee`); or nil and an error.
 ---@param given string
 ---@return perigee.schema.Schema?, string? problem
 function schema.load(given)
@@ -37,7 +36,7 @@ function schema.load(given)
 end
 
 
---- The number and the body of a message. Raises what is wrong with the value.
+--- Returns the number and the body of a message. Raises an error for a wrong value.
 ---@param of? perigee.schema.Schema
 ---@param name string
 ---@param value any
@@ -52,9 +51,8 @@ function schema.write(of, name, value, is_answer)
 end
 
 
---- The value of an event with a message: `name` and `value` are added to it. Returns what is wrong
---- with it, or nil; nil, true for a message that this client does not know, being older than the
---- server.
+--- Decodes the message of an event and adds `name` and `value` to the event. Returns an error, or nil; or
+--- nil, true for a message that this client does not know because it is older than the server.
 ---@param of? perigee.schema.Schema
 ---@param event table
 ---@return string? problem, boolean? is_unknown

@@ -1,4 +1,4 @@
---- Functions to be called at a time: a heap, the next one first.
+--- Functions with the times of their calls: a heap, the next one first.
 
 local timers = {}
 
@@ -41,7 +41,7 @@ local function pop()
 end
 
 
--- Once most are cancelled they are dropped together.
+-- Drops the cancelled items once they are the majority.
 local function shrink()
   if cancelled < 64 or 2 * cancelled < count then return end
   local kept = {}
@@ -75,7 +75,7 @@ function timers.cancel(item)
 end
 
 
---- When the next one is due; nil: there is none.
+--- Returns when the next call is due; nil: none is.
 ---@return number?
 function timers.next()
   while count > 0 and not heap[1].fn do
@@ -89,7 +89,7 @@ end
 --- Calls all that are due.
 ---@param now number
 function timers.run(now)
-  local last = added -- what they add waits for the next time
+  local last = added -- timers that these calls add wait for the next run
   while (timers.next() or math.huge) <= now and heap[1].number <= last do
     local item = pop()
     local fn = item.fn

@@ -28,8 +28,8 @@ local TEXT_MAX = core.text_max
 local SHORT = 4096   -- bytes or values that need no charge: some microseconds at most
 local SLICE = 4096   -- values that are moved between two charges
 local NUMBER_MAX = 512 -- bytes of a formatted number: %99.99f of 1e308
-local TOSTRING_STEPS = 20 -- that a table's __tostring is charged as, whatever it does
-local WIDTH_MAX = 99 -- that LuaJIT takes in a format
+local TOSTRING_STEPS = 20 -- charge for a table's __tostring, whatever it does
+local WIDTH_MAX = 99 -- largest width that LuaJIT accepts in a format
 local PRODUCT_MAX = 2 ^ 16 -- bytes compared in a short search: 50 us
 local FAR = 2 ^ 31   -- LuaJIT's own functions wrap indexes here
 
@@ -43,7 +43,7 @@ local function too_long(name, bytes)
   fault.raise("%s: the result would have %.0f bytes; %d is the most", name, bytes, TEXT_MAX)
 end
 
--- Returns the bytes of a value that Lua accepts as a string; nil for others.
+-- Returns the size of a value that Lua accepts as a string; nil for others.
 local function size_of(value)
   local kind = type(value)
   return kind == "string" and #value or kind == "number" and #tostring(value) or nil
@@ -65,7 +65,7 @@ function library.string.find(...)
 end
 
 
---- A closure in Lua: compiled code would not know one C closure from the next.
+--- A closure in Lua, because compiled code cannot distinguish C closures.
 function library.string.gmatch(...)
   local whole, pattern = ...
   if not (size_of(whole) and size_of(pattern)) then

@@ -100,8 +100,8 @@ local function on_write(_, name)
     name:find "^on_" and "function game." .. name or "local " .. name)
 end
 
--- Returns a table through which a script can read a library but not change it. A rawset changes that
--- table for one version of the game only. Compiled code does not pay for the step in between.
+-- Returns a table through which a script can read a library but not change it. A rawset changes that table
+-- for one version of the game only. Compiled code has no cost for this indirection.
 local function freeze(name, functions)
   return setmetatable({}, {
     __index = functions,

@@ -8,7 +8,7 @@ local self_test = {}
 local BUDGET_US = 500 -- of each
 local VERSION_LEAST = 20100 -- LuaJIT 2.1
 
--- Each takes a second or more if nothing stops it.
+-- Each of these takes a second or more if nothing stops it.
 local RUNAWAYS = {
   ["a loop"] = "for i = 1, 1e9 do end",
   ["recursion"] = "local function f(n) if n > 0 then return f(n - 1) end end f(1e9)",
@@ -21,7 +21,7 @@ local function run(what, text)
 end
 
 
---- Raises an error if one of them is not stopped.
+--- Raises an error if nothing stops one of them.
 function self_test.run()
   if jit.version_num < VERSION_LEAST then
     error(("Perigee needs LuaJIT 2.1, and this is %s"):format(jit.version), 0)

@@ -8,7 +8,7 @@ local FIRST, MOST = 1, 30 -- seconds; each pause is twice as long as the one bef
 
 local backoff = {}
 
-local tried -- when a call of a suspended one was last tried
+local tried -- when a suspended call was last tried
 
 local pauses = setmetatable({}, { __mode = "k" }) -- by room id or timer's entry
 

@@ -10,7 +10,7 @@ local live = {
   path = nil, -- of the game, as the user gave it
   number = 0, -- of the version that is live
   loading = nil, -- of the version whose top level runs, nil outside
-  upgrading = nil, -- true while a handler runs that may be taken back after its end
+  upgrading = nil, -- true while a handler runs whose effects a failed reload undoes
   version = nil, -- see loader.lua
   attempt = nil, -- the version loaded last, live or not: its files and texts
   -- Names the running code where the event does not: the name of a message, or a table with label (for error

@@ -24,7 +24,7 @@ codec.raise = function(text)
 end
 
 
-local making -- the schema whose encoders and module are being made: { text, found, writer, made }
+local making -- the schema being made, with its encoders and module: { text, found, writer, made }
 
 local function begin_making(text, path)
   making = { text = text, found = schema.parse(text, path), writer = to_js.writer(), made = 0 }
@@ -57,8 +57,8 @@ function live_schema.prepare(text, path)
 end
 
 
---- The schema in a file's text, with all encoders, so that no handler has to make them. Raises what is wrong
---- with the text, with its place.
+--- Returns the schema in a file's text, with all encoders, so that no handler has to make them. Raises an
+--- error with its place for wrong text.
 ---@param text string
 ---@param path string
 ---@return perigee.schema.Schema
@@ -117,7 +117,7 @@ local function remember(new)
 end
 
 
---- Takes a schema into use: who knows another one, that it does not go with, is disconnected.
+--- Begins to use a schema. Disconnects the clients that know an incompatible one.
 ---@param new perigee.schema.Schema?
 function live_schema.take(new)
   is_careful = core.is_simulated or core.limits().is_watched
@@ -135,15 +135,15 @@ function live_schema.take(new)
 end
 
 
---- The canonical form of the schema that holds; nil where there is none.
+--- Returns the canonical form of the live schema; nil without a schema.
 ---@return string?
 function live_schema.text()
   return current and current.text
 end
 
 
---- The binary form of a message, when the schema names it: its number and its bytes. Raises what is
---- wrong with the value, at the script's line; while somebody works on the game, also what would not be sent.
+--- Returns the number and the bytes of a message that the schema names. Raises an error for a wrong value, at
+--- the script's line; during development, also for fields that would not be sent.
 ---@param name string
 ---@param value any
 ---@return integer? number
@@ -191,7 +191,7 @@ function live_schema.json_value(name, value, is_answer)
 end
 
 
---- The name and value of a message that came in its binary form; nil and what is wrong with it.
+--- Returns the name and value of a message that came in binary form; or nil and an error.
 ---@param number integer
 ---@param body string
 ---@param is_answer boolean?
@@ -212,7 +212,7 @@ function live_schema.decode(number, body, is_answer)
 end
 
 
---- Whether the schema has a message of this number.
+--- Returns whether the schema has a message of this number.
 ---@param number integer
 ---@return boolean
 function live_schema.knows(number)
@@ -228,7 +228,8 @@ local function pass(message, value, is_answer)
 end
 
 
---- Checks a value that a client without the schema sent as JSON, and returns it as if it had come in binary.
+--- Checks a value that a client without the schema sent as JSON, and returns the value that the binary form
+--- would give.
 ---@param name string
 ---@param value any
 ---@param is_answer boolean?

@@ -56,8 +56,8 @@ local function read(version, path)
   return text, problem
 end
 
--- Only where an error is raised is it known who called whom. One that comes out of a `require` is raised
--- again there.
+-- Notes the traceback where an error is first raised, because `require` raises the error again and so loses
+-- its traceback.
 local function note_trace(problem)
   local attempt = live.attempt
   if not attempt.trace or not rawequal(attempt.problem, problem) then
@@ -79,7 +79,7 @@ local function run(version, path, text)
   error(problem, 0)
 end
 
--- The game's file for a module name, or the paths where it was looked for.
+-- Returns the game's file for a module name, or the searched paths.
 local function find(version, name)
   local stem = version.root .. name:gsub("%.", "/")
   local tried = {}
@@ -136,7 +136,7 @@ local function make_require(version)
   end
 end
 
--- Lines that are printed before all files are known wait for the hash, which they carry.
+-- Logs a line of the version. Lines printed before all files are known wait, because they contain the hash.
 local function log(version, text)
   local waiting = version.lines
   if waiting and #waiting < LINES_MAX then
@@ -236,7 +236,7 @@ local function end_load(version)
   live.set_hash(version.number, version.hash)
   local lines = version.lines
   version.lines = nil
-  for _, line in ipairs(version.has_unparsed and {} or lines) do -- it is loaded again
+  for _, line in ipairs(version.has_unparsed and {} or lines) do -- the version is loaded again
     live.log(core.levels.info, line, version.number)
   end
 end
@@ -304,9 +304,9 @@ function loader.read_all(paths)
 end
 
 
---- Whether files hold what they held when they were read for a version.
+--- Returns whether the contents of files are the same as when a version read them.
 ---@param attempt table its files and texts
----@param texts table<string, string> what they hold now
+---@param texts table<string, string> the present contents
 ---@return boolean
 function loader.is_same(attempt, texts)
   for _, path in ipairs(attempt.files) do
@@ -318,7 +318,7 @@ function loader.is_same(attempt, texts)
 end
 
 
---- Has the code among files parsed beside the loop.
+--- Has code files parsed on another thread.
 ---@param texts table<string, string> by path
 ---@return boolean is_parsed if not, the reload goes on when it is
 function loader.parse_ahead(texts)

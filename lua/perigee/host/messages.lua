@@ -1,5 +1,5 @@
---- Messages as they are on the wire: the JSON text ["name", value], and what the schema makes of those
---- that it names.
+--- Messages in their wire format: the JSON text ["name", value], or the binary form for messages that the
+--- schema names.
 
 local core = require "perigee.core"
 local iterate = require "perigee.util.iterate"
@@ -28,16 +28,16 @@ json.encode_sparse_array(true) -- holes make an object of it, not an error
 
 local encode_json, decode_json, NULL = json.encode, json.decode, json.null
 
-local WIDE = 1e14 -- from here on cjson loses digits
+local WIDE = 1e14 -- cjson loses digits of numbers from here on
 local WEIGHT_MAX = 4 * 2 ^ 20 -- bytes of JSON at the least; max_payload is never more
-local VALUE_STEPS = 100 -- that writing a value with all digits is charged as
+local VALUE_STEPS = 100 -- charge for writing a value with all digits
 
 local encode_exact = json_text.encoder(encode_json, function(value)
   charge(VALUE_STEPS)
   return value == NULL and "null" or nil
 end)
 
--- For the same bytes in each run: keys are sorted, and numbers as cjson writes them.
+-- In a simulated server: sorts keys and writes numbers as cjson does, so that each run has the same bytes.
 local encode_sorted = core.is_simulated and json_text.encoder(encode_json, function(value)
   charge(VALUE_STEPS)
   if type(value) == "number" then
@@ -46,15 +46,15 @@ local encode_sorted = core.is_simulated and json_text.encoder(encode_json, funct
   return value == NULL and "null" or nil
 end)
 
--- Whether there is an object with keys whose order could be another.
+-- Returns whether an object in the text has keys that could be in another order.
 local function has_order(text)
   local at = find(text, "{", 1, true)
   at = at and find(text, ":", at, true)
   return at and find(text, ":", at + 1, true) ~= nil
 end
 
--- The encoders do not stop half-way, so what they get is weighed first, and what is too heavy for
--- any message is not begun. Of peers and rooms cjson would send some fields.
+-- Weighs the value first, because the encoders do not stop half-way, and refuses a value that is too heavy
+-- for any message. Also refuses peers and rooms, because cjson would send some of their fields.
 local function encode_value(value)
   local wrong, has_wide = weigh(value, DEPTH_MAX, WEIGHT_MAX, WIDE)
   if wrong == "peer" or wrong == "room" then
@@ -116,12 +116,12 @@ local function with_packed(name, value, number, packed, target, id, is_answer)
 end
 
 
---- The body of a message, and where in it the value's JSON begins (0: there is no value). Of one that
---- the schema names also its number and its binary form; then the body is empty where all who can
---- get it know the schema.
+--- Returns the body of a message, and where the value's JSON begins in it (0: there is no value). For a
+--- message that the schema names, also returns its number and its binary form; then the body is empty if all
+--- possible receivers know the schema.
 ---@param name string
 ---@param value any
----@param target integer? whom it is for, as core.send says it; everybody if not given
+---@param target integer? the receiver, as in core.send; all peers if not given
 ---@param id integer?
 ---@return string body
 ---@return integer value_at
@@ -174,8 +174,8 @@ local function decode_json_message(body)
 end
 
 
---- The name and value in a body; nil for a body that is no message, and what is wrong where more can
---- be said than that.
+--- Returns the name and value in a body; nil for a body that is no message, with an error if the reason is
+--- known.
 ---@param body string
 ---@param number integer? its number in the schema; 0 or none: it is JSON
 ---@param is_answer boolean?
@@ -196,7 +196,7 @@ function messages.decode(body, number, is_answer)
   return nil, checked
 end
 
---- The JSON of a value of a room's meta; nil for nil.
+--- Returns a value of a room's meta as JSON; nil for nil.
 ---@param key string
 ---@param value any
 ---@return string?

@@ -11,7 +11,7 @@ local BUILT_IN = "a built-in function"
 
 local old_code = {}
 
--- Where the outermost function of the game in a coroutine that waits begins: the handler or task.
+-- Returns where the outermost function of the game in a waiting coroutine begins: the handler or task.
 local function waiting_in(co)
   local found
   for level = 0, 250 do
@@ -24,7 +24,7 @@ local function waiting_in(co)
   return found
 end
 
--- Returns what an entry is in words, and where its function begins.
+-- Returns a description of an entry, and where its function begins.
 local function describe_code(entry)
   if entry.co then
     return "waiting " .. (entry.task.label or "handler"), waiting_in(entry.co) or BUILT_IN

@@ -57,7 +57,7 @@ function pending.remove(entry)
 end
 
 
---- The ids of what ends with a room, which nothing more can be added to.
+--- Returns the ids of the entries that end with a room. No more entries can be added for the room.
 ---@param room integer
 ---@return table<integer, true>? ids
 function pending.take_room(room)
@@ -69,7 +69,7 @@ end
 -- Requests ---------------------------------------------------------------------------------
 
 
---- A number that no open request to this peer has.
+--- Returns a number that no open request to this peer has.
 ---@param peer integer
 ---@return integer ref
 function pending.take_ref(peer)
@@ -84,7 +84,7 @@ function pending.take_ref(peer)
 end
 
 
---- Has the answer to its request find the entry, until that is removed.
+--- Makes the answer to the request find this entry, until the entry is removed.
 ---@param entry perigee.TimerEntry with requested and request_ref
 function pending.listen(entry)
   requests[entry.requested] = requests[entry.requested] or {}
@@ -124,7 +124,8 @@ function pending.peers_requested()
 end
 
 
---- How many timers are set and tasks have not begun yet, and how many handlers and tasks wait.
+--- Returns the number of set timers and of tasks that have not begun, and the number of waiting handlers and
+--- tasks.
 ---@return integer timers
 ---@return integer waiting
 function pending.count()

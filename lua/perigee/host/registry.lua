@@ -3,7 +3,7 @@
 
 local core = require "perigee.core"
 
-local OBJECT_STEPS = 50 -- that finding or making an object is charged as
+local OBJECT_STEPS = 50 -- charge for finding or making an object
 
 local registry = {}
 
@@ -11,7 +11,7 @@ local registry = {}
 registry.peer_class = { __metatable = "peer" }
 registry.room_class = { __metatable = "room" }
 
--- Those that are gone, for handlers that are still at work for them.
+-- Peers and rooms that are gone, for handlers that still run for them.
 local gone_peers = setmetatable({}, { __mode = "v" })
 local gone_rooms = setmetatable({}, { __mode = "v" })
 
@@ -54,7 +54,7 @@ function registry.forget_room(id)
 end
 
 
---- The object of a peer that may be gone by now; nil when nobody ever asked for it.
+--- Returns the object of a peer, which may be gone by now; nil if no script has requested it.
 ---@param id integer
 ---@return perigee.Peer?
 function registry.peek_peer(id)

@@ -1,4 +1,4 @@
---- Describes a reload: in one line while that is short, else in a line for each part.
+--- Describes a reload: in one line if that is short enough, else in one line for each part.
 
 local handlers = require "perigee.host.handlers"
 local live = require "perigee.host.live"
@@ -37,7 +37,7 @@ function report.count(count, what, several)
 end
 
 
--- Adds lists of the names that were changed, added and removed, in the order that is given.
+-- Adds lists of the names that were changed, added and removed, in the given order.
 local function compare(parts, what, before, after, is_same, order)
   local lists = { changed = {}, added = {}, removed = {} }
   for name, value in next, after do
@@ -54,8 +54,8 @@ local function compare(parts, what, before, after, is_same, order)
   end
 end
 
--- Returns where the lines of a text begin, and where one more would. As for LuaJIT, a line ends with \n,
--- \r, or both in either order.
+-- Returns where the lines of a text begin, and where the next line after the end would begin. As for LuaJIT,
+-- a line ends with \n, \r, or both in either order.
 local function find_lines(text)
   local starts, count, at = {}, 0, 1
   while at do

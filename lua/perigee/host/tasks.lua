@@ -302,7 +302,7 @@ function tasks.wait(entry, seconds)
 end
 
 
---- Resumes a handler that waits, if it still does, with a result. It goes on as an event of its own.
+--- Resumes a handler with a result, if it still waits. The handler goes on as an event of its own.
 ---@param entry table
 ---@param value any
 ---@param problem string?

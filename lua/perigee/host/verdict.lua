@@ -7,7 +7,7 @@ local fault = require "perigee.util.fault"
 
 local ceil = math.ceil
 
-local QUOTED_MAX = 40 -- bytes of a returned string that the error shows
+local QUOTED_MAX = 40 -- bytes of a returned string that an error shows
 local RETRY_MAX = 65535 -- seconds: REJECTED has 16 bits for them
 
 local function describe(value)
