@@ -7,8 +7,18 @@
 #include "script/core.h"
 #include "script/timer.h"
 
+// Milliseconds as seconds in whole steps of 2^-20. Doubles add and subtract such numbers without
+// rounding, so two moments that are 10,000 ms apart are exactly 10 apart.
+static lua_Number seconds_of(uint64_t ms) {
+  uint64_t steps = ((ms % 1000 << 20) + 500) / 1000;
+  return (lua_Number)(ms / 1000) + (lua_Number)steps / (1 << 20);
+}
+
+// The milliseconds of `seconds`, which a difference of two moments may miss by a step.
+static uint64_t ms_of(lua_Number seconds) { return (uint64_t)(seconds * 1000 + 1e-3); }
+
 static int core_now(lua_State *L) {
-  lua_pushnumber(L, (double)net_now_ms(core_host(L)->net) / 1000.0);
+  lua_pushnumber(L, seconds_of(net_now_ms(core_host(L)->net)));
   return 1;
 }
 
@@ -41,10 +51,9 @@ static int core_timer_set(lua_State *L) {
   Host *host = core_host(L);
   lua_Number delay = luaL_checknumber(L, 1), interval = luaL_checknumber(L, 2);
   bool is_given = !lua_isnoneornil(L, 3);
-  uint32_t timer =
-      script_timer_set(host, (uint64_t)(delay * 1000), (uint64_t)(interval * 1000),
-                       is_given ? core_id(L, 3) : host->event.peer,
-                       is_given ? core_id(L, 4) : host->event.room);
+  uint32_t timer = script_timer_set(host, ms_of(delay), ms_of(interval),
+                                    is_given ? core_id(L, 3) : host->event.peer,
+                                    is_given ? core_id(L, 4) : host->event.room);
   if (timer == 0) return luaL_error(L, "there are too many timers");
   lua_pushnumber(L, timer);
   lua_pushboolean(L, host->is_owned);

@@ -49,7 +49,8 @@ function perigee.send(whom, name, value, opts) end
 ---@param seconds number
 function perigee.sleep(seconds) end
 
---- Returns the seconds of a clock that never goes back. It stands still during a handler.
+--- Returns the seconds of a clock that never goes back. It stands still during a handler. Whole seconds are exact:
+--- when a timer of 10 seconds fires, at least 10 have passed by this clock.
 ---@return number
 function perigee.now() end
 

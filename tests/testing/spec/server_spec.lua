@@ -44,6 +44,27 @@ describe("time", function()
       "bob1 ann2", "ann2 bob1"))
   end)
 
+  it("is exact for whole seconds, in the game as in the spec", function()
+    local server = testing.server { source = [[
+      local perigee = require "perigee"
+      local SECONDS = 10
+      return { on_message = { check = function(peer)
+        local start = perigee.now()
+        perigee.after(SECONDS, function()
+          local is_due = perigee.now() >= start + SECONDS and perigee.now() - start >= SECONDS
+          peer:send(is_due and "due" or "early")
+        end)
+      end } }
+    ]] }
+    local ann = server:client "ann"
+    for _ = 1, 400 do
+      ann:send "check"
+      server:advance(0.013)
+    end
+    server:advance(20)
+    assert.equal(400, #ann:received "due")
+  end)
+
   it("does not hide the errors of tasks", function()
     local server = testing.server()
     server:spawn(function()
