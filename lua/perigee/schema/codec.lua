@@ -3,6 +3,7 @@
 
 local bit = require "bit"
 local decoder = require "perigee.schema.decoder"
+local describe = require "perigee.util.describe"
 local encoder = require "perigee.schema.encoder"
 local ffi = require "ffi"
 local generator = require "perigee.schema.generator"
@@ -15,7 +16,7 @@ local band, bor, sub = bit.band, bit.bor, string.sub
 
 --- `raise` is called with what is wrong with a value, and does not return.
 local codec = {
-  raise = function(text) error(text, 0) end,
+  raise = function(text) error(describe.where() .. text, 0) end,
 }
 
 local START_BYTES = 64 * 1024 -- of the buffer; grows for what is larger

@@ -47,6 +47,17 @@ describe("seconds", function()
   end)
 end)
 
+describe("a value that the schema does not allow", function()
+  it("is an error at the line that sends it", function()
+    local server = testing.server { files = {
+      ["game.lua"] = "return {}", ["schema.perigee"] = "message cheer: string(4)",
+    } }
+    local ann = server:client "ann"
+    assert.equal("cheer: expected a string of at most 4 bytes of UTF-8, got 5",
+      problem_of(function() ann:send("cheer", 5) end))
+  end)
+end)
+
 describe("a name that is misspelt", function()
   it("is an error that names the nearest one", function()
     local server = testing.server()
